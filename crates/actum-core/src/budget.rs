@@ -1,0 +1,108 @@
+//! How much a run may change (FO-4).
+
+use crate::RelPath;
+
+/// Limits on one run. `None` sets no limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Budget {
+    /// How many paths may change.
+    pub max_files: Option<u64>,
+    /// How many lines may be added and removed, taken together.
+    pub max_loc: Option<u64>,
+}
+
+/// What one path costs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PathCost {
+    /// The path.
+    pub path: RelPath,
+    /// Lines added.
+    pub added: u64,
+    /// Lines removed.
+    pub removed: u64,
+}
+
+/// What a run asks for, beside what it may.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BudgetStatus {
+    /// The limits.
+    pub budget: Budget,
+    /// Paths that would change.
+    pub files: u64,
+    /// Lines that would be added and removed.
+    pub loc: u64,
+    /// The same for each path.
+    pub per_file: Vec<PathCost>,
+}
+
+impl std::fmt::Display for BudgetStatus {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let limit = |max: Option<u64>| max.map_or("any number".to_owned(), |max| max.to_string());
+        write!(
+            f,
+            "{} files of {} allowed, {} changed lines of {} allowed",
+            self.files,
+            limit(self.budget.max_files),
+            self.loc,
+            limit(self.budget.max_loc)
+        )?;
+        let mut largest: Vec<_> = self.per_file.iter().collect();
+        largest.sort_by_key(|cost| std::cmp::Reverse(cost.added.saturating_add(cost.removed)));
+        for (index, cost) in largest.iter().take(3).enumerate() {
+            let lead = if index == 0 { "; the largest: " } else { ", " };
+            write!(f, "{lead}`{}` +{} -{}", cost.path, cost.added, cost.removed)?;
+        }
+        Ok(())
+    }
+}
+
+impl Budget {
+    /// No limits.
+    pub fn unlimited() -> Self {
+        Self::default()
+    }
+
+    /// Compares what a run asks for with the limits.
+    ///
+    /// # Errors
+    /// The same status, when a limit is passed.
+    pub fn check(self, per_file: Vec<PathCost>) -> Result<BudgetStatus, BudgetStatus> {
+        let status = BudgetStatus {
+            budget: self,
+            files: u64::try_from(per_file.len()).unwrap_or(u64::MAX),
+            loc: per_file.iter().fold(0u64, |sum, cost| {
+                sum.saturating_add(cost.added).saturating_add(cost.removed)
+            }),
+            per_file,
+        };
+        let over = |asked: u64, max: Option<u64>| max.is_some_and(|max| asked > max);
+        if over(status.files, self.max_files) || over(status.loc, self.max_loc) {
+            return Err(status);
+        }
+        Ok(status)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cost(path: &str, added: u64, removed: u64) -> PathCost {
+        PathCost { path: RelPath::new(path).unwrap(), added, removed }
+    }
+
+    /// FO-4
+    #[test]
+    fn a_budget_holds_on_both_sides_of_each_limit() {
+        let budget = Budget { max_files: Some(2), max_loc: Some(5) };
+        assert!(budget.check(vec![cost("a", 3, 1), cost("b", 1, 0)]).is_ok());
+        let files = budget.check(vec![cost("a", 0, 0), cost("b", 0, 0), cost("c", 0, 0)]);
+        assert_eq!(files.unwrap_err().files, 3);
+        let loc = budget.check(vec![cost("a", 3, 1), cost("b", 1, 1)]).unwrap_err();
+        assert_eq!(
+            loc.to_string(),
+            "2 files of 2 allowed, 6 changed lines of 5 allowed; \
+             the largest: `a` +3 -1, `b` +1 -1"
+        );
+    }
+}

@@ -1,0 +1,126 @@
+//! SHA-256 digests (FIPS 180-4), the only content hash in actum.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+use sha2::Digest as _;
+
+/// A SHA-256 digest, written as 64 lowercase hexadecimal characters.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct Digest([u8; 32]);
+
+/// What was given is not a SHA-256 digest.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{given}` is not a SHA-256 digest: expected 64 hexadecimal characters")]
+pub struct DigestError {
+    /// The text that was given.
+    pub given: String,
+}
+
+impl Digest {
+    /// The digest of `bytes`.
+    pub fn of(bytes: &[u8]) -> Self {
+        Self(sha2::Sha256::digest(bytes).into())
+    }
+
+    /// A digest from its 32 bytes.
+    pub fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
+    /// The 32 bytes.
+    pub fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl FromStr for Digest {
+    type Err = DigestError;
+
+    /// Reads 64 hexadecimal characters of either case.
+    fn from_str(text: &str) -> Result<Self, DigestError> {
+        let error = || DigestError { given: text.to_owned() };
+        let (pairs, rest) = text.as_bytes().as_chunks::<2>();
+        if pairs.len() != 32 || !rest.is_empty() {
+            return Err(error());
+        }
+        let mut bytes = [0u8; 32];
+        for (byte, [high, low]) in bytes.iter_mut().zip(pairs) {
+            let nibble = |c: u8| char::from(c).to_digit(16).and_then(|n| u8::try_from(n).ok());
+            let (Some(high), Some(low)) = (nibble(*high), nibble(*low)) else {
+                return Err(error());
+            };
+            *byte = (high << 4) | low;
+        }
+        Ok(Self(bytes))
+    }
+}
+
+impl From<Digest> for String {
+    fn from(digest: Digest) -> Self {
+        digest.to_string()
+    }
+}
+
+impl TryFrom<String> for Digest {
+    type Error = DigestError;
+
+    fn try_from(text: String) -> Result<Self, DigestError> {
+        text.parse()
+    }
+}
+
+/// Computes a [`Digest`] piece by piece. Cloning one shares the work done on a common prefix.
+#[derive(Clone, Default)]
+pub struct Hasher(sha2::Sha256);
+
+impl Hasher {
+    /// A hasher that has seen nothing.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Takes in the next bytes.
+    pub fn update(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    /// The digest of all that was taken in.
+    pub fn finish(self) -> Digest {
+        Digest(self.0.finalize().into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_digest_of_nothing_is_the_published_one() {
+        let text = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+        assert_eq!(Digest::of(b"").to_string(), text);
+        assert_eq!(text.to_uppercase().parse::<Digest>().unwrap(), Digest::of(b""));
+    }
+
+    #[test]
+    fn a_text_that_is_no_digest_is_refused() {
+        let long = "0".repeat(66);
+        for text in ["", "00", &"g".repeat(64), long.as_str(), &"é".repeat(32)] {
+            assert!(text.parse::<Digest>().is_err(), "{text}");
+        }
+    }
+}

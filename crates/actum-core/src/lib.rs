@@ -1,0 +1,27 @@
+//! The vocabulary of actum, pure: no I/O, clock, randomness, environment or async.
+//!
+//! Everything here is a value or a function of values, so an auditor can recompute whatever the
+//! engine decided. The crate that acts on directories is `actum-workspace`.
+
+pub mod budget;
+pub mod change_set;
+pub mod digest;
+pub mod format;
+pub mod hunk;
+pub mod operation;
+pub mod path;
+pub mod run_id;
+pub mod scope;
+pub mod splice;
+pub mod status;
+
+pub use budget::{Budget, BudgetStatus, PathCost};
+pub use change_set::{ChangeSet, Hunk, Patch};
+pub use digest::{Digest, Hasher};
+pub use hunk::{HunkError, LineHunk};
+pub use operation::{EmptyParents, FileMode, ModeChange, Operation};
+pub use path::{PathError, RelPath};
+pub use run_id::RunId;
+pub use scope::{Scope, ScopeRule};
+pub use splice::Splice;
+pub use status::Status;

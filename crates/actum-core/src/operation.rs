@@ -1,0 +1,133 @@
+//! What one step of a change does to one path; the richer form a [`ChangeSet`] converts into
+//! (FO-10).
+//!
+//! [`ChangeSet`]: crate::ChangeSet
+
+use crate::{Digest, LineHunk, RelPath};
+
+/// The permission bits of a file or directory: the lower twelve bits of `st_mode` (inode(7)).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FileMode(u32);
+
+impl FileMode {
+    /// `rw-r--r--`.
+    pub const REGULAR: Self = Self(0o644);
+    /// `rwxr-xr-x`.
+    pub const EXECUTABLE: Self = Self(0o755);
+
+    /// `rw-------`.
+    pub const PRIVATE: Self = Self(0o600);
+    /// `rwx------`.
+    pub const PRIVATE_DIRECTORY: Self = Self(0o700);
+
+    /// Keeps the permission bits of `mode` and drops the file type.
+    pub fn new(mode: u32) -> Self {
+        Self(mode & 0o7777)
+    }
+
+    /// The bits, at most `0o7777`.
+    pub fn bits(self) -> u32 {
+        self.0
+    }
+
+    /// This mode with the executable bit set wherever the read bit is, or cleared everywhere:
+    /// how git applies the `100755` and `100644` it knows.
+    #[must_use]
+    pub fn with_executable(self, executable: bool) -> Self {
+        if executable { Self(self.0 | ((self.0 & 0o444) >> 2)) } else { Self(self.0 & !0o111) }
+    }
+}
+
+/// Which permission bits a step asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ModeChange {
+    /// Exactly these bits.
+    Exact(FileMode),
+    /// Executable by whoever may read it, or by nobody; the other bits stay.
+    Executable(bool),
+}
+
+impl ModeChange {
+    /// What `mode` becomes.
+    pub fn apply(self, mode: FileMode) -> FileMode {
+        match self {
+            Self::Exact(exact) => exact,
+            Self::Executable(executable) => mode.with_executable(executable),
+        }
+    }
+}
+
+/// What happens to the directories that a deletion leaves empty.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EmptyParents {
+    /// They stay.
+    Keep,
+    /// They are removed, as git does, and come back on undo.
+    Remove,
+}
+
+/// One step of a change. Steps are computed in order, each against the result of those before it;
+/// all of them become visible together.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Operation {
+    /// Edits the lines of an existing file. A missing file is created when the only hunk inserts
+    /// at line 0.
+    Patch {
+        /// The file.
+        path: RelPath,
+        /// What changes, in ascending order.
+        hunks: Vec<LineHunk>,
+        /// The digest the file must have before this step.
+        expected: Option<Digest>,
+    },
+    /// Replaces the whole content of an existing file.
+    Write {
+        /// The file.
+        path: RelPath,
+        /// Its new content.
+        content: Vec<u8>,
+        /// The digest the file must have before this step.
+        expected: Option<Digest>,
+    },
+    /// Makes a file where nothing is, and the directories that lead to it.
+    Create {
+        /// The file.
+        path: RelPath,
+        /// Its content.
+        content: Vec<u8>,
+        /// Its mode; the process's umask is applied to the default of `rw-rw-rw-` when absent.
+        mode: Option<ModeChange>,
+    },
+    /// Removes a file.
+    Delete {
+        /// The file.
+        path: RelPath,
+        /// The digest the file must have before this step.
+        expected: Option<Digest>,
+        /// What happens to directories left empty.
+        parents: EmptyParents,
+    },
+    /// Moves a file to where nothing is.
+    Rename {
+        /// The file.
+        from: RelPath,
+        /// Its new path.
+        to: RelPath,
+        /// What happens to directories left empty.
+        parents: EmptyParents,
+    },
+    /// Copies a file, its mode and its extended attributes to where nothing is.
+    Copy {
+        /// The file.
+        from: RelPath,
+        /// The path of the copy.
+        to: RelPath,
+    },
+    /// Changes the permission bits of a file.
+    Chmod {
+        /// The file.
+        path: RelPath,
+        /// The bits.
+        mode: ModeChange,
+    },
+}

@@ -1,0 +1,234 @@
+//! Paths inside a workspace, checked once.
+
+use std::borrow::Borrow;
+use std::fmt;
+
+/// A path relative to the root of a workspace: one or more components joined by `/`, none of
+/// them `.`, `..` or empty, no NUL, and none that names actum's or git's own state. The bytes
+/// need not be UTF-8.
+///
+/// Holding one proves the check was made; it does not prove that no symlink lies on the way,
+/// which only the kernel can say at the moment of use (FO-7).
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct RelPath(Box<[u8]>);
+
+/// The longest path, in bytes: Linux's `PATH_MAX` less the terminating NUL.
+pub const PATH_BYTES_MAX: usize = 4095;
+/// The longest component, in bytes: Linux's `NAME_MAX`.
+pub const NAME_BYTES_MAX: usize = 255;
+
+/// Why a path was refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum PathProblem {
+    /// Nothing was given.
+    #[error("it is empty")]
+    Empty,
+    /// It starts at the root of the file system.
+    #[error("it is absolute; give it relative to the workspace root")]
+    Absolute,
+    /// It has a `..` component.
+    #[error("it contains `..`")]
+    Parent,
+    /// It has a `.` component, a doubled `/` or a trailing `/`.
+    #[error("it contains `.`, `//` or a trailing `/`; write it plainly")]
+    NotPlain,
+    /// It contains a NUL byte.
+    #[error("it contains a NUL byte")]
+    Nul,
+    /// It is longer than [`PATH_BYTES_MAX`] or has a component over [`NAME_BYTES_MAX`].
+    #[error("it is longer than the file system allows (255 bytes a name, 4095 in all)")]
+    TooLong,
+    /// It lies in `.git` or `.actum`, in any case and at any depth (D-5).
+    #[error("it lies in `.git` or `.actum`, which no change may touch")]
+    Reserved,
+}
+
+/// A path that no operation accepts.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the path `{}` cannot be used: {problem}", Quoted(given))]
+pub struct PathError {
+    /// The path as it was given.
+    pub given: Vec<u8>,
+    /// What is wrong with it.
+    pub problem: PathProblem,
+}
+
+impl RelPath {
+    /// Checks `path` and takes it in.
+    ///
+    /// # Errors
+    /// The first [`PathProblem`] found.
+    pub fn new(path: impl AsRef<[u8]>) -> Result<Self, PathError> {
+        let path = path.as_ref();
+        match check(path) {
+            Some(problem) => Err(PathError { given: path.to_vec(), problem }),
+            None => Ok(Self(path.into())),
+        }
+    }
+
+    /// The bytes, as the kernel takes them.
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// The path of the containing directory, or `None` when that is the root.
+    pub fn parent(&self) -> Option<Self> {
+        let slash = self.0.iter().rposition(|&b| b == b'/')?;
+        self.0.get(..slash).map(|parent| Self(parent.into()))
+    }
+
+    /// The last component.
+    pub fn name(&self) -> &[u8] {
+        self.0.rsplit(|&b| b == b'/').next().unwrap_or_default()
+    }
+
+    /// The components, first to last.
+    pub fn components(&self) -> impl Iterator<Item = &[u8]> {
+        self.0.split(|&b| b == b'/')
+    }
+
+    /// How many components there are.
+    pub fn depth(&self) -> usize {
+        self.components().count()
+    }
+
+    /// Whether `self` is `ancestor` or lies below it, compared component by component.
+    pub fn starts_with(&self, ancestor: &Self) -> bool {
+        match self.0.strip_prefix(ancestor.as_bytes()) {
+            Some(rest) => rest.is_empty() || rest.starts_with(b"/"),
+            None => false,
+        }
+    }
+}
+
+fn check(path: &[u8]) -> Option<PathProblem> {
+    if path.is_empty() {
+        return Some(PathProblem::Empty);
+    }
+    if path.contains(&0) {
+        return Some(PathProblem::Nul);
+    }
+    if path.starts_with(b"/") {
+        return Some(PathProblem::Absolute);
+    }
+    if path.len() > PATH_BYTES_MAX {
+        return Some(PathProblem::TooLong);
+    }
+    path.split(|&b| b == b'/').find_map(|component| match component {
+        b".." => Some(PathProblem::Parent),
+        b"" | b"." => Some(PathProblem::NotPlain),
+        name if name.len() > NAME_BYTES_MAX => Some(PathProblem::TooLong),
+        name if [&b".git"[..], b".actum"].iter().any(|r| name.eq_ignore_ascii_case(r)) => {
+            Some(PathProblem::Reserved)
+        }
+        _ => None,
+    })
+}
+
+impl fmt::Display for RelPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&Quoted(&self.0), f)
+    }
+}
+
+impl fmt::Debug for RelPath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl Borrow<[u8]> for RelPath {
+    fn borrow(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+/// Shows bytes as text a person can read and paste: control characters and bytes that are not
+/// UTF-8 appear as `\ooo` octal escapes, as git writes them, and a backslash is doubled.
+pub struct Quoted<'a>(pub &'a [u8]);
+
+impl fmt::Display for Quoted<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for chunk in self.0.utf8_chunks() {
+            for c in chunk.valid().chars() {
+                match c {
+                    '\n' => f.write_str("\\n")?,
+                    '\t' => f.write_str("\\t")?,
+                    '\\' => f.write_str("\\\\")?,
+                    c if c.is_control() => {
+                        let mut buffer = [0; 4];
+                        for byte in c.encode_utf8(&mut buffer).bytes() {
+                            write!(f, "\\{byte:03o}")?;
+                        }
+                    }
+                    c => write!(f, "{c}")?,
+                }
+            }
+            for byte in chunk.invalid() {
+                write!(f, "\\{byte:03o}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn problem(path: &[u8]) -> Option<PathProblem> {
+        RelPath::new(path).err().map(|e| e.problem)
+    }
+
+    /// FO-7
+    #[test]
+    fn a_path_that_could_leave_the_workspace_is_refused() {
+        assert_eq!(problem(b"../x"), Some(PathProblem::Parent));
+        assert_eq!(problem(b"a/../../x"), Some(PathProblem::Parent));
+        assert_eq!(problem(b"/etc/passwd"), Some(PathProblem::Absolute));
+        assert_eq!(problem(b""), Some(PathProblem::Empty));
+        assert_eq!(problem(b"a\0b"), Some(PathProblem::Nul));
+        assert_eq!(problem(b"a//b"), Some(PathProblem::NotPlain));
+        assert_eq!(problem(b"./a"), Some(PathProblem::NotPlain));
+        assert_eq!(problem(b"a/"), Some(PathProblem::NotPlain));
+    }
+
+    /// D-5
+    #[test]
+    fn state_of_git_and_actum_is_refused_at_any_depth_and_in_any_case() {
+        for path in [".git", ".git/config", "a/.GIT/hooks/x", ".Actum/journal", "b/.actum"] {
+            assert_eq!(problem(path.as_bytes()), Some(PathProblem::Reserved), "{path}");
+        }
+        for path in [".gitignore", ".github/workflows/ci.yml", "git", "a.git"] {
+            assert_eq!(problem(path.as_bytes()), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn lengths_are_limited_on_both_sides() {
+        assert_eq!(problem("n".repeat(NAME_BYTES_MAX).as_bytes()), None);
+        assert_eq!(problem("n".repeat(NAME_BYTES_MAX + 1).as_bytes()), Some(PathProblem::TooLong));
+        let longest = "ab/".repeat(PATH_BYTES_MAX / 3 - 1) + "abc";
+        assert_eq!(problem(longest.as_bytes()), None);
+        let over = "a/".repeat(PATH_BYTES_MAX / 2) + "bc";
+        assert_eq!(over.len(), PATH_BYTES_MAX + 1);
+        assert_eq!(problem(over.as_bytes()), Some(PathProblem::TooLong));
+    }
+
+    #[test]
+    fn a_sibling_with_the_same_beginning_is_not_below() {
+        let path = |p: &str| RelPath::new(p).unwrap();
+        assert!(path("src/a").starts_with(&path("src")));
+        assert!(path("src").starts_with(&path("src")));
+        assert!(!path("src-evil/a").starts_with(&path("src")));
+        assert_eq!(path("a/b/c").parent(), Some(path("a/b")));
+        assert_eq!(path("a").parent(), None);
+        assert_eq!(path("a/b/c").name(), b"c");
+        assert_eq!(path("a/b/c").depth(), 3);
+    }
+
+    #[test]
+    fn a_name_that_is_not_text_is_shown_escaped() {
+        assert_eq!(RelPath::new(b"a\xff\n\\b\x1b").unwrap().to_string(), "a\\377\\n\\\\b\\033");
+    }
+}

@@ -1,0 +1,106 @@
+//! The name of one run of a transaction.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+/// Names one run: 60 random bits, written as 12 characters of a base 32 alphabet without `i`,
+/// `l`, `o` and `u`. Random rather than time-ordered, so that a short prefix is usually unique.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct RunId(u64);
+
+const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
+const LENGTH: usize = 12;
+const MASK: u64 = (1 << 60) - 1;
+
+/// What was given is not the name of a run.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{given}` is not a run id: expected 12 characters of 0-9 and a-z without i, l, o, u")]
+pub struct RunIdError {
+    /// The text that was given.
+    pub given: String,
+}
+
+impl RunId {
+    /// A run id from random bits; the upper four are ignored.
+    pub fn from_random(bits: u64) -> Self {
+        Self(bits & MASK)
+    }
+
+    /// The 60 bits.
+    pub fn bits(self) -> u64 {
+        self.0
+    }
+}
+
+impl fmt::Display for RunId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for place in (0..LENGTH).rev() {
+            let digit = usize::try_from((self.0 >> (place * 5)) & 31).unwrap_or(0);
+            let character = ALPHABET.get(digit).copied().unwrap_or(b'0');
+            write!(f, "{}", char::from(character))?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for RunId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl FromStr for RunId {
+    type Err = RunIdError;
+
+    fn from_str(text: &str) -> Result<Self, RunIdError> {
+        let error = || RunIdError { given: text.to_owned() };
+        if text.len() != LENGTH {
+            return Err(error());
+        }
+        let mut bits = 0u64;
+        for byte in text.bytes() {
+            let digit = ALPHABET.iter().position(|&a| a == byte).ok_or_else(error)?;
+            bits = (bits << 5) | u64::try_from(digit).map_err(|_| error())?;
+        }
+        Ok(Self(bits))
+    }
+}
+
+impl From<RunId> for String {
+    fn from(id: RunId) -> Self {
+        id.to_string()
+    }
+}
+
+impl TryFrom<String> for RunId {
+    type Error = RunIdError;
+
+    fn try_from(text: String) -> Result<Self, RunIdError> {
+        text.parse()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_id_survives_being_written_and_read() {
+        for bits in [0, 1, 31, 32, MASK, 0x0123_4567_89ab_cdef & MASK] {
+            let id = RunId::from_random(bits);
+            assert_eq!(id.to_string().len(), LENGTH);
+            assert_eq!(id.to_string().parse::<RunId>().unwrap(), id);
+        }
+    }
+
+    #[test]
+    fn a_text_that_is_no_run_id_is_refused() {
+        for text in ["", "0123", "0123456789abc", "01234567 9ab", "01234567o9ab", "ééééééé"]
+        {
+            assert!(text.parse::<RunId>().is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! The five frozen outcomes of a run (D-1, AA-2).
+
+use serde::{Deserialize, Serialize};
+
+/// How a run ended. Every door maps its own words onto these five.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// The change is published and durable.
+    Succeeded,
+    /// Effects had begun and were taken back: the workspace is as before.
+    Reverted,
+    /// Waiting for a person.
+    Queued,
+    /// Refused before any effect.
+    Rejected,
+    /// A person must look, and the report says at what.
+    Failed,
+}
+
+impl Status {
+    /// The word used in reports and JSON.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Succeeded => "succeeded",
+            Self::Reverted => "reverted",
+            Self::Queued => "queued",
+            Self::Rejected => "rejected",
+            Self::Failed => "failed",
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! Test tools of the project: a simulated disk that can lose power at every system call.
+//!
+//! The crate is a dev-dependency only. Where a test uses it wrongly it panics, with the path.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    reason = "runs in tests only, on 64-bit machines, where a panic is the way to fail"
+)]
+
+pub mod sim_disk;
+
+pub use rustix::io::Errno;
+pub use sim_disk::{CrashStates, Node, SimDisk, SimHandle};

@@ -1,0 +1,55 @@
+//! The simulated disk is right about what a real one may do.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::cast_possible_truncation,
+    reason = "the whole crate is a test"
+)]
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use actum_core::FileMode;
+use actum_testkit::{SimDisk, SimHandle};
+use actum_workspace::disk::Disk;
+
+mod calls;
+mod faults;
+mod kernel;
+mod power;
+
+/// More states than any test here has.
+const ALL: usize = 100_000;
+
+fn root_of(disk: &SimDisk) -> SimHandle {
+    disk.open_root(Path::new("/")).unwrap()
+}
+
+/// Makes a file with some content, nothing of it synced.
+fn write_new(disk: &SimDisk, parent: &SimHandle, name: &str, bytes: &[u8]) -> SimHandle {
+    let file = disk.create(parent, name.as_bytes(), FileMode::REGULAR).unwrap();
+    disk.write_at(&file, bytes, 0).unwrap();
+    file
+}
+
+/// What a file may hold after a power cut: `None` where it does not exist.
+fn contents(disk: &SimDisk, path: &str) -> BTreeSet<Option<Vec<u8>>> {
+    let states = disk.crash_states(ALL);
+    assert!(states.is_exhaustive());
+    states.map(|state| state.get(path)).collect()
+}
+
+/// The same for several files at once, as text; `-` where one does not exist.
+fn outcomes(disk: &SimDisk, paths: &[&str]) -> Vec<String> {
+    let states = disk.crash_states(ALL);
+    assert!(states.is_exhaustive());
+    let text = |state: &SimDisk, path: &&str| match state.get(path) {
+        Some(bytes) => String::from_utf8(bytes).unwrap().replace('\0', "0"),
+        None => "-".into(),
+    };
+    let line =
+        |state: SimDisk| paths.iter().map(|path| text(&state, path)).collect::<Vec<_>>().join(" ");
+    let mut lines: Vec<String> = states.map(line).collect();
+    lines.sort();
+    lines
+}

@@ -1,0 +1,394 @@
+//! The commit: stage, INTENT, publish, verify, COMMIT. Two barriers, whatever the number of
+//! files, unless an image is too large for the journal.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use actum_core::{Budget, PathCost, RelPath, RunId, Splice};
+
+use crate::content::{INLINE_BYTES_MAX, set_attributes};
+use crate::disk::{Barrier, Disk, Rename};
+use crate::error::{Doing, Error, ErrorKind, Result, State};
+use crate::node::{Bytes, Content, Node, Post, PostFile, Pre, PreFile};
+use crate::publish::Displaced;
+use crate::record::{Body, Entry, FileImage, Image, Intent, Side, keep_name, stage_name};
+use crate::rollback::make_directory;
+use crate::transaction::{Change, Transaction};
+use crate::tree::{Tree, read_pieces, stamp_is_fresh};
+
+/// How many bytes of images one record holds; what goes beyond is kept beside the journal.
+pub const INLINE_TOTAL_MAX: u64 = 16 << 20;
+/// From this many kept images on, one `syncfs` is cheaper than an `fdatasync` for each.
+const KEPT_SYNCED_SINGLY: usize = 8;
+
+/// A run that was committed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Committed {
+    /// Its name.
+    pub run: RunId,
+    /// What it changed, ordered by path.
+    pub changes: Vec<Change>,
+    /// Paths whose file was parted from its other names (hard links).
+    pub broken_links: Vec<RelPath>,
+}
+
+impl<D: Disk> Transaction<'_, D> {
+    /// Makes all steps visible at once, and durable.
+    ///
+    /// # Errors
+    /// Any [`ErrorKind`]; its state says whether the workspace is untouched, restored, or needs a
+    /// person.
+    pub fn commit(mut self) -> Result<Committed> {
+        self.check_budget()?;
+        let changes = self.changes();
+        let broken_links = std::mem::take(&mut self.broken_links);
+        let mut nodes = std::mem::take(&mut self.nodes);
+        let moved = moved_sources(&nodes);
+        nodes.retain(|path, node| node.changes() || moved.contains(path));
+        let intent = self.stage_all(&nodes, &moved)?;
+        let displaced = nodes.values().map(displaced).collect();
+        drop(nodes);
+        let result = self.workspace.run(intent, displaced);
+        // What is staged after a commit is swept later; after a failed sync recovery needs it.
+        self.sweep = match &result {
+            Ok(_) => false,
+            Err(error) => error.state == State::Restored,
+        };
+        Ok(Committed { run: result?, changes, broken_links })
+    }
+
+    fn check_budget(&self) -> Result<()> {
+        if self.limits.budget == Budget::unlimited() {
+            return Ok(());
+        }
+        let costs = self.changes().into_iter().filter(|change| {
+            use crate::transaction::ChangeKind::{DirectoryCreated, DirectoryRemoved};
+            !matches!(change.kind, DirectoryCreated | DirectoryRemoved)
+        });
+        let costs = costs
+            .map(|change| PathCost {
+                path: change.path,
+                added: change.added,
+                removed: change.removed,
+            })
+            .collect();
+        let checked = self.limits.budget.check(costs);
+        checked.map(drop).map_err(|status| ErrorKind::Budget { status }.into())
+    }
+
+    /// Writes all new content into staged inodes, decides where each image is kept, and makes
+    /// durable what the journal will not hold.
+    fn stage_all(&mut self, nodes: &Nodes<D>, moved: &BTreeSet<RelPath>) -> Result<Intent> {
+        let disk = &self.workspace.disk;
+        let mut staging = Staging {
+            disk,
+            tree: Tree::new(disk, &self.workspace.home.root),
+            stage: &self.workspace.home.stage,
+            keep: &self.workspace.home.keep,
+            run: self.run,
+            nodes,
+            moved: nodes
+                .keys()
+                .enumerate()
+                .filter(|(_, path)| moved.contains(*path))
+                .map(|(index, path)| (path.clone(), u32::try_from(index).unwrap_or(u32::MAX)))
+                .collect(),
+            inline_left: INLINE_TOTAL_MAX,
+            kept: Vec::new(),
+        };
+        let mut entries = Vec::with_capacity(nodes.len());
+        for (index, (path, node)) in nodes.iter().enumerate() {
+            entries.push(staging.entry(index, path, node)?);
+        }
+        staging.make_kept_durable()?;
+        Ok(Intent {
+            run: self.run,
+            kind: self.kind,
+            time: disk.now(),
+            epoch: self.workspace.epoch,
+            label: self.label.clone(),
+            entries,
+        })
+    }
+}
+
+/// The paths whose inode moves to another path.
+fn moved_sources<H>(nodes: &BTreeMap<RelPath, Node<H>>) -> BTreeSet<RelPath> {
+    let sources = nodes.values().filter_map(|node| match &node.post {
+        Post::File(PostFile { content: Content::Moved(from), .. }) => Some(from.clone()),
+        Post::File(_) | Post::Directory(_) | Post::Absent => None,
+    });
+    sources.collect()
+}
+
+type Nodes<D> = BTreeMap<RelPath, Node<<D as Disk>::Handle>>;
+
+fn displaced<H>(node: &Node<H>) -> Displaced {
+    match &node.pre {
+        Pre::File(file) => Displaced {
+            stat: Some(file.stat),
+            fresh: stamp_is_fresh(file.stat.modified, file.read_at),
+        },
+        Pre::Absent | Pre::Directory(_) => Displaced { stat: None, fresh: false },
+    }
+}
+
+/// Turns nodes into entries.
+struct Staging<'a, D: Disk> {
+    disk: &'a D,
+    tree: Tree<'a, D>,
+    stage: &'a D::Handle,
+    keep: &'a D::Handle,
+    run: RunId,
+    nodes: &'a Nodes<D>,
+    /// The entries whose inode moves elsewhere.
+    moved: BTreeMap<RelPath, u32>,
+    inline_left: u64,
+    /// Files whose bytes must be durable before INTENT.
+    kept: Vec<Rc<D::Handle>>,
+}
+
+impl<D: Disk> Staging<'_, D> {
+    fn entry(&mut self, index: usize, path: &RelPath, node: &Node<D::Handle>) -> Result<Entry> {
+        let mut back = None;
+        let post = match &node.post {
+            Post::Absent => Image::Absent,
+            Post::Directory(attributes) => {
+                if !matches!(node.pre, Pre::Directory(_)) {
+                    make_directory(self.disk, self.stage, &stage_name(self.run, index), attributes)
+                        .map_err(|(what, source)| attributes_error(path, what, source))?;
+                }
+                Image::Directory(attributes.clone())
+            }
+            Post::File(file) => {
+                if let (Pre::File(pre), Content::New(bytes, splices)) = (&node.pre, &file.content) {
+                    back = splices_back(pre, bytes, splices.as_deref());
+                }
+                let (body, inode) = self.post_body(index, path, node, file)?;
+                Image::File(FileImage {
+                    attributes: file.attributes.clone(),
+                    size: file.size,
+                    digest: file.digest,
+                    inode,
+                    body,
+                })
+            }
+        };
+        let pre = match &node.pre {
+            Pre::Absent => Image::Absent,
+            Pre::Directory(attributes) => Image::Directory(attributes.clone()),
+            Pre::File(file) => Image::File(FileImage {
+                attributes: file.attributes.clone(),
+                size: file.stat.size,
+                digest: file.digest,
+                inode: file.stat.inode,
+                body: self.pre_body(index, path, file, &post, back.is_some())?,
+            }),
+        };
+        let path = path.clone();
+        Ok(Entry { path, pre, post, added: node.added, removed: node.removed, back })
+    }
+
+    /// Stages the inode that `path` will have, and says where its bytes can be found again.
+    fn post_body(
+        &mut self,
+        index: usize,
+        path: &RelPath,
+        node: &Node<D::Handle>,
+        file: &PostFile<D::Handle>,
+    ) -> Result<(Body, u64)> {
+        let doing = || format!("stage `{path}`");
+        let name = stage_name(self.run, index);
+        match &file.content {
+            Content::Untouched => match &node.pre {
+                Pre::File(pre) => Ok((Body::Untouched, pre.stat.inode)),
+                Pre::Absent | Pre::Directory(_) => {
+                    Err(ErrorKind::Missing { path: path.clone() }.into())
+                }
+            },
+            Content::Moved(from) => {
+                let parent = self.tree.existing_parent(from)?;
+                self.disk.link(&parent, from.name(), self.stage, &name).doing(doing)?;
+                let staged = self.disk.stat_at(self.stage, &name).doing(doing)?;
+                let source = self.nodes.get(from).map(|node| &node.pre);
+                let (Some(staged), Some(Pre::File(pre))) = (staged, source) else {
+                    return Err(ErrorKind::Missing { path: from.clone() }.into());
+                };
+                if staged.inode != pre.stat.inode {
+                    let (path, detail) = (from.clone(), "another file took its place");
+                    return Err(ErrorKind::Conflict { path, detail }.into());
+                }
+                if pre.attributes != file.attributes {
+                    return self.copy_moved(index, path, pre, file);
+                }
+                let entry = self.moved.get(from).copied().unwrap_or(u32::MAX);
+                Ok((Body::Moved(entry), staged.inode))
+            }
+            Content::New(Bytes::Memory(bytes), _) => {
+                let (handle, inode) = self.create_staged(&name, path, file, |disk, handle| {
+                    disk.write_at(handle, bytes, 0)
+                })?;
+                if self.fits_inline(file.size) {
+                    return Ok((Body::Inline(bytes.to_vec()), inode));
+                }
+                self.keep(path, self.stage, &name, keep_name(self.run, index, Side::Post))?;
+                self.kept.push(Rc::new(handle));
+                Ok((Body::Kept, inode))
+            }
+            Content::New(Bytes::File(handle, staged), _) => {
+                let Some(staged) = staged else {
+                    return Err(ErrorKind::Missing { path: path.clone() }.into());
+                };
+                self.disk
+                    .rename(self.stage, staged, self.stage, &name, Rename::NoReplace)
+                    .doing(doing)?;
+                let inode = set_attributes(self.disk, handle, &file.attributes)
+                    .map_err(|(what, source)| attributes_error(path, what, source))?;
+                self.keep(path, self.stage, &name, keep_name(self.run, index, Side::Post))?;
+                self.kept.push(Rc::clone(handle));
+                Ok((Body::Kept, inode))
+            }
+        }
+    }
+
+    /// A moved file whose attributes change as well gets a new inode: the old one must stay as it
+    /// is until the run is committed.
+    fn copy_moved(
+        &mut self,
+        index: usize,
+        path: &RelPath,
+        pre: &PreFile<D::Handle>,
+        file: &PostFile<D::Handle>,
+    ) -> Result<(Body, u64)> {
+        let doing = || format!("stage `{path}`");
+        let name = stage_name(self.run, index);
+        self.disk.unlink(self.stage, &name).doing(doing)?;
+        let (handle, inode) =
+            self.create_staged(&name, path, file, |disk, handle| match &pre.bytes {
+                Bytes::Memory(bytes) => disk.write_at(handle, bytes, 0),
+                Bytes::File(source, _) => copy_file(disk, source, handle),
+            })?;
+        if let (Bytes::Memory(bytes), true) = (&pre.bytes, self.fits_inline(file.size)) {
+            return Ok((Body::Inline(bytes.to_vec()), inode));
+        }
+        self.keep(path, self.stage, &name, keep_name(self.run, index, Side::Post))?;
+        self.kept.push(Rc::new(handle));
+        Ok((Body::Kept, inode))
+    }
+
+    fn create_staged(
+        &self,
+        name: &[u8],
+        path: &RelPath,
+        file: &PostFile<D::Handle>,
+        write: impl FnOnce(&D, &D::Handle) -> std::io::Result<()>,
+    ) -> Result<(D::Handle, u64)> {
+        let doing = || format!("stage `{path}`");
+        // The state directory is closed to others, so the final mode is safe from the start.
+        let handle = self.disk.create(self.stage, name, file.attributes.mode).doing(doing)?;
+        write(self.disk, &handle).doing(doing)?;
+        let inode = set_attributes(self.disk, &handle, &file.attributes)
+            .map_err(|(what, source)| attributes_error(path, what, source))?;
+        Ok((handle, inode))
+    }
+
+    /// Says where the bytes of a pre-image can be found again.
+    fn pre_body(
+        &mut self,
+        index: usize,
+        path: &RelPath,
+        file: &PreFile<D::Handle>,
+        post: &Image,
+        has_back: bool,
+    ) -> Result<Body> {
+        let post_body = post.file().map(|post| &post.body);
+        if !self.moved.contains_key(path) {
+            match post_body {
+                Some(Body::Untouched) => return Ok(Body::Untouched),
+                Some(Body::Inline(_)) if has_back => return Ok(Body::Back),
+                Some(_) | None => {}
+            }
+        }
+        match &file.bytes {
+            Bytes::Memory(bytes) if self.fits_inline(file.stat.size) => {
+                Ok(Body::Inline(bytes.to_vec()))
+            }
+            bytes => {
+                let name = keep_name(self.run, index, Side::Pre);
+                let parent = self.tree.existing_parent(path)?;
+                self.keep(path, &parent, path.name(), name.clone())?;
+                let kept = self.disk.stat_at(self.keep, &name);
+                let kept = kept.doing(|| format!("keep `{path}`"))?;
+                if kept.is_none_or(|kept| kept.inode != file.stat.inode) {
+                    let detail = "another file took its place";
+                    return Err(ErrorKind::Conflict { path: path.clone(), detail }.into());
+                }
+                let handle = match bytes {
+                    Bytes::File(handle, _) => Rc::clone(handle),
+                    Bytes::Memory(_) => {
+                        let opened = self.disk.open_file(self.keep, &name);
+                        Rc::new(opened.doing(|| format!("keep `{path}`"))?)
+                    }
+                };
+                self.kept.push(handle);
+                Ok(Body::Kept)
+            }
+        }
+    }
+
+    fn fits_inline(&mut self, size: u64) -> bool {
+        let fits = size <= INLINE_BYTES_MAX as u64 && size <= self.inline_left;
+        if fits {
+            self.inline_left -= size;
+        }
+        fits
+    }
+
+    fn keep(&self, path: &RelPath, from: &D::Handle, name: &[u8], keep: Vec<u8>) -> Result<()> {
+        self.disk.link(from, name, self.keep, &keep).doing(|| format!("keep a copy of `{path}`"))
+    }
+
+    fn make_kept_durable(&self) -> Result<()> {
+        if self.kept.is_empty() {
+            return Ok(());
+        }
+        let doing = || "make the kept images durable".to_owned();
+        if self.kept.len() > KEPT_SYNCED_SINGLY {
+            return self.disk.sync_all(self.keep, Barrier::KeptImage).doing(doing);
+        }
+        for file in &self.kept {
+            self.disk.sync_data(file, Barrier::KeptImage).doing(doing)?;
+        }
+        self.disk.sync(self.keep, Barrier::KeptName).doing(doing)
+    }
+}
+
+/// The splices that lead from the new bytes back to what is there, where they are known and worth
+/// it.
+fn splices_back<H>(
+    pre: &PreFile<H>,
+    new: &Bytes<H>,
+    splices: Option<&Vec<Splice>>,
+) -> Option<Vec<Splice>> {
+    let splices = match (splices, &pre.bytes, new) {
+        (Some(splices), _, _) => Splice::invert(splices),
+        (None, Bytes::Memory(old), Bytes::Memory(new)) => Splice::between(new, old),
+        (None, _, _) => return None,
+    };
+    let worth_it = Splice::weight(&splices) <= (INLINE_BYTES_MAX as u64).max(pre.stat.size / 4);
+    worth_it.then_some(splices)
+}
+
+fn copy_file<D: Disk>(disk: &D, from: &D::Handle, to: &D::Handle) -> std::io::Result<()> {
+    let mut offset = 0u64;
+    read_pieces::<D, std::io::Error>(disk, from, |piece| {
+        disk.write_at(to, piece, offset)?;
+        offset = offset.saturating_add(u64::try_from(piece.len()).unwrap_or(u64::MAX));
+        Ok(())
+    })
+    .map(drop)
+}
+
+fn attributes_error(path: &RelPath, what: &'static str, source: std::io::Error) -> Error {
+    ErrorKind::Attributes { path: path.clone(), what, source }.into()
+}

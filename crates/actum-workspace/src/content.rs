@@ -1,0 +1,138 @@
+//! New content on its way: in memory while it is small, in a staged file once it is not.
+
+use std::io;
+
+use actum_core::{Digest, FileMode, Hasher};
+
+use crate::disk::Disk;
+use crate::record::Attributes;
+
+/// The largest content, in bytes, that is held in memory and recorded in the journal.
+pub const INLINE_BYTES_MAX: usize = 1 << 20;
+/// Pieces smaller than this are gathered before they are written.
+const GATHER: usize = 64 << 10;
+
+/// Content that has been written completely.
+pub(crate) struct Written<H> {
+    pub(crate) digest: Digest,
+    pub(crate) size: u64,
+    pub(crate) store: Store<H>,
+}
+
+/// Where written content is.
+pub(crate) enum Store<H> {
+    Memory(Vec<u8>),
+    /// In a file of this name in the stage directory.
+    Staged(Vec<u8>, H),
+}
+
+/// Takes in content piece by piece and hashes it.
+pub(crate) struct Sink<'a, D: Disk> {
+    disk: &'a D,
+    stage: &'a D::Handle,
+    name: Vec<u8>,
+    hasher: Hasher,
+    size: u64,
+    /// All content while there is no file; then what is not yet written to it.
+    gathered: Vec<u8>,
+    file: Option<(D::Handle, u64)>,
+}
+
+impl<'a, D: Disk> Sink<'a, D> {
+    /// A sink that uses the name `name` in `stage` if it needs a file.
+    pub(crate) fn new(disk: &'a D, stage: &'a D::Handle, name: Vec<u8>) -> Self {
+        Self {
+            disk,
+            stage,
+            name,
+            hasher: Hasher::new(),
+            size: 0,
+            gathered: Vec::new(),
+            file: None,
+        }
+    }
+
+    pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.size = self.size.saturating_add(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
+        let total = self.gathered.len().saturating_add(bytes.len());
+        if self.file.is_none() {
+            if total <= INLINE_BYTES_MAX {
+                self.gathered.extend_from_slice(bytes);
+                return Ok(());
+            }
+            self.hasher.update(&self.gathered);
+            let file = self.disk.create(self.stage, &self.name, FileMode::PRIVATE)?;
+            self.file = Some((file, 0));
+        }
+        self.hasher.update(bytes);
+        if bytes.len() < GATHER && total <= INLINE_BYTES_MAX {
+            self.gathered.extend_from_slice(bytes);
+            return Ok(());
+        }
+        self.flush()?;
+        self.put(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let gathered = std::mem::take(&mut self.gathered);
+        self.put(&gathered)
+    }
+
+    fn put(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if let Some((file, offset)) = &mut self.file {
+            self.disk.write_at(file, bytes, *offset)?;
+            *offset = offset.saturating_add(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn finish(mut self) -> io::Result<Written<D::Handle>> {
+        if self.file.is_some() {
+            self.flush()?;
+        } else {
+            self.hasher.update(&self.gathered);
+        }
+        let store = match self.file {
+            Some((file, _)) => Store::Staged(self.name, file),
+            None => Store::Memory(self.gathered),
+        };
+        Ok(Written { digest: self.hasher.finish(), size: self.size, store })
+    }
+}
+
+/// Gives a new file or directory its owner, extended attributes and mode; gives its inode number.
+///
+/// # Errors
+/// What could not be kept, and why.
+pub(crate) fn set_attributes<D: Disk>(
+    disk: &D,
+    handle: &D::Handle,
+    wanted: &Attributes,
+) -> Result<u64, (&'static str, io::Error)> {
+    let stat = disk.stat(handle).map_err(|error| ("owner", error))?;
+    let mut mode = stat.mode;
+    if (stat.user, stat.group) != (wanted.user, wanted.group) {
+        disk.set_owner(handle, wanted.user, wanted.group).map_err(|error| ("owner", error))?;
+        mode = FileMode::new(0); // changing the owner may clear bits
+    }
+    let what = "extended attributes";
+    let present = disk.xattrs(handle).map_err(|error| (what, error))?;
+    for (name, _) in &present {
+        // A new file has no other attributes but an inherited ACL and the labels of a security
+        // module, which are the module's business.
+        let inherited = name.starts_with(b"system.posix_acl_");
+        if inherited && !wanted.xattrs.iter().any(|(wanted, _)| wanted == name) {
+            disk.remove_xattr(handle, name).map_err(|error| (what, error))?;
+        }
+    }
+    for (name, value) in &wanted.xattrs {
+        if !present.iter().any(|(n, v)| n == name && v == value) {
+            disk.set_xattr(handle, name, value).map_err(|error| (what, error))?;
+            mode = FileMode::new(0); // an ACL shows in the mode
+        }
+    }
+    if mode != wanted.mode {
+        disk.set_mode(handle, wanted.mode).map_err(|error| ("mode", error))?;
+    }
+    Ok(stat.inode)
+}

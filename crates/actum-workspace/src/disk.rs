@@ -1,0 +1,203 @@
+//! The system calls of the transactional directory, as a trait, so that a simulated disk can
+//! lose power at each of them.
+//!
+//! Every path is one name in a directory that is already open, or is resolved beneath one
+//! without following any link (FO-7). Nothing above this module knows a file descriptor.
+
+use std::io;
+use std::path::Path;
+
+use actum_core::{FileMode, RelPath};
+
+mod linux;
+
+pub use linux::LinuxDisk;
+
+/// What a name refers to, and the facts by which one file is told from another (inode(7)).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stat {
+    /// What kind of thing it is.
+    pub kind: Kind,
+    /// The device that holds it.
+    pub device: u64,
+    /// Its inode number.
+    pub inode: u64,
+    /// How many names it has.
+    pub links: u64,
+    /// Its size in bytes.
+    pub size: u64,
+    /// Its permission bits.
+    pub mode: FileMode,
+    /// Its owner.
+    pub user: u32,
+    /// Its group.
+    pub group: u32,
+    /// When its content last changed.
+    pub modified: Time,
+    /// When its content or attributes last changed.
+    pub changed: Time,
+}
+
+/// Nanoseconds since the Unix epoch, by the clock that stamps files.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Time(pub i64);
+
+/// What a name can refer to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// A regular file.
+    File,
+    /// A directory.
+    Directory,
+    /// A symbolic link, which is never followed.
+    Symlink,
+    /// A FIFO, socket or device.
+    Special,
+}
+
+/// How [`Disk::rename`] treats the destination.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rename {
+    /// It must not exist (`RENAME_NOREPLACE`).
+    NoReplace,
+    /// Both names must exist and change places (`RENAME_EXCHANGE`).
+    Exchange,
+    /// It is replaced. Only ever used inside `.actum`.
+    Replace,
+}
+
+/// Why a sync is made. Leave any one of them out and a test named after it fails: the simulated
+/// disk can be told to ignore one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Barrier {
+    /// The state directory and the empty journal exist.
+    Birth,
+    /// A kept image's bytes are on the disk before INTENT names it.
+    KeptImage,
+    /// A kept image's durable name is there before INTENT names it.
+    KeptName,
+    /// INTENT is on the disk before the first target changes.
+    Intent,
+    /// The end of a run is on the disk before it is acknowledged.
+    End,
+    /// A rebuilt image is whole before it takes a target's place.
+    Rebuilt,
+    /// The journal's zeros are on the disk before a record relies on them.
+    Growth,
+    /// The tree and the history are on the disk before a record is forgotten.
+    Checkpoint,
+    /// The journal's head is on the disk before the space of forgotten records is used again.
+    Forget,
+    /// What recovery read is on the disk before it acts on it.
+    Reread,
+    /// What is kept for a person (lost images, blocked paths) is there before a run is ended.
+    Lost,
+}
+
+/// Tells apart spans of time between which a file system may have lost what was not synced: a
+/// boot, and within it one mount of the file system.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Epoch(pub [u8; 16]);
+
+/// An extended attribute: its name and its value (xattr(7)). POSIX ACLs are among them.
+pub type Xattr = (Vec<u8>, Vec<u8>);
+
+/// The system calls the engine makes, and no others.
+///
+/// A handle is the authority over what it names; dropping it closes it. Names are single
+/// components. No method follows a symbolic link, except `open_root` in the path it is given.
+pub trait Disk {
+    /// An open file or directory.
+    type Handle;
+
+    /// Opens the directory at `path` as the root of a workspace.
+    fn open_root(&self, path: &Path) -> io::Result<Self::Handle>;
+    /// Opens the directory at `path` beneath `root` for use as a parent; search permission is
+    /// enough (`O_PATH`). Fails with `ELOOP` at a symbolic link and with `EXDEV` where the path
+    /// would leave `root` or its file system.
+    fn open_parent(&self, root: &Self::Handle, path: &RelPath) -> io::Result<Self::Handle>;
+    /// Opens the directory `name` for listing and syncing.
+    fn open_directory(&self, parent: &Self::Handle, name: &[u8]) -> io::Result<Self::Handle>;
+    /// Opens a file for reading. Does not wait for a FIFO's writer. `EXDEV` at a mount point.
+    fn open_file(&self, parent: &Self::Handle, name: &[u8]) -> io::Result<Self::Handle>;
+    /// Opens a file of actum's own for reading and writing.
+    fn open_own(&self, parent: &Self::Handle, name: &[u8]) -> io::Result<Self::Handle>;
+    /// Makes a file, which must not exist, open for reading and writing. The umask applies.
+    fn create(&self, parent: &Self::Handle, name: &[u8], mode: FileMode)
+    -> io::Result<Self::Handle>;
+
+    /// The facts about an open handle.
+    fn stat(&self, handle: &Self::Handle) -> io::Result<Stat>;
+    /// The facts about a name, or `None` when there is no such name.
+    fn stat_at(&self, parent: &Self::Handle, name: &[u8]) -> io::Result<Option<Stat>>;
+    /// The names in a directory, without `.` and `..`, in any order.
+    fn list(&self, directory: &Self::Handle) -> io::Result<Vec<Vec<u8>>>;
+    /// Reads at most `buffer.len()` bytes; fewer only at the end of the file.
+    fn read_at(&self, file: &Self::Handle, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
+    /// Writes all of `bytes`.
+    fn write_at(&self, file: &Self::Handle, bytes: &[u8], offset: u64) -> io::Result<()>;
+    /// Sets the size of a file.
+    fn set_size(&self, file: &Self::Handle, size: u64) -> io::Result<()>;
+    /// Sets the permission bits.
+    fn set_mode(&self, handle: &Self::Handle, mode: FileMode) -> io::Result<()>;
+    /// Sets owner and group.
+    fn set_owner(&self, handle: &Self::Handle, user: u32, group: u32) -> io::Result<()>;
+    /// All extended attributes that the caller may see, ordered by name. None where the file
+    /// system has no such thing.
+    fn xattrs(&self, handle: &Self::Handle) -> io::Result<Vec<Xattr>>;
+    /// Sets one extended attribute.
+    fn set_xattr(&self, handle: &Self::Handle, name: &[u8], value: &[u8]) -> io::Result<()>;
+    /// Removes one extended attribute.
+    fn remove_xattr(&self, handle: &Self::Handle, name: &[u8]) -> io::Result<()>;
+
+    /// Gives the file `from` a second name.
+    fn link(
+        &self,
+        from_parent: &Self::Handle,
+        from: &[u8],
+        to_parent: &Self::Handle,
+        to: &[u8],
+    ) -> io::Result<()>;
+    /// Moves a name.
+    fn rename(
+        &self,
+        from_parent: &Self::Handle,
+        from: &[u8],
+        to_parent: &Self::Handle,
+        to: &[u8],
+        rename: Rename,
+    ) -> io::Result<()>;
+    /// Removes the name of a file.
+    fn unlink(&self, parent: &Self::Handle, name: &[u8]) -> io::Result<()>;
+    /// Makes a directory. The umask applies.
+    fn make_directory(&self, parent: &Self::Handle, name: &[u8], mode: FileMode) -> io::Result<()>;
+    /// Removes an empty directory.
+    fn remove_directory(&self, parent: &Self::Handle, name: &[u8]) -> io::Result<()>;
+
+    /// Makes a file's bytes and size durable (`fdatasync`).
+    fn sync_data(&self, file: &Self::Handle, barrier: Barrier) -> io::Result<()>;
+    /// Makes a file with its attributes, or the names in a directory, durable (`fsync`).
+    fn sync(&self, handle: &Self::Handle, barrier: Barrier) -> io::Result<()>;
+    /// Makes the whole file system durable (`syncfs`).
+    fn sync_all(&self, handle: &Self::Handle, barrier: Barrier) -> io::Result<()>;
+
+    /// Takes an exclusive lock that ends with the handle. `false` when another holds it and
+    /// `wait` is not set.
+    fn lock(&self, file: &Self::Handle, wait: bool) -> io::Result<bool>;
+    /// The current span between possible losses.
+    fn epoch(&self, root: &Self::Handle) -> io::Result<Epoch>;
+    /// The time now; never behind the stamp of a file that was just written.
+    fn now(&self) -> Time;
+    /// The bits that the process wants off in the mode of what it creates (umask(2)).
+    fn umask(&self) -> u32 {
+        0o022
+    }
+    /// User and group that new files of this process get.
+    fn identity(&self) -> (u32, u32) {
+        (0, 0)
+    }
+    /// The number of this process, for the holder's note in the lock.
+    fn process(&self) -> u32;
+    /// 64 random bits.
+    fn random(&self) -> io::Result<u64>;
+}

@@ -1,0 +1,368 @@
+//! The one module that makes system calls.
+
+use std::ffi::CStr;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::Path;
+
+use actum_core::{Digest, FileMode, RelPath};
+use rustix::fs::{
+    self, AtFlags, CWD, FileType, FlockOperation, Mode, OFlags, RenameFlags, ResolveFlags,
+    StatxFlags, XattrFlags,
+};
+use rustix::io::Errno;
+use rustix::time::{ClockId, clock_gettime};
+
+use super::{Barrier, Disk, Epoch, Kind, Rename, Stat, Time, Xattr};
+
+/// The real disk.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct LinuxDisk;
+
+/// Beneath the root, through no link of any kind, on one file system (openat2(2)).
+const CONFINED: ResolveFlags = ResolveFlags::BENEATH
+    .union(ResolveFlags::NO_SYMLINKS)
+    .union(ResolveFlags::NO_MAGICLINKS)
+    .union(ResolveFlags::NO_XDEV);
+
+const PARENT: OFlags = OFlags::PATH.union(OFlags::DIRECTORY).union(OFlags::CLOEXEC);
+const DIRECTORY: OFlags =
+    OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC).union(OFlags::RDONLY);
+const FILE: OFlags = OFlags::NOFOLLOW
+    .union(OFlags::CLOEXEC)
+    .union(OFlags::NONBLOCK)
+    .union(OFlags::NOCTTY)
+    .union(OFlags::RDONLY);
+const OWN: OFlags = OFlags::NOFOLLOW.union(OFlags::CLOEXEC).union(OFlags::RDWR);
+
+impl LinuxDisk {
+    /// `openat2`, or where the kernel or a filter lacks it one component after the other.
+    fn open_confined(root: &OwnedFd, path: &[u8], last: OFlags) -> io::Result<OwnedFd> {
+        loop {
+            match fs::openat2(root, path, last, Mode::empty(), CONFINED) {
+                Ok(handle) => return Ok(handle),
+                // A rename elsewhere raced with the walk; the kernel asks to try again.
+                Err(Errno::AGAIN | Errno::INTR) => {}
+                Err(Errno::NOSYS | Errno::PERM) => return Self::open_stepwise(root, path, last),
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    fn open_stepwise(root: &OwnedFd, path: &[u8], last: OFlags) -> io::Result<OwnedFd> {
+        let device = fs::fstat(root)?.st_dev;
+        let mut components = path.split(|&b| b == b'/').peekable();
+        let mut current: Option<OwnedFd> = None;
+        while let Some(component) = components.next() {
+            let flags = if components.peek().is_some() { PARENT } else { last };
+            let parent = current.as_ref().unwrap_or(root);
+            let next = fs::openat(parent, component, flags | OFlags::NOFOLLOW, Mode::empty())
+                .map_err(|error| match error {
+                    // O_PATH|O_DIRECTORY reports a symlink as "not a directory".
+                    Errno::NOTDIR if is_symlink(parent, component) => Errno::LOOP,
+                    other => other,
+                })?;
+            if fs::fstat(&next)?.st_dev != device {
+                return Err(Errno::XDEV.into());
+            }
+            current = Some(next);
+        }
+        current.ok_or_else(|| Errno::NOENT.into())
+    }
+}
+
+fn is_symlink(parent: &OwnedFd, name: &[u8]) -> bool {
+    fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)
+        .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink)
+}
+
+fn retry<T>(mut call: impl FnMut() -> rustix::io::Result<T>) -> io::Result<T> {
+    loop {
+        match call() {
+            Err(Errno::INTR) => {}
+            Ok(value) => return Ok(value),
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+fn facts(stat: &fs::Stat) -> Stat {
+    let kind = match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile => Kind::File,
+        FileType::Directory => Kind::Directory,
+        FileType::Symlink => Kind::Symlink,
+        FileType::Fifo
+        | FileType::Socket
+        | FileType::CharacterDevice
+        | FileType::BlockDevice
+        | FileType::Unknown => Kind::Special,
+    };
+    let time = |seconds: i64, nanos: u64| {
+        Time(seconds.saturating_mul(1_000_000_000).saturating_add_unsigned(nanos))
+    };
+    Stat {
+        kind,
+        device: stat.st_dev,
+        inode: stat.st_ino,
+        links: stat.st_nlink,
+        size: u64::try_from(stat.st_size).unwrap_or(0),
+        mode: FileMode::new(stat.st_mode),
+        user: stat.st_uid,
+        group: stat.st_gid,
+        modified: time(stat.st_mtime, stat.st_mtime_nsec),
+        changed: time(stat.st_ctime, stat.st_ctime_nsec),
+    }
+}
+
+impl Disk for LinuxDisk {
+    type Handle = OwnedFd;
+
+    fn open_root(&self, path: &Path) -> io::Result<OwnedFd> {
+        let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::RDONLY;
+        retry(|| fs::openat(CWD, path, flags, Mode::empty()))
+    }
+
+    fn open_parent(&self, root: &OwnedFd, path: &RelPath) -> io::Result<OwnedFd> {
+        Self::open_confined(root, path.as_bytes(), PARENT)
+    }
+
+    fn open_directory(&self, parent: &OwnedFd, name: &[u8]) -> io::Result<OwnedFd> {
+        Self::open_confined(parent, name, DIRECTORY)
+    }
+
+    fn open_file(&self, parent: &OwnedFd, name: &[u8]) -> io::Result<OwnedFd> {
+        Self::open_confined(parent, name, FILE)
+    }
+
+    fn open_own(&self, parent: &OwnedFd, name: &[u8]) -> io::Result<OwnedFd> {
+        Self::open_confined(parent, name, OWN)
+    }
+
+    fn create(&self, parent: &OwnedFd, name: &[u8], mode: FileMode) -> io::Result<OwnedFd> {
+        let flags = OWN | OFlags::CREATE | OFlags::EXCL;
+        retry(|| fs::openat(parent, name, flags, Mode::from_raw_mode(mode.bits())))
+    }
+
+    fn stat(&self, handle: &OwnedFd) -> io::Result<Stat> {
+        Ok(facts(&fs::fstat(handle)?))
+    }
+
+    fn stat_at(&self, parent: &OwnedFd, name: &[u8]) -> io::Result<Option<Stat>> {
+        match fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => Ok(Some(facts(&stat))),
+            Err(Errno::NOENT) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn list(&self, directory: &OwnedFd) -> io::Result<Vec<Vec<u8>>> {
+        let mut names = Vec::new();
+        for entry in fs::Dir::read_from(directory)? {
+            let entry = entry?;
+            let name = entry.file_name().to_bytes();
+            if name != b"." && name != b".." {
+                names.push(name.to_vec());
+            }
+        }
+        Ok(names)
+    }
+
+    fn read_at(&self, file: &OwnedFd, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        let mut filled = 0usize;
+        while let Some(rest) = buffer.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+            let wanted = rest.len();
+            let position = offset.saturating_add(u64::try_from(filled).unwrap_or(u64::MAX));
+            let read = retry(|| rustix::io::pread(file, &mut *rest, position))?;
+            filled += read;
+            // A short read of a regular file is its end; a caller that needs certainty reads on.
+            if read < wanted {
+                break;
+            }
+        }
+        Ok(filled)
+    }
+
+    fn write_at(&self, file: &OwnedFd, mut bytes: &[u8], mut offset: u64) -> io::Result<()> {
+        while !bytes.is_empty() {
+            let written = retry(|| rustix::io::pwrite(file, bytes, offset))?;
+            if written == 0 {
+                return Err(io::ErrorKind::WriteZero.into());
+            }
+            bytes = bytes.get(written..).unwrap_or_default();
+            offset = offset.saturating_add(u64::try_from(written).unwrap_or(u64::MAX));
+        }
+        Ok(())
+    }
+
+    fn set_size(&self, file: &OwnedFd, size: u64) -> io::Result<()> {
+        retry(|| fs::ftruncate(file, size))
+    }
+
+    fn set_mode(&self, handle: &OwnedFd, mode: FileMode) -> io::Result<()> {
+        retry(|| fs::fchmod(handle, Mode::from_raw_mode(mode.bits())))
+    }
+
+    fn set_owner(&self, handle: &OwnedFd, user: u32, group: u32) -> io::Result<()> {
+        let (user, group) = (fs::Uid::from_raw(user), fs::Gid::from_raw(group));
+        retry(|| fs::fchown(handle, Some(user), Some(group)))
+    }
+
+    fn xattrs(&self, handle: &OwnedFd) -> io::Result<Vec<Xattr>> {
+        let mut empty: [u8; 0] = [];
+        let size = match fs::flistxattr(handle, &mut empty) {
+            Ok(0) | Err(Errno::NOTSUP | Errno::NOSYS) => return Ok(Vec::new()),
+            Ok(size) => size,
+            Err(error) => return Err(error.into()),
+        };
+        let mut names = vec![0u8; size];
+        let size = fs::flistxattr(handle, &mut names)?;
+        names.truncate(size);
+        let mut xattrs = Vec::new();
+        for name in names.split_inclusive(|&b| b == 0) {
+            let name = CStr::from_bytes_with_nul(name).map_err(|_| Errno::INVAL)?;
+            let size = fs::fgetxattr(handle, name, &mut empty)?;
+            let mut value = vec![0u8; size];
+            let size = fs::fgetxattr(handle, name, &mut value)?;
+            value.truncate(size);
+            xattrs.push((name.to_bytes().to_vec(), value));
+        }
+        xattrs.sort();
+        Ok(xattrs)
+    }
+
+    fn set_xattr(&self, handle: &OwnedFd, name: &[u8], value: &[u8]) -> io::Result<()> {
+        retry(|| fs::fsetxattr(handle, name, value, XattrFlags::empty()))
+    }
+
+    fn remove_xattr(&self, handle: &OwnedFd, name: &[u8]) -> io::Result<()> {
+        retry(|| fs::fremovexattr(handle, name))
+    }
+
+    fn link(
+        &self,
+        from_parent: &OwnedFd,
+        from: &[u8],
+        to_parent: &OwnedFd,
+        to: &[u8],
+    ) -> io::Result<()> {
+        Ok(fs::linkat(from_parent, from, to_parent, to, AtFlags::empty())?)
+    }
+
+    fn rename(
+        &self,
+        from_parent: &OwnedFd,
+        from: &[u8],
+        to_parent: &OwnedFd,
+        to: &[u8],
+        rename: Rename,
+    ) -> io::Result<()> {
+        let flags = match rename {
+            Rename::NoReplace => RenameFlags::NOREPLACE,
+            Rename::Exchange => RenameFlags::EXCHANGE,
+            Rename::Replace => RenameFlags::empty(),
+        };
+        Ok(fs::renameat_with(from_parent, from, to_parent, to, flags)?)
+    }
+
+    fn unlink(&self, parent: &OwnedFd, name: &[u8]) -> io::Result<()> {
+        Ok(fs::unlinkat(parent, name, AtFlags::empty())?)
+    }
+
+    fn make_directory(&self, parent: &OwnedFd, name: &[u8], mode: FileMode) -> io::Result<()> {
+        Ok(fs::mkdirat(parent, name, Mode::from_raw_mode(mode.bits()))?)
+    }
+
+    fn remove_directory(&self, parent: &OwnedFd, name: &[u8]) -> io::Result<()> {
+        Ok(fs::unlinkat(parent, name, AtFlags::REMOVEDIR)?)
+    }
+
+    fn sync_data(&self, file: &OwnedFd, _: Barrier) -> io::Result<()> {
+        // Not retried on EIO: the kernel has dropped the dirty pages and would then say yes.
+        retry(|| fs::fdatasync(file))
+    }
+
+    fn sync(&self, handle: &OwnedFd, _: Barrier) -> io::Result<()> {
+        retry(|| fs::fsync(handle))
+    }
+
+    fn sync_all(&self, handle: &OwnedFd, _: Barrier) -> io::Result<()> {
+        retry(|| fs::syncfs(handle))
+    }
+
+    fn lock(&self, file: &OwnedFd, wait: bool) -> io::Result<bool> {
+        let operation = if wait {
+            FlockOperation::LockExclusive
+        } else {
+            FlockOperation::NonBlockingLockExclusive
+        };
+        loop {
+            match fs::flock(file, operation) {
+                Ok(()) => return Ok(true),
+                Err(Errno::WOULDBLOCK) => return Ok(false),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// The boot, and within it the mount: a file system that was taken away and mounted again
+    /// in one boot has lost its unsynced writes as surely as by a power cut.
+    fn epoch(&self, root: &OwnedFd) -> io::Result<Epoch> {
+        let boot = {
+            let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+            let file = fs::openat(CWD, "/proc/sys/kernel/random/boot_id", flags, Mode::empty())?;
+            let mut text = [0u8; 64];
+            let size = self.read_at(&file, &mut text, 0)?;
+            text.get(..size).unwrap_or_default().to_vec()
+        };
+        // STATX_MNT_ID_UNIQUE (Linux 6.8): never used twice in one boot.
+        const MOUNT_ID_UNIQUE: StatxFlags = StatxFlags::from_bits_retain(0x4000);
+        let mount = match fs::statx(root, c"", AtFlags::EMPTY_PATH, MOUNT_ID_UNIQUE) {
+            Ok(statx) if statx.stx_mask & MOUNT_ID_UNIQUE.bits() != 0 => statx.stx_mnt_id,
+            Ok(_) | Err(_) => 0,
+        };
+        let digest = Digest::of(&[boot.as_slice(), &mount.to_le_bytes()].concat());
+        let mut epoch = [0u8; 16];
+        for (to, from) in epoch.iter_mut().zip(digest.as_bytes()) {
+            *to = *from;
+        }
+        Ok(Epoch(epoch))
+    }
+
+    fn now(&self) -> Time {
+        let now = clock_gettime(ClockId::Realtime);
+        Time(now.tv_sec.saturating_mul(1_000_000_000).saturating_add(now.tv_nsec))
+    }
+
+    /// From /proc, because umask(2) can only be read by changing it for all threads; where /proc
+    /// is missing, the strictest.
+    fn umask(&self) -> u32 {
+        let read = || {
+            let flags = OFlags::RDONLY | OFlags::CLOEXEC;
+            let file = fs::openat(CWD, "/proc/self/status", flags, Mode::empty()).ok()?;
+            let mut text = [0u8; 512];
+            let size = self.read_at(&file, &mut text, 0).ok()?;
+            let text = std::str::from_utf8(text.get(..size)?).ok()?;
+            let line = text.lines().find_map(|line| line.strip_prefix("Umask:"))?;
+            u32::from_str_radix(line.trim(), 8).ok()
+        };
+        read().unwrap_or(0o077)
+    }
+
+    fn identity(&self) -> (u32, u32) {
+        (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw())
+    }
+
+    fn process(&self) -> u32 {
+        rustix::process::getpid().as_raw_nonzero().get().unsigned_abs()
+    }
+
+    fn random(&self) -> io::Result<u64> {
+        let mut bytes = [0u8; 8];
+        let size = retry(|| rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty()))?;
+        if size < bytes.len() {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        Ok(u64::from_le_bytes(bytes))
+    }
+}

@@ -1,0 +1,214 @@
+//! What can go wrong, and what it means for the workspace.
+
+use std::io;
+
+use actum_core::{
+    BudgetStatus, Digest, HunkError, PathError, RelPath, RunId, change_set::ChangeSetError,
+    scope::ScopeError,
+};
+
+/// An error always says in which state it left the workspace.
+#[derive(Debug)]
+pub struct Error {
+    /// What went wrong.
+    pub kind: ErrorKind,
+    /// What it means for the workspace.
+    pub state: State,
+}
+
+/// In which state the workspace is after an error.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum State {
+    /// No target was touched.
+    Unchanged,
+    /// Some targets had been touched; all are as before again.
+    Restored,
+    /// The change is visible, but whether it would survive a power cut is not known.
+    Published,
+    /// A person must look: something is neither as before nor as after.
+    NeedsAttention,
+}
+
+impl std::fmt::Display for State {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Unchanged => "nothing was changed",
+            Self::Restored => "the workspace was restored and is as before",
+            Self::Published => {
+                "the change is visible but may not survive a power cut; run `actum recover`"
+            }
+            Self::NeedsAttention => "the workspace needs attention; run `actum status`",
+        })
+    }
+}
+
+impl std::fmt::Display for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}; {}", self.kind, self.state)
+    }
+}
+
+impl std::error::Error for Error {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        std::error::Error::source(&self.kind)
+    }
+}
+
+impl From<ErrorKind> for Error {
+    fn from(kind: ErrorKind) -> Self {
+        Self { kind, state: State::Unchanged }
+    }
+}
+
+/// Which thing a path turned out to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotAFile {
+    /// A directory.
+    Directory,
+    /// A symbolic link.
+    Symlink,
+    /// A FIFO, socket or device.
+    Special,
+}
+
+impl std::fmt::Display for NotAFile {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Directory => "a directory",
+            Self::Symlink => "a symbolic link",
+            Self::Special => "a FIFO, socket or device",
+        })
+    }
+}
+
+/// What went wrong.
+#[derive(Debug, thiserror::Error)]
+#[allow(missing_docs, reason = "the fields are named in each message")]
+pub enum ErrorKind {
+    /// The change set contradicts itself.
+    #[error("the change set cannot be used: {source}")]
+    ChangeSet { source: ChangeSetError },
+    /// A path is not one of the workspace.
+    #[error(transparent)]
+    Path { source: PathError },
+    /// FO-3
+    #[error("outside the scope: {source}")]
+    Scope { source: ScopeError },
+    /// FO-4
+    #[error("over the budget: {status}")]
+    Budget { status: BudgetStatus },
+    /// The hunks do not apply.
+    #[error("cannot patch `{path}`: {source}")]
+    Hunk { path: RelPath, source: HunkError },
+    /// FO-6: the content is not the expected one.
+    #[error("cannot change `{path}`: expected SHA-256 {expected}, found {}", found_text(found.as_ref()))]
+    Expected { path: RelPath, expected: Digest, found: Option<Digest> },
+    /// A file that must exist does not.
+    #[error("cannot change `{path}`: there is no such file")]
+    Missing { path: RelPath },
+    /// Something is where a new file should go.
+    #[error("cannot create `{path}`: something is there already")]
+    Exists { path: RelPath },
+    /// The path is not a regular file.
+    #[error("cannot change `{path}`: it is {found}; only regular files are changed")]
+    NotAFile { path: RelPath, found: NotAFile },
+    /// A component on the way is not a directory of the workspace.
+    #[error("cannot reach `{path}`: `{component}` on the way is {found}")]
+    Component { path: RelPath, component: RelPath, found: NotAFile },
+    /// A component on the way is a regular file.
+    #[error("cannot reach `{path}`: `{component}` on the way is a file")]
+    UnderAFile { path: RelPath, component: RelPath },
+    /// The path lies on another file system.
+    #[error("cannot reach `{path}`: another file system is mounted on the way")]
+    OtherFileSystem { path: RelPath },
+    /// A gated run may not break a hard link.
+    #[error("cannot change `{path}`: the file has {links} names (hard links), and this run may not break them")]
+    HardLink { path: RelPath, links: u64 },
+    /// Owner, mode or attributes cannot be carried over.
+    #[error("cannot change `{path}`: its {what} cannot be kept: {source}")]
+    Attributes { path: RelPath, what: &'static str, source: io::Error },
+    /// Someone else changed a file while the run was under way.
+    #[error("`{path}` was changed by someone else while the change was under way ({detail})")]
+    Conflict { path: RelPath, detail: &'static str },
+    /// Paths that a recovery could not restore wait for a person.
+    #[error("`{path}` waits for a person since run {run}; look at it and run `actum resolve`")]
+    Blocked { path: RelPath, run: RunId },
+    /// The path does not wait for a person.
+    #[error("`{path}` is not blocked")]
+    NotBlocked { path: RelPath },
+    /// A path changed after the run that is to be undone.
+    #[error("cannot undo run {run}: `{path}` has changed since ({detail})")]
+    ChangedSince { run: RunId, path: RelPath, detail: String },
+    /// The run is undone already.
+    #[error("cannot undo run {run}: run {by} has undone it already")]
+    AlreadyUndone { run: RunId, by: RunId },
+    /// The run changed nothing that could be undone.
+    #[error("cannot undo run {run}: it was rolled back and changed nothing")]
+    NothingToUndo { run: RunId },
+    /// There is no run of that name.
+    #[error("there is no run `{run}` in this workspace")]
+    UnknownRun { run: RunId },
+    /// The bytes that undo needs are not as recorded.
+    #[error("cannot undo run {run}: the saved content of `{path}` is damaged or gone")]
+    LostImage { run: RunId, path: RelPath },
+    /// Another process is at work.
+    #[error("the workspace is in use{}", holder_text(holder.as_deref()))]
+    Busy { holder: Option<String> },
+    /// The journal cannot be trusted.
+    #[error(
+        "the journal is damaged at byte {offset} ({what}); it is left as it is, and no run is \
+         accepted. If you know the files to be right, `actum recover --set-aside-journal` keeps \
+         a copy and starts a new one"
+    )]
+    Damaged { offset: u64, what: &'static str },
+    /// The journal was written by a newer program.
+    #[error("the state in `.actum` has format {found}, and this program knows {known}; use a newer actum")]
+    NewerFormat { found: u32, known: u32 },
+    /// A history file cannot be trusted.
+    #[error("the record of run {run} in the history is damaged")]
+    DamagedHistory { run: RunId },
+    /// `.actum` is not what it should be.
+    #[error("the state directory `.actum` cannot be used: {what}")]
+    State { what: String },
+    /// There is no workspace here.
+    #[error("there is no workspace here: `.actum` does not exist; run `actum init`")]
+    NotAWorkspace,
+    /// The change does not fit into one run.
+    #[error("the change is too large for one run: its record needs {bytes} bytes, at most {max} are possible")]
+    TooLarge { bytes: u64, max: u64 },
+    /// An earlier sync failed on this handle.
+    #[error("an earlier write could not be made durable, so this handle takes no more runs; open the workspace again")]
+    Poisoned,
+    /// The operating system refused.
+    #[error("cannot {action}: {source}")]
+    Io { action: String, source: io::Error },
+}
+
+fn found_text(found: Option<&Digest>) -> String {
+    found.map_or_else(|| "no file".to_owned(), ToString::to_string)
+}
+
+fn holder_text(holder: Option<&str>) -> String {
+    holder.map_or_else(String::new, |holder| format!(" by {holder}"))
+}
+
+/// A result of this crate.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Says what was attempted when the operating system refuses.
+pub(crate) trait Doing<T> {
+    fn doing(self, action: impl FnOnce() -> String) -> Result<T>;
+}
+
+impl<T> Doing<T> for io::Result<T> {
+    fn doing(self, action: impl FnOnce() -> String) -> Result<T> {
+        self.map_err(|source| ErrorKind::Io { action: action(), source }.into())
+    }
+}
+
+impl Error {
+    /// The same error with another verdict on the workspace.
+    pub(crate) fn leaving(self, state: State) -> Self {
+        Self { state, ..self }
+    }
+}

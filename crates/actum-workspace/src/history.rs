@@ -1,0 +1,153 @@
+//! Past runs, one file each: what was changed, and the inverse splices or whole images that undo
+//! needs.
+//!
+//! A file is named after the sequence number and the id of its run, the run it undid and how it
+//! ended, so that a listing tells the order and what was undone without opening a file. It holds
+//! the run's two records framed as in the journal.
+
+use actum_core::{FileMode, RunId};
+
+use crate::disk::Disk;
+use crate::error::{Doing, ErrorKind, Result};
+use crate::record::{End, Intent, Outcome, Record, RunKind};
+use crate::sector::{Framed, frame, unframe};
+
+/// The largest file the history reads, in bytes.
+const FILE_BYTES_MAX: u64 = 1 << 30;
+
+/// What the name of a history file tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RunRef {
+    /// The place of the run in the order of runs.
+    pub sequence: u64,
+    /// The run.
+    pub run: RunId,
+    /// Why it was made.
+    pub kind: RunKind,
+    /// How it ended.
+    pub outcome: Outcome,
+}
+
+impl RunRef {
+    pub(crate) fn new(sequence: u64, intent: &Intent, end: &End) -> Self {
+        Self { sequence, run: intent.run, kind: intent.kind, outcome: end.outcome }
+    }
+
+    fn name(&self) -> Vec<u8> {
+        let undo = match self.kind {
+            RunKind::Apply => String::new(),
+            RunKind::Undo(of) => format!("-undo-{of}"),
+        };
+        let outcome = match self.outcome {
+            Outcome::Committed => "",
+            Outcome::RolledBack => "-reverted",
+            Outcome::Failed => "-failed",
+        };
+        format!("{:016x}-{}{undo}{outcome}", self.sequence, self.run).into_bytes()
+    }
+
+    fn parse(name: &[u8]) -> Option<Self> {
+        let name = std::str::from_utf8(name).ok()?;
+        let (name, outcome) = if let Some(name) = name.strip_suffix("-reverted") {
+            (name, Outcome::RolledBack)
+        } else if let Some(name) = name.strip_suffix("-failed") {
+            (name, Outcome::Failed)
+        } else {
+            (name, Outcome::Committed)
+        };
+        let (name, kind) = match name.split_once("-undo-") {
+            Some((name, of)) => (name, RunKind::Undo(of.parse().ok()?)),
+            None => (name, RunKind::Apply),
+        };
+        let (sequence, run) = name.split_once('-')?;
+        let sequence = u64::from_str_radix(sequence, 16).ok()?;
+        Some(Self { sequence, run: run.parse().ok()?, kind, outcome })
+    }
+}
+
+/// The runs in the history, oldest first.
+pub(crate) fn list<D: Disk>(disk: &D, directory: &D::Handle) -> Result<Vec<RunRef>> {
+    let names = disk.list(directory).doing(|| "list the history".to_owned())?;
+    let mut runs: Vec<_> = names.iter().filter_map(|name| RunRef::parse(name)).collect();
+    runs.sort_unstable_by_key(|run| run.sequence);
+    Ok(runs)
+}
+
+/// Writes a run; durable only after the next sync of the file system.
+pub(crate) fn write<D: Disk>(
+    disk: &D,
+    directory: &D::Handle,
+    sequence: u64,
+    intent: &Intent,
+    end: &End,
+) -> Result<()> {
+    let name = RunRef::new(sequence, intent, end).name();
+    let doing = || format!("write run {} into the history", intent.run);
+    if disk.stat_at(directory, &name).doing(doing)?.is_some() {
+        disk.unlink(directory, &name).doing(doing)?; // of an earlier try, maybe cut off
+    }
+    let (encoded, bodies) = intent.encode();
+    let head = Record::head(&encoded);
+    let mut pieces: Vec<&[u8]> = vec![&head, &encoded];
+    pieces.extend(bodies);
+    let mut framed = frame(sequence, &pieces);
+    let encoded = end.encode();
+    framed.extend(frame(sequence + 1, &[&Record::head(&encoded), &encoded]));
+    let file = disk.create(directory, &name, FileMode::PRIVATE).doing(doing)?;
+    disk.write_at(&file, &framed, 0).doing(doing)
+}
+
+/// Reads a run.
+pub(crate) fn read<D: Disk>(
+    disk: &D,
+    directory: &D::Handle,
+    reference: &RunRef,
+) -> Result<(Intent, End)> {
+    let RunRef { sequence, run, .. } = *reference;
+    let doing = || format!("read run {run} from the history");
+    let damaged = || ErrorKind::DamagedHistory { run };
+    let file = disk.open_file(directory, &reference.name()).doing(doing)?;
+    let size = disk.stat(&file).doing(doing)?.size;
+    if size > FILE_BYTES_MAX {
+        return Err(damaged().into());
+    }
+    let bytes = crate::tree::read_whole(disk, &file, size).doing(doing)?;
+    let Framed::Whole(first, length) = unframe(&bytes, sequence) else {
+        return Err(damaged().into());
+    };
+    let Framed::Whole(second, _) = unframe(bytes.get(length..).unwrap_or_default(), sequence + 1)
+    else {
+        return Err(damaged().into());
+    };
+    let first = Record::decode(&first, sequence).map_err(|_| damaged())?;
+    let second = Record::decode(&second, sequence + 1).map_err(|_| damaged())?;
+    match (first, second) {
+        ((Record::Intent(intent), _), (Record::End(end), _)) if intent.run == run => {
+            Ok((intent, end))
+        }
+        _ => Err(damaged().into()),
+    }
+}
+
+/// Removes a run from the history.
+pub(crate) fn remove<D: Disk>(
+    disk: &D,
+    directory: &D::Handle,
+    run: &RunRef,
+) -> Result<u64> {
+    let doing = || format!("remove run {} from the history", run.run);
+    let name = run.name();
+    let size = disk.stat_at(directory, &name).doing(doing)?.map_or(0, |stat| stat.size);
+    disk.unlink(directory, &name).doing(doing)?;
+    Ok(size)
+}
+
+/// How many bytes a run takes in the history.
+pub(crate) fn size<D: Disk>(
+    disk: &D,
+    directory: &D::Handle,
+    run: &RunRef,
+) -> Result<u64> {
+    let stat = disk.stat_at(directory, &run.name());
+    Ok(stat.doing(|| "look at the history".to_owned())?.map_or(0, |stat| stat.size))
+}

@@ -1,0 +1,235 @@
+//! The state directory `.actum` in the root of a workspace.
+//!
+//! ```text
+//! .actum/.gitignore   `*`: git never shows what is here
+//! .actum/lock         one writer at a time; says who holds it
+//! .actum/journal      intents and ends of runs not yet in the history
+//! .actum/stage/       new inodes before they are published, displaced ones after
+//! .actum/keep/        second names of images too large for the journal
+//! .actum/history/     one file for each past run: what undo needs
+//! .actum/lost/        what recovery could not put back, for a person
+//! .actum/blocked      paths that wait for a person
+//! ```
+
+use std::path::Path;
+
+use actum_core::FileMode;
+
+use crate::disk::{Barrier, Disk, Kind, Rename};
+use crate::error::{Doing, Error, ErrorKind, Result};
+use crate::journal::Journal;
+
+/// The name of the state directory.
+pub const STATE_DIRECTORY: &str = ".actum";
+const JOURNAL: &[u8] = b"journal";
+const JOURNAL_NEW: &[u8] = b"journal.new";
+const LOCK: &[u8] = b"lock";
+const PRIVATE: FileMode = FileMode::PRIVATE;
+const PRIVATE_DIRECTORY: FileMode = FileMode::PRIVATE_DIRECTORY;
+
+/// Open handles on the root and the state directory: the authority of a workspace.
+pub(crate) struct Home<H> {
+    pub(crate) root: H,
+    pub(crate) state: H,
+    pub(crate) stage: H,
+    pub(crate) keep: H,
+    pub(crate) history: H,
+    pub(crate) lost: H,
+}
+
+/// Whether the state directory is made when it is missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Birth {
+    /// It must be there.
+    Refuse,
+    /// It is made.
+    Make,
+}
+
+impl<H> Home<H> {
+    /// Opens the workspace at `path`.
+    pub(crate) fn open<D: Disk<Handle = H>>(disk: &D, path: &Path, birth: Birth) -> Result<Self> {
+        let root =
+            disk.open_root(path).doing(|| format!("open the workspace `{}`", path.display()))?;
+        let found = disk.stat_at(&root, STATE_DIRECTORY.as_bytes());
+        match found.doing(|| "look for `.actum`".to_owned())?.map(|stat| stat.kind) {
+            Some(Kind::Directory) => {}
+            Some(Kind::File | Kind::Symlink | Kind::Special) => {
+                return Err(unusable("it is not a directory"));
+            }
+            None if birth == Birth::Refuse => return Err(ErrorKind::NotAWorkspace.into()),
+            None => match disk.make_directory(&root, STATE_DIRECTORY.as_bytes(), PRIVATE_DIRECTORY)
+            {
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+                made => made.doing(|| "make the state directory `.actum`".to_owned())?,
+            },
+        }
+        let state = disk
+            .open_directory(&root, STATE_DIRECTORY.as_bytes())
+            .doing(|| "open the state directory `.actum`".to_owned())?;
+        let complete = disk
+            .stat_at(&state, JOURNAL)
+            .doing(|| "look for the journal".to_owned())?
+            .is_some();
+        if !complete {
+            if birth == Birth::Refuse {
+                return Err(ErrorKind::NotAWorkspace.into());
+            }
+            Self::make(disk, &root, &state)?;
+        }
+        let open = |name: &str| {
+            disk.open_directory(&state, name.as_bytes())
+                .doing(|| format!("open the state directory `.actum/{name}`"))
+        };
+        Ok(Self {
+            stage: open("stage")?,
+            keep: open("keep")?,
+            history: open("history")?,
+            lost: open("lost")?,
+            root,
+            state,
+        })
+    }
+
+    /// Makes what is missing in the state directory; the journal comes last, so that its presence
+    /// says that everything is there.
+    fn make<D: Disk<Handle = H>>(disk: &D, root: &H, state: &H) -> Result<()> {
+        let doing = || "set up the state directory `.actum`".to_owned();
+        let exists = |name: &[u8]| disk.stat_at(state, name).map(|stat| stat.is_some());
+        let write = |name: &[u8], bytes: &[u8]| {
+            if exists(name)? {
+                return Ok(());
+            }
+            let file = disk.create(state, name, PRIVATE)?;
+            disk.write_at(&file, bytes, 0)
+        };
+        write(b".gitignore", b"*\n").doing(doing)?;
+        write(LOCK, b"").doing(doing)?;
+        let lock = Self::take_lock(disk, state, true, "setting up")?;
+        if exists(JOURNAL).doing(doing)? {
+            return Ok(()); // another process was faster
+        }
+        for name in ["stage", "keep", "history", "lost"] {
+            match disk.make_directory(state, name.as_bytes(), PRIVATE_DIRECTORY) {
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+                made => made.doing(doing)?,
+            }
+            let directory = disk.open_directory(state, name.as_bytes()).doing(doing)?;
+            let names = disk.list(&directory).doing(doing)?;
+            if matches!(name, "keep" | "history") && !names.is_empty() {
+                return Err(unusable("the journal is missing, but there is a history"));
+            }
+        }
+        Self::probe(disk, state)?;
+        Self::make_journal(disk, root, state, 1)?;
+        disk.sync(root, Barrier::Birth).doing(doing)?;
+        drop(lock);
+        Ok(())
+    }
+
+    /// Refuses a file system that lacks what the protocol stands on.
+    fn probe<D: Disk<Handle = H>>(disk: &D, state: &H) -> Result<()> {
+        let names: [&[u8]; 2] = [b"probe.a", b"probe.b"];
+        let clean = || {
+            for name in names {
+                if disk.stat_at(state, name)?.is_some() {
+                    disk.unlink(state, name)?;
+                }
+            }
+            Ok(())
+        };
+        let [a, b] = names;
+        clean().doing(|| "set up the state directory `.actum`".to_owned())?;
+        let tried = disk
+            .create(state, a, PRIVATE)
+            .and_then(|_| disk.create(state, b, PRIVATE))
+            .and_then(|_| disk.rename(state, a, state, b, Rename::Exchange))
+            .doing(|| {
+                "exchange two files (RENAME_EXCHANGE), which every change needs; this file \
+                 system or kernel does not offer it"
+                    .to_owned()
+            });
+        clean().doing(|| "set up the state directory `.actum`".to_owned())?;
+        tried
+    }
+
+    /// Opens the journal.
+    pub(crate) fn journal<D: Disk<Handle = H>>(&self, disk: &D) -> Result<Journal<H>> {
+        let file = disk.open_own(&self.state, JOURNAL).doing(|| "open the journal".to_owned())?;
+        Journal::open(disk, file)
+    }
+
+    /// Takes the workspace lock, which ends when the handle is dropped.
+    ///
+    /// # Errors
+    /// `Busy`, naming the holder, when another process has it and `wait` is not set.
+    pub(crate) fn lock<D: Disk<Handle = H>>(&self, disk: &D, wait: bool, why: &str) -> Result<H> {
+        Self::take_lock(disk, &self.state, wait, why)
+    }
+
+    fn take_lock<D: Disk<Handle = H>>(disk: &D, state: &H, wait: bool, why: &str) -> Result<H> {
+        let doing = || "take the workspace lock `.actum/lock`".to_owned();
+        loop {
+            let file = disk.open_own(state, LOCK).doing(doing)?;
+            if !disk.lock(&file, wait).doing(doing)? {
+                let mut note = [0; 200];
+                let size = disk.read_at(&file, &mut note, 0).unwrap_or(0);
+                let note = String::from_utf8_lossy(note.get(..size).unwrap_or_default());
+                let holder = Some(note.trim().to_owned()).filter(|note| !note.is_empty());
+                return Err(ErrorKind::Busy { holder }.into());
+            }
+            // Whoever replaced the file while we waited made our lock worthless.
+            let held = disk.stat(&file).doing(doing)?.inode;
+            let named = disk.stat_at(state, LOCK).doing(doing)?.map(|stat| stat.inode);
+            if named == Some(held) {
+                let note = format!("process {} ({why})\n", disk.process());
+                // The note helps others to wait; a full disk must not keep us from undoing.
+                let noted = disk
+                    .set_size(&file, 0)
+                    .and_then(|()| disk.write_at(&file, note.as_bytes(), 0));
+                drop(noted);
+                return Ok(file);
+            }
+        }
+    }
+
+    fn make_journal<D: Disk<Handle = H>>(
+        disk: &D,
+        root: &H,
+        state: &H,
+        first: u64,
+    ) -> Result<()> {
+        let doing = || "make a new journal".to_owned();
+        if disk.stat_at(state, JOURNAL_NEW).doing(doing)?.is_some() {
+            disk.unlink(state, JOURNAL_NEW).doing(doing)?; // of an earlier try, maybe cut off
+        }
+        let epoch = disk.epoch(root).doing(|| "tell this boot from others".to_owned())?;
+        let journal = disk.create(state, JOURNAL_NEW, PRIVATE).doing(doing)?;
+        Journal::write_new(disk, &journal, epoch, first).doing(doing)?;
+        disk.rename(state, JOURNAL_NEW, state, JOURNAL, Rename::NoReplace).doing(doing)?;
+        disk.sync(state, Barrier::Birth).doing(doing)
+    }
+
+    /// Moves the journal to the lost directory and starts a new one whose records come after
+    /// `newest`; gives the path of the old one.
+    pub(crate) fn set_aside_journal<D: Disk<Handle = H>>(
+        &self,
+        disk: &D,
+        newest: u64,
+    ) -> Result<String> {
+        let doing = || "set the journal aside".to_owned();
+        let _lock = self.lock(disk, false, "setting the journal aside")?;
+        let name = format!("journal.{}", disk.now().0);
+        disk.link(&self.state, JOURNAL, &self.lost, name.as_bytes()).doing(doing)?;
+        disk.sync(&self.lost, Barrier::Lost).doing(doing)?;
+        disk.unlink(&self.state, JOURNAL).doing(doing)?;
+        // Far enough ahead that no sector of the old journal can pass for one of the new.
+        Self::make_journal(disk, &self.root, &self.state, newest.saturating_add(1 << 20))?;
+        Ok(format!("{STATE_DIRECTORY}/lost/{name}"))
+    }
+}
+
+fn unusable(what: &str) -> Error {
+    ErrorKind::State { what: what.to_owned() }.into()
+}
+

@@ -1,0 +1,140 @@
+//! Finds the bytes of recorded images again.
+
+use std::rc::Rc;
+
+use actum_core::{Digest, splice::Splicer};
+
+use crate::content::Sink;
+use crate::disk::Disk;
+use crate::error::{Doing, Result};
+use crate::home::Home;
+use crate::node::Bytes;
+use crate::record::{Body, Entry, Image, Intent, Side, keep_name, stage_name};
+use crate::transaction::bytes_of;
+use crate::tree::{digest_of, read_pieces};
+
+/// Bytes and their digest.
+type Found<D> = (Bytes<<D as Disk>::Handle>, Digest);
+
+/// Where recorded bytes can be found.
+pub(crate) struct Images<'a, D: Disk> {
+    pub(crate) disk: &'a D,
+    pub(crate) home: &'a Home<D::Handle>,
+}
+
+impl<D: Disk> Images<'_, D> {
+    /// The bytes of one image of a run, compared with its digest; `None` when they are not
+    /// recorded or not as recorded. `post` stands in for a post-image that was not recorded.
+    pub(crate) fn bytes(
+        &self,
+        intent: &Intent,
+        index: usize,
+        side: Side,
+        post: Option<&Bytes<D::Handle>>,
+    ) -> Result<Option<Bytes<D::Handle>>> {
+        let Some(entry) = intent.entries.get(index) else { return Ok(None) };
+        let image = match side {
+            Side::Pre => &entry.pre,
+            Side::Post => &entry.post,
+        };
+        let Image::File(file) = image else { return Ok(None) };
+        let found = match (&file.body, side) {
+            (Body::Inline(bytes), _) => {
+                Some((Bytes::Memory(Rc::new(bytes.clone())), Digest::of(bytes)))
+            }
+            (Body::Kept, _) => self.kept(intent, index, side)?,
+            (Body::Back, Side::Pre) => {
+                let recorded = match post {
+                    Some(post) => Some(post.clone()),
+                    None => self.bytes(intent, index, Side::Post, None)?,
+                };
+                match recorded {
+                    Some(post) => self.spliced(intent, index, entry, &post)?,
+                    None => None,
+                }
+            }
+            (Body::Moved(from), Side::Post) => match usize::try_from(*from) {
+                Ok(from) if from != index => return self.bytes(intent, from, Side::Pre, None),
+                Ok(_) | Err(_) => None,
+            },
+            (Body::Back | Body::Moved(_) | Body::Untouched | Body::Unrecorded, _) => None,
+        };
+        Ok(found.filter(|(_, digest)| *digest == file.digest).map(|(bytes, _)| bytes))
+    }
+
+    fn kept(&self, intent: &Intent, index: usize, side: Side) -> Result<Option<Found<D>>> {
+        let doing = || "read a kept image".to_owned();
+        match self.disk.open_file(&self.home.keep, &keep_name(intent.run, index, side)) {
+            Ok(file) => {
+                let digest = digest_of(self.disk, &file).doing(doing)?;
+                Ok(Some((Bytes::File(Rc::new(file), None), digest)))
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error).doing(doing),
+        }
+    }
+
+    /// The pre-image that follows from a post-image; `None` when the splices do not fit.
+    fn spliced(
+        &self,
+        intent: &Intent,
+        index: usize,
+        entry: &Entry,
+        post: &Bytes<D::Handle>,
+    ) -> Result<Option<Found<D>>> {
+        let Some(back) = &entry.back else { return Ok(None) };
+        let doing = || format!("rebuild `{}`", entry.path);
+        let name = [stage_name(intent.run, index), b".rebuilt".to_vec()].concat();
+        if self.disk.stat_at(&self.home.stage, &name).doing(doing)?.is_some() {
+            self.disk.unlink(&self.home.stage, &name).doing(doing)?;
+        }
+        let mut sink = Sink::new(self.disk, &self.home.stage, name);
+        let mut splicer = Splicer::new(back);
+        let (mut failed, mut fits) = (None, true);
+        self.each_piece(post, |piece| {
+            let out = |bytes: &[u8]| failed = failed.take().or_else(|| sink.write(bytes).err());
+            fits = fits && splicer.feed(piece, out).is_ok();
+        })
+        .doing(doing)?;
+        let out = |bytes: &[u8]| failed = failed.take().or_else(|| sink.write(bytes).err());
+        fits = fits && splicer.finish(out).is_ok();
+        failed.map_or(Ok(()), Err).doing(doing)?;
+        let written = sink.finish().doing(doing)?;
+        Ok(fits.then(|| (bytes_of(written.store), written.digest)))
+    }
+
+    /// Passes on bytes piece by piece.
+    pub(crate) fn each_piece(
+        &self,
+        bytes: &Bytes<D::Handle>,
+        mut each: impl FnMut(&[u8]),
+    ) -> std::io::Result<()> {
+        match bytes {
+            Bytes::Memory(bytes) => {
+                each(bytes);
+                Ok(())
+            }
+            Bytes::File(file, _) => read_pieces::<D, std::io::Error>(self.disk, file, |piece| {
+                each(piece);
+                Ok(())
+            })
+            .map(drop),
+        }
+    }
+
+    /// Writes bytes into a new file.
+    pub(crate) fn write_to(
+        &self,
+        file: &D::Handle,
+        bytes: &Bytes<D::Handle>,
+    ) -> std::io::Result<()> {
+        let (mut offset, mut failed) = (0u64, None);
+        self.each_piece(bytes, |piece| {
+            if failed.is_none() {
+                failed = self.disk.write_at(file, piece, offset).err();
+            }
+            offset = offset.saturating_add(u64::try_from(piece.len()).unwrap_or(u64::MAX));
+        })?;
+        failed.map_or(Ok(()), Err)
+    }
+}

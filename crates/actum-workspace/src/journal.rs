@@ -1,0 +1,384 @@
+//! The journal: preallocated, zero-written, two copies of its head, records one after the other.
+//!
+//! A record is appended with one write and one `fdatasync` that changes no metadata. The space of
+//! records is used again only after their runs are in the history and the head says so.
+
+use std::io;
+
+use actum_core::Digest;
+
+use crate::codec::{Decoder, Encoder};
+use crate::disk::{Barrier, Disk, Epoch};
+use crate::error::{Doing, ErrorKind, Result};
+use crate::record::Record;
+use crate::sector::{Framed, PAGE, SECTOR, Sight, frame, framed_length, look, unframe};
+
+/// The format this program reads and writes.
+pub(crate) const FORMAT: u32 = 1;
+/// The size of a new journal in bytes, and the step it grows by.
+pub(crate) const CAPACITY_STEP: u64 = 4 << 20;
+/// The largest journal in bytes.
+pub(crate) const CAPACITY_MAX: u64 = 256 << 20;
+/// Where the first record starts, behind the two copies of the head.
+const RECORDS: u64 = 2 * PAGE as u64;
+/// What an end record takes, which is reserved behind every INTENT.
+const END_LENGTH: u64 = PAGE as u64;
+const MAGIC: [u8; 16] = *b"actum journal\0\0\0";
+
+/// What the head says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Head {
+    /// Counts the writes of the head; the parity chooses the copy.
+    generation: u64,
+    /// How many bytes of the file are zero-written and durable.
+    capacity: u64,
+    /// The sequence number of the first record that is not forgotten.
+    first: u64,
+    /// The epoch in which this head was written.
+    epoch: Epoch,
+}
+
+/// A record and where it stands.
+pub(crate) struct Located {
+    pub(crate) sequence: u64,
+    pub(crate) record: Record,
+    pub(crate) digest: Digest,
+}
+
+/// How closely the space behind the last record is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Scan {
+    /// The last record ended as it should, in this epoch.
+    Tail,
+    /// Something may have been cut off: every sector must be zero, old, or part of a torn write.
+    Everything,
+}
+
+/// The open journal.
+pub(crate) struct Journal<H> {
+    file: H,
+    head: Head,
+    /// Where the next record goes.
+    offset: u64,
+    /// Its sequence number.
+    sequence: u64,
+}
+
+impl<H> Journal<H> {
+    /// Writes a new journal to the empty `file` and makes it durable; its name is the caller's.
+    /// Its first record gets the sequence number `first`.
+    pub(crate) fn write_new<D: Disk<Handle = H>>(
+        disk: &D,
+        file: &H,
+        epoch: Epoch,
+        first: u64,
+    ) -> io::Result<()> {
+        zero(disk, file, 0, CAPACITY_STEP)?;
+        for generation in [1, 2] {
+            let head = Head { generation, capacity: CAPACITY_STEP, first, epoch };
+            head.write(disk, file)?;
+        }
+        disk.sync(file, Barrier::Birth)
+    }
+
+    /// Reads the head of an existing journal.
+    pub(crate) fn open<D: Disk<Handle = H>>(disk: &D, file: H) -> Result<Self> {
+        let head = Head::read(disk, &file)?;
+        Ok(Self { file, head, offset: RECORDS, sequence: head.first })
+    }
+
+    /// The epoch in which the head was written.
+    pub(crate) fn epoch(&self) -> Epoch {
+        self.head.epoch
+    }
+
+    /// How many bytes of records are not forgotten.
+    pub(crate) fn tail_bytes(&self) -> u64 {
+        self.offset - RECORDS
+    }
+
+    /// The sequence number the next record gets.
+    pub(crate) fn next_sequence(&self) -> u64 {
+        self.sequence
+    }
+
+    /// Whether another process has written since this handle last looked.
+    pub(crate) fn is_stale<D: Disk<Handle = H>>(&self, disk: &D) -> Result<bool> {
+        if Head::read(disk, &self.file)? != self.head {
+            return Ok(true);
+        }
+        if self.offset.saturating_add(SECTOR as u64) > self.head.capacity {
+            return Ok(false);
+        }
+        let mut sector = [0; SECTOR];
+        let read = disk.read_at(&self.file, &mut sector, self.offset);
+        if read.doing(|| "read the journal".to_owned())? < SECTOR {
+            return Err(damaged(self.offset, "the file is cut off"));
+        }
+        Ok(look(&sector, self.sequence, 0) != Sight::Old)
+    }
+
+    /// Reads all records that are not forgotten, and whether a torn one follows them.
+    ///
+    /// # Errors
+    /// `Damaged` when anything is neither a record, nor a torn one at the end, nor old.
+    pub(crate) fn scan<D: Disk<Handle = H>>(
+        &mut self,
+        disk: &D,
+        scan: Scan,
+    ) -> Result<(Vec<Located>, bool)> {
+        self.head = Head::read(disk, &self.file)?;
+        let mut reader = Reader { disk, file: &self.file, bytes: Vec::new() };
+        let capacity = usize::try_from(self.head.capacity).unwrap_or(usize::MAX);
+        let records = usize::try_from(RECORDS).unwrap_or(0);
+        let room = capacity.saturating_sub(records);
+        let (mut at, mut sequence) = (0usize, self.head.first);
+        let mut found = Vec::new();
+        let mut torn = false;
+        while at + PAGE <= room {
+            let first = reader.get(at, SECTOR, room)?;
+            let length = match look(first, sequence, 0) {
+                Sight::Expected(payload) => payload
+                    .first_chunk::<8>()
+                    .and_then(|bytes| usize::try_from(u64::from_le_bytes(*bytes)).ok())
+                    .filter(|&length| length < room)
+                    .map(framed_length)
+                    .filter(|&length| length <= room - at)
+                    .ok_or_else(|| damaged_at(at, "a record of impossible length"))?,
+                Sight::Old => break,
+                Sight::Later(_) => return Err(damaged_at(at, "a record out of order")),
+                Sight::Damaged => return Err(damaged_at(at, "a sector with a wrong checksum")),
+            };
+            match unframe(reader.get(at, length, room)?, sequence) {
+                Framed::Whole(bytes, length) => {
+                    let (record, digest) = Record::decode(&bytes, sequence)
+                        .map_err(|error| damaged_at(at, error.0))?;
+                    found.push(Located { sequence, record, digest });
+                    at += length;
+                    sequence += 1;
+                }
+                Framed::Torn | Framed::Missing => {
+                    torn = true;
+                    break;
+                }
+                Framed::Damaged(within) => {
+                    return Err(damaged_at(at + within, "a sector with a wrong checksum"));
+                }
+            }
+        }
+        if torn || scan == Scan::Everything || unended(&found) {
+            let rest = reader.get(at, room - at, room)?;
+            for (index, sector) in rest.chunks(SECTOR).enumerate() {
+                let at = at + index * SECTOR;
+                match look(sector, sequence, u32::try_from(index).unwrap_or(u32::MAX)) {
+                    Sight::Old => {}
+                    Sight::Expected(_) => torn = true,
+                    Sight::Later(found) if found == sequence => torn = true,
+                    Sight::Later(_) => return Err(damaged_at(at, "a record after a missing one")),
+                    Sight::Damaged => return Err(damaged_at(at, "a sector with a wrong checksum")),
+                }
+            }
+        }
+        self.offset = RECORDS + u64::try_from(at).unwrap_or(0);
+        // A torn record's number is not used again, lest its sectors be taken for the next one's.
+        self.sequence = sequence + u64::from(torn);
+        Ok((found, torn))
+    }
+
+    /// Writes the records that were just read once more and makes them durable: what was read
+    /// may be in memory alone, even where an earlier sync said otherwise.
+    pub(crate) fn flush_tail<D: Disk<Handle = H>>(&self, disk: &D) -> io::Result<()> {
+        let mut at = RECORDS;
+        while at < self.offset {
+            let length = (self.offset - at).min(1 << 20);
+            let mut bytes = vec![0; usize::try_from(length).unwrap_or(0)];
+            let read = disk.read_at(&self.file, &mut bytes, at)?;
+            disk.write_at(&self.file, bytes.get(..read).unwrap_or_default(), at)?;
+            at += length;
+        }
+        disk.sync_data(&self.file, Barrier::Reread)
+    }
+
+    /// Whether a record of `length` bytes fits behind the tail, with an end record after it.
+    pub(crate) fn has_room(&self, length: usize) -> bool {
+        self.needed(length, self.offset) <= self.head.capacity
+    }
+
+    fn needed(&self, length: usize, offset: u64) -> u64 {
+        let framed = u64::try_from(framed_length(length)).unwrap_or(u64::MAX);
+        offset.saturating_add(framed).saturating_add(END_LENGTH)
+    }
+
+    /// Grows the file until a record of `length` bytes fits behind the tail.
+    pub(crate) fn grow<D: Disk<Handle = H>>(&mut self, disk: &D, length: usize) -> Result<()> {
+        let needed = self.needed(length, self.offset);
+        if needed > CAPACITY_MAX {
+            return Err(ErrorKind::TooLarge { bytes: needed, max: CAPACITY_MAX }.into());
+        }
+        let capacity = needed.next_multiple_of(CAPACITY_STEP);
+        let head = Head { generation: self.head.generation + 1, capacity, ..self.head };
+        zero(disk, &self.file, self.head.capacity, capacity)
+            .and_then(|()| disk.sync_data(&self.file, Barrier::Growth))
+            .and_then(|()| head.write(disk, &self.file))
+            .and_then(|()| disk.sync_data(&self.file, Barrier::Growth))
+            .doing(|| format!("let the journal grow to {capacity} bytes"))?;
+        self.head = head;
+        Ok(())
+    }
+
+    /// Appends a record; it is not durable before [`Journal::sync`].
+    pub(crate) fn append<D: Disk<Handle = H>>(
+        &mut self,
+        disk: &D,
+        pieces: &[&[u8]],
+    ) -> io::Result<u64> {
+        let framed = frame(self.sequence, pieces);
+        disk.write_at(&self.file, &framed, self.offset)?;
+        self.offset += u64::try_from(framed.len()).unwrap_or(0);
+        self.sequence += 1;
+        Ok(self.sequence - 1)
+    }
+
+    /// Makes appended records durable.
+    pub(crate) fn sync<D: Disk<Handle = H>>(&self, disk: &D, barrier: Barrier) -> io::Result<()> {
+        disk.sync_data(&self.file, barrier)
+    }
+
+    /// Forgets all records, so that their space is used again.
+    pub(crate) fn forget<D: Disk<Handle = H>>(&mut self, disk: &D, epoch: Epoch) -> io::Result<()> {
+        let head = Head {
+            generation: self.head.generation + 1,
+            first: self.sequence,
+            epoch,
+            ..self.head
+        };
+        head.write(disk, &self.file)?;
+        disk.sync_data(&self.file, Barrier::Forget)?;
+        self.head = head;
+        self.offset = RECORDS;
+        Ok(())
+    }
+}
+
+fn unended(found: &[Located]) -> bool {
+    matches!(found.last(), Some(Located { record: Record::Intent(_), .. }))
+}
+
+fn damaged(offset: u64, what: &'static str) -> crate::error::Error {
+    ErrorKind::Damaged { offset, what }.into()
+}
+
+fn damaged_at(at: usize, what: &'static str) -> crate::error::Error {
+    damaged(RECORDS.saturating_add(u64::try_from(at).unwrap_or(u64::MAX)), what)
+}
+
+fn zero<D: Disk>(disk: &D, file: &D::Handle, from: u64, to: u64) -> io::Result<()> {
+    let zeros = vec![0u8; 1 << 20];
+    let mut at = from;
+    while at < to {
+        let length = usize::try_from(to - at).unwrap_or(usize::MAX).min(zeros.len());
+        disk.write_at(file, zeros.get(..length).unwrap_or_default(), at)?;
+        at += u64::try_from(length).unwrap_or(u64::MAX);
+    }
+    Ok(())
+}
+
+/// Reads the record area in large steps, each byte once.
+struct Reader<'a, D: Disk> {
+    disk: &'a D,
+    file: &'a D::Handle,
+    bytes: Vec<u8>,
+}
+
+impl<D: Disk> Reader<'_, D> {
+    fn get(&mut self, at: usize, length: usize, room: usize) -> Result<&[u8]> {
+        const STEP: usize = 256 << 10;
+        let end = at.saturating_add(length);
+        if self.bytes.len() < end {
+            let have = self.bytes.len();
+            let want = end.next_multiple_of(STEP).min(room.max(end));
+            self.bytes.resize(want, 0);
+            let offset = RECORDS.saturating_add(u64::try_from(have).unwrap_or(u64::MAX));
+            let rest = self.bytes.get_mut(have..).unwrap_or_default();
+            let wanted = rest.len();
+            let read = self.disk.read_at(self.file, rest, offset);
+            if read.doing(|| "read the journal".to_owned())? < wanted {
+                return Err(damaged_at(have, "the file is cut off"));
+            }
+        }
+        Ok(self.bytes.get(at..end).unwrap_or_default())
+    }
+}
+
+impl Head {
+    fn write<D: Disk>(&self, disk: &D, file: &D::Handle) -> io::Result<()> {
+        let mut e = Encoder::default();
+        e.array(&MAGIC);
+        e.u32(FORMAT);
+        e.u64(self.capacity);
+        e.u64(self.first);
+        e.array(&self.epoch.0);
+        let framed = frame(self.generation, &[&e.finish()]);
+        disk.write_at(file, &framed, (self.generation % 2) * PAGE as u64)
+    }
+
+    fn read<D: Disk>(disk: &D, file: &D::Handle) -> Result<Self> {
+        let mut heads = [0; 2 * PAGE];
+        let read = disk.read_at(file, &mut heads, 0);
+        if read.doing(|| "read the journal's head".to_owned())? < heads.len() {
+            return Err(damaged(0, "the file is cut off"));
+        }
+        let (copies, _) = heads.as_chunks::<PAGE>();
+        let mut newest: Option<Self> = None;
+        for (index, copy) in copies.iter().enumerate() {
+            let offset = u64::try_from(index * PAGE).unwrap_or(0);
+            let head = Self::decode(copy, offset)?;
+            if newest.is_none_or(|newest| newest.generation < head.generation) {
+                newest = Some(head);
+            }
+        }
+        let head = newest.ok_or_else(|| damaged(0, "it has no head"))?;
+        let size = disk.stat(file).doing(|| "look at the journal".to_owned())?.size;
+        if size < head.capacity {
+            return Err(damaged(size, "the file is cut off"));
+        }
+        Ok(head)
+    }
+
+    fn decode(copy: &[u8; PAGE], offset: u64) -> Result<Self> {
+        let wrong = || damaged(offset, "a sector of its head with a wrong checksum");
+        let [_, _, _, _, _, _, _, _, g0, g1, g2, g3, g4, g5, g6, g7, ..] = *copy;
+        let generation = u64::from_le_bytes([g0, g1, g2, g3, g4, g5, g6, g7]);
+        let mut payload = None;
+        for (index, sector) in copy.chunks(SECTOR).enumerate() {
+            match look(sector, generation, u32::try_from(index).unwrap_or(u32::MAX)) {
+                Sight::Expected(bytes) if index == 0 => payload = Some(bytes),
+                Sight::Expected(_) | Sight::Old if index > 0 => {}
+                Sight::Expected(_) | Sight::Old | Sight::Later(_) | Sight::Damaged => {
+                    return Err(wrong());
+                }
+            }
+        }
+        let mut d = Decoder::new(payload.ok_or_else(wrong)?);
+        let mut read = || {
+            d.take(8, "the head")?;
+            let magic = d.array("the head")?;
+            let format = d.u32("the head")?;
+            let capacity = d.u64("the head")?;
+            let first = d.u64("the head")?;
+            let epoch = Epoch(d.array("the head")?);
+            Ok((magic, format, Self { generation, capacity, first, epoch }))
+        };
+        let (magic, format, head) = read().map_err(|e: crate::codec::DecodeError| damaged(offset, e.0))?;
+        if magic != MAGIC {
+            return Err(damaged(offset, "it is not an actum journal"));
+        }
+        if format > FORMAT {
+            return Err(ErrorKind::NewerFormat { found: format, known: FORMAT }.into());
+        }
+        if head.capacity < RECORDS || head.capacity > CAPACITY_MAX || head.capacity % PAGE as u64 != 0 {
+            return Err(damaged(offset, "a head with an impossible size"));
+        }
+        Ok(head)
+    }
+}

@@ -1,0 +1,67 @@
+//! A transactional directory: a change to many files is applied all or nothing, is durable once it
+//! is acknowledged, and can be undone.
+//!
+//! ```no_run
+//! use actum_core::{ChangeSet, Hunk, Patch};
+//! use actum_workspace::Workspace;
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let mut workspace = Workspace::open("my-project")?;
+//! let mut change_set = ChangeSet::new();
+//! change_set.patches.push(Patch {
+//!     path: "greeting.txt".into(),
+//!     hunks: vec![Hunk {
+//!         old_start: 1,
+//!         old_lines: 1,
+//!         new_start: 1,
+//!         new_lines: 1,
+//!         lines: "-hello\n+good day\n".into(),
+//!     }],
+//!     expected_prev_sha256: None,
+//! });
+//! let id = workspace.apply(&change_set)?;
+//! workspace.revert(id)?;
+//! # Ok(()) }
+//! ```
+//!
+//! The protocol is told in `ARCHITECTURE.md`; [`Workspace::apply`] is its short door,
+//! [`Transaction`] the long one.
+
+mod acl;
+mod codec;
+mod commit;
+mod content;
+pub mod disk;
+mod error;
+mod history;
+mod home;
+mod images;
+mod journal;
+mod lost;
+mod node;
+mod publish;
+mod rebuild;
+mod record;
+mod recovery;
+mod rollback;
+mod run;
+mod sector;
+mod sweep;
+mod transaction;
+mod tree;
+mod undo;
+mod view;
+mod workspace;
+
+pub use commit::{Committed, INLINE_TOTAL_MAX};
+pub use content::INLINE_BYTES_MAX;
+pub use disk::LinuxDisk;
+pub use error::{Error, ErrorKind, NotAFile, Result, State};
+pub use history::RunRef;
+pub use home::STATE_DIRECTORY;
+pub use record::{Attributes, Entry, FileImage, Image, Outcome, RunKind};
+pub use recovery::Recovery;
+pub use sweep::{GcOptions, GcReport};
+pub use transaction::{Change, ChangeKind, Transaction};
+pub use view::{RunReport, View, WorkspaceStatus};
+pub use workspace::{ChangeSetId, HardLinks, Limits, RunOptions, Workspace};

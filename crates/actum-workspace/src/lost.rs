@@ -1,0 +1,218 @@
+//! Sets aside what recovery could not put back, and blocks its paths until a person has looked.
+
+use std::collections::BTreeMap;
+
+use actum_core::{FileMode, RelPath, RunId, path::Quoted};
+
+use crate::disk::{Barrier, Disk, Kind, Rename};
+use crate::error::{Doing, ErrorKind, Result};
+use crate::images::Images;
+use crate::node::Bytes;
+use crate::publish::gone_name;
+use crate::record::{Image, Intent, Side, stage_name};
+use crate::tree::digest_of;
+use crate::workspace::Workspace;
+
+const BLOCKED: &[u8] = b"blocked";
+const BLOCKED_NEW: &[u8] = b"blocked.new";
+
+impl<D: Disk> Workspace<D> {
+    /// Saves the images of the paths that a run could not put back under `.actum/lost/RUN/` and
+    /// blocks the paths; all of it is durable before the run is ended.
+    pub(crate) fn set_lost_aside(&mut self, intent: &Intent, entries: &[usize]) -> Result<()> {
+        let doing = || format!("save what run {} could not put back", intent.run);
+        let run = intent.run.to_string();
+        match self.disk.make_directory(
+            &self.home.lost,
+            run.as_bytes(),
+            FileMode::PRIVATE_DIRECTORY,
+        ) {
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+            made => made.doing(doing)?,
+        }
+        let lost = self.disk.open_directory(&self.home.lost, run.as_bytes()).doing(doing)?;
+        let mut listing = String::new();
+        for &index in entries {
+            let Some(entry) = intent.entries.get(index) else { continue };
+            for (side, image, word) in
+                [(Side::Pre, &entry.pre, "before"), (Side::Post, &entry.post, "after")]
+            {
+                let name = format!("{index}.{word}");
+                let state = match image {
+                    Image::Absent => "nothing".to_owned(),
+                    Image::Directory(_) => "a directory".to_owned(),
+                    Image::File(_) => match self.save(&lost, &name, intent, index, side)? {
+                        true => name,
+                        false => "not recorded".to_owned(),
+                    },
+                };
+                listing.push_str(&format!("{}\t{word}\t{state}\n", entry.path));
+            }
+            self.rescue_displaced(&lost, intent, index)?;
+            self.blocked.insert(entry.path.clone(), intent.run);
+        }
+        self.replace(&lost, b"paths.new", b"paths", listing.as_bytes())?;
+        self.write_blocked()?;
+        self.disk.sync_all(&self.home.state, Barrier::Lost).doing(doing)
+    }
+
+    /// Saves one image: the displaced inode itself where it is at hand, else its recorded bytes.
+    fn save(
+        &self,
+        lost: &D::Handle,
+        name: &str,
+        intent: &Intent,
+        index: usize,
+        side: Side,
+    ) -> Result<bool> {
+        let doing = || format!("save what run {} could not put back", intent.run);
+        if self.disk.stat_at(lost, name.as_bytes()).doing(doing)?.is_some() {
+            return Ok(true); // by an earlier try
+        }
+        let images = Images { disk: &self.disk, home: &self.home };
+        let bytes = match images.bytes(intent, index, side, None)? {
+            Some(bytes) => Some(bytes),
+            None => self.displaced_bytes(intent, index, side)?,
+        };
+        let Some(bytes) = bytes else { return Ok(false) };
+        let temporary = format!("{name}.new");
+        if self.disk.stat_at(lost, temporary.as_bytes()).doing(doing)?.is_some() {
+            self.disk.unlink(lost, temporary.as_bytes()).doing(doing)?;
+        }
+        let file =
+            self.disk.create(lost, temporary.as_bytes(), FileMode::PRIVATE).doing(doing)?;
+        images.write_to(&file, &bytes).doing(doing)?;
+        self.disk.sync(&file, Barrier::Lost).doing(doing)?;
+        self.disk
+            .rename(lost, temporary.as_bytes(), lost, name.as_bytes(), Rename::NoReplace)
+            .doing(doing)?;
+        Ok(true)
+    }
+
+    /// A displaced file that is neither image is someone's work: it is moved, never removed.
+    fn rescue_displaced(&self, lost: &D::Handle, intent: &Intent, index: usize) -> Result<()> {
+        let doing = || "save a displaced file".to_owned();
+        let Some(entry) = intent.entries.get(index) else { return Ok(()) };
+        for (name, word) in
+            [(stage_name(intent.run, index), "displaced"), (gone_name(intent.run, index), "removed")]
+        {
+            let found = self.disk.stat_at(&self.home.stage, &name).doing(doing)?;
+            if found.is_none_or(|found| found.kind != Kind::File) {
+                continue;
+            }
+            let file = self.disk.open_file(&self.home.stage, &name).doing(doing)?;
+            let digest = digest_of(&self.disk, &file).doing(doing)?;
+            let known = |image: &Image| image.file().is_some_and(|file| file.digest == digest);
+            if !known(&entry.pre) && !known(&entry.post) {
+                let saved = format!("{index}.{word}").into_bytes();
+                self.disk
+                    .rename(&self.home.stage, &name, lost, &saved, Rename::NoReplace)
+                    .doing(doing)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn displaced_bytes(
+        &self,
+        intent: &Intent,
+        index: usize,
+        side: Side,
+    ) -> Result<Option<Bytes<D::Handle>>> {
+        let Some(pre) = intent.entries.get(index).and_then(|entry| entry.pre.file()) else {
+            return Ok(None);
+        };
+        if side == Side::Post {
+            return Ok(None);
+        }
+        let doing = || "look for a displaced file".to_owned();
+        for name in [stage_name(intent.run, index), gone_name(intent.run, index)] {
+            let stat = self.disk.stat_at(&self.home.stage, &name).doing(doing)?;
+            if stat.is_some_and(|stat| stat.inode == pre.inode) {
+                let file = self.disk.open_file(&self.home.stage, &name).doing(doing)?;
+                return Ok(Some(Bytes::File(std::rc::Rc::new(file), None)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Lets runs touch a blocked path again: a person has looked at it.
+    ///
+    /// # Errors
+    /// `Missing` when the path is not blocked.
+    pub fn resolve(&mut self, path: &RelPath) -> Result<RunId> {
+        let _lock = self.lock(false, "resolve")?;
+        let run = self
+            .blocked
+            .remove(path)
+            .ok_or_else(|| ErrorKind::NotBlocked { path: path.clone() })?;
+        self.write_blocked()?;
+        self.disk
+            .sync(&self.home.state, Barrier::Lost)
+            .doing(|| "record that a path is resolved".to_owned())?;
+        Ok(run)
+    }
+
+    fn write_blocked(&self) -> Result<()> {
+        let mut text = String::new();
+        for (path, run) in &self.blocked {
+            let hex: String = path.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+            text.push_str(&format!("{run} {hex} {}\n", Quoted(path.as_bytes())));
+        }
+        self.replace(&self.home.state, BLOCKED_NEW, BLOCKED, text.as_bytes())
+    }
+
+    /// Writes a small file of our own so that it is the old or the new one, never between.
+    fn replace(
+        &self,
+        directory: &D::Handle,
+        temporary: &[u8],
+        name: &[u8],
+        bytes: &[u8],
+    ) -> Result<()> {
+        let doing = || "write the list of blocked paths".to_owned();
+        if self.disk.stat_at(directory, temporary).doing(doing)?.is_some() {
+            self.disk.unlink(directory, temporary).doing(doing)?;
+        }
+        let file = self.disk.create(directory, temporary, FileMode::PRIVATE).doing(doing)?;
+        self.disk.write_at(&file, bytes, 0).doing(doing)?;
+        self.disk.sync(&file, Barrier::Lost).doing(doing)?;
+        self.disk.rename(directory, temporary, directory, name, Rename::Replace).doing(doing)
+    }
+}
+
+/// The paths that wait for a person.
+pub(crate) fn read_blocked<D: Disk>(
+    disk: &D,
+    state: &D::Handle,
+) -> Result<BTreeMap<RelPath, RunId>> {
+    let doing = || "read the list of blocked paths".to_owned();
+    let file = match disk.open_file(state, BLOCKED) {
+        Ok(file) => file,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
+        Err(error) => return Err(error).doing(doing),
+    };
+    let size = disk.stat(&file).doing(doing)?.size;
+    let bytes = crate::tree::read_whole(disk, &file, size).doing(doing)?;
+    let text = String::from_utf8_lossy(&bytes);
+    let line = |line: &str| {
+        let (run, rest) = line.split_once(' ')?;
+        let hex = rest.split(' ').next()?;
+        let (pairs, odd) = hex.as_bytes().as_chunks::<2>();
+        let path: Option<Vec<u8>> = pairs
+            .iter()
+            .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok()?, 16).ok())
+            .collect();
+        let path = RelPath::new(path.filter(|_| odd.is_empty())?).ok()?;
+        Some((path, run.parse().ok()?))
+    };
+    // A list that cannot be read must not let a run through.
+    text.lines()
+        .map(|text| {
+            line(text).ok_or_else(|| {
+                let what = "its list of blocked paths cannot be read".to_owned();
+                ErrorKind::State { what }.into()
+            })
+        })
+        .collect()
+}

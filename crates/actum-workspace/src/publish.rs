@@ -1,0 +1,207 @@
+//! Makes staged inodes visible, and checks afterwards that exactly the expected ones were
+//! displaced.
+
+use actum_core::{RelPath, RunId};
+
+use crate::content::set_attributes;
+use crate::disk::{Disk, Rename, Stat};
+use crate::error::{Doing, ErrorKind, Result};
+use crate::record::{Entry, FileImage, Image, stage_name};
+use crate::tree::{Tree, digest_of};
+
+/// One thing that publishing does, in the order in which the kinds stand here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Step {
+    /// A file is moved out of its place.
+    Remove,
+    /// An empty directory is removed, deepest first.
+    RemoveDirectory,
+    /// A staged directory is moved into its place, shallowest first.
+    MakeDirectory,
+    /// A staged file changes places with the one that is there.
+    Replace,
+    /// A staged file is moved to where nothing is.
+    Place,
+    /// Only the attributes of a file change, in place.
+    SetAttributes,
+}
+
+/// The steps of a run, in the order in which they are taken; taking them back goes the other way.
+pub(crate) fn steps(entries: &[Entry]) -> Vec<(Step, usize)> {
+    let mut steps = Vec::with_capacity(entries.len());
+    for (index, entry) in entries.iter().enumerate() {
+        match (&entry.pre, &entry.post) {
+            (Image::File(_), Image::File(_)) if entry.only_attributes() => {
+                steps.push((Step::SetAttributes, index));
+            }
+            (Image::File(_), Image::File(_)) => steps.push((Step::Replace, index)),
+            (pre, post) => {
+                match pre {
+                    Image::File(_) => steps.push((Step::Remove, index)),
+                    Image::Directory(_) if !post.is_directory() => {
+                        steps.push((Step::RemoveDirectory, index));
+                    }
+                    Image::Directory(_) | Image::Absent => {}
+                }
+                match post {
+                    Image::File(_) => steps.push((Step::Place, index)),
+                    Image::Directory(_) if !pre.is_directory() => {
+                        steps.push((Step::MakeDirectory, index));
+                    }
+                    Image::Directory(_) | Image::Absent => {}
+                }
+            }
+        }
+    }
+    // Entries are ordered by path, so an index orders parents before children.
+    steps.sort_by_key(|&(step, index)| {
+        let depth_first = if step == Step::RemoveDirectory { usize::MAX - index } else { index };
+        (step, depth_first)
+    });
+    steps
+}
+
+/// Where a removed file goes in the stage directory.
+pub(crate) fn gone_name(run: RunId, entry: usize) -> Vec<u8> {
+    [stage_name(run, entry), b".gone".to_vec()].concat()
+}
+
+/// Takes one step.
+pub(crate) fn publish<D: Disk>(
+    tree: &Tree<'_, D>,
+    stage: &D::Handle,
+    run: RunId,
+    entries: &[Entry],
+    (step, index): (Step, usize),
+) -> Result<()> {
+    let Some(entry) = entries.get(index) else { return Ok(()) };
+    let path = &entry.path;
+    let parent = tree.existing_parent(path)?;
+    let (disk, name, staged) = (tree.disk, path.name(), stage_name(run, index));
+    match step {
+        Step::Remove => {
+            let gone = gone_name(run, index);
+            disk.rename(&parent, name, stage, &gone, Rename::NoReplace)
+        }
+        Step::RemoveDirectory => {
+            tree.forget(path);
+            disk.remove_directory(&parent, name)
+        }
+        Step::MakeDirectory | Step::Place => {
+            disk.rename(stage, &staged, &parent, name, Rename::NoReplace)
+        }
+        Step::Replace => disk.rename(stage, &staged, &parent, name, Rename::Exchange),
+        Step::SetAttributes => return set_in_place(tree, entry, &entry.post),
+    }
+    .doing(|| format!("put the new `{path}` in its place"))
+}
+
+/// Gives the file of `entry` the attributes of `image`, if it is still the file that was there.
+pub(crate) fn set_in_place<D: Disk>(tree: &Tree<'_, D>, entry: &Entry, image: &Image) -> Result<()> {
+    let path = &entry.path;
+    let (Some(image), Some(pre)) = (image.file(), entry.pre.file()) else { return Ok(()) };
+    let doing = || format!("change the attributes of `{path}`");
+    let parent = tree.existing_parent(path)?;
+    let file = tree.disk.open_file(&parent, path.name()).doing(doing)?;
+    if tree.disk.stat(&file).doing(doing)?.inode != pre.inode {
+        return Err(replaced(path));
+    }
+    set_attributes(tree.disk, &file, &image.attributes)
+        .map(drop)
+        .map_err(|(what, source)| ErrorKind::Attributes { path: path.clone(), what, source }.into())
+}
+
+/// What was known of the files that are displaced, beside their images.
+pub(crate) struct Displaced {
+    /// The facts when the file was read; `None` for an entry without a file before.
+    pub(crate) stat: Option<Stat>,
+    /// Whether its stamp was too fresh to tell a later change.
+    pub(crate) fresh: bool,
+}
+
+/// Reaches every path again from the root and compares.
+///
+/// # Errors
+/// `Conflict` at the first path that someone else had changed.
+pub(crate) fn verify<D: Disk>(
+    reached: &Tree<'_, D>,
+    again: &Tree<'_, D>,
+    stage: &D::Handle,
+    run: RunId,
+    entries: &[Entry],
+    displaced: &[Displaced],
+) -> Result<()> {
+    let disk = again.disk;
+    for (index, entry) in entries.iter().enumerate() {
+        let path = &entry.path;
+        let doing = || format!("check `{path}`");
+        let now = match again.parent(path)? {
+            Some(parent) => {
+                let before = reached.existing_parent(path)?;
+                let (held, named) =
+                    (disk.stat(&before).doing(doing)?, disk.stat(&parent).doing(doing)?);
+                if (held.device, held.inode) != (named.device, named.inode) {
+                    let detail = "its directory was moved away";
+                    return Err(ErrorKind::Conflict { path: path.clone(), detail }.into());
+                }
+                disk.stat_at(&parent, path.name()).doing(doing)?
+            }
+            None => None,
+        };
+        match (&entry.post, now) {
+            (Image::File(post), Some(now)) if now.inode == post.inode => {}
+            (Image::Directory(_), Some(now)) if now.kind == crate::disk::Kind::Directory => {}
+            (Image::Absent, None) => {}
+            (Image::File(_) | Image::Directory(_) | Image::Absent, _) => {
+                return Err(replaced(path));
+            }
+        }
+        let (Some(pre), Some(before)) =
+            (entry.pre.file(), displaced.get(index).and_then(|d| d.stat))
+        else {
+            continue;
+        };
+        if entry.only_attributes() {
+            continue;
+        }
+        let name = match entry.post {
+            Image::File(_) => stage_name(run, index),
+            Image::Absent | Image::Directory(_) => gone_name(run, index),
+        };
+        let fresh = displaced.get(index).is_some_and(|d| d.fresh);
+        check_displaced(disk, stage, &name, path, pre, &before, fresh)?;
+    }
+    Ok(())
+}
+
+fn check_displaced<D: Disk>(
+    disk: &D,
+    stage: &D::Handle,
+    name: &[u8],
+    path: &RelPath,
+    pre: &FileImage,
+    before: &Stat,
+    fresh: bool,
+) -> Result<()> {
+    let doing = || format!("check what `{path}` was");
+    let found = disk.stat_at(stage, name).doing(doing)?.ok_or_else(|| replaced(path))?;
+    if found.inode != pre.inode {
+        return Err(replaced(path));
+    }
+    let facts = |stat: &Stat| (stat.size, stat.modified, stat.mode, stat.user, stat.group);
+    let mut same = facts(&found) == facts(before);
+    if same && fresh {
+        let file = disk.open_file(stage, name).doing(doing)?;
+        same = digest_of(disk, &file).doing(doing)? == pre.digest;
+    }
+    if !same {
+        let detail = "its content or mode changed after it was read";
+        return Err(ErrorKind::Conflict { path: path.clone(), detail }.into());
+    }
+    Ok(())
+}
+
+fn replaced(path: &RelPath) -> crate::error::Error {
+    let detail = "another file took its place";
+    ErrorKind::Conflict { path: path.clone(), detail }.into()
+}

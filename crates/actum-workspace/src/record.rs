@@ -1,0 +1,484 @@
+//! What the journal and the history say: the runs, and how each ended.
+
+use actum_core::{Digest, FileMode, RelPath, RunId, Splice};
+
+use crate::codec::{DecodeError, Decoder, Encoder};
+use crate::disk::{Epoch, Time, Xattr};
+
+/// Owner, permission bits and extended attributes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Attributes {
+    /// Permission bits.
+    pub mode: FileMode,
+    /// Owner.
+    pub user: u32,
+    /// Group.
+    pub group: u32,
+    /// Extended attributes ordered by name, POSIX ACLs among them.
+    pub xattrs: Vec<Xattr>,
+}
+
+/// What a path holds before or after a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Image {
+    /// Nothing.
+    Absent,
+    /// A directory.
+    Directory(Attributes),
+    /// A regular file.
+    File(FileImage),
+}
+
+/// A regular file before or after a run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileImage {
+    /// Owner, mode and extended attributes.
+    pub attributes: Attributes,
+    /// Size in bytes.
+    pub size: u64,
+    /// SHA-256 of the bytes.
+    pub digest: Digest,
+    /// The inode that holds it.
+    pub inode: u64,
+    /// Where its bytes can be found again.
+    pub(crate) body: Body,
+}
+
+/// Where the bytes of an image can be found again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Body {
+    /// In the record.
+    Inline(Vec<u8>),
+    /// In the keep directory, under [`keep_name`].
+    Kept,
+    /// In the other image of the entry, by its `back` splices.
+    Back,
+    /// They are those of the pre-image of another entry, by its index: the file was moved.
+    Moved(u32),
+    /// The run did not write them.
+    Untouched,
+    /// Not recorded: they were only needed until the run was settled.
+    Unrecorded,
+}
+
+/// What a run does to one path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// The path.
+    pub path: RelPath,
+    /// What it held before.
+    pub pre: Image,
+    /// What it holds after.
+    pub post: Image,
+    /// Lines added.
+    pub added: u64,
+    /// Lines removed.
+    pub removed: u64,
+    /// Takes the bytes of `post` back to those of `pre`.
+    pub(crate) back: Option<Vec<Splice>>,
+}
+
+/// Why a run was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RunKind {
+    /// It applied a change.
+    Apply,
+    /// It undid another run.
+    Undo(RunId),
+}
+
+/// A run, as INTENT announces it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Intent {
+    pub(crate) run: RunId,
+    pub(crate) kind: RunKind,
+    pub(crate) time: Time,
+    pub(crate) epoch: Epoch,
+    pub(crate) label: String,
+    pub(crate) entries: Vec<Entry>,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// Published and durable.
+    Committed,
+    /// Taken back; the workspace is as before.
+    RolledBack,
+    /// Taken back but for paths that someone else had changed, which a person must look at.
+    Failed,
+}
+
+/// The end of the run that the INTENT before it announced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct End {
+    pub(crate) intent: u64,
+    pub(crate) digest: Digest,
+    pub(crate) outcome: Outcome,
+    pub(crate) time: Time,
+}
+
+/// One record of the journal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Record {
+    Intent(Intent),
+    End(End),
+}
+
+/// Which side of an entry.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Side {
+    Pre,
+    Post,
+}
+
+/// The name of a kept image in the keep directory.
+pub(crate) fn keep_name(run: RunId, entry: usize, side: Side) -> Vec<u8> {
+    let side = match side {
+        Side::Pre => "pre",
+        Side::Post => "post",
+    };
+    format!("{run}.{entry}.{side}").into_bytes()
+}
+
+/// The name of an entry's inode in the stage directory: the new one before it is published, the
+/// displaced one after.
+pub(crate) fn stage_name(run: RunId, entry: usize) -> Vec<u8> {
+    format!("{run}.{entry}").into_bytes()
+}
+
+impl Image {
+    pub(crate) fn file(&self) -> Option<&FileImage> {
+        match self {
+            Self::File(file) => Some(file),
+            Self::Absent | Self::Directory(_) => None,
+        }
+    }
+
+    pub(crate) fn is_directory(&self) -> bool {
+        matches!(self, Self::Directory(_))
+    }
+}
+
+impl Entry {
+    /// Whether only attributes change, which is done in place.
+    pub(crate) fn only_attributes(&self) -> bool {
+        matches!(&self.post, Image::File(FileImage { body: Body::Untouched, .. }))
+    }
+}
+
+impl Intent {
+    /// The part of the record that its digest covers, and the inline bodies that follow it; these
+    /// are covered by the digests of their images.
+    pub(crate) fn encode(&self) -> (Vec<u8>, Vec<&[u8]>) {
+        let mut bodies = Vec::new();
+        let mut e = Encoder::default();
+        e.u8(1);
+        e.u64(self.run.bits());
+        match self.kind {
+            RunKind::Apply => e.u8(0),
+            RunKind::Undo(of) => {
+                e.u8(1);
+                e.u64(of.bits());
+            }
+        }
+        e.i64(self.time.0);
+        e.array(&self.epoch.0);
+        e.bytes(self.label.as_bytes());
+        e.length(self.entries.len());
+        for entry in &self.entries {
+            e.bytes(entry.path.as_bytes());
+            encode_image(&mut e, &entry.pre, &mut bodies);
+            encode_image(&mut e, &entry.post, &mut bodies);
+            e.u64(entry.added);
+            e.u64(entry.removed);
+            match &entry.back {
+                None => e.u8(0),
+                Some(splices) => {
+                    e.u8(1);
+                    e.length(splices.len());
+                    for splice in splices {
+                        e.u64(splice.offset);
+                        e.bytes(&splice.old);
+                        e.bytes(&splice.new);
+                    }
+                }
+            }
+        }
+        (e.finish(), bodies)
+    }
+
+    /// What the digest of an INTENT is taken over: its sequence number and its encoded part.
+    pub(crate) fn digest(sequence: u64, encoded: &[u8]) -> Digest {
+        let mut hasher = actum_core::Hasher::new();
+        hasher.update(b"actum intent 1\0");
+        hasher.update(&sequence.to_le_bytes());
+        hasher.update(encoded);
+        hasher.finish()
+    }
+
+    /// The same run without what is needed only until it is settled: undo needs the pre-images
+    /// alone, and not those that follow from the post-image.
+    pub(crate) fn for_history(&self) -> Self {
+        let mut run = self.clone();
+        for entry in &mut run.entries {
+            if let Image::File(post) = &mut entry.post {
+                post.body = match post.body {
+                    Body::Untouched => Body::Untouched,
+                    Body::Moved(from) => Body::Moved(from),
+                    Body::Inline(_) | Body::Kept | Body::Back | Body::Unrecorded => {
+                        Body::Unrecorded
+                    }
+                };
+            }
+            if let (Image::File(pre), Some(_)) = (&mut entry.pre, &entry.back) {
+                pre.body = Body::Back;
+            }
+        }
+        run
+    }
+}
+
+fn encode_attributes(e: &mut Encoder, attributes: &Attributes) {
+    e.u32(attributes.mode.bits());
+    e.u32(attributes.user);
+    e.u32(attributes.group);
+    e.length(attributes.xattrs.len());
+    for (name, value) in &attributes.xattrs {
+        e.bytes(name);
+        e.bytes(value);
+    }
+}
+
+fn encode_image<'a>(e: &mut Encoder, image: &'a Image, bodies: &mut Vec<&'a [u8]>) {
+    match image {
+        Image::Absent => e.u8(0),
+        Image::Directory(attributes) => {
+            e.u8(1);
+            encode_attributes(e, attributes);
+        }
+        Image::File(file) => {
+            e.u8(2);
+            encode_attributes(e, &file.attributes);
+            e.u64(file.size);
+            e.array(file.digest.as_bytes());
+            e.u64(file.inode);
+            match &file.body {
+                Body::Inline(bytes) => {
+                    e.u8(0);
+                    bodies.push(bytes);
+                }
+                Body::Kept => e.u8(1),
+                Body::Back => e.u8(2),
+                Body::Moved(entry) => {
+                    e.u8(3);
+                    e.u32(*entry);
+                }
+                Body::Untouched => e.u8(4),
+                Body::Unrecorded => e.u8(5),
+            }
+        }
+    }
+}
+
+impl End {
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut e = Encoder::default();
+        e.u8(2);
+        e.u64(self.intent);
+        e.array(self.digest.as_bytes());
+        e.u8(match self.outcome {
+            Outcome::Committed => 0,
+            Outcome::RolledBack => 1,
+            Outcome::Failed => 2,
+        });
+        e.i64(self.time.0);
+        e.finish()
+    }
+}
+
+impl Record {
+    /// Joins the encoded part and the bodies of an INTENT with the length of the former.
+    pub(crate) fn head(encoded: &[u8]) -> [u8; 8] {
+        u64::try_from(encoded.len()).unwrap_or(u64::MAX).to_le_bytes()
+    }
+
+    /// Reads a record; for an INTENT also the digest that its end must name.
+    pub(crate) fn decode(bytes: &[u8], sequence: u64) -> Result<(Self, Digest), DecodeError> {
+        let mut d = Decoder::new(bytes);
+        let encoded = d.bytes("the record's head")?;
+        let mut bodies = d;
+        let digest = Intent::digest(sequence, encoded);
+        let mut d = Decoder::new(encoded);
+        let record = match d.u8("the record's kind")? {
+            1 => Self::Intent(decode_intent(&mut d, &mut bodies)?),
+            2 => Self::End(End {
+                intent: d.u64("the run's sequence number")?,
+                digest: Digest::from_bytes(d.array("the run's digest")?),
+                outcome: match d.u8("the outcome")? {
+                    0 => Outcome::Committed,
+                    1 => Outcome::RolledBack,
+                    2 => Outcome::Failed,
+                    _ => return Err(DecodeError("the outcome")),
+                },
+                time: Time(d.i64("the time")?),
+            }),
+            _ => return Err(DecodeError("the record's kind")),
+        };
+        if !d.is_empty() || !bodies.is_empty() {
+            return Err(DecodeError("the record's end"));
+        }
+        Ok((record, digest))
+    }
+}
+
+fn decode_intent(d: &mut Decoder<'_>, bodies: &mut Decoder<'_>) -> Result<Intent, DecodeError> {
+    let run = RunId::from_random(d.u64("the run id")?);
+    let kind = match d.u8("the run's kind")? {
+        0 => RunKind::Apply,
+        1 => RunKind::Undo(RunId::from_random(d.u64("the undone run's id")?)),
+        _ => return Err(DecodeError("the run's kind")),
+    };
+    let time = Time(d.i64("the time")?);
+    let epoch = Epoch(d.array("the epoch")?);
+    let label = String::from_utf8_lossy(d.bytes("the label")?).into_owned();
+    let count = d.count("the number of paths")?;
+    let mut entries = Vec::with_capacity(count);
+    for _ in 0..count {
+        let path = RelPath::new(d.bytes("a path")?).map_err(|_| DecodeError("a path"))?;
+        let pre = decode_image(d, bodies)?;
+        let post = decode_image(d, bodies)?;
+        let added = d.u64("a line count")?;
+        let removed = d.u64("a line count")?;
+        let back = match d.u8("a splice list")? {
+            0 => None,
+            1 => Some(decode_splices(d)?),
+            _ => return Err(DecodeError("a splice list")),
+        };
+        entries.push(Entry { path, pre, post, added, removed, back });
+    }
+    Ok(Intent { run, kind, time, epoch, label, entries })
+}
+
+fn decode_splices(d: &mut Decoder<'_>) -> Result<Vec<Splice>, DecodeError> {
+    let count = d.count("a splice list")?;
+    let mut splices = Vec::with_capacity(count);
+    for _ in 0..count {
+        let offset = d.u64("a splice")?;
+        let old = d.bytes("a splice")?.to_vec();
+        let new = d.bytes("a splice")?.to_vec();
+        splices.push(Splice { offset, old, new });
+    }
+    Ok(splices)
+}
+
+fn decode_attributes(d: &mut Decoder<'_>) -> Result<Attributes, DecodeError> {
+    let mode = FileMode::new(d.u32("a mode")?);
+    let user = d.u32("an owner")?;
+    let group = d.u32("a group")?;
+    let count = d.count("an attribute list")?;
+    let mut xattrs = Vec::with_capacity(count);
+    for _ in 0..count {
+        let name = d.bytes("an attribute")?.to_vec();
+        xattrs.push((name, d.bytes("an attribute")?.to_vec()));
+    }
+    Ok(Attributes { mode, user, group, xattrs })
+}
+
+fn decode_image(d: &mut Decoder<'_>, bodies: &mut Decoder<'_>) -> Result<Image, DecodeError> {
+    Ok(match d.u8("an image")? {
+        0 => Image::Absent,
+        1 => Image::Directory(decode_attributes(d)?),
+        2 => {
+            let attributes = decode_attributes(d)?;
+            let size = d.u64("a size")?;
+            let digest = Digest::from_bytes(d.array("a digest")?);
+            let inode = d.u64("an inode number")?;
+            let body = match d.u8("a body")? {
+                0 => {
+                    let size = usize::try_from(size).map_err(|_| DecodeError("a size"))?;
+                    Body::Inline(bodies.take(size, "a body")?.to_vec())
+                }
+                1 => Body::Kept,
+                2 => Body::Back,
+                3 => Body::Moved(d.u32("a body")?),
+                4 => Body::Untouched,
+                5 => Body::Unrecorded,
+                _ => return Err(DecodeError("a body")),
+            };
+            Image::File(FileImage { attributes, size, digest, inode, body })
+        }
+        _ => return Err(DecodeError("an image")),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Intent {
+        let attributes = Attributes {
+            mode: FileMode::REGULAR,
+            user: 7,
+            group: 8,
+            xattrs: vec![(b"user.a".to_vec(), b"\0\xff".to_vec())],
+        };
+        let file = |bytes: &[u8], body| {
+            Image::File(FileImage {
+                attributes: attributes.clone(),
+                size: bytes.len() as u64,
+                digest: Digest::of(bytes),
+                inode: 42,
+                body,
+            })
+        };
+        let entry = |path: &str, pre, post, back| Entry {
+            path: RelPath::new(path).unwrap(),
+            pre,
+            post,
+            added: 1,
+            removed: 2,
+            back,
+        };
+        Intent {
+            run: RunId::from_random(99),
+            kind: RunKind::Undo(RunId::from_random(98)),
+            time: Time(-5),
+            epoch: Epoch([3; 16]),
+            label: "a label".into(),
+            entries: vec![
+                entry("d", Image::Absent, Image::Directory(attributes.clone()), None),
+                entry(
+                    "d/a",
+                    file(b"abc", Body::Back),
+                    file(b"abd", Body::Inline(b"abd".to_vec())),
+                    Some(Splice::between(b"abd", b"abc")),
+                ),
+                entry("k", file(b"kept", Body::Kept), Image::Absent, None),
+                entry("m", Image::Absent, file(b"kept", Body::Moved(2)), None),
+            ],
+        }
+    }
+
+    fn encode(intent: &Intent) -> Vec<u8> {
+        let (encoded, bodies) = intent.encode();
+        [Record::head(&encoded).to_vec(), encoded, bodies.concat()].concat()
+    }
+
+    #[test]
+    fn a_record_is_read_as_it_was_written() {
+        let intent = sample();
+        let (record, digest) = Record::decode(&encode(&intent), 3).unwrap();
+        assert_eq!(digest, Intent::digest(3, &intent.encode().0));
+        assert_eq!(record, Record::Intent(intent));
+    }
+
+    #[test]
+    fn a_record_that_is_cut_off_or_too_long_is_refused() {
+        let bytes = encode(&sample());
+        for length in 0..bytes.len() {
+            assert!(Record::decode(&bytes[..length], 3).is_err(), "{length} bytes");
+        }
+        assert!(Record::decode(&[bytes, vec![0]].concat(), 3).is_err());
+    }
+}

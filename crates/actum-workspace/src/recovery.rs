@@ -1,0 +1,141 @@
+//! What happens when a journal is read again: know what others did, finish what nobody will
+//! finish.
+
+use actum_core::{Digest, RelPath, RunId};
+
+use crate::disk::Disk;
+use crate::error::{Doing, ErrorKind, Result, State};
+use crate::journal::{Located, Scan};
+use crate::record::{End, Intent, Outcome, Record};
+use crate::rollback::roll_back;
+use crate::tree::Tree;
+use crate::workspace::{Settled, Workspace};
+
+/// What a recovery did.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Recovery {
+    /// The run that had begun and not ended; it was taken back.
+    pub unfinished: Option<RunId>,
+    /// Paths that were put right after a power cut.
+    pub rewritten: Vec<RelPath>,
+    /// Paths that had changed since; they were left as they are, and their images are under
+    /// `.actum/lost`.
+    pub foreign: Vec<RelPath>,
+}
+
+impl Recovery {
+    /// Whether there was anything to do that a person should hear of.
+    pub fn is_quiet(&self) -> bool {
+        self.unfinished.is_none() && self.rewritten.is_empty() && self.foreign.is_empty()
+    }
+}
+
+/// A run as the journal tells it: the end is missing where nobody wrote one.
+pub(crate) struct Told {
+    pub(crate) sequence: u64,
+    pub(crate) digest: Digest,
+    pub(crate) intent: Intent,
+    pub(crate) end: Option<End>,
+}
+
+impl<D: Disk> Workspace<D> {
+    /// Reads what others have written, and recovers where it is unfinished or was written before
+    /// the file system may have lost something. The lock is held.
+    pub(crate) fn catch_up(&mut self) -> Result<()> {
+        self.blocked = crate::lost::read_blocked(&self.disk, &self.home.state)?;
+        if self.loaded && !self.journal.is_stale(&self.disk)? {
+            return Ok(());
+        }
+        let (told, torn) = self.tell()?;
+        let other_epoch = self.journal.epoch() != self.epoch;
+        let unfinished = told.last().is_some_and(|run| run.end.is_none());
+        if other_epoch || unfinished || torn {
+            self.recover(told, other_epoch)?;
+        } else {
+            self.tail = told.into_iter().filter_map(settled).collect();
+        }
+        self.loaded = true;
+        Ok(())
+    }
+
+    /// The runs in the journal, and whether a torn record follows them.
+    fn tell(&mut self) -> Result<(Vec<Told>, bool)> {
+        let scan =
+            if self.journal.epoch() == self.epoch { Scan::Tail } else { Scan::Everything };
+        let (located, torn) = self.journal.scan(&self.disk, scan)?;
+        Ok((pair(located)?, torn))
+    }
+
+    fn recover(&mut self, mut told: Vec<Told>, other_epoch: bool) -> Result<()> {
+        let attention = |error: crate::error::Error| error.leaving(State::NeedsAttention);
+        self.journal
+            .flush_tail(&self.disk)
+            .doing(|| "make the journal durable before recovery".to_owned())
+            .map_err(attention)?;
+        let mut report = Recovery::default();
+        let mut foreign = Vec::new();
+        if other_epoch {
+            let rebuilt = self.rebuild(&told).map_err(attention)?;
+            report.rewritten = rebuilt.rewritten;
+            foreign = rebuilt.foreign;
+        } else if let Some(Told { intent, end: None, .. }) = told.last() {
+            let tree = Tree::new(&self.disk, &self.home.root);
+            let last = told.len() - 1;
+            let indices = roll_back(&tree, &self.home.stage, intent).map_err(attention)?;
+            foreign = indices.into_iter().map(|index| (last, index)).collect();
+        }
+        for (run, told) in told.iter().enumerate() {
+            let indices: Vec<_> =
+                foreign.iter().filter(|(of, _)| *of == run).map(|&(_, index)| index).collect();
+            if !indices.is_empty() {
+                self.set_lost_aside(&told.intent, &indices).map_err(attention)?;
+                let paths = indices.iter().filter_map(|&index| told.intent.entries.get(index));
+                report.foreign.extend(paths.map(|entry| entry.path.clone()));
+            }
+        }
+        let unfinished = told.pop_if(|run| run.end.is_none());
+        self.tail = told.into_iter().filter_map(settled).collect();
+        if let Some(Told { sequence, digest, intent, .. }) = unfinished {
+            report.unfinished = Some(intent.run);
+            let outcome =
+                if report.foreign.is_empty() { Outcome::RolledBack } else { Outcome::Failed };
+            self.end(sequence, digest, intent, outcome).map_err(attention)?;
+        }
+        self.checkpoint_always(None).map_err(attention)?;
+        if !report.is_quiet() {
+            self.recovery = Some(report);
+        }
+        Ok(())
+    }
+}
+
+fn settled(told: Told) -> Option<Settled> {
+    told.end.map(|end| Settled::new(told.sequence, &told.intent, end))
+}
+
+/// Pairs each INTENT with its end.
+pub(crate) fn pair(located: Vec<Located>) -> Result<Vec<Told>> {
+    let mut told: Vec<Told> = Vec::new();
+    let damaged = |what| ErrorKind::Damaged { offset: 0, what };
+    for Located { sequence, record, digest } in located {
+        let open = told.last_mut().filter(|run| run.end.is_none());
+        match (record, open) {
+            (Record::Intent(intent), None) => {
+                told.push(Told { sequence, digest, intent, end: None });
+            }
+            (Record::End(end), Some(run))
+                if end.intent == run.sequence && end.digest == run.digest =>
+            {
+                run.end = Some(end);
+            }
+            (Record::Intent(_), Some(_)) => {
+                return Err(damaged("a run begins before the one before it has ended").into());
+            }
+            (Record::End(_), _) => {
+                return Err(damaged("the end of a run that did not begin").into());
+            }
+        }
+    }
+    Ok(told)
+}
+

@@ -1,0 +1,240 @@
+//! Takes a run back in the epoch in which it was published: nothing was lost, so the inodes
+//! themselves say how far it came.
+//!
+//! Each decision is made from what is there, never from a note of what was done, so the same code
+//! serves a conflict in a living run and recovery after a kill, and may itself be killed and run
+//! again. The staged name of an entry tells whether it was published: before, it refers to the
+//! new inode; after, to the displaced one or to nothing.
+
+use std::io;
+
+use crate::content::set_attributes;
+use crate::disk::{Disk, Kind, Rename, Stat};
+use crate::error::{Doing, Error, ErrorKind, Result};
+use crate::publish::{Step, gone_name, set_in_place, steps};
+use crate::record::{Attributes, Entry, FileImage, Image, Intent, stage_name};
+use crate::tree::{Tree, digest_of};
+
+/// Takes back what of `intent` was published. Gives the entries that could not be taken back
+/// because someone else had changed their path: what is there stays there.
+pub(crate) fn roll_back<D: Disk>(
+    tree: &Tree<'_, D>,
+    stage: &D::Handle,
+    intent: &Intent,
+) -> Result<Vec<usize>> {
+    let mut foreign = Vec::new();
+    for (step, index) in steps(&intent.entries).into_iter().rev() {
+        let Some(entry) = intent.entries.get(index) else { continue };
+        let undo = Undo { tree, stage, intent, entry, index };
+        let verdict = match step {
+            Step::Remove => undo.remove(),
+            Step::RemoveDirectory => undo.remove_directory(),
+            Step::MakeDirectory => undo.make_directory(),
+            Step::Replace => undo.replace(),
+            Step::Place => undo.place(),
+            Step::SetAttributes => undo.set_attributes(),
+        }?;
+        if verdict == Verdict::Foreign {
+            foreign.push(index);
+        }
+    }
+    foreign.sort_unstable();
+    foreign.dedup();
+    Ok(foreign)
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    /// The path is as before, as far as this run is concerned.
+    Before,
+    /// Someone else's bytes are there.
+    Foreign,
+}
+
+struct Undo<'a, D: Disk> {
+    tree: &'a Tree<'a, D>,
+    stage: &'a D::Handle,
+    intent: &'a Intent,
+    entry: &'a Entry,
+    index: usize,
+}
+
+impl<D: Disk> Undo<'_, D> {
+    fn doing(&self) -> String {
+        format!("put `{}` back", self.entry.path)
+    }
+
+    fn name(&self) -> &[u8] {
+        self.entry.path.name()
+    }
+
+    fn at_stage(&self, name: &[u8]) -> Result<Option<Stat>> {
+        self.tree.disk.stat_at(self.stage, name).doing(|| self.doing())
+    }
+
+    /// Whether a file still holds the bytes of `image`.
+    fn holds(&self, directory: &D::Handle, name: &[u8], image: &FileImage) -> Result<bool> {
+        let file = self.tree.disk.open_file(directory, name).doing(|| self.doing())?;
+        Ok(digest_of(self.tree.disk, &file).doing(|| self.doing())? == image.digest)
+    }
+
+    fn replace(&self) -> Result<Verdict> {
+        let staged = stage_name(self.intent.run, self.index);
+        let (Some(post), Some(found)) = (self.entry.post.file(), self.at_stage(&staged)?) else {
+            return Ok(Verdict::Before);
+        };
+        if found.inode == post.inode {
+            return Ok(Verdict::Before); // never published, or taken back already
+        }
+        let Some(parent) = self.tree.parent(&self.entry.path)? else {
+            return Ok(Verdict::Foreign);
+        };
+        let disk = self.tree.disk;
+        let there = disk.stat_at(&parent, self.name()).doing(|| self.doing())?;
+        if there.is_none_or(|there| there.inode != post.inode)
+            || !self.holds(&parent, self.name(), post)?
+        {
+            return Ok(Verdict::Foreign);
+        }
+        let exchange =
+            || disk.rename(self.stage, &staged, &parent, self.name(), Rename::Exchange);
+        exchange().doing(|| self.doing())?;
+        if self.at_stage(&staged)?.is_none_or(|displaced| displaced.inode != post.inode) {
+            exchange().doing(|| self.doing())?; // someone was faster: theirs stays
+            return Ok(Verdict::Foreign);
+        }
+        Ok(Verdict::Before)
+    }
+
+    fn place(&self) -> Result<Verdict> {
+        let staged = stage_name(self.intent.run, self.index);
+        let Some(post) = self.entry.post.file() else { return Ok(Verdict::Before) };
+        if self.at_stage(&staged)?.is_some() {
+            return Ok(Verdict::Before); // never published, or taken back already
+        }
+        let Some(parent) = self.tree.parent(&self.entry.path)? else {
+            return Ok(Verdict::Before);
+        };
+        let disk = self.tree.disk;
+        match disk.stat_at(&parent, self.name()).doing(|| self.doing())? {
+            None => return Ok(Verdict::Before),
+            Some(there) if there.inode != post.inode => return Ok(Verdict::Foreign),
+            Some(_) if !self.holds(&parent, self.name(), post)? => return Ok(Verdict::Foreign),
+            Some(_) => {}
+        }
+        disk.rename(&parent, self.name(), self.stage, &staged, Rename::NoReplace)
+            .doing(|| self.doing())?;
+        if self.at_stage(&staged)?.is_none_or(|taken| taken.inode != post.inode) {
+            return self.give_back(&staged, &parent);
+        }
+        Ok(Verdict::Before)
+    }
+
+    /// What was taken from a path is not ours: it goes back there, or stays where it is safe.
+    fn give_back(&self, taken: &[u8], parent: &D::Handle) -> Result<Verdict> {
+        let disk = self.tree.disk;
+        match disk.rename(self.stage, taken, parent, self.name(), Rename::NoReplace) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            renamed => renamed.doing(|| self.doing())?,
+        }
+        Ok(Verdict::Foreign)
+    }
+
+    fn make_directory(&self) -> Result<Verdict> {
+        if self.at_stage(&stage_name(self.intent.run, self.index))?.is_some() {
+            return Ok(Verdict::Before);
+        }
+        let Some(parent) = self.tree.parent(&self.entry.path)? else {
+            return Ok(Verdict::Before);
+        };
+        self.tree.forget(&self.entry.path);
+        match self.tree.disk.remove_directory(&parent, self.name()) {
+            Ok(()) => Ok(Verdict::Before),
+            Err(error) => match error.kind() {
+                io::ErrorKind::NotFound => Ok(Verdict::Before),
+                // Someone put something into it, so it is theirs now.
+                io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::NotADirectory => {
+                    Ok(match self.entry.pre {
+                        Image::Absent => Verdict::Before,
+                        Image::File(_) | Image::Directory(_) => Verdict::Foreign,
+                    })
+                }
+                _ => Err(ErrorKind::Io { action: self.doing(), source: error }.into()),
+            },
+        }
+    }
+
+    fn remove_directory(&self) -> Result<Verdict> {
+        let Image::Directory(attributes) = &self.entry.pre else { return Ok(Verdict::Before) };
+        let Some(parent) = self.tree.parent(&self.entry.path)? else {
+            return Ok(Verdict::Foreign);
+        };
+        let disk = self.tree.disk;
+        match disk.stat_at(&parent, self.name()).doing(|| self.doing())? {
+            Some(there) if there.kind == Kind::Directory => Ok(Verdict::Before),
+            Some(_) => Ok(Verdict::Foreign),
+            None => {
+                let name = [stage_name(self.intent.run, self.index), b".dir".to_vec()].concat();
+                make_directory(disk, self.stage, &name, attributes)
+                    .map_err(|error| self.attribute_error(error))?;
+                disk.rename(self.stage, &name, &parent, self.name(), Rename::NoReplace)
+                    .doing(|| self.doing())?;
+                Ok(Verdict::Before)
+            }
+        }
+    }
+
+    fn remove(&self) -> Result<Verdict> {
+        let gone = gone_name(self.intent.run, self.index);
+        if self.at_stage(&gone)?.is_none() {
+            return Ok(Verdict::Before);
+        }
+        let Some(parent) = self.tree.parent(&self.entry.path)? else {
+            return Ok(Verdict::Foreign);
+        };
+        match self.tree.disk.rename(self.stage, &gone, &parent, self.name(), Rename::NoReplace) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Verdict::Foreign),
+            renamed => renamed.doing(|| self.doing()).map(|()| Verdict::Before),
+        }
+    }
+
+    fn set_attributes(&self) -> Result<Verdict> {
+        let (Some(pre), Some(post)) = (self.entry.pre.file(), self.entry.post.file()) else {
+            return Ok(Verdict::Before);
+        };
+        let Some(parent) = self.tree.parent(&self.entry.path)? else {
+            return Ok(Verdict::Before);
+        };
+        let there = self.tree.disk.stat_at(&parent, self.name()).doing(|| self.doing())?;
+        match there {
+            Some(there) if there.inode == pre.inode => {
+                if [pre.attributes.mode, post.attributes.mode].contains(&there.mode) {
+                    set_in_place(self.tree, self.entry, &self.entry.pre)?;
+                }
+                Ok(Verdict::Before)
+            }
+            // Replaced by someone: nothing of ours is left there.
+            Some(_) | None => Ok(Verdict::Before),
+        }
+    }
+
+    fn attribute_error(&self, (what, source): (&'static str, io::Error)) -> Error {
+        ErrorKind::Attributes { path: self.entry.path.clone(), what, source }.into()
+    }
+}
+
+/// Makes a directory of this name in the stage directory, with all its attributes.
+pub(crate) fn make_directory<D: Disk>(
+    disk: &D,
+    stage: &D::Handle,
+    name: &[u8],
+    attributes: &Attributes,
+) -> std::result::Result<(), (&'static str, io::Error)> {
+    let made = disk.make_directory(stage, name, attributes.mode);
+    match made {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {} // of an earlier try
+        made => made.map_err(|error| ("place", error))?,
+    }
+    let directory = disk.open_directory(stage, name).map_err(|error| ("place", error))?;
+    set_attributes(disk, &directory, attributes).map(drop)
+}

@@ -1,0 +1,199 @@
+//! Cuts a record into sectors that each prove themselves, so that a torn write can be told from
+//! damage.
+//!
+//! A sector is 512 bytes, the smallest unit that storage writes whole: a checksum (CRC-32C), its
+//! index in the record, the record's sequence number, and 496 bytes of the record. After a power
+//! cut in the middle of a write every sector is either the new one or what was there before: a
+//! sector of an earlier record, or zeros. A sector that is neither was damaged.
+
+/// The size of a sector in bytes.
+pub(crate) const SECTOR: usize = 512;
+/// Records start at multiples of this, so that writing one never rewrites a page of another.
+pub(crate) const PAGE: usize = 4096;
+const HEAD: usize = 16;
+const PAYLOAD: usize = SECTOR - HEAD;
+const LENGTH: usize = 8;
+
+/// What a sector shows, seen from the record that is expected there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sight<'a> {
+    /// The sector of that record and index; its payload.
+    Expected(&'a [u8]),
+    /// Never written, or a sector of an earlier record.
+    Old,
+    /// A sound sector of a later record, or of this one at another place.
+    Later(u64),
+    /// None of these.
+    Damaged,
+}
+
+/// What a record shows.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Framed {
+    /// The whole record and how many bytes its sectors take.
+    Whole(Vec<u8>, usize),
+    /// Its first sector is not there.
+    Missing,
+    /// Some of its sectors are not there: the write was cut off.
+    Torn,
+    /// A sector is damaged, at this byte of the buffer.
+    Damaged(usize),
+}
+
+/// How many bytes the sectors of a record of `length` bytes take.
+pub(crate) fn framed_length(length: usize) -> usize {
+    let sectors = (LENGTH + length).div_ceil(PAYLOAD);
+    (sectors * SECTOR).next_multiple_of(PAGE)
+}
+
+/// Cuts the record that `pieces` make up into sectors.
+pub(crate) fn frame(sequence: u64, pieces: &[&[u8]]) -> Vec<u8> {
+    let length: usize = pieces.iter().map(|piece| piece.len()).sum();
+    let total = framed_length(length);
+    let mut framed: Vec<u8> = Vec::with_capacity(total);
+    let prefix = u64::try_from(length).unwrap_or(u64::MAX).to_le_bytes();
+    let mut pieces = std::iter::once(prefix.as_slice()).chain(pieces.iter().copied());
+    let mut piece: &[u8] = &[];
+    let mut index = 0u32;
+    while framed.len() < total {
+        let start = framed.len();
+        framed.extend_from_slice(&[0; 4]);
+        framed.extend_from_slice(&index.to_le_bytes());
+        framed.extend_from_slice(&sequence.to_le_bytes());
+        let end = start + SECTOR;
+        while framed.len() < end {
+            if piece.is_empty() {
+                match pieces.next() {
+                    Some(next) => piece = next,
+                    None => framed.resize(end, 0),
+                }
+                continue;
+            }
+            let (now, rest) = piece.split_at(piece.len().min(end - framed.len()));
+            framed.extend_from_slice(now);
+            piece = rest;
+        }
+        let checksum = framed.get(start + 4..end).map_or(0, crc32c::crc32c).to_le_bytes();
+        if let Some(place) = framed.get_mut(start..start + 4) {
+            place.copy_from_slice(&checksum);
+        }
+        index = index.wrapping_add(1);
+    }
+    framed
+}
+
+/// Looks at one sector.
+pub(crate) fn look(sector: &[u8], sequence: u64, index: u32) -> Sight<'_> {
+    let Some((head, payload)) = sector.split_first_chunk::<HEAD>() else {
+        return Sight::Damaged;
+    };
+    if sector.iter().all(|&b| b == 0) {
+        return Sight::Old;
+    }
+    let [c0, c1, c2, c3, i0, i1, i2, i3, s @ ..] = *head;
+    let checksum = sector.get(4..).map_or(0, crc32c::crc32c);
+    if checksum != u32::from_le_bytes([c0, c1, c2, c3]) {
+        return Sight::Damaged;
+    }
+    let (found_index, found) = (u32::from_le_bytes([i0, i1, i2, i3]), u64::from_le_bytes(s));
+    if found < sequence {
+        Sight::Old
+    } else if found == sequence && found_index == index {
+        Sight::Expected(payload)
+    } else {
+        Sight::Later(found)
+    }
+}
+
+/// Reads the record `sequence` that starts at the beginning of `framed`.
+pub(crate) fn unframe(framed: &[u8], sequence: u64) -> Framed {
+    let length = match framed.get(..SECTOR).map(|first| look(first, sequence, 0)) {
+        Some(Sight::Expected(payload)) => match payload.first_chunk::<LENGTH>() {
+            Some(length) => u64::from_le_bytes(*length),
+            None => return Framed::Damaged(0),
+        },
+        Some(Sight::Old) | None => return Framed::Missing,
+        Some(Sight::Later(_) | Sight::Damaged) => return Framed::Damaged(0),
+    };
+    let Some(total) = usize::try_from(length)
+        .ok()
+        .filter(|&length| length < framed.len())
+        .map(framed_length)
+        .filter(|&total| total <= framed.len())
+    else {
+        return Framed::Damaged(0);
+    };
+    let mut record = Vec::with_capacity(total);
+    let mut torn = false;
+    for (index, sector) in framed.get(..total).unwrap_or_default().chunks(SECTOR).enumerate() {
+        match look(sector, sequence, u32::try_from(index).unwrap_or(u32::MAX)) {
+            Sight::Expected(payload) => record.extend_from_slice(payload),
+            Sight::Old => torn = true,
+            Sight::Later(_) | Sight::Damaged => return Framed::Damaged(index * SECTOR),
+        }
+    }
+    if torn {
+        return Framed::Torn;
+    }
+    record.drain(..LENGTH);
+    record.truncate(usize::try_from(length).unwrap_or(0));
+    Framed::Whole(record, total)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn record(length: usize) -> Vec<u8> {
+        (0u8..=255).cycle().take(length).collect()
+    }
+
+    #[test]
+    fn a_record_of_any_length_is_read_as_it_was_written() {
+        for length in [0, 1, 487, 488, 489, 3960, 3961, 20_000] {
+            let record = record(length);
+            let (start, end) = record.split_at(length / 3);
+            let framed = frame(7, &[start, end]);
+            assert_eq!(framed.len(), framed_length(length));
+            assert_eq!(framed.len() % PAGE, 0);
+            assert_eq!(unframe(&framed, 7), Framed::Whole(record, framed.len()));
+        }
+    }
+
+    #[test]
+    fn every_flipped_bit_is_damage_and_never_a_torn_write() {
+        let framed = frame(7, &[&record(3000)]);
+        for bit in 0..framed.len() * 8 {
+            let mut flipped = framed.clone();
+            flipped[bit / 8] ^= 1 << (bit % 8);
+            assert!(matches!(unframe(&flipped, 7), Framed::Damaged(_)), "bit {bit}");
+        }
+    }
+
+    #[test]
+    fn a_write_that_was_cut_off_anywhere_is_torn_and_never_damage() {
+        let new = frame(7, &[&record(3000)]);
+        for before in [vec![0; new.len()], frame(6, &[&record(2500)])] {
+            for kept in 0u32..256 {
+                let mut disk = before.clone();
+                for index in (0..8).filter(|index| kept & (1 << index) != 0) {
+                    let sector = index * SECTOR..(index + 1) * SECTOR;
+                    disk[sector.clone()].copy_from_slice(&new[sector]);
+                }
+                let expected = match kept {
+                    255 => Framed::Whole(record(3000), new.len()),
+                    kept if kept & 1 == 0 => Framed::Missing,
+                    _ => Framed::Torn,
+                };
+                assert_eq!(unframe(&disk, 7), expected, "sectors {kept:08b}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_sector_of_a_later_record_is_seen() {
+        let framed = frame(9, &[&record(10)]);
+        assert_eq!(look(&framed[..SECTOR], 7, 0), Sight::Later(9));
+        assert_eq!(unframe(&framed, 7), Framed::Damaged(0));
+    }
+}

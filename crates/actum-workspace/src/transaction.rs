@@ -1,0 +1,738 @@
+//! A transaction: steps are computed one after the other, each against the result of those before
+//! it; nothing of it is visible until it commits.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
+use std::rc::Rc;
+
+use actum_core::{
+    Digest, EmptyParents, FileMode, LineHunk, ModeChange, Operation, RelPath, RunId, Splice,
+    hunk::Patcher,
+};
+
+use crate::content::{INLINE_BYTES_MAX, Sink, Store};
+use crate::disk::{Disk, Stat};
+use crate::error::{Doing, Error, ErrorKind, Result};
+use crate::node::{Bytes, Content, Node, Post, PostFile, Pre, PreFile};
+use crate::record::{Attributes, RunKind};
+use crate::tree::{Found, Tree, digest_of, read_pieces, read_whole};
+use crate::workspace::{HardLinks, Limits, Workspace};
+
+const DEFAULT_ACL: &[u8] = b"system.posix_acl_default";
+const ACL: &[u8] = b"system.posix_acl_access";
+const SET_GROUP: u32 = 0o2000;
+
+/// A change that is being put together. It holds the workspace lock; dropping it without a commit
+/// leaves no trace.
+pub struct Transaction<'w, D: Disk> {
+    pub(crate) workspace: &'w mut Workspace<D>,
+    /// Held for as long as the transaction lives.
+    _lock: D::Handle,
+    /// Whether what is staged must be removed at the end.
+    pub(crate) sweep: bool,
+    pub(crate) run: RunId,
+    pub(crate) kind: RunKind,
+    pub(crate) label: String,
+    pub(crate) limits: Limits,
+    pub(crate) nodes: BTreeMap<RelPath, Node<D::Handle>>,
+    pub(crate) broken_links: Vec<RelPath>,
+    staged: u32,
+    identity: (u32, u32),
+    umask: u32,
+    /// For a directory that gets new entries: its group if it hands that down, and the default ACL.
+    inherited: RefCell<HashMap<Option<RelPath>, Rc<Inherited>>>,
+}
+
+/// What a new entry takes over from its directory.
+struct Inherited {
+    group: Option<u32>,
+    default_acl: Option<Vec<u8>>,
+}
+
+/// What a transaction would do to one path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// The path.
+    pub path: RelPath,
+    /// What happens to it.
+    pub kind: ChangeKind,
+    /// Lines added.
+    pub added: u64,
+    /// Lines removed.
+    pub removed: u64,
+}
+
+/// What happens to a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChangeKind {
+    /// A file appears.
+    Created,
+    /// A file's bytes change.
+    Modified,
+    /// Only mode, owner or attributes of a file change.
+    Attributes,
+    /// A file disappears.
+    Deleted,
+    /// A directory appears.
+    DirectoryCreated,
+    /// An empty directory disappears.
+    DirectoryRemoved,
+}
+
+impl<'w, D: Disk> Transaction<'w, D> {
+    pub(crate) fn new(
+        workspace: &'w mut Workspace<D>,
+        lock: D::Handle,
+        kind: RunKind,
+        label: String,
+        limits: Limits,
+    ) -> Result<Self> {
+        let random = workspace.disk.random().doing(|| "name a run".to_owned())?;
+        let (identity, umask) = (workspace.disk.identity(), workspace.disk.umask());
+        Ok(Self {
+            workspace,
+            _lock: lock,
+            sweep: true,
+            run: RunId::from_random(random),
+            kind,
+            label,
+            limits,
+            nodes: BTreeMap::new(),
+            broken_links: Vec::new(),
+            staged: 0,
+            identity,
+            umask,
+            inherited: RefCell::default(),
+        })
+    }
+
+    /// The name this run will have.
+    pub fn run(&self) -> RunId {
+        self.run
+    }
+
+    /// Does one step.
+    ///
+    /// # Errors
+    /// Any [`ErrorKind`] about the step; the transaction is then of no use any more.
+    pub fn operate(&mut self, operation: &Operation) -> Result<()> {
+        match operation {
+            Operation::Patch { path, hunks, expected } => self.patch(path, hunks, *expected),
+            Operation::Write { path, content, expected } => self.write(path, content, *expected),
+            Operation::Create { path, content, mode } => self.create(path, content, *mode),
+            Operation::Delete { path, expected, parents } => {
+                self.delete(path, *expected, *parents)
+            }
+            Operation::Rename { from, to, parents } => self.rename(from, to, *parents),
+            Operation::Copy { from, to } => self.copy(from, to),
+            Operation::Chmod { path, mode } => self.chmod(path, *mode),
+        }
+    }
+
+    /// The bytes of a file as the steps so far leave it.
+    pub fn read(&mut self, path: &RelPath) -> Result<Vec<u8>> {
+        let file = self.file(path)?;
+        let mut content = Vec::new();
+        self.each_piece(path, &file, |piece| {
+            content.extend_from_slice(piece);
+            Ok(())
+        })?;
+        Ok(content)
+    }
+
+    /// Edits the lines of a file; creates it when it is missing and the only hunk inserts at
+    /// line 0.
+    pub fn patch(
+        &mut self,
+        path: &RelPath,
+        hunks: &[LineHunk],
+        expected: Option<Digest>,
+    ) -> Result<()> {
+        let (added, removed) = LineHunk::cost(hunks);
+        let hunk_error =
+            |source| Error::from(ErrorKind::Hunk { path: path.clone(), source });
+        let mut patcher = Patcher::new(hunks).map_err(hunk_error)?;
+        self.in_scope(path)?;
+        let missing = matches!(self.node(path)?.post, Post::Absent);
+        if missing && matches!(hunks, [LineHunk { old_start: 0, old_lines: 0, .. }]) {
+            if let Some(expected) = expected {
+                let path = path.clone();
+                return Err(ErrorKind::Expected { path, expected, found: None }.into());
+            }
+            let mut content = Vec::new();
+            patcher.feed(&[], |b| content.extend_from_slice(b)).map_err(hunk_error)?;
+            patcher.finish(|b| content.extend_from_slice(b)).map_err(hunk_error)?;
+            return self.create(path, &content, None);
+        }
+        let file = self.expected_file(path, expected)?;
+        let name = self.stage_name();
+        let mut sink = Sink::new(&self.workspace.disk, &self.workspace.home.stage, name);
+        let mut failed = None;
+        self.each_piece(path, &file, |piece| {
+            patcher
+                .feed(piece, |bytes| failed = failed.take().or_else(|| sink.write(bytes).err()))
+                .map_err(hunk_error)
+        })?;
+        let splices = patcher
+            .finish(|bytes| failed = failed.take().or_else(|| sink.write(bytes).err()))
+            .map_err(hunk_error)?;
+        let doing = || format!("stage `{path}`");
+        failed.map_or(Ok(()), Err).doing(doing)?;
+        let written = sink.finish().doing(doing)?;
+        // Splices are known against what is there only if this is the first edit.
+        let splices = match file.content {
+            Content::Untouched => Some(Rc::new(splices)),
+            Content::Moved(_) | Content::New(..) => None,
+        };
+        let content = Content::New(bytes_of(written.store), splices);
+        let (digest, size) = (written.digest, written.size);
+        self.set(path, Post::File(PostFile { digest, size, content, ..file }), added, removed)
+    }
+
+    /// Replaces the whole content of a file.
+    pub fn write(
+        &mut self,
+        path: &RelPath,
+        content: &[u8],
+        expected: Option<Digest>,
+    ) -> Result<()> {
+        self.in_scope(path)?;
+        let file = self.expected_file(path, expected)?;
+        let (added, removed) = match &self.bytes(path, &file) {
+            Some(Bytes::Memory(old)) => cost_of(&Splice::between(old, content), old, content),
+            Some(Bytes::File(..)) | None => (lines(content), self.count_lines(path, &file)?),
+        };
+        let post = self.stage(path, content, file.attributes)?;
+        self.set(path, post, added, removed)
+    }
+
+    /// Makes a file where nothing is, and the directories that lead to it.
+    pub fn create(
+        &mut self,
+        path: &RelPath,
+        content: &[u8],
+        mode: Option<ModeChange>,
+    ) -> Result<()> {
+        self.in_scope(path)?;
+        self.must_be_absent(path)?;
+        self.make_parents(path)?;
+        let attributes = self.fresh_attributes(path, mode)?;
+        let post = self.stage(path, content, attributes)?;
+        self.set(path, post, lines(content), 0)
+    }
+
+    /// Removes a file.
+    pub fn delete(
+        &mut self,
+        path: &RelPath,
+        expected: Option<Digest>,
+        parents: EmptyParents,
+    ) -> Result<()> {
+        self.in_scope(path)?;
+        let file = self.expected_file(path, expected)?;
+        let removed = self.count_lines(path, &file)?;
+        self.set(path, Post::Absent, 0, removed)?;
+        self.prune(path, parents)
+    }
+
+    /// Moves a file to where nothing is; its inode moves, and with it all attributes.
+    pub fn rename(&mut self, from: &RelPath, to: &RelPath, parents: EmptyParents) -> Result<()> {
+        self.in_scope(from)?;
+        self.in_scope(to)?;
+        let mut file = self.file(from)?;
+        self.must_be_absent(to)?;
+        self.make_parents(to)?;
+        file.content = match file.content {
+            Content::Untouched => Content::Moved(from.clone()),
+            Content::Moved(origin) if origin == *to => Content::Untouched,
+            other => other,
+        };
+        self.set(from, Post::Absent, 0, 0)?;
+        self.set(to, Post::File(file), 0, 0)?;
+        self.prune(from, parents)
+    }
+
+    /// Copies a file with its mode and attributes to where nothing is. The copy belongs to whoever
+    /// runs this, as any new file.
+    pub fn copy(&mut self, from: &RelPath, to: &RelPath) -> Result<()> {
+        self.in_scope(to)?;
+        let file = self.file(from)?;
+        self.must_be_absent(to)?;
+        self.make_parents(to)?;
+        let fresh = self.fresh_attributes(to, Some(ModeChange::Exact(file.attributes.mode)))?;
+        let name = self.stage_name();
+        let mut sink = Sink::new(&self.workspace.disk, &self.workspace.home.stage, name);
+        let doing = || format!("stage `{to}`");
+        self.each_piece(from, &file, |piece| sink.write(piece).doing(doing))?;
+        let written = sink.finish().doing(doing)?;
+        let mut added = 0;
+        if let Store::Memory(bytes) = &written.store {
+            added = lines(bytes);
+        }
+        let post = PostFile {
+            attributes: Attributes { xattrs: file.attributes.xattrs.clone(), ..fresh },
+            digest: written.digest,
+            size: written.size,
+            content: Content::New(bytes_of(written.store), None),
+        };
+        self.set(to, Post::File(post), added, 0)
+    }
+
+    /// Changes the permission bits of a file, in place.
+    pub fn chmod(&mut self, path: &RelPath, mode: ModeChange) -> Result<()> {
+        self.in_scope(path)?;
+        let mut file = self.file(path)?;
+        file.attributes.mode = mode.apply(file.attributes.mode);
+        self.set(path, Post::File(file), 0, 0)
+    }
+
+    /// What the steps so far would change, ordered by path.
+    pub fn changes(&self) -> Vec<Change> {
+        self.nodes
+            .iter()
+            .filter(|(_, node)| node.changes())
+            .filter_map(|(path, node)| {
+                let kind = match (&node.pre, &node.post) {
+                    (_, Post::File(post)) => match &node.pre {
+                        Pre::File(pre) if pre.digest == post.digest => ChangeKind::Attributes,
+                        Pre::File(_) => ChangeKind::Modified,
+                        Pre::Absent | Pre::Directory(_) => ChangeKind::Created,
+                    },
+                    (Pre::File(_), Post::Absent | Post::Directory(_)) => ChangeKind::Deleted,
+                    (Pre::Absent | Pre::Directory(_), Post::Directory(_)) => {
+                        ChangeKind::DirectoryCreated
+                    }
+                    (Pre::Directory(_), Post::Absent) => ChangeKind::DirectoryRemoved,
+                    (Pre::Absent, Post::Absent) => return None,
+                };
+                Some(Change {
+                    path: path.clone(),
+                    kind,
+                    added: node.added,
+                    removed: node.removed,
+                })
+            })
+            .collect()
+    }
+
+    /// Paths whose file had more names than one, and which the commit will part from the others.
+    pub fn broken_links(&self) -> &[RelPath] {
+        &self.broken_links
+    }
+
+    /// Gives up the change; what was staged is removed.
+    pub fn abort(self) {}
+
+    // ---- what is at a path -------------------------------------------------------------------
+
+    pub(crate) fn in_scope(&self, path: &RelPath) -> Result<()> {
+        self.limits.scope.check(path).map_err(|source| ErrorKind::Scope { source })?;
+        if let Some(run) = self.workspace.blocked.get(path) {
+            return Err(ErrorKind::Blocked { path: path.clone(), run: *run }.into());
+        }
+        Ok(())
+    }
+
+    /// The node of `path`, looked up on the disk when it is new.
+    pub(crate) fn node(&mut self, path: &RelPath) -> Result<&mut Node<D::Handle>> {
+        if !self.nodes.contains_key(path) {
+            let pre = self.look(path)?;
+            let post = pre.unchanged();
+            self.nodes.insert(path.clone(), Node { pre, post, added: 0, removed: 0 });
+        }
+        // INVARIANT: inserted just above when it was not there.
+        self.nodes.get_mut(path).ok_or_else(|| ErrorKind::Missing { path: path.clone() }.into())
+    }
+
+    fn look(&mut self, path: &RelPath) -> Result<Pre<D::Handle>> {
+        let mut above = path.parent();
+        while let Some(ancestor) = above {
+            match self.nodes.get(&ancestor) {
+                Some(Node { pre: Pre::Absent | Pre::File(_), post: Post::Directory(_), .. })
+                | Some(Node { pre: Pre::Absent | Pre::File(_), post: Post::Absent, .. }) => {
+                    return Ok(Pre::Absent);
+                }
+                Some(Node { post: Post::File(_), .. }) => {
+                    let (path, component) = (path.clone(), ancestor);
+                    return Err(ErrorKind::UnderAFile { path, component }.into());
+                }
+                Some(Node { pre: Pre::Directory(_), .. }) | None => above = ancestor.parent(),
+            }
+        }
+        let workspace = &*self.workspace;
+        let tree = Tree::new(&workspace.disk, &workspace.home.root);
+        let (stat, file) = match tree.find(path)? {
+            Found::Nothing => return Ok(Pre::Absent),
+            Found::Directory => return Ok(Pre::Directory(tree.directory_attributes(path)?)),
+            Found::Other(found) => {
+                return Err(ErrorKind::NotAFile { path: path.clone(), found }.into());
+            }
+            Found::File(stat, file) => (stat, file),
+        };
+        let stat = self.without_our_links(path, stat, &file)?;
+        if stat.links > 1 {
+            if self.limits.hard_links == HardLinks::Refuse {
+                return Err(ErrorKind::HardLink { path: path.clone(), links: stat.links }.into());
+            }
+            self.broken_links.push(path.clone());
+        }
+        let doing = || format!("read `{path}`");
+        let disk = &self.workspace.disk;
+        let read_at = disk.now();
+        let tree = Tree::new(disk, &self.workspace.home.root);
+        let attributes = tree.attributes(&file, &stat).doing(doing)?;
+        let (digest, bytes) = if stat.size <= INLINE_BYTES_MAX as u64 {
+            let bytes = read_whole(disk, &file, stat.size).doing(doing)?;
+            if u64::try_from(bytes.len()) != Ok(stat.size) {
+                let detail = "its size changed while it was read";
+                return Err(ErrorKind::Conflict { path: path.clone(), detail }.into());
+            }
+            (Digest::of(&bytes), Bytes::Memory(Rc::new(bytes)))
+        } else {
+            (digest_of(disk, &file).doing(doing)?, Bytes::File(Rc::new(file), None))
+        };
+        Ok(Pre::File(PreFile { stat, attributes, digest, bytes, read_at }))
+    }
+
+    /// A large file may still have a second name of ours from a run not yet in the history.
+    fn without_our_links(&mut self, path: &RelPath, stat: Stat, file: &D::Handle) -> Result<Stat> {
+        if stat.links < 2 {
+            return Ok(stat);
+        }
+        self.workspace.checkpoint(Some(self.run))?;
+        self.workspace.disk.stat(file).doing(|| format!("look at `{path}`"))
+    }
+
+    /// The file at `path`, which must be one.
+    pub(crate) fn file(&mut self, path: &RelPath) -> Result<PostFile<D::Handle>> {
+        match &self.node(path)?.post {
+            Post::File(file) => Ok(file.clone()),
+            Post::Absent => Err(ErrorKind::Missing { path: path.clone() }.into()),
+            Post::Directory(_) => {
+                let found = crate::error::NotAFile::Directory;
+                Err(ErrorKind::NotAFile { path: path.clone(), found }.into())
+            }
+        }
+    }
+
+    fn expected_file(
+        &mut self,
+        path: &RelPath,
+        expected: Option<Digest>,
+    ) -> Result<PostFile<D::Handle>> {
+        let file = match (self.file(path), expected) {
+            (Err(Error { kind: ErrorKind::Missing { path }, .. }), Some(expected)) => {
+                return Err(ErrorKind::Expected { path, expected, found: None }.into());
+            }
+            (file, _) => file?,
+        };
+        match expected {
+            Some(expected) if expected != file.digest => {
+                let (path, found) = (path.clone(), Some(file.digest));
+                Err(ErrorKind::Expected { path, expected, found }.into())
+            }
+            Some(_) | None => Ok(file),
+        }
+    }
+
+    fn must_be_absent(&mut self, path: &RelPath) -> Result<()> {
+        match self.node(path)?.post {
+            Post::Absent => Ok(()),
+            Post::Directory(_) | Post::File(_) => {
+                Err(ErrorKind::Exists { path: path.clone() }.into())
+            }
+        }
+    }
+
+    /// The bytes of `file` where they are at hand without reading.
+    pub(crate) fn bytes(
+        &self,
+        path: &RelPath,
+        file: &PostFile<D::Handle>,
+    ) -> Option<Bytes<D::Handle>> {
+        let pre = |path: &RelPath| match &self.nodes.get(path)?.pre {
+            Pre::File(file) => Some(file.bytes.clone()),
+            Pre::Absent | Pre::Directory(_) => None,
+        };
+        match &file.content {
+            Content::Untouched => pre(path),
+            Content::Moved(from) => pre(from),
+            Content::New(bytes, _) => Some(bytes.clone()),
+        }
+    }
+
+    fn each_piece(
+        &self,
+        path: &RelPath,
+        file: &PostFile<D::Handle>,
+        mut each: impl FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        match self.bytes(path, file) {
+            Some(Bytes::Memory(bytes)) => each(&bytes),
+            Some(Bytes::File(handle, _)) => {
+                let mut failed = None;
+                let read = read_pieces::<D, std::io::Error>(&self.workspace.disk, &handle, |piece| {
+                    each(piece).map_err(|error| {
+                        failed = Some(error);
+                        std::io::ErrorKind::Other.into()
+                    })
+                });
+                match failed {
+                    Some(error) => Err(error),
+                    None => read.map(|_| ()).doing(|| format!("read `{path}`")),
+                }
+            }
+            None => Err(ErrorKind::Missing { path: path.clone() }.into()),
+        }
+    }
+
+    fn count_lines(&self, path: &RelPath, file: &PostFile<D::Handle>) -> Result<u64> {
+        let (mut count, mut last) = (0u64, b'\n');
+        self.each_piece(path, file, |piece| {
+            count = count.saturating_add(newlines(piece));
+            last = piece.last().copied().unwrap_or(last);
+            Ok(())
+        })?;
+        Ok(count.saturating_add(u64::from(last != b'\n')))
+    }
+
+    // ---- what shall be at a path -------------------------------------------------------------
+
+    pub(crate) fn set(
+        &mut self,
+        path: &RelPath,
+        post: Post<D::Handle>,
+        added: u64,
+        removed: u64,
+    ) -> Result<()> {
+        let node = self.node(path)?;
+        node.post = post;
+        node.added = node.added.saturating_add(added);
+        node.removed = node.removed.saturating_add(removed);
+        Ok(())
+    }
+
+    /// A name in the stage directory for content too large for memory.
+    pub(crate) fn stage_name(&mut self) -> Vec<u8> {
+        self.staged += 1;
+        format!("{}.s{}", self.run, self.staged).into_bytes()
+    }
+
+    /// Takes in new content.
+    pub(crate) fn stage(
+        &mut self,
+        path: &RelPath,
+        content: &[u8],
+        attributes: Attributes,
+    ) -> Result<Post<D::Handle>> {
+        let name = self.stage_name();
+        let mut sink = Sink::new(&self.workspace.disk, &self.workspace.home.stage, name);
+        let doing = || format!("stage `{path}`");
+        sink.write(content).doing(doing)?;
+        let written = sink.finish().doing(doing)?;
+        Ok(Post::File(PostFile {
+            attributes,
+            digest: written.digest,
+            size: written.size,
+            content: Content::New(bytes_of(written.store), None),
+        }))
+    }
+
+    /// Makes the directories that lead to `path`.
+    pub(crate) fn make_parents(&mut self, path: &RelPath) -> Result<()> {
+        let Some(parent) = path.parent() else { return Ok(()) };
+        match self.node(&parent)?.post {
+            Post::Directory(_) => return Ok(()),
+            Post::File(_) => {
+                let (path, component) = (path.clone(), parent);
+                return Err(ErrorKind::UnderAFile { path, component }.into());
+            }
+            Post::Absent => {}
+        }
+        self.make_parents(&parent)?;
+        let attributes = self.fresh_directory_attributes(&parent)?;
+        self.set(&parent, Post::Directory(attributes), 0, 0)
+    }
+
+    /// Removes the directories above `path` that are empty now.
+    fn prune(&mut self, path: &RelPath, parents: EmptyParents) -> Result<()> {
+        let mut above = path.parent().filter(|_| parents == EmptyParents::Remove);
+        while let Some(directory) = above {
+            if !self.is_empty_directory(&directory)? {
+                return Ok(());
+            }
+            self.set(&directory, Post::Absent, 0, 0)?;
+            above = directory.parent();
+        }
+        Ok(())
+    }
+
+    /// Whether `directory` would be an empty directory now.
+    pub(crate) fn is_empty_directory(&mut self, directory: &RelPath) -> Result<bool> {
+        let node = self.node(directory)?;
+        if !matches!(node.post, Post::Directory(_)) {
+            return Ok(false);
+        }
+        let is_on_disk = matches!(node.pre, Pre::Directory(_));
+        let child_present = |(path, node): (&RelPath, &Node<D::Handle>)| {
+            path.parent().as_ref() == Some(directory) && !matches!(node.post, Post::Absent)
+        };
+        if self.nodes.iter().any(child_present) {
+            return Ok(false);
+        }
+        if !is_on_disk {
+            return Ok(true);
+        }
+        let tree = Tree::new(&self.workspace.disk, &self.workspace.home.root);
+        let names = tree.names(directory)?;
+        Ok(names.iter().all(|name| {
+            RelPath::new([directory.as_bytes(), b"/", name].concat())
+                .is_ok_and(|child| self.nodes.contains_key(&child))
+        }))
+    }
+
+    // ---- attributes of what is new -----------------------------------------------------------
+
+    fn fresh_attributes(&self, path: &RelPath, mode: Option<ModeChange>) -> Result<Attributes> {
+        let inherited = self.inherited(path)?;
+        let (asked, exact) = match mode {
+            Some(ModeChange::Exact(mode)) => (mode, true),
+            Some(ModeChange::Executable(true)) => (FileMode::new(0o777), false),
+            Some(ModeChange::Executable(false)) | None => (FileMode::new(0o666), false),
+        };
+        Ok(self.fresh(&inherited, asked, exact, false))
+    }
+
+    fn fresh_directory_attributes(&self, path: &RelPath) -> Result<Attributes> {
+        let inherited = self.inherited(path)?;
+        let group_bit = if inherited.group.is_some() { SET_GROUP } else { 0 };
+        let mut fresh = self.fresh(&inherited, FileMode::new(0o777), false, true);
+        fresh.mode = FileMode::new(fresh.mode.bits() | group_bit);
+        Ok(fresh)
+    }
+
+    /// What the kernel would give a new entry: acl(5), "object creation and default ACLs".
+    fn fresh(
+        &self,
+        inherited: &Inherited,
+        asked: FileMode,
+        exact: bool,
+        directory: bool,
+    ) -> Attributes {
+        let (user, group) = self.identity;
+        let group = inherited.group.unwrap_or(group);
+        let mut xattrs = Vec::new();
+        let mut mode = asked;
+        match &inherited.default_acl {
+            Some(default) => {
+                let (acl, masked) = crate::acl::inherit(default, asked);
+                mode = masked;
+                xattrs.extend(acl.map(|acl| (ACL.to_vec(), acl)));
+                if directory {
+                    xattrs.push((DEFAULT_ACL.to_vec(), default.clone()));
+                }
+            }
+            None if !exact => mode = FileMode::new(asked.bits() & !self.umask),
+            None => {}
+        }
+        Attributes { mode, user, group, xattrs }
+    }
+
+    fn inherited(&self, path: &RelPath) -> Result<Rc<Inherited>> {
+        let parent = path.parent();
+        if let Some(known) = self.inherited.borrow().get(&parent) {
+            return Ok(Rc::clone(known));
+        }
+        let workspace = &*self.workspace;
+        let attributes = match &parent {
+            Some(parent) => match self.nodes.get(parent) {
+                Some(Node { post: Post::Directory(attributes), .. }) => attributes.clone(),
+                Some(_) | None => Tree::new(&workspace.disk, &workspace.home.root)
+                    .directory_attributes(parent)?,
+            },
+            None => {
+                let doing = || "look at the workspace root".to_owned();
+                let root = &workspace.home.root;
+                let stat = workspace.disk.stat(root).doing(doing)?;
+                Tree::new(&workspace.disk, root).attributes(root, &stat).doing(doing)?
+            }
+        };
+        let acl = attributes.xattrs.into_iter().find(|(name, _)| name == DEFAULT_ACL);
+        let inherited = Rc::new(Inherited {
+            group: (attributes.mode.bits() & SET_GROUP != 0).then_some(attributes.group),
+            default_acl: acl.map(|(_, value)| value),
+        });
+        self.inherited.borrow_mut().insert(parent, Rc::clone(&inherited));
+        Ok(inherited)
+    }
+}
+
+impl<D: Disk> Drop for Transaction<'_, D> {
+    /// Removes what was staged and not committed. What cannot be removed now is swept later.
+    fn drop(&mut self) {
+        if self.sweep {
+            self.workspace.sweep_run(self.run);
+        }
+    }
+}
+
+pub(crate) fn bytes_of<H>(store: Store<H>) -> Bytes<H> {
+    match store {
+        Store::Memory(bytes) => Bytes::Memory(Rc::new(bytes)),
+        Store::Staged(name, file) => Bytes::File(Rc::new(file), Some(name)),
+    }
+}
+
+fn newlines(bytes: &[u8]) -> u64 {
+    u64::try_from(bytes.iter().filter(|&&b| b == b'\n').count()).unwrap_or(u64::MAX)
+}
+
+/// How many lines `bytes` has; a last one without newline counts.
+pub(crate) fn lines(bytes: &[u8]) -> u64 {
+    newlines(bytes).saturating_add(u64::from(bytes.last().is_some_and(|&b| b != b'\n')))
+}
+
+/// Lines added and removed by one splice, widened to whole lines.
+fn cost_of(splices: &[Splice], old: &[u8], new: &[u8]) -> (u64, u64) {
+    let Some(splice) = splices.first() else { return (0, 0) };
+    let offset = usize::try_from(splice.offset).unwrap_or(usize::MAX);
+    let before = old.get(..offset).unwrap_or_default();
+    let start = before.iter().rposition(|&b| b == b'\n').map_or(0, |newline| newline + 1);
+    let after = |content: &[u8], length: usize| {
+        let end = offset.saturating_add(length);
+        let seen = content.get(start..end).unwrap_or_default();
+        (end, seen.is_empty() || seen.ends_with(b"\n"))
+    };
+    let ((old_end, old_whole), (new_end, new_whole)) =
+        (after(old, splice.old.len()), after(new, splice.new.len()));
+    let widened = |content: &[u8], end: usize| {
+        let rest = content.get(end..).unwrap_or_default();
+        let tail = match rest.iter().position(|&b| b == b'\n') {
+            _ if old_whole && new_whole => 0,
+            Some(newline) => newline + 1,
+            None => rest.len(),
+        };
+        lines(content.get(start..end.saturating_add(tail)).unwrap_or_default())
+    };
+    (widened(new, new_end), widened(old, old_end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// FO-4
+    #[test]
+    fn a_rewritten_content_costs_the_lines_that_differ() {
+        let cost = |old: &str, new: &str| {
+            let (old, new) = (old.as_bytes(), new.as_bytes());
+            cost_of(&Splice::between(old, new), old, new)
+        };
+        assert_eq!(cost("a\nb\n", "a\nb\n"), (0, 0));
+        assert_eq!(cost("a\nb\n", "a\nx\nb\n"), (1, 0));
+        assert_eq!(cost("a\nb\nc\n", "a\nc\n"), (0, 1));
+        assert_eq!(cost("a\nbcd\ne\n", "a\nbxd\ne\n"), (1, 1));
+        assert_eq!(cost("a", "a\n"), (1, 1));
+        assert_eq!(cost("", "a\nb"), (2, 0));
+    }
+}

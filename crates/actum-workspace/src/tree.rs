@@ -1,0 +1,234 @@
+//! Reaches paths beneath the root, and says exactly why where it cannot (FO-7).
+
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::io;
+use std::ops::Deref;
+use std::rc::Rc;
+
+use actum_core::{Digest, Hasher, RelPath};
+
+use crate::disk::{Disk, Kind, Stat, Time};
+use crate::error::{Doing, Error, ErrorKind, NotAFile, Result};
+use crate::record::Attributes;
+
+/// How many bytes of a file are read at a time.
+const PIECE: usize = 1 << 20;
+/// A file whose stamp is this close to the present, in nanoseconds, could change once more without
+/// its stamp moving (clocks of files tick every 10 ms at worst).
+const STAMP_STEP: i64 = 20_000_000;
+
+/// The tree beneath the root, with the directories reached so far.
+pub(crate) struct Tree<'a, D: Disk> {
+    pub(crate) disk: &'a D,
+    root: &'a D::Handle,
+    parents: RefCell<HashMap<RelPath, Rc<D::Handle>>>,
+}
+
+/// A directory in which names can be used.
+pub(crate) enum Parent<'a, H> {
+    Root(&'a H),
+    Below(Rc<H>),
+}
+
+impl<H> Deref for Parent<'_, H> {
+    type Target = H;
+
+    fn deref(&self) -> &H {
+        match self {
+            Self::Root(handle) => handle,
+            Self::Below(handle) => handle,
+        }
+    }
+}
+
+/// What is at a path.
+pub(crate) enum Found<H> {
+    Nothing,
+    Directory,
+    File(Stat, H),
+    Other(NotAFile),
+}
+
+impl<'a, D: Disk> Tree<'a, D> {
+    pub(crate) fn new(disk: &'a D, root: &'a D::Handle) -> Self {
+        Self { disk, root, parents: RefCell::default() }
+    }
+
+    /// The directory that holds `path`, as it was when it was first reached; `None` when it does
+    /// not exist.
+    pub(crate) fn parent(&self, path: &RelPath) -> Result<Option<Parent<'a, D::Handle>>> {
+        let Some(parent) = path.parent() else {
+            return Ok(Some(Parent::Root(self.root)));
+        };
+        if let Some(handle) = self.parents.borrow().get(&parent) {
+            return Ok(Some(Parent::Below(Rc::clone(handle))));
+        }
+        match self.disk.open_parent(self.root, &parent) {
+            Ok(handle) => {
+                let handle = Rc::new(handle);
+                self.parents.borrow_mut().insert(parent, Rc::clone(&handle));
+                Ok(Some(Parent::Below(handle)))
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(self.explain(path, error)),
+        }
+    }
+
+    /// The directory that holds `path`, which must exist.
+    pub(crate) fn existing_parent(&self, path: &RelPath) -> Result<Parent<'a, D::Handle>> {
+        self.parent(path)?.ok_or_else(|| {
+            let source = io::Error::from(io::ErrorKind::NotFound);
+            ErrorKind::Io { action: format!("reach the directory of `{path}`"), source }.into()
+        })
+    }
+
+    /// Drops what is known of directories at and below `path`, which is being removed.
+    pub(crate) fn forget(&self, path: &RelPath) {
+        self.parents.borrow_mut().retain(|known, _| !known.starts_with(path));
+    }
+
+    /// Says which component of the way to `path` is in the way.
+    fn explain(&self, path: &RelPath, error: io::Error) -> Error {
+        let mut way = Vec::new();
+        for component in path.components() {
+            let before = RelPath::new(way.join(&b'/')).ok();
+            way.push(component);
+            let Ok(here) = RelPath::new(way.join(&b'/')) else { break };
+            if here == *path {
+                break;
+            }
+            let parent = match &before {
+                None => None,
+                Some(before) => match self.disk.open_parent(self.root, before) {
+                    Ok(handle) => Some(handle),
+                    Err(_) => break,
+                },
+            };
+            let parent = parent.as_ref().unwrap_or(self.root);
+            let component = here.clone();
+            match self.disk.stat_at(parent, here.name()).ok().flatten().map(|stat| stat.kind) {
+                Some(Kind::Directory) | None => {}
+                Some(Kind::File) => {
+                    return ErrorKind::UnderAFile { path: path.clone(), component }.into();
+                }
+                Some(Kind::Symlink) => {
+                    let found = NotAFile::Symlink;
+                    return ErrorKind::Component { path: path.clone(), component, found }.into();
+                }
+                Some(Kind::Special) => {
+                    let found = NotAFile::Special;
+                    return ErrorKind::Component { path: path.clone(), component, found }.into();
+                }
+            }
+        }
+        if error.kind() == io::ErrorKind::CrossesDevices {
+            return ErrorKind::OtherFileSystem { path: path.clone() }.into();
+        }
+        ErrorKind::Io { action: format!("reach `{path}`"), source: error }.into()
+    }
+
+    /// What is at `path`, a file being opened for reading.
+    pub(crate) fn find(&self, path: &RelPath) -> Result<Found<D::Handle>> {
+        let Some(parent) = self.parent(path)? else {
+            return Ok(Found::Nothing);
+        };
+        let seen = self.disk.stat_at(&parent, path.name());
+        match seen.doing(|| format!("look at `{path}`"))? {
+            None => Ok(Found::Nothing),
+            Some(stat) => match stat.kind {
+                Kind::Directory => Ok(Found::Directory),
+                Kind::Symlink => Ok(Found::Other(NotAFile::Symlink)),
+                Kind::Special => Ok(Found::Other(NotAFile::Special)),
+                Kind::File => match self.disk.open_file(&parent, path.name()) {
+                    Ok(file) => {
+                        let stat =
+                            self.disk.stat(&file).doing(|| format!("look at `{path}`"))?;
+                        match stat.kind {
+                            Kind::File => Ok(Found::File(stat, file)),
+                            Kind::Directory => Ok(Found::Directory),
+                            Kind::Symlink => Ok(Found::Other(NotAFile::Symlink)),
+                            Kind::Special => Ok(Found::Other(NotAFile::Special)),
+                        }
+                    }
+                    Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
+                        Err(ErrorKind::OtherFileSystem { path: path.clone() }.into())
+                    }
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Found::Nothing),
+                    Err(source) => {
+                        Err(ErrorKind::Io { action: format!("open `{path}`"), source }.into())
+                    }
+                },
+            },
+        }
+    }
+
+    /// Owner, mode and extended attributes of an open file or directory.
+    pub(crate) fn attributes(&self, handle: &D::Handle, stat: &Stat) -> io::Result<Attributes> {
+        Ok(Attributes {
+            mode: stat.mode,
+            user: stat.user,
+            group: stat.group,
+            xattrs: self.disk.xattrs(handle)?,
+        })
+    }
+
+    /// Owner, mode and extended attributes of the directory `path`.
+    pub(crate) fn directory_attributes(&self, path: &RelPath) -> Result<Attributes> {
+        let doing = || format!("look at the directory `{path}`");
+        let parent = self.existing_parent(path)?;
+        let directory = self.disk.open_directory(&parent, path.name()).doing(doing)?;
+        let stat = self.disk.stat(&directory).doing(doing)?;
+        self.attributes(&directory, &stat).doing(doing)
+    }
+
+    /// The names in the directory `path`.
+    pub(crate) fn names(&self, path: &RelPath) -> Result<Vec<Vec<u8>>> {
+        let doing = || format!("list the directory `{path}`");
+        let parent = self.existing_parent(path)?;
+        let directory = self.disk.open_directory(&parent, path.name()).doing(doing)?;
+        self.disk.list(&directory).doing(doing)
+    }
+}
+
+/// Passes on the bytes of a file piece by piece; gives how many there were.
+pub(crate) fn read_pieces<D: Disk, E: From<io::Error>>(
+    disk: &D,
+    file: &D::Handle,
+    mut each: impl FnMut(&[u8]) -> std::result::Result<(), E>,
+) -> std::result::Result<u64, E> {
+    let mut buffer = vec![0; PIECE];
+    let mut offset = 0u64;
+    loop {
+        let read = disk.read_at(file, &mut buffer, offset)?;
+        if read == 0 {
+            return Ok(offset);
+        }
+        offset = offset.saturating_add(u64::try_from(read).unwrap_or(u64::MAX));
+        each(buffer.get(..read).unwrap_or_default())?;
+    }
+}
+
+/// The digest of a file, read piece by piece.
+pub(crate) fn digest_of<D: Disk>(disk: &D, file: &D::Handle) -> io::Result<Digest> {
+    let mut hasher = Hasher::new();
+    read_pieces::<D, io::Error>(disk, file, |piece| {
+        hasher.update(piece);
+        Ok(())
+    })?;
+    Ok(hasher.finish())
+}
+
+/// The bytes of a file of `size` bytes; fewer or more when it is being changed.
+pub(crate) fn read_whole<D: Disk>(disk: &D, file: &D::Handle, size: u64) -> io::Result<Vec<u8>> {
+    let size = usize::try_from(size).unwrap_or(usize::MAX);
+    let mut bytes = vec![0; size.saturating_add(1)];
+    let read = disk.read_at(file, &mut bytes, 0)?;
+    bytes.truncate(read);
+    Ok(bytes)
+}
+
+/// Whether a file with this stamp could change at `now` without its stamp moving.
+pub(crate) fn stamp_is_fresh(stamp: Time, now: Time) -> bool {
+    now.0.saturating_sub(stamp.0) < STAMP_STEP
+}

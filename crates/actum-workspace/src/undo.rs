@@ -1,0 +1,165 @@
+//! Undo: the inverse of a past run, as a run of its own.
+
+use std::rc::Rc;
+
+use actum_core::{RelPath, RunId};
+
+use crate::disk::Disk;
+use crate::error::{Doing, ErrorKind, Result};
+use crate::images::Images;
+use crate::node::{Bytes, Content, Post, PostFile, Pre};
+use crate::record::{Body, Entry, FileImage, Image, Intent, Outcome, RunKind, Side};
+use crate::transaction::Transaction;
+use crate::tree::{read_pieces, read_whole};
+use crate::workspace::{RunOptions, Workspace};
+
+impl<D: Disk> Workspace<D> {
+    /// Begins the undo of a run: a transaction that holds its inverse, to be looked at and
+    /// committed. Later runs on other files do not matter.
+    ///
+    /// # Errors
+    /// `UnknownRun`, `AlreadyUndone`, `NothingToUndo`; `ChangedSince` naming the first path that is
+    /// not as the run left it.
+    pub fn begin_undo(&mut self, run: RunId, options: RunOptions) -> Result<Transaction<'_, D>> {
+        let mut transaction = self.begin_as(RunKind::Undo(run), options)?;
+        let runs = transaction.workspace.runs()?;
+        let (intent, end) = runs.read(run)?;
+        if end.outcome != Outcome::Committed {
+            return Err(ErrorKind::NothingToUndo { run }.into());
+        }
+        if let Some(by) = runs.undone_by(run) {
+            return Err(ErrorKind::AlreadyUndone { run, by }.into());
+        }
+        let intent = intent.into_owned();
+        transaction.invert(&intent)?;
+        Ok(transaction)
+    }
+}
+
+impl<D: Disk> Transaction<'_, D> {
+    fn invert(&mut self, intent: &Intent) -> Result<()> {
+        for entry in &intent.entries {
+            self.in_scope(&entry.path)?;
+            self.must_be_as_left(intent.run, entry)?;
+        }
+        for (index, entry) in intent.entries.iter().enumerate() {
+            let post = match &entry.pre {
+                Image::Absent if entry.post.is_directory() => continue,
+                Image::Absent => Post::Absent,
+                Image::Directory(attributes) => Post::Directory(attributes.clone()),
+                Image::File(file) => {
+                    if matches!(entry.post, Image::Absent) {
+                        self.make_parents(&entry.path)?;
+                    }
+                    Post::File(PostFile {
+                        attributes: file.attributes.clone(),
+                        digest: file.digest,
+                        size: file.size,
+                        content: self.old_content(intent, index, entry, file)?,
+                    })
+                }
+            };
+            self.set(&entry.path, post, entry.removed, entry.added)?;
+        }
+        // Directories that the run made go if nothing else is in them, deepest first.
+        for entry in intent.entries.iter().rev() {
+            let made = matches!(entry.pre, Image::Absent) && entry.post.is_directory();
+            if made && self.is_empty_directory(&entry.path)? {
+                self.set(&entry.path, Post::Absent, 0, 0)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn must_be_as_left(&mut self, run: RunId, entry: &Entry) -> Result<()> {
+        let path = &entry.path;
+        let changed = |detail: &str| {
+            let detail = detail.to_owned();
+            Err(ErrorKind::ChangedSince { run, path: path.clone(), detail }.into())
+        };
+        let pre = match self.node(path) {
+            Ok(node) => &node.pre,
+            Err(error) => match error.kind {
+                ErrorKind::NotAFile { found, .. } => return changed(&format!("it is {found}")),
+                _ => return Err(error),
+            },
+        };
+        match (&entry.post, pre) {
+            (Image::Absent, Pre::Absent) => Ok(()),
+            (Image::Absent, Pre::File(_)) => changed("a file is there again"),
+            (Image::Absent, Pre::Directory(_)) => match entry.pre {
+                Image::Directory(_) => Ok(()),
+                Image::Absent | Image::File(_) => changed("a directory is there now"),
+            },
+            (Image::Directory(_), Pre::Directory(_) | Pre::Absent) => Ok(()),
+            (Image::Directory(_), Pre::File(_)) => changed("a file is there now"),
+            (Image::File(_), Pre::Absent) => changed("it does not exist any more"),
+            (Image::File(_), Pre::Directory(_)) => changed("it is a directory now"),
+            (Image::File(post), Pre::File(file)) => {
+                if post.digest != file.digest {
+                    changed("its content is different")
+                } else if post.attributes != file.attributes {
+                    changed("its mode, owner or attributes are different")
+                } else {
+                    Ok(())
+                }
+            }
+        }
+    }
+
+    fn old_content(
+        &mut self,
+        intent: &Intent,
+        index: usize,
+        entry: &Entry,
+        file: &FileImage,
+    ) -> Result<Content<D::Handle>> {
+        let path = &entry.path;
+        if entry.only_attributes() {
+            return Ok(Content::Untouched);
+        }
+        if let Some(to) = moved_to(intent, index) {
+            return Ok(Content::Moved(to));
+        }
+        let current = match &self.node(path)?.pre {
+            Pre::File(current) => Some(current.bytes.clone()),
+            Pre::Absent | Pre::Directory(_) => None,
+        };
+        let images = Images { disk: &self.workspace.disk, home: &self.workspace.home };
+        let bytes = images.bytes(intent, index, Side::Pre, current.as_ref())?;
+        let bytes = bytes.ok_or_else(|| ErrorKind::LostImage { run: intent.run, path: path.clone() })?;
+        let bytes = self.own(path, bytes, file.size)?;
+        let splices = entry.back.clone().filter(|_| matches!(file.body, Body::Back)).map(Rc::new);
+        Ok(Content::New(bytes, splices))
+    }
+
+    /// Bytes that this run may publish: a kept image stays where it is, and is copied.
+    fn own(
+        &mut self,
+        path: &RelPath,
+        bytes: Bytes<D::Handle>,
+        size: u64,
+    ) -> Result<Bytes<D::Handle>> {
+        let doing = || format!("stage `{path}`");
+        let Bytes::File(file, None) = bytes else { return Ok(bytes) };
+        if size <= crate::content::INLINE_BYTES_MAX as u64 {
+            let bytes = read_whole(&self.workspace.disk, &file, size).doing(doing)?;
+            return Ok(Bytes::Memory(Rc::new(bytes)));
+        }
+        let name = self.stage_name();
+        let disk = &self.workspace.disk;
+        let mut sink =
+            crate::content::Sink::new(disk, &self.workspace.home.stage, name);
+        read_pieces::<D, std::io::Error>(disk, &file, |piece| sink.write(piece)).doing(doing)?;
+        Ok(crate::transaction::bytes_of(sink.finish().doing(doing)?.store))
+    }
+}
+
+/// Where the run moved the inode of this entry, if it did.
+fn moved_to(intent: &Intent, index: usize) -> Option<RelPath> {
+    let index = u32::try_from(index).ok()?;
+    let moved = intent.entries.iter().find(|entry| {
+        entry.post.file().is_some_and(|post| post.body == Body::Moved(index))
+    });
+    moved.map(|entry| entry.path.clone())
+}

@@ -1,0 +1,218 @@
+//! Looking at a workspace without changing anything: no lock, no recovery.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use actum_core::{RelPath, RunId};
+
+use crate::disk::{Disk, LinuxDisk, Time};
+use crate::error::{Doing, ErrorKind, Result};
+use crate::history::{self, RunRef};
+use crate::home::{Birth, Home};
+use crate::journal::Scan;
+use crate::record::{End, Entry, Intent, Outcome, RunKind};
+use crate::recovery::{Told, pair};
+use crate::transaction::{Change, ChangeKind};
+use crate::workspace::Workspace;
+
+/// How often a journal that is being written at this moment is read again.
+const TRIES: usize = 16;
+
+/// The state of a workspace at one moment.
+pub struct View<D: Disk = LinuxDisk> {
+    disk: D,
+    home: Home<D::Handle>,
+    told: Vec<Told>,
+    torn: bool,
+    other_epoch: bool,
+    blocked: BTreeMap<RelPath, RunId>,
+}
+
+/// All about one run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunReport {
+    /// Its name.
+    pub run: RunId,
+    /// Why it was made.
+    pub kind: RunKind,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// The run that undid it and was not undone itself.
+    pub undone_by: Option<RunId>,
+    /// When it began.
+    pub time: Time,
+    /// Who or what asked for it.
+    pub label: String,
+    /// What it changed, ordered by path.
+    pub changes: Vec<Change>,
+    /// The same with the images before and after.
+    pub entries: Vec<Entry>,
+}
+
+/// What a person should know about a workspace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WorkspaceStatus {
+    /// A run that has begun and not ended: it is under way, or the next run will take it back.
+    pub unfinished: Option<RunId>,
+    /// Whether the next run will first compare the tree with the journal.
+    pub recovery_due: bool,
+    /// Paths that wait for a person, and the run that left them so.
+    pub blocked: BTreeMap<RelPath, RunId>,
+    /// How many runs there are.
+    pub runs: usize,
+}
+
+impl View<LinuxDisk> {
+    /// Looks at the workspace at `root`.
+    ///
+    /// # Errors
+    /// `NotAWorkspace`; `Damaged` and `NewerFormat` when the journal cannot be trusted; `Io`.
+    pub fn open(root: impl AsRef<Path>) -> Result<Self> {
+        Self::open_on(LinuxDisk, root.as_ref())
+    }
+}
+
+impl<D: Disk> View<D> {
+    /// [`View::open`] on another disk.
+    ///
+    /// # Errors
+    /// As [`View::open`].
+    pub fn open_on(disk: D, root: &Path) -> Result<Self> {
+        let home = Home::open(&disk, root, Birth::Refuse)?;
+        let epoch = disk.epoch(&home.root).doing(|| "tell this boot from others".to_owned())?;
+        let mut tries = 0;
+        let (told, torn, other_epoch) = loop {
+            tries += 1;
+            let read = || {
+                let mut journal = home.journal(&disk)?;
+                let other_epoch = journal.epoch() != epoch;
+                let scan = if other_epoch { Scan::Everything } else { Scan::Tail };
+                let (located, torn) = journal.scan(&disk, scan)?;
+                Ok((pair(located)?, torn, other_epoch))
+            };
+            match read() {
+                Ok(seen) => break seen,
+                Err(crate::error::Error { kind: ErrorKind::Damaged { .. }, .. })
+                    if tries < TRIES => {}
+                Err(error) => return Err(error),
+            }
+        };
+        let blocked = crate::lost::read_blocked(&disk, &home.state)?;
+        Ok(Self { disk, home, told, torn, other_epoch, blocked })
+    }
+
+    /// The runs that ended, oldest first.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn runs(&self) -> Result<Vec<RunRef>> {
+        Ok(self.all_runs()?.refs)
+    }
+
+    /// All about one run.
+    ///
+    /// # Errors
+    /// `UnknownRun`, `DamagedHistory`, `Io`.
+    pub fn show(&self, run: RunId) -> Result<RunReport> {
+        let runs = self.all_runs()?;
+        let (intent, end) = runs.read(run)?;
+        Ok(RunReport {
+            run,
+            kind: intent.kind,
+            outcome: end.outcome,
+            undone_by: runs.undone_by(run),
+            time: intent.time,
+            label: intent.label.clone(),
+            changes: intent.entries.iter().filter_map(change).collect(),
+            entries: intent.into_owned().entries,
+        })
+    }
+
+    /// What a person should know.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn status(&self) -> Result<WorkspaceStatus> {
+        let unfinished = self.told.last().filter(|told| told.end.is_none());
+        Ok(WorkspaceStatus {
+            unfinished: unfinished.map(|told| told.intent.run),
+            recovery_due: self.torn || unfinished.is_some() || (self.other_epoch && !self.told.is_empty()),
+            blocked: self.blocked.clone(),
+            runs: self.runs()?.len(),
+        })
+    }
+
+    fn all_runs(&self) -> Result<Runs<'_, D>> {
+        let tail = self.told.iter().filter_map(|told| {
+            told.end.as_ref().map(|end| (told.sequence, &told.intent, end))
+        });
+        Runs::new(&self.disk, &self.home, tail)
+    }
+}
+
+impl<D: Disk> Workspace<D> {
+    /// The runs that ended, in the history or not yet.
+    pub(crate) fn runs(&self) -> Result<Runs<'_, D>> {
+        let tail = self.tail.iter().map(|run| (run.sequence, &run.intent, &run.end));
+        Runs::new(&self.disk, &self.home, tail)
+    }
+}
+
+/// All runs that ended, oldest first.
+pub(crate) struct Runs<'a, D: Disk> {
+    disk: &'a D,
+    home: &'a Home<D::Handle>,
+    refs: Vec<RunRef>,
+    tail: BTreeMap<RunId, (&'a Intent, &'a End)>,
+}
+
+impl<'a, D: Disk> Runs<'a, D> {
+    fn new(
+        disk: &'a D,
+        home: &'a Home<D::Handle>,
+        tail: impl Iterator<Item = (u64, &'a Intent, &'a End)>,
+    ) -> Result<Self> {
+        let mut refs = history::list(disk, &home.history)?;
+        let mut in_tail = BTreeMap::new();
+        for (sequence, intent, end) in tail {
+            in_tail.insert(intent.run, (intent, end));
+            // A kill between writing the history and forgetting leaves a run in both.
+            refs.retain(|known| known.run != intent.run);
+            refs.push(RunRef::new(sequence, intent, end));
+        }
+        Ok(Self { disk, home, refs, tail: in_tail })
+    }
+
+    pub(crate) fn read(&self, run: RunId) -> Result<(Cow<'a, Intent>, End)> {
+        if let Some((intent, end)) = self.tail.get(&run) {
+            return Ok((Cow::Borrowed(*intent), **end));
+        }
+        let found = self.refs.iter().find(|known| known.run == run);
+        let found = found.ok_or(ErrorKind::UnknownRun { run })?;
+        let (intent, end) = history::read(self.disk, &self.home.history, found)?;
+        Ok((Cow::Owned(intent), end))
+    }
+
+    /// The run that undid `run` and was not undone itself.
+    pub(crate) fn undone_by(&self, run: RunId) -> Option<RunId> {
+        let undoings = self.refs.iter().rev().filter(|known| {
+            known.outcome == Outcome::Committed && known.kind == RunKind::Undo(run)
+        });
+        undoings.map(|known| known.run).find(|&by| self.undone_by(by).is_none())
+    }
+}
+
+fn change(entry: &Entry) -> Option<Change> {
+    use crate::record::Image::{Absent, Directory, File};
+    let kind = match (&entry.pre, &entry.post) {
+        (File(pre), File(post)) if pre.digest == post.digest => ChangeKind::Attributes,
+        (File(_), File(_)) => ChangeKind::Modified,
+        (Absent | Directory(_), File(_)) => ChangeKind::Created,
+        (File(_), Absent | Directory(_)) => ChangeKind::Deleted,
+        (Absent | Directory(_), Directory(_)) => ChangeKind::DirectoryCreated,
+        (Directory(_), Absent) => ChangeKind::DirectoryRemoved,
+        (Absent, Absent) => return None,
+    };
+    Some(Change { path: entry.path.clone(), kind, added: entry.added, removed: entry.removed })
+}

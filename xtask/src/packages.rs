@@ -1,0 +1,161 @@
+//! The programs that subcommands call, and the Debian packages that hold them.
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::PathBuf;
+use std::process::Command;
+
+/// A program that is not part of the Rust toolchain.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Package {
+    /// Its Debian package.
+    name: &'static str,
+    program: &'static str,
+    /// The subcommands that call it.
+    needed_by: &'static [&'static str],
+}
+
+const PACKAGES: &[Package] = &[
+    // What a user would pick instead of actum, and so what results are compared with.
+    Package { name: "git", program: "git", needed_by: &["test", "bench", "crash"] },
+    Package { name: "patch", program: "patch", needed_by: &["test", "bench"] },
+    // File systems on loop mounts that lose power.
+    Package { name: "e2fsprogs", program: "mkfs.ext4", needed_by: &["bench", "crash"] },
+    Package { name: "xfsprogs", program: "mkfs.xfs", needed_by: &["bench", "crash"] },
+    // Stops a run at each of its system calls.
+    Package { name: "strace", program: "strace", needed_by: &["crash"] },
+];
+
+/// Why a program is still missing.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum PackageError {
+    /// Only root may install, or this is not a Debian.
+    #[error(
+        "missing: {list}. Install with `apt-get install {names}` (as root this command does it \
+         by itself), or with your system's own package manager; nothing was run",
+        list = programs(.0), names = names(.0)
+    )]
+    Missing(Vec<&'static Package>),
+    /// `apt-get` could not be started.
+    #[error("starting `apt-get` to install `{names}`: {source}", names = names(packages))]
+    Start { packages: Vec<&'static Package>, source: io::Error },
+    /// `apt-get` ran and the programs are still not there.
+    #[error(
+        "`apt-get install {names}` did not bring {list}; its messages are above",
+        names = names(.0), list = programs(.0)
+    )]
+    NotInstalled(Vec<&'static Package>),
+}
+
+/// Makes sure that every program of `subcommand` is there; as root on Debian it installs what is
+/// missing, and says so.
+pub(crate) fn require(subcommand: &str) -> Result<(), PackageError> {
+    let directories = search_path(std::env::var_os("PATH").as_deref());
+    let missing = missing(subcommand, &directories);
+    if missing.is_empty() {
+        return Ok(());
+    }
+    if !is_root() || !has_program(&directories, "apt-get") {
+        return Err(PackageError::Missing(missing));
+    }
+    eprintln!("installing Debian packages with apt-get, as root: {}", names(&missing));
+    install(&missing).map_err(|source| PackageError::Start { packages: missing, source })?;
+    match self::missing(subcommand, &directories) {
+        still if still.is_empty() => Ok(()),
+        still => Err(PackageError::NotInstalled(still)),
+    }
+}
+
+fn missing(subcommand: &str, directories: &[PathBuf]) -> Vec<&'static Package> {
+    PACKAGES
+        .iter()
+        .filter(|package| package.needed_by.contains(&subcommand))
+        .filter(|package| !has_program(directories, package.program))
+        .collect()
+}
+
+/// Whether it worked is judged by looking for the programs again, so a failed update (a stale
+/// mirror, say) does not matter if the install succeeds.
+fn install(packages: &[&Package]) -> io::Result<()> {
+    let apt_get = |arguments: &[&str]| {
+        Command::new("apt-get")
+            .env("DEBIAN_FRONTEND", "noninteractive")
+            .args(arguments)
+            // Its report is talk; stdout belongs to the subcommand.
+            .stdout(io::stderr())
+            .status()
+    };
+    let mut arguments = vec!["install", "--yes", "--no-install-recommends"];
+    arguments.extend(packages.iter().map(|package| package.name));
+    apt_get(&["update"])?;
+    apt_get(&arguments)?;
+    Ok(())
+}
+
+/// `PATH`, and the two directories that only root has in it.
+fn search_path(path: Option<&OsStr>) -> Vec<PathBuf> {
+    let mut directories: Vec<PathBuf> =
+        path.map(std::env::split_paths).into_iter().flatten().collect();
+    directories.extend(["/usr/sbin".into(), "/sbin".into()]);
+    directories
+}
+
+fn has_program(directories: &[PathBuf], program: &str) -> bool {
+    directories.iter().any(|directory| {
+        std::fs::metadata(directory.join(program))
+            .is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
+    })
+}
+
+fn is_root() -> bool {
+    // The kernel shows a process under its effective user.
+    std::fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0)
+}
+
+fn names(packages: &[&Package]) -> String {
+    packages.iter().map(|package| package.name).collect::<Vec<_>>().join(" ")
+}
+
+fn programs(packages: &[&Package]) -> String {
+    let program = |package: &&Package| format!("`{}`", package.program);
+    packages.iter().map(program).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{Permissions, set_permissions, write};
+
+    use super::*;
+
+    #[test]
+    fn a_program_is_missing_until_it_can_be_executed() {
+        let bin = tempfile::tempdir().unwrap();
+        let missing_in_bin = || {
+            let found = missing("test", &[bin.path().to_owned()]);
+            found.iter().map(|package| package.name).collect::<Vec<_>>()
+        };
+        let put = |program: &str, mode: u32| {
+            let path = bin.path().join(program);
+            write(&path, "").unwrap();
+            set_permissions(&path, Permissions::from_mode(mode)).unwrap();
+        };
+        assert_eq!(missing_in_bin(), ["git", "patch"]);
+        put("git", 0o755);
+        put("patch", 0o644);
+        assert_eq!(missing_in_bin(), ["patch"]);
+        put("patch", 0o755);
+        assert_eq!(missing_in_bin(), [""; 0]);
+    }
+
+    #[test]
+    fn the_refusal_names_programs_and_packages() {
+        let error = PackageError::Missing(missing("crash", &[]));
+        assert_eq!(
+            error.to_string(),
+            "missing: `git`, `mkfs.ext4`, `mkfs.xfs`, `strace`. Install with `apt-get install git \
+             e2fsprogs xfsprogs strace` (as root this command does it by itself), or with your \
+             system's own package manager; nothing was run"
+        );
+    }
+}

@@ -1,0 +1,131 @@
+//! `cargo xtask test`: everything CI runs, in order; the first step that fails ends it.
+
+mod tally;
+
+use std::io::{self, BufReader};
+use std::path::Path;
+use std::process::{ExitCode, Stdio};
+
+use crate::{Outcome, cargo, no_arguments, packages, tidy};
+use tally::Tally;
+
+pub(crate) const SUMMARY: &str = "everything CI runs: format, lints, tidy, doc-tests, tests";
+
+struct Step {
+    name: &'static str,
+    work: Work,
+    /// What mends a failure, where there is more to do than to read the output.
+    remedy: Option<&'static str>,
+}
+
+enum Work {
+    /// Passes if cargo does.
+    Cargo(&'static [&'static str]),
+    /// Passes if cargo does, and its report is counted.
+    CountedTests(&'static [&'static str]),
+    Tidy,
+}
+
+/// The tests come last, so that their summary is the end of the output.
+const STEPS: &[Step] = &[
+    Step {
+        name: "format",
+        work: Work::Cargo(&["fmt", "--all", "--check"]),
+        remedy: Some("`cargo fmt --all` mends it"),
+    },
+    Step {
+        name: "lints",
+        work: Work::Cargo(&["clippy", "--workspace", "--all-targets", "--", "-D", "warnings"]),
+        remedy: None,
+    },
+    Step { name: "tidy", work: Work::Tidy, remedy: None },
+    Step {
+        name: "doc-tests",
+        work: Work::CountedTests(&["test", "--workspace", "--doc", "--no-fail-fast"]),
+        remedy: None,
+    },
+    Step {
+        name: "tests",
+        work: Work::CountedTests(&["test", "--workspace", "--tests", "--no-fail-fast"]),
+        remedy: None,
+    },
+];
+
+/// Parts of the Rust toolchain that can be left out of an installation.
+const COMPONENTS: &[(&str, &str)] = &[("fmt", "rustfmt"), ("clippy", "clippy")];
+
+pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
+    no_arguments(arguments)?;
+    packages::require("test")?;
+    require_components(root)?;
+
+    let mut tally = Tally::default();
+    for (index, step) in STEPS.iter().enumerate() {
+        eprintln!("[{}/{}] {}: {}", index + 1, STEPS.len(), step.name, step.work);
+        let passed = step
+            .work
+            .passes(root, &mut tally)
+            .map_err(|error| format!("the step `{}` ({}): {error}", step.name, step.work))?;
+        if !passed {
+            let remedy = step.remedy.map(|remedy| format!("; {remedy}")).unwrap_or_default();
+            eprintln!("xtask test: the step `{}` failed ({}){remedy}", step.name, step.work);
+            if matches!(step.work, Work::CountedTests(_)) {
+                // A test program that does not build or is killed counts as one failed test, or
+                // the total would read like a success.
+                tally.failed = tally.failed.max(1);
+                println!("{tally}");
+            }
+            return Ok(ExitCode::FAILURE);
+        }
+    }
+    if tally.passed == 0 {
+        return Err("every step passed, but no test was counted".into());
+    }
+    println!("{tally}");
+    Ok(ExitCode::SUCCESS)
+}
+
+impl Work {
+    fn passes(&self, root: &Path, tally: &mut Tally) -> Result<bool, Box<dyn std::error::Error>> {
+        match self {
+            Self::Cargo(arguments) => Ok(cargo(root).args(*arguments).status()?.success()),
+            Self::CountedTests(arguments) => {
+                let mut child = cargo(root).args(*arguments).stdout(Stdio::piped()).spawn()?;
+                if let Some(report) = child.stdout.take() {
+                    tally.count(BufReader::new(report), io::stdout().lock())?;
+                }
+                Ok(child.wait()?.success())
+            }
+            Self::Tidy => tidy::is_tidy(root),
+        }
+    }
+}
+
+impl std::fmt::Display for Work {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Cargo(arguments) | Self::CountedTests(arguments) => {
+                write!(f, "`cargo {}`", arguments.join(" "))
+            }
+            Self::Tidy => f.write_str("`cargo xtask tidy`"),
+        }
+    }
+}
+
+fn require_components(root: &Path) -> Result<(), String> {
+    for (subcommand, component) in COMPONENTS {
+        let there = cargo(root)
+            .args([subcommand, "--version"])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status()
+            .is_ok_and(|status| status.success());
+        if !there {
+            return Err(format!(
+                "missing: `cargo {subcommand}`. Install with `rustup component add {component}`, or \
+                 with the package manager that Rust came from; nothing was run"
+            ));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,141 @@
+//! `cargo xtask tidy`: house rules that the compiler does not hold, one file for each kind.
+
+mod arrows;
+mod conformance;
+mod fences;
+mod files;
+mod mask;
+mod test_index;
+mod tree;
+
+use std::error::Error;
+use std::fmt;
+use std::path::Path;
+use std::process::ExitCode;
+
+use crate::{Outcome, no_arguments};
+use tree::Tree;
+
+pub(crate) const SUMMARY: &str = "house rules: crate arrows, files, fences, conformance table";
+
+/// The checks that only read the tree; [`arrows`] also asks cargo.
+const CHECKS: &[fn(&Tree) -> Vec<Finding>] = &[files::check, fences::check, conformance::check];
+
+/// A place that breaks a house rule.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Finding {
+    /// Relative to the root of the repository.
+    path: String,
+    /// Counted from 1; absent where the whole file is meant.
+    line: Option<usize>,
+    /// The rule, as it is broken here.
+    problem: String,
+}
+
+impl Finding {
+    fn new(path: &str, line: impl Into<Option<usize>>, problem: impl Into<String>) -> Self {
+        Self { path: path.to_owned(), line: line.into(), problem: problem.into() }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            Some(line) => write!(f, "{}:{line}: {}", self.path, self.problem),
+            None => write!(f, "{}: {}", self.path, self.problem),
+        }
+    }
+}
+
+pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
+    no_arguments(arguments)?;
+    Ok(if is_tidy(root)? { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Prints every finding and whether there was none.
+pub(crate) fn is_tidy(root: &Path) -> Result<bool, Box<dyn Error>> {
+    let findings = findings(root)?;
+    for finding in &findings {
+        println!("{finding}");
+    }
+    match findings.len() {
+        0 => eprintln!("tidy: nothing found"),
+        1 => eprintln!("tidy: 1 finding"),
+        count => eprintln!("tidy: {count} findings"),
+    }
+    Ok(findings.is_empty())
+}
+
+fn findings(root: &Path) -> Result<Vec<Finding>, Box<dyn Error>> {
+    // Cargo names manifests by their real path.
+    let root = &root.canonicalize()?;
+    let tree = Tree::read(root)?;
+    let mut findings = arrows::check(root)?;
+    findings.extend(CHECKS.iter().flat_map(|check| check(&tree)));
+    // Stable: a check lists what it finds in one place in its own order.
+    findings.sort_by(|a, b| (&a.path, a.line).cmp(&(&b.path, b.line)));
+    Ok(findings)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tree::testing::write_tree;
+
+    #[test]
+    fn this_repository_is_tidy() {
+        let findings = findings(&crate::root()).unwrap();
+        let list: Vec<String> = findings.iter().map(Finding::to_string).collect();
+        assert_eq!(list, [""; 0], "\n{}\n", list.join("\n"));
+    }
+
+    #[test]
+    fn a_bad_tree_gives_each_finding_with_its_place() {
+        let manifest = |name: &str, rest: &str| {
+            format!("[package]\nname = \"{name}\"\nversion = \"0.1.0\"\n{rest}")
+        };
+        let tree = write_tree(&[
+            ("Cargo.toml", "[workspace]\nresolver = \"3\"\nmembers = [\"crates/*\"]\n"),
+            (
+                "crates/actum-core/Cargo.toml",
+                &manifest(
+                    "actum-core",
+                    "[dependencies]\nactum-extra = { path = \"../actum-extra\" }",
+                ),
+            ),
+            ("crates/actum-core/src/lib.rs", "pub fn no_first_line() {}\n"),
+            ("crates/actum-extra/Cargo.toml", &manifest("actum-extra", "")),
+            ("crates/actum-extra/src/lib.rs", "//! Fine.\n\nuse rustix::fs;\n"),
+            ("docs/conformance.md", "| FO-1 | A rule. | | |\n"),
+        ]);
+        let found: Vec<String> =
+            findings(tree.path()).unwrap().iter().map(Finding::to_string).collect();
+        assert_eq!(
+            found,
+            [
+                "crates/actum-core/Cargo.toml: `actum-core` may not depend on `actum-extra`; it may \
+                 depend on no crate of ours",
+                "crates/actum-core/src/lib.rs:1: the first line is not a `//!` comment that says \
+                 what the file does",
+                "crates/actum-extra/Cargo.toml: the crate `actum-extra` is not in the table of \
+                 `xtask/src/tidy/arrows.rs`; add what it may depend on",
+                "crates/actum-extra/src/lib.rs:3: `rustix` is fenced: system calls are made by \
+                 `crates/actum-workspace/src/disk/linux.rs` alone",
+                "docs/conformance.md: FO-2 has no row",
+                "docs/conformance.md: FO-3 has no row",
+                "docs/conformance.md: FO-4 has no row",
+                "docs/conformance.md: FO-5 has no row",
+                "docs/conformance.md: FO-6 has no row",
+                "docs/conformance.md: FO-7 has no row",
+                "docs/conformance.md: FO-8 has no row",
+                "docs/conformance.md: FO-9 has no row",
+                "docs/conformance.md: FO-10 has no row",
+                "docs/conformance.md: D-1 has no row",
+                "docs/conformance.md: D-4 has no row",
+                "docs/conformance.md: D-5 has no row",
+                "docs/conformance.md:1: FO-1 names no code file",
+                "docs/conformance.md:1: FO-1 names no test, and no test names it",
+            ]
+        );
+    }
+}

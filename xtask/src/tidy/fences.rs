@@ -1,0 +1,88 @@
+//! Words that only some files may use.
+
+use super::Finding;
+use super::mask::lines_with_word;
+use super::tree::Tree;
+
+struct Fence {
+    word: &'static str,
+    /// Whether this file may use it.
+    is_open: fn(path: &str) -> bool,
+    reason: &'static str,
+}
+
+const SYSTEM_CALLS: &str = "crates/actum-workspace/src/disk/linux.rs";
+
+const FENCES: &[Fence] = &[
+    Fence {
+        word: "unsafe",
+        is_open: |_| false,
+        reason: "no code of ours needs it, `rustix` wraps the system calls",
+    },
+    Fence {
+        word: "rustix",
+        is_open: |path| {
+            path == SYSTEM_CALLS
+                || !path.starts_with("crates/")
+                || path.starts_with("crates/actum-testkit/")
+                || path.contains("/tests/")
+        },
+        reason: "system calls are made by `crates/actum-workspace/src/disk/linux.rs` alone",
+    },
+];
+
+pub(super) fn check(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for Fence { word, is_open, reason } in FENCES {
+        for source in tree.sources.iter().filter(|source| !is_open(&source.path)) {
+            let problem = format!("`{word}` is fenced: {reason}");
+            findings.extend(
+                lines_with_word(&source.masked.code, word)
+                    .into_iter()
+                    .map(|line| Finding::new(&source.path, line, &*problem)),
+            );
+        }
+    }
+    findings
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tidy::tree::testing::findings;
+
+    #[test]
+    fn a_fenced_word_is_found_in_code_and_only_there() {
+        let text =
+            "//! unsafe\n// unsafe\nconst A: &str = \"unsafe\";\nfn f() { unsafe { g() } }\n";
+        assert_eq!(
+            findings(check, &[("crates/a/tests/t.rs", text), ("xtask/src/main.rs", text)]),
+            ["crates/a/tests/t.rs", "xtask/src/main.rs"].map(|path| format!(
+                "{path}:4: `unsafe` is fenced: no code of ours needs it, `rustix` wraps the system \
+                 calls"
+            ))
+        );
+    }
+
+    #[test]
+    fn only_the_module_of_system_calls_and_the_tests_may_name_rustix() {
+        let text = "//! x\nuse rustix::fs;\n";
+        let files = [
+            "crates/actum-cli/src/main.rs",
+            "crates/actum-testkit/src/lib.rs",
+            "crates/actum-workspace/src/disk.rs",
+            "crates/actum-workspace/src/disk/linux.rs",
+            "crates/actum-workspace/tests/crash.rs",
+            "xtask/src/crash.rs",
+        ];
+        assert_eq!(
+            findings(check, &files.map(|path| (path, text))),
+            ["crates/actum-cli/src/main.rs", "crates/actum-workspace/src/disk.rs"].map(|path| {
+                format!(
+                    "{path}:2: `rustix` is fenced: system calls are made by \
+                     `crates/actum-workspace/src/disk/linux.rs` alone"
+                )
+            })
+        );
+    }
+}

@@ -1,0 +1,128 @@
+//! The repository as the checks see it: every Rust source, read once.
+
+use std::fs::{read_dir, read_to_string};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::mask::Masked;
+
+pub(super) struct Tree {
+    pub(super) root: PathBuf,
+    /// In the order of their paths.
+    pub(super) sources: Vec<Source>,
+}
+
+/// One `.rs` file.
+pub(super) struct Source {
+    /// Relative to the root.
+    pub(super) path: String,
+    pub(super) text: String,
+    pub(super) masked: Masked,
+}
+
+#[derive(Debug, thiserror::Error)]
+#[error("reading `{path}`: {source}")]
+pub(super) struct ReadError {
+    path: PathBuf,
+    source: io::Error,
+}
+
+/// Inputs and expected outputs of scenarios are data, even where they are Rust.
+const DATA_DIRECTORY: &str = "scenarios";
+/// Marks build output, whatever the directory is called.
+const CACHE_MARK: &str = "CACHEDIR.TAG";
+
+impl Tree {
+    pub(super) fn read(root: &Path) -> Result<Self, ReadError> {
+        let mut paths = Vec::new();
+        collect(root, &mut paths).map_err(at(root))?;
+        let sources =
+            paths.iter().map(|path| Source::read(root, path)).collect::<Result<_, _>>()?;
+        Ok(Self { root: root.to_owned(), sources })
+    }
+}
+
+impl Source {
+    fn read(root: &Path, path: &Path) -> Result<Self, ReadError> {
+        let text = read_to_string(path).map_err(at(path))?;
+        let relative = path.strip_prefix(root).unwrap_or(path);
+        let path = relative.to_string_lossy().into_owned();
+        Ok(Self { masked: Masked::new(&text), path, text })
+    }
+}
+
+fn at(path: &Path) -> impl FnOnce(io::Error) -> ReadError + '_ {
+    move |source| ReadError { path: path.to_owned(), source }
+}
+
+/// Follows no symlink, so it ends and stays inside.
+fn collect(directory: &Path, paths: &mut Vec<PathBuf>) -> io::Result<()> {
+    let mut entries = read_dir(directory)?.collect::<Result<Vec<_>, _>>()?;
+    entries.sort_by_key(std::fs::DirEntry::file_name);
+    if entries.iter().any(|entry| entry.file_name() == CACHE_MARK) {
+        return Ok(());
+    }
+    for entry in entries {
+        let (name, path) = (entry.file_name(), entry.path());
+        let kind = entry.file_type()?;
+        if name.as_encoded_bytes().starts_with(b".") || name == DATA_DIRECTORY {
+            continue;
+        }
+        if kind.is_dir() {
+            collect(&path, paths)?;
+        } else if kind.is_file() && path.extension().is_some_and(|extension| extension == "rs") {
+            paths.push(path);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+pub(super) mod testing {
+    use std::fs::{create_dir_all, write};
+
+    use tempfile::TempDir;
+
+    use super::Tree;
+
+    /// A directory with these files, by path and content.
+    pub(crate) fn write_tree(files: &[(&str, &str)]) -> TempDir {
+        let root = tempfile::tempdir().unwrap();
+        for (path, content) in files {
+            let path = root.path().join(path);
+            create_dir_all(path.parent().unwrap()).unwrap();
+            write(path, content).unwrap();
+        }
+        root
+    }
+
+    /// What `check` finds in a directory with these files.
+    pub(crate) fn findings(
+        check: fn(&Tree) -> Vec<super::super::Finding>,
+        files: &[(&str, &str)],
+    ) -> Vec<String> {
+        let root = write_tree(files);
+        check(&Tree::read(root.path()).unwrap()).iter().map(ToString::to_string).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn build_output_hidden_directories_and_scenarios_are_no_sources() {
+        let root = testing::write_tree(&[
+            ("crates/a/src/lib.rs", ""),
+            ("crates/a/src/target/kept.rs", ""),
+            ("crates/a/tests/scenarios/001_x/before/data.rs", ""),
+            (".hidden/x.rs", ""),
+            ("build/CACHEDIR.TAG", ""),
+            ("build/debug/x.rs", ""),
+            ("README.md", ""),
+        ]);
+        let tree = Tree::read(root.path()).unwrap();
+        let paths: Vec<&str> = tree.sources.iter().map(|source| source.path.as_str()).collect();
+        assert_eq!(paths, ["crates/a/src/lib.rs", "crates/a/src/target/kept.rs"]);
+    }
+}
