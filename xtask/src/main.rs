@@ -1,5 +1,6 @@
 //! `cargo xtask`: the project's own tools, one file for each subcommand.
 
+mod bench;
 mod packages;
 mod test;
 mod tidy;
@@ -9,8 +10,11 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 /// Every subcommand: its name, what it is for, and what runs it.
-const SUBCOMMANDS: &[(&str, &str, Run)] =
-    &[("test", test::SUMMARY, test::run), ("tidy", tidy::SUMMARY, tidy::run)];
+const SUBCOMMANDS: &[(&str, &str, Run)] = &[
+    ("bench", bench::SUMMARY, bench::run),
+    ("test", test::SUMMARY, test::run),
+    ("tidy", tidy::SUMMARY, tidy::run),
+];
 
 /// Gets the root of the repository and the arguments after the subcommand's name. An error is work
 /// that could not be done; a subcommand that did its work and found something says so itself.
@@ -80,7 +84,8 @@ mod tests {
         assert_eq!(
             usage(),
             format!(
-                "usage: cargo xtask SUBCOMMAND\n\n  test     {}\n  tidy     {}\n",
+                "usage: cargo xtask SUBCOMMAND\n\n  bench    {}\n  test     {}\n  tidy     {}\n",
+                bench::SUMMARY,
                 test::SUMMARY,
                 tidy::SUMMARY
             )

@@ -12,7 +12,7 @@ pub(crate) struct Package {
     /// Its Debian package.
     name: &'static str,
     program: &'static str,
-    /// The subcommands that call it.
+    /// The subcommands that call it. What one of them calls only as root is a need of its own.
     needed_by: &'static [&'static str],
 }
 
@@ -20,9 +20,9 @@ const PACKAGES: &[Package] = &[
     // What a user would pick instead of actum, and so what results are compared with.
     Package { name: "git", program: "git", needed_by: &["test", "bench", "crash"] },
     Package { name: "patch", program: "patch", needed_by: &["test", "bench"] },
-    // File systems on loop mounts that lose power.
-    Package { name: "e2fsprogs", program: "mkfs.ext4", needed_by: &["bench", "crash"] },
-    Package { name: "xfsprogs", program: "mkfs.xfs", needed_by: &["bench", "crash"] },
+    // File systems on loop mounts, to lose power or to be fast.
+    Package { name: "e2fsprogs", program: "mkfs.ext4", needed_by: &["bench as root", "crash"] },
+    Package { name: "xfsprogs", program: "mkfs.xfs", needed_by: &["bench as root", "crash"] },
     // Stops a run at each of its system calls.
     Package { name: "strace", program: "strace", needed_by: &["crash"] },
 ];
@@ -108,7 +108,7 @@ fn has_program(directories: &[PathBuf], program: &str) -> bool {
     })
 }
 
-fn is_root() -> bool {
+pub(crate) fn is_root() -> bool {
     // The kernel shows a process under its effective user.
     std::fs::metadata("/proc/self").is_ok_and(|process| process.uid() == 0)
 }

@@ -1,1 +1,58 @@
-fn main() {}
+//! The `actum` program: reads the command line, runs one verb, and says how it ended.
+//!
+//! Standard output is data, standard error is talk. All that is decided is decided by
+//! `actum-workspace`; here it is only asked for and shown.
+
+mod change_list;
+mod command_line;
+mod exit;
+mod failure;
+mod input;
+mod output;
+mod reason;
+mod recovery_note;
+mod root;
+mod run_end;
+mod run_prefix;
+mod shown_path;
+mod timestamp;
+mod verb;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::command_line::CommandLine;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::{Form, Screen};
+use crate::verb::Session;
+
+fn main() -> ExitCode {
+    let arguments: Vec<OsString> = std::env::args_os().collect();
+    match CommandLine::try_parse_from(&arguments) {
+        Ok(command_line) => run(&command_line).into(),
+        Err(error) => not_run(&error, &arguments).into(),
+    }
+}
+
+fn run(command_line: &CommandLine) -> Exit {
+    let screen = Screen::new(if command_line.json { Form::Json } else { Form::Text });
+    let ended = root::start(command_line.directory.as_deref())
+        .and_then(|start| command_line.verb.run(&Session { start, screen }));
+    ended.unwrap_or_else(|failure| screen.failure(&failure))
+}
+
+/// Help and version are answers; all else is a mistake in the command line.
+fn not_run(error: &clap::Error, arguments: &[OsString]) -> Exit {
+    if error.use_stderr() && arguments.iter().any(|argument| argument == "--json") {
+        let text = error.to_string();
+        // What follows the first paragraph is how to call the program.
+        let message = text.split("\n\n").next().unwrap_or_default();
+        let message = message.strip_prefix("error: ").unwrap_or(message).to_owned();
+        return Screen::new(Form::Json).failure(&Failure::Usage { message });
+    }
+    drop(error.print()); // where nobody reads there is nobody to tell
+    if error.use_stderr() { Exit::Usage } else { Exit::Success }
+}

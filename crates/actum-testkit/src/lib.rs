@@ -7,10 +7,13 @@
     clippy::panic,
     clippy::indexing_slicing,
     clippy::cast_possible_truncation,
+    clippy::disallowed_methods,
     reason = "runs in tests only, on 64-bit machines, where a panic is the way to fail"
 )]
 
 pub mod sim_disk;
+pub mod test_dir;
 
 pub use rustix::io::Errno;
 pub use sim_disk::{CrashStates, Node, SimDisk, SimHandle};
+pub use test_dir::{Held, TestDir};

@@ -65,8 +65,7 @@ mod tests {
 
     #[test]
     fn the_mask_stands_for_the_group_and_named_users_stay() {
-        let default =
-            acl(&[(USER_OBJECT, 7), (0x02, 7), (GROUP_OBJECT, 5), (MASK, 7), (OTHER, 1)]);
+        let default = acl(&[(USER_OBJECT, 7), (0x02, 7), (GROUP_OBJECT, 5), (MASK, 7), (OTHER, 1)]);
         let expected =
             acl(&[(USER_OBJECT, 6), (0x02, 7), (GROUP_OBJECT, 5), (MASK, 6), (OTHER, 0)]);
         let (inherited, mode) = inherit(&default, FileMode::new(0o666));

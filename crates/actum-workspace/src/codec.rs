@@ -56,7 +56,11 @@ impl<'a> Decoder<'a> {
         Self { bytes }
     }
 
-    pub(crate) fn take(&mut self, count: usize, what: &'static str) -> Result<&'a [u8], DecodeError> {
+    pub(crate) fn take(
+        &mut self,
+        count: usize,
+        what: &'static str,
+    ) -> Result<&'a [u8], DecodeError> {
         let (taken, rest) = self.bytes.split_at_checked(count).ok_or(DecodeError(what))?;
         self.bytes = rest;
         Ok(taken)

@@ -41,15 +41,7 @@ pub(crate) struct Sink<'a, D: Disk> {
 impl<'a, D: Disk> Sink<'a, D> {
     /// A sink that uses the name `name` in `stage` if it needs a file.
     pub(crate) fn new(disk: &'a D, stage: &'a D::Handle, name: Vec<u8>) -> Self {
-        Self {
-            disk,
-            stage,
-            name,
-            hasher: Hasher::new(),
-            size: 0,
-            gathered: Vec::new(),
-            file: None,
-        }
+        Self { disk, stage, name, hasher: Hasher::new(), size: 0, gathered: Vec::new(), file: None }
     }
 
     pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {

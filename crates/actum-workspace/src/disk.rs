@@ -88,8 +88,6 @@ pub enum Barrier {
     Checkpoint,
     /// The journal's head is on the disk before the space of forgotten records is used again.
     Forget,
-    /// What recovery read is on the disk before it acts on it.
-    Reread,
     /// What is kept for a person (lost images, blocked paths) is there before a run is ended.
     Lost,
 }
@@ -123,8 +121,12 @@ pub trait Disk {
     /// Opens a file of actum's own for reading and writing.
     fn open_own(&self, parent: &Self::Handle, name: &[u8]) -> io::Result<Self::Handle>;
     /// Makes a file, which must not exist, open for reading and writing. The umask applies.
-    fn create(&self, parent: &Self::Handle, name: &[u8], mode: FileMode)
-    -> io::Result<Self::Handle>;
+    fn create(
+        &self,
+        parent: &Self::Handle,
+        name: &[u8],
+        mode: FileMode,
+    ) -> io::Result<Self::Handle>;
 
     /// The facts about an open handle.
     fn stat(&self, handle: &Self::Handle) -> io::Result<Stat>;
@@ -189,13 +191,9 @@ pub trait Disk {
     /// The time now; never behind the stamp of a file that was just written.
     fn now(&self) -> Time;
     /// The bits that the process wants off in the mode of what it creates (umask(2)).
-    fn umask(&self) -> u32 {
-        0o022
-    }
+    fn umask(&self) -> u32;
     /// User and group that new files of this process get.
-    fn identity(&self) -> (u32, u32) {
-        (0, 0)
-    }
+    fn identity(&self) -> (u32, u32);
     /// The number of this process, for the holder's note in the lock.
     fn process(&self) -> u32;
     /// 64 random bits.

@@ -122,7 +122,9 @@ pub enum ErrorKind {
     #[error("cannot reach `{path}`: another file system is mounted on the way")]
     OtherFileSystem { path: RelPath },
     /// A gated run may not break a hard link.
-    #[error("cannot change `{path}`: the file has {links} names (hard links), and this run may not break them")]
+    #[error(
+        "cannot change `{path}`: the file has {links} names (hard links), and this run may not break them"
+    )]
     HardLink { path: RelPath, links: u64 },
     /// Owner, mode or attributes cannot be carried over.
     #[error("cannot change `{path}`: its {what} cannot be kept: {source}")]
@@ -162,7 +164,9 @@ pub enum ErrorKind {
     )]
     Damaged { offset: u64, what: &'static str },
     /// The journal was written by a newer program.
-    #[error("the state in `.actum` has format {found}, and this program knows {known}; use a newer actum")]
+    #[error(
+        "the state in `.actum` has format {found}, and this program knows {known}; use a newer actum"
+    )]
     NewerFormat { found: u32, known: u32 },
     /// A history file cannot be trusted.
     #[error("the record of run {run} in the history is damaged")]
@@ -174,10 +178,14 @@ pub enum ErrorKind {
     #[error("there is no workspace here: `.actum` does not exist; run `actum init`")]
     NotAWorkspace,
     /// The change does not fit into one run.
-    #[error("the change is too large for one run: its record needs {bytes} bytes, at most {max} are possible")]
+    #[error(
+        "the change is too large for one run: its record needs {bytes} bytes, at most {max} are possible"
+    )]
     TooLarge { bytes: u64, max: u64 },
     /// An earlier sync failed on this handle.
-    #[error("an earlier write could not be made durable, so this handle takes no more runs; open the workspace again")]
+    #[error(
+        "an earlier write could not be made durable, so this handle takes no more runs; open the workspace again"
+    )]
     Poisoned,
     /// The operating system refused.
     #[error("cannot {action}: {source}")]

@@ -130,11 +130,7 @@ pub(crate) fn read<D: Disk>(
 }
 
 /// Removes a run from the history.
-pub(crate) fn remove<D: Disk>(
-    disk: &D,
-    directory: &D::Handle,
-    run: &RunRef,
-) -> Result<u64> {
+pub(crate) fn remove<D: Disk>(disk: &D, directory: &D::Handle, run: &RunRef) -> Result<u64> {
     let doing = || format!("remove run {} from the history", run.run);
     let name = run.name();
     let size = disk.stat_at(directory, &name).doing(doing)?.map_or(0, |stat| stat.size);
@@ -143,11 +139,7 @@ pub(crate) fn remove<D: Disk>(
 }
 
 /// How many bytes a run takes in the history.
-pub(crate) fn size<D: Disk>(
-    disk: &D,
-    directory: &D::Handle,
-    run: &RunRef,
-) -> Result<u64> {
+pub(crate) fn size<D: Disk>(disk: &D, directory: &D::Handle, run: &RunRef) -> Result<u64> {
     let stat = disk.stat_at(directory, &run.name());
     Ok(stat.doing(|| "look at the history".to_owned())?.map_or(0, |stat| stat.size))
 }

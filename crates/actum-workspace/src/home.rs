@@ -67,10 +67,8 @@ impl<H> Home<H> {
         let state = disk
             .open_directory(&root, STATE_DIRECTORY.as_bytes())
             .doing(|| "open the state directory `.actum`".to_owned())?;
-        let complete = disk
-            .stat_at(&state, JOURNAL)
-            .doing(|| "look for the journal".to_owned())?
-            .is_some();
+        let complete =
+            disk.stat_at(&state, JOURNAL).doing(|| "look for the journal".to_owned())?.is_some();
         if !complete {
             if birth == Birth::Refuse {
                 return Err(ErrorKind::NotAWorkspace.into());
@@ -121,6 +119,7 @@ impl<H> Home<H> {
             }
         }
         Self::probe(disk, state)?;
+        disk.sync(state, Barrier::Birth).doing(doing)?;
         Self::make_journal(disk, root, state, 1)?;
         disk.sync(root, Barrier::Birth).doing(doing)?;
         drop(lock);
@@ -184,21 +183,15 @@ impl<H> Home<H> {
             if named == Some(held) {
                 let note = format!("process {} ({why})\n", disk.process());
                 // The note helps others to wait; a full disk must not keep us from undoing.
-                let noted = disk
-                    .set_size(&file, 0)
-                    .and_then(|()| disk.write_at(&file, note.as_bytes(), 0));
+                let noted =
+                    disk.set_size(&file, 0).and_then(|()| disk.write_at(&file, note.as_bytes(), 0));
                 drop(noted);
                 return Ok(file);
             }
         }
     }
 
-    fn make_journal<D: Disk<Handle = H>>(
-        disk: &D,
-        root: &H,
-        state: &H,
-        first: u64,
-    ) -> Result<()> {
+    fn make_journal<D: Disk<Handle = H>>(disk: &D, root: &H, state: &H, first: u64) -> Result<()> {
         let doing = || "make a new journal".to_owned();
         if disk.stat_at(state, JOURNAL_NEW).doing(doing)?.is_some() {
             disk.unlink(state, JOURNAL_NEW).doing(doing)?; // of an earlier try, maybe cut off
@@ -232,4 +225,3 @@ impl<H> Home<H> {
 fn unusable(what: &str) -> Error {
     ErrorKind::State { what: what.to_owned() }.into()
 }
-

@@ -185,10 +185,19 @@ impl<H> Journal<H> {
         Ok((found, torn))
     }
 
-    /// Writes the records that were just read once more and makes them durable: what was read
-    /// may be in memory alone, even where an earlier sync said otherwise.
-    pub(crate) fn flush_tail<D: Disk<Handle = H>>(&self, disk: &D) -> io::Result<()> {
-        let mut at = RECORDS;
+    /// Writes the records that were just read once more, so that the next sync takes them along:
+    /// an earlier sync may have failed, after which the kernel holds their pages for written.
+    pub(crate) fn rewrite_tail<D: Disk<Handle = H>>(&self, disk: &D) -> io::Result<()> {
+        self.rewrite(disk, RECORDS)
+    }
+
+    /// The same for the page that ends the tail.
+    pub(crate) fn rewrite_last<D: Disk<Handle = H>>(&self, disk: &D) -> io::Result<()> {
+        self.rewrite(disk, RECORDS.max(self.offset - PAGE as u64))
+    }
+
+    fn rewrite<D: Disk<Handle = H>>(&self, disk: &D, from: u64) -> io::Result<()> {
+        let mut at = from;
         while at < self.offset {
             let length = (self.offset - at).min(1 << 20);
             let mut bytes = vec![0; usize::try_from(length).unwrap_or(0)];
@@ -196,7 +205,7 @@ impl<H> Journal<H> {
             disk.write_at(&self.file, bytes.get(..read).unwrap_or_default(), at)?;
             at += length;
         }
-        disk.sync_data(&self.file, Barrier::Reread)
+        Ok(())
     }
 
     /// Whether a record of `length` bytes fits behind the tail, with an end record after it.
@@ -246,12 +255,8 @@ impl<H> Journal<H> {
 
     /// Forgets all records, so that their space is used again.
     pub(crate) fn forget<D: Disk<Handle = H>>(&mut self, disk: &D, epoch: Epoch) -> io::Result<()> {
-        let head = Head {
-            generation: self.head.generation + 1,
-            first: self.sequence,
-            epoch,
-            ..self.head
-        };
+        let head =
+            Head { generation: self.head.generation + 1, first: self.sequence, epoch, ..self.head };
         head.write(disk, &self.file)?;
         disk.sync_data(&self.file, Barrier::Forget)?;
         self.head = head;
@@ -369,14 +374,18 @@ impl Head {
             let epoch = Epoch(d.array("the head")?);
             Ok((magic, format, Self { generation, capacity, first, epoch }))
         };
-        let (magic, format, head) = read().map_err(|e: crate::codec::DecodeError| damaged(offset, e.0))?;
+        let (magic, format, head) =
+            read().map_err(|e: crate::codec::DecodeError| damaged(offset, e.0))?;
         if magic != MAGIC {
             return Err(damaged(offset, "it is not an actum journal"));
         }
         if format > FORMAT {
             return Err(ErrorKind::NewerFormat { found: format, known: FORMAT }.into());
         }
-        if head.capacity < RECORDS || head.capacity > CAPACITY_MAX || head.capacity % PAGE as u64 != 0 {
+        if head.capacity < RECORDS
+            || head.capacity > CAPACITY_MAX
+            || head.capacity % PAGE as u64 != 0
+        {
             return Err(damaged(offset, "a head with an impossible size"));
         }
         Ok(head)

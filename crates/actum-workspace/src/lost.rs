@@ -22,11 +22,8 @@ impl<D: Disk> Workspace<D> {
     pub(crate) fn set_lost_aside(&mut self, intent: &Intent, entries: &[usize]) -> Result<()> {
         let doing = || format!("save what run {} could not put back", intent.run);
         let run = intent.run.to_string();
-        match self.disk.make_directory(
-            &self.home.lost,
-            run.as_bytes(),
-            FileMode::PRIVATE_DIRECTORY,
-        ) {
+        match self.disk.make_directory(&self.home.lost, run.as_bytes(), FileMode::PRIVATE_DIRECTORY)
+        {
             Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
             made => made.doing(doing)?,
         }
@@ -79,8 +76,7 @@ impl<D: Disk> Workspace<D> {
         if self.disk.stat_at(lost, temporary.as_bytes()).doing(doing)?.is_some() {
             self.disk.unlink(lost, temporary.as_bytes()).doing(doing)?;
         }
-        let file =
-            self.disk.create(lost, temporary.as_bytes(), FileMode::PRIVATE).doing(doing)?;
+        let file = self.disk.create(lost, temporary.as_bytes(), FileMode::PRIVATE).doing(doing)?;
         images.write_to(&file, &bytes).doing(doing)?;
         self.disk.sync(&file, Barrier::Lost).doing(doing)?;
         self.disk
@@ -93,9 +89,10 @@ impl<D: Disk> Workspace<D> {
     fn rescue_displaced(&self, lost: &D::Handle, intent: &Intent, index: usize) -> Result<()> {
         let doing = || "save a displaced file".to_owned();
         let Some(entry) = intent.entries.get(index) else { return Ok(()) };
-        for (name, word) in
-            [(stage_name(intent.run, index), "displaced"), (gone_name(intent.run, index), "removed")]
-        {
+        for (name, word) in [
+            (stage_name(intent.run, index), "displaced"),
+            (gone_name(intent.run, index), "removed"),
+        ] {
             let found = self.disk.stat_at(&self.home.stage, &name).doing(doing)?;
             if found.is_none_or(|found| found.kind != Kind::File) {
                 continue;

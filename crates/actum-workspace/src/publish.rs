@@ -5,7 +5,7 @@ use actum_core::{RelPath, RunId};
 
 use crate::content::set_attributes;
 use crate::disk::{Disk, Rename, Stat};
-use crate::error::{Doing, ErrorKind, Result};
+use crate::error::{Doing, Error, ErrorKind, Result};
 use crate::record::{Entry, FileImage, Image, stage_name};
 use crate::tree::{Tree, digest_of};
 
@@ -97,7 +97,11 @@ pub(crate) fn publish<D: Disk>(
 }
 
 /// Gives the file of `entry` the attributes of `image`, if it is still the file that was there.
-pub(crate) fn set_in_place<D: Disk>(tree: &Tree<'_, D>, entry: &Entry, image: &Image) -> Result<()> {
+pub(crate) fn set_in_place<D: Disk>(
+    tree: &Tree<'_, D>,
+    entry: &Entry,
+    image: &Image,
+) -> Result<()> {
     let path = &entry.path;
     let (Some(image), Some(pre)) = (image.file(), entry.pre.file()) else { return Ok(()) };
     let doing = || format!("change the attributes of `{path}`");
@@ -135,7 +139,16 @@ pub(crate) fn verify<D: Disk>(
     for (index, entry) in entries.iter().enumerate() {
         let path = &entry.path;
         let doing = || format!("check `{path}`");
-        let now = match again.parent(path)? {
+        let parent = match again.parent(path) {
+            // Its directory became a file in this very run, which is checked on its own.
+            Err(Error { kind: ErrorKind::UnderAFile { .. }, .. })
+                if matches!(entry.post, Image::Absent) =>
+            {
+                None
+            }
+            parent => parent?,
+        };
+        let now = match parent {
             Some(parent) => {
                 let before = reached.existing_parent(path)?;
                 let (held, named) =

@@ -9,8 +9,7 @@
 use std::collections::BTreeMap;
 use std::io;
 
-
-use actum_core::RelPath;
+use actum_core::{FileMode, RelPath};
 
 use crate::content::set_attributes;
 use crate::disk::{Barrier, Disk, Rename, Stat, Time};
@@ -21,7 +20,7 @@ use crate::publish::set_in_place;
 use crate::record::{Attributes, Body, Entry, FileImage, Image, Outcome, Side, stage_name};
 use crate::recovery::Told;
 use crate::rollback::make_directory;
-use crate::tree::{Found, Tree, digest_of};
+use crate::tree::{Found, Parent, Tree, digest_of};
 use crate::workspace::Workspace;
 
 /// The unit in which file systems lose data, in bytes.
@@ -68,13 +67,20 @@ enum Verdict {
 impl<D: Disk> Workspace<D> {
     /// Makes the tree hold what the journal says.
     pub(crate) fn rebuild(&self, told: &[Told]) -> Result<Rebuilt> {
-        let rebuilder = Rebuilder {
-            workspace: self,
-            tree: Tree::new(&self.disk, &self.home.root),
-            told,
-        };
+        let rebuilder =
+            Rebuilder { workspace: self, tree: Tree::new(&self.disk, &self.home.root), told };
         rebuilder.run()
     }
+}
+
+/// What came of putting an image at its path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Installed {
+    Done,
+    /// Someone else's work is there.
+    InTheWay,
+    /// The bytes are not recorded, or not as recorded.
+    NoBytes,
 }
 
 struct Rebuilder<'a, D: Disk> {
@@ -105,7 +111,12 @@ impl<D: Disk> Rebuilder<'_, D> {
         for &(path, fold, verdict) in &work {
             let done = !blocked.contains(&path)
                 && match verdict {
-                    Verdict::Install => self.install(path, fold)?,
+                    Verdict::Install => match self.install(path, fold)? {
+                        // The directory it was in has become something else since.
+                        Installed::InTheWay if fold.committed.is_some() => continue,
+                        Installed::InTheWay | Installed::NoBytes => false,
+                        Installed::Done => true,
+                    },
                     Verdict::Adjust => self.adjust(fold)?,
                     Verdict::Right | Verdict::LaterEdit | Verdict::Foreign => true,
                 };
@@ -161,7 +172,10 @@ impl<D: Disk> Rebuilder<'_, D> {
     }
 
     /// The files among the known images of a path.
-    fn known_files<'s>(&'s self, fold: &'s Fold) -> impl Iterator<Item = (ImageRef, &'s FileImage)> {
+    fn known_files<'s>(
+        &'s self,
+        fold: &'s Fold,
+    ) -> impl Iterator<Item = (ImageRef, &'s FileImage)> {
         fold.known.iter().filter_map(|&known| Some((known, self.image(known)?.file()?)))
     }
 
@@ -179,15 +193,23 @@ impl<D: Disk> Rebuilder<'_, D> {
         Ok(None)
     }
 
+    /// What is at a path. Whatever may stand on the way to it is not at this path.
+    fn find(&self, path: &RelPath) -> Result<Found<D::Handle>> {
+        match self.tree.find(path) {
+            Err(Error {
+                kind: ErrorKind::UnderAFile { .. } | ErrorKind::Component { .. }, ..
+            }) => Ok(Found::Nothing),
+            found => found,
+        }
+    }
+
     fn judge(&self, path: &RelPath, fold: &Fold) -> Result<Verdict> {
         let Some(wanted) = self.image(fold.wanted) else { return Ok(Verdict::Right) };
-        let found = match self.tree.find(path) {
-            Ok(found) => found,
-            // Something is on the way that was not there.
-            Err(Error { kind: ErrorKind::Io { source, action }, state }) => {
-                return Err(Error { kind: ErrorKind::Io { source, action }, state });
+        let found = match self.find(path) {
+            Err(Error { kind: ErrorKind::OtherFileSystem { .. }, .. }) => {
+                return Ok(self.not_ours(fold));
             }
-            Err(_) => return Ok(Verdict::Foreign),
+            found => found?,
         };
         Ok(match (wanted, found) {
             (Image::Absent, Found::Nothing) | (Image::Directory(_), Found::Directory) => {
@@ -217,6 +239,9 @@ impl<D: Disk> Rebuilder<'_, D> {
         if fold.committed.is_some() { Verdict::LaterEdit } else { Verdict::Foreign }
     }
 
+    /// A file is ours if its inode is one that a run recorded, if it holds the bytes recorded for
+    /// that very inode, whole or torn, and if nobody wrote into it since. Recovery's own renames
+    /// move the change stamp of an inode, so only the stamp of its content counts.
     fn judge_file(
         &self,
         fold: &Fold,
@@ -225,51 +250,40 @@ impl<D: Disk> Rebuilder<'_, D> {
         file: &D::Handle,
     ) -> Result<Verdict> {
         let doing = || "compare a file with the journal".to_owned();
-        let disk = &self.workspace.disk;
-        let digest = digest_of(disk, file).doing(doing)?;
+        let digest = digest_of(&self.workspace.disk, file).doing(doing)?;
         let attributes = self.tree.attributes(file, stat).doing(doing)?;
-        let wanted_file = wanted.file();
-        if wanted_file.is_some_and(|w| w.digest == digest && w.attributes == attributes) {
-            return Ok(Verdict::Right);
+        let known = || self.known_files(fold).filter(|(_, known)| known.inode == stat.inode);
+        if let Some(wanted) = wanted.file().filter(|wanted| wanted.digest == digest) {
+            let lost = match fold.committed {
+                // What was set before the commit may be lost; what was set after it is an edit.
+                Some(committed) => stat.changed <= committed,
+                None => self.known_files(fold).any(|(_, known)| known.attributes == attributes),
+            };
+            return Ok(if wanted.attributes == attributes || known().next().is_none() || !lost {
+                Verdict::Right
+            } else {
+                Verdict::Adjust
+            });
         }
-        if !self.known_files(fold).any(|(_, known)| known.inode == stat.inode) {
+        if stat.modified > fold.announced || known().next().is_none() {
             return Ok(self.not_ours(fold));
         }
-        let is_known = self.known_files(fold).any(|(_, known)| known.digest == digest);
-        // The commit itself takes away the second name of a moved inode, which moves its stamp.
-        let moved = |known: &FileImage| matches!(known.body, Body::Moved(_)) || self.is_moved(known);
-        let stamp_may_be_ours = self.known_files(fold).any(|(_, k)| k.inode == stat.inode && moved(k));
-        if let Some(committed) = fold.committed
-            && stat.changed > committed
-            && !(is_known && stamp_may_be_ours)
-        {
-            return Ok(Verdict::LaterEdit);
+        if known().any(|(_, known)| known.digest == digest) || self.is_torn(fold, stat, file)? {
+            return Ok(Verdict::Install);
         }
-        if wanted_file.is_some_and(|wanted| wanted.digest == digest) {
-            return Ok(Verdict::Adjust);
-        }
-        let torn = || Ok::<_, Error>(stat.modified <= fold.announced && self.is_torn(fold, stat, file)?);
-        if is_known || torn()? { Ok(Verdict::Install) } else { Ok(self.not_ours(fold)) }
+        Ok(self.not_ours(fold))
     }
 
-    /// Whether some run moved this inode to another path.
-    fn is_moved(&self, file: &FileImage) -> bool {
-        let mut posts = self.told.iter().flat_map(|told| &told.intent.entries);
-        posts.any(|entry| {
-            entry.post.file().is_some_and(|post| {
-                matches!(post.body, Body::Moved(_)) && post.inode == file.inode
-            })
-        })
-    }
-
-    /// Whether every block of the file is that of a known image or was never written.
+    /// Whether every block of the file is that of an image recorded for its inode, or was never
+    /// written.
     fn is_torn(&self, fold: &Fold, stat: &Stat, file: &D::Handle) -> Result<bool> {
         let doing = || "compare a file with the journal".to_owned();
+        let same_inode = || self.known_files(fold).filter(|(_, known)| known.inode == stat.inode);
         let mut known = Vec::new();
-        for (image, _) in self.known_files(fold) {
+        for (image, _) in same_inode() {
             known.extend(self.bytes(fold, image)?);
         }
-        let longest = self.known_files(fold).map(|(_, file)| file.size).max().unwrap_or(0);
+        let longest = same_inode().map(|(_, file)| file.size).max().unwrap_or(0);
         if stat.size > longest {
             return Ok(false);
         }
@@ -304,7 +318,7 @@ impl<D: Disk> Rebuilder<'_, D> {
         let doing = || format!("put `{path}` right");
         let Some(wanted) = self.image(fold.wanted) else { return Ok(true) };
         let disk = &self.workspace.disk;
-        match (wanted, self.tree.find(path)?) {
+        match (wanted, self.find(path)?) {
             (Image::Absent | Image::Directory(_), Found::File(stat, _)) => {
                 let parent = self.tree.existing_parent(path)?;
                 let name = self.temporary(fold, "gone")?;
@@ -334,49 +348,69 @@ impl<D: Disk> Rebuilder<'_, D> {
         }
     }
 
-    /// Puts the wanted image at a path; `false` when that is not possible.
-    fn install(&self, path: &RelPath, fold: &Fold) -> Result<bool> {
+    /// Puts the wanted image at a path.
+    fn install(&self, path: &RelPath, fold: &Fold) -> Result<Installed> {
         let doing = || format!("put `{path}` right");
         let (disk, stage) = (&self.workspace.disk, &self.workspace.home.stage);
         let wrong = |(what, source)| -> Error {
             ErrorKind::Attributes { path: path.clone(), what, source }.into()
         };
-        let Some(wanted) = self.image(fold.wanted) else { return Ok(true) };
+        let Some(wanted) = self.image(fold.wanted) else { return Ok(Installed::Done) };
         if matches!(wanted, Image::Absent) {
-            return Ok(true);
+            return Ok(Installed::Done);
         }
-        let Some(parent) = self.tree.parent(path)? else { return Ok(false) };
+        let Some(parent) = self.parent_made(path)? else { return Ok(Installed::InTheWay) };
         let before = disk.stat_at(&parent, path.name()).doing(doing)?;
         let name = self.temporary(fold, "new")?;
         match wanted {
-            Image::Absent => return Ok(true),
+            Image::Absent => return Ok(Installed::Done),
             Image::Directory(attributes) => {
                 if before.is_some() {
-                    return Ok(false);
+                    return Ok(Installed::InTheWay);
                 }
                 make_directory(disk, stage, &name, attributes).map_err(wrong)?;
                 let directory = disk.open_directory(stage, &name).doing(doing)?;
                 disk.sync(&directory, Barrier::Rebuilt).doing(doing)?;
             }
             Image::File(file) => {
-                let Some(bytes) = self.bytes(fold, fold.wanted)? else { return Ok(false) };
+                let Some(bytes) = self.bytes(fold, fold.wanted)? else {
+                    return Ok(Installed::NoBytes);
+                };
                 self.build(&name, &bytes, &file.attributes, path)?;
             }
         }
         let Some(before) = before else {
             disk.rename(stage, &name, &parent, path.name(), Rename::NoReplace).doing(doing)?;
-            return Ok(true);
+            return Ok(Installed::Done);
         };
-        let exchange = || {
-            disk.rename(stage, &name, &parent, path.name(), Rename::Exchange).doing(doing)
-        };
+        let exchange =
+            || disk.rename(stage, &name, &parent, path.name(), Rename::Exchange).doing(doing);
         exchange()?;
         let displaced = disk.stat_at(stage, &name).doing(doing)?;
         if displaced.is_none_or(|displaced| displaced.inode != before.inode) {
             exchange()?; // someone was faster: theirs stays
-            return Ok(false);
+            return Ok(Installed::InTheWay);
         }
-        Ok(true)
+        Ok(Installed::Done)
+    }
+
+    /// The directory of `path`, made where it is missing: a directory that was there when the run
+    /// was committed may be lost with the power. `None` where something else stands in its place.
+    fn parent_made(&self, path: &RelPath) -> Result<Option<Parent<'_, D::Handle>>> {
+        match self.tree.parent(path) {
+            Ok(Some(parent)) => return Ok(Some(parent)),
+            Ok(None) => {}
+            Err(Error { kind: ErrorKind::Io { source, action }, state }) => {
+                return Err(Error { kind: ErrorKind::Io { source, action }, state });
+            }
+            Err(_) => return Ok(None),
+        }
+        let Some(directory) = path.parent() else { return Ok(None) };
+        let Some(above) = self.parent_made(&directory)? else { return Ok(None) };
+        let mode = FileMode::new(0o777 & !self.workspace.disk.umask());
+        let made = self.workspace.disk.make_directory(&above, directory.name(), mode);
+        made.doing(|| format!("make the directory `{directory}` again"))?;
+        self.tree.parent(path)
     }
 
     fn build(
@@ -451,4 +485,3 @@ fn read_bytes<D: Disk>(
         }
     }
 }
-

@@ -52,6 +52,11 @@ impl<D: Disk> Workspace<D> {
         if other_epoch || unfinished || torn {
             self.recover(told, other_epoch)?;
         } else {
+            // If the sync of the last end failed, that end is in memory alone.
+            if !self.loaded {
+                let rewritten = self.journal.rewrite_last(&self.disk);
+                rewritten.doing(|| "write the end of the journal once more".to_owned())?;
+            }
             self.tail = told.into_iter().filter_map(settled).collect();
         }
         self.loaded = true;
@@ -60,8 +65,7 @@ impl<D: Disk> Workspace<D> {
 
     /// The runs in the journal, and whether a torn record follows them.
     fn tell(&mut self) -> Result<(Vec<Told>, bool)> {
-        let scan =
-            if self.journal.epoch() == self.epoch { Scan::Tail } else { Scan::Everything };
+        let scan = if self.journal.epoch() == self.epoch { Scan::Tail } else { Scan::Everything };
         let (located, torn) = self.journal.scan(&self.disk, scan)?;
         Ok((pair(located)?, torn))
     }
@@ -69,8 +73,8 @@ impl<D: Disk> Workspace<D> {
     fn recover(&mut self, mut told: Vec<Told>, other_epoch: bool) -> Result<()> {
         let attention = |error: crate::error::Error| error.leaving(State::NeedsAttention);
         self.journal
-            .flush_tail(&self.disk)
-            .doing(|| "make the journal durable before recovery".to_owned())
+            .rewrite_tail(&self.disk)
+            .doing(|| "write the journal once more before recovery".to_owned())
             .map_err(attention)?;
         let mut report = Recovery::default();
         let mut foreign = Vec::new();
@@ -138,4 +142,3 @@ pub(crate) fn pair(located: Vec<Located>) -> Result<Vec<Told>> {
     }
     Ok(told)
 }
-

@@ -96,8 +96,7 @@ impl<D: Disk> Undo<'_, D> {
         {
             return Ok(Verdict::Foreign);
         }
-        let exchange =
-            || disk.rename(self.stage, &staged, &parent, self.name(), Rename::Exchange);
+        let exchange = || disk.rename(self.stage, &staged, &parent, self.name(), Rename::Exchange);
         exchange().doing(|| self.doing())?;
         if self.at_stage(&staged)?.is_none_or(|displaced| displaced.inode != post.inode) {
             exchange().doing(|| self.doing())?; // someone was faster: theirs stays
@@ -153,8 +152,16 @@ impl<D: Disk> Undo<'_, D> {
             Err(error) => match error.kind() {
                 io::ErrorKind::NotFound => Ok(Verdict::Before),
                 // Someone put something into it, so it is theirs now.
-                io::ErrorKind::DirectoryNotEmpty | io::ErrorKind::NotADirectory => {
-                    Ok(match self.entry.pre {
+                io::ErrorKind::DirectoryNotEmpty => Ok(match self.entry.pre {
+                    Image::Absent => Verdict::Before,
+                    Image::File(_) | Image::Directory(_) => Verdict::Foreign,
+                }),
+                io::ErrorKind::NotADirectory => {
+                    let there = self.tree.disk.stat_at(&parent, self.name());
+                    let there = there.doing(|| self.doing())?.map(|stat| stat.inode);
+                    Ok(match &self.entry.pre {
+                        // The file that was here is back already.
+                        Image::File(pre) if there == Some(pre.inode) => Verdict::Before,
                         Image::Absent => Verdict::Before,
                         Image::File(_) | Image::Directory(_) => Verdict::Foreign,
                     })

@@ -124,7 +124,9 @@ impl<D: Disk> Workspace<D> {
                 && let Body::Moved(from) = post.body
                 && let Ok(from) = usize::try_from(from)
             {
-                for name in [gone_name(intent.run, from), crate::record::stage_name(intent.run, from)] {
+                for name in
+                    [gone_name(intent.run, from), crate::record::stage_name(intent.run, from)]
+                {
                     drop(self.disk.unlink(&self.home.stage, &name));
                 }
             }

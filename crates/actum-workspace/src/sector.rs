@@ -13,6 +13,7 @@ pub(crate) const PAGE: usize = 4096;
 const HEAD: usize = 16;
 const PAYLOAD: usize = SECTOR - HEAD;
 const LENGTH: usize = 8;
+const ZEROS: [u8; SECTOR] = [0; SECTOR];
 
 /// What a sector shows, seen from the record that is expected there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,7 +88,7 @@ pub(crate) fn look(sector: &[u8], sequence: u64, index: u32) -> Sight<'_> {
     let Some((head, payload)) = sector.split_first_chunk::<HEAD>() else {
         return Sight::Damaged;
     };
-    if sector.iter().all(|&b| b == 0) {
+    if sector == ZEROS {
         return Sight::Old;
     }
     let [c0, c1, c2, c3, i0, i1, i2, i3, s @ ..] = *head;

@@ -120,9 +120,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
             Operation::Patch { path, hunks, expected } => self.patch(path, hunks, *expected),
             Operation::Write { path, content, expected } => self.write(path, content, *expected),
             Operation::Create { path, content, mode } => self.create(path, content, *mode),
-            Operation::Delete { path, expected, parents } => {
-                self.delete(path, *expected, *parents)
-            }
+            Operation::Delete { path, expected, parents } => self.delete(path, *expected, *parents),
             Operation::Rename { from, to, parents } => self.rename(from, to, *parents),
             Operation::Copy { from, to } => self.copy(from, to),
             Operation::Chmod { path, mode } => self.chmod(path, *mode),
@@ -149,8 +147,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
         expected: Option<Digest>,
     ) -> Result<()> {
         let (added, removed) = LineHunk::cost(hunks);
-        let hunk_error =
-            |source| Error::from(ErrorKind::Hunk { path: path.clone(), source });
+        let hunk_error = |source| Error::from(ErrorKind::Hunk { path: path.clone(), source });
         let mut patcher = Patcher::new(hunks).map_err(hunk_error)?;
         self.in_scope(path)?;
         let missing = matches!(self.node(path)?.post, Post::Absent);
@@ -305,12 +302,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
                     (Pre::Directory(_), Post::Absent) => ChangeKind::DirectoryRemoved,
                     (Pre::Absent, Post::Absent) => return None,
                 };
-                Some(Change {
-                    path: path.clone(),
-                    kind,
-                    added: node.added,
-                    removed: node.removed,
-                })
+                Some(Change { path: path.clone(), kind, added: node.added, removed: node.removed })
             })
             .collect()
     }
@@ -348,7 +340,9 @@ impl<'w, D: Disk> Transaction<'w, D> {
         let mut above = path.parent();
         while let Some(ancestor) = above {
             match self.nodes.get(&ancestor) {
-                Some(Node { pre: Pre::Absent | Pre::File(_), post: Post::Directory(_), .. })
+                Some(Node {
+                    pre: Pre::Absent | Pre::File(_), post: Post::Directory(_), ..
+                })
                 | Some(Node { pre: Pre::Absent | Pre::File(_), post: Post::Absent, .. }) => {
                     return Ok(Pre::Absent);
                 }
@@ -471,12 +465,13 @@ impl<'w, D: Disk> Transaction<'w, D> {
             Some(Bytes::Memory(bytes)) => each(&bytes),
             Some(Bytes::File(handle, _)) => {
                 let mut failed = None;
-                let read = read_pieces::<D, std::io::Error>(&self.workspace.disk, &handle, |piece| {
-                    each(piece).map_err(|error| {
-                        failed = Some(error);
-                        std::io::ErrorKind::Other.into()
-                    })
-                });
+                let read =
+                    read_pieces::<D, std::io::Error>(&self.workspace.disk, &handle, |piece| {
+                        each(piece).map_err(|error| {
+                            failed = Some(error);
+                            std::io::ErrorKind::Other.into()
+                        })
+                    });
                 match failed {
                     Some(error) => Err(error),
                     None => read.map(|_| ()).doing(|| format!("read `{path}`")),
@@ -647,8 +642,9 @@ impl<'w, D: Disk> Transaction<'w, D> {
         let attributes = match &parent {
             Some(parent) => match self.nodes.get(parent) {
                 Some(Node { post: Post::Directory(attributes), .. }) => attributes.clone(),
-                Some(_) | None => Tree::new(&workspace.disk, &workspace.home.root)
-                    .directory_attributes(parent)?,
+                Some(_) | None => {
+                    Tree::new(&workspace.disk, &workspace.home.root).directory_attributes(parent)?
+                }
             },
             None => {
                 let doing = || "look at the workspace root".to_owned();

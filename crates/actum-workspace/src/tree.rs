@@ -142,8 +142,7 @@ impl<'a, D: Disk> Tree<'a, D> {
                 Kind::Special => Ok(Found::Other(NotAFile::Special)),
                 Kind::File => match self.disk.open_file(&parent, path.name()) {
                     Ok(file) => {
-                        let stat =
-                            self.disk.stat(&file).doing(|| format!("look at `{path}`"))?;
+                        let stat = self.disk.stat(&file).doing(|| format!("look at `{path}`"))?;
                         match stat.kind {
                             Kind::File => Ok(Found::File(stat, file)),
                             Kind::Directory => Ok(Found::Directory),

@@ -81,6 +81,10 @@ impl<D: Disk> Transaction<'_, D> {
             Ok(node) => &node.pre,
             Err(error) => match error.kind {
                 ErrorKind::NotAFile { found, .. } => return changed(&format!("it is {found}")),
+                // Its directory became a file in the same run, which is checked on its own.
+                ErrorKind::UnderAFile { .. } if matches!(entry.post, Image::Absent) => {
+                    return Ok(());
+                }
                 _ => return Err(error),
             },
         };
@@ -127,7 +131,8 @@ impl<D: Disk> Transaction<'_, D> {
         };
         let images = Images { disk: &self.workspace.disk, home: &self.workspace.home };
         let bytes = images.bytes(intent, index, Side::Pre, current.as_ref())?;
-        let bytes = bytes.ok_or_else(|| ErrorKind::LostImage { run: intent.run, path: path.clone() })?;
+        let bytes =
+            bytes.ok_or_else(|| ErrorKind::LostImage { run: intent.run, path: path.clone() })?;
         let bytes = self.own(path, bytes, file.size)?;
         let splices = entry.back.clone().filter(|_| matches!(file.body, Body::Back)).map(Rc::new);
         Ok(Content::New(bytes, splices))
@@ -148,8 +153,7 @@ impl<D: Disk> Transaction<'_, D> {
         }
         let name = self.stage_name();
         let disk = &self.workspace.disk;
-        let mut sink =
-            crate::content::Sink::new(disk, &self.workspace.home.stage, name);
+        let mut sink = crate::content::Sink::new(disk, &self.workspace.home.stage, name);
         read_pieces::<D, std::io::Error>(disk, &file, |piece| sink.write(piece)).doing(doing)?;
         Ok(crate::transaction::bytes_of(sink.finish().doing(doing)?.store))
     }
@@ -158,8 +162,9 @@ impl<D: Disk> Transaction<'_, D> {
 /// Where the run moved the inode of this entry, if it did.
 fn moved_to(intent: &Intent, index: usize) -> Option<RelPath> {
     let index = u32::try_from(index).ok()?;
-    let moved = intent.entries.iter().find(|entry| {
-        entry.post.file().is_some_and(|post| post.body == Body::Moved(index))
-    });
+    let moved = intent
+        .entries
+        .iter()
+        .find(|entry| entry.post.file().is_some_and(|post| post.body == Body::Moved(index)));
     moved.map(|entry| entry.path.clone())
 }

@@ -137,16 +137,19 @@ impl<D: Disk> View<D> {
         let unfinished = self.told.last().filter(|told| told.end.is_none());
         Ok(WorkspaceStatus {
             unfinished: unfinished.map(|told| told.intent.run),
-            recovery_due: self.torn || unfinished.is_some() || (self.other_epoch && !self.told.is_empty()),
+            recovery_due: self.torn
+                || unfinished.is_some()
+                || (self.other_epoch && !self.told.is_empty()),
             blocked: self.blocked.clone(),
             runs: self.runs()?.len(),
         })
     }
 
     fn all_runs(&self) -> Result<Runs<'_, D>> {
-        let tail = self.told.iter().filter_map(|told| {
-            told.end.as_ref().map(|end| (told.sequence, &told.intent, end))
-        });
+        let tail = self
+            .told
+            .iter()
+            .filter_map(|told| told.end.as_ref().map(|end| (told.sequence, &told.intent, end)));
         Runs::new(&self.disk, &self.home, tail)
     }
 }

@@ -10,8 +10,8 @@ use crate::error::{Doing, ErrorKind, Result};
 use crate::history;
 use crate::home::{Birth, Home};
 use crate::journal::Journal;
-use crate::recovery::Recovery;
 use crate::record::{Body, End, Image, Intent, Outcome, RunKind, Side, keep_name};
+use crate::recovery::Recovery;
 use crate::transaction::Transaction;
 
 /// The id that [`Workspace::apply`] gives: the name of the run that applied the change set.
@@ -97,9 +97,8 @@ impl Settled {
     pub(crate) fn new(sequence: u64, intent: &Intent, end: End) -> Self {
         let mut superfluous = Vec::new();
         for (index, entry) in intent.entries.iter().enumerate() {
-            let kept = |image: &Image| {
-                image.file().is_some_and(|file| matches!(file.body, Body::Kept))
-            };
+            let kept =
+                |image: &Image| image.file().is_some_and(|file| matches!(file.body, Body::Kept));
             if kept(&entry.post) {
                 superfluous.push(keep_name(intent.run, index, Side::Post));
             }

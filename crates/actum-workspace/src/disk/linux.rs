@@ -86,6 +86,22 @@ fn retry<T>(mut call: impl FnMut() -> rustix::io::Result<T>) -> io::Result<T> {
     }
 }
 
+/// Reads a value of unknown length, at most 64 KiB (xattr(7)).
+fn read_growing(
+    read: impl Fn(&mut [u8]) -> rustix::io::Result<usize>,
+) -> rustix::io::Result<Vec<u8>> {
+    let mut small = [0u8; 256];
+    match read(&mut small) {
+        Ok(size) => return Ok(small.get(..size).unwrap_or_default().to_vec()),
+        Err(Errno::RANGE) => {}
+        Err(error) => return Err(error),
+    }
+    let mut large = vec![0u8; 64 << 10];
+    let size = read(&mut large)?;
+    large.truncate(size);
+    Ok(large)
+}
+
 fn facts(stat: &fs::Stat) -> Stat {
     let kind = match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => Kind::File,
@@ -208,22 +224,14 @@ impl Disk for LinuxDisk {
     }
 
     fn xattrs(&self, handle: &OwnedFd) -> io::Result<Vec<Xattr>> {
-        let mut empty: [u8; 0] = [];
-        let size = match fs::flistxattr(handle, &mut empty) {
-            Ok(0) | Err(Errno::NOTSUP | Errno::NOSYS) => return Ok(Vec::new()),
-            Ok(size) => size,
-            Err(error) => return Err(error.into()),
+        let names = match read_growing(|buffer| fs::flistxattr(handle, buffer)) {
+            Err(Errno::NOTSUP | Errno::NOSYS) => return Ok(Vec::new()),
+            names => names?,
         };
-        let mut names = vec![0u8; size];
-        let size = fs::flistxattr(handle, &mut names)?;
-        names.truncate(size);
         let mut xattrs = Vec::new();
         for name in names.split_inclusive(|&b| b == 0) {
             let name = CStr::from_bytes_with_nul(name).map_err(|_| Errno::INVAL)?;
-            let size = fs::fgetxattr(handle, name, &mut empty)?;
-            let mut value = vec![0u8; size];
-            let size = fs::fgetxattr(handle, name, &mut value)?;
-            value.truncate(size);
+            let value = read_growing(|buffer| fs::fgetxattr(handle, name, buffer))?;
             xattrs.push((name.to_bytes().to_vec(), value));
         }
         xattrs.sort();
@@ -359,7 +367,8 @@ impl Disk for LinuxDisk {
 
     fn random(&self) -> io::Result<u64> {
         let mut bytes = [0u8; 8];
-        let size = retry(|| rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty()))?;
+        let size =
+            retry(|| rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty()))?;
         if size < bytes.len() {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }

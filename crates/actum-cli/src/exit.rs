@@ -1,0 +1,118 @@
+//! How the program ends: the exit codes, all of them.
+
+use std::process::ExitCode;
+
+use actum_core::Status;
+use actum_workspace::{Error, ErrorKind, State};
+
+/// An exit code. The numbers are frozen; a new meaning gets a new number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Exit {
+    /// What was asked for is done.
+    Success = 0,
+    /// Refused before anything was touched.
+    Refused = 1,
+    /// The command line was wrong; clap's own number.
+    Usage = 2,
+    /// Something had been touched, and all of it is as before again.
+    TakenBack = 3,
+    /// A person must look.
+    NeedsAttention = 4,
+    /// Another process is at work in the workspace.
+    InUse = 5,
+}
+
+impl Exit {
+    const ALL: [Self; 6] = [
+        Self::Success,
+        Self::Refused,
+        Self::Usage,
+        Self::TakenBack,
+        Self::NeedsAttention,
+        Self::InUse,
+    ];
+
+    /// The code for an error of the engine. A damaged journal counts as needing attention though
+    /// this command changed nothing: what an earlier run left behind cannot be told.
+    pub(crate) fn after(error: &Error) -> Self {
+        match (&error.kind, error.state) {
+            (_, State::Published | State::NeedsAttention) => Self::NeedsAttention,
+            (_, State::Restored) => Self::TakenBack,
+            (ErrorKind::Busy { .. }, State::Unchanged) => Self::InUse,
+            (ErrorKind::Damaged { .. }, State::Unchanged) => Self::NeedsAttention,
+            (_, State::Unchanged) => Self::Refused,
+        }
+    }
+
+    /// The outcome in the frozen words (D-1).
+    pub(crate) fn status(self) -> Status {
+        match self {
+            Self::Success => Status::Succeeded,
+            Self::Refused | Self::Usage | Self::InUse => Status::Rejected,
+            Self::TakenBack => Status::Reverted,
+            Self::NeedsAttention => Status::Failed,
+        }
+    }
+
+    /// The exit codes as the help shows them.
+    pub(crate) fn table() -> String {
+        let rows = Self::ALL.map(|exit| format!("  {}  {}\n", exit.code(), exit.meaning()));
+        format!("Exit codes:\n{}", rows.concat())
+    }
+
+    fn code(self) -> u8 {
+        self as u8
+    }
+
+    fn meaning(self) -> &'static str {
+        match self {
+            Self::Success => "success",
+            Self::Refused => "refused: nothing was changed",
+            Self::Usage => "wrong command line: nothing was changed",
+            Self::TakenBack => "taken back: the workspace is as before",
+            Self::NeedsAttention => {
+                "needs attention: a person must look; `actum status` says at what"
+            }
+            Self::InUse => "in use: another process is at work, nothing was changed",
+        }
+    }
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit.code())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_numbers_count_up_from_zero() {
+        assert_eq!(Exit::ALL.map(Exit::code), [0, 1, 2, 3, 4, 5]);
+    }
+
+    /// D-1
+    #[test]
+    fn the_state_of_the_workspace_decides_code_and_status() {
+        let cases = [
+            (ErrorKind::NotAWorkspace, State::Unchanged, Exit::Refused, Status::Rejected),
+            (ErrorKind::Busy { holder: None }, State::Unchanged, Exit::InUse, Status::Rejected),
+            (ErrorKind::Poisoned, State::Restored, Exit::TakenBack, Status::Reverted),
+            (ErrorKind::Poisoned, State::Published, Exit::NeedsAttention, Status::Failed),
+            (ErrorKind::Poisoned, State::NeedsAttention, Exit::NeedsAttention, Status::Failed),
+            (
+                ErrorKind::Damaged { offset: 0, what: "a test" },
+                State::Unchanged,
+                Exit::NeedsAttention,
+                Status::Failed,
+            ),
+        ];
+        for (kind, state, exit, status) in cases {
+            let found = Exit::after(&Error { kind, state });
+            assert_eq!((found, found.status()), (exit, status));
+        }
+    }
+}

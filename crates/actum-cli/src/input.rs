@@ -1,0 +1,69 @@
+//! The description of a change, from a file or standard input: the only place that reads a file
+//! outside a workspace.
+
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use actum_core::Operation;
+use actum_core::format::{Format, INPUT_BYTES_MAX, parse};
+use actum_core::path::Quoted;
+
+use crate::failure::Failure;
+
+/// A text that describes a change.
+pub(crate) struct Input {
+    /// What it is called in the log.
+    pub(crate) name: String,
+    /// What it is called in messages.
+    quoted: String,
+    bytes: Vec<u8>,
+}
+
+impl Input {
+    /// Reads `file`, seen from `start`; `-` is standard input.
+    pub(crate) fn read(file: &Path, start: &Path) -> Result<Self, Failure> {
+        let (name, quoted, read) = if file == Path::new("-") {
+            let name = "standard input".to_owned();
+            (name.clone(), name, read_limited(io::stdin().lock()))
+        } else {
+            let name = file.file_name().unwrap_or(file.as_os_str());
+            let quoted = format!("`{}`", Quoted(file.as_os_str().as_bytes()));
+            (Quoted(name.as_bytes()).to_string(), quoted, read_file(&start.join(file)))
+        };
+        match read {
+            Ok(bytes) if bytes.len() > INPUT_BYTES_MAX => Err(Failure::TooLarge { input: quoted }),
+            Ok(bytes) => Ok(Self { name, quoted, bytes }),
+            Err(source) => Err(Failure::Unreadable { input: quoted, source }),
+        }
+    }
+
+    /// The steps it describes.
+    pub(crate) fn operations(&self, format: Option<Format>) -> Result<Vec<Operation>, Failure> {
+        parse(&self.bytes, format)
+            .map_err(|source| Failure::Input { input: self.quoted.clone(), source })
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the input lies outside any workspace")]
+fn read_file(path: &Path) -> io::Result<Vec<u8>> {
+    read_limited(std::fs::File::open(path)?)
+}
+
+/// Reads one byte more than is allowed at most, so that too much can be told.
+fn read_limited(from: impl Read) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    let limit = u64::try_from(INPUT_BYTES_MAX).unwrap_or(u64::MAX).saturating_add(1);
+    from.take(limit).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reading_stops_one_byte_past_the_limit() {
+        assert_eq!(read_limited(io::repeat(b'x')).unwrap().len(), INPUT_BYTES_MAX + 1);
+    }
+}

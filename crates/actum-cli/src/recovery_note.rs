@@ -1,0 +1,62 @@
+//! What a recovery did, for people and for programs.
+
+use actum_core::RunId;
+use actum_workspace::Recovery;
+use serde::Serialize;
+
+use crate::output::Screen;
+use crate::shown_path::ShownPath;
+
+/// What a recovery did.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct RecoveryNote {
+    /// The run that was taken back.
+    unfinished: Option<RunId>,
+    /// Paths that were put right after a power cut.
+    rewritten: Vec<ShownPath>,
+    /// Paths that hold someone else's work and stayed as they are.
+    foreign: Vec<ShownPath>,
+}
+
+impl RecoveryNote {
+    pub(crate) fn of(recovery: Option<&Recovery>) -> Option<Self> {
+        recovery.map(|Recovery { unfinished, rewritten, foreign }| Self {
+            unfinished: *unfinished,
+            rewritten: ShownPath::all(rewritten),
+            foreign: ShownPath::all(foreign),
+        })
+    }
+
+    /// What happened, one sentence a line.
+    pub(crate) fn sentences(&self) -> Vec<String> {
+        let unfinished = self.unfinished.map(|run| {
+            if self.foreign.is_empty() {
+                format!("run {run} had begun and not ended; it was taken back")
+            } else {
+                format!(
+                    "run {run} had begun and not ended; it was taken back but for what is named here"
+                )
+            }
+        });
+        let rewritten = self
+            .rewritten
+            .iter()
+            .map(|path| format!("`{path}` had lost content; it was put right from the journal"));
+        let foreign = self
+            .foreign
+            .iter()
+            .map(|path| format!("`{path}` was changed by someone else and stays as it is"));
+        unfinished.into_iter().chain(rewritten).chain(foreign).collect()
+    }
+}
+
+/// Tells on standard error that this command found something to recover.
+pub(crate) fn tell(screen: &Screen, recovery: Option<&Recovery>) {
+    let Some(note) = RecoveryNote::of(recovery) else { return };
+    for sentence in note.sentences() {
+        screen.note(format_args!("recovery: {sentence}"));
+    }
+    if !note.foreign.is_empty() {
+        screen.note("recovery: `actum status` lists what waits for a person");
+    }
+}

@@ -1,0 +1,86 @@
+//! A run as it is typed: its id, or enough of the beginning of it.
+
+use std::str::FromStr;
+
+use actum_core::RunId;
+use actum_workspace::View;
+
+use crate::failure::Failure;
+
+/// How many characters of an id must be given at least.
+pub(crate) const LENGTH_MIN: usize = 4;
+const LENGTH_MAX: usize = 12;
+
+/// The beginning of a run id, or all of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct RunPrefix(String);
+
+/// What was typed cannot be the beginning of a run id.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("give {LENGTH_MIN} to {LENGTH_MAX} characters of a run id: 0-9 and a-z without i, l, o, u")]
+pub(crate) struct RunPrefixError;
+
+impl FromStr for RunPrefix {
+    type Err = RunPrefixError;
+
+    fn from_str(text: &str) -> Result<Self, RunPrefixError> {
+        let filled = format!("{text:0<LENGTH_MAX$}");
+        if text.len() < LENGTH_MIN || filled.parse::<RunId>().is_err() {
+            return Err(RunPrefixError);
+        }
+        Ok(Self(text.to_owned()))
+    }
+}
+
+impl RunPrefix {
+    /// The one run that is meant. A whole id is taken at its word; the engine knows whether there
+    /// is such a run.
+    pub(crate) fn resolve(&self, view: &View) -> Result<RunId, Failure> {
+        if let Ok(run) = self.0.parse() {
+            return Ok(run);
+        }
+        self.pick(view.runs()?.into_iter().map(|known| known.run))
+    }
+
+    fn pick(&self, runs: impl Iterator<Item = RunId>) -> Result<RunId, Failure> {
+        let found: Vec<_> = runs.filter(|run| run.to_string().starts_with(&self.0)).collect();
+        match found.as_slice() {
+            [run] => Ok(*run),
+            [] => Err(Failure::NoSuchRun { prefix: self.0.clone() }),
+            [_, _, ..] => Err(Failure::AmbiguousRun { prefix: self.0.clone(), runs: found }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_prefix_has_4_to_12_characters_of_a_run_id() {
+        for good in ["0123", "abcdefghjkmn"] {
+            assert!(good.parse::<RunPrefix>().is_ok(), "{good}");
+        }
+        for bad in ["", "012", "abcdefghjkmnp", "ABCD", "abco", "ab-d", "éé"] {
+            assert_eq!(bad.parse::<RunPrefix>(), Err(RunPrefixError), "{bad}");
+        }
+    }
+    #[test]
+    fn a_prefix_means_the_one_run_that_begins_with_it() {
+        let runs = ["0123aaaaaaaa", "0124aaaaaaaa", "0124bbbbbbbb"].map(|id| id.parse().unwrap());
+        let pick = |text: &str| {
+            let prefix: RunPrefix = text.parse().unwrap();
+            prefix.pick(runs.into_iter()).map_err(|failure| failure.to_string())
+        };
+        assert_eq!(pick("0123"), Ok(runs[0]));
+        assert_eq!(pick("0124b"), Ok(runs[2]));
+        assert_eq!(
+            pick("0124").unwrap_err(),
+            "the ids of 2 runs begin with `0124`: `0124aaaaaaaa`, `0124bbbbbbbb`; nothing was changed"
+        );
+        assert_eq!(
+            pick("0125").unwrap_err(),
+            "there is no run whose id begins with `0125`; nothing was changed"
+        );
+    }
+}

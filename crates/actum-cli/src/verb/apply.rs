@@ -1,0 +1,114 @@
+//! `actum apply`: makes a change, all of it or nothing.
+
+use std::path::PathBuf;
+
+use actum_core::format::Format;
+use actum_core::{Budget, Operation, PathError, Scope, ScopeRule};
+use actum_workspace::{Error, Limits, RunOptions, Workspace};
+use clap::builder::{OsStringValueParser, TypedValueParser};
+
+use super::Session;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::input::Input;
+use crate::run_end::{Intention, RunEnd};
+use crate::{recovery_note, root};
+
+/// Make a change, all of it or nothing
+///
+/// Reads a change set in JSON or a unified diff as git writes it. Paths in it count from the root
+/// of the workspace. Every line it expects must be there, at the place it says: nothing is guessed
+/// and nothing is merged.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// The file that describes the change; `-` is standard input
+    file: PathBuf,
+    /// Show what would change, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Allow only paths under RULE: `src/` is what lies below src, `src` also src itself
+    #[arg(long, value_name = "RULE", value_parser = rule())]
+    allow: Vec<ScopeRule>,
+    /// Refuse paths under RULE, whatever is allowed
+    #[arg(long, value_name = "RULE", value_parser = rule())]
+    deny: Vec<ScopeRule>,
+    /// Refuse to change more files than this
+    #[arg(long, value_name = "N")]
+    max_files: Option<u64>,
+    /// Refuse to add and remove more lines than this, taken together
+    #[arg(long, value_name = "N")]
+    max_loc: Option<u64>,
+    /// Wait for another process that is at work in the workspace
+    #[arg(long)]
+    wait: bool,
+    /// What the input is written in; recognised by itself where it is not given
+    #[arg(long, value_enum)]
+    format: Option<InputFormat>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum InputFormat {
+    /// A change set as a JSON object
+    ChangeSet,
+    /// A unified diff, as git or diff writes it
+    GitDiff,
+}
+
+impl From<InputFormat> for Format {
+    fn from(format: InputFormat) -> Self {
+        match format {
+            InputFormat::ChangeSet => Self::ChangeSetJson,
+            InputFormat::GitDiff => Self::GitDiff,
+        }
+    }
+}
+
+fn rule() -> impl TypedValueParser<Value = ScopeRule> {
+    OsStringValueParser::new()
+        .try_map(|text| -> Result<_, PathError> { ScopeRule::new(text.as_encoded_bytes()) })
+}
+
+pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
+    let input = Input::read(&arguments.file, &session.start)?;
+    let operations = input.operations(arguments.format.map(Format::from))?;
+    let root = root::existing_or_new(&session.start);
+    let is_new = !root::is_made(root);
+    let mut workspace = Workspace::open(root)?;
+    if is_new {
+        session.screen.note(format_args!("made a workspace in {}", root.display()));
+    }
+    let options = RunOptions {
+        limits: arguments.limits(),
+        label: format!("apply {}", input.name),
+        wait: arguments.wait,
+    };
+    let end = apply(&mut workspace, &operations, options, Intention::new(arguments.dry_run));
+    recovery_note::tell(&session.screen, workspace.recovery());
+    end?.after(workspace.recovery()).show(&session.screen)?;
+    Ok(Exit::Success)
+}
+
+pub(super) fn apply(
+    workspace: &mut Workspace,
+    operations: &[Operation],
+    options: RunOptions,
+    intention: Intention,
+) -> Result<RunEnd, Error> {
+    let budget = options.limits.budget;
+    let mut transaction = workspace.begin(options)?;
+    for operation in operations {
+        transaction.operate(operation)?;
+    }
+    RunEnd::of(transaction, intention, budget, None)
+}
+
+impl Arguments {
+    fn limits(&self) -> Limits {
+        let allow = (!self.allow.is_empty()).then(|| self.allow.clone());
+        Limits {
+            scope: Scope { allow, deny: self.deny.clone() },
+            budget: Budget { max_files: self.max_files, max_loc: self.max_loc },
+            ..Limits::default()
+        }
+    }
+}

@@ -1,0 +1,169 @@
+//! `actum demo`: the main job from end to end, on files it makes itself.
+
+mod project;
+
+use std::io::{self, Write};
+
+use actum_core::Operation;
+use actum_core::format::parse;
+use actum_workspace::{Error, RunOptions, View, Workspace};
+use serde::Serialize;
+
+use self::project::{Project, Tree};
+use super::Session;
+use super::apply::apply;
+use super::log::log;
+use super::undo::undo;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::Document;
+use crate::run_end::Intention;
+
+/// Show on a small project what actum does: apply, refuse, list, undo
+///
+/// Works in a new directory under TMPDIR or /tmp, and removes it. Ends with code 0 only if every
+/// comparison held.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Leave the directory behind, to look at
+    #[arg(long)]
+    keep: bool,
+}
+
+/// What happened, told step by step.
+#[derive(Serialize, Default)]
+struct Story {
+    /// Where the project is; `None` when it was removed.
+    directory: Option<String>,
+    checks: Vec<Check>,
+    #[serde(skip)]
+    text: String,
+}
+
+/// A comparison of the project with what it should be.
+#[derive(Serialize)]
+struct Check {
+    what: &'static str,
+    held: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
+    let project = Project::make()?;
+    let mut story = Story::default();
+    story.tell(&project)?;
+    if arguments.keep {
+        let root = project.keep();
+        let shown = root.display().to_string();
+        story.line(format_args!("\nThe project is in {shown}; look around with\n"));
+        story.line(format_args!("  actum -C {shown} log"));
+        story.directory = Some(shown);
+    }
+    session.screen.show(&story)?;
+    let held = story.checks.iter().all(|check| check.held);
+    Ok(if held { Exit::Success } else { Exit::NeedsAttention })
+}
+
+impl Story {
+    fn tell(&mut self, project: &Project) -> Result<(), Failure> {
+        let root = project.root();
+        let at_the_start = Tree::read(root)?;
+        self.line(format_args!(
+            "A small project: {} files, one executable, one binary, one without a newline at its \
+             end.",
+            at_the_start.files()
+        ));
+        let mut workspace = Workspace::open(root)?;
+
+        self.title("1  A change to all of them at once, written as a git diff");
+        let end = apply(
+            &mut workspace,
+            &steps(project::CHANGE)?,
+            named("apply change.diff"),
+            Intention::Commit,
+        )?;
+        self.lines(|out| end.changes.write_lines(out, 5))?;
+        let changed = Tree::read(root)?;
+        self.check("every file is what the diff says", changed == project.changed());
+
+        self.title("2  A change whose first patch fits and whose second does not");
+        let second = steps(project::HALF_FITTING)?;
+        let first_fits = fits(&mut workspace, second.get(..1).unwrap_or_default());
+        let refused = apply(&mut workspace, &second, named("apply half.diff"), Intention::Commit);
+        if let Err(error) = &refused {
+            self.line(format_args!("     error: {error}"));
+        }
+        self.check("the first patch alone would have fitted", first_fits);
+        self.check("the change was refused as a whole", refused.is_err());
+        self.check("not one byte is different", Tree::read(root)? == changed);
+
+        self.title("3  The log");
+        let log = log(&View::open(root)?, usize::MAX)?;
+        self.lines(|out| log.write_lines(out, 5))?;
+
+        self.title("4  Undo");
+        if let Some(run) = end.run {
+            let end = undo(&mut workspace, run, false, Intention::Commit)?;
+            self.lines(|out| end.changes.write_lines(out, 5))?;
+        }
+        let undone = Tree::read(root)?;
+        self.check("every byte and every permission is as at the start", undone == at_the_start);
+
+        let held = self.checks.iter().filter(|check| check.held).count();
+        let all = self.checks.len();
+        self.title(if held == all {
+            "All comparisons held: a change is made whole or not at all, and it can be taken back."
+        } else {
+            "NOT all comparisons held. Please report this with all of the text above."
+        });
+        Ok(())
+    }
+
+    fn title(&mut self, title: &str) {
+        self.line(format_args!("\n{title}"));
+    }
+
+    fn line(&mut self, line: std::fmt::Arguments<'_>) {
+        self.text.push_str(&format!("{line}\n"));
+    }
+
+    fn lines(
+        &mut self,
+        write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+    ) -> Result<(), Failure> {
+        let mut bytes = Vec::new();
+        let written = write(&mut bytes);
+        written.map_err(|source| Failure::Demo { action: "write its story", source })?;
+        self.text.push_str(&String::from_utf8_lossy(&bytes));
+        Ok(())
+    }
+
+    fn check(&mut self, what: &'static str, held: bool) {
+        self.line(format_args!("   {}  {what}", if held { "ok    " } else { "FAILED" }));
+        self.checks.push(Check { what, held });
+    }
+}
+
+fn steps(diff: &str) -> Result<Vec<Operation>, Failure> {
+    parse(diff.as_bytes(), None)
+        .map_err(|source| Failure::Input { input: "the demo's diff".to_owned(), source })
+}
+
+fn named(label: &str) -> RunOptions {
+    RunOptions { label: label.to_owned(), ..RunOptions::default() }
+}
+
+fn fits(workspace: &mut Workspace, operations: &[Operation]) -> bool {
+    let tried: Result<_, Error> =
+        apply(workspace, operations, RunOptions::default(), Intention::Look);
+    tried.is_ok_and(|end| !end.changes.is_empty())
+}
+
+impl Document for Story {
+    fn format(&self) -> &'static str {
+        "actum.demo/1"
+    }
+
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        out.write_all(self.text.as_bytes())
+    }
+}

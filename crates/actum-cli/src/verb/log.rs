@@ -1,0 +1,154 @@
+//! `actum log`: past runs, the newest first.
+
+use std::io::{self, Write};
+
+use actum_core::{RunId, Status};
+use actum_workspace::{ErrorKind, RunRef, View};
+use serde::Serialize;
+
+use super::Session;
+use super::show::{kind_name, status_of, undoes};
+use crate::change_list::{ChangeList, count, lines};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::Document;
+use crate::timestamp;
+
+/// List past runs, the newest first
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// How many runs at most
+    #[arg(short, value_name = "N", default_value_t = 20)]
+    number: usize,
+}
+
+/// A part of the log.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Log {
+    runs: Vec<Line>,
+    /// How many runs there are, shown or not.
+    total: usize,
+}
+
+#[derive(Debug, Clone, Serialize)]
+struct Line {
+    run: RunId,
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    undoes: Option<RunId>,
+    status: Status,
+    /// `None` where the record of the run is damaged.
+    #[serde(flatten)]
+    facts: Option<Facts>,
+    damaged: bool,
+}
+
+#[derive(Debug, Clone, Serialize)]
+struct Facts {
+    time: String,
+    #[serde(skip)]
+    short_time: String,
+    label: String,
+    files: u64,
+    added: u64,
+    removed: u64,
+    undone_by: Option<RunId>,
+}
+
+pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
+    let log = log(&View::open(session.root())?, arguments.number)?;
+    session.screen.show(&log)?;
+    let older = log.total.saturating_sub(log.runs.len());
+    if older > 0 {
+        session.screen.note(format_args!("{older} older; `actum log -n {}` lists all", log.total));
+    }
+    Ok(Exit::Success)
+}
+
+pub(super) fn log(view: &View, number: usize) -> Result<Log, Failure> {
+    let known = view.runs()?;
+    let newest = known.iter().rev().take(number);
+    Ok(Log {
+        runs: newest.map(|run| line(view, run)).collect::<Result<_, _>>()?,
+        total: known.len(),
+    })
+}
+
+fn line(view: &View, known: &RunRef) -> Result<Line, Failure> {
+    let facts = match view.show(known.run) {
+        Ok(report) => {
+            let ChangeList { files, added, removed, .. } = ChangeList::of(&report.changes);
+            let (time, short_time) =
+                (timestamp::exact(report.time), timestamp::to_the_second(report.time));
+            let (label, undone_by) = (report.label, report.undone_by);
+            Some(Facts { time, short_time, label, files, added, removed, undone_by })
+        }
+        // One damaged record must not hide the others.
+        Err(error) if matches!(error.kind, ErrorKind::DamagedHistory { .. }) => None,
+        Err(error) => return Err(error.into()),
+    };
+    Ok(Line {
+        run: known.run,
+        kind: kind_name(known.kind),
+        undoes: undoes(known.kind),
+        status: status_of(known.outcome),
+        damaged: facts.is_none(),
+        facts,
+    })
+}
+
+impl Document for Log {
+    fn format(&self) -> &'static str {
+        "actum.log/1"
+    }
+
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        if self.total == 0 {
+            return writeln!(out, "no runs yet");
+        }
+        self.write_lines(out, 0)
+    }
+}
+
+impl Log {
+    pub(super) fn write_lines(&self, out: &mut dyn Write, indent: usize) -> io::Result<()> {
+        let cells: Vec<_> = self.runs.iter().map(Line::cells).collect();
+        let width = |cell: fn(&Cells) -> &String| {
+            cells.iter().flatten().map(|cells| cell(cells).len()).max().unwrap_or(0)
+        };
+        let (files_width, lines_width) = (width(|cells| &cells.files), width(|cells| &cells.lines));
+        for (line, cells) in self.runs.iter().zip(&cells) {
+            let (run, status) = (line.run, line.status.as_str());
+            match cells {
+                None => writeln!(out, "{:indent$}{run}  (its record is damaged)", "")?,
+                Some(Cells { time, files, lines, label }) => writeln!(
+                    out,
+                    "{:indent$}{run}  {time}  {status:9}  {files:files_width$}  \
+                     {lines:lines_width$}  {label}",
+                    ""
+                )?,
+            }
+        }
+        Ok(())
+    }
+}
+
+struct Cells {
+    time: String,
+    files: String,
+    lines: String,
+    label: String,
+}
+
+impl Line {
+    fn cells(&self) -> Option<Cells> {
+        let facts = self.facts.as_ref()?;
+        let undone = facts.undone_by.map(|by| format!(" (undone by {by})")).unwrap_or_default();
+        Some(Cells {
+            time: facts.short_time.clone(),
+            files: count(facts.files, "file"),
+            lines: lines(facts.added, facts.removed).unwrap_or_default(),
+            label: format!("{}{undone}", actum_core::path::Quoted(facts.label.as_bytes())),
+        })
+    }
+}

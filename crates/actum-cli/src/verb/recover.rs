@@ -1,0 +1,77 @@
+//! `actum recover`: finishes what an earlier process could not.
+
+use std::io::{self, Write};
+
+use actum_workspace::{ErrorKind, RunOptions, View, Workspace};
+use serde::Serialize;
+
+use super::Session;
+use super::status::{Blocked, attention, write_blocked};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::Document;
+use crate::recovery_note::RecoveryNote;
+
+/// Take back a run that was cut off, and put right what a power cut broke
+///
+/// Every command that makes a run does this first; here it is done alone. Ends with code 4 when
+/// paths wait for a person.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Keep a damaged journal under `.actum/lost` and start a new one; the files stay as they are,
+    /// and runs that are in that journal alone can no longer be undone
+    #[arg(long)]
+    set_aside_journal: bool,
+}
+
+#[derive(Serialize)]
+struct Recovered {
+    set_aside_journal: Option<String>,
+    recovery: Option<RecoveryNote>,
+    blocked: Vec<Blocked>,
+}
+
+pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
+    let root = session.root();
+    let mut set_aside_journal = None;
+    if arguments.set_aside_journal {
+        match View::open(root) {
+            Ok(_) => return Err(Failure::JournalSound),
+            Err(error) if matches!(error.kind, ErrorKind::Damaged { .. }) => {}
+            Err(error) => return Err(error.into()),
+        }
+        set_aside_journal = Some(Workspace::set_aside_journal(root)?);
+    }
+    let mut workspace = Workspace::open_existing(root)?;
+    // Opening passes over a workspace that is in use; a transaction does not.
+    let options = RunOptions { label: "recover".to_owned(), ..RunOptions::default() };
+    workspace.begin(options)?.abort();
+    let recovered = Recovered {
+        set_aside_journal,
+        recovery: RecoveryNote::of(workspace.recovery()),
+        blocked: Blocked::all(workspace.blocked()),
+    };
+    session.screen.show(&recovered)?;
+    Ok(attention(&recovered.blocked))
+}
+
+impl Document for Recovered {
+    fn format(&self) -> &'static str {
+        "actum.recovery/1"
+    }
+
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        if let Some(path) = &self.set_aside_journal {
+            writeln!(out, "the damaged journal is kept as {path}; a new one was started")?;
+        }
+        match &self.recovery {
+            None => writeln!(out, "nothing to recover")?,
+            Some(recovery) => {
+                for sentence in recovery.sentences() {
+                    writeln!(out, "{sentence}")?;
+                }
+            }
+        }
+        if self.blocked.is_empty() { Ok(()) } else { write_blocked(&self.blocked, out) }
+    }
+}

@@ -1,0 +1,208 @@
+//! `actum show`: all about one run.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use actum_core::path::Quoted;
+use actum_core::{Digest, RelPath, RunId, Status};
+use actum_workspace::{ChangeKind, Image, Outcome, RunKind, RunReport, View};
+use serde::Serialize;
+
+use super::Session;
+use crate::change_list::{ChangeList, count, lines, name, path_of, word};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::Document;
+use crate::run_prefix::RunPrefix;
+use crate::shown_path::{self, ShownPath};
+use crate::timestamp;
+
+/// Show all about one run: each path with what it held before and after
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// The run, or at least 4 characters of the beginning of its id
+    run: RunPrefix,
+}
+
+#[derive(Serialize)]
+struct Shown {
+    run: RunId,
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    undoes: Option<RunId>,
+    status: Status,
+    undone_by: Option<RunId>,
+    time: String,
+    label: String,
+    files: u64,
+    added: u64,
+    removed: u64,
+    changes: Vec<ShownChange>,
+}
+
+#[derive(Serialize)]
+struct ShownChange {
+    #[serde(flatten)]
+    path: ShownPath,
+    kind: &'static str,
+    #[serde(skip)]
+    title: String,
+    added: u64,
+    removed: u64,
+    before: ShownImage,
+    after: ShownImage,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum ShownImage {
+    Absent,
+    Directory(ShownAttributes),
+    File {
+        sha256: Digest,
+        size: u64,
+        #[serde(flatten)]
+        attributes: ShownAttributes,
+    },
+}
+
+#[derive(Serialize)]
+struct ShownAttributes {
+    mode: String,
+    user: u32,
+    group: u32,
+    xattrs: Vec<String>,
+}
+
+pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
+    let view = View::open(session.root())?;
+    let report = view.show(arguments.run.resolve(&view)?)?;
+    session.screen.show(&Shown::of(report))?;
+    Ok(Exit::Success)
+}
+
+/// The outcome in the frozen words (D-1).
+pub(super) fn status_of(outcome: Outcome) -> Status {
+    match outcome {
+        Outcome::Committed => Status::Succeeded,
+        Outcome::RolledBack => Status::Reverted,
+        Outcome::Failed => Status::Failed,
+    }
+}
+
+pub(super) fn kind_name(kind: RunKind) -> &'static str {
+    match kind {
+        RunKind::Apply => "apply",
+        RunKind::Undo(_) => "undo",
+    }
+}
+
+pub(super) fn undoes(kind: RunKind) -> Option<RunId> {
+    match kind {
+        RunKind::Apply => None,
+        RunKind::Undo(run) => Some(run),
+    }
+}
+
+impl Shown {
+    fn of(report: RunReport) -> Self {
+        let ChangeList { files, added, removed, .. } = ChangeList::of(&report.changes);
+        let kinds: BTreeMap<&RelPath, ChangeKind> =
+            report.changes.iter().map(|change| (&change.path, change.kind)).collect();
+        let changes = report.entries.iter().filter_map(|entry| {
+            let kind = *kinds.get(&entry.path)?;
+            let path = ShownPath(entry.path.clone());
+            Some(ShownChange {
+                kind: name(kind),
+                title: format!("{:10}  {}", word(kind), path_of(kind, &path)),
+                added: entry.added,
+                removed: entry.removed,
+                before: ShownImage::of(&entry.pre),
+                after: ShownImage::of(&entry.post),
+                path,
+            })
+        });
+        Self {
+            run: report.run,
+            kind: kind_name(report.kind),
+            undoes: undoes(report.kind),
+            status: status_of(report.outcome),
+            undone_by: report.undone_by,
+            time: timestamp::exact(report.time),
+            label: report.label.clone(),
+            files,
+            added,
+            removed,
+            changes: changes.collect(),
+        }
+    }
+}
+
+impl ShownImage {
+    fn of(image: &Image) -> Self {
+        match image {
+            Image::Absent => Self::Absent,
+            Image::Directory(attributes) => Self::Directory(ShownAttributes::of(attributes)),
+            Image::File(file) => Self::File {
+                sha256: file.digest,
+                size: file.size,
+                attributes: ShownAttributes::of(&file.attributes),
+            },
+        }
+    }
+}
+
+impl ShownAttributes {
+    fn of(attributes: &actum_workspace::Attributes) -> Self {
+        Self {
+            mode: format!("{:04o}", attributes.mode.bits()),
+            user: attributes.user,
+            group: attributes.group,
+            xattrs: attributes.xattrs.iter().map(|(name, _)| shown_path::text(name)).collect(),
+        }
+    }
+}
+
+impl std::fmt::Display for ShownImage {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Absent => f.write_str("nothing"),
+            Self::Directory(attributes) => write!(f, "a directory  {}", attributes.mode),
+            Self::File { sha256, size, attributes } => {
+                let size = count(*size, "byte");
+                write!(f, "{sha256}  {}  {size}", attributes.mode)
+            }
+        }
+    }
+}
+
+impl Document for Shown {
+    fn format(&self) -> &'static str {
+        "actum.run/1"
+    }
+
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        writeln!(out, "run        {}", self.run)?;
+        match self.undoes {
+            None => writeln!(out, "kind       {}", self.kind)?,
+            Some(run) => writeln!(out, "kind       {} of {run}", self.kind)?,
+        }
+        writeln!(out, "status     {}", self.status.as_str())?;
+        if let Some(by) = self.undone_by {
+            writeln!(out, "undone by  {by}")?;
+        }
+        writeln!(out, "time       {}", self.time)?;
+        writeln!(out, "label      {}", Quoted(self.label.as_bytes()))?;
+        let files = count(self.files, "file");
+        let word = if self.status == Status::Succeeded { "changed" } else { "tried" };
+        writeln!(out, "{word:9}  {files} +{} -{}", self.added, self.removed)?;
+        for change in &self.changes {
+            let lines = lines(change.added, change.removed).unwrap_or_default();
+            let title = format!("{}  {lines}", change.title);
+            writeln!(out, "\n{}", title.trim_end())?;
+            writeln!(out, "  before  {}", change.before)?;
+            writeln!(out, "  after   {}", change.after)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,111 @@
+//! `actum status`: whether anything is to be done.
+
+use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
+
+use actum_core::path::Quoted;
+use actum_core::{RelPath, RunId};
+use actum_workspace::{View, WorkspaceStatus};
+use serde::Serialize;
+
+use super::Session;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::Document;
+use crate::shown_path::{self, ShownPath};
+
+/// Say whether anything is unfinished or waits for a person
+///
+/// Changes nothing, and recovers nothing. Ends with code 4 when paths wait for a person.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {}
+
+#[derive(Serialize)]
+struct Shown {
+    root: String,
+    #[serde(skip)]
+    shown_root: String,
+    runs: usize,
+    unfinished: Option<RunId>,
+    recovery_due: bool,
+    blocked: Vec<Blocked>,
+}
+
+/// A path that waits for a person.
+#[derive(Debug, Clone, Serialize)]
+pub(super) struct Blocked {
+    #[serde(flatten)]
+    pub(super) path: ShownPath,
+    pub(super) run: RunId,
+}
+
+impl Blocked {
+    pub(super) fn all<'a>(
+        blocked: impl IntoIterator<Item = (&'a RelPath, &'a RunId)>,
+    ) -> Vec<Self> {
+        let one =
+            |(path, run): (&RelPath, &RunId)| Self { path: ShownPath(path.clone()), run: *run };
+        blocked.into_iter().map(one).collect()
+    }
+}
+
+pub(crate) fn run(_: &Arguments, session: &Session) -> Result<Exit, Failure> {
+    let root = session.root();
+    let WorkspaceStatus { unfinished, recovery_due, blocked, runs } = View::open(root)?.status()?;
+    let bytes = root.as_os_str().as_bytes();
+    let shown = Shown {
+        root: shown_path::text(bytes),
+        shown_root: Quoted(bytes).to_string(),
+        runs,
+        unfinished,
+        recovery_due,
+        blocked: Blocked::all(&blocked),
+    };
+    session.screen.show(&shown)?;
+    Ok(attention(&shown.blocked))
+}
+
+/// Blocked paths need a person; an unfinished run does not, since the next command takes it back.
+pub(super) fn attention(blocked: &[Blocked]) -> Exit {
+    if blocked.is_empty() { Exit::Success } else { Exit::NeedsAttention }
+}
+
+impl Document for Shown {
+    fn format(&self) -> &'static str {
+        "actum.status/1"
+    }
+
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        writeln!(out, "workspace   {}", self.shown_root)?;
+        writeln!(out, "runs        {}", self.runs)?;
+        match (self.unfinished, self.recovery_due) {
+            (None, false) => writeln!(out, "unfinished  nothing")?,
+            (Some(run), _) => writeln!(
+                out,
+                "unfinished  run {run} has begun and not ended: it is at work now, or `actum \
+                 recover` takes it back"
+            )?,
+            (None, true) => writeln!(
+                out,
+                "unfinished  recent runs may not have reached the disk: `actum recover` checks them"
+            )?,
+        }
+        write_blocked(&self.blocked, out)
+    }
+}
+
+/// The paths that wait for a person, and what to do about them.
+pub(super) fn write_blocked(blocked: &[Blocked], out: &mut dyn Write) -> io::Result<()> {
+    let Some(Blocked { path: first, .. }) = blocked.first() else {
+        return writeln!(out, "blocked     nothing");
+    };
+    for (index, Blocked { path, run }) in blocked.iter().enumerate() {
+        let title = if index == 0 { "blocked" } else { "" };
+        writeln!(out, "{title:10}  {path} since run {run}; what it held: .actum/lost/{run}/paths")?;
+    }
+    writeln!(
+        out,
+        "\nNo run touches a blocked path. Look at it, make it what it should be, then\n\
+         `actum resolve {first}`."
+    )
+}

@@ -1,0 +1,70 @@
+//! `actum undo`: takes a run back, in a run of its own.
+
+use actum_core::{Budget, RunId};
+use actum_workspace::{Error, Outcome, RunKind, RunOptions, View, Workspace};
+
+use super::Session;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::recovery_note;
+use crate::run_end::{Intention, RunEnd};
+use crate::run_prefix::RunPrefix;
+
+/// Take a run back, to the byte
+///
+/// The undo is a run of its own. Later runs on other files do not matter; a path that changed since
+/// is a conflict, which is named, and nothing is changed.
+///
+/// Without RUN the newest change that is in effect is taken back, so that one `undo` after the
+/// other goes further back. An undo is taken back by naming it.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// The run, or at least 4 characters of the beginning of its id
+    run: Option<RunPrefix>,
+    /// Show what would change, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Wait for another process that is at work in the workspace
+    #[arg(long)]
+    wait: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
+    let root = session.root();
+    let mut workspace = Workspace::open_existing(root)?;
+    let end = View::open(root).map_err(Failure::from).and_then(|view| {
+        let run = match &arguments.run {
+            Some(prefix) => prefix.resolve(&view)?,
+            None => newest_in_effect(&view)?,
+        };
+        let intention = Intention::new(arguments.dry_run);
+        Ok(undo(&mut workspace, run, arguments.wait, intention)?)
+    });
+    recovery_note::tell(&session.screen, workspace.recovery());
+    end?.after(workspace.recovery()).show(&session.screen)?;
+    Ok(Exit::Success)
+}
+
+pub(super) fn undo(
+    workspace: &mut Workspace,
+    run: RunId,
+    wait: bool,
+    intention: Intention,
+) -> Result<RunEnd, Error> {
+    let options = RunOptions { label: format!("undo {run}"), wait, ..RunOptions::default() };
+    let transaction = workspace.begin_undo(run, options)?;
+    RunEnd::of(transaction, intention, Budget::unlimited(), Some(run))
+}
+
+/// The newest change that was committed and is not undone.
+fn newest_in_effect(view: &View) -> Result<RunId, Failure> {
+    for known in view.runs()?.into_iter().rev() {
+        if known.kind == RunKind::Apply
+            && known.outcome == Outcome::Committed
+            && view.show(known.run)?.undone_by.is_none()
+        {
+            return Ok(known.run);
+        }
+    }
+    Err(Failure::NoRunToUndo)
+}

@@ -1,0 +1,184 @@
+//! Each exit code, and what the workspace is like then (D-1).
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::disallowed_methods,
+    unreachable_pub,
+    reason = "a test fails by panicking, and plays the user"
+)]
+
+mod program;
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::Command;
+
+use actum_workspace::{RunOptions, Workspace};
+use program::{Ended, actum, command, text, workspace};
+
+const APPLY: [&str; 2] = ["apply", "../change.diff"];
+const NOBODY: u32 = 65534;
+
+#[test]
+fn the_help_lists_every_exit_code() {
+    let help = actum(Path::new("/"), &["--help"]);
+    let codes = help.stdout.split_once("Exit codes:\n").unwrap().1;
+    assert_eq!(
+        codes,
+        "  0  success\n\
+         \x20 1  refused: nothing was changed\n\
+         \x20 2  wrong command line: nothing was changed\n\
+         \x20 3  taken back: the workspace is as before\n\
+         \x20 4  needs attention: a person must look; `actum status` says at what\n\
+         \x20 5  in use: another process is at work, nothing was changed\n"
+    );
+}
+
+#[test]
+fn success_is_0() {
+    let (_directory, root) = workspace();
+    assert_eq!(actum(&root, &APPLY).code, 0);
+    assert_eq!(text(&root, "a.txt"), "one\n");
+}
+
+#[test]
+fn a_refusal_is_1_and_nothing_was_changed() {
+    let (_directory, root) = workspace();
+    fs::write(root.join("sub/b.txt"), "other\n").unwrap();
+    assert_eq!(actum(&root, &APPLY).code, 1);
+    assert_eq!(text(&root, "a.txt"), "1\n");
+}
+
+#[test]
+fn a_wrong_command_line_is_2() {
+    let (_directory, root) = workspace();
+    for wrong in [&["frobnicate"][..], &["apply"], &["undo", "abc"], &["log", "-n", "x"], &[]] {
+        assert_eq!(actum(&root, wrong).code, 2, "{wrong:?}");
+    }
+}
+
+/// FO-2: the second file lies in a directory that may not be written to, which shows only when the
+/// first is in its place already.
+#[test]
+fn a_run_that_is_taken_back_is_3_and_the_workspace_is_as_before() {
+    let (directory, root) = workspace();
+    let outside = directory.path();
+    // Nothing is closed to root, so there an ordinary user runs a copy of the program.
+    let program = outside.join("actum");
+    fs::copy(env!("CARGO_BIN_EXE_actum"), &program).unwrap();
+    let is_root = fs::metadata(outside).unwrap().uid() == 0;
+    if is_root {
+        fs::set_permissions(outside, Permissions::from_mode(0o755)).unwrap();
+        give_to_nobody(&root);
+    }
+    fs::set_permissions(root.join("sub"), Permissions::from_mode(0o555)).unwrap();
+    let run = |arguments: &[&str]| {
+        let mut command = Command::new(&program);
+        if is_root {
+            command.uid(NOBODY).gid(NOBODY);
+        }
+        Ended::from(command.env_clear().current_dir(&root).args(arguments).output().unwrap())
+    };
+    let Ended { code, stdout, stderr } = run(&APPLY);
+    assert_eq!((code, stdout.as_str()), (3, ""), "{stderr}");
+    assert_eq!(
+        stderr.lines().next(),
+        Some(
+            "error: cannot put the new `sub/b.txt` in its place: Permission denied (os error 13); \
+             the workspace was restored and is as before"
+        )
+    );
+    assert_eq!((text(&root, "a.txt"), text(&root, "sub/b.txt")), ("1\n".into(), "2\n".into()));
+    assert!(run(&["log"]).stdout.contains("  reverted   2 files  "));
+    assert_eq!(run(&["undo"]).code, 1);
+    fs::set_permissions(root.join("sub"), Permissions::from_mode(0o755)).unwrap();
+    assert_eq!(run(&APPLY).code, 0);
+}
+
+fn give_to_nobody(path: &Path) {
+    chown(path, Some(NOBODY), Some(NOBODY)).unwrap();
+    if path.is_dir() {
+        for entry in fs::read_dir(path).unwrap() {
+            give_to_nobody(&entry.unwrap().path());
+        }
+    }
+}
+
+/// FO-2: a path that recovery could not put back refuses runs until a person has looked.
+#[test]
+fn a_blocked_path_is_4_until_it_is_resolved() {
+    let (_directory, root) = workspace();
+    let run = "0123456789ab";
+    fs::write(root.join(".actum/blocked"), format!("{run} 612e747874 a.txt\n")).unwrap();
+    let status = actum(&root, &["status"]);
+    assert_eq!(status.code, 4);
+    assert!(status.stdout.contains(&format!("\nblocked     a.txt since run {run}; ")));
+    assert_eq!(actum(&root, &["recover"]).code, 4);
+    let refused = actum(&root, &APPLY);
+    assert_eq!(refused.code, 1);
+    assert_eq!(
+        refused.stderr,
+        format!(
+            "error: `a.txt` waits for a person since run {run}; look at it and run `actum \
+             resolve`; nothing was changed\n\
+             hint: what actum knows of it is in `.actum/lost/{run}/`; when the file is as you want \
+             it, `actum resolve a.txt`\n"
+        )
+    );
+    // All paths or none.
+    assert_eq!(actum(&root, &["resolve", "a.txt", "sub/b.txt"]).code, 1);
+    assert_eq!(actum(&root, &["status"]).code, 4);
+    let resolved = actum(&root, &["resolve", "a.txt"]);
+    assert_eq!((resolved.code, resolved.stderr.as_str()), (0, ""));
+    assert_eq!(actum(&root, &["status"]).code, 0);
+    assert_eq!(actum(&root, &APPLY).code, 0);
+}
+
+#[test]
+fn a_damaged_journal_is_4_until_it_is_set_aside() {
+    let (_directory, root) = workspace();
+    assert_eq!(actum(&root, &APPLY).code, 0);
+    let sound = actum(&root, &["recover", "--set-aside-journal"]);
+    assert_eq!(
+        (sound.code, sound.stderr.lines().next().unwrap()),
+        (1, "error: the journal is sound and is not set aside; nothing was changed")
+    );
+    let journal = root.join(".actum/journal");
+    let mut bytes = fs::read(&journal).unwrap();
+    bytes[..8192].fill(0x55);
+    fs::write(&journal, &bytes).unwrap();
+    for verb in ["status", "undo", "log", "recover", "gc"] {
+        assert_eq!(actum(&root, &[verb]).code, 4, "{verb}");
+    }
+    assert_eq!(fs::read(&journal).unwrap(), bytes);
+    let set_aside = actum(&root, &["recover", "--set-aside-journal"]);
+    assert_eq!(set_aside.code, 0, "{set_aside:?}");
+    assert!(set_aside.stdout.starts_with("the damaged journal is kept as .actum/lost/journal."));
+    assert_eq!(text(&root, "a.txt"), "one\n");
+    assert_eq!(actum(&root, &["status"]).code, 0);
+}
+
+#[test]
+fn a_workspace_in_use_is_5_and_names_who_uses_it() {
+    let (_directory, root) = workspace();
+    let mut workspace = Workspace::open(&root).unwrap();
+    let options = RunOptions { label: "a long piece of work".into(), ..RunOptions::default() };
+    let at_work = workspace.begin(options).unwrap();
+    for arguments in [&APPLY[..], &["recover"], &["gc"]] {
+        let refused = actum(&root, arguments);
+        assert_eq!(refused.code, 5, "{arguments:?}");
+        let process = std::process::id();
+        let who =
+            format!("error: the workspace is in use by process {process} (a long piece of work)");
+        assert!(refused.stderr.starts_with(&who), "{}", refused.stderr);
+    }
+    assert_eq!(actum(&root, &["status"]).code, 0);
+    let waiting = command(&root, &["apply", "../change.diff", "--wait"]).spawn().unwrap();
+    at_work.abort();
+    assert_eq!(waiting.wait_with_output().unwrap().status.code(), Some(0));
+    assert_eq!(text(&root, "a.txt"), "one\n");
+}

@@ -1,0 +1,98 @@
+//! Reads unified diffs of text: git's, with their extended headers (git-diff(1), "Generating
+//! patch text with -p"), and plain ones as diff(1) writes them.
+//!
+//! Prose is skipped before, between and after the sections of the files: mail headers, commit
+//! messages, diffstats, signatures. A line that looks like part of a change but belongs to no
+//! section is refused, since skipping it would apply half of what was meant.
+
+mod header;
+mod hunks;
+mod lines;
+mod names;
+mod order;
+mod plain;
+mod problem;
+mod section;
+
+pub use problem::{DiffProblem, Found, Moves};
+
+use super::error::ParseError;
+use crate::Operation;
+use lines::Lines;
+
+/// The operations that turn the tree a diff was made from into the one it leads to, ordered so
+/// that each may be computed against the result of those before it. Several diffs in one input
+/// count as one, as for `git apply`: all start from the same tree.
+///
+/// A new file gets the default mode unless git calls it executable; a deletion expects exactly
+/// the content that the diff removes.
+///
+/// # Errors
+/// [`ParseError`] at the first place that is not sound.
+pub fn parse(input: &[u8]) -> Result<Vec<Operation>, ParseError> {
+    super::check_input(input)?;
+    let mut lines = Lines::new(input);
+    let mut sections = Vec::new();
+    while let Some(line) = lines.current() {
+        if line.starts_with(b"diff --git ") {
+            sections.push(header::section(&mut lines)?);
+        } else if plain::starts(&lines) {
+            sections.push(plain::section(&mut lines)?);
+        } else {
+            refuse_stray(&lines, line)?;
+            lines.advance();
+        }
+    }
+    if sections.is_empty() {
+        return Err(ParseError::whole(super::Problem::Diff(DiffProblem::NoSection)));
+    }
+    order::operations(sections)
+}
+
+/// Refuses a line outside of all sections that only a change can have put there.
+fn refuse_stray(lines: &Lines<'_>, line: &[u8]) -> Result<(), ParseError> {
+    let found = || lines::excerpt(line);
+    let problem = match line.first() {
+        Some(b'@') if line.starts_with(b"@@ -") => DiffProblem::HunkWithoutFile { found: found() },
+        Some(b'@') if line.starts_with(b"@@@ -") => DiffProblem::Combined,
+        Some(b'd') if line.starts_with(b"diff --cc ") => DiffProblem::Combined,
+        Some(b'd') if line.starts_with(b"diff --combined ") => DiffProblem::Combined,
+        Some(b'B' | b'G') if is_binary(line) => DiffProblem::Binary { found: found() },
+        Some(b'C' | b'c') if is_encoding(line) => DiffProblem::Encoded { found: found() },
+        Some(b'*' | b'S') if is_left_out(line) => DiffProblem::LeftOut { found: found() },
+        Some(_) | None => return Ok(()),
+    };
+    Err(ParseError::diff(lines.place(), problem))
+}
+
+/// Whether `line` stands for the change of a binary file.
+fn is_binary(line: &[u8]) -> bool {
+    line.starts_with(b"GIT binary patch")
+        || (line.starts_with(b"Binary files ") && line.trim_ascii_end().ends_with(b" differ"))
+}
+
+/// Whether `line` says that a mail does not hold its text as it is (RFC 2045, section 6).
+fn is_encoding(line: &[u8]) -> bool {
+    const FIELD: &[u8] = b"Content-Transfer-Encoding:";
+    let (field, encoding) = line.split_at(FIELD.len().min(line.len()));
+    let encoding = encoding.trim_ascii();
+    field.eq_ignore_ascii_case(FIELD)
+        && [&b"base64"[..], b"quoted-printable"].iter().any(|e| encoding.eq_ignore_ascii_case(e))
+}
+
+/// Whether git wrote `line` in place of a change: of a file in conflict, or of a submodule with
+/// `diff.submodule=log`.
+fn is_left_out(line: &[u8]) -> bool {
+    let is_id = |id: &[u8]| id.len() >= ID_DIGITS_MIN && id.iter().all(u8::is_ascii_hexdigit);
+    let is_range = |word: &[u8]| {
+        let dots = memchr::memmem::find(word, b"..").unwrap_or(word.len());
+        let (old, new) = word.split_at(dots);
+        let new = new.iter().position(|&b| b != b'.').and_then(|start| new.get(start..));
+        is_id(old) && new.is_some_and(|new| is_id(new.strip_suffix(b":").unwrap_or(new)))
+    };
+    line.starts_with(b"* Unmerged path ")
+        || (line.starts_with(b"Submodule ") && line.split(u8::is_ascii_whitespace).any(is_range))
+}
+
+/// The shortest id git writes.
+const ID_DIGITS_MIN: usize = 4;

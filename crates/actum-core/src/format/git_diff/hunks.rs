@@ -1,0 +1,203 @@
+//! Reads the hunks of one file, checked against the counts in their headers.
+
+use super::lines::{Lines, excerpt};
+use super::plain;
+use super::problem::DiffProblem;
+use crate::LineHunk;
+use crate::format::ParseError;
+
+/// A [`LineHunk`] whose body is still a slice of the input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Hunk<'a> {
+    old_start: u32,
+    old_lines: u32,
+    new_start: u32,
+    new_lines: u32,
+    pub(super) body: &'a [u8],
+}
+
+impl Hunk<'_> {
+    pub(super) fn to_line_hunk(&self) -> LineHunk {
+        LineHunk {
+            old_start: self.old_start,
+            old_lines: self.old_lines,
+            new_start: self.new_start,
+            new_lines: self.new_lines,
+            body: self.body.to_vec(),
+        }
+    }
+
+    /// Whether it fills an empty file.
+    pub(super) fn creates(&self) -> bool {
+        (self.old_start, self.old_lines, self.new_start) == (0, 0, 1)
+    }
+
+    /// Whether it empties a file.
+    pub(super) fn deletes(&self) -> bool {
+        (self.old_start, self.new_start, self.new_lines) == (1, 0, 0)
+    }
+
+    /// Gives the content of a hunk whose lines are all on one side, in pieces.
+    pub(super) fn for_each_line(&self, mut take: impl FnMut(&[u8])) {
+        // INVARIANT: the counts and marks were checked, so each line is of that side, but for a
+        // mark that may be the last.
+        let mut rest = self.body;
+        while !rest.is_empty() {
+            let end = memchr::memchr(b'\n', rest).map_or(rest.len(), |newline| newline + 1);
+            let (line, after) = rest.split_at(end);
+            let bare = after.starts_with(b"\\");
+            let end = line.len() - usize::from(bare);
+            take(line.get(1..end).unwrap_or_default());
+            rest = if bare { b"" } else { after };
+        }
+    }
+}
+
+/// The hunks that start at the current line, which may be none, and leaves `lines` behind them.
+pub(super) fn read<'a>(lines: &mut Lines<'a>) -> Result<Vec<Hunk<'a>>, ParseError> {
+    let mut hunks = Vec::new();
+    while let Some(line) = lines.current().filter(|line| line.starts_with(b"@@ ")) {
+        let header = header(line).map_err(|problem| ParseError::diff(lines.place(), problem))?;
+        lines.check_end()?;
+        lines.advance();
+        hunks.push(body(lines, header)?);
+    }
+    if let Some(last) = hunks.last() {
+        refuse_excess(lines, last)?;
+    }
+    Ok(hunks)
+}
+
+/// The hunk that the header line `line` announces, without its body.
+fn header(line: &[u8]) -> Result<Hunk<'static>, DiffProblem> {
+    let malformed = || DiffProblem::HunkHeader { found: excerpt(line) };
+    let too_large = || DiffProblem::HunkNumber { found: excerpt(line) };
+    let rest = line.strip_prefix(b"@@ -").ok_or_else(malformed)?;
+    let (old, rest) = range(rest).ok_or_else(malformed)?;
+    let rest = rest.strip_prefix(b" +").ok_or_else(malformed)?;
+    let (new, rest) = range(rest).ok_or_else(malformed)?;
+    if !rest.starts_with(b" @@") {
+        return Err(malformed());
+    }
+    let (old_start, old_lines) = old.ok_or_else(too_large)?;
+    let (new_start, new_lines) = new.ok_or_else(too_large)?;
+    if old_lines == 0 && new_lines == 0 {
+        return Err(DiffProblem::HunkEmpty { found: excerpt(line) });
+    }
+    Ok(Hunk { old_start, old_lines, new_start, new_lines, body: b"" })
+}
+
+/// A start and a count, `None` when one is too large.
+type Range = Option<(u32, u32)>;
+
+/// `START[,COUNT]`, and what follows; the count is 1 where it is left out.
+fn range(text: &[u8]) -> Option<(Range, &[u8])> {
+    let (start, rest) = number(text)?;
+    let Some(rest) = rest.strip_prefix(b",") else {
+        return Some((start.map(|start| (start, 1)), rest));
+    };
+    let (count, rest) = number(rest)?;
+    Some((start.zip(count), rest))
+}
+
+/// The decimal number that `text` starts with, `None` when it is too large, and what follows.
+fn number(text: &[u8]) -> Option<(Option<u32>, &[u8])> {
+    let digits = text.iter().take_while(|b| b.is_ascii_digit()).count();
+    let (digits, rest) = text.split_at(digits);
+    let number = std::str::from_utf8(digits).ok().filter(|digits| !digits.is_empty())?;
+    Some((number.parse().ok(), rest))
+}
+
+/// Reads the body of `hunk` up to its counts.
+fn body<'a>(lines: &mut Lines<'a>, hunk: Hunk<'static>) -> Result<Hunk<'a>, ParseError> {
+    let start = lines.clone();
+    let (mut old, mut new) = (hunk.old_lines, hunk.new_lines);
+    let mut last = None;
+    while old > 0 || new > 0 {
+        let Some(line) = lines.current() else {
+            return Err(ends_early(lines, &hunk));
+        };
+        let (on_old, on_new) = match line.first() {
+            Some(b' ' | b'\n') => (1, 1),
+            Some(b'-') => (1, 0),
+            Some(b'+') => (0, 1),
+            Some(b'\\') => {
+                check_mark(lines, line, last.take(), (old, new))?;
+                lines.advance();
+                continue;
+            }
+            Some(_) | None => return Err(no_line(lines, line, &hunk)),
+        };
+        let (Some(old_left), Some(new_left)) = (old.checked_sub(on_old), new.checked_sub(on_new))
+        else {
+            return Err(goes_on(lines, line, &hunk));
+        };
+        (old, new) = (old_left, new_left);
+        last = Some((on_old, on_new));
+        lines.check_end()?;
+        lines.advance();
+    }
+    if let Some(line) = lines.current().filter(|line| line.starts_with(b"\\")) {
+        check_mark(lines, line, last, (0, 0))?;
+        lines.advance();
+    }
+    Ok(Hunk { body: lines.since(&start), ..hunk })
+}
+
+/// Refuses a mark for a missing newline that has the wrong form, or follows something else than
+/// the last line of its side: `last` counts the line before on each side, `left` what is to come.
+fn check_mark(
+    lines: &Lines<'_>,
+    line: &[u8],
+    last: Option<(u32, u32)>,
+    left: (u32, u32),
+) -> Result<(), ParseError> {
+    let found = excerpt(line);
+    let problem = match last {
+        _ if !line.starts_with(b"\\ ") => DiffProblem::HunkGarbage { found },
+        Some((old, new)) if (old == 0 || left.0 == 0) && (new == 0 || left.1 == 0) => return Ok(()),
+        Some(_) | None => DiffProblem::StrayMark { found },
+    };
+    Err(ParseError::diff(lines.place(), problem))
+}
+
+/// How a line starts that stands behind a hunk, not in it.
+const NEXT_STARTS: [&[u8]; 4] = [b"diff ", b"@@ ", b"From ", b"Index: "];
+
+fn no_line(lines: &Lines<'_>, line: &[u8], hunk: &Hunk<'_>) -> ParseError {
+    if NEXT_STARTS.iter().any(|start| line.starts_with(start)) {
+        return ends_early(lines, hunk);
+    }
+    ParseError::diff(lines.place(), DiffProblem::HunkGarbage { found: excerpt(line) })
+}
+
+fn ends_early(lines: &Lines<'_>, hunk: &Hunk<'_>) -> ParseError {
+    let (old, new) = (hunk.old_lines, hunk.new_lines);
+    ParseError::diff(lines.place(), DiffProblem::HunkEndsEarly { old, new, found: lines.found() })
+}
+
+fn goes_on(lines: &Lines<'_>, line: &[u8], hunk: &Hunk<'_>) -> ParseError {
+    let (old, new, found) = (hunk.old_lines, hunk.new_lines, excerpt(line));
+    ParseError::diff(lines.place(), DiffProblem::HunkGoesOn { old, new, found })
+}
+
+/// Refuses lines behind the last hunk of a file that look like more of it: with wrong counts in
+/// its header, a part of the change would be taken for prose.
+fn refuse_excess(lines: &Lines<'_>, hunk: &Hunk<'_>) -> Result<(), ParseError> {
+    let mut ahead = lines.clone();
+    while ahead.current().is_some_and(|line| matches!(line, b"\n" | b"\r\n")) {
+        ahead.advance();
+    }
+    match ahead.current() {
+        Some(line) if !is_signature(line) && !plain::starts(&ahead) => match line.first() {
+            Some(b' ' | b'-' | b'+' | b'\\') => Err(goes_on(&ahead, line, hunk)),
+            Some(_) | None => Ok(()),
+        },
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// Whether `line` starts the signature of a mail (RFC 3676, section 4.3).
+fn is_signature(line: &[u8]) -> bool {
+    line.trim_ascii_end() == b"--"
+}

@@ -1,0 +1,391 @@
+//! The system calls, as [`Disk`] has them.
+
+use std::io;
+use std::path::Path;
+use std::rc::Rc;
+
+use actum_core::{FileMode, RelPath};
+use actum_workspace::disk::{Barrier, Disk, Epoch, Kind, Rename, Stat, Time, Xattr};
+
+use super::inode::{Body, Names, Part, blocks_touched};
+use super::machine::{Effect, Fault, FaultKind, Machine, Need, mix};
+use super::trace::{Detail, Entry, join};
+use super::tree::{Ino, ROOT};
+use super::{Access, Errno, SimDisk, SimHandle};
+
+impl Disk for SimDisk {
+    type Handle = SimHandle;
+
+    /// The root of the simulated disk, whatever `path` is.
+    fn open_root(&self, _: &Path) -> io::Result<SimHandle> {
+        let path = Rc::from(&b""[..]);
+        self.call(Entry::new("open_root", &path), |_| Ok(()))?;
+        Ok(self.handle(ROOT, Access::Read, path))
+    }
+
+    fn open_parent(&self, root: &SimHandle, path: &RelPath) -> io::Result<SimHandle> {
+        let entry = Entry::new("open_parent", &root.path).name(path.as_bytes());
+        let ino = self.call(entry, |machine| {
+            let mut ino = machine.check(root, Need::Any)?;
+            for component in path.components() {
+                ino = machine.open(ino, component)?;
+                machine.tree.names(ino)?;
+            }
+            Ok(ino)
+        })?;
+        Ok(self.handle(ino, Access::Path, join(&root.path, path.as_bytes())))
+    }
+
+    /// Of a symlink the kernel says here, and only here, that it is not a directory.
+    fn open_directory(&self, parent: &SimHandle, name: &[u8]) -> io::Result<SimHandle> {
+        let open = |machine: &Machine, directory: Ino| {
+            let opened = machine.open(directory, name);
+            let ino = opened.map_err(|errno| match errno {
+                Errno::LOOP => Errno::NOTDIR,
+                other => other,
+            })?;
+            machine.tree.names(ino).map(|_| ino)
+        };
+        self.open_name("open_directory", parent, name, Access::Read, open)
+    }
+
+    fn open_file(&self, parent: &SimHandle, name: &[u8]) -> io::Result<SimHandle> {
+        let open = |machine: &Machine, directory| machine.open(directory, name);
+        self.open_name("open_file", parent, name, Access::Read, open)
+    }
+
+    fn open_own(&self, parent: &SimHandle, name: &[u8]) -> io::Result<SimHandle> {
+        let open = |machine: &Machine, directory: Ino| {
+            let ino = machine.open(directory, name)?;
+            match machine.tree.kind(ino) {
+                Kind::Directory => Err(Errno::ISDIR),
+                // Opening for writing fails where the file system is read-only.
+                Kind::File if machine.permit(Effect::Change) == Err(Errno::ROFS) => {
+                    Err(Errno::ROFS)
+                }
+                Kind::File | Kind::Symlink | Kind::Special => Ok(ino),
+            }
+        };
+        self.open_name("open_own", parent, name, Access::ReadWrite, open)
+    }
+
+    fn create(&self, parent: &SimHandle, name: &[u8], mode: FileMode) -> io::Result<SimHandle> {
+        let entry = Entry::new("create", &parent.path).name(name);
+        let ino = self.call(entry.detail(Detail::Mode(mode.bits())), |machine| {
+            let directory = machine.check(parent, Need::Any)?;
+            machine.permit_new_name(directory, name)?;
+            machine.tree.make((directory, name), Body::empty_file(), mode)
+        })?;
+        Ok(self.handle(ino, Access::ReadWrite, join(&parent.path, name)))
+    }
+
+    fn stat(&self, handle: &SimHandle) -> io::Result<Stat> {
+        self.call(Entry::new("stat", &handle.path), |machine| {
+            Ok(machine.tree.stat(machine.check(handle, Need::Any)?))
+        })
+    }
+
+    fn stat_at(&self, parent: &SimHandle, name: &[u8]) -> io::Result<Option<Stat>> {
+        self.call(Entry::new("stat_at", &parent.path).name(name), |machine| {
+            let directory = machine.check(parent, Need::Any)?;
+            let ino = machine.tree.lookup((directory, name))?;
+            Ok(ino.map(|ino| machine.tree.stat(ino)))
+        })
+    }
+
+    fn list(&self, directory: &SimHandle) -> io::Result<Vec<Vec<u8>>> {
+        self.call(Entry::new("list", &directory.path), |machine| {
+            let ino = machine.check(directory, Need::Open)?;
+            Ok(shuffled(machine.tree.names(ino)?))
+        })
+    }
+
+    fn read_at(&self, file: &SimHandle, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        let range = Detail::Range { offset, length: buffer.len() };
+        self.call(Entry::new("read_at", &file.path).detail(range), |machine| {
+            let ino = machine.check(file, Need::Open)?;
+            machine.tree.get(ino).read(buffer, offset)
+        })
+    }
+
+    fn write_at(&self, file: &SimHandle, bytes: &[u8], offset: u64) -> io::Result<()> {
+        let range = Detail::Range { offset, length: bytes.len() };
+        let partly = |machine: &mut Machine, fault: Fault| {
+            let ino = machine.check(file, Need::Write).ok();
+            let ino = ino.filter(|&ino| machine.tree.kind(ino) == Kind::File);
+            if let (Some(ino), 1..) = (ino, fault.blocks) {
+                let written = machine.tree.write(ino, bytes, offset, fault.blocks);
+                written.expect("a file can be written");
+            }
+        };
+        self.call_or(Entry::new("write_at", &file.path).detail(range), partly, |machine| {
+            // Nothing to write is no system call, so the handle may be any.
+            if bytes.is_empty() {
+                return Ok(());
+            }
+            // The kernel looks for a position before it looks at how the file was opened.
+            if machine.tree.kind(machine.check(file, Need::Open)?) == Kind::Special {
+                return Err(Errno::SPIPE);
+            }
+            let ino = machine.check(file, Need::Write)?;
+            let allocates = machine.tree.get(ino).would_allocate(bytes.len(), offset);
+            machine.permit(if allocates { Effect::Allocate } else { Effect::Change })?;
+            machine.writes.push((machine.current, blocks_touched(offset, bytes.len())));
+            machine.tree.write(ino, bytes, offset, u64::MAX)
+        })
+    }
+
+    fn set_size(&self, file: &SimHandle, size: u64) -> io::Result<()> {
+        let entry = Entry::new("set_size", &file.path).detail(Detail::Size(size));
+        self.call(entry, |machine| {
+            // ftruncate(2) calls a handle that was opened for reading an invalid argument.
+            let ino = machine.check(file, Need::Open)?;
+            let ino = machine.check(file, Need::Write).map(|_| ino).map_err(|_| Errno::INVAL)?;
+            machine.permit(Effect::Change)?;
+            machine.tree.set_size(ino, size)
+        })
+    }
+
+    fn set_mode(&self, handle: &SimHandle, mode: FileMode) -> io::Result<()> {
+        let entry = Entry::new("set_mode", &handle.path).detail(Detail::Mode(mode.bits()));
+        self.call(entry, |machine| {
+            let ino = machine.check(handle, Need::Open)?;
+            machine.permit(Effect::Change)?;
+            machine.tree.set_mode(ino, mode);
+            Ok(())
+        })
+    }
+
+    fn set_owner(&self, handle: &SimHandle, user: u32, group: u32) -> io::Result<()> {
+        let entry = Entry::new("set_owner", &handle.path).detail(Detail::Owner(user, group));
+        self.call(entry, |machine| {
+            let ino = machine.check(handle, Need::Open)?;
+            machine.permit(Effect::Change)?;
+            machine.tree.set_owner(ino, user, group);
+            Ok(())
+        })
+    }
+
+    fn xattrs(&self, handle: &SimHandle) -> io::Result<Vec<Xattr>> {
+        self.call(Entry::new("xattrs", &handle.path), |machine| {
+            let ino = machine.check(handle, Need::Open)?;
+            let xattrs = &machine.tree.get(ino).attributes.get().xattrs;
+            Ok(xattrs.iter().map(|(name, value)| (name.clone(), value.clone())).collect())
+        })
+    }
+
+    fn set_xattr(&self, handle: &SimHandle, name: &[u8], value: &[u8]) -> io::Result<()> {
+        let entry = Entry::new("set_xattr", &handle.path).detail(Detail::Xattr(name.into()));
+        self.call(entry, |machine| {
+            let ino = machine.check(handle, Need::Open)?;
+            machine.permit(Effect::Change)?;
+            machine.tree.set_xattr(ino, name, value)
+        })
+    }
+
+    fn remove_xattr(&self, handle: &SimHandle, name: &[u8]) -> io::Result<()> {
+        let entry = Entry::new("remove_xattr", &handle.path).detail(Detail::Xattr(name.into()));
+        self.call(entry, |machine| {
+            let ino = machine.check(handle, Need::Open)?;
+            machine.permit(Effect::Change)?;
+            machine.tree.remove_xattr(ino, name)
+        })
+    }
+
+    fn link(
+        &self,
+        from_parent: &SimHandle,
+        from: &[u8],
+        to_parent: &SimHandle,
+        to: &[u8],
+    ) -> io::Result<()> {
+        let entry = Entry::new("link", &from_parent.path).name(from);
+        let detail = Detail::To(Rc::clone(&to_parent.path), to.into(), None);
+        self.call(entry.detail(detail), |machine| {
+            let from_directory = machine.check(from_parent, Need::Any)?;
+            let to_directory = machine.check(to_parent, Need::Any)?;
+            machine.permit_new_name(to_directory, to)?;
+            machine.tree.link((from_directory, from), (to_directory, to))
+        })
+    }
+
+    fn rename(
+        &self,
+        from_parent: &SimHandle,
+        from: &[u8],
+        to_parent: &SimHandle,
+        to: &[u8],
+        rename: Rename,
+    ) -> io::Result<()> {
+        let entry = Entry::new("rename", &from_parent.path).name(from);
+        let detail = Detail::To(Rc::clone(&to_parent.path), to.into(), Some(rename));
+        self.call(entry.detail(detail), |machine| {
+            let from_directory = machine.check(from_parent, Need::Any)?;
+            let to_directory = machine.check(to_parent, Need::Any)?;
+            match rename {
+                Rename::Exchange => machine.permit(Effect::Change)?,
+                Rename::NoReplace | Rename::Replace => {
+                    machine.permit_new_name(to_directory, to)?;
+                }
+            }
+            machine.tree.rename((from_directory, from), (to_directory, to), rename)
+        })
+    }
+
+    fn unlink(&self, parent: &SimHandle, name: &[u8]) -> io::Result<()> {
+        self.call(Entry::new("unlink", &parent.path).name(name), |machine| {
+            let directory = machine.check(parent, Need::Any)?;
+            machine.permit(Effect::Change)?;
+            machine.tree.unlink((directory, name))
+        })
+    }
+
+    fn make_directory(&self, parent: &SimHandle, name: &[u8], mode: FileMode) -> io::Result<()> {
+        let entry = Entry::new("make_directory", &parent.path).name(name);
+        self.call(entry.detail(Detail::Mode(mode.bits())), |machine| {
+            let directory = machine.check(parent, Need::Any)?;
+            machine.permit_new_name(directory, name)?;
+            machine.tree.make((directory, name), Body::Directory(Names::new()), mode).map(|_| ())
+        })
+    }
+
+    fn remove_directory(&self, parent: &SimHandle, name: &[u8]) -> io::Result<()> {
+        self.call(Entry::new("remove_directory", &parent.path).name(name), |machine| {
+            let directory = machine.check(parent, Need::Any)?;
+            machine.permit(Effect::Change)?;
+            machine.tree.remove_directory((directory, name))
+        })
+    }
+
+    fn sync_data(&self, file: &SimHandle, barrier: Barrier) -> io::Result<()> {
+        self.sync_one("sync_data", file, Part::Data, barrier)
+    }
+
+    fn sync(&self, handle: &SimHandle, barrier: Barrier) -> io::Result<()> {
+        self.sync_one("sync", handle, Part::Everything, barrier)
+    }
+
+    fn sync_all(&self, handle: &SimHandle, barrier: Barrier) -> io::Result<()> {
+        self.sync_inodes("sync_all", handle, Part::Everything, barrier, |machine| {
+            let ino = machine.check(handle, Need::Open)?;
+            Ok(machine.tree.dirty(machine.tree.get(ino).device))
+        })
+    }
+
+    /// # Panics
+    /// When the lock is busy and `wait` is set: nobody else could ever end it.
+    fn lock(&self, file: &SimHandle, wait: bool) -> io::Result<bool> {
+        let entry = Entry::new("lock", &file.path).detail(Detail::Wait(wait));
+        self.call(entry, |machine| {
+            let ino = machine.check(file, Need::Open)?;
+            let holder = *machine.locks.entry(ino).or_insert(file.id);
+            let is_mine = holder == file.id;
+            assert!(is_mine || !wait, "waiting for the lock would never end");
+            Ok(is_mine)
+        })
+    }
+
+    fn epoch(&self, root: &SimHandle) -> io::Result<Epoch> {
+        self.call(Entry::new("epoch", &root.path), |machine| {
+            machine.check(root, Need::Any)?;
+            let mut epoch = *b"boot    00000000";
+            epoch[8..].copy_from_slice(&machine.boot.to_be_bytes());
+            Ok(Epoch(epoch))
+        })
+    }
+
+    fn now(&self) -> Time {
+        self.machine.borrow_mut().tree.tick()
+    }
+
+    fn umask(&self) -> u32 {
+        0o022
+    }
+
+    fn identity(&self) -> (u32, u32) {
+        (0, 0)
+    }
+
+    fn process(&self) -> u32 {
+        4242
+    }
+
+    fn random(&self) -> io::Result<u64> {
+        self.call(Entry::new("random", &Rc::from(&b""[..])), |machine| {
+            machine.draws += 1;
+            Ok(mix(machine.boot, machine.draws))
+        })
+    }
+}
+
+impl Machine {
+    /// Asks for the space that a name takes, unless the directory has it already.
+    fn permit_new_name(&self, directory: Ino, name: &[u8]) -> Result<(), Errno> {
+        let is_new = self.tree.lookup((directory, name))?.is_none();
+        self.permit(if is_new { Effect::Allocate } else { Effect::Change })
+    }
+}
+
+impl SimDisk {
+    fn open_name(
+        &self,
+        verb: &'static str,
+        parent: &SimHandle,
+        name: &[u8],
+        access: Access,
+        open: impl FnOnce(&Machine, Ino) -> Result<Ino, Errno>,
+    ) -> io::Result<SimHandle> {
+        let ino = self.call(Entry::new(verb, &parent.path).name(name), |machine| {
+            open(machine, machine.check(parent, Need::Any)?)
+        })?;
+        Ok(self.handle(ino, access, join(&parent.path, name)))
+    }
+
+    fn sync_one(
+        &self,
+        verb: &'static str,
+        handle: &SimHandle,
+        part: Part,
+        barrier: Barrier,
+    ) -> io::Result<()> {
+        self.sync_inodes(verb, handle, part, barrier, |machine| {
+            let ino = machine.check(handle, Need::Open)?;
+            match machine.tree.kind(ino) {
+                Kind::File | Kind::Directory => Ok(vec![ino]),
+                Kind::Symlink | Kind::Special => Err(Errno::INVAL),
+            }
+        })
+    }
+
+    fn sync_inodes(
+        &self,
+        verb: &'static str,
+        handle: &SimHandle,
+        part: Part,
+        barrier: Barrier,
+        inodes: impl Fn(&Machine) -> Result<Vec<Ino>, Errno>,
+    ) -> io::Result<()> {
+        let entry = Entry::new(verb, &handle.path).detail(Detail::Barrier(barrier));
+        let struck = |machine: &mut Machine, fault: Fault| match (fault.kind, inodes(machine)) {
+            (FaultKind::Fail(errno), Ok(inodes)) => machine.fail_sync(&inodes, part, errno),
+            (FaultKind::Fail(_), Err(_)) | (FaultKind::Kill, _) => {}
+        };
+        self.call_or(entry, struck, |machine| {
+            let inodes = inodes(machine)?;
+            machine.sync(&inodes, part, barrier)
+        })
+    }
+}
+
+/// The names of a directory in an order nobody expects, the same every time.
+fn shuffled(names: &Names) -> Vec<Vec<u8>> {
+    let live = names.iter().filter(|(_, cell)| cell.get().is_some());
+    // FNV-1a, by Fowler, Noll and Vo.
+    let hash = |name: &[u8]| {
+        let step = |hash: u64, &b: &u8| (hash ^ u64::from(b)).wrapping_mul(0x0100_0000_01b3);
+        mix(name.iter().fold(0xcbf2_9ce4_8422_2325, step), 0)
+    };
+    let mut keyed: Vec<_> = live.map(|(name, _)| (hash(name), name.to_vec())).collect();
+    keyed.sort();
+    keyed.into_iter().map(|(_, name)| name).collect()
+}

@@ -1,0 +1,282 @@
+//! One inode of a simulated disk: its attributes and its content, cell by cell.
+
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use actum_core::FileMode;
+use actum_workspace::disk::{Kind, Time};
+
+use super::Errno;
+use super::cell::Cell;
+use super::tree::Ino;
+
+/// The unit in which content is written.
+pub(super) const BLOCK_BYTES: usize = 4096;
+
+/// A block, or `None` for a hole, which reads as zeros.
+pub(super) type Block = Option<Rc<[u8; BLOCK_BYTES]>>;
+
+pub(super) type Name = Rc<[u8]>;
+/// Extended attributes by name.
+pub(super) type Xattrs = BTreeMap<Vec<u8>, Vec<u8>>;
+pub(super) type Names = BTreeMap<Name, Cell<Option<Ino>>>;
+
+#[derive(Clone)]
+pub(super) struct Inode {
+    pub(super) body: Body,
+    pub(super) device: u64,
+    pub(super) attributes: Cell<Attributes>,
+    /// Whether any cell may not be durable.
+    pub(super) is_dirty: bool,
+}
+
+/// INVARIANT: bytes of a block beyond the size are zero in the volatile view.
+#[derive(Clone)]
+pub(super) enum Body {
+    File { size: Cell<u64>, blocks: BTreeMap<u64, Cell<Block>> },
+    Directory(Names),
+    Symlink(Rc<[u8]>),
+    Special,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Attributes {
+    pub(super) mode: FileMode,
+    pub(super) user: u32,
+    pub(super) group: u32,
+    pub(super) xattrs: Rc<Xattrs>,
+    pub(super) modified: Time,
+    pub(super) changed: Time,
+}
+
+impl Attributes {
+    pub(super) fn equals(&self, other: &Self, vary_times: bool) -> bool {
+        (self.mode, self.user, self.group) == (other.mode, other.user, other.group)
+            && (Rc::ptr_eq(&self.xattrs, &other.xattrs) || self.xattrs == other.xattrs)
+            && (!vary_times || (self.modified, self.changed) == (other.modified, other.changed))
+    }
+}
+
+/// The inodes a directory names now.
+pub(super) fn live(names: &Names) -> Vec<Ino> {
+    names.values().filter_map(|cell| *cell.get()).collect()
+}
+
+impl Body {
+    pub(super) fn empty_file() -> Self {
+        Self::File { size: Cell::durable(0), blocks: BTreeMap::new() }
+    }
+
+    pub(super) fn kind(&self) -> Kind {
+        match self {
+            Self::File { .. } => Kind::File,
+            Self::Directory(_) => Kind::Directory,
+            Self::Symlink(_) => Kind::Symlink,
+            Self::Special => Kind::Special,
+        }
+    }
+
+    pub(super) fn size(&self) -> u64 {
+        match self {
+            Self::File { size, .. } => *size.get(),
+            Self::Directory(_) => BLOCK_BYTES as u64,
+            Self::Symlink(target) => target.len() as u64,
+            Self::Special => 0,
+        }
+    }
+}
+
+impl Inode {
+    /// An inode whose first attributes are durable, as is its emptiness.
+    pub(super) fn new(body: Body, device: u64, attributes: Attributes) -> Self {
+        Self { body, device, attributes: Cell::durable(attributes), is_dirty: false }
+    }
+
+    pub(super) fn read(&self, buffer: &mut [u8], offset: u64) -> Result<usize, Errno> {
+        let Body::File { size, blocks } = &self.body else { return Err(self.not_a_file()) };
+        let length = size.get().saturating_sub(offset).min(buffer.len() as u64) as usize;
+        for part in parts(offset, length) {
+            let to = &mut buffer[part.from..part.from + part.length];
+            match blocks.get(&part.block).and_then(|cell| cell.get().as_ref()) {
+                Some(block) => to.copy_from_slice(&block[part.within..part.within + part.length]),
+                None => to.fill(0),
+            }
+        }
+        Ok(length)
+    }
+
+    /// Whether a write of `length` bytes at `offset` needs space that the file does not have.
+    pub(super) fn would_allocate(&self, length: usize, offset: u64) -> bool {
+        let Body::File { size, blocks } = &self.body else { return false };
+        let is_hole = |block| blocks.get(&block).is_none_or(|cell| cell.get().is_none());
+        offset + length as u64 > *size.get()
+            || parts(offset, length).any(|part| is_hole(part.block))
+    }
+
+    pub(super) fn write(
+        &mut self,
+        bytes: &[u8],
+        offset: u64,
+        blocks_max: u64,
+        changes: &mut u64,
+    ) -> Result<(), Errno> {
+        let wrong_kind = self.not_a_file();
+        let Body::File { size, blocks } = &mut self.body else { return Err(wrong_kind) };
+        let mut end = *size.get();
+        for part in parts(offset, bytes.len()).take(blocks_max as usize) {
+            let cell = blocks.entry(part.block).or_insert_with(|| Cell::durable(None));
+            let mut block = match cell.get() {
+                Some(block) if part.length < BLOCK_BYTES => **block,
+                Some(_) | None => [0; BLOCK_BYTES],
+            };
+            block[part.within..part.within + part.length]
+                .copy_from_slice(&bytes[part.from..part.from + part.length]);
+            *changes += 1;
+            cell.set(*changes, Some(Rc::new(block)));
+            end = end.max(offset + (part.from + part.length) as u64);
+        }
+        if end != *size.get() {
+            *changes += 1;
+            size.set(*changes, end);
+        }
+        self.is_dirty = true;
+        Ok(())
+    }
+
+    pub(super) fn set_size(&mut self, new: u64, changes: &mut u64) -> Result<(), Errno> {
+        let Body::File { size, blocks } = &mut self.body else { return Err(Errno::INVAL) };
+        if new < *size.get() {
+            for (index, cell) in blocks.range_mut(new / BLOCK_BYTES as u64..) {
+                let cut = truncate(cell.get(), *index, new);
+                if !same_block(&cut, cell.get()) || cut.is_none() != cell.get().is_none() {
+                    *changes += 1;
+                    cell.set(*changes, cut);
+                }
+            }
+        }
+        if new != *size.get() {
+            *changes += 1;
+            size.set(*changes, new);
+        }
+        self.is_dirty = true;
+        Ok(())
+    }
+
+    fn not_a_file(&self) -> Errno {
+        match self.body.kind() {
+            Kind::Directory => Errno::ISDIR,
+            Kind::Special => Errno::SPIPE,
+            Kind::File | Kind::Symlink => Errno::INVAL,
+        }
+    }
+
+    /// A sync that succeeds, of the cells that are part of it.
+    pub(super) fn flush(&mut self, part: Part) {
+        match &mut self.body {
+            Body::File { size, blocks } => {
+                size.flush();
+                blocks.values_mut().for_each(Cell::flush);
+            }
+            Body::Directory(names) => {
+                names.values_mut().for_each(Cell::flush);
+                names.retain(|_, cell| !cell.is_durable() || cell.get().is_some());
+            }
+            Body::Symlink(_) | Body::Special => {}
+        }
+        match part {
+            Part::Everything => self.attributes.flush(),
+            Part::Data => {}
+        }
+        self.is_dirty = !self.attributes.is_durable() || !self.is_content_durable();
+    }
+
+    /// A sync that fails: the kernel drops what it could not write.
+    pub(super) fn abandon(&mut self, part: Part) {
+        match &mut self.body {
+            Body::File { size, blocks } => {
+                size.abandon();
+                blocks.values_mut().for_each(Cell::abandon);
+            }
+            Body::Directory(names) => names.values_mut().for_each(Cell::abandon),
+            Body::Symlink(_) | Body::Special => {}
+        }
+        match part {
+            Part::Everything => self.attributes.abandon(),
+            Part::Data => {}
+        }
+    }
+
+    fn is_content_durable(&self) -> bool {
+        match &self.body {
+            Body::File { size, blocks } => {
+                size.is_durable() && blocks.values().all(Cell::is_durable)
+            }
+            Body::Directory(names) => names.values().all(Cell::is_durable),
+            Body::Symlink(_) | Body::Special => true,
+        }
+    }
+}
+
+/// What a sync covers.
+#[derive(Clone, Copy)]
+pub(super) enum Part {
+    /// Bytes and size, or names.
+    Data,
+    /// The attributes too.
+    Everything,
+}
+
+/// The share of one block in a range of bytes.
+struct Span {
+    block: u64,
+    /// Where it begins in the block.
+    within: usize,
+    /// Where it begins in the range.
+    from: usize,
+    length: usize,
+}
+
+fn parts(offset: u64, length: usize) -> impl Iterator<Item = Span> {
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        let at = offset + from as u64;
+        let within = (at % BLOCK_BYTES as u64) as usize;
+        let part = Span {
+            block: at / BLOCK_BYTES as u64,
+            within,
+            from,
+            length: (BLOCK_BYTES - within).min(length - from),
+        };
+        from += part.length;
+        (part.length > 0).then_some(part)
+    })
+}
+
+/// How many blocks a range of bytes touches.
+pub(super) fn blocks_touched(offset: u64, length: usize) -> u64 {
+    parts(offset, length).count() as u64
+}
+
+/// What is left of the block at `index` in a file of `size` bytes.
+pub(super) fn truncate(block: &Block, index: u64, size: u64) -> Block {
+    let bytes = block.as_ref()?;
+    let kept = size.saturating_sub(index * BLOCK_BYTES as u64).min(BLOCK_BYTES as u64) as usize;
+    if kept == 0 {
+        return None;
+    }
+    if bytes[kept..].iter().all(|&b| b == 0) {
+        return Some(Rc::clone(bytes));
+    }
+    let mut cut = **bytes;
+    cut[kept..].fill(0);
+    Some(Rc::new(cut))
+}
+
+/// Whether two blocks read the same; a hole reads as zeros.
+pub(super) fn same_block(a: &Block, b: &Block) -> bool {
+    match (a, b) {
+        (Some(a), Some(b)) => Rc::ptr_eq(a, b) || a == b,
+        (Some(only), None) | (None, Some(only)) => only.iter().all(|&byte| byte == 0),
+        (None, None) => true,
+    }
+}

@@ -1,0 +1,109 @@
+//! A directory of its own for a test on the real file system.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+/// A temporary directory that goes away with the value.
+pub struct TestDir {
+    directory: tempfile::TempDir,
+}
+
+/// What a path of a [`TestDir`] holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Held {
+    /// A directory and its permission bits.
+    Directory(u32),
+    /// A file: permission bits and bytes.
+    File(u32, Vec<u8>),
+    /// A symbolic link and its target.
+    Symlink(PathBuf),
+    /// Anything else.
+    Special,
+}
+
+impl Default for TestDir {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl TestDir {
+    /// An empty directory.
+    pub fn new() -> Self {
+        Self { directory: tempfile::tempdir().expect("a temporary directory") }
+    }
+
+    /// Its path.
+    pub fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// The path of something in it.
+    pub fn join(&self, path: impl AsRef<[u8]>) -> PathBuf {
+        self.path().join(OsStr::from_bytes(path.as_ref()))
+    }
+
+    /// Writes a file, in place if it exists, and the directories that lead to it.
+    pub fn put(&self, path: impl AsRef<[u8]>, bytes: impl AsRef<[u8]>) {
+        let path = self.join(path);
+        fs::create_dir_all(path.parent().expect("a parent")).expect("the directories");
+        fs::write(&path, bytes).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    }
+
+    /// The bytes of a file, or `None` when there is none.
+    pub fn get(&self, path: impl AsRef<[u8]>) -> Option<Vec<u8>> {
+        fs::read(self.join(path)).ok()
+    }
+
+    /// Makes a directory and those that lead to it.
+    pub fn mkdir(&self, path: impl AsRef<[u8]>) {
+        fs::create_dir_all(self.join(path)).expect("a directory");
+    }
+
+    /// Removes a file.
+    pub fn remove(&self, path: impl AsRef<[u8]>) {
+        fs::remove_file(self.join(path)).expect("a file to remove");
+    }
+
+    /// Makes a symbolic link.
+    pub fn symlink(&self, path: impl AsRef<[u8]>, target: impl AsRef<Path>) {
+        symlink(target, self.join(path)).expect("a symbolic link");
+    }
+
+    /// Sets permission bits.
+    pub fn chmod(&self, path: impl AsRef<[u8]>, mode: u32) {
+        fs::set_permissions(self.join(path), fs::Permissions::from_mode(mode)).expect("a mode");
+    }
+
+    /// Everything in it but actum's own state, by path.
+    pub fn tree(&self) -> BTreeMap<PathBuf, Held> {
+        let mut tree = BTreeMap::new();
+        let mut directories = vec![self.path().to_owned()];
+        while let Some(directory) = directories.pop() {
+            for entry in fs::read_dir(&directory).expect("a directory to list") {
+                let path = entry.expect("an entry").path();
+                let metadata = fs::symlink_metadata(&path).expect("an entry to look at");
+                if path.ends_with(".actum") {
+                    continue;
+                }
+                let held = if metadata.is_dir() {
+                    directories.push(path.clone());
+                    Held::Directory(metadata.mode() & 0o7777)
+                } else if metadata.is_symlink() {
+                    Held::Symlink(fs::read_link(&path).expect("a link to read"))
+                } else if metadata.is_file() {
+                    Held::File(metadata.mode() & 0o7777, fs::read(&path).expect("a file to read"))
+                } else {
+                    Held::Special
+                };
+                let name = path.strip_prefix(self.path()).expect("a path below").to_owned();
+                tree.insert(name, held);
+            }
+        }
+        tree
+    }
+}

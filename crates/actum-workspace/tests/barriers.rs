@@ -1,0 +1,157 @@
+//! Each barrier of the protocol is needed: without it some power cut leaves something between, or
+//! loses what was acknowledged (FO-2).
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test")]
+
+use actum_core::Operation;
+use actum_testkit::{Errno, SimDisk};
+use actum_workspace::disk::Barrier;
+use actum_workspace::{GcOptions, RunOptions};
+
+#[path = "crash/changes.rs"]
+mod changes;
+#[path = "crash/explore.rs"]
+mod explore;
+
+use changes::{apply, base, create, open, patch};
+use explore::{Action, Effort, LARGE, THOROUGH, Tree, explore, tree};
+
+/// The action holds as it is and fails without the barrier.
+fn is_needed(barrier: Barrier, disk: &SimDisk, action: &Action) {
+    is_needed_among(THOROUGH, barrier, disk, action);
+}
+
+fn is_needed_among(effort: Effort, barrier: Barrier, disk: &SimDisk, action: &Action) {
+    let syncs = disk.clone_deep();
+    action(syncs.clone()).unwrap();
+    let without = disk.clone_deep();
+    without.ignore(barrier);
+    let violation = explore(&without, action, effort);
+    assert!(violation.is_err(), "nothing fails without {barrier:?}: {violation:?}");
+}
+
+fn large_file() -> SimDisk {
+    let disk = base();
+    let large: String = (0..70_000).map(|line| format!("line number {line}\n")).collect();
+    disk.put("large", large.as_bytes());
+    disk.settle();
+    disk
+}
+
+fn large_patch() -> Vec<Operation> {
+    vec![patch("large", 3, "line number 2", "LINE"), patch("a", 1, "one", "ONE")]
+}
+
+/// FO-2
+#[test]
+fn without_the_birth_barrier_an_acknowledged_run_can_be_lost() {
+    let disk = SimDisk::new();
+    disk.put("a", b"one\n");
+    disk.settle();
+    is_needed(Barrier::Birth, &disk, &|disk| apply(&disk, &[patch("a", 1, "one", "ONE")]));
+}
+
+/// FO-2
+#[test]
+fn without_the_intent_barrier_the_tree_can_be_between() {
+    let change = [patch("a", 1, "one", "ONE"), patch("b", 1, "uno", "UNO")];
+    is_needed(Barrier::Intent, &base(), &move |disk| apply(&disk, &change));
+}
+
+/// FO-2
+#[test]
+fn without_the_end_barrier_an_acknowledged_run_can_be_lost() {
+    let change = [patch("a", 1, "one", "ONE")];
+    is_needed(Barrier::End, &base(), &move |disk| apply(&disk, &change));
+}
+
+/// FO-2
+#[test]
+fn without_the_kept_image_barrier_a_large_file_can_be_lost() {
+    let action = |disk| apply(&disk, &large_patch());
+    is_needed_among(LARGE, Barrier::KeptImage, &large_file(), &action);
+}
+
+/// FO-2
+#[test]
+fn without_the_kept_name_barrier_a_large_file_can_be_lost() {
+    let action = |disk| apply(&disk, &large_patch());
+    is_needed_among(LARGE, Barrier::KeptName, &large_file(), &action);
+}
+
+/// FO-2
+#[test]
+fn without_the_rebuilt_barrier_a_power_cut_in_recovery_can_tear_a_file() {
+    let change = [create("new", "new\n"), patch("a", 1, "one", "ONE")];
+    is_needed(Barrier::Rebuilt, &base(), &move |disk| apply(&disk, &change));
+}
+
+/// FO-2
+#[test]
+fn without_the_growth_barrier_an_acknowledged_run_can_be_lost() {
+    let disk = base();
+    let large = "x".repeat(1 << 20);
+    let change: Vec<_> = (0..5).map(|file| create(&format!("big{file}"), &large)).collect();
+    is_needed_among(LARGE, Barrier::Growth, &disk, &move |disk| apply(&disk, &change));
+}
+
+/// FO-2
+#[test]
+fn without_the_checkpoint_barrier_an_acknowledged_run_can_be_lost() {
+    let disk = base();
+    apply(&disk, &[patch("a", 1, "one", "ONE")]).unwrap();
+    is_needed(Barrier::Checkpoint, &disk, &|disk| open(&disk)?.gc(&GcOptions::default()).map(drop));
+}
+
+/// FO-2
+#[test]
+fn without_the_forget_barrier_the_journal_can_contradict_itself() {
+    let disk = base();
+    apply(&disk, &[patch("a", 1, "one", "ONE")]).unwrap();
+    is_needed(Barrier::Forget, &disk, &|disk| {
+        let mut workspace = open(&disk)?;
+        workspace.gc(&GcOptions::default())?;
+        let change = [patch("b", 1, "uno", "UNO")];
+        workspace.apply_operations(&change, RunOptions::default()).map(drop)
+    });
+}
+
+/// A sync of the journal fails and the kernel drops the dirty pages: what is then read back is in
+/// memory alone. Gives the first violation.
+fn sync_fails_once() -> Result<(), String> {
+    let change = [patch("a", 1, "one", "ONE"), patch("b", 1, "uno", "UNO")];
+    let whole = base();
+    let before: Tree = tree(&whole);
+    let first = whole.calls();
+    apply(&whole, &change).unwrap();
+    let after = tree(&whole);
+    let calls = whole.calls() - first;
+    for at in (0..calls).filter(|at| whole.trace()[first + at].starts_with("sync")) {
+        let disk = base();
+        disk.fail_at(at, Errno::IO);
+        let failed = apply(&disk, &change);
+        assert!(failed.is_err(), "the failed sync before call {at} went unnoticed");
+        disk.clear_faults();
+        drop(open(&disk).map_err(|error| format!("recovery fails: {error}"))?);
+        let seen = tree(&disk);
+        if seen != before && seen != after {
+            return Err("between, after a failed sync".to_owned());
+        }
+        // One more run, so that the journal goes on behind what was in memory alone.
+        let more = [create("more", "more\n")];
+        apply(&disk, &more).map_err(|error| format!("the next run fails: {error}"))?;
+        let wanted = tree(&disk);
+        for state in disk.crash_states(200) {
+            drop(open(&state).map_err(|error| format!("recovery fails: {error}"))?);
+            if tree(&state) != wanted {
+                return Err(format!("lost after a failed sync; {:#?}", state.lost()));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// FO-2
+#[test]
+fn after_a_failed_sync_nothing_is_taken_for_durable_that_is_not() {
+    sync_fails_once().unwrap_or_else(|violation| panic!("{violation}"));
+}

@@ -1,0 +1,186 @@
+//! Every kind of change, cut off at every call by a kill and by power cuts: before or after,
+//! never between (FO-2).
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::print_stderr,
+    reason = "a test may fail loudly"
+)]
+
+use actum_core::{FileMode, ModeChange, Operation};
+use actum_testkit::SimDisk;
+use actum_workspace::{GcOptions, RunOptions};
+
+#[path = "crash/changes.rs"]
+mod changes;
+#[path = "crash/explore.rs"]
+mod explore;
+
+use changes::{base, create, delete, open, patch, path, rename};
+use explore::{Effort, LARGE, THOROUGH, explore};
+
+fn holds(operations: Vec<Operation>) {
+    holds_on(&base(), operations, THOROUGH);
+}
+
+fn holds_on(disk: &SimDisk, operations: Vec<Operation>, effort: Effort) {
+    let result = explore(
+        disk,
+        &move |disk| open(&disk)?.apply_operations(&operations, RunOptions::default()).map(drop),
+        effort,
+    );
+    match result {
+        Ok(count) => eprintln!("{count:?}"),
+        Err(violation) => panic!("{violation}"),
+    }
+}
+
+/// FO-2
+#[test]
+fn one_modified_file_is_before_or_after() {
+    holds(vec![patch("a", 1, "one", "ONE")]);
+}
+
+/// FO-2
+#[test]
+fn two_modified_files_are_both_before_or_both_after() {
+    holds(vec![patch("a", 1, "one", "ONE"), patch("b", 2, "dos", "DOS")]);
+}
+
+/// FO-2
+#[test]
+fn created_files_and_their_directories_appear_together_or_not_at_all() {
+    holds(vec![create("n/e/w", "new\n"), create("n/x", "")]);
+}
+
+/// FO-2
+#[test]
+fn deleted_files_and_their_directory_disappear_together_or_not_at_all() {
+    holds(vec![delete("a"), delete("d/c")]);
+}
+
+/// FO-2
+#[test]
+fn a_renamed_file_is_in_one_place() {
+    holds(vec![rename("a", "n/a"), rename("d/c", "c")]);
+}
+
+/// FO-2
+#[test]
+fn two_files_that_change_places_do_so_together() {
+    holds(vec![rename("a", "t"), rename("b", "a"), rename("t", "b")]);
+}
+
+/// FO-2
+#[test]
+fn a_renamed_and_edited_file_is_before_or_after() {
+    holds(vec![rename("a", "z"), patch("z", 1, "one", "ONE")]);
+}
+
+/// FO-2
+#[test]
+fn a_copied_file_appears_whole_or_not_at_all() {
+    holds(vec![Operation::Copy { from: path("run.sh"), to: path("d/run.sh") }]);
+}
+
+/// FO-2
+#[test]
+fn changed_modes_are_before_or_after() {
+    holds(vec![
+        Operation::Chmod { path: path("a"), mode: ModeChange::Executable(true) },
+        Operation::Chmod { path: path("run.sh"), mode: ModeChange::Exact(FileMode::new(0o600)) },
+    ]);
+}
+
+/// FO-2
+#[test]
+fn a_file_that_becomes_a_directory_is_one_or_the_other() {
+    holds(vec![delete("a"), create("a/b", "deep\n")]);
+}
+
+/// FO-2
+#[test]
+fn a_directory_that_becomes_a_file_is_one_or_the_other() {
+    holds(vec![delete("d/c"), create("d", "file\n")]);
+}
+
+/// FO-2
+#[test]
+fn a_large_file_is_before_or_after() {
+    let disk = base();
+    let large: String = (0..70_000).map(|line| format!("line number {line}\n")).collect();
+    disk.put("large", large.as_bytes());
+    disk.settle();
+    holds_on(&disk, vec![patch("large", 3, "line number 2", "LINE")], LARGE);
+}
+
+/// FO-2
+#[test]
+fn a_large_file_is_deleted_renamed_or_neither() {
+    let disk = base();
+    let large = vec![b'x'; (1 << 20) + 1];
+    disk.put("large", &large);
+    disk.put("huge", &large);
+    disk.settle();
+    holds_on(&disk, vec![delete("large"), rename("huge", "d/huge")], LARGE);
+}
+
+/// FO-5
+#[test]
+fn an_undo_is_before_or_after() {
+    let disk = base();
+    let operations = [patch("a", 1, "one", "ONE"), create("n/w", "w\n"), delete("d/c")];
+    let run = open(&disk).unwrap().apply_operations(&operations, RunOptions::default()).unwrap();
+    let check = |disk: &SimDisk| {
+        let result = explore(disk, &move |disk| open(&disk)?.revert(run).map(drop), THOROUGH);
+        result.unwrap_or_else(|violation| panic!("{violation}"));
+    };
+    // From the journal, and from the history.
+    let settled = disk.clone_deep();
+    settled.settle();
+    check(&settled);
+    open(&disk).unwrap().gc(&GcOptions::default()).unwrap();
+    disk.settle();
+    check(&disk);
+}
+
+/// FO-2
+#[test]
+fn putting_runs_into_the_history_changes_no_file() {
+    let disk = base();
+    let mut workspace = open(&disk).unwrap();
+    for (old, new) in [("one", "two"), ("two", "three")] {
+        let operations = [patch("a", 1, old, new)];
+        workspace.apply_operations(&operations, RunOptions::default()).unwrap();
+    }
+    drop(workspace);
+    // Nothing but the journal is durable yet.
+    let result = explore(&disk, &|disk| open(&disk)?.gc(&GcOptions::default()).map(drop), THOROUGH);
+    result.unwrap_or_else(|violation| panic!("{violation}"));
+}
+
+/// FO-2
+#[test]
+fn a_run_on_a_tree_that_is_not_durable_yet_is_before_or_after() {
+    let disk = base();
+    let mut workspace = open(&disk).unwrap();
+    let operations = [patch("a", 1, "one", "1"), create("n", "n\n"), delete("b")];
+    workspace.apply_operations(&operations, RunOptions::default()).unwrap();
+    drop(workspace);
+    holds_on(
+        &disk,
+        vec![patch("a", 1, "1", "uno"), rename("n", "m"), create("b", "B\n")],
+        THOROUGH,
+    );
+}
+
+/// FO-2
+#[test]
+fn the_first_opening_of_a_workspace_changes_no_file() {
+    let disk = SimDisk::new();
+    disk.put("a", b"one\n");
+    disk.settle();
+    let result = explore(&disk, &|disk| open(&disk).map(drop), LARGE);
+    result.unwrap_or_else(|violation| panic!("{violation}"));
+}

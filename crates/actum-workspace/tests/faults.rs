@@ -1,0 +1,85 @@
+//! The operating system refuses a call: the error says the state of the workspace, and it is so
+//! (FO-2).
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
+
+use actum_core::Operation;
+use actum_testkit::{Errno, SimDisk};
+use actum_workspace::State;
+
+#[path = "crash/changes.rs"]
+mod changes;
+
+use changes::{apply, base, mixture, open, patch};
+
+fn tree(disk: &SimDisk) -> std::collections::BTreeMap<String, actum_testkit::Node> {
+    disk.snapshot_without(".actum")
+}
+
+const REFUSALS: [Errno; 6] =
+    [Errno::IO, Errno::NOSPC, Errno::ROFS, Errno::ACCESS, Errno::MFILE, Errno::DQUOT];
+
+/// What the error says is so; afterwards, with the fault gone, recovery leads to before or after,
+/// and the workspace can be used again.
+fn judge(disk: &SimDisk, change: &[Operation], what: &str) {
+    let before = tree(disk);
+    let after = {
+        let whole = base();
+        apply(&whole, change).unwrap();
+        tree(&whole)
+    };
+    let result = apply(disk, change);
+    let found = tree(disk);
+    match &result {
+        Ok(()) => assert_eq!(found, after, "{what}: it says it succeeded"),
+        Err(error) => match error.state {
+            State::Unchanged | State::Restored => {
+                assert_eq!(found, before, "{what}: it says `{error}`");
+            }
+            State::Published => assert_eq!(found, after, "{what}: it says `{error}`"),
+            State::NeedsAttention => {}
+        },
+    }
+    disk.clear_faults();
+    let workspace = open(disk).unwrap_or_else(|error| panic!("{what}: recovery: {error}"));
+    assert!(workspace.blocked().is_empty(), "{what}: {:?}", workspace.recovery());
+    drop(workspace);
+    let recovered = tree(disk);
+    assert!(recovered == before || recovered == after, "{what}: between: {recovered:#?}");
+    if result.is_ok() {
+        assert_eq!(recovered, after, "{what}: an acknowledged run is gone");
+    }
+    let next = if recovered == before { "one" } else { "ONE" };
+    apply(disk, &[patch("a", 1, next, "next")])
+        .unwrap_or_else(|error| panic!("{what}: the next run: {error}"));
+}
+
+fn calls() -> usize {
+    let whole = base();
+    let first = whole.calls();
+    apply(&whole, &mixture()).unwrap();
+    whole.calls() - first
+}
+
+/// FO-2
+#[test]
+fn a_call_that_fails_once_leaves_the_state_that_the_error_says() {
+    for at in 0..calls() {
+        for errno in REFUSALS {
+            let disk = base();
+            disk.fail_at(at, errno);
+            judge(&disk, &mixture(), &format!("{errno:?} at call {at}"));
+        }
+    }
+}
+
+/// FO-2
+#[test]
+fn a_disk_that_is_full_or_read_only_from_one_call_on_loses_nothing() {
+    for at in 0..calls() {
+        for errno in [Errno::NOSPC, Errno::ROFS, Errno::IO] {
+            let disk = base();
+            disk.fail_from(at, errno);
+            judge(&disk, &mixture(), &format!("{errno:?} from call {at} on"));
+        }
+    }
+}

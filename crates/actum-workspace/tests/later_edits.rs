@@ -1,0 +1,197 @@
+//! Whatever a person does to a file between a crash and its recovery survives (FO-2, FO-6).
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test")]
+
+use actum_testkit::SimDisk;
+use actum_workspace::disk::Barrier;
+use actum_workspace::{ErrorKind, RunOptions};
+
+#[path = "crash/changes.rs"]
+mod changes;
+#[path = "crash/explore.rs"]
+#[allow(dead_code, reason = "one function of it")]
+mod explore;
+
+use changes::{apply, base, create, mixture, open, patch, path};
+use explore::{cuts, tree};
+
+/// A way to edit a file.
+type Edit = (&'static str, fn(&SimDisk));
+
+const EDITS: [Edit; 6] = [
+    ("overwrites the file in place", |disk| disk.put("a", b"mine\n")),
+    ("saves as an editor does", |disk| save(disk, "a")),
+    ("truncates the file", |disk| disk.put("a", b"")),
+    ("makes a file where one is created", |disk| {
+        disk.mkdir_p("n");
+        disk.put("n/new", b"mine\n");
+    }),
+    ("makes a file where one was deleted", |disk| {
+        disk.mkdir_p("d");
+        save(disk, "d/c");
+    }),
+    ("puts a file beside a created one", |disk| {
+        disk.mkdir_p("n");
+        disk.put("n/other", b"mine\n");
+    }),
+];
+
+/// Writes a new file and moves it over the old one.
+fn save(disk: &SimDisk, path: &str) {
+    if disk.get(path).is_some() {
+        disk.replace(path, b"mine\n");
+    } else {
+        disk.put(path, b"mine\n");
+    }
+}
+
+const EDITED: [&str; 4] = ["a", "n/new", "d/c", "n/other"];
+
+/// The edit survives recovery, and if recovery says that a person must look, the paths are
+/// blocked and the old and new bytes are saved.
+fn survives(disk: &SimDisk, name: &str, cut: &str) {
+    let edited = tree(disk);
+    let mine = |tree: &explore::Tree| -> Vec<_> {
+        EDITED.iter().filter_map(|path| tree.get(*path).cloned().map(|node| (*path, node))).filter(
+            |(_, node)| matches!(node, actum_testkit::Node::File { bytes, .. } if bytes.as_slice() == b"mine\n"),
+        ).collect()
+    };
+    let mut workspace = open(disk).unwrap_or_else(|error| panic!("{name}, {cut}: {error}"));
+    let recovered = tree(disk);
+    for (path, node) in mine(&edited) {
+        assert_eq!(recovered.get(path), Some(&node), "{name}, {cut}: {path} is lost");
+    }
+    let foreign = workspace.recovery().map(|r| r.foreign.clone()).unwrap_or_default();
+    for path in foreign {
+        assert!(workspace.blocked().contains_key(&path), "{name}, {cut}: {path} is not blocked");
+        let file = create(&path.to_string(), "x");
+        let refused = workspace.apply_operations(&[file], RunOptions::default()).unwrap_err();
+        assert!(matches!(refused.kind, ErrorKind::Blocked { .. }), "{name}, {cut}: {refused}");
+        workspace.resolve(&path).unwrap();
+        assert!(!workspace.blocked().contains_key(&path));
+    }
+    drop(workspace);
+    let again = open(disk).unwrap();
+    assert_eq!(again.recovery(), None, "{name}, {cut}: recovery twice is not once");
+}
+
+/// FO-2
+#[test]
+fn an_edit_between_a_kill_and_recovery_survives() {
+    let whole = base();
+    let first = whole.calls();
+    apply(&whole, &mixture()).unwrap();
+    for at in cuts(&whole, first, whole.calls() - first) {
+        for (name, edit) in EDITS {
+            let disk = base();
+            disk.kill_at(at);
+            drop(apply(&disk, &mixture()));
+            disk.revive();
+            disk.clear_faults();
+            edit(&disk);
+            survives(
+                &disk,
+                name,
+                &format!(
+                    "killed before {}",
+                    whole.trace().get(first + at).map_or("the end", |s| s)
+                ),
+            );
+        }
+    }
+}
+
+/// FO-2
+#[test]
+fn an_edit_between_a_power_cut_and_recovery_survives() {
+    let whole = base();
+    let first = whole.calls();
+    apply(&whole, &mixture()).unwrap();
+    for at in cuts(&whole, first, whole.calls() - first) {
+        let disk = base();
+        disk.kill_at(at);
+        drop(apply(&disk, &mixture()));
+        for state in disk.crash_states(24) {
+            for (name, edit) in EDITS {
+                let state = state.clone_deep();
+                edit(&state);
+                survives(&state, name, &format!("power cut before call {at}"));
+            }
+        }
+    }
+}
+
+/// FO-6
+#[test]
+fn a_file_that_is_edited_while_a_run_is_under_way_keeps_the_edit() {
+    let whole = base();
+    let first = whole.calls();
+    apply(&whole, &mixture()).unwrap();
+    for at in 0..whole.calls() - first {
+        for (name, edit) in EDITS {
+            let disk = base();
+            disk.before_call(at, move |disk| edit(disk));
+            let result = apply(&disk, &mixture());
+            let found = tree(&disk);
+            let call = whole.trace()[first + at].clone();
+            let bytes = |path: &str| disk.get(path);
+            let edited = base();
+            edit(&edited);
+            for path in EDITED {
+                let Some(mine) = edited.get(path).filter(|mine| mine == b"mine\n") else {
+                    continue;
+                };
+                // A run that read the edit may delete it, knowing what it deletes; it cannot have
+                // patched it, because its hunk would not have matched.
+                let deleted = path == "d/c" && result.is_ok();
+                assert!(
+                    bytes(path) == Some(mine) || deleted,
+                    "{name} before `{call}`: the edit is lost: {result:?} {found:?}"
+                );
+            }
+        }
+    }
+}
+
+/// FO-2
+#[test]
+fn without_the_lost_barrier_the_saved_images_can_be_missing() {
+    let intact = |ignored: bool| {
+        let disk = base();
+        if ignored {
+            disk.ignore(Barrier::Lost);
+        }
+        // Killed after publishing, before the end is written; then someone edits the file.
+        let whole = base();
+        let first = whole.calls();
+        let change = [patch("a", 1, "one", "ONE")];
+        apply(&whole, &change).unwrap();
+        let end = whole.trace().iter().skip(first).rposition(|call| call.starts_with("write_at"));
+        disk.kill_at(end.unwrap());
+        drop(apply(&disk, &change));
+        disk.revive();
+        disk.clear_faults();
+        disk.put("a", b"mine\n");
+        disk.settle();
+        let recovered = disk.clone_deep();
+        drop(open(&recovered).unwrap());
+        let calls = recovered.calls();
+        (0..=calls).all(|at| {
+            let cut = disk.clone_deep();
+            cut.kill_at(at);
+            drop(open(&cut));
+            cut.crash_states(300).all(|state| {
+                let workspace = open(&state).unwrap();
+                let blocked = workspace.blocked().contains_key(&path("a"));
+                let saved: Vec<_> = state
+                    .snapshot()
+                    .into_iter()
+                    .filter(|(name, node)| name.starts_with(".actum/lost/") && name.ends_with("before")
+                        && matches!(node, actum_testkit::Node::File { bytes, .. } if bytes.as_slice() == b"one\ntwo\n"))
+                    .collect();
+                blocked && !saved.is_empty() && state.get("a").unwrap() == b"mine\n"
+            })
+        })
+    };
+    assert!(intact(false), "something can be missing with the barrier");
+    assert!(!intact(true), "nothing is missing without the barrier");
+}

@@ -1,0 +1,334 @@
+//! What a run does to files, on the real file system, and that its undo takes it back byte for
+//! byte.
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::disallowed_methods,
+    reason = "a test may fail loudly"
+)]
+
+use std::os::unix::fs::{FileExt, MetadataExt};
+
+use actum_core::{
+    ChangeSet, Digest, EmptyParents, FileMode, Hunk, ModeChange, Operation, Patch, RelPath,
+};
+use actum_testkit::TestDir;
+use actum_workspace::{ChangeKind, RunOptions, View, Workspace};
+
+fn path(path: impl AsRef<[u8]>) -> RelPath {
+    RelPath::new(path).unwrap()
+}
+
+fn hunk(old: (u32, u32), new: (u32, u32), lines: &str) -> Hunk {
+    Hunk {
+        old_start: old.0,
+        old_lines: old.1,
+        new_start: new.0,
+        new_lines: new.1,
+        lines: lines.into(),
+    }
+}
+
+fn patch(path: &str, hunks: Vec<Hunk>) -> Patch {
+    Patch { path: path.into(), hunks, expected_prev_sha256: None }
+}
+
+fn create(file: impl AsRef<[u8]>, content: impl AsRef<[u8]>) -> Operation {
+    Operation::Create { path: path(file), content: content.as_ref().to_vec(), mode: None }
+}
+
+fn delete(file: &str) -> Operation {
+    Operation::Delete { path: path(file), expected: None, parents: EmptyParents::Remove }
+}
+
+fn rename(from: &str, to: &str) -> Operation {
+    Operation::Rename { from: path(from), to: path(to), parents: EmptyParents::Remove }
+}
+
+fn write(file: &str, content: impl AsRef<[u8]>) -> Operation {
+    let content = content.as_ref().to_vec();
+    Operation::Write { path: path(file), content, expected: None }
+}
+
+/// Applies, compares with what `expect` makes of the tree, undoes, compares with before, redoes.
+fn there_and_back(dir: &TestDir, operations: &[Operation], expect: impl Fn()) {
+    let before = dir.tree();
+    let mut workspace = Workspace::open(dir.path()).unwrap();
+    let run = workspace.apply_operations(operations, RunOptions::default()).unwrap();
+    let after = dir.tree();
+    expect();
+    let undo = workspace.revert(run).unwrap();
+    assert_eq!(dir.tree(), before, "undo");
+    // Once more from another handle, and from the history.
+    drop(workspace);
+    let mut workspace = Workspace::open(dir.path()).unwrap();
+    workspace.gc(&actum_workspace::GcOptions::default()).unwrap();
+    let redo = workspace.revert(undo).unwrap();
+    assert_eq!(dir.tree(), after, "undo of the undo");
+    workspace.revert(redo).unwrap();
+    assert_eq!(dir.tree(), before, "undo of the undo of the undo");
+}
+
+/// FO-1, FO-5
+#[test]
+fn a_change_set_is_applied_and_reverted() {
+    let dir = TestDir::new();
+    dir.put("src/a.rs", "one\ntwo\nthree\n");
+    dir.put("b", "1\n2\n");
+    let before = dir.tree();
+    let mut change_set = ChangeSet::new();
+    change_set.patches.push(patch("src/a.rs", vec![hunk((2, 1), (2, 1), "-two\n+TWO\n")]));
+    change_set.patches.push(patch("b", vec![hunk((2, 0), (3, 1), "+3\n")]));
+    change_set.patches.push(patch("new/c", vec![hunk((0, 0), (1, 1), "+c\n")]));
+    change_set.patches[0].expected_prev_sha256 = Some(Digest::of(b"one\ntwo\nthree\n").to_string());
+    let mut workspace = Workspace::open(dir.path()).unwrap();
+    let id = workspace.apply(&change_set).unwrap();
+    assert_eq!(dir.get("src/a.rs").unwrap(), b"one\nTWO\nthree\n");
+    assert_eq!(dir.get("b").unwrap(), b"1\n2\n3\n");
+    assert_eq!(dir.get("new/c").unwrap(), b"c\n");
+    workspace.revert(id).unwrap();
+    assert_eq!(dir.tree(), before);
+}
+
+/// FO-10
+#[test]
+fn every_kind_of_operation_goes_there_and_back() {
+    let dir = TestDir::new();
+    dir.put("edit", "one\ntwo\n");
+    dir.put("only/child", "child\n");
+    dir.put("move/me", "moved\n");
+    dir.put("script", "#!/bin/sh\n");
+    dir.chmod("script", 0o750);
+    dir.put("whole", b"\x00\x01\xff binary");
+    let operations = [
+        write("edit", "one\nTWO\n"),
+        delete("only/child"),
+        rename("move/me", "to/here"),
+        Operation::Copy { from: path("script"), to: path("bin/script") },
+        Operation::Chmod { path: path("script"), mode: ModeChange::Exact(FileMode::new(0o600)) },
+        write("whole", b"\xfe\x00"),
+        create("empty", ""),
+        create("no-newline", "text"),
+    ];
+    there_and_back(&dir, &operations, || {
+        let tree = dir.tree();
+        let names: Vec<_> = tree.keys().map(|p| p.display().to_string()).collect();
+        assert_eq!(
+            names,
+            [
+                "bin",
+                "bin/script",
+                "edit",
+                "empty",
+                "no-newline",
+                "script",
+                "to",
+                "to/here",
+                "whole"
+            ]
+        );
+        assert_eq!(dir.get("edit").unwrap(), b"one\nTWO\n");
+        assert_eq!(std::fs::metadata(dir.join("bin/script")).unwrap().mode() & 0o777, 0o750);
+        assert_eq!(std::fs::metadata(dir.join("script")).unwrap().mode() & 0o777, 0o600);
+    });
+}
+
+/// FO-5
+#[test]
+fn line_endings_missing_newlines_and_foreign_encodings_stay_as_they_are() {
+    let dir = TestDir::new();
+    dir.put("crlf", "a\r\nb\r\n");
+    dir.put("latin1", b"caf\xe9\nb\n");
+    dir.put("open", "a\nb");
+    let mut set = ChangeSet::new();
+    set.patches.push(patch("crlf", vec![hunk((1, 1), (1, 1), "-a\r\n+A\r\n")]));
+    set.patches.push(patch("latin1", vec![hunk((2, 1), (2, 1), "-b\n+B\n")]));
+    set.patches.push(patch("open", vec![hunk((1, 1), (1, 1), "-a\n+A\n")]));
+    there_and_back(&dir, &set.operations().unwrap(), || {
+        assert_eq!(dir.get("crlf").unwrap(), b"A\r\nb\r\n");
+        assert_eq!(dir.get("latin1").unwrap(), b"caf\xe9\nB\n");
+        assert_eq!(dir.get("open").unwrap(), b"A\nb");
+    });
+}
+
+/// FO-10
+#[test]
+fn names_that_are_not_text_are_names_like_others() {
+    let dir = TestDir::new();
+    dir.put(b"caf\xe9/old\n", "x\n");
+    let operations = [
+        create(b"\xff\xfe/new", "y\n"),
+        Operation::Rename {
+            from: path(b"caf\xe9/old\n"),
+            to: path(b"caf\xe9/\t new"),
+            parents: EmptyParents::Keep,
+        },
+    ];
+    there_and_back(&dir, &operations, || {
+        assert_eq!(dir.get(b"caf\xe9/\t new").unwrap(), b"x\n");
+        assert_eq!(dir.get(b"\xff\xfe/new").unwrap(), b"y\n");
+    });
+}
+
+/// FO-10
+#[test]
+fn a_path_turns_from_file_into_directory_and_back() {
+    let dir = TestDir::new();
+    dir.put("x", "file\n");
+    dir.put("y/z/deep", "deep\n");
+    let operations =
+        [delete("x"), create("x/y", "below\n"), delete("y/z/deep"), create("y", "file now\n")];
+    there_and_back(&dir, &operations, || {
+        assert_eq!(dir.get("x/y").unwrap(), b"below\n");
+        assert_eq!(dir.get("y").unwrap(), b"file now\n");
+    });
+}
+
+/// FO-10
+#[test]
+fn steps_see_the_steps_before_them() {
+    let dir = TestDir::new();
+    dir.put("a", "a\n");
+    dir.put("b", "b\n");
+    let mut workspace = Workspace::open(dir.path()).unwrap();
+    let mut transaction = workspace.begin(RunOptions::default()).unwrap();
+    transaction.rename(&path("a"), &path("t"), EmptyParents::Keep).unwrap();
+    transaction.rename(&path("b"), &path("a"), EmptyParents::Keep).unwrap();
+    transaction.rename(&path("t"), &path("b"), EmptyParents::Keep).unwrap();
+    transaction.write(&path("b"), b"a, moved and edited\n", None).unwrap();
+    assert_eq!(transaction.read(&path("b")).unwrap(), b"a, moved and edited\n");
+    transaction.create(&path("n/e/w"), b"1", None).unwrap();
+    transaction.write(&path("n/e/w"), b"2", None).unwrap();
+    transaction.create(&path("gone"), b"", None).unwrap();
+    transaction.delete(&path("gone"), None, EmptyParents::Keep).unwrap();
+    assert_eq!(dir.get("a").unwrap(), b"a\n", "nothing is visible before the commit");
+    let kinds: Vec<_> =
+        transaction.changes().into_iter().map(|c| (c.path.to_string(), c.kind)).collect();
+    let done = transaction.commit().unwrap();
+    assert_eq!(
+        kinds,
+        [
+            ("a".into(), ChangeKind::Modified),
+            ("b".into(), ChangeKind::Modified),
+            ("n".into(), ChangeKind::DirectoryCreated),
+            ("n/e".into(), ChangeKind::DirectoryCreated),
+            ("n/e/w".into(), ChangeKind::Created),
+        ]
+    );
+    assert_eq!(dir.get("a").unwrap(), b"b\n");
+    assert_eq!(dir.get("b").unwrap(), b"a, moved and edited\n");
+    assert_eq!(dir.get("n/e/w").unwrap(), b"2");
+    assert!(dir.get("gone").is_none() && dir.get("t").is_none());
+    workspace.revert(done.run).unwrap();
+    assert_eq!(dir.get("a").unwrap(), b"a\n");
+    assert_eq!(dir.get("b").unwrap(), b"b\n");
+    assert!(!dir.join("n").exists());
+}
+
+/// FO-10
+#[test]
+fn a_moved_file_keeps_its_inode_and_one_name() {
+    let dir = TestDir::new();
+    dir.put("a", "a\n");
+    let inode = std::fs::metadata(dir.join("a")).unwrap().ino();
+    let mut workspace = Workspace::open(dir.path()).unwrap();
+    let run = workspace.apply_operations(&[rename("a", "b")], RunOptions::default()).unwrap();
+    let moved = std::fs::metadata(dir.join("b")).unwrap();
+    assert_eq!((moved.ino(), moved.nlink()), (inode, 1));
+    workspace.revert(run).unwrap();
+    let back = std::fs::metadata(dir.join("a")).unwrap();
+    assert_eq!((back.ino(), back.nlink()), (inode, 1));
+}
+
+/// FO-2
+#[test]
+fn files_from_nothing_to_large_go_there_and_back() {
+    let line = b"a line of some length, so that there are not too many of them\n";
+    for size in [0usize, 1, 4095, 4096, 4097, (1 << 20) - 1, 1 << 20, (1 << 20) + 1, 9 << 20] {
+        let content: Vec<u8> = line.iter().copied().cycle().take(size).collect();
+        let dir = TestDir::new();
+        dir.put("patched", [&content[..], b"\nlast\n"].concat());
+        dir.put("deleted", &content);
+        dir.put("moved", &content);
+        let lines = u32::try_from(content.iter().filter(|&&b| b == b'\n').count()).unwrap() + 2;
+        let mut set = ChangeSet::new();
+        let edit = hunk((lines, 1), (lines, 1), "-last\n+LAST\n");
+        set.patches.push(patch("patched", vec![edit]));
+        let mut operations = set.operations().unwrap();
+        operations.extend([delete("deleted"), rename("moved", "m/oved"), create("new", &content)]);
+        there_and_back(&dir, &operations, || {
+            assert_eq!(dir.get("patched").unwrap(), [&content[..], b"\nLAST\n"].concat());
+            assert_eq!(dir.get("m/oved").unwrap(), content);
+            assert_eq!(dir.get("new").unwrap(), content);
+        });
+    }
+}
+
+/// FO-2
+#[test]
+fn more_than_the_journal_holds_is_kept_beside_it() {
+    let dir = TestDir::new();
+    let content = vec![b'x'; 700 << 10];
+    for file in 0..30 {
+        dir.put(format!("old{file}"), &content);
+    }
+    let mut operations: Vec<_> = (0..30).map(|file| delete(&format!("old{file}"))).collect();
+    operations.extend((0..30).map(|file| create(format!("new{file}"), &content)));
+    there_and_back(&dir, &operations, || assert_eq!(dir.tree().len(), 30));
+}
+
+/// FO-2
+#[test]
+fn a_sparse_file_of_a_gibibyte_is_patched_with_little_memory() {
+    let dir = TestDir::new();
+    dir.put("huge", "first\n");
+    let file = std::fs::OpenOptions::new().write(true).open(dir.join("huge")).unwrap();
+    let size =
+        if std::env::var_os("ACTUM_TEST_GIBIBYTE").is_some() { 1u64 << 30 } else { 64 << 20 };
+    file.write_at(b"\nlast\n", size).unwrap();
+    let mut set = ChangeSet::new();
+    set.patches.push(patch("huge", vec![hunk((1, 1), (1, 1), "-first\n+FIRST\n")]));
+    let mut workspace = Workspace::open(dir.path()).unwrap();
+    let id = workspace.apply(&set).unwrap();
+    assert_eq!(std::fs::metadata(dir.join("huge")).unwrap().len(), size + 6);
+    workspace.revert(id).unwrap();
+    let mut start = [0; 6];
+    let file = std::fs::File::open(dir.join("huge")).unwrap();
+    file.read_exact_at(&mut start, 0).unwrap();
+    assert_eq!(&start, b"first\n");
+}
+
+/// FO-9
+#[test]
+fn any_past_run_is_undone_though_later_runs_touched_other_files() {
+    let dir = TestDir::new();
+    for file in 0..20 {
+        dir.put(format!("f{file}"), "old\n");
+    }
+    let mut workspace = Workspace::open(dir.path()).unwrap();
+    let runs: Vec<_> = (0..20)
+        .map(|file| {
+            let operation = write(&format!("f{file}"), "new\n");
+            workspace.apply_operations(&[operation], RunOptions::default()).unwrap()
+        })
+        .collect();
+    workspace.revert(runs[7]).unwrap();
+    for file in 0..20 {
+        let wanted: &[u8] = if file == 7 { b"old\n" } else { b"new\n" };
+        assert_eq!(dir.get(format!("f{file}")).unwrap(), wanted);
+    }
+    assert_eq!(View::open(dir.path()).unwrap().runs().unwrap().len(), 21);
+}
+
+/// FO-5
+#[test]
+fn a_directory_that_got_company_stays_when_its_maker_is_undone() {
+    let dir = TestDir::new();
+    let mut workspace = Workspace::open(dir.path()).unwrap();
+    let operations = [create("made/here", "x\n")];
+    let run = workspace.apply_operations(&operations, RunOptions::default()).unwrap();
+    dir.put("made/mine", "mine\n");
+    workspace.revert(run).unwrap();
+    assert_eq!(dir.get("made/mine").unwrap(), b"mine\n");
+    assert!(dir.get("made/here").is_none());
+}

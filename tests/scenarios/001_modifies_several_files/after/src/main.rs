@@ -1,0 +1,4 @@
+fn main() {
+    let name = "Ada";
+    println!("{} {name}", greeter::greeting());
+}

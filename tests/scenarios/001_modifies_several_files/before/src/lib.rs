@@ -1,0 +1,4 @@
+/// The greeting.
+pub fn greeting() -> &'static str {
+    "hello"
+}

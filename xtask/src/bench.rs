@@ -1,0 +1,94 @@
+//! `cargo xtask bench`: actum beside what a user would pick instead, interleaved in one run.
+
+mod contestant;
+mod course;
+mod format;
+mod in_child;
+mod machine;
+mod material;
+mod measurement;
+mod memory;
+mod options;
+mod page;
+mod place;
+mod rounds;
+mod syscalls;
+mod tables;
+mod verdict;
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use crate::{Outcome, cargo, packages};
+use contestant::Programs;
+use course::Results;
+use options::{Command, Extent, Options};
+
+pub(crate) const SUMMARY: &str = "speed and memory beside git and patch; writes docs/benchmarks.md";
+
+type Failure = Box<dyn Error>;
+
+/// Written by a full run.
+const PAGE: &str = "docs/benchmarks.md";
+
+pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
+    let options = match options::parse(arguments)? {
+        Command::Help => {
+            print!("{}", options::USAGE);
+            return Ok(ExitCode::SUCCESS);
+        }
+        Command::Child(child) => return in_child::run(&child),
+        Command::Measure(options) => options,
+    };
+    if cfg!(debug_assertions) {
+        return in_release(root, arguments);
+    }
+    packages::require("bench")?;
+    let programs = Programs { actum: build_actum(root) };
+    let results = course::run(&options, &programs)?;
+    finish(root, &options, &results)
+}
+
+/// Without optimisation nothing would be worth measuring, so the same call is made again with it.
+fn in_release(root: &Path, arguments: &[String]) -> Outcome {
+    eprintln!("building with optimisation");
+    let status = cargo(root)
+        .args(["run", "--quiet", "--release", "--package", "xtask", "--", "bench"])
+        .args(arguments)
+        .status()
+        .map_err(|error| format!("starting cargo: {error}; nothing was measured"))?;
+    Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Builds the binary `actum`, which comes to lie beside this one. A failure takes only the whole
+/// process out of the comparison.
+fn build_actum(root: &Path) -> Result<PathBuf, String> {
+    let arguments = ["build", "--quiet", "--release", "--package", "actum-cli"];
+    let status = cargo(root).args(arguments).status();
+    match status {
+        Ok(status) if status.success() => {}
+        Ok(_) => return Err("`actum` does not build".to_owned()),
+        Err(error) => return Err(format!("starting cargo to build `actum`: {error}")),
+    }
+    let us = std::env::current_exe().map_err(|error| format!("finding `actum`: {error}"))?;
+    let actum = us.with_file_name("actum");
+    if actum.is_file() { Ok(actum) } else { Err("`actum` was built elsewhere".to_owned()) }
+}
+
+fn finish(root: &Path, options: &Options, results: &Results) -> Outcome {
+    if results.is_empty() {
+        return Err("the pattern selects nothing; nothing was measured".into());
+    }
+    print!("{}", tables::verdicts_in_terminal(&results.verdicts()));
+    let text = page::render(results);
+    if options.extent == Extent::Full && options.only.is_none() {
+        std::fs::write(root.join(PAGE), text)
+            .map_err(|error| format!("writing `{PAGE}`: {error}"))?;
+        eprintln!("wrote {PAGE}");
+    } else {
+        print!("\n{text}");
+        eprintln!("only a full run writes {PAGE}; this was a part");
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,62 @@
+//! Who takes part, and how each is set up in a workspace of its own.
+
+mod in_place;
+mod library;
+mod processes;
+
+use std::path::{Path, PathBuf};
+
+use super::Failure;
+use super::material::Change;
+use super::measurement::Who;
+
+pub(super) use processes::Surroundings;
+
+/// Does a change and takes it back. Only these two are timed.
+pub(super) trait Contestant {
+    fn apply(&mut self, change: &Change<'_>) -> Result<(), Failure>;
+    /// Takes back the change that was applied last.
+    fn revert(&mut self, change: &Change<'_>) -> Result<(), Failure>;
+}
+
+/// What was built for the comparison.
+pub(super) struct Programs {
+    /// The binary `actum`, or why there is none.
+    pub(super) actum: Result<PathBuf, String>,
+}
+
+impl Who {
+    /// The workspace's directory below the stock's. Two share one: they make no new inodes and
+    /// leave every byte as it was.
+    pub(super) fn directory(self) -> &'static str {
+        match self {
+            Self::Library => "library",
+            Self::Process => "process",
+            Self::GitApply => "git-apply",
+            Self::GitCommit => "git-commit",
+            Self::Patch => "patch",
+            Self::InPlace | Self::InPlaceChecked => "in-place",
+        }
+    }
+
+    /// Gets ready to work in `workspace`, whose files are there already.
+    pub(super) fn enter(
+        self,
+        workspace: &Path,
+        programs: &Programs,
+        surroundings: &Surroundings,
+    ) -> Result<Box<dyn Contestant>, Failure> {
+        Ok(match self {
+            Self::Library => Box::new(library::Library::enter(workspace)?),
+            Self::Process => {
+                let actum = programs.actum.as_ref().map_err(String::as_str)?;
+                Box::new(processes::actum(actum, workspace, surroundings)?)
+            }
+            Self::GitApply => Box::new(processes::git_apply(workspace, surroundings)?),
+            Self::GitCommit => Box::new(processes::git_commit(workspace, surroundings)?),
+            Self::Patch => Box::new(processes::gnu_patch(workspace, surroundings)?),
+            Self::InPlace => Box::new(in_place::Plain::enter(workspace)),
+            Self::InPlaceChecked => Box::new(in_place::Checked::enter(workspace)?),
+        })
+    }
+}

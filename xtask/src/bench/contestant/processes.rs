@@ -1,0 +1,214 @@
+//! Whole processes, as a user starts them: `actum`, `git`, GNU `patch`.
+
+use std::fs::{File, OpenOptions};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use super::Contestant;
+use crate::bench::Failure;
+use crate::bench::material::Change;
+
+/// What every process finds around it: no configuration of this machine's user, a diff to read,
+/// and a file for what it has to say.
+#[derive(Clone)]
+pub(in crate::bench) struct Surroundings {
+    home: PathBuf,
+}
+
+impl Surroundings {
+    /// Uses `home`, which exists, for the home directory, the diff and the messages.
+    pub(in crate::bench) fn new(home: &Path) -> Self {
+        Self { home: home.to_owned() }
+    }
+
+    /// The change as a file. Written before the clock starts.
+    pub(in crate::bench) fn diff(&self) -> PathBuf {
+        self.home.join("change.diff")
+    }
+
+    fn messages(&self) -> PathBuf {
+        self.home.join("messages")
+    }
+
+    /// A command for [`Surroundings::run`].
+    pub(in crate::bench) fn command(
+        &self,
+        program: impl AsRef<Path>,
+        directory: &Path,
+    ) -> Result<Command, Failure> {
+        let messages = OpenOptions::new().create(true).append(true).open(self.messages())?;
+        let mut command = Command::new(program.as_ref());
+        for (name, _) in std::env::vars_os() {
+            let text = name.to_string_lossy();
+            if ["GIT_", "XDG_", "ACTUM_"].iter().any(|prefix| text.starts_with(prefix)) {
+                command.env_remove(&name);
+            }
+        }
+        command
+            .env("HOME", &self.home)
+            .env("LC_ALL", "C")
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("GIT_EDITOR", "true")
+            .current_dir(directory)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(messages);
+        Ok(command)
+    }
+
+    /// Runs a command whose messages matter only if it fails.
+    pub(in crate::bench) fn run(&self, command: &mut Command) -> Result<(), Failure> {
+        let status =
+            command.status().map_err(|error| format!("starting {}: {error}", shown(command)))?;
+        if status.success() {
+            return Ok(());
+        }
+        let said = std::fs::read_to_string(self.messages()).unwrap_or_default();
+        // The next failure shall not show these words.
+        drop(File::create(self.messages()));
+        let last = said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
+        Err(format!("{} failed ({status}): {last}", shown(command)).into())
+    }
+}
+
+/// Program and arguments, without the directories of this machine.
+fn shown(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    let words = words.map(|word| {
+        let path = Path::new(word);
+        let name = path.file_name().filter(|_| path.is_absolute()).unwrap_or(word);
+        name.to_string_lossy().into_owned()
+    });
+    format!("`{}`", words.collect::<Vec<_>>().join(" "))
+}
+
+/// Processes that are run one after the other, the same ones each time; what differs is the diff.
+pub(super) struct Processes {
+    apply: Vec<Command>,
+    revert: Vec<Command>,
+    surroundings: Surroundings,
+}
+
+impl Contestant for Processes {
+    fn apply(&mut self, _: &Change<'_>) -> Result<(), Failure> {
+        self.apply.iter_mut().try_for_each(|command| self.surroundings.run(command))
+    }
+
+    fn revert(&mut self, _: &Change<'_>) -> Result<(), Failure> {
+        self.revert.iter_mut().try_for_each(|command| self.surroundings.run(command))
+    }
+}
+
+pub(super) fn actum(
+    program: &Path,
+    workspace: &Path,
+    surroundings: &Surroundings,
+) -> Result<Processes, Failure> {
+    let shop = Shop { program, workspace, surroundings };
+    shop.run(&["init"])?;
+    Ok(Processes {
+        apply: vec![shop.command_on_diff(&["apply"])?],
+        revert: vec![shop.command(&["undo"])?],
+        surroundings: surroundings.clone(),
+    })
+}
+
+/// Files alone; nothing is committed.
+pub(super) fn git_apply(
+    workspace: &Path,
+    surroundings: &Surroundings,
+) -> Result<Processes, Failure> {
+    let git = Shop { program: Path::new("git"), workspace, surroundings };
+    // Or it might take itself to be in a repository above, and skip every file.
+    git.run(&["init", "--quiet", "--template="])?;
+    Ok(Processes {
+        apply: vec![git.command_on_diff(&["apply"])?],
+        revert: vec![git.command_on_diff(&["apply", "--reverse"])?],
+        surroundings: surroundings.clone(),
+    })
+}
+
+/// Files, index and history: the nearest that git has to a transaction.
+pub(super) fn git_commit(
+    workspace: &Path,
+    surroundings: &Surroundings,
+) -> Result<Processes, Failure> {
+    let git = Shop { program: Path::new("git"), workspace, surroundings };
+    git.run(&["init", "--quiet", "--template="])?;
+    for (name, value) in [
+        ("user.name", "bench"),
+        ("user.email", "bench@example.invalid"),
+        ("commit.gpgSign", "false"),
+        ("gc.auto", "0"),
+        ("maintenance.auto", "false"),
+    ] {
+        git.run(&["config", name, value])?;
+    }
+    git.run(&["add", "--all"])?;
+    git.run(&["commit", "--quiet", "--message=before"])?;
+    Ok(Processes {
+        apply: vec![
+            git.command_on_diff(&["apply", "--index"])?,
+            git.command(&["commit", "--quiet", "--message=change"])?,
+        ],
+        revert: vec![git.command(&["revert", "--no-edit", "HEAD"])?],
+        surroundings: surroundings.clone(),
+    })
+}
+
+pub(super) fn gnu_patch(
+    workspace: &Path,
+    surroundings: &Surroundings,
+) -> Result<Processes, Failure> {
+    let patch = Shop { program: Path::new("patch"), workspace, surroundings };
+    let flags = ["--strip=1", "--quiet", "--input"];
+    let backwards = ["--strip=1", "--quiet", "--reverse", "--input"];
+    Ok(Processes {
+        apply: vec![patch.command_on_diff(&flags)?],
+        revert: vec![patch.command_on_diff(&backwards)?],
+        surroundings: surroundings.clone(),
+    })
+}
+
+/// Makes the commands of one program in one workspace.
+struct Shop<'a> {
+    program: &'a Path,
+    workspace: &'a Path,
+    surroundings: &'a Surroundings,
+}
+
+impl Shop<'_> {
+    fn command(&self, arguments: &[&str]) -> Result<Command, Failure> {
+        let mut command = self.surroundings.command(self.program, self.workspace)?;
+        command.args(arguments);
+        Ok(command)
+    }
+
+    /// The same, with the diff as the last argument.
+    fn command_on_diff(&self, arguments: &[&str]) -> Result<Command, Failure> {
+        let mut command = self.command(arguments)?;
+        command.arg(self.surroundings.diff());
+        Ok(command)
+    }
+
+    fn run(&self, arguments: &[&str]) -> Result<(), Failure> {
+        self.surroundings.run(&mut self.command(arguments)?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failure_names_the_command_without_directories_and_its_last_words() {
+        let home = tempfile::tempdir().unwrap();
+        let surroundings = Surroundings::new(home.path());
+        let mut command = surroundings.command("/bin/sh", home.path()).unwrap();
+        command.args(["-c", "echo first >&2; echo last >&2; exit 3"]);
+        assert_eq!(
+            surroundings.run(&mut command).unwrap_err().to_string(),
+            "`sh -c echo first >&2; echo last >&2; exit 3` failed (exit status: 3): last"
+        );
+    }
+}

@@ -1,0 +1,124 @@
+//! What the numbers were measured on, in words that say nothing of whose machine it is.
+
+use std::fs::{read_link, read_to_string};
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::process::Command;
+
+use rustix::fs::{major, minor, statfs};
+
+use super::Failure;
+
+/// A machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Machine {
+    pub(super) processor: String,
+    pub(super) processors: usize,
+    pub(super) memory: String,
+    pub(super) kernel: String,
+    /// Programs and their versions.
+    pub(super) programs: Vec<String>,
+    /// The mean number of processes that wanted to run in the minute before.
+    pub(super) load: String,
+}
+
+const UNKNOWN: &str = "unknown";
+
+/// The magic numbers of statfs(2).
+const FILE_SYSTEMS: &[(i64, &str)] = &[
+    (0xef53, "ext4"),
+    (0x5846_5342, "xfs"),
+    (0x9123_683e, "btrfs"),
+    (0x0102_1994, TMPFS),
+    (0x794c_7630, "overlayfs"),
+    (0x2fc1_2fc1, "zfs"),
+    (0xf2f5_2010, "f2fs"),
+    (0x6969, "nfs"),
+    (0x6573_5546, "fuse"),
+];
+const TMPFS: &str = "tmpfs";
+
+impl Machine {
+    pub(super) fn this() -> Self {
+        let processors = read_to_string("/proc/cpuinfo").unwrap_or_default();
+        let memory = read_to_string("/proc/meminfo").unwrap_or_default();
+        let kibibytes = field(&memory, "MemTotal").and_then(|total| {
+            total.split_whitespace().next().and_then(|number| number.parse::<u64>().ok())
+        });
+        let line = |path: &str| {
+            let text = read_to_string(path).unwrap_or_default();
+            text.lines().next().unwrap_or(UNKNOWN).to_owned()
+        };
+        Self {
+            processor: field(&processors, "model name").unwrap_or(UNKNOWN).to_owned(),
+            processors: std::thread::available_parallelism().map_or(1, usize::from),
+            memory: kibibytes.map_or(UNKNOWN.to_owned(), |kib| format!("{} GiB", kib >> 20)),
+            kernel: line("/proc/sys/kernel/osrelease"),
+            programs: ["git", "patch"].into_iter().filter_map(version).collect(),
+            load: line("/proc/loadavg").split(' ').next().unwrap_or(UNKNOWN).to_owned(),
+        }
+    }
+}
+
+/// The value after `name` and a colon.
+fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    text.lines().find_map(|line| {
+        let (found, value) = line.split_once(':')?;
+        (found.trim() == name).then(|| value.trim())
+    })
+}
+
+/// The first line of what a program says about itself.
+fn version(program: &str) -> Option<String> {
+    let output = Command::new(program).arg("--version").output().ok()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    text.lines().next().map(str::to_owned)
+}
+
+/// The file system that holds `directory`, and for ext4 whether it has a journal: without one it
+/// promises other things, and costs other things.
+pub(super) fn file_system(directory: &Path) -> Result<String, Failure> {
+    let magic = statfs(directory)?.f_type;
+    let Some((_, name)) = FILE_SYSTEMS.iter().find(|(known, _)| *known == magic) else {
+        return Ok(format!("a file system of type {magic:#x}"));
+    };
+    if *name != "ext4" {
+        return Ok((*name).to_owned());
+    }
+    let device = directory.metadata()?.dev();
+    Ok(match has_journal(device) {
+        Some(true) => "ext4 with a journal".to_owned(),
+        Some(false) => "ext4 without a journal".to_owned(),
+        None => "ext4".to_owned(),
+    })
+}
+
+/// Whether the mounted ext4 has a journal, if the kernel tells.
+fn has_journal(device: u64) -> Option<bool> {
+    let link = read_link(format!("/sys/dev/block/{}:{}", major(device), minor(device))).ok()?;
+    let name = link.file_name()?.to_str()?;
+    let task = read_to_string(format!("/sys/fs/ext4/{name}/journal_task")).ok()?;
+    Some(task.trim() != "<none>")
+}
+
+/// Whether nothing there ever reaches a disk, so that syncs are free.
+pub(super) fn is_in_memory(directory: &Path) -> bool {
+    file_system(directory).is_ok_and(|name| name == TMPFS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_field_is_found_by_its_whole_name() {
+        let text = "model\t: 167\nmodel name\t: A: Processor\n";
+        assert_eq!(field(text, "model name"), Some("A: Processor"));
+        assert_eq!(field(text, "name"), None);
+    }
+
+    #[test]
+    fn proc_is_not_one_of_the_file_systems_we_know() {
+        assert_eq!(file_system(Path::new("/proc")).unwrap(), "a file system of type 0x9fa0");
+    }
+}

@@ -1,0 +1,178 @@
+//! What is measured, and what came out.
+
+use std::fmt;
+use std::time::Duration;
+
+use super::format::thousands;
+
+/// One contestant at one work in one place.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Measurement {
+    pub(super) place: PlaceName,
+    pub(super) work: Work,
+    pub(super) who: Who,
+    pub(super) result: Result<Times, String>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Times {
+    pub(super) apply: Summary,
+    pub(super) revert: Summary,
+    /// The mean time of a run when apply and revert follow each other without a pause.
+    pub(super) back_to_back: Option<Duration>,
+}
+
+/// Where it was measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PlaceName {
+    /// The machine's own file system.
+    Own,
+    /// ext4 with a journal, loop-mounted.
+    Ext4,
+    /// xfs, loop-mounted.
+    Xfs,
+}
+
+impl PlaceName {
+    pub(super) const ALL: [Self; 3] = [Self::Own, Self::Ext4, Self::Xfs];
+
+    pub(super) fn slug(self) -> &'static str {
+        match self {
+            Self::Own => "own",
+            Self::Ext4 => "ext4",
+            Self::Xfs => "xfs",
+        }
+    }
+}
+
+/// What is changed in what.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Work {
+    /// Files all over a workspace.
+    Spread { changed: usize, files: usize },
+    /// Ten files of one directory, to compare workspaces of different size.
+    OneDirectory { files: usize },
+    /// One hunk in the middle of a large file.
+    LargeFile,
+}
+
+/// How many files a work in one directory changes.
+pub(super) const ONE_DIRECTORY_CHANGED: usize = 10;
+
+impl Work {
+    /// The name that `--only` looks at, after the place's.
+    pub(super) fn slug(self) -> String {
+        match self {
+            Self::Spread { changed, files } => format!("{changed}-of-{files}"),
+            Self::OneDirectory { .. } => "size".to_owned(),
+            Self::LargeFile => "50-mb".to_owned(),
+        }
+    }
+}
+
+impl fmt::Display for Work {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Self::Spread { changed, files } => {
+                write!(f, "{} of {}", thousands(changed), thousands(files))
+            }
+            Self::OneDirectory { files } => {
+                write!(f, "{ONE_DIRECTORY_CHANGED} of {}, one directory", thousands(files))
+            }
+            Self::LargeFile => f.write_str("one hunk in 50 MB"),
+        }
+    }
+}
+
+/// Who does the work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Who {
+    Library,
+    Process,
+    GitApply,
+    GitCommit,
+    Patch,
+    InPlace,
+    InPlaceChecked,
+}
+
+impl Who {
+    /// In the order in which they take turns.
+    pub(super) const ALL: [Self; 7] = [
+        Self::Library,
+        Self::Process,
+        Self::GitApply,
+        Self::GitCommit,
+        Self::Patch,
+        Self::InPlace,
+        Self::InPlaceChecked,
+    ];
+
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Library => "actum, library",
+            Self::Process => "actum, process",
+            Self::GitApply => "`git apply`",
+            Self::GitCommit => "`git apply --index` + commit",
+            Self::Patch => "GNU `patch`",
+            Self::InPlace => "in place",
+            Self::InPlaceChecked => "in place, checked",
+        }
+    }
+}
+
+/// What is worth saying about several times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Summary {
+    pub(super) rounds: usize,
+    pub(super) median: Duration,
+    /// The time that 95 of 100 rounds kept to, by nearest rank.
+    pub(super) p95: Duration,
+}
+
+impl Summary {
+    /// `None` when there are no times.
+    pub(super) fn of(times: &[Duration]) -> Option<Self> {
+        let mut sorted = times.to_vec();
+        sorted.sort_unstable();
+        let rounds = sorted.len();
+        let upper = *sorted.get(rounds / 2)?;
+        let lower = *sorted.get(rounds.saturating_sub(1) / 2)?;
+        let rank = (rounds * 95).div_ceil(100);
+        let p95 = *sorted.get(rank.saturating_sub(1))?;
+        Some(Self { rounds, median: (lower + upper) / 2, p95 })
+    }
+}
+
+/// The median times of one contestant, if it was measured.
+pub(super) fn times(
+    measurements: &[Measurement],
+    place: PlaceName,
+    work: Work,
+    who: Who,
+) -> Option<&Times> {
+    let found =
+        measurements.iter().find(|one| (one.place, one.work, one.who) == (place, work, who));
+    found?.result.as_ref().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn summary(times: impl IntoIterator<Item = u64>) -> Option<(u64, u64)> {
+        let times: Vec<_> = times.into_iter().map(Duration::from_micros).collect();
+        let micros = |time: Duration| u64::try_from(time.as_micros()).unwrap();
+        Summary::of(&times).map(|summary| (micros(summary.median), micros(summary.p95)))
+    }
+
+    #[test]
+    fn median_and_95th_percentile_are_ranks() {
+        assert_eq!(summary([]), None);
+        assert_eq!(summary([7]), Some((7, 7)));
+        assert_eq!(summary([9, 1]), Some((5, 9)));
+        assert_eq!(summary([3, 1, 2]), Some((2, 3)));
+        assert_eq!(summary((1..=100).rev()), Some((50, 95)));
+        assert_eq!(summary(1..=20), Some((10, 19)));
+    }
+}

@@ -1,0 +1,200 @@
+//! Where it is measured: the machine's own file system, and file systems mounted from files.
+
+use std::fs::{File, canonicalize, create_dir};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use rustix::fs::statvfs;
+
+use super::Failure;
+use super::machine;
+use super::measurement::PlaceName;
+
+/// Free space without which a run is not begun, in bytes.
+const FREE_BYTES_MIN: u64 = 6 << 30;
+/// The size of an image; it is sparse, so only what is written takes space.
+const IMAGE_BYTES: u64 = 4 << 30;
+
+/// Everything a run leaves on the disk, below one directory.
+pub(super) struct Grounds {
+    directory: PathBuf,
+    caretaker: Caretaker,
+}
+
+/// A directory on the file system to measure on.
+pub(super) struct Place {
+    pub(super) name: PlaceName,
+    pub(super) directory: PathBuf,
+    /// What it is on, for readers.
+    pub(super) file_system: String,
+    mounted: Option<Mounted>,
+}
+
+/// A file system mounted from a file. Whatever way this process ends, the caretaker unmounts it.
+struct Mounted {
+    image: PathBuf,
+}
+
+impl Grounds {
+    /// Makes the directory, on a file system that is a disk if there is one.
+    pub(super) fn make() -> Result<Self, Failure> {
+        let beside_us = std::env::current_exe().ok();
+        let beside_us = beside_us.as_deref().and_then(Path::parent).map(Path::to_owned);
+        let temporary = std::env::temp_dir();
+        let parent = [Some(temporary.clone()), beside_us]
+            .into_iter()
+            .flatten()
+            .find(|directory| !machine::is_in_memory(directory))
+            .unwrap_or(temporary);
+        let directory = parent.join(format!("actum-bench-{}", std::process::id()));
+        let attempt = || format!("making the directory `{}`", directory.display());
+        create_dir(&directory).map_err(|error| format!("{}: {error}", attempt()))?;
+        let directory = canonicalize(&directory)?;
+        let grounds = Self { caretaker: Caretaker::hire(&directory)?, directory };
+        let free = grounds.free_bytes()?;
+        if free < FREE_BYTES_MIN {
+            return Err(format!(
+                "{} GiB are free where temporary files go, and {} are needed; `TMPDIR` names \
+                 another place; nothing was measured",
+                free >> 30,
+                FREE_BYTES_MIN >> 30
+            )
+            .into());
+        }
+        Ok(grounds)
+    }
+
+    pub(super) fn free_bytes(&self) -> Result<u64, Failure> {
+        let stat = statvfs(&self.directory)?;
+        Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
+    }
+
+    /// A directory for the surroundings of processes.
+    pub(super) fn home(&self) -> Result<PathBuf, Failure> {
+        let home = self.directory.join("home");
+        create_dir(&home)?;
+        Ok(home)
+    }
+
+    /// Makes a place ready. Only root can mount.
+    pub(super) fn open(&self, name: PlaceName) -> Result<Place, Failure> {
+        let directory = self.directory.join(name.slug());
+        create_dir(&directory)?;
+        let make = match name {
+            PlaceName::Own => {
+                let file_system = machine::file_system(&directory)?;
+                return Ok(Place { name, directory, file_system, mounted: None });
+            }
+            // At once, or the kernel would go on with it while we measure.
+            PlaceName::Ext4 => {
+                ["mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0"].as_slice()
+            }
+            PlaceName::Xfs => ["mkfs.xfs", "-q", "-f"].as_slice(),
+        };
+        let image = self.directory.join(format!("{}.image", name.slug()));
+        File::create_new(&image)?.set_len(IMAGE_BYTES)?;
+        let [program, flags @ ..] = make else { return Err("no program makes it".into()) };
+        system(Command::new(program).args(flags).arg(&image))?;
+        system(Command::new("mount").args(["-o", "loop"]).arg(&image).arg(&directory))?;
+        let file_system = format!("{}, loop-mounted", machine::file_system(&directory)?);
+        Ok(Place { name, directory, file_system, mounted: Some(Mounted { image }) })
+    }
+
+    /// Removes everything.
+    pub(super) fn clear(self) -> Result<(), Failure> {
+        self.caretaker.dismiss()
+    }
+}
+
+impl Place {
+    /// Takes the mount away and frees its space; the machine's own file system keeps what is
+    /// there to the end, because deleting many files can make creating new ones slow.
+    pub(super) fn close(self) -> Result<(), Failure> {
+        if let Some(Mounted { image }) = self.mounted {
+            system(Command::new("umount").arg(&self.directory))?;
+            std::fs::remove_file(image)?;
+        }
+        Ok(())
+    }
+}
+
+/// Runs a program with the two directories in its path that only root has.
+fn system(command: &mut Command) -> Result<(), Failure> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let path = std::env::var("PATH").unwrap_or_default();
+    let output = command
+        .env("PATH", format!("{path}:/usr/sbin:/sbin"))
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| format!("starting `{program}`: {error}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let said = said.lines().next().unwrap_or("it said nothing");
+    Err(format!("`{program}` failed ({}): {said}", output.status).into())
+}
+
+/// A process that waits for the end of ours, whatever brings it about, and then unmounts and
+/// removes what we made. It outlives Ctrl-C and a kill of ours, which no destructor would.
+struct Caretaker {
+    process: Child,
+}
+
+/// Reads until the pipe from us closes. `--one-file-system` is for a mount that would not go away.
+const CARE: &str = "\
+trap '' INT TERM HUP
+cat > /dev/null
+for place in ext4 xfs; do
+  mount=\"$1/$place\"
+  umount \"$mount\" 2> /dev/null || umount --lazy \"$mount\" 2> /dev/null
+done
+exec rm -rf --one-file-system -- \"$1\"
+";
+
+impl Caretaker {
+    fn hire(directory: &Path) -> Result<Self, Failure> {
+        let path = std::env::var("PATH").unwrap_or_default();
+        let process = Command::new("sh")
+            .args(["-c", CARE, "sh"])
+            .arg(directory)
+            .env("PATH", format!("{path}:/usr/sbin:/sbin"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            // A signal to our whole group is not for it.
+            .process_group(0)
+            .spawn()
+            .map_err(|error| format!("starting `sh`, which cleans up in the end: {error}"))?;
+        Ok(Self { process })
+    }
+
+    fn dismiss(mut self) -> Result<(), Failure> {
+        drop(self.process.stdin.take());
+        let status = self.process.wait()?;
+        if status.success() { Ok(()) } else { Err(format!("cleaning up failed ({status})").into()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_caretaker_removes_the_directory_once_we_let_go() {
+        let parent = tempfile::tempdir().unwrap();
+        let directory = parent.path().join("grounds");
+        create_dir(&directory).unwrap();
+        File::create(directory.join("file")).unwrap();
+        let caretaker = Caretaker::hire(&directory).unwrap();
+        assert!(directory.exists());
+        caretaker.dismiss().unwrap();
+        assert!(!directory.exists());
+    }
+
+    #[test]
+    fn a_program_that_fails_is_named_with_its_first_words() {
+        let error = system(Command::new("sh").args(["-c", "echo why >&2; exit 2"])).unwrap_err();
+        assert_eq!(error.to_string(), "`sh` failed (exit status: 2): why");
+    }
+}
