@@ -18,10 +18,10 @@ use crate::verb::Verb;
 )]
 pub(crate) struct CommandLine {
     /// Run as if started in DIR
-    #[arg(short = 'C', value_name = "DIR", global = true)]
+    #[arg(short = 'C', value_name = "DIR", global = true, display_order = 90)]
     pub(crate) directory: Option<PathBuf>,
     /// Write one JSON document to standard output, errors included
-    #[arg(long, global = true)]
+    #[arg(long, global = true, display_order = 91)]
     pub(crate) json: bool,
     #[command(subcommand)]
     pub(crate) verb: Verb,

@@ -41,7 +41,7 @@ fn every_command_writes_one_json_document_with_its_format() {
         (&["init"][..], "actum.init/1"),
         (&["apply", "../nothing.diff"], "actum.error/1"),
         (&["log"], "actum.log/1"),
-        (&["show", &run[..6]], "actum.run/1"),
+        (&["show", run.split_at(6).0], "actum.run/1"),
         (&["status"], "actum.status/1"),
         (&["recover"], "actum.recovery/1"),
         (&["resolve", "gone"], "actum.resolve/1"),

@@ -15,7 +15,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 use actum_workspace::{RunOptions, Workspace};
 use program::{Ended, actum, command, text, workspace};
@@ -69,7 +69,12 @@ fn a_run_that_is_taken_back_is_3_and_the_workspace_is_as_before() {
     let outside = directory.path();
     // Nothing is closed to root, so there an ordinary user runs a copy of the program.
     let program = outside.join("actum");
-    fs::copy(env!("CARGO_BIN_EXE_actum"), &program).unwrap();
+    // Copied by another process: a file that this one had open for writing could not be run while
+    // another test starts a program.
+    let mut copy = Command::new("/bin/cp");
+    let copied = copy.arg(env!("CARGO_BIN_EXE_actum")).arg(&program).status().unwrap();
+    assert!(copied.success());
+    fs::set_permissions(&program, Permissions::from_mode(0o755)).unwrap();
     let is_root = fs::metadata(outside).unwrap().uid() == 0;
     if is_root {
         fs::set_permissions(outside, Permissions::from_mode(0o755)).unwrap();
@@ -177,7 +182,8 @@ fn a_workspace_in_use_is_5_and_names_who_uses_it() {
         assert!(refused.stderr.starts_with(&who), "{}", refused.stderr);
     }
     assert_eq!(actum(&root, &["status"]).code, 0);
-    let waiting = command(&root, &["apply", "../change.diff", "--wait"]).spawn().unwrap();
+    let mut waiting = command(&root, &["apply", "../change.diff", "--wait"]);
+    let waiting = waiting.stdout(Stdio::null()).spawn().unwrap();
     at_work.abort();
     assert_eq!(waiting.wait_with_output().unwrap().status.code(), Some(0));
     assert_eq!(text(&root, "a.txt"), "one\n");

@@ -218,7 +218,8 @@ impl<H> Journal<H> {
         offset.saturating_add(framed).saturating_add(END_LENGTH)
     }
 
-    /// Grows the file until a record of `length` bytes fits behind the tail.
+    /// Grows the file until a record of `length` bytes fits behind the tail. The new size is
+    /// durable before the head tells of it; the head becomes durable with the record.
     pub(crate) fn grow<D: Disk<Handle = H>>(&mut self, disk: &D, length: usize) -> Result<()> {
         let needed = self.needed(length, self.offset);
         if needed > CAPACITY_MAX {
@@ -229,7 +230,6 @@ impl<H> Journal<H> {
         zero(disk, &self.file, self.head.capacity, capacity)
             .and_then(|()| disk.sync_data(&self.file, Barrier::Growth))
             .and_then(|()| head.write(disk, &self.file))
-            .and_then(|()| disk.sync_data(&self.file, Barrier::Growth))
             .doing(|| format!("let the journal grow to {capacity} bytes"))?;
         self.head = head;
         Ok(())

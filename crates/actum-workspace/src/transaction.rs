@@ -6,21 +6,17 @@ use std::collections::{BTreeMap, HashMap};
 use std::rc::Rc;
 
 use actum_core::{
-    Digest, EmptyParents, FileMode, LineHunk, ModeChange, Operation, RelPath, RunId, Splice,
-    hunk::Patcher,
+    Digest, EmptyParents, LineHunk, ModeChange, Operation, RelPath, RunId, Splice, hunk::Patcher,
 };
 
-use crate::content::{INLINE_BYTES_MAX, Sink, Store};
-use crate::disk::{Disk, Stat};
+use crate::content::{Sink, Store};
+use crate::disk::Disk;
 use crate::error::{Doing, Error, ErrorKind, Result};
-use crate::node::{Bytes, Content, Node, Post, PostFile, Pre, PreFile};
+use crate::fresh::Inherited;
+use crate::node::{Bytes, Content, Node, Post, PostFile, Pre};
 use crate::record::{Attributes, RunKind};
-use crate::tree::{Found, Tree, digest_of, read_pieces, read_whole};
-use crate::workspace::{HardLinks, Limits, Workspace};
-
-const DEFAULT_ACL: &[u8] = b"system.posix_acl_default";
-const ACL: &[u8] = b"system.posix_acl_access";
-const SET_GROUP: u32 = 0o2000;
+use crate::tree::Tree;
+use crate::workspace::{Limits, Workspace};
 
 /// A change that is being put together. It holds the workspace lock; dropping it without a commit
 /// leaves no trace.
@@ -37,16 +33,10 @@ pub struct Transaction<'w, D: Disk> {
     pub(crate) nodes: BTreeMap<RelPath, Node<D::Handle>>,
     pub(crate) broken_links: Vec<RelPath>,
     staged: u32,
-    identity: (u32, u32),
-    umask: u32,
+    pub(crate) identity: (u32, u32),
+    pub(crate) umask: u32,
     /// For a directory that gets new entries: its group if it hands that down, and the default ACL.
-    inherited: RefCell<HashMap<Option<RelPath>, Rc<Inherited>>>,
-}
-
-/// What a new entry takes over from its directory.
-struct Inherited {
-    group: Option<u32>,
-    default_acl: Option<Vec<u8>>,
+    pub(crate) inherited: RefCell<HashMap<Option<RelPath>, Rc<Inherited>>>,
 }
 
 /// What a transaction would do to one path.
@@ -315,184 +305,6 @@ impl<'w, D: Disk> Transaction<'w, D> {
     /// Gives up the change; what was staged is removed.
     pub fn abort(self) {}
 
-    // ---- what is at a path -------------------------------------------------------------------
-
-    pub(crate) fn in_scope(&self, path: &RelPath) -> Result<()> {
-        self.limits.scope.check(path).map_err(|source| ErrorKind::Scope { source })?;
-        if let Some(run) = self.workspace.blocked.get(path) {
-            return Err(ErrorKind::Blocked { path: path.clone(), run: *run }.into());
-        }
-        Ok(())
-    }
-
-    /// The node of `path`, looked up on the disk when it is new.
-    pub(crate) fn node(&mut self, path: &RelPath) -> Result<&mut Node<D::Handle>> {
-        if !self.nodes.contains_key(path) {
-            let pre = self.look(path)?;
-            let post = pre.unchanged();
-            self.nodes.insert(path.clone(), Node { pre, post, added: 0, removed: 0 });
-        }
-        // INVARIANT: inserted just above when it was not there.
-        self.nodes.get_mut(path).ok_or_else(|| ErrorKind::Missing { path: path.clone() }.into())
-    }
-
-    fn look(&mut self, path: &RelPath) -> Result<Pre<D::Handle>> {
-        let mut above = path.parent();
-        while let Some(ancestor) = above {
-            match self.nodes.get(&ancestor) {
-                Some(Node {
-                    pre: Pre::Absent | Pre::File(_), post: Post::Directory(_), ..
-                })
-                | Some(Node { pre: Pre::Absent | Pre::File(_), post: Post::Absent, .. }) => {
-                    return Ok(Pre::Absent);
-                }
-                Some(Node { post: Post::File(_), .. }) => {
-                    let (path, component) = (path.clone(), ancestor);
-                    return Err(ErrorKind::UnderAFile { path, component }.into());
-                }
-                Some(Node { pre: Pre::Directory(_), .. }) | None => above = ancestor.parent(),
-            }
-        }
-        let workspace = &*self.workspace;
-        let tree = Tree::new(&workspace.disk, &workspace.home.root);
-        let (stat, file) = match tree.find(path)? {
-            Found::Nothing => return Ok(Pre::Absent),
-            Found::Directory => return Ok(Pre::Directory(tree.directory_attributes(path)?)),
-            Found::Other(found) => {
-                return Err(ErrorKind::NotAFile { path: path.clone(), found }.into());
-            }
-            Found::File(stat, file) => (stat, file),
-        };
-        let stat = self.without_our_links(path, stat, &file)?;
-        if stat.links > 1 {
-            if self.limits.hard_links == HardLinks::Refuse {
-                return Err(ErrorKind::HardLink { path: path.clone(), links: stat.links }.into());
-            }
-            self.broken_links.push(path.clone());
-        }
-        let doing = || format!("read `{path}`");
-        let disk = &self.workspace.disk;
-        let read_at = disk.now();
-        let tree = Tree::new(disk, &self.workspace.home.root);
-        let attributes = tree.attributes(&file, &stat).doing(doing)?;
-        let (digest, bytes) = if stat.size <= INLINE_BYTES_MAX as u64 {
-            let bytes = read_whole(disk, &file, stat.size).doing(doing)?;
-            if u64::try_from(bytes.len()) != Ok(stat.size) {
-                let detail = "its size changed while it was read";
-                return Err(ErrorKind::Conflict { path: path.clone(), detail }.into());
-            }
-            (Digest::of(&bytes), Bytes::Memory(Rc::new(bytes)))
-        } else {
-            (digest_of(disk, &file).doing(doing)?, Bytes::File(Rc::new(file), None))
-        };
-        Ok(Pre::File(PreFile { stat, attributes, digest, bytes, read_at }))
-    }
-
-    /// A large file may still have a second name of ours from a run not yet in the history.
-    fn without_our_links(&mut self, path: &RelPath, stat: Stat, file: &D::Handle) -> Result<Stat> {
-        if stat.links < 2 {
-            return Ok(stat);
-        }
-        self.workspace.checkpoint(Some(self.run))?;
-        self.workspace.disk.stat(file).doing(|| format!("look at `{path}`"))
-    }
-
-    /// The file at `path`, which must be one.
-    pub(crate) fn file(&mut self, path: &RelPath) -> Result<PostFile<D::Handle>> {
-        match &self.node(path)?.post {
-            Post::File(file) => Ok(file.clone()),
-            Post::Absent => Err(ErrorKind::Missing { path: path.clone() }.into()),
-            Post::Directory(_) => {
-                let found = crate::error::NotAFile::Directory;
-                Err(ErrorKind::NotAFile { path: path.clone(), found }.into())
-            }
-        }
-    }
-
-    fn expected_file(
-        &mut self,
-        path: &RelPath,
-        expected: Option<Digest>,
-    ) -> Result<PostFile<D::Handle>> {
-        let file = match (self.file(path), expected) {
-            (Err(Error { kind: ErrorKind::Missing { path }, .. }), Some(expected)) => {
-                return Err(ErrorKind::Expected { path, expected, found: None }.into());
-            }
-            (file, _) => file?,
-        };
-        match expected {
-            Some(expected) if expected != file.digest => {
-                let (path, found) = (path.clone(), Some(file.digest));
-                Err(ErrorKind::Expected { path, expected, found }.into())
-            }
-            Some(_) | None => Ok(file),
-        }
-    }
-
-    fn must_be_absent(&mut self, path: &RelPath) -> Result<()> {
-        match self.node(path)?.post {
-            Post::Absent => Ok(()),
-            Post::Directory(_) | Post::File(_) => {
-                Err(ErrorKind::Exists { path: path.clone() }.into())
-            }
-        }
-    }
-
-    /// The bytes of `file` where they are at hand without reading.
-    pub(crate) fn bytes(
-        &self,
-        path: &RelPath,
-        file: &PostFile<D::Handle>,
-    ) -> Option<Bytes<D::Handle>> {
-        let pre = |path: &RelPath| match &self.nodes.get(path)?.pre {
-            Pre::File(file) => Some(file.bytes.clone()),
-            Pre::Absent | Pre::Directory(_) => None,
-        };
-        match &file.content {
-            Content::Untouched => pre(path),
-            Content::Moved(from) => pre(from),
-            Content::New(bytes, _) => Some(bytes.clone()),
-        }
-    }
-
-    fn each_piece(
-        &self,
-        path: &RelPath,
-        file: &PostFile<D::Handle>,
-        mut each: impl FnMut(&[u8]) -> Result<()>,
-    ) -> Result<()> {
-        match self.bytes(path, file) {
-            Some(Bytes::Memory(bytes)) => each(&bytes),
-            Some(Bytes::File(handle, _)) => {
-                let mut failed = None;
-                let read =
-                    read_pieces::<D, std::io::Error>(&self.workspace.disk, &handle, |piece| {
-                        each(piece).map_err(|error| {
-                            failed = Some(error);
-                            std::io::ErrorKind::Other.into()
-                        })
-                    });
-                match failed {
-                    Some(error) => Err(error),
-                    None => read.map(|_| ()).doing(|| format!("read `{path}`")),
-                }
-            }
-            None => Err(ErrorKind::Missing { path: path.clone() }.into()),
-        }
-    }
-
-    fn count_lines(&self, path: &RelPath, file: &PostFile<D::Handle>) -> Result<u64> {
-        let (mut count, mut last) = (0u64, b'\n');
-        self.each_piece(path, file, |piece| {
-            count = count.saturating_add(newlines(piece));
-            last = piece.last().copied().unwrap_or(last);
-            Ok(())
-        })?;
-        Ok(count.saturating_add(u64::from(last != b'\n')))
-    }
-
-    // ---- what shall be at a path -------------------------------------------------------------
-
     pub(crate) fn set(
         &mut self,
         path: &RelPath,
@@ -585,82 +397,6 @@ impl<'w, D: Disk> Transaction<'w, D> {
                 .is_ok_and(|child| self.nodes.contains_key(&child))
         }))
     }
-
-    // ---- attributes of what is new -----------------------------------------------------------
-
-    fn fresh_attributes(&self, path: &RelPath, mode: Option<ModeChange>) -> Result<Attributes> {
-        let inherited = self.inherited(path)?;
-        let (asked, exact) = match mode {
-            Some(ModeChange::Exact(mode)) => (mode, true),
-            Some(ModeChange::Executable(true)) => (FileMode::new(0o777), false),
-            Some(ModeChange::Executable(false)) | None => (FileMode::new(0o666), false),
-        };
-        Ok(self.fresh(&inherited, asked, exact, false))
-    }
-
-    fn fresh_directory_attributes(&self, path: &RelPath) -> Result<Attributes> {
-        let inherited = self.inherited(path)?;
-        let group_bit = if inherited.group.is_some() { SET_GROUP } else { 0 };
-        let mut fresh = self.fresh(&inherited, FileMode::new(0o777), false, true);
-        fresh.mode = FileMode::new(fresh.mode.bits() | group_bit);
-        Ok(fresh)
-    }
-
-    /// What the kernel would give a new entry: acl(5), "object creation and default ACLs".
-    fn fresh(
-        &self,
-        inherited: &Inherited,
-        asked: FileMode,
-        exact: bool,
-        directory: bool,
-    ) -> Attributes {
-        let (user, group) = self.identity;
-        let group = inherited.group.unwrap_or(group);
-        let mut xattrs = Vec::new();
-        let mut mode = asked;
-        match &inherited.default_acl {
-            Some(default) => {
-                let (acl, masked) = crate::acl::inherit(default, asked);
-                mode = masked;
-                xattrs.extend(acl.map(|acl| (ACL.to_vec(), acl)));
-                if directory {
-                    xattrs.push((DEFAULT_ACL.to_vec(), default.clone()));
-                }
-            }
-            None if !exact => mode = FileMode::new(asked.bits() & !self.umask),
-            None => {}
-        }
-        Attributes { mode, user, group, xattrs }
-    }
-
-    fn inherited(&self, path: &RelPath) -> Result<Rc<Inherited>> {
-        let parent = path.parent();
-        if let Some(known) = self.inherited.borrow().get(&parent) {
-            return Ok(Rc::clone(known));
-        }
-        let workspace = &*self.workspace;
-        let attributes = match &parent {
-            Some(parent) => match self.nodes.get(parent) {
-                Some(Node { post: Post::Directory(attributes), .. }) => attributes.clone(),
-                Some(_) | None => {
-                    Tree::new(&workspace.disk, &workspace.home.root).directory_attributes(parent)?
-                }
-            },
-            None => {
-                let doing = || "look at the workspace root".to_owned();
-                let root = &workspace.home.root;
-                let stat = workspace.disk.stat(root).doing(doing)?;
-                Tree::new(&workspace.disk, root).attributes(root, &stat).doing(doing)?
-            }
-        };
-        let acl = attributes.xattrs.into_iter().find(|(name, _)| name == DEFAULT_ACL);
-        let inherited = Rc::new(Inherited {
-            group: (attributes.mode.bits() & SET_GROUP != 0).then_some(attributes.group),
-            default_acl: acl.map(|(_, value)| value),
-        });
-        self.inherited.borrow_mut().insert(parent, Rc::clone(&inherited));
-        Ok(inherited)
-    }
 }
 
 impl<D: Disk> Drop for Transaction<'_, D> {
@@ -679,7 +415,7 @@ pub(crate) fn bytes_of<H>(store: Store<H>) -> Bytes<H> {
     }
 }
 
-fn newlines(bytes: &[u8]) -> u64 {
+pub(crate) fn newlines(bytes: &[u8]) -> u64 {
     u64::try_from(bytes.iter().filter(|&&b| b == b'\n').count()).unwrap_or(u64::MAX)
 }
 

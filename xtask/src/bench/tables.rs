@@ -36,6 +36,9 @@ fn words(words: &[&str]) -> Vec<String> {
 }
 
 fn verdict_rows(verdicts: &[Verdict]) -> Vec<Vec<String>> {
+    let mut head = words(&["work", "must", "aim"]);
+    head.extend(PlaceName::ALL.map(|place| place.slug().to_owned()));
+    head.extend(words(&["judged on", "reached"]));
     let row = |verdict: &Verdict| {
         let reached = match verdict.reached() {
             Reached::Aim => "yes, and the aim",
@@ -43,30 +46,26 @@ fn verdict_rows(verdicts: &[Verdict]) -> Vec<Vec<String>> {
             Reached::Neither => "NO",
             Reached::NotMeasured => "not measured",
         };
-        vec![
-            verdict.promise.clone(),
-            verdict.place.slug().to_owned(),
-            ratio(verdict.must),
-            ratio(verdict.aim),
-            verdict.measured.map_or(NOTHING.to_owned(), ratio),
-            reached.to_owned(),
-        ]
+        let mut row = vec![verdict.promise.clone(), ratio(verdict.must), ratio(verdict.aim)];
+        row.extend(
+            PlaceName::ALL
+                .map(|place| verdict.ratio(place).map_or_else(|| NOTHING.to_owned(), ratio)),
+        );
+        row.extend(words(&[verdict.judged.slug(), reached]));
+        row
     };
-    verdicts.iter().map(row).collect()
-}
-
-fn verdict_head() -> Vec<String> {
-    words(&["work", "where", "must", "aim", "measured", "reached"])
+    std::iter::once(head).chain(verdicts.iter().map(row)).collect()
 }
 
 pub(super) fn verdicts(verdicts: &[Verdict]) -> String {
-    markdown(&verdict_head(), &verdict_rows(verdicts))
+    match verdict_rows(verdicts).split_first() {
+        Some((head, rows)) => markdown(head, rows),
+        None => String::new(),
+    }
 }
 
 pub(super) fn verdicts_in_terminal(verdicts: &[Verdict]) -> String {
-    let mut rows = vec![verdict_head()];
-    rows.extend(verdict_rows(verdicts));
-    columns(&rows)
+    columns(&verdict_rows(verdicts))
 }
 
 /// Which half of a round a table shows.
@@ -223,21 +222,25 @@ mod tests {
 
     #[test]
     fn a_verdict_says_what_was_reached() {
-        let verdict = |measured| Verdict {
+        let verdict = |own: Option<f64>| Verdict {
             promise: "fast".to_owned(),
-            place: PlaceName::Own,
             must: 1.0,
             aim: 0.8,
-            measured,
+            judged: PlaceName::Own,
+            measured: own
+                .map(|ratio| (PlaceName::Own, ratio))
+                .into_iter()
+                .chain([(PlaceName::Xfs, 0.1)])
+                .collect(),
         };
         let list = [verdict(Some(0.7)), verdict(Some(0.9)), verdict(Some(1.1)), verdict(None)];
         assert_eq!(
             verdicts_in_terminal(&list),
-            "work  where  must   aim    measured  reached\n\
-             fast  own    1.00x  0.80x  0.70x     yes, and the aim\n\
-             fast  own    1.00x  0.80x  0.90x     yes\n\
-             fast  own    1.00x  0.80x  1.10x     NO\n\
-             fast  own    1.00x  0.80x  –         not measured\n"
+            "work  must   aim    own    ext4  xfs   judged on  reached\n\
+             fast  1.00x  0.80x  0.70x  –     1/10  own        yes, and the aim\n\
+             fast  1.00x  0.80x  0.90x  –     1/10  own        yes\n\
+             fast  1.00x  0.80x  1.10x  –     1/10  own        NO\n\
+             fast  1.00x  0.80x  –      –     1/10  own        not measured\n"
         );
     }
 }

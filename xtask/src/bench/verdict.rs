@@ -1,17 +1,18 @@
 //! What was promised for speed, and whether it is kept.
 
 use super::format::over;
-use super::measurement::{Measurement, PlaceName, Summary, Times, Who, Work, times};
+use super::measurement::{Measurement, PlaceName, Summary, Who, Work, times};
 
 /// A promise: a ratio that must be reached, and one to aim for.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Verdict {
     pub(super) promise: String,
-    pub(super) place: PlaceName,
     pub(super) must: f64,
     pub(super) aim: f64,
-    /// `None` when one of the two sides was not measured.
-    pub(super) measured: Option<f64>,
+    /// Where the promise is judged.
+    pub(super) judged: PlaceName,
+    /// The ratio in each place where both sides were measured.
+    pub(super) measured: Vec<(PlaceName, f64)>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,8 +24,23 @@ pub(super) enum Reached {
 }
 
 impl Verdict {
+    fn new(
+        promise: String,
+        (must, aim): (f64, f64),
+        judged: PlaceName,
+        ratio: impl Fn(PlaceName) -> Option<f64>,
+    ) -> Self {
+        let measured = PlaceName::ALL.into_iter();
+        let measured = measured.filter_map(|place| Some((place, ratio(place)?))).collect();
+        Self { promise, must, aim, judged, measured }
+    }
+
+    pub(super) fn ratio(&self, place: PlaceName) -> Option<f64> {
+        self.measured.iter().find(|(measured, _)| *measured == place).map(|(_, ratio)| *ratio)
+    }
+
     pub(super) fn reached(&self) -> Reached {
-        match self.measured {
+        match self.ratio(self.judged) {
             None => Reached::NotMeasured,
             Some(ratio) if ratio <= self.aim => Reached::Aim,
             Some(ratio) if ratio <= self.must => Reached::Must,
@@ -41,32 +57,32 @@ const THOUSAND: Work = Work::Spread { changed: 1000, files: 10_000 };
 /// without one it makes new files slowly for a minute after many were deleted, whoever makes them.
 pub(super) fn judge(measurements: &[Measurement], journalled: PlaceName) -> Vec<Verdict> {
     let own = PlaceName::Own;
-    let ratio =
+    let of = |place, work, who| times(measurements, place, work, who);
+    let medians =
         |first: Option<Summary>, second: Option<Summary>| Some(over(first?.median, second?.median));
-    let against = |place, work: Work, who: Who, other: Who, (must, aim)| {
-        let apply = |who| times(measurements, place, work, who).map(|times| times.apply);
-        Verdict {
-            promise: format!("{work}: {} over {}", who.name(), other.name()),
-            place,
-            must,
-            aim,
-            measured: ratio(apply(who), apply(other)),
-        }
+    let against = |judged, work: Work, who: Who, other: Who, bounds| {
+        let promise = format!("{work}: {} over {}", who.name(), other.name());
+        let apply = |place, who| of(place, work, who).map(|times| times.apply);
+        Verdict::new(promise, bounds, judged, |place| {
+            medians(apply(place, who), apply(place, other))
+        })
     };
-    let revert = |place, work: Work| {
-        let found = times(measurements, place, work, Who::Library);
-        let of = |part: fn(&Times) -> Summary| found.map(part);
-        Verdict {
-            promise: format!("{work}: revert over apply, library"),
-            place,
-            must: 1.0,
-            aim: 0.8,
-            measured: ratio(of(|times| times.revert), of(|times| times.apply)),
-        }
+    let revert = |judged, work: Work| {
+        let promise = format!("{work}: revert over apply, library");
+        Verdict::new(promise, (1.0, 0.8), judged, |place| {
+            let times = of(place, work, Who::Library)?;
+            medians(Some(times.revert), Some(times.apply))
+        })
     };
-    let size = |files| {
-        let work = Work::OneDirectory { files };
-        times(measurements, own, work, Who::Library).map(|times| times.apply)
+    let size = {
+        let promise = "10 files: a workspace of 10,000 over one of 100, library".to_owned();
+        Verdict::new(promise, (1.2, 1.05), own, |place| {
+            let apply = |files| {
+                let times = of(place, Work::OneDirectory { files }, Who::Library);
+                times.map(|times| times.apply)
+            };
+            medians(apply(10_000), apply(100))
+        })
     };
     let (library, commit) = (Who::Library, Who::GitCommit);
     vec![
@@ -79,13 +95,7 @@ pub(super) fn judge(measurements: &[Measurement], journalled: PlaceName) -> Vec<
         revert(own, HUNDRED),
         revert(journalled, THOUSAND),
         against(own, TEN, Who::Process, Who::GitApply, (2.0, 1.0)),
-        Verdict {
-            promise: "10 files: workspace of 10,000 over one of 100, library".to_owned(),
-            place: own,
-            must: 1.2,
-            aim: 1.05,
-            measured: ratio(size(10_000), size(100)),
-        },
+        size,
         against(own, Work::LargeFile, library, commit, (1.0 / 3.0, 1.0 / 5.0)),
     ]
 }
@@ -95,6 +105,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::bench::measurement::Times;
 
     fn measured(work: Work, who: Who, apply_ms: u64, revert_ms: u64) -> Measurement {
         let summary = |ms| {

@@ -1,7 +1,8 @@
-//! Starts the program in a directory, with an empty environment.
+//! Starts the program in a directory, with an empty environment and the usual umask.
 
 use std::ffi::OsStr;
-use std::fs;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -25,7 +26,10 @@ impl From<Output> for Ended {
 
 /// The program, about to be started in `directory`.
 pub fn command(directory: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_actum"));
+    // A umask is set before a program starts, and nothing in std sets one.
+    let script = "umask 022; exec \"$0\" \"$@\"";
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", script, env!("CARGO_BIN_EXE_actum")]);
     command.env_clear().current_dir(directory).args(arguments);
     command
 }
@@ -40,7 +44,10 @@ pub fn actum(directory: &Path, arguments: &[&str]) -> Ended {
 pub fn workspace() -> (tempfile::TempDir, std::path::PathBuf) {
     let directory = tempfile::tempdir().expect("a directory for the test");
     let root = directory.path().join("workspace");
-    let write = |path: &Path, text: &str| fs::write(path, text).expect("a file of the test");
+    let write = |path: &Path, text: &str| {
+        fs::write(path, text).expect("a file of the test");
+        fs::set_permissions(path, Permissions::from_mode(0o644)).expect("the mode of a file");
+    };
     fs::create_dir_all(root.join("sub")).expect("a directory of the test");
     write(&root.join("a.txt"), "1\n");
     write(&root.join("sub/b.txt"), "2\n");

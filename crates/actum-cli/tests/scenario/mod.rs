@@ -143,7 +143,7 @@ fn compare(expected: &Path, told: &str) {
         }
     }
     let text = if expected.exists() { read(expected) } else { String::new() };
-    assert_eq!(told, text, "{}", expected.display());
+    assert!(told == text, "{} holds\n{text}\nbut written was\n{told}", expected.display());
 }
 
 fn read(path: &Path) -> String {

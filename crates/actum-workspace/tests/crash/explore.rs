@@ -167,6 +167,9 @@ fn recover_cut_off(
     effort: Effort,
     count: &mut Count,
 ) -> Result<(), String> {
+    if effort.states_in_recovery == 0 {
+        return Ok(());
+    }
     let whole = disk.clone_deep();
     let calls_before = whole.calls();
     drop(open(&whole).map_err(|error| format!("recovery fails: {error}"))?);

@@ -1,0 +1,103 @@
+//! Owner, mode and ACL of what is new: what the kernel would give it in the directory where it will
+//! be, though it is made in the stage directory.
+
+use std::rc::Rc;
+
+use actum_core::{FileMode, ModeChange, RelPath};
+
+use crate::disk::Disk;
+use crate::error::{Doing, Result};
+use crate::node::{Node, Post};
+use crate::record::Attributes;
+use crate::transaction::Transaction;
+use crate::tree::Tree;
+
+const DEFAULT_ACL: &[u8] = b"system.posix_acl_default";
+const ACL: &[u8] = b"system.posix_acl_access";
+const SET_GROUP: u32 = 0o2000;
+
+/// What a new entry takes over from its directory.
+pub(crate) struct Inherited {
+    group: Option<u32>,
+    default_acl: Option<Vec<u8>>,
+}
+
+impl<D: Disk> Transaction<'_, D> {
+    pub(crate) fn fresh_attributes(
+        &self,
+        path: &RelPath,
+        mode: Option<ModeChange>,
+    ) -> Result<Attributes> {
+        let inherited = self.inherited(path)?;
+        let (asked, exact) = match mode {
+            Some(ModeChange::Exact(mode)) => (mode, true),
+            Some(ModeChange::Executable(true)) => (FileMode::new(0o777), false),
+            Some(ModeChange::Executable(false)) | None => (FileMode::new(0o666), false),
+        };
+        Ok(self.fresh(&inherited, asked, exact, false))
+    }
+
+    pub(crate) fn fresh_directory_attributes(&self, path: &RelPath) -> Result<Attributes> {
+        let inherited = self.inherited(path)?;
+        let group_bit = if inherited.group.is_some() { SET_GROUP } else { 0 };
+        let mut fresh = self.fresh(&inherited, FileMode::new(0o777), false, true);
+        fresh.mode = FileMode::new(fresh.mode.bits() | group_bit);
+        Ok(fresh)
+    }
+
+    /// What the kernel would give a new entry: acl(5), "object creation and default ACLs".
+    fn fresh(
+        &self,
+        inherited: &Inherited,
+        asked: FileMode,
+        exact: bool,
+        directory: bool,
+    ) -> Attributes {
+        let (user, group) = self.identity;
+        let group = inherited.group.unwrap_or(group);
+        let mut xattrs = Vec::new();
+        let mut mode = asked;
+        match &inherited.default_acl {
+            Some(default) => {
+                let (acl, masked) = crate::acl::inherit(default, asked);
+                mode = masked;
+                xattrs.extend(acl.map(|acl| (ACL.to_vec(), acl)));
+                if directory {
+                    xattrs.push((DEFAULT_ACL.to_vec(), default.clone()));
+                }
+            }
+            None if !exact => mode = FileMode::new(asked.bits() & !self.umask),
+            None => {}
+        }
+        Attributes { mode, user, group, xattrs }
+    }
+
+    fn inherited(&self, path: &RelPath) -> Result<Rc<Inherited>> {
+        let parent = path.parent();
+        if let Some(known) = self.inherited.borrow().get(&parent) {
+            return Ok(Rc::clone(known));
+        }
+        let workspace = &*self.workspace;
+        let attributes = match &parent {
+            Some(parent) => match self.nodes.get(parent) {
+                Some(Node { post: Post::Directory(attributes), .. }) => attributes.clone(),
+                Some(_) | None => {
+                    Tree::new(&workspace.disk, &workspace.home.root).directory_attributes(parent)?
+                }
+            },
+            None => {
+                let doing = || "look at the workspace root".to_owned();
+                let root = &workspace.home.root;
+                let stat = workspace.disk.stat(root).doing(doing)?;
+                Tree::new(&workspace.disk, root).attributes(root, &stat).doing(doing)?
+            }
+        };
+        let acl = attributes.xattrs.into_iter().find(|(name, _)| name == DEFAULT_ACL);
+        let inherited = Rc::new(Inherited {
+            group: (attributes.mode.bits() & SET_GROUP != 0).then_some(attributes.group),
+            default_acl: acl.map(|(_, value)| value),
+        });
+        self.inherited.borrow_mut().insert(parent, Rc::clone(&inherited));
+        Ok(inherited)
+    }
+}

@@ -1,0 +1,189 @@
+//! What a transaction finds at a path, and the bytes of files as its steps leave them.
+
+use std::rc::Rc;
+
+use actum_core::{Digest, RelPath};
+
+use crate::content::INLINE_BYTES_MAX;
+use crate::disk::{Disk, Stat};
+use crate::error::{Doing, Error, ErrorKind, NotAFile, Result};
+use crate::node::{Bytes, Content, Node, Post, PostFile, Pre, PreFile};
+use crate::transaction::Transaction;
+use crate::tree::{Found, Tree, digest_of, read_pieces, read_whole};
+use crate::workspace::HardLinks;
+
+impl<D: Disk> Transaction<'_, D> {
+    pub(crate) fn in_scope(&self, path: &RelPath) -> Result<()> {
+        self.limits.scope.check(path).map_err(|source| ErrorKind::Scope { source })?;
+        if let Some(run) = self.workspace.blocked.get(path) {
+            return Err(ErrorKind::Blocked { path: path.clone(), run: *run }.into());
+        }
+        Ok(())
+    }
+
+    /// The node of `path`, looked up on the disk when it is new.
+    pub(crate) fn node(&mut self, path: &RelPath) -> Result<&mut Node<D::Handle>> {
+        if !self.nodes.contains_key(path) {
+            let pre = self.look(path)?;
+            let post = pre.unchanged();
+            self.nodes.insert(path.clone(), Node { pre, post, added: 0, removed: 0 });
+        }
+        // INVARIANT: inserted just above when it was not there.
+        self.nodes.get_mut(path).ok_or_else(|| ErrorKind::Missing { path: path.clone() }.into())
+    }
+
+    fn look(&mut self, path: &RelPath) -> Result<Pre<D::Handle>> {
+        let mut above = path.parent();
+        while let Some(ancestor) = above {
+            match self.nodes.get(&ancestor) {
+                Some(Node {
+                    pre: Pre::Absent | Pre::File(_), post: Post::Directory(_), ..
+                })
+                | Some(Node { pre: Pre::Absent | Pre::File(_), post: Post::Absent, .. }) => {
+                    return Ok(Pre::Absent);
+                }
+                Some(Node { post: Post::File(_), .. }) => {
+                    let (path, component) = (path.clone(), ancestor);
+                    return Err(ErrorKind::UnderAFile { path, component }.into());
+                }
+                Some(Node { pre: Pre::Directory(_), .. }) | None => above = ancestor.parent(),
+            }
+        }
+        let workspace = &*self.workspace;
+        let tree = Tree::new(&workspace.disk, &workspace.home.root);
+        let (stat, file) = match tree.find(path)? {
+            Found::Nothing => return Ok(Pre::Absent),
+            Found::Directory => return Ok(Pre::Directory(tree.directory_attributes(path)?)),
+            Found::Other(found) => {
+                return Err(ErrorKind::NotAFile { path: path.clone(), found }.into());
+            }
+            Found::File(stat, file) => (stat, file),
+        };
+        let stat = self.without_our_links(path, stat, &file)?;
+        if stat.links > 1 {
+            if self.limits.hard_links == HardLinks::Refuse {
+                return Err(ErrorKind::HardLink { path: path.clone(), links: stat.links }.into());
+            }
+            self.broken_links.push(path.clone());
+        }
+        let doing = || format!("read `{path}`");
+        let disk = &self.workspace.disk;
+        let read_at = disk.now();
+        let tree = Tree::new(disk, &self.workspace.home.root);
+        let attributes = tree.attributes(&file, &stat).doing(doing)?;
+        let (digest, bytes) = if stat.size <= INLINE_BYTES_MAX as u64 {
+            let bytes = read_whole(disk, &file, stat.size).doing(doing)?;
+            if u64::try_from(bytes.len()) != Ok(stat.size) {
+                let detail = "its size changed while it was read";
+                return Err(ErrorKind::Conflict { path: path.clone(), detail }.into());
+            }
+            (Digest::of(&bytes), Bytes::Memory(Rc::new(bytes)))
+        } else {
+            (digest_of(disk, &file).doing(doing)?, Bytes::File(Rc::new(file), None))
+        };
+        Ok(Pre::File(PreFile { stat, attributes, digest, bytes, read_at }))
+    }
+
+    /// A large file may still have a second name of ours from a run not yet in the history.
+    fn without_our_links(&mut self, path: &RelPath, stat: Stat, file: &D::Handle) -> Result<Stat> {
+        if stat.links < 2 {
+            return Ok(stat);
+        }
+        self.workspace.checkpoint(Some(self.run))?;
+        self.workspace.disk.stat(file).doing(|| format!("look at `{path}`"))
+    }
+
+    /// The file at `path`, which must be one.
+    pub(crate) fn file(&mut self, path: &RelPath) -> Result<PostFile<D::Handle>> {
+        match &self.node(path)?.post {
+            Post::File(file) => Ok(file.clone()),
+            Post::Absent => Err(ErrorKind::Missing { path: path.clone() }.into()),
+            Post::Directory(_) => {
+                let found = NotAFile::Directory;
+                Err(ErrorKind::NotAFile { path: path.clone(), found }.into())
+            }
+        }
+    }
+
+    pub(crate) fn expected_file(
+        &mut self,
+        path: &RelPath,
+        expected: Option<Digest>,
+    ) -> Result<PostFile<D::Handle>> {
+        let file = match (self.file(path), expected) {
+            (Err(Error { kind: ErrorKind::Missing { path }, .. }), Some(expected)) => {
+                return Err(ErrorKind::Expected { path, expected, found: None }.into());
+            }
+            (file, _) => file?,
+        };
+        match expected {
+            Some(expected) if expected != file.digest => {
+                let (path, found) = (path.clone(), Some(file.digest));
+                Err(ErrorKind::Expected { path, expected, found }.into())
+            }
+            Some(_) | None => Ok(file),
+        }
+    }
+
+    pub(crate) fn must_be_absent(&mut self, path: &RelPath) -> Result<()> {
+        match self.node(path)?.post {
+            Post::Absent => Ok(()),
+            Post::Directory(_) | Post::File(_) => {
+                Err(ErrorKind::Exists { path: path.clone() }.into())
+            }
+        }
+    }
+
+    /// The bytes of `file` where they are at hand without reading.
+    pub(crate) fn bytes(
+        &self,
+        path: &RelPath,
+        file: &PostFile<D::Handle>,
+    ) -> Option<Bytes<D::Handle>> {
+        let pre = |path: &RelPath| match &self.nodes.get(path)?.pre {
+            Pre::File(file) => Some(file.bytes.clone()),
+            Pre::Absent | Pre::Directory(_) => None,
+        };
+        match &file.content {
+            Content::Untouched => pre(path),
+            Content::Moved(from) => pre(from),
+            Content::New(bytes, _) => Some(bytes.clone()),
+        }
+    }
+
+    pub(crate) fn each_piece(
+        &self,
+        path: &RelPath,
+        file: &PostFile<D::Handle>,
+        mut each: impl FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        match self.bytes(path, file) {
+            Some(Bytes::Memory(bytes)) => each(&bytes),
+            Some(Bytes::File(handle, _)) => {
+                let mut failed = None;
+                let read =
+                    read_pieces::<D, std::io::Error>(&self.workspace.disk, &handle, |piece| {
+                        each(piece).map_err(|error| {
+                            failed = Some(error);
+                            std::io::ErrorKind::Other.into()
+                        })
+                    });
+                match failed {
+                    Some(error) => Err(error),
+                    None => read.map(|_| ()).doing(|| format!("read `{path}`")),
+                }
+            }
+            None => Err(ErrorKind::Missing { path: path.clone() }.into()),
+        }
+    }
+
+    pub(crate) fn count_lines(&self, path: &RelPath, file: &PostFile<D::Handle>) -> Result<u64> {
+        let (mut count, mut last) = (0u64, b'\n');
+        self.each_piece(path, file, |piece| {
+            count = count.saturating_add(crate::transaction::newlines(piece));
+            last = piece.last().copied().unwrap_or(last);
+            Ok(())
+        })?;
+        Ok(count.saturating_add(u64::from(last != b'\n')))
+    }
+}
