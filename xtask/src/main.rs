@@ -1,6 +1,7 @@
 //! `cargo xtask`: the project's own tools, one file for each subcommand.
 
 mod bench;
+mod crash;
 mod packages;
 mod test;
 mod tidy;
@@ -12,6 +13,7 @@ use std::process::{Command, ExitCode};
 /// Every subcommand: its name, what it is for, and what runs it.
 const SUBCOMMANDS: &[(&str, &str, Run)] = &[
     ("bench", bench::SUMMARY, bench::run),
+    ("crash", crash::SUMMARY, crash::run),
     ("test", test::SUMMARY, test::run),
     ("tidy", tidy::SUMMARY, tidy::run),
 ];
@@ -84,8 +86,9 @@ mod tests {
         assert_eq!(
             usage(),
             format!(
-                "usage: cargo xtask SUBCOMMAND\n\n  bench    {}\n  test     {}\n  tidy     {}\n",
+                "usage: cargo xtask SUBCOMMAND\n\n  bench    {}\n  crash    {}\n  test     {}\n  tidy     {}\n",
                 bench::SUMMARY,
+                crash::SUMMARY,
                 test::SUMMARY,
                 tidy::SUMMARY
             )

@@ -88,6 +88,8 @@ pub enum Barrier {
     Checkpoint,
     /// The journal's head is on the disk before the space of forgotten records is used again.
     Forget,
+    /// What an earlier process wrote last is on the disk before anything is written behind it.
+    Reread,
     /// What is kept for a person (lost images, blocked paths) is there before a run is ended.
     Lost,
 }

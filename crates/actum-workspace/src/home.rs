@@ -4,6 +4,7 @@
 //! .actum/.gitignore   `*`: git never shows what is here
 //! .actum/lock         one writer at a time; says who holds it
 //! .actum/journal      intents and ends of runs not yet in the history
+//! .actum/durable-end  the last record that is known to be durable, so that it is not synced twice
 //! .actum/stage/       new inodes before they are published, displaced ones after
 //! .actum/keep/        second names of images too large for the journal
 //! .actum/history/     one file for each past run: what undo needs
@@ -24,6 +25,7 @@ pub const STATE_DIRECTORY: &str = ".actum";
 const JOURNAL: &[u8] = b"journal";
 const JOURNAL_NEW: &[u8] = b"journal.new";
 const LOCK: &[u8] = b"lock";
+const DURABLE_END: &[u8] = b"durable-end";
 const PRIVATE: FileMode = FileMode::PRIVATE;
 const PRIVATE_DIRECTORY: FileMode = FileMode::PRIVATE_DIRECTORY;
 
@@ -164,6 +166,25 @@ impl<H> Home<H> {
     /// `Busy`, naming the holder, when another process has it and `wait` is not set.
     pub(crate) fn lock<D: Disk<Handle = H>>(&self, disk: &D, wait: bool, why: &str) -> Result<H> {
         Self::take_lock(disk, &self.state, wait, why)
+    }
+
+    /// The sequence number of the last end that is known to be durable in this epoch. It is a
+    /// note in memory: whoever is killed between writing an end and noting it leaves the old one.
+    pub(crate) fn durable_end<D: Disk<Handle = H>>(&self, disk: &D) -> Option<u64> {
+        let file = disk.open_file(&self.state, DURABLE_END).ok()?;
+        let mut note = [0; 8];
+        let read = disk.read_at(&file, &mut note, 0).ok()?;
+        (read == note.len()).then(|| u64::from_le_bytes(note))
+    }
+
+    /// Notes that the end `sequence` is durable. Where that fails, the next process makes it
+    /// durable once more.
+    pub(crate) fn note_durable_end<D: Disk<Handle = H>>(&self, disk: &D, sequence: u64) {
+        let noted = disk
+            .open_own(&self.state, DURABLE_END)
+            .or_else(|_| disk.create(&self.state, DURABLE_END, PRIVATE))
+            .and_then(|file| disk.write_at(&file, &sequence.to_le_bytes(), 0));
+        drop(noted);
     }
 
     fn take_lock<D: Disk<Handle = H>>(disk: &D, state: &H, wait: bool, why: &str) -> Result<H> {

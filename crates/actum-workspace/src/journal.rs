@@ -185,15 +185,16 @@ impl<H> Journal<H> {
         Ok((found, torn))
     }
 
-    /// Writes the records that were just read once more, so that the next sync takes them along:
-    /// an earlier sync may have failed, after which the kernel holds their pages for written.
+    /// Writes the records that were just read once more and makes them durable: they may be in
+    /// memory alone, even where an earlier sync failed and the kernel holds their pages for
+    /// written. Otherwise a record behind them could outlive them.
     pub(crate) fn rewrite_tail<D: Disk<Handle = H>>(&self, disk: &D) -> io::Result<()> {
         self.rewrite(disk, RECORDS)
     }
 
-    /// The same for the page that ends the tail.
-    pub(crate) fn rewrite_last<D: Disk<Handle = H>>(&self, disk: &D) -> io::Result<()> {
-        self.rewrite(disk, RECORDS.max(self.offset - PAGE as u64))
+    /// The same for the record that ends a run, which is the last of the tail.
+    pub(crate) fn rewrite_end<D: Disk<Handle = H>>(&self, disk: &D) -> io::Result<()> {
+        self.rewrite(disk, self.offset.saturating_sub(END_LENGTH).max(RECORDS))
     }
 
     fn rewrite<D: Disk<Handle = H>>(&self, disk: &D, from: u64) -> io::Result<()> {
@@ -205,7 +206,7 @@ impl<H> Journal<H> {
             disk.write_at(&self.file, bytes.get(..read).unwrap_or_default(), at)?;
             at += length;
         }
-        Ok(())
+        disk.sync_data(&self.file, Barrier::Reread)
     }
 
     /// Whether a record of `length` bytes fits behind the tail, with an end record after it.

@@ -52,10 +52,10 @@ impl<D: Disk> Workspace<D> {
         if other_epoch || unfinished || torn {
             self.recover(told, other_epoch)?;
         } else {
-            // If the sync of the last end failed, that end is in memory alone.
-            if !self.loaded {
-                let rewritten = self.journal.rewrite_last(&self.disk);
-                rewritten.doing(|| "write the end of the journal once more".to_owned())?;
+            let last = told.last().map(|run| run.sequence + 1);
+            if last.is_some() && self.home.durable_end(&self.disk) != last {
+                let rewritten = self.journal.rewrite_end(&self.disk);
+                rewritten.doing(|| "make the end of the journal durable".to_owned())?;
             }
             self.tail = told.into_iter().filter_map(settled).collect();
         }

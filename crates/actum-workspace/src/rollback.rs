@@ -78,12 +78,19 @@ impl<D: Disk> Undo<'_, D> {
         Ok(digest_of(self.tree.disk, &file).doing(|| self.doing())? == image.digest)
     }
 
+    /// Whether a staged name refers to the new file of this entry. The inode number alone does not
+    /// tell: it is given to another file as soon as someone has removed ours.
+    fn is_new(&self, staged: &[u8], post: &FileImage) -> Result<bool> {
+        match self.at_stage(staged)? {
+            Some(found) if found.inode == post.inode => self.holds(self.stage, staged, post),
+            Some(_) | None => Ok(false),
+        }
+    }
+
     fn replace(&self) -> Result<Verdict> {
         let staged = stage_name(self.intent.run, self.index);
-        let (Some(post), Some(found)) = (self.entry.post.file(), self.at_stage(&staged)?) else {
-            return Ok(Verdict::Before);
-        };
-        if found.inode == post.inode {
+        let Some(post) = self.entry.post.file() else { return Ok(Verdict::Before) };
+        if self.at_stage(&staged)?.is_none() || self.is_new(&staged, post)? {
             return Ok(Verdict::Before); // never published, or taken back already
         }
         let Some(parent) = self.tree.parent(&self.entry.path)? else {
@@ -98,7 +105,7 @@ impl<D: Disk> Undo<'_, D> {
         }
         let exchange = || disk.rename(self.stage, &staged, &parent, self.name(), Rename::Exchange);
         exchange().doing(|| self.doing())?;
-        if self.at_stage(&staged)?.is_none_or(|displaced| displaced.inode != post.inode) {
+        if !self.is_new(&staged, post)? {
             exchange().doing(|| self.doing())?; // someone was faster: theirs stays
             return Ok(Verdict::Foreign);
         }
@@ -123,7 +130,7 @@ impl<D: Disk> Undo<'_, D> {
         }
         disk.rename(&parent, self.name(), self.stage, &staged, Rename::NoReplace)
             .doing(|| self.doing())?;
-        if self.at_stage(&staged)?.is_none_or(|taken| taken.inode != post.inode) {
+        if !self.is_new(&staged, post)? {
             return self.give_back(&staged, &parent);
         }
         Ok(Verdict::Before)

@@ -42,7 +42,10 @@ impl<D: Disk> Workspace<D> {
         let (outcome, state) = if foreign.is_empty() {
             (Outcome::RolledBack, State::Restored)
         } else {
-            self.set_lost_aside(&intent, &foreign)?;
+            self.set_lost_aside(&intent, &foreign).map_err(|error| {
+                self.poisoned = true; // the next opening tries again
+                error.leaving(State::NeedsAttention)
+            })?;
             (Outcome::Failed, State::NeedsAttention)
         };
         self.end(sequence, digest, intent, outcome)
@@ -109,6 +112,7 @@ impl<D: Disk> Workspace<D> {
             self.poisoned = true;
             return Err(error.leaving(State::Published));
         }
+        self.home.note_durable_end(&self.disk, intent_sequence + 1);
         if outcome == Outcome::Committed {
             self.drop_moved_names(&intent);
         }

@@ -129,6 +129,13 @@ fn without_the_forget_barrier_the_journal_can_contradict_itself() {
     });
 }
 
+/// FO-2
+#[test]
+fn without_the_reread_barrier_a_record_can_outlive_the_one_before_it() {
+    let change = [patch("a", 1, "one", "ONE")];
+    is_needed(Barrier::Reread, &base(), &move |disk| apply(&disk, &change));
+}
+
 /// A sync of the journal fails and the kernel drops the dirty pages: what is then read back is in
 /// memory alone. Gives the first violation.
 fn sync_fails_once() -> Result<(), String> {

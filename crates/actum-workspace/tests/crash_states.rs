@@ -17,8 +17,8 @@ mod changes;
 #[path = "crash/explore.rs"]
 mod explore;
 
-use changes::{base, create, delete, open, patch, path, rename};
-use explore::{Effort, LARGE, THOROUGH, explore};
+use changes::{apply, base, create, delete, open, patch, path, rename};
+use explore::{Effort, LARGE, THOROUGH, cuts, explore};
 
 fn holds(operations: Vec<Operation>) {
     holds_on(&base(), operations, THOROUGH);
@@ -173,6 +173,28 @@ fn a_run_on_a_tree_that_is_not_durable_yet_is_before_or_after() {
         vec![patch("a", 1, "1", "uno"), rename("n", "m"), create("b", "B\n")],
         THOROUGH,
     );
+}
+
+/// FO-2
+#[test]
+fn a_run_after_one_that_was_killed_is_before_or_after() {
+    let change = [patch("a", 1, "one", "ONE")];
+    let whole = base();
+    let first = whole.calls();
+    apply(&whole, &change).unwrap();
+    for at in cuts(&whole, first, whole.calls() - first) {
+        let disk = base();
+        disk.kill_at(at);
+        drop(apply(&disk, &change));
+        disk.revive();
+        disk.clear_faults();
+        // The next process works on what the killed one left in memory.
+        let next = [patch("b", 1, "uno", "UNO")];
+        let effort = Effort { states: 24, states_in_recovery: 0, stride: 1 };
+        drop(open(&disk).unwrap());
+        let result = explore(&disk, &move |disk| apply(&disk, &next), effort);
+        result.unwrap_or_else(|violation| panic!("after a kill before call {at}: {violation}"));
+    }
 }
 
 /// FO-2

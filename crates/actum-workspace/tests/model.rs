@@ -1,0 +1,160 @@
+//! Random transactions against a map of paths: what is applied is what the map says, and undo is
+//! the way back (FO-5, FO-9, FO-10).
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may fail loudly")]
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use actum_core::{EmptyParents, FileMode, ModeChange, Operation, RelPath};
+use actum_testkit::{Node, SimDisk};
+use actum_workspace::{GcOptions, RunOptions, Workspace};
+use proptest::prelude::*;
+
+/// The model: files by path, with mode and bytes.
+type Model = BTreeMap<String, (u32, Vec<u8>)>;
+
+const PATHS: [&str; 8] = ["a", "b", "d/a", "d/b", "d/e/a", "x", "x/y", "d"];
+
+#[derive(Debug, Clone)]
+enum Step {
+    Create(usize, Vec<u8>),
+    Write(usize, Vec<u8>),
+    Delete(usize),
+    Rename(usize, usize),
+    Copy(usize, usize),
+    Chmod(usize, bool),
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let path = 0..PATHS.len();
+    let bytes = proptest::collection::vec(any::<u8>(), 0..12);
+    prop_oneof![
+        3 => (path.clone(), bytes.clone()).prop_map(|(p, b)| Step::Create(p, b)),
+        3 => (path.clone(), bytes).prop_map(|(p, b)| Step::Write(p, b)),
+        2 => path.clone().prop_map(Step::Delete),
+        2 => (path.clone(), path.clone()).prop_map(|(f, t)| Step::Rename(f, t)),
+        1 => (path.clone(), path.clone()).prop_map(|(f, t)| Step::Copy(f, t)),
+        1 => (path, any::<bool>()).prop_map(|(p, x)| Step::Chmod(p, x)),
+    ]
+}
+
+fn operation(step: &Step) -> Operation {
+    let path = |index: &usize| RelPath::new(PATHS[*index]).unwrap();
+    let parents = EmptyParents::Remove;
+    match step {
+        Step::Create(p, content) => {
+            Operation::Create { path: path(p), content: content.clone(), mode: None }
+        }
+        Step::Write(p, content) => {
+            Operation::Write { path: path(p), content: content.clone(), expected: None }
+        }
+        Step::Delete(p) => Operation::Delete { path: path(p), expected: None, parents },
+        Step::Rename(from, to) => Operation::Rename { from: path(from), to: path(to), parents },
+        Step::Copy(from, to) => Operation::Copy { from: path(from), to: path(to) },
+        Step::Chmod(p, executable) => {
+            let mode = ModeChange::Executable(*executable);
+            Operation::Chmod { path: path(p), mode }
+        }
+    }
+}
+
+/// Whether something is at `path`, or a file is on the way to it.
+fn taken(model: &Model, path: &str) -> bool {
+    let below = format!("{path}/");
+    let on_the_way = |known: &String| {
+        path.starts_with(known.as_str()) && path.as_bytes().get(known.len()) == Some(&b'/')
+    };
+    model.keys().any(|known| known == path || known.starts_with(&below) || on_the_way(known))
+}
+
+/// Does a step on the model; `false` where the workspace must refuse it.
+fn step_on(model: &mut Model, step: &Step) -> bool {
+    let name = |index: &usize| PATHS[*index].to_owned();
+    match step {
+        Step::Create(p, bytes) => {
+            if taken(model, PATHS[*p]) {
+                return false;
+            }
+            model.insert(name(p), (0o644, bytes.clone()));
+        }
+        Step::Write(p, bytes) => match model.get_mut(PATHS[*p]) {
+            Some((_, content)) => content.clone_from(bytes),
+            None => return false,
+        },
+        Step::Delete(p) => return model.remove(PATHS[*p]).is_some(),
+        Step::Rename(from, to) | Step::Copy(from, to) => {
+            let Some(file) = model.get(PATHS[*from]).cloned() else { return false };
+            if taken(model, PATHS[*to]) {
+                return false;
+            }
+            if matches!(step, Step::Rename(..)) {
+                model.remove(PATHS[*from]);
+            }
+            model.insert(name(to), file);
+        }
+        Step::Chmod(p, executable) => match model.get_mut(PATHS[*p]) {
+            Some((mode, _)) => {
+                *mode = FileMode::new(*mode).with_executable(*executable).bits();
+            }
+            None => return false,
+        },
+    }
+    true
+}
+
+fn files(disk: &SimDisk) -> Model {
+    disk.snapshot_without(".actum")
+        .into_iter()
+        .filter_map(|(path, node)| match node {
+            Node::File { mode, bytes, .. } => Some((path, (mode.bits(), bytes.to_vec()))),
+            Node::Directory { .. } | Node::Symlink { .. } | Node::Special => None,
+        })
+        .collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// FO-5, FO-10
+    #[test]
+    fn runs_do_what_the_model_says_and_undo_is_the_way_back(
+        runs in proptest::collection::vec((proptest::collection::vec(step(), 1..6), any::<bool>()), 1..6),
+    ) {
+        let disk = SimDisk::new();
+        disk.put("a", b"first\n");
+        disk.put("d/a", b"second\n");
+        let mut model = files(&disk);
+        let mut workspace = Workspace::open_on(disk.clone(), Path::new("/")).unwrap();
+        let mut past = Vec::new();
+        for (steps, collect) in &runs {
+            let before = disk.snapshot_without(".actum");
+            let mut wanted = model.clone();
+            let possible = steps.iter().all(|step| step_on(&mut wanted, step));
+            let operations: Vec<_> = steps.iter().map(operation).collect();
+            match workspace.apply_operations(&operations, RunOptions::default()) {
+                Ok(run) => {
+                    prop_assert!(possible, "the model refuses {steps:?}");
+                    prop_assert_eq!(files(&disk), wanted.clone());
+                    model = wanted;
+                    past.push((run, before));
+                }
+                Err(error) => {
+                    prop_assert!(!possible, "the workspace refuses {steps:?}: {error}");
+                    prop_assert_eq!(disk.snapshot_without(".actum"), before);
+                }
+            }
+            if *collect {
+                workspace.gc(&GcOptions::default()).unwrap();
+            }
+        }
+        while let Some((run, before)) = past.pop() {
+            let after = disk.snapshot_without(".actum");
+            let undo = workspace.revert(run).unwrap();
+            prop_assert_eq!(disk.snapshot_without(".actum"), before.clone());
+            let redo = workspace.revert(undo).unwrap();
+            prop_assert_eq!(disk.snapshot_without(".actum"), after);
+            workspace.revert(redo).unwrap();
+            prop_assert_eq!(disk.snapshot_without(".actum"), before);
+        }
+    }
+}

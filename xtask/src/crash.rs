@@ -1,0 +1,135 @@
+//! `cargo xtask crash`: real power cuts, on real file systems, under a worker that uses actum.
+
+mod course;
+mod grounds;
+mod judge;
+mod options;
+mod plan;
+mod random;
+mod shaker;
+mod tree;
+mod watch;
+mod worker;
+
+use std::error::Error;
+use std::path::Path;
+use std::process::ExitCode;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use crate::{Outcome, packages};
+use course::Tally;
+use grounds::{FileSystem, Grounds};
+use options::{Command, Options, Writer};
+
+pub(crate) const SUMMARY: &str =
+    "real power cuts on ext4 with and without journal and xfs, as root";
+
+type Failure = Box<dyn Error>;
+
+pub(crate) fn run(_: &Path, arguments: &[String]) -> Outcome {
+    let options = match options::parse(arguments)? {
+        Command::Help => {
+            print!("{}", options::USAGE);
+            return Ok(ExitCode::SUCCESS);
+        }
+        Command::Work(job) => return worker::run(&job).map(|()| ExitCode::SUCCESS),
+        Command::Crash(options) => options,
+    };
+    packages::require("crash")?;
+    if !packages::is_root() {
+        return Err(
+            "only root can mount file systems and shut them down; nothing was mounted".into()
+        );
+    }
+    let tallies = crash(&options)?;
+    print!("{}", table(&tallies));
+    let refusals: Vec<String> = tallies.iter().filter_map(refusal).collect();
+    for refusal in &refusals {
+        eprintln!("crash: {refusal}");
+    }
+    Ok(if refusals.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn crash(options: &Options) -> Result<Vec<Tally>, Failure> {
+    let seed = match options.seed {
+        Some(seed) => seed,
+        None => u64::from(SystemTime::now().duration_since(UNIX_EPOCH)?.subsec_nanos()),
+    };
+    eprintln!("seed {seed}");
+    let grounds = Grounds::make()?;
+    let mut tallies = Vec::new();
+    for file_system in FileSystem::ALL {
+        if options.only.is_some_and(|only| only != file_system) {
+            continue;
+        }
+        eprintln!("{}", file_system.slug());
+        tallies.push(course::actum(&grounds, file_system, options.rounds, seed)?);
+        tallies.push(course::control(&grounds, file_system, options.rounds.div_ceil(2), seed)?);
+    }
+    grounds.clear()?;
+    Ok(tallies)
+}
+
+/// Why the outcome is not as it must be.
+fn refusal(tally: &Tally) -> Option<String> {
+    let slug = tally.file_system.slug();
+    match (tally.writer, tally.violations) {
+        (Writer::Actum, 0) => None,
+        (Writer::Actum, count) => Some(format!("{count} rounds on {slug} violate FO-2")),
+        (Writer::Plain, 0) => {
+            Some(format!("on {slug} not even the control lost anything: the cuts prove nothing"))
+        }
+        (Writer::Plain, _) => None,
+    }
+}
+
+fn table(tallies: &[Tally]) -> String {
+    let mut table = format!(
+        "{:<15} {:<7} {:>5} {:>6} {:>6} {:>7} {:>6} {:>11}\n",
+        "file system", "writer", "cuts", "kills", "steps", "behind", "mixed", "violations"
+    );
+    for tally in tallies {
+        let Tally { file_system, writer, cuts, kills, steps, behind, mixed, violations } = tally;
+        let (slug, writer) = (file_system.slug(), writer.slug());
+        table += &format!(
+            "{slug:<15} {writer:<7} {cuts:>5} {kills:>6} {steps:>6} {behind:>7} {mixed:>6} \
+             {violations:>11}\n"
+        );
+    }
+    table
+        + "behind, mixed: cuts that left an older version of the tree, or none, for recovery to put \
+           right.\nplain: writes and renames that nobody syncs, which must show violations.\n"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tally(writer: Writer, violations: usize) -> Tally {
+        let (cuts, kills, steps, behind, mixed) = (12, 3, 400, 5, 2);
+        let file_system = FileSystem::Ext4;
+        Tally { file_system, writer, cuts, kills, steps, behind, mixed, violations }
+    }
+
+    /// FO-2
+    #[test]
+    fn a_violation_of_actum_fails_and_so_does_a_control_without_one() {
+        assert_eq!(refusal(&tally(Writer::Actum, 0)), None);
+        assert_eq!(refusal(&tally(Writer::Plain, 1)), None);
+        assert!(refusal(&tally(Writer::Actum, 1)).is_some());
+        assert!(refusal(&tally(Writer::Plain, 0)).is_some());
+    }
+
+    #[test]
+    fn the_table_lines_up() {
+        let table = table(&[tally(Writer::Actum, 0)]);
+        let lines: Vec<&str> = table.lines().collect();
+        assert_eq!(
+            lines[..2],
+            [
+                "file system     writer   cuts  kills  steps  behind  mixed  violations",
+                "ext4            actum      12      3    400       5      2           0",
+            ]
+        );
+    }
+}

@@ -1,0 +1,264 @@
+//! The rounds on one file system: work, lose power, come back, compare.
+
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+use super::Failure;
+use super::grounds::{Cut, FileSystem, Grounds, Mounted, Unmount};
+use super::judge::{Found, judge, look};
+use super::options::{Job, Writer};
+use super::plan::Plan;
+use super::random::Random;
+use super::shaker::Shaker;
+use super::tree;
+use super::watch::{Acknowledged, Watch};
+
+/// What came of the rounds of one writer on one file system.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Tally {
+    pub(super) file_system: FileSystem,
+    pub(super) writer: Writer,
+    pub(super) cuts: usize,
+    pub(super) kills: usize,
+    pub(super) steps: usize,
+    /// Cuts that left an older version.
+    pub(super) behind: usize,
+    /// Cuts that left no version at all.
+    pub(super) mixed: usize,
+    pub(super) violations: usize,
+}
+
+/// A file system goes through this many rounds, so that a history grows and a cut follows a cut.
+const ROUNDS_ON_ONE_IMAGE: u64 = 4;
+/// Images that are kept for a closer look.
+const KEPT_MAX: usize = 3;
+
+/// Actum must come through every round.
+pub(super) fn actum(
+    grounds: &Grounds,
+    file_system: FileSystem,
+    rounds: u64,
+    seed: u64,
+) -> Result<Tally, Failure> {
+    let mut tally = Tally::new(file_system, Writer::Actum);
+    let mut place: Option<Place<'_>> = None;
+    for round in 0..rounds {
+        let mut random = Random::part(seed, round);
+        let mut here = match place.take() {
+            Some(here) if round % ROUNDS_ON_ONE_IMAGE != 0 => here,
+            earlier => {
+                if let Some(earlier) = earlier {
+                    earlier.mounted.close()?;
+                }
+                Place::open(grounds, file_system, &mut random)?
+            }
+        };
+        let choices = Choices::of(&mut random);
+        let violations = here.round(&choices, &mut random, &mut tally)?;
+        if violations.is_empty() {
+            place = Some(here);
+            continue;
+        }
+        // What is wrong now would be wrong in every round that follows on the same image.
+        tally.report(&violations, round, &choices, &here.mounted)?;
+        here.mounted.close()?;
+    }
+    if let Some(place) = place {
+        place.mounted.close()?;
+    }
+    Ok(tally)
+}
+
+/// The control must lose something, or losses are not seen.
+pub(super) fn control(
+    grounds: &Grounds,
+    file_system: FileSystem,
+    rounds: u64,
+    seed: u64,
+) -> Result<Tally, Failure> {
+    let mut tally = Tally::new(file_system, Writer::Plain);
+    for round in 0..rounds {
+        let mut random = Random::part(!seed, round);
+        let mut place = Place::open(grounds, file_system, &mut random)?;
+        let choices = Choices::of(&mut random);
+        let job = place.job(Writer::Plain, choices.shaker);
+        let said = place.lose_power(&job, &choices, true, &mut random, &mut tally)?;
+        if let Some(first) = said.first() {
+            return Err(format!("the control: {first}").into());
+        }
+        if place.look(&mut tally)? != Found::AsAcknowledged {
+            tally.violations += 1;
+        }
+        place.mounted.close()?;
+    }
+    Ok(tally)
+}
+
+/// A file system and what is known of the tree on it.
+struct Place<'g> {
+    mounted: Mounted<'g>,
+    plan: Plan,
+    seed: u64,
+    acknowledged: Acknowledged,
+}
+
+/// What the seed decides for a round; the instants are its only other choice.
+#[derive(Debug)]
+struct Choices {
+    shaker: Shaker,
+    cut: Cut,
+    unmount: Unmount,
+    /// Kills before the power goes.
+    kills: u64,
+    /// Power cuts while the next worker opens the workspace and so recovers it.
+    cuts_in_recovery: u64,
+}
+
+impl Choices {
+    fn of(random: &mut Random) -> Self {
+        Self {
+            shaker: *random.pick(&Shaker::ALL),
+            cut: *random.pick(&[Cut::Nothing, Cut::Nothing, Cut::Log, Cut::Everything]),
+            unmount: *random.pick(&[Unmount::Allowed, Unmount::TooLate]),
+            kills: random.below(5).saturating_sub(2),
+            cuts_in_recovery: random.below(4).saturating_sub(1),
+        }
+    }
+}
+
+impl<'g> Place<'g> {
+    fn open(
+        grounds: &'g Grounds,
+        file_system: FileSystem,
+        random: &mut Random,
+    ) -> Result<Self, Failure> {
+        let options = random.pick(file_system.mount_options());
+        let mounted = grounds.mount_new(file_system, options)?;
+        let seed = random.next();
+        let mut plan = Plan::new(seed);
+        std::fs::create_dir(mounted.tree())?;
+        tree::write(&mounted.tree(), plan.version(0)?)?;
+        mounted.settle()?;
+        Ok(Self { mounted, plan, seed, acknowledged: Acknowledged(0) })
+    }
+
+    fn job(&self, writer: Writer, shaker: Shaker) -> Job {
+        Job { writer, shaker, seed: self.seed, root: self.mounted.tree() }
+    }
+
+    /// One round; gives what is wrong.
+    fn round(
+        &mut self,
+        choices: &Choices,
+        random: &mut Random,
+        tally: &mut Tally,
+    ) -> Result<Vec<String>, Failure> {
+        let job = self.job(Writer::Actum, choices.shaker);
+        for _ in 0..choices.kills {
+            let worker = Watch::start(&job)?;
+            sleep(some_time(random));
+            tally.kills += 1;
+            let violations = self.end(worker, Instant::now(), tally)?;
+            if !violations.is_empty() {
+                return Ok(violations);
+            }
+        }
+        for cut in 0..=choices.cuts_in_recovery {
+            let violations = self.lose_power(&job, choices, cut == 0, random, tally)?;
+            if !violations.is_empty() {
+                return Ok(violations);
+            }
+            self.look(tally)?;
+        }
+        match judge(&self.mounted.tree(), &mut self.plan, self.acknowledged) {
+            Ok(step) => {
+                self.acknowledged = Acknowledged(step);
+                Ok(Vec::new())
+            }
+            Err(violation) => Ok(vec![violation.to_string()]),
+        }
+    }
+
+    /// Lets a worker work, cuts the power, and starts again.
+    fn lose_power(
+        &mut self,
+        job: &Job,
+        choices: &Choices,
+        first: bool,
+        random: &mut Random,
+        tally: &mut Tally,
+    ) -> Result<Vec<String>, Failure> {
+        let worker = Watch::start(job)?;
+        sleep(if first { some_time(random) } else { short_time(random) });
+        let blameless = Instant::now();
+        let cut = self.mounted.cut(choices.cut);
+        tally.cuts += 1;
+        let violations = self.end(worker, blameless, tally)?;
+        cut?;
+        self.mounted.restart(choices.unmount)?;
+        Ok(violations)
+    }
+
+    fn end(
+        &mut self,
+        worker: Watch,
+        blameless: Instant,
+        tally: &mut Tally,
+    ) -> Result<Vec<String>, Failure> {
+        let before = self.acknowledged.0;
+        let violations = worker.end(&mut self.acknowledged, blameless)?;
+        tally.steps += self.acknowledged.0.saturating_sub(before);
+        Ok(violations)
+    }
+
+    fn look(&mut self, tally: &mut Tally) -> Result<Found, Failure> {
+        let found = look(&self.mounted.tree(), &mut self.plan, self.acknowledged)?;
+        match found {
+            Found::AsAcknowledged => {}
+            Found::Behind => tally.behind += 1,
+            Found::Mixed => tally.mixed += 1,
+        }
+        Ok(found)
+    }
+}
+
+/// Time in which a worker starts, opens the workspace and recovers it.
+fn short_time(random: &mut Random) -> Duration {
+    Duration::from_micros(random.below(40_000))
+}
+
+/// Time in which a worker takes many steps, and sometimes time in which it takes none.
+fn some_time(random: &mut Random) -> Duration {
+    match random.below(4) {
+        0 => short_time(random),
+        _ => Duration::from_micros(20_000 + random.below(400_000)),
+    }
+}
+
+impl Tally {
+    fn new(file_system: FileSystem, writer: Writer) -> Self {
+        let (cuts, kills, steps, behind, mixed, violations) = (0, 0, 0, 0, 0, 0);
+        Self { file_system, writer, cuts, kills, steps, behind, mixed, violations }
+    }
+
+    fn report(
+        &mut self,
+        violations: &[String],
+        round: u64,
+        choices: &Choices,
+        mounted: &Mounted<'_>,
+    ) -> Result<(), Failure> {
+        self.violations += 1;
+        let slug = self.file_system.slug();
+        let options = mounted.options();
+        eprintln!("VIOLATION on {slug} in round {round} (mounted with `{options}`, {choices:?}):");
+        for violation in violations {
+            eprintln!("  {violation}");
+        }
+        if self.violations <= KEPT_MAX {
+            let kept = mounted.keep_image(&format!("{slug}-round-{round}"))?;
+            eprintln!("  the disk after the cut, before recovery: {}", kept.display());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,358 @@
+//! File systems in files, whose power can be cut.
+
+use std::fs::{File, canonicalize, create_dir};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::thread::sleep;
+use std::time::Duration;
+
+use rustix::fs::{AtFlags, CWD, StatxFlags, statvfs, statx};
+
+use super::Failure;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FileSystem {
+    Ext4,
+    Ext4NoJournal,
+    Xfs,
+}
+
+/// What reaches the disk at the instant of the cut.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Cut {
+    /// What is there already.
+    Nothing,
+    /// The log of the file system as well, but no data.
+    Log,
+    /// Everything, after which all writers are stopped.
+    Everything,
+}
+
+/// Whether a file system may write once more when it is taken away after the cut; ext4 without a
+/// journal writes its metadata then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unmount {
+    Allowed,
+    /// The disk is as it was at the instant of the cut.
+    TooLate,
+}
+
+/// Everything a call leaves behind, below one directory.
+pub(super) struct Grounds {
+    directory: PathBuf,
+    caretaker: Caretaker,
+}
+
+/// A file system mounted from a file. Whatever way this process ends, the caretaker unmounts it.
+pub(super) struct Mounted<'g> {
+    grounds: &'g Grounds,
+    file_system: FileSystem,
+    options: &'static str,
+}
+
+/// Free space without which nothing is begun, in bytes.
+const FREE_BYTES_MIN: u64 = 2 << 30;
+/// The size of an image; it is sparse. xfs makes none below 300 MiB.
+const IMAGE_BYTES: u64 = 512 << 20;
+/// Where it costs least to write.
+const IN_MEMORY: &str = "/dev/shm";
+
+impl FileSystem {
+    pub(super) const ALL: [Self; 3] = [Self::Ext4, Self::Ext4NoJournal, Self::Xfs];
+
+    pub(super) fn slug(self) -> &'static str {
+        match self {
+            Self::Ext4 => "ext4",
+            Self::Ext4NoJournal => "ext4-nojournal",
+            Self::Xfs => "xfs",
+        }
+    }
+
+    /// The ways to mount it that make a difference to what is lost.
+    pub(super) fn mount_options(self) -> &'static [&'static str] {
+        match self {
+            Self::Ext4 => &["loop", "loop,data=writeback", "loop,nodelalloc"],
+            Self::Ext4NoJournal => &["loop", "loop,nodelalloc"],
+            Self::Xfs => &["loop"],
+        }
+    }
+
+    fn make(self) -> &'static [&'static str] {
+        // At once, or the kernel would go on with it while we write.
+        const EAGER: &str = "lazy_itable_init=0,lazy_journal_init=0";
+        match self {
+            Self::Ext4 => &["mkfs.ext4", "-q", "-F", "-E", EAGER],
+            Self::Ext4NoJournal => {
+                &["mkfs.ext4", "-q", "-F", "-O", "^has_journal", "-E", "lazy_itable_init=0"]
+            }
+            Self::Xfs => &["mkfs.xfs", "-q", "-f"],
+        }
+    }
+}
+
+impl Cut {
+    /// The orders for xfs_io(8), which makes the ioctl on ext4 as well. Frozen and shut down is
+    /// what the ioctl does by default, which xfs_io does not offer.
+    fn orders(self) -> &'static [&'static str] {
+        match self {
+            Self::Nothing => &["-c", "shutdown"],
+            Self::Log => &["-c", "shutdown -f"],
+            Self::Everything => &["-c", "freeze", "-c", "shutdown", "-c", "thaw"],
+        }
+    }
+}
+
+impl Grounds {
+    pub(super) fn make() -> Result<Self, Failure> {
+        let has_room = |directory: &PathBuf| free_bytes(directory) >= FREE_BYTES_MIN;
+        let parent = [IN_MEMORY.into(), std::env::temp_dir()].into_iter().find(has_room);
+        let parent = parent.ok_or_else(|| {
+            format!(
+                "neither `{IN_MEMORY}` nor the directory for temporary files has {} GiB free; \
+                 `TMPDIR` names another place; nothing was mounted",
+                FREE_BYTES_MIN >> 30
+            )
+        })?;
+        mounts_can_be_told_apart(&parent)?;
+        let directory = parent.join(format!("actum-crash-{}", std::process::id()));
+        create_dir(&directory)
+            .map_err(|error| format!("making the directory `{}`: {error}", directory.display()))?;
+        let directory = canonicalize(&directory)?;
+        let caretaker = Caretaker::hire(&directory)?;
+        create_dir(directory.join("mount"))?;
+        Ok(Self { directory, caretaker })
+    }
+
+    /// Makes a fresh file system and mounts it.
+    pub(super) fn mount_new(
+        &self,
+        file_system: FileSystem,
+        options: &'static str,
+    ) -> Result<Mounted<'_>, Failure> {
+        let image = self.image();
+        File::create(&image)?.set_len(0)?;
+        File::create(&image)?.set_len(IMAGE_BYTES)?;
+        let [program, flags @ ..] = file_system.make() else { return Err("no program".into()) };
+        system(Command::new(program).args(flags).arg(&image), &[0])?;
+        let mounted = Mounted { grounds: self, file_system, options };
+        mounted.mount()?;
+        Ok(mounted)
+    }
+
+    fn image(&self) -> PathBuf {
+        self.directory.join("image")
+    }
+
+    fn mount_point(&self) -> PathBuf {
+        self.directory.join("mount")
+    }
+
+    /// The image as it was after the last cut, before anything was repaired.
+    fn image_after_cut(&self) -> PathBuf {
+        self.directory.join("image-after-cut")
+    }
+
+    /// Removes everything.
+    pub(super) fn clear(self) -> Result<(), Failure> {
+        self.caretaker.dismiss()
+    }
+}
+
+impl Mounted<'_> {
+    /// The directory in which the worker works.
+    pub(super) fn tree(&self) -> PathBuf {
+        self.grounds.mount_point().join("tree")
+    }
+
+    pub(super) fn options(&self) -> &'static str {
+        self.options
+    }
+
+    fn mount(&self) -> Result<(), Failure> {
+        let mut mount = Command::new("mount");
+        mount.args(["-o", self.options]).arg(self.grounds.image()).arg(self.grounds.mount_point());
+        system(&mut mount, &[0])
+    }
+
+    fn unmount(&self) -> Result<(), Failure> {
+        let mut tries = 0;
+        loop {
+            // A process that was just killed may still be on its way out.
+            match system(Command::new("umount").arg(self.grounds.mount_point()), &[0]) {
+                Err(_) if tries < 40 => sleep(Duration::from_millis(50)),
+                unmounted => return unmounted,
+            }
+            tries += 1;
+        }
+    }
+
+    /// Makes everything durable by unmounting and mounting again.
+    pub(super) fn settle(&self) -> Result<(), Failure> {
+        self.unmount()?;
+        self.mount()
+    }
+
+    /// Cuts the power: from now on nothing is written any more.
+    pub(super) fn cut(&self, cut: Cut) -> Result<(), Failure> {
+        let mut xfs_io = Command::new("xfs_io");
+        system(xfs_io.arg("-x").args(cut.orders()).arg(self.grounds.mount_point()), &[0])
+    }
+
+    /// Starts the machine again: the file system is checked where it must be, and mounted.
+    pub(super) fn restart(&self, unmount: Unmount) -> Result<(), Failure> {
+        let (image, after_cut) = (self.grounds.image(), self.grounds.image_after_cut());
+        match unmount {
+            Unmount::Allowed => {
+                self.unmount()?;
+                copy(&image, &after_cut)?;
+            }
+            Unmount::TooLate => {
+                copy(&image, &after_cut)?;
+                self.unmount()?;
+                copy(&after_cut, &image)?;
+            }
+        }
+        match self.file_system {
+            // 1: errors were corrected.
+            FileSystem::Ext4 | FileSystem::Ext4NoJournal => {
+                system(Command::new("e2fsck").args(["-f", "-y"]).arg(&image), &[0, 1])?;
+            }
+            FileSystem::Xfs => {} // its log is replayed by mounting
+        }
+        self.mount()
+    }
+
+    /// Keeps the image of the last cut for a closer look; gives its path.
+    pub(super) fn keep_image(&self, name: &str) -> Result<PathBuf, Failure> {
+        let kept = self
+            .grounds
+            .directory
+            .with_file_name(format!("actum-crash-{}-{name}.image", std::process::id()));
+        let after_cut = self.grounds.image_after_cut();
+        let last = if after_cut.exists() { after_cut } else { self.grounds.image() };
+        copy(&last, &kept)?;
+        Ok(kept)
+    }
+
+    /// Takes the file system away.
+    pub(super) fn close(self) -> Result<(), Failure> {
+        self.unmount()?;
+        let after_cut = self.grounds.image_after_cut();
+        if after_cut.exists() {
+            std::fs::remove_file(after_cut)?;
+        }
+        Ok(())
+    }
+}
+
+fn free_bytes(directory: &Path) -> u64 {
+    statvfs(directory).map_or(0, |stat| stat.f_bavail.saturating_mul(stat.f_frsize))
+}
+
+/// Without a number for each mount (STATX_MNT_ID_UNIQUE, Linux 6.8) actum takes a file system
+/// that was mounted again in one boot for one that was never away, and what we do for a kill.
+fn mounts_can_be_told_apart(directory: &Path) -> Result<(), Failure> {
+    let unique = StatxFlags::from_bits_retain(0x4000);
+    match statx(CWD, directory, AtFlags::empty(), unique) {
+        Ok(found) if found.stx_mask & unique.bits() != 0 => Ok(()),
+        Ok(_) | Err(_) => {
+            Err("this kernel does not tell one mount from another, which Linux 6.8 does; \
+                 nothing was mounted"
+                .into())
+        }
+    }
+}
+
+fn copy(from: &Path, to: &Path) -> Result<(), Failure> {
+    system(Command::new("cp").arg("--sparse=always").arg(from).arg(to), &[0])
+}
+
+/// Runs a program with the two directories in its path that only root has; any other exit code
+/// than those of `success` is an error.
+fn system(command: &mut Command, success: &[i32]) -> Result<(), Failure> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let path = std::env::var("PATH").unwrap_or_default();
+    let output = command
+        .env("PATH", format!("{path}:/usr/sbin:/sbin"))
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| format!("starting `{program}`: {error}"))?;
+    if output.status.code().is_some_and(|code| success.contains(&code)) {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    let said = said.lines().next().unwrap_or("it said nothing");
+    Err(format!("`{program}` failed ({}): {said}", output.status).into())
+}
+
+/// A process that waits for the end of ours, whatever brings it about, and then unmounts and
+/// removes what we made. It outlives Ctrl-C and a kill of ours, which no destructor would.
+struct Caretaker {
+    process: Child,
+}
+
+/// Reads until the pipe from us closes, and then tries for two seconds: the worker, whose reader
+/// is gone as well, may take a moment to end. `--one-file-system` is for a mount that would not go
+/// away.
+const CARE: &str = "\
+trap '' INT TERM HUP
+cat > /dev/null
+tries=0
+while mountpoint -q \"$1/mount\" && ! umount \"$1/mount\" 2> /dev/null; do
+  tries=$((tries + 1))
+  if [ $tries = 20 ]; then umount --lazy \"$1/mount\"; break; fi
+  sleep 0.1
+done
+exec rm -rf --one-file-system -- \"$1\"
+";
+
+impl Caretaker {
+    fn hire(directory: &Path) -> Result<Self, Failure> {
+        let path = std::env::var("PATH").unwrap_or_default();
+        let process = Command::new("sh")
+            .args(["-c", CARE, "sh"])
+            .arg(directory)
+            .env("PATH", format!("{path}:/usr/sbin:/sbin"))
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            // A signal to our whole group is not for it.
+            .process_group(0)
+            .spawn()
+            .map_err(|error| format!("starting `sh`, which cleans up in the end: {error}"))?;
+        Ok(Self { process })
+    }
+
+    fn dismiss(mut self) -> Result<(), Failure> {
+        drop(self.process.stdin.take());
+        let status = self.process.wait()?;
+        if status.success() { Ok(()) } else { Err(format!("cleaning up failed ({status})").into()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_caretaker_removes_the_directory_once_we_let_go() {
+        let parent = tempfile::tempdir().unwrap();
+        let directory = parent.path().join("grounds");
+        create_dir(&directory).unwrap();
+        File::create(directory.join("image")).unwrap();
+        let caretaker = Caretaker::hire(&directory).unwrap();
+        assert!(directory.exists());
+        caretaker.dismiss().unwrap();
+        assert!(!directory.exists());
+    }
+
+    #[test]
+    fn an_exit_code_that_is_not_expected_is_an_error_with_the_first_words() {
+        let shell = |script: &str, success: &[i32]| {
+            system(Command::new("sh").args(["-c", script]), success).map_err(|e| e.to_string())
+        };
+        assert_eq!(shell("exit 1", &[0, 1]), Ok(()));
+        let error = shell("echo why >&2; exit 2", &[0, 1]);
+        assert_eq!(error, Err("`sh` failed (exit status: 2): why".to_owned()));
+    }
+}

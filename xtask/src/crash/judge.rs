@@ -1,0 +1,146 @@
+//! What is looked at after a power cut.
+
+use std::path::Path;
+
+use actum_workspace::{Outcome, View, Workspace};
+
+use super::Failure;
+use super::plan::Plan;
+use super::tree::Tree;
+use super::watch::Acknowledged;
+use super::worker::{last_run, last_step};
+
+/// The tree that the cut left, before anything was recovered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Found {
+    /// One of the two versions at which it must be in the end.
+    AsAcknowledged,
+    /// An older version: acknowledged work is in the journal alone.
+    Behind,
+    /// No version at all.
+    Mixed,
+}
+
+/// How many of the newest runs of the log are read.
+const RUNS_READ: usize = 20;
+
+/// Looks at the tree as it is.
+pub(super) fn look(
+    root: &Path,
+    plan: &mut Plan,
+    acknowledged: Acknowledged,
+) -> Result<Found, Failure> {
+    let Ok(tree) = Tree::read(root) else { return Ok(Found::Mixed) };
+    // An undone step looks like the one before it: of equal versions the newest counts.
+    let step = plan.newest_that(acknowledged.0 + 1, |version| tree.is(version))?;
+    Ok(match step {
+        Some(step) if acknowledged.allows(step) => Found::AsAcknowledged,
+        Some(_) => Found::Behind,
+        None => Found::Mixed,
+    })
+}
+
+/// Opens the workspace, which recovers it, and holds it against the plan. Gives the step at which
+/// it is, or what is wrong.
+pub(super) fn judge(
+    root: &Path,
+    plan: &mut Plan,
+    acknowledged: Acknowledged,
+) -> Result<usize, Failure> {
+    let workspace = Workspace::open(root).map_err(|error| format!("recovery failed: {error}"))?;
+    let recovery = workspace.recovery().cloned();
+    if !workspace.blocked().is_empty() {
+        return Err(format!("recovery asks for a person: {recovery:?}").into());
+    }
+    drop(workspace);
+    let step = last_step(root)?;
+    let because = || format!("{acknowledged:?}, the log ends at step {step}, {recovery:?}");
+    if !acknowledged.allows(step) {
+        return Err(format!("acknowledged work is lost: {}", because()).into());
+    }
+    must_be(root, plan, step).map_err(|error| format!("{error}; {}", because()))?;
+    opening_again_does_nothing(root)?;
+    must_be(root, plan, step).map_err(|error| format!("after a second opening {error}"))?;
+    log_is_whole(root)?;
+    if step > 0 {
+        undo_works(root, plan, step)?;
+    }
+    Ok(step)
+}
+
+fn must_be(root: &Path, plan: &mut Plan, step: usize) -> Result<(), Failure> {
+    let tree = Tree::read(root)?;
+    let version = plan.version(step)?;
+    if tree.is(version) {
+        return Ok(());
+    }
+    Err(format!("the tree is not at step {step}: {}", tree.differences_in_short(version)).into())
+}
+
+fn opening_again_does_nothing(root: &Path) -> Result<(), Failure> {
+    let status = View::open(root)?.status()?;
+    if status.unfinished.is_some() || status.recovery_due || !status.blocked.is_empty() {
+        return Err(format!("recovery left something to do: {status:?}").into());
+    }
+    let again = Workspace::open(root)?;
+    match again.recovery() {
+        None => Ok(()),
+        Some(recovery) => Err(format!("a second opening recovers again: {recovery:?}").into()),
+    }
+}
+
+fn log_is_whole(root: &Path) -> Result<(), Failure> {
+    let view = View::open(root)?;
+    for run in view.runs()?.iter().rev().take(RUNS_READ) {
+        let report = view.show(run.run)?;
+        if report.outcome == Outcome::Failed {
+            return Err(format!("run {} is recorded as failed", run.run).into());
+        }
+    }
+    Ok(())
+}
+
+/// Takes back the last step, and that again.
+fn undo_works(root: &Path, plan: &mut Plan, step: usize) -> Result<(), Failure> {
+    let mut workspace = Workspace::open(root)?;
+    let last = last_run(root)?.ok_or("the log knows no committed run")?;
+    let undo = workspace.revert(last).map_err(|error| format!("undo of step {step}: {error}"))?;
+    must_be(root, plan, step - 1).map_err(|error| format!("undo of step {step}: {error}"))?;
+    workspace.revert(undo).map_err(|error| format!("undo of an undo: {error}"))?;
+    must_be(root, plan, step).map_err(|error| format!("undo of an undo: {error}").into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::crash::tree;
+
+    #[test]
+    fn loss_and_mixture_are_told_from_what_was_acknowledged() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path();
+        let mut plan = Plan::new(5);
+        tree::write(root, &plan.version(4).unwrap().clone()).unwrap();
+        let mut found = |step| look(root, &mut plan, Acknowledged(step)).unwrap();
+        assert_eq!(
+            [3, 4, 8].map(&mut found),
+            [Found::AsAcknowledged, Found::AsAcknowledged, Found::Behind]
+        );
+        std::fs::write(root.join("more"), "").unwrap();
+        assert_eq!(found(4), Found::Mixed);
+    }
+
+    /// FO-2
+    #[test]
+    fn a_tree_that_lost_acknowledged_work_is_a_violation() {
+        let directory = tempfile::tempdir().unwrap();
+        let mut plan = Plan::new(5);
+        tree::write(directory.path(), &plan.version(0).unwrap().clone()).unwrap();
+        assert_eq!(judge(directory.path(), &mut plan, Acknowledged(0)).unwrap(), 0);
+        let error = judge(directory.path(), &mut plan, Acknowledged(1)).unwrap_err();
+        assert!(error.to_string().starts_with("acknowledged work is lost"), "{error}");
+        std::fs::write(directory.path().join("more"), "").unwrap();
+        let error = judge(directory.path(), &mut plan, Acknowledged(0)).unwrap_err();
+        assert!(error.to_string().starts_with("the tree is not at step 0: `more`"), "{error}");
+    }
+}

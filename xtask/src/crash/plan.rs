@@ -1,0 +1,315 @@
+//! The steps that a worker takes, derived from a seed: every process that knows the seed knows
+//! each version of the tree.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use actum_core::{EmptyParents, FileMode, LineHunk, ModeChange, Operation, RelPath};
+
+use super::Failure;
+use super::random::Random;
+
+/// The regular files of one version of the tree by their paths; the directories are those that
+/// lead to them.
+pub(super) type Version = BTreeMap<String, Leaf>;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Leaf {
+    pub(super) content: Rc<[u8]>,
+    /// The permission bits.
+    pub(super) mode: u32,
+}
+
+/// What leads from one version to the next.
+#[derive(Debug)]
+pub(super) enum Work {
+    Apply(Vec<Operation>),
+    /// Takes back the step before.
+    Undo,
+}
+
+/// All versions, computed as far as they are asked for.
+pub(super) struct Plan {
+    seed: u64,
+    versions: Vec<Version>,
+}
+
+/// Says which version a tree is, so that no two versions are the same unless one was undone.
+const STAMP: &str = "version.txt";
+const FILES_MIN: usize = 20;
+const FILES_MAX: usize = 40;
+/// Larger than the journal takes in, so its images are kept beside it.
+const LARGE_BYTES: usize = 1 << 20;
+const MODES: [u32; 4] = [0o644, 0o600, 0o755, 0o444];
+
+impl Plan {
+    pub(super) fn new(seed: u64) -> Self {
+        let mut random = Random::part(seed, 0);
+        let mut draft = Draft { step: 0, files: Version::new(), operations: Vec::new() };
+        draft.insert(STAMP.to_owned(), "step 0\n".into(), 0o644);
+        while draft.files.len() < (FILES_MIN + FILES_MAX) / 2 {
+            let Some(path) = draft.free_path(&mut random) else { continue };
+            let content = text(&mut random, 0, &path);
+            draft.insert(path, content, *random.pick(&MODES));
+        }
+        let content = large_text(&mut random, 0);
+        draft.insert("large.txt".to_owned(), content, 0o644);
+        Self { seed, versions: vec![draft.files] }
+    }
+
+    /// The tree after step number `step`; 0 is the tree before the first.
+    pub(super) fn version(&mut self, step: usize) -> Result<&Version, Failure> {
+        while self.versions.len() <= step {
+            let (_, version) = self.step(self.versions.len())?;
+            self.versions.push(version);
+        }
+        Ok(&self.versions[step])
+    }
+
+    /// What step number `step` does, counted from 1.
+    pub(super) fn work(&mut self, step: usize) -> Result<Work, Failure> {
+        self.version(step - 1)?;
+        Ok(self.step(step)?.0)
+    }
+
+    /// The last version up to `newest` that is `tree`.
+    pub(super) fn newest_that(
+        &mut self,
+        newest: usize,
+        is: impl Fn(&Version) -> bool,
+    ) -> Result<Option<usize>, Failure> {
+        self.version(newest)?;
+        Ok((0..=newest).rev().find(|&step| is(&self.versions[step])))
+    }
+
+    fn step(&self, step: usize) -> Result<(Work, Version), Failure> {
+        let mut random = Random::part(self.seed, step as u64);
+        if step >= 2 && random.once_in(6) {
+            return Ok((Work::Undo, self.versions[step - 2].clone()));
+        }
+        let files = self.versions[step - 1].clone();
+        let mut draft = Draft { step, files, operations: Vec::new() };
+        draft.write(STAMP, format!("step {step}\n").into_bytes())?;
+        for _ in 0..8 + random.below(16) {
+            draft.change(&mut random)?;
+        }
+        if random.once_in(6) {
+            draft.change_large(&mut random)?;
+        }
+        Ok((Work::Apply(draft.operations), draft.files))
+    }
+}
+
+/// The directories that lead to the files of a version.
+pub(super) fn directories(version: &Version) -> BTreeSet<&str> {
+    version.keys().flat_map(|path| path.match_indices('/').map(|(at, _)| &path[..at])).collect()
+}
+
+/// A version being made, and the operations that make it of the one before.
+struct Draft {
+    step: usize,
+    files: Version,
+    operations: Vec<Operation>,
+}
+
+impl Draft {
+    fn change(&mut self, random: &mut Random) -> Result<(), Failure> {
+        let kind = match random.below(20) {
+            12..=14 if self.files.len() <= FILES_MIN => 10,
+            9..=11 if self.files.len() >= FILES_MAX => 12,
+            kind => kind,
+        };
+        let small = |(path, leaf): (&String, &Leaf)| {
+            (path != STAMP && leaf.content.len() <= LARGE_BYTES).then(|| path.clone())
+        };
+        let small: Vec<String> = self.files.iter().filter_map(small).collect();
+        let path = random.pick(&small).clone();
+        match kind {
+            0..=4 => {
+                let content = text(random, self.step, &path);
+                self.write(&path, content)
+            }
+            5..=8 => self.patch(random, &path),
+            9..=11 => {
+                let Some(path) = self.free_path(random) else { return Ok(()) };
+                let mode = *random.pick(&MODES);
+                let content = text(random, self.step, &path);
+                self.operations.push(Operation::Create {
+                    path: rel_path(&path)?,
+                    content: content.clone(),
+                    mode: Some(ModeChange::Exact(FileMode::new(mode))),
+                });
+                self.insert(path, content, mode);
+                Ok(())
+            }
+            12..=14 => {
+                self.files.remove(&path);
+                self.operations.push(Operation::Delete {
+                    path: rel_path(&path)?,
+                    expected: None,
+                    parents: EmptyParents::Remove,
+                });
+                Ok(())
+            }
+            15..=17 => self.rename(random, &path),
+            18 => self.chmod(random, &path),
+            _ => {
+                let Some(to) = self.free_path(random) else { return Ok(()) };
+                let (from, copy) = (rel_path(&path)?, self.files[&path].clone());
+                self.operations.push(Operation::Copy { from, to: rel_path(&to)? });
+                self.files.insert(to, copy);
+                Ok(())
+            }
+        }
+    }
+
+    fn change_large(&mut self, random: &mut Random) -> Result<(), Failure> {
+        let large = self.files.iter().find(|(_, leaf)| leaf.content.len() > LARGE_BYTES);
+        let Some(path) = large.map(|(path, _)| path.clone()) else { return Ok(()) };
+        match random.below(6) {
+            0 | 1 => {
+                let content = large_text(random, self.step);
+                self.write(&path, content)
+            }
+            2 | 3 => self.patch(random, &path),
+            4 => self.rename(random, &path),
+            _ => self.chmod(random, &path),
+        }
+    }
+
+    fn write(&mut self, path: &str, content: Vec<u8>) -> Result<(), Failure> {
+        let mode = self.files[path].mode;
+        self.insert(path.to_owned(), content.clone(), mode);
+        self.operations.push(Operation::Write { path: rel_path(path)?, content, expected: None });
+        Ok(())
+    }
+
+    /// Replaces one line; an empty file is left as it is.
+    fn patch(&mut self, random: &mut Random, path: &str) -> Result<(), Failure> {
+        let Leaf { content, mode } = self.files[path].clone();
+        let mut lines: Vec<&[u8]> = content.split_inclusive(|&byte| byte == b'\n').collect();
+        if lines.is_empty() {
+            return Ok(());
+        }
+        let at = usize::try_from(random.below(lines.len() as u64)).unwrap_or(0);
+        let new = format!("line patched in step {} {:x}\n", self.step, random.next());
+        let body = [b"-", lines[at], b"+", new.as_bytes()].concat();
+        lines[at] = new.as_bytes();
+        let content = lines.concat();
+        let start = u32::try_from(at + 1)?;
+        let hunk =
+            LineHunk { old_start: start, old_lines: 1, new_start: start, new_lines: 1, body };
+        self.insert(path.to_owned(), content, mode);
+        let path = rel_path(path)?;
+        self.operations.push(Operation::Patch { path, hunks: vec![hunk], expected: None });
+        Ok(())
+    }
+
+    fn rename(&mut self, random: &mut Random, path: &str) -> Result<(), Failure> {
+        let Some(to) = self.free_path(random) else { return Ok(()) };
+        self.operations.push(Operation::Rename {
+            from: rel_path(path)?,
+            to: rel_path(&to)?,
+            parents: EmptyParents::Remove,
+        });
+        if let Some(leaf) = self.files.remove(path) {
+            self.files.insert(to, leaf);
+        }
+        Ok(())
+    }
+
+    fn chmod(&mut self, random: &mut Random, path: &str) -> Result<(), Failure> {
+        let mode = *random.pick(&MODES);
+        let exact = ModeChange::Exact(FileMode::new(mode));
+        self.operations.push(Operation::Chmod { path: rel_path(path)?, mode: exact });
+        if let Some(leaf) = self.files.get_mut(path) {
+            leaf.mode = mode;
+        }
+        Ok(())
+    }
+
+    fn insert(&mut self, path: String, content: Vec<u8>, mode: u32) {
+        self.files.insert(path, Leaf { content: content.into(), mode });
+    }
+
+    /// A path at which nothing is and to which no file is in the way. Some paths are now a file and
+    /// now a directory.
+    fn free_path(&self, random: &mut Random) -> Option<String> {
+        let above = match random.below(8) {
+            0 | 1 => String::new(),
+            2..=4 => format!("dir{}/", random.below(4)),
+            5 | 6 => format!("dir{}/deep{}/", random.below(4), random.below(3)),
+            _ => format!("file{:02}/", random.below(60)),
+        };
+        let path = format!("{above}file{:02}", random.below(60));
+        let directories = directories(&self.files);
+        let is_in_the_way = |at: usize| self.files.contains_key(&path[..at]);
+        let is_free = !self.files.contains_key(&path)
+            && !directories.contains(path.as_str())
+            && !path.match_indices('/').any(|(at, _)| is_in_the_way(at));
+        is_free.then_some(path)
+    }
+}
+
+fn rel_path(path: &str) -> Result<RelPath, Failure> {
+    Ok(RelPath::new(path)?)
+}
+
+/// Some lines, up to several blocks of a file system.
+fn text(random: &mut Random, step: usize, path: &str) -> Vec<u8> {
+    let mut lines = random.below(160);
+    if random.once_in(3) {
+        lines /= 20; // small files are common
+    }
+    let mut text = String::new();
+    for line in 0..lines {
+        text += &format!("step {step} {path} line {line} {:016x}\n", random.next());
+    }
+    text.into_bytes()
+}
+
+fn large_text(random: &mut Random, step: usize) -> Vec<u8> {
+    let bytes = LARGE_BYTES + usize::try_from(random.below(LARGE_BYTES as u64 / 4)).unwrap_or(0);
+    let mut text = String::with_capacity(bytes + 100);
+    while text.len() <= bytes {
+        text += &format!("step {step} {:016x}{:016x}\n", random.next(), random.next());
+    }
+    text.into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_seed_gives_the_same_versions_and_another_seed_gives_others() {
+        let version = |seed: u64| Plan::new(seed).version(30).unwrap().clone();
+        assert_eq!(version(1), version(1));
+        assert_ne!(version(1), version(2));
+    }
+
+    #[test]
+    fn every_kind_of_change_occurs_and_the_tree_keeps_its_size() {
+        let mut plan = Plan::new(3);
+        let mut kinds = BTreeSet::new();
+        for step in 1..=100 {
+            match plan.work(step).unwrap() {
+                Work::Undo => drop(kinds.insert("undo")),
+                Work::Apply(operations) => kinds.extend(operations.iter().map(|one| match one {
+                    Operation::Patch { .. } => "patch",
+                    Operation::Write { .. } => "write",
+                    Operation::Create { .. } => "create",
+                    Operation::Delete { .. } => "delete",
+                    Operation::Rename { .. } => "rename",
+                    Operation::Copy { .. } => "copy",
+                    Operation::Chmod { .. } => "chmod",
+                })),
+            }
+            let version = plan.version(step).unwrap();
+            assert!((FILES_MIN - 1..=FILES_MAX + 10).contains(&version.len()), "{}", version.len());
+            assert!(version.values().any(|leaf| leaf.content.len() > LARGE_BYTES));
+        }
+        let all = ["chmod", "copy", "create", "delete", "patch", "rename", "undo", "write"];
+        assert_eq!(kinds.into_iter().collect::<Vec<_>>(), all);
+    }
+}

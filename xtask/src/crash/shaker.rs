@@ -1,0 +1,83 @@
+//! A thread that makes the file system write at instants that the writer did not choose, so that
+//! the disk holds some changes of a step and not others.
+
+use std::fs::File;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::Failure;
+use super::random::Random;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shaker {
+    /// Nothing is written but by the writer and by the kernel's own choice.
+    Still,
+    /// The whole file system: syncfs(2), what sync(2) does to each.
+    Everything,
+    /// A file that has nothing to do with the tree, which takes a journal along.
+    Elsewhere,
+    /// A file or directory of the tree, so that without a journal it alone is written.
+    OneOfTheTree,
+}
+
+impl Shaker {
+    pub(super) const ALL: [Self; 4] =
+        [Self::Still, Self::Everything, Self::Elsewhere, Self::OneOfTheTree];
+
+    pub(super) fn slug(self) -> &'static str {
+        match self {
+            Self::Still => "still",
+            Self::Everything => "everything",
+            Self::Elsewhere => "elsewhere",
+            Self::OneOfTheTree => "one-of-the-tree",
+        }
+    }
+}
+
+/// Starts the thread, which ends with the process.
+pub(super) fn start(shaker: Shaker, root: &Path, seed: u64) {
+    if shaker == Shaker::Still {
+        return;
+    }
+    let root = root.to_owned();
+    std::thread::spawn(move || {
+        let mut random = Random::new(seed);
+        loop {
+            std::thread::sleep(Duration::from_micros(random.below(5000)));
+            // Whatever is gone in this moment, and any error after the cut: the next one, then.
+            drop(shake(shaker, &root, &mut random));
+        }
+    });
+}
+
+fn shake(shaker: Shaker, root: &Path, random: &mut Random) -> Result<(), Failure> {
+    match shaker {
+        Shaker::Still => {}
+        Shaker::Everything => rustix::fs::syncfs(File::open(root)?)?,
+        Shaker::Elsewhere => {
+            let mut file = File::create(root.with_extension("elsewhere"))?;
+            file.write_all(b"something")?;
+            file.sync_all()?;
+        }
+        Shaker::OneOfTheTree => File::open(anything(root, random)?)?.sync_all()?,
+    }
+    Ok(())
+}
+
+/// Something below `root`, or `root` itself.
+fn anything(root: &Path, random: &mut Random) -> Result<PathBuf, Failure> {
+    let mut at = root.to_owned();
+    loop {
+        let below: Result<Vec<PathBuf>, std::io::Error> =
+            std::fs::read_dir(&at)?.map(|entry| Ok(entry?.path())).collect();
+        let below = below?;
+        if below.is_empty() || random.once_in(4) {
+            return Ok(at);
+        }
+        at = random.pick(&below).clone();
+        if !at.is_dir() {
+            return Ok(at);
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! A worker as its starter sees it: what it has said, and when.
+
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread::JoinHandle;
+use std::time::Instant;
+
+use super::Failure;
+use super::options::Job;
+use super::worker::Word;
+
+/// A running worker.
+pub(super) struct Watch {
+    process: Child,
+    reader: JoinHandle<()>,
+    heard: Receiver<(Instant, Word)>,
+}
+
+/// Which steps are certain: the last that was acknowledged, and so the two at one of which the
+/// tree must be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Acknowledged(pub(super) usize);
+
+impl Acknowledged {
+    pub(super) fn allows(self, step: usize) -> bool {
+        step == self.0 || step == self.0 + 1
+    }
+}
+
+impl Watch {
+    pub(super) fn start(job: &Job) -> Result<Self, Failure> {
+        let mut process = Command::new(std::env::current_exe()?)
+            .arg("crash")
+            .args(job.arguments())
+            .arg(&job.root)
+            .current_dir(Path::new("/"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            // After the cut it complains of every call, and before it says so to us.
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|error| format!("starting the worker: {error}"))?;
+        let out = process.stdout.take().ok_or("the worker has no standard output")?;
+        let (say, heard) = channel();
+        let reader = std::thread::spawn(move || {
+            for line in BufReader::new(out).lines().map_while(Result::ok) {
+                if let Some(word) = Word::parse(&line) {
+                    // Nobody hears it only when all has failed.
+                    drop(say.send((Instant::now(), word)));
+                }
+            }
+        });
+        Ok(Self { process, reader, heard })
+    }
+
+    /// Kills the worker and takes in what it has said. What it complained of before `blameless` is
+    /// its own doing.
+    pub(super) fn end(
+        mut self,
+        acknowledged: &mut Acknowledged,
+        blameless: Instant,
+    ) -> Result<Vec<String>, Failure> {
+        self.process.kill()?;
+        let ended = self.process.wait()?;
+        self.reader.join().map_err(|_| "the thread that listens to the worker panicked")?;
+        let mut violations = Vec::new();
+        let mut has_complained = false;
+        for (when, word) in self.heard.try_iter() {
+            match word {
+                Word::At(step) if !acknowledged.allows(step) => violations.push(format!(
+                    "opened at step {step} after step {} was acknowledged",
+                    acknowledged.0
+                )),
+                Word::At(step) | Word::Did(step) => acknowledged.0 = step,
+                Word::Failed(why) => {
+                    has_complained = true;
+                    if when < blameless {
+                        violations.push(format!("the worker failed before the cut: {why}"));
+                    }
+                }
+            }
+        }
+        // Death by our kill has no exit code; a panic has one and says nothing to us.
+        if ended.code().is_some() && !has_complained {
+            violations.push(format!("the worker ended by itself ({ended})"));
+        }
+        Ok(violations)
+    }
+}
