@@ -24,6 +24,7 @@ use crate::{Outcome, cargo, packages};
 use contestant::Programs;
 use course::Results;
 use options::{Command, Extent, Options};
+use place::Grounds;
 
 pub(crate) const SUMMARY: &str = "speed and memory beside git and patch; writes docs/benchmarks.md";
 
@@ -47,8 +48,12 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
     packages::require("bench")?;
     take_precedence();
     let programs = Programs { actum: build_actum(root) };
-    let results = course::run(&options, &programs)?;
-    finish(root, &options, &results)
+    let grounds = Grounds::make()?;
+    let results = course::run(&options, &programs, &grounds)?;
+    let outcome = finish(root, &options, &results);
+    eprintln!("removing what was made");
+    grounds.clear()?;
+    outcome
 }
 
 /// Without optimisation nothing would be worth measuring, so the same call is made again with it.

@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use actum_core::{Budget, PathCost, RunId, Status};
-use actum_workspace::{Change, ChangeKind, Error, ErrorKind, LinuxDisk, Recovery, Transaction};
+use actum_core::{RunId, Status};
+use actum_workspace::{Error, LinuxDisk, Recovery, Transaction};
 use serde::Serialize;
 
 use crate::change_list::ChangeList;
@@ -49,12 +49,11 @@ impl RunEnd {
     pub(crate) fn of(
         transaction: Transaction<'_, LinuxDisk>,
         intention: Intention,
-        budget: Budget,
         undoes: Option<RunId>,
     ) -> Result<Self, Error> {
         let changes = transaction.changes();
         if intention == Intention::Look {
-            check(budget, &changes)?;
+            transaction.check_budget()?;
         }
         let broken_links = ShownPath::all(transaction.broken_links());
         let commits = intention == Intention::Commit && !changes.is_empty();
@@ -84,20 +83,6 @@ impl RunEnd {
         }
         screen.show(self)
     }
-}
-
-/// The commit would check it too.
-fn check(budget: Budget, changes: &[Change]) -> Result<(), Error> {
-    let files = changes.iter().filter(|change| {
-        !matches!(change.kind, ChangeKind::DirectoryCreated | ChangeKind::DirectoryRemoved)
-    });
-    let costs = files.map(|Change { path, added, removed, .. }| PathCost {
-        path: path.clone(),
-        added: *added,
-        removed: *removed,
-    });
-    let checked = budget.check(costs.collect());
-    checked.map(drop).map_err(|status| ErrorKind::Budget { status }.into())
 }
 
 impl Document for RunEnd {

@@ -57,7 +57,11 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(Committed { run: result?, changes, broken_links })
     }
 
-    fn check_budget(&self) -> Result<()> {
+    /// Whether the steps so far stay within the budget; the commit checks the same.
+    ///
+    /// # Errors
+    /// `Budget` with the budget status (FO-4).
+    pub fn check_budget(&self) -> Result<()> {
         if self.limits.budget == Budget::unlimited() {
             return Ok(());
         }
@@ -313,7 +317,7 @@ impl<D: Disk> Staging<'_, D> {
             Bytes::Memory(bytes) if self.fits_inline(file.stat.size) => {
                 Ok(Body::Inline(bytes.to_vec()))
             }
-            bytes => {
+            bytes @ (Bytes::Memory(_) | Bytes::File(..)) => {
                 let name = keep_name(self.run, index, Side::Pre);
                 let parent = self.tree.existing_parent(path)?;
                 self.keep(path, &parent, path.name(), name.clone())?;

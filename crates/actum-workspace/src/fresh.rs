@@ -53,7 +53,7 @@ impl<D: Disk> Transaction<'_, D> {
         exact: bool,
         directory: bool,
     ) -> Attributes {
-        let (user, group) = self.identity;
+        let (user, group) = self.workspace.identity;
         let group = inherited.group.unwrap_or(group);
         let mut xattrs = Vec::new();
         let mut mode = asked;
@@ -66,7 +66,7 @@ impl<D: Disk> Transaction<'_, D> {
                     xattrs.push((DEFAULT_ACL.to_vec(), default.clone()));
                 }
             }
-            None if !exact => mode = FileMode::new(asked.bits() & !self.umask),
+            None if !exact => mode = FileMode::new(asked.bits() & !self.workspace.umask),
             None => {}
         }
         Attributes { mode, user, group, xattrs }

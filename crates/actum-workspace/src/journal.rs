@@ -54,6 +54,13 @@ pub(crate) enum Scan {
     Everything,
 }
 
+impl Scan {
+    /// How closely a journal is looked at whose head was written in the epoch `written`.
+    pub(crate) fn of(written: Epoch, now: Epoch) -> Self {
+        if written == now { Self::Tail } else { Self::Everything }
+    }
+}
+
 /// The open journal.
 pub(crate) struct Journal<H> {
     file: H,

@@ -218,7 +218,12 @@ impl<D: Disk> Rebuilder<'_, D> {
             (Image::File(file), Found::Nothing) => match file.body {
                 // Only attributes changed: whoever removed the file, it was not this run.
                 Body::Untouched if self.bytes(fold, fold.wanted)?.is_none() => Verdict::LaterEdit,
-                _ => Verdict::Install,
+                Body::Inline(_)
+                | Body::Kept
+                | Body::Back
+                | Body::Moved(_)
+                | Body::Untouched
+                | Body::Unrecorded => Verdict::Install,
             },
             (Image::Directory(_), Found::Nothing) => Verdict::Install,
             (_, Found::Other(_)) => self.not_ours(fold),

@@ -65,7 +65,7 @@ impl<D: Disk> Workspace<D> {
 
     /// The runs in the journal, and whether a torn record follows them.
     fn tell(&mut self) -> Result<(Vec<Told>, bool)> {
-        let scan = if self.journal.epoch() == self.epoch { Scan::Tail } else { Scan::Everything };
+        let scan = Scan::of(self.journal.epoch(), self.epoch);
         let (located, torn) = self.journal.scan(&self.disk, scan)?;
         Ok((pair(located)?, torn))
     }

@@ -154,27 +154,25 @@ impl<D: Disk> Undo<'_, D> {
             return Ok(Verdict::Before);
         };
         self.tree.forget(&self.entry.path);
-        match self.tree.disk.remove_directory(&parent, self.name()) {
-            Ok(()) => Ok(Verdict::Before),
-            Err(error) => match error.kind() {
-                io::ErrorKind::NotFound => Ok(Verdict::Before),
-                // Someone put something into it, so it is theirs now.
-                io::ErrorKind::DirectoryNotEmpty => Ok(match self.entry.pre {
-                    Image::Absent => Verdict::Before,
-                    Image::File(_) | Image::Directory(_) => Verdict::Foreign,
-                }),
-                io::ErrorKind::NotADirectory => {
-                    let there = self.tree.disk.stat_at(&parent, self.name());
-                    let there = there.doing(|| self.doing())?.map(|stat| stat.inode);
-                    Ok(match &self.entry.pre {
-                        // The file that was here is back already.
-                        Image::File(pre) if there == Some(pre.inode) => Verdict::Before,
-                        Image::Absent => Verdict::Before,
-                        Image::File(_) | Image::Directory(_) => Verdict::Foreign,
-                    })
-                }
-                _ => Err(ErrorKind::Io { action: self.doing(), source: error }.into()),
-            },
+        let Err(error) = self.tree.disk.remove_directory(&parent, self.name()) else {
+            return Ok(Verdict::Before);
+        };
+        let theirs = match self.entry.pre {
+            Image::Absent => Verdict::Before,
+            Image::File(_) | Image::Directory(_) => Verdict::Foreign,
+        };
+        if error.kind() == io::ErrorKind::NotFound {
+            Ok(Verdict::Before)
+        } else if error.kind() == io::ErrorKind::DirectoryNotEmpty {
+            Ok(theirs) // someone put something into it
+        } else if error.kind() == io::ErrorKind::NotADirectory {
+            let there = self.tree.disk.stat_at(&parent, self.name());
+            let there = there.doing(|| self.doing())?.map(|stat| stat.inode);
+            // The file that was here may be back already.
+            let back = self.entry.pre.file().is_some_and(|pre| there == Some(pre.inode));
+            Ok(if back { Verdict::Before } else { theirs })
+        } else {
+            Err(error).doing(|| self.doing())
         }
     }
 

@@ -59,9 +59,7 @@ impl<D: Disk> Workspace<D> {
     /// `Busy` when another process is at work; `Io`.
     pub fn gc(&mut self, options: &GcOptions) -> Result<GcReport> {
         let _lock = self.lock(false, "gc")?;
-        if !options.dry_run {
-            self.checkpoint(None)?;
-        }
+        self.checkpoint(None)?;
         let mut report = GcReport::default();
         let runs = history::list(&self.disk, &self.home.history)?;
         let mut sizes = Vec::with_capacity(runs.len());

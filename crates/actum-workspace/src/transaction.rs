@@ -33,8 +33,6 @@ pub struct Transaction<'w, D: Disk> {
     pub(crate) nodes: BTreeMap<RelPath, Node<D::Handle>>,
     pub(crate) broken_links: Vec<RelPath>,
     staged: u32,
-    pub(crate) identity: (u32, u32),
-    pub(crate) umask: u32,
     /// For a directory that gets new entries: its group if it hands that down, and the default ACL.
     pub(crate) inherited: RefCell<HashMap<Option<RelPath>, Rc<Inherited>>>,
 }
@@ -78,7 +76,6 @@ impl<'w, D: Disk> Transaction<'w, D> {
         limits: Limits,
     ) -> Result<Self> {
         let random = workspace.disk.random().doing(|| "name a run".to_owned())?;
-        let (identity, umask) = (workspace.disk.identity(), workspace.disk.umask());
         Ok(Self {
             workspace,
             _lock: lock,
@@ -90,8 +87,6 @@ impl<'w, D: Disk> Transaction<'w, D> {
             nodes: BTreeMap::new(),
             broken_links: Vec::new(),
             staged: 0,
-            identity,
-            umask,
             inherited: RefCell::default(),
         })
     }
@@ -232,7 +227,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
         file.content = match file.content {
             Content::Untouched => Content::Moved(from.clone()),
             Content::Moved(origin) if origin == *to => Content::Untouched,
-            other => other,
+            other @ (Content::Moved(_) | Content::New(..)) => other,
         };
         self.set(from, Post::Absent, 0, 0)?;
         self.set(to, Post::File(file), 0, 0)?;

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use actum_core::{RelPath, RunId};
 
 use crate::disk::Disk;
-use crate::error::{Doing, ErrorKind, Result};
+use crate::error::{Doing, Error, ErrorKind, Result};
 use crate::images::Images;
 use crate::node::{Bytes, Content, Post, PostFile, Pre};
 use crate::record::{Body, Entry, FileImage, Image, Intent, Outcome, RunKind, Side};
@@ -79,14 +79,16 @@ impl<D: Disk> Transaction<'_, D> {
         };
         let pre = match self.node(path) {
             Ok(node) => &node.pre,
-            Err(error) => match error.kind {
-                ErrorKind::NotAFile { found, .. } => return changed(&format!("it is {found}")),
-                // Its directory became a file in the same run, which is checked on its own.
-                ErrorKind::UnderAFile { .. } if matches!(entry.post, Image::Absent) => {
-                    return Ok(());
-                }
-                _ => return Err(error),
-            },
+            Err(Error { kind: ErrorKind::NotAFile { found, .. }, .. }) => {
+                return changed(&format!("it is {found}"));
+            }
+            // Its directory became a file in the same run, which is checked on its own.
+            Err(Error { kind: ErrorKind::UnderAFile { .. }, .. })
+                if matches!(entry.post, Image::Absent) =>
+            {
+                return Ok(());
+            }
+            Err(error) => return Err(error),
         };
         match (&entry.post, pre) {
             (Image::Absent, Pre::Absent) => Ok(()),

@@ -87,7 +87,7 @@ impl<D: Disk> View<D> {
             let read = || {
                 let mut journal = home.journal(&disk)?;
                 let other_epoch = journal.epoch() != epoch;
-                let scan = if other_epoch { Scan::Everything } else { Scan::Tail };
+                let scan = Scan::of(journal.epoch(), epoch);
                 let (located, torn) = journal.scan(&disk, scan)?;
                 Ok((pair(located)?, torn, other_epoch))
             };
@@ -116,17 +116,25 @@ impl<D: Disk> View<D> {
     /// `UnknownRun`, `DamagedHistory`, `Io`.
     pub fn show(&self, run: RunId) -> Result<RunReport> {
         let runs = self.all_runs()?;
-        let (intent, end) = runs.read(run)?;
-        Ok(RunReport {
-            run,
-            kind: intent.kind,
-            outcome: end.outcome,
-            undone_by: runs.undone_by(run),
-            time: intent.time,
-            label: intent.label.clone(),
-            changes: intent.entries.iter().filter_map(change).collect(),
-            entries: intent.into_owned().entries,
-        })
+        report(&runs, runs.find(run)?)
+    }
+
+    /// The newest runs, newest first, with all about each that can be read. The listing is read
+    /// once.
+    ///
+    /// # Errors
+    /// `Io`; a damaged record is the error of its run alone.
+    pub fn newest(&self, count: usize) -> Result<Vec<(RunRef, Result<RunReport>)>> {
+        let runs = self.all_runs()?;
+        Ok(runs.refs.iter().rev().take(count).map(|run| (*run, report(&runs, run))).collect())
+    }
+
+    /// The run that undid `run` and was not undone itself.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn undone_by(&self, run: RunId) -> Result<Option<RunId>> {
+        Ok(self.all_runs()?.undone_by(run))
     }
 
     /// What a person should know.
@@ -135,11 +143,11 @@ impl<D: Disk> View<D> {
     /// `Io`.
     pub fn status(&self) -> Result<WorkspaceStatus> {
         let unfinished = self.told.last().filter(|told| told.end.is_none());
+        let recovery_due =
+            self.torn || unfinished.is_some() || (self.other_epoch && !self.told.is_empty());
         Ok(WorkspaceStatus {
             unfinished: unfinished.map(|told| told.intent.run),
-            recovery_due: self.torn
-                || unfinished.is_some()
-                || (self.other_epoch && !self.told.is_empty()),
+            recovery_due,
             blocked: self.blocked.clone(),
             runs: self.runs()?.len(),
         })
@@ -167,6 +175,8 @@ pub(crate) struct Runs<'a, D: Disk> {
     disk: &'a D,
     home: &'a Home<D::Handle>,
     refs: Vec<RunRef>,
+    /// The runs that are undone, each with the run that did it.
+    undone: BTreeMap<RunId, RunId>,
     tail: BTreeMap<RunId, (&'a Intent, &'a End)>,
 }
 
@@ -184,26 +194,54 @@ impl<'a, D: Disk> Runs<'a, D> {
             refs.retain(|known| known.run != intent.run);
             refs.push(RunRef::new(sequence, intent, end));
         }
-        Ok(Self { disk, home, refs, tail: in_tail })
+        // From the newest: whether an undo was itself undone is known when it is reached.
+        let mut undone = BTreeMap::new();
+        for undoing in refs.iter().rev().filter(|run| run.outcome == Outcome::Committed) {
+            if let RunKind::Undo(of) = undoing.kind
+                && !undone.contains_key(&undoing.run)
+            {
+                undone.entry(of).or_insert(undoing.run);
+            }
+        }
+        Ok(Self { disk, home, refs, undone, tail: in_tail })
+    }
+
+    fn find(&self, run: RunId) -> Result<&RunRef> {
+        let found = self.refs.iter().find(|known| known.run == run);
+        found.ok_or_else(|| ErrorKind::UnknownRun { run }.into())
     }
 
     pub(crate) fn read(&self, run: RunId) -> Result<(Cow<'a, Intent>, End)> {
-        if let Some((intent, end)) = self.tail.get(&run) {
+        self.read_found(self.find(run)?)
+    }
+
+    fn read_found(&self, found: &RunRef) -> Result<(Cow<'a, Intent>, End)> {
+        if let Some((intent, end)) = self.tail.get(&found.run) {
             return Ok((Cow::Borrowed(*intent), **end));
         }
-        let found = self.refs.iter().find(|known| known.run == run);
-        let found = found.ok_or(ErrorKind::UnknownRun { run })?;
         let (intent, end) = history::read(self.disk, &self.home.history, found)?;
         Ok((Cow::Owned(intent), end))
     }
 
     /// The run that undid `run` and was not undone itself.
     pub(crate) fn undone_by(&self, run: RunId) -> Option<RunId> {
-        let undoings = self.refs.iter().rev().filter(|known| {
-            known.outcome == Outcome::Committed && known.kind == RunKind::Undo(run)
-        });
-        undoings.map(|known| known.run).find(|&by| self.undone_by(by).is_none())
+        self.undone.get(&run).copied()
     }
+}
+
+fn report<D: Disk>(runs: &Runs<'_, D>, found: &RunRef) -> Result<RunReport> {
+    let (intent, end) = runs.read_found(found)?;
+    let run = found.run;
+    Ok(RunReport {
+        run,
+        kind: intent.kind,
+        outcome: end.outcome,
+        undone_by: runs.undone_by(run),
+        time: intent.time,
+        label: intent.label.clone(),
+        changes: intent.entries.iter().filter_map(change).collect(),
+        entries: intent.into_owned().entries,
+    })
 }
 
 fn change(entry: &Entry) -> Option<Change> {

@@ -9,7 +9,7 @@ use crate::disk::{Disk, Epoch, LinuxDisk};
 use crate::error::{Doing, ErrorKind, Result};
 use crate::history;
 use crate::home::{Birth, Home};
-use crate::journal::Journal;
+use crate::journal::{Journal, Scan};
 use crate::record::{Body, End, Image, Intent, Outcome, RunKind, Side, keep_name};
 use crate::recovery::Recovery;
 use crate::transaction::Transaction;
@@ -73,6 +73,9 @@ pub struct Workspace<D: Disk = LinuxDisk> {
     pub(crate) home: Home<D::Handle>,
     pub(crate) journal: Journal<D::Handle>,
     pub(crate) epoch: Epoch,
+    /// What new files get: user and group, and the bits taken off their mode. Read once.
+    pub(crate) identity: (u32, u32),
+    pub(crate) umask: u32,
     /// Runs that ended and are not in the history yet, oldest first.
     pub(crate) tail: Vec<Settled>,
     /// Whether `tail` and the journal's position are known.
@@ -136,10 +139,19 @@ impl Workspace<LinuxDisk> {
     /// the path of the old journal, relative to the root.
     ///
     /// # Errors
-    /// `Busy`, `NotAWorkspace`, `Io`.
+    /// `State` when the journal is sound; `Busy`, `NotAWorkspace`, `Io`.
     pub fn set_aside_journal(root: impl AsRef<Path>) -> Result<String> {
         let disk = LinuxDisk;
         let home = Home::open(&disk, root.as_ref(), Birth::Refuse)?;
+        let epoch = disk.epoch(&home.root).doing(|| "tell this boot from others".to_owned())?;
+        let journal = home.journal(&disk).and_then(|mut journal| {
+            let scan = Scan::of(journal.epoch(), epoch);
+            crate::recovery::pair(journal.scan(&disk, scan)?.0)
+        });
+        if journal.is_ok() {
+            let what = "its journal is sound and stays".to_owned();
+            return Err(ErrorKind::State { what }.into());
+        }
         let newest = history::list(&disk, &home.history)?.last().map_or(0, |run| run.sequence);
         home.set_aside_journal(&disk, newest)
     }
@@ -159,6 +171,8 @@ impl<D: Disk> Workspace<D> {
         let journal = home.journal(&disk)?;
         let epoch = disk.epoch(&home.root).doing(|| "tell this boot from others".to_owned())?;
         let mut workspace = Self {
+            identity: disk.identity(),
+            umask: disk.umask(),
             disk,
             home,
             journal,

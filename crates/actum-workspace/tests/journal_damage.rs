@@ -1,6 +1,7 @@
 //! A damaged journal is found and reported, and nothing is overwritten.
 #![allow(
     clippy::unwrap_used,
+    clippy::panic,
     clippy::indexing_slicing,
     clippy::disallowed_methods,
     reason = "a test may fail loudly"

@@ -129,7 +129,7 @@ fn a_file_that_is_edited_while_a_run_is_under_way_keeps_the_edit() {
     for at in 0..whole.calls() - first {
         for (name, edit) in EDITS {
             let disk = base();
-            disk.before_call(at, move |disk| edit(disk));
+            disk.before_call(at, edit);
             let result = apply(&disk, &mixture());
             let found = tree(&disk);
             let call = whole.trace()[first + at].clone();

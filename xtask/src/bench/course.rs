@@ -53,8 +53,11 @@ impl Results {
     }
 }
 
-pub(super) fn run(options: &Options, programs: &Programs) -> Result<Results, Failure> {
-    let grounds = Grounds::make()?;
+pub(super) fn run(
+    options: &Options,
+    programs: &Programs,
+    grounds: &Grounds,
+) -> Result<Results, Failure> {
     let mut results = Results {
         machine: Machine::this(),
         places: Vec::new(),
@@ -94,12 +97,10 @@ pub(super) fn run(options: &Options, programs: &Programs) -> Result<Results, Fai
         }
         if own && options.selects("memory") {
             course.say("measuring memory");
-            results.peaks = memory::measure(&grounds, &place.directory, &home);
+            results.peaks = memory::measure(grounds, &place.directory, &home);
         }
         place.close()?;
     }
-    course.say("removing what was made");
-    grounds.clear()?;
     Ok(results)
 }
 

@@ -72,8 +72,8 @@ impl FileSystem {
     /// The ways to mount it that make a difference to what is lost.
     pub(super) fn mount_options(self) -> &'static [&'static str] {
         match self {
-            Self::Ext4 => &["loop", "loop,data=writeback", "loop,nodelalloc"],
-            Self::Ext4NoJournal => &["loop", "loop,nodelalloc"],
+            Self::Ext4 => &["loop", "loop,data=writeback"],
+            Self::Ext4NoJournal => &["loop"],
             Self::Xfs => &["loop"],
         }
     }

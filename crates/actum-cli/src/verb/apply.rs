@@ -94,12 +94,11 @@ pub(super) fn apply(
     options: RunOptions,
     intention: Intention,
 ) -> Result<RunEnd, Error> {
-    let budget = options.limits.budget;
     let mut transaction = workspace.begin(options)?;
     for operation in operations {
         transaction.operate(operation)?;
     }
-    RunEnd::of(transaction, intention, budget, None)
+    RunEnd::of(transaction, intention, None)
 }
 
 impl Arguments {

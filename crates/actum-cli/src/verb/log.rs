@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use actum_core::{RunId, Status};
-use actum_workspace::{ErrorKind, RunRef, View};
+use actum_workspace::{ErrorKind, RunRef, RunReport, View};
 use serde::Serialize;
 
 use super::Session;
@@ -66,16 +66,15 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
 }
 
 pub(super) fn log(view: &View, number: usize) -> Result<Log, Failure> {
-    let known = view.runs()?;
-    let newest = known.iter().rev().take(number);
+    let newest = view.newest(number)?.into_iter();
     Ok(Log {
-        runs: newest.map(|run| line(view, run)).collect::<Result<_, _>>()?,
-        total: known.len(),
+        runs: newest.map(|(run, report)| line(&run, report)).collect::<Result<_, _>>()?,
+        total: view.runs()?.len(),
     })
 }
 
-fn line(view: &View, known: &RunRef) -> Result<Line, Failure> {
-    let facts = match view.show(known.run) {
+fn line(known: &RunRef, report: actum_workspace::Result<RunReport>) -> Result<Line, Failure> {
+    let facts = match report {
         Ok(report) => {
             let ChangeList { files, added, removed, .. } = ChangeList::of(&report.changes);
             let (time, short_time) =

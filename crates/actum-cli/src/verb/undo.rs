@@ -1,6 +1,6 @@
 //! `actum undo`: takes a run back, in a run of its own.
 
-use actum_core::{Budget, RunId};
+use actum_core::RunId;
 use actum_workspace::{Error, Outcome, RunKind, RunOptions, View, Workspace};
 
 use super::Session;
@@ -53,7 +53,7 @@ pub(super) fn undo(
 ) -> Result<RunEnd, Error> {
     let options = RunOptions { label: format!("undo {run}"), wait, ..RunOptions::default() };
     let transaction = workspace.begin_undo(run, options)?;
-    RunEnd::of(transaction, intention, Budget::unlimited(), Some(run))
+    RunEnd::of(transaction, intention, Some(run))
 }
 
 /// The newest change that was committed and is not undone.
@@ -61,7 +61,7 @@ fn newest_in_effect(view: &View) -> Result<RunId, Failure> {
     for known in view.runs()?.into_iter().rev() {
         if known.kind == RunKind::Apply
             && known.outcome == Outcome::Committed
-            && view.show(known.run)?.undone_by.is_none()
+            && view.undone_by(known.run)?.is_none()
         {
             return Ok(known.run);
         }
