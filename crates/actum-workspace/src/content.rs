@@ -53,7 +53,14 @@ impl<'a, D: Disk> Sink<'a, D> {
                 return Ok(());
             }
             self.hasher.update(&self.gathered);
-            let file = self.disk.create(self.stage, &self.name, FileMode::PRIVATE)?;
+            let create = || self.disk.create(self.stage, &self.name, FileMode::PRIVATE);
+            let file = match create() {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    self.disk.unlink(self.stage, &self.name)?; // of an earlier try
+                    create()?
+                }
+                created => created?,
+            };
             self.file = Some((file, 0));
         }
         self.hasher.update(bytes);

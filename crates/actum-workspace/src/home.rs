@@ -5,6 +5,7 @@
 //! .actum/lock         one writer at a time; says who holds it
 //! .actum/journal      intents and ends of runs not yet in the history
 //! .actum/durable-end  the last record that is known to be durable, so that it is not synced twice
+//! .actum/swept        when the stage directory was last swept
 //! .actum/stage/       new inodes before they are published, displaced ones after
 //! .actum/keep/        second names of images too large for the journal
 //! .actum/history/     one file for each past run: what undo needs
@@ -16,7 +17,7 @@ use std::path::Path;
 
 use actum_core::FileMode;
 
-use crate::disk::{Barrier, Disk, Kind, Rename};
+use crate::disk::{Barrier, Disk, Kind, Rename, Time};
 use crate::error::{Doing, Error, ErrorKind, Result};
 use crate::journal::Journal;
 
@@ -25,6 +26,9 @@ pub const STATE_DIRECTORY: &str = ".actum";
 const JOURNAL: &[u8] = b"journal";
 const JOURNAL_NEW: &[u8] = b"journal.new";
 const LOCK: &[u8] = b"lock";
+const SWEPT: &[u8] = b"swept";
+/// How often displaced files are looked at, in nanoseconds.
+const SWEEP_INTERVAL: u64 = 60_000_000_000;
 const DURABLE_END: &[u8] = b"durable-end";
 const PRIVATE: FileMode = FileMode::PRIVATE;
 const PRIVATE_DIRECTORY: FileMode = FileMode::PRIVATE_DIRECTORY;
@@ -185,6 +189,24 @@ impl<H> Home<H> {
             .or_else(|_| disk.create(&self.state, DURABLE_END, PRIVATE))
             .and_then(|file| disk.write_at(&file, &sequence.to_le_bytes(), 0));
         drop(noted);
+    }
+
+    /// Whether the stage directory was not swept for a while; notes that it is now. Looking at
+    /// every displaced file costs too much to do it often.
+    pub(crate) fn is_sweep_due<D: Disk<Handle = H>>(&self, disk: &D, now: Time) -> bool {
+        let note = || {
+            if let Some(stat) = disk.stat_at(&self.state, SWEPT)?
+                && now.0.saturating_sub(stat.modified.0).unsigned_abs() < SWEEP_INTERVAL
+            {
+                return Ok(false);
+            }
+            let file = disk
+                .open_own(&self.state, SWEPT)
+                .or_else(|_| disk.create(&self.state, SWEPT, PRIVATE))?;
+            disk.write_at(&file, &now.0.to_le_bytes(), 0)?;
+            Ok::<_, std::io::Error>(true)
+        };
+        note().unwrap_or(true)
     }
 
     fn take_lock<D: Disk<Handle = H>>(disk: &D, state: &H, wait: bool, why: &str) -> Result<H> {

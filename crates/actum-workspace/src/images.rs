@@ -85,9 +85,6 @@ impl<D: Disk> Images<'_, D> {
         let Some(back) = &entry.back else { return Ok(None) };
         let doing = || format!("rebuild `{}`", entry.path);
         let name = [stage_name(intent.run, index), b".rebuilt".to_vec()].concat();
-        if self.disk.stat_at(&self.home.stage, &name).doing(doing)?.is_some() {
-            self.disk.unlink(&self.home.stage, &name).doing(doing)?;
-        }
         let mut sink = Sink::new(self.disk, &self.home.stage, name);
         let mut splicer = Splicer::new(back);
         let (mut failed, mut fits) = (None, true);

@@ -130,9 +130,12 @@ impl<D: Disk> Workspace<D> {
     /// Removes displaced inodes that are old or too many. Best effort: what stays is found next
     /// time.
     pub(crate) fn sweep_stage(&self, working: Option<RunId>) {
+        let now = self.disk.now();
+        if !self.home.is_sweep_due(&self.disk, now) {
+            return;
+        }
         let Ok(names) = self.disk.list(&self.home.stage) else { return };
         let working = working.map(|run| format!("{run}.").into_bytes());
-        let now = self.disk.now();
         let too_many = names.len() > DISPLACED_MAX;
         for name in names {
             if working.as_ref().is_some_and(|run| name.starts_with(run)) {

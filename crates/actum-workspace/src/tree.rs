@@ -13,7 +13,7 @@ use crate::error::{Doing, Error, ErrorKind, NotAFile, Result};
 use crate::record::Attributes;
 
 /// How many bytes of a file are read at a time.
-const PIECE: usize = 1 << 20;
+const PIECE: usize = 128 << 10;
 /// A file whose stamp is this close to the present, in nanoseconds, could change once more without
 /// its stamp moving (clocks of files tick every 10 ms at worst).
 const STAMP_STEP: i64 = 20_000_000;

@@ -1,5 +1,6 @@
 //! Undo: the inverse of a past run, as a run of its own.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use actum_core::{RelPath, RunId};
@@ -22,7 +23,7 @@ impl<D: Disk> Workspace<D> {
     /// not as the run left it.
     pub fn begin_undo(&mut self, run: RunId, options: RunOptions) -> Result<Transaction<'_, D>> {
         let mut transaction = self.begin_as(RunKind::Undo(run), options)?;
-        let runs = transaction.workspace.runs()?;
+        let runs = transaction.workspace.runs_since(run)?;
         let (intent, end) = runs.read(run)?;
         if end.outcome != Outcome::Committed {
             return Err(ErrorKind::NothingToUndo { run }.into());
@@ -42,6 +43,7 @@ impl<D: Disk> Transaction<'_, D> {
             self.in_scope(&entry.path)?;
             self.must_be_as_left(intent.run, entry)?;
         }
+        let moved_to = moved_to(intent);
         for (index, entry) in intent.entries.iter().enumerate() {
             let post = match &entry.pre {
                 Image::Absent if entry.post.is_directory() => continue,
@@ -55,7 +57,10 @@ impl<D: Disk> Transaction<'_, D> {
                         attributes: file.attributes.clone(),
                         digest: file.digest,
                         size: file.size,
-                        content: self.old_content(intent, index, entry, file)?,
+                        content: match moved_to.get(&index) {
+                            Some(to) => Content::Moved((*to).clone()),
+                            None => self.old_content(intent, index, entry, file)?,
+                        },
                     })
                 }
             };
@@ -124,9 +129,6 @@ impl<D: Disk> Transaction<'_, D> {
         if entry.only_attributes() {
             return Ok(Content::Untouched);
         }
-        if let Some(to) = moved_to(intent, index) {
-            return Ok(Content::Moved(to));
-        }
         let current = match &self.node(path)?.pre {
             Pre::File(current) => Some(current.bytes.clone()),
             Pre::Absent | Pre::Directory(_) => None,
@@ -161,12 +163,11 @@ impl<D: Disk> Transaction<'_, D> {
     }
 }
 
-/// Where the run moved the inode of this entry, if it did.
-fn moved_to(intent: &Intent, index: usize) -> Option<RelPath> {
-    let index = u32::try_from(index).ok()?;
-    let moved = intent
-        .entries
-        .iter()
-        .find(|entry| entry.post.file().is_some_and(|post| post.body == Body::Moved(index)));
-    moved.map(|entry| entry.path.clone())
+/// Where the run moved inodes: for the index of an entry, the path its inode went to.
+fn moved_to(intent: &Intent) -> BTreeMap<usize, &RelPath> {
+    let moved = intent.entries.iter().filter_map(|entry| match entry.post.file()?.body {
+        Body::Moved(from) => Some((usize::try_from(from).ok()?, &entry.path)),
+        Body::Inline(_) | Body::Kept | Body::Back | Body::Untouched | Body::Unrecorded => None,
+    });
+    moved.collect()
 }

@@ -170,6 +170,18 @@ impl<D: Disk> Workspace<D> {
     }
 }
 
+impl<D: Disk> Workspace<D> {
+    /// The runs from `run` on: only those of the journal where that is enough, since a run can only
+    /// be undone by a later one.
+    pub(crate) fn runs_since(&self, run: RunId) -> Result<Runs<'_, D>> {
+        if !self.tail.iter().any(|settled| settled.intent.run == run) {
+            return self.runs();
+        }
+        let tail = self.tail.iter().map(|run| (run.sequence, &run.intent, &run.end));
+        Ok(Runs::of(&self.disk, &self.home, Vec::new(), tail))
+    }
+}
+
 /// All runs that ended, oldest first.
 pub(crate) struct Runs<'a, D: Disk> {
     disk: &'a D,
@@ -186,7 +198,15 @@ impl<'a, D: Disk> Runs<'a, D> {
         home: &'a Home<D::Handle>,
         tail: impl Iterator<Item = (u64, &'a Intent, &'a End)>,
     ) -> Result<Self> {
-        let mut refs = history::list(disk, &home.history)?;
+        Ok(Self::of(disk, home, history::list(disk, &home.history)?, tail))
+    }
+
+    fn of(
+        disk: &'a D,
+        home: &'a Home<D::Handle>,
+        mut refs: Vec<RunRef>,
+        tail: impl Iterator<Item = (u64, &'a Intent, &'a End)>,
+    ) -> Self {
         let mut in_tail = BTreeMap::new();
         for (sequence, intent, end) in tail {
             in_tail.insert(intent.run, (intent, end));
@@ -203,7 +223,7 @@ impl<'a, D: Disk> Runs<'a, D> {
                 undone.entry(of).or_insert(undoing.run);
             }
         }
-        Ok(Self { disk, home, refs, undone, tail: in_tail })
+        Self { disk, home, refs, undone, tail: in_tail }
     }
 
     fn find(&self, run: RunId) -> Result<&RunRef> {

@@ -40,7 +40,8 @@ files; without root these two are left out, and the page says so.
   counted warms up.
 - Before each span the file system is synced, so that nobody pays for what others left behind. What
   anybody's own run leaves for the kernel to write back later is not counted, for actum and for the
-  others alike. *Back to back* below leaves these pauses out.
+  others alike. *Back to back* leaves these pauses out. As root, the run and all that it starts go
+  before other processes (nice -15), which keeps part of their noise out.
 - *actum, library* is `Workspace::apply` on a parsed change set, and `Workspace::revert`, in a
   process that has the workspace open: atomic, and durable when it returns.
 - *actum, process* is `actum apply FILE` and `actum undo`, from start to exit.
