@@ -1,6 +1,5 @@
 //! Paths inside a workspace, checked once.
 
-use std::borrow::Borrow;
 use std::fmt;
 
 /// A path relative to the root of a workspace: one or more components joined by `/`, none of
@@ -134,12 +133,6 @@ impl fmt::Display for RelPath {
 impl fmt::Debug for RelPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
-    }
-}
-
-impl Borrow<[u8]> for RelPath {
-    fn borrow(&self) -> &[u8] {
-        &self.0
     }
 }
 

@@ -82,6 +82,8 @@ pub enum Barrier {
     End,
     /// A rebuilt image is whole before it takes a target's place.
     Rebuilt,
+    /// It is known that recovery has begun before it changes anything.
+    Rebuilding,
     /// The journal's zeros are on the disk before a record relies on them.
     Growth,
     /// The tree and the history are on the disk before a record is forgotten.
@@ -98,6 +100,22 @@ pub enum Barrier {
 /// boot, and within it one mount of the file system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Epoch(pub [u8; 16]);
+
+impl Epoch {
+    /// The first half tells boots apart, the second the mounts within one.
+    pub fn new(boot: [u8; 8], mount: [u8; 8]) -> Self {
+        let mut epoch = [0; 16];
+        for (to, from) in epoch.iter_mut().zip(boot.into_iter().chain(mount)) {
+            *to = from;
+        }
+        Self(epoch)
+    }
+
+    /// Whether both lie in one boot.
+    pub fn same_boot(self, other: Self) -> bool {
+        self.0.first_chunk::<8>() == other.0.first_chunk::<8>()
+    }
+}
 
 /// An extended attribute: its name and its value (xattr(7)). POSIX ACLs are among them.
 pub type Xattr = (Vec<u8>, Vec<u8>);

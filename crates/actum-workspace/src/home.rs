@@ -5,6 +5,7 @@
 //! .actum/lock         one writer at a time; says who holds it
 //! .actum/journal      intents and ends of runs not yet in the history
 //! .actum/durable-end  the last record that is known to be durable, so that it is not synced twice
+//! .actum/rebuilding   since when recovery has been changing the tree, while it is
 //! .actum/swept        when the stage directory was last swept
 //! .actum/stage/       new inodes before they are published, displaced ones after
 //! .actum/keep/        second names of images too large for the journal
@@ -26,9 +27,13 @@ pub const STATE_DIRECTORY: &str = ".actum";
 const JOURNAL: &[u8] = b"journal";
 const JOURNAL_NEW: &[u8] = b"journal.new";
 const LOCK: &[u8] = b"lock";
+/// The size of the holder's note in the lock, in bytes.
+const NOTE: usize = 200;
 const SWEPT: &[u8] = b"swept";
 /// How often displaced files are looked at, in nanoseconds.
 const SWEEP_INTERVAL: u64 = 60_000_000_000;
+const REBUILDING: &[u8] = b"rebuilding";
+const REBUILDING_NEW: &[u8] = b"rebuilding.new";
 const DURABLE_END: &[u8] = b"durable-end";
 const PRIVATE: FileMode = FileMode::PRIVATE;
 const PRIVATE_DIRECTORY: FileMode = FileMode::PRIVATE_DIRECTORY;
@@ -73,6 +78,13 @@ impl<H> Home<H> {
         let state = disk
             .open_directory(&root, STATE_DIRECTORY.as_bytes())
             .doing(|| "open the state directory `.actum`".to_owned())?;
+        let owner = disk.stat(&state).doing(|| "look at `.actum`".to_owned())?.user;
+        if owner != disk.identity().0 {
+            return Err(unusable(
+                "it belongs to another user, whose records would be believed; run actum as that \
+                 user",
+            ));
+        }
         let complete =
             disk.stat_at(&state, JOURNAL).doing(|| "look for the journal".to_owned())?.is_some();
         if !complete {
@@ -82,8 +94,16 @@ impl<H> Home<H> {
             Self::make(disk, &root, &state)?;
         }
         let open = |name: &str| {
-            disk.open_directory(&state, name.as_bytes())
-                .doing(|| format!("open the state directory `.actum/{name}`"))
+            let doing = || format!("open the state directory `.actum/{name}`");
+            match disk.open_directory(&state, name.as_bytes()) {
+                // Copies and backups often leave empty directories out.
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                    let made = disk.make_directory(&state, name.as_bytes(), PRIVATE_DIRECTORY);
+                    made.doing(doing)?;
+                    disk.open_directory(&state, name.as_bytes()).doing(doing)
+                }
+                opened => opened.doing(doing),
+            }
         };
         Ok(Self {
             stage: open("stage")?,
@@ -164,6 +184,12 @@ impl<H> Home<H> {
         Journal::open(disk, file)
     }
 
+    /// Opens the journal for reading alone.
+    pub(crate) fn journal_to_read<D: Disk<Handle = H>>(&self, disk: &D) -> Result<Journal<H>> {
+        let file = disk.open_file(&self.state, JOURNAL).doing(|| "open the journal".to_owned())?;
+        Journal::open(disk, file)
+    }
+
     /// Takes the workspace lock, which ends when the handle is dropped.
     ///
     /// # Errors
@@ -209,12 +235,59 @@ impl<H> Home<H> {
         note().unwrap_or(true)
     }
 
+    /// When a rebuild that did not come to its end had begun.
+    pub(crate) fn rebuild_began<D: Disk<Handle = H>>(&self, disk: &D) -> Result<Option<Time>> {
+        let doing = || "look for an unfinished recovery".to_owned();
+        let file = match disk.open_file(&self.state, REBUILDING) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            file => file.doing(doing)?,
+        };
+        let mut time = [0; 8];
+        disk.read_at(&file, &mut time, 0).doing(doing)?;
+        Ok(Some(Time(i64::from_le_bytes(time))))
+    }
+
+    /// Makes a durable note that recovery changes the tree from now on, unless there is one.
+    pub(crate) fn begin_rebuild<D: Disk<Handle = H>>(&self, disk: &D) -> Result<()> {
+        if self.rebuild_began(disk)?.is_some() {
+            return Ok(());
+        }
+        let doing = || "note that recovery begins".to_owned();
+        if disk.stat_at(&self.state, REBUILDING_NEW).doing(doing)?.is_some() {
+            disk.unlink(&self.state, REBUILDING_NEW).doing(doing)?;
+        }
+        let file = disk.create(&self.state, REBUILDING_NEW, PRIVATE).doing(doing)?;
+        disk.write_at(&file, &disk.now().0.to_le_bytes(), 0).doing(doing)?;
+        disk.sync(&file, Barrier::Rebuilding).doing(doing)?;
+        disk.rename(&self.state, REBUILDING_NEW, &self.state, REBUILDING, Rename::NoReplace)
+            .doing(doing)?;
+        disk.sync(&self.state, Barrier::Rebuilding).doing(doing)
+    }
+
+    /// Takes the note away once the journal has forgotten what was rebuilt.
+    pub(crate) fn end_rebuild<D: Disk<Handle = H>>(&self, disk: &D) -> Result<()> {
+        if self.rebuild_began(disk)?.is_none() {
+            return Ok(());
+        }
+        let doing = || "note that recovery has ended".to_owned();
+        disk.unlink(&self.state, REBUILDING).doing(doing)?;
+        disk.sync(&self.state, Barrier::Rebuilding).doing(doing)
+    }
+
     fn take_lock<D: Disk<Handle = H>>(disk: &D, state: &H, wait: bool, why: &str) -> Result<H> {
         let doing = || "take the workspace lock `.actum/lock`".to_owned();
         loop {
-            let file = disk.open_own(state, LOCK).doing(doing)?;
+            let file = match disk.open_own(state, LOCK) {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                    match disk.create(state, LOCK, PRIVATE) {
+                        Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => continue,
+                        created => created.doing(doing)?,
+                    }
+                }
+                opened => opened.doing(doing)?,
+            };
             if !disk.lock(&file, wait).doing(doing)? {
-                let mut note = [0; 200];
+                let mut note = [0; NOTE];
                 let size = disk.read_at(&file, &mut note, 0).unwrap_or(0);
                 let note = String::from_utf8_lossy(note.get(..size).unwrap_or_default());
                 let holder = Some(note.trim().to_owned()).filter(|note| !note.is_empty());
@@ -224,11 +297,15 @@ impl<H> Home<H> {
             let held = disk.stat(&file).doing(doing)?.inode;
             let named = disk.stat_at(state, LOCK).doing(doing)?.map(|stat| stat.inode);
             if named == Some(held) {
-                let note = format!("process {} ({why})\n", disk.process());
-                // The note helps others to wait; a full disk must not keep us from undoing.
-                let noted =
-                    disk.set_size(&file, 0).and_then(|()| disk.write_at(&file, note.as_bytes(), 0));
-                drop(noted);
+                // The note helps others to wait; a full disk must not keep us from undoing. It has
+                // one size, because cutting a file down to nothing gives its block back to the
+                // disk, which can take milliseconds.
+                let note = format!("process {} ({why})", disk.process()).into_bytes();
+                let mut padded = vec![b' '; NOTE];
+                for (place, byte) in padded.iter_mut().zip(&note) {
+                    *place = *byte;
+                }
+                drop(disk.write_at(&file, &padded, 0));
                 return Ok(file);
             }
         }

@@ -305,7 +305,7 @@ struct Reader<'a, D: Disk> {
 
 impl<D: Disk> Reader<'_, D> {
     fn get(&mut self, at: usize, length: usize, room: usize) -> Result<&[u8]> {
-        const STEP: usize = 256 << 10;
+        const STEP: usize = 64 << 10;
         let end = at.saturating_add(length);
         if self.bytes.len() < end {
             let have = self.bytes.len();

@@ -25,6 +25,9 @@ use crate::workspace::Workspace;
 
 /// The unit in which file systems lose data, in bytes.
 const BLOCK: usize = 4096;
+/// How long after its end a run may still remove names of its own in the stage directory, in
+/// nanoseconds; that moves the change stamps of the inodes.
+const SWEEP_SLACK: i64 = 2_000_000_000;
 
 /// What a rebuild did.
 #[derive(Default)]
@@ -46,8 +49,8 @@ struct ImageRef {
 struct Fold {
     wanted: ImageRef,
     known: Vec<ImageRef>,
-    /// When the last committed run on the path ended; `None` while it wants a pre-image.
-    committed: Option<Time>,
+    /// When the last run on the path ended; `None` where nobody ended it.
+    ended: Option<Time>,
     /// When the last INTENT on the path was written.
     announced: Time,
 }
@@ -67,8 +70,12 @@ enum Verdict {
 impl<D: Disk> Workspace<D> {
     /// Makes the tree hold what the journal says.
     pub(crate) fn rebuild(&self, told: &[Told]) -> Result<Rebuilt> {
-        let rebuilder =
-            Rebuilder { workspace: self, tree: Tree::new(&self.disk, &self.home.root), told };
+        let rebuilder = Rebuilder {
+            workspace: self,
+            tree: Tree::new(&self.disk, &self.home.root),
+            told,
+            began: self.home.rebuild_began(&self.disk)?,
+        };
         rebuilder.run()
     }
 }
@@ -87,6 +94,8 @@ struct Rebuilder<'a, D: Disk> {
     workspace: &'a Workspace<D>,
     tree: Tree<'a, D>,
     told: &'a [Told],
+    /// When a recovery that was cut off had begun to change things.
+    began: Option<Time>,
 }
 
 impl<D: Disk> Rebuilder<'_, D> {
@@ -101,6 +110,10 @@ impl<D: Disk> Rebuilder<'_, D> {
                 Verdict::Foreign => rebuilt.foreign.push((fold.wanted.run, fold.wanted.entry)),
             }
         }
+        if !work.is_empty() {
+            // From here on stamps may be recovery's own.
+            self.workspace.home.begin_rebuild(&self.workspace.disk)?;
+        }
         // First whatever is in the way, deepest first; then what is missing, shallowest first.
         let mut blocked = Vec::new();
         for &(path, fold, verdict) in work.iter().rev() {
@@ -113,7 +126,7 @@ impl<D: Disk> Rebuilder<'_, D> {
                 && match verdict {
                     Verdict::Install => match self.install(path, fold)? {
                         // The directory it was in has become something else since.
-                        Installed::InTheWay if fold.committed.is_some() => continue,
+                        Installed::InTheWay if fold.ended.is_some() => continue,
                         Installed::InTheWay | Installed::NoBytes => false,
                         Installed::Done => true,
                     },
@@ -132,23 +145,21 @@ impl<D: Disk> Rebuilder<'_, D> {
     fn fold(&self) -> BTreeMap<RelPath, Fold> {
         let mut folds: BTreeMap<RelPath, Fold> = BTreeMap::new();
         for (run, told) in self.told.iter().enumerate() {
-            let committed =
-                told.end.filter(|end| end.outcome == Outcome::Committed).map(|end| end.time);
+            let ended = told.end.map(|end| end.time);
+            let committed = told.end.is_some_and(|end| end.outcome == Outcome::Committed);
             for (entry, Entry { path, .. }) in told.intent.entries.iter().enumerate() {
                 let image = |side| ImageRef { run, entry, side };
-                let wanted = image(if committed.is_some() { Side::Post } else { Side::Pre });
+                // What a run that was taken back found there stands, whoever put it there.
+                let wanted = image(if committed { Side::Post } else { Side::Pre });
                 let fold = folds.entry(path.clone()).or_insert_with(|| Fold {
                     wanted,
                     known: Vec::new(),
-                    committed,
+                    ended,
                     announced: told.intent.time,
                 });
                 fold.known.extend([image(Side::Pre), image(Side::Post)]);
                 fold.announced = told.intent.time;
-                // A run that was taken back leaves the wish of the run before it.
-                if committed.is_some() {
-                    (fold.wanted, fold.committed) = (wanted, committed);
-                }
+                (fold.wanted, fold.ended) = (wanted, ended);
                 if told.end.is_some_and(|end| end.outcome == Outcome::Failed)
                     && self.workspace.blocked.contains_key(path)
                 {
@@ -215,6 +226,11 @@ impl<D: Disk> Rebuilder<'_, D> {
             (Image::Absent, Found::Nothing) | (Image::Directory(_), Found::Directory) => {
                 Verdict::Right
             }
+            (Image::File(_) | Image::Directory(_), Found::Nothing)
+                if self.was_changed_around(path, fold)? =>
+            {
+                Verdict::LaterEdit
+            }
             (Image::File(file), Found::Nothing) => match file.body {
                 // Only attributes changed: whoever removed the file, it was not this run.
                 Body::Untouched if self.bytes(fold, fold.wanted)?.is_none() => Verdict::LaterEdit,
@@ -228,7 +244,9 @@ impl<D: Disk> Rebuilder<'_, D> {
             (Image::Directory(_), Found::Nothing) => Verdict::Install,
             (_, Found::Other(_)) => self.not_ours(fold),
             (Image::Absent | Image::File(_), Found::Directory) => {
-                if fold.known.iter().any(|&k| self.image(k).is_some_and(Image::is_directory)) {
+                let known =
+                    fold.known.iter().any(|&k| self.image(k).is_some_and(Image::is_directory));
+                if known && !self.was_changed_around(path, fold)? {
                     Verdict::Install
                 } else {
                     self.not_ours(fold)
@@ -238,15 +256,42 @@ impl<D: Disk> Rebuilder<'_, D> {
         })
     }
 
-    /// Someone else's work is an edit after the run where the run is committed, and needs a person
-    /// where the run is to be taken back.
+    /// Someone else's work is an edit after the run where the run has ended, and needs a person
+    /// where it is still to be taken back.
     fn not_ours(&self, fold: &Fold) -> Verdict {
-        if fold.committed.is_some() { Verdict::LaterEdit } else { Verdict::Foreign }
+        if fold.ended.is_some() { Verdict::LaterEdit } else { Verdict::Foreign }
+    }
+
+    /// Whether this stamp was set by someone between the end of the run and the first recovery. A
+    /// later one may be recovery's own.
+    fn is_later(&self, fold: &Fold, stamp: Time, slack: i64) -> bool {
+        fold.ended.is_some_and(|ended| stamp.0 > ended.0.saturating_add(slack))
+            && self.began.is_none_or(|began| stamp < began)
+    }
+
+    /// Whether someone changed the directory of a path after the run: then what is missing was
+    /// removed, and not lost, and what is there again was made.
+    fn was_changed_around(&self, path: &RelPath, fold: &Fold) -> Result<bool> {
+        match self.tree.parent(path) {
+            Ok(Some(parent)) => {
+                let stat = self.workspace.disk.stat(&parent);
+                let stat = stat.doing(|| format!("look at the directory of `{path}`"))?;
+                Ok(self.is_later(fold, stat.modified, 0))
+            }
+            Ok(None) => match path.parent() {
+                Some(directory) => self.was_changed_around(&directory, fold),
+                None => Ok(false),
+            },
+            // Something else stands in the place of a directory.
+            Err(Error {
+                kind: ErrorKind::UnderAFile { .. } | ErrorKind::Component { .. }, ..
+            }) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     /// A file is ours if its inode is one that a run recorded, if it holds the bytes recorded for
-    /// that very inode, whole or torn, and if nobody wrote into it since. Recovery's own renames
-    /// move the change stamp of an inode, so only the stamp of its content counts.
+    /// that very inode, whole or torn, and if nobody touched it since.
     fn judge_file(
         &self,
         fold: &Fold,
@@ -259,10 +304,13 @@ impl<D: Disk> Rebuilder<'_, D> {
         let attributes = self.tree.attributes(file, stat).doing(doing)?;
         let known = || self.known_files(fold).filter(|(_, known)| known.inode == stat.inode);
         if let Some(wanted) = wanted.file().filter(|wanted| wanted.digest == digest) {
-            let lost = match fold.committed {
-                // What was set before the commit may be lost; what was set after it is an edit.
-                Some(committed) => stat.changed <= committed,
-                None => self.known_files(fold).any(|(_, known)| known.attributes == attributes),
+            let lost = match fold.ended {
+                // What was set before the end may be lost; what was set after it is an edit.
+                Some(ended) => stat.changed <= ended,
+                None => {
+                    stat.changed <= fold.announced
+                        || self.known_files(fold).any(|(_, known)| known.attributes == attributes)
+                }
             };
             return Ok(if wanted.attributes == attributes || known().next().is_none() || !lost {
                 Verdict::Right
@@ -270,7 +318,10 @@ impl<D: Disk> Rebuilder<'_, D> {
                 Verdict::Adjust
             });
         }
-        if stat.modified > fold.announced || known().next().is_none() {
+        if stat.modified > fold.announced
+            || self.is_later(fold, stat.changed, SWEEP_SLACK)
+            || known().next().is_none()
+        {
             return Ok(self.not_ours(fold));
         }
         if known().any(|(_, known)| known.digest == digest) || self.is_torn(fold, stat, file)? {

@@ -1,5 +1,7 @@
 //! What the journal and the history say: the runs, and how each ended.
 
+use std::collections::BTreeSet;
+
 use actum_core::{Digest, FileMode, RelPath, RunId, Splice};
 
 use crate::codec::{DecodeError, Decoder, Encoder};
@@ -217,11 +219,24 @@ impl Intent {
         hasher.finish()
     }
 
+    /// The entries whose inode the run moves to another path.
+    pub(crate) fn moved(&self) -> BTreeSet<usize> {
+        let moved = self.entries.iter().filter_map(|entry| match entry.post.file()?.body {
+            Body::Moved(from) => usize::try_from(from).ok(),
+            Body::Inline(_) | Body::Kept | Body::Back | Body::Untouched | Body::Unrecorded => None,
+        });
+        moved.collect()
+    }
+
     /// The same run without what is needed only until it is settled: undo needs the pre-images
     /// alone, and not those that follow from the post-image.
     pub(crate) fn for_history(&self) -> Self {
         let mut run = self.clone();
-        for entry in &mut run.entries {
+        let moved = self.moved();
+        for (index, entry) in run.entries.iter_mut().enumerate() {
+            if let (Image::File(pre), true) = (&mut entry.pre, moved.contains(&index)) {
+                pre.body = Body::Unrecorded;
+            }
             if let Image::File(post) = &mut entry.post {
                 post.body = match post.body {
                     Body::Untouched => Body::Untouched,

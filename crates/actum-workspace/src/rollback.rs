@@ -9,23 +9,25 @@
 use std::io;
 
 use crate::content::set_attributes;
-use crate::disk::{Disk, Kind, Rename, Stat};
+use crate::disk::{Barrier, Disk, Kind, Rename, Stat};
 use crate::error::{Doing, Error, ErrorKind, Result};
+use crate::home::Home;
+use crate::images::Images;
 use crate::publish::{Step, gone_name, set_in_place, steps};
-use crate::record::{Attributes, Entry, FileImage, Image, Intent, stage_name};
+use crate::record::{Attributes, Entry, FileImage, Image, Intent, Side, stage_name};
 use crate::tree::{Tree, digest_of};
 
 /// Takes back what of `intent` was published. Gives the entries that could not be taken back
 /// because someone else had changed their path: what is there stays there.
 pub(crate) fn roll_back<D: Disk>(
     tree: &Tree<'_, D>,
-    stage: &D::Handle,
+    home: &Home<D::Handle>,
     intent: &Intent,
 ) -> Result<Vec<usize>> {
     let mut foreign = Vec::new();
     for (step, index) in steps(&intent.entries).into_iter().rev() {
         let Some(entry) = intent.entries.get(index) else { continue };
-        let undo = Undo { tree, stage, intent, entry, index };
+        let undo = Undo { tree, home, stage: &home.stage, intent, entry, index };
         let verdict = match step {
             Step::Remove => undo.remove(),
             Step::RemoveDirectory => undo.remove_directory(),
@@ -53,6 +55,7 @@ enum Verdict {
 
 struct Undo<'a, D: Disk> {
     tree: &'a Tree<'a, D>,
+    home: &'a Home<D::Handle>,
     stage: &'a D::Handle,
     intent: &'a Intent,
     entry: &'a Entry,
@@ -89,8 +92,10 @@ impl<D: Disk> Undo<'_, D> {
 
     fn replace(&self) -> Result<Verdict> {
         let staged = stage_name(self.intent.run, self.index);
-        let Some(post) = self.entry.post.file() else { return Ok(Verdict::Before) };
-        if self.at_stage(&staged)?.is_none() || self.is_new(&staged, post)? {
+        let (Some(pre), Some(post)) = (self.entry.pre.file(), self.entry.post.file()) else {
+            return Ok(Verdict::Before);
+        };
+        if self.is_new(&staged, post)? {
             return Ok(Verdict::Before); // never published, or taken back already
         }
         let Some(parent) = self.tree.parent(&self.entry.path)? else {
@@ -101,12 +106,64 @@ impl<D: Disk> Undo<'_, D> {
         if there.is_none_or(|there| there.inode != post.inode)
             || !self.holds(&parent, self.name(), post)?
         {
-            return Ok(Verdict::Foreign);
+            return Ok(if self.is_before(&parent, pre)? {
+                Verdict::Before // someone put the old content back
+            } else {
+                Verdict::Foreign
+            });
+        }
+        if self.at_stage(&staged)?.is_none() {
+            return self.bring_back(&parent);
         }
         let exchange = || disk.rename(self.stage, &staged, &parent, self.name(), Rename::Exchange);
         exchange().doing(|| self.doing())?;
         if !self.is_new(&staged, post)? {
             exchange().doing(|| self.doing())?; // someone was faster: theirs stays
+            return Ok(Verdict::Foreign);
+        }
+        Ok(Verdict::Before)
+    }
+
+    /// Whether a path looks as it did before the run.
+    fn is_before(&self, parent: &D::Handle, pre: &FileImage) -> Result<bool> {
+        let there = self.tree.disk.stat_at(parent, self.name()).doing(|| self.doing())?;
+        if there.is_none_or(|there| there.kind != Kind::File) {
+            return Ok(false);
+        }
+        let file = self.tree.disk.open_file(parent, self.name()).doing(|| self.doing())?;
+        let stat = self.tree.disk.stat(&file).doing(|| self.doing())?;
+        let attributes = self.tree.attributes(&file, &stat).doing(|| self.doing())?;
+        let digest = digest_of(self.tree.disk, &file).doing(|| self.doing())?;
+        Ok(digest == pre.digest && attributes == pre.attributes)
+    }
+
+    /// The displaced file is gone from where it was put, so the old content comes from the record.
+    fn bring_back(&self, parent: &D::Handle) -> Result<Verdict> {
+        let Some(pre) = self.entry.pre.file() else { return Ok(Verdict::Before) };
+        let disk = self.tree.disk;
+        let images = Images { disk, home: self.home };
+        let Some(bytes) = images.bytes(self.intent, self.index, Side::Pre, None)? else {
+            return Ok(Verdict::Foreign);
+        };
+        let name = [stage_name(self.intent.run, self.index), b".back".to_vec()].concat();
+        if self.at_stage(&name)?.is_some() {
+            disk.unlink(self.stage, &name).doing(|| self.doing())?; // of an earlier try
+        }
+        let file = disk.create(self.stage, &name, pre.attributes.mode).doing(|| self.doing())?;
+        images.write_to(&file, &bytes).doing(|| self.doing())?;
+        set_attributes(disk, &file, &pre.attributes)
+            .map_err(|error| self.attribute_error(error))?;
+        disk.sync(&file, Barrier::Rebuilt).doing(|| self.doing())?;
+        let before = disk.stat_at(parent, self.name()).doing(|| self.doing())?;
+        let rename = match before {
+            Some(_) => Rename::Exchange,
+            None => Rename::NoReplace,
+        };
+        let put = || disk.rename(self.stage, &name, parent, self.name(), rename);
+        put().doing(|| self.doing())?;
+        let displaced = self.at_stage(&name)?.map(|stat| stat.inode);
+        if displaced != before.map(|stat| stat.inode) {
+            put().doing(|| self.doing())?; // someone was faster: theirs stays
             return Ok(Verdict::Foreign);
         }
         Ok(Verdict::Before)
@@ -198,12 +255,17 @@ impl<D: Disk> Undo<'_, D> {
 
     fn remove(&self) -> Result<Verdict> {
         let gone = gone_name(self.intent.run, self.index);
-        if self.at_stage(&gone)?.is_none() {
-            return Ok(Verdict::Before);
-        }
+        let is_gone = self.at_stage(&gone)?.is_some();
         let Some(parent) = self.tree.parent(&self.entry.path)? else {
             return Ok(Verdict::Foreign);
         };
+        if !is_gone {
+            let there = self.tree.disk.stat_at(&parent, self.name()).doing(|| self.doing())?;
+            return match there {
+                Some(_) => Ok(Verdict::Before), // never taken away, or back already
+                None => self.bring_back(&parent),
+            };
+        }
         match self.tree.disk.rename(self.stage, &gone, &parent, self.name(), Rename::NoReplace) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Verdict::Foreign),
             renamed => renamed.doing(|| self.doing()).map(|()| Verdict::Before),

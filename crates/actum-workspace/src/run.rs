@@ -22,7 +22,7 @@ impl<D: Disk> Workspace<D> {
             match result {
                 Ok(()) => Ok(()),
                 Err(error) => {
-                    let taken_back = roll_back(&reached, &self.home.stage, &intent);
+                    let taken_back = roll_back(&reached, &self.home, &intent);
                     Err((error, taken_back))
                 }
             }

@@ -14,6 +14,8 @@ use crate::workspace::Workspace;
 /// Displaced inodes stay this long, in nanoseconds: on a file system without a journal ext4 makes
 /// new files slowly while many were just deleted.
 const DISPLACED_AGE: i64 = 60_000_000_000;
+/// The length of a run id, which names of kept images begin with.
+const RUN_ID_LENGTH: usize = 12;
 /// No more than this many displaced inodes stay, however young.
 const DISPLACED_MAX: usize = 8192;
 
@@ -112,8 +114,14 @@ impl<D: Disk> Workspace<D> {
     /// Removes kept images that no run in the history needs.
     fn sweep_keep(&self, needed: &BTreeSet<Vec<u8>>) -> Result<usize> {
         let mut removed = 0;
+        // What belongs to a run in the history stays, even if its record cannot be read today.
+        let runs: BTreeSet<_> = history::list(&self.disk, &self.home.history)?
+            .into_iter()
+            .map(|run| format!("{}.", run.run).into_bytes())
+            .collect();
         for name in self.disk.list(&self.home.keep).doing(|| "list kept images".to_owned())? {
-            if !needed.contains(&name) {
+            let run = name.get(..=RUN_ID_LENGTH).unwrap_or_default();
+            if !runs.contains(run) && !needed.contains(&name) {
                 let unlinked = self.disk.unlink(&self.home.keep, &name);
                 unlinked.doing(|| "remove a kept image".to_owned())?;
                 removed += 1;

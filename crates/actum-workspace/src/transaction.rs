@@ -2,7 +2,7 @@
 //! it; nothing of it is visible until it commits.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 use actum_core::{
@@ -33,6 +33,8 @@ pub struct Transaction<'w, D: Disk> {
     pub(crate) nodes: BTreeMap<RelPath, Node<D::Handle>>,
     pub(crate) broken_links: Vec<RelPath>,
     staged: u32,
+    /// What directories would hold now, for those that were asked about.
+    names: HashMap<RelPath, BTreeSet<Vec<u8>>>,
     /// For a directory that gets new entries: its group if it hands that down, and the default ACL.
     pub(crate) inherited: RefCell<HashMap<Option<RelPath>, Rc<Inherited>>>,
 }
@@ -87,6 +89,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
             nodes: BTreeMap::new(),
             broken_links: Vec::new(),
             staged: 0,
+            names: HashMap::new(),
             inherited: RefCell::default(),
         })
     }
@@ -307,6 +310,9 @@ impl<'w, D: Disk> Transaction<'w, D> {
         added: u64,
         removed: u64,
     ) -> Result<()> {
+        if let Some(names) = path.parent().and_then(|parent| self.names.get_mut(&parent)) {
+            note_name(names, path, &post);
+        }
         let node = self.node(path)?;
         node.post = post;
         node.added = node.added.saturating_add(added);
@@ -376,21 +382,40 @@ impl<'w, D: Disk> Transaction<'w, D> {
             return Ok(false);
         }
         let is_on_disk = matches!(node.pre, Pre::Directory(_));
-        let child_present = |(path, node): (&RelPath, &Node<D::Handle>)| {
-            path.parent().as_ref() == Some(directory) && !matches!(node.post, Post::Absent)
-        };
-        if self.nodes.iter().any(child_present) {
-            return Ok(false);
+        if let Some(names) = self.names.get(directory) {
+            return Ok(names.is_empty());
         }
-        if !is_on_disk {
-            return Ok(true);
+        let mut names = BTreeSet::new();
+        if is_on_disk {
+            let tree = Tree::new(&self.workspace.disk, &self.workspace.home.root);
+            names.extend(tree.names(directory)?);
         }
-        let tree = Tree::new(&self.workspace.disk, &self.workspace.home.root);
-        let names = tree.names(directory)?;
-        Ok(names.iter().all(|name| {
-            RelPath::new([directory.as_bytes(), b"/", name].concat())
-                .is_ok_and(|child| self.nodes.contains_key(&child))
-        }))
+        for (path, node) in self.nodes.range(directory.clone()..) {
+            if !path.starts_with(directory) {
+                // Names that sort between `d` and `d/` are not below `d`.
+                if path.as_bytes().starts_with(directory.as_bytes()) {
+                    continue;
+                }
+                break;
+            }
+            if path.parent().as_ref() == Some(directory) {
+                note_name(&mut names, path, &node.post);
+            }
+        }
+        let is_empty = names.is_empty();
+        self.names.insert(directory.clone(), names);
+        Ok(is_empty)
+    }
+}
+
+fn note_name<H>(names: &mut BTreeSet<Vec<u8>>, path: &RelPath, post: &Post<H>) {
+    match post {
+        Post::Absent => {
+            names.remove(path.name());
+        }
+        Post::File(_) | Post::Directory(_) => {
+            names.insert(path.name().to_vec());
+        }
     }
 }
 

@@ -13,6 +13,8 @@ use crate::error::{Doing, Error, ErrorKind, NotAFile, Result};
 use crate::record::Attributes;
 
 /// How many bytes of a file are read at a time.
+/// How many directories are held open at once; many systems allow a process 1,024 files.
+const PARENTS_MAX: usize = 256;
 const PIECE: usize = 128 << 10;
 /// A file whose stamp is this close to the present, in nanoseconds, could change once more without
 /// its stamp moving (clocks of files tick every 10 ms at worst).
@@ -67,7 +69,11 @@ impl<'a, D: Disk> Tree<'a, D> {
         match self.disk.open_parent(self.root, &parent) {
             Ok(handle) => {
                 let handle = Rc::new(handle);
-                self.parents.borrow_mut().insert(parent, Rc::clone(&handle));
+                let mut parents = self.parents.borrow_mut();
+                if parents.len() >= PARENTS_MAX {
+                    parents.clear();
+                }
+                parents.insert(parent, Rc::clone(&handle));
                 Ok(Some(Parent::Below(handle)))
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),

@@ -85,7 +85,7 @@ impl<D: Disk> View<D> {
         let (told, torn, other_epoch) = loop {
             tries += 1;
             let read = || {
-                let mut journal = home.journal(&disk)?;
+                let mut journal = home.journal_to_read(&disk)?;
                 let other_epoch = journal.epoch() != epoch;
                 let scan = Scan::of(journal.epoch(), epoch);
                 let (located, torn) = journal.scan(&disk, scan)?;

@@ -99,13 +99,17 @@ pub(crate) struct Settled {
 impl Settled {
     pub(crate) fn new(sequence: u64, intent: &Intent, end: End) -> Self {
         let mut superfluous = Vec::new();
+        let moved = intent.moved();
         for (index, entry) in intent.entries.iter().enumerate() {
             let kept =
                 |image: &Image| image.file().is_some_and(|file| matches!(file.body, Body::Kept));
             if kept(&entry.post) {
                 superfluous.push(keep_name(intent.run, index, Side::Post));
             }
-            let needed = entry.back.is_none() && end.outcome == Outcome::Committed;
+            // A moved inode moves back; its kept image is a second name of the live file.
+            let needed = entry.back.is_none()
+                && !moved.contains(&index)
+                && end.outcome == Outcome::Committed;
             if kept(&entry.pre) && !needed {
                 superfluous.push(keep_name(intent.run, index, Side::Pre));
             }

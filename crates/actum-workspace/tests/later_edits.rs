@@ -154,6 +154,132 @@ fn a_file_that_is_edited_while_a_run_is_under_way_keeps_the_edit() {
 
 /// FO-2
 #[test]
+fn an_edit_between_two_runs_survives_when_the_second_is_cut_off() {
+    let first = [patch("a", 1, "one", "ONE")];
+    let second = [patch("a", 1, "mine", "YOURS"), patch("b", 1, "uno", "UNO")];
+    let prepared = || {
+        let disk = base();
+        apply(&disk, &first).unwrap();
+        disk.put("a", b"mine\n");
+        disk.settle();
+        disk
+    };
+    let whole = prepared();
+    let calls_before = whole.calls();
+    apply(&whole, &second).unwrap();
+    let done = whole.get("a").unwrap();
+    for at in cuts(&whole, calls_before, whole.calls() - calls_before) {
+        let disk = prepared();
+        disk.kill_at(at);
+        drop(apply(&disk, &second));
+        for state in disk.crash_states(24) {
+            drop(open(&state).unwrap());
+            let found = state.get("a").unwrap();
+            assert!(
+                found == b"mine\n" || found == done,
+                "{at}: {}",
+                String::from_utf8_lossy(&found)
+            );
+        }
+        // Taken back by the living process, and only then a power cut.
+        let disk = prepared();
+        disk.fail_at(at, actum_testkit::Errno::IO);
+        if apply(&disk, &second).is_ok() {
+            continue;
+        }
+        disk.clear_faults();
+        for state in disk.crash_states(24) {
+            drop(open(&state).unwrap());
+            let found = state.get("a").unwrap();
+            assert!(
+                found == b"mine\n" || found == done,
+                "{at}: {}",
+                String::from_utf8_lossy(&found)
+            );
+        }
+    }
+}
+
+/// FO-2
+#[test]
+fn what_was_removed_or_renamed_after_a_run_stays_so_after_a_restart() {
+    let removals: [fn(&SimDisk); 4] = [
+        |disk| disk.remove("a"),
+        |disk| disk.remove("n"),
+        |disk| disk.rename_path("bin/run.sh", "run.sh"),
+        |disk| disk.mkdir_p("d"),
+    ];
+    for (index, remove) in removals.into_iter().enumerate() {
+        let disk = base();
+        apply(&disk, &mixture()).unwrap();
+        disk.advance(5_000);
+        remove(&disk);
+        disk.settle();
+        let wanted = tree(&disk);
+        for state in disk.crash_states(8) {
+            drop(open(&state).unwrap());
+            assert_eq!(tree(&state), wanted, "removal {index}");
+        }
+    }
+}
+
+/// FO-2
+#[test]
+fn recovery_puts_files_back_though_what_was_displaced_is_gone() {
+    let whole = base();
+    let first = whole.calls();
+    let before = tree(&whole);
+    apply(&whole, &mixture()).unwrap();
+    let after = tree(&whole);
+    for at in cuts(&whole, first, whole.calls() - first) {
+        let disk = base();
+        disk.kill_at(at);
+        drop(apply(&disk, &mixture()));
+        disk.revive();
+        disk.clear_faults();
+        for name in disk.snapshot().into_keys().filter(|name| name.starts_with(".actum/stage/")) {
+            disk.remove(&name);
+        }
+        let workspace = open(&disk).unwrap();
+        let blocked = !workspace.blocked().is_empty();
+        let found = tree(&disk);
+        assert!(blocked || found == before || found == after, "cut {at}: {found:#?}");
+    }
+}
+
+/// FO-2
+#[test]
+fn without_the_rebuilding_barrier_recovery_can_take_its_own_work_for_an_edit() {
+    let holds = |ignored: bool| {
+        let disk = base();
+        if ignored {
+            disk.ignore(Barrier::Rebuilding);
+        }
+        apply(&disk, &mixture()).unwrap();
+        let wanted = tree(&disk);
+        disk.crash_states(8).take(12).all(|state| {
+            let calls = {
+                let whole = state.clone_deep();
+                drop(open(&whole).unwrap());
+                whole.calls()
+            };
+            (0..calls).all(|at| {
+                let cut = state.clone_deep();
+                cut.kill_at(at);
+                drop(open(&cut));
+                cut.crash_states(6).take(8).all(|state| {
+                    drop(open(&state).unwrap());
+                    tree(&state) == wanted
+                })
+            })
+        })
+    };
+    assert!(holds(false), "it can with the barrier");
+    assert!(!holds(true), "it cannot without the barrier");
+}
+
+/// FO-2
+#[test]
 fn without_the_lost_barrier_the_saved_images_can_be_missing() {
     let intact = |ignored: bool| {
         let disk = base();
@@ -165,7 +291,11 @@ fn without_the_lost_barrier_the_saved_images_can_be_missing() {
         let first = whole.calls();
         let change = [patch("a", 1, "one", "ONE")];
         apply(&whole, &change).unwrap();
-        let end = whole.trace().iter().skip(first).rposition(|call| call.starts_with("write_at"));
+        let end = whole
+            .trace()
+            .iter()
+            .skip(first)
+            .rposition(|call| call.starts_with("write_at `.actum/journal`"));
         disk.kill_at(end.unwrap());
         drop(apply(&disk, &change));
         disk.revive();

@@ -240,6 +240,21 @@ fn a_moved_file_keeps_its_inode_and_one_name() {
     assert_eq!((back.ino(), back.nlink()), (inode, 1));
 }
 
+/// FO-10
+#[test]
+fn a_large_file_that_was_moved_has_one_name_again_and_moves_back() {
+    let dir = TestDir::new();
+    dir.put("a", vec![b'x'; (1 << 20) + 1]);
+    let mut workspace = Workspace::open(dir.path()).unwrap();
+    let run = workspace.apply_operations(&[rename("a", "b")], RunOptions::default()).unwrap();
+    workspace.gc(&actum_workspace::GcOptions::default()).unwrap();
+    let links = |file| std::fs::metadata(dir.join(file)).unwrap().nlink();
+    assert_eq!(links("b"), 1);
+    workspace.revert(run).unwrap();
+    workspace.gc(&actum_workspace::GcOptions::default()).unwrap();
+    assert_eq!(links("a"), 1);
+}
+
 /// FO-2
 #[test]
 fn files_from_nothing_to_large_go_there_and_back() {

@@ -376,6 +376,24 @@ fn a_workspace_in_use_names_its_holder() {
     assert_eq!(View::open(dir.path()).unwrap().runs().unwrap().len(), 2);
 }
 
+/// FO-7
+#[test]
+fn a_state_directory_of_another_user_is_not_believed() {
+    assert!(
+        rustix::process::geteuid().is_root(),
+        "this test must run as root, as all of `cargo xtask test` that needs it"
+    );
+    let dir = dir();
+    drop(Workspace::open(dir.path()).unwrap());
+    std::os::unix::fs::chown(dir.join(".actum"), Some(12), Some(34)).unwrap();
+    let error = Workspace::open(dir.path()).err().unwrap();
+    assert_eq!(
+        error.to_string(),
+        "the state directory `.actum` cannot be used: it belongs to another user, whose records \
+         would be believed; run actum as that user; nothing was changed"
+    );
+}
+
 /// FO-2
 #[test]
 fn a_state_directory_that_is_something_else_is_refused() {

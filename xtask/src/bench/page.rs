@@ -24,7 +24,7 @@ $ cargo xtask bench --quick   # few rounds on one file system; prints only
 $ cargo xtask bench --only own/10-of-10000
 ```
 
-It builds with optimisation, works below the directory for temporary files (6 GB free), and cleans
+It builds with optimisation, works below the directory for temporary files (10 GB free), and cleans
 up after itself, also when it is interrupted. As root it mounts ext4 with a journal and xfs from
 files; without root these two are left out, and the page says so.
 
@@ -59,8 +59,8 @@ files; without root these two are left out, and the page says so.
 - Cold caches: all files have just been written or read.
 - Receipts and the ledger, which the process does not write yet.
 - On ext4 without a journal, whoever has deleted many files makes new ones slowly for up to a
-  minute. Rounds of 1,000 files delete that many over and over, so rows of 1,000 files there show
-  this more than they show anyone's work; the promise is judged on ext4 with a journal.
+  minute, and other processes' deletions count too. On such a file system the larger rows show this
+  more than they show anyone's work.
 ";
 
 pub(super) fn render(results: &Results) -> String {
@@ -72,7 +72,8 @@ pub(super) fn render(results: &Results) -> String {
         page += &format!("- `{}`: not measured: {why}\n", place.slug());
     }
     page += "\n## What was promised, and what was reached\n\n";
-    page += "Ratios of medians. The promises are those of the design.\n\n";
+    page += "Ratios of medians; the promises are those of the design. They are judged on ext4 \
+             with a journal where it could be mounted.\n\n";
     page += &tables::verdicts(&results.verdicts());
     for (place, file_system) in &results.places {
         page += &contestants(results, *place, file_system);

@@ -12,9 +12,9 @@ use super::machine;
 use super::measurement::PlaceName;
 
 /// Free space without which a run is not begun, in bytes.
-const FREE_BYTES_MIN: u64 = 6 << 30;
+const FREE_BYTES_MIN: u64 = 10 << 30;
 /// The size of an image; it is sparse, so only what is written takes space.
-const IMAGE_BYTES: u64 = 4 << 30;
+const IMAGE_BYTES: u64 = 8 << 30;
 
 /// Everything a run leaves on the disk, below one directory.
 pub(super) struct Grounds {

@@ -53,21 +53,19 @@ const TEN: Work = Work::Spread { changed: 10, files: 10_000 };
 const HUNDRED: Work = Work::Spread { changed: 100, files: 10_000 };
 const THOUSAND: Work = Work::Spread { changed: 1000, files: 10_000 };
 
-/// The promises in the order of the design's table. `journalled` is where ext4 has a journal:
-/// without one it makes new files slowly for a minute after many were deleted, whoever makes them.
-pub(super) fn judge(measurements: &[Measurement], journalled: PlaceName) -> Vec<Verdict> {
-    let own = PlaceName::Own;
+/// The promises in the order of the design's table, judged in one place.
+pub(super) fn judge(measurements: &[Measurement], judged: PlaceName) -> Vec<Verdict> {
     let of = |place, work, who| times(measurements, place, work, who);
     let medians =
         |first: Option<Summary>, second: Option<Summary>| Some(over(first?.median, second?.median));
-    let against = |judged, work: Work, who: Who, other: Who, bounds| {
+    let against = |work: Work, who: Who, other: Who, bounds| {
         let promise = format!("{work}: {} over {}", who.name(), other.name());
         let apply = |place, who| of(place, work, who).map(|times| times.apply);
         Verdict::new(promise, bounds, judged, |place| {
             medians(apply(place, who), apply(place, other))
         })
     };
-    let revert = |judged, work: Work| {
+    let revert = |work: Work| {
         let promise = format!("{work}: revert over apply, library");
         Verdict::new(promise, (1.0, 0.8), judged, |place| {
             let times = of(place, work, Who::Library)?;
@@ -76,7 +74,7 @@ pub(super) fn judge(measurements: &[Measurement], journalled: PlaceName) -> Vec<
     };
     let size = {
         let promise = "10 files: a workspace of 10,000 over one of 100, library".to_owned();
-        Verdict::new(promise, (1.2, 1.05), own, |place| {
+        Verdict::new(promise, (1.2, 1.05), judged, |place| {
             let apply = |files| {
                 let times = of(place, Work::OneDirectory { files }, Who::Library);
                 times.map(|times| times.apply)
@@ -86,17 +84,17 @@ pub(super) fn judge(measurements: &[Measurement], journalled: PlaceName) -> Vec<
     };
     let (library, commit) = (Who::Library, Who::GitCommit);
     vec![
-        against(own, TEN, library, commit, (1.0 / 20.0, 1.0 / 30.0)),
-        against(own, TEN, library, Who::InPlace, (5.0, 3.5)),
-        against(own, TEN, library, Who::InPlaceChecked, (5.0, 3.5)),
-        against(own, HUNDRED, library, commit, (1.0 / 8.0, 1.0 / 12.0)),
-        against(journalled, THOUSAND, library, commit, (1.0 / 5.0, 1.0 / 8.0)),
-        revert(own, TEN),
-        revert(own, HUNDRED),
-        revert(journalled, THOUSAND),
-        against(own, TEN, Who::Process, Who::GitApply, (2.0, 1.0)),
+        against(TEN, library, commit, (1.0 / 20.0, 1.0 / 30.0)),
+        against(TEN, library, Who::InPlace, (5.0, 3.5)),
+        against(TEN, library, Who::InPlaceChecked, (5.0, 3.5)),
+        against(HUNDRED, library, commit, (1.0 / 8.0, 1.0 / 12.0)),
+        against(THOUSAND, library, commit, (1.0 / 5.0, 1.0 / 8.0)),
+        revert(TEN),
+        revert(HUNDRED),
+        revert(THOUSAND),
+        against(TEN, Who::Process, Who::GitApply, (2.0, 1.0)),
         size,
-        against(own, Work::LargeFile, library, commit, (1.0 / 3.0, 1.0 / 5.0)),
+        against(Work::LargeFile, library, commit, (1.0 / 3.0, 1.0 / 5.0)),
     ]
 }
 
@@ -127,7 +125,7 @@ mod tests {
             measured(Work::OneDirectory { files: 100 }, Who::Library, 10, 1),
             measured(Work::OneDirectory { files: 10_000 }, Who::Library, 13, 1),
         ];
-        let verdicts = judge(&measurements, PlaceName::Ext4);
+        let verdicts = judge(&measurements, PlaceName::Own);
         let reached: Vec<Reached> = verdicts.iter().map(Verdict::reached).collect();
         assert_eq!(
             reached,

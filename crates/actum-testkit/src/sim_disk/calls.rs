@@ -288,9 +288,7 @@ impl Disk for SimDisk {
     fn epoch(&self, root: &SimHandle) -> io::Result<Epoch> {
         self.call(Entry::new("epoch", &root.path), |machine| {
             machine.check(root, Need::Any)?;
-            let mut epoch = *b"boot    00000000";
-            epoch[8..].copy_from_slice(&machine.boot.to_be_bytes());
-            Ok(Epoch(epoch))
+            Ok(Epoch::new(machine.boot.to_be_bytes(), *b"mounted "))
         })
     }
 
@@ -303,7 +301,7 @@ impl Disk for SimDisk {
     }
 
     fn identity(&self) -> (u32, u32) {
-        (0, 0)
+        (1000, 1000)
     }
 
     fn process(&self) -> u32 {

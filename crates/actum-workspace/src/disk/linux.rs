@@ -329,12 +329,9 @@ impl Disk for LinuxDisk {
             Ok(statx) if statx.stx_mask & MOUNT_ID_UNIQUE.bits() != 0 => statx.stx_mnt_id,
             Ok(_) | Err(_) => 0,
         };
-        let digest = Digest::of(&[boot.as_slice(), &mount.to_le_bytes()].concat());
-        let mut epoch = [0u8; 16];
-        for (to, from) in epoch.iter_mut().zip(digest.as_bytes()) {
-            *to = *from;
-        }
-        Ok(Epoch(epoch))
+        let digest = Digest::of(&boot);
+        let boot = digest.as_bytes().first_chunk::<8>().copied().unwrap_or_default();
+        Ok(Epoch::new(boot, mount.to_le_bytes()))
     }
 
     fn now(&self) -> Time {

@@ -66,8 +66,10 @@ impl Surroundings {
         let said = std::fs::read_to_string(self.messages()).unwrap_or_default();
         // The next failure shall not show these words.
         drop(File::create(self.messages()));
-        let last = said.lines().rfind(|line| !line.trim().is_empty()).unwrap_or("it said nothing");
-        Err(format!("{} failed ({status}): {last}", shown(command)).into())
+        let is_cause = |line: &&str| line.starts_with("error") || line.starts_with("fatal");
+        let words = said.lines().find(is_cause).or_else(|| said.lines().last());
+        let words = words.unwrap_or("it said nothing");
+        Err(format!("{} failed ({status}): {words}", shown(command)).into())
     }
 }
 
@@ -201,14 +203,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_failure_names_the_command_without_directories_and_its_last_words() {
+    fn a_failure_names_the_command_without_directories_and_the_cause() {
         let home = tempfile::tempdir().unwrap();
         let surroundings = Surroundings::new(home.path());
         let mut command = surroundings.command("/bin/sh", home.path()).unwrap();
-        command.args(["-c", "echo first >&2; echo last >&2; exit 3"]);
+        command.args(["-c", "cat words >&2; exit 3"]);
+        let failure = |words: &str| {
+            std::fs::write(home.path().join("words"), words).unwrap();
+            surroundings.run(&mut command).unwrap_err().to_string()
+        };
         assert_eq!(
-            surroundings.run(&mut command).unwrap_err().to_string(),
-            "`sh -c echo first >&2; echo last >&2; exit 3` failed (exit status: 3): last"
+            ["warning: x\nerror: why\nhint: y\n", "first\nlast\n", ""].map(failure),
+            ["error: why", "last", "it said nothing"].map(|words| format!(
+                "`sh -c cat words >&2; exit 3` failed (exit status: 3): {words}"
+            ))
         );
     }
 }

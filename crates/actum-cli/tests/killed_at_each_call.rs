@@ -1,0 +1,329 @@
+//! The program, killed from outside before each of its system calls: the workspace is before or
+//! after, never between (FO-2).
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::disallowed_methods,
+    clippy::print_stderr,
+    clippy::wildcard_enum_match_arm,
+    unreachable_pub,
+    reason = "a test fails by panicking, and plays the user"
+)]
+
+mod program;
+mod traced;
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, Permissions};
+use std::io::{Seek, SeekFrom, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use program::{Ended, actum};
+use tempfile::TempDir;
+use traced::{End, kill_before_call};
+
+/// A diff with every kind of change.
+const CHANGE: &str = "\
+diff --git a/edited.txt b/edited.txt
+--- a/edited.txt
++++ b/edited.txt
+@@ -1,2 +1,2 @@
+ same
+-old
++new
+diff --git a/deep/edited.txt b/deep/edited.txt
+--- a/deep/edited.txt
++++ b/deep/edited.txt
+@@ -1 +1,2 @@
+ first
++second
+diff --git a/made/below/created.txt b/made/below/created.txt
+new file mode 100644
+--- /dev/null
++++ b/made/below/created.txt
+@@ -0,0 +1 @@
++created
+diff --git a/gone/deleted.txt b/gone/deleted.txt
+deleted file mode 100644
+--- a/gone/deleted.txt
++++ /dev/null
+@@ -1 +0,0 @@
+-deleted
+diff --git a/from.txt b/deep/to.txt
+similarity index 100%
+rename from from.txt
+rename to deep/to.txt
+diff --git a/tool.sh b/tool.sh
+old mode 100644
+new mode 100755
+";
+
+/// FO-2
+#[test]
+fn an_apply_killed_at_any_call_leaves_before_or_after() {
+    let template = Template::new();
+    let count = template.kill_at_each_call(&["apply", "../change.diff"]);
+    assert!(count.between > 0, "no kill came between two changes: {count:?}");
+}
+
+/// FO-2, FO-5
+#[test]
+fn an_undo_killed_at_any_call_leaves_before_or_after() {
+    let template = Template::new();
+    template.done(&["apply", "../change.diff"]);
+    let count = template.kill_at_each_call(&["undo"]);
+    assert!(count.between > 0, "no kill came between two changes: {count:?}");
+}
+
+/// FO-2
+#[test]
+fn a_gc_killed_at_any_call_changes_no_file() {
+    let template = Template::new();
+    for _ in 0..2 {
+        template.done(&["apply", "../change.diff"]);
+        template.done(&["undo"]);
+    }
+    let count = template.kill_at_each_call(&["gc", "--max-runs", "1"]);
+    assert_eq!(count.between, 0, "a collection touched the files");
+}
+
+/// FO-2
+#[test]
+fn a_recovery_killed_at_any_call_leaves_before_or_after() {
+    let template = Template::new();
+    let apply = ["apply", "../change.diff"];
+    let (before, after) = (template.tree(), template.after(&apply));
+    let is_mixture = |killed: &Killed| ![&before, &after].contains(&&killed.copy.tree());
+    // The last kill that leaves a mixture leaves the most to recover.
+    let last_mixture = (0..)
+        .map(|call| template.killed_copy(&apply, call))
+        .take_while(|killed| killed.end != End::Exited { code: 0 })
+        .enumerate()
+        .filter_map(|(call, killed)| is_mixture(&killed).then_some(call))
+        .last();
+    let count = template.kill_recovery_at_each_call(&apply, last_mixture.expect("a mixture"));
+    assert!(count.between > 0, "no kill came between two steps of recovery: {count:?}");
+}
+
+/// What the kills of one command hit.
+#[derive(Debug, Default)]
+struct Count {
+    kills: usize,
+    /// Kills after which the tree was neither before nor after.
+    between: usize,
+    /// Kills after the program had said that it is done.
+    acknowledged: usize,
+}
+
+/// A workspace, and a file beside it with a change.
+struct Template {
+    directory: TempDir,
+    root: PathBuf,
+}
+
+/// A copy of a template on which the program was started and maybe killed.
+struct Killed {
+    copy: Template,
+    end: End,
+    /// Whether it had said that it is done.
+    acknowledged: bool,
+}
+
+impl Template {
+    fn new() -> Self {
+        let template = Self::empty();
+        fs::write(template.directory.path().join("change.diff"), CHANGE).unwrap();
+        for (path, text) in [
+            ("edited.txt", "same\nold\n"),
+            ("deep/edited.txt", "first\n"),
+            ("gone/deleted.txt", "deleted\n"),
+            ("from.txt", "moved\n"),
+            ("tool.sh", "true\n"),
+        ] {
+            let path = template.root.join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(&path, text).unwrap();
+            fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
+        }
+        template.done(&["init"]);
+        template
+    }
+
+    fn empty() -> Self {
+        // A kill loses nothing that was written, so what the files are on makes no difference; in
+        // memory the syncs of some thousand processes cost nothing.
+        let in_memory = Path::new("/dev/shm");
+        let directory = if in_memory.is_dir() { in_memory.into() } else { std::env::temp_dir() };
+        let directory = tempfile::tempdir_in(directory).unwrap();
+        let root = directory.path().join("workspace");
+        fs::create_dir(&root).unwrap();
+        Self { directory, root }
+    }
+
+    fn copy(&self) -> Self {
+        let copy = Self::empty();
+        copy_below(self.directory.path(), copy.directory.path());
+        copy
+    }
+
+    fn tree(&self) -> Tree {
+        tree(&self.root)
+    }
+
+    /// Runs a command that must succeed.
+    fn done(&self, arguments: &[&str]) -> Ended {
+        let ended = actum(&self.root, arguments);
+        assert_eq!(ended.code, 0, "{arguments:?}: {ended:?}");
+        ended
+    }
+
+    /// The tree after a command.
+    fn after(&self, arguments: &[&str]) -> Tree {
+        let copy = self.copy();
+        copy.done(arguments);
+        copy.tree()
+    }
+
+    fn killed_copy(&self, arguments: &[&str], call: usize) -> Killed {
+        let copy = self.copy();
+        let (end, acknowledged) = copy.kill(arguments, call);
+        Killed { copy, end, acknowledged }
+    }
+
+    /// Runs a command and kills it; also tells whether it had said that it is done.
+    fn kill(&self, arguments: &[&str], call: usize) -> (End, bool) {
+        let said = self.directory.path().join("said");
+        let end = kill_before_call(&self.root, arguments, call, &said);
+        (end, fs::metadata(&said).unwrap().len() > 0)
+    }
+
+    /// Kills a command at each of its calls, on a copy each, and looks at what the next commands
+    /// make of it.
+    fn kill_at_each_call(&self, arguments: &[&str]) -> Count {
+        let (before, after) = (self.tree(), self.after(arguments));
+        let mut count = Count::default();
+        for call in 0.. {
+            let Killed { copy, end, acknowledged } = self.killed_copy(arguments, call);
+            let system_call = match end {
+                End::Killed { system_call } => system_call,
+                End::Exited { code } => {
+                    assert_eq!(code, 0, "{arguments:?}, traced and not killed");
+                    break;
+                }
+            };
+            let what = format!("{arguments:?}, killed before call {call} (number {system_call})");
+            let left = copy.tree();
+            count.kills += 1;
+            count.between += usize::from(left != before && left != after);
+            count.acknowledged += usize::from(acknowledged);
+            copy.recovers(&what);
+            let found = copy.tree();
+            if acknowledged {
+                assert_eq!(found, after, "{what}: it was acknowledged and is lost");
+            } else if found != after {
+                assert_eq!(found, before, "{what}: neither before nor after");
+                copy.done(arguments);
+                assert_eq!(copy.tree(), after, "{what}, and run again");
+            }
+        }
+        eprintln!("{arguments:?}: {count:?}");
+        count
+    }
+
+    /// Kills a command before `call`, and then at each of its calls the recovery of what that left,
+    /// which nobody has acknowledged.
+    fn kill_recovery_at_each_call(&self, arguments: &[&str], call: usize) -> Count {
+        let before = self.tree();
+        let mut count = Count::default();
+        for call_of_recovery in 0.. {
+            // Not a copy of what the kill left: the files of a copy are others to the journal.
+            let killed = self.killed_copy(arguments, call);
+            let mixture = killed.copy.tree();
+            let End::Killed { system_call } = killed.copy.kill(&["recover"], call_of_recovery).0
+            else {
+                break;
+            };
+            let left = killed.copy.tree();
+            count.kills += 1;
+            count.between += usize::from(left != before && left != mixture);
+            let what = format!(
+                "{arguments:?}, killed before call {call}, and its recovery before call \
+                 {call_of_recovery} (number {system_call})"
+            );
+            killed.copy.recovers(&what);
+            assert_eq!(killed.copy.tree(), before, "{what}");
+        }
+        eprintln!("recovery: {count:?}");
+        count
+    }
+
+    /// Recovery leaves nothing for a person, and nothing to recover.
+    fn recovers(&self, what: &str) {
+        let recovered = actum(&self.root, &["recover"]);
+        assert_eq!(recovered.code, 0, "{what}: {recovered:?}");
+        let status = actum(&self.root, &["status", "--json"]);
+        let mut status: serde_json::Value = serde_json::from_str(&status.stdout).unwrap();
+        let fields = status.as_object_mut().unwrap();
+        fields.retain(|name, _| !["root", "runs"].contains(&name.as_str()));
+        let quiet = serde_json::json!({
+            "format": "actum.status/1", "unfinished": null, "recovery_due": false, "blocked": [],
+        });
+        assert_eq!(status, quiet, "{what}");
+    }
+}
+
+/// Modes and contents below a directory, without actum's own state.
+type Tree = BTreeMap<PathBuf, (u32, Option<String>)>;
+
+fn tree(root: &Path) -> Tree {
+    let mut tree = Tree::new();
+    for path in below(root).into_iter().filter(|path| !path.starts_with(".actum")) {
+        let full = root.join(&path);
+        let mode = fs::metadata(&full).unwrap().permissions().mode() & 0o7777;
+        let content = full.is_file().then(|| fs::read_to_string(&full).unwrap());
+        tree.insert(path, (mode, content));
+    }
+    tree
+}
+
+/// Everything below a directory, parents before children.
+fn below(root: &Path) -> Vec<PathBuf> {
+    let mut paths = vec![PathBuf::new()];
+    let mut next = 0;
+    while let Some(directory) = paths.get(next).cloned() {
+        next += 1;
+        if !root.join(&directory).is_dir() {
+            continue;
+        }
+        for entry in fs::read_dir(root.join(&directory)).unwrap() {
+            paths.push(directory.join(entry.unwrap().file_name()));
+        }
+    }
+    paths.remove(0);
+    paths
+}
+
+/// Copies a tree. The journal is mostly zeros, and stays as quick to copy as it is to describe.
+fn copy_below(from: &Path, to: &Path) {
+    const BLOCK: usize = 4096;
+    for path in below(from) {
+        let (source, target) = (from.join(&path), to.join(&path));
+        if source.is_dir() {
+            fs::create_dir_all(&target).unwrap();
+        } else {
+            let bytes = fs::read(&source).unwrap();
+            let mut file = File::create(&target).unwrap();
+            file.set_len(bytes.len().try_into().unwrap()).unwrap();
+            for (index, block) in bytes.chunks(BLOCK).enumerate() {
+                if block.iter().any(|&byte| byte != 0) {
+                    file.seek(SeekFrom::Start((index * BLOCK).try_into().unwrap())).unwrap();
+                    file.write_all(block).unwrap();
+                }
+            }
+        }
+        fs::set_permissions(&target, fs::metadata(&source).unwrap().permissions()).unwrap();
+    }
+}

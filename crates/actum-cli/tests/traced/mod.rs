@@ -1,0 +1,116 @@
+//! Runs the program and kills it from outside before one of its system calls (ptrace(2)).
+
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use nix::errno::Errno;
+use nix::libc::PTRACE_SYSCALL_INFO_ENTRY;
+use nix::sys::ptrace::{self, Options};
+use nix::sys::signal::{Signal, kill};
+use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
+use nix::unistd::Pid;
+
+/// How a traced run ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum End {
+    /// Killed before the system call of this number, which was not made.
+    Killed { system_call: String },
+    /// It made fewer system calls.
+    Exited { code: i32 },
+}
+
+/// Stops itself, so that it can be seized before it becomes the program.
+const SCRIPT: &str = "umask 022; kill -STOP $$; exec \"$0\" \"$@\"";
+
+/// Runs the program in `directory` and kills it before system call number `call`, counted from 0
+/// after its start. What it says on standard output goes to the file `said`.
+#[expect(clippy::zombie_processes, reason = "it is waited for by number, which tells more")]
+pub fn kill_before_call(directory: &Path, arguments: &[&str], call: usize, said: &Path) -> End {
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", SCRIPT, env!("CARGO_BIN_EXE_actum")]).args(arguments);
+    command.env_clear().current_dir(directory).stdin(Stdio::null());
+    let said = File::create(said).expect("a file of the test");
+    let child = command.stdout(said).stderr(Stdio::null()).spawn().expect("a shell starts");
+    let process = Pid::from_raw(i32::try_from(child.id()).expect("a process number"));
+    // The shell has stopped itself.
+    assert_eq!(
+        waitpid(process, Some(WaitPidFlag::WUNTRACED)),
+        Ok(WaitStatus::Stopped(process, Signal::SIGSTOP))
+    );
+    seize(process);
+    kill(process, Signal::SIGCONT).expect("our own child can be continued");
+    wait_for_exec(process);
+    for _ in 0..call {
+        if let Some(code) = next_call(process) {
+            return End::Exited { code };
+        }
+    }
+    if let Some(code) = next_call(process) {
+        return End::Exited { code };
+    }
+    // A process that dies where it enters a call does not make the call.
+    let of_proc =
+        fs::read_to_string(format!("/proc/{process}/syscall")).expect("a stopped process");
+    let system_call = of_proc.split(' ').next().unwrap_or_default().to_owned();
+    end(process);
+    End::Killed { system_call }
+}
+
+fn seize(process: Pid) {
+    let options =
+        Options::PTRACE_O_TRACESYSGOOD | Options::PTRACE_O_TRACEEXEC | Options::PTRACE_O_EXITKILL;
+    if let Err(error) = ptrace::seize(process, options) {
+        kill(process, Signal::SIGKILL).expect("our own child can be killed");
+        let hint = if error == Errno::EPERM {
+            "; a container needs `--cap-add SYS_PTRACE` for it"
+        } else {
+            ""
+        };
+        panic!("this test kills its own children by ptrace, which is not permitted: {error}{hint}");
+    }
+}
+
+/// Lets the shell go on until it has become the program.
+fn wait_for_exec(process: Pid) {
+    loop {
+        let next = match waitpid(process, None).expect("our own child can be waited for") {
+            WaitStatus::PtraceEvent(_, _, event)
+                if event == ptrace::Event::PTRACE_EVENT_EXEC as i32 =>
+            {
+                return;
+            }
+            WaitStatus::PtraceEvent(..) => None,
+            WaitStatus::Stopped(_, signal) => Some(signal),
+            other => panic!("the shell did not become the program: {other:?}"),
+        };
+        ptrace::cont(process, next).expect("a stopped process goes on");
+    }
+}
+
+/// Lets the program go on to where it enters its next system call; gives its exit code when there
+/// is none.
+fn next_call(process: Pid) -> Option<i32> {
+    let mut signal = None;
+    loop {
+        ptrace::syscall(process, signal.take()).expect("a stopped process goes on");
+        match waitpid(process, None).expect("our own child can be waited for") {
+            WaitStatus::PtraceSyscall(_) => {
+                let info = ptrace::syscall_info(process).expect("a stopped process");
+                if info.op == PTRACE_SYSCALL_INFO_ENTRY {
+                    return None;
+                }
+            }
+            WaitStatus::PtraceEvent(..) => {}
+            WaitStatus::Stopped(_, other) => signal = Some(other),
+            WaitStatus::Exited(_, code) => return Some(code),
+            other => panic!("the program ended in another way: {other:?}"),
+        }
+    }
+}
+
+fn end(process: Pid) {
+    kill(process, Signal::SIGKILL).expect("our own child can be killed");
+    let ended = waitpid(process, None).expect("our own child can be waited for");
+    assert_eq!(ended, WaitStatus::Signaled(process, Signal::SIGKILL, false));
+}
