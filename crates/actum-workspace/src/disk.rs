@@ -110,11 +110,6 @@ impl Epoch {
         }
         Self(epoch)
     }
-
-    /// Whether both lie in one boot.
-    pub fn same_boot(self, other: Self) -> bool {
-        self.0.first_chunk::<8>() == other.0.first_chunk::<8>()
-    }
 }
 
 /// An extended attribute: its name and its value (xattr(7)). POSIX ACLs are among them.

@@ -2,17 +2,19 @@
 //! so every path of the journal is compared with the image it should hold.
 //!
 //! The wanted image of a path is its post-image where its last run is committed, else its
-//! pre-image. Only what is provably ours is touched: the path is missing, or its inode is one that
-//! a run recorded and its bytes are a recorded image or a torn mixture of such. Everything else is
-//! someone's work and stays.
+//! pre-image. Only what is ours is touched: the path is missing, or its inode is one that a run
+//! recorded and nobody wrote to it since. Such a file may hold anything: without a journal ext4
+//! writes sizes before bytes and names before inodes, so that a file shows old blocks of the disk
+//! and a name leads to an inode that was given away. What is put right then and was recorded
+//! nowhere goes to the lost directory. Everything else is someone's work and stays.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 
 use actum_core::{FileMode, RelPath};
 
 use crate::content::set_attributes;
-use crate::disk::{Barrier, Disk, Rename, Stat, Time};
+use crate::disk::{Barrier, Disk, Kind, Rename, Stat, Time};
 use crate::error::{Doing, Error, ErrorKind, Result};
 use crate::images::Images;
 use crate::node::Bytes;
@@ -55,6 +57,16 @@ struct Fold {
     announced: Time,
 }
 
+/// All that the journal says about one inode.
+#[derive(Default)]
+struct Recorded {
+    images: Vec<ImageRef>,
+    /// When the INTENT of the last run that recorded it was written.
+    announced: Time,
+    /// When that run ended; `None` where nobody ended it.
+    ended: Option<Time>,
+}
+
 /// What must be done at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
@@ -74,6 +86,7 @@ impl<D: Disk> Workspace<D> {
             workspace: self,
             tree: Tree::new(&self.disk, &self.home.root),
             told,
+            recorded: recorded(told),
             began: self.home.rebuild_began(&self.disk)?,
         };
         rebuilder.run()
@@ -94,6 +107,7 @@ struct Rebuilder<'a, D: Disk> {
     workspace: &'a Workspace<D>,
     tree: Tree<'a, D>,
     told: &'a [Told],
+    recorded: HashMap<u64, Recorded>,
     /// When a recovery that was cut off had begun to change things.
     began: Option<Time>,
 }
@@ -190,12 +204,15 @@ impl<D: Disk> Rebuilder<'_, D> {
         fold.known.iter().filter_map(|&known| Some((known, self.image(known)?.file()?)))
     }
 
-    /// The recorded bytes of an image; one that its run did not write may be known from another.
-    fn bytes(&self, fold: &Fold, wanted: ImageRef) -> Result<Option<Bytes<D::Handle>>> {
+    /// The recorded bytes of an image; one that its run did not write may be another's among
+    /// `known`.
+    fn bytes(&self, known: &[ImageRef], wanted: ImageRef) -> Result<Option<Bytes<D::Handle>>> {
         let Some(file) = self.image(wanted).and_then(Image::file) else { return Ok(None) };
         let images = Images { disk: &self.workspace.disk, home: &self.workspace.home };
-        let same = self.known_files(fold).filter(|(_, known)| known.digest == file.digest);
-        for image in std::iter::once(wanted).chain(same.map(|(known, _)| known)) {
+        let same = known.iter().copied().filter(|&image| {
+            self.image(image).and_then(Image::file).is_some_and(|same| same.digest == file.digest)
+        });
+        for image in std::iter::once(wanted).chain(same) {
             let Some(told) = self.told.get(image.run) else { continue };
             if let Some(bytes) = images.bytes(&told.intent, image.entry, image.side, None)? {
                 return Ok(Some(bytes));
@@ -233,7 +250,7 @@ impl<D: Disk> Rebuilder<'_, D> {
             }
             (Image::File(file), Found::Nothing) => match file.body {
                 // Only attributes changed: whoever removed the file, it was not this run.
-                Body::Untouched if self.bytes(fold, fold.wanted)?.is_none() => Verdict::LaterEdit,
+                Body::Untouched if self.bytes(&fold.known, fold.wanted)?.is_none() => Verdict::LaterEdit,
                 Body::Inline(_)
                 | Body::Kept
                 | Body::Back
@@ -262,10 +279,10 @@ impl<D: Disk> Rebuilder<'_, D> {
         if fold.ended.is_some() { Verdict::LaterEdit } else { Verdict::Foreign }
     }
 
-    /// Whether this stamp was set by someone between the end of the run and the first recovery. A
+    /// Whether this stamp was set by someone between the end of a run and the first recovery. A
     /// later one may be recovery's own.
-    fn is_later(&self, fold: &Fold, stamp: Time, slack: i64) -> bool {
-        fold.ended.is_some_and(|ended| stamp.0 > ended.0.saturating_add(slack))
+    fn is_later(&self, ended: Option<Time>, stamp: Time, slack: i64) -> bool {
+        ended.is_some_and(|ended| stamp.0 > ended.0.saturating_add(slack))
             && self.began.is_none_or(|began| stamp < began)
     }
 
@@ -276,7 +293,7 @@ impl<D: Disk> Rebuilder<'_, D> {
             Ok(Some(parent)) => {
                 let stat = self.workspace.disk.stat(&parent);
                 let stat = stat.doing(|| format!("look at the directory of `{path}`"))?;
-                Ok(self.is_later(fold, stat.modified, 0))
+                Ok(self.is_later(fold.ended, stat.modified, 0))
             }
             Ok(None) => match path.parent() {
                 Some(directory) => self.was_changed_around(&directory, fold),
@@ -290,8 +307,7 @@ impl<D: Disk> Rebuilder<'_, D> {
         }
     }
 
-    /// A file is ours if its inode is one that a run recorded, if it holds the bytes recorded for
-    /// that very inode, whole or torn, and if nobody touched it since.
+    /// A file is ours if its inode is one that a run recorded and nobody touched it since.
     fn judge_file(
         &self,
         fold: &Fold,
@@ -318,28 +334,32 @@ impl<D: Disk> Rebuilder<'_, D> {
                 Verdict::Adjust
             });
         }
-        if stat.modified > fold.announced
-            || self.is_later(fold, stat.changed, SWEEP_SLACK)
-            || known().next().is_none()
+        let Some(recorded) = self.recorded.get(&stat.inode) else { return Ok(self.not_ours(fold)) };
+        // Only the names of its own path are swept so late.
+        let slack = if known().next().is_some() { SWEEP_SLACK } else { 0 };
+        if stat.modified > recorded.announced
+            || self.is_later(recorded.ended, stat.changed, slack)
         {
             return Ok(self.not_ours(fold));
         }
-        if known().any(|(_, known)| known.digest == digest) || self.is_torn(fold, stat, file)? {
-            return Ok(Verdict::Install);
-        }
-        Ok(self.not_ours(fold))
+        Ok(Verdict::Install)
     }
 
     /// Whether every block of the file is that of an image recorded for its inode, or was never
     /// written.
-    fn is_torn(&self, fold: &Fold, stat: &Stat, file: &D::Handle) -> Result<bool> {
+    fn is_recorded(&self, stat: &Stat, file: &D::Handle) -> Result<bool> {
         let doing = || "compare a file with the journal".to_owned();
-        let same_inode = || self.known_files(fold).filter(|(_, known)| known.inode == stat.inode);
-        let mut known = Vec::new();
-        for (image, _) in same_inode() {
-            known.extend(self.bytes(fold, image)?);
+        let Some(recorded) = self.recorded.get(&stat.inode) else { return Ok(false) };
+        let (mut longest, mut known) = (0, Vec::new());
+        let digest = digest_of(&self.workspace.disk, file).doing(doing)?;
+        for &of in &recorded.images {
+            let Some(image) = self.image(of).and_then(Image::file) else { continue };
+            if image.digest == digest {
+                return Ok(true);
+            }
+            longest = longest.max(image.size);
+            known.extend(self.bytes(&recorded.images, of)?);
         }
-        let longest = same_inode().map(|(_, file)| file.size).max().unwrap_or(0);
         if stat.size > longest {
             return Ok(false);
         }
@@ -369,6 +389,20 @@ impl<D: Disk> Rebuilder<'_, D> {
         }
     }
 
+    /// Keeps a displaced file for a person, if the journal does not know what it holds.
+    fn keep_unrecorded(&self, displaced: &[u8], stat: &Stat) -> Result<()> {
+        let doing = || "keep what was displaced".to_owned();
+        let (disk, home) = (&self.workspace.disk, &self.workspace.home);
+        if stat.kind != Kind::File {
+            return Ok(());
+        }
+        let file = disk.open_file(&home.stage, displaced).doing(doing)?;
+        if self.is_recorded(stat, &file)? {
+            return Ok(());
+        }
+        disk.rename(&home.stage, displaced, &home.lost, displaced, Rename::NoReplace).doing(doing)
+    }
+
     /// Takes away what stands at a path that wants something else; `false` when it cannot be.
     fn clear_the_way(&self, path: &RelPath, fold: &Fold) -> Result<bool> {
         let doing = || format!("put `{path}` right");
@@ -381,11 +415,12 @@ impl<D: Disk> Rebuilder<'_, D> {
                 let stage = &self.workspace.home.stage;
                 disk.rename(&parent, path.name(), stage, &name, Rename::NoReplace).doing(doing)?;
                 let taken = disk.stat_at(stage, &name).doing(doing)?;
-                if taken.is_none_or(|taken| taken.inode != stat.inode) {
+                let Some(taken) = taken.filter(|taken| taken.inode == stat.inode) else {
                     let back = disk.rename(stage, &name, &parent, path.name(), Rename::NoReplace);
                     back.doing(doing)?;
                     return Ok(false);
-                }
+                };
+                self.keep_unrecorded(&name, &taken)?;
                 Ok(true)
             }
             (Image::Absent | Image::File(_), Found::Directory) => {
@@ -429,7 +464,7 @@ impl<D: Disk> Rebuilder<'_, D> {
                 disk.sync(&directory, Barrier::Rebuilt).doing(doing)?;
             }
             Image::File(file) => {
-                let Some(bytes) = self.bytes(fold, fold.wanted)? else {
+                let Some(bytes) = self.bytes(&fold.known, fold.wanted)? else {
                     return Ok(Installed::NoBytes);
                 };
                 self.build(&name, &bytes, &file.attributes, path)?;
@@ -443,10 +478,11 @@ impl<D: Disk> Rebuilder<'_, D> {
             || disk.rename(stage, &name, &parent, path.name(), Rename::Exchange).doing(doing);
         exchange()?;
         let displaced = disk.stat_at(stage, &name).doing(doing)?;
-        if displaced.is_none_or(|displaced| displaced.inode != before.inode) {
+        let Some(displaced) = displaced.filter(|displaced| displaced.inode == before.inode) else {
             exchange()?; // someone was faster: theirs stays
             return Ok(Installed::InTheWay);
-        }
+        };
+        self.keep_unrecorded(&name, &displaced)?;
         Ok(Installed::Done)
     }
 
@@ -520,6 +556,23 @@ impl<D: Disk> Rebuilder<'_, D> {
         }
         Ok(Vec::new())
     }
+}
+
+/// What the journal says about each inode, by its number.
+fn recorded(told: &[Told]) -> HashMap<u64, Recorded> {
+    let mut all: HashMap<u64, Recorded> = HashMap::new();
+    for (run, Told { intent, end, .. }) in told.iter().enumerate() {
+        for (index, entry) in intent.entries.iter().enumerate() {
+            for (side, image) in [(Side::Pre, &entry.pre), (Side::Post, &entry.post)] {
+                let Some(file) = image.file() else { continue };
+                let recorded = all.entry(file.inode).or_default();
+                recorded.images.push(ImageRef { run, entry: index, side });
+                recorded.announced = intent.time;
+                recorded.ended = end.map(|end| end.time);
+            }
+        }
+    }
+    all
 }
 
 fn read_bytes<D: Disk>(

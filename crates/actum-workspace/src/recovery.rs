@@ -47,7 +47,7 @@ impl<D: Disk> Workspace<D> {
             return Ok(());
         }
         let (told, torn) = self.tell()?;
-        let other_epoch = self.may_have_lost(&told);
+        let other_epoch = self.journal.epoch() != self.epoch;
         let unfinished = told.last().is_some_and(|run| run.end.is_none());
         if other_epoch || unfinished || torn {
             self.recover(told, other_epoch)?;
@@ -61,20 +61,6 @@ impl<D: Disk> Workspace<D> {
         }
         self.loaded = true;
         Ok(())
-    }
-
-    /// Whether the file system may have lost something since the journal was written. After a boot
-    /// it may. Through another mount in the same boot it may only if it was taken away and mounted
-    /// again, and not if it is a container or a bind mount that looks at the same page cache: there
-    /// the note of the last durable end, which is never synced, is still up to date.
-    fn may_have_lost(&self, told: &[Told]) -> bool {
-        let (written, now) = (self.journal.epoch(), self.epoch);
-        if written == now || !written.same_boot(now) {
-            return written != now;
-        }
-        told.last().is_some_and(|last| {
-            last.end.is_none() || self.home.durable_end(&self.disk) != Some(last.sequence + 1)
-        })
     }
 
     /// The runs in the journal, and whether a torn record follows them.
