@@ -9,6 +9,7 @@ use std::path::Path;
 
 use actum_core::{FileMode, RelPath};
 
+mod ext4;
 mod linux;
 
 pub use linux::LinuxDisk;

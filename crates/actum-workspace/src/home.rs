@@ -235,16 +235,15 @@ impl<H> Home<H> {
         note().unwrap_or(true)
     }
 
-    /// When a rebuild that did not come to its end had begun.
+    /// When a rebuild that did not come to its end had begun: the stamp of the note, because the
+    /// clock that stamps files may be some milliseconds behind the other.
     pub(crate) fn rebuild_began<D: Disk<Handle = H>>(&self, disk: &D) -> Result<Option<Time>> {
         let doing = || "look for an unfinished recovery".to_owned();
         let file = match disk.open_file(&self.state, REBUILDING) {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
             file => file.doing(doing)?,
         };
-        let mut time = [0; 8];
-        disk.read_at(&file, &mut time, 0).doing(doing)?;
-        Ok(Some(Time(i64::from_le_bytes(time))))
+        Ok(Some(disk.stat(&file).doing(doing)?.modified))
     }
 
     /// Makes a durable note that recovery changes the tree from now on, unless there is one.
@@ -257,7 +256,6 @@ impl<H> Home<H> {
             disk.unlink(&self.state, REBUILDING_NEW).doing(doing)?;
         }
         let file = disk.create(&self.state, REBUILDING_NEW, PRIVATE).doing(doing)?;
-        disk.write_at(&file, &disk.now().0.to_le_bytes(), 0).doing(doing)?;
         disk.sync(&file, Barrier::Rebuilding).doing(doing)?;
         disk.rename(&self.state, REBUILDING_NEW, &self.state, REBUILDING, Rename::NoReplace)
             .doing(doing)?;

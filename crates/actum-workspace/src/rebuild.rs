@@ -87,6 +87,7 @@ impl<D: Disk> Workspace<D> {
             tree: Tree::new(&self.disk, &self.home.root),
             told,
             recorded: recorded(told),
+            changed: changed_directories(told),
             began: self.home.rebuild_began(&self.disk)?,
         };
         rebuilder.run()
@@ -108,6 +109,9 @@ struct Rebuilder<'a, D: Disk> {
     tree: Tree<'a, D>,
     told: &'a [Told],
     recorded: HashMap<u64, Recorded>,
+    /// The directories in which runs changed names, `None` being the root, each with the time when
+    /// the last of these runs ended, or `None` where nobody ended it.
+    changed: HashMap<Option<RelPath>, Option<Time>>,
     /// When a recovery that was cut off had begun to change things.
     began: Option<Time>,
 }
@@ -250,7 +254,9 @@ impl<D: Disk> Rebuilder<'_, D> {
             }
             (Image::File(file), Found::Nothing) => match file.body {
                 // Only attributes changed: whoever removed the file, it was not this run.
-                Body::Untouched if self.bytes(&fold.known, fold.wanted)?.is_none() => Verdict::LaterEdit,
+                Body::Untouched if self.bytes(&fold.known, fold.wanted)?.is_none() => {
+                    Verdict::LaterEdit
+                }
                 Body::Inline(_)
                 | Body::Kept
                 | Body::Back
@@ -261,9 +267,9 @@ impl<D: Disk> Rebuilder<'_, D> {
             (Image::Directory(_), Found::Nothing) => Verdict::Install,
             (_, Found::Other(_)) => self.not_ours(fold),
             (Image::Absent | Image::File(_), Found::Directory) => {
-                let known =
-                    fold.known.iter().any(|&k| self.image(k).is_some_and(Image::is_directory));
-                if known && !self.was_changed_around(path, fold)? {
+                let mut known = fold.known.iter().filter_map(|&known| self.image(known));
+                let ours = known.any(Image::is_directory) || self.was_a_directory(path)?;
+                if ours && !self.was_changed_around(path, fold)? {
                     Verdict::Install
                 } else {
                     self.not_ours(fold)
@@ -271,6 +277,18 @@ impl<D: Disk> Rebuilder<'_, D> {
             }
             (wanted, Found::File(stat, file)) => self.judge_file(fold, wanted, &stat, &file)?,
         })
+    }
+
+    /// Whether a directory is what the inode of one of our files held before it was ours, which is
+    /// all that a power cut left of it.
+    fn was_a_directory(&self, path: &RelPath) -> Result<bool> {
+        let parent = self.tree.existing_parent(path)?;
+        let stat = self.workspace.disk.stat_at(&parent, path.name());
+        let stat = stat.doing(|| format!("look at `{path}`"))?;
+        Ok(stat.is_some_and(|stat| {
+            let recorded = self.recorded.get(&stat.inode);
+            recorded.is_some_and(|recorded| stat.modified <= recorded.announced)
+        }))
     }
 
     /// Someone else's work is an edit after the run where the run has ended, and needs a person
@@ -286,14 +304,15 @@ impl<D: Disk> Rebuilder<'_, D> {
             && self.began.is_none_or(|began| stamp < began)
     }
 
-    /// Whether someone changed the directory of a path after the run: then what is missing was
-    /// removed, and not lost, and what is there again was made.
+    /// Whether someone changed the directory of a path after the last run in it: then what is
+    /// missing was removed, and not lost, and what is there again was made.
     fn was_changed_around(&self, path: &RelPath, fold: &Fold) -> Result<bool> {
         match self.tree.parent(path) {
             Ok(Some(parent)) => {
                 let stat = self.workspace.disk.stat(&parent);
                 let stat = stat.doing(|| format!("look at the directory of `{path}`"))?;
-                Ok(self.is_later(fold.ended, stat.modified, 0))
+                let ended = self.changed.get(&path.parent()).copied().unwrap_or(fold.ended);
+                Ok(self.is_later(ended, stat.modified, 0))
             }
             Ok(None) => match path.parent() {
                 Some(directory) => self.was_changed_around(&directory, fold),
@@ -337,8 +356,7 @@ impl<D: Disk> Rebuilder<'_, D> {
         let Some(recorded) = self.recorded.get(&stat.inode) else { return Ok(self.not_ours(fold)) };
         // Only the names of its own path are swept so late.
         let slack = if known().next().is_some() { SWEEP_SLACK } else { 0 };
-        if stat.modified > recorded.announced
-            || self.is_later(recorded.ended, stat.changed, slack)
+        if stat.modified > recorded.announced || self.is_later(recorded.ended, stat.changed, slack)
         {
             return Ok(self.not_ours(fold));
         }
@@ -573,6 +591,16 @@ fn recorded(told: &[Told]) -> HashMap<u64, Recorded> {
         }
     }
     all
+}
+
+fn changed_directories(told: &[Told]) -> HashMap<Option<RelPath>, Option<Time>> {
+    let mut changed = HashMap::new();
+    for Told { intent, end, .. } in told {
+        for entry in &intent.entries {
+            changed.insert(entry.path.parent(), end.map(|end| end.time));
+        }
+    }
+    changed
 }
 
 fn read_bytes<D: Disk>(

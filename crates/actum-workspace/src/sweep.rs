@@ -121,9 +121,8 @@ impl<D: Disk> Workspace<D> {
             .collect();
         for name in self.disk.list(&self.home.keep).doing(|| "list kept images".to_owned())? {
             let run = name.get(..=RUN_ID_LENGTH).unwrap_or_default();
-            if !runs.contains(run) && !needed.contains(&name) {
-                let unlinked = self.disk.unlink(&self.home.keep, &name);
-                unlinked.doing(|| "remove a kept image".to_owned())?;
+            if !runs.contains(run) && !needed.contains(&name) && self.remove(&self.home.keep, &name)
+            {
                 removed += 1;
             }
         }
@@ -132,7 +131,7 @@ impl<D: Disk> Workspace<D> {
 
     fn sweep_all(&self) -> Result<usize> {
         let names = self.disk.list(&self.home.stage).doing(|| "list staged files".to_owned())?;
-        Ok(names.iter().filter(|name| self.remove_staged(name)).count())
+        Ok(names.iter().filter(|name| self.remove(&self.home.stage, name)).count())
     }
 
     /// Removes displaced inodes that are old or too many. Best effort: what stays is found next
@@ -153,7 +152,7 @@ impl<D: Disk> Workspace<D> {
             // A second name of a live file shows in its link count, so it goes at once.
             let old = now.0.saturating_sub(stat.changed.0) > DISPLACED_AGE;
             if too_many || old || stat.links > 1 || stat.kind != Kind::File {
-                self.remove_staged(&name);
+                self.remove(&self.home.stage, &name);
             }
         }
     }
@@ -163,16 +162,16 @@ impl<D: Disk> Workspace<D> {
         let run = format!("{run}.").into_bytes();
         for directory in [&self.home.stage, &self.home.keep] {
             let Ok(names) = self.disk.list(directory) else { continue };
-            for name in names.into_iter().filter(|name| name.starts_with(&run)) {
-                if self.disk.unlink(directory, &name).is_err() {
-                    drop(self.disk.remove_directory(directory, &name));
-                }
+            for name in names.iter().filter(|name| name.starts_with(&run)) {
+                self.remove(directory, name);
             }
         }
     }
 
-    fn remove_staged(&self, name: &[u8]) -> bool {
-        self.disk.unlink(&self.home.stage, name).is_ok()
-            || self.disk.remove_directory(&self.home.stage, name).is_ok()
+    /// Removes a file or an empty directory; what stays is found next time. A power cut may have
+    /// made a directory of what was a file.
+    fn remove(&self, directory: &D::Handle, name: &[u8]) -> bool {
+        self.disk.unlink(directory, name).is_ok()
+            || self.disk.remove_directory(directory, name).is_ok()
     }
 }

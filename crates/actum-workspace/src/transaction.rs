@@ -230,7 +230,9 @@ impl<'w, D: Disk> Transaction<'w, D> {
         file.content = match file.content {
             Content::Untouched => Content::Moved(from.clone()),
             Content::Moved(origin) if origin == *to => Content::Untouched,
-            other @ (Content::Moved(_) | Content::New(..)) => other,
+            Content::Moved(origin) => Content::Moved(origin),
+            // The splices lead from what is at the old path.
+            Content::New(bytes, _) => Content::New(bytes, None),
         };
         self.set(from, Post::Absent, 0, 0)?;
         self.set(to, Post::File(file), 0, 0)?;

@@ -165,7 +165,14 @@ fn putting_runs_into_the_history_changes_no_file() {
 fn a_run_on_a_tree_that_is_not_durable_yet_is_before_or_after() {
     let disk = base();
     let mut workspace = open(&disk).unwrap();
-    let operations = [patch("a", 1, "one", "1"), create("n", "n\n"), delete("b")];
+    // What only the first run touched stands beside what the second touches.
+    let operations = [
+        patch("a", 1, "one", "1"),
+        create("n", "n\n"),
+        create("only", "first\n"),
+        delete("b"),
+        delete("run.sh"),
+    ];
     workspace.apply_operations(&operations, RunOptions::default()).unwrap();
     drop(workspace);
     holds_on(

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use actum_core::{EmptyParents, FileMode, ModeChange, Operation, RelPath};
+use actum_core::{EmptyParents, FileMode, LineHunk, ModeChange, Operation, RelPath};
 use actum_testkit::{Node, SimDisk};
 use actum_workspace::{GcOptions, RunOptions, Workspace};
 use proptest::prelude::*;
@@ -19,6 +19,8 @@ const PATHS: [&str; 8] = ["a", "b", "d/a", "d/b", "d/e/a", "x", "x/y", "d"];
 enum Step {
     Create(usize, Vec<u8>),
     Write(usize, Vec<u8>),
+    /// Replaces the first line.
+    Patch(usize, u8),
     Delete(usize),
     Rename(usize, usize),
     Copy(usize, usize),
@@ -31,6 +33,7 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         3 => (path.clone(), bytes.clone()).prop_map(|(p, b)| Step::Create(p, b)),
         3 => (path.clone(), bytes).prop_map(|(p, b)| Step::Write(p, b)),
+        3 => (path.clone(), any::<u8>()).prop_map(|(p, b)| Step::Patch(p, b)),
         2 => path.clone().prop_map(Step::Delete),
         2 => (path.clone(), path.clone()).prop_map(|(f, t)| Step::Rename(f, t)),
         1 => (path.clone(), path.clone()).prop_map(|(f, t)| Step::Copy(f, t)),
@@ -38,7 +41,7 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-fn operation(step: &Step) -> Operation {
+fn operation(model: &Model, step: &Step) -> Operation {
     let path = |index: &usize| RelPath::new(PATHS[*index]).unwrap();
     let parents = EmptyParents::Remove;
     match step {
@@ -48,6 +51,11 @@ fn operation(step: &Step) -> Operation {
         Step::Write(p, content) => {
             Operation::Write { path: path(p), content: content.clone(), expected: None }
         }
+        Step::Patch(p, new) => {
+            let content = model.get(PATHS[*p]).map(|(_, content)| content.as_slice());
+            let hunk = replace_first_line(content.unwrap_or(b"gone\n"), &new_line(*new));
+            Operation::Patch { path: path(p), hunks: vec![hunk], expected: None }
+        }
         Step::Delete(p) => Operation::Delete { path: path(p), expected: None, parents },
         Step::Rename(from, to) => Operation::Rename { from: path(from), to: path(to), parents },
         Step::Copy(from, to) => Operation::Copy { from: path(from), to: path(to) },
@@ -56,6 +64,28 @@ fn operation(step: &Step) -> Operation {
             Operation::Chmod { path: path(p), mode }
         }
     }
+}
+
+fn new_line(word: u8) -> String {
+    format!("line {word}\n")
+}
+
+fn first_line(content: &[u8]) -> &[u8] {
+    content.split_inclusive(|&byte| byte == b'\n').next().unwrap_or_default()
+}
+
+fn replace_first_line(content: &[u8], new: &str) -> LineHunk {
+    let old = first_line(content);
+    let old_lines = u32::from(!old.is_empty());
+    let mut body = Vec::new();
+    if !old.is_empty() {
+        body.extend([b"-", old].concat());
+    }
+    if !old.is_empty() && !old.ends_with(b"\n") {
+        body.extend(b"\n\\ No newline at end of file\n");
+    }
+    body.extend(format!("+{new}").into_bytes());
+    LineHunk { old_start: old_lines, old_lines, new_start: 1, new_lines: 1, body }
 }
 
 /// Whether something is at `path`, or a file is on the way to it.
@@ -79,6 +109,13 @@ fn step_on(model: &mut Model, step: &Step) -> bool {
         }
         Step::Write(p, bytes) => match model.get_mut(PATHS[*p]) {
             Some((_, content)) => content.clone_from(bytes),
+            None => return false,
+        },
+        Step::Patch(p, new) => match model.get_mut(PATHS[*p]) {
+            Some((_, content)) => {
+                let rest = content.split_off(first_line(content).len());
+                *content = [new_line(*new).into_bytes(), rest].concat();
+            }
             None => return false,
         },
         Step::Delete(p) => return model.remove(PATHS[*p]).is_some(),
@@ -129,8 +166,11 @@ proptest! {
         for (steps, collect) in &runs {
             let before = disk.snapshot_without(".actum");
             let mut wanted = model.clone();
-            let possible = steps.iter().all(|step| step_on(&mut wanted, step));
-            let operations: Vec<_> = steps.iter().map(operation).collect();
+            let mut operations = Vec::new();
+            let possible = steps.iter().all(|step| {
+                operations.push(operation(&wanted, step));
+                step_on(&mut wanted, step)
+            });
             match workspace.apply_operations(&operations, RunOptions::default()) {
                 Ok(run) => {
                     prop_assert!(possible, "the model refuses {steps:?}");

@@ -10,7 +10,8 @@
 use std::os::unix::fs::{FileExt, MetadataExt};
 
 use actum_core::{
-    ChangeSet, Digest, EmptyParents, FileMode, Hunk, ModeChange, Operation, Patch, RelPath,
+    ChangeSet, Digest, EmptyParents, FileMode, Hunk, LineHunk, ModeChange, Operation, Patch,
+    RelPath,
 };
 use actum_testkit::TestDir;
 use actum_workspace::{ChangeKind, RunOptions, View, Workspace};
@@ -88,6 +89,21 @@ fn a_change_set_is_applied_and_reverted() {
     assert_eq!(dir.get("new/c").unwrap(), b"c\n");
     workspace.revert(id).unwrap();
     assert_eq!(dir.tree(), before);
+}
+
+/// FO-5
+#[test]
+fn a_patched_file_that_takes_the_place_of_another_goes_there_and_back() {
+    let dir = TestDir::new();
+    dir.put("a", "one\ntwo\n");
+    dir.put("b", "uno\ndos\n");
+    let body = b"-uno\n+UNO\n".to_vec();
+    let hunk = LineHunk { old_start: 1, old_lines: 1, new_start: 1, new_lines: 1, body };
+    let patch = Operation::Patch { path: path("b"), hunks: vec![hunk], expected: None };
+    there_and_back(&dir, &[patch, delete("a"), rename("b", "a")], || {
+        assert_eq!(dir.get("a").unwrap(), b"UNO\ndos\n");
+        assert_eq!(dir.get("b"), None);
+    });
 }
 
 /// FO-10

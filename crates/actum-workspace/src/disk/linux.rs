@@ -13,7 +13,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 use rustix::time::{ClockId, clock_gettime};
 
-use super::{Barrier, Disk, Epoch, Kind, Rename, Stat, Time, Xattr};
+use super::{Barrier, Disk, Epoch, Kind, Rename, Stat, Time, Xattr, ext4};
 
 /// The real disk.
 #[derive(Debug, Clone, Copy, Default)]
@@ -69,6 +69,14 @@ impl LinuxDisk {
         }
         current.ok_or_else(|| Errno::NOENT.into())
     }
+}
+
+/// Reads a short file of the kernel's, at most 64 bytes of it.
+pub(super) fn read_kernel_file(path: &Path) -> io::Result<Vec<u8>> {
+    let file = fs::openat(CWD, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?;
+    let mut text = [0u8; 64];
+    let size = retry(|| rustix::io::read(&file, &mut text))?;
+    Ok(text.get(..size).unwrap_or_default().to_vec())
 }
 
 fn is_symlink(parent: &OwnedFd, name: &[u8]) -> bool {
@@ -277,11 +285,13 @@ impl Disk for LinuxDisk {
     }
 
     fn make_directory(&self, parent: &OwnedFd, name: &[u8], mode: FileMode) -> io::Result<()> {
-        Ok(fs::mkdirat(parent, name, Mode::from_raw_mode(mode.bits()))?)
+        fs::mkdirat(parent, name, Mode::from_raw_mode(mode.bits()))?;
+        ext4::settle(parent, name)
     }
 
     fn remove_directory(&self, parent: &OwnedFd, name: &[u8]) -> io::Result<()> {
-        Ok(fs::unlinkat(parent, name, AtFlags::REMOVEDIR)?)
+        fs::unlinkat(parent, name, AtFlags::REMOVEDIR)?;
+        ext4::settle(parent, b".")
     }
 
     fn sync_data(&self, file: &OwnedFd, _: Barrier) -> io::Result<()> {
@@ -316,13 +326,7 @@ impl Disk for LinuxDisk {
     /// The boot, and within it the mount: a file system that was taken away and mounted again
     /// in one boot has lost its unsynced writes as surely as by a power cut.
     fn epoch(&self, root: &OwnedFd) -> io::Result<Epoch> {
-        let boot = {
-            let flags = OFlags::RDONLY | OFlags::CLOEXEC;
-            let file = fs::openat(CWD, "/proc/sys/kernel/random/boot_id", flags, Mode::empty())?;
-            let mut text = [0u8; 64];
-            let size = self.read_at(&file, &mut text, 0)?;
-            text.get(..size).unwrap_or_default().to_vec()
-        };
+        let boot = read_kernel_file(Path::new("/proc/sys/kernel/random/boot_id"))?;
         // STATX_MNT_ID_UNIQUE (Linux 6.8): never used twice in one boot.
         const MOUNT_ID_UNIQUE: StatxFlags = StatxFlags::from_bits_retain(0x4000);
         let mount = match fs::statx(root, c"", AtFlags::EMPTY_PATH, MOUNT_ID_UNIQUE) {
