@@ -1,0 +1,183 @@
+//! Puts the wanted image at a path.
+
+use std::io;
+
+use actum_core::{FileMode, RelPath};
+
+use super::Rebuilder;
+use super::told::Fold;
+use crate::content::set_attributes;
+use crate::disk::{Barrier, Disk, Rename};
+use crate::error::{Doing, Error, ErrorKind, Result};
+use crate::images::Images;
+use crate::node::Bytes;
+use crate::publish::set_in_place;
+use crate::record::{Attributes, FileImage, Image, stage_name};
+use crate::rollback::make_directory;
+use crate::tree::{Found, Parent};
+
+/// What came of putting an image at its path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Installed {
+    Done,
+    /// Someone else's work is there.
+    InTheWay,
+    /// The bytes are not recorded, or not as recorded.
+    NoBytes,
+}
+
+impl<D: Disk> Rebuilder<'_, D> {
+    /// Takes away what stands at a path that wants something else; `false` when it cannot be.
+    pub(super) fn clear_the_way(&self, path: &RelPath, fold: &Fold) -> Result<bool> {
+        let doing = || format!("put `{path}` right");
+        let Some(wanted) = self.image(fold.wanted) else { return Ok(true) };
+        let disk = &self.workspace.disk;
+        match (wanted, self.find(path)?) {
+            (Image::Absent | Image::Directory(_), Found::File(stat, _)) => {
+                let parent = self.tree.existing_parent(path)?;
+                let name = self.temporary(fold, "gone")?;
+                let stage = &self.workspace.home.stage;
+                disk.rename(&parent, path.name(), stage, &name, Rename::NoReplace).doing(doing)?;
+                let taken = disk.stat_at(stage, &name).doing(doing)?;
+                let Some(taken) = taken.filter(|taken| taken.inode == stat.inode) else {
+                    let back = disk.rename(stage, &name, &parent, path.name(), Rename::NoReplace);
+                    back.doing(doing)?;
+                    return Ok(false);
+                };
+                self.keep_unrecorded(&name, &taken)?;
+                Ok(true)
+            }
+            (Image::Absent | Image::File(_), Found::Directory) => {
+                let parent = self.tree.existing_parent(path)?;
+                self.tree.forget(path);
+                match disk.remove_directory(&parent, path.name()) {
+                    Ok(()) => Ok(true),
+                    Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {
+                        // Someone put something into a directory of ours: it is theirs now.
+                        Ok(matches!(wanted, Image::Absent))
+                    }
+                    Err(error) => Err(error).doing(doing),
+                }
+            }
+            (Image::Absent | Image::Directory(_) | Image::File(_), _) => Ok(true),
+        }
+    }
+
+    /// Puts the wanted image at a path.
+    pub(super) fn install(&self, path: &RelPath, fold: &Fold) -> Result<Installed> {
+        let doing = || format!("put `{path}` right");
+        let (disk, stage) = (&self.workspace.disk, &self.workspace.home.stage);
+        let wrong = |(what, source)| -> Error {
+            ErrorKind::Attributes { path: path.clone(), what, source }.into()
+        };
+        let Some(wanted) = self.image(fold.wanted) else { return Ok(Installed::Done) };
+        if matches!(wanted, Image::Absent) {
+            return Ok(Installed::Done);
+        }
+        let Some(parent) = self.parent_made(path)? else { return Ok(Installed::InTheWay) };
+        let before = disk.stat_at(&parent, path.name()).doing(doing)?;
+        let name = self.temporary(fold, "new")?;
+        match wanted {
+            Image::Absent => return Ok(Installed::Done),
+            Image::Directory(attributes) => {
+                if before.is_some() {
+                    return Ok(Installed::InTheWay);
+                }
+                make_directory(disk, stage, &name, attributes).map_err(wrong)?;
+                let directory = disk.open_directory(stage, &name).doing(doing)?;
+                disk.sync(&directory, Barrier::Rebuilt).doing(doing)?;
+            }
+            Image::File(file) => {
+                let Some(bytes) = self.bytes(&fold.known, fold.wanted)? else {
+                    return Ok(Installed::NoBytes);
+                };
+                self.build(&name, &bytes, &file.attributes, path)?;
+            }
+        }
+        let Some(before) = before else {
+            disk.rename(stage, &name, &parent, path.name(), Rename::NoReplace).doing(doing)?;
+            return Ok(Installed::Done);
+        };
+        let exchange =
+            || disk.rename(stage, &name, &parent, path.name(), Rename::Exchange).doing(doing);
+        exchange()?;
+        let displaced = disk.stat_at(stage, &name).doing(doing)?;
+        let Some(displaced) = displaced.filter(|displaced| displaced.inode == before.inode) else {
+            exchange()?; // someone was faster: theirs stays
+            return Ok(Installed::InTheWay);
+        };
+        self.keep_unrecorded(&name, &displaced)?;
+        Ok(Installed::Done)
+    }
+
+    /// The directory of `path`, made where it is missing: a directory that was there when the run
+    /// was committed may be lost with the power. `None` where something else stands in its place.
+    fn parent_made(&self, path: &RelPath) -> Result<Option<Parent<'_, D::Handle>>> {
+        match self.tree.parent(path) {
+            Ok(Some(parent)) => return Ok(Some(parent)),
+            Ok(None) => {}
+            Err(Error { kind: ErrorKind::Io { source, action }, state }) => {
+                return Err(Error { kind: ErrorKind::Io { source, action }, state });
+            }
+            Err(_) => return Ok(None),
+        }
+        let Some(directory) = path.parent() else { return Ok(None) };
+        let Some(above) = self.parent_made(&directory)? else { return Ok(None) };
+        let mode = FileMode::new(0o777 & !self.workspace.disk.umask());
+        let made = self.workspace.disk.make_directory(&above, directory.name(), mode);
+        made.doing(|| format!("make the directory `{directory}` again"))?;
+        self.tree.parent(path)
+    }
+
+    fn build(
+        &self,
+        name: &[u8],
+        bytes: &Bytes<D::Handle>,
+        attributes: &Attributes,
+        path: &RelPath,
+    ) -> Result<()> {
+        let doing = || format!("put `{path}` right");
+        let workspace = self.workspace;
+        let images = Images { disk: &workspace.disk, home: &workspace.home };
+        let file =
+            workspace.disk.create(&workspace.home.stage, name, attributes.mode).doing(doing)?;
+        images.write_to(&file, bytes).doing(doing)?;
+        set_attributes(&workspace.disk, &file, attributes).map_err(|(what, source)| {
+            Error::from(ErrorKind::Attributes { path: path.clone(), what, source })
+        })?;
+        workspace.disk.sync(&file, Barrier::Rebuilt).doing(doing)
+    }
+
+    /// Sets the attributes of a file whose bytes are as wanted.
+    pub(super) fn adjust(&self, fold: &Fold) -> Result<bool> {
+        let (Some(entry), Some(wanted)) = (self.entry(fold.wanted), self.image(fold.wanted)) else {
+            return Ok(true);
+        };
+        let parent = self.tree.existing_parent(&entry.path)?;
+        let stat = self.workspace.disk.stat_at(&parent, entry.path.name());
+        let stat = stat.doing(|| format!("put `{}` right", entry.path))?;
+        let mut there = entry.clone();
+        if let (Image::File(file), Some(stat)) = (&mut there.pre, stat) {
+            file.inode = stat.inode;
+        } else if let (Some(file), Some(stat)) = (wanted.file(), stat) {
+            there.pre = Image::File(FileImage { inode: stat.inode, ..file.clone() });
+        }
+        set_in_place(&self.tree, &there, wanted)?;
+        Ok(true)
+    }
+
+    /// A free name in the stage directory.
+    fn temporary(&self, fold: &Fold, word: &str) -> Result<Vec<u8>> {
+        let doing = || "put a path right".to_owned();
+        let Some(told) = self.told.get(fold.wanted.run) else { return Ok(Vec::new()) };
+        let stem = stage_name(told.intent.run, fold.wanted.entry);
+        let (disk, stage) = (&self.workspace.disk, &self.workspace.home.stage);
+        for attempt in 0u32.. {
+            let name = [&stem, format!(".{word}{attempt}").as_bytes()].concat();
+            if disk.stat_at(stage, &name).doing(doing)?.is_none() {
+                return Ok(name);
+            }
+        }
+        Ok(Vec::new())
+    }
+}

@@ -1,0 +1,154 @@
+//! Whose a thing is that stands at a path, and what must be done there.
+
+use actum_core::RelPath;
+
+use super::told::Fold;
+use super::{Rebuilder, Verdict};
+use crate::disk::{Disk, Stat, Time};
+use crate::error::{Doing, Error, ErrorKind, Result};
+use crate::record::{Body, Image};
+use crate::tree::{Found, digest_of};
+
+/// How long after its end a run may still remove names of its own in the stage directory, in
+/// nanoseconds; that moves the change stamps of the inodes.
+const SWEEP_SLACK: i64 = 2_000_000_000;
+
+impl<D: Disk> Rebuilder<'_, D> {
+    /// What is at a path. Whatever may stand on the way to it is not at this path.
+    pub(super) fn find(&self, path: &RelPath) -> Result<Found<D::Handle>> {
+        match self.tree.find(path) {
+            Err(Error {
+                kind: ErrorKind::UnderAFile { .. } | ErrorKind::Component { .. }, ..
+            }) => Ok(Found::Nothing),
+            found => found,
+        }
+    }
+
+    pub(super) fn judge(&self, path: &RelPath, fold: &Fold) -> Result<Verdict> {
+        let Some(wanted) = self.image(fold.wanted) else { return Ok(Verdict::Right) };
+        let found = match self.find(path) {
+            Err(Error { kind: ErrorKind::OtherFileSystem { .. }, .. }) => {
+                return Ok(self.not_ours(fold));
+            }
+            found => found?,
+        };
+        Ok(match (wanted, found) {
+            (Image::Absent, Found::Nothing) | (Image::Directory(_), Found::Directory) => {
+                Verdict::Right
+            }
+            (Image::File(_) | Image::Directory(_), Found::Nothing)
+                if self.was_changed_around(path, fold)? =>
+            {
+                Verdict::LaterEdit
+            }
+            (Image::File(file), Found::Nothing) => match file.body {
+                // Only attributes changed: whoever removed the file, it was not this run.
+                Body::Untouched if self.bytes(&fold.known, fold.wanted)?.is_none() => {
+                    Verdict::LaterEdit
+                }
+                Body::Inline(_)
+                | Body::Kept
+                | Body::Back
+                | Body::Moved(_)
+                | Body::Untouched
+                | Body::Unrecorded => Verdict::Install,
+            },
+            (Image::Directory(_), Found::Nothing) => Verdict::Install,
+            (_, Found::Other(_)) => self.not_ours(fold),
+            (Image::Absent | Image::File(_), Found::Directory) => {
+                let mut known = fold.known.iter().filter_map(|&known| self.image(known));
+                let ours = known.any(Image::is_directory) || self.was_a_directory(path)?;
+                if ours && !self.was_changed_around(path, fold)? {
+                    Verdict::Install
+                } else {
+                    self.not_ours(fold)
+                }
+            }
+            (wanted, Found::File(stat, file)) => self.judge_file(fold, wanted, &stat, &file)?,
+        })
+    }
+
+    /// Whether a directory is what the inode of one of our files held before it was ours, which is
+    /// all that a power cut left of it.
+    fn was_a_directory(&self, path: &RelPath) -> Result<bool> {
+        let parent = self.tree.existing_parent(path)?;
+        let stat = self.workspace.disk.stat_at(&parent, path.name());
+        let stat = stat.doing(|| format!("look at `{path}`"))?;
+        Ok(stat.is_some_and(|stat| {
+            let recorded = self.recorded.get(&stat.inode);
+            recorded.is_some_and(|recorded| stat.modified <= recorded.announced)
+        }))
+    }
+
+    /// Someone else's work is an edit after the run where the run has ended, and needs a person
+    /// where it is still to be taken back.
+    fn not_ours(&self, fold: &Fold) -> Verdict {
+        if fold.ended.is_some() { Verdict::LaterEdit } else { Verdict::Foreign }
+    }
+
+    /// Whether this stamp was set by someone between the end of a run and the first recovery. A
+    /// later one may be recovery's own.
+    fn is_later(&self, ended: Option<Time>, stamp: Time, slack: i64) -> bool {
+        ended.is_some_and(|ended| stamp.0 > ended.0.saturating_add(slack))
+            && self.began.is_none_or(|began| stamp < began)
+    }
+
+    /// Whether someone changed the directory of a path after the last run in it: then what is
+    /// missing was removed, and not lost, and what is there again was made.
+    fn was_changed_around(&self, path: &RelPath, fold: &Fold) -> Result<bool> {
+        match self.tree.parent(path) {
+            Ok(Some(parent)) => {
+                let stat = self.workspace.disk.stat(&parent);
+                let stat = stat.doing(|| format!("look at the directory of `{path}`"))?;
+                let ended = self.changed.get(&path.parent()).copied().unwrap_or(fold.ended);
+                Ok(self.is_later(ended, stat.modified, 0))
+            }
+            Ok(None) => match path.parent() {
+                Some(directory) => self.was_changed_around(&directory, fold),
+                None => Ok(false),
+            },
+            // Something else stands in the place of a directory.
+            Err(Error {
+                kind: ErrorKind::UnderAFile { .. } | ErrorKind::Component { .. }, ..
+            }) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// A file is ours if its inode is one that a run recorded and nobody touched it since.
+    fn judge_file(
+        &self,
+        fold: &Fold,
+        wanted: &Image,
+        stat: &Stat,
+        file: &D::Handle,
+    ) -> Result<Verdict> {
+        let doing = || "compare a file with the journal".to_owned();
+        let digest = digest_of(&self.workspace.disk, file).doing(doing)?;
+        let attributes = self.tree.attributes(file, stat).doing(doing)?;
+        let known = || self.known_files(fold).filter(|(_, known)| known.inode == stat.inode);
+        if let Some(wanted) = wanted.file().filter(|wanted| wanted.digest == digest) {
+            let lost = match fold.ended {
+                // What was set before the end may be lost; what was set after it is an edit.
+                Some(ended) => stat.changed <= ended,
+                None => {
+                    stat.changed <= fold.announced
+                        || self.known_files(fold).any(|(_, known)| known.attributes == attributes)
+                }
+            };
+            return Ok(if wanted.attributes == attributes || known().next().is_none() || !lost {
+                Verdict::Right
+            } else {
+                Verdict::Adjust
+            });
+        }
+        let Some(recorded) = self.recorded.get(&stat.inode) else { return Ok(self.not_ours(fold)) };
+        // Only the names of its own path are swept so late.
+        let slack = if known().next().is_some() { SWEEP_SLACK } else { 0 };
+        if stat.modified > recorded.announced || self.is_later(recorded.ended, stat.changed, slack)
+        {
+            return Ok(self.not_ours(fold));
+        }
+        Ok(Verdict::Install)
+    }
+}

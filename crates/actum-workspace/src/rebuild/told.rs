@@ -1,0 +1,139 @@
+//! What the journal says about a path, an inode and a directory.
+
+use std::collections::{BTreeMap, HashMap};
+
+use actum_core::RelPath;
+
+use super::Rebuilder;
+use crate::disk::{Disk, Time};
+use crate::error::Result;
+use crate::images::Images;
+use crate::node::Bytes;
+use crate::record::{Entry, FileImage, Image, Outcome, Side};
+use crate::recovery::Told;
+
+/// One image in the journal, by indices.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ImageRef {
+    pub(super) run: usize,
+    pub(super) entry: usize,
+    pub(super) side: Side,
+}
+
+/// All that the journal says about one path.
+pub(super) struct Fold {
+    pub(super) wanted: ImageRef,
+    pub(super) known: Vec<ImageRef>,
+    /// When the last run on the path ended; `None` where nobody ended it.
+    pub(super) ended: Option<Time>,
+    /// When the last INTENT on the path was written.
+    pub(super) announced: Time,
+}
+
+/// All that the journal says about one inode.
+#[derive(Default)]
+pub(super) struct Recorded {
+    pub(super) images: Vec<ImageRef>,
+    /// When the INTENT of the last run that recorded it was written.
+    pub(super) announced: Time,
+    /// When that run ended; `None` where nobody ended it.
+    pub(super) ended: Option<Time>,
+}
+
+impl<D: Disk> Rebuilder<'_, D> {
+    pub(super) fn fold(&self) -> BTreeMap<RelPath, Fold> {
+        let mut folds: BTreeMap<RelPath, Fold> = BTreeMap::new();
+        for (run, told) in self.told.iter().enumerate() {
+            let ended = told.end.map(|end| end.time);
+            let committed = told.end.is_some_and(|end| end.outcome == Outcome::Committed);
+            for (entry, Entry { path, .. }) in told.intent.entries.iter().enumerate() {
+                let image = |side| ImageRef { run, entry, side };
+                // What a run that was taken back found there stands, whoever put it there.
+                let wanted = image(if committed { Side::Post } else { Side::Pre });
+                let fold = folds.entry(path.clone()).or_insert_with(|| Fold {
+                    wanted,
+                    known: Vec::new(),
+                    ended,
+                    announced: told.intent.time,
+                });
+                fold.known.extend([image(Side::Pre), image(Side::Post)]);
+                fold.announced = told.intent.time;
+                (fold.wanted, fold.ended) = (wanted, ended);
+                if told.end.is_some_and(|end| end.outcome == Outcome::Failed)
+                    && self.workspace.blocked.contains_key(path)
+                {
+                    folds.remove(path);
+                }
+            }
+        }
+        folds
+    }
+
+    pub(super) fn entry(&self, image: ImageRef) -> Option<&Entry> {
+        self.told.get(image.run)?.intent.entries.get(image.entry)
+    }
+
+    pub(super) fn image(&self, image: ImageRef) -> Option<&Image> {
+        let entry = self.entry(image)?;
+        Some(match image.side {
+            Side::Pre => &entry.pre,
+            Side::Post => &entry.post,
+        })
+    }
+
+    /// The files among the known images of a path.
+    pub(super) fn known_files<'s>(
+        &'s self,
+        fold: &'s Fold,
+    ) -> impl Iterator<Item = (ImageRef, &'s FileImage)> {
+        fold.known.iter().filter_map(|&known| Some((known, self.image(known)?.file()?)))
+    }
+
+    /// The recorded bytes of an image; one that its run did not write may be another's among
+    /// `known`.
+    pub(super) fn bytes(
+        &self,
+        known: &[ImageRef],
+        wanted: ImageRef,
+    ) -> Result<Option<Bytes<D::Handle>>> {
+        let Some(file) = self.image(wanted).and_then(Image::file) else { return Ok(None) };
+        let images = Images { disk: &self.workspace.disk, home: &self.workspace.home };
+        let same = known.iter().copied().filter(|&image| {
+            self.image(image).and_then(Image::file).is_some_and(|same| same.digest == file.digest)
+        });
+        for image in std::iter::once(wanted).chain(same) {
+            let Some(told) = self.told.get(image.run) else { continue };
+            if let Some(bytes) = images.bytes(&told.intent, image.entry, image.side, None)? {
+                return Ok(Some(bytes));
+            }
+        }
+        Ok(None)
+    }
+}
+
+/// What the journal says about each inode, by its number.
+pub(super) fn recorded(told: &[Told]) -> HashMap<u64, Recorded> {
+    let mut all: HashMap<u64, Recorded> = HashMap::new();
+    for (run, Told { intent, end, .. }) in told.iter().enumerate() {
+        for (index, entry) in intent.entries.iter().enumerate() {
+            for (side, image) in [(Side::Pre, &entry.pre), (Side::Post, &entry.post)] {
+                let Some(file) = image.file() else { continue };
+                let recorded = all.entry(file.inode).or_default();
+                recorded.images.push(ImageRef { run, entry: index, side });
+                recorded.announced = intent.time;
+                recorded.ended = end.map(|end| end.time);
+            }
+        }
+    }
+    all
+}
+
+pub(super) fn changed_directories(told: &[Told]) -> HashMap<Option<RelPath>, Option<Time>> {
+    let mut changed = HashMap::new();
+    for Told { intent, end, .. } in told {
+        for entry in &intent.entries {
+            changed.insert(entry.path.parent(), end.map(|end| end.time));
+        }
+    }
+    changed
+}

@@ -1,0 +1,93 @@
+//! Keeps what was displaced and no run recorded.
+
+use std::io;
+
+use super::Rebuilder;
+use crate::disk::{Disk, Kind, Rename, Stat};
+use crate::error::{Doing, Result};
+use crate::node::Bytes;
+use crate::record::Image;
+use crate::tree::digest_of;
+
+/// The unit in which file systems lose data, in bytes.
+const BLOCK: usize = 4096;
+
+impl<D: Disk> Rebuilder<'_, D> {
+    /// Keeps a displaced file for a person, if the journal does not know what it holds.
+    pub(super) fn keep_unrecorded(&self, displaced: &[u8], stat: &Stat) -> Result<()> {
+        let doing = || "keep what was displaced".to_owned();
+        let (disk, home) = (&self.workspace.disk, &self.workspace.home);
+        if stat.kind != Kind::File {
+            return Ok(());
+        }
+        let file = disk.open_file(&home.stage, displaced).doing(doing)?;
+        if self.is_recorded(stat, &file)? {
+            return Ok(());
+        }
+        disk.rename(&home.stage, displaced, &home.lost, displaced, Rename::NoReplace).doing(doing)
+    }
+
+    /// Whether every block of the file is that of an image recorded for its inode, or was never
+    /// written.
+    fn is_recorded(&self, stat: &Stat, file: &D::Handle) -> Result<bool> {
+        let doing = || "compare a file with the journal".to_owned();
+        let Some(recorded) = self.recorded.get(&stat.inode) else { return Ok(false) };
+        let (mut longest, mut known) = (0, Vec::new());
+        let digest = digest_of(&self.workspace.disk, file).doing(doing)?;
+        for &of in &recorded.images {
+            let Some(image) = self.image(of).and_then(Image::file) else { continue };
+            if image.digest == digest {
+                return Ok(true);
+            }
+            longest = longest.max(image.size);
+            known.extend(self.bytes(&recorded.images, of)?);
+        }
+        if stat.size > longest {
+            return Ok(false);
+        }
+        let disk = &self.workspace.disk;
+        let (mut block, mut other) = ([0; BLOCK], [0; BLOCK]);
+        let mut offset = 0u64;
+        loop {
+            let read = disk.read_at(file, &mut block, offset).doing(doing)?;
+            let Some(seen) = block.get(..read).filter(|seen| !seen.is_empty()) else {
+                return Ok(true);
+            };
+            let mut matches = seen.iter().all(|&b| b == 0);
+            for image in &known {
+                if matches {
+                    break;
+                }
+                let filled = read_bytes(disk, image, &mut other, offset).doing(doing)?;
+                // A file whose size was not written yet ends within the image's block, and one
+                // whose size was written first goes on with zeros.
+                let (common, rest) = seen.split_at(read.min(filled));
+                matches = other.get(..common.len()) == Some(common) && rest.iter().all(|&b| b == 0);
+            }
+            if !matches {
+                return Ok(false);
+            }
+            offset = offset.saturating_add(BLOCK as u64);
+        }
+    }
+}
+
+fn read_bytes<D: Disk>(
+    disk: &D,
+    bytes: &Bytes<D::Handle>,
+    buffer: &mut [u8],
+    offset: u64,
+) -> io::Result<usize> {
+    match bytes {
+        Bytes::File(file, _) => disk.read_at(file, buffer, offset),
+        Bytes::Memory(memory) => {
+            let start = usize::try_from(offset).unwrap_or(usize::MAX).min(memory.len());
+            let rest = memory.get(start..).unwrap_or_default();
+            let count = rest.len().min(buffer.len());
+            for (to, from) in buffer.iter_mut().zip(rest) {
+                *to = *from;
+            }
+            Ok(count)
+        }
+    }
+}
