@@ -45,6 +45,7 @@ impl<D: Disk> Transaction<'_, D> {
         let mut nodes = std::mem::take(&mut self.nodes);
         let moved = moved_sources(&nodes);
         nodes.retain(|path, node| node.changes() || moved.contains(path));
+        self.sweep = true;
         let intent = self.stage_all(&nodes, &moved)?;
         let displaced = nodes.values().map(displaced).collect();
         drop(nodes);
@@ -233,7 +234,7 @@ impl<D: Disk> Staging<'_, D> {
                     disk.write_at(handle, bytes, 0)
                 })?;
                 if self.fits_inline(file.size) {
-                    return Ok((Body::Inline(bytes.to_vec()), inode));
+                    return Ok((Body::Inline(Rc::clone(bytes)), inode));
                 }
                 self.keep(path, self.stage, &name, keep_name(self.run, index, Side::Post))?;
                 self.kept.push(Rc::new(handle));
@@ -273,7 +274,7 @@ impl<D: Disk> Staging<'_, D> {
                 Bytes::File(source, _) => copy_file(disk, source, handle),
             })?;
         if let (Bytes::Memory(bytes), true) = (&pre.bytes, self.fits_inline(file.size)) {
-            return Ok((Body::Inline(bytes.to_vec()), inode));
+            return Ok((Body::Inline(Rc::clone(bytes)), inode));
         }
         self.keep(path, self.stage, &name, keep_name(self.run, index, Side::Post))?;
         self.kept.push(Rc::new(handle));
@@ -315,7 +316,7 @@ impl<D: Disk> Staging<'_, D> {
         }
         match &file.bytes {
             Bytes::Memory(bytes) if self.fits_inline(file.stat.size) => {
-                Ok(Body::Inline(bytes.to_vec()))
+                Ok(Body::Inline(Rc::clone(bytes)))
             }
             bytes @ (Bytes::Memory(_) | Bytes::File(..)) => {
                 let name = keep_name(self.run, index, Side::Pre);

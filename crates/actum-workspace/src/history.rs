@@ -112,19 +112,18 @@ pub(crate) fn read<D: Disk>(
         return Err(damaged().into());
     }
     let bytes = crate::tree::read_whole(disk, &file, size).doing(doing)?;
-    let Framed::Whole(first, length) = unframe(&bytes, sequence) else {
-        return Err(damaged().into());
+    let mut record = Vec::new();
+    let mut decode = |framed: &[u8], sequence| match unframe(framed, sequence, &mut record) {
+        Framed::Whole(length) => match Record::decode(&record, sequence) {
+            Ok((decoded, _)) => Ok((decoded, length)),
+            Err(_) => Err(damaged()),
+        },
+        Framed::Missing | Framed::Torn | Framed::Damaged(_) => Err(damaged()),
     };
-    let Framed::Whole(second, _) = unframe(bytes.get(length..).unwrap_or_default(), sequence + 1)
-    else {
-        return Err(damaged().into());
-    };
-    let first = Record::decode(&first, sequence).map_err(|_| damaged())?;
-    let second = Record::decode(&second, sequence + 1).map_err(|_| damaged())?;
+    let (first, length) = decode(&bytes, sequence)?;
+    let (second, _) = decode(bytes.get(length..).unwrap_or_default(), sequence + 1)?;
     match (first, second) {
-        ((Record::Intent(intent), _), (Record::End(end), _)) if intent.run == run => {
-            Ok((intent, end))
-        }
+        (Record::Intent(intent), Record::End(end)) if intent.run == run => Ok((intent, end)),
         _ => Err(damaged().into()),
     }
 }

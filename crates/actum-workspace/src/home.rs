@@ -48,6 +48,20 @@ pub(crate) struct Home<H> {
     pub(crate) lost: H,
 }
 
+/// Files and their bytes.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Heap {
+    pub(crate) files: u64,
+    pub(crate) bytes: u64,
+}
+
+impl Heap {
+    /// No more than 8,192 displaced files and 256 MiB of them stay, however young.
+    pub(crate) fn is_too_much(self) -> bool {
+        self.files > 8192 || self.bytes > 256 << 20
+    }
+}
+
 /// Whether the state directory is made when it is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Birth {
@@ -217,20 +231,32 @@ impl<H> Home<H> {
         drop(noted);
     }
 
-    /// Whether the stage directory was not swept for a while; notes that it is now. Looking at
-    /// every displaced file costs too much to do it often.
-    pub(crate) fn is_sweep_due<D: Disk<Handle = H>>(&self, disk: &D, now: Time) -> bool {
+    /// Whether the stage directory is to be swept now that so many more files, of so many bytes,
+    /// were displaced: looking at every displaced file costs too much to do it often. Notes that it
+    /// is swept, or how much has come together.
+    pub(crate) fn is_sweep_due<D: Disk<Handle = H>>(&self, disk: &D, displaced: Heap) -> bool {
         let note = || {
-            if let Some(stat) = disk.stat_at(&self.state, SWEPT)?
-                && now.0.saturating_sub(stat.modified.0).unsigned_abs() < SWEEP_INTERVAL
-            {
-                return Ok(false);
-            }
-            let file = disk
-                .open_own(&self.state, SWEPT)
-                .or_else(|_| disk.create(&self.state, SWEPT, PRIVATE))?;
-            disk.write_at(&file, &now.0.to_le_bytes(), 0)?;
-            Ok::<_, std::io::Error>(true)
+            let mut last = [0; 24];
+            let file = match disk.open_own(&self.state, SWEPT) {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                    disk.create(&self.state, SWEPT, PRIVATE)?
+                }
+                file => file?,
+            };
+            disk.read_at(&file, &mut last, 0)?;
+            let [swept, files, bytes] = last.as_chunks::<8>().0 else { return Ok(true) };
+            let now = disk.now().0;
+            let heap = Heap {
+                files: u64::from_le_bytes(*files).saturating_add(displaced.files),
+                bytes: u64::from_le_bytes(*bytes).saturating_add(displaced.bytes),
+            };
+            let age = now.saturating_sub(i64::from_le_bytes(*swept)).unsigned_abs();
+            let due = age >= SWEEP_INTERVAL || heap.is_too_much();
+            let (swept, heap) =
+                if due { (now.to_le_bytes(), Heap::default()) } else { (*swept, heap) };
+            let note = [swept, heap.files.to_le_bytes(), heap.bytes.to_le_bytes()].concat();
+            disk.write_at(&file, &note, 0)?;
+            Ok::<_, std::io::Error>(due)
         };
         note().unwrap_or(true)
     }

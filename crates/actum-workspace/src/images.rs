@@ -39,9 +39,7 @@ impl<D: Disk> Images<'_, D> {
         };
         let Image::File(file) = image else { return Ok(None) };
         let found = match (&file.body, side) {
-            (Body::Inline(bytes), _) => {
-                Some((Bytes::Memory(Rc::new(bytes.clone())), Digest::of(bytes)))
-            }
+            (Body::Inline(bytes), _) => Some((Bytes::Memory(Rc::clone(bytes)), Digest::of(bytes))),
             (Body::Kept, _) => self.kept(intent, index, side)?,
             (Body::Back, Side::Pre) => {
                 let recorded = match post {

@@ -125,7 +125,8 @@ impl<H> Journal<H> {
         Ok(look(&sector, self.sequence, 0) != Sight::Old)
     }
 
-    /// Reads all records that are not forgotten, and whether a torn one follows them.
+    /// Passes on all records that are not forgotten, one after the other; gives whether a torn one
+    /// follows them.
     ///
     /// # Errors
     /// `Damaged` when anything is neither a record, nor a torn one at the end, nor old.
@@ -133,15 +134,16 @@ impl<H> Journal<H> {
         &mut self,
         disk: &D,
         scan: Scan,
-    ) -> Result<(Vec<Located>, bool)> {
+        mut each: impl FnMut(Located) -> Result<()>,
+    ) -> Result<bool> {
         self.head = Head::read(disk, &self.file)?;
-        let mut reader = Reader { disk, file: &self.file, bytes: Vec::new() };
+        let mut reader = Reader { disk, file: &self.file, start: 0, bytes: Vec::new() };
         let capacity = usize::try_from(self.head.capacity).unwrap_or(usize::MAX);
         let records = usize::try_from(RECORDS).unwrap_or(0);
         let room = capacity.saturating_sub(records);
         let (mut at, mut sequence) = (0usize, self.head.first);
-        let mut found = Vec::new();
-        let mut torn = false;
+        let (mut torn, mut unended) = (false, false);
+        let mut bytes = Vec::new();
         while at + PAGE <= room {
             let first = reader.get(at, SECTOR, room)?;
             let length = match look(first, sequence, 0) {
@@ -156,11 +158,12 @@ impl<H> Journal<H> {
                 Sight::Later(_) => return Err(damaged_at(at, "a record out of order")),
                 Sight::Damaged => return Err(damaged_at(at, "a sector with a wrong checksum")),
             };
-            match unframe(reader.get(at, length, room)?, sequence) {
-                Framed::Whole(bytes, length) => {
+            match unframe(reader.get(at, length, room)?, sequence, &mut bytes) {
+                Framed::Whole(length) => {
                     let (record, digest) = Record::decode(&bytes, sequence)
                         .map_err(|error| damaged_at(at, error.0))?;
-                    found.push(Located { sequence, record, digest });
+                    unended = matches!(record, Record::Intent(_));
+                    each(Located { sequence, record, digest })?;
                     at += length;
                     sequence += 1;
                 }
@@ -173,7 +176,7 @@ impl<H> Journal<H> {
                 }
             }
         }
-        if torn || scan == Scan::Everything || unended(&found) {
+        if torn || scan == Scan::Everything || unended {
             let rest = reader.get(at, room - at, room)?;
             for (index, sector) in rest.chunks(SECTOR).enumerate() {
                 let at = at + index * SECTOR;
@@ -189,7 +192,7 @@ impl<H> Journal<H> {
         self.offset = RECORDS + u64::try_from(at).unwrap_or(0);
         // A torn record's number is not used again, lest its sectors be taken for the next one's.
         self.sequence = sequence + u64::from(torn);
-        Ok((found, torn))
+        Ok(torn)
     }
 
     /// Writes the records that were just read once more and makes them durable: they may be in
@@ -273,10 +276,6 @@ impl<H> Journal<H> {
     }
 }
 
-fn unended(found: &[Located]) -> bool {
-    matches!(found.last(), Some(Located { record: Record::Intent(_), .. }))
-}
-
 fn damaged(offset: u64, what: &'static str) -> crate::error::Error {
     ErrorKind::Damaged { offset, what }.into()
 }
@@ -297,29 +296,40 @@ fn zero<D: Disk>(disk: &D, file: &D::Handle, from: u64, to: u64) -> io::Result<(
 }
 
 /// Reads the record area in large steps, each byte once.
+/// Reads the records from front to back, holding little more than is looked at.
 struct Reader<'a, D: Disk> {
     disk: &'a D,
     file: &'a D::Handle,
+    /// Where `bytes` begin, counted from the first record.
+    start: usize,
     bytes: Vec<u8>,
 }
 
 impl<D: Disk> Reader<'_, D> {
+    /// The bytes from `at` on; what is before them is not asked for again.
     fn get(&mut self, at: usize, length: usize, room: usize) -> Result<&[u8]> {
         const STEP: usize = 64 << 10;
+        let behind = at.saturating_sub(self.start).min(self.bytes.len());
+        if behind >= STEP {
+            self.bytes.drain(..behind);
+            self.start = self.start.saturating_add(behind);
+        }
         let end = at.saturating_add(length);
-        if self.bytes.len() < end {
-            let have = self.bytes.len();
+        let have = self.start.saturating_add(self.bytes.len());
+        if have < end {
             let want = end.next_multiple_of(STEP).min(room.max(end));
-            self.bytes.resize(want, 0);
+            let held = self.bytes.len();
+            self.bytes.resize(want.saturating_sub(self.start), 0);
             let offset = RECORDS.saturating_add(u64::try_from(have).unwrap_or(u64::MAX));
-            let rest = self.bytes.get_mut(have..).unwrap_or_default();
+            let rest = self.bytes.get_mut(held..).unwrap_or_default();
             let wanted = rest.len();
             let read = self.disk.read_at(self.file, rest, offset);
             if read.doing(|| "read the journal".to_owned())? < wanted {
                 return Err(damaged_at(have, "the file is cut off"));
             }
         }
-        Ok(self.bytes.get(at..end).unwrap_or_default())
+        let from = at.saturating_sub(self.start);
+        Ok(self.bytes.get(from..from.saturating_add(length)).unwrap_or_default())
     }
 }
 

@@ -50,7 +50,7 @@ impl<D: Disk> Transaction<'_, D> {
             }
         }
         let workspace = &*self.workspace;
-        let tree = Tree::new(&workspace.disk, &workspace.home.root);
+        let tree = Tree::again(&workspace.disk, &workspace.home.root, &self.parents);
         let (stat, file) = match tree.find(path)? {
             Found::Nothing => return Ok(Pre::Absent),
             Found::Directory => return Ok(Pre::Directory(tree.directory_attributes(path)?)),

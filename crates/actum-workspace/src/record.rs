@@ -1,6 +1,7 @@
 //! What the journal and the history say: the runs, and how each ended.
 
 use std::collections::BTreeSet;
+use std::rc::Rc;
 
 use actum_core::{Digest, FileMode, RelPath, RunId, Splice};
 
@@ -50,7 +51,7 @@ pub struct FileImage {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Body {
     /// In the record.
-    Inline(Vec<u8>),
+    Inline(Rc<Vec<u8>>),
     /// In the keep directory, under [`keep_name`].
     Kept,
     /// In the other image of the entry, by its `back` splices.
@@ -228,12 +229,20 @@ impl Intent {
         moved.collect()
     }
 
+    /// Drops the bytes that only the recovery of this run in another epoch needs, once it has ended.
+    pub(crate) fn drop_post_bytes(&mut self) {
+        for entry in &mut self.entries {
+            if let Image::File(FileImage { body: body @ Body::Inline(_), .. }) = &mut entry.post {
+                *body = Body::Unrecorded;
+            }
+        }
+    }
+
     /// The same run without what is needed only until it is settled: undo needs the pre-images
     /// alone, and not those that follow from the post-image.
-    pub(crate) fn for_history(&self) -> Self {
-        let mut run = self.clone();
+    pub(crate) fn into_history(mut self) -> Self {
         let moved = self.moved();
-        for (index, entry) in run.entries.iter_mut().enumerate() {
+        for (index, entry) in self.entries.iter_mut().enumerate() {
             if let (Image::File(pre), true) = (&mut entry.pre, moved.contains(&index)) {
                 pre.body = Body::Unrecorded;
             }
@@ -250,7 +259,7 @@ impl Intent {
                 pre.body = Body::Back;
             }
         }
-        run
+        self
     }
 }
 
@@ -412,7 +421,7 @@ fn decode_image(d: &mut Decoder<'_>, bodies: &mut Decoder<'_>) -> Result<Image, 
             let body = match d.u8("a body")? {
                 0 => {
                     let size = usize::try_from(size).map_err(|_| DecodeError("a size"))?;
-                    Body::Inline(bodies.take(size, "a body")?.to_vec())
+                    Body::Inline(Rc::new(bodies.take(size, "a body")?.to_vec()))
                 }
                 1 => Body::Kept,
                 2 => Body::Back,
@@ -466,7 +475,7 @@ mod tests {
                 entry(
                     "d/a",
                     file(b"abc", Body::Back),
-                    file(b"abd", Body::Inline(b"abd".to_vec())),
+                    file(b"abd", Body::Inline(Rc::new(b"abd".to_vec()))),
                     Some(Splice::between(b"abd", b"abc")),
                 ),
                 entry("k", file(b"kept", Body::Kept), Image::Absent, None),

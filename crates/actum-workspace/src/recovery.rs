@@ -5,7 +5,7 @@ use actum_core::{Digest, RelPath, RunId};
 
 use crate::disk::Disk;
 use crate::error::{Doing, ErrorKind, Result, State};
-use crate::journal::{Located, Scan};
+use crate::journal::{Journal, Located, Scan};
 use crate::record::{End, Intent, Outcome, Record};
 use crate::rollback::roll_back;
 use crate::tree::Tree;
@@ -66,8 +66,11 @@ impl<D: Disk> Workspace<D> {
     /// The runs in the journal, and whether a torn record follows them.
     fn tell(&mut self) -> Result<(Vec<Told>, bool)> {
         let scan = Scan::of(self.journal.epoch(), self.epoch);
-        let (located, torn) = self.journal.scan(&self.disk, scan)?;
-        Ok((pair(located)?, torn))
+        let telling = match scan {
+            Scan::Tail => Telling::of_ended(),
+            Scan::Everything => Telling::of_all(),
+        };
+        telling.hear_all(&mut self.journal, &self.disk, scan)
     }
 
     fn recover(&mut self, mut told: Vec<Told>, other_epoch: bool) -> Result<()> {
@@ -115,23 +118,55 @@ impl<D: Disk> Workspace<D> {
 }
 
 fn settled(told: Told) -> Option<Settled> {
-    told.end.map(|end| Settled::new(told.sequence, &told.intent, end))
+    told.end.map(|end| Settled::new(told.sequence, told.intent, end))
 }
 
-/// Pairs each INTENT with its end.
-pub(crate) fn pair(located: Vec<Located>) -> Result<Vec<Told>> {
-    let mut told: Vec<Told> = Vec::new();
-    let damaged = |what| ErrorKind::Damaged { offset: 0, what };
-    for Located { sequence, record, digest } in located {
-        let open = told.last_mut().filter(|run| run.end.is_none());
+/// Pairs each INTENT with its end, as they are read.
+pub(crate) struct Telling {
+    told: Vec<Told>,
+    /// Whether the new bytes of runs that have ended are wanted.
+    post_bytes: bool,
+}
+
+impl Telling {
+    /// All that the journal says.
+    pub(crate) fn of_all() -> Self {
+        Self { told: Vec::new(), post_bytes: true }
+    }
+
+    /// All but the new bytes of runs that have ended, which are most of a journal.
+    pub(crate) fn of_ended() -> Self {
+        Self { told: Vec::new(), post_bytes: false }
+    }
+
+    /// Reads a journal; gives the runs in it, and whether a torn record follows them.
+    ///
+    /// # Errors
+    /// `Damaged`, `Io`.
+    pub(crate) fn hear_all<D: Disk>(
+        mut self,
+        journal: &mut Journal<D::Handle>,
+        disk: &D,
+        scan: Scan,
+    ) -> Result<(Vec<Told>, bool)> {
+        let torn = journal.scan(disk, scan, |located| self.hear(located))?;
+        Ok((self.told, torn))
+    }
+
+    fn hear(&mut self, Located { sequence, record, digest }: Located) -> Result<()> {
+        let open = self.told.last_mut().filter(|run| run.end.is_none());
+        let damaged = |what| ErrorKind::Damaged { offset: 0, what };
         match (record, open) {
             (Record::Intent(intent), None) => {
-                told.push(Told { sequence, digest, intent, end: None });
+                self.told.push(Told { sequence, digest, intent, end: None });
             }
             (Record::End(end), Some(run))
                 if end.intent == run.sequence && end.digest == run.digest =>
             {
                 run.end = Some(end);
+                if !self.post_bytes {
+                    run.intent.drop_post_bytes();
+                }
             }
             (Record::Intent(_), Some(_)) => {
                 return Err(damaged("a run begins before the one before it has ended").into());
@@ -140,6 +175,6 @@ pub(crate) fn pair(located: Vec<Located>) -> Result<Vec<Told>> {
                 return Err(damaged("the end of a run that did not begin").into());
             }
         }
+        Ok(())
     }
-    Ok(told)
 }

@@ -116,7 +116,7 @@ impl<D: Disk> Workspace<D> {
         if outcome == Outcome::Committed {
             self.drop_moved_names(&intent);
         }
-        self.tail.push(Settled::new(intent_sequence, &intent, end));
+        self.tail.push(Settled::new(intent_sequence, intent, end));
         Ok(())
     }
 

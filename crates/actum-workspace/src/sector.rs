@@ -31,8 +31,8 @@ pub(crate) enum Sight<'a> {
 /// What a record shows.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Framed {
-    /// The whole record and how many bytes its sectors take.
-    Whole(Vec<u8>, usize),
+    /// The whole record; how many bytes its sectors take.
+    Whole(usize),
     /// Its first sector is not there.
     Missing,
     /// Some of its sectors are not there: the write was cut off.
@@ -106,8 +106,9 @@ pub(crate) fn look(sector: &[u8], sequence: u64, index: u32) -> Sight<'_> {
     }
 }
 
-/// Reads the record `sequence` that starts at the beginning of `framed`.
-pub(crate) fn unframe(framed: &[u8], sequence: u64) -> Framed {
+/// Reads the record `sequence` that starts at the beginning of `framed` into `record`, which is
+/// the caller's so that many can be read into one.
+pub(crate) fn unframe(framed: &[u8], sequence: u64, record: &mut Vec<u8>) -> Framed {
     let length = match framed.get(..SECTOR).map(|first| look(first, sequence, 0)) {
         Some(Sight::Expected(payload)) => match payload.first_chunk::<LENGTH>() {
             Some(length) => u64::from_le_bytes(*length),
@@ -124,11 +125,15 @@ pub(crate) fn unframe(framed: &[u8], sequence: u64) -> Framed {
     else {
         return Framed::Damaged(0);
     };
-    let mut record = Vec::with_capacity(total);
+    record.clear();
+    record.reserve(total);
     let mut torn = false;
     for (index, sector) in framed.get(..total).unwrap_or_default().chunks(SECTOR).enumerate() {
         match look(sector, sequence, u32::try_from(index).unwrap_or(u32::MAX)) {
-            Sight::Expected(payload) => record.extend_from_slice(payload),
+            Sight::Expected(payload) => {
+                let skipped = if index == 0 { LENGTH } else { 0 };
+                record.extend_from_slice(payload.get(skipped..).unwrap_or_default());
+            }
             Sight::Old => torn = true,
             Sight::Later(_) | Sight::Damaged => return Framed::Damaged(index * SECTOR),
         }
@@ -136,9 +141,8 @@ pub(crate) fn unframe(framed: &[u8], sequence: u64) -> Framed {
     if torn {
         return Framed::Torn;
     }
-    record.drain(..LENGTH);
     record.truncate(usize::try_from(length).unwrap_or(0));
-    Framed::Whole(record, total)
+    Framed::Whole(total)
 }
 
 #[cfg(test)]
@@ -149,6 +153,11 @@ mod tests {
         (0u8..=255).cycle().take(length).collect()
     }
 
+    fn read(framed: &[u8], sequence: u64) -> (Framed, Vec<u8>) {
+        let mut record = Vec::new();
+        (unframe(framed, sequence, &mut record), record)
+    }
+
     #[test]
     fn a_record_of_any_length_is_read_as_it_was_written() {
         for length in [0, 1, 487, 488, 489, 3960, 3961, 20_000] {
@@ -157,7 +166,7 @@ mod tests {
             let framed = frame(7, &[start, end]);
             assert_eq!(framed.len(), framed_length(length));
             assert_eq!(framed.len() % PAGE, 0);
-            assert_eq!(unframe(&framed, 7), Framed::Whole(record, framed.len()));
+            assert_eq!(read(&framed, 7), (Framed::Whole(framed.len()), record));
         }
     }
 
@@ -167,7 +176,7 @@ mod tests {
         for bit in 0..framed.len() * 8 {
             let mut flipped = framed.clone();
             flipped[bit / 8] ^= 1 << (bit % 8);
-            assert!(matches!(unframe(&flipped, 7), Framed::Damaged(_)), "bit {bit}");
+            assert!(matches!(read(&flipped, 7).0, Framed::Damaged(_)), "bit {bit}");
         }
     }
 
@@ -182,11 +191,13 @@ mod tests {
                     disk[sector.clone()].copy_from_slice(&new[sector]);
                 }
                 let expected = match kept {
-                    255 => Framed::Whole(record(3000), new.len()),
+                    255 => Framed::Whole(new.len()),
                     kept if kept & 1 == 0 => Framed::Missing,
                     _ => Framed::Torn,
                 };
-                assert_eq!(unframe(&disk, 7), expected, "sectors {kept:08b}");
+                let (found, bytes) = read(&disk, 7);
+                assert!(kept != 255 || bytes == record(3000));
+                assert_eq!(found, expected, "sectors {kept:08b}");
             }
         }
     }
@@ -195,6 +206,6 @@ mod tests {
     fn a_sector_of_a_later_record_is_seen() {
         let framed = frame(9, &[&record(10)]);
         assert_eq!(look(&framed[..SECTOR], 7, 0), Sight::Later(9));
-        assert_eq!(unframe(&framed, 7), Framed::Damaged(0));
+        assert_eq!(read(&framed, 7).0, Framed::Damaged(0));
     }
 }

@@ -8,6 +8,7 @@ use actum_core::RunId;
 use crate::disk::{Disk, Kind};
 use crate::error::{Doing, Result};
 use crate::history::{self, RunRef};
+use crate::home::Heap;
 use crate::record::{Body, Side, keep_name};
 use crate::workspace::Workspace;
 
@@ -16,8 +17,6 @@ use crate::workspace::Workspace;
 const DISPLACED_AGE: i64 = 60_000_000_000;
 /// The length of a run id, which names of kept images begin with.
 const RUN_ID_LENGTH: usize = 12;
-/// No more than this many displaced inodes stay, however young.
-const DISPLACED_MAX: usize = 8192;
 
 /// How much history stays.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -135,15 +134,16 @@ impl<D: Disk> Workspace<D> {
     }
 
     /// Removes displaced inodes that are old or too many. Best effort: what stays is found next
-    /// time.
-    pub(crate) fn sweep_stage(&self, working: Option<RunId>) {
-        let now = self.disk.now();
-        if !self.home.is_sweep_due(&self.disk, now) {
+    /// time. `displaced` is what came since the last call.
+    pub(crate) fn sweep_stage(&self, working: Option<RunId>, displaced: Heap) {
+        if !self.home.is_sweep_due(&self.disk, displaced) {
             return;
         }
+        let now = self.disk.now();
         let Ok(names) = self.disk.list(&self.home.stage) else { return };
         let working = working.map(|run| format!("{run}.").into_bytes());
-        let too_many = names.len() > DISPLACED_MAX;
+        let mut young = Vec::new();
+        let mut heap = Heap::default();
         for name in names {
             if working.as_ref().is_some_and(|run| name.starts_with(run)) {
                 continue;
@@ -151,9 +151,16 @@ impl<D: Disk> Workspace<D> {
             let Ok(Some(stat)) = self.disk.stat_at(&self.home.stage, &name) else { continue };
             // A second name of a live file shows in its link count, so it goes at once.
             let old = now.0.saturating_sub(stat.changed.0) > DISPLACED_AGE;
-            if too_many || old || stat.links > 1 || stat.kind != Kind::File {
+            if old || stat.links > 1 || stat.kind != Kind::File {
                 self.remove(&self.home.stage, &name);
+            } else {
+                heap.files = heap.files.saturating_add(1);
+                heap.bytes = heap.bytes.saturating_add(stat.size);
+                young.push(name);
             }
+        }
+        for name in young.iter().filter(|_| heap.is_too_much()) {
+            self.remove(&self.home.stage, name);
         }
     }
 

@@ -15,7 +15,7 @@ use crate::error::{Doing, Error, ErrorKind, Result};
 use crate::fresh::Inherited;
 use crate::node::{Bytes, Content, Node, Post, PostFile, Pre};
 use crate::record::{Attributes, RunKind};
-use crate::tree::Tree;
+use crate::tree::{Parents, Tree};
 use crate::workspace::{Limits, Workspace};
 
 /// A change that is being put together. It holds the workspace lock; dropping it without a commit
@@ -33,6 +33,8 @@ pub struct Transaction<'w, D: Disk> {
     pub(crate) nodes: BTreeMap<RelPath, Node<D::Handle>>,
     pub(crate) broken_links: Vec<RelPath>,
     staged: u32,
+    /// The directories in which files were read; what is published reaches its own.
+    pub(crate) parents: Parents<D::Handle>,
     /// What directories would hold now, for those that were asked about.
     names: HashMap<RelPath, BTreeSet<Vec<u8>>>,
     /// For a directory that gets new entries: its group if it hands that down, and the default ACL.
@@ -81,7 +83,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
         Ok(Self {
             workspace,
             _lock: lock,
-            sweep: true,
+            sweep: false,
             run: RunId::from_random(random),
             kind,
             label,
@@ -89,6 +91,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
             nodes: BTreeMap::new(),
             broken_links: Vec::new(),
             staged: 0,
+            parents: Parents::default(),
             names: HashMap::new(),
             inherited: RefCell::default(),
         })
@@ -325,6 +328,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
     /// A name in the stage directory for content too large for memory.
     pub(crate) fn stage_name(&mut self) -> Vec<u8> {
         self.staged += 1;
+        self.sweep = true;
         format!("{}.s{}", self.run, self.staged).into_bytes()
     }
 

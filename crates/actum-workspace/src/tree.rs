@@ -12,10 +12,12 @@ use crate::disk::{Disk, Kind, Stat, Time};
 use crate::error::{Doing, Error, ErrorKind, NotAFile, Result};
 use crate::record::Attributes;
 
-/// How many bytes of a file are read at a time.
 /// How many directories are held open at once; many systems allow a process 1,024 files.
 const PARENTS_MAX: usize = 256;
+/// How many bytes of a file are read at a time.
 const PIECE: usize = 128 << 10;
+/// How much of it at first: most files are small, and clearing memory takes time.
+const FIRST_PIECE: usize = 16 << 10;
 /// A file whose stamp is this close to the present, in nanoseconds, could change once more without
 /// its stamp moving (clocks of files tick every 10 ms at worst).
 const STAMP_STEP: i64 = 20_000_000;
@@ -24,8 +26,11 @@ const STAMP_STEP: i64 = 20_000_000;
 pub(crate) struct Tree<'a, D: Disk> {
     pub(crate) disk: &'a D,
     root: &'a D::Handle,
-    parents: RefCell<HashMap<RelPath, Rc<D::Handle>>>,
+    parents: Parents<D::Handle>,
 }
+
+/// Directories that were reached.
+pub(crate) type Parents<H> = Rc<RefCell<HashMap<RelPath, Rc<H>>>>;
 
 /// A directory in which names can be used.
 pub(crate) enum Parent<'a, H> {
@@ -54,7 +59,12 @@ pub(crate) enum Found<H> {
 
 impl<'a, D: Disk> Tree<'a, D> {
     pub(crate) fn new(disk: &'a D, root: &'a D::Handle) -> Self {
-        Self { disk, root, parents: RefCell::default() }
+        Self { disk, root, parents: Parents::default() }
+    }
+
+    /// The same tree with the directories that were reached before.
+    pub(crate) fn again(disk: &'a D, root: &'a D::Handle, parents: &Parents<D::Handle>) -> Self {
+        Self { disk, root, parents: Rc::clone(parents) }
     }
 
     /// The directory that holds `path`, as it was when it was first reached; `None` when it does
@@ -202,7 +212,7 @@ pub(crate) fn read_pieces<D: Disk, E: From<io::Error>>(
     file: &D::Handle,
     mut each: impl FnMut(&[u8]) -> std::result::Result<(), E>,
 ) -> std::result::Result<u64, E> {
-    let mut buffer = vec![0; PIECE];
+    let mut buffer = vec![0; FIRST_PIECE];
     let mut offset = 0u64;
     loop {
         let read = disk.read_at(file, &mut buffer, offset)?;
@@ -211,6 +221,9 @@ pub(crate) fn read_pieces<D: Disk, E: From<io::Error>>(
         }
         offset = offset.saturating_add(u64::try_from(read).unwrap_or(u64::MAX));
         each(buffer.get(..read).unwrap_or_default())?;
+        if read == FIRST_PIECE {
+            buffer.resize(PIECE, 0);
+        }
     }
 }
 

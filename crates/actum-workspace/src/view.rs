@@ -12,7 +12,7 @@ use crate::history::{self, RunRef};
 use crate::home::{Birth, Home};
 use crate::journal::Scan;
 use crate::record::{End, Entry, Intent, Outcome, RunKind};
-use crate::recovery::{Told, pair};
+use crate::recovery::{Telling, Told};
 use crate::transaction::{Change, ChangeKind};
 use crate::workspace::Workspace;
 
@@ -88,8 +88,8 @@ impl<D: Disk> View<D> {
                 let mut journal = home.journal_to_read(&disk)?;
                 let other_epoch = journal.epoch() != epoch;
                 let scan = Scan::of(journal.epoch(), epoch);
-                let (located, torn) = journal.scan(&disk, scan)?;
-                Ok((pair(located)?, torn, other_epoch))
+                let (told, torn) = Telling::of_ended().hear_all(&mut journal, &disk, scan)?;
+                Ok((told, torn, other_epoch))
             };
             match read() {
                 Ok(seen) => break seen,
@@ -137,6 +137,19 @@ impl<D: Disk> View<D> {
         Ok(self.all_runs()?.undone_by(run))
     }
 
+    /// The newest change that was committed and is not undone. The history is only listed where
+    /// none of the journal's runs is one.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn newest_in_effect(&self) -> Result<Option<RunId>> {
+        let recent = Runs::of(&self.disk, &self.home, Vec::new(), self.tail());
+        match recent.newest_in_effect() {
+            Some(run) => Ok(Some(run)),
+            None => Ok(self.all_runs()?.newest_in_effect()),
+        }
+    }
+
     /// What a person should know.
     ///
     /// # Errors
@@ -154,11 +167,11 @@ impl<D: Disk> View<D> {
     }
 
     fn all_runs(&self) -> Result<Runs<'_, D>> {
-        let tail = self
-            .told
-            .iter()
-            .filter_map(|told| told.end.as_ref().map(|end| (told.sequence, &told.intent, end)));
-        Runs::new(&self.disk, &self.home, tail)
+        Runs::new(&self.disk, &self.home, self.tail())
+    }
+
+    fn tail(&self) -> impl Iterator<Item = (u64, &Intent, &End)> {
+        self.told.iter().filter_map(|told| Some((told.sequence, &told.intent, told.end.as_ref()?)))
     }
 }
 
@@ -241,6 +254,15 @@ impl<'a, D: Disk> Runs<'a, D> {
         }
         let (intent, end) = history::read(self.disk, &self.home.history, found)?;
         Ok((Cow::Owned(intent), end))
+    }
+
+    fn newest_in_effect(&self) -> Option<RunId> {
+        let in_effect = |known: &&RunRef| {
+            known.kind == RunKind::Apply
+                && known.outcome == Outcome::Committed
+                && !self.undone.contains_key(&known.run)
+        };
+        self.refs.iter().rev().find(in_effect).map(|known| known.run)
     }
 
     /// The run that undid `run` and was not undone itself.

@@ -8,10 +8,10 @@ use actum_core::{Budget, ChangeSet, Operation, RelPath, RunId, Scope};
 use crate::disk::{Disk, Epoch, LinuxDisk};
 use crate::error::{Doing, ErrorKind, Result};
 use crate::history;
-use crate::home::{Birth, Home};
+use crate::home::{Birth, Heap, Home};
 use crate::journal::{Journal, Scan};
 use crate::record::{Body, End, Image, Intent, Outcome, RunKind, Side, keep_name};
-use crate::recovery::Recovery;
+use crate::recovery::{Recovery, Telling};
 use crate::transaction::Transaction;
 
 /// The id that [`Workspace::apply`] gives: the name of the run that applied the change set.
@@ -97,7 +97,7 @@ pub(crate) struct Settled {
 }
 
 impl Settled {
-    pub(crate) fn new(sequence: u64, intent: &Intent, end: End) -> Self {
+    pub(crate) fn new(sequence: u64, intent: Intent, end: End) -> Self {
         let mut superfluous = Vec::new();
         let moved = intent.moved();
         for (index, entry) in intent.entries.iter().enumerate() {
@@ -114,7 +114,7 @@ impl Settled {
                 superfluous.push(keep_name(intent.run, index, Side::Pre));
             }
         }
-        Self { sequence, intent: intent.for_history(), end, superfluous }
+        Self { sequence, intent: intent.into_history(), end, superfluous }
     }
 }
 
@@ -150,7 +150,7 @@ impl Workspace<LinuxDisk> {
         let epoch = disk.epoch(&home.root).doing(|| "tell this boot from others".to_owned())?;
         let journal = home.journal(&disk).and_then(|mut journal| {
             let scan = Scan::of(journal.epoch(), epoch);
-            crate::recovery::pair(journal.scan(&disk, scan)?.0)
+            Telling::of_ended().hear_all(&mut journal, &disk, scan)
         });
         if journal.is_ok() {
             let what = "its journal is sound and stays".to_owned();
@@ -306,11 +306,18 @@ impl<D: Disk> Workspace<D> {
             self.poisoned = true;
             return Err(error);
         }
-        for name in self.tail.drain(..).flat_map(|settled| settled.superfluous) {
-            // A name that stays is found again by `gc`.
-            drop(self.disk.unlink(&self.home.keep, &name));
+        let mut displaced = Heap::default();
+        for Settled { intent, superfluous, .. } in self.tail.drain(..) {
+            for file in intent.entries.iter().filter_map(|entry| entry.pre.file()) {
+                displaced.files = displaced.files.saturating_add(1);
+                displaced.bytes = displaced.bytes.saturating_add(file.size);
+            }
+            for name in superfluous {
+                // A name that stays is found again by `gc`.
+                drop(self.disk.unlink(&self.home.keep, &name));
+            }
         }
-        self.sweep_stage(working);
+        self.sweep_stage(working, displaced);
         Ok(())
     }
 }

@@ -72,3 +72,28 @@ fn the_cost_of_a_run_follows_what_it_touches_and_not_the_workspace() {
     assert_eq!((hundred - ten) / 90, (ten - one) / 9, "calls grow in step with the files");
     assert!((hundred - ten) / 90 <= 14, "{} calls for a file", (hundred - ten) / 90);
 }
+
+/// FO-9
+#[test]
+fn displaced_files_do_not_pile_up() {
+    let disk = SimDisk::new();
+    let paths: Vec<RelPath> =
+        (0..1000).map(|file| RelPath::new(format!("f{file}")).unwrap()).collect();
+    for path in &paths {
+        disk.put(path.as_bytes(), b"0\n");
+    }
+    let mut workspace = Workspace::open_on(disk.clone(), std::path::Path::new("/")).unwrap();
+    for round in 1..30 {
+        let write = |path: &RelPath| Operation::Write {
+            path: path.clone(),
+            content: format!("{round}\n").into_bytes(),
+            expected: None,
+        };
+        let operations: Vec<_> = paths.iter().map(write).collect();
+        workspace.apply_operations(&operations, RunOptions::default()).unwrap();
+    }
+    let staged = disk.snapshot();
+    let staged = staged.keys().filter(|path| path.starts_with(".actum/stage/")).count();
+    // Those that a checkpoint may leave, and those of the runs since.
+    assert!(staged < 8192 + 5000, "{staged} files");
+}

@@ -26,7 +26,7 @@ pub(super) struct Programs {
 }
 
 impl Who {
-    /// The workspace's directory below the stock's. Two share one: they make no new inodes and
+    /// The workspace's directory below the stock's. Three share one: they make no new inodes and
     /// leave every byte as it was.
     pub(super) fn directory(self) -> &'static str {
         match self {
@@ -35,7 +35,7 @@ impl Who {
             Self::GitApply => "git-apply",
             Self::GitCommit => "git-commit",
             Self::Patch => "patch",
-            Self::InPlace | Self::InPlaceChecked => "in-place",
+            Self::InPlace | Self::InPlaceChecked | Self::InPlaceLogged => "in-place",
         }
     }
 
@@ -57,6 +57,7 @@ impl Who {
             Self::Patch => Box::new(processes::gnu_patch(workspace, surroundings)?),
             Self::InPlace => Box::new(in_place::Plain::enter(workspace)),
             Self::InPlaceChecked => Box::new(in_place::Checked::enter(workspace)?),
+            Self::InPlaceLogged => Box::new(in_place::Logged::enter(workspace)?),
         })
     }
 }

@@ -94,11 +94,12 @@ pub(super) enum Who {
     Patch,
     InPlace,
     InPlaceChecked,
+    InPlaceLogged,
 }
 
 impl Who {
     /// In the order in which they take turns.
-    pub(super) const ALL: [Self; 7] = [
+    pub(super) const ALL: [Self; 8] = [
         Self::Library,
         Self::Process,
         Self::GitApply,
@@ -106,6 +107,7 @@ impl Who {
         Self::Patch,
         Self::InPlace,
         Self::InPlaceChecked,
+        Self::InPlaceLogged,
     ];
 
     pub(super) fn name(self) -> &'static str {
@@ -117,6 +119,7 @@ impl Who {
             Self::Patch => "GNU `patch`",
             Self::InPlace => "in place",
             Self::InPlaceChecked => "in place, checked",
+            Self::InPlaceLogged => "in place, two syncs",
         }
     }
 }

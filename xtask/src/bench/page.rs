@@ -50,7 +50,9 @@ files; without root these two are left out, and the page says so.
   its objects are durable. All three start processes, of about 1 ms each.
 - *in place* reads each file, applies the same hunks in memory, and writes it over itself: not
   durable, not atomic, with no way back. *in place, checked* also reaches files through no link and
-  hashes them before and after, as actum does.
+  hashes them before and after, as actum does. *in place, two syncs* is the same as *in place* with
+  all new contents in a log that is synced first, and a synced note afterwards: what two barriers
+  cost on this disk, whoever makes them.
 
 ## What is not measured
 
@@ -72,8 +74,7 @@ pub(super) fn render(results: &Results) -> String {
         page += &format!("- `{}`: not measured: {why}\n", place.slug());
     }
     page += "\n## What was promised, and what was reached\n\n";
-    page += "Ratios of medians; the promises are those of the design. They are judged on ext4 \
-             with a journal where it could be mounted.\n\n";
+    page += "Ratios of medians; the promises are those of the design.\n\n";
     page += &tables::verdicts(&results.verdicts());
     for (place, file_system) in &results.places {
         page += &contestants(results, *place, file_system);

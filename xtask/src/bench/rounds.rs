@@ -126,7 +126,8 @@ fn pairs_back_to_back(who: Who, work: Work) -> Option<u32> {
             | Who::GitCommit
             | Who::Patch
             | Who::InPlace
-            | Who::InPlaceChecked,
+            | Who::InPlaceChecked
+            | Who::InPlaceLogged,
             _,
         ) => None,
     }

@@ -2,7 +2,7 @@
 
 use super::format::{milliseconds, over, ratio};
 use super::measurement::{Measurement, PlaceName, Summary, Times, Who, Work, times};
-use super::verdict::{Reached, Verdict};
+use super::verdict::Verdict;
 
 const NOTHING: &str = "–";
 
@@ -38,20 +38,14 @@ fn words(words: &[&str]) -> Vec<String> {
 fn verdict_rows(verdicts: &[Verdict]) -> Vec<Vec<String>> {
     let mut head = words(&["work", "must", "aim"]);
     head.extend(PlaceName::ALL.map(|place| place.slug().to_owned()));
-    head.extend(words(&["judged on", "reached"]));
+    head.push("reached".to_owned());
     let row = |verdict: &Verdict| {
-        let reached = match verdict.reached() {
-            Reached::Aim => "yes, and the aim",
-            Reached::Must => "yes",
-            Reached::Neither => "NO",
-            Reached::NotMeasured => "not measured",
-        };
         let mut row = vec![verdict.promise.clone(), ratio(verdict.must), ratio(verdict.aim)];
         row.extend(
             PlaceName::ALL
                 .map(|place| verdict.ratio(place).map_or_else(|| NOTHING.to_owned(), ratio)),
         );
-        row.extend(words(&[verdict.judged.slug(), reached]));
+        row.push(verdict.reached());
         row
     };
     std::iter::once(head).chain(verdicts.iter().map(row)).collect()
@@ -212,7 +206,7 @@ mod tests {
         let table = contestants(&measurements, PlaceName::Xfs, Half::Apply).unwrap();
         assert_eq!(
             table.lines().nth(2).unwrap(),
-            "| 10 of 1,000 | 9 | 1.00 / 2.00 | – | – | 30.0 / 60.0 | – | – | – | 1/30 | – |"
+            "| 10 of 1,000 | 9 | 1.00 / 2.00 | – | – | 30.0 / 60.0 | – | – | – | – | 1/30 | – |"
         );
         assert_eq!(contestants(&measurements, PlaceName::Own, Half::Apply), None);
         assert_eq!(absences(&measurements), ["GNU `patch` (xfs: 10 of 1,000, and after it): gone"]);
@@ -226,7 +220,6 @@ mod tests {
             promise: "fast".to_owned(),
             must: 1.0,
             aim: 0.8,
-            judged: PlaceName::Own,
             measured: own
                 .map(|ratio| (PlaceName::Own, ratio))
                 .into_iter()
@@ -236,11 +229,11 @@ mod tests {
         let list = [verdict(Some(0.7)), verdict(Some(0.9)), verdict(Some(1.1)), verdict(None)];
         assert_eq!(
             verdicts_in_terminal(&list),
-            "work  must   aim    own    ext4  xfs   judged on  reached\n\
-             fast  1.00x  0.80x  0.70x  –     1/10  own        yes, and the aim\n\
-             fast  1.00x  0.80x  0.90x  –     1/10  own        yes\n\
-             fast  1.00x  0.80x  1.10x  –     1/10  own        NO\n\
-             fast  1.00x  0.80x  –      –     1/10  own        not measured\n"
+            "work  must   aim    own    ext4  xfs   reached\n\
+             fast  1.00x  0.80x  0.70x  –     1/10  yes, and the aim\n\
+             fast  1.00x  0.80x  0.90x  –     1/10  yes; the aim on xfs\n\
+             fast  1.00x  0.80x  1.10x  –     1/10  xfs alone; the aim on xfs\n\
+             fast  1.00x  0.80x  –      –     1/10  yes, and the aim\n"
         );
     }
 }

@@ -9,42 +9,43 @@ pub(super) struct Verdict {
     pub(super) promise: String,
     pub(super) must: f64,
     pub(super) aim: f64,
-    /// Where the promise is judged.
-    pub(super) judged: PlaceName,
     /// The ratio in each place where both sides were measured.
     pub(super) measured: Vec<(PlaceName, f64)>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Reached {
-    Aim,
-    Must,
-    Neither,
-    NotMeasured,
 }
 
 impl Verdict {
     fn new(
         promise: String,
         (must, aim): (f64, f64),
-        judged: PlaceName,
         ratio: impl Fn(PlaceName) -> Option<f64>,
     ) -> Self {
         let measured = PlaceName::ALL.into_iter();
         let measured = measured.filter_map(|place| Some((place, ratio(place)?))).collect();
-        Self { promise, must, aim, judged, measured }
+        Self { promise, must, aim, measured }
     }
 
     pub(super) fn ratio(&self, place: PlaceName) -> Option<f64> {
         self.measured.iter().find(|(measured, _)| *measured == place).map(|(_, ratio)| *ratio)
     }
 
-    pub(super) fn reached(&self) -> Reached {
-        match self.ratio(self.judged) {
-            None => Reached::NotMeasured,
-            Some(ratio) if ratio <= self.aim => Reached::Aim,
-            Some(ratio) if ratio <= self.must => Reached::Must,
-            Some(_) => Reached::Neither,
+    /// In words, where it was reached of where it was measured.
+    pub(super) fn reached(&self) -> String {
+        let within = |bound: f64| -> Vec<&str> {
+            let places = self.measured.iter().filter(|(_, ratio)| *ratio <= bound);
+            places.map(|(place, _)| place.slug()).collect()
+        };
+        let all = self.measured.len();
+        let named = |places: &[&str]| match places.len() {
+            0 => "NO".to_owned(),
+            count if count == all => "yes".to_owned(),
+            _ => format!("{} alone", places.join(" and ")),
+        };
+        let (must, aim) = (within(self.must), within(self.aim));
+        match (all, aim.len()) {
+            (0, _) => "not measured".to_owned(),
+            (_, 0) => named(&must),
+            (all, aims) if aims == all => "yes, and the aim".to_owned(),
+            _ => format!("{}; the aim on {}", named(&must), aim.join(" and ")),
         }
     }
 }
@@ -53,28 +54,26 @@ const TEN: Work = Work::Spread { changed: 10, files: 10_000 };
 const HUNDRED: Work = Work::Spread { changed: 100, files: 10_000 };
 const THOUSAND: Work = Work::Spread { changed: 1000, files: 10_000 };
 
-/// The promises in the order of the design's table, judged in one place.
-pub(super) fn judge(measurements: &[Measurement], judged: PlaceName) -> Vec<Verdict> {
+/// The promises in the order of the design's table.
+pub(super) fn judge(measurements: &[Measurement]) -> Vec<Verdict> {
     let of = |place, work, who| times(measurements, place, work, who);
     let medians =
         |first: Option<Summary>, second: Option<Summary>| Some(over(first?.median, second?.median));
     let against = |work: Work, who: Who, other: Who, bounds| {
         let promise = format!("{work}: {} over {}", who.name(), other.name());
         let apply = |place, who| of(place, work, who).map(|times| times.apply);
-        Verdict::new(promise, bounds, judged, |place| {
-            medians(apply(place, who), apply(place, other))
-        })
+        Verdict::new(promise, bounds, |place| medians(apply(place, who), apply(place, other)))
     };
     let revert = |work: Work| {
         let promise = format!("{work}: revert over apply, library");
-        Verdict::new(promise, (1.0, 0.8), judged, |place| {
+        Verdict::new(promise, (1.0, 0.8), |place| {
             let times = of(place, work, Who::Library)?;
             medians(Some(times.revert), Some(times.apply))
         })
     };
     let size = {
         let promise = "10 files: a workspace of 10,000 over one of 100, library".to_owned();
-        Verdict::new(promise, (1.2, 1.05), judged, |place| {
+        Verdict::new(promise, (1.2, 1.05), |place| {
             let apply = |files| {
                 let times = of(place, Work::OneDirectory { files }, Who::Library);
                 times.map(|times| times.apply)
@@ -125,22 +124,22 @@ mod tests {
             measured(Work::OneDirectory { files: 100 }, Who::Library, 10, 1),
             measured(Work::OneDirectory { files: 10_000 }, Who::Library, 13, 1),
         ];
-        let verdicts = judge(&measurements, PlaceName::Own);
-        let reached: Vec<Reached> = verdicts.iter().map(Verdict::reached).collect();
+        let verdicts = judge(&measurements);
+        let reached: Vec<String> = verdicts.iter().map(Verdict::reached).collect();
         assert_eq!(
             reached,
             [
-                Reached::Aim,         // 1/35
-                Reached::NotMeasured, // in place
-                Reached::NotMeasured,
-                Reached::Must, // 1/9
-                Reached::NotMeasured,
-                Reached::Neither, // revert 1.5x
-                Reached::Must,    // revert 0.9x
-                Reached::NotMeasured,
-                Reached::NotMeasured,
-                Reached::Neither, // 1.3x
-                Reached::NotMeasured,
+                "yes, and the aim", // 1/35
+                "not measured",     // in place
+                "not measured",
+                "yes", // 1/9
+                "not measured",
+                "NO",  // revert 1.5x
+                "yes", // revert 0.9x
+                "not measured",
+                "not measured",
+                "NO", // 1.3x
+                "not measured",
             ]
         );
         assert_eq!(

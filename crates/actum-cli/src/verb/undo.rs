@@ -1,7 +1,7 @@
 //! `actum undo`: takes a run back, in a run of its own.
 
 use actum_core::RunId;
-use actum_workspace::{Error, Outcome, RunKind, RunOptions, View, Workspace};
+use actum_workspace::{Error, RunOptions, View, Workspace};
 
 use super::Session;
 use crate::exit::Exit;
@@ -35,7 +35,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let end = View::open(root).map_err(Failure::from).and_then(|view| {
         let run = match &arguments.run {
             Some(prefix) => prefix.resolve(&view)?,
-            None => newest_in_effect(&view)?,
+            None => view.newest_in_effect()?.ok_or(Failure::NoRunToUndo)?,
         };
         let intention = Intention::new(arguments.dry_run);
         Ok(undo(&mut workspace, run, arguments.wait, intention)?)
@@ -54,17 +54,4 @@ pub(super) fn undo(
     let options = RunOptions { label: format!("undo {run}"), wait, ..RunOptions::default() };
     let transaction = workspace.begin_undo(run, options)?;
     RunEnd::of(transaction, intention, Some(run))
-}
-
-/// The newest change that was committed and is not undone.
-fn newest_in_effect(view: &View) -> Result<RunId, Failure> {
-    for known in view.runs()?.into_iter().rev() {
-        if known.kind == RunKind::Apply
-            && known.outcome == Outcome::Committed
-            && view.undone_by(known.run)?.is_none()
-        {
-            return Ok(known.run);
-        }
-    }
-    Err(Failure::NoRunToUndo)
 }

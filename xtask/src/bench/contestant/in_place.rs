@@ -14,6 +14,10 @@ use super::Contestant;
 use crate::bench::Failure;
 use crate::bench::material::Change;
 
+/// As large as all that one change writes.
+const LOG_BYTES: usize = 64 << 20;
+const PAGE: usize = 4096;
+
 /// Open, read, edit, write.
 pub(super) struct Plain {
     root: PathBuf,
@@ -23,6 +27,14 @@ pub(super) struct Plain {
 /// and after.
 pub(super) struct Checked {
     root: File,
+}
+
+/// The least that survives a power cut: all new contents are written into a log and synced, then
+/// over the files, and then a note that it is done is synced. Two syncs, as actum makes them; no
+/// way back, and whoever reads meanwhile sees half a file.
+pub(super) struct Logged {
+    root: PathBuf,
+    log: File,
 }
 
 impl Plain {
@@ -59,6 +71,46 @@ impl Checked {
             std::hint::black_box(Digest::of(&after));
             overwrite(&file, &before, &after)
         })
+    }
+}
+
+impl Logged {
+    /// The log is zero-written and synced beforehand.
+    pub(super) fn enter(workspace: &Path) -> Result<Self, Failure> {
+        let log = File::create(workspace.with_extension("log"))?;
+        log.write_all_at(&vec![0; LOG_BYTES], 0)?;
+        log.sync_all()?;
+        Ok(Self { root: workspace.to_owned(), log })
+    }
+
+    fn work(&self, operations: &[Operation]) -> Result<(), Failure> {
+        let (mut edits, mut record) = (Vec::new(), Vec::new());
+        for_each(operations, |path, hunks| {
+            let file = OpenOptions::new().read(true).write(true).open(self.root.join(path))?;
+            let before = content(&file)?;
+            let after = edited(&before, hunks)?;
+            record.extend_from_slice(&after);
+            edits.push((file, before, after));
+            Ok(())
+        })?;
+        record.resize(record.len().next_multiple_of(PAGE), 0);
+        self.log.write_all_at(&record, PAGE as u64)?;
+        self.log.sync_data()?;
+        for (file, before, after) in &edits {
+            overwrite(file, before, after)?;
+        }
+        self.log.write_all_at(&[1; PAGE], 0)?;
+        Ok(self.log.sync_data()?)
+    }
+}
+
+impl Contestant for Logged {
+    fn apply(&mut self, change: &Change<'_>) -> Result<(), Failure> {
+        self.work(&change.operations)
+    }
+
+    fn revert(&mut self, change: &Change<'_>) -> Result<(), Failure> {
+        self.work(&change.inverse)
     }
 }
 
