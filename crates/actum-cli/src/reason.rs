@@ -28,6 +28,7 @@ pub(crate) fn of(kind: &ErrorKind) -> &'static str {
         ErrorKind::NotBlocked { .. } => "PATH_NOT_BLOCKED",
         ErrorKind::ChangedSince { .. } => "CHANGED_SINCE",
         ErrorKind::AlreadyUndone { .. } => "ALREADY_UNDONE",
+        ErrorKind::AsBefore { .. } => "ALREADY_AS_BEFORE",
         ErrorKind::NothingToUndo { .. } => "NOTHING_TO_UNDO",
         ErrorKind::UnknownRun { .. } => "UNKNOWN_RUN",
         ErrorKind::LostImage { .. } => "SAVED_CONTENT_LOST",
@@ -115,6 +116,10 @@ pub(crate) fn hints(error: &Error) -> Vec<String> {
             "`actum log` lists later runs, which can be undone first; `actum show {run}` has the \
              content the path should have, as SHA-256"
         ),
+        ErrorKind::AsBefore { .. } => {
+            "to undo an earlier run, name it: `actum log` lists the runs, then `actum undo RUN`"
+                .to_owned()
+        }
         ErrorKind::AlreadyUndone { by, .. } => {
             format!("`actum undo {by}` brings the change back")
         }
@@ -132,6 +137,12 @@ pub(crate) fn hints(error: &Error) -> Vec<String> {
         ErrorKind::Io { source, .. } if is_full(source) => {
             "free some space and try again; `actum gc` gives back old history".to_owned()
         }
+        ErrorKind::Io { source, .. } if source.kind() == io::ErrorKind::ReadOnlyFilesystem => {
+            "make the file system writable (`mount -o remount,rw`), then try again".to_owned()
+        }
+        ErrorKind::Io { source, .. } if too_many_open(source) => {
+            "let the process open more files (`ulimit -n`), or split the change".to_owned()
+        }
         ErrorKind::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
             "run as a user who may write there, `.actum` included".to_owned()
         }
@@ -146,6 +157,11 @@ pub(crate) fn hints(error: &Error) -> Vec<String> {
         | ErrorKind::Io { .. } => return Vec::new(),
     };
     vec![hint]
+}
+
+/// `EMFILE` and `ENFILE` (errno(3)), for which the standard library has no stable name.
+fn too_many_open(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(23 | 24))
 }
 
 fn is_full(error: &io::Error) -> bool {

@@ -39,6 +39,23 @@ fn the_help_lists_every_exit_code() {
 }
 
 #[test]
+fn the_page_on_exit_codes_has_the_codes_of_the_help() {
+    let help = actum(Path::new("/"), &["--help"]).stdout;
+    let page = include_str!("../../../docs/exit-codes.md");
+    let cells = |line: &str| -> Option<(String, String)> {
+        let mut cells = line.split('|').map(str::trim).skip(1);
+        let (code, meaning) = (cells.next()?, cells.next()?);
+        code.parse::<u8>().ok()?;
+        Some((code.to_owned(), meaning.to_owned()))
+    };
+    let rows: Vec<_> = page.lines().filter_map(cells).collect();
+    assert_eq!(rows.len(), 6);
+    for (code, meaning) in rows {
+        assert!(help.contains(&format!("  {code}  {meaning}\n")), "{code}: {meaning}");
+    }
+}
+
+#[test]
 fn success_is_0() {
     let (_directory, root) = workspace();
     assert_eq!(actum(&root, &APPLY).code, 0);

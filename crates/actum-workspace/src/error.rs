@@ -141,6 +141,9 @@ pub enum ErrorKind {
     /// A path changed after the run that is to be undone.
     #[error("cannot undo run {run}: `{path}` has changed since ({detail})")]
     ChangedSince { run: RunId, path: RelPath, detail: String },
+    /// Someone has put everything back as it was before the run.
+    #[error("cannot undo run {run}: its files already are as they were before it")]
+    AsBefore { run: RunId },
     /// The run is undone already.
     #[error("cannot undo run {run}: run {by} has undone it already")]
     AlreadyUndone { run: RunId, by: RunId },

@@ -56,9 +56,9 @@ pub(crate) struct Heap {
 }
 
 impl Heap {
-    /// No more than 8,192 displaced files and 256 MiB of them stay, however young.
+    /// No more than 32,768 displaced files and 256 MiB of them stay, however young.
     pub(crate) fn is_too_much(self) -> bool {
-        self.files > 8192 || self.bytes > 256 << 20
+        self.files > 32_768 || self.bytes > 256 << 20
     }
 }
 
@@ -157,6 +157,9 @@ impl<H> Home<H> {
             if matches!(name, "keep" | "history") && !names.is_empty() {
                 return Err(unusable("the journal is missing, but there is a history"));
             }
+        }
+        if exists(DURABLE_END).doing(doing)? {
+            return Err(unusable("the journal is missing, but runs were made"));
         }
         Self::probe(disk, state)?;
         disk.sync(state, Barrier::Birth).doing(doing)?;

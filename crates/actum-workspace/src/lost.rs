@@ -45,7 +45,9 @@ impl<D: Disk> Workspace<D> {
                 };
                 listing.push_str(&format!("{}\t{word}\t{state}\n", entry.path));
             }
-            self.rescue_displaced(&lost, intent, index)?;
+            for name in self.rescue_displaced(&lost, intent, index)? {
+                listing.push_str(&format!("{}\tmeanwhile\t{name}\n", entry.path));
+            }
             self.blocked.insert(entry.path.clone(), intent.run);
         }
         self.replace(&lost, b"paths.new", b"paths", listing.as_bytes())?;
@@ -85,10 +87,17 @@ impl<D: Disk> Workspace<D> {
         Ok(true)
     }
 
-    /// A displaced file that is neither image is someone's work: it is moved, never removed.
-    fn rescue_displaced(&self, lost: &D::Handle, intent: &Intent, index: usize) -> Result<()> {
+    /// A displaced file that is neither image is someone's work: it gets a second name, because a
+    /// recovery that is cut off here looks at the first once more. Gives the new names.
+    fn rescue_displaced(
+        &self,
+        lost: &D::Handle,
+        intent: &Intent,
+        index: usize,
+    ) -> Result<Vec<String>> {
         let doing = || "save a displaced file".to_owned();
-        let Some(entry) = intent.entries.get(index) else { return Ok(()) };
+        let mut rescued = Vec::new();
+        let Some(entry) = intent.entries.get(index) else { return Ok(rescued) };
         for (name, word) in [
             (stage_name(intent.run, index), "displaced"),
             (gone_name(intent.run, index), "removed"),
@@ -101,13 +110,15 @@ impl<D: Disk> Workspace<D> {
             let digest = digest_of(&self.disk, &file).doing(doing)?;
             let known = |image: &Image| image.file().is_some_and(|file| file.digest == digest);
             if !known(&entry.pre) && !known(&entry.post) {
-                let saved = format!("{index}.{word}").into_bytes();
-                self.disk
-                    .rename(&self.home.stage, &name, lost, &saved, Rename::NoReplace)
-                    .doing(doing)?;
+                let saved = format!("{index}.{word}");
+                match self.disk.link(&self.home.stage, &name, lost, saved.as_bytes()) {
+                    Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+                    linked => linked.doing(doing)?,
+                }
+                rescued.push(saved);
             }
         }
-        Ok(())
+        Ok(rescued)
     }
 
     fn displaced_bytes(

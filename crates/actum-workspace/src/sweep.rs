@@ -60,6 +60,10 @@ impl<D: Disk> Workspace<D> {
     /// `Busy` when another process is at work; `Io`.
     pub fn gc(&mut self, options: &GcOptions) -> Result<GcReport> {
         let _lock = self.lock(false, "gc")?;
+        if !options.dry_run {
+            // First what a full disk needs: it takes no space to give this back.
+            self.sweep_forgotten()?;
+        }
         self.checkpoint(None)?;
         let mut report = GcReport::default();
         let runs = history::list(&self.disk, &self.home.history)?;
@@ -126,6 +130,20 @@ impl<D: Disk> Workspace<D> {
             }
         }
         Ok(removed)
+    }
+
+    /// Removes what runs displaced that the journal has forgotten.
+    fn sweep_forgotten(&self) -> Result<()> {
+        let names = self.disk.list(&self.home.stage).doing(|| "list staged files".to_owned())?;
+        let told: BTreeSet<_> =
+            self.tail.iter().map(|run| format!("{}.", run.intent.run).into_bytes()).collect();
+        for name in names
+            .iter()
+            .filter(|name| name.get(..=RUN_ID_LENGTH).is_none_or(|run| !told.contains(run)))
+        {
+            self.remove(&self.home.stage, name);
+        }
+        Ok(())
     }
 
     fn sweep_all(&self) -> Result<usize> {

@@ -41,7 +41,14 @@ impl<D: Disk> Transaction<'_, D> {
     fn invert(&mut self, intent: &Intent) -> Result<()> {
         for entry in &intent.entries {
             self.in_scope(&entry.path)?;
-            self.must_be_as_left(intent.run, entry)?;
+            match self.must_be_as_left(intent.run, entry) {
+                Err(Error { kind: ErrorKind::ChangedSince { .. }, .. })
+                    if self.is_as_before(intent)? =>
+                {
+                    return Err(ErrorKind::AsBefore { run: intent.run }.into());
+                }
+                checked => checked?,
+            }
         }
         let moved_to = moved_to(intent);
         for (index, entry) in intent.entries.iter().enumerate() {
@@ -116,6 +123,25 @@ impl<D: Disk> Transaction<'_, D> {
                 }
             }
         }
+    }
+
+    /// Whether every path is as the run found it.
+    fn is_as_before(&mut self, intent: &Intent) -> Result<bool> {
+        for entry in &intent.entries {
+            let same = match (&entry.pre, self.node(&entry.path).map(|node| &node.pre)) {
+                (Image::Absent, Ok(Pre::Absent)) | (Image::Directory(_), Ok(Pre::Directory(_))) => {
+                    true
+                }
+                (Image::File(pre), Ok(Pre::File(file))) => {
+                    pre.digest == file.digest && pre.attributes == file.attributes
+                }
+                (Image::Absent | Image::Directory(_) | Image::File(_), _) => false,
+            };
+            if !same {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     fn old_content(

@@ -422,3 +422,39 @@ fn a_state_directory_that_is_something_else_is_refused() {
          history; nothing was changed"
     );
 }
+
+/// FO-5
+#[test]
+fn an_undo_of_what_someone_put_back_says_that_all_is_as_before() {
+    let dir = dir();
+    let mut workspace = Workspace::open(dir.path()).unwrap();
+    let operations = [write("file"), create("made")];
+    let run = workspace.apply_operations(&operations, RunOptions::default()).unwrap();
+    dir.put("file", "old\n");
+    let half = workspace.revert(run).unwrap_err().to_string();
+    assert!(half.contains("`file` has changed since"), "{half}");
+    std::fs::remove_file(dir.join("made")).unwrap();
+    assert_eq!(
+        workspace.revert(run).unwrap_err().to_string(),
+        format!(
+            "cannot undo run {run}: its files already are as they were before it; nothing was \
+             changed"
+        )
+    );
+}
+
+/// FO-9
+#[test]
+fn a_journal_that_was_removed_is_not_replaced_in_silence() {
+    let dir = dir();
+    let mut workspace = Workspace::open(dir.path()).unwrap();
+    workspace.apply_operations(&[write("file")], RunOptions::default()).unwrap();
+    drop(workspace);
+    std::fs::remove_file(dir.join(".actum/journal")).unwrap();
+    let error = Workspace::open(dir.path()).err().unwrap().to_string();
+    assert_eq!(
+        error,
+        "the state directory `.actum` cannot be used: the journal is missing, but runs were made; \
+         nothing was changed"
+    );
+}

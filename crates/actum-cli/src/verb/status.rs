@@ -83,7 +83,7 @@ impl Document for Shown {
             (Some(run), _) => writeln!(
                 out,
                 "unfinished  run {run} has begun and not ended: it is at work now, or `actum \
-                 recover` takes it back"
+                 recover` takes it back; until then some files may be new and others old"
             )?,
             (None, true) => writeln!(
                 out,
