@@ -194,3 +194,9 @@ fn show_and_status_tell_the_facts() {
 fn every_command_speaks_json() {
     play("every_command_speaks_json");
 }
+
+/// FO-3
+#[test]
+fn lines_appended_by_a_diff_are_not_appended_twice() {
+    play("lines_appended_by_a_diff_are_not_appended_twice");
+}

@@ -127,6 +127,7 @@ impl From<&Hunk> for LineHunk {
             new_start: hunk.new_start,
             new_lines: hunk.new_lines,
             body: hunk.lines.clone().into_bytes(),
+            at_end: false,
         }
     }
 }

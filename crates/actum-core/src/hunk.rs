@@ -19,6 +19,10 @@ pub struct LineHunk {
     /// Lines that begin with ` `, `-` or `+`; `\` marks that the line before has no newline. A
     /// wholly empty line is an empty context line, as GNU diff writes it.
     pub body: Vec<u8>,
+    /// Whether nothing may follow it. A diff has no context behind a change only where the content
+    /// ends there; without this rule, which git apply has too, lines appended at the end of a file
+    /// would be appended once more by the same diff.
+    pub at_end: bool,
 }
 
 /// Where a line of a hunk belongs.
@@ -108,6 +112,17 @@ pub enum HunkError {
         /// The last line there is.
         last: u64,
     },
+    /// More content follows a hunk that has no context behind its changes.
+    #[error(
+        "hunk {hunk} has no context behind its changes and so must end the content, \
+         but line {line} follows"
+    )]
+    NotAtEnd {
+        /// Which hunk.
+        hunk: usize,
+        /// The line that follows, in the old content.
+        line: u64,
+    },
     /// A new line without newline is followed by more content.
     #[error("hunk {hunk} writes a line without newline before the end of the content")]
     GluedLines {
@@ -188,12 +203,15 @@ pub struct Patcher<'a> {
     splices: Vec<Splice>,
     /// The hunk whose new line had no newline, which must end the content.
     unterminated: Option<usize>,
+    /// The hunk behind which nothing may follow, once it is matched.
+    last: Option<usize>,
     at_line_start: bool,
 }
 
 struct Checked<'a> {
     first_line: u64,
     lines: Vec<Line<'a>>,
+    at_end: bool,
 }
 
 impl<'a> Patcher<'a> {
@@ -227,7 +245,7 @@ impl<'a> Patcher<'a> {
                 return Err(HunkError::OutOfOrder { hunk: number, start: first_line, reached });
             }
             reached = first_line + body_old - 1;
-            checked.push(Checked { first_line, lines });
+            checked.push(Checked { first_line, lines, at_end: hunk.at_end });
         }
         Ok(Self {
             hunks: checked,
@@ -239,6 +257,7 @@ impl<'a> Patcher<'a> {
             open: None,
             splices: Vec::new(),
             unterminated: None,
+            last: None,
             at_line_start: true,
         })
     }
@@ -251,6 +270,9 @@ impl<'a> Patcher<'a> {
         while !piece.is_empty() {
             if self.partial.is_empty() && self.at_line_start {
                 self.insert_here(&mut out)?;
+            }
+            if let Some(hunk) = self.last {
+                return Err(HunkError::NotAtEnd { hunk: hunk + 1, line: self.line });
             }
             let Some(hunk) = self.hunks.get(self.hunk) else {
                 return self.pass(piece, &mut out);
@@ -320,6 +342,9 @@ impl<'a> Patcher<'a> {
                 return Ok(());
             }
             let Some(line) = hunk.lines.get(self.step).copied() else {
+                if hunk.at_end {
+                    self.last = Some(self.hunk);
+                }
                 self.hunk += 1;
                 self.step = 0;
                 self.close_splice();
@@ -419,6 +444,7 @@ mod tests {
             new_start: new.0,
             new_lines: new.1,
             body: body.as_bytes().to_vec(),
+            at_end: false,
         }
     }
 
@@ -432,6 +458,17 @@ mod tests {
         assert_eq!(Splice::apply(&splices, content).unwrap(), result);
         assert_eq!(Splice::apply(&Splice::invert(&splices), &result).unwrap(), content);
         Ok(result)
+    }
+
+    #[test]
+    fn nothing_may_follow_a_hunk_that_must_end_the_content() {
+        let append = [LineHunk { at_end: true, ..hunk((1, 1), (1, 2), " a\n+b\n") }];
+        assert_eq!(every_piece(&append, "a\n").unwrap(), "a\nb\n");
+        let error = every_piece(&append, "a\nb\n").unwrap_err();
+        assert_eq!(error, HunkError::NotAtEnd { hunk: 1, line: 2 });
+        let remove = [LineHunk { at_end: true, ..hunk((1, 2), (1, 1), " a\n-b\n") }];
+        assert_eq!(every_piece(&remove, "a\nb\n").unwrap(), "a\n");
+        assert!(every_piece(&remove, "a\nb\nc").is_err());
     }
 
     fn every_piece(hunks: &[LineHunk], content: &str) -> Result<String, HunkError> {

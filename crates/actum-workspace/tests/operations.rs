@@ -98,7 +98,8 @@ fn a_patched_file_that_takes_the_place_of_another_goes_there_and_back() {
     dir.put("a", "one\ntwo\n");
     dir.put("b", "uno\ndos\n");
     let body = b"-uno\n+UNO\n".to_vec();
-    let hunk = LineHunk { old_start: 1, old_lines: 1, new_start: 1, new_lines: 1, body };
+    let hunk =
+        LineHunk { old_start: 1, old_lines: 1, new_start: 1, new_lines: 1, body, at_end: false };
     let patch = Operation::Patch { path: path("b"), hunks: vec![hunk], expected: None };
     there_and_back(&dir, &[patch, delete("a"), rename("b", "a")], || {
         assert_eq!(dir.get("a").unwrap(), b"UNO\ndos\n");

@@ -197,8 +197,14 @@ impl Draft {
         lines[at] = new.as_bytes();
         let content = lines.concat();
         let start = u32::try_from(at + 1)?;
-        let hunk =
-            LineHunk { old_start: start, old_lines: 1, new_start: start, new_lines: 1, body };
+        let hunk = LineHunk {
+            old_start: start,
+            old_lines: 1,
+            new_start: start,
+            new_lines: 1,
+            body,
+            at_end: false,
+        };
         self.insert(path.to_owned(), content, mode);
         let path = rel_path(path)?;
         self.operations.push(Operation::Patch { path, hunks: vec![hunk], expected: None });

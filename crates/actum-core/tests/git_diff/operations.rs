@@ -9,7 +9,16 @@ const PARENTS: EmptyParents = EmptyParents::Remove;
 fn patch(name: &str, hunks: &[(u32, u32, u32, u32, &str)]) -> Operation {
     let hunk =
         |&(old_start, old_lines, new_start, new_lines, body): &(u32, u32, u32, u32, &str)| {
-            LineHunk { old_start, old_lines, new_start, new_lines, body: body.as_bytes().to_vec() }
+            let starts_as_context = |line: &str| line.is_empty() || line.starts_with(' ');
+            LineHunk {
+                old_start,
+                old_lines,
+                new_start,
+                new_lines,
+                body: body.as_bytes().to_vec(),
+                at_end: starts_as_context(body)
+                    && !body.lines().last().is_some_and(starts_as_context),
+            }
         };
     Operation::Patch { path: path(name), hunks: hunks.iter().map(hunk).collect(), expected: None }
 }
@@ -33,6 +42,26 @@ fn create(name: &str, content: &str, mode: Option<ModeChange>) -> Operation {
 fn delete(name: &str, content: &str) -> Operation {
     let expected = Some(Digest::of(content.as_bytes()));
     Operation::Delete { path: path(name), expected, parents: PARENTS }
+}
+
+/// As git apply has it: such a hunk ends the file.
+#[test]
+fn a_hunk_with_context_only_before_its_changes_ends_the_file() {
+    let at_end = |body: &str, counts: (u32, u32)| {
+        let (old, new) = counts;
+        let diff = format!("--- a/x\n+++ b/x\n@@ -1,{old} +1,{new} @@\n{body}");
+        match parse(&diff).as_slice() {
+            [Operation::Patch { hunks, .. }] => hunks[0].at_end,
+            other => panic!("{other:?}"),
+        }
+    };
+    assert!(at_end(" a\n+b\n", (1, 2)));
+    assert!(at_end(" a\n-b\n", (2, 1)));
+    assert!(at_end(" a\n-b\n+c\n\\ No newline at end of file\n", (2, 2)));
+    assert!(!at_end(" a\n+b\n c\n", (2, 3)));
+    assert!(!at_end(" a\n+b\n c\n\\ No newline at end of file\n", (2, 3)));
+    assert!(!at_end("+a\n b\n", (1, 2)));
+    assert!(!at_end("-a\n+b\n", (1, 1)), "a diff without context says nothing");
 }
 
 /// A section that renames and nothing else.

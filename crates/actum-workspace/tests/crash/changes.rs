@@ -13,7 +13,14 @@ pub(crate) fn path(text: &str) -> RelPath {
 
 pub(crate) fn patch(file: &str, line: u32, old: &str, new: &str) -> Operation {
     let body = format!("-{old}\n+{new}\n").into_bytes();
-    let hunk = LineHunk { old_start: line, old_lines: 1, new_start: line, new_lines: 1, body };
+    let hunk = LineHunk {
+        old_start: line,
+        old_lines: 1,
+        new_start: line,
+        new_lines: 1,
+        body,
+        at_end: false,
+    };
     Operation::Patch { path: path(file), hunks: vec![hunk], expected: None }
 }
 

@@ -24,7 +24,17 @@ impl Hunk<'_> {
             new_start: self.new_start,
             new_lines: self.new_lines,
             body: self.body.to_vec(),
+            at_end: self.has_context_only_before(),
         }
+    }
+
+    fn has_context_only_before(&self) -> bool {
+        // The mark of a missing newline belongs to the line before it.
+        let mut lines = self.body.split(|&byte| byte == b'\n').rev().skip(1);
+        let last = lines.find(|line| line.first() != Some(&b'\\'));
+        let is_context = |line: &[u8]| matches!(line.first(), Some(b' ') | None);
+        is_context(self.body.split(|&byte| byte == b'\n').next().unwrap_or_default())
+            && last.is_some_and(|line| !is_context(line))
     }
 
     /// Whether it fills an empty file.
