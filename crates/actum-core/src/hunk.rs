@@ -1,7 +1,7 @@
 //! Applies line hunks to content that arrives in pieces, strictly: a hunk applies where it says
 //! and only if every context and removed line is there byte for byte.
 
-use crate::path::Quoted;
+use crate::path::Cut;
 use crate::splice::Splice;
 
 /// A hunk of a unified diff over bytes, so that it can edit files in any encoding. The seed's
@@ -89,8 +89,8 @@ pub enum HunkError {
     /// A line of the content is not what the hunk expects.
     #[error(
         "hunk {hunk} does not match at line {line}: expected `{}`, found `{}`",
-        Shown(expected),
-        Shown(found)
+        Cut(expected, SHOWN_BYTES_MAX),
+        Cut(found, SHOWN_BYTES_MAX)
     )]
     Mismatch {
         /// Which hunk.
@@ -129,17 +129,6 @@ pub enum HunkError {
         /// Which hunk.
         hunk: usize,
     },
-}
-
-struct Shown<'a>(&'a [u8]);
-
-impl std::fmt::Display for Shown<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self.0.get(..SHOWN_BYTES_MAX) {
-            Some(start) => write!(f, "{}…", Quoted(start)),
-            None => write!(f, "{}", Quoted(self.0)),
-        }
-    }
 }
 
 impl LineHunk {

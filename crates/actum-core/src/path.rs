@@ -42,9 +42,12 @@ pub enum PathProblem {
     Reserved,
 }
 
+/// How many bytes of a path that cannot be used an error shows.
+const SHOWN_BYTES_MAX: usize = 200;
+
 /// A path that no operation accepts.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the path `{}` cannot be used: {problem}", Quoted(given))]
+#[error("the path `{}` cannot be used: {problem}", Cut(given, SHOWN_BYTES_MAX))]
 pub struct PathError {
     /// The path as it was given.
     pub given: Vec<u8>,
@@ -139,6 +142,19 @@ impl fmt::Debug for RelPath {
 /// Shows bytes as text a person can read and paste: control characters and bytes that are not
 /// UTF-8 appear as `\ooo` octal escapes, as git writes them, and a backslash is doubled.
 pub struct Quoted<'a>(pub &'a [u8]);
+
+/// Bytes from outside as [`Quoted`], cut off with `…` after so many.
+#[derive(Debug, Clone, Copy)]
+pub struct Cut<'a>(pub &'a [u8], pub usize);
+
+impl fmt::Display for Cut<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.get(..self.1) {
+            Some(start) if start.len() < self.0.len() => write!(f, "{}…", Quoted(start)),
+            Some(_) | None => Quoted(self.0).fmt(f),
+        }
+    }
+}
 
 impl fmt::Display for Quoted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

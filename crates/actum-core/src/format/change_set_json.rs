@@ -2,7 +2,10 @@
 
 use super::error::{ParseError, Place, Problem};
 use crate::ChangeSet;
+use crate::path::Cut;
 
+/// How much of what the JSON parser says an error shows.
+const MESSAGE_BYTES_MAX: usize = 400;
 /// How `serde` names the types of a change set, and what a reader calls them.
 const TYPE_NAMES: [(&str, &str); 4] = [
     ("expected struct ChangeSet", "expected a change set object"),
@@ -35,6 +38,8 @@ fn json_error(error: &serde_json::Error) -> ParseError {
     for (theirs, ours) in TYPE_NAMES {
         message = message.replace(theirs, ours);
     }
+    // Names of unknown fields stand in it as they are.
+    let message = Cut(message.as_bytes(), MESSAGE_BYTES_MAX).to_string();
     let number = |count| u64::try_from(count).unwrap_or(u64::MAX).max(1);
     let place = Place { line: number(line), column: number(column) };
     ParseError::at(place, Problem::Json { message })
@@ -68,6 +73,14 @@ mod tests {
 
     fn set(patch: &str) -> String {
         format!("{{\"patches\":[\n{patch}\n]}}")
+    }
+
+    #[test]
+    fn what_an_error_shows_of_the_input_is_escaped_and_short() {
+        let field = format!("\\u001b[31m{}", "x".repeat(500));
+        let error = error(set(&format!("{{\"{field}\": 1}}")));
+        assert!(error.contains("unknown field `\\033[31mxxx"), "{error}");
+        assert!(error.len() < 600 && !error.contains('\u{1b}'), "{error}");
     }
 
     fn error(json: impl AsRef<[u8]>) -> String {

@@ -6,7 +6,7 @@ use super::INPUT_BYTES_MAX;
 use super::git_diff::DiffProblem;
 use crate::PathError;
 use crate::change_set::ChangeSetError;
-use crate::path::Quoted;
+use crate::path::Cut;
 
 /// A text that is not a sound change.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -123,10 +123,7 @@ impl Place {
 impl Excerpt {
     /// What an error shows of `bytes`.
     pub fn of(bytes: &[u8]) -> Self {
-        Self(match bytes.get(..EXCERPT_BYTES_MAX) {
-            Some(start) if bytes.len() > EXCERPT_BYTES_MAX => format!("{}…", Quoted(start)),
-            Some(_) | None => Quoted(bytes).to_string(),
-        })
+        Self(Cut(bytes, EXCERPT_BYTES_MAX).to_string())
     }
 
     /// What an error shows of the first line of `bytes`.
