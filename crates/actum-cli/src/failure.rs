@@ -1,9 +1,11 @@
 //! Why a command did not do what was asked, and what the reader can do.
 
 use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use actum_core::format::{INPUT_BYTES_MAX, ParseError};
+use actum_core::path::Quoted;
 use actum_core::{BudgetStatus, RunId, Status};
 use actum_workspace::{Error, ErrorKind, State};
 use serde::{Serialize, Serializer};
@@ -22,7 +24,10 @@ pub(crate) enum Failure {
     /// The command line is wrong; only made where JSON was asked for, else clap says it.
     #[error("{message}")]
     Usage { message: String },
-    #[error("cannot start in `{}`: {source}; nothing was changed", directory.display())]
+    #[error(
+        "cannot start in `{}`: {source}; nothing was changed",
+        Quoted(directory.as_os_str().as_bytes())
+    )]
     Start { directory: PathBuf, source: io::Error },
     #[error("cannot read {input}: {source}; nothing was changed")]
     Unreadable { input: String, source: io::Error },

@@ -13,7 +13,7 @@ use crate::failure::Failure;
 
 /// A text that describes a change.
 pub(crate) struct Input {
-    /// What it is called in the log.
+    /// What it is called in the log, which escapes it.
     pub(crate) name: String,
     /// What it is called in messages.
     quoted: String,
@@ -29,7 +29,7 @@ impl Input {
         } else {
             let name = file.file_name().unwrap_or(file.as_os_str());
             let quoted = format!("`{}`", Quoted(file.as_os_str().as_bytes()));
-            (Quoted(name.as_bytes()).to_string(), quoted, read_file(&start.join(file)))
+            (name.to_string_lossy().into_owned(), quoted, read_file(&start.join(file)))
         };
         match read {
             Ok(bytes) if bytes.len() > INPUT_BYTES_MAX => Err(Failure::TooLarge { input: quoted }),

@@ -1,8 +1,10 @@
 //! `actum apply`: makes a change, all of it or nothing.
 
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use actum_core::format::Format;
+use actum_core::path::Quoted;
 use actum_core::{Budget, Operation, PathError, Scope, ScopeRule};
 use actum_workspace::{Error, Limits, RunOptions, Workspace};
 use clap::builder::{OsStringValueParser, TypedValueParser};
@@ -75,7 +77,8 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let is_new = !root::is_made(root);
     let mut workspace = Workspace::open(root)?;
     if is_new {
-        session.screen.note(format_args!("made a workspace in {}", root.display()));
+        let root = Quoted(root.as_os_str().as_bytes());
+        session.screen.note(format_args!("made a workspace in {root}"));
     }
     let options = RunOptions {
         limits: arguments.limits(),
