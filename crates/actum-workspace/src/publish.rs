@@ -153,11 +153,11 @@ pub(crate) fn verify<D: Disk>(
         };
         let now = match parent {
             Some(parent) => {
-                if same_directories.insert(path.parent()) {
-                    let before = reached.existing_parent(path)?;
-                    let (held, named) =
-                        (disk.stat(&before).doing(doing)?, disk.stat(&parent).doing(doing)?);
-                    if (held.device, held.inode) != (named.device, named.inode) {
+                if let Some(before) = reached.identity(path)
+                    && same_directories.insert(path.parent())
+                {
+                    let now = disk.stat(&parent).doing(doing)?;
+                    if before != (now.device, now.inode) {
                         let detail = "its directory was moved away";
                         return Err(ErrorKind::Conflict { path: path.clone(), detail }.into());
                     }

@@ -17,7 +17,7 @@ impl<D: Disk> Workspace<D> {
         let run = intent.run;
         let (sequence, digest) = self.announce(&intent)?;
         let published = {
-            let reached = Tree::new(&self.disk, &self.home.root);
+            let reached = Tree::remembering(&self.disk, &self.home.root);
             let result = self.publish_all(&reached, &intent, &displaced);
             match result {
                 Ok(()) => Ok(()),

@@ -428,6 +428,9 @@ fn note_name<H>(names: &mut BTreeSet<Vec<u8>>, path: &RelPath, post: &Post<H>) {
 impl<D: Disk> Drop for Transaction<'_, D> {
     /// Removes what was staged and not committed. What cannot be removed now is swept later.
     fn drop(&mut self) {
+        // Their handles may be all that the process can have.
+        self.nodes.clear();
+        self.parents.borrow_mut().clear();
         if self.sweep {
             self.workspace.sweep_run(self.run);
         }

@@ -12,8 +12,9 @@ use crate::disk::{Disk, Kind, Stat, Time};
 use crate::error::{Doing, Error, ErrorKind, NotAFile, Result};
 use crate::record::Attributes;
 
-/// How many directories are held open at once; many systems allow a process 1,024 files.
-const PARENTS_MAX: usize = 256;
+/// How many directories are held open at once: paths come in order, so few are in use, and some
+/// processes may open few files.
+const PARENTS_MAX: usize = 16;
 /// How many bytes of a file are read at a time.
 const PIECE: usize = 128 << 10;
 /// How much of it at first: most files are small, and clearing memory takes time.
@@ -27,7 +28,12 @@ pub(crate) struct Tree<'a, D: Disk> {
     pub(crate) disk: &'a D,
     root: &'a D::Handle,
     parents: Parents<D::Handle>,
+    /// What each directory was when it was first reached, where that matters later.
+    identities: Option<RefCell<HashMap<RelPath, Identity>>>,
 }
+
+/// Device and inode number.
+pub(crate) type Identity = (u64, u64);
 
 /// Directories that were reached.
 pub(crate) type Parents<H> = Rc<RefCell<HashMap<RelPath, Rc<H>>>>;
@@ -59,12 +65,17 @@ pub(crate) enum Found<H> {
 
 impl<'a, D: Disk> Tree<'a, D> {
     pub(crate) fn new(disk: &'a D, root: &'a D::Handle) -> Self {
-        Self { disk, root, parents: Parents::default() }
+        Self { disk, root, parents: Parents::default(), identities: None }
+    }
+
+    /// A tree that can tell afterwards which directories it reached.
+    pub(crate) fn remembering(disk: &'a D, root: &'a D::Handle) -> Self {
+        Self { identities: Some(RefCell::default()), ..Self::new(disk, root) }
     }
 
     /// The same tree with the directories that were reached before.
     pub(crate) fn again(disk: &'a D, root: &'a D::Handle, parents: &Parents<D::Handle>) -> Self {
-        Self { disk, root, parents: Rc::clone(parents) }
+        Self { disk, root, parents: Rc::clone(parents), identities: None }
     }
 
     /// The directory that holds `path`, as it was when it was first reached; `None` when it does
@@ -78,6 +89,11 @@ impl<'a, D: Disk> Tree<'a, D> {
         }
         match self.disk.open_parent(self.root, &parent) {
             Ok(handle) => {
+                if let Some(identities) = &self.identities {
+                    let stat = self.disk.stat(&handle).doing(|| format!("look at `{parent}`"))?;
+                    let mut identities = identities.borrow_mut();
+                    identities.entry(parent.clone()).or_insert((stat.device, stat.inode));
+                }
                 let handle = Rc::new(handle);
                 let mut parents = self.parents.borrow_mut();
                 if parents.len() >= PARENTS_MAX {
@@ -89,6 +105,12 @@ impl<'a, D: Disk> Tree<'a, D> {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(self.explain(path, error)),
         }
+    }
+
+    /// What the directory that holds `path` was when it was first reached; `None` where it is the
+    /// root, or was not reached.
+    pub(crate) fn identity(&self, path: &RelPath) -> Option<Identity> {
+        self.identities.as_ref()?.borrow().get(&path.parent()?).copied()
     }
 
     /// The directory that holds `path`, which must exist.
