@@ -41,8 +41,6 @@ pub(crate) enum Failure {
     AmbiguousRun { prefix: String, runs: Vec<RunId> },
     #[error("there is no run to undo: no change is in effect; nothing was changed")]
     NoRunToUndo,
-    #[error("the journal is sound and is not set aside; nothing was changed")]
-    JournalSound,
     #[error("the demo could not {action}: {source}; nothing outside its own directory was changed")]
     Demo { action: &'static str, source: io::Error },
     #[error("the command did its work, but its result could not be written: {source}")]
@@ -72,7 +70,6 @@ impl Failure {
             | Self::NoSuchRun { .. }
             | Self::AmbiguousRun { .. }
             | Self::NoRunToUndo
-            | Self::JournalSound
             | Self::Demo { .. } => Exit::Refused,
         }
     }
@@ -89,7 +86,6 @@ impl Failure {
             Self::NoSuchRun { .. } => "UNKNOWN_RUN",
             Self::AmbiguousRun { .. } => "AMBIGUOUS_RUN",
             Self::NoRunToUndo => "NO_RUN_TO_UNDO",
-            Self::JournalSound => "JOURNAL_SOUND",
             Self::Demo { .. } => "DEMO_FAILED",
             Self::Unwritten { .. } => "RESULT_UNWRITTEN",
         }
@@ -108,7 +104,6 @@ impl Failure {
                 "to take an undo back, name it: `actum log` lists the runs, then `actum undo RUN`"
                     .to_owned(),
             ],
-            Self::JournalSound => vec!["`actum status` says what is to be done".to_owned()],
             Self::Unwritten { .. } => vec!["`actum log` lists what was done".to_owned()],
             Self::Demo { .. } => {
                 vec!["set `TMPDIR` to a directory on a local file system".to_owned()]
@@ -129,7 +124,6 @@ impl Failure {
             | Self::NoSuchRun { .. }
             | Self::AmbiguousRun { .. }
             | Self::NoRunToUndo
-            | Self::JournalSound
             | Self::Demo { .. } => State::Unchanged,
             Self::Unwritten { .. } => State::Published,
         }

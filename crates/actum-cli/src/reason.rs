@@ -34,6 +34,7 @@ pub(crate) fn of(kind: &ErrorKind) -> &'static str {
         ErrorKind::LostImage { .. } => "SAVED_CONTENT_LOST",
         ErrorKind::Busy { .. } => "WORKSPACE_IN_USE",
         ErrorKind::Damaged { .. } => "JOURNAL_DAMAGED",
+        ErrorKind::JournalSound => "JOURNAL_SOUND",
         ErrorKind::NewerFormat { .. } => "NEWER_FORMAT",
         ErrorKind::DamagedHistory { .. } => "HISTORY_DAMAGED",
         ErrorKind::State { .. } => "STATE_DIRECTORY_UNUSABLE",
@@ -81,7 +82,7 @@ pub(crate) fn hints(error: &Error) -> Vec<String> {
                 .to_owned()
         }
         ErrorKind::Expected { found: None, .. } | ErrorKind::Missing { .. } => {
-            "paths count from the root of the workspace, which `actum status` names".to_owned()
+            "paths are relative to the root of the workspace, which `actum status` names".to_owned()
         }
         ErrorKind::Exists { .. } => {
             "patch what is there, or delete it in the same change".to_owned()
@@ -132,7 +133,15 @@ pub(crate) fn hints(error: &Error) -> Vec<String> {
         ErrorKind::Busy { .. } => {
             "try again when it has finished; `apply` and `undo` can `--wait` for it".to_owned()
         }
-        ErrorKind::NotAWorkspace => "or name a directory in one: `actum -C DIR …`".to_owned(),
+        ErrorKind::NotAWorkspace => {
+            "make one with `actum init`, or name a directory in one: `actum -C DIR …`".to_owned()
+        }
+        ErrorKind::Damaged { .. } => {
+            "look at the files; if they are right, `actum recover --set-aside-journal` keeps the \
+             journal under `.actum/lost` and starts a new one"
+                .to_owned()
+        }
+        ErrorKind::JournalSound => "`actum status` says what is to be done".to_owned(),
         ErrorKind::Poisoned => "run the command again".to_owned(),
         ErrorKind::Io { source, .. } if is_full(source) => {
             "free some space and try again; `actum gc` gives back old history".to_owned()
@@ -151,7 +160,6 @@ pub(crate) fn hints(error: &Error) -> Vec<String> {
         | ErrorKind::NotAFile { .. }
         | ErrorKind::Component { .. }
         | ErrorKind::UnderAFile { .. }
-        | ErrorKind::Damaged { .. }
         | ErrorKind::NewerFormat { .. }
         | ErrorKind::State { .. }
         | ErrorKind::Io { .. } => return Vec::new(),

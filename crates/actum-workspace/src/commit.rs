@@ -50,10 +50,14 @@ impl<D: Disk> Transaction<'_, D> {
         let displaced = nodes.values().map(displaced).collect();
         drop(nodes);
         let result = self.workspace.run(intent, displaced);
-        // What is staged after a commit is swept later; after a failed sync recovery needs it.
+        // After a commit what was displaced is swept later; after a failure that leaves anything
+        // open recovery needs what is staged.
         self.sweep = match &result {
             Ok(_) => false,
-            Err(error) => error.state == State::Restored,
+            Err(Error { state: State::Restored | State::Unchanged, .. }) => {
+                !self.workspace.poisoned
+            }
+            Err(_) => false,
         };
         Ok(Committed { run: result?, changes, broken_links })
     }
@@ -226,7 +230,8 @@ impl<D: Disk> Staging<'_, D> {
                 if pre.attributes != file.attributes {
                     return self.copy_moved(index, path, pre, file);
                 }
-                let entry = self.moved.get(from).copied().unwrap_or(u32::MAX);
+                let missing = || ErrorKind::Missing { path: from.clone() };
+                let entry = self.moved.get(from).copied().ok_or_else(missing)?;
                 Ok((Body::Moved(entry), staged.inode))
             }
             Content::New(Bytes::Memory(bytes), _) => {

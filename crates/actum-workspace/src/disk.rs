@@ -39,7 +39,8 @@ pub struct Stat {
     pub changed: Time,
 }
 
-/// Nanoseconds since the Unix epoch, by the clock that stamps files.
+/// Nanoseconds since 1970-01-01 UTC. The stamps of files may be some milliseconds behind
+/// [`Disk::now`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Time(pub i64);
 

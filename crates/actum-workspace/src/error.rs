@@ -91,10 +91,10 @@ pub enum ErrorKind {
     /// A path is not one of the workspace.
     #[error(transparent)]
     Path { source: PathError },
-    /// FO-3
+    /// A path is outside what the run may touch (FO-3).
     #[error("outside the scope: {source}")]
     Scope { source: ScopeError },
-    /// FO-4
+    /// The run would change more than it may (FO-4).
     #[error("over the budget: {status}")]
     Budget { status: BudgetStatus },
     /// The hunks do not apply.
@@ -121,7 +121,7 @@ pub enum ErrorKind {
     /// The path lies on another file system.
     #[error("cannot reach `{path}`: another file system is mounted on the way")]
     OtherFileSystem { path: RelPath },
-    /// A gated run may not break a hard link.
+    /// The limits forbid breaking a hard link.
     #[error(
         "cannot change `{path}`: the file has {links} names (hard links), and this run may not break them"
     )]
@@ -133,7 +133,7 @@ pub enum ErrorKind {
     #[error("`{path}` was changed by someone else while the change was under way ({detail})")]
     Conflict { path: RelPath, detail: &'static str },
     /// Paths that a recovery could not restore wait for a person.
-    #[error("`{path}` waits for a person since run {run}; look at it and run `actum resolve`")]
+    #[error("`{path}` has been waiting for a person since run {run}")]
     Blocked { path: RelPath, run: RunId },
     /// The path does not wait for a person.
     #[error("`{path}` is not blocked")]
@@ -162,10 +162,12 @@ pub enum ErrorKind {
     /// The journal cannot be trusted.
     #[error(
         "the journal is damaged at byte {offset} ({what}); it is left as it is, and no run is \
-         accepted. If you know the files to be right, `actum recover --set-aside-journal` keeps \
-         a copy and starts a new one"
+         accepted"
     )]
     Damaged { offset: u64, what: &'static str },
+    /// Only a damaged journal is set aside.
+    #[error("the journal is sound and is not set aside")]
+    JournalSound,
     /// The journal was written by a newer program.
     #[error(
         "the state in `.actum` has format {found}, and this program knows {known}; use a newer actum"
@@ -178,14 +180,14 @@ pub enum ErrorKind {
     #[error("the state directory `.actum` cannot be used: {what}")]
     State { what: String },
     /// There is no workspace here.
-    #[error("there is no workspace here: `.actum` does not exist; run `actum init`")]
+    #[error("there is no workspace here: `.actum` does not exist")]
     NotAWorkspace,
     /// The change does not fit into one run.
     #[error(
         "the change is too large for one run: its record needs {bytes} bytes, at most {max} are possible"
     )]
     TooLarge { bytes: u64, max: u64 },
-    /// An earlier sync failed on this handle.
+    /// A sync or a roll back failed on this handle.
     #[error(
         "an earlier write could not be made durable, so this handle takes no more runs; open the workspace again"
     )]

@@ -55,7 +55,7 @@ pub(crate) enum Scan {
 }
 
 impl Scan {
-    /// How closely a journal is looked at whose head was written in the epoch `written`.
+    /// How closely to look at a journal whose head was written in `written`.
     pub(crate) fn of(written: Epoch, now: Epoch) -> Self {
         if written == now { Self::Tail } else { Self::Everything }
     }

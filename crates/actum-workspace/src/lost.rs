@@ -55,7 +55,7 @@ impl<D: Disk> Workspace<D> {
         self.disk.sync_all(&self.home.state, Barrier::Lost).doing(doing)
     }
 
-    /// Saves one image: the displaced inode itself where it is at hand, else its recorded bytes.
+    /// Saves one image: its recorded bytes, or else a copy of the displaced file.
     fn save(
         &self,
         lost: &D::Handle,
@@ -147,7 +147,7 @@ impl<D: Disk> Workspace<D> {
     /// Lets runs touch a blocked path again: a person has looked at it.
     ///
     /// # Errors
-    /// `Missing` when the path is not blocked.
+    /// `NotBlocked`; `Busy` when another process is at work; `Poisoned`, `Damaged`, `Io`.
     pub fn resolve(&mut self, path: &RelPath) -> Result<RunId> {
         let _lock = self.lock(false, "resolve")?;
         let run = self

@@ -24,7 +24,7 @@ pub struct Recovery {
 }
 
 impl Recovery {
-    /// Whether there was anything to do that a person should hear of.
+    /// Whether there was nothing that a person should hear of.
     pub fn is_quiet(&self) -> bool {
         self.unfinished.is_none() && self.rewritten.is_empty() && self.foreign.is_empty()
     }

@@ -10,6 +10,10 @@ use crate::rollback::roll_back;
 use crate::tree::Tree;
 use crate::workspace::{Settled, Workspace};
 
+/// How long after its end a run may still remove names of its own in the stage directory, in
+/// nanoseconds; that moves the change stamps of the inodes.
+pub(crate) const SWEEP_SLACK: i64 = 2_000_000_000;
+
 impl<D: Disk> Workspace<D> {
     /// Announces a staged run, publishes it, checks that only what was expected was displaced, and
     /// commits it; or takes everything back.
@@ -113,7 +117,9 @@ impl<D: Disk> Workspace<D> {
             return Err(error.leaving(State::Published));
         }
         self.home.note_durable_end(&self.disk, intent_sequence + 1);
-        if outcome == Outcome::Committed {
+        // Later than this their removal would look like an edit; a checkpoint sweeps them then.
+        let since = self.disk.now().0.saturating_sub(end.time.0);
+        if outcome == Outcome::Committed && since < SWEEP_SLACK / 2 {
             self.drop_moved_names(&intent);
         }
         self.tail.push(Settled::new(intent_sequence, intent, end));

@@ -12,8 +12,8 @@ use crate::home::Heap;
 use crate::record::{Body, Side, keep_name};
 use crate::workspace::Workspace;
 
-/// Displaced inodes stay this long, in nanoseconds: on a file system without a journal ext4 makes
-/// new files slowly while many were just deleted.
+/// Displaced inodes stay this long, in nanoseconds: ext4 without a journal makes files slowly just
+/// after many were deleted.
 const DISPLACED_AGE: i64 = 60_000_000_000;
 /// The length of a run id, which names of kept images begin with.
 const RUN_ID_LENGTH: usize = 12;

@@ -255,10 +255,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
         let doing = || format!("stage `{to}`");
         self.each_piece(from, &file, |piece| sink.write(piece).doing(doing))?;
         let written = sink.finish().doing(doing)?;
-        let mut added = 0;
-        if let Store::Memory(bytes) = &written.store {
-            added = lines(bytes);
-        }
+        let added = self.count_lines(from, &file)?;
         let post = PostFile {
             attributes: Attributes { xattrs: file.attributes.xattrs.clone(), ..fresh },
             digest: written.digest,

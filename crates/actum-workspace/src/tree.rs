@@ -126,7 +126,7 @@ impl<'a, D: Disk> Tree<'a, D> {
         self.parents.borrow_mut().retain(|known, _| !known.starts_with(path));
     }
 
-    /// Says which component of the way to `path` is in the way.
+    /// Names the component that blocks the way to `path`.
     fn explain(&self, path: &RelPath, error: io::Error) -> Error {
         let mut way = Vec::new();
         for component in path.components() {

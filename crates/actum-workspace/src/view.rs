@@ -1,4 +1,4 @@
-//! Looking at a workspace without changing anything: no lock, no recovery.
+//! Looking at a workspace as it is: no lock, no recovery, no file changed.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use crate::recovery::{Telling, Told};
 use crate::transaction::{Change, ChangeKind};
 use crate::workspace::Workspace;
 
-/// How often a journal that is being written at this moment is read again.
+/// How many times a journal that is being written at this moment is read.
 const TRIES: usize = 16;
 
 /// The state of a workspace at one moment.
@@ -55,7 +55,7 @@ pub struct RunReport {
 pub struct WorkspaceStatus {
     /// A run that has begun and not ended: it is under way, or the next run will take it back.
     pub unfinished: Option<RunId>,
-    /// Whether the next run will first compare the tree with the journal.
+    /// Whether the next command that may change anything recovers first.
     pub recovery_due: bool,
     /// Paths that wait for a person, and the run that left them so.
     pub blocked: BTreeMap<RelPath, RunId>,

@@ -6,7 +6,7 @@ use std::path::Path;
 use actum_core::{Budget, ChangeSet, Operation, RelPath, RunId, Scope};
 
 use crate::disk::{Disk, Epoch, LinuxDisk};
-use crate::error::{Doing, ErrorKind, Result};
+use crate::error::{Doing, Error, ErrorKind, Result};
 use crate::history;
 use crate::home::{Birth, Heap, Home};
 use crate::journal::{Journal, Scan};
@@ -82,7 +82,7 @@ pub struct Workspace<D: Disk = LinuxDisk> {
     pub(crate) loaded: bool,
     pub(crate) blocked: BTreeMap<RelPath, RunId>,
     pub(crate) recovery: Option<Recovery>,
-    /// A sync failed: what is on the disk is not known any more.
+    /// The journal or the tree may not be as this handle believes.
     pub(crate) poisoned: bool,
     limits: Limits,
 }
@@ -143,7 +143,7 @@ impl Workspace<LinuxDisk> {
     /// the path of the old journal, relative to the root.
     ///
     /// # Errors
-    /// `State` when the journal is sound; `Busy`, `NotAWorkspace`, `Io`.
+    /// `JournalSound`; `Busy`, `NotAWorkspace`, `NewerFormat`, `Io`.
     pub fn set_aside_journal(root: impl AsRef<Path>) -> Result<String> {
         let disk = LinuxDisk;
         let home = Home::open(&disk, root.as_ref(), Birth::Refuse)?;
@@ -152,9 +152,10 @@ impl Workspace<LinuxDisk> {
             let scan = Scan::of(journal.epoch(), epoch);
             Telling::of_ended().hear_all(&mut journal, &disk, scan)
         });
-        if journal.is_ok() {
-            let what = "its journal is sound and stays".to_owned();
-            return Err(ErrorKind::State { what }.into());
+        match journal {
+            Ok(_) => return Err(ErrorKind::JournalSound.into()),
+            Err(Error { kind: ErrorKind::Damaged { .. }, .. }) => {}
+            Err(other) => return Err(other),
         }
         let newest = history::list(&disk, &home.history)?.last().map_or(0, |run| run.sequence);
         home.set_aside_journal(&disk, newest)
@@ -229,7 +230,7 @@ impl<D: Disk> Workspace<D> {
     }
 
     /// Takes back a change set, byte for byte, in a run of its own that can be taken back in turn
-    /// (FO-5).
+    /// (FO-5). The limits of [`Workspace::with_limits`] do not bind it.
     ///
     /// # Errors
     /// `ChangedSince` when a path has changed since; `AlreadyUndone`, `UnknownRun`, and any other
@@ -258,7 +259,8 @@ impl<D: Disk> Workspace<D> {
     /// Begins a transaction: takes the lock and recovers what is unfinished.
     ///
     /// # Errors
-    /// `Busy` when another process is at work and the options do not say to wait.
+    /// `Busy` when another process is at work and the options do not say to wait; `Poisoned`;
+    /// `Damaged`, `Io` and any other that recovery meets.
     pub fn begin(&mut self, options: RunOptions) -> Result<Transaction<'_, D>> {
         self.begin_as(RunKind::Apply, options)
     }

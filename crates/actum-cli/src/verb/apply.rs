@@ -18,8 +18,8 @@ use crate::{recovery_note, root};
 
 /// Make a change, all of it or nothing
 ///
-/// Reads a change set in JSON or a unified diff as git writes it. Paths in it count from the root
-/// of the workspace. Every line it expects must be there, at the place it says: nothing is guessed
+/// Reads a change set in JSON or a unified diff as git writes it. Paths in it are relative to the
+/// root of the workspace. Every line it expects must be there, at the place it says: nothing is guessed
 /// and nothing is merged.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {

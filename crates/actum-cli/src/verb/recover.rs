@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use actum_workspace::{ErrorKind, RunOptions, View, Workspace};
+use actum_workspace::{RunOptions, Workspace};
 use serde::Serialize;
 
 use super::Session;
@@ -35,11 +35,6 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let root = session.root();
     let mut set_aside_journal = None;
     if arguments.set_aside_journal {
-        match View::open(root) {
-            Ok(_) => return Err(Failure::JournalSound),
-            Err(error) if matches!(error.kind, ErrorKind::Damaged { .. }) => {}
-            Err(error) => return Err(error.into()),
-        }
         set_aside_journal = Some(Workspace::set_aside_journal(root)?);
     }
     let mut workspace = Workspace::open_existing(root)?;

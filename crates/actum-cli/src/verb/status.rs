@@ -87,7 +87,7 @@ impl Document for Shown {
             )?,
             (None, true) => writeln!(
                 out,
-                "unfinished  recent runs may not have reached the disk: `actum recover` checks them"
+                "unfinished  recovery is due: `actum recover` checks what has reached the disk"
             )?,
         }
         write_blocked(&self.blocked, out)

@@ -1,4 +1,4 @@
-//! The one module that makes system calls.
+//! The real disk: Linux, through `rustix`.
 
 use std::ffi::CStr;
 use std::io;

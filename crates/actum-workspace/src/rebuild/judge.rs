@@ -7,11 +7,8 @@ use super::{Rebuilder, Verdict};
 use crate::disk::{Disk, Stat, Time};
 use crate::error::{Doing, Error, ErrorKind, Result};
 use crate::record::{Body, Image};
+use crate::run::SWEEP_SLACK;
 use crate::tree::{Found, digest_of};
-
-/// How long after its end a run may still remove names of its own in the stage directory, in
-/// nanoseconds; that moves the change stamps of the inodes.
-const SWEEP_SLACK: i64 = 2_000_000_000;
 
 impl<D: Disk> Rebuilder<'_, D> {
     /// What is at a path. Whatever may stand on the way to it is not at this path.
