@@ -5,12 +5,19 @@
 //! ended, so that a listing tells the order and what was undone without opening a file. It holds
 //! the run's two records framed as in the journal.
 
+pub(crate) mod checkpoint;
+pub(crate) mod gc;
+pub(crate) mod images;
+pub(crate) mod sweep;
+pub(crate) mod undo;
+pub(crate) mod view;
+
 use actum_core::{FileMode, RunId};
 
 use crate::disk::Disk;
 use crate::error::{Doing, ErrorKind, Result};
-use crate::record::{End, Intent, Outcome, Record, RunKind};
-use crate::sector::{Framed, frame, unframe};
+use crate::journal::record::{End, Intent, Outcome, Record, RunKind};
+use crate::journal::sector::{Framed, frame, unframe};
 
 /// The largest file the history reads, in bytes.
 const FILE_BYTES_MAX: u64 = 1 << 30;
@@ -129,12 +136,9 @@ pub(crate) fn read<D: Disk>(
 }
 
 /// Removes a run from the history.
-pub(crate) fn remove<D: Disk>(disk: &D, directory: &D::Handle, run: &RunRef) -> Result<u64> {
+pub(crate) fn remove<D: Disk>(disk: &D, directory: &D::Handle, run: &RunRef) -> Result<()> {
     let doing = || format!("remove run {} from the history", run.run);
-    let name = run.name();
-    let size = disk.stat_at(directory, &name).doing(doing)?.map_or(0, |stat| stat.size);
-    disk.unlink(directory, &name).doing(doing)?;
-    Ok(size)
+    disk.unlink(directory, &run.name()).doing(doing)
 }
 
 /// How many bytes a run takes in the history.

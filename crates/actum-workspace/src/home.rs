@@ -29,9 +29,6 @@ const JOURNAL_NEW: &[u8] = b"journal.new";
 const LOCK: &[u8] = b"lock";
 /// The size of the holder's note in the lock, in bytes.
 const NOTE: usize = 200;
-const SWEPT: &[u8] = b"swept";
-/// How often displaced files are looked at, in nanoseconds.
-const SWEEP_INTERVAL: u64 = 60_000_000_000;
 const REBUILDING: &[u8] = b"rebuilding";
 const REBUILDING_NEW: &[u8] = b"rebuilding.new";
 const DURABLE_END: &[u8] = b"durable-end";
@@ -48,32 +45,22 @@ pub(crate) struct Home<H> {
     pub(crate) lost: H,
 }
 
-/// Files and their bytes.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Heap {
-    pub(crate) files: u64,
-    pub(crate) bytes: u64,
-}
-
-impl Heap {
-    /// No more than 32,768 displaced files and 256 MiB of them stay, however young.
-    pub(crate) fn is_too_much(self) -> bool {
-        self.files > 32_768 || self.bytes > 256 << 20
-    }
-}
-
 /// Whether the state directory is made when it is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Birth {
+pub(crate) enum IfMissing {
     /// It must be there.
     Refuse,
     /// It is made.
-    Make,
+    Create,
 }
 
 impl<H> Home<H> {
     /// Opens the workspace at `path`.
-    pub(crate) fn open<D: Disk<Handle = H>>(disk: &D, path: &Path, birth: Birth) -> Result<Self> {
+    pub(crate) fn open<D: Disk<Handle = H>>(
+        disk: &D,
+        path: &Path,
+        if_missing: IfMissing,
+    ) -> Result<Self> {
         let root =
             disk.open_root(path).doing(|| format!("open the workspace `{}`", path.display()))?;
         let found = disk.stat_at(&root, STATE_DIRECTORY.as_bytes());
@@ -82,7 +69,7 @@ impl<H> Home<H> {
             Some(Kind::File | Kind::Symlink | Kind::Special) => {
                 return Err(unusable("it is not a directory"));
             }
-            None if birth == Birth::Refuse => return Err(ErrorKind::NotAWorkspace.into()),
+            None if if_missing == IfMissing::Refuse => return Err(ErrorKind::NotAWorkspace.into()),
             None => match disk.make_directory(&root, STATE_DIRECTORY.as_bytes(), PRIVATE_DIRECTORY)
             {
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
@@ -102,7 +89,7 @@ impl<H> Home<H> {
         let complete =
             disk.stat_at(&state, JOURNAL).doing(|| "look for the journal".to_owned())?.is_some();
         if !complete {
-            if birth == Birth::Refuse {
+            if if_missing == IfMissing::Refuse {
                 return Err(ErrorKind::NotAWorkspace.into());
             }
             Self::make(disk, &root, &state)?;
@@ -232,36 +219,6 @@ impl<H> Home<H> {
             .or_else(|_| disk.create(&self.state, DURABLE_END, PRIVATE))
             .and_then(|file| disk.write_at(&file, &sequence.to_le_bytes(), 0));
         drop(noted);
-    }
-
-    /// Whether the stage directory is to be swept now that so many more files, of so many bytes,
-    /// were displaced: looking at every displaced file costs too much to do it often. Notes that it
-    /// is swept, or how much has come together.
-    pub(crate) fn is_sweep_due<D: Disk<Handle = H>>(&self, disk: &D, displaced: Heap) -> bool {
-        let note = || {
-            let mut last = [0; 24];
-            let file = match disk.open_own(&self.state, SWEPT) {
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                    disk.create(&self.state, SWEPT, PRIVATE)?
-                }
-                file => file?,
-            };
-            disk.read_at(&file, &mut last, 0)?;
-            let [swept, files, bytes] = last.as_chunks::<8>().0 else { return Ok(true) };
-            let now = disk.now().0;
-            let heap = Heap {
-                files: u64::from_le_bytes(*files).saturating_add(displaced.files),
-                bytes: u64::from_le_bytes(*bytes).saturating_add(displaced.bytes),
-            };
-            let age = now.saturating_sub(i64::from_le_bytes(*swept)).unsigned_abs();
-            let due = age >= SWEEP_INTERVAL || heap.is_too_much();
-            let (swept, heap) =
-                if due { (now.to_le_bytes(), Heap::default()) } else { (*swept, heap) };
-            let note = [swept, heap.files.to_le_bytes(), heap.bytes.to_le_bytes()].concat();
-            disk.write_at(&file, &note, 0)?;
-            Ok::<_, std::io::Error>(due)
-        };
-        note().unwrap_or(true)
     }
 
     /// When a rebuild that did not come to its end had begun: the stamp of the note, because the

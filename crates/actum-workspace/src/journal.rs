@@ -3,15 +3,20 @@
 //! A record is appended with one write and one `fdatasync` that changes no metadata. The space of
 //! records is used again only after their runs are in the history and the head says so.
 
+pub(crate) mod codec;
+pub(crate) mod record;
+pub(crate) mod runs;
+pub(crate) mod sector;
+
 use std::io;
 
 use actum_core::Digest;
 
-use crate::codec::{Decoder, Encoder};
 use crate::disk::{Barrier, Disk, Epoch};
 use crate::error::{Doing, ErrorKind, Result};
-use crate::record::Record;
-use crate::sector::{Framed, PAGE, SECTOR, Sight, frame, framed_length, look, unframe};
+use crate::journal::codec::{Decoder, Encoder};
+use crate::journal::record::Record;
+use crate::journal::sector::{Framed, PAGE, SECTOR, Sight, frame, framed_length, look, unframe};
 
 /// The format this program reads and writes.
 pub(crate) const FORMAT: u32 = 1;
@@ -393,7 +398,7 @@ impl Head {
             Ok((magic, format, Self { generation, capacity, first, epoch }))
         };
         let (magic, format, head) =
-            read().map_err(|e: crate::codec::DecodeError| damaged(offset, e.0))?;
+            read().map_err(|e: crate::journal::codec::DecodeError| damaged(offset, e.0))?;
         if magic != MAGIC {
             return Err(damaged(offset, "it is not an actum journal"));
         }

@@ -27,43 +27,27 @@
 //! The protocol is told in `ARCHITECTURE.md`; [`Workspace::apply`] is its short door,
 //! [`Transaction`] the long one.
 
-mod acl;
-mod codec;
-mod commit;
-mod content;
 pub mod disk;
 mod error;
-mod fresh;
 mod history;
 mod home;
-mod images;
 mod journal;
-mod lost;
-mod node;
-mod observe;
-mod publish;
-mod rebuild;
-mod record;
 mod recovery;
-mod rollback;
 mod run;
-mod sector;
-mod sweep;
 mod transaction;
 mod tree;
-mod undo;
-mod view;
 mod workspace;
 
-pub use commit::{Committed, INLINE_TOTAL_MAX};
-pub use content::INLINE_BYTES_MAX;
 pub use disk::LinuxDisk;
 pub use error::{Error, ErrorKind, NotAFile, Result, State};
 pub use history::RunRef;
+pub use history::gc::{GcOptions, GcReport};
+pub use history::view::{RunReport, View, WorkspaceStatus};
 pub use home::STATE_DIRECTORY;
-pub use record::{Attributes, Entry, FileImage, Image, Outcome, RunKind};
+pub use journal::record::{Attributes, Entry, FileImage, Image, Outcome, RunKind};
 pub use recovery::Recovery;
-pub use sweep::{GcOptions, GcReport};
+pub use transaction::commit::Committed;
+pub use transaction::content::INLINE_BYTES_MAX;
+pub use transaction::stage::INLINE_TOTAL_MAX;
 pub use transaction::{Change, ChangeKind, Transaction};
-pub use view::{RunReport, View, WorkspaceStatus};
 pub use workspace::{ChangeSetId, HardLinks, Limits, RunOptions, Workspace};

@@ -1,15 +1,20 @@
 //! What happens when a journal is read again: know what others did, finish what nobody will
 //! finish.
 
-use actum_core::{Digest, RelPath, RunId};
+pub(crate) mod lost;
+pub(crate) mod rebuild;
+
+use actum_core::{RelPath, RunId};
 
 use crate::disk::Disk;
-use crate::error::{Doing, ErrorKind, Result, State};
-use crate::journal::{Journal, Located, Scan};
-use crate::record::{End, Intent, Outcome, Record};
-use crate::rollback::roll_back;
+use crate::error::{Doing, Result, State};
+use crate::history::checkpoint::EndedRun;
+use crate::journal::Scan;
+use crate::journal::record::Outcome;
+use crate::journal::runs::{LoggedRun, RunReader};
+use crate::run::rollback::roll_back;
 use crate::tree::Tree;
-use crate::workspace::{Settled, Workspace};
+use crate::workspace::Workspace;
 
 /// What a recovery did.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -30,23 +35,15 @@ impl Recovery {
     }
 }
 
-/// A run as the journal tells it: the end is missing where nobody wrote one.
-pub(crate) struct Told {
-    pub(crate) sequence: u64,
-    pub(crate) digest: Digest,
-    pub(crate) intent: Intent,
-    pub(crate) end: Option<End>,
-}
-
 impl<D: Disk> Workspace<D> {
     /// Reads what others have written, and recovers where it is unfinished or was written before
     /// the file system may have lost something. The lock is held.
     pub(crate) fn catch_up(&mut self) -> Result<()> {
-        self.blocked = crate::lost::read_blocked(&self.disk, &self.home.state)?;
+        self.blocked = crate::recovery::lost::read_blocked(&self.disk, &self.home.state)?;
         if self.loaded && !self.journal.is_stale(&self.disk)? {
             return Ok(());
         }
-        let (told, torn) = self.tell()?;
+        let (told, torn) = self.read_runs()?;
         let other_epoch = self.journal.epoch() != self.epoch;
         let unfinished = told.last().is_some_and(|run| run.end.is_none());
         if other_epoch || unfinished || torn {
@@ -57,23 +54,23 @@ impl<D: Disk> Workspace<D> {
                 let rewritten = self.journal.rewrite_end(&self.disk);
                 rewritten.doing(|| "make the end of the journal durable".to_owned())?;
             }
-            self.tail = told.into_iter().filter_map(settled).collect();
+            self.tail = told.into_iter().filter_map(ended_run).collect();
         }
         self.loaded = true;
         Ok(())
     }
 
     /// The runs in the journal, and whether a torn record follows them.
-    fn tell(&mut self) -> Result<(Vec<Told>, bool)> {
+    fn read_runs(&mut self) -> Result<(Vec<LoggedRun>, bool)> {
         let scan = Scan::of(self.journal.epoch(), self.epoch);
-        let telling = match scan {
-            Scan::Tail => Telling::of_ended(),
-            Scan::Everything => Telling::of_all(),
+        let reader = match scan {
+            Scan::Tail => RunReader::without_post_bytes(),
+            Scan::Everything => RunReader::with_post_bytes(),
         };
-        telling.hear_all(&mut self.journal, &self.disk, scan)
+        reader.read_all(&mut self.journal, &self.disk, scan)
     }
 
-    fn recover(&mut self, mut told: Vec<Told>, other_epoch: bool) -> Result<()> {
+    fn recover(&mut self, mut told: Vec<LoggedRun>, other_epoch: bool) -> Result<()> {
         let attention = |error: crate::error::Error| error.leaving(State::NeedsAttention);
         self.journal
             .rewrite_tail(&self.disk)
@@ -85,7 +82,7 @@ impl<D: Disk> Workspace<D> {
             let rebuilt = self.rebuild(&told).map_err(attention)?;
             report.rewritten = rebuilt.rewritten;
             foreign = rebuilt.foreign;
-        } else if let Some(Told { intent, end: None, .. }) = told.last() {
+        } else if let Some(LoggedRun { intent, end: None, .. }) = told.last() {
             let tree = Tree::new(&self.disk, &self.home.root);
             let last = told.len() - 1;
             let indices = roll_back(&tree, &self.home, intent).map_err(attention)?;
@@ -101,8 +98,8 @@ impl<D: Disk> Workspace<D> {
             }
         }
         let unfinished = told.pop_if(|run| run.end.is_none());
-        self.tail = told.into_iter().filter_map(settled).collect();
-        if let Some(Told { sequence, digest, intent, .. }) = unfinished {
+        self.tail = told.into_iter().filter_map(ended_run).collect();
+        if let Some(LoggedRun { sequence, digest, intent, .. }) = unfinished {
             report.unfinished = Some(intent.run);
             let outcome =
                 if report.foreign.is_empty() { Outcome::RolledBack } else { Outcome::Failed };
@@ -117,64 +114,6 @@ impl<D: Disk> Workspace<D> {
     }
 }
 
-fn settled(told: Told) -> Option<Settled> {
-    told.end.map(|end| Settled::new(told.sequence, told.intent, end))
-}
-
-/// Pairs each INTENT with its end, as they are read.
-pub(crate) struct Telling {
-    told: Vec<Told>,
-    /// Whether the new bytes of runs that have ended are wanted.
-    post_bytes: bool,
-}
-
-impl Telling {
-    /// All that the journal says.
-    pub(crate) fn of_all() -> Self {
-        Self { told: Vec::new(), post_bytes: true }
-    }
-
-    /// All but the new bytes of runs that have ended, which are most of a journal.
-    pub(crate) fn of_ended() -> Self {
-        Self { told: Vec::new(), post_bytes: false }
-    }
-
-    /// Reads a journal; gives the runs in it, and whether a torn record follows them.
-    ///
-    /// # Errors
-    /// `Damaged`, `Io`.
-    pub(crate) fn hear_all<D: Disk>(
-        mut self,
-        journal: &mut Journal<D::Handle>,
-        disk: &D,
-        scan: Scan,
-    ) -> Result<(Vec<Told>, bool)> {
-        let torn = journal.scan(disk, scan, |located| self.hear(located))?;
-        Ok((self.told, torn))
-    }
-
-    fn hear(&mut self, Located { sequence, record, digest }: Located) -> Result<()> {
-        let open = self.told.last_mut().filter(|run| run.end.is_none());
-        let damaged = |what| ErrorKind::Damaged { offset: 0, what };
-        match (record, open) {
-            (Record::Intent(intent), None) => {
-                self.told.push(Told { sequence, digest, intent, end: None });
-            }
-            (Record::End(end), Some(run))
-                if end.intent == run.sequence && end.digest == run.digest =>
-            {
-                run.end = Some(end);
-                if !self.post_bytes {
-                    run.intent.drop_post_bytes();
-                }
-            }
-            (Record::Intent(_), Some(_)) => {
-                return Err(damaged("a run begins before the one before it has ended").into());
-            }
-            (Record::End(_), _) => {
-                return Err(damaged("the end of a run that did not begin").into());
-            }
-        }
-        Ok(())
-    }
+fn ended_run(told: LoggedRun) -> Option<EndedRun> {
+    told.end.map(|end| EndedRun::new(told.sequence, told.intent, end))
 }

@@ -1,14 +1,18 @@
 //! One run from INTENT to its end.
 
+pub(crate) mod publish;
+pub(crate) mod rollback;
+
 use actum_core::RunId;
 
 use crate::disk::{Barrier, Disk};
 use crate::error::{Doing, Result, State};
-use crate::publish::{Displaced, gone_name, publish, steps, verify};
-use crate::record::{Body, End, Image, Intent, Outcome, Record};
-use crate::rollback::roll_back;
+use crate::history::checkpoint::EndedRun;
+use crate::journal::record::{Body, End, Image, Intent, Outcome, Record};
+use crate::run::publish::{Displaced, gone_name, publish, steps, verify};
+use crate::run::rollback::roll_back;
 use crate::tree::Tree;
-use crate::workspace::{Settled, Workspace};
+use crate::workspace::Workspace;
 
 /// How long after its end a run may still remove names of its own in the stage directory, in
 /// nanoseconds; that moves the change stamps of the inodes.
@@ -122,7 +126,7 @@ impl<D: Disk> Workspace<D> {
         if outcome == Outcome::Committed && since < SWEEP_SLACK / 2 {
             self.drop_moved_names(&intent);
         }
-        self.tail.push(Settled::new(intent_sequence, intent, end));
+        self.tail.push(EndedRun::new(intent_sequence, intent, end));
         Ok(())
     }
 
@@ -134,9 +138,10 @@ impl<D: Disk> Workspace<D> {
                 && let Body::Moved(from) = post.body
                 && let Ok(from) = usize::try_from(from)
             {
-                for name in
-                    [gone_name(intent.run, from), crate::record::stage_name(intent.run, from)]
-                {
+                for name in [
+                    gone_name(intent.run, from),
+                    crate::journal::record::stage_name(intent.run, from),
+                ] {
                     drop(self.disk.unlink(&self.home.stage, &name));
                 }
             }

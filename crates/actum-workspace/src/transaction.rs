@@ -1,6 +1,14 @@
 //! A transaction: steps are computed one after the other, each against the result of those before
 //! it; nothing of it is visible until it commits.
 
+pub(crate) mod acl;
+pub(crate) mod commit;
+pub(crate) mod content;
+pub(crate) mod inherit;
+pub(crate) mod node;
+pub(crate) mod observe;
+pub(crate) mod stage;
+
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
@@ -9,12 +17,12 @@ use actum_core::{
     Digest, EmptyParents, LineHunk, ModeChange, Operation, RelPath, RunId, Splice, hunk::Patcher,
 };
 
-use crate::content::{Sink, Store};
 use crate::disk::Disk;
 use crate::error::{Doing, Error, ErrorKind, Result};
-use crate::fresh::Inherited;
-use crate::node::{Bytes, Content, Node, Post, PostFile, Pre};
-use crate::record::{Attributes, RunKind};
+use crate::journal::record::{Attributes, RunKind};
+use crate::transaction::content::{Sink, Store};
+use crate::transaction::inherit::Inherited;
+use crate::transaction::node::{Bytes, Content, Node, Post, PostFile, Pre};
 use crate::tree::{Parents, Tree};
 use crate::workspace::{Limits, Workspace};
 

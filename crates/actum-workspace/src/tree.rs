@@ -10,7 +10,7 @@ use actum_core::{Digest, Hasher, RelPath};
 
 use crate::disk::{Disk, Kind, Stat, Time};
 use crate::error::{Doing, Error, ErrorKind, NotAFile, Result};
-use crate::record::Attributes;
+use crate::journal::record::Attributes;
 
 /// How many directories are held open at once: paths come in order, so few are in use, and some
 /// processes may open few files.
@@ -74,7 +74,7 @@ impl<'a, D: Disk> Tree<'a, D> {
     }
 
     /// The same tree with the directories that were reached before.
-    pub(crate) fn again(disk: &'a D, root: &'a D::Handle, parents: &Parents<D::Handle>) -> Self {
+    pub(crate) fn sharing(disk: &'a D, root: &'a D::Handle, parents: &Parents<D::Handle>) -> Self {
         Self { disk, root, parents: Rc::clone(parents), identities: None }
     }
 

@@ -8,10 +8,12 @@ use actum_core::{Budget, ChangeSet, Operation, RelPath, RunId, Scope};
 use crate::disk::{Disk, Epoch, LinuxDisk};
 use crate::error::{Doing, Error, ErrorKind, Result};
 use crate::history;
-use crate::home::{Birth, Heap, Home};
+use crate::history::checkpoint::EndedRun;
+use crate::home::{Home, IfMissing};
+use crate::journal::record::RunKind;
+use crate::journal::runs::RunReader;
 use crate::journal::{Journal, Scan};
-use crate::record::{Body, End, Image, Intent, Outcome, RunKind, Side, keep_name};
-use crate::recovery::{Recovery, Telling};
+use crate::recovery::Recovery;
 use crate::transaction::Transaction;
 
 /// The id that [`Workspace::apply`] gives: the name of the run that applied the change set.
@@ -77,7 +79,7 @@ pub struct Workspace<D: Disk = LinuxDisk> {
     pub(crate) identity: (u32, u32),
     pub(crate) umask: u32,
     /// Runs that ended and are not in the history yet, oldest first.
-    pub(crate) tail: Vec<Settled>,
+    pub(crate) tail: Vec<EndedRun>,
     /// Whether `tail` and the journal's position are known.
     pub(crate) loaded: bool,
     pub(crate) blocked: BTreeMap<RelPath, RunId>,
@@ -85,37 +87,6 @@ pub struct Workspace<D: Disk = LinuxDisk> {
     /// The journal or the tree may not be as this handle believes.
     pub(crate) poisoned: bool,
     limits: Limits,
-}
-
-/// A run that ended, in the form in which it goes into the history.
-pub(crate) struct Settled {
-    pub(crate) sequence: u64,
-    pub(crate) intent: Intent,
-    pub(crate) end: End,
-    /// Names in the keep directory that undo does not need.
-    pub(crate) superfluous: Vec<Vec<u8>>,
-}
-
-impl Settled {
-    pub(crate) fn new(sequence: u64, intent: Intent, end: End) -> Self {
-        let mut superfluous = Vec::new();
-        let moved = intent.moved();
-        for (index, entry) in intent.entries.iter().enumerate() {
-            let kept =
-                |image: &Image| image.file().is_some_and(|file| matches!(file.body, Body::Kept));
-            if kept(&entry.post) {
-                superfluous.push(keep_name(intent.run, index, Side::Post));
-            }
-            // A moved inode moves back; its kept image is a second name of the live file.
-            let needed = entry.back.is_none()
-                && !moved.contains(&index)
-                && end.outcome == Outcome::Committed;
-            if kept(&entry.pre) && !needed {
-                superfluous.push(keep_name(intent.run, index, Side::Pre));
-            }
-        }
-        Self { sequence, intent: intent.into_history(), end, superfluous }
-    }
 }
 
 impl Workspace<LinuxDisk> {
@@ -135,7 +106,7 @@ impl Workspace<LinuxDisk> {
     /// # Errors
     /// As [`Workspace::open`], and `NotAWorkspace`.
     pub fn open_existing(root: impl AsRef<Path>) -> Result<Self> {
-        Self::open_with(LinuxDisk, root.as_ref(), Birth::Refuse)
+        Self::open_with(LinuxDisk, root.as_ref(), IfMissing::Refuse)
     }
 
     /// Sets a damaged journal aside and starts a new one. The files stay as they are: whatever
@@ -146,11 +117,11 @@ impl Workspace<LinuxDisk> {
     /// `JournalSound`; `Busy`, `NotAWorkspace`, `NewerFormat`, `Io`.
     pub fn set_aside_journal(root: impl AsRef<Path>) -> Result<String> {
         let disk = LinuxDisk;
-        let home = Home::open(&disk, root.as_ref(), Birth::Refuse)?;
+        let home = Home::open(&disk, root.as_ref(), IfMissing::Refuse)?;
         let epoch = disk.epoch(&home.root).doing(|| "tell this boot from others".to_owned())?;
         let journal = home.journal(&disk).and_then(|mut journal| {
             let scan = Scan::of(journal.epoch(), epoch);
-            Telling::of_ended().hear_all(&mut journal, &disk, scan)
+            RunReader::without_post_bytes().read_all(&mut journal, &disk, scan)
         });
         match journal {
             Ok(_) => return Err(ErrorKind::JournalSound.into()),
@@ -168,11 +139,11 @@ impl<D: Disk> Workspace<D> {
     /// # Errors
     /// As [`Workspace::open`].
     pub fn open_on(disk: D, root: &Path) -> Result<Self> {
-        Self::open_with(disk, root, Birth::Make)
+        Self::open_with(disk, root, IfMissing::Create)
     }
 
-    fn open_with(disk: D, root: &Path, birth: Birth) -> Result<Self> {
-        let home = Home::open(&disk, root, birth)?;
+    fn open_with(disk: D, root: &Path, if_missing: IfMissing) -> Result<Self> {
+        let home = Home::open(&disk, root, if_missing)?;
         let journal = home.journal(&disk)?;
         let epoch = disk.epoch(&home.root).doing(|| "tell this boot from others".to_owned())?;
         let mut workspace = Self {
@@ -285,41 +256,5 @@ impl<D: Disk> Workspace<D> {
         let lock = self.home.lock(&self.disk, wait, why)?;
         self.catch_up()?;
         Ok(lock)
-    }
-
-    /// Puts ended runs into the history, makes everything durable, and lets the journal forget
-    /// them. `working` is the run under way, whose staged files stay.
-    pub(crate) fn checkpoint(&mut self, working: Option<RunId>) -> Result<()> {
-        if self.tail.is_empty() && self.journal.tail_bytes() == 0 {
-            return Ok(());
-        }
-        self.checkpoint_always(working)
-    }
-
-    pub(crate) fn checkpoint_always(&mut self, working: Option<RunId>) -> Result<()> {
-        for Settled { sequence, intent, end, .. } in &self.tail {
-            history::write(&self.disk, &self.home.history, *sequence, intent, end)?;
-        }
-        let forgotten = self
-            .disk
-            .sync_all(&self.home.state, crate::disk::Barrier::Checkpoint)
-            .and_then(|()| self.journal.forget(&self.disk, self.epoch));
-        if let Err(error) = forgotten.doing(|| "put past runs into the history".to_owned()) {
-            self.poisoned = true;
-            return Err(error);
-        }
-        let mut displaced = Heap::default();
-        for Settled { intent, superfluous, .. } in self.tail.drain(..) {
-            for file in intent.entries.iter().filter_map(|entry| entry.pre.file()) {
-                displaced.files = displaced.files.saturating_add(1);
-                displaced.bytes = displaced.bytes.saturating_add(file.size);
-            }
-            for name in superfluous {
-                // A name that stays is found again by `gc`.
-                drop(self.disk.unlink(&self.home.keep, &name));
-            }
-        }
-        self.sweep_stage(working, displaced);
-        Ok(())
     }
 }

@@ -5,7 +5,7 @@ use std::io;
 use actum_core::{Digest, FileMode, Hasher};
 
 use crate::disk::Disk;
-use crate::record::Attributes;
+use crate::journal::record::Attributes;
 
 /// The largest content, in bytes, that is held in memory and recorded in the journal.
 pub const INLINE_BYTES_MAX: usize = 1 << 20;

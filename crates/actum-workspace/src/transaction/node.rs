@@ -5,7 +5,7 @@ use std::rc::Rc;
 use actum_core::{Digest, RelPath, Splice};
 
 use crate::disk::{Stat, Time};
-use crate::record::Attributes;
+use crate::journal::record::Attributes;
 
 /// One path of a transaction.
 pub(crate) struct Node<H> {

@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 
 use actum_core::{RelPath, RunId};
 
-use crate::content::set_attributes;
 use crate::disk::{Disk, Rename, Stat};
 use crate::error::{Doing, Error, ErrorKind, Result};
-use crate::record::{Entry, FileImage, Image, stage_name};
+use crate::journal::record::{Entry, FileImage, Image, stage_name};
+use crate::transaction::content::set_attributes;
 use crate::tree::{Tree, digest_of};
 
 /// One thing that publishing does, in the order in which the kinds stand here.

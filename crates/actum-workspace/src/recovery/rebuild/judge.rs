@@ -2,11 +2,11 @@
 
 use actum_core::RelPath;
 
-use super::told::Fold;
-use super::{Rebuilder, Verdict};
+use super::index::PathRecord;
+use super::{Rebuilder, Task};
 use crate::disk::{Disk, Stat, Time};
 use crate::error::{Doing, Error, ErrorKind, Result};
-use crate::record::{Body, Image};
+use crate::journal::record::{Body, Image};
 use crate::run::SWEEP_SLACK;
 use crate::tree::{Found, digest_of};
 
@@ -21,47 +21,47 @@ impl<D: Disk> Rebuilder<'_, D> {
         }
     }
 
-    pub(super) fn judge(&self, path: &RelPath, fold: &Fold) -> Result<Verdict> {
-        let Some(wanted) = self.image(fold.wanted) else { return Ok(Verdict::Right) };
+    pub(super) fn judge(&self, path: &RelPath, record: &PathRecord) -> Result<Task> {
+        let Some(wanted) = self.image(record.wanted) else { return Ok(Task::Right) };
         let found = match self.find(path) {
             Err(Error { kind: ErrorKind::OtherFileSystem { .. }, .. }) => {
-                return Ok(self.not_ours(fold));
+                return Ok(self.not_ours(record));
             }
             found => found?,
         };
         Ok(match (wanted, found) {
             (Image::Absent, Found::Nothing) | (Image::Directory(_), Found::Directory) => {
-                Verdict::Right
+                Task::Right
             }
             (Image::File(_) | Image::Directory(_), Found::Nothing)
-                if self.was_changed_around(path, fold)? =>
+                if self.was_changed_around(path, record)? =>
             {
-                Verdict::LaterEdit
+                Task::LaterEdit
             }
             (Image::File(file), Found::Nothing) => match file.body {
                 // Only attributes changed: whoever removed the file, it was not this run.
-                Body::Untouched if self.bytes(&fold.known, fold.wanted)?.is_none() => {
-                    Verdict::LaterEdit
+                Body::Untouched if self.bytes(&record.known, record.wanted)?.is_none() => {
+                    Task::LaterEdit
                 }
                 Body::Inline(_)
                 | Body::Kept
                 | Body::Back
                 | Body::Moved(_)
                 | Body::Untouched
-                | Body::Unrecorded => Verdict::Install,
+                | Body::Unrecorded => Task::Install,
             },
-            (Image::Directory(_), Found::Nothing) => Verdict::Install,
-            (_, Found::Other(_)) => self.not_ours(fold),
+            (Image::Directory(_), Found::Nothing) => Task::Install,
+            (_, Found::Other(_)) => self.not_ours(record),
             (Image::Absent | Image::File(_), Found::Directory) => {
-                let mut known = fold.known.iter().filter_map(|&known| self.image(known));
+                let mut known = record.known.iter().filter_map(|&known| self.image(known));
                 let ours = known.any(Image::is_directory) || self.was_a_directory(path)?;
-                if ours && !self.was_changed_around(path, fold)? {
-                    Verdict::Install
+                if ours && !self.was_changed_around(path, record)? {
+                    Task::Install
                 } else {
-                    self.not_ours(fold)
+                    self.not_ours(record)
                 }
             }
-            (wanted, Found::File(stat, file)) => self.judge_file(fold, wanted, &stat, &file)?,
+            (wanted, Found::File(stat, file)) => self.judge_file(record, wanted, &stat, &file)?,
         })
     }
 
@@ -79,8 +79,8 @@ impl<D: Disk> Rebuilder<'_, D> {
 
     /// Someone else's work is an edit after the run where the run has ended, and needs a person
     /// where it is still to be taken back.
-    fn not_ours(&self, fold: &Fold) -> Verdict {
-        if fold.ended.is_some() { Verdict::LaterEdit } else { Verdict::Foreign }
+    fn not_ours(&self, record: &PathRecord) -> Task {
+        if record.ended.is_some() { Task::LaterEdit } else { Task::Foreign }
     }
 
     /// Whether this stamp was set by someone between the end of a run and the first recovery. A
@@ -92,16 +92,16 @@ impl<D: Disk> Rebuilder<'_, D> {
 
     /// Whether someone changed the directory of a path after the last run in it: then what is
     /// missing was removed, and not lost, and what is there again was made.
-    fn was_changed_around(&self, path: &RelPath, fold: &Fold) -> Result<bool> {
+    fn was_changed_around(&self, path: &RelPath, record: &PathRecord) -> Result<bool> {
         match self.tree.parent(path) {
             Ok(Some(parent)) => {
                 let stat = self.workspace.disk.stat(&parent);
                 let stat = stat.doing(|| format!("look at the directory of `{path}`"))?;
-                let ended = self.changed.get(&path.parent()).copied().unwrap_or(fold.ended);
+                let ended = self.changed.get(&path.parent()).copied().unwrap_or(record.ended);
                 Ok(self.is_later(ended, stat.modified, 0))
             }
             Ok(None) => match path.parent() {
-                Some(directory) => self.was_changed_around(&directory, fold),
+                Some(directory) => self.was_changed_around(&directory, record),
                 None => Ok(false),
             },
             // Something else stands in the place of a directory.
@@ -115,37 +115,39 @@ impl<D: Disk> Rebuilder<'_, D> {
     /// A file is ours if its inode is one that a run recorded and nobody touched it since.
     fn judge_file(
         &self,
-        fold: &Fold,
+        record: &PathRecord,
         wanted: &Image,
         stat: &Stat,
         file: &D::Handle,
-    ) -> Result<Verdict> {
+    ) -> Result<Task> {
         let doing = || "compare a file with the journal".to_owned();
         let digest = digest_of(&self.workspace.disk, file).doing(doing)?;
         let attributes = self.tree.attributes(file, stat).doing(doing)?;
-        let known = || self.known_files(fold).filter(|(_, known)| known.inode == stat.inode);
+        let known = || self.known_files(record).filter(|(_, known)| known.inode == stat.inode);
         if let Some(wanted) = wanted.file().filter(|wanted| wanted.digest == digest) {
-            let lost = match fold.ended {
+            let lost = match record.ended {
                 // What was set before the end may be lost; what was set after it is an edit.
                 Some(ended) => stat.changed <= ended,
                 None => {
-                    stat.changed <= fold.announced
-                        || self.known_files(fold).any(|(_, known)| known.attributes == attributes)
+                    stat.changed <= record.announced
+                        || self.known_files(record).any(|(_, known)| known.attributes == attributes)
                 }
             };
             return Ok(if wanted.attributes == attributes || known().next().is_none() || !lost {
-                Verdict::Right
+                Task::Right
             } else {
-                Verdict::Adjust
+                Task::Adjust
             });
         }
-        let Some(recorded) = self.recorded.get(&stat.inode) else { return Ok(self.not_ours(fold)) };
+        let Some(recorded) = self.recorded.get(&stat.inode) else {
+            return Ok(self.not_ours(record));
+        };
         // Only the names of its own path are swept so late.
         let slack = if known().next().is_some() { SWEEP_SLACK } else { 0 };
         if stat.modified > recorded.announced || self.is_later(recorded.ended, stat.changed, slack)
         {
-            return Ok(self.not_ours(fold));
+            return Ok(self.not_ours(record));
         }
-        Ok(Verdict::Install)
+        Ok(Task::Install)
     }
 }

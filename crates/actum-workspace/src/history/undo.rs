@@ -7,10 +7,10 @@ use actum_core::{RelPath, RunId};
 
 use crate::disk::Disk;
 use crate::error::{Doing, Error, ErrorKind, Result};
-use crate::images::Images;
-use crate::node::{Bytes, Content, Post, PostFile, Pre};
-use crate::record::{Body, Entry, FileImage, Image, Intent, Outcome, RunKind, Side};
+use crate::history::images::Images;
+use crate::journal::record::{Body, Entry, FileImage, Image, Intent, Outcome, RunKind, Side};
 use crate::transaction::Transaction;
+use crate::transaction::node::{Bytes, Content, Post, PostFile, Pre};
 use crate::tree::{read_pieces, read_whole};
 use crate::workspace::{RunOptions, Workspace};
 
@@ -177,13 +177,14 @@ impl<D: Disk> Transaction<'_, D> {
     ) -> Result<Bytes<D::Handle>> {
         let doing = || format!("stage `{path}`");
         let Bytes::File(file, None) = bytes else { return Ok(bytes) };
-        if size <= crate::content::INLINE_BYTES_MAX as u64 {
+        if size <= crate::transaction::content::INLINE_BYTES_MAX as u64 {
             let bytes = read_whole(&self.workspace.disk, &file, size).doing(doing)?;
             return Ok(Bytes::Memory(Rc::new(bytes)));
         }
         let name = self.stage_name();
         let disk = &self.workspace.disk;
-        let mut sink = crate::content::Sink::new(disk, &self.workspace.home.stage, name);
+        let mut sink =
+            crate::transaction::content::Sink::new(disk, &self.workspace.home.stage, name);
         read_pieces::<D, std::io::Error>(disk, &file, |piece| sink.write(piece)).doing(doing)?;
         Ok(crate::transaction::bytes_of(sink.finish().doing(doing)?.store))
     }

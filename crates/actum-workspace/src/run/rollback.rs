@@ -8,13 +8,13 @@
 
 use std::io;
 
-use crate::content::set_attributes;
 use crate::disk::{Barrier, Disk, Kind, Rename, Stat};
 use crate::error::{Doing, Error, ErrorKind, Result};
+use crate::history::images::Images;
 use crate::home::Home;
-use crate::images::Images;
-use crate::publish::{Step, gone_name, set_in_place, steps};
-use crate::record::{Attributes, Entry, FileImage, Image, Intent, Side, stage_name};
+use crate::journal::record::{Attributes, Entry, FileImage, Image, Intent, Side, stage_name};
+use crate::run::publish::{Step, gone_name, set_in_place, steps};
+use crate::transaction::content::set_attributes;
 use crate::tree::{Tree, digest_of};
 
 /// Takes back what of `intent` was published. Gives the entries that could not be taken back
@@ -27,14 +27,14 @@ pub(crate) fn roll_back<D: Disk>(
     let mut foreign = Vec::new();
     for (step, index) in steps(&intent.entries).into_iter().rev() {
         let Some(entry) = intent.entries.get(index) else { continue };
-        let undo = Undo { tree, home, stage: &home.stage, intent, entry, index };
+        let back = RollBack { tree, home, stage: &home.stage, intent, entry, index };
         let verdict = match step {
-            Step::Remove => undo.remove(),
-            Step::RemoveDirectory => undo.remove_directory(),
-            Step::MakeDirectory => undo.make_directory(),
-            Step::Replace => undo.replace(),
-            Step::Place => undo.place(),
-            Step::SetAttributes => undo.set_attributes(),
+            Step::Remove => back.put_back(),
+            Step::RemoveDirectory => back.put_directory_back(),
+            Step::MakeDirectory => back.take_directory_away(),
+            Step::Replace => back.exchange_back(),
+            Step::Place => back.take_away(),
+            Step::SetAttributes => back.restore_attributes(),
         }?;
         if verdict == Verdict::Foreign {
             foreign.push(index);
@@ -53,7 +53,7 @@ enum Verdict {
     Foreign,
 }
 
-struct Undo<'a, D: Disk> {
+struct RollBack<'a, D: Disk> {
     tree: &'a Tree<'a, D>,
     home: &'a Home<D::Handle>,
     stage: &'a D::Handle,
@@ -62,7 +62,7 @@ struct Undo<'a, D: Disk> {
     index: usize,
 }
 
-impl<D: Disk> Undo<'_, D> {
+impl<D: Disk> RollBack<'_, D> {
     fn doing(&self) -> String {
         format!("put `{}` back", self.entry.path)
     }
@@ -90,7 +90,7 @@ impl<D: Disk> Undo<'_, D> {
         }
     }
 
-    fn replace(&self) -> Result<Verdict> {
+    fn exchange_back(&self) -> Result<Verdict> {
         let staged = stage_name(self.intent.run, self.index);
         let (Some(pre), Some(post)) = (self.entry.pre.file(), self.entry.post.file()) else {
             return Ok(Verdict::Before);
@@ -169,7 +169,7 @@ impl<D: Disk> Undo<'_, D> {
         Ok(Verdict::Before)
     }
 
-    fn place(&self) -> Result<Verdict> {
+    fn take_away(&self) -> Result<Verdict> {
         let staged = stage_name(self.intent.run, self.index);
         let Some(post) = self.entry.post.file() else { return Ok(Verdict::Before) };
         if self.at_stage(&staged)?.is_some() {
@@ -203,7 +203,7 @@ impl<D: Disk> Undo<'_, D> {
         Ok(Verdict::Foreign)
     }
 
-    fn make_directory(&self) -> Result<Verdict> {
+    fn take_directory_away(&self) -> Result<Verdict> {
         if self.at_stage(&stage_name(self.intent.run, self.index))?.is_some() {
             return Ok(Verdict::Before);
         }
@@ -233,7 +233,7 @@ impl<D: Disk> Undo<'_, D> {
         }
     }
 
-    fn remove_directory(&self) -> Result<Verdict> {
+    fn put_directory_back(&self) -> Result<Verdict> {
         let Image::Directory(attributes) = &self.entry.pre else { return Ok(Verdict::Before) };
         let Some(parent) = self.tree.parent(&self.entry.path)? else {
             return Ok(Verdict::Foreign);
@@ -253,7 +253,7 @@ impl<D: Disk> Undo<'_, D> {
         }
     }
 
-    fn remove(&self) -> Result<Verdict> {
+    fn put_back(&self) -> Result<Verdict> {
         let gone = gone_name(self.intent.run, self.index);
         let is_gone = self.at_stage(&gone)?.is_some();
         let Some(parent) = self.tree.parent(&self.entry.path)? else {
@@ -272,7 +272,7 @@ impl<D: Disk> Undo<'_, D> {
         }
     }
 
-    fn set_attributes(&self) -> Result<Verdict> {
+    fn restore_attributes(&self) -> Result<Verdict> {
         let (Some(pre), Some(post)) = (self.entry.pre.file(), self.entry.post.file()) else {
             return Ok(Verdict::Before);
         };

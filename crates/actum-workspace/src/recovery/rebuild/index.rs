@@ -7,10 +7,10 @@ use actum_core::RelPath;
 use super::Rebuilder;
 use crate::disk::{Disk, Time};
 use crate::error::Result;
-use crate::images::Images;
-use crate::node::Bytes;
-use crate::record::{Entry, FileImage, Image, Outcome, Side};
-use crate::recovery::Told;
+use crate::history::images::Images;
+use crate::journal::record::{Entry, FileImage, Image, Outcome, Side};
+use crate::journal::runs::LoggedRun;
+use crate::transaction::node::Bytes;
 
 /// One image in the journal, by indices.
 #[derive(Debug, Clone, Copy)]
@@ -21,7 +21,7 @@ pub(super) struct ImageRef {
 }
 
 /// All that the journal says about one path.
-pub(super) struct Fold {
+pub(super) struct PathRecord {
     pub(super) wanted: ImageRef,
     pub(super) known: Vec<ImageRef>,
     /// When the last run on the path ended; `None` where nobody ended it.
@@ -32,7 +32,7 @@ pub(super) struct Fold {
 
 /// All that the journal says about one inode.
 #[derive(Default)]
-pub(super) struct Recorded {
+pub(super) struct InodeRecord {
     pub(super) images: Vec<ImageRef>,
     /// When the INTENT of the last run that recorded it was written.
     pub(super) announced: Time,
@@ -41,36 +41,36 @@ pub(super) struct Recorded {
 }
 
 impl<D: Disk> Rebuilder<'_, D> {
-    pub(super) fn fold(&self) -> BTreeMap<RelPath, Fold> {
-        let mut folds: BTreeMap<RelPath, Fold> = BTreeMap::new();
-        for (run, told) in self.told.iter().enumerate() {
+    pub(super) fn path_records(&self) -> BTreeMap<RelPath, PathRecord> {
+        let mut records: BTreeMap<RelPath, PathRecord> = BTreeMap::new();
+        for (run, told) in self.runs.iter().enumerate() {
             let ended = told.end.map(|end| end.time);
             let committed = told.end.is_some_and(|end| end.outcome == Outcome::Committed);
             for (entry, Entry { path, .. }) in told.intent.entries.iter().enumerate() {
                 let image = |side| ImageRef { run, entry, side };
                 // What a run that was taken back found there stands, whoever put it there.
                 let wanted = image(if committed { Side::Post } else { Side::Pre });
-                let fold = folds.entry(path.clone()).or_insert_with(|| Fold {
+                let record = records.entry(path.clone()).or_insert_with(|| PathRecord {
                     wanted,
                     known: Vec::new(),
                     ended,
                     announced: told.intent.time,
                 });
-                fold.known.extend([image(Side::Pre), image(Side::Post)]);
-                fold.announced = told.intent.time;
-                (fold.wanted, fold.ended) = (wanted, ended);
+                record.known.extend([image(Side::Pre), image(Side::Post)]);
+                record.announced = told.intent.time;
+                (record.wanted, record.ended) = (wanted, ended);
                 if told.end.is_some_and(|end| end.outcome == Outcome::Failed)
                     && self.workspace.blocked.contains_key(path)
                 {
-                    folds.remove(path);
+                    records.remove(path);
                 }
             }
         }
-        folds
+        records
     }
 
     pub(super) fn entry(&self, image: ImageRef) -> Option<&Entry> {
-        self.told.get(image.run)?.intent.entries.get(image.entry)
+        self.runs.get(image.run)?.intent.entries.get(image.entry)
     }
 
     pub(super) fn image(&self, image: ImageRef) -> Option<&Image> {
@@ -84,9 +84,9 @@ impl<D: Disk> Rebuilder<'_, D> {
     /// The files among the known images of a path.
     pub(super) fn known_files<'s>(
         &'s self,
-        fold: &'s Fold,
+        record: &'s PathRecord,
     ) -> impl Iterator<Item = (ImageRef, &'s FileImage)> {
-        fold.known.iter().filter_map(|&known| Some((known, self.image(known)?.file()?)))
+        record.known.iter().filter_map(|&known| Some((known, self.image(known)?.file()?)))
     }
 
     /// The recorded bytes of an image; one that its run did not write may be another's among
@@ -102,7 +102,7 @@ impl<D: Disk> Rebuilder<'_, D> {
             self.image(image).and_then(Image::file).is_some_and(|same| same.digest == file.digest)
         });
         for image in std::iter::once(wanted).chain(same) {
-            let Some(told) = self.told.get(image.run) else { continue };
+            let Some(told) = self.runs.get(image.run) else { continue };
             if let Some(bytes) = images.bytes(&told.intent, image.entry, image.side, None)? {
                 return Ok(Some(bytes));
             }
@@ -112,9 +112,9 @@ impl<D: Disk> Rebuilder<'_, D> {
 }
 
 /// What the journal says about each inode, by its number.
-pub(super) fn recorded(told: &[Told]) -> HashMap<u64, Recorded> {
-    let mut all: HashMap<u64, Recorded> = HashMap::new();
-    for (run, Told { intent, end, .. }) in told.iter().enumerate() {
+pub(super) fn inode_records(runs: &[LoggedRun]) -> HashMap<u64, InodeRecord> {
+    let mut all: HashMap<u64, InodeRecord> = HashMap::new();
+    for (run, LoggedRun { intent, end, .. }) in runs.iter().enumerate() {
         for (index, entry) in intent.entries.iter().enumerate() {
             for (side, image) in [(Side::Pre, &entry.pre), (Side::Post, &entry.post)] {
                 let Some(file) = image.file() else { continue };
@@ -128,9 +128,9 @@ pub(super) fn recorded(told: &[Told]) -> HashMap<u64, Recorded> {
     all
 }
 
-pub(super) fn changed_directories(told: &[Told]) -> HashMap<Option<RelPath>, Option<Time>> {
+pub(super) fn changed_directories(runs: &[LoggedRun]) -> HashMap<Option<RelPath>, Option<Time>> {
     let mut changed = HashMap::new();
-    for Told { intent, end, .. } in told {
+    for LoggedRun { intent, end, .. } in runs {
         for entry in &intent.entries {
             changed.insert(entry.path.parent(), end.map(|end| end.time));
         }

@@ -1,19 +1,19 @@
-//! The commit: stage, INTENT, publish, verify, COMMIT. Two barriers, whatever the number of
-//! files, unless an image is too large for the journal.
+//! Staging: new content goes into new inodes that nobody sees, and it is decided for each image where
+//! its bytes can be found again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use actum_core::{Budget, PathCost, RelPath, RunId, Splice};
+use actum_core::{RelPath, RunId, Splice};
 
-use crate::content::{INLINE_BYTES_MAX, set_attributes};
 use crate::disk::{Barrier, Disk, Rename};
-use crate::error::{Doing, Error, ErrorKind, Result, State};
-use crate::node::{Bytes, Content, Node, Post, PostFile, Pre, PreFile};
-use crate::publish::Displaced;
-use crate::record::{Body, Entry, FileImage, Image, Intent, Side, keep_name, stage_name};
-use crate::rollback::make_directory;
-use crate::transaction::{Change, Transaction};
+use crate::error::{Doing, Error, ErrorKind, Result};
+use crate::journal::record::{Body, Entry, FileImage, Image, Intent, Side, keep_name, stage_name};
+use crate::run::publish::Displaced;
+use crate::run::rollback::make_directory;
+use crate::transaction::Transaction;
+use crate::transaction::content::{INLINE_BYTES_MAX, set_attributes};
+use crate::transaction::node::{Bytes, Content, Node, Post, PostFile, Pre, PreFile};
 use crate::tree::{Tree, read_pieces, stamp_is_fresh};
 
 /// How many bytes of images one record holds; what goes beyond is kept beside the journal.
@@ -21,73 +21,14 @@ pub const INLINE_TOTAL_MAX: u64 = 16 << 20;
 /// From this many kept images on, one `syncfs` is cheaper than an `fdatasync` for each.
 const KEPT_SYNCED_SINGLY: usize = 8;
 
-/// A run that was committed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Committed {
-    /// Its name.
-    pub run: RunId,
-    /// What it changed, ordered by path.
-    pub changes: Vec<Change>,
-    /// Paths whose file was parted from its other names (hard links).
-    pub broken_links: Vec<RelPath>,
-}
-
 impl<D: Disk> Transaction<'_, D> {
-    /// Makes all steps visible at once, and durable.
-    ///
-    /// # Errors
-    /// Any [`ErrorKind`]; its state says whether the workspace is untouched, restored, or needs a
-    /// person.
-    pub fn commit(mut self) -> Result<Committed> {
-        self.check_budget()?;
-        let changes = self.changes();
-        let broken_links = std::mem::take(&mut self.broken_links);
-        let mut nodes = std::mem::take(&mut self.nodes);
-        let moved = moved_sources(&nodes);
-        nodes.retain(|path, node| node.changes() || moved.contains(path));
-        self.sweep = true;
-        let intent = self.stage_all(&nodes, &moved)?;
-        let displaced = nodes.values().map(displaced).collect();
-        drop(nodes);
-        let result = self.workspace.run(intent, displaced);
-        // After a commit what was displaced is swept later; after a failure that leaves anything
-        // open recovery needs what is staged.
-        self.sweep = match &result {
-            Ok(_) => false,
-            Err(Error { state: State::Restored | State::Unchanged, .. }) => {
-                !self.workspace.poisoned
-            }
-            Err(_) => false,
-        };
-        Ok(Committed { run: result?, changes, broken_links })
-    }
-
-    /// Whether the steps so far stay within the budget; the commit checks the same.
-    ///
-    /// # Errors
-    /// `Budget` with the budget status (FO-4).
-    pub fn check_budget(&self) -> Result<()> {
-        if self.limits.budget == Budget::unlimited() {
-            return Ok(());
-        }
-        let costs = self.changes().into_iter().filter(|change| {
-            use crate::transaction::ChangeKind::{DirectoryCreated, DirectoryRemoved};
-            !matches!(change.kind, DirectoryCreated | DirectoryRemoved)
-        });
-        let costs = costs
-            .map(|change| PathCost {
-                path: change.path,
-                added: change.added,
-                removed: change.removed,
-            })
-            .collect();
-        let checked = self.limits.budget.check(costs);
-        checked.map(drop).map_err(|status| ErrorKind::Budget { status }.into())
-    }
-
     /// Writes all new content into staged inodes, decides where each image is kept, and makes
     /// durable what the journal will not hold.
-    fn stage_all(&mut self, nodes: &Nodes<D>, moved: &BTreeSet<RelPath>) -> Result<Intent> {
+    pub(super) fn stage_all(
+        &mut self,
+        nodes: &Nodes<D>,
+        moved: &BTreeSet<RelPath>,
+    ) -> Result<Intent> {
         let disk = &self.workspace.disk;
         let mut staging = Staging {
             disk,
@@ -122,7 +63,7 @@ impl<D: Disk> Transaction<'_, D> {
 }
 
 /// The paths whose inode moves to another path.
-fn moved_sources<H>(nodes: &BTreeMap<RelPath, Node<H>>) -> BTreeSet<RelPath> {
+pub(super) fn moved_sources<H>(nodes: &BTreeMap<RelPath, Node<H>>) -> BTreeSet<RelPath> {
     let sources = nodes.values().filter_map(|node| match &node.post {
         Post::File(PostFile { content: Content::Moved(from), .. }) => Some(from.clone()),
         Post::File(_) | Post::Directory(_) | Post::Absent => None,
@@ -132,7 +73,8 @@ fn moved_sources<H>(nodes: &BTreeMap<RelPath, Node<H>>) -> BTreeSet<RelPath> {
 
 type Nodes<D> = BTreeMap<RelPath, Node<<D as Disk>::Handle>>;
 
-fn displaced<H>(node: &Node<H>) -> Displaced {
+/// What is known of the file that an entry displaces.
+pub(super) fn displaced<H>(node: &Node<H>) -> Displaced {
     match &node.pre {
         Pre::File(file) => Displaced {
             stat: Some(file.stat),
@@ -173,7 +115,7 @@ impl<D: Disk> Staging<'_, D> {
                 if let (Pre::File(pre), Content::New(bytes, splices)) = (&node.pre, &file.content) {
                     back = splices_back(pre, bytes, splices.as_deref());
                 }
-                let (body, inode) = self.post_body(index, path, node, file)?;
+                let (body, inode) = self.stage_post(index, path, node, file)?;
                 Image::File(FileImage {
                     attributes: file.attributes.clone(),
                     size: file.size,
@@ -199,7 +141,7 @@ impl<D: Disk> Staging<'_, D> {
     }
 
     /// Stages the inode that `path` will have, and says where its bytes can be found again.
-    fn post_body(
+    fn stage_post(
         &mut self,
         index: usize,
         path: &RelPath,

@@ -9,10 +9,10 @@ use actum_core::{RelPath, RunId};
 use crate::disk::{Disk, LinuxDisk, Time};
 use crate::error::{Doing, ErrorKind, Result};
 use crate::history::{self, RunRef};
-use crate::home::{Birth, Home};
+use crate::home::{Home, IfMissing};
 use crate::journal::Scan;
-use crate::record::{End, Entry, Intent, Outcome, RunKind};
-use crate::recovery::{Telling, Told};
+use crate::journal::record::{End, Entry, Intent, Outcome, RunKind};
+use crate::journal::runs::{LoggedRun, RunReader};
 use crate::transaction::{Change, ChangeKind};
 use crate::workspace::Workspace;
 
@@ -23,7 +23,7 @@ const TRIES: usize = 16;
 pub struct View<D: Disk = LinuxDisk> {
     disk: D,
     home: Home<D::Handle>,
-    told: Vec<Told>,
+    told: Vec<LoggedRun>,
     torn: bool,
     other_epoch: bool,
     blocked: BTreeMap<RelPath, RunId>,
@@ -79,7 +79,7 @@ impl<D: Disk> View<D> {
     /// # Errors
     /// As [`View::open`].
     pub fn open_on(disk: D, root: &Path) -> Result<Self> {
-        let home = Home::open(&disk, root, Birth::Refuse)?;
+        let home = Home::open(&disk, root, IfMissing::Refuse)?;
         let epoch = disk.epoch(&home.root).doing(|| "tell this boot from others".to_owned())?;
         let mut tries = 0;
         let (told, torn, other_epoch) = loop {
@@ -88,7 +88,8 @@ impl<D: Disk> View<D> {
                 let mut journal = home.journal_to_read(&disk)?;
                 let other_epoch = journal.epoch() != epoch;
                 let scan = Scan::of(journal.epoch(), epoch);
-                let (told, torn) = Telling::of_ended().hear_all(&mut journal, &disk, scan)?;
+                let (told, torn) =
+                    RunReader::without_post_bytes().read_all(&mut journal, &disk, scan)?;
                 Ok((told, torn, other_epoch))
             };
             match read() {
@@ -98,7 +99,7 @@ impl<D: Disk> View<D> {
                 Err(error) => return Err(error),
             }
         };
-        let blocked = crate::lost::read_blocked(&disk, &home.state)?;
+        let blocked = crate::recovery::lost::read_blocked(&disk, &home.state)?;
         Ok(Self { disk, home, told, torn, other_epoch, blocked })
     }
 
@@ -287,7 +288,7 @@ fn report<D: Disk>(runs: &Runs<'_, D>, found: &RunRef) -> Result<RunReport> {
 }
 
 fn change(entry: &Entry) -> Option<Change> {
-    use crate::record::Image::{Absent, Directory, File};
+    use crate::journal::record::Image::{Absent, Directory, File};
     let kind = match (&entry.pre, &entry.post) {
         (File(pre), File(post)) if pre.digest == post.digest => ChangeKind::Attributes,
         (File(_), File(_)) => ChangeKind::Modified,

@@ -6,10 +6,10 @@ use actum_core::{FileMode, RelPath, RunId, path::Quoted};
 
 use crate::disk::{Barrier, Disk, Kind, Rename};
 use crate::error::{Doing, ErrorKind, Result};
-use crate::images::Images;
-use crate::node::Bytes;
-use crate::publish::gone_name;
-use crate::record::{Image, Intent, Side, stage_name};
+use crate::history::images::Images;
+use crate::journal::record::{Image, Intent, Side, stage_name};
+use crate::run::publish::gone_name;
+use crate::transaction::node::Bytes;
 use crate::tree::digest_of;
 use crate::workspace::Workspace;
 

@@ -5,8 +5,8 @@ use std::io;
 use super::Rebuilder;
 use crate::disk::{Disk, Kind, Rename, Stat};
 use crate::error::{Doing, Result};
-use crate::node::Bytes;
-use crate::record::Image;
+use crate::journal::record::Image;
+use crate::transaction::node::Bytes;
 use crate::tree::digest_of;
 
 /// The unit in which file systems lose data, in bytes.
@@ -14,7 +14,7 @@ const BLOCK: usize = 4096;
 
 impl<D: Disk> Rebuilder<'_, D> {
     /// Keeps a displaced file for a person, if the journal does not know what it holds.
-    pub(super) fn keep_unrecorded(&self, displaced: &[u8], stat: &Stat) -> Result<()> {
+    pub(super) fn save_unrecorded(&self, displaced: &[u8], stat: &Stat) -> Result<()> {
         let doing = || "keep what was displaced".to_owned();
         let (disk, home) = (&self.workspace.disk, &self.workspace.home);
         if stat.kind != Kind::File {

@@ -4,11 +4,11 @@ use std::rc::Rc;
 
 use actum_core::{Digest, RelPath};
 
-use crate::content::INLINE_BYTES_MAX;
 use crate::disk::{Disk, Stat};
 use crate::error::{Doing, Error, ErrorKind, NotAFile, Result};
-use crate::node::{Bytes, Content, Node, Post, PostFile, Pre, PreFile};
 use crate::transaction::Transaction;
+use crate::transaction::content::INLINE_BYTES_MAX;
+use crate::transaction::node::{Bytes, Content, Node, Post, PostFile, Pre, PreFile};
 use crate::tree::{Found, Tree, digest_of, read_pieces, read_whole};
 use crate::workspace::HardLinks;
 
@@ -50,7 +50,7 @@ impl<D: Disk> Transaction<'_, D> {
             }
         }
         let workspace = &*self.workspace;
-        let tree = Tree::again(&workspace.disk, &workspace.home.root, &self.parents);
+        let tree = Tree::sharing(&workspace.disk, &workspace.home.root, &self.parents);
         let (stat, file) = match tree.find(path)? {
             Found::Nothing => return Ok(Pre::Absent),
             Found::Directory => return Ok(Pre::Directory(tree.directory_attributes(path)?)),

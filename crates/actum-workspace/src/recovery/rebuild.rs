@@ -8,20 +8,21 @@
 //! and a name leads to an inode that was given away. What is put right then and was recorded
 //! nowhere goes to the lost directory. Everything else is someone's work and stays.
 
+mod index;
 mod install;
 mod judge;
-mod told;
+
 mod unrecorded;
 
 use std::collections::HashMap;
 
 use actum_core::RelPath;
 
+use self::index::{InodeRecord, PathRecord, changed_directories, inode_records};
 use self::install::Installed;
-use self::told::{Fold, Recorded, changed_directories, recorded};
 use crate::disk::{Disk, Time};
 use crate::error::Result;
-use crate::recovery::Told;
+use crate::journal::runs::LoggedRun;
 use crate::tree::Tree;
 use crate::workspace::Workspace;
 
@@ -35,7 +36,7 @@ pub(crate) struct Rebuilt {
 
 /// What must be done at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Verdict {
+enum Task {
     Right,
     Install,
     /// Only the attributes are not as wanted.
@@ -47,13 +48,13 @@ enum Verdict {
 
 impl<D: Disk> Workspace<D> {
     /// Makes the tree hold what the journal says.
-    pub(crate) fn rebuild(&self, told: &[Told]) -> Result<Rebuilt> {
+    pub(crate) fn rebuild(&self, runs: &[LoggedRun]) -> Result<Rebuilt> {
         let rebuilder = Rebuilder {
             workspace: self,
             tree: Tree::new(&self.disk, &self.home.root),
-            told,
-            recorded: recorded(told),
-            changed: changed_directories(told),
+            runs,
+            recorded: inode_records(runs),
+            changed: changed_directories(runs),
             began: self.home.rebuild_began(&self.disk)?,
         };
         rebuilder.run()
@@ -63,8 +64,8 @@ impl<D: Disk> Workspace<D> {
 struct Rebuilder<'a, D: Disk> {
     workspace: &'a Workspace<D>,
     tree: Tree<'a, D>,
-    told: &'a [Told],
-    recorded: HashMap<u64, Recorded>,
+    runs: &'a [LoggedRun],
+    recorded: HashMap<u64, InodeRecord>,
     /// The directories in which runs changed names, `None` being the root, each with the time when
     /// the last of these runs ended, or `None` where nobody ended it.
     changed: HashMap<Option<RelPath>, Option<Time>>,
@@ -74,14 +75,14 @@ struct Rebuilder<'a, D: Disk> {
 
 impl<D: Disk> Rebuilder<'_, D> {
     fn run(&self) -> Result<Rebuilt> {
-        let folds = self.fold();
+        let records = self.path_records();
         let mut rebuilt = Rebuilt::default();
-        let mut work: Vec<(&RelPath, &Fold, Verdict)> = Vec::new();
-        for (path, fold) in &folds {
-            match self.judge(path, fold)? {
-                Verdict::Right | Verdict::LaterEdit => {}
-                verdict @ (Verdict::Install | Verdict::Adjust) => work.push((path, fold, verdict)),
-                Verdict::Foreign => rebuilt.foreign.push((fold.wanted.run, fold.wanted.entry)),
+        let mut work: Vec<(&RelPath, &PathRecord, Task)> = Vec::new();
+        for (path, record) in &records {
+            match self.judge(path, record)? {
+                Task::Right | Task::LaterEdit => {}
+                task @ (Task::Install | Task::Adjust) => work.push((path, record, task)),
+                Task::Foreign => rebuilt.foreign.push((record.wanted.run, record.wanted.entry)),
             }
         }
         if !work.is_empty() {
@@ -90,27 +91,27 @@ impl<D: Disk> Rebuilder<'_, D> {
         }
         // First whatever is in the way, deepest first; then what is missing, shallowest first.
         let mut blocked = Vec::new();
-        for &(path, fold, verdict) in work.iter().rev() {
-            if verdict == Verdict::Install && !self.clear_the_way(path, fold)? {
+        for &(path, record, task) in work.iter().rev() {
+            if task == Task::Install && !self.clear_the_way(path, record)? {
                 blocked.push(path);
             }
         }
-        for &(path, fold, verdict) in &work {
+        for &(path, record, task) in &work {
             let done = !blocked.contains(&path)
-                && match verdict {
-                    Verdict::Install => match self.install(path, fold)? {
+                && match task {
+                    Task::Install => match self.install(path, record)? {
                         // The directory it was in has become something else since.
-                        Installed::InTheWay if fold.ended.is_some() => continue,
+                        Installed::InTheWay if record.ended.is_some() => continue,
                         Installed::InTheWay | Installed::NoBytes => false,
                         Installed::Done => true,
                     },
-                    Verdict::Adjust => self.adjust(fold)?,
-                    Verdict::Right | Verdict::LaterEdit | Verdict::Foreign => true,
+                    Task::Adjust => self.adjust(record)?,
+                    Task::Right | Task::LaterEdit | Task::Foreign => true,
                 };
             if done {
                 rebuilt.rewritten.push(path.clone());
             } else {
-                rebuilt.foreign.push((fold.wanted.run, fold.wanted.entry));
+                rebuilt.foreign.push((record.wanted.run, record.wanted.entry));
             }
         }
         Ok(rebuilt)

@@ -7,9 +7,9 @@ use actum_core::{FileMode, ModeChange, RelPath};
 
 use crate::disk::Disk;
 use crate::error::{Doing, Result};
-use crate::node::{Node, Post};
-use crate::record::Attributes;
+use crate::journal::record::Attributes;
 use crate::transaction::Transaction;
+use crate::transaction::node::{Node, Post};
 use crate::tree::Tree;
 
 const DEFAULT_ACL: &[u8] = b"system.posix_acl_default";
@@ -59,7 +59,7 @@ impl<D: Disk> Transaction<'_, D> {
         let mut mode = asked;
         match &inherited.default_acl {
             Some(default) => {
-                let (acl, masked) = crate::acl::inherit(default, asked);
+                let (acl, masked) = crate::transaction::acl::inherit(default, asked);
                 mode = masked;
                 xattrs.extend(acl.map(|acl| (ACL.to_vec(), acl)));
                 if directory {

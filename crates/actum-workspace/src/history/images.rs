@@ -4,13 +4,13 @@ use std::rc::Rc;
 
 use actum_core::{Digest, splice::Splicer};
 
-use crate::content::Sink;
 use crate::disk::Disk;
 use crate::error::{Doing, Result};
 use crate::home::Home;
-use crate::node::Bytes;
-use crate::record::{Body, Entry, Image, Intent, Side, keep_name, stage_name};
+use crate::journal::record::{Body, Entry, Image, Intent, Side, keep_name, stage_name};
 use crate::transaction::bytes_of;
+use crate::transaction::content::Sink;
+use crate::transaction::node::Bytes;
 use crate::tree::{digest_of, read_pieces};
 
 /// Bytes and their digest.

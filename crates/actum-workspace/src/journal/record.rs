@@ -5,8 +5,8 @@ use std::rc::Rc;
 
 use actum_core::{Digest, FileMode, RelPath, RunId, Splice};
 
-use crate::codec::{DecodeError, Decoder, Encoder};
 use crate::disk::{Epoch, Time, Xattr};
+use crate::journal::codec::{DecodeError, Decoder, Encoder};
 
 /// Owner, permission bits and extended attributes.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,20 +1,15 @@
-//! Removes what is of no use any more: displaced inodes, staged files of given-up runs, old
-//! history.
+//! The collection that a person asks for: old history beyond the limits, and all that is displaced.
 
 use std::collections::BTreeSet;
 
 use actum_core::RunId;
 
-use crate::disk::{Disk, Kind};
+use crate::disk::Disk;
 use crate::error::{Doing, Result};
 use crate::history::{self, RunRef};
-use crate::home::Heap;
-use crate::record::{Body, Side, keep_name};
+use crate::journal::record::{Body, Side, keep_name};
 use crate::workspace::Workspace;
 
-/// Displaced inodes stay this long, in nanoseconds: ext4 without a journal makes files slowly just
-/// after many were deleted.
-const DISPLACED_AGE: i64 = 60_000_000_000;
 /// The length of a run id, which names of kept images begin with.
 const RUN_ID_LENGTH: usize = 12;
 
@@ -68,17 +63,15 @@ impl<D: Disk> Workspace<D> {
         let mut report = GcReport::default();
         let runs = history::list(&self.disk, &self.home.history)?;
         let mut sizes = Vec::with_capacity(runs.len());
-        let mut needed = BTreeSet::new();
         for run in &runs {
-            let (bytes, kept) = self.weight(run)?;
+            let bytes = self.weight(run)?;
             report.kept_bytes += bytes;
-            sizes.push((run, bytes, kept));
+            sizes.push((run, bytes));
         }
-        report.kept_runs = runs.len() + self.tail.len();
-        for (run, bytes, kept) in sizes {
+        report.kept_runs = runs.len();
+        for (run, bytes) in sizes {
             let over = report.kept_runs > options.runs_max || report.kept_bytes > options.bytes_max;
             if !over || options.protected.contains(&run.run) {
-                needed.extend(kept);
                 continue;
             }
             if !options.dry_run {
@@ -90,32 +83,30 @@ impl<D: Disk> Workspace<D> {
             report.freed_bytes += bytes;
         }
         if !options.dry_run {
-            report.removed_files = self.sweep_keep(&needed)? + self.sweep_all()?;
+            report.removed_files = self.sweep_keep()? + self.sweep_all()?;
         }
         Ok(report)
     }
 
-    /// The bytes that a run in the history takes, and the kept images it needs.
-    fn weight(&self, run: &RunRef) -> Result<(u64, Vec<Vec<u8>>)> {
+    /// The bytes that a run in the history takes, with its kept images.
+    fn weight(&self, run: &RunRef) -> Result<u64> {
         let mut bytes = history::size(&self.disk, &self.home.history, run)?;
         let Ok((intent, _)) = history::read(&self.disk, &self.home.history, run) else {
-            return Ok((bytes, Vec::new())); // damaged: `actum show` says so
+            return Ok(bytes); // damaged: `actum show` says so
         };
-        let mut names = Vec::new();
         for (index, entry) in intent.entries.iter().enumerate() {
             if entry.pre.file().is_some_and(|file| matches!(file.body, Body::Kept)) {
                 let name = keep_name(intent.run, index, Side::Pre);
                 let stat = self.disk.stat_at(&self.home.keep, &name);
                 let size = stat.doing(|| "look at a kept image".to_owned())?;
                 bytes = bytes.saturating_add(size.map_or(0, |stat| stat.size));
-                names.push(name);
             }
         }
-        Ok((bytes, names))
+        Ok(bytes)
     }
 
-    /// Removes kept images that no run in the history needs.
-    fn sweep_keep(&self, needed: &BTreeSet<Vec<u8>>) -> Result<usize> {
+    /// Removes kept images of runs that are not in the history.
+    fn sweep_keep(&self) -> Result<usize> {
         let mut removed = 0;
         // What belongs to a run in the history stays, even if its record cannot be read today.
         let runs: BTreeSet<_> = history::list(&self.disk, &self.home.history)?
@@ -124,8 +115,7 @@ impl<D: Disk> Workspace<D> {
             .collect();
         for name in self.disk.list(&self.home.keep).doing(|| "list kept images".to_owned())? {
             let run = name.get(..=RUN_ID_LENGTH).unwrap_or_default();
-            if !runs.contains(run) && !needed.contains(&name) && self.remove(&self.home.keep, &name)
-            {
+            if !runs.contains(run) && self.remove(&self.home.keep, &name) {
                 removed += 1;
             }
         }
@@ -149,54 +139,5 @@ impl<D: Disk> Workspace<D> {
     fn sweep_all(&self) -> Result<usize> {
         let names = self.disk.list(&self.home.stage).doing(|| "list staged files".to_owned())?;
         Ok(names.iter().filter(|name| self.remove(&self.home.stage, name)).count())
-    }
-
-    /// Removes displaced inodes that are old or too many. Best effort: what stays is found next
-    /// time. `displaced` is what came since the last call.
-    pub(crate) fn sweep_stage(&self, working: Option<RunId>, displaced: Heap) {
-        if !self.home.is_sweep_due(&self.disk, displaced) {
-            return;
-        }
-        let now = self.disk.now();
-        let Ok(names) = self.disk.list(&self.home.stage) else { return };
-        let working = working.map(|run| format!("{run}.").into_bytes());
-        let mut young = Vec::new();
-        let mut heap = Heap::default();
-        for name in names {
-            if working.as_ref().is_some_and(|run| name.starts_with(run)) {
-                continue;
-            }
-            let Ok(Some(stat)) = self.disk.stat_at(&self.home.stage, &name) else { continue };
-            // A second name of a live file shows in its link count, so it goes at once.
-            let old = now.0.saturating_sub(stat.changed.0) > DISPLACED_AGE;
-            if old || stat.links > 1 || stat.kind != Kind::File {
-                self.remove(&self.home.stage, &name);
-            } else {
-                heap.files = heap.files.saturating_add(1);
-                heap.bytes = heap.bytes.saturating_add(stat.size);
-                young.push(name);
-            }
-        }
-        for name in young.iter().filter(|_| heap.is_too_much()) {
-            self.remove(&self.home.stage, name);
-        }
-    }
-
-    /// Removes what a given-up run had staged.
-    pub(crate) fn sweep_run(&self, run: RunId) {
-        let run = format!("{run}.").into_bytes();
-        for directory in [&self.home.stage, &self.home.keep] {
-            let Ok(names) = self.disk.list(directory) else { continue };
-            for name in names.iter().filter(|name| name.starts_with(&run)) {
-                self.remove(directory, name);
-            }
-        }
-    }
-
-    /// Removes a file or an empty directory; what stays is found next time. A power cut may have
-    /// made a directory of what was a file.
-    fn remove(&self, directory: &D::Handle, name: &[u8]) -> bool {
-        self.disk.unlink(directory, name).is_ok()
-            || self.disk.remove_directory(directory, name).is_ok()
     }
 }

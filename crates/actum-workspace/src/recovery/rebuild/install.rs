@@ -5,15 +5,15 @@ use std::io;
 use actum_core::{FileMode, RelPath};
 
 use super::Rebuilder;
-use super::told::Fold;
-use crate::content::set_attributes;
+use super::index::PathRecord;
 use crate::disk::{Barrier, Disk, Rename};
 use crate::error::{Doing, Error, ErrorKind, Result};
-use crate::images::Images;
-use crate::node::Bytes;
-use crate::publish::set_in_place;
-use crate::record::{Attributes, FileImage, Image, stage_name};
-use crate::rollback::make_directory;
+use crate::history::images::Images;
+use crate::journal::record::{Attributes, FileImage, Image, stage_name};
+use crate::run::publish::set_in_place;
+use crate::run::rollback::make_directory;
+use crate::transaction::content::set_attributes;
+use crate::transaction::node::Bytes;
 use crate::tree::{Found, Parent};
 
 /// What came of putting an image at its path.
@@ -28,14 +28,14 @@ pub(super) enum Installed {
 
 impl<D: Disk> Rebuilder<'_, D> {
     /// Takes away what stands at a path that wants something else; `false` when it cannot be.
-    pub(super) fn clear_the_way(&self, path: &RelPath, fold: &Fold) -> Result<bool> {
+    pub(super) fn clear_the_way(&self, path: &RelPath, record: &PathRecord) -> Result<bool> {
         let doing = || format!("put `{path}` right");
-        let Some(wanted) = self.image(fold.wanted) else { return Ok(true) };
+        let Some(wanted) = self.image(record.wanted) else { return Ok(true) };
         let disk = &self.workspace.disk;
         match (wanted, self.find(path)?) {
             (Image::Absent | Image::Directory(_), Found::File(stat, _)) => {
                 let parent = self.tree.existing_parent(path)?;
-                let name = self.temporary(fold, "gone")?;
+                let name = self.temporary(record, "gone")?;
                 let stage = &self.workspace.home.stage;
                 disk.rename(&parent, path.name(), stage, &name, Rename::NoReplace).doing(doing)?;
                 let taken = disk.stat_at(stage, &name).doing(doing)?;
@@ -44,7 +44,7 @@ impl<D: Disk> Rebuilder<'_, D> {
                     back.doing(doing)?;
                     return Ok(false);
                 };
-                self.keep_unrecorded(&name, &taken)?;
+                self.save_unrecorded(&name, &taken)?;
                 Ok(true)
             }
             (Image::Absent | Image::File(_), Found::Directory) => {
@@ -64,19 +64,19 @@ impl<D: Disk> Rebuilder<'_, D> {
     }
 
     /// Puts the wanted image at a path.
-    pub(super) fn install(&self, path: &RelPath, fold: &Fold) -> Result<Installed> {
+    pub(super) fn install(&self, path: &RelPath, record: &PathRecord) -> Result<Installed> {
         let doing = || format!("put `{path}` right");
         let (disk, stage) = (&self.workspace.disk, &self.workspace.home.stage);
         let wrong = |(what, source)| -> Error {
             ErrorKind::Attributes { path: path.clone(), what, source }.into()
         };
-        let Some(wanted) = self.image(fold.wanted) else { return Ok(Installed::Done) };
+        let Some(wanted) = self.image(record.wanted) else { return Ok(Installed::Done) };
         if matches!(wanted, Image::Absent) {
             return Ok(Installed::Done);
         }
         let Some(parent) = self.parent_made(path)? else { return Ok(Installed::InTheWay) };
         let before = disk.stat_at(&parent, path.name()).doing(doing)?;
-        let name = self.temporary(fold, "new")?;
+        let name = self.temporary(record, "new")?;
         match wanted {
             Image::Absent => return Ok(Installed::Done),
             Image::Directory(attributes) => {
@@ -88,7 +88,7 @@ impl<D: Disk> Rebuilder<'_, D> {
                 disk.sync(&directory, Barrier::Rebuilt).doing(doing)?;
             }
             Image::File(file) => {
-                let Some(bytes) = self.bytes(&fold.known, fold.wanted)? else {
+                let Some(bytes) = self.bytes(&record.known, record.wanted)? else {
                     return Ok(Installed::NoBytes);
                 };
                 self.build(&name, &bytes, &file.attributes, path)?;
@@ -106,7 +106,7 @@ impl<D: Disk> Rebuilder<'_, D> {
             exchange()?; // someone was faster: theirs stays
             return Ok(Installed::InTheWay);
         };
-        self.keep_unrecorded(&name, &displaced)?;
+        self.save_unrecorded(&name, &displaced)?;
         Ok(Installed::Done)
     }
 
@@ -149,8 +149,9 @@ impl<D: Disk> Rebuilder<'_, D> {
     }
 
     /// Sets the attributes of a file whose bytes are as wanted.
-    pub(super) fn adjust(&self, fold: &Fold) -> Result<bool> {
-        let (Some(entry), Some(wanted)) = (self.entry(fold.wanted), self.image(fold.wanted)) else {
+    pub(super) fn adjust(&self, record: &PathRecord) -> Result<bool> {
+        let (Some(entry), Some(wanted)) = (self.entry(record.wanted), self.image(record.wanted))
+        else {
             return Ok(true);
         };
         let parent = self.tree.existing_parent(&entry.path)?;
@@ -167,10 +168,10 @@ impl<D: Disk> Rebuilder<'_, D> {
     }
 
     /// A free name in the stage directory.
-    fn temporary(&self, fold: &Fold, word: &str) -> Result<Vec<u8>> {
+    fn temporary(&self, record: &PathRecord, word: &str) -> Result<Vec<u8>> {
         let doing = || "put a path right".to_owned();
-        let Some(told) = self.told.get(fold.wanted.run) else { return Ok(Vec::new()) };
-        let stem = stage_name(told.intent.run, fold.wanted.entry);
+        let Some(told) = self.runs.get(record.wanted.run) else { return Ok(Vec::new()) };
+        let stem = stage_name(told.intent.run, record.wanted.entry);
         let (disk, stage) = (&self.workspace.disk, &self.workspace.home.stage);
         for attempt in 0u32.. {
             let name = [&stem, format!(".{word}{attempt}").as_bytes()].concat();

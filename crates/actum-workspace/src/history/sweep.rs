@@ -1,0 +1,117 @@
+//! Removes displaced inodes and what given-up runs had staged.
+
+use actum_core::{FileMode, RunId};
+
+use crate::disk::{Disk, Kind};
+use crate::workspace::Workspace;
+
+/// Says when the stage directory was last swept, and how much was displaced since.
+const SWEPT: &[u8] = b"swept";
+/// How often displaced files are looked at, in nanoseconds.
+const SWEEP_INTERVAL: u64 = 60_000_000_000;
+/// Displaced inodes stay this long, in nanoseconds: ext4 without a journal makes files slowly just
+/// after many were deleted.
+const DISPLACED_AGE: i64 = 60_000_000_000;
+/// How many displaced inodes stay, however young.
+const DISPLACED_FILES_MAX: u64 = 32_768;
+/// How many bytes of them.
+const DISPLACED_BYTES_MAX: u64 = 256 << 20;
+
+/// Files and their bytes.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Amount {
+    pub(crate) files: u64,
+    pub(crate) bytes: u64,
+}
+
+impl Amount {
+    pub(crate) fn add(&mut self, bytes: u64) {
+        self.files = self.files.saturating_add(1);
+        self.bytes = self.bytes.saturating_add(bytes);
+    }
+
+    fn is_too_much(self) -> bool {
+        self.files > DISPLACED_FILES_MAX || self.bytes > DISPLACED_BYTES_MAX
+    }
+}
+
+impl<D: Disk> Workspace<D> {
+    /// Whether the stage directory is to be swept now that so many more files, of so many bytes,
+    /// were displaced: looking at every displaced file costs too much to do it often. Notes that it
+    /// is swept, or how much has come together.
+    fn takes_turn(&self, displaced: Amount) -> bool {
+        let (disk, state) = (&self.disk, &self.home.state);
+        let note = || {
+            let mut last = [0; 24];
+            let file = match disk.open_own(state, SWEPT) {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                    disk.create(state, SWEPT, FileMode::PRIVATE)?
+                }
+                file => file?,
+            };
+            disk.read_at(&file, &mut last, 0)?;
+            let [swept, files, bytes] = last.as_chunks::<8>().0 else { return Ok(true) };
+            let now = disk.now().0;
+            let amount = Amount {
+                files: u64::from_le_bytes(*files).saturating_add(displaced.files),
+                bytes: u64::from_le_bytes(*bytes).saturating_add(displaced.bytes),
+            };
+            let age = now.saturating_sub(i64::from_le_bytes(*swept)).unsigned_abs();
+            let due = age >= SWEEP_INTERVAL || amount.is_too_much();
+            let (swept, amount) =
+                if due { (now.to_le_bytes(), Amount::default()) } else { (*swept, amount) };
+            let note = [swept, amount.files.to_le_bytes(), amount.bytes.to_le_bytes()].concat();
+            disk.write_at(&file, &note, 0)?;
+            Ok::<_, std::io::Error>(due)
+        };
+        note().unwrap_or(true)
+    }
+
+    /// Removes displaced inodes that are old or too many. Best effort: what stays is found next
+    /// time. `displaced` is what came since the last call.
+    pub(crate) fn sweep_stage(&self, working: Option<RunId>, displaced: Amount) {
+        if !self.takes_turn(displaced) {
+            return;
+        }
+        let now = self.disk.now();
+        let Ok(names) = self.disk.list(&self.home.stage) else { return };
+        let working = working.map(|run| format!("{run}.").into_bytes());
+        let mut young = Vec::new();
+        let mut amount = Amount::default();
+        for name in names {
+            if working.as_ref().is_some_and(|run| name.starts_with(run)) {
+                continue;
+            }
+            let Ok(Some(stat)) = self.disk.stat_at(&self.home.stage, &name) else { continue };
+            // A second name of a live file shows in its link count, so it goes at once.
+            let old = now.0.saturating_sub(stat.changed.0) > DISPLACED_AGE;
+            if old || stat.links > 1 || stat.kind != Kind::File {
+                self.remove(&self.home.stage, &name);
+            } else {
+                amount.add(stat.size);
+                young.push(name);
+            }
+        }
+        for name in young.iter().filter(|_| amount.is_too_much()) {
+            self.remove(&self.home.stage, name);
+        }
+    }
+
+    /// Removes what a given-up run had staged.
+    pub(crate) fn sweep_run(&self, run: RunId) {
+        let run = format!("{run}.").into_bytes();
+        for directory in [&self.home.stage, &self.home.keep] {
+            let Ok(names) = self.disk.list(directory) else { continue };
+            for name in names.iter().filter(|name| name.starts_with(&run)) {
+                self.remove(directory, name);
+            }
+        }
+    }
+
+    /// Removes a file or an empty directory; what stays is found next time. A power cut may have
+    /// made a directory of what was a file.
+    pub(super) fn remove(&self, directory: &D::Handle, name: &[u8]) -> bool {
+        self.disk.unlink(directory, name).is_ok()
+            || self.disk.remove_directory(directory, name).is_ok()
+    }
+}
