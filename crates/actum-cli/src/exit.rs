@@ -33,14 +33,16 @@ impl Exit {
         Self::InUse,
     ];
 
-    /// The code for an error of the engine. A damaged journal counts as needing attention though
-    /// this command changed nothing: what an earlier run left behind cannot be told.
+    /// The code for an error of the engine. A damaged or missing journal counts as needing attention
+    /// though this command changed nothing: what an earlier run left behind cannot be told.
     pub(crate) fn after(error: &Error) -> Self {
         match (&error.kind, error.state) {
             (_, State::Published | State::NeedsAttention) => Self::NeedsAttention,
             (_, State::Restored) => Self::TakenBack,
             (ErrorKind::Busy { .. }, State::Unchanged) => Self::InUse,
-            (ErrorKind::Damaged { .. }, State::Unchanged) => Self::NeedsAttention,
+            (ErrorKind::Damaged { .. } | ErrorKind::JournalMissing, State::Unchanged) => {
+                Self::NeedsAttention
+            }
             (_, State::Unchanged) => Self::Refused,
         }
     }

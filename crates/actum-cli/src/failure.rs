@@ -39,8 +39,6 @@ pub(crate) enum Failure {
     NoSuchRun { prefix: String },
     #[error("the ids of {} runs begin with `{prefix}`: {}; nothing was changed", runs.len(), list(runs))]
     AmbiguousRun { prefix: String, runs: Vec<RunId> },
-    #[error("there is no run to undo: no change is in effect; nothing was changed")]
-    NoRunToUndo,
     #[error("the demo could not {action}: {source}; nothing outside its own directory was changed")]
     Demo { action: &'static str, source: io::Error },
     #[error("the command did its work, but its result could not be written: {source}")]
@@ -69,7 +67,6 @@ impl Failure {
             | Self::Input { .. }
             | Self::NoSuchRun { .. }
             | Self::AmbiguousRun { .. }
-            | Self::NoRunToUndo
             | Self::Demo { .. } => Exit::Refused,
         }
     }
@@ -85,7 +82,6 @@ impl Failure {
             Self::Input { source, .. } => reason::of_input(&source.problem),
             Self::NoSuchRun { .. } => "UNKNOWN_RUN",
             Self::AmbiguousRun { .. } => "AMBIGUOUS_RUN",
-            Self::NoRunToUndo => "NO_RUN_TO_UNDO",
             Self::Demo { .. } => "DEMO_FAILED",
             Self::Unwritten { .. } => "RESULT_UNWRITTEN",
         }
@@ -100,10 +96,6 @@ impl Failure {
             }
             Self::NoSuchRun { .. } => vec!["`actum log` lists the runs".to_owned()],
             Self::AmbiguousRun { .. } => vec!["give more characters of the id".to_owned()],
-            Self::NoRunToUndo => vec![
-                "to take an undo back, name it: `actum log` lists the runs, then `actum undo RUN`"
-                    .to_owned(),
-            ],
             Self::Unwritten { .. } => vec!["`actum log` lists what was done".to_owned()],
             Self::Demo { .. } => {
                 vec!["set `TMPDIR` to a directory on a local file system".to_owned()]
@@ -123,7 +115,6 @@ impl Failure {
             | Self::Input { .. }
             | Self::NoSuchRun { .. }
             | Self::AmbiguousRun { .. }
-            | Self::NoRunToUndo
             | Self::Demo { .. } => State::Unchanged,
             Self::Unwritten { .. } => State::Published,
         }

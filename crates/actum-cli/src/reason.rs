@@ -2,6 +2,7 @@
 
 use std::io;
 
+use actum_core::HunkError;
 use actum_core::change_set::ChangeSetError;
 use actum_core::format::Problem;
 use actum_workspace::{Error, ErrorKind, NotAFile};
@@ -29,11 +30,13 @@ pub(crate) fn of(kind: &ErrorKind) -> &'static str {
         ErrorKind::ChangedSince { .. } => "CHANGED_SINCE",
         ErrorKind::AlreadyUndone { .. } => "ALREADY_UNDONE",
         ErrorKind::AsBefore { .. } => "ALREADY_AS_BEFORE",
+        ErrorKind::NoRunToUndo => "NO_RUN_TO_UNDO",
         ErrorKind::NothingToUndo { .. } => "NOTHING_TO_UNDO",
         ErrorKind::UnknownRun { .. } => "UNKNOWN_RUN",
         ErrorKind::LostImage { .. } => "SAVED_CONTENT_LOST",
         ErrorKind::Busy { .. } => "WORKSPACE_IN_USE",
         ErrorKind::Damaged { .. } => "JOURNAL_DAMAGED",
+        ErrorKind::JournalMissing => "JOURNAL_MISSING",
         ErrorKind::JournalSound => "JOURNAL_SOUND",
         ErrorKind::NewerFormat { .. } => "NEWER_FORMAT",
         ErrorKind::DamagedHistory { .. } => "HISTORY_DAMAGED",
@@ -74,6 +77,14 @@ fn of_change_set(error: &ChangeSetError) -> &'static str {
 /// What the reader can do. Nothing here turns a check off.
 pub(crate) fn hints(error: &Error) -> Vec<String> {
     let hint = match &error.kind {
+        ErrorKind::Hunk {
+            source:
+                HunkError::Malformed { .. }
+                | HunkError::WrongCount { .. }
+                | HunkError::Empty { .. }
+                | HunkError::OutOfOrder { .. },
+            ..
+        } => "the change itself is malformed; make it again".to_owned(),
         ErrorKind::Hunk { .. } => {
             "the change was made against other content; read the file and make it again".to_owned()
         }
@@ -117,6 +128,10 @@ pub(crate) fn hints(error: &Error) -> Vec<String> {
             "`actum log` lists later runs, which can be undone first; `actum show {run}` has the \
              content the path should have, as SHA-256"
         ),
+        ErrorKind::NoRunToUndo => {
+            "to take an undo back, name it: `actum log` lists the runs, then `actum undo RUN`"
+                .to_owned()
+        }
         ErrorKind::AsBefore { .. } => {
             "to undo an earlier run, name it: `actum log` lists the runs, then `actum undo RUN`"
                 .to_owned()
@@ -139,6 +154,11 @@ pub(crate) fn hints(error: &Error) -> Vec<String> {
         ErrorKind::Damaged { .. } => {
             "look at the files; if they are right, `actum recover --set-aside-journal` keeps the \
              journal under `.actum/lost` and starts a new one"
+                .to_owned()
+        }
+        ErrorKind::JournalMissing => {
+            "look at the files; what a run had still to finish cannot be told. Then `actum recover \
+             --set-aside-journal` starts a new journal"
                 .to_owned()
         }
         ErrorKind::JournalSound => "`actum status` says what is to be done".to_owned(),

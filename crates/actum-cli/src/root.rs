@@ -32,7 +32,19 @@ pub(crate) fn existing(start: &Path) -> &Path {
 
 /// The same where a workspace may be made: then the root of the git repository, else `start`.
 pub(crate) fn existing_or_new(start: &Path) -> &Path {
-    nearest(start, STATE_DIRECTORY).or_else(|| nearest(start, ".git")).unwrap_or(start)
+    nearest(start, STATE_DIRECTORY).or_else(|| repository(start)).unwrap_or(start)
+}
+
+/// The same for who asks for a workspace to be made: the root of a repository gets its own, also
+/// inside the workspace of another.
+pub(crate) fn wanted(start: &Path) -> &Path {
+    let nearest = [nearest(start, STATE_DIRECTORY), repository(start)].into_iter().flatten();
+    nearest.max_by_key(|root| root.components().count()).unwrap_or(start)
+}
+
+/// The root of the git repository that `start` lies in.
+pub(crate) fn repository(start: &Path) -> Option<&Path> {
+    nearest(start, ".git")
 }
 
 /// Whether `root` has a state directory, sound or not.
@@ -66,5 +78,7 @@ mod tests {
         std::fs::create_dir(root.join("outer/.actum")).unwrap();
         assert_eq!(existing_or_new(&inner), root.join("outer"));
         assert_eq!(existing(&inner), root.join("outer"));
+        assert_eq!(wanted(&inner), root.join("outer/repository"));
+        assert_eq!(wanted(root), root);
     }
 }

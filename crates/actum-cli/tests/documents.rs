@@ -65,8 +65,7 @@ fn an_error_says_status_reason_and_state_of_the_workspace() {
             "format": "actum.error/1",
             "status": "rejected",
             "reason": "OVER_BUDGET",
-            "message": "over the budget: 2 files of 1 allowed, 4 changed lines of any number \
-                        allowed; the largest: `a.txt` +1 -1, `sub/b.txt` +1 -1; nothing was changed",
+            "message": "over the budget: 2 files (limit 1), 4 changed lines (no limit); the largest: `a.txt` +1 -1, `sub/b.txt` +1 -1; nothing was changed",
             "workspace": "unchanged",
             "hints": ["split the change, or ask whoever set the budget"],
             "budget": {

@@ -145,8 +145,7 @@ fn a_blocked_path_is_4_until_it_is_resolved() {
     assert_eq!(
         refused.stderr,
         format!(
-            "error: `a.txt` waits for a person since run {run}; look at it and run `actum \
-             resolve`; nothing was changed\n\
+            "error: `a.txt` has been waiting for a person since run {run}; nothing was changed\n\
              hint: what actum knows of it is in `.actum/lost/{run}/`; when the file is as you want \
              it, `actum resolve a.txt`\n"
         )

@@ -37,10 +37,11 @@ pub struct BudgetStatus {
 
 impl std::fmt::Display for BudgetStatus {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let limit = |max: Option<u64>| max.map_or("any number".to_owned(), |max| max.to_string());
+        let limit =
+            |max: Option<u64>| max.map_or("no limit".to_owned(), |max| format!("limit {max}"));
         write!(
             f,
-            "{} files of {} allowed, {} changed lines of {} allowed",
+            "{} files ({}), {} changed lines ({})",
             self.files,
             limit(self.budget.max_files),
             self.loc,
@@ -101,7 +102,7 @@ mod tests {
         let loc = budget.check(vec![cost("a", 3, 1), cost("b", 1, 1)]).unwrap_err();
         assert_eq!(
             loc.to_string(),
-            "2 files of 2 allowed, 6 changed lines of 5 allowed; \
+            "2 files (limit 2), 6 changed lines (limit 5); \
              the largest: `a` +3 -1, `b` +1 -1"
         );
     }

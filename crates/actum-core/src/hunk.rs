@@ -59,6 +59,12 @@ pub enum HunkError {
         /// Which line of its body.
         line: usize,
     },
+    /// It has no lines.
+    #[error("hunk {hunk} is empty")]
+    Empty {
+        /// Which hunk.
+        hunk: usize,
+    },
     /// The header's counts and the body disagree.
     #[error(
         "hunk {hunk}: its header says {header_old} old and {header_new} new lines, \
@@ -220,7 +226,10 @@ impl<'a> Patcher<'a> {
             };
             let (body_old, body_new) = (count(Side::Old), count(Side::New));
             let counted = (u64::from(hunk.old_lines), u64::from(hunk.new_lines));
-            if counted != (body_old, body_new) || lines.is_empty() {
+            if lines.is_empty() && counted == (0, 0) {
+                return Err(HunkError::Empty { hunk: number });
+            }
+            if counted != (body_old, body_new) {
                 return Err(HunkError::WrongCount {
                     hunk: number,
                     header_old: hunk.old_lines,
@@ -530,7 +539,7 @@ mod tests {
     fn hunks_that_contradict_themselves_are_refused() {
         let wrong = |hunks: &[LineHunk]| Patcher::new(hunks).map(|_| ()).unwrap_err();
         assert!(matches!(wrong(&[hunk((1, 2), (1, 1), "-a\n")]), HunkError::WrongCount { .. }));
-        assert!(matches!(wrong(&[hunk((1, 0), (1, 0), "")]), HunkError::WrongCount { .. }));
+        assert!(matches!(wrong(&[hunk((1, 0), (1, 0), "")]), HunkError::Empty { hunk: 1 }));
         assert!(matches!(wrong(&[hunk((0, 1), (0, 0), "-a\n")]), HunkError::OutOfOrder { .. }));
         assert_eq!(
             wrong(&[hunk((1, 1), (1, 1), "*a\n")]),

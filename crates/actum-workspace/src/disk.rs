@@ -203,6 +203,8 @@ pub trait Disk {
     /// Takes an exclusive lock that ends with the handle. `false` when another holds it and
     /// `wait` is not set.
     fn lock(&self, file: &Self::Handle, wait: bool) -> io::Result<bool>;
+    /// How many handles the process can hold at once (`RLIMIT_NOFILE`, getrlimit(2)).
+    fn handles_max(&self) -> usize;
     /// The current span between possible losses.
     fn epoch(&self, root: &Self::Handle) -> io::Result<Epoch>;
     /// The time now; never behind the stamp of a file that was just written.

@@ -147,6 +147,9 @@ pub enum ErrorKind {
     /// The run is undone already.
     #[error("cannot undo run {run}: run {by} has undone it already")]
     AlreadyUndone { run: RunId, by: RunId },
+    /// No change is in effect.
+    #[error("there is no run to undo: no change is in effect")]
+    NoRunToUndo,
     /// The run changed nothing that could be undone.
     #[error("cannot undo run {run}: it was rolled back and changed nothing")]
     NothingToUndo { run: RunId },
@@ -165,6 +168,9 @@ pub enum ErrorKind {
          accepted"
     )]
     Damaged { offset: u64, what: &'static str },
+    /// Runs were made, but their journal is not there.
+    #[error("the journal `.actum/journal` is missing, but runs were made")]
+    JournalMissing,
     /// Only a damaged journal is set aside.
     #[error("the journal is sound and is not set aside")]
     JournalSound,

@@ -52,6 +52,8 @@ pub(crate) enum IfMissing {
     Refuse,
     /// It is made.
     Create,
+    /// It must be there, but its journal may be missing.
+    Tolerate,
 }
 
 impl<H> Home<H> {
@@ -69,7 +71,7 @@ impl<H> Home<H> {
             Some(Kind::File | Kind::Symlink | Kind::Special) => {
                 return Err(unusable("it is not a directory"));
             }
-            None if if_missing == IfMissing::Refuse => return Err(ErrorKind::NotAWorkspace.into()),
+            None if if_missing != IfMissing::Create => return Err(ErrorKind::NotAWorkspace.into()),
             None => match disk.make_directory(&root, STATE_DIRECTORY.as_bytes(), PRIVATE_DIRECTORY)
             {
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
@@ -89,10 +91,11 @@ impl<H> Home<H> {
         let complete =
             disk.stat_at(&state, JOURNAL).doing(|| "look for the journal".to_owned())?.is_some();
         if !complete {
-            if if_missing == IfMissing::Refuse {
-                return Err(ErrorKind::NotAWorkspace.into());
+            match if_missing {
+                IfMissing::Refuse => return Err(Self::without_journal(disk, &state)),
+                IfMissing::Create => Self::make(disk, &root, &state)?,
+                IfMissing::Tolerate => {}
             }
-            Self::make(disk, &root, &state)?;
         }
         let open = |name: &str| {
             let doing = || format!("open the state directory `.actum/{name}`");
@@ -114,6 +117,14 @@ impl<H> Home<H> {
             root,
             state,
         })
+    }
+
+    /// What it means that there is no journal: someone removed it, or nobody made it.
+    fn without_journal<D: Disk<Handle = H>>(disk: &D, state: &H) -> Error {
+        match disk.stat_at(state, DURABLE_END) {
+            Ok(Some(_)) => ErrorKind::JournalMissing.into(),
+            Ok(None) | Err(_) => unusable("it is only half made; `actum init` completes it"),
+        }
     }
 
     /// Makes what is missing in the state directory; the journal comes last, so that its presence
@@ -142,11 +153,11 @@ impl<H> Home<H> {
             let directory = disk.open_directory(state, name.as_bytes()).doing(doing)?;
             let names = disk.list(&directory).doing(doing)?;
             if matches!(name, "keep" | "history") && !names.is_empty() {
-                return Err(unusable("the journal is missing, but there is a history"));
+                return Err(ErrorKind::JournalMissing.into());
             }
         }
         if exists(DURABLE_END).doing(doing)? {
-            return Err(unusable("the journal is missing, but runs were made"));
+            return Err(ErrorKind::JournalMissing.into());
         }
         Self::probe(disk, state)?;
         disk.sync(state, Barrier::Birth).doing(doing)?;
@@ -302,27 +313,34 @@ impl<H> Home<H> {
         }
         let epoch = disk.epoch(root).doing(|| "tell this boot from others".to_owned())?;
         let journal = disk.create(state, JOURNAL_NEW, PRIVATE).doing(doing)?;
-        Journal::write_new(disk, &journal, epoch, first).doing(doing)?;
+        let written = Journal::write_new(disk, &journal, epoch, first);
+        if written.is_err() {
+            drop(disk.unlink(state, JOURNAL_NEW)); // a full disk has better uses for it
+        }
+        written.doing(doing)?;
         disk.rename(state, JOURNAL_NEW, state, JOURNAL, Rename::NoReplace).doing(doing)?;
         disk.sync(state, Barrier::Birth).doing(doing)
     }
 
-    /// Moves the journal to the lost directory and starts a new one whose records come after
-    /// `newest`; gives the path of the old one.
+    /// Moves the journal to the lost directory, if there is one, and starts a new one whose records
+    /// come after `newest`; gives the path of the old one.
     pub(crate) fn set_aside_journal<D: Disk<Handle = H>>(
         &self,
         disk: &D,
         newest: u64,
-    ) -> Result<String> {
+    ) -> Result<Option<String>> {
         let doing = || "set the journal aside".to_owned();
         let _lock = self.lock(disk, false, "setting the journal aside")?;
         let name = format!("journal.{}", disk.now().0);
-        disk.link(&self.state, JOURNAL, &self.lost, name.as_bytes()).doing(doing)?;
-        disk.sync(&self.lost, Barrier::Lost).doing(doing)?;
-        disk.unlink(&self.state, JOURNAL).doing(doing)?;
+        let is_there = disk.stat_at(&self.state, JOURNAL).doing(doing)?.is_some();
+        if is_there {
+            disk.link(&self.state, JOURNAL, &self.lost, name.as_bytes()).doing(doing)?;
+            disk.sync(&self.lost, Barrier::Lost).doing(doing)?;
+            disk.unlink(&self.state, JOURNAL).doing(doing)?;
+        }
         // Far enough ahead that no sector of the old journal can pass for one of the new.
         Self::make_journal(disk, &self.root, &self.state, newest.saturating_add(1 << 20))?;
-        Ok(format!("{STATE_DIRECTORY}/lost/{name}"))
+        Ok(is_there.then(|| format!("{STATE_DIRECTORY}/lost/{name}")))
     }
 }
 

@@ -12,6 +12,7 @@ use crate::history::checkpoint::EndedRun;
 use crate::journal::Scan;
 use crate::journal::record::Outcome;
 use crate::journal::runs::{LoggedRun, RunReader};
+use crate::run::Announced;
 use crate::run::rollback::roll_back;
 use crate::tree::Tree;
 use crate::workspace::Workspace;
@@ -103,7 +104,7 @@ impl<D: Disk> Workspace<D> {
             report.unfinished = Some(intent.run);
             let outcome =
                 if report.foreign.is_empty() { Outcome::RolledBack } else { Outcome::Failed };
-            self.end(sequence, digest, intent, outcome).map_err(attention)?;
+            self.end(Announced { sequence, digest, intent }, outcome).map_err(attention)?;
         }
         self.checkpoint_always(None).map_err(attention)?;
         self.home.end_rebuild(&self.disk).map_err(attention)?;

@@ -3,10 +3,10 @@
 pub(crate) mod publish;
 pub(crate) mod rollback;
 
-use actum_core::RunId;
+use actum_core::{Digest, RunId};
 
 use crate::disk::{Barrier, Disk};
-use crate::error::{Doing, Result, State};
+use crate::error::{Doing, Error, Result, State};
 use crate::history::checkpoint::EndedRun;
 use crate::journal::record::{Body, End, Image, Intent, Outcome, Record};
 use crate::run::publish::{Displaced, gone_name, publish, steps, verify};
@@ -18,51 +18,63 @@ use crate::workspace::Workspace;
 /// nanoseconds; that moves the change stamps of the inodes.
 pub(crate) const SWEEP_SLACK: i64 = 2_000_000_000;
 
+/// A run whose INTENT is durable.
+pub(crate) struct Announced {
+    pub(crate) sequence: u64,
+    pub(crate) digest: Digest,
+    pub(crate) intent: Intent,
+}
+
 impl<D: Disk> Workspace<D> {
     /// Announces a staged run, publishes it, checks that only what was expected was displaced, and
-    /// commits it; or takes everything back.
-    pub(crate) fn run(&mut self, intent: Intent, displaced: Vec<Displaced>) -> Result<RunId> {
+    /// commits it; or rolls everything back.
+    pub(crate) fn run(&mut self, intent: Intent, displaced: &[Displaced]) -> Result<RunId> {
         let run = intent.run;
-        let (sequence, digest) = self.announce(&intent)?;
-        let published = {
+        let announced = self.announce(intent)?;
+        let rolled_back = {
+            // The directories that are held are those that were published into, wherever they are.
             let reached = Tree::remembering(&self.disk, &self.home.root);
-            let result = self.publish_all(&reached, &intent, &displaced);
-            match result {
-                Ok(()) => Ok(()),
-                Err(error) => {
-                    let taken_back = roll_back(&reached, &self.home, &intent);
-                    Err((error, taken_back))
-                }
+            match self.publish_and_verify(&reached, &announced.intent, displaced) {
+                Ok(()) => None,
+                Err(error) => Some((error, roll_back(&reached, &self.home, &announced.intent))),
             }
         };
-        let (error, foreign) = match published {
-            Ok(()) => {
-                self.end(sequence, digest, intent, Outcome::Committed)?;
-                return Ok(run);
-            }
-            Err((error, Ok(foreign))) => (error, foreign),
-            Err((error, Err(_))) => {
-                // Neither forward nor back: the next opening tries again.
-                self.poisoned = true;
-                return Err(error.leaving(State::NeedsAttention));
+        match rolled_back {
+            None => self.end(announced, Outcome::Committed).map(|()| run),
+            Some((error, rolled_back)) => Err(self.close(announced, error, rolled_back)),
+        }
+    }
+
+    /// Ends a run that was rolled back, `foreign` being the entries that could not be; gives the
+    /// error that says in which state the workspace is.
+    fn close(&mut self, announced: Announced, error: Error, foreign: Result<Vec<usize>>) -> Error {
+        let attention = |error: Error| error.leaving(State::NeedsAttention);
+        let foreign = match foreign {
+            Ok(foreign) => foreign,
+            Err(error) => {
+                self.poisoned = true; // neither forward nor back: the next opening tries again
+                return attention(error);
             }
         };
         let (outcome, state) = if foreign.is_empty() {
             (Outcome::RolledBack, State::Restored)
         } else {
-            self.set_lost_aside(&intent, &foreign).map_err(|error| {
-                self.poisoned = true; // the next opening tries again
-                error.leaving(State::NeedsAttention)
-            })?;
             (Outcome::Failed, State::NeedsAttention)
         };
-        self.end(sequence, digest, intent, outcome)
-            .map_err(|end| end.leaving(State::NeedsAttention))?;
-        Err(error.leaving(state))
+        if !foreign.is_empty()
+            && let Err(error) = self.set_lost_aside(&announced.intent, &foreign)
+        {
+            self.poisoned = true; // the next opening tries again
+            return attention(error);
+        }
+        match self.end(announced, outcome) {
+            Ok(()) => error.leaving(state),
+            Err(error) => attention(error),
+        }
     }
 
     /// Writes INTENT and makes it durable; until then no target is touched.
-    fn announce(&mut self, intent: &Intent) -> Result<(u64, actum_core::Digest)> {
+    fn announce(&mut self, intent: Intent) -> Result<Announced> {
         let (encoded, bodies) = intent.encode();
         let head = Record::head(&encoded);
         let mut pieces: Vec<&[u8]> = vec![&head, &encoded];
@@ -80,7 +92,7 @@ impl<D: Disk> Workspace<D> {
             .append(&self.disk, &pieces)
             .and_then(|sequence| self.journal.sync(&self.disk, Barrier::Intent).map(|()| sequence));
         match announced.doing(|| "write the intent into the journal".to_owned()) {
-            Ok(sequence) => Ok((sequence, digest)),
+            Ok(sequence) => Ok(Announced { sequence, digest, intent }),
             Err(error) => {
                 self.poisoned = true;
                 Err(error)
@@ -88,7 +100,7 @@ impl<D: Disk> Workspace<D> {
         }
     }
 
-    fn publish_all(
+    fn publish_and_verify(
         &self,
         reached: &Tree<'_, D>,
         intent: &Intent,
@@ -102,14 +114,9 @@ impl<D: Disk> Workspace<D> {
     }
 
     /// Writes the end of a run and makes it durable; then the run can be acknowledged.
-    pub(crate) fn end(
-        &mut self,
-        intent_sequence: u64,
-        digest: actum_core::Digest,
-        intent: Intent,
-        outcome: Outcome,
-    ) -> Result<()> {
-        let end = End { intent: intent_sequence, digest, outcome, time: self.disk.now() };
+    pub(crate) fn end(&mut self, announced: Announced, outcome: Outcome) -> Result<()> {
+        let Announced { sequence, digest, intent } = announced;
+        let end = End { intent: sequence, digest, outcome, time: self.disk.now() };
         let encoded = end.encode();
         let head = Record::head(&encoded);
         let ended = self
@@ -120,13 +127,13 @@ impl<D: Disk> Workspace<D> {
             self.poisoned = true;
             return Err(error.leaving(State::Published));
         }
-        self.home.note_durable_end(&self.disk, intent_sequence + 1);
+        self.home.note_durable_end(&self.disk, sequence + 1);
         // Later than this their removal would look like an edit; a checkpoint sweeps them then.
         let since = self.disk.now().0.saturating_sub(end.time.0);
         if outcome == Outcome::Committed && since < SWEEP_SLACK / 2 {
             self.drop_moved_names(&intent);
         }
-        self.tail.push(EndedRun::new(intent_sequence, intent, end));
+        self.tail.push(EndedRun::new(sequence, intent, end));
         Ok(())
     }
 

@@ -126,7 +126,10 @@ impl<'w, D: Disk> Transaction<'w, D> {
         }
     }
 
-    /// The bytes of a file as the steps so far leave it.
+    /// The bytes of a file as the steps so far leave it, all of them in memory.
+    ///
+    /// # Errors
+    /// `Missing`, `NotAFile`, `Io`.
     pub fn read(&mut self, path: &RelPath) -> Result<Vec<u8>> {
         let file = self.file(path)?;
         let mut content = Vec::new();
@@ -137,8 +140,12 @@ impl<'w, D: Disk> Transaction<'w, D> {
         Ok(content)
     }
 
-    /// Edits the lines of a file; creates it when it is missing and the only hunk inserts at
-    /// line 0.
+    /// Edits the lines of a file. A single hunk at line 0 makes a file, where none or an empty one
+    /// is.
+    ///
+    /// # Errors
+    /// `Hunk` when a line is not as the hunk says; `Expected`, `Missing`, `Exists`, `NotAFile`,
+    /// `Scope`, `Blocked`, `Io`.
     pub fn patch(
         &mut self,
         path: &RelPath,
@@ -161,6 +168,10 @@ impl<'w, D: Disk> Transaction<'w, D> {
             return self.create(path, &content, None);
         }
         let file = self.expected_file(path, expected)?;
+        if file.size > 0 && matches!(hunks, [LineHunk { old_start: 0, old_lines: 0, .. }]) {
+            // What makes a new file is no insertion at the top of another.
+            return Err(ErrorKind::Exists { path: path.clone() }.into());
+        }
         let name = self.stage_name();
         let mut sink = Sink::new(&self.workspace.disk, &self.workspace.home.stage, name);
         let mut failed = None;

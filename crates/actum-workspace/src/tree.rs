@@ -12,9 +12,10 @@ use crate::disk::{Disk, Kind, Stat, Time};
 use crate::error::{Doing, Error, ErrorKind, NotAFile, Result};
 use crate::journal::record::Attributes;
 
-/// How many directories are held open at once: paths come in order, so few are in use, and some
-/// processes may open few files.
+/// How many directories are held open at once: paths come in order, so few are in use.
 const PARENTS_MAX: usize = 16;
+/// The same where those that were reached matter later, if the process can hold four times as many.
+const REMEMBERED_MAX: usize = 256;
 /// How many bytes of a file are read at a time.
 const PIECE: usize = 128 << 10;
 /// How much of it at first: most files are small, and clearing memory takes time.
@@ -30,6 +31,7 @@ pub(crate) struct Tree<'a, D: Disk> {
     parents: Parents<D::Handle>,
     /// What each directory was when it was first reached, where that matters later.
     identities: Option<RefCell<HashMap<RelPath, Identity>>>,
+    parents_max: usize,
 }
 
 /// Device and inode number.
@@ -65,17 +67,18 @@ pub(crate) enum Found<H> {
 
 impl<'a, D: Disk> Tree<'a, D> {
     pub(crate) fn new(disk: &'a D, root: &'a D::Handle) -> Self {
-        Self { disk, root, parents: Parents::default(), identities: None }
+        Self::sharing(disk, root, &Parents::default())
     }
 
     /// A tree that can tell afterwards which directories it reached.
     pub(crate) fn remembering(disk: &'a D, root: &'a D::Handle) -> Self {
-        Self { identities: Some(RefCell::default()), ..Self::new(disk, root) }
+        let parents_max = REMEMBERED_MAX.min(disk.handles_max() / 4);
+        Self { identities: Some(RefCell::default()), parents_max, ..Self::new(disk, root) }
     }
 
     /// The same tree with the directories that were reached before.
     pub(crate) fn sharing(disk: &'a D, root: &'a D::Handle, parents: &Parents<D::Handle>) -> Self {
-        Self { disk, root, parents: Rc::clone(parents), identities: None }
+        Self { disk, root, parents: Rc::clone(parents), identities: None, parents_max: PARENTS_MAX }
     }
 
     /// The directory that holds `path`, as it was when it was first reached; `None` when it does
@@ -96,7 +99,7 @@ impl<'a, D: Disk> Tree<'a, D> {
                 }
                 let handle = Rc::new(handle);
                 let mut parents = self.parents.borrow_mut();
-                if parents.len() >= PARENTS_MAX {
+                if parents.len() >= self.parents_max {
                     parents.clear();
                 }
                 parents.insert(parent, Rc::clone(&handle));

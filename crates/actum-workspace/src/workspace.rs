@@ -109,15 +109,15 @@ impl Workspace<LinuxDisk> {
         Self::open_with(LinuxDisk, root.as_ref(), IfMissing::Refuse)
     }
 
-    /// Sets a damaged journal aside and starts a new one. The files stay as they are: whatever
-    /// the old journal had still to finish is for the person who asked for this to judge. Gives
-    /// the path of the old journal, relative to the root.
+    /// Sets a damaged journal aside, or does without a missing one, and starts a new one. The files
+    /// stay as they are: whatever the old journal had still to finish is for the person who asked
+    /// for this to judge. Gives the path of the old journal, relative to the root.
     ///
     /// # Errors
     /// `JournalSound`; `Busy`, `NotAWorkspace`, `NewerFormat`, `Io`.
-    pub fn set_aside_journal(root: impl AsRef<Path>) -> Result<String> {
+    pub fn set_aside_journal(root: impl AsRef<Path>) -> Result<Option<String>> {
         let disk = LinuxDisk;
-        let home = Home::open(&disk, root.as_ref(), IfMissing::Refuse)?;
+        let home = Home::open(&disk, root.as_ref(), IfMissing::Tolerate)?;
         let epoch = disk.epoch(&home.root).doing(|| "tell this boot from others".to_owned())?;
         let journal = home.journal(&disk).and_then(|mut journal| {
             let scan = Scan::of(journal.epoch(), epoch);
@@ -126,6 +126,8 @@ impl Workspace<LinuxDisk> {
         match journal {
             Ok(_) => return Err(ErrorKind::JournalSound.into()),
             Err(Error { kind: ErrorKind::Damaged { .. }, .. }) => {}
+            Err(Error { kind: ErrorKind::Io { source, .. }, .. })
+                if source.kind() == std::io::ErrorKind::NotFound => {}
             Err(other) => return Err(other),
         }
         let newest = history::list(&disk, &home.history)?.last().map_or(0, |run| run.sequence);

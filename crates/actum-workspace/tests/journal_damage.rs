@@ -91,7 +91,7 @@ fn a_damaged_journal_can_be_set_aside_by_hand() {
     dir.put(JOURNAL, &journal);
     is_damage(&dir, "a bit");
     let aside = Workspace::set_aside_journal(dir.path()).unwrap();
-    assert!(dir.get(&aside).unwrap() == journal);
+    assert!(dir.get(aside.unwrap()).unwrap() == journal);
     let mut workspace = Workspace::open(dir.path()).unwrap();
     assert_eq!(dir.get("a").unwrap(), b"three\n");
     let run = workspace.apply_operations(&[write("a", "four\n")], RunOptions::default()).unwrap();

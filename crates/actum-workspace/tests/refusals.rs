@@ -288,14 +288,14 @@ fn a_change_over_the_budget_is_refused_with_the_budget_status() {
         &dir(),
         &[write("good"), write("file")],
         budget(Some(1), None),
-        "over the budget: 2 files of 1 allowed, 4 changed lines of any number allowed; \
+        "over the budget: 2 files (limit 1), 4 changed lines (no limit); \
          the largest: `file` +1 -1, `good` +1 -1",
     );
     refused(
         &dir(),
         &[write("good"), create("new")],
         budget(Some(2), Some(2)),
-        "over the budget: 2 files of 2 allowed, 3 changed lines of 2 allowed; \
+        "over the budget: 2 files (limit 2), 3 changed lines (limit 2); \
          the largest: `good` +1 -1, `new` +1 -0",
     );
     let dir = dir();
@@ -418,8 +418,7 @@ fn a_state_directory_that_is_something_else_is_refused() {
     gone.remove(".actum/journal");
     assert_eq!(
         message(&gone),
-        "the state directory `.actum` cannot be used: the journal is missing, but there is a \
-         history; nothing was changed"
+        "the journal `.actum/journal` is missing, but runs were made; nothing was changed"
     );
 }
 
@@ -452,9 +451,37 @@ fn a_journal_that_was_removed_is_not_replaced_in_silence() {
     drop(workspace);
     std::fs::remove_file(dir.join(".actum/journal")).unwrap();
     let error = Workspace::open(dir.path()).err().unwrap().to_string();
-    assert_eq!(
-        error,
-        "the state directory `.actum` cannot be used: the journal is missing, but runs were made; \
-         nothing was changed"
-    );
+    let missing =
+        "the journal `.actum/journal` is missing, but runs were made; nothing was changed";
+    assert_eq!(error, missing);
+    assert_eq!(View::open(dir.path()).err().unwrap().to_string(), missing);
+    assert_eq!(Workspace::set_aside_journal(dir.path()).unwrap(), None);
+    Workspace::open(dir.path())
+        .unwrap()
+        .apply_operations(&[write("good")], RunOptions::default())
+        .unwrap();
+}
+
+/// FO-5
+#[test]
+fn what_makes_a_file_is_no_insertion_at_the_top_of_another() {
+    let dir = dir();
+    let hunk =
+        Hunk { old_start: 0, old_lines: 0, new_start: 1, new_lines: 1, lines: "+new\n".into() };
+    let patch = Patch { path: "file".into(), hunks: vec![hunk], expected_prev_sha256: None };
+    refused_change_set(&dir, vec![patch], "cannot create `file`: something is there already");
+}
+
+/// FO-4
+#[test]
+fn a_large_copy_is_paid_for_by_its_lines() {
+    let dir = dir();
+    dir.put("large", "line\n".repeat(300_000));
+    let budget = Budget { max_files: None, max_loc: Some(299_999) };
+    let limits = Limits { budget, ..Limits::default() };
+    let copy = Operation::Copy { from: path("large"), to: path("copy") };
+    let mut workspace = Workspace::open(dir.path()).unwrap();
+    let options = RunOptions { limits, ..RunOptions::default() };
+    let error = workspace.apply_operations(&[copy], options).unwrap_err().to_string();
+    assert!(error.starts_with("over the budget: 1 files (no limit), 300000"), "{error}");
 }

@@ -1,7 +1,7 @@
 //! `actum apply`: makes a change, all of it or nothing.
 
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use actum_core::format::Format;
 use actum_core::path::Quoted;
@@ -25,7 +25,7 @@ use crate::{recovery_note, root};
 pub(crate) struct Arguments {
     /// The file that describes the change; `-` is standard input
     file: PathBuf,
-    /// Show what would change, and change nothing
+    /// Show what would change, and change nothing; a run that was cut off is rolled back first
     #[arg(long)]
     dry_run: bool,
     /// Allow only paths under RULE: `src/` is what lies below src, `src` also src itself
@@ -65,9 +65,23 @@ impl From<InputFormat> for Format {
     }
 }
 
+/// Why a text is no scope rule.
+#[derive(Debug, thiserror::Error)]
+enum RuleError {
+    /// A pattern would cover nothing, and a deny rule that covers nothing protects nothing.
+    #[error("`*` has no meaning in a rule; name a path, or a directory for all that is in it")]
+    Pattern,
+    #[error(transparent)]
+    Path(#[from] PathError),
+}
+
 fn rule() -> impl TypedValueParser<Value = ScopeRule> {
-    OsStringValueParser::new()
-        .try_map(|text| -> Result<_, PathError> { ScopeRule::new(text.as_encoded_bytes()) })
+    OsStringValueParser::new().try_map(|text| -> Result<_, RuleError> {
+        if text.as_encoded_bytes().contains(&b'*') {
+            return Err(RuleError::Pattern);
+        }
+        Ok(ScopeRule::new(text.as_encoded_bytes())?)
+    })
 }
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
@@ -76,8 +90,18 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let root = root::existing_or_new(&session.start);
     let is_new = !root::is_made(root);
     let mut workspace = Workspace::open(root)?;
+    if let Some(repository) = root::repository(&session.start)
+        && repository.starts_with(root)
+        && repository != root
+    {
+        let (root, inner) = (shown(root), shown(repository));
+        session.screen.note(format_args!(
+            "this is the workspace {root}, above the git repository {inner}; `actum init` gives \
+             that one of its own"
+        ));
+    }
     if is_new {
-        let root = Quoted(root.as_os_str().as_bytes());
+        let root = shown(root);
         session.screen.note(format_args!("made a workspace in {root}"));
     }
     let options = RunOptions {
@@ -89,6 +113,10 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     recovery_note::tell(&session.screen, workspace.recovery());
     end?.after(workspace.recovery()).show(&session.screen)?;
     Ok(Exit::Success)
+}
+
+fn shown(path: &Path) -> Quoted<'_> {
+    Quoted(path.as_os_str().as_bytes())
 }
 
 pub(super) fn apply(

@@ -16,7 +16,8 @@ use crate::{recovery_note, root, shown_path};
 /// Make a workspace, if there is none
 ///
 /// A workspace is a directory with the state directory `.actum` in it. It is made in the root of
-/// the git repository, or else where the command was started. Inside a workspace nothing is done.
+/// the git repository, or else where the command was started. Inside a workspace nothing is done,
+/// but that a run that was cut off is rolled back.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {}
 
@@ -29,7 +30,7 @@ struct Made {
 }
 
 pub(crate) fn run(_: &Arguments, session: &Session) -> Result<Exit, Failure> {
-    let root = root::existing_or_new(&session.start);
+    let root = root::wanted(&session.start);
     let created = !root::is_made(root);
     let workspace = Workspace::open(root)?;
     recovery_note::tell(&session.screen, workspace.recovery());

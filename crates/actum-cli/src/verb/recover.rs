@@ -27,22 +27,25 @@ pub(crate) struct Arguments {
 #[derive(Serialize)]
 struct Recovered {
     set_aside_journal: Option<String>,
+    /// Whether a new journal was started.
+    new_journal: bool,
     recovery: Option<RecoveryNote>,
     blocked: Vec<Blocked>,
 }
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let root = session.root();
-    let mut set_aside_journal = None;
-    if arguments.set_aside_journal {
-        set_aside_journal = Some(Workspace::set_aside_journal(root)?);
-    }
+    let set_aside_journal = match arguments.set_aside_journal {
+        true => Some(Workspace::set_aside_journal(root)?),
+        false => None,
+    };
     let mut workspace = Workspace::open_existing(root)?;
     // Opening passes over a workspace that is in use; a transaction does not.
     let options = RunOptions { label: "recover".to_owned(), ..RunOptions::default() };
     workspace.begin(options)?.abort();
     let recovered = Recovered {
-        set_aside_journal,
+        new_journal: set_aside_journal.is_some(),
+        set_aside_journal: set_aside_journal.flatten(),
         recovery: RecoveryNote::of(workspace.recovery()),
         blocked: Blocked::all(workspace.blocked()),
     };
@@ -56,8 +59,14 @@ impl Document for Recovered {
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        if let Some(path) = &self.set_aside_journal {
-            writeln!(out, "the damaged journal is kept as {path}; a new one was started")?;
+        match &self.set_aside_journal {
+            Some(path) => {
+                writeln!(out, "the damaged journal is kept as {path}; a new one was started")?;
+            }
+            None if self.new_journal => {
+                writeln!(out, "there was no journal; a new one was started")?;
+            }
+            None => {}
         }
         match &self.recovery {
             None => writeln!(out, "nothing to recover")?,

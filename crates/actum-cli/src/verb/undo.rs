@@ -21,7 +21,7 @@ use crate::run_prefix::RunPrefix;
 pub(crate) struct Arguments {
     /// The run, or at least 4 characters of the beginning of its id
     run: Option<RunPrefix>,
-    /// Show what would change, and change nothing
+    /// Show what would change, and change nothing; a run that was cut off is rolled back first
     #[arg(long)]
     dry_run: bool,
     /// Wait for another process that is at work in the workspace
@@ -32,14 +32,14 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let root = session.root();
     let mut workspace = Workspace::open_existing(root)?;
-    let end = View::open(root).map_err(Failure::from).and_then(|view| {
-        let run = match &arguments.run {
-            Some(prefix) => prefix.resolve(&view)?,
-            None => view.newest_in_effect()?.ok_or(Failure::NoRunToUndo)?,
-        };
-        let intention = Intention::new(arguments.dry_run);
-        Ok(undo(&mut workspace, run, arguments.wait, intention)?)
-    });
+    let intention = Intention::new(arguments.dry_run);
+    let end = match &arguments.run {
+        Some(prefix) => View::open(root)
+            .map_err(Failure::from)
+            .and_then(|view| prefix.resolve(&view))
+            .and_then(|run| Ok(undo(&mut workspace, run, arguments.wait, intention)?)),
+        None => undo_newest(&mut workspace, arguments.wait, intention).map_err(Failure::from),
+    };
     recovery_note::tell(&session.screen, workspace.recovery());
     end?.after(workspace.recovery()).show(&session.screen)?;
     Ok(Exit::Success)
@@ -53,5 +53,15 @@ pub(super) fn undo(
 ) -> Result<RunEnd, Error> {
     let options = RunOptions { label: format!("undo {run}"), wait, ..RunOptions::default() };
     let transaction = workspace.begin_undo(run, options)?;
+    RunEnd::of(transaction, intention, Some(run))
+}
+
+fn undo_newest(
+    workspace: &mut Workspace,
+    wait: bool,
+    intention: Intention,
+) -> Result<RunEnd, Error> {
+    let options = RunOptions { wait, ..RunOptions::default() };
+    let (run, transaction) = workspace.begin_undo_newest(options)?;
     RunEnd::of(transaction, intention, Some(run))
 }

@@ -285,6 +285,10 @@ impl Disk for SimDisk {
         })
     }
 
+    fn handles_max(&self) -> usize {
+        1024
+    }
+
     fn epoch(&self, root: &SimHandle) -> io::Result<Epoch> {
         self.call(Entry::new("epoch", &root.path), |machine| {
             machine.check(root, Need::Any)?;

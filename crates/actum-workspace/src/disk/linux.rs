@@ -323,6 +323,11 @@ impl Disk for LinuxDisk {
         }
     }
 
+    fn handles_max(&self) -> usize {
+        let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
+        limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX)
+    }
+
     /// The boot, and within it the mount: a file system that was taken away and mounted again
     /// in one boot has lost its unsynced writes as surely as by a power cut.
     fn epoch(&self, root: &OwnedFd) -> io::Result<Epoch> {

@@ -22,7 +22,30 @@ impl<D: Disk> Workspace<D> {
     /// `UnknownRun`, `AlreadyUndone`, `NothingToUndo`; `ChangedSince` naming the first path that is
     /// not as the run left it.
     pub fn begin_undo(&mut self, run: RunId, options: RunOptions) -> Result<Transaction<'_, D>> {
-        let mut transaction = self.begin_as(RunKind::Undo(run), options)?;
+        let transaction = self.begin_as(RunKind::Undo(run), options)?;
+        Self::inverse(transaction, run)
+    }
+
+    /// The same for the newest change that is in effect, which is chosen under the lock: waiting
+    /// for another process may bring a newer one. Gives the run that is undone. Without a label in
+    /// the options the transaction is labelled `undo RUN`.
+    ///
+    /// # Errors
+    /// `NoRunToUndo`, and as [`Workspace::begin_undo`].
+    pub fn begin_undo_newest(
+        &mut self,
+        options: RunOptions,
+    ) -> Result<(RunId, Transaction<'_, D>)> {
+        let mut transaction = self.begin(options)?;
+        let run = transaction.workspace.newest_in_effect()?.ok_or(ErrorKind::NoRunToUndo)?;
+        transaction.kind = RunKind::Undo(run);
+        if transaction.label.is_empty() {
+            transaction.label = format!("undo {run}");
+        }
+        Ok((run, Self::inverse(transaction, run)?))
+    }
+
+    fn inverse(mut transaction: Transaction<'_, D>, run: RunId) -> Result<Transaction<'_, D>> {
         let runs = transaction.workspace.runs_since(run)?;
         let (intent, end) = runs.read(run)?;
         if end.outcome != Outcome::Committed {

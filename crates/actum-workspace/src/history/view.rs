@@ -130,27 +130,6 @@ impl<D: Disk> View<D> {
         Ok(runs.refs.iter().rev().take(count).map(|run| (*run, report(&runs, run))).collect())
     }
 
-    /// The run that undid `run` and was not undone itself.
-    ///
-    /// # Errors
-    /// `Io`.
-    pub fn undone_by(&self, run: RunId) -> Result<Option<RunId>> {
-        Ok(self.all_runs()?.undone_by(run))
-    }
-
-    /// The newest change that was committed and is not undone. The history is only listed where
-    /// none of the journal's runs is one.
-    ///
-    /// # Errors
-    /// `Io`.
-    pub fn newest_in_effect(&self) -> Result<Option<RunId>> {
-        let recent = Runs::of(&self.disk, &self.home, Vec::new(), self.tail());
-        match recent.newest_in_effect() {
-            Some(run) => Ok(Some(run)),
-            None => Ok(self.all_runs()?.newest_in_effect()),
-        }
-    }
-
     /// What a person should know.
     ///
     /// # Errors
@@ -185,6 +164,16 @@ impl<D: Disk> Workspace<D> {
 }
 
 impl<D: Disk> Workspace<D> {
+    /// The newest change that was committed and is not undone. The history is only listed where
+    /// none of the journal's runs is one.
+    pub(crate) fn newest_in_effect(&self) -> Result<Option<RunId>> {
+        let tail = self.tail.iter().map(|run| (run.sequence, &run.intent, &run.end));
+        match Runs::of(&self.disk, &self.home, Vec::new(), tail).newest_in_effect() {
+            Some(run) => Ok(Some(run)),
+            None => Ok(self.runs()?.newest_in_effect()),
+        }
+    }
+
     /// The runs from `run` on: only those of the journal where that is enough, since a run can only
     /// be undone by a later one.
     pub(crate) fn runs_since(&self, run: RunId) -> Result<Runs<'_, D>> {

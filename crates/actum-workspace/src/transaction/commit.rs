@@ -34,9 +34,9 @@ impl<D: Disk> Transaction<'_, D> {
         nodes.retain(|path, node| node.changes() || moved.contains(path));
         self.sweep = true;
         let intent = self.stage_all(&nodes, &moved)?;
-        let displaced = nodes.values().map(displaced).collect();
+        let displaced: Vec<_> = nodes.values().map(displaced).collect();
         drop(nodes);
-        let result = self.workspace.run(intent, displaced);
+        let result = self.workspace.run(intent, &displaced);
         // After a commit what was displaced is swept later; after a failure that leaves anything
         // open recovery needs what is staged.
         self.sweep = match &result {
