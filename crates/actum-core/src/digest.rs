@@ -6,14 +6,22 @@ use std::str::FromStr;
 use serde::{Deserialize, Serialize};
 use sha2::Digest as _;
 
+use crate::path::Cut;
+
 /// A SHA-256 digest, written as 64 lowercase hexadecimal characters.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 pub struct Digest([u8; 32]);
 
+/// How much of what is no digest an error shows.
+const SHOWN_BYTES_MAX: usize = 80;
+
 /// What was given is not a SHA-256 digest.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{given}` is not a SHA-256 digest: expected 64 hexadecimal characters")]
+#[error(
+    "`{}` is not a SHA-256 digest: expected 64 hexadecimal characters",
+    Cut(given.as_bytes(), SHOWN_BYTES_MAX)
+)]
 pub struct DigestError {
     /// The text that was given.
     pub given: String,

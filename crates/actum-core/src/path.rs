@@ -164,7 +164,7 @@ impl fmt::Display for Quoted<'_> {
                     '\n' => f.write_str("\\n")?,
                     '\t' => f.write_str("\\t")?,
                     '\\' => f.write_str("\\\\")?,
-                    c if c.is_control() => {
+                    c if c.is_control() || turns_text_round(c) => {
                         let mut buffer = [0; 4];
                         for byte in c.encode_utf8(&mut buffer).bytes() {
                             write!(f, "\\{byte:03o}")?;
@@ -179,6 +179,14 @@ impl fmt::Display for Quoted<'_> {
         }
         Ok(())
     }
+}
+
+/// Characters that change the direction of text, and so what a reader takes it for (UAX #9).
+fn turns_text_round(c: char) -> bool {
+    matches!(
+        c,
+        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+    )
 }
 
 #[cfg(test)]

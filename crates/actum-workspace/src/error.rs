@@ -226,6 +226,11 @@ impl<T> Doing<T> for io::Result<T> {
 }
 
 impl Error {
+    /// Whether something that is no directory stands on the way to a path.
+    pub(crate) fn is_in_the_way(&self) -> bool {
+        matches!(self.kind, ErrorKind::UnderAFile { .. } | ErrorKind::Component { .. })
+    }
+
     /// The same error with another verdict on the workspace.
     pub(crate) fn leaving(self, state: State) -> Self {
         Self { state, ..self }

@@ -138,7 +138,10 @@ pub(crate) fn read<D: Disk>(
 /// Removes a run from the history.
 pub(crate) fn remove<D: Disk>(disk: &D, directory: &D::Handle, run: &RunRef) -> Result<()> {
     let doing = || format!("remove run {} from the history", run.run);
-    disk.unlink(directory, &run.name()).doing(doing)
+    // A power cut may have made a directory of what was a file.
+    disk.unlink(directory, &run.name())
+        .or_else(|error| disk.remove_directory(directory, &run.name()).map_err(|_| error))
+        .doing(doing)
 }
 
 /// How many bytes a run takes in the history.

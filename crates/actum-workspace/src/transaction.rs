@@ -243,10 +243,18 @@ impl<'w, D: Disk> Transaction<'w, D> {
     }
 
     /// Moves a file to where nothing is; its inode moves, and with it all attributes.
+    ///
+    /// # Errors
+    /// `Missing`, `Exists`, `NotAFile`, `UnderAFile`, `Scope`, `Blocked`, `Io`.
     pub fn rename(&mut self, from: &RelPath, to: &RelPath, parents: EmptyParents) -> Result<()> {
         self.in_scope(from)?;
         self.in_scope(to)?;
         let mut file = self.file(from)?;
+        // First out of its place, which may be on the way to the new one, or in it.
+        self.set(from, Post::Absent, 0, 0)?;
+        if to.starts_with(from) || from.starts_with(to) {
+            self.prune(from, parents)?;
+        }
         self.must_be_absent(to)?;
         self.make_parents(to)?;
         file.content = match file.content {
@@ -256,7 +264,6 @@ impl<'w, D: Disk> Transaction<'w, D> {
             // The splices lead from what is at the old path.
             Content::New(bytes, _) => Content::New(bytes, None),
         };
-        self.set(from, Post::Absent, 0, 0)?;
         self.set(to, Post::File(file), 0, 0)?;
         self.prune(from, parents)
     }

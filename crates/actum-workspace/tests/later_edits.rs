@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test")]
 
 use actum_testkit::SimDisk;
-use actum_workspace::disk::Barrier;
+use actum_workspace::disk::{Barrier, Time};
 use actum_workspace::{ErrorKind, RunOptions};
 
 #[path = "crash/changes.rs"]
@@ -17,9 +17,13 @@ use explore::{cuts, tree};
 /// A way to edit a file.
 type Edit = (&'static str, fn(&SimDisk));
 
-const EDITS: [Edit; 6] = [
+const EDITS: [Edit; 7] = [
     ("overwrites the file in place", |disk| disk.put("a", b"mine\n")),
     ("saves as an editor does", |disk| save(disk, "a")),
+    ("restores a version with its old stamp", |disk| {
+        disk.put("a", b"mine\n");
+        disk.set_modified("a", Time(1));
+    }),
     ("truncates the file", |disk| disk.put("a", b"")),
     ("makes a file where one is created", |disk| {
         disk.mkdir_p("n");
@@ -72,6 +76,65 @@ fn survives(disk: &SimDisk, name: &str, cut: &str) {
     drop(workspace);
     let again = open(disk).unwrap();
     assert_eq!(again.recovery(), None, "{name}, {cut}: recovery twice is not once");
+}
+
+/// FO-2
+#[test]
+fn a_file_with_an_old_stamp_that_was_put_there_after_a_run_survives_a_power_cut() {
+    let disk = base();
+    apply(&disk, &mixture()).unwrap();
+    disk.put("a", b"of long ago\n");
+    disk.set_modified("a", Time(1));
+    disk.settle();
+    let disk = disk.crash_states(1).next().unwrap();
+    let workspace = open(&disk).unwrap();
+    assert!(workspace.blocked().is_empty());
+    assert_eq!(disk.get("a").unwrap(), b"of long ago\n");
+}
+
+/// FO-2
+#[test]
+fn a_mode_that_someone_set_between_a_kill_and_recovery_stays() {
+    let whole = base();
+    let first = whole.calls();
+    apply(&whole, &mixture()).unwrap();
+    for at in cuts(&whole, first, whole.calls() - first) {
+        let disk = base();
+        disk.kill_at(at);
+        drop(apply(&disk, &mixture()));
+        disk.revive();
+        disk.clear_faults();
+        disk.chmod("a", 0o600);
+        drop(open(&disk).unwrap());
+        assert_eq!(disk.stat_of("a").unwrap().mode.bits(), 0o600, "killed before {at}");
+    }
+}
+
+/// FO-2
+#[test]
+fn whatever_stands_at_a_path_after_a_kill_recovery_gets_on() {
+    let stands: [Edit; 3] = [
+        ("a link", |disk| disk.symlink("a", "b")),
+        ("a FIFO", |disk| disk.fifo("a")),
+        ("a directory", |disk| disk.mkdir_p("a/x")),
+    ];
+    let whole = base();
+    let first = whole.calls();
+    apply(&whole, &mixture()).unwrap();
+    for at in cuts(&whole, first, whole.calls() - first) {
+        for (name, make) in stands {
+            let disk = base();
+            disk.kill_at(at);
+            drop(apply(&disk, &mixture()));
+            disk.revive();
+            disk.clear_faults();
+            disk.remove("a");
+            make(&disk);
+            let workspace = open(&disk).unwrap_or_else(|e| panic!("{name} at {at}: {e}"));
+            drop(workspace);
+            assert_eq!(disk.get("b").unwrap(), b"uno\ndos\n", "{name} at {at}");
+        }
+    }
 }
 
 /// FO-2

@@ -121,12 +121,15 @@ fn step_on(model: &mut Model, step: &Step) -> bool {
         Step::Delete(p) => return model.remove(PATHS[*p]).is_some(),
         Step::Rename(from, to) | Step::Copy(from, to) => {
             let Some(file) = model.get(PATHS[*from]).cloned() else { return false };
-            if taken(model, PATHS[*to]) {
+            let mut rest = model.clone();
+            if matches!(step, Step::Rename(..)) {
+                // A file may move to where its directory was, or below its own old name.
+                rest.remove(PATHS[*from]);
+            }
+            if taken(&rest, PATHS[*to]) {
                 return false;
             }
-            if matches!(step, Step::Rename(..)) {
-                model.remove(PATHS[*from]);
-            }
+            *model = rest;
             model.insert(name(to), file);
         }
         Step::Chmod(p, executable) => match model.get_mut(PATHS[*p]) {

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use actum_core::FileMode;
 use actum_core::path::Quoted;
-use actum_workspace::disk::{Kind, Rename, Stat, Xattr};
+use actum_workspace::disk::{Kind, Rename, Stat, Time, Xattr};
 
 use super::inode::{Body, Names};
 use super::tree::{Ino, ROOT, Tree};
@@ -80,6 +80,15 @@ impl SimDisk {
             tree.set_mode(ino, mode);
             let (from, to) = (place(tree, &temporary)?, place(tree, path)?);
             tree.rename(from, to, Rename::Replace)
+        });
+    }
+
+    /// Sets the stamp of the content, as `touch -d` and `cp -p` do; the change stamp moves.
+    pub fn set_modified(&self, path: impl AsRef<[u8]>, modified: Time) {
+        self.at(path.as_ref(), |tree, path| {
+            let ino = find(tree, path)?;
+            tree.set_modified(ino, modified);
+            Ok(())
         });
     }
 

@@ -408,6 +408,11 @@ impl Tree {
         }
     }
 
+    pub(super) fn set_modified(&mut self, ino: Ino, modified: Time) {
+        self.tick();
+        self.alter(ino, |attributes| attributes.modified = modified);
+    }
+
     pub(super) fn set_mode(&mut self, ino: Ino, mode: FileMode) {
         self.tick();
         self.alter(ino, |attributes| attributes.mode = mode);

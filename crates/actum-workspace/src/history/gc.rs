@@ -49,26 +49,39 @@ pub struct GcReport {
 }
 
 impl<D: Disk> Workspace<D> {
-    /// Removes displaced files and the oldest history beyond the limits. Protected runs stay.
+    /// Removes displaced files and the oldest history beyond the limits. Protected runs stay. A dry
+    /// run removes nothing and needs no space; like every other it first recovers.
     ///
     /// # Errors
     /// `Busy` when another process is at work; `Io`.
     pub fn gc(&mut self, options: &GcOptions) -> Result<GcReport> {
         let _lock = self.lock(false, "gc")?;
-        if !options.dry_run {
-            // First what a full disk needs: it takes no space to give this back.
-            self.sweep_forgotten()?;
-        }
-        self.checkpoint(None)?;
         let mut report = GcReport::default();
+        if !options.dry_run {
+            // First what gives a full disk room, then the checkpoint, which needs some.
+            self.sweep_forgotten()?;
+            self.prune(options, &mut report)?;
+            report.removed_files += self.sweep_keep()?;
+            self.checkpoint(None)?;
+        }
+        self.prune(options, &mut report)?;
+        if !options.dry_run {
+            report.removed_files += self.sweep_keep()? + self.sweep_all()?;
+        }
+        Ok(report)
+    }
+
+    /// Removes the oldest history beyond the limits.
+    fn prune(&self, options: &GcOptions, report: &mut GcReport) -> Result<()> {
         let runs = history::list(&self.disk, &self.home.history)?;
         let mut sizes = Vec::with_capacity(runs.len());
+        report.kept_bytes = 0;
         for run in &runs {
             let bytes = self.weight(run)?;
             report.kept_bytes += bytes;
             sizes.push((run, bytes));
         }
-        report.kept_runs = runs.len();
+        report.kept_runs = runs.len() + self.tail.len();
         for (run, bytes) in sizes {
             let over = report.kept_runs > options.runs_max || report.kept_bytes > options.bytes_max;
             if !over || options.protected.contains(&run.run) {
@@ -82,10 +95,7 @@ impl<D: Disk> Workspace<D> {
             report.kept_bytes -= bytes;
             report.freed_bytes += bytes;
         }
-        if !options.dry_run {
-            report.removed_files = self.sweep_keep()? + self.sweep_all()?;
-        }
-        Ok(report)
+        Ok(())
     }
 
     /// The bytes that a run in the history takes, with its kept images.
@@ -105,13 +115,15 @@ impl<D: Disk> Workspace<D> {
         Ok(bytes)
     }
 
-    /// Removes kept images of runs that are not in the history.
+    /// Removes kept images of runs that are neither in the history nor in the journal.
     fn sweep_keep(&self) -> Result<usize> {
         let mut removed = 0;
         // What belongs to a run in the history stays, even if its record cannot be read today.
         let runs: BTreeSet<_> = history::list(&self.disk, &self.home.history)?
             .into_iter()
-            .map(|run| format!("{}.", run.run).into_bytes())
+            .map(|run| run.run)
+            .chain(self.tail.iter().map(|run| run.intent.run))
+            .map(|run| format!("{run}.").into_bytes())
             .collect();
         for name in self.disk.list(&self.home.keep).doing(|| "list kept images".to_owned())? {
             let run = name.get(..=RUN_ID_LENGTH).unwrap_or_default();

@@ -15,7 +15,7 @@ use crate::home::Home;
 use crate::journal::record::{Attributes, Entry, FileImage, Image, Intent, Side, stage_name};
 use crate::run::publish::{Step, gone_name, set_in_place, steps};
 use crate::transaction::content::set_attributes;
-use crate::tree::{Tree, digest_of};
+use crate::tree::{Parent, Tree, digest_of};
 
 /// Takes back what of `intent` was published. Gives the entries that could not be taken back
 /// because someone else had changed their path: what is there stays there.
@@ -71,6 +71,24 @@ impl<D: Disk> RollBack<'_, D> {
         self.entry.path.name()
     }
 
+    /// The directory of the path; `None` where someone put something else in its place.
+    fn parent(&self) -> Result<Option<Parent<'_, D::Handle>>> {
+        match self.tree.parent(&self.entry.path) {
+            Err(error) if error.is_in_the_way() => Ok(None),
+            parent => parent,
+        }
+    }
+
+    /// Whether what is at the path is the new file of this run, as the run left it.
+    fn is_ours(&self, parent: &D::Handle, there: &Stat, post: &FileImage) -> Result<bool> {
+        let attributes = &post.attributes;
+        Ok(there.kind == Kind::File
+            && there.inode == post.inode
+            && (there.mode, there.user, there.group)
+                == (attributes.mode, attributes.user, attributes.group)
+            && self.holds(parent, self.name(), post)?)
+    }
+
     fn at_stage(&self, name: &[u8]) -> Result<Option<Stat>> {
         self.tree.disk.stat_at(self.stage, name).doing(|| self.doing())
     }
@@ -85,7 +103,9 @@ impl<D: Disk> RollBack<'_, D> {
     /// tell: it is given to another file as soon as someone has removed ours.
     fn is_new(&self, staged: &[u8], post: &FileImage) -> Result<bool> {
         match self.at_stage(staged)? {
-            Some(found) if found.inode == post.inode => self.holds(self.stage, staged, post),
+            Some(found) if found.inode == post.inode && found.kind == Kind::File => {
+                self.holds(self.stage, staged, post)
+            }
             Some(_) | None => Ok(false),
         }
     }
@@ -98,14 +118,16 @@ impl<D: Disk> RollBack<'_, D> {
         if self.is_new(&staged, post)? {
             return Ok(Verdict::Before); // never published, or taken back already
         }
-        let Some(parent) = self.tree.parent(&self.entry.path)? else {
+        let Some(parent) = self.parent()? else {
             return Ok(Verdict::Foreign);
         };
         let disk = self.tree.disk;
         let there = disk.stat_at(&parent, self.name()).doing(|| self.doing())?;
-        if there.is_none_or(|there| there.inode != post.inode)
-            || !self.holds(&parent, self.name(), post)?
-        {
+        let ours = match there {
+            Some(there) => self.is_ours(&parent, &there, post)?,
+            None => false,
+        };
+        if !ours {
             return Ok(if self.is_before(&parent, pre)? {
                 Verdict::Before // someone put the old content back
             } else {
@@ -175,14 +197,13 @@ impl<D: Disk> RollBack<'_, D> {
         if self.at_stage(&staged)?.is_some() {
             return Ok(Verdict::Before); // never published, or taken back already
         }
-        let Some(parent) = self.tree.parent(&self.entry.path)? else {
+        let Some(parent) = self.parent()? else {
             return Ok(Verdict::Before);
         };
         let disk = self.tree.disk;
         match disk.stat_at(&parent, self.name()).doing(|| self.doing())? {
             None => return Ok(Verdict::Before),
-            Some(there) if there.inode != post.inode => return Ok(Verdict::Foreign),
-            Some(_) if !self.holds(&parent, self.name(), post)? => return Ok(Verdict::Foreign),
+            Some(there) if !self.is_ours(&parent, &there, post)? => return Ok(Verdict::Foreign),
             Some(_) => {}
         }
         disk.rename(&parent, self.name(), self.stage, &staged, Rename::NoReplace)
@@ -207,7 +228,7 @@ impl<D: Disk> RollBack<'_, D> {
         if self.at_stage(&stage_name(self.intent.run, self.index))?.is_some() {
             return Ok(Verdict::Before);
         }
-        let Some(parent) = self.tree.parent(&self.entry.path)? else {
+        let Some(parent) = self.parent()? else {
             return Ok(Verdict::Before);
         };
         self.tree.forget(&self.entry.path);
@@ -235,7 +256,7 @@ impl<D: Disk> RollBack<'_, D> {
 
     fn put_directory_back(&self) -> Result<Verdict> {
         let Image::Directory(attributes) = &self.entry.pre else { return Ok(Verdict::Before) };
-        let Some(parent) = self.tree.parent(&self.entry.path)? else {
+        let Some(parent) = self.parent()? else {
             return Ok(Verdict::Foreign);
         };
         let disk = self.tree.disk;
@@ -256,7 +277,7 @@ impl<D: Disk> RollBack<'_, D> {
     fn put_back(&self) -> Result<Verdict> {
         let gone = gone_name(self.intent.run, self.index);
         let is_gone = self.at_stage(&gone)?.is_some();
-        let Some(parent) = self.tree.parent(&self.entry.path)? else {
+        let Some(parent) = self.parent()? else {
             return Ok(Verdict::Foreign);
         };
         if !is_gone {
@@ -276,7 +297,7 @@ impl<D: Disk> RollBack<'_, D> {
         let (Some(pre), Some(post)) = (self.entry.pre.file(), self.entry.post.file()) else {
             return Ok(Verdict::Before);
         };
-        let Some(parent) = self.tree.parent(&self.entry.path)? else {
+        let Some(parent) = self.parent()? else {
             return Ok(Verdict::Before);
         };
         let there = self.tree.disk.stat_at(&parent, self.name()).doing(|| self.doing())?;
@@ -293,9 +314,15 @@ impl<D: Disk> RollBack<'_, D> {
     }
 
     fn attribute_error(&self, (what, source): (&'static str, io::Error)) -> Error {
+        if what == PLACE {
+            return ErrorKind::Io { action: self.doing(), source }.into();
+        }
         ErrorKind::Attributes { path: self.entry.path.clone(), what, source }.into()
     }
 }
+
+/// What could not be kept where the directory could not even be made.
+const PLACE: &str = "place";
 
 /// Makes a directory of this name in the stage directory, with all its attributes.
 pub(crate) fn make_directory<D: Disk>(
@@ -307,8 +334,8 @@ pub(crate) fn make_directory<D: Disk>(
     let made = disk.make_directory(stage, name, attributes.mode);
     match made {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {} // of an earlier try
-        made => made.map_err(|error| ("place", error))?,
+        made => made.map_err(|error| (PLACE, error))?,
     }
-    let directory = disk.open_directory(stage, name).map_err(|error| ("place", error))?;
+    let directory = disk.open_directory(stage, name).map_err(|error| (PLACE, error))?;
     set_attributes(disk, &directory, attributes).map(drop)
 }

@@ -88,6 +88,9 @@ fn order(sections: &[Section<'_>]) -> Result<Vec<usize>, ParseError> {
     let mut waits_for = vec![0usize; sections.len()];
     let mut next = vec![Vec::new(); sections.len()];
     for &(before, after) in &pairs {
+        if before == after && matches!(sections.get(after), Some(s) if is_rename(s)) {
+            continue; // a file that moves to where its directory was, or the other way round
+        }
         if let (Some(waits), Some(next)) = (waits_for.get_mut(after), next.get_mut(before)) {
             *waits += 1;
             next.push(after);
@@ -113,6 +116,10 @@ fn order(sections: &[Section<'_>]) -> Result<Vec<usize>, ParseError> {
         return Err(circular(sections, &pairs, waiting));
     }
     Ok(order)
+}
+
+fn is_rename(section: &Section<'_>) -> bool {
+    matches!(section.change, Change::Rename { .. })
 }
 
 /// Which sections come first when nothing else decides.

@@ -8,8 +8,9 @@ use super::Rebuilder;
 use crate::disk::{Disk, Time};
 use crate::error::Result;
 use crate::history::images::Images;
-use crate::journal::record::{Entry, FileImage, Image, Outcome, Side};
+use crate::journal::record::{Body, Entry, FileImage, Image, Outcome, Side};
 use crate::journal::runs::LoggedRun;
+use crate::run::SWEEP_SLACK;
 use crate::transaction::node::Bytes;
 
 /// One image in the journal, by indices.
@@ -38,6 +39,9 @@ pub(super) struct InodeRecord {
     pub(super) announced: Time,
     /// When that run ended; `None` where nobody ended it.
     pub(super) ended: Option<Time>,
+    /// How long after that end the run itself may still have moved the change stamp, in
+    /// nanoseconds.
+    pub(super) slack: i64,
 }
 
 impl<D: Disk> Rebuilder<'_, D> {
@@ -120,6 +124,16 @@ pub(super) fn inode_records(runs: &[LoggedRun]) -> HashMap<u64, InodeRecord> {
                 let Some(file) = image.file() else { continue };
                 let recorded = all.entry(file.inode).or_default();
                 recorded.images.push(ImageRef { run, entry: index, side });
+                // After its end a run only removes the second names of moved files, and what it had
+                // staged in vain.
+                let committed = end.is_some_and(|end| end.outcome == Outcome::Committed);
+                let moved = matches!(file.body, Body::Moved(_));
+                if recorded.announced != intent.time {
+                    recorded.slack = 0;
+                }
+                if moved || !committed {
+                    recorded.slack = SWEEP_SLACK;
+                }
                 recorded.announced = intent.time;
                 recorded.ended = end.map(|end| end.time);
             }

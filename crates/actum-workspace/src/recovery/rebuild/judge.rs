@@ -1,22 +1,19 @@
 //! Whose a thing is that stands at a path, and what must be done there.
 
-use actum_core::RelPath;
+use actum_core::{Digest, RelPath};
 
-use super::index::PathRecord;
+use super::index::{InodeRecord, PathRecord};
 use super::{Rebuilder, Task};
 use crate::disk::{Disk, Stat, Time};
 use crate::error::{Doing, Error, ErrorKind, Result};
-use crate::journal::record::{Body, Image};
-use crate::run::SWEEP_SLACK;
+use crate::journal::record::{Body, FileImage, Image};
 use crate::tree::{Found, digest_of};
 
 impl<D: Disk> Rebuilder<'_, D> {
     /// What is at a path. Whatever may stand on the way to it is not at this path.
     pub(super) fn find(&self, path: &RelPath) -> Result<Found<D::Handle>> {
         match self.tree.find(path) {
-            Err(Error {
-                kind: ErrorKind::UnderAFile { .. } | ErrorKind::Component { .. }, ..
-            }) => Ok(Found::Nothing),
+            Err(error) if error.is_in_the_way() => Ok(Found::Nothing),
             found => found,
         }
     }
@@ -77,6 +74,18 @@ impl<D: Disk> Rebuilder<'_, D> {
         }))
     }
 
+    fn is_of_a_recorded_size(&self, recorded: &InodeRecord, stat: &Stat) -> bool {
+        self.files(recorded).any(|file| file.size == stat.size)
+    }
+
+    pub(super) fn is_an_image(&self, recorded: &InodeRecord, digest: &Digest) -> bool {
+        self.files(recorded).any(|file| file.digest == *digest)
+    }
+
+    fn files<'s>(&'s self, recorded: &'s InodeRecord) -> impl Iterator<Item = &'s FileImage> {
+        recorded.images.iter().filter_map(|&image| self.image(image).and_then(Image::file))
+    }
+
     /// Someone else's work is an edit after the run where the run has ended, and needs a person
     /// where it is still to be taken back.
     fn not_ours(&self, record: &PathRecord) -> Task {
@@ -105,9 +114,7 @@ impl<D: Disk> Rebuilder<'_, D> {
                 None => Ok(false),
             },
             // Something else stands in the place of a directory.
-            Err(Error {
-                kind: ErrorKind::UnderAFile { .. } | ErrorKind::Component { .. }, ..
-            }) => Ok(false),
+            Err(error) if error.is_in_the_way() => Ok(false),
             Err(error) => Err(error),
         }
     }
@@ -142,12 +149,21 @@ impl<D: Disk> Rebuilder<'_, D> {
         let Some(recorded) = self.recorded.get(&stat.inode) else {
             return Ok(self.not_ours(record));
         };
-        // Only the names of its own path are swept so late.
-        let slack = if known().next().is_some() { SWEEP_SLACK } else { 0 };
-        if stat.modified > recorded.announced || self.is_later(recorded.ended, stat.changed, slack)
-        {
+        if stat.modified > recorded.announced {
             return Ok(self.not_ours(record));
         }
-        Ok(Task::Install)
+        let touched = self.is_later(recorded.ended, stat.changed, recorded.slack);
+        // A cut leaves of the inode what it was before the run, or what it was to hold, in part, or
+        // the right number of bytes that were on the disk before. Whatever else is there someone
+        // put there, however old its stamp is; and so a whole image in which the last change came
+        // after the run.
+        let ours = if self.is_an_image(recorded, &digest) {
+            !touched
+        } else {
+            stat.changed <= recorded.announced
+                || (!touched && self.is_of_a_recorded_size(recorded, stat))
+                || self.is_torn(stat, file)?
+        };
+        Ok(if ours { Task::Install } else { self.not_ours(record) })
     }
 }

@@ -21,7 +21,11 @@ impl<D: Disk> Rebuilder<'_, D> {
             return Ok(());
         }
         let file = disk.open_file(&home.stage, displaced).doing(doing)?;
-        if self.is_recorded(stat, &file)? {
+        let digest = digest_of(disk, &file).doing(doing)?;
+        let recorded = self.recorded.get(&stat.inode);
+        if recorded.is_some_and(|recorded| self.is_an_image(recorded, &digest))
+            || self.is_torn(stat, &file)?
+        {
             return Ok(());
         }
         disk.rename(&home.stage, displaced, &home.lost, displaced, Rename::NoReplace).doing(doing)
@@ -29,16 +33,12 @@ impl<D: Disk> Rebuilder<'_, D> {
 
     /// Whether every block of the file is that of an image recorded for its inode, or was never
     /// written.
-    fn is_recorded(&self, stat: &Stat, file: &D::Handle) -> Result<bool> {
+    pub(super) fn is_torn(&self, stat: &Stat, file: &D::Handle) -> Result<bool> {
         let doing = || "compare a file with the journal".to_owned();
         let Some(recorded) = self.recorded.get(&stat.inode) else { return Ok(false) };
         let (mut longest, mut known) = (0, Vec::new());
-        let digest = digest_of(&self.workspace.disk, file).doing(doing)?;
         for &of in &recorded.images {
             let Some(image) = self.image(of).and_then(Image::file) else { continue };
-            if image.digest == digest {
-                return Ok(true);
-            }
             longest = longest.max(image.size);
             known.extend(self.bytes(&recorded.images, of)?);
         }
