@@ -16,14 +16,17 @@ pub(crate) struct RecoveryNote {
     rewritten: Vec<ShownPath>,
     /// Paths that hold someone else's work and stayed as they are.
     foreign: Vec<ShownPath>,
+    /// Files under `.actum/lost` with what was put right and recorded nowhere.
+    saved: Vec<String>,
 }
 
 impl RecoveryNote {
     pub(crate) fn of(recovery: Option<&Recovery>) -> Option<Self> {
-        recovery.map(|Recovery { unfinished, rewritten, foreign }| Self {
+        recovery.map(|Recovery { unfinished, rewritten, foreign, saved }| Self {
             unfinished: *unfinished,
             rewritten: ShownPath::all(rewritten),
             foreign: ShownPath::all(foreign),
+            saved: saved.clone(),
         })
     }
 
@@ -46,7 +49,10 @@ impl RecoveryNote {
             .foreign
             .iter()
             .map(|path| format!("`{path}` was changed by someone else and stays as it is"));
-        unfinished.into_iter().chain(rewritten).chain(foreign).collect()
+        let saved = self.saved.iter().map(|name| {
+            format!("what one of them held was recorded nowhere; it is kept as .actum/lost/{name}")
+        });
+        unfinished.into_iter().chain(rewritten).chain(saved).chain(foreign).collect()
     }
 }
 

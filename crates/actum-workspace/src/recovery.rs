@@ -27,6 +27,9 @@ pub struct Recovery {
     /// Paths that had changed since; they were left as they are, and their images are under
     /// `.actum/lost`.
     pub foreign: Vec<RelPath>,
+    /// Files under `.actum/lost`, by name: what a power cut left in files that were put right, where
+    /// no run had recorded it.
+    pub saved: Vec<String>,
 }
 
 impl Recovery {
@@ -82,6 +85,7 @@ impl<D: Disk> Workspace<D> {
         if other_epoch {
             let rebuilt = self.rebuild(&told).map_err(attention)?;
             report.rewritten = rebuilt.rewritten;
+            report.saved = rebuilt.saved;
             foreign = rebuilt.foreign;
         } else if let Some(LoggedRun { intent, end: None, .. }) = told.last() {
             let tree = Tree::new(&self.disk, &self.home.root);

@@ -14,6 +14,7 @@ mod judge;
 
 mod unrecorded;
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 
 use actum_core::RelPath;
@@ -32,6 +33,8 @@ pub(crate) struct Rebuilt {
     pub(crate) rewritten: Vec<RelPath>,
     /// Run and entry, as indices, of paths that hold someone else's work.
     pub(crate) foreign: Vec<(usize, usize)>,
+    /// What was displaced and recorded nowhere, by its name in the lost directory.
+    pub(crate) saved: Vec<String>,
 }
 
 /// What must be done at a path.
@@ -56,6 +59,7 @@ impl<D: Disk> Workspace<D> {
             recorded: inode_records(runs),
             changed: changed_directories(runs),
             began: self.home.rebuild_began(&self.disk)?,
+            saved: RefCell::default(),
         };
         rebuilder.run()
     }
@@ -71,6 +75,7 @@ struct Rebuilder<'a, D: Disk> {
     changed: HashMap<Option<RelPath>, Option<Time>>,
     /// When a recovery that was cut off had begun to change things.
     began: Option<Time>,
+    saved: RefCell<Vec<String>>,
 }
 
 impl<D: Disk> Rebuilder<'_, D> {
@@ -114,6 +119,7 @@ impl<D: Disk> Rebuilder<'_, D> {
                 rebuilt.foreign.push((record.wanted.run, record.wanted.entry));
             }
         }
+        rebuilt.saved = self.saved.take();
         Ok(rebuilt)
     }
 }

@@ -28,7 +28,10 @@ impl<D: Disk> Rebuilder<'_, D> {
         {
             return Ok(());
         }
-        disk.rename(&home.stage, displaced, &home.lost, displaced, Rename::NoReplace).doing(doing)
+        disk.rename(&home.stage, displaced, &home.lost, displaced, Rename::NoReplace)
+            .doing(doing)?;
+        self.saved.borrow_mut().push(String::from_utf8_lossy(displaced).into_owned());
+        Ok(())
     }
 
     /// Whether every block of the file is that of an image recorded for its inode, or was never
