@@ -250,9 +250,10 @@ impl<'w, D: Disk> Transaction<'w, D> {
         self.in_scope(from)?;
         self.in_scope(to)?;
         let mut file = self.file(from)?;
-        // First out of its place, which may be on the way to the new one, or in it.
-        self.set(from, Post::Absent, 0, 0)?;
-        if to.starts_with(from) || from.starts_with(to) {
+        let nested = to.starts_with(from) || from.starts_with(to);
+        if nested {
+            // First out of its place, which is on the way to the new one, or in it.
+            self.set(from, Post::Absent, 0, 0)?;
             self.prune(from, parents)?;
         }
         self.must_be_absent(to)?;
@@ -264,8 +265,11 @@ impl<'w, D: Disk> Transaction<'w, D> {
             // The splices lead from what is at the old path.
             Content::New(bytes, _) => Content::New(bytes, None),
         };
+        if !nested {
+            self.set(from, Post::Absent, 0, 0)?;
+        }
         self.set(to, Post::File(file), 0, 0)?;
-        self.prune(from, parents)
+        if nested { Ok(()) } else { self.prune(from, parents) }
     }
 
     /// Copies a file with its mode and attributes to where nothing is. The copy belongs to whoever

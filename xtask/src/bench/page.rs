@@ -42,6 +42,8 @@ files; without root these two are left out, and the page says so.
   anybody's own run leaves for the kernel to write back later is not counted, for actum and for the
   others alike. *Back to back* leaves these pauses out. As root, the run and all that it starts go
   before other processes (nice -15), which keeps part of their noise out.
+- Whoever finds more than 2 MiB of past runs in the journal puts them into the history first. With 100
+  files that is every second run, always an apply or always a revert: compare their sum.
 - *actum, library* is `Workspace::apply` on a parsed change set, and `Workspace::revert`, in a
   process that has the workspace open: atomic, and durable when it returns.
 - *actum, process* is `actum apply FILE` and `actum undo`, from start to exit.
