@@ -109,6 +109,18 @@ fn a_patched_file_that_takes_the_place_of_another_goes_there_and_back() {
 
 /// FO-10
 #[test]
+fn a_file_moves_below_its_own_name_and_to_the_name_of_its_directory() {
+    let dir = TestDir::new();
+    dir.put("x", "1\n");
+    dir.put("d/f", "2\n");
+    there_and_back(&dir, &[rename("x", "x/y"), rename("d/f", "d")], || {
+        assert_eq!(dir.get("x/y").unwrap(), b"1\n");
+        assert_eq!(dir.get("d").unwrap(), b"2\n");
+    });
+}
+
+/// FO-10
+#[test]
 fn every_kind_of_operation_goes_there_and_back() {
     let dir = TestDir::new();
     dir.put("edit", "one\ntwo\n");

@@ -53,9 +53,8 @@ impl Tree {
                 }
             }
             Operation::Rename { from, to, .. } => {
-                let file = self.0.get(from).cloned().ok_or("nothing to rename")?;
+                let file = self.0.remove(from).ok_or("nothing to rename")?;
                 self.put(to, file)?;
-                self.0.remove(from);
             }
             Operation::Copy { from, to } => {
                 let file = self.0.get(from).cloned().ok_or("nothing to copy")?;

@@ -251,3 +251,17 @@ fn a_file_that_diff_marks_as_absent_is_made_or_deleted() {
     );
     assert_eq!(parse(&diff), [create("x", "a\n", None), delete("y", "b\n")]);
 }
+
+/// FO-10
+#[test]
+fn a_file_moves_below_its_own_name_and_to_the_name_of_its_directory() {
+    let moved = |from: &str, to: &str| {
+        parse(&format!("diff --git a/{from} b/{to}\nrename from {from}\nrename to {to}\n"))
+    };
+    assert_eq!(moved("x", "x/y"), [rename("x", "x/y")]);
+    assert_eq!(moved("x/y", "x"), [rename("x/y", "x")]);
+    let before = tree(&[("x", "1\n", R), ("d/f", "2\n", R)]);
+    let operations = [moved("x", "x/y"), moved("d/f", "d")].concat();
+    let after = tree(&[("x/y", "1\n", R), ("d", "2\n", R)]);
+    assert_eq!(before.apply(&operations), Ok(after));
+}

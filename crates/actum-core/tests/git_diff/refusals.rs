@@ -355,19 +355,6 @@ fn a_file_below_the_source_of_a_copy_is_refused() {
 }
 
 #[test]
-fn only_moves_on_the_circle_are_named() {
-    let edit = EDIT.replace("/x", "/k");
-    refused(
-        &format!(
-            "{edit}diff --git a/k b/f/y\ncopy from k\ncopy to f/y\n\
-             diff --git a/f b/f/x\nrename from f\nrename to f/x\n"
-        ),
-        "line 9, column 1: these moves cannot be ordered, since each needs another to be made \
-         before it: `f` to `f/x`; make one of them in a change of its own",
-    );
-}
-
-#[test]
 fn moves_that_wait_for_each_other_are_refused_by_name() {
     let moved = |from: &str, to: &str| {
         format!("diff --git a/{from} b/{to}\nrename from {from}\nrename to {to}\n")
@@ -394,8 +381,6 @@ fn moves_that_wait_for_each_other_are_refused_by_name() {
         &(moved("k", "l") + &moved("b", "a") + &moved("c", "b2") + &moved("a", "b")),
         &format!("line 4, column 1: {message} `b` to `a`, `a` to `b`; {hint}"),
     );
-    refused(&moved("x", "x/y"), &format!("line 1, column 1: {message} `x` to `x/y`; {hint}"));
-    refused(&moved("x/y", "x"), &format!("line 1, column 1: {message} `x/y` to `x`; {hint}"));
 }
 
 #[test]
