@@ -250,7 +250,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
         self.in_scope(from)?;
         self.in_scope(to)?;
         let mut file = self.file(from)?;
-        let nested = to.starts_with(from) || from.starts_with(to);
+        let nested = from != to && (to.starts_with(from) || from.starts_with(to));
         if nested {
             // First out of its place, which is on the way to the new one, or in it.
             self.set(from, Post::Absent, 0, 0)?;

@@ -122,7 +122,7 @@ fn step_on(model: &mut Model, step: &Step) -> bool {
         Step::Rename(from, to) | Step::Copy(from, to) => {
             let Some(file) = model.get(PATHS[*from]).cloned() else { return false };
             let mut rest = model.clone();
-            if matches!(step, Step::Rename(..)) {
+            if matches!(step, Step::Rename(..)) && from != to {
                 // A file may move to where its directory was, or below its own old name.
                 rest.remove(PATHS[*from]);
             }
