@@ -5,18 +5,20 @@
 //! .actum/lock         one writer at a time; says who holds it
 //! .actum/journal      intents and ends of runs not yet in the history
 //! .actum/durable-end  the last record that is known to be durable, so that it is not synced twice
-//! .actum/rebuilding   since when recovery has been changing the tree, while it is
-//! .actum/swept        when the stage directory was last swept
+//! .actum/rebuilding   its stamp: since when recovery has been changing the tree, while it is
+//! .actum/swept        when the stage directory was last swept, and what was displaced since
 //! .actum/stage/       new inodes before they are published, displaced ones after
 //! .actum/keep/        second names of images too large for the journal
 //! .actum/history/     one file for each past run: what undo needs
-//! .actum/lost/        what recovery could not put back, for a person
+//! .actum/lost/        what recovery could not put back or had no record of, and damaged journals
 //! .actum/blocked      paths that wait for a person
 //! ```
 
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use actum_core::FileMode;
+use actum_core::path::Quoted;
 
 use crate::disk::{Barrier, Disk, Kind, Rename, Time};
 use crate::error::{Doing, Error, ErrorKind, Result};
@@ -63,8 +65,9 @@ impl<H> Home<H> {
         path: &Path,
         if_missing: IfMissing,
     ) -> Result<Self> {
-        let root =
-            disk.open_root(path).doing(|| format!("open the workspace `{}`", path.display()))?;
+        let root = disk
+            .open_root(path)
+            .doing(|| format!("open the workspace `{}`", Quoted(path.as_os_str().as_bytes())))?;
         let found = disk.stat_at(&root, STATE_DIRECTORY.as_bytes());
         match found.doing(|| "look for `.actum`".to_owned())?.map(|stat| stat.kind) {
             Some(Kind::Directory) => {}
@@ -121,10 +124,29 @@ impl<H> Home<H> {
 
     /// What it means that there is no journal: someone removed it, or nobody made it.
     fn without_journal<D: Disk<Handle = H>>(disk: &D, state: &H) -> Error {
-        match disk.stat_at(state, DURABLE_END) {
-            Ok(Some(_)) => ErrorKind::JournalMissing.into(),
-            Ok(None) | Err(_) => unusable("it is only half made; `actum init` completes it"),
+        match Self::runs_were_made(disk, state) {
+            Ok(true) => ErrorKind::JournalMissing.into(),
+            Ok(false) => unusable("it is only half made; `actum init` completes it"),
+            Err(error) => error,
         }
+    }
+
+    fn runs_were_made<D: Disk<Handle = H>>(disk: &D, state: &H) -> Result<bool> {
+        let doing = || "look for earlier runs".to_owned();
+        if disk.stat_at(state, DURABLE_END).doing(doing)?.is_some() {
+            return Ok(true);
+        }
+        for name in ["keep", "history"] {
+            match disk.open_directory(state, name.as_bytes()) {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                opened => {
+                    if !disk.list(&opened.doing(doing)?).doing(doing)?.is_empty() {
+                        return Ok(true);
+                    }
+                }
+            }
+        }
+        Ok(false)
     }
 
     /// Makes what is missing in the state directory; the journal comes last, so that its presence
@@ -150,13 +172,8 @@ impl<H> Home<H> {
                 Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
                 made => made.doing(doing)?,
             }
-            let directory = disk.open_directory(state, name.as_bytes()).doing(doing)?;
-            let names = disk.list(&directory).doing(doing)?;
-            if matches!(name, "keep" | "history") && !names.is_empty() {
-                return Err(ErrorKind::JournalMissing.into());
-            }
         }
-        if exists(DURABLE_END).doing(doing)? {
+        if Self::runs_were_made(disk, state)? {
             return Err(ErrorKind::JournalMissing.into());
         }
         Self::probe(disk, state)?;
@@ -311,7 +328,8 @@ impl<H> Home<H> {
         if disk.stat_at(state, JOURNAL_NEW).doing(doing)?.is_some() {
             disk.unlink(state, JOURNAL_NEW).doing(doing)?; // of an earlier try, maybe cut off
         }
-        let epoch = disk.epoch(root).doing(|| "tell this boot from others".to_owned())?;
+        let epoch =
+            disk.epoch(root).doing(|| "find out which boot and mount this is".to_owned())?;
         let journal = disk.create(state, JOURNAL_NEW, PRIVATE).doing(doing)?;
         let written = Journal::write_new(disk, &journal, epoch, first);
         if written.is_err() {

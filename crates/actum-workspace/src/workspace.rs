@@ -118,7 +118,8 @@ impl Workspace<LinuxDisk> {
     pub fn set_aside_journal(root: impl AsRef<Path>) -> Result<Option<String>> {
         let disk = LinuxDisk;
         let home = Home::open(&disk, root.as_ref(), IfMissing::Tolerate)?;
-        let epoch = disk.epoch(&home.root).doing(|| "tell this boot from others".to_owned())?;
+        let epoch =
+            disk.epoch(&home.root).doing(|| "find out which boot and mount this is".to_owned())?;
         let journal = home.journal(&disk).and_then(|mut journal| {
             let scan = Scan::of(journal.epoch(), epoch);
             RunReader::without_post_bytes().read_all(&mut journal, &disk, scan)
@@ -147,7 +148,8 @@ impl<D: Disk> Workspace<D> {
     fn open_with(disk: D, root: &Path, if_missing: IfMissing) -> Result<Self> {
         let home = Home::open(&disk, root, if_missing)?;
         let journal = home.journal(&disk)?;
-        let epoch = disk.epoch(&home.root).doing(|| "tell this boot from others".to_owned())?;
+        let epoch =
+            disk.epoch(&home.root).doing(|| "find out which boot and mount this is".to_owned())?;
         let mut workspace = Self {
             identity: disk.identity(),
             umask: disk.umask(),

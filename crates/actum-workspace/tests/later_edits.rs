@@ -48,6 +48,21 @@ fn save(disk: &SimDisk, path: &str) {
     }
 }
 
+/// Calls `then` with the disk that a process left that was killed before each call of a change.
+fn after_each_kill(then: impl Fn(&SimDisk, &str)) {
+    let whole = base();
+    let first = whole.calls();
+    apply(&whole, &mixture()).unwrap();
+    for at in cuts(&whole, first, whole.calls() - first) {
+        let disk = base();
+        disk.kill_at(at);
+        drop(apply(&disk, &mixture()));
+        disk.revive();
+        disk.clear_faults();
+        then(&disk, whole.trace().get(first + at).map_or("the end", |call| call));
+    }
+}
+
 const EDITED: [&str; 4] = ["a", "n/new", "d/c", "n/other"];
 
 /// The edit survives recovery, and if recovery says that a person must look, the paths are
@@ -95,19 +110,11 @@ fn a_file_with_an_old_stamp_that_was_put_there_after_a_run_survives_a_power_cut(
 /// FO-2
 #[test]
 fn a_mode_that_someone_set_between_a_kill_and_recovery_stays() {
-    let whole = base();
-    let first = whole.calls();
-    apply(&whole, &mixture()).unwrap();
-    for at in cuts(&whole, first, whole.calls() - first) {
-        let disk = base();
-        disk.kill_at(at);
-        drop(apply(&disk, &mixture()));
-        disk.revive();
-        disk.clear_faults();
+    after_each_kill(|disk, call| {
         disk.chmod("a", 0o600);
-        drop(open(&disk).unwrap());
-        assert_eq!(disk.stat_of("a").unwrap().mode.bits(), 0o600, "killed before {at}");
-    }
+        drop(open(disk).unwrap());
+        assert_eq!(disk.stat_of("a").unwrap().mode.bits(), 0o600, "killed before {call}");
+    });
 }
 
 /// FO-2
@@ -118,48 +125,24 @@ fn whatever_stands_at_a_path_after_a_kill_recovery_gets_on() {
         ("a FIFO", |disk| disk.fifo("a")),
         ("a directory", |disk| disk.mkdir_p("a/x")),
     ];
-    let whole = base();
-    let first = whole.calls();
-    apply(&whole, &mixture()).unwrap();
-    for at in cuts(&whole, first, whole.calls() - first) {
-        for (name, make) in stands {
-            let disk = base();
-            disk.kill_at(at);
-            drop(apply(&disk, &mixture()));
-            disk.revive();
-            disk.clear_faults();
+    for (name, make) in stands {
+        after_each_kill(|disk, call| {
             disk.remove("a");
-            make(&disk);
-            let workspace = open(&disk).unwrap_or_else(|e| panic!("{name} at {at}: {e}"));
-            drop(workspace);
-            assert_eq!(disk.get("b").unwrap(), b"uno\ndos\n", "{name} at {at}");
-        }
+            make(disk);
+            drop(open(disk).unwrap_or_else(|error| panic!("{name}, {call}: {error}")));
+            assert_eq!(disk.get("b").unwrap(), b"uno\ndos\n", "{name}, {call}");
+        });
     }
 }
 
 /// FO-2
 #[test]
 fn an_edit_between_a_kill_and_recovery_survives() {
-    let whole = base();
-    let first = whole.calls();
-    apply(&whole, &mixture()).unwrap();
-    for at in cuts(&whole, first, whole.calls() - first) {
-        for (name, edit) in EDITS {
-            let disk = base();
-            disk.kill_at(at);
-            drop(apply(&disk, &mixture()));
-            disk.revive();
-            disk.clear_faults();
-            edit(&disk);
-            survives(
-                &disk,
-                name,
-                &format!(
-                    "killed before {}",
-                    whole.trace().get(first + at).map_or("the end", |s| s)
-                ),
-            );
-        }
+    for (name, edit) in EDITS {
+        after_each_kill(|disk, call| {
+            edit(disk);
+            survives(disk, name, &format!("killed before {call}"));
+        });
     }
 }
 

@@ -59,14 +59,14 @@ impl<D: Disk> Workspace<D> {
         let mut report = GcReport::default();
         if !options.dry_run {
             // First what gives a full disk room, then the checkpoint, which needs some.
-            self.sweep_forgotten()?;
+            report.removed_files += self.sweep_forgotten()?;
             self.prune(options, &mut report)?;
             report.removed_files += self.sweep_keep()?;
             self.checkpoint(None)?;
         }
         self.prune(options, &mut report)?;
         if !options.dry_run {
-            report.removed_files += self.sweep_keep()? + self.sweep_all()?;
+            report.removed_files += self.sweep_keep()? + self.sweep_forgotten()?;
         }
         Ok(report)
     }
@@ -134,22 +134,14 @@ impl<D: Disk> Workspace<D> {
         Ok(removed)
     }
 
-    /// Removes what runs displaced that the journal has forgotten.
-    fn sweep_forgotten(&self) -> Result<()> {
+    /// Removes what runs displaced that the journal has forgotten, which after a checkpoint are all.
+    fn sweep_forgotten(&self) -> Result<usize> {
         let names = self.disk.list(&self.home.stage).doing(|| "list staged files".to_owned())?;
         let told: BTreeSet<_> =
             self.tail.iter().map(|run| format!("{}.", run.intent.run).into_bytes()).collect();
-        for name in names
-            .iter()
-            .filter(|name| name.get(..=RUN_ID_LENGTH).is_none_or(|run| !told.contains(run)))
-        {
-            self.remove(&self.home.stage, name);
-        }
-        Ok(())
-    }
-
-    fn sweep_all(&self) -> Result<usize> {
-        let names = self.disk.list(&self.home.stage).doing(|| "list staged files".to_owned())?;
-        Ok(names.iter().filter(|name| self.remove(&self.home.stage, name)).count())
+        let is_forgotten =
+            |name: &&Vec<u8>| name.get(..=RUN_ID_LENGTH).is_none_or(|run| !told.contains(run));
+        let forgotten = names.iter().filter(is_forgotten);
+        Ok(forgotten.filter(|name| self.remove(&self.home.stage, name)).count())
     }
 }

@@ -80,7 +80,8 @@ impl<D: Disk> View<D> {
     /// As [`View::open`].
     pub fn open_on(disk: D, root: &Path) -> Result<Self> {
         let home = Home::open(&disk, root, IfMissing::Refuse)?;
-        let epoch = disk.epoch(&home.root).doing(|| "tell this boot from others".to_owned())?;
+        let epoch =
+            disk.epoch(&home.root).doing(|| "find out which boot and mount this is".to_owned())?;
         let mut tries = 0;
         let (told, torn, other_epoch) = loop {
             tries += 1;
@@ -158,17 +159,13 @@ impl<D: Disk> View<D> {
 impl<D: Disk> Workspace<D> {
     /// The runs that ended, in the history or not yet.
     pub(crate) fn runs(&self) -> Result<Runs<'_, D>> {
-        let tail = self.tail.iter().map(|run| (run.sequence, &run.intent, &run.end));
-        Runs::new(&self.disk, &self.home, tail)
+        Runs::new(&self.disk, &self.home, self.ended())
     }
-}
 
-impl<D: Disk> Workspace<D> {
     /// The newest change that was committed and is not undone. The history is only listed where
     /// none of the journal's runs is one.
     pub(crate) fn newest_in_effect(&self) -> Result<Option<RunId>> {
-        let tail = self.tail.iter().map(|run| (run.sequence, &run.intent, &run.end));
-        match Runs::of(&self.disk, &self.home, Vec::new(), tail).newest_in_effect() {
+        match Runs::of(&self.disk, &self.home, Vec::new(), self.ended()).newest_in_effect() {
             Some(run) => Ok(Some(run)),
             None => Ok(self.runs()?.newest_in_effect()),
         }
@@ -177,11 +174,15 @@ impl<D: Disk> Workspace<D> {
     /// The runs from `run` on: only those of the journal where that is enough, since a run can only
     /// be undone by a later one.
     pub(crate) fn runs_since(&self, run: RunId) -> Result<Runs<'_, D>> {
-        if !self.tail.iter().any(|settled| settled.intent.run == run) {
+        if !self.tail.iter().any(|ended| ended.intent.run == run) {
             return self.runs();
         }
-        let tail = self.tail.iter().map(|run| (run.sequence, &run.intent, &run.end));
-        Ok(Runs::of(&self.disk, &self.home, Vec::new(), tail))
+        Ok(Runs::of(&self.disk, &self.home, Vec::new(), self.ended()))
+    }
+
+    /// The runs that the journal still holds.
+    fn ended(&self) -> impl Iterator<Item = (u64, &Intent, &End)> {
+        self.tail.iter().map(|run| (run.sequence, &run.intent, &run.end))
     }
 }
 

@@ -3,15 +3,14 @@
 //!
 //! The wanted image of a path is its post-image where its last run is committed, else its
 //! pre-image. Only what is ours is touched: the path is missing, or its inode is one that a run
-//! recorded and nobody wrote to it since. Such a file may hold anything: without a journal ext4
-//! writes sizes before bytes and names before inodes, so that a file shows old blocks of the disk
-//! and a name leads to an inode that was given away. What is put right then and was recorded
-//! nowhere goes to the lost directory. Everything else is someone's work and stays.
+//! recorded, its stamps say that nobody wrote to it since, and it holds what a cut can leave there.
+//! Without a journal ext4 writes sizes before bytes and names before inodes, so that may be old
+//! blocks of the disk, or an inode as it was before it was given away. What is put right and was
+//! recorded nowhere goes to the lost directory. Everything else is someone's work and stays.
 
 mod index;
 mod install;
 mod judge;
-
 mod unrecorded;
 
 use std::cell::RefCell;

@@ -183,9 +183,7 @@ impl<D: Disk> Staging<'_, D> {
                 if self.fits_inline(file.size) {
                     return Ok((Body::Inline(Rc::clone(bytes)), inode));
                 }
-                self.keep(path, self.stage, &name, keep_name(self.run, index, Side::Post))?;
-                self.kept.push(Rc::new(handle));
-                Ok((Body::Kept, inode))
+                self.keep_post(index, path, Rc::new(handle)).map(|body| (body, inode))
             }
             Content::New(Bytes::File(handle, staged), _) => {
                 let Some(staged) = staged else {
@@ -196,9 +194,7 @@ impl<D: Disk> Staging<'_, D> {
                     .doing(doing)?;
                 let inode = set_attributes(self.disk, handle, &file.attributes)
                     .map_err(|(what, source)| attributes_error(path, what, source))?;
-                self.keep(path, self.stage, &name, keep_name(self.run, index, Side::Post))?;
-                self.kept.push(Rc::clone(handle));
-                Ok((Body::Kept, inode))
+                self.keep_post(index, path, Rc::clone(handle)).map(|body| (body, inode))
             }
         }
     }
@@ -223,9 +219,15 @@ impl<D: Disk> Staging<'_, D> {
         if let (Bytes::Memory(bytes), true) = (&pre.bytes, self.fits_inline(file.size)) {
             return Ok((Body::Inline(Rc::clone(bytes)), inode));
         }
+        self.keep_post(index, path, Rc::new(handle)).map(|body| (body, inode))
+    }
+
+    /// Keeps a staged file that is too large for the record.
+    fn keep_post(&mut self, index: usize, path: &RelPath, handle: Rc<D::Handle>) -> Result<Body> {
+        let name = stage_name(self.run, index);
         self.keep(path, self.stage, &name, keep_name(self.run, index, Side::Post))?;
-        self.kept.push(Rc::new(handle));
-        Ok((Body::Kept, inode))
+        self.kept.push(handle);
+        Ok(Body::Kept)
     }
 
     fn create_staged(

@@ -119,7 +119,8 @@ impl<D: Disk> Rebuilder<'_, D> {
         }
     }
 
-    /// A file is ours if its inode is one that a run recorded and nobody touched it since.
+    /// A file is ours if its inode is one that a run recorded, nobody wrote to it since, and it holds
+    /// what a cut can leave there.
     fn judge_file(
         &self,
         record: &PathRecord,
