@@ -35,10 +35,8 @@ struct Recovered {
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let root = session.root();
-    let set_aside_journal = match arguments.set_aside_journal {
-        true => Some(Workspace::set_aside_journal(root)?),
-        false => None,
-    };
+    let set_aside_journal =
+        arguments.set_aside_journal.then(|| Workspace::set_aside_journal(root)).transpose()?;
     let mut workspace = Workspace::open_existing(root)?;
     // Opening passes over a workspace that is in use; a transaction does not.
     let options = RunOptions { label: "recover".to_owned(), ..RunOptions::default() };

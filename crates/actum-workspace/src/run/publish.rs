@@ -95,7 +95,13 @@ pub(crate) fn publish<D: Disk>(
         Step::Replace => disk.rename(stage, &staged, &parent, name, Rename::Exchange),
         Step::SetAttributes => return set_in_place(tree, entry, &entry.post),
     }
-    .doing(|| format!("put the new `{path}` in its place"))
+    .doing(|| match step {
+        Step::Remove => format!("move `{path}` away"),
+        Step::RemoveDirectory => format!("remove the directory `{path}`"),
+        Step::MakeDirectory | Step::Replace | Step::Place | Step::SetAttributes => {
+            format!("put the new `{path}` in its place")
+        }
+    })
 }
 
 /// Gives the file of `entry` the attributes of `image`, if it is still the file that was there.
