@@ -15,6 +15,8 @@ pub(crate) fn of(kind: &ErrorKind) -> &'static str {
         ErrorKind::Scope { .. } => "OUTSIDE_SCOPE",
         ErrorKind::Budget { .. } => "OVER_BUDGET",
         ErrorKind::Hunk { .. } => "HUNK_DOES_NOT_APPLY",
+        ErrorKind::Edit { .. } => "EDIT_HAS_NO_PLACE",
+        ErrorKind::TooLargeToSearch { .. } => "FILE_TOO_LARGE_TO_SEARCH",
         ErrorKind::Expected { .. } => "HASH_MISMATCH",
         ErrorKind::Missing { .. } => "FILE_MISSING",
         ErrorKind::Exists { .. } => "PATH_EXISTS",
@@ -85,7 +87,7 @@ pub(crate) fn hints(error: &Error) -> Vec<String> {
                 | HunkError::OutOfOrder { .. },
             ..
         } => "the change itself is malformed; make it again".to_owned(),
-        ErrorKind::Hunk { .. } => {
+        ErrorKind::Hunk { .. } | ErrorKind::Edit { .. } => {
             "the change was made against other content; read the file and make it again".to_owned()
         }
         ErrorKind::Expected { found: Some(_), .. } => {
@@ -106,6 +108,9 @@ pub(crate) fn hints(error: &Error) -> Vec<String> {
             "leave the path out of the change, or ask whoever set the scope".to_owned()
         }
         ErrorKind::Budget { .. } => "split the change, or ask whoever set the budget".to_owned(),
+        ErrorKind::TooLargeToSearch { .. } => {
+            "give the change as a diff with line numbers".to_owned()
+        }
         ErrorKind::TooLarge { .. } => {
             "split the change into several runs; each can be undone by itself".to_owned()
         }

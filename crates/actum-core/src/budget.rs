@@ -1,6 +1,6 @@
 //! How much a run may change (FO-4).
 
-use crate::RelPath;
+use crate::{RelPath, count};
 
 /// Limits on one run. `None` sets no limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -70,7 +70,7 @@ impl Budget {
     pub fn check(self, per_file: Vec<PathCost>) -> Result<BudgetStatus, BudgetStatus> {
         let status = BudgetStatus {
             budget: self,
-            files: u64::try_from(per_file.len()).unwrap_or(u64::MAX),
+            files: count(per_file.len()),
             loc: per_file.iter().fold(0u64, |sum, cost| {
                 sum.saturating_add(cost.added).saturating_add(cost.removed)
             }),

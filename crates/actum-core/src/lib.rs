@@ -6,8 +6,11 @@
 pub mod budget;
 pub mod change_set;
 pub mod digest;
+pub mod edit;
 pub mod format;
 pub mod hunk;
+pub mod line_diff;
+pub mod near;
 pub mod operation;
 pub mod path;
 pub mod run_id;
@@ -18,6 +21,7 @@ pub mod status;
 pub use budget::{Budget, BudgetStatus, PathCost};
 pub use change_set::{ChangeSet, Hunk, Patch};
 pub use digest::{Digest, Hasher};
+pub use edit::{Edit, EditError};
 pub use hunk::{HunkError, LineHunk};
 pub use operation::{EmptyParents, FileMode, ModeChange, Operation};
 pub use path::{PathError, RelPath};
@@ -25,3 +29,8 @@ pub use run_id::RunId;
 pub use scope::{Scope, ScopeRule};
 pub use splice::Splice;
 pub use status::Status;
+
+/// A count of things in memory as a number that is written down.
+fn count(things: usize) -> u64 {
+    u64::try_from(things).unwrap_or(u64::MAX)
+}

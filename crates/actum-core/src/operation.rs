@@ -3,7 +3,7 @@
 //!
 //! [`ChangeSet`]: crate::ChangeSet
 
-use crate::{Digest, LineHunk, RelPath};
+use crate::{Digest, Edit, LineHunk, RelPath};
 
 /// The permission bits of a file or directory: the lower twelve bits of `st_mode` (inode(7)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -77,6 +77,15 @@ pub enum Operation {
         path: RelPath,
         /// What changes, in ascending order.
         hunks: Vec<LineHunk>,
+        /// The digest the file must have before this step.
+        expected: Option<Digest>,
+    },
+    /// Edits an existing file at a place that is found in its content.
+    Edit {
+        /// The file.
+        path: RelPath,
+        /// What changes.
+        edit: Edit,
         /// The digest the file must have before this step.
         expected: Option<Digest>,
     },

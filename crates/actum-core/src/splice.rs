@@ -1,5 +1,7 @@
 //! The exact byte-level difference between two contents, and its inverse.
 
+use crate::count;
+
 /// Replaces `old` at `offset` by `new`. A list of splices is ascending and does not overlap;
 /// every offset counts in the content before the list is applied.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,7 +35,7 @@ impl Splice {
         if old.is_empty() && new.is_empty() {
             return Vec::new();
         }
-        vec![Self { offset: length(prefix), old, new }]
+        vec![Self { offset: count(prefix), old, new }]
     }
 
     /// The list that takes the new content back to the old.
@@ -43,8 +45,8 @@ impl Splice {
             .iter()
             .map(|splice| {
                 let offset = splice.offset.saturating_add(added).saturating_sub(removed);
-                added = added.saturating_add(length(splice.new.len()));
-                removed = removed.saturating_add(length(splice.old.len()));
+                added = added.saturating_add(count(splice.new.len()));
+                removed = removed.saturating_add(count(splice.old.len()));
                 Self { offset, old: splice.new.clone(), new: splice.old.clone() }
             })
             .collect()
@@ -64,7 +66,7 @@ impl Splice {
 
     /// How many bytes of old and new content the list holds.
     pub fn weight(splices: &[Self]) -> u64 {
-        splices.iter().map(|s| length(s.old.len()).saturating_add(length(s.new.len()))).sum()
+        splices.iter().map(|s| count(s.old.len()).saturating_add(count(s.new.len()))).sum()
     }
 }
 
@@ -97,7 +99,7 @@ impl<'a> Splicer<'a> {
         while !piece.is_empty() {
             let Some(splice) = self.current else {
                 out(piece);
-                self.offset = self.offset.saturating_add(length(piece.len()));
+                self.offset = self.offset.saturating_add(count(piece.len()));
                 return Ok(());
             };
             let ahead = splice.offset.saturating_sub(self.offset);
@@ -105,7 +107,7 @@ impl<'a> Splicer<'a> {
                 let take = usize::try_from(ahead).unwrap_or(usize::MAX).min(piece.len());
                 let (unchanged, rest) = piece.split_at(take);
                 out(unchanged);
-                self.offset = self.offset.saturating_add(length(take));
+                self.offset = self.offset.saturating_add(count(take));
                 piece = rest;
                 continue;
             }
@@ -116,7 +118,7 @@ impl<'a> Splicer<'a> {
                 return Err(SpliceError { offset: self.offset });
             }
             self.matched += take;
-            self.offset = self.offset.saturating_add(length(take));
+            self.offset = self.offset.saturating_add(count(take));
             piece = rest;
             self.close(&mut out);
         }
@@ -148,10 +150,6 @@ impl<'a> Splicer<'a> {
             Some(_) | None => false,
         }
     }
-}
-
-fn length(bytes: usize) -> u64 {
-    u64::try_from(bytes).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

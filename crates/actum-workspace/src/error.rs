@@ -3,8 +3,8 @@
 use std::io;
 
 use actum_core::{
-    BudgetStatus, Digest, HunkError, PathError, RelPath, RunId, change_set::ChangeSetError,
-    scope::ScopeError,
+    BudgetStatus, Digest, EditError, HunkError, PathError, RelPath, RunId,
+    change_set::ChangeSetError, near::Near, scope::ScopeError,
 };
 
 /// An error always says in which state it left the workspace.
@@ -97,9 +97,15 @@ pub enum ErrorKind {
     /// The run would change more than it may (FO-4).
     #[error("over the budget: {status}")]
     Budget { status: BudgetStatus },
-    /// The hunks do not apply.
-    #[error("cannot patch `{path}`: {source}")]
-    Hunk { path: RelPath, source: HunkError },
+    /// The hunks do not apply; with what in the file is nearest to the one that does not.
+    #[error("cannot patch `{path}`: {source}{}", near_text(near.as_ref()))]
+    Hunk { path: RelPath, source: HunkError, near: Option<Near> },
+    /// An edit has no place in the file, or more than one.
+    #[error("cannot edit `{path}`: {source}")]
+    Edit { path: RelPath, source: EditError },
+    /// The file is too large to be searched for the place of an edit.
+    #[error("cannot edit `{path}`: it has {bytes} bytes, and at most {max} are searched")]
+    TooLargeToSearch { path: RelPath, bytes: u64, max: u64 },
     /// FO-6: the content is not the expected one.
     #[error("cannot change `{path}`: expected SHA-256 {expected}, found {}", found_text(found.as_ref()))]
     Expected { path: RelPath, expected: Digest, found: Option<Digest> },
@@ -205,6 +211,10 @@ pub enum ErrorKind {
 
 fn found_text(found: Option<&Digest>) -> String {
     found.map_or_else(|| "no file".to_owned(), ToString::to_string)
+}
+
+fn near_text(near: Option<&Near>) -> String {
+    near.map_or_else(String::new, |near| format!("; {near}"))
 }
 
 fn holder_text(holder: Option<&str>) -> String {

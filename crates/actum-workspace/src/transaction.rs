@@ -4,6 +4,7 @@
 pub(crate) mod acl;
 pub(crate) mod commit;
 pub(crate) mod content;
+pub(crate) mod edit;
 pub(crate) mod inherit;
 pub(crate) mod node;
 pub(crate) mod observe;
@@ -13,12 +14,10 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
-use actum_core::{
-    Digest, EmptyParents, LineHunk, ModeChange, Operation, RelPath, RunId, Splice, hunk::Patcher,
-};
+use actum_core::{Digest, EmptyParents, ModeChange, Operation, RelPath, RunId, line_diff};
 
 use crate::disk::Disk;
-use crate::error::{Doing, Error, ErrorKind, Result};
+use crate::error::{Doing, ErrorKind, Result};
 use crate::journal::record::{Attributes, RunKind};
 use crate::transaction::content::{Sink, Store};
 use crate::transaction::inherit::Inherited;
@@ -117,6 +116,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
     pub fn operate(&mut self, operation: &Operation) -> Result<()> {
         match operation {
             Operation::Patch { path, hunks, expected } => self.patch(path, hunks, *expected),
+            Operation::Edit { path, edit, expected } => self.edit(path, edit, *expected),
             Operation::Write { path, content, expected } => self.write(path, content, *expected),
             Operation::Create { path, content, mode } => self.create(path, content, *mode),
             Operation::Delete { path, expected, parents } => self.delete(path, *expected, *parents),
@@ -140,62 +140,6 @@ impl<'w, D: Disk> Transaction<'w, D> {
         Ok(content)
     }
 
-    /// Edits the lines of a file. A single hunk at line 0 makes a file, where none or an empty one
-    /// is.
-    ///
-    /// # Errors
-    /// `Hunk` when a line is not as the hunk says; `Expected`, `Missing`, `Exists`, `NotAFile`,
-    /// `Scope`, `Blocked`, `Io`.
-    pub fn patch(
-        &mut self,
-        path: &RelPath,
-        hunks: &[LineHunk],
-        expected: Option<Digest>,
-    ) -> Result<()> {
-        let (added, removed) = LineHunk::cost(hunks);
-        let hunk_error = |source| Error::from(ErrorKind::Hunk { path: path.clone(), source });
-        let mut patcher = Patcher::new(hunks).map_err(hunk_error)?;
-        self.in_scope(path)?;
-        let missing = matches!(self.node(path)?.post, Post::Absent);
-        if missing && matches!(hunks, [LineHunk { old_start: 0, old_lines: 0, .. }]) {
-            if let Some(expected) = expected {
-                let path = path.clone();
-                return Err(ErrorKind::Expected { path, expected, found: None }.into());
-            }
-            let mut content = Vec::new();
-            patcher.feed(&[], |b| content.extend_from_slice(b)).map_err(hunk_error)?;
-            patcher.finish(|b| content.extend_from_slice(b)).map_err(hunk_error)?;
-            return self.create(path, &content, None);
-        }
-        let file = self.expected_file(path, expected)?;
-        if file.size > 0 && matches!(hunks, [LineHunk { old_start: 0, old_lines: 0, .. }]) {
-            // What makes a new file is no insertion at the top of another.
-            return Err(ErrorKind::Exists { path: path.clone() }.into());
-        }
-        let name = self.stage_name();
-        let mut sink = Sink::new(&self.workspace.disk, &self.workspace.home.stage, name);
-        let mut failed = None;
-        self.each_piece(path, &file, |piece| {
-            patcher
-                .feed(piece, |bytes| failed = failed.take().or_else(|| sink.write(bytes).err()))
-                .map_err(hunk_error)
-        })?;
-        let splices = patcher
-            .finish(|bytes| failed = failed.take().or_else(|| sink.write(bytes).err()))
-            .map_err(hunk_error)?;
-        let doing = || format!("stage `{path}`");
-        failed.map_or(Ok(()), Err).doing(doing)?;
-        let written = sink.finish().doing(doing)?;
-        // Splices are known against what is there only if this is the first edit.
-        let splices = match file.content {
-            Content::Untouched => Some(Rc::new(splices)),
-            Content::Moved(_) | Content::New(..) => None,
-        };
-        let content = Content::New(bytes_of(written.store), splices);
-        let (digest, size) = (written.digest, written.size);
-        self.set(path, Post::File(PostFile { digest, size, content, ..file }), added, removed)
-    }
-
     /// Replaces the whole content of a file.
     pub fn write(
         &mut self,
@@ -206,7 +150,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
         self.in_scope(path)?;
         let file = self.expected_file(path, expected)?;
         let (added, removed) = match &self.bytes(path, &file) {
-            Some(Bytes::Memory(old)) => cost_of(&Splice::between(old, content), old, content),
+            Some(Bytes::Memory(old)) => line_diff::count(old, content),
             Some(Bytes::File(..)) | None => (lines(content), self.count_lines(path, &file)?),
         };
         let post = self.stage(path, content, file.attributes)?;
@@ -478,49 +422,4 @@ pub(crate) fn newlines(bytes: &[u8]) -> u64 {
 /// How many lines `bytes` has; a last one without newline counts.
 pub(crate) fn lines(bytes: &[u8]) -> u64 {
     newlines(bytes).saturating_add(u64::from(bytes.last().is_some_and(|&b| b != b'\n')))
-}
-
-/// Lines added and removed by one splice, widened to whole lines.
-fn cost_of(splices: &[Splice], old: &[u8], new: &[u8]) -> (u64, u64) {
-    let Some(splice) = splices.first() else { return (0, 0) };
-    let offset = usize::try_from(splice.offset).unwrap_or(usize::MAX);
-    let before = old.get(..offset).unwrap_or_default();
-    let start = before.iter().rposition(|&b| b == b'\n').map_or(0, |newline| newline + 1);
-    let after = |content: &[u8], length: usize| {
-        let end = offset.saturating_add(length);
-        let seen = content.get(start..end).unwrap_or_default();
-        (end, seen.is_empty() || seen.ends_with(b"\n"))
-    };
-    let ((old_end, old_whole), (new_end, new_whole)) =
-        (after(old, splice.old.len()), after(new, splice.new.len()));
-    let widened = |content: &[u8], end: usize| {
-        let rest = content.get(end..).unwrap_or_default();
-        let tail = match rest.iter().position(|&b| b == b'\n') {
-            _ if old_whole && new_whole => 0,
-            Some(newline) => newline + 1,
-            None => rest.len(),
-        };
-        lines(content.get(start..end.saturating_add(tail)).unwrap_or_default())
-    };
-    (widened(new, new_end), widened(old, old_end))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// FO-4
-    #[test]
-    fn a_rewritten_content_costs_the_lines_that_differ() {
-        let cost = |old: &str, new: &str| {
-            let (old, new) = (old.as_bytes(), new.as_bytes());
-            cost_of(&Splice::between(old, new), old, new)
-        };
-        assert_eq!(cost("a\nb\n", "a\nb\n"), (0, 0));
-        assert_eq!(cost("a\nb\n", "a\nx\nb\n"), (1, 0));
-        assert_eq!(cost("a\nb\nc\n", "a\nc\n"), (0, 1));
-        assert_eq!(cost("a\nbcd\ne\n", "a\nbxd\ne\n"), (1, 1));
-        assert_eq!(cost("a", "a\n"), (1, 1));
-        assert_eq!(cost("", "a\nb"), (2, 0));
-    }
 }

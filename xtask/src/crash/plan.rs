@@ -303,6 +303,7 @@ mod tests {
                 Work::Undo => drop(kinds.insert("undo")),
                 Work::Apply(operations) => kinds.extend(operations.iter().map(|one| match one {
                     Operation::Patch { .. } => "patch",
+                    Operation::Edit { .. } => "edit",
                     Operation::Write { .. } => "write",
                     Operation::Create { .. } => "create",
                     Operation::Delete { .. } => "delete",

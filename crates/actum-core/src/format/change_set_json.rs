@@ -1,8 +1,8 @@
 //! Reads a change set in JSON (RFC 8259), strictly (FO-1, D-4).
 
 use super::error::{ParseError, Place, Problem};
-use crate::ChangeSet;
 use crate::path::Cut;
+use crate::{ChangeSet, count};
 
 /// How much of what the JSON parser says an error shows.
 const MESSAGE_BYTES_MAX: usize = 400;
@@ -40,8 +40,7 @@ fn json_error(error: &serde_json::Error) -> ParseError {
     }
     // Names of unknown fields stand in it as they are.
     let message = Cut(message.as_bytes(), MESSAGE_BYTES_MAX).to_string();
-    let number = |count| u64::try_from(count).unwrap_or(u64::MAX).max(1);
-    let place = Place { line: number(line), column: number(column) };
+    let place = Place { line: count(line).max(1), column: count(column).max(1) };
     ParseError::at(place, Problem::Json { message })
 }
 

@@ -4,9 +4,9 @@ use std::fmt;
 
 use super::INPUT_BYTES_MAX;
 use super::git_diff::DiffProblem;
-use crate::PathError;
 use crate::change_set::ChangeSetError;
 use crate::path::Cut;
+use crate::{PathError, count};
 
 /// A text that is not a sound change.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -111,12 +111,12 @@ impl Place {
         let before = input.get(..offset).unwrap_or(input);
         let start = memchr::memrchr(b'\n', before).map_or(0, |newline| newline + 1);
         let newlines = memchr::memchr_iter(b'\n', before).count();
-        Self { line: number(newlines) + 1, column: number(before.len() - start) + 1 }
+        Self { line: count(newlines) + 1, column: count(before.len() - start) + 1 }
     }
 
     /// The place `bytes` further on in the same line.
     pub(super) fn right(self, bytes: usize) -> Self {
-        Self { column: self.column.saturating_add(number(bytes)), ..self }
+        Self { column: self.column.saturating_add(count(bytes)), ..self }
     }
 }
 
@@ -147,10 +147,6 @@ impl fmt::Display for Prefix {
             None => Ok(()),
         }
     }
-}
-
-fn number(count: usize) -> u64 {
-    u64::try_from(count).unwrap_or(u64::MAX)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use actum_core::hunk::Patcher;
-use actum_core::{Digest, FileMode, ModeChange, Operation, RelPath};
+use actum_core::{Digest, FileMode, ModeChange, Operation, RelPath, Splice};
 
 /// A file's content and whether it is executable.
 pub(crate) type File = (Vec<u8>, bool);
@@ -40,6 +40,11 @@ impl Tree {
                     .and_then(|()| patcher.finish(|bytes| patched.extend_from_slice(bytes)))
                     .map_err(|e| e.to_string())?;
                 self.get(path)?.0 = patched;
+            }
+            Operation::Edit { path, edit, .. } => {
+                let file = self.get(path)?;
+                let splices = edit.splices(&file.0).map_err(|error| error.to_string())?;
+                file.0 = Splice::apply(&splices, &file.0).map_err(|error| error.to_string())?;
             }
             Operation::Write { path, content, .. } => self.get(path)?.0 = content.clone(),
             Operation::Create { path, content, mode } => {

@@ -178,7 +178,7 @@ proptest! {
             let is_of_header = match &operation {
                 Operation::Create { content, .. } => content.is_empty(),
                 Operation::Delete { expected, .. } => *expected == Some(Digest::of(b"")),
-                Operation::Patch { .. } | Operation::Write { .. } => false,
+                Operation::Patch { .. } | Operation::Edit { .. } | Operation::Write { .. } => false,
                 Operation::Rename { .. } | Operation::Copy { .. } | Operation::Chmod { .. } => true,
             };
             prop_assert!(is_of_header || operations.contains(&operation), "{:?}", operation);

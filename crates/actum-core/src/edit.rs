@@ -1,0 +1,40 @@
+//! Edits whose place is found in the content of a file, not given by line numbers.
+//!
+//! An edit is a pure function of the content: it gives the splices that make it, or says why it
+//! cannot be made. It never chooses between places: what could be meant in two ways is refused.
+
+mod replacement;
+
+pub use replacement::{Occurrences, Replacement, ReplacementError};
+
+use crate::Splice;
+
+/// The largest content, in bytes, in which places are searched for: 100 MiB. It is held in memory.
+pub const EDIT_BYTES_MAX: u64 = 100 * 1024 * 1024;
+
+/// One edit of one file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Edit {
+    /// A text is replaced by another.
+    Replace(Replacement),
+}
+
+/// Why an edit cannot be made.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EditError {
+    /// The text to replace.
+    #[error(transparent)]
+    Replace(#[from] ReplacementError),
+}
+
+impl Edit {
+    /// The splices that make the edit in `content`, ascending.
+    ///
+    /// # Errors
+    /// [`EditError`] when its place is not in `content`, or not clear.
+    pub fn splices(&self, content: &[u8]) -> Result<Vec<Splice>, EditError> {
+        match self {
+            Self::Replace(replacement) => Ok(replacement.splices(content)?),
+        }
+    }
+}

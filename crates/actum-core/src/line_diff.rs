@@ -1,0 +1,141 @@
+//! The lines in which two contents differ: counted, or as the hunks of a unified diff.
+//!
+//! The algorithm is histogram diff with Myers' as its fallback, whose effort is bounded by
+//! heuristics, so hostile content costs no more than its size warrants.
+
+use std::ops::Range;
+
+use imara_diff::{Algorithm, Diff, InternedInput, sources::byte_lines};
+
+use crate::LineHunk;
+
+/// How many unchanged lines a hunk shows around its changes, as diff(1) and git do.
+pub const CONTEXT_LINES: u32 = 3;
+
+/// How many lines `new` has that `old` has not, and the other way round.
+pub fn count(old: &[u8], new: &[u8]) -> (u64, u64) {
+    let input = InternedInput::new(byte_lines(old), byte_lines(new));
+    let diff = Diff::compute(Algorithm::Histogram, &input);
+    (u64::from(diff.count_additions()), u64::from(diff.count_removals()))
+}
+
+/// The hunks that turn `old` into `new`, each with up to `context` unchanged lines around its
+/// changes; none where they are equal.
+pub fn hunks(old: &[u8], new: &[u8], context: u32) -> Vec<LineHunk> {
+    let input = InternedInput::new(byte_lines(old), byte_lines(new));
+    let mut diff = Diff::compute(Algorithm::Histogram, &input);
+    diff.postprocess_lines(&input);
+    let changes: Vec<_> = diff.hunks().collect();
+    let old_count = u32::try_from(input.before.len()).unwrap_or(u32::MAX);
+    let line = |tokens: &[imara_diff::Token], index: u32| {
+        let token = usize::try_from(index).ok().and_then(|index| tokens.get(index));
+        token.map_or(&b""[..], |token| input.interner[*token])
+    };
+    let near = |a: &imara_diff::Hunk, b: &imara_diff::Hunk| {
+        b.before.start - a.before.end <= context.saturating_mul(2)
+    };
+    let mut hunks = Vec::new();
+    for group in changes.chunk_by(near) {
+        let (Some(first), Some(last)) = (group.first(), group.last()) else { continue };
+        let lead = context.min(first.before.start);
+        let trail = context.min(old_count - last.before.end);
+        let mut body = Vec::new();
+        let mut kept = first.before.start - lead;
+        for change in group {
+            push(&mut body, b' ', kept..change.before.start, |i| line(&input.before, i));
+            push(&mut body, b'-', change.before.clone(), |i| line(&input.before, i));
+            push(&mut body, b'+', change.after.clone(), |i| line(&input.after, i));
+            kept = change.before.end;
+        }
+        push(&mut body, b' ', kept..kept + trail, |i| line(&input.before, i));
+        let old = range(first.before.start - lead, last.before.end + trail);
+        let new = range(first.after.start - lead, last.after.end + trail);
+        hunks.push(LineHunk {
+            old_start: old.0,
+            old_lines: old.1,
+            new_start: new.0,
+            new_lines: new.1,
+            at_end: context > 0 && lead > 0 && trail == 0,
+            body,
+        });
+    }
+    hunks
+}
+
+/// Start and count as a hunk header has them; an empty range starts at the line before it.
+fn range(start: u32, end: u32) -> (u32, u32) {
+    (start + u32::from(end > start), end - start)
+}
+
+fn push<'a>(body: &mut Vec<u8>, sign: u8, lines: Range<u32>, line: impl Fn(u32) -> &'a [u8]) {
+    for index in lines {
+        let line = line(index);
+        body.push(sign);
+        body.extend_from_slice(line);
+        if !line.ends_with(b"\n") {
+            body.extend_from_slice(b"\n\\ No newline at end of file\n");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hunk::Patcher;
+    use proptest::prelude::*;
+
+    fn patched(old: &[u8], hunks: &[LineHunk]) -> Vec<u8> {
+        let mut new = Vec::new();
+        let mut patcher = Patcher::new(hunks).unwrap();
+        patcher.feed(old, |bytes| new.extend_from_slice(bytes)).unwrap();
+        patcher.finish(|bytes| new.extend_from_slice(bytes)).unwrap();
+        new
+    }
+
+    #[test]
+    fn a_change_is_shown_with_the_lines_around_it() {
+        let hunks = hunks(b"a\nb\nc\nd\ne\nf\ng\nh\n", b"a\nb\nc\nd\nE\nf\ng\nh\n", 2);
+        assert_eq!(hunks.len(), 1);
+        let hunk = &hunks[0];
+        let header = (hunk.old_start, hunk.old_lines, hunk.new_start, hunk.new_lines);
+        assert_eq!(header, (3, 5, 3, 5));
+        assert_eq!(hunk.body, b" c\n d\n-e\n+E\n f\n g\n");
+    }
+
+    #[test]
+    fn changes_far_apart_are_hunks_of_their_own() {
+        let old: String = (0..20).map(|n| format!("{n}\n")).collect();
+        let new = old.replace("2\n", "two\n").replace("17\n", "");
+        let hunks = hunks(old.as_bytes(), new.as_bytes(), CONTEXT_LINES);
+        assert!(hunks.len() > 1);
+        assert_eq!(patched(old.as_bytes(), &hunks), new.as_bytes());
+    }
+
+    #[test]
+    fn nothing_and_something_are_told_apart() {
+        assert!(hunks(b"a\n", b"a\n", 3).is_empty());
+        assert_eq!(hunks(b"", b"a\n", 3)[0].body, b"+a\n");
+        assert_eq!(hunks(b"a", b"", 3)[0].body, b"-a\n\\ No newline at end of file\n");
+        assert_eq!(count(b"a\nb\nc\n", b"a\nx\ny\nc\n"), (2, 1));
+        assert_eq!(count(b"a", b"a\n"), (1, 1));
+    }
+
+    fn text() -> impl Strategy<Value = String> {
+        (proptest::collection::vec("[abc]{0,2}", 0..30), any::<bool>()).prop_map(|(lines, end)| {
+            let text = lines.join("\n");
+            if end && !text.is_empty() { text + "\n" } else { text }
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn hunks_turn_the_old_content_into_the_new(
+            old in text(), new in text(), context in 0u32..4,
+        ) {
+            let hunks = hunks(old.as_bytes(), new.as_bytes(), context);
+            prop_assert_eq!(patched(old.as_bytes(), &hunks), new.as_bytes());
+            let cost = LineHunk::cost(&hunks);
+            prop_assert_eq!(hunks.is_empty(), cost == (0, 0));
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! Edits of the content of a file: line hunks, and edits that find their own place.
+
+use std::rc::Rc;
+
+use actum_core::edit::EDIT_BYTES_MAX;
+use actum_core::hunk::Patcher;
+use actum_core::near::Near;
+use actum_core::splice::Splicer;
+use actum_core::{Digest, Edit, HunkError, LineHunk, RelPath, Splice, line_diff};
+
+use crate::disk::Disk;
+use crate::error::{Doing, Error, ErrorKind, Result};
+use crate::transaction::content::{Sink, Store, Written};
+use crate::transaction::node::{Bytes, Content, Post, PostFile};
+use crate::transaction::{Transaction, bytes_of};
+
+impl<D: Disk> Transaction<'_, D> {
+    /// Edits the lines of a file. A single hunk at line 0 makes a file, where none or an empty one
+    /// is.
+    ///
+    /// # Errors
+    /// `Hunk` when a line is not as the hunk says; `Expected`, `Missing`, `Exists`, `NotAFile`,
+    /// `Scope`, `Blocked`, `Io`.
+    pub fn patch(
+        &mut self,
+        path: &RelPath,
+        hunks: &[LineHunk],
+        expected: Option<Digest>,
+    ) -> Result<()> {
+        let makes_a_file = matches!(hunks, [LineHunk { old_start: 0, old_lines: 0, .. }]);
+        let refused = |source, near| ErrorKind::Hunk { path: path.clone(), source, near };
+        Patcher::new(hunks).map_err(|source| refused(source, None))?;
+        self.in_scope(path)?;
+        if makes_a_file && matches!(self.node(path)?.post, Post::Absent) {
+            if let Some(expected) = expected {
+                let path = path.clone();
+                return Err(ErrorKind::Expected { path, expected, found: None }.into());
+            }
+            let (content, _) = patched(hunks, b"").map_err(|source| refused(source, None))?;
+            return self.create(path, &content, None);
+        }
+        let file = self.expected_file(path, expected)?;
+        if makes_a_file && file.size > 0 {
+            // What makes a new file is no insertion at the top of another.
+            return Err(ErrorKind::Exists { path: path.clone() }.into());
+        }
+        match self.stream(path, &file, hunks) {
+            Ok((written, splices)) => {
+                let cost = LineHunk::cost(hunks);
+                self.replace(path, file, written, splices, cost)
+            }
+            Err(Error { kind: ErrorKind::Hunk { source, .. }, .. }) => {
+                let near = self.near(path, &file, hunks, &source)?;
+                Err(refused(source, near).into())
+            }
+            Err(other) => Err(other),
+        }
+    }
+
+    /// Edits a file at a place that is found in its content.
+    ///
+    /// # Errors
+    /// `Edit` when there is no such place or several; `TooLargeToSearch`, `Expected`, `Missing`,
+    /// `NotAFile`, `Scope`, `Blocked`, `Io`.
+    pub fn edit(&mut self, path: &RelPath, edit: &Edit, expected: Option<Digest>) -> Result<()> {
+        self.in_scope(path)?;
+        let file = self.expected_file(path, expected)?;
+        let content = self.whole(path, &file)?;
+        let splices = edit
+            .splices(&content)
+            .map_err(|source| ErrorKind::Edit { path: path.clone(), source })?;
+        let name = self.stage_name();
+        let mut sink = self.sink(name);
+        let mut splicer = Splicer::new(&splices);
+        let mut failed = None;
+        let mut out = |bytes: &[u8]| failed = failed.take().or_else(|| sink.write(bytes).err());
+        let fits = splicer.feed(&content, &mut out).and_then(|()| splicer.finish(&mut out));
+        let doing = || format!("stage `{path}`");
+        failed.map_or(Ok(()), Err).doing(doing)?;
+        fits.map_err(|error| std::io::Error::other(error.to_string())).doing(doing)?;
+        let written = sink.finish().doing(doing)?;
+        let cost = match &written.store {
+            Store::Memory(new) => line_diff::count(&content, new),
+            Store::Staged(..) => cost_of(&splices),
+        };
+        self.replace(path, file, written, splices, cost)
+    }
+
+    /// Passes the content through the hunks into a new file.
+    fn stream(
+        &mut self,
+        path: &RelPath,
+        file: &PostFile<D::Handle>,
+        hunks: &[LineHunk],
+    ) -> Result<(Written<D::Handle>, Vec<Splice>)> {
+        let name = self.stage_name();
+        let refused =
+            |source| Error::from(ErrorKind::Hunk { path: path.clone(), source, near: None });
+        let mut patcher = Patcher::new(hunks).map_err(refused)?;
+        let mut sink = self.sink(name);
+        let mut failed = None;
+        let mut write = |bytes: &[u8]| failed = failed.take().or_else(|| sink.write(bytes).err());
+        self.each_piece(path, file, |piece| patcher.feed(piece, &mut write).map_err(refused))?;
+        let splices = patcher.finish(&mut write).map_err(refused)?;
+        let doing = || format!("stage `{path}`");
+        failed.map_or(Ok(()), Err).doing(doing)?;
+        Ok((sink.finish().doing(doing)?, splices))
+    }
+
+    /// Takes in the new content of a file that stays.
+    fn replace(
+        &mut self,
+        path: &RelPath,
+        file: PostFile<D::Handle>,
+        written: Written<D::Handle>,
+        splices: Vec<Splice>,
+        (added, removed): (u64, u64),
+    ) -> Result<()> {
+        // Splices are known against what is there only if this is the first edit.
+        let splices = match file.content {
+            Content::Untouched => Some(Rc::new(splices)),
+            Content::Moved(_) | Content::New(..) => None,
+        };
+        let content = Content::New(bytes_of(written.store), splices);
+        let (digest, size) = (written.digest, written.size);
+        self.set(path, Post::File(PostFile { digest, size, content, ..file }), added, removed)
+    }
+
+    fn sink(&self, name: Vec<u8>) -> Sink<'_, D> {
+        Sink::new(&self.workspace.disk, &self.workspace.home.stage, name)
+    }
+
+    /// All bytes of a file, to search in.
+    fn whole(&self, path: &RelPath, file: &PostFile<D::Handle>) -> Result<Rc<Vec<u8>>> {
+        if file.size > EDIT_BYTES_MAX {
+            let (path, bytes) = (path.clone(), file.size);
+            return Err(ErrorKind::TooLargeToSearch { path, bytes, max: EDIT_BYTES_MAX }.into());
+        }
+        if let Some(Bytes::Memory(bytes)) = self.bytes(path, file) {
+            return Ok(bytes);
+        }
+        let mut content = Vec::with_capacity(usize::try_from(file.size).unwrap_or(0));
+        self.each_piece(path, file, |piece| {
+            content.extend_from_slice(piece);
+            Ok(())
+        })?;
+        Ok(Rc::new(content))
+    }
+
+    /// What is nearest to the hunk that was refused, where it is a matter of the content.
+    fn near(
+        &self,
+        path: &RelPath,
+        file: &PostFile<D::Handle>,
+        hunks: &[LineHunk],
+        error: &HunkError,
+    ) -> Result<Option<Near>> {
+        let refused = error.misplaced().and_then(|number| hunks.get(number - 1));
+        match refused {
+            Some(hunk) if file.size <= EDIT_BYTES_MAX => {
+                let content = self.whole(path, file)?;
+                Ok(Near::find(&hunk.old_text(), &hunk.new_text(), &content))
+            }
+            Some(_) | None => Ok(None),
+        }
+    }
+}
+
+/// What hunks make of content in memory.
+fn patched(
+    hunks: &[LineHunk],
+    content: &[u8],
+) -> std::result::Result<(Vec<u8>, Vec<Splice>), HunkError> {
+    let mut new = Vec::new();
+    let mut patcher = Patcher::new(hunks)?;
+    patcher.feed(content, |bytes| new.extend_from_slice(bytes))?;
+    let splices = patcher.finish(|bytes| new.extend_from_slice(bytes))?;
+    Ok((new, splices))
+}
+
+/// Lines added and removed by splices in content too large to compare.
+fn cost_of(splices: &[Splice]) -> (u64, u64) {
+    let sum = |side: fn(&Splice) -> &Vec<u8>| {
+        let lines = splices.iter().map(|splice| crate::transaction::lines(side(splice)));
+        lines.fold(0, u64::saturating_add)
+    };
+    (sum(|splice| &splice.new), sum(|splice| &splice.old))
+}
