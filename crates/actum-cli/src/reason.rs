@@ -63,6 +63,7 @@ pub(crate) fn of_input(problem: &Problem) -> &'static str {
         | Problem::Json { .. }
         | Problem::JsonArray
         | Problem::NotUtf8
+        | Problem::Codex(_)
         | Problem::Diff(_) => "INPUT_MALFORMED",
     }
 }

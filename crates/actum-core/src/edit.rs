@@ -3,8 +3,10 @@
 //! An edit is a pure function of the content: it gives the splices that make it, or says why it
 //! cannot be made. It never chooses between places: what could be meant in two ways is refused.
 
+mod chunk;
 mod replacement;
 
+pub use chunk::{Chunk, ChunkError, ChunkLine};
 pub use replacement::{Occurrences, Replacement, ReplacementError};
 
 use crate::Splice;
@@ -17,6 +19,8 @@ pub const EDIT_BYTES_MAX: u64 = 100 * 1024 * 1024;
 pub enum Edit {
     /// A text is replaced by another.
     Replace(Replacement),
+    /// Lines find their places by being there; ascending.
+    Chunks(Vec<Chunk>),
 }
 
 /// Why an edit cannot be made.
@@ -25,6 +29,9 @@ pub enum EditError {
     /// The text to replace.
     #[error(transparent)]
     Replace(#[from] ReplacementError),
+    /// The lines of a chunk.
+    #[error(transparent)]
+    Chunk(#[from] ChunkError),
 }
 
 impl Edit {
@@ -35,6 +42,22 @@ impl Edit {
     pub fn splices(&self, content: &[u8]) -> Result<Vec<Splice>, EditError> {
         match self {
             Self::Replace(replacement) => Ok(replacement.splices(content)?),
+            Self::Chunks(chunks) => Ok(chunk::splices(chunks, content)?),
         }
     }
+}
+
+/// Where `text` starts in `content`, also where one occurrence overlaps another: `aa` is in `aaa`
+/// twice, so it is not clear which is meant.
+pub(crate) fn overlapping<'a>(
+    content: &'a [u8],
+    text: &'a [u8],
+) -> impl Iterator<Item = usize> + 'a {
+    let finder = memchr::memmem::Finder::new(text);
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        let place = from + finder.find(content.get(from..)?)?;
+        from = place + 1;
+        Some(place)
+    })
 }

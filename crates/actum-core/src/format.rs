@@ -5,6 +5,7 @@
 //! unless it stands where a diff may hold prose.
 
 pub mod change_set_json;
+pub mod codex_patch;
 mod error;
 pub mod git_diff;
 
@@ -22,14 +23,17 @@ pub enum Format {
     ChangeSetJson,
     /// A unified diff, as git or diff(1) writes it.
     GitDiff,
+    /// A patch between `*** Begin Patch` and `*** End Patch`.
+    CodexPatch,
 }
 
 impl Format {
     /// The format `input` must be in if it is in any: JSON when the first byte that is not blank
-    /// is `{`, else a diff; `None` when all is blank.
+    /// is `{`, a Codex patch when a line begins one, else a diff; `None` when all is blank.
     pub fn recognise(input: &[u8]) -> Option<Self> {
         match input.trim_ascii_start().first() {
             Some(b'{') => Some(Self::ChangeSetJson),
+            Some(_) if codex_patch::begins(input) => Some(Self::CodexPatch),
             Some(_) => Some(Self::GitDiff),
             None => None,
         }
@@ -55,6 +59,7 @@ pub fn parse(input: &[u8], format: Option<Format>) -> Result<Vec<Operation>, Par
             let found = Excerpt::of_line(input.trim_ascii_start());
             ParseError::whole(Problem::Unrecognised { found })
         }),
+        Some(Format::CodexPatch) => codex_patch::parse(input),
         None => Err(ParseError::whole(Problem::Blank)),
     }
 }

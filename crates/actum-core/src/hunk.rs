@@ -3,9 +3,11 @@
 
 mod error;
 mod patcher;
+mod place;
 
 pub use error::HunkError;
 pub use patcher::Patcher;
+pub use place::{MovedHunk, SEARCHED_BYTES_MAX};
 
 /// A hunk of a unified diff over bytes, so that it can edit files in any encoding. The seed's
 /// [`Hunk`](crate::Hunk) converts into it.

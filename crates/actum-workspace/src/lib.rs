@@ -50,4 +50,6 @@ pub use transaction::commit::Committed;
 pub use transaction::content::INLINE_BYTES_MAX;
 pub use transaction::stage::INLINE_TOTAL_MAX;
 pub use transaction::{Change, ChangeKind, Transaction};
-pub use workspace::{ChangeSetId, HardLinks, Limits, RunOptions, Workspace};
+pub use workspace::{
+    ChangeSetId, ExistingFiles, HardLinks, HunkPlaces, Limits, RunOptions, Workspace,
+};

@@ -14,6 +14,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
+use actum_core::hunk::MovedHunk;
 use actum_core::{Digest, EmptyParents, ModeChange, Operation, RelPath, RunId, line_diff};
 
 use crate::disk::Disk;
@@ -23,7 +24,7 @@ use crate::transaction::content::{Sink, Store};
 use crate::transaction::inherit::Inherited;
 use crate::transaction::node::{Bytes, Content, Node, Post, PostFile, Pre};
 use crate::tree::{Parents, Tree};
-use crate::workspace::{Limits, Workspace};
+use crate::workspace::{ExistingFiles, Limits, Workspace};
 
 /// A change that is being put together. It holds the workspace lock; dropping it without a commit
 /// leaves no trace.
@@ -39,6 +40,7 @@ pub struct Transaction<'w, D: Disk> {
     pub(crate) limits: Limits,
     pub(crate) nodes: BTreeMap<RelPath, Node<D::Handle>>,
     pub(crate) broken_links: Vec<RelPath>,
+    moved_hunks: Vec<(RelPath, MovedHunk)>,
     staged: u32,
     /// The directories in which files were read; what is published reaches its own.
     pub(crate) parents: Parents<D::Handle>,
@@ -97,6 +99,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
             limits,
             nodes: BTreeMap::new(),
             broken_links: Vec::new(),
+            moved_hunks: Vec::new(),
             staged: 0,
             parents: Parents::default(),
             names: HashMap::new(),
@@ -165,6 +168,10 @@ impl<'w, D: Disk> Transaction<'w, D> {
         mode: Option<ModeChange>,
     ) -> Result<()> {
         self.in_scope(path)?;
+        if self.replaces(path)? {
+            self.write(path, content, None)?;
+            return mode.map_or(Ok(()), |mode| self.chmod(path, mode));
+        }
         self.must_be_absent(path)?;
         self.make_parents(path)?;
         let attributes = self.fresh_attributes(path, mode)?;
@@ -200,8 +207,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
             self.set(from, Post::Absent, 0, 0)?;
             self.prune(from, parents)?;
         }
-        self.must_be_absent(to)?;
-        self.make_parents(to)?;
+        self.make_room(from, to)?;
         file.content = match file.content {
             Content::Untouched => Content::Moved(from.clone()),
             Content::Moved(origin) if origin == *to => Content::Untouched,
@@ -221,8 +227,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
     pub fn copy(&mut self, from: &RelPath, to: &RelPath) -> Result<()> {
         self.in_scope(to)?;
         let file = self.file(from)?;
-        self.must_be_absent(to)?;
-        self.make_parents(to)?;
+        self.make_room(from, to)?;
         let fresh = self.fresh_attributes(to, Some(ModeChange::Exact(file.attributes.mode)))?;
         let name = self.stage_name();
         let mut sink = Sink::new(&self.workspace.disk, &self.workspace.home.stage, name);
@@ -245,6 +250,21 @@ impl<'w, D: Disk> Transaction<'w, D> {
         let mut file = self.file(path)?;
         file.attributes.mode = mode.apply(file.attributes.mode);
         self.set(path, Post::File(file), 0, 0)
+    }
+
+    /// Whether a file is at `path` and may be replaced.
+    fn replaces(&mut self, path: &RelPath) -> Result<bool> {
+        let may = self.limits.existing_files == ExistingFiles::Replace;
+        Ok(may && matches!(self.node(path)?.post, Post::File(_)))
+    }
+
+    /// Sees to it that the file at `from` can be put at `to`, and the directories that lead there.
+    fn make_room(&mut self, from: &RelPath, to: &RelPath) -> Result<()> {
+        if from != to && self.replaces(to)? {
+            return self.delete(to, None, EmptyParents::Keep);
+        }
+        self.must_be_absent(to)?;
+        self.make_parents(to)
     }
 
     /// What the steps so far would change, ordered by path.
@@ -274,6 +294,11 @@ impl<'w, D: Disk> Transaction<'w, D> {
     /// Paths whose file had more names than one, and which the commit will part from the others.
     pub fn broken_links(&self) -> &[RelPath] {
         &self.broken_links
+    }
+
+    /// Hunks that apply elsewhere than they say, where the limits allow that.
+    pub fn moved_hunks(&self) -> &[(RelPath, MovedHunk)] {
+        &self.moved_hunks
     }
 
     /// Gives up the change; what was staged is removed.

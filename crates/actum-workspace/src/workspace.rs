@@ -33,6 +33,28 @@ pub struct Limits {
     pub budget: Budget,
     /// What happens to files with more than one name.
     pub hard_links: HardLinks,
+    /// What happens to a file where one is to be made, or moved or copied to.
+    pub existing_files: ExistingFiles,
+    /// Where hunks may apply.
+    pub hunk_places: HunkPlaces,
+}
+
+/// What happens to a file where one is to be made, or moved or copied to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExistingFiles {
+    /// The run is refused.
+    Keep,
+    /// It is replaced; undo brings it back.
+    Replace,
+}
+
+/// Where hunks may apply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HunkPlaces {
+    /// At the lines they say.
+    Stated,
+    /// Where their lines are, if there is exactly one such place; the run reports it.
+    Searched,
 }
 
 /// What happens to a file with more than one name (hard link) when it is changed.
@@ -45,12 +67,15 @@ pub enum HardLinks {
 }
 
 impl Default for Limits {
-    /// Every path, any amount; hard links are broken and reported.
+    /// Every path, any amount; hard links are broken and reported; no file is replaced, and hunks
+    /// apply where they say.
     fn default() -> Self {
         Self {
             scope: Scope::everything(),
             budget: Budget::unlimited(),
             hard_links: HardLinks::Break,
+            existing_files: ExistingFiles::Keep,
+            hunk_places: HunkPlaces::Stated,
         }
     }
 }

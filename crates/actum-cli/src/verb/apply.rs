@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use actum_core::format::Format;
 use actum_core::path::Quoted;
 use actum_core::{Budget, Operation, PathError, Scope, ScopeRule};
-use actum_workspace::{Error, Limits, RunOptions, Workspace};
+use actum_workspace::{Error, ExistingFiles, HardLinks, HunkPlaces, Limits, RunOptions, Workspace};
 use clap::builder::{OsStringValueParser, TypedValueParser};
 
 use super::Session;
@@ -40,6 +40,12 @@ pub(crate) struct Arguments {
     /// Refuse to add and remove more lines than this, taken together
     #[arg(long, value_name = "N")]
     max_loc: Option<u64>,
+    /// Replace files where the change makes, moves or copies one; undo brings them back
+    #[arg(long)]
+    overwrite: bool,
+    /// Let a hunk apply elsewhere than it says, if its lines are in exactly one place
+    #[arg(long)]
+    allow_offset: bool,
     /// Wait for another process that is at work in the workspace
     #[arg(long)]
     wait: bool,
@@ -54,6 +60,8 @@ enum InputFormat {
     ChangeSet,
     /// A unified diff, as git or diff writes it
     GitDiff,
+    /// A patch from `*** Begin Patch` to `*** End Patch`, as Codex writes it
+    CodexPatch,
 }
 
 impl From<InputFormat> for Format {
@@ -61,6 +69,7 @@ impl From<InputFormat> for Format {
         match format {
             InputFormat::ChangeSet => Self::ChangeSetJson,
             InputFormat::GitDiff => Self::GitDiff,
+            InputFormat::CodexPatch => Self::CodexPatch,
         }
     }
 }
@@ -138,7 +147,15 @@ impl Arguments {
         Limits {
             scope: Scope { allow, deny: self.deny.clone() },
             budget: Budget { max_files: self.max_files, max_loc: self.max_loc },
-            ..Limits::default()
+            existing_files: match self.overwrite {
+                true => ExistingFiles::Replace,
+                false => ExistingFiles::Keep,
+            },
+            hunk_places: match self.allow_offset {
+                true => HunkPlaces::Searched,
+                false => HunkPlaces::Stated,
+            },
+            hard_links: HardLinks::Break,
         }
     }
 }

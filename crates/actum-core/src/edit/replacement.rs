@@ -1,5 +1,6 @@
 //! Search and replace: a text that must be there once, or is replaced wherever it is.
 
+use super::overlapping;
 use crate::near::{Clause, Lines, Near};
 use crate::path::Cut;
 use crate::{Splice, count};
@@ -94,18 +95,6 @@ impl Replacement {
                 .collect()),
         }
     }
-}
-
-/// Where `text` starts in `content`, also where one occurrence overlaps another: `aa` is in `aaa`
-/// twice, so it is not clear which is meant.
-fn overlapping<'a>(content: &'a [u8], text: &'a [u8]) -> impl Iterator<Item = usize> + 'a {
-    let finder = memchr::memmem::Finder::new(text);
-    let mut from = 0;
-    std::iter::from_fn(move || {
-        let place = from + finder.find(content.get(from..)?)?;
-        from = place + 1;
-        Some(place)
-    })
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::INPUT_BYTES_MAX;
+use super::codex_patch::CodexProblem;
 use super::git_diff::DiffProblem;
 use crate::change_set::ChangeSetError;
 use crate::path::Cut;
@@ -80,6 +81,9 @@ pub enum Problem {
     /// The diff is not sound.
     #[error(transparent)]
     Diff(DiffProblem),
+    /// The Codex patch is not sound.
+    #[error(transparent)]
+    Codex(CodexProblem),
 }
 
 /// How many bytes of the input an error shows at most.

@@ -1,5 +1,6 @@
 //! Why hunks do not apply.
 
+use crate::near::Lines;
 use crate::path::Cut;
 
 /// How many bytes of a line an error shows.
@@ -86,6 +87,20 @@ pub enum HunkError {
         /// The line that follows, in the old content.
         line: u64,
     },
+    /// Its place was searched for, and there are several.
+    #[error("hunk {hunk} fits at lines {lines}, so it is not clear where it belongs")]
+    Ambiguous {
+        /// Which hunk.
+        hunk: usize,
+        /// Where it fits.
+        lines: Lines,
+    },
+    /// Its place was not searched for, since that takes too long.
+    #[error("hunk {hunk} is not where it says, and too much was searched for the hunks before it")]
+    TooMuchToSearch {
+        /// Which hunk.
+        hunk: usize,
+    },
     /// A new line without newline is followed by more content.
     #[error("hunk {hunk} writes a line without newline before the end of the content")]
     GluedLines {
@@ -101,6 +116,8 @@ impl HunkError {
         match self {
             Self::Mismatch { hunk, .. } | Self::PastEnd { hunk, .. } => Some(*hunk),
             Self::NotAtEnd { .. }
+            | Self::Ambiguous { .. }
+            | Self::TooMuchToSearch { .. }
             | Self::GluedLines { .. }
             | Self::Malformed { .. }
             | Self::Empty { .. }

@@ -13,6 +13,7 @@ use crate::error::{Doing, Error, ErrorKind, Result};
 use crate::transaction::content::{Sink, Store, Written};
 use crate::transaction::node::{Bytes, Content, Post, PostFile};
 use crate::transaction::{Transaction, bytes_of};
+use crate::workspace::HunkPlaces;
 
 impl<D: Disk> Transaction<'_, D> {
     /// Edits the lines of a file. A single hunk at line 0 makes a file, where none or an empty one
@@ -43,6 +44,16 @@ impl<D: Disk> Transaction<'_, D> {
         if makes_a_file && file.size > 0 {
             // What makes a new file is no insertion at the top of another.
             return Err(ErrorKind::Exists { path: path.clone() }.into());
+        }
+        let relocated;
+        let mut hunks = hunks;
+        if self.limits.hunk_places == HunkPlaces::Searched && file.size > 0 {
+            let content = self.whole(path, &file)?;
+            let (placed, moved) =
+                LineHunk::relocated(hunks, &content).map_err(|source| refused(source, None))?;
+            self.moved_hunks.extend(moved.into_iter().map(|hunk| (path.clone(), hunk)));
+            relocated = placed;
+            hunks = &relocated;
         }
         match self.stream(path, &file, hunks) {
             Ok((written, splices)) => {

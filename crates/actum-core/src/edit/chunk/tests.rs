@@ -1,0 +1,123 @@
+//! Where chunks apply, and where they do not.
+
+use super::*;
+
+/// A chunk from lines that begin with ` `, `-`, `+`; `@@ ` is an anchor and `$` the end of the file.
+fn chunk(text: &str) -> Chunk {
+    let mut chunk = Chunk { anchors: Vec::new(), lines: Vec::new(), at_end: false };
+    for line in text.lines() {
+        if let Some(anchor) = line.strip_prefix("@@ ") {
+            chunk.anchors.push(anchor.into());
+            continue;
+        }
+        let (sign, rest) = line.split_at(1);
+        let side = match sign {
+            "$" => {
+                chunk.at_end = true;
+                continue;
+            }
+            "-" => Side::Old,
+            "+" => Side::New,
+            _ => Side::Context,
+        };
+        chunk.lines.push(ChunkLine { side, bytes: rest.into() });
+    }
+    chunk
+}
+
+fn apply(chunks: &[&str], content: &str) -> String {
+    let chunks: Vec<_> = chunks.iter().map(|text| chunk(text)).collect();
+    match splices(&chunks, content.as_bytes()) {
+        Ok(splices) => {
+            String::from_utf8(Splice::apply(&splices, content.as_bytes()).unwrap()).unwrap()
+        }
+        Err(error) => error.to_string(),
+    }
+}
+
+/// FO-10
+#[test]
+fn chunks_apply_where_their_lines_are() {
+    assert_eq!(apply(&[" b\n-c\n+C"], "a\nb\nc\nd\n"), "a\nb\nC\nd\n");
+    assert_eq!(apply(&["-a", "-d\n+D\n+E"], "a\nb\nc\nd\n"), "b\nc\nD\nE\n");
+    assert_eq!(apply(&["-a\n-b"], "a\nb\n"), "");
+}
+
+/// FO-10
+#[test]
+fn whether_the_file_ends_with_a_newline_stays_as_it_is() {
+    assert_eq!(apply(&[" a\n-b\n+c"], "a\nb"), "a\nc");
+    assert_eq!(apply(&[" b\n+c"], "a\nb"), "a\nb\nc");
+    assert_eq!(apply(&[" b\n+c"], "a\nb\n"), "a\nb\nc\n");
+    assert_eq!(apply(&["+c\n$"], "a\nb"), "a\nb\nc");
+    assert_eq!(apply(&["+c\n$"], "a\nb\n"), "a\nb\nc\n");
+    assert_eq!(apply(&["+c"], ""), "c\n");
+}
+
+/// FO-10
+#[test]
+fn lines_that_are_in_two_places_are_refused() {
+    assert_eq!(
+        apply(&["-a\n+b"], "a\nx\na\n"),
+        "the lines of chunk 1 are in the file at lines 1, 3, so it is not clear which are meant"
+    );
+    assert!(apply(&["-a\n-a"], "a\na\na\n").contains("at lines 1, 2,"));
+    assert!(apply(&["-\n+x"], "a\n\n\nb\n").contains("at lines 2, 3,"));
+}
+
+/// FO-10
+#[test]
+fn an_anchor_chooses_between_places() {
+    let file = "class A:\n  def f():\n    1\nclass B:\n  def f():\n    1\n";
+    let one = |anchors: &str| apply(&[&format!("{anchors}-    1\n+    2")], file);
+    assert!(one("").contains("not clear"));
+    assert_eq!(one("@@ class A:\n"), file.replacen("    1", "    2", 1));
+    let second = "class A:\n  def f():\n    1\nclass B:\n  def f():\n    2\n";
+    assert_eq!(one("@@ class B:\n"), second);
+    assert_eq!(one("@@ class B:\n@@   def f():\n"), second);
+    assert!(one("@@ def f():\n").contains("at lines 3, 6, so it is not clear"));
+    assert_eq!(apply(&["@@ class B:\n class B:\n-  def f():"], file).matches("def f").count(), 1);
+    assert_eq!(
+        one("@@ class C:\n"),
+        "chunk 1 is to follow the line `class C:`, which is not there"
+    );
+}
+
+/// FO-10
+#[test]
+fn a_chunk_lies_behind_the_one_before_it() {
+    assert_eq!(apply(&[" x\n-a\n+1", "-a\n+2"], "x\na\na\n"), "x\n1\n2\n");
+    assert_eq!(
+        apply(&["-b", "-a"], "a\nb\n"),
+        "the lines of chunk 2 are in the file at line 1, but not behind the chunk before it"
+    );
+}
+
+/// FO-10
+#[test]
+fn the_end_of_the_file_is_taken_at_its_word() {
+    assert_eq!(apply(&["-a\n+b\n$"], "a\nx\na\n"), "a\nx\nb\n");
+    assert_eq!(apply(&["-a\n+b\n$"], "a\nx\na"), "a\nx\nb");
+    assert_eq!(
+        apply(&["-a\n$"], "a\nx\n"),
+        "the lines of chunk 1 are in the file at line 1, but not at its end"
+    );
+}
+
+#[test]
+fn lines_that_only_add_need_a_place() {
+    assert!(apply(&["+a"], "b\n").starts_with("chunk 1 only adds lines"));
+    assert!(apply(&["@@ b\n+a"], "b\n").starts_with("chunk 1 only adds lines"));
+}
+
+#[test]
+fn lines_that_are_not_there_say_what_is_nearest() {
+    assert_eq!(
+        apply(&["-x"], "a\n"),
+        "the lines of chunk 1 are not in the file, one after the other, from `x` on"
+    );
+    let near = apply(&[" a\n-b\n+c"], "a\r\nb\r\n");
+    assert!(near.ends_with("; line 1 has it with other line ends (CRLF against LF)"), "{near}");
+    assert_eq!(apply(&["-a\n-a"], "ba\na\na\n"), "ba\n");
+    assert!(apply(&["-aa"], "baa\naab\n").contains("are not in the file"));
+}
