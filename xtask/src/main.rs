@@ -2,7 +2,9 @@
 
 mod bench;
 mod crash;
+mod fuzz;
 mod packages;
+mod realworld;
 mod test;
 mod tidy;
 
@@ -14,6 +16,8 @@ use std::process::{Command, ExitCode};
 const SUBCOMMANDS: &[(&str, &str, Run)] = &[
     ("bench", bench::SUMMARY, bench::run),
     ("crash", crash::SUMMARY, crash::run),
+    ("fuzz", fuzz::SUMMARY, fuzz::run),
+    ("realworld", realworld::SUMMARY, realworld::run),
     ("test", test::SUMMARY, test::run),
     ("tidy", tidy::SUMMARY, tidy::run),
 ];
@@ -49,7 +53,7 @@ fn main() -> ExitCode {
 fn usage() -> String {
     let mut text = String::from("usage: cargo xtask SUBCOMMAND\n\n");
     for (name, summary, _) in SUBCOMMANDS {
-        text += &format!("  {name:<8} {summary}\n");
+        text += &format!("  {name:<9} {summary}\n");
     }
     text
 }
@@ -86,9 +90,12 @@ mod tests {
         assert_eq!(
             usage(),
             format!(
-                "usage: cargo xtask SUBCOMMAND\n\n  bench    {}\n  crash    {}\n  test     {}\n  tidy     {}\n",
+                "usage: cargo xtask SUBCOMMAND\n\n  bench     {}\n  crash     {}\n  fuzz      {}\n  \
+                 realworld {}\n  test      {}\n  tidy      {}\n",
                 bench::SUMMARY,
                 crash::SUMMARY,
+                fuzz::SUMMARY,
+                realworld::SUMMARY,
                 test::SUMMARY,
                 tidy::SUMMARY
             )

@@ -18,8 +18,11 @@ pub(crate) struct Package {
 
 const PACKAGES: &[Package] = &[
     // What a user would pick instead of actum, and so what results are compared with.
-    Package { name: "git", program: "git", needed_by: &["test", "bench", "crash"] },
+    Package { name: "git", program: "git", needed_by: &["test", "bench", "crash", "realworld"] },
     Package { name: "patch", program: "patch", needed_by: &["test", "bench"] },
+    // Published packages; nothing in them is run.
+    Package { name: "npm", program: "npm", needed_by: &["realworld"] },
+    Package { name: "tar", program: "tar", needed_by: &["realworld"] },
     // File systems on loop mounts, to lose power or to be fast.
     Package { name: "e2fsprogs", program: "mkfs.ext4", needed_by: &["bench as root", "crash"] },
     Package { name: "xfsprogs", program: "mkfs.xfs", needed_by: &["bench as root", "crash"] },

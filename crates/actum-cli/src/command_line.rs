@@ -2,9 +2,11 @@
 
 use std::path::PathBuf;
 
+use anstream::ColorChoice;
 use clap::Parser;
 
 use crate::exit::Exit;
+use crate::output::{Form, Paging, Screen};
 use crate::verb::Verb;
 
 /// Makes changes to a directory transactions: applied all or nothing, durable, and undoable
@@ -23,8 +25,41 @@ pub(crate) struct CommandLine {
     /// Write one JSON document to standard output, errors included
     #[arg(long, global = true, display_order = 91)]
     pub(crate) json: bool,
+    /// When to use colours
+    #[arg(long, value_enum, value_name = "WHEN", default_value_t = Color::Auto, global = true,
+        hide_possible_values = false, display_order = 92)]
+    pub(crate) color: Color,
+    /// Write long text straight to the terminal
+    #[arg(long, global = true, display_order = 93)]
+    pub(crate) no_pager: bool,
     #[command(subcommand)]
     pub(crate) verb: Verb,
+}
+
+/// When colours are used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+pub(crate) enum Color {
+    /// At a terminal that knows them, unless `NO_COLOR` is set
+    Auto,
+    /// Always
+    Always,
+    /// Never
+    Never,
+}
+
+impl CommandLine {
+    /// Where the results go.
+    pub(crate) fn screen(&self) -> Screen {
+        Screen {
+            form: if self.json { Form::Json } else { Form::Text },
+            paging: if self.no_pager { Paging::Never } else { Paging::Auto },
+            color: match self.color {
+                Color::Auto => ColorChoice::Auto,
+                Color::Always => ColorChoice::Always,
+                Color::Never => ColorChoice::Never,
+            },
+        }
+    }
 }
 
 #[cfg(test)]

@@ -4,16 +4,18 @@ use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use actum_core::format::{INPUT_BYTES_MAX, ParseError};
+use actum_core::format::{INPUT_BYTES_MAX, ParseError, Place};
 use actum_core::path::Quoted;
 use actum_core::{BudgetStatus, RunId, Status};
-use actum_workspace::{Error, ErrorKind, State};
+use actum_workspace::{Error, ErrorKind, PathConflict, State};
 use serde::{Serialize, Serializer};
 
 use crate::exit::Exit;
+use crate::hint;
 use crate::output::Document;
-use crate::reason;
+use crate::reason::{self, Reason};
 use crate::shown_path::ShownPath;
+use crate::snippet::Snippet;
 
 /// Why a command failed. Each message says the state of the workspace.
 #[derive(Debug, thiserror::Error)]
@@ -34,9 +36,15 @@ pub(crate) enum Failure {
     #[error("cannot apply {input}: it has more than {INPUT_BYTES_MAX} bytes; nothing was changed")]
     TooLarge { input: String },
     #[error("cannot apply {input}: {source}; nothing was changed")]
-    Input { input: String, source: ParseError },
+    Input { input: String, source: Box<ParseError>, snippet: Option<Box<Snippet>> },
     #[error("there is no run whose id begins with `{prefix}`; nothing was changed")]
     NoSuchRun { prefix: String },
+    #[error("there is no reason `{}`; nothing was changed", Quoted(name.as_bytes()))]
+    UnknownReason { name: String },
+    #[error("run {run} is in effect, so there is nothing to bring back; nothing was changed")]
+    InEffect { run: RunId },
+    #[error("cannot write `{}`: {source}; nothing else was changed", Quoted(path.as_os_str().as_bytes()))]
+    PageUnwritten { path: PathBuf, source: io::Error },
     #[error("the ids of {} runs begin with `{prefix}`: {}; nothing was changed", runs.len(), list(runs))]
     AmbiguousRun { prefix: String, runs: Vec<RunId> },
     #[error("the demo could not {action}: {source}; nothing outside its own directory was changed")]
@@ -67,30 +75,47 @@ impl Failure {
             | Self::Input { .. }
             | Self::NoSuchRun { .. }
             | Self::AmbiguousRun { .. }
+            | Self::UnknownReason { .. }
+            | Self::InEffect { .. }
+            | Self::PageUnwritten { .. }
             | Self::Demo { .. } => Exit::Refused,
         }
     }
 
-    /// The permanent name of the reason.
-    pub(crate) fn reason(&self) -> &'static str {
+    /// The reason, which has a permanent name.
+    pub(crate) fn reason(&self) -> Reason {
         match self {
             Self::Workspace(error) => reason::of(&error.kind),
-            Self::Usage { .. } => "USAGE",
-            Self::Start { .. } => "START_DIRECTORY_UNUSABLE",
-            Self::Unreadable { .. } => "INPUT_UNREADABLE",
-            Self::TooLarge { .. } => "INPUT_TOO_LARGE",
+            Self::Usage { .. } => Reason::Usage,
+            Self::Start { .. } => Reason::StartDirectoryUnusable,
+            Self::Unreadable { .. } => Reason::InputUnreadable,
+            Self::TooLarge { .. } => Reason::InputTooLarge,
             Self::Input { source, .. } => reason::of_input(&source.problem),
-            Self::NoSuchRun { .. } => "UNKNOWN_RUN",
-            Self::AmbiguousRun { .. } => "AMBIGUOUS_RUN",
-            Self::Demo { .. } => "DEMO_FAILED",
-            Self::Unwritten { .. } => "RESULT_UNWRITTEN",
+            Self::NoSuchRun { .. } => Reason::UnknownRun,
+            Self::AmbiguousRun { .. } => Reason::AmbiguousRun,
+            Self::UnknownReason { .. } => Reason::UnknownReason,
+            Self::InEffect { .. } => Reason::NothingToRedo,
+            Self::PageUnwritten { .. } => Reason::ResultUnwritten,
+            Self::Demo { .. } => Reason::DemoFailed,
+            Self::Unwritten { .. } => Reason::ResultUnwritten,
         }
+    }
+
+    /// The line of the input that it speaks of.
+    pub(crate) fn excerpt(&self) -> Option<&Snippet> {
+        if let Self::Input { snippet, .. } = self { snippet.as_deref() } else { None }
+    }
+
+    /// Where there is more to read.
+    pub(crate) fn page(&self) -> Option<String> {
+        let explains_itself = matches!(self, Self::Usage { .. } | Self::UnknownReason { .. });
+        (!explains_itself).then(|| format!("`actum explain {}`", self.reason().name()))
     }
 
     /// What the reader can do.
     pub(crate) fn hints(&self) -> Vec<String> {
         match self {
-            Self::Workspace(error) => reason::hints(error),
+            Self::Workspace(error) => hint::after(error),
             Self::TooLarge { .. } => {
                 vec!["split the change into several runs; each can be undone by itself".to_owned()]
             }
@@ -101,7 +126,12 @@ impl Failure {
                 vec!["set `TMPDIR` to a directory on a local file system".to_owned()]
             }
             Self::Usage { .. } => vec!["`actum help` lists what there is".to_owned()],
-            Self::Start { .. } | Self::Unreadable { .. } | Self::Input { .. } => Vec::new(),
+            Self::UnknownReason { .. } => vec!["`actum explain` lists the reasons".to_owned()],
+            Self::InEffect { .. } => vec!["`actum log` tells which runs are undone".to_owned()],
+            Self::Start { .. }
+            | Self::Unreadable { .. }
+            | Self::Input { .. }
+            | Self::PageUnwritten { .. } => Vec::new(),
         }
     }
 
@@ -115,9 +145,29 @@ impl Failure {
             | Self::Input { .. }
             | Self::NoSuchRun { .. }
             | Self::AmbiguousRun { .. }
+            | Self::UnknownReason { .. }
+            | Self::InEffect { .. }
+            | Self::PageUnwritten { .. }
             | Self::Demo { .. } => State::Unchanged,
             Self::Unwritten { .. } => State::Published,
         }
+    }
+
+    fn place(&self) -> Option<Place> {
+        if let Self::Input { source, .. } = self { source.place } else { None }
+    }
+
+    fn conflicts(&self) -> Option<Vec<Conflict>> {
+        let Self::Workspace(Error { kind: ErrorKind::ChangedSince { conflicts, .. }, .. }) = self
+        else {
+            return None;
+        };
+        let one = |conflict: &PathConflict| Conflict {
+            path: ShownPath(conflict.path.clone()),
+            difference: conflict.difference.to_string(),
+            by: conflict.by,
+        };
+        Some(conflicts.iter().map(one).collect())
     }
 
     fn budget(&self) -> Option<BudgetFacts> {
@@ -166,12 +216,28 @@ impl BudgetFacts {
 #[derive(Serialize)]
 struct Facts {
     status: Status,
-    reason: &'static str,
+    reason: Reason,
     message: String,
     workspace: &'static str,
     hints: Vec<String>,
+    /// Where in the input it is, counted from 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    column: Option<u64>,
+    /// The paths in the way of an undo.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    conflicts: Option<Vec<Conflict>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     budget: Option<BudgetFacts>,
+}
+
+#[derive(Serialize)]
+struct Conflict {
+    #[serde(flatten)]
+    path: ShownPath,
+    difference: String,
+    by: Option<RunId>,
 }
 
 impl Serialize for Failure {
@@ -187,6 +253,9 @@ impl Serialize for Failure {
                 State::NeedsAttention => "needs_attention",
             },
             hints: self.hints(),
+            line: self.place().map(|place| place.line),
+            column: self.place().map(|place| place.column),
+            conflicts: self.conflicts(),
             budget: self.budget(),
         };
         facts.serialize(serializer)

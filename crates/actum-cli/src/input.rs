@@ -6,10 +6,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use actum_core::Operation;
-use actum_core::format::{Format, INPUT_BYTES_MAX, parse};
+use actum_core::format::{INPUT_BYTES_MAX, Reading, parse};
 use actum_core::path::Quoted;
 
 use crate::failure::Failure;
+use crate::snippet::Snippet;
 
 /// A text that describes a change.
 pub(crate) struct Input {
@@ -39,9 +40,12 @@ impl Input {
     }
 
     /// The steps it describes.
-    pub(crate) fn operations(&self, format: Option<Format>) -> Result<Vec<Operation>, Failure> {
-        parse(&self.bytes, format)
-            .map_err(|source| Failure::Input { input: self.quoted.clone(), source })
+    pub(crate) fn operations(&self, reading: &Reading) -> Result<Vec<Operation>, Failure> {
+        parse(&self.bytes, reading).map_err(|source| {
+            let snippet = source.place.and_then(|place| Snippet::of(&self.bytes, place));
+            let (input, snippet) = (self.quoted.clone(), snippet.map(Box::new));
+            Failure::Input { input, source: Box::new(source), snippet }
+        })
     }
 }
 

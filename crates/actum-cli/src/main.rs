@@ -5,16 +5,22 @@
 
 mod change_list;
 mod command_line;
+mod diff_text;
 mod exit;
 mod failure;
+mod hint;
 mod input;
 mod output;
+mod pager;
 mod reason;
 mod recovery_note;
 mod root;
 mod run_end;
 mod run_prefix;
 mod shown_path;
+mod signals;
+mod snippet;
+mod style;
 mod timestamp;
 mod verb;
 
@@ -38,7 +44,7 @@ fn main() -> ExitCode {
 }
 
 fn run(command_line: &CommandLine) -> Exit {
-    let screen = Screen::new(if command_line.json { Form::Json } else { Form::Text });
+    let screen = command_line.screen();
     let ended = root::start(command_line.directory.as_deref())
         .and_then(|start| command_line.verb.run(&Session { start, screen }));
     ended.unwrap_or_else(|failure| screen.failure(&failure))
@@ -51,7 +57,7 @@ fn not_run(error: &clap::Error, arguments: &[OsString]) -> Exit {
         // What follows the first paragraph is how to call the program.
         let message = text.split("\n\n").next().unwrap_or_default();
         let message = message.strip_prefix("error: ").unwrap_or(message).to_owned();
-        return Screen::new(Form::Json).failure(&Failure::Usage { message });
+        return Screen::plain(Form::Json).failure(&Failure::Usage { message });
     }
     drop(error.print()); // where nobody reads there is nobody to tell
     if error.use_stderr() { Exit::Usage } else { Exit::Success }

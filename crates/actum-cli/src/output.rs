@@ -1,19 +1,40 @@
 //! What goes to standard output and standard error.
 
 use std::fmt::Display;
-use std::io::{self, BufWriter, Write};
+use std::io::{self, BufWriter, IsTerminal, Write};
 
+use anstream::{AutoStream, ColorChoice};
+use anstyle::Style;
 use serde::Serialize;
 
+use crate::diff_text::Audience;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::pager::Pager;
+use crate::style;
 
 /// What a verb has to say: one JSON document, or the same as text.
 pub(crate) trait Document: Serialize {
     /// The value of the field `format`; a change that breaks readers gets a new number.
     fn format(&self) -> &'static str;
-    /// The text, which ends with a newline.
+    /// The text, which ends with a newline. It may hold colours, which are taken out again where
+    /// nobody sees them.
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()>;
+    /// What kind of text it is.
+    fn kind(&self) -> Kind {
+        Kind::Short
+    }
+}
+
+/// What kind of text a document is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A few lines.
+    Short,
+    /// Many screens.
+    Long,
+    /// The same with the content of files in it, which programs get byte for byte.
+    Verbatim,
 }
 
 /// The form of what goes to standard output.
@@ -25,10 +46,22 @@ pub(crate) enum Form {
     Json,
 }
 
+/// Whether a long text is shown page by page at a terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Paging {
+    /// It is, by the pager of the user.
+    Auto,
+    /// It is not.
+    Never,
+}
+
 /// Where results and talk go.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Screen {
-    form: Form,
+    pub(crate) form: Form,
+    pub(crate) paging: Paging,
+    /// When to use colours.
+    pub(crate) color: ColorChoice,
 }
 
 #[derive(Serialize)]
@@ -39,8 +72,15 @@ struct Tagged<'a, D> {
 }
 
 impl Screen {
-    pub(crate) fn new(form: Form) -> Self {
-        Self { form }
+    /// Where nothing is known of what the user wants.
+    pub(crate) fn plain(form: Form) -> Self {
+        Self { form, paging: Paging::Never, color: ColorChoice::Auto }
+    }
+
+    /// For whom diffs are written.
+    pub(crate) fn audience(&self) -> Audience {
+        let for_eyes = io::stdout().is_terminal() || self.color == ColorChoice::Always;
+        if self.form == Form::Text && for_eyes { Audience::Terminal } else { Audience::Program }
     }
 
     /// Writes a result to standard output. Who stopped reading has seen enough.
@@ -53,36 +93,75 @@ impl Screen {
 
     /// Says something on standard error.
     pub(crate) fn note(&self, note: impl Display) {
-        say("note", note);
+        self.say(style::NOTE, "note", note);
     }
 
     /// Tells of a failure; gives the code to end with.
     pub(crate) fn failure(&self, failure: &Failure) -> Exit {
         let in_json = self.form == Form::Json && !matches!(failure, Failure::Unwritten { .. });
         if !in_json || self.write(failure).is_err() {
-            say("error", failure);
+            self.say(style::ERROR, "error", failure);
+            if let Some(excerpt) = failure.excerpt() {
+                self.tell(excerpt);
+            }
             for hint in failure.hints() {
-                say("hint", hint);
+                self.say(style::HINT, "hint", hint);
+            }
+            if let Some(page) = failure.page() {
+                self.say(style::HINT, "help", page);
             }
         }
         failure.exit()
     }
 
     fn write(&self, document: &impl Document) -> io::Result<()> {
-        let mut out = BufWriter::new(io::stdout().lock());
         match self.form {
-            Form::Text => document.write_text(&mut out)?,
+            Form::Text => {
+                let pages = self.paging == Paging::Auto && document.kind() != Kind::Short;
+                match pages.then(Pager::start).flatten() {
+                    Some(pager) => self.page(document, pager),
+                    None => self.write_text(document),
+                }
+            }
             Form::Json => {
+                let mut out = BufWriter::new(io::stdout().lock());
                 let tagged = Tagged { format: document.format(), document };
                 serde_json::to_writer(&mut out, &tagged)?;
                 out.write_all(b"\n")?;
+                out.flush()
             }
         }
+    }
+
+    /// Text for programs goes out as it is: what looks like a colour in it belongs to it.
+    fn write_text(&self, document: &impl Document) -> io::Result<()> {
+        let stdout = io::stdout().lock();
+        if document.kind() == Kind::Verbatim && self.audience() == Audience::Program {
+            let mut out = BufWriter::new(stdout);
+            document.write_text(&mut out)?;
+            return out.flush();
+        }
+        let mut out = BufWriter::new(AutoStream::new(stdout, self.color));
+        document.write_text(&mut out)?;
         out.flush()
     }
-}
 
-/// Where standard error cannot be written to, there is nobody left to tell.
-fn say(kind: &str, what: impl Display) {
-    drop(writeln!(io::stderr().lock(), "{kind}: {what}"));
+    fn page(&self, document: &impl Document, pager: Pager) -> io::Result<()> {
+        let mut text = Vec::new();
+        document.write_text(&mut text)?;
+        if AutoStream::new(io::stdout(), self.color).current_choice() == ColorChoice::Never {
+            text = anstream::adapter::strip_bytes(&text).into_vec();
+        }
+        pager.show(&text)
+    }
+
+    fn say(&self, style: Style, kind: &str, what: impl Display) {
+        self.tell(format_args!("{}: {what}", style::Painted(style, kind)));
+    }
+
+    /// Where standard error cannot be written to, there is nobody left to tell.
+    fn tell(&self, line: impl Display) {
+        let mut err = AutoStream::new(io::stderr().lock(), self.color);
+        drop(writeln!(err, "{line}"));
+    }
 }

@@ -1,203 +1,170 @@
-//! The permanent names of the reasons for a refusal, and what the reader can do about each.
+//! The permanent names of the reasons for a refusal.
 
-use std::io;
-
-use actum_core::HunkError;
+use actum_core::EditError;
 use actum_core::change_set::ChangeSetError;
 use actum_core::format::Problem;
-use actum_workspace::{Error, ErrorKind, NotAFile};
+use actum_workspace::ErrorKind;
+use serde::{Serialize, Serializer};
 
-/// The name of the reason. Names are never changed or used again.
-pub(crate) fn of(kind: &ErrorKind) -> &'static str {
+/// Defines the reasons: each with its permanent name, and with a page of that name under
+/// `docs/reasons`, without which this does not compile.
+macro_rules! reasons {
+    ($($reason:ident = $name:literal,)*) => {
+        /// Why a command did not do what was asked. A name is never changed, nor used again for
+        /// something else.
+        #[expect(clippy::enum_variant_names, reason = "one of them is that a reason is unknown")]
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub(crate) enum Reason {
+            $(#[doc = $name] $reason,)*
+        }
+
+        impl Reason {
+            /// All of them, by name.
+            pub(crate) const ALL: &'static [Self] = &[$(Self::$reason,)*];
+
+            /// The name.
+            pub(crate) fn name(self) -> &'static str {
+                match self { $(Self::$reason => $name,)* }
+            }
+
+            /// What it means and what to do, in Markdown.
+            pub(crate) fn page(self) -> &'static str {
+                match self {
+                    $(Self::$reason => {
+                        include_str!(concat!("../../../docs/reasons/", $name, ".md"))
+                    })*
+                }
+            }
+        }
+    };
+}
+
+reasons! {
+    AlreadyAsBefore = "ALREADY_AS_BEFORE",
+    AlreadyUndone = "ALREADY_UNDONE",
+    AmbiguousRun = "AMBIGUOUS_RUN",
+    AttributesNotKept = "ATTRIBUTES_NOT_KEPT",
+    BinaryPatchDoesNotApply = "BINARY_PATCH_DOES_NOT_APPLY",
+    ChangedMeanwhile = "CHANGED_MEANWHILE",
+    ChangedSince = "CHANGED_SINCE",
+    ChangeSetUnsound = "CHANGE_SET_UNSOUND",
+    DemoFailed = "DEMO_FAILED",
+    EditHasNoPlace = "EDIT_HAS_NO_PLACE",
+    FileMissing = "FILE_MISSING",
+    FileTooLargeToSearch = "FILE_TOO_LARGE_TO_SEARCH",
+    HandlePoisoned = "HANDLE_POISONED",
+    HardLink = "HARD_LINK",
+    HashMismatch = "HASH_MISMATCH",
+    HistoryDamaged = "HISTORY_DAMAGED",
+    HunkDoesNotApply = "HUNK_DOES_NOT_APPLY",
+    InputMalformed = "INPUT_MALFORMED",
+    InputTooLarge = "INPUT_TOO_LARGE",
+    InputUnreadable = "INPUT_UNREADABLE",
+    InputUnrecognised = "INPUT_UNRECOGNISED",
+    JournalDamaged = "JOURNAL_DAMAGED",
+    JournalMissing = "JOURNAL_MISSING",
+    JournalSound = "JOURNAL_SOUND",
+    NewerFormat = "NEWER_FORMAT",
+    NothingToRedo = "NOTHING_TO_REDO",
+    NothingToUndo = "NOTHING_TO_UNDO",
+    NotARegularFile = "NOT_A_REGULAR_FILE",
+    NotAWorkspace = "NOT_A_WORKSPACE",
+    NoRunToUndo = "NO_RUN_TO_UNDO",
+    OtherFileSystem = "OTHER_FILE_SYSTEM",
+    OutsideScope = "OUTSIDE_SCOPE",
+    OverBudget = "OVER_BUDGET",
+    PathBlocked = "PATH_BLOCKED",
+    PathExists = "PATH_EXISTS",
+    PathNotBlocked = "PATH_NOT_BLOCKED",
+    PathRefused = "PATH_REFUSED",
+    ResultUnwritten = "RESULT_UNWRITTEN",
+    RunTooLarge = "RUN_TOO_LARGE",
+    RunsReversed = "RUNS_REVERSED",
+    SavedContentLost = "SAVED_CONTENT_LOST",
+    StartDirectoryUnusable = "START_DIRECTORY_UNUSABLE",
+    StateDirectoryUnusable = "STATE_DIRECTORY_UNUSABLE",
+    SystemError = "SYSTEM_ERROR",
+    UnknownReason = "UNKNOWN_REASON",
+    UnknownRun = "UNKNOWN_RUN",
+    Usage = "USAGE",
+    WayIsAFile = "WAY_IS_A_FILE",
+    WayIsNoDirectory = "WAY_IS_NO_DIRECTORY",
+    WorkspaceInUse = "WORKSPACE_IN_USE",
+}
+
+impl Serialize for Reason {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
+    }
+}
+
+/// The reason for an error of the engine.
+pub(crate) fn of(kind: &ErrorKind) -> Reason {
     match kind {
         ErrorKind::ChangeSet { source } => of_change_set(source),
-        ErrorKind::Path { .. } => "PATH_REFUSED",
-        ErrorKind::Scope { .. } => "OUTSIDE_SCOPE",
-        ErrorKind::Budget { .. } => "OVER_BUDGET",
-        ErrorKind::Hunk { .. } => "HUNK_DOES_NOT_APPLY",
-        ErrorKind::Edit { .. } => "EDIT_HAS_NO_PLACE",
-        ErrorKind::TooLargeToSearch { .. } => "FILE_TOO_LARGE_TO_SEARCH",
-        ErrorKind::Expected { .. } => "HASH_MISMATCH",
-        ErrorKind::Missing { .. } => "FILE_MISSING",
-        ErrorKind::Exists { .. } => "PATH_EXISTS",
-        ErrorKind::NotAFile { .. } => "NOT_A_REGULAR_FILE",
-        ErrorKind::Component { .. } => "WAY_IS_NO_DIRECTORY",
-        ErrorKind::UnderAFile { .. } => "WAY_IS_A_FILE",
-        ErrorKind::OtherFileSystem { .. } => "OTHER_FILE_SYSTEM",
-        ErrorKind::HardLink { .. } => "HARD_LINK",
-        ErrorKind::Attributes { .. } => "ATTRIBUTES_NOT_KEPT",
-        ErrorKind::Conflict { .. } => "CHANGED_MEANWHILE",
-        ErrorKind::Blocked { .. } => "PATH_BLOCKED",
-        ErrorKind::NotBlocked { .. } => "PATH_NOT_BLOCKED",
-        ErrorKind::ChangedSince { .. } => "CHANGED_SINCE",
-        ErrorKind::AlreadyUndone { .. } => "ALREADY_UNDONE",
-        ErrorKind::AsBefore { .. } => "ALREADY_AS_BEFORE",
-        ErrorKind::NoRunToUndo => "NO_RUN_TO_UNDO",
-        ErrorKind::NothingToUndo { .. } => "NOTHING_TO_UNDO",
-        ErrorKind::UnknownRun { .. } => "UNKNOWN_RUN",
-        ErrorKind::LostImage { .. } => "SAVED_CONTENT_LOST",
-        ErrorKind::Busy { .. } => "WORKSPACE_IN_USE",
-        ErrorKind::Damaged { .. } => "JOURNAL_DAMAGED",
-        ErrorKind::JournalMissing => "JOURNAL_MISSING",
-        ErrorKind::JournalSound => "JOURNAL_SOUND",
-        ErrorKind::NewerFormat { .. } => "NEWER_FORMAT",
-        ErrorKind::DamagedHistory { .. } => "HISTORY_DAMAGED",
-        ErrorKind::State { .. } => "STATE_DIRECTORY_UNUSABLE",
-        ErrorKind::NotAWorkspace => "NOT_A_WORKSPACE",
-        ErrorKind::TooLarge { .. } => "RUN_TOO_LARGE",
-        ErrorKind::Poisoned => "HANDLE_POISONED",
-        ErrorKind::Io { .. } => "SYSTEM_ERROR",
+        ErrorKind::Path { .. } => Reason::PathRefused,
+        ErrorKind::Scope { .. } => Reason::OutsideScope,
+        ErrorKind::Budget { .. } => Reason::OverBudget,
+        ErrorKind::Hunk { .. } => Reason::HunkDoesNotApply,
+        ErrorKind::Edit { source: EditError::Binary(_), .. } => Reason::BinaryPatchDoesNotApply,
+        ErrorKind::Edit { .. } => Reason::EditHasNoPlace,
+        ErrorKind::TooLargeToSearch { .. } => Reason::FileTooLargeToSearch,
+        ErrorKind::Expected { .. } => Reason::HashMismatch,
+        ErrorKind::Missing { .. } => Reason::FileMissing,
+        ErrorKind::Exists { .. } => Reason::PathExists,
+        ErrorKind::NotAFile { .. } => Reason::NotARegularFile,
+        ErrorKind::Component { .. } => Reason::WayIsNoDirectory,
+        ErrorKind::UnderAFile { .. } => Reason::WayIsAFile,
+        ErrorKind::OtherFileSystem { .. } => Reason::OtherFileSystem,
+        ErrorKind::HardLink { .. } => Reason::HardLink,
+        ErrorKind::Attributes { .. } => Reason::AttributesNotKept,
+        ErrorKind::Conflict { .. } => Reason::ChangedMeanwhile,
+        ErrorKind::Blocked { .. } => Reason::PathBlocked,
+        ErrorKind::NotBlocked { .. } => Reason::PathNotBlocked,
+        ErrorKind::ChangedSince { .. } => Reason::ChangedSince,
+        ErrorKind::AlreadyUndone { .. } => Reason::AlreadyUndone,
+        ErrorKind::AsBefore { .. } => Reason::AlreadyAsBefore,
+        ErrorKind::NoRunToUndo => Reason::NoRunToUndo,
+        ErrorKind::RunsReversed { .. } => Reason::RunsReversed,
+        ErrorKind::NoRunToRedo => Reason::NothingToRedo,
+        ErrorKind::NothingToUndo { .. } => Reason::NothingToUndo,
+        ErrorKind::UnknownRun { .. } => Reason::UnknownRun,
+        ErrorKind::LostImage { .. } => Reason::SavedContentLost,
+        ErrorKind::Busy { .. } => Reason::WorkspaceInUse,
+        ErrorKind::Damaged { .. } => Reason::JournalDamaged,
+        ErrorKind::JournalMissing => Reason::JournalMissing,
+        ErrorKind::JournalSound => Reason::JournalSound,
+        ErrorKind::NewerFormat { .. } => Reason::NewerFormat,
+        ErrorKind::DamagedHistory { .. } => Reason::HistoryDamaged,
+        ErrorKind::State { .. } => Reason::StateDirectoryUnusable,
+        ErrorKind::NotAWorkspace => Reason::NotAWorkspace,
+        ErrorKind::TooLarge { .. } => Reason::RunTooLarge,
+        ErrorKind::Poisoned => Reason::HandlePoisoned,
+        ErrorKind::Io { .. } => Reason::SystemError,
     }
 }
 
 /// The same for an input that is not sound.
-pub(crate) fn of_input(problem: &Problem) -> &'static str {
+pub(crate) fn of_input(problem: &Problem) -> Reason {
     match problem {
         Problem::ChangeSet(error) => of_change_set(error),
-        Problem::Path(_) => "PATH_REFUSED",
-        Problem::TooLarge { .. } => "INPUT_TOO_LARGE",
+        Problem::Path(_) => Reason::PathRefused,
+        Problem::TooLarge { .. } => Reason::InputTooLarge,
+        Problem::Blank | Problem::Unrecognised { .. } => Reason::InputUnrecognised,
         Problem::ByteOrderMark
         | Problem::Utf16
-        | Problem::Blank
-        | Problem::Unrecognised { .. }
-        | Problem::Json { .. }
-        | Problem::JsonArray
-        | Problem::NotUtf8
+        | Problem::Document(_)
+        | Problem::TargetUnused { .. }
         | Problem::Codex(_)
-        | Problem::Diff(_) => "INPUT_MALFORMED",
+        | Problem::Diff(_) => Reason::InputMalformed,
     }
 }
 
-fn of_change_set(error: &ChangeSetError) -> &'static str {
+fn of_change_set(error: &ChangeSetError) -> Reason {
     match error {
-        ChangeSetError::Path { .. } => "PATH_REFUSED",
+        ChangeSetError::Path { .. } => Reason::PathRefused,
         ChangeSetError::Digest { .. }
         | ChangeSetError::Duplicate { .. }
-        | ChangeSetError::NoHunks { .. } => "CHANGE_SET_UNSOUND",
+        | ChangeSetError::NoHunks { .. } => Reason::ChangeSetUnsound,
     }
-}
-
-/// What the reader can do. Nothing here turns a check off.
-pub(crate) fn hints(error: &Error) -> Vec<String> {
-    let hint = match &error.kind {
-        ErrorKind::Hunk {
-            source:
-                HunkError::Malformed { .. }
-                | HunkError::WrongCount { .. }
-                | HunkError::Empty { .. }
-                | HunkError::OutOfOrder { .. },
-            ..
-        } => "the change itself is malformed; make it again".to_owned(),
-        ErrorKind::Hunk { .. } | ErrorKind::Edit { .. } => {
-            "the change was made against other content; read the file and make it again".to_owned()
-        }
-        ErrorKind::Expected { found: Some(_), .. } => {
-            "the file changed since it was read; read it again and make the change from that"
-                .to_owned()
-        }
-        ErrorKind::Expected { found: None, .. } | ErrorKind::Missing { .. } => {
-            "paths are relative to the root of the workspace, which `actum status` names".to_owned()
-        }
-        ErrorKind::Exists { .. } => {
-            "patch what is there, or delete it in the same change".to_owned()
-        }
-        ErrorKind::NotAFile { found: NotAFile::Symlink, .. }
-        | ErrorKind::Component { found: NotAFile::Symlink, .. } => {
-            "name the file by its real path; links are not followed".to_owned()
-        }
-        ErrorKind::Scope { .. } => {
-            "leave the path out of the change, or ask whoever set the scope".to_owned()
-        }
-        ErrorKind::Budget { .. } => "split the change, or ask whoever set the budget".to_owned(),
-        ErrorKind::TooLargeToSearch { .. } => {
-            "give the change as a diff with line numbers".to_owned()
-        }
-        ErrorKind::TooLarge { .. } => {
-            "split the change into several runs; each can be undone by itself".to_owned()
-        }
-        ErrorKind::OtherFileSystem { .. } => {
-            "make a workspace on that file system: `actum -C DIR init`".to_owned()
-        }
-        ErrorKind::HardLink { .. } => {
-            "copy the file over itself to part it from its other names".to_owned()
-        }
-        ErrorKind::Attributes { .. } => {
-            "run as the owner of the file, or as a user who may set what it has".to_owned()
-        }
-        ErrorKind::Conflict { .. } => "let the other program finish, then try again".to_owned(),
-        ErrorKind::Blocked { run, path } => format!(
-            "what actum knows of it is in `.actum/lost/{run}/`; when the file is as you want it, \
-             `actum resolve {path}`"
-        ),
-        ErrorKind::NotBlocked { .. } => "`actum status` lists the blocked paths".to_owned(),
-        ErrorKind::ChangedSince { run, .. } => format!(
-            "`actum log` lists later runs, which can be undone first; `actum show {run}` has the \
-             content the path should have, as SHA-256"
-        ),
-        ErrorKind::NoRunToUndo => {
-            "to take an undo back, name it: `actum log` lists the runs, then `actum undo RUN`"
-                .to_owned()
-        }
-        ErrorKind::AsBefore { .. } => {
-            "to undo an earlier run, name it: `actum log` lists the runs, then `actum undo RUN`"
-                .to_owned()
-        }
-        ErrorKind::AlreadyUndone { by, .. } => {
-            format!("`actum undo {by}` brings the change back")
-        }
-        ErrorKind::UnknownRun { .. } | ErrorKind::NothingToUndo { .. } => {
-            "`actum log` lists the runs".to_owned()
-        }
-        ErrorKind::LostImage { .. } | ErrorKind::DamagedHistory { .. } => {
-            "other runs are not affected; `actum log` lists them".to_owned()
-        }
-        ErrorKind::Busy { .. } => {
-            "try again when it has finished; `apply` and `undo` can `--wait` for it".to_owned()
-        }
-        ErrorKind::NotAWorkspace => {
-            "make one with `actum init`, or name a directory in one: `actum -C DIR …`".to_owned()
-        }
-        ErrorKind::Damaged { .. } => {
-            "look at the files; if they are right, `actum recover --set-aside-journal` keeps the \
-             journal under `.actum/lost` and starts a new one"
-                .to_owned()
-        }
-        ErrorKind::JournalMissing => {
-            "look at the files; what a run had still to finish cannot be told. Then `actum recover \
-             --set-aside-journal` starts a new journal"
-                .to_owned()
-        }
-        ErrorKind::JournalSound => "`actum status` says what is to be done".to_owned(),
-        ErrorKind::Poisoned => "run the command again".to_owned(),
-        ErrorKind::Io { source, .. } if is_full(source) => {
-            "free some space and try again; `actum gc` gives back old history".to_owned()
-        }
-        ErrorKind::Io { source, .. } if source.kind() == io::ErrorKind::ReadOnlyFilesystem => {
-            "make the file system writable (`mount -o remount,rw`), then try again".to_owned()
-        }
-        ErrorKind::Io { source, .. } if too_many_open(source) => {
-            "let the process open more files (`ulimit -n`), or split the change".to_owned()
-        }
-        ErrorKind::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
-            "run as a user who may write there, `.actum` included".to_owned()
-        }
-        ErrorKind::ChangeSet { .. }
-        | ErrorKind::Path { .. }
-        | ErrorKind::NotAFile { .. }
-        | ErrorKind::Component { .. }
-        | ErrorKind::UnderAFile { .. }
-        | ErrorKind::NewerFormat { .. }
-        | ErrorKind::State { .. }
-        | ErrorKind::Io { .. } => return Vec::new(),
-    };
-    vec![hint]
-}
-
-/// `EMFILE` and `ENFILE` (errno(3)), for which the standard library has no stable name.
-fn too_many_open(error: &io::Error) -> bool {
-    matches!(error.raw_os_error(), Some(23 | 24))
-}
-
-fn is_full(error: &io::Error) -> bool {
-    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
 }

@@ -7,29 +7,68 @@ use actum_workspace::{Error, LinuxDisk, Recovery, Transaction};
 use serde::Serialize;
 
 use crate::change_list::ChangeList;
+use crate::diff_text::Audience;
 use crate::failure::Failure;
 use crate::output::{Document, Screen};
 use crate::recovery_note::RecoveryNote;
 use crate::shown_path::ShownPath;
+use crate::signals;
+use crate::style::{self, Painted};
+use crate::verb::diff::FileDiffs;
 
-/// Whether a change is made or only shown.
+/// Whether a change is made or only looked at, and what is shown of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Intention {
-    /// It is made.
+pub(crate) struct Intention {
+    end: End,
+    /// For whom the diff is written, where it is asked for.
+    diff: Option<Audience>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// The change is made.
     Commit,
-    /// It is shown.
+    /// It is only shown.
     Look,
 }
 
 impl Intention {
-    pub(crate) fn new(dry_run: bool) -> Self {
-        if dry_run { Self::Look } else { Self::Commit }
+    pub(crate) fn new(dry_run: bool, diff: bool, screen: &Screen) -> Self {
+        let end = if dry_run { End::Look } else { End::Commit };
+        Self { end, diff: diff.then(|| screen.audience()) }
+    }
+
+    /// To make the change and show what there is to say.
+    pub(crate) const COMMIT: Self = Self { end: End::Commit, diff: None };
+    /// To see whether it can be made.
+    pub(crate) const LOOK: Self = Self { end: End::Look, diff: None };
+}
+
+/// What kind of run ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Title {
+    /// A change that was described.
+    Apply,
+    /// The undo of this run.
+    Undo(RunId),
+    /// The undo of this undo.
+    Redo(RunId),
+}
+
+impl Title {
+    fn undoes(self) -> Option<RunId> {
+        match self {
+            Self::Apply => None,
+            Self::Undo(run) | Self::Redo(run) => Some(run),
+        }
     }
 }
 
 /// What a run did or would do.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct RunEnd {
+    #[serde(skip)]
+    title: Title,
     status: Status,
     dry_run: bool,
     /// `None` where no run was made.
@@ -39,9 +78,23 @@ pub(crate) struct RunEnd {
     undoes: Option<RunId>,
     #[serde(flatten)]
     pub(crate) changes: ChangeList,
+    /// The change as a diff, where it was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    diff: Option<FileDiffs>,
     /// Files that are parted from their other names.
     broken_links: Vec<ShownPath>,
+    /// Hunks that apply elsewhere than they say.
+    moved_hunks: Vec<ShownHunk>,
     recovery: Option<RecoveryNote>,
+}
+
+#[derive(Debug, Clone, Serialize)]
+struct ShownHunk {
+    #[serde(flatten)]
+    path: ShownPath,
+    hunk: usize,
+    stated_line: u64,
+    found_line: u64,
 }
 
 impl RunEnd {
@@ -49,22 +102,36 @@ impl RunEnd {
     pub(crate) fn of(
         transaction: Transaction<'_, LinuxDisk>,
         intention: Intention,
-        undoes: Option<RunId>,
+        title: Title,
     ) -> Result<Self, Error> {
         let changes = transaction.changes();
-        if intention == Intention::Look {
+        if intention.end == End::Look {
             transaction.check_budget()?;
         }
+        let diff = match intention.diff {
+            Some(audience) => Some(FileDiffs::of(transaction.diff()?, audience)),
+            None => None,
+        };
         let broken_links = ShownPath::all(transaction.broken_links());
-        let commits = intention == Intention::Commit && !changes.is_empty();
-        let run = if commits { Some(transaction.commit()?.run) } else { None };
+        let moved_hunks = transaction.moved_hunks().iter().map(|(path, hunk)| ShownHunk {
+            path: ShownPath(path.clone()),
+            hunk: hunk.hunk,
+            stated_line: hunk.stated,
+            found_line: hunk.found,
+        });
+        let moved_hunks = moved_hunks.collect();
+        let commits = intention.end == End::Commit && !changes.is_empty();
+        let run = if commits { Some(commit(transaction)?) } else { None };
         Ok(Self {
+            title,
             status: Status::Succeeded,
-            dry_run: intention == Intention::Look,
+            dry_run: intention.end == End::Look,
             run,
-            undoes,
+            undoes: title.undoes(),
             changes: ChangeList::of(&changes),
+            diff,
             broken_links,
+            moved_hunks,
             recovery: None,
         })
     }
@@ -81,35 +148,64 @@ impl RunEnd {
                 "`{path}` has other names (hard links); they keep the old content"
             ));
         }
+        for ShownHunk { path, hunk, stated_line, found_line } in &self.moved_hunks {
+            screen.note(format_args!(
+                "hunk {hunk} of `{path}` says line {stated_line} and applies at line {found_line}"
+            ));
+        }
         screen.show(self)
     }
 }
 
+/// A signal that arrives meanwhile is answered when the run has ended: what is half done would
+/// otherwise wait for a recovery.
+fn commit(transaction: Transaction<'_, LinuxDisk>) -> Result<RunId, Error> {
+    let _held = signals::hold();
+    Ok(transaction.commit()?.run)
+}
+
 impl Document for RunEnd {
     fn format(&self) -> &'static str {
-        match self.undoes {
-            None => "actum.apply/1",
-            Some(_) => "actum.undo/1",
+        match self.title {
+            Title::Apply => "actum.apply/1",
+            Title::Undo(_) => "actum.undo/1",
+            Title::Redo(_) => "actum.redo/1",
         }
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        if let Some(diff) = &self.diff {
+            diff.write(out)?;
+        }
         self.changes.write_lines(out, 0)?;
         let count = self.changes.count();
-        match (self.run, self.undoes) {
-            _ if self.changes.is_empty() => writeln!(out, "nothing to change; no run was made"),
-            (None, None) => writeln!(out, "dry run: {count} would change; nothing was changed"),
-            (None, Some(undone)) => {
-                writeln!(out, "dry run: undoing {undone} would change {count}; nothing was changed")
+        if self.changes.is_empty() {
+            return writeln!(out, "nothing to change; no run was made");
+        }
+        let Some(run) = self.run else {
+            return match self.title {
+                Title::Apply => {
+                    writeln!(out, "dry run: {count} would change; nothing was changed")
+                }
+                Title::Undo(run) => {
+                    writeln!(
+                        out,
+                        "dry run: undoing {run} would change {count}; nothing was changed"
+                    )
+                }
+                Title::Redo(undo) => writeln!(
+                    out,
+                    "dry run: taking back the undo {undo} would change {count}; nothing was changed"
+                ),
+            };
+        };
+        write!(out, "run {}: {count} changed; ", Painted(style::RUN, run))?;
+        match self.title {
+            Title::Apply => writeln!(out, "undo with `actum undo {run}`"),
+            Title::Undo(undone) => {
+                writeln!(out, "{undone} is undone, and `actum redo {undone}` brings it back")
             }
-            (Some(run), None) => {
-                writeln!(out, "run {run}: {count} changed; undo with `actum undo {run}`")
-            }
-            (Some(run), Some(undone)) => writeln!(
-                out,
-                "run {run}: {count} changed; {undone} is undone, and `actum undo {run}` brings it \
-                 back"
-            ),
+            Title::Redo(undo) => writeln!(out, "the undo {undo} is taken back"),
         }
     }
 }

@@ -3,10 +3,37 @@
 use actum_workspace::disk::Time;
 use jiff::Timestamp;
 
-/// A time to the second, for people.
-pub(crate) fn to_the_second(time: Time) -> String {
-    exact_of(time).map_or_else(|| fallback(time), |stamp| format!("{stamp:.0}"))
+/// How long ago a time is, for people; a date where that says more.
+pub(crate) fn ago(time: Time) -> String {
+    exact_of(time).map_or_else(|| fallback(time), |stamp| between(stamp, Timestamp::now()))
 }
+
+/// A time to the second, and how long ago it is.
+pub(crate) fn to_the_second(time: Time) -> String {
+    let stamp = exact_of(time).map_or_else(|| fallback(time), |stamp| format!("{stamp:.0}"));
+    format!("{stamp} ({})", ago(time))
+}
+
+fn between(then: Timestamp, now: Timestamp) -> String {
+    let seconds = now.as_second().saturating_sub(then.as_second());
+    let in_units = |length: i64, unit: &str| {
+        let count = seconds / length;
+        format!("{count} {unit}{} ago", if count == 1 { "" } else { "s" })
+    };
+    match seconds {
+        0..MINUTE => "just now".to_owned(),
+        MINUTE..HOUR => in_units(MINUTE, "minute"),
+        HOUR..DAY => in_units(HOUR, "hour"),
+        DAY..DATED => in_units(DAY, "day"),
+        _ => then.strftime("%Y-%m-%d").to_string(), // also for a clock that was set back
+    }
+}
+
+const MINUTE: i64 = 60;
+const HOUR: i64 = 60 * MINUTE;
+const DAY: i64 = 24 * HOUR;
+/// From this age on a date says more.
+const DATED: i64 = 14 * DAY;
 
 /// A time with all its digits, for programs.
 pub(crate) fn exact(time: Time) -> String {
@@ -27,9 +54,24 @@ mod tests {
     use super::*;
 
     #[test]
+    fn an_age_is_told_in_the_largest_unit_that_fits() {
+        let then = Timestamp::from_second(1_700_000_000).unwrap();
+        let age =
+            |seconds: i64| between(then, Timestamp::from_second(1_700_000_000 + seconds).unwrap());
+        assert_eq!(age(0), "just now");
+        assert_eq!(age(59), "just now");
+        assert_eq!(age(60), "1 minute ago");
+        assert_eq!(age(3599), "59 minutes ago");
+        assert_eq!(age(7200), "2 hours ago");
+        assert_eq!(age(13 * 24 * 3600), "13 days ago");
+        assert_eq!(age(14 * 24 * 3600), "2023-11-14");
+        assert_eq!(age(-5), "2023-11-14");
+    }
+
+    #[test]
     fn times_are_written_as_rfc_3339_says() {
         let time = Time(1_700_000_000_123_456_789);
-        assert_eq!(to_the_second(time), "2023-11-14T22:13:20Z");
+        assert_eq!(to_the_second(time), "2023-11-14T22:13:20Z (2023-11-14)");
         assert_eq!(exact(time), "2023-11-14T22:13:20.123456789Z");
         assert_eq!(exact(Time(-1)), "1969-12-31T23:59:59.999999999Z");
         for extreme in [i64::MIN, i64::MAX] {

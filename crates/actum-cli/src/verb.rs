@@ -1,11 +1,17 @@
 //! The verbs, one file each.
 
 mod apply;
+mod completions;
 mod demo;
+pub(crate) mod diff;
+mod doctor;
+mod explain;
 mod gc;
 mod init;
 mod log;
+mod man;
 mod recover;
+mod redo;
 mod resolve;
 mod show;
 mod status;
@@ -37,12 +43,18 @@ pub(crate) enum Verb {
     Init(init::Arguments),
     Apply(apply::Arguments),
     Undo(undo::Arguments),
+    Redo(redo::Arguments),
     Log(log::Arguments),
     Show(show::Arguments),
+    Diff(diff::Arguments),
     Status(status::Arguments),
     Recover(recover::Arguments),
     Resolve(resolve::Arguments),
     Gc(gc::Arguments),
+    Doctor(doctor::Arguments),
+    Explain(explain::Arguments),
+    Completions(completions::Arguments),
+    Man(man::Arguments),
     Demo(demo::Arguments),
 }
 
@@ -52,6 +64,12 @@ impl Verb {
             Self::Init(arguments) => init::run(arguments, session),
             Self::Apply(arguments) => apply::run(arguments, session),
             Self::Undo(arguments) => undo::run(arguments, session),
+            Self::Redo(arguments) => redo::run(arguments, session),
+            Self::Diff(arguments) => diff::run(arguments, session),
+            Self::Doctor(arguments) => doctor::run(arguments, session),
+            Self::Explain(arguments) => explain::run(arguments, session),
+            Self::Completions(arguments) => completions::run(arguments, session),
+            Self::Man(arguments) => man::run(arguments, session),
             Self::Log(arguments) => log::run(arguments, session),
             Self::Show(arguments) => show::run(arguments, session),
             Self::Status(arguments) => status::run(arguments, session),

@@ -100,6 +100,13 @@ fn a_run_is_shown_with_what_each_path_held_before_and_after() {
     let (user, group) = fs::metadata(root.join("a.txt")).map(|a| (a.uid(), a.gid())).unwrap();
     let mut shown = document(&root, &["show", run.as_str().unwrap()]);
     assert!(shown["time"].take().as_str().unwrap().ends_with('Z'));
+    let diff = shown["diff"]["changes"].take();
+    assert_eq!(document(&root, &["diff", run.as_str().unwrap()])["changes"], diff);
+    let first = json!({
+        "path": "a.txt", "added": 1, "removed": 1,
+        "diff": "diff --git a/a.txt b/a.txt\n--- a/a.txt\n+++ b/a.txt\n@@ -1 +1 @@\n-1\n+one\n",
+    });
+    assert_eq!((&diff[0], diff.as_array().unwrap().len()), (&first, 2));
     let file = |sha256: &str, size: u64| {
         json!({
             "type": "file", "sha256": sha256, "size": size,
@@ -124,6 +131,7 @@ fn a_run_is_shown_with_what_each_path_held_before_and_after() {
             "undone_by": null,
             "time": null,
             "label": "apply change.diff",
+            "diff": { "changes": null },
             "files": 2,
             "added": 2,
             "removed": 2,

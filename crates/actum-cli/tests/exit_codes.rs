@@ -147,7 +147,8 @@ fn a_blocked_path_is_4_until_it_is_resolved() {
         format!(
             "error: `a.txt` has been waiting for a person since run {run}; nothing was changed\n\
              hint: what actum knows of it is in `.actum/lost/{run}/`; when the file is as you want \
-             it, `actum resolve a.txt`\n"
+             it, `actum resolve a.txt`\n\
+         help: `actum explain PATH_BLOCKED`\n"
         )
     );
     // All paths or none.

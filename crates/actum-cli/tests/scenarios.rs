@@ -200,3 +200,21 @@ fn every_command_speaks_json() {
 fn lines_appended_by_a_diff_are_not_appended_twice() {
     play("lines_appended_by_a_diff_are_not_appended_twice");
 }
+
+/// FO-10
+#[test]
+fn edits_in_json_replace_texts() {
+    play("edits_in_json_replace_texts");
+}
+
+/// FO-6, FO-10: what is there is written only where its digest is given.
+#[test]
+fn whole_files_in_json_are_made_written_and_deleted() {
+    play("whole_files_in_json_are_made_written_and_deleted");
+}
+
+/// FO-10
+#[test]
+fn a_json_patch_keeps_the_layout_of_the_file() {
+    play("a_json_patch_keeps_the_layout_of_the_file");
+}

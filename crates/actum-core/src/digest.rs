@@ -61,21 +61,23 @@ impl FromStr for Digest {
 
     /// Reads 64 hexadecimal characters of either case.
     fn from_str(text: &str) -> Result<Self, DigestError> {
-        let error = || DigestError { given: text.to_owned() };
-        let (pairs, rest) = text.as_bytes().as_chunks::<2>();
-        if pairs.len() != 32 || !rest.is_empty() {
-            return Err(error());
-        }
-        let mut bytes = [0u8; 32];
-        for (byte, [high, low]) in bytes.iter_mut().zip(pairs) {
-            let nibble = |c: u8| char::from(c).to_digit(16).and_then(|n| u8::try_from(n).ok());
-            let (Some(high), Some(low)) = (nibble(*high), nibble(*low)) else {
-                return Err(error());
-            };
-            *byte = (high << 4) | low;
-        }
-        Ok(Self(bytes))
+        let bytes = from_hex(text.as_bytes());
+        bytes.map(Self).ok_or_else(|| DigestError { given: text.to_owned() })
     }
+}
+
+/// The bytes that `text` writes as hexadecimal characters of either case.
+pub(crate) fn from_hex<const N: usize>(text: &[u8]) -> Option<[u8; N]> {
+    let (pairs, rest) = text.as_chunks::<2>();
+    if pairs.len() != N || !rest.is_empty() {
+        return None;
+    }
+    let nibble = |c: u8| char::from(c).to_digit(16).and_then(|n| u8::try_from(n).ok());
+    let mut bytes = [0u8; N];
+    for (byte, [high, low]) in bytes.iter_mut().zip(pairs) {
+        *byte = (nibble(*high)? << 4) | nibble(*low)?;
+    }
+    Some(bytes)
 }
 
 impl From<Digest> for String {

@@ -1,17 +1,24 @@
-//! Edits whose place is found in the content of a file, not given by line numbers.
+//! Edits that are no hunks of lines: their place is found in the content of a file, or the content
+//! as a whole is known.
 //!
 //! An edit is a pure function of the content: it gives the splices that make it, or says why it
 //! cannot be made. It never chooses between places: what could be meant in two ways is refused.
 
+mod binary;
 mod chunk;
+pub mod json_patch;
 mod replacement;
 
+pub(crate) use binary::Delta;
+pub use binary::{BinaryChange, BinaryEdit, BinaryError, BlobId, DeltaError};
 pub use chunk::{Chunk, ChunkError, ChunkLine};
+pub use json_patch::{JsonPatch, JsonPatchError};
 pub use replacement::{Occurrences, Replacement, ReplacementError};
 
 use crate::Splice;
 
-/// The largest content, in bytes, in which places are searched for: 100 MiB. It is held in memory.
+/// The largest content, in bytes, that is edited so, and the largest a delta makes: 100 MiB. It is
+/// held in memory.
 pub const EDIT_BYTES_MAX: u64 = 100 * 1024 * 1024;
 
 /// One edit of one file.
@@ -21,6 +28,10 @@ pub enum Edit {
     Replace(Replacement),
     /// Lines find their places by being there; ascending.
     Chunks(Vec<Chunk>),
+    /// A content that is known by its id becomes another.
+    Binary(BinaryEdit),
+    /// Values of a JSON file are changed.
+    Json(JsonPatch),
 }
 
 /// Why an edit cannot be made.
@@ -32,17 +43,26 @@ pub enum EditError {
     /// The lines of a chunk.
     #[error(transparent)]
     Chunk(#[from] ChunkError),
+    /// The content that is known by its id.
+    #[error(transparent)]
+    Binary(#[from] BinaryError),
+    /// The JSON Patch.
+    #[error(transparent)]
+    Json(#[from] JsonPatchError),
 }
 
 impl Edit {
     /// The splices that make the edit in `content`, ascending.
     ///
     /// # Errors
-    /// [`EditError`] when its place is not in `content`, or not clear.
+    /// [`EditError`] when its place is not in `content`, or not clear, or `content` is not the one it
+    /// was made for.
     pub fn splices(&self, content: &[u8]) -> Result<Vec<Splice>, EditError> {
         match self {
             Self::Replace(replacement) => Ok(replacement.splices(content)?),
             Self::Chunks(chunks) => Ok(chunk::splices(chunks, content)?),
+            Self::Binary(binary) => Ok(binary.splices(content)?),
+            Self::Json(patch) => Ok(patch.splices(content)?),
         }
     }
 }

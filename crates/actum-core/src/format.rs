@@ -1,17 +1,26 @@
-//! Turns text that describes a change into operations: a change set as JSON, or a unified diff
-//! (FO-10).
+//! Turns text that describes a change into operations: JSON in one of several formats, a unified
+//! diff, or a Codex patch (FO-10).
 //!
 //! Strict throughout: what is not understood is refused with its line and column, never skipped,
-//! unless it stands where a diff may hold prose.
+//! unless it stands where a diff or a Codex patch may hold prose.
 
-pub mod change_set_json;
+mod change_set;
 pub mod codex_patch;
+mod document;
+mod edits;
 mod error;
+mod files;
 pub mod git_diff;
+mod json_patch;
 
+pub use document::{DocumentProblem, JsonFormat};
 pub use error::{EXCERPT_BYTES_MAX, Excerpt, ParseError, Place, Problem};
 
-use crate::Operation;
+use std::fmt;
+
+use document::{Document, Refusal};
+
+use crate::{Operation, RelPath};
 
 /// The largest input, in bytes: 100 MiB.
 pub const INPUT_BYTES_MAX: usize = 100 * 1024 * 1024;
@@ -20,47 +29,134 @@ pub const INPUT_BYTES_MAX: usize = 100 * 1024 * 1024;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Format {
     /// A [`ChangeSet`](crate::ChangeSet) as a JSON object.
-    ChangeSetJson,
+    ChangeSet,
+    /// Texts that are replaced by others, in JSON.
+    Edits,
+    /// Whole files, in JSON.
+    Files,
+    /// A JSON Patch (RFC 6902), or several.
+    JsonPatch,
     /// A unified diff, as git or diff(1) writes it.
     GitDiff,
     /// A patch between `*** Begin Patch` and `*** End Patch`.
     CodexPatch,
 }
 
-impl Format {
-    /// The format `input` must be in if it is in any: JSON when the first byte that is not blank
-    /// is `{`, a Codex patch when a line begins one, else a diff; `None` when all is blank.
-    pub fn recognise(input: &[u8]) -> Option<Self> {
-        match input.trim_ascii_start().first() {
-            Some(b'{') => Some(Self::ChangeSetJson),
-            Some(_) if codex_patch::begins(input) => Some(Self::CodexPatch),
-            Some(_) => Some(Self::GitDiff),
-            None => None,
+/// How an input is to be read.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Reading {
+    /// What it is written in; recognised by its content where it is not given.
+    pub format: Option<Format>,
+    /// The file that a bare JSON Patch changes. Every other input names its files itself, and is
+    /// refused where one is given.
+    pub target: Option<RelPath>,
+}
+
+/// The operations that `input` describes, in the order they must be computed in; in the given
+/// format, or else in the one it is recognised as: a Codex patch when a line begins one; JSON when
+/// the first byte that is not blank is `{` or `[`, and then by its fields; else a diff.
+///
+/// # Errors
+/// [`ParseError`] at the first place that is not sound.
+pub fn parse(input: &[u8], reading: &Reading) -> Result<Vec<Operation>, ParseError> {
+    match reading.format {
+        Some(Format::ChangeSet) => json(input, reading, Some(JsonFormat::ChangeSet)),
+        Some(Format::Edits) => json(input, reading, Some(JsonFormat::Edits)),
+        Some(Format::Files) => json(input, reading, Some(JsonFormat::Files)),
+        Some(Format::JsonPatch) => json(input, reading, Some(JsonFormat::JsonPatch)),
+        Some(Format::GitDiff) => {
+            without_target(reading, Format::GitDiff)?;
+            git_diff::parse(input)
+        }
+        Some(Format::CodexPatch) => {
+            without_target(reading, Format::CodexPatch)?;
+            codex_patch::parse(input)
+        }
+        None => recognised(input, reading),
+    }
+}
+
+fn recognised(input: &[u8], reading: &Reading) -> Result<Vec<Operation>, ParseError> {
+    let start = input.trim_ascii_start();
+    let is_json = match start.first() {
+        None => return Err(ParseError::whole(Problem::Blank)),
+        Some(b'{' | b'[') => true,
+        Some(_) => false,
+    };
+    if codex_patch::begins(input) {
+        without_target(reading, Format::CodexPatch)?;
+        return codex_patch::parse(input);
+    }
+    let no_diff =
+        |error: &ParseError| error.problem == Problem::Diff(git_diff::DiffProblem::NoSection);
+    if is_json {
+        // The prose before a diff can begin like JSON: `[PATCH] a subject`.
+        return json(input, reading, None).or_else(|error| match git_diff::parse(input) {
+            Ok(operations) if reading.target.is_none() => Ok(operations),
+            Ok(_) | Err(_) => Err(error),
+        });
+    }
+    let operations = git_diff::parse(input).map_err(|error| {
+        if !no_diff(&error) {
+            return error;
+        }
+        ParseError::whole(Problem::Unrecognised { found: Excerpt::of_line(start) })
+    })?;
+    without_target(reading, Format::GitDiff)?;
+    Ok(operations)
+}
+
+fn json(
+    input: &[u8],
+    reading: &Reading,
+    format: Option<JsonFormat>,
+) -> Result<Vec<Operation>, ParseError> {
+    check_input(input)?;
+    let placed = |refusal: Refusal| refusal.placed(input);
+    let document = Document::read(input).map_err(placed)?;
+    let format = format.map_or_else(|| document.format(), Ok).map_err(placed)?;
+    if format != JsonFormat::JsonPatch {
+        without_target(reading, format.into())?;
+    }
+    let operations = match format {
+        JsonFormat::ChangeSet => change_set::operations(&document),
+        JsonFormat::Edits => edits::operations(&document),
+        JsonFormat::Files => files::operations(&document),
+        JsonFormat::JsonPatch => json_patch::operations(&document, reading.target.as_ref()),
+    };
+    operations.map_err(placed)
+}
+
+/// Refuses a named file beside an input that names its files itself.
+fn without_target(reading: &Reading, format: Format) -> Result<(), ParseError> {
+    match reading.target {
+        Some(_) => Err(ParseError::whole(Problem::TargetUnused { format })),
+        None => Ok(()),
+    }
+}
+
+impl From<JsonFormat> for Format {
+    fn from(format: JsonFormat) -> Self {
+        match format {
+            JsonFormat::ChangeSet => Self::ChangeSet,
+            JsonFormat::Edits => Self::Edits,
+            JsonFormat::Files => Self::Files,
+            JsonFormat::JsonPatch => Self::JsonPatch,
         }
     }
 }
 
-/// The operations that `input` describes, in the order they must be computed in; in the given
-/// format, or else in the one it is recognised as.
-///
-/// # Errors
-/// [`ParseError`] at the first place that is not sound.
-pub fn parse(input: &[u8], format: Option<Format>) -> Result<Vec<Operation>, ParseError> {
-    match format.or_else(|| Format::recognise(input)) {
-        Some(Format::ChangeSetJson) => {
-            let operations = change_set_json::parse(input)?.operations();
-            operations.map_err(|source| ParseError::whole(Problem::ChangeSet(source)))
-        }
-        Some(Format::GitDiff) => git_diff::parse(input).map_err(|error| {
-            let no_diff = Problem::Diff(git_diff::DiffProblem::NoSection);
-            if format.is_some() || error.problem != no_diff {
-                return error;
-            }
-            let found = Excerpt::of_line(input.trim_ascii_start());
-            ParseError::whole(Problem::Unrecognised { found })
-        }),
-        Some(Format::CodexPatch) => codex_patch::parse(input),
-        None => Err(ParseError::whole(Problem::Blank)),
+impl fmt::Display for Format {
+    /// What a text in it is called.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::ChangeSet => "a change set",
+            Self::Edits => "edits",
+            Self::Files => "whole files",
+            Self::JsonPatch => "a JSON Patch",
+            Self::GitDiff => "a diff",
+            Self::CodexPatch => "a Codex patch",
+        })
     }
 }
 
@@ -85,56 +181,82 @@ fn check_size(bytes: usize) -> Result<(), ParseError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::change_set::ChangeSetError;
 
     const JSON: &str = r#" {"patches":[{"path":"a","hunks":[{"old_start":0,"old_lines":0,
         "new_start":1,"new_lines":1,"lines":"+a\n"}]}]}"#;
     const DIFF: &str = "\n--- a/a\n+++ b/a\n@@ -0,0 +1 @@\n+a\n";
 
+    fn recognised(input: &str) -> Result<Vec<Operation>, ParseError> {
+        parse(input.as_bytes(), &Reading::default())
+    }
+
+    fn in_format(format: Format) -> Reading {
+        Reading { format: Some(format), ..Reading::default() }
+    }
+
     /// FO-10
     #[test]
     fn both_formats_are_recognised_and_mean_the_same() {
-        assert_eq!(Format::recognise(JSON.as_bytes()), Some(Format::ChangeSetJson));
-        assert_eq!(Format::recognise(DIFF.as_bytes()), Some(Format::GitDiff));
-        let operations = parse(JSON.as_bytes(), None).unwrap();
+        let operations = recognised(JSON).unwrap();
         assert_eq!(operations.len(), 1);
-        assert_eq!(parse(DIFF.as_bytes(), None).unwrap(), operations);
+        assert_eq!(recognised(DIFF).unwrap(), operations);
     }
 
     #[test]
     fn a_format_that_is_given_is_not_guessed() {
-        let error = parse(DIFF.as_bytes(), Some(Format::ChangeSetJson)).unwrap_err();
-        assert!(matches!(error.problem, Problem::Json { .. }), "{error}");
-        let error = parse(JSON.as_bytes(), Some(Format::GitDiff)).unwrap_err();
+        for format in [Format::ChangeSet, Format::Edits, Format::Files, Format::JsonPatch] {
+            let error = parse(DIFF.as_bytes(), &in_format(format)).unwrap_err();
+            assert!(matches!(error.problem, Problem::Document(_)), "{error}");
+        }
+        let error = parse(JSON.as_bytes(), &in_format(Format::Edits)).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "line 1, column 3: unknown field `patches`; an edit has `path`, `old_string`, \
+             `new_string`, `replace_all`, `expected_prev_sha256`"
+        );
+        let error = parse(JSON.as_bytes(), &in_format(Format::GitDiff)).unwrap_err();
         assert!(matches!(error.problem, Problem::Diff(_)), "{error}");
+    }
+
+    #[test]
+    fn an_empty_array_is_refused_in_every_format() {
+        for format in [Format::ChangeSet, Format::Edits, Format::Files, Format::JsonPatch] {
+            for reading in [in_format(format), Reading::default()] {
+                assert_eq!(
+                    parse(b" []", &reading).unwrap_err().to_string(),
+                    "line 1, column 2: the array is empty, so there is nothing to change"
+                );
+            }
+        }
     }
 
     #[test]
     fn an_input_in_no_format_says_what_it_was_tried_as() {
         assert_eq!(
-            parse(b"please fix the bug\n", None).unwrap_err().to_string(),
-            "the input is in no known format: it is no change set in JSON, since it starts with \
-             `please fix the bug` and not with `{`; and no diff, since it has neither a \
-             `diff --git` line nor a `--- ` line followed by a `+++ ` line"
+            recognised("please fix the bug\n").unwrap_err().to_string(),
+            "the input is in no known format: it is no change set, edits, whole files or JSON \
+             Patch, since it starts with `please fix the bug` and not with `{` or `[`; no diff, since \
+             it has neither a `diff --git` line nor a `--- ` line followed by a `+++ ` line; and no \
+             Codex patch, since no line is `*** Begin Patch`"
         );
         assert_eq!(
-            parse(b" \n\t", None).unwrap_err().to_string(),
-            "the input is empty: it is neither a change set in JSON, which starts with `{`, nor a \
-             diff, which has a `diff --git` line or a `--- ` line followed by a `+++ ` line"
+            recognised(" \n\t").unwrap_err().to_string(),
+            "the input is empty: it is neither JSON, which starts with `{` or `[`, nor a diff, \
+             which has a `diff --git` line or a `--- ` line followed by a `+++ ` line, nor a Codex \
+             patch, which begins with `*** Begin Patch`"
         );
     }
 
+    /// FO-10
     #[test]
-    fn a_change_set_that_contradicts_itself_is_refused() {
-        let twice = JSON.replace(
-            "]}]}",
-            r#"]},{"path":"a","hunks":[{"old_start":0,"old_lines":0,
-            "new_start":1,"new_lines":1,"lines":"+a\n"}]}]}"#,
-        );
-        let error = parse(twice.as_bytes(), None).unwrap_err();
-        let Problem::ChangeSet(ChangeSetError::Duplicate { patch: 2, .. }) = error.problem else {
-            panic!("{error}");
-        };
+    fn prose_that_begins_like_json_does_not_hide_a_diff_or_a_codex_patch() {
+        let diff = recognised(DIFF).unwrap();
+        assert_eq!(recognised(&format!("[PATCH 1/2] greet\n{DIFF}")).unwrap(), diff);
+        let codex = "*** Begin Patch\n*** Add File: a\n+a\n*** End Patch\n";
+        let operations = recognised(codex).unwrap();
+        assert_eq!(recognised(&format!("{{see below}}\n{codex}")).unwrap(), operations);
+        let error = recognised("{see below}\n").unwrap_err();
+        assert!(matches!(error.problem, Problem::Document(_)), "{error}");
     }
 
     #[test]
@@ -150,11 +272,12 @@ mod tests {
     fn an_input_that_is_marked_as_another_encoding_is_refused() {
         let marked = format!("\u{feff}{DIFF}");
         assert_eq!(
-            parse(marked.as_bytes(), None).unwrap_err().to_string(),
+            recognised(&marked).unwrap_err().to_string(),
             "line 1, column 1: the input starts with a byte order mark; save it as UTF-8 without one"
         );
         let utf16: Vec<u8> = marked.encode_utf16().flat_map(u16::to_le_bytes).collect();
-        let error = parse(&utf16, Some(Format::GitDiff)).unwrap_err();
-        assert_eq!(error.problem, Problem::Utf16);
+        for format in [Format::GitDiff, Format::ChangeSet] {
+            assert_eq!(parse(&utf16, &in_format(format)).unwrap_err().problem, Problem::Utf16);
+        }
     }
 }

@@ -9,6 +9,7 @@ pub mod digest;
 pub mod edit;
 pub mod format;
 pub mod hunk;
+pub mod json;
 pub mod line_diff;
 pub mod near;
 pub mod operation;

@@ -80,7 +80,7 @@ pub enum Operation {
         /// The digest the file must have before this step.
         expected: Option<Digest>,
     },
-    /// Edits an existing file at a place that is found in its content.
+    /// Edits an existing file at a place that is found in its content, or as a whole.
     Edit {
         /// The file.
         path: RelPath,

@@ -164,21 +164,40 @@ impl fmt::Display for Quoted<'_> {
                     '\n' => f.write_str("\\n")?,
                     '\t' => f.write_str("\\t")?,
                     '\\' => f.write_str("\\\\")?,
-                    c if c.is_control() || turns_text_round(c) => {
-                        let mut buffer = [0; 4];
-                        for byte in c.encode_utf8(&mut buffer).bytes() {
-                            write!(f, "\\{byte:03o}")?;
-                        }
-                    }
-                    c => write!(f, "{c}")?,
+                    c => write_harmless(f, c)?,
                 }
             }
-            for byte in chunk.invalid() {
-                write!(f, "\\{byte:03o}")?;
-            }
+            write_octal(f, chunk.invalid())?;
         }
         Ok(())
     }
+}
+
+/// A line as a terminal may show it: what it would obey and what is not text appears as `\ooo`
+/// octal escapes; all else, tabs and backslashes among it, stays as it is.
+pub struct Harmless<'a>(pub &'a [u8]);
+
+impl fmt::Display for Harmless<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for chunk in self.0.utf8_chunks() {
+            for c in chunk.valid().chars() {
+                if c == '\t' { f.write_str("\t")? } else { write_harmless(f, c)? }
+            }
+            write_octal(f, chunk.invalid())?;
+        }
+        Ok(())
+    }
+}
+
+fn write_harmless(f: &mut fmt::Formatter<'_>, c: char) -> fmt::Result {
+    if c.is_control() || turns_text_round(c) {
+        return write_octal(f, c.encode_utf8(&mut [0; 4]).as_bytes());
+    }
+    write!(f, "{c}")
+}
+
+fn write_octal(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
+    bytes.iter().try_for_each(|byte| write!(f, "\\{byte:03o}"))
 }
 
 /// Characters that change the direction of text, and so what a reader takes it for (UAX #9).
@@ -247,5 +266,6 @@ mod tests {
     #[test]
     fn a_name_that_is_not_text_is_shown_escaped() {
         assert_eq!(RelPath::new(b"a\xff\n\\b\x1b").unwrap().to_string(), "a\\377\\n\\\\b\\033");
+        assert_eq!(Harmless(b"a\t\\b\x1b[1m\r\xff").to_string(), "a\t\\b\\033[1m\\015\\377");
     }
 }

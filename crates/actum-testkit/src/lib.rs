@@ -11,6 +11,7 @@
     reason = "runs in tests only, on 64-bit machines, where a panic is the way to fail"
 )]
 
+pub mod fuzz;
 pub mod sim_disk;
 pub mod test_dir;
 

@@ -81,6 +81,54 @@ impl std::fmt::Display for NotAFile {
     }
 }
 
+/// A path that is not as a past run left it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PathConflict {
+    /// The path.
+    pub path: RelPath,
+    /// What is different.
+    pub difference: Difference,
+    /// The newest run since that changed it, where it was a run.
+    pub by: Option<RunId>,
+}
+
+/// In what a path differs from what a run left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Difference {
+    /// A file has other content.
+    Content,
+    /// A file has another mode or owner, or other attributes.
+    Attributes,
+    /// A file is gone.
+    Gone,
+    /// A file is there where the run left none.
+    FileThere,
+    /// A directory is there where the run left none.
+    DirectoryThere,
+    /// What is there is no file.
+    NotAFile(NotAFile),
+}
+
+impl std::fmt::Display for PathConflict {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "`{}` has changed since ({})", self.path, self.difference)?;
+        self.by.map_or(Ok(()), |run| write!(f, " by run {run}"))
+    }
+}
+
+impl std::fmt::Display for Difference {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Content => f.write_str("its content is different"),
+            Self::Attributes => f.write_str("its mode, owner or attributes are different"),
+            Self::Gone => f.write_str("it does not exist any more"),
+            Self::FileThere => f.write_str("a file is there now"),
+            Self::DirectoryThere => f.write_str("a directory is there now"),
+            Self::NotAFile(found) => write!(f, "it is {found} now"),
+        }
+    }
+}
+
 /// What went wrong.
 #[derive(Debug, thiserror::Error)]
 #[allow(missing_docs, reason = "the fields are named in each message")]
@@ -100,7 +148,7 @@ pub enum ErrorKind {
     /// The hunks do not apply; with what in the file is nearest to the one that does not.
     #[error("cannot patch `{path}`: {source}{}", near_text(near.as_ref()))]
     Hunk { path: RelPath, source: HunkError, near: Option<Near> },
-    /// An edit has no place in the file, or more than one.
+    /// An edit has no place in the file, or more than one, or was made for another content.
     #[error("cannot edit `{path}`: {source}")]
     Edit { path: RelPath, source: EditError },
     /// The file is too large to be searched for the place of an edit.
@@ -144,9 +192,9 @@ pub enum ErrorKind {
     /// The path does not wait for a person.
     #[error("`{path}` is not blocked")]
     NotBlocked { path: RelPath },
-    /// A path changed after the run that is to be undone.
-    #[error("cannot undo run {run}: `{path}` has changed since ({detail})")]
-    ChangedSince { run: RunId, path: RelPath, detail: String },
+    /// Paths changed after the run that is to be undone: all of them, ordered by path.
+    #[error("cannot undo run {run}: {}", conflicts_text(conflicts))]
+    ChangedSince { run: RunId, conflicts: Vec<PathConflict> },
     /// Someone has put everything back as it was before the run.
     #[error("cannot undo run {run}: its files already are as they were before it")]
     AsBefore { run: RunId },
@@ -156,12 +204,18 @@ pub enum ErrorKind {
     /// No change is in effect.
     #[error("there is no run to undo: no change is in effect")]
     NoRunToUndo,
+    /// No undo is in effect.
+    #[error("there is no undo to take back: no undo is in effect")]
+    NoRunToRedo,
     /// The run changed nothing that could be undone.
     #[error("cannot undo run {run}: it was rolled back and changed nothing")]
     NothingToUndo { run: RunId },
     /// There is no run of that name.
     #[error("there is no run `{run}` in this workspace")]
     UnknownRun { run: RunId },
+    /// The runs of a range are in the wrong order.
+    #[error("run {from} is newer than run {to}")]
+    RunsReversed { from: RunId, to: RunId },
     /// The bytes that undo needs are not as recorded.
     #[error("cannot undo run {run}: the saved content of `{path}` is damaged or gone")]
     LostImage { run: RunId, path: RelPath },
@@ -215,6 +269,18 @@ fn found_text(found: Option<&Digest>) -> String {
 
 fn near_text(near: Option<&Near>) -> String {
     near.map_or_else(String::new, |near| format!("; {near}"))
+}
+
+/// How many conflicts a message names.
+const CONFLICTS_SHOWN_MAX: usize = 5;
+
+fn conflicts_text(conflicts: &[PathConflict]) -> String {
+    let shown = conflicts.iter().take(CONFLICTS_SHOWN_MAX);
+    let mut text = shown.map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    if let Some(more) = conflicts.len().checked_sub(CONFLICTS_SHOWN_MAX).filter(|more| *more > 0) {
+        text.push_str(&format!(" and {more} more"));
+    }
+    text
 }
 
 fn holder_text(holder: Option<&str>) -> String {

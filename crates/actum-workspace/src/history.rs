@@ -6,8 +6,11 @@
 //! the run's two records framed as in the journal.
 
 pub(crate) mod checkpoint;
+pub(crate) mod contents;
+pub(crate) mod drift;
 pub(crate) mod gc;
 pub(crate) mod images;
+pub(crate) mod runs;
 pub(crate) mod sweep;
 pub(crate) mod undo;
 pub(crate) mod view;

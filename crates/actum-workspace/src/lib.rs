@@ -29,9 +29,13 @@
 
 pub mod disk;
 mod error;
+pub mod examination;
+#[doc(hidden)]
+pub mod fuzzing;
 mod history;
 mod home;
 mod journal;
+pub mod path_change;
 mod recovery;
 mod run;
 mod transaction;
@@ -39,17 +43,19 @@ mod tree;
 mod workspace;
 
 pub use disk::LinuxDisk;
-pub use error::{Error, ErrorKind, NotAFile, Result, State};
+pub use error::{Difference, Error, ErrorKind, NotAFile, PathConflict, Result, State};
 pub use history::RunRef;
+pub use history::drift::Drift;
 pub use history::gc::{GcOptions, GcReport};
 pub use history::view::{RunReport, View, WorkspaceStatus};
 pub use home::STATE_DIRECTORY;
 pub use journal::record::{Attributes, Entry, FileImage, Image, Outcome, RunKind};
 pub use recovery::Recovery;
+pub use transaction::Transaction;
+pub use transaction::changes::{Change, ChangeKind};
 pub use transaction::commit::Committed;
 pub use transaction::content::INLINE_BYTES_MAX;
 pub use transaction::stage::INLINE_TOTAL_MAX;
-pub use transaction::{Change, ChangeKind, Transaction};
 pub use workspace::{
     ChangeSetId, ExistingFiles, HardLinks, HunkPlaces, Limits, RunOptions, Workspace,
 };

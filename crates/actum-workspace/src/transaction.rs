@@ -2,6 +2,7 @@
 //! it; nothing of it is visible until it commits.
 
 pub(crate) mod acl;
+pub(crate) mod changes;
 pub(crate) mod commit;
 pub(crate) mod content;
 pub(crate) mod edit;
@@ -48,36 +49,6 @@ pub struct Transaction<'w, D: Disk> {
     names: HashMap<RelPath, BTreeSet<Vec<u8>>>,
     /// For a directory that gets new entries: its group if it hands that down, and the default ACL.
     pub(crate) inherited: RefCell<HashMap<Option<RelPath>, Rc<Inherited>>>,
-}
-
-/// What a transaction would do to one path.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
-    /// The path.
-    pub path: RelPath,
-    /// What happens to it.
-    pub kind: ChangeKind,
-    /// Lines added.
-    pub added: u64,
-    /// Lines removed.
-    pub removed: u64,
-}
-
-/// What happens to a path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ChangeKind {
-    /// A file appears.
-    Created,
-    /// A file's bytes change.
-    Modified,
-    /// Only mode, owner or attributes of a file change.
-    Attributes,
-    /// A file disappears.
-    Deleted,
-    /// A directory appears.
-    DirectoryCreated,
-    /// An empty directory disappears.
-    DirectoryRemoved,
 }
 
 impl<'w, D: Disk> Transaction<'w, D> {
@@ -218,7 +189,10 @@ impl<'w, D: Disk> Transaction<'w, D> {
         if !nested {
             self.set(from, Post::Absent, 0, 0)?;
         }
-        self.set(to, Post::File(file), 0, 0)?;
+        // Lines that were edited before the move count where the file is now.
+        let node = self.node(from)?;
+        let (added, removed) = (std::mem::take(&mut node.added), std::mem::take(&mut node.removed));
+        self.set(to, Post::File(file), added, removed)?;
         if nested { Ok(()) } else { self.prune(from, parents) }
     }
 
@@ -265,30 +239,6 @@ impl<'w, D: Disk> Transaction<'w, D> {
         }
         self.must_be_absent(to)?;
         self.make_parents(to)
-    }
-
-    /// What the steps so far would change, ordered by path.
-    pub fn changes(&self) -> Vec<Change> {
-        self.nodes
-            .iter()
-            .filter(|(_, node)| node.changes())
-            .filter_map(|(path, node)| {
-                let kind = match (&node.pre, &node.post) {
-                    (_, Post::File(post)) => match &node.pre {
-                        Pre::File(pre) if pre.digest == post.digest => ChangeKind::Attributes,
-                        Pre::File(_) => ChangeKind::Modified,
-                        Pre::Absent | Pre::Directory(_) => ChangeKind::Created,
-                    },
-                    (Pre::File(_), Post::Absent | Post::Directory(_)) => ChangeKind::Deleted,
-                    (Pre::Absent | Pre::Directory(_), Post::Directory(_)) => {
-                        ChangeKind::DirectoryCreated
-                    }
-                    (Pre::Directory(_), Post::Absent) => ChangeKind::DirectoryRemoved,
-                    (Pre::Absent, Post::Absent) => return None,
-                };
-                Some(Change { path: path.clone(), kind, added: node.added, removed: node.removed })
-            })
-            .collect()
     }
 
     /// Paths whose file had more names than one, and which the commit will part from the others.

@@ -1,13 +1,19 @@
 //! Random transactions against a map of paths: what is applied is what the map says, and undo is
 //! the way back (FO-5, FO-9, FO-10).
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may fail loudly")]
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test may fail loudly"
+)]
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use actum_core::{EmptyParents, FileMode, LineHunk, ModeChange, Operation, RelPath};
 use actum_testkit::{Node, SimDisk};
-use actum_workspace::{GcOptions, RunOptions, Workspace};
+use actum_workspace::path_change::{Content, PathChange, State};
+use actum_workspace::{GcOptions, RunOptions, View, Workspace};
 use proptest::prelude::*;
 
 /// The model: files by path, with mode and bytes.
@@ -152,6 +158,30 @@ fn files(disk: &SimDisk) -> Model {
         .collect()
 }
 
+/// The bytes of files before and after, by path.
+type Differences = BTreeMap<String, (Option<Vec<u8>>, Option<Vec<u8>>)>;
+
+/// What a diff says of files.
+fn told(changes: Vec<PathChange>) -> Differences {
+    let bytes = |state: State| match state {
+        State::File { content: Content::Known(bytes), .. } => Some(bytes.to_vec()),
+        State::File { content, .. } => panic!("{content:?}"),
+        State::Absent | State::Directory { .. } => None,
+    };
+    let told = changes.into_iter().map(|PathChange { path, before, after, .. }| {
+        (path.to_string(), (bytes(before), bytes(after)))
+    });
+    told.filter(|(_, (before, after))| before.is_some() || after.is_some()).collect()
+}
+
+/// The same by comparing two models.
+fn difference(before: &Model, after: &Model) -> Differences {
+    let bytes = |model: &Model, path: &String| model.get(path).map(|(_, bytes)| bytes.clone());
+    let changed =
+        before.keys().chain(after.keys()).filter(|path| before.get(*path) != after.get(*path));
+    changed.map(|path| (path.clone(), (bytes(before, path), bytes(after, path)))).collect()
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -165,7 +195,7 @@ proptest! {
         disk.put("d/a", b"second\n");
         let mut model = files(&disk);
         let mut workspace = Workspace::open_on(disk.clone(), Path::new("/")).unwrap();
-        let mut past = Vec::new();
+        let (mut past, mut states) = (Vec::new(), Vec::new());
         for (steps, collect) in &runs {
             let before = disk.snapshot_without(".actum");
             let mut wanted = model.clone();
@@ -178,7 +208,7 @@ proptest! {
                 Ok(run) => {
                     prop_assert!(possible, "the model refuses {steps:?}");
                     prop_assert_eq!(files(&disk), wanted.clone());
-                    model = wanted;
+                    states.push((run, std::mem::replace(&mut model, wanted.clone()), wanted));
                     past.push((run, before));
                 }
                 Err(error) => {
@@ -188,6 +218,17 @@ proptest! {
             }
             if *collect {
                 workspace.gc(&GcOptions::default()).unwrap();
+            }
+        }
+        // The content before and after each run, and between any two, is found again.
+        let view = View::open_on(disk.clone(), Path::new("/")).unwrap();
+        for (index, (run, before, after)) in states.iter().enumerate() {
+            prop_assert_eq!(told(view.diff(*run).unwrap()), difference(before, after));
+            for (later, _, last) in &states[index..] {
+                prop_assert_eq!(
+                    told(view.diff_between(*run, *later).unwrap()),
+                    difference(after, last)
+                );
             }
         }
         while let Some((run, before)) = past.pop() {

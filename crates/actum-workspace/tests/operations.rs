@@ -9,9 +9,10 @@
 
 use std::os::unix::fs::{FileExt, MetadataExt};
 
+use actum_core::format::Reading;
 use actum_core::{
     ChangeSet, Digest, EmptyParents, FileMode, Hunk, LineHunk, ModeChange, Operation, Patch,
-    RelPath,
+    RelPath, format,
 };
 use actum_testkit::TestDir;
 use actum_workspace::{ChangeKind, RunOptions, View, Workspace};
@@ -160,6 +161,49 @@ fn every_kind_of_operation_goes_there_and_back() {
         assert_eq!(std::fs::metadata(dir.join("bin/script")).unwrap().mode() & 0o777, 0o750);
         assert_eq!(std::fs::metadata(dir.join("script")).unwrap().mode() & 0o777, 0o600);
     });
+}
+
+/// FO-6, FO-10; what `git diff --binary` writes.
+#[test]
+fn a_binary_patch_goes_there_and_back_and_leaves_other_contents_alone() {
+    let diff = concat!(
+        "diff --git a/new b/new\n",
+        "new file mode 100644\n",
+        "index 0000000000000000000000000000000000000000..87949ebb25c3c276252f7429844e36b0e51bf151\n",
+        "GIT binary patch\n",
+        "literal 2\n",
+        "Jcmc~}0002q0B-;Q\n",
+        "\n",
+        "literal 0\n",
+        "HcmV?d00001\n",
+        "\n",
+        "diff --git a/x b/x\n",
+        "index 20b5be91886d0b6f26dc98a225c0dac05fe2c86e..88f37001cec36655decf891d4244853aaa51a00a 100644\n",
+        "GIT binary patch\n",
+        "literal 3\n",
+        "KcmYdfNCp4_i2%g_\n",
+        "\n",
+        "literal 3\n",
+        "KcmYdfNCE%>hycU@\n",
+        "\n",
+    );
+    let operations = format::parse(diff.as_bytes(), &Reading::default()).unwrap();
+    let dir = TestDir::new();
+    dir.put("x", b"a\0b");
+    there_and_back(&dir, &operations, || {
+        assert_eq!(dir.get("x").unwrap(), b"a\0c");
+        assert_eq!(dir.get("new").unwrap(), b"n\0");
+    });
+    let mut workspace = Workspace::open(dir.path()).unwrap();
+    dir.put("x", b"a\0c");
+    let before = dir.tree();
+    let error = workspace.apply_operations(&operations, RunOptions::default()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "cannot edit `x`: the file has the content already that the binary patch leads to, with \
+         the id `88f37001cec36655decf891d4244853aaa51a00a`; nothing was changed"
+    );
+    assert_eq!(dir.tree(), before);
 }
 
 /// FO-5

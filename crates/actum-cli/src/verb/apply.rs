@@ -3,9 +3,9 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use actum_core::format::Format;
+use actum_core::format::{Format, Reading};
 use actum_core::path::Quoted;
-use actum_core::{Budget, Operation, PathError, Scope, ScopeRule};
+use actum_core::{Budget, Operation, PathError, RelPath, Scope, ScopeRule};
 use actum_workspace::{Error, ExistingFiles, HardLinks, HunkPlaces, Limits, RunOptions, Workspace};
 use clap::builder::{OsStringValueParser, TypedValueParser};
 
@@ -13,12 +13,12 @@ use super::Session;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::input::Input;
-use crate::run_end::{Intention, RunEnd};
+use crate::run_end::{Intention, RunEnd, Title};
 use crate::{recovery_note, root};
 
 /// Make a change, all of it or nothing
 ///
-/// Reads a change set in JSON or a unified diff as git writes it. Paths in it are relative to the
+/// Reads edits, whole files, JSON Patches or a change set in JSON, or a unified diff as git writes it. Paths in it are relative to the
 /// root of the workspace. Every line it expects must be there, at the place it says: nothing is guessed
 /// and nothing is merged.
 #[derive(clap::Args)]
@@ -28,6 +28,9 @@ pub(crate) struct Arguments {
     /// Show what would change, and change nothing; a run that was cut off is rolled back first
     #[arg(long)]
     dry_run: bool,
+    /// Show the change as a diff, too
+    #[arg(long)]
+    diff: bool,
     /// Allow only paths under RULE: `src/` is what lies below src, `src` also src itself
     #[arg(long, value_name = "RULE", value_parser = rule())]
     allow: Vec<ScopeRule>,
@@ -52,12 +55,21 @@ pub(crate) struct Arguments {
     /// What the input is written in; recognised by itself where it is not given
     #[arg(long, value_enum)]
     format: Option<InputFormat>,
+    /// The file a bare JSON Patch changes
+    #[arg(long, value_name = "FILE", value_parser = relative_path())]
+    target: Option<RelPath>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum InputFormat {
-    /// A change set as a JSON object
+    /// Hunks of several files, as a JSON object with `patches`
     ChangeSet,
+    /// Texts that are replaced by others, in JSON
+    Edits,
+    /// Whole files, in JSON
+    Files,
+    /// A JSON Patch (RFC 6902), or several
+    JsonPatch,
     /// A unified diff, as git or diff writes it
     GitDiff,
     /// A patch from `*** Begin Patch` to `*** End Patch`, as Codex writes it
@@ -67,7 +79,10 @@ enum InputFormat {
 impl From<InputFormat> for Format {
     fn from(format: InputFormat) -> Self {
         match format {
-            InputFormat::ChangeSet => Self::ChangeSetJson,
+            InputFormat::ChangeSet => Self::ChangeSet,
+            InputFormat::Edits => Self::Edits,
+            InputFormat::Files => Self::Files,
+            InputFormat::JsonPatch => Self::JsonPatch,
             InputFormat::GitDiff => Self::GitDiff,
             InputFormat::CodexPatch => Self::CodexPatch,
         }
@@ -93,9 +108,15 @@ fn rule() -> impl TypedValueParser<Value = ScopeRule> {
     })
 }
 
+fn relative_path() -> impl TypedValueParser<Value = RelPath> {
+    OsStringValueParser::new().try_map(|text| RelPath::new(text.as_encoded_bytes()))
+}
+
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let input = Input::read(&arguments.file, &session.start)?;
-    let operations = input.operations(arguments.format.map(Format::from))?;
+    let reading =
+        Reading { format: arguments.format.map(Format::from), target: arguments.target.clone() };
+    let operations = input.operations(&reading)?;
     let root = root::existing_or_new(&session.start);
     let is_new = !root::is_made(root);
     let mut workspace = Workspace::open(root)?;
@@ -118,7 +139,12 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         label: format!("apply {}", input.name),
         wait: arguments.wait,
     };
-    let end = apply(&mut workspace, &operations, options, Intention::new(arguments.dry_run));
+    let end = apply(
+        &mut workspace,
+        &operations,
+        options,
+        Intention::new(arguments.dry_run, arguments.diff, &session.screen),
+    );
     recovery_note::tell(&session.screen, workspace.recovery());
     end?.after(workspace.recovery()).show(&session.screen)?;
     Ok(Exit::Success)
@@ -138,7 +164,7 @@ pub(super) fn apply(
     for operation in operations {
         transaction.operate(operation)?;
     }
-    RunEnd::of(transaction, intention, None)
+    RunEnd::of(transaction, intention, Title::Apply)
 }
 
 impl Arguments {

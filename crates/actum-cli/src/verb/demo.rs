@@ -5,7 +5,7 @@ mod project;
 use std::io::{self, Write};
 
 use actum_core::Operation;
-use actum_core::format::parse;
+use actum_core::format::{Reading, parse};
 use actum_workspace::{Error, RunOptions, View, Workspace};
 use serde::Serialize;
 
@@ -79,7 +79,7 @@ impl Story {
             &mut workspace,
             &steps(project::CHANGE)?,
             named("apply change.diff"),
-            Intention::Commit,
+            Intention::COMMIT,
         )?;
         self.lines(|out| end.changes.write_lines(out, 5))?;
         let changed = Tree::read(root)?;
@@ -88,7 +88,7 @@ impl Story {
         self.title("2  A change whose first patch fits and whose second does not");
         let second = steps(project::HALF_FITTING)?;
         let first_fits = fits(&mut workspace, second.get(..1).unwrap_or_default());
-        let refused = apply(&mut workspace, &second, named("apply half.diff"), Intention::Commit);
+        let refused = apply(&mut workspace, &second, named("apply half.diff"), Intention::COMMIT);
         if let Err(error) = &refused {
             self.line(format_args!("     error: {error}"));
         }
@@ -102,7 +102,7 @@ impl Story {
 
         self.title("4  Undo");
         if let Some(run) = end.run {
-            let end = undo(&mut workspace, run, false, Intention::Commit)?;
+            let end = undo(&mut workspace, run, false, Intention::COMMIT)?;
             self.lines(|out| end.changes.write_lines(out, 5))?;
         }
         let undone = Tree::read(root)?;
@@ -144,8 +144,10 @@ impl Story {
 }
 
 fn steps(diff: &str) -> Result<Vec<Operation>, Failure> {
-    parse(diff.as_bytes(), None)
-        .map_err(|source| Failure::Input { input: "the demo's diff".to_owned(), source })
+    parse(diff.as_bytes(), &Reading::default()).map_err(|source| {
+        let input = "the demo's diff".to_owned();
+        Failure::Input { input, source: Box::new(source), snippet: None }
+    })
 }
 
 fn named(label: &str) -> RunOptions {
@@ -154,7 +156,7 @@ fn named(label: &str) -> RunOptions {
 
 fn fits(workspace: &mut Workspace, operations: &[Operation]) -> bool {
     let tried: Result<_, Error> =
-        apply(workspace, operations, RunOptions::default(), Intention::Look);
+        apply(workspace, operations, RunOptions::default(), Intention::LOOK);
     tried.is_ok_and(|end| !end.changes.is_empty())
 }
 

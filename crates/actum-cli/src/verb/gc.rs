@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use actum_core::RunId;
-use actum_workspace::{GcOptions, GcReport, Workspace};
+use actum_workspace::{GcOptions, GcReport, View, Workspace};
 use serde::Serialize;
 
 use super::Session;
@@ -12,6 +12,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
 use crate::recovery_note;
+use crate::run_prefix::RunPrefix;
 
 /// Forget the oldest runs beyond a limit, which can then no longer be undone
 ///
@@ -24,6 +25,9 @@ pub(crate) struct Arguments {
     /// Keep at most this many bytes of history
     #[arg(long, value_name = "N", default_value_t = GcOptions::default().bytes_max)]
     max_bytes: u64,
+    /// Keep this run whatever the limits say
+    #[arg(long, value_name = "RUN")]
+    protect: Vec<RunPrefix>,
     /// Say what would be forgotten, and forget nothing
     #[arg(long)]
     dry_run: bool,
@@ -41,11 +45,14 @@ struct Collected {
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let mut workspace = Workspace::open_existing(session.root())?;
+    let view = View::open(session.root())?;
+    let protected = arguments.protect.iter().map(|prefix| prefix.resolve(&view));
+    let protected = protected.collect::<Result<_, _>>()?;
     let options = GcOptions {
         runs_max: arguments.max_runs,
         bytes_max: arguments.max_bytes,
         dry_run: arguments.dry_run,
-        ..GcOptions::default()
+        protected,
     };
     let report = workspace.gc(&options);
     recovery_note::tell(&session.screen, workspace.recovery());

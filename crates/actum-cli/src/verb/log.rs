@@ -11,7 +11,8 @@ use super::show::{kind_name, status_of, undoes};
 use crate::change_list::{ChangeList, count, lines};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output::Document;
+use crate::output::{Document, Kind};
+use crate::style::{self, Painted};
 use crate::timestamp;
 
 /// List past runs, the newest first
@@ -28,6 +29,8 @@ pub(super) struct Log {
     runs: Vec<Line>,
     /// How many runs there are, shown or not.
     total: usize,
+    /// A run that has begun and not ended.
+    unfinished: Option<RunId>,
 }
 
 #[derive(Debug, Clone, Serialize)]
@@ -70,6 +73,7 @@ pub(super) fn log(view: &View, number: usize) -> Result<Log, Failure> {
     Ok(Log {
         runs: newest.map(|(run, report)| line(&run, report)).collect::<Result<_, _>>()?,
         total: view.runs()?.len(),
+        unfinished: view.status()?.unfinished,
     })
 }
 
@@ -77,8 +81,7 @@ fn line(known: &RunRef, report: actum_workspace::Result<RunReport>) -> Result<Li
     let facts = match report {
         Ok(report) => {
             let ChangeList { files, added, removed, .. } = ChangeList::of(&report.changes);
-            let (time, short_time) =
-                (timestamp::exact(report.time), timestamp::to_the_second(report.time));
+            let (time, short_time) = (timestamp::exact(report.time), timestamp::ago(report.time));
             let (label, undone_by) = (report.label, report.undone_by);
             Some(Facts { time, short_time, label, files, added, removed, undone_by })
         }
@@ -102,10 +105,16 @@ impl Document for Log {
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        if self.total == 0 {
+        if let Some(run) = self.unfinished {
+            writeln!(out, "{}  has begun and not ended", Painted(style::RUN, run))?;
+        } else if self.total == 0 {
             return writeln!(out, "no runs yet");
         }
         self.write_lines(out, 0)
+    }
+
+    fn kind(&self) -> Kind {
+        Kind::Long
     }
 }
 
@@ -116,13 +125,14 @@ impl Log {
             cells.iter().flatten().map(|cells| cell(cells).len()).max().unwrap_or(0)
         };
         let (files_width, lines_width) = (width(|cells| &cells.files), width(|cells| &cells.lines));
+        let time_width = width(|cells| &cells.time);
         for (line, cells) in self.runs.iter().zip(&cells) {
-            let (run, status) = (line.run, line.status.as_str());
+            let (run, status) = (Painted(style::RUN, line.run), line.status.as_str());
             match cells {
                 None => writeln!(out, "{:indent$}{run}  (its record is damaged)", "")?,
                 Some(Cells { time, files, lines, label }) => writeln!(
                     out,
-                    "{:indent$}{run}  {time}  {status:9}  {files:files_width$}  \
+                    "{:indent$}{run}  {time:time_width$}  {status:9}  {files:files_width$}  \
                      {lines:lines_width$}  {label}",
                     ""
                 )?,

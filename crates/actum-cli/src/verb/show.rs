@@ -9,19 +9,23 @@ use actum_workspace::{ChangeKind, Image, Outcome, RunKind, RunReport, View};
 use serde::Serialize;
 
 use super::Session;
+use super::diff::FileDiffs;
 use crate::change_list::{ChangeList, count, lines, name, path_of, word};
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::output::Document;
+use crate::output::{Document, Kind};
 use crate::run_prefix::RunPrefix;
 use crate::shown_path::{self, ShownPath};
 use crate::timestamp;
 
-/// Show all about one run: each path with what it held before and after
+/// Show all about one run: each path with what it held before and after, and the diff
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// The run, or at least 4 characters of the beginning of its id
     run: RunPrefix,
+    /// Leave out the diff
+    #[arg(long)]
+    no_diff: bool,
 }
 
 #[derive(Serialize)]
@@ -38,6 +42,11 @@ struct Shown {
     added: u64,
     removed: u64,
     changes: Vec<ShownChange>,
+    #[serde(skip)]
+    short_time: String,
+    /// Left out where the user wants none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    diff: Option<FileDiffs>,
 }
 
 #[derive(Serialize)]
@@ -76,8 +85,13 @@ struct ShownAttributes {
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let view = View::open(session.root())?;
-    let report = view.show(arguments.run.resolve(&view)?)?;
-    session.screen.show(&Shown::of(report))?;
+    let run = arguments.run.resolve(&view)?;
+    let report = view.show(run)?;
+    let diff = match arguments.no_diff {
+        true => None,
+        false => Some(FileDiffs::of(view.diff(run)?, session.screen.audience())),
+    };
+    session.screen.show(&Shown { diff, ..Shown::of(report) })?;
     Ok(Exit::Success)
 }
 
@@ -134,6 +148,8 @@ impl Shown {
             added,
             removed,
             changes: changes.collect(),
+            short_time: timestamp::to_the_second(report.time),
+            diff: None,
         }
     }
 }
@@ -191,7 +207,7 @@ impl Document for Shown {
         if let Some(by) = self.undone_by {
             writeln!(out, "undone by  {by}")?;
         }
-        writeln!(out, "time       {}", self.time)?;
+        writeln!(out, "time       {}", self.short_time)?;
         writeln!(out, "label      {}", Quoted(self.label.as_bytes()))?;
         let files = count(self.files, "file");
         let word = if self.status == Status::Succeeded { "changed" } else { "tried" };
@@ -203,6 +219,16 @@ impl Document for Shown {
             writeln!(out, "  before  {}", change.before)?;
             writeln!(out, "  after   {}", change.after)?;
         }
-        Ok(())
+        match &self.diff {
+            Some(diff) => {
+                writeln!(out)?;
+                diff.write(out)
+            }
+            None => Ok(()),
+        }
+    }
+
+    fn kind(&self) -> Kind {
+        Kind::Verbatim
     }
 }

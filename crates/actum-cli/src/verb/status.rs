@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 
 use actum_core::path::Quoted;
 use actum_core::{RelPath, RunId};
-use actum_workspace::{View, WorkspaceStatus};
+use actum_workspace::{Drift, View, WorkspaceStatus};
 use serde::Serialize;
 
 use super::Session;
@@ -14,11 +14,16 @@ use crate::failure::Failure;
 use crate::output::Document;
 use crate::shown_path::{self, ShownPath};
 
-/// Say whether anything is unfinished or waits for a person
+/// Say whether anything is unfinished, has changed since, or waits for a person
 ///
-/// Changes nothing, and recovers nothing. Ends with code 4 when paths wait for a person.
+/// Changes nothing, and recovers nothing. Ends with code 4 when paths wait for a person. A path has
+/// drifted when something else than a run changed it after a run did.
 #[derive(clap::Args)]
-pub(crate) struct Arguments {}
+pub(crate) struct Arguments {
+    /// For how many of the newest runs to look whether the files they changed are as they left them
+    #[arg(long, value_name = "N", default_value_t = 100)]
+    runs: usize,
+}
 
 #[derive(Serialize)]
 struct Shown {
@@ -29,6 +34,18 @@ struct Shown {
     unfinished: Option<RunId>,
     recovery_due: bool,
     blocked: Vec<Blocked>,
+    /// Paths that are not as the newest run that changed them left them.
+    drifted: Vec<Drifted>,
+    /// How many of the newest runs were looked at for that.
+    drift_runs: usize,
+}
+
+#[derive(Serialize)]
+struct Drifted {
+    #[serde(flatten)]
+    path: ShownPath,
+    difference: String,
+    run: RunId,
 }
 
 /// A path that waits for a person.
@@ -49,9 +66,12 @@ impl Blocked {
     }
 }
 
-pub(crate) fn run(_: &Arguments, session: &Session) -> Result<Exit, Failure> {
+pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let root = session.root();
-    let WorkspaceStatus { unfinished, recovery_due, blocked, runs } = View::open(root)?.status()?;
+    let view = View::open(root)?;
+    let WorkspaceStatus { unfinished, recovery_due, blocked, runs } = view.status()?;
+    // While a run is under way, what it touches is neither as before nor as after.
+    let drift = if unfinished.is_some() { Vec::new() } else { view.drift(arguments.runs)? };
     let bytes = root.as_os_str().as_bytes();
     let shown = Shown {
         root: shown_path::text(bytes),
@@ -60,6 +80,15 @@ pub(crate) fn run(_: &Arguments, session: &Session) -> Result<Exit, Failure> {
         unfinished,
         recovery_due,
         blocked: Blocked::all(&blocked),
+        drifted: drift
+            .into_iter()
+            .map(|Drift { path, difference, run }| Drifted {
+                path: ShownPath(path),
+                difference: difference.to_string(),
+                run,
+            })
+            .collect(),
+        drift_runs: arguments.runs.min(runs),
     };
     session.screen.show(&shown)?;
     Ok(attention(&shown.blocked))
@@ -90,7 +119,15 @@ impl Document for Shown {
                 "unfinished  recovery is due: `actum recover` checks what has reached the disk"
             )?,
         }
-        write_blocked(&self.blocked, out)
+        write_blocked(&self.blocked, out)?;
+        if self.drifted.is_empty() {
+            return writeln!(out, "drifted     nothing");
+        }
+        for (index, Drifted { path, difference, run }) in self.drifted.iter().enumerate() {
+            let title = if index == 0 { "drifted" } else { "" };
+            writeln!(out, "{title:10}  {path} since run {run}: {difference}")?;
+        }
+        Ok(())
     }
 }
 

@@ -7,16 +7,16 @@ use super::Session;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::recovery_note;
-use crate::run_end::{Intention, RunEnd};
+use crate::run_end::{Intention, RunEnd, Title};
 use crate::run_prefix::RunPrefix;
 
 /// Take a run back, to the byte
 ///
 /// The undo is a run of its own. Later runs on other files do not matter; a path that changed since
-/// is a conflict, which is named, and nothing is changed.
+/// is a conflict: all of them are named, and nothing is changed.
 ///
 /// Without RUN the newest change that is in effect is taken back, so that one `undo` after the
-/// other goes further back. An undo is taken back by naming it.
+/// other goes further back. `actum redo` takes an undo back.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// The run, or at least 4 characters of the beginning of its id
@@ -24,6 +24,9 @@ pub(crate) struct Arguments {
     /// Show what would change, and change nothing; a run that was cut off is rolled back first
     #[arg(long)]
     dry_run: bool,
+    /// Show the change as a diff, too
+    #[arg(long)]
+    diff: bool,
     /// Wait for another process that is at work in the workspace
     #[arg(long)]
     wait: bool,
@@ -32,7 +35,7 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let root = session.root();
     let mut workspace = Workspace::open_existing(root)?;
-    let intention = Intention::new(arguments.dry_run);
+    let intention = Intention::new(arguments.dry_run, arguments.diff, &session.screen);
     let end = match &arguments.run {
         Some(prefix) => View::open(root)
             .map_err(Failure::from)
@@ -53,7 +56,7 @@ pub(super) fn undo(
 ) -> Result<RunEnd, Error> {
     let options = RunOptions { label: format!("undo {run}"), wait, ..RunOptions::default() };
     let transaction = workspace.begin_undo(run, options)?;
-    RunEnd::of(transaction, intention, Some(run))
+    RunEnd::of(transaction, intention, Title::Undo(run))
 }
 
 fn undo_newest(
@@ -63,5 +66,5 @@ fn undo_newest(
 ) -> Result<RunEnd, Error> {
     let options = RunOptions { wait, ..RunOptions::default() };
     let (run, transaction) = workspace.begin_undo_newest(options)?;
-    RunEnd::of(transaction, intention, Some(run))
+    RunEnd::of(transaction, intention, Title::Undo(run))
 }

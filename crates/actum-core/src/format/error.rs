@@ -2,9 +2,10 @@
 
 use std::fmt;
 
-use super::INPUT_BYTES_MAX;
 use super::codex_patch::CodexProblem;
+use super::document::DocumentProblem;
 use super::git_diff::DiffProblem;
+use super::{Format, INPUT_BYTES_MAX};
 use crate::change_set::ChangeSetError;
 use crate::path::Cut;
 use crate::{PathError, count};
@@ -46,32 +47,31 @@ pub enum Problem {
     Utf16,
     /// There is nothing in it.
     #[error(
-        "the input is empty: it is neither a change set in JSON, which starts with `{{`, nor a \
-         diff, which has a `diff --git` line or a `--- ` line followed by a `+++ ` line"
+        "the input is empty: it is neither JSON, which starts with `{{` or `[`, nor a diff, which \
+         has a `diff --git` line or a `--- ` line followed by a `+++ ` line, nor a Codex patch, \
+         which begins with `*** Begin Patch`"
     )]
     Blank,
     /// It is in none of the formats.
     #[error(
-        "the input is in no known format: it is no change set in JSON, since it starts with \
-         `{found}` and not with `{{`; and no diff, since it has neither a `diff --git` line nor a \
-         `--- ` line followed by a `+++ ` line"
+        "the input is in no known format: it is no change set, edits, whole files or JSON Patch, since \
+         it starts with `{found}` and not with `{{` or `[`; no diff, since it has neither a \
+         `diff --git` line nor a `--- ` line followed by a `+++ ` line; and no Codex patch, since \
+         no line is `*** Begin Patch`"
     )]
     Unrecognised {
         /// Its first line.
         found: Excerpt,
     },
-    /// It is JSON only in part, or describes no change set.
-    #[error("the change set cannot be read: {message}")]
-    Json {
-        /// What the JSON parser says.
-        message: String,
+    /// It is not sound JSON, or not of one of the formats in JSON.
+    #[error(transparent)]
+    Document(#[from] DocumentProblem),
+    /// A file is named that only a bare JSON Patch needs.
+    #[error("a file is named for a bare JSON Patch, but the input is {format}")]
+    TargetUnused {
+        /// What the input is.
+        format: Format,
     },
-    /// A change set in JSON has an array where an object belongs.
-    #[error("the change set cannot be read: an array stands where an object belongs")]
-    JsonArray,
-    /// A change set in JSON holds bytes that are not UTF-8.
-    #[error("the change set cannot be read: JSON must be UTF-8, and the byte here is not")]
-    NotUtf8,
     /// The change set contradicts itself.
     #[error("the change set cannot be used: {0}")]
     ChangeSet(#[source] ChangeSetError),
@@ -111,7 +111,7 @@ impl Place {
     pub(super) const START: Self = Self { line: 1, column: 1 };
 
     /// The place of the byte at `offset` of `input`.
-    pub(super) fn of(input: &[u8], offset: usize) -> Self {
+    pub(crate) fn of(input: &[u8], offset: usize) -> Self {
         let before = input.get(..offset).unwrap_or(input);
         let start = memchr::memrchr(b'\n', before).map_or(0, |newline| newline + 1);
         let newlines = memchr::memchr_iter(b'\n', before).count();

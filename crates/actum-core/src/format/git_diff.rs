@@ -1,10 +1,11 @@
-//! Reads unified diffs of text: git's, with their extended headers (git-diff(1), "Generating
-//! patch text with -p"), and plain ones as diff(1) writes them.
+//! Reads unified diffs: git's, with their extended headers (git-diff(1), "Generating patch text
+//! with -p") and binary patches, and plain ones as diff(1) writes them.
 //!
 //! Prose is skipped before, between and after the sections of the files: mail headers, commit
 //! messages, diffstats, signatures. A line that looks like part of a change but belongs to no
 //! section is refused, since skipping it would apply half of what was meant.
 
+mod binary;
 mod header;
 mod hunks;
 mod lines;
@@ -13,7 +14,9 @@ mod order;
 mod plain;
 mod problem;
 mod section;
+pub mod write;
 
+pub use binary::{BinaryProblem, Side, UNPACKED_BYTES_MAX};
 pub use problem::{DiffProblem, Found, Moves};
 
 use super::error::ParseError;
@@ -25,17 +28,18 @@ use lines::Lines;
 /// count as one, as for `git apply`: all start from the same tree.
 ///
 /// A new file gets the default mode unless git calls it executable; a deletion expects exactly
-/// the content that the diff removes.
+/// the content that the diff removes, and a binary patch the content that it was made from.
 ///
 /// # Errors
 /// [`ParseError`] at the first place that is not sound.
 pub fn parse(input: &[u8]) -> Result<Vec<Operation>, ParseError> {
     super::check_input(input)?;
     let mut lines = Lines::new(input);
+    let mut room = binary::Room::new();
     let mut sections = Vec::new();
     while let Some(line) = lines.current() {
         if line.starts_with(b"diff --git ") {
-            sections.push(header::section(&mut lines)?);
+            sections.push(header::section(&mut lines, &mut room)?);
         } else if plain::starts(&lines) {
             sections.push(plain::section(&mut lines)?);
         } else {
@@ -57,7 +61,10 @@ fn refuse_stray(lines: &Lines<'_>, line: &[u8]) -> Result<(), ParseError> {
         Some(b'@') if line.starts_with(b"@@@ -") => DiffProblem::Combined,
         Some(b'd') if line.starts_with(b"diff --cc ") => DiffProblem::Combined,
         Some(b'd') if line.starts_with(b"diff --combined ") => DiffProblem::Combined,
-        Some(b'B' | b'G') if is_binary(line) => DiffProblem::Binary { found: found() },
+        Some(b'B') if is_left_out_binary(line) => DiffProblem::Binary { found: found() },
+        Some(b'G') if line.starts_with(b"GIT binary patch") => {
+            DiffProblem::BinaryPatch(BinaryProblem::WithoutFile { found: found() })
+        }
         Some(b'C' | b'c') if is_encoding(line) => DiffProblem::Encoded { found: found() },
         Some(b'*' | b'S') if is_left_out(line) => DiffProblem::LeftOut { found: found() },
         Some(_) | None => return Ok(()),
@@ -65,10 +72,9 @@ fn refuse_stray(lines: &Lines<'_>, line: &[u8]) -> Result<(), ParseError> {
     Err(ParseError::diff(lines.place(), problem))
 }
 
-/// Whether `line` stands for the change of a binary file.
-fn is_binary(line: &[u8]) -> bool {
-    line.starts_with(b"GIT binary patch")
-        || (line.starts_with(b"Binary files ") && line.trim_ascii_end().ends_with(b" differ"))
+/// Whether `line` stands in place of the change of a binary file.
+fn is_left_out_binary(line: &[u8]) -> bool {
+    line.starts_with(b"Binary files ") && line.trim_ascii_end().ends_with(b" differ")
 }
 
 /// Whether `line` says that a mail does not hold its text as it is (RFC 2045, section 6).

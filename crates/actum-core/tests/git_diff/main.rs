@@ -1,11 +1,19 @@
 //! Unified diffs become operations, and the operations do what the diff says (FO-10).
 
-#![expect(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    reason = "a test stops at what it did not expect"
+)]
 
+mod binary;
+mod hunk_writer;
 mod model;
 mod operations;
 mod properties;
 mod refusals;
+mod repository;
 mod trees;
 
 use actum_core::{Operation, RelPath, format};

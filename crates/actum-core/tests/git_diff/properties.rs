@@ -9,8 +9,8 @@ use proptest::prelude::*;
 use crate::model::{File, Tree};
 
 /// Pieces of text that mean something in a diff.
-const NOISE: &str =
-    "(@@ -1,2 [+]1 @@|--- |[+]{3} b/a|diff --git a/a b/a|rename to |\"|\\\\ |index 0..|[ +-]a)?\n?";
+const NOISE: &str = "(@@ -1,2 [+]1 @@|--- |[+]{3} b/a|diff --git a/a b/a|rename to |\"|\\\\ |index 0..|[ +-]a\
+     |GIT binary patch|literal 0|delta 3|HcmV[?]d00001|index e{40}[.]{2}0{40})?\n?";
 
 /// The old paths of the files of a tree, by their new paths.
 type Origins = BTreeMap<RelPath, RelPath>;

@@ -1,6 +1,10 @@
 //! What is refused, and in which words.
 
+mod binary;
+
 use actum_core::format::git_diff::parse;
+
+use crate::hunk_writer::literal;
 
 /// A plain section that edits `x`.
 const EDIT: &str = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-a\n+b\n";
@@ -24,22 +28,22 @@ fn an_input_without_any_section_is_refused() {
 }
 
 #[test]
-fn binary_changes_are_refused() {
+fn binary_changes_without_their_content_are_refused() {
     let differ = git("index 1..2 100644\nBinary files a/x and b/x differ\n");
     refused(
         &differ,
-        "line 3, column 1: the change of a binary file cannot be read from a diff: `Binary files \
-         a/x and b/x differ`; leave the file out and write its content whole",
-    );
-    refused(
-        &git("new file mode 100644\nindex 0..2\nGIT binary patch\nliteral 1\nIcmZPo\n"),
-        "line 4, column 1: the change of a binary file cannot be read from a diff: `GIT binary \
-         patch`; leave the file out and write its content whole",
+        "line 3, column 1: the content of a binary file is left out: `Binary files a/x and b/x \
+         differ`; make the diff with `git diff --binary`",
     );
     refused(
         &format!("{EDIT}Binary files a/y and b/y differ\n"),
-        "line 6, column 1: the change of a binary file cannot be read from a diff: `Binary files \
-         a/y and b/y differ`; leave the file out and write its content whole",
+        "line 6, column 1: the content of a binary file is left out: `Binary files a/y and b/y \
+         differ`; make the diff with `git diff --binary`",
+    );
+    refused(
+        &format!("{EDIT}GIT binary patch\n{}", literal(b"")),
+        "line 6, column 1: `GIT binary patch` belongs to no file; put a `diff --git` line and an \
+         `index` line before it",
     );
 }
 

@@ -2,7 +2,7 @@
 //! were made for.
 
 use actum_core::format::git_diff::{DiffProblem, Moves};
-use actum_core::format::{self, Problem};
+use actum_core::format::{self, Problem, Reading};
 
 use crate::{R, X, parse, path, tree};
 
@@ -469,7 +469,7 @@ fn files_that_change_places_are_refused_by_name() {
         "rename from a\n",
         "rename to b\n",
     );
-    let error = format::parse(diff.as_bytes(), None).unwrap_err();
+    let error = format::parse(diff.as_bytes(), &Reading::default()).unwrap_err();
     let moves = Moves(vec![(path("b"), path("a")), (path("a"), path("b"))]);
     assert_eq!(error.problem, Problem::Diff(DiffProblem::Circular { moves }));
     assert_eq!(

@@ -6,7 +6,7 @@ use std::rc::Rc;
 use actum_core::{RelPath, RunId};
 
 use crate::disk::Disk;
-use crate::error::{Doing, Error, ErrorKind, Result};
+use crate::error::{Difference, Doing, Error, ErrorKind, PathConflict, Result};
 use crate::history::images::Images;
 use crate::journal::record::{Body, Entry, FileImage, Image, Intent, Outcome, RunKind, Side};
 use crate::transaction::Transaction;
@@ -19,8 +19,8 @@ impl<D: Disk> Workspace<D> {
     /// committed. Later runs on other files do not matter.
     ///
     /// # Errors
-    /// `UnknownRun`, `AlreadyUndone`, `NothingToUndo`; `ChangedSince` naming the first path that is
-    /// not as the run left it.
+    /// `UnknownRun`, `AlreadyUndone`, `NothingToUndo`; `ChangedSince` naming every path that
+    /// is not as the run left it.
     pub fn begin_undo(&mut self, run: RunId, options: RunOptions) -> Result<Transaction<'_, D>> {
         let transaction = self.begin_as(RunKind::Undo(run), options)?;
         Self::inverse(transaction, run)
@@ -45,6 +45,25 @@ impl<D: Disk> Workspace<D> {
         Ok((run, Self::inverse(transaction, run)?))
     }
 
+    /// The undo of the newest undo that is in effect, chosen under the lock. Gives the undo that is
+    /// taken back. Without a label in the options the transaction is labelled `redo RUN`.
+    ///
+    /// # Errors
+    /// `NoRunToRedo`, and as [`Workspace::begin_undo`].
+    pub fn begin_redo_newest(
+        &mut self,
+        options: RunOptions,
+    ) -> Result<(RunId, Transaction<'_, D>)> {
+        let mut transaction = self.begin(options)?;
+        let newest = transaction.workspace.runs()?.newest_undo_in_effect();
+        let (undo, undone) = newest.ok_or(ErrorKind::NoRunToRedo)?;
+        transaction.kind = RunKind::Undo(undo);
+        if transaction.label.is_empty() {
+            transaction.label = format!("redo {undone}");
+        }
+        Ok((undo, Self::inverse(transaction, undo)?))
+    }
+
     fn inverse(mut transaction: Transaction<'_, D>, run: RunId) -> Result<Transaction<'_, D>> {
         let runs = transaction.workspace.runs_since(run)?;
         let (intent, end) = runs.read(run)?;
@@ -62,17 +81,7 @@ impl<D: Disk> Workspace<D> {
 
 impl<D: Disk> Transaction<'_, D> {
     fn invert(&mut self, intent: &Intent) -> Result<()> {
-        for entry in &intent.entries {
-            self.in_scope(&entry.path)?;
-            match self.must_be_as_left(intent.run, entry) {
-                Err(Error { kind: ErrorKind::ChangedSince { .. }, .. })
-                    if self.is_as_before(intent)? =>
-                {
-                    return Err(ErrorKind::AsBefore { run: intent.run }.into());
-                }
-                checked => checked?,
-            }
-        }
+        self.must_be_as_left(intent)?;
         let moved_to = moved_to(intent);
         for (index, entry) in intent.entries.iter().enumerate() {
             let post = match &entry.pre {
@@ -106,46 +115,59 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(())
     }
 
-    fn must_be_as_left(&mut self, run: RunId, entry: &Entry) -> Result<()> {
-        let path = &entry.path;
-        let changed = |detail: &str| {
-            let detail = detail.to_owned();
-            Err(ErrorKind::ChangedSince { run, path: path.clone(), detail }.into())
-        };
-        let pre = match self.node(path) {
+    /// Refuses an undo where any path is not as the run left it.
+    fn must_be_as_left(&mut self, intent: &Intent) -> Result<()> {
+        let run = intent.run;
+        let mut conflicts = Vec::new();
+        for entry in &intent.entries {
+            self.in_scope(&entry.path)?;
+            if let Some(difference) = self.difference(entry)? {
+                conflicts.push(PathConflict { path: entry.path.clone(), difference, by: None });
+            }
+        }
+        if conflicts.is_empty() {
+            return Ok(());
+        }
+        if self.is_as_before(intent)? {
+            return Err(ErrorKind::AsBefore { run }.into());
+        }
+        self.workspace.name_later_runs(run, &mut conflicts)?;
+        Err(ErrorKind::ChangedSince { run, conflicts }.into())
+    }
+
+    /// In what the path of `entry` differs from what the run left there.
+    fn difference(&mut self, entry: &Entry) -> Result<Option<Difference>> {
+        let pre = match self.node(&entry.path) {
             Ok(node) => &node.pre,
             Err(Error { kind: ErrorKind::NotAFile { found, .. }, .. }) => {
-                return changed(&format!("it is {found}"));
+                return Ok(Some(Difference::NotAFile(found)));
             }
             // Its directory became a file in the same run, which is checked on its own.
             Err(Error { kind: ErrorKind::UnderAFile { .. }, .. })
                 if matches!(entry.post, Image::Absent) =>
             {
-                return Ok(());
+                return Ok(None);
             }
             Err(error) => return Err(error),
         };
-        match (&entry.post, pre) {
-            (Image::Absent, Pre::Absent) => Ok(()),
-            (Image::Absent, Pre::File(_)) => changed("a file is there again"),
+        Ok(match (&entry.post, pre) {
+            (Image::Absent, Pre::Absent) => None,
+            (Image::Absent, Pre::File(_)) => Some(Difference::FileThere),
             (Image::Absent, Pre::Directory(_)) => match entry.pre {
-                Image::Directory(_) => Ok(()),
-                Image::Absent | Image::File(_) => changed("a directory is there now"),
+                Image::Directory(_) => None,
+                Image::Absent | Image::File(_) => Some(Difference::DirectoryThere),
             },
-            (Image::Directory(_), Pre::Directory(_) | Pre::Absent) => Ok(()),
-            (Image::Directory(_), Pre::File(_)) => changed("a file is there now"),
-            (Image::File(_), Pre::Absent) => changed("it does not exist any more"),
-            (Image::File(_), Pre::Directory(_)) => changed("it is a directory now"),
-            (Image::File(post), Pre::File(file)) => {
-                if post.digest != file.digest {
-                    changed("its content is different")
-                } else if post.attributes != file.attributes {
-                    changed("its mode, owner or attributes are different")
-                } else {
-                    Ok(())
-                }
+            (Image::Directory(_), Pre::Directory(_) | Pre::Absent) => None,
+            (Image::Directory(_), Pre::File(_)) => Some(Difference::FileThere),
+            (Image::File(_), Pre::Absent) => Some(Difference::Gone),
+            (Image::File(_), Pre::Directory(_)) => Some(Difference::DirectoryThere),
+            (Image::File(post), Pre::File(file)) if post.digest != file.digest => {
+                Some(Difference::Content)
             }
-        }
+            (Image::File(post), Pre::File(file)) => {
+                (post.attributes != file.attributes).then_some(Difference::Attributes)
+            }
+        })
     }
 
     /// Whether every path is as the run found it.

@@ -1,6 +1,5 @@
 //! Looking at a workspace as it is: no lock, no recovery, no file changed.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -8,21 +7,23 @@ use actum_core::{RelPath, RunId};
 
 use crate::disk::{Disk, LinuxDisk, Time};
 use crate::error::{Doing, ErrorKind, Result};
-use crate::history::{self, RunRef};
+use crate::history::RunRef;
+use crate::history::contents::Contents;
+use crate::history::runs::Runs;
 use crate::home::{Home, IfMissing};
 use crate::journal::Scan;
 use crate::journal::record::{End, Entry, Intent, Outcome, RunKind};
 use crate::journal::runs::{LoggedRun, RunReader};
-use crate::transaction::{Change, ChangeKind};
-use crate::workspace::Workspace;
+use crate::path_change::PathChange;
+use crate::transaction::changes::{Change, ChangeKind};
 
 /// How many times a journal that is being written at this moment is read.
 const TRIES: usize = 16;
 
 /// The state of a workspace at one moment.
 pub struct View<D: Disk = LinuxDisk> {
-    disk: D,
-    home: Home<D::Handle>,
+    pub(crate) disk: D,
+    pub(crate) home: Home<D::Handle>,
     told: Vec<LoggedRun>,
     torn: bool,
     other_epoch: bool,
@@ -109,7 +110,7 @@ impl<D: Disk> View<D> {
     /// # Errors
     /// `Io`.
     pub fn runs(&self) -> Result<Vec<RunRef>> {
-        Ok(self.all_runs()?.refs)
+        Ok(self.all_runs()?.refs().to_vec())
     }
 
     /// All about one run.
@@ -128,7 +129,39 @@ impl<D: Disk> View<D> {
     /// `Io`; a damaged record is the error of its run alone.
     pub fn newest(&self, count: usize) -> Result<Vec<(RunRef, Result<RunReport>)>> {
         let runs = self.all_runs()?;
-        Ok(runs.refs.iter().rev().take(count).map(|run| (*run, report(&runs, run))).collect())
+        Ok(runs.refs().iter().rev().take(count).map(|run| (*run, report(&runs, run))).collect())
+    }
+
+    /// What one run changed, with the bytes as far as they can be found again; nothing for a run
+    /// that was taken back.
+    ///
+    /// # Errors
+    /// `UnknownRun`, `DamagedHistory`, `Io`.
+    pub fn diff(&self, run: RunId) -> Result<Vec<PathChange>> {
+        let runs = self.all_runs()?;
+        Contents::since(&self.disk, &self.home, &runs, run)?.changes(run, run)
+    }
+
+    /// What changed from after the run `from` to after the run `to`, by the runs between them and
+    /// `to` itself.
+    ///
+    /// # Errors
+    /// As [`View::diff`]; `RunsReversed` where `to` is the older one.
+    pub fn diff_between(&self, from: RunId, to: RunId) -> Result<Vec<PathChange>> {
+        let runs = self.all_runs()?;
+        let place = |run| {
+            let found = runs.refs().iter().position(|known| known.run == run);
+            found.ok_or(ErrorKind::UnknownRun { run })
+        };
+        let (start, end) = (place(from)?, place(to)?);
+        if start > end {
+            return Err(ErrorKind::RunsReversed { from, to }.into());
+        }
+        let between = runs.refs().get(start + 1..=end).unwrap_or_default();
+        let mut made = between.iter().filter(|known| known.outcome == Outcome::Committed);
+        let Some(first) = made.next() else { return Ok(Vec::new()) };
+        let last = made.next_back().unwrap_or(first);
+        Contents::since(&self.disk, &self.home, &runs, first.run)?.changes(first.run, last.run)
     }
 
     /// What a person should know.
@@ -147,118 +180,12 @@ impl<D: Disk> View<D> {
         })
     }
 
-    fn all_runs(&self) -> Result<Runs<'_, D>> {
+    pub(crate) fn all_runs(&self) -> Result<Runs<'_, D>> {
         Runs::new(&self.disk, &self.home, self.tail())
     }
 
     fn tail(&self) -> impl Iterator<Item = (u64, &Intent, &End)> {
         self.told.iter().filter_map(|told| Some((told.sequence, &told.intent, told.end.as_ref()?)))
-    }
-}
-
-impl<D: Disk> Workspace<D> {
-    /// The runs that ended, in the history or not yet.
-    pub(crate) fn runs(&self) -> Result<Runs<'_, D>> {
-        Runs::new(&self.disk, &self.home, self.ended())
-    }
-
-    /// The newest change that was committed and is not undone. The history is only listed where
-    /// none of the journal's runs is one.
-    pub(crate) fn newest_in_effect(&self) -> Result<Option<RunId>> {
-        match Runs::of(&self.disk, &self.home, Vec::new(), self.ended()).newest_in_effect() {
-            Some(run) => Ok(Some(run)),
-            None => Ok(self.runs()?.newest_in_effect()),
-        }
-    }
-
-    /// The runs from `run` on: only those of the journal where that is enough, since a run can only
-    /// be undone by a later one.
-    pub(crate) fn runs_since(&self, run: RunId) -> Result<Runs<'_, D>> {
-        if !self.tail.iter().any(|ended| ended.intent.run == run) {
-            return self.runs();
-        }
-        Ok(Runs::of(&self.disk, &self.home, Vec::new(), self.ended()))
-    }
-
-    /// The runs that the journal still holds.
-    fn ended(&self) -> impl Iterator<Item = (u64, &Intent, &End)> {
-        self.tail.iter().map(|run| (run.sequence, &run.intent, &run.end))
-    }
-}
-
-/// All runs that ended, oldest first.
-pub(crate) struct Runs<'a, D: Disk> {
-    disk: &'a D,
-    home: &'a Home<D::Handle>,
-    refs: Vec<RunRef>,
-    /// The runs that are undone, each with the run that did it.
-    undone: BTreeMap<RunId, RunId>,
-    tail: BTreeMap<RunId, (&'a Intent, &'a End)>,
-}
-
-impl<'a, D: Disk> Runs<'a, D> {
-    fn new(
-        disk: &'a D,
-        home: &'a Home<D::Handle>,
-        tail: impl Iterator<Item = (u64, &'a Intent, &'a End)>,
-    ) -> Result<Self> {
-        Ok(Self::of(disk, home, history::list(disk, &home.history)?, tail))
-    }
-
-    fn of(
-        disk: &'a D,
-        home: &'a Home<D::Handle>,
-        mut refs: Vec<RunRef>,
-        tail: impl Iterator<Item = (u64, &'a Intent, &'a End)>,
-    ) -> Self {
-        let mut in_tail = BTreeMap::new();
-        for (sequence, intent, end) in tail {
-            in_tail.insert(intent.run, (intent, end));
-            // A kill between writing the history and forgetting leaves a run in both.
-            refs.retain(|known| known.run != intent.run);
-            refs.push(RunRef::new(sequence, intent, end));
-        }
-        // From the newest: whether an undo was itself undone is known when it is reached.
-        let mut undone = BTreeMap::new();
-        for undoing in refs.iter().rev().filter(|run| run.outcome == Outcome::Committed) {
-            if let RunKind::Undo(of) = undoing.kind
-                && !undone.contains_key(&undoing.run)
-            {
-                undone.entry(of).or_insert(undoing.run);
-            }
-        }
-        Self { disk, home, refs, undone, tail: in_tail }
-    }
-
-    fn find(&self, run: RunId) -> Result<&RunRef> {
-        let found = self.refs.iter().find(|known| known.run == run);
-        found.ok_or_else(|| ErrorKind::UnknownRun { run }.into())
-    }
-
-    pub(crate) fn read(&self, run: RunId) -> Result<(Cow<'a, Intent>, End)> {
-        self.read_found(self.find(run)?)
-    }
-
-    fn read_found(&self, found: &RunRef) -> Result<(Cow<'a, Intent>, End)> {
-        if let Some((intent, end)) = self.tail.get(&found.run) {
-            return Ok((Cow::Borrowed(*intent), **end));
-        }
-        let (intent, end) = history::read(self.disk, &self.home.history, found)?;
-        Ok((Cow::Owned(intent), end))
-    }
-
-    fn newest_in_effect(&self) -> Option<RunId> {
-        let in_effect = |known: &&RunRef| {
-            known.kind == RunKind::Apply
-                && known.outcome == Outcome::Committed
-                && !self.undone.contains_key(&known.run)
-        };
-        self.refs.iter().rev().find(in_effect).map(|known| known.run)
-    }
-
-    /// The run that undid `run` and was not undone itself.
-    pub(crate) fn undone_by(&self, run: RunId) -> Option<RunId> {
-        self.undone.get(&run).copied()
     }
 }
 

@@ -5,8 +5,9 @@ use actum_core::{Budget, PathCost, RelPath, RunId};
 
 use crate::disk::Disk;
 use crate::error::{Error, ErrorKind, Result, State};
+use crate::transaction::Transaction;
+use crate::transaction::changes::Change;
 use crate::transaction::stage::{displaced, moved_sources};
-use crate::transaction::{Change, Transaction};
 
 /// A run that was committed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -58,7 +59,7 @@ impl<D: Disk> Transaction<'_, D> {
             return Ok(());
         }
         let costs = self.changes().into_iter().filter(|change| {
-            use crate::transaction::ChangeKind::{DirectoryCreated, DirectoryRemoved};
+            use crate::transaction::changes::ChangeKind::{DirectoryCreated, DirectoryRemoved};
             !matches!(change.kind, DirectoryCreated | DirectoryRemoved)
         });
         let costs = costs

@@ -1,4 +1,4 @@
-//! Edits of the content of a file: line hunks, and edits that find their own place.
+//! Edits of the content of a file: line hunks, and edits of another kind.
 
 use std::rc::Rc;
 
@@ -68,10 +68,10 @@ impl<D: Disk> Transaction<'_, D> {
         }
     }
 
-    /// Edits a file at a place that is found in its content.
+    /// Edits a file at a place that is found in its content, or as a whole.
     ///
     /// # Errors
-    /// `Edit` when there is no such place or several; `TooLargeToSearch`, `Expected`, `Missing`,
+    /// `Edit` when there is no such place or several, or the content is another than the edit needs; `TooLargeToSearch`, `Expected`, `Missing`,
     /// `NotAFile`, `Scope`, `Blocked`, `Io`.
     pub fn edit(&mut self, path: &RelPath, edit: &Edit, expected: Option<Digest>) -> Result<()> {
         self.in_scope(path)?;

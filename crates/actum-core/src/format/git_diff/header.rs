@@ -3,11 +3,12 @@
 
 use std::collections::BTreeMap;
 
+use super::binary::{self, BinaryPatch, Room};
 use super::hunks::{self, Hunk};
 use super::lines::{Lines, Text, excerpt};
 use super::names::{DEV_NULL, GIT_PREFIXES, Name, NamePair, Prefixes, common_prefixes};
 use super::problem::DiffProblem;
-use super::section::{self, Change, Edit, Section};
+use super::section::{self, Change, Content, Edit, Section};
 use crate::RelPath;
 use crate::format::{Excerpt, ParseError, Place};
 
@@ -89,17 +90,32 @@ impl Kind {
     }
 }
 
+/// What follows the header of a section.
+enum Body<'a> {
+    /// Hunks of lines, of which there may be none.
+    Lines(Vec<Hunk<'a>>),
+    /// A binary patch.
+    Binary(BinaryPatch),
+}
+
 /// Reads the section that starts at the current line, and leaves `lines` behind it.
-pub(super) fn section<'a>(lines: &mut Lines<'a>) -> Result<Section<'a>, ParseError> {
+pub(super) fn section<'a>(
+    lines: &mut Lines<'a>,
+    room: &mut Room,
+) -> Result<Section<'a>, ParseError> {
     let header = Header::read(lines)?;
     let (kind, prefixes) = header.kind()?;
+    let index = header.fields.get(&Field::Index).copied();
+    if let Some(patch) = binary::read(lines, room, index, kind.sides())? {
+        return header.section(kind, Body::Binary(patch));
+    }
     let edits_content = names_follow(lines, &kind, prefixes)?;
     let hunks = if edits_content { hunks::read(lines)? } else { Vec::new() };
     if edits_content && hunks.is_empty() {
         let problem = DiffProblem::NoHunks { found: lines.found() };
         return Err(ParseError::diff(lines.place(), problem));
     }
-    header.section(kind, hunks)
+    header.section(kind, Body::Lines(hunks))
 }
 
 impl<'a> Header<'a> {
@@ -120,7 +136,7 @@ impl<'a> Header<'a> {
         }
         let header = Self { place, names, fields };
         header.check()?;
-        match lines.current().filter(|line| super::is_binary(line)) {
+        match lines.current().filter(|line| super::is_left_out_binary(line)) {
             Some(line) => {
                 let problem = DiffProblem::Binary { found: excerpt(line) };
                 Err(ParseError::diff(lines.place(), problem))
@@ -208,25 +224,31 @@ impl<'a> Header<'a> {
     }
 
     /// The section as a whole, checked to change what its header promises.
-    fn section(&self, kind: Kind, hunks: Vec<Hunk<'a>>) -> Result<Section<'a>, ParseError> {
+    fn section(&self, kind: Kind, body: Body<'a>) -> Result<Section<'a>, ParseError> {
         let place = self.place;
-        if hunks.is_empty() {
+        if matches!(&body, Body::Lines(hunks) if hunks.is_empty()) {
             self.refuse_missing_content(&kind)?;
         }
         let change = match kind {
             Kind::Create(path) => {
-                let content = section::created(place, &path, &hunks)?;
+                let content = match body {
+                    Body::Lines(hunks) => section::created(place, &path, &hunks)?,
+                    Body::Binary(patch) => patch.created()?,
+                };
                 let executable = self.executable(Field::NewFileMode)?.unwrap_or(false);
                 Change::Create { path, content, executable }
             }
             Kind::Delete(path) => {
-                let expected = section::deleted(place, &path, &hunks)?;
+                let expected = match body {
+                    Body::Lines(hunks) => section::deleted(place, &path, &hunks)?,
+                    Body::Binary(patch) => patch.deleted(&path)?,
+                };
                 Change::Delete { path, expected }
             }
-            Kind::Rename(from, to) => Change::Rename { from, to, edit: self.edit(hunks)? },
-            Kind::Copy(from, to) => Change::Copy { from, to, edit: self.edit(hunks)? },
+            Kind::Rename(from, to) => Change::Rename { from, to, edit: self.edit(body)? },
+            Kind::Copy(from, to) => Change::Copy { from, to, edit: self.edit(body)? },
             Kind::Modify(path) => {
-                let edit = self.edit(hunks)?;
+                let edit = self.edit(body)?;
                 if edit.is_empty() {
                     return Err(ParseError::diff(place, DiffProblem::ChangesNothing { path }));
                 }
@@ -236,9 +258,13 @@ impl<'a> Header<'a> {
         Ok(Section { line: place.line, change })
     }
 
-    fn edit(&self, hunks: Vec<Hunk<'a>>) -> Result<Edit<'a>, ParseError> {
+    fn edit(&self, body: Body<'a>) -> Result<Edit<'a>, ParseError> {
+        let content = match body {
+            Body::Lines(hunks) => Content::Lines(hunks),
+            Body::Binary(patch) => Content::Binary(patch.edit()),
+        };
         let (old, new) = (self.executable(Field::OldMode)?, self.executable(Field::NewMode)?);
-        Ok(Edit { hunks, executable: new.filter(|_| new != old) })
+        Ok(Edit { content, executable: new.filter(|_| new != old) })
     }
 
     /// Refuses a section without hunks whose header says that the content changes.

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::problem::{DiffProblem, Moves};
-use super::section::{Change, Edit, Section};
+use super::section::{self, Change, Content, Edit, Section};
 use crate::format::{ParseError, Place};
 use crate::{EmptyParents, ModeChange, Operation, RelPath};
 
@@ -53,7 +53,7 @@ pub(super) fn operations(sections: Vec<Section<'_>>) -> Result<Vec<Operation>, P
 fn push(change: Change<'_>, operations: &mut Vec<Operation>) {
     let parents = EmptyParents::Remove;
     match change {
-        Change::Modify { path, edit } => push_edit(path, &edit, operations),
+        Change::Modify { path, edit } => push_edit(path, edit, operations),
         Change::Create { path, content, executable } => {
             let mode = executable.then_some(ModeChange::Executable(true));
             operations.push(Operation::Create { path, content, mode });
@@ -63,19 +63,26 @@ fn push(change: Change<'_>, operations: &mut Vec<Operation>) {
         }
         Change::Rename { from, to, edit } => {
             operations.push(Operation::Rename { from, to: to.clone(), parents });
-            push_edit(to, &edit, operations);
+            push_edit(to, edit, operations);
         }
         Change::Copy { from, to, edit } => {
             operations.push(Operation::Copy { from, to: to.clone() });
-            push_edit(to, &edit, operations);
+            push_edit(to, edit, operations);
         }
     }
 }
 
-fn push_edit(path: RelPath, edit: &Edit<'_>, operations: &mut Vec<Operation>) {
-    if !edit.hunks.is_empty() {
-        let hunks = edit.line_hunks();
-        operations.push(Operation::Patch { path: path.clone(), hunks, expected: None });
+fn push_edit(path: RelPath, edit: Edit<'_>, operations: &mut Vec<Operation>) {
+    match edit.content {
+        Content::Lines(hunks) if hunks.is_empty() => {}
+        Content::Lines(hunks) => {
+            let hunks = section::line_hunks(&hunks);
+            operations.push(Operation::Patch { path: path.clone(), hunks, expected: None });
+        }
+        Content::Binary(edit) => {
+            let edit = crate::Edit::Binary(edit);
+            operations.push(Operation::Edit { path: path.clone(), edit, expected: None });
+        }
     }
     if let Some(executable) = edit.executable {
         operations.push(Operation::Chmod { path, mode: ModeChange::Executable(executable) });

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::binary::BinaryProblem;
 use crate::RelPath;
 use crate::format::Excerpt;
 
@@ -32,15 +33,18 @@ pub enum DiffProblem {
         /// The header line that says so.
         found: Excerpt,
     },
-    /// It changes a binary file.
+    /// It changes a binary file without saying to what.
     #[error(
-        "the change of a binary file cannot be read from a diff: `{found}`; leave the file out \
-         and write its content whole"
+        "the content of a binary file is left out: `{found}`; make the diff with `git diff \
+         --binary`"
     )]
     Binary {
         /// The line that says so.
         found: Excerpt,
     },
+    /// A binary patch is not sound.
+    #[error(transparent)]
+    BinaryPatch(BinaryProblem),
     /// It makes, changes or removes a symbolic link.
     #[error("mode `{mode}` is a symbolic link, and only regular files can be changed")]
     Symlink {

@@ -2,6 +2,7 @@
 
 use super::hunks::Hunk;
 use super::problem::DiffProblem;
+use crate::edit::BinaryEdit;
 use crate::format::{ParseError, Place};
 use crate::{Digest, Hasher, LineHunk, RelPath};
 
@@ -28,19 +29,28 @@ pub(super) enum Change<'a> {
 
 /// What changes in a file that stays.
 pub(super) struct Edit<'a> {
-    pub(super) hunks: Vec<Hunk<'a>>,
+    pub(super) content: Content<'a>,
     /// The executable bit it gets, when that changes.
     pub(super) executable: Option<bool>,
 }
 
+/// How the content of a file changes.
+pub(super) enum Content<'a> {
+    /// By lines, of which there may be none.
+    Lines(Vec<Hunk<'a>>),
+    /// As a whole.
+    Binary(BinaryEdit),
+}
+
 impl Edit<'_> {
     pub(super) fn is_empty(&self) -> bool {
-        self.hunks.is_empty() && self.executable.is_none()
+        matches!(&self.content, Content::Lines(hunks) if hunks.is_empty())
+            && self.executable.is_none()
     }
+}
 
-    pub(super) fn line_hunks(&self) -> Vec<LineHunk> {
-        self.hunks.iter().map(Hunk::to_line_hunk).collect()
-    }
+pub(super) fn line_hunks(hunks: &[Hunk<'_>]) -> Vec<LineHunk> {
+    hunks.iter().map(Hunk::to_line_hunk).collect()
 }
 
 /// The content that the hunks of a new file hold; no hunks make an empty file.

@@ -1,0 +1,140 @@
+//! What the reader can do about an error of the engine.
+
+use std::io;
+
+use actum_core::HunkError;
+use actum_workspace::{Error, ErrorKind, NotAFile};
+
+/// What the reader can do. Nothing here turns a check off.
+pub(crate) fn after(error: &Error) -> Vec<String> {
+    let hint = match &error.kind {
+        ErrorKind::Hunk {
+            source:
+                HunkError::Malformed { .. }
+                | HunkError::WrongCount { .. }
+                | HunkError::Empty { .. }
+                | HunkError::OutOfOrder { .. },
+            ..
+        } => "the change itself is malformed; make it again".to_owned(),
+        ErrorKind::Hunk { .. } | ErrorKind::Edit { .. } => {
+            "the change was made against other content; read the file and make it again".to_owned()
+        }
+        ErrorKind::Expected { found: Some(_), .. } => {
+            "the file changed since it was read; read it again and make the change from that"
+                .to_owned()
+        }
+        ErrorKind::Expected { found: None, .. } | ErrorKind::Missing { .. } => {
+            "paths are relative to the root of the workspace, which `actum status` names".to_owned()
+        }
+        ErrorKind::Exists { .. } => {
+            "patch what is there, or delete it in the same change".to_owned()
+        }
+        ErrorKind::NotAFile { found: NotAFile::Symlink, .. }
+        | ErrorKind::Component { found: NotAFile::Symlink, .. } => {
+            "name the file by its real path; links are not followed".to_owned()
+        }
+        ErrorKind::Scope { .. } => {
+            "leave the path out of the change, or ask whoever set the scope".to_owned()
+        }
+        ErrorKind::Budget { .. } => "split the change, or ask whoever set the budget".to_owned(),
+        ErrorKind::TooLargeToSearch { .. } => {
+            "give the change as a diff with line numbers".to_owned()
+        }
+        ErrorKind::TooLarge { .. } => {
+            "split the change into several runs; each can be undone by itself".to_owned()
+        }
+        ErrorKind::OtherFileSystem { .. } => {
+            "make a workspace on that file system: `actum -C DIR init`".to_owned()
+        }
+        ErrorKind::HardLink { .. } => {
+            "copy the file over itself to part it from its other names".to_owned()
+        }
+        ErrorKind::Attributes { .. } => {
+            "run as the owner of the file, or as a user who may set what it has".to_owned()
+        }
+        ErrorKind::Conflict { .. } => "let the other program finish, then try again".to_owned(),
+        ErrorKind::Blocked { run, path } => format!(
+            "what actum knows of it is in `.actum/lost/{run}/`; when the file is as you want it, \
+             `actum resolve {path}`"
+        ),
+        ErrorKind::NotBlocked { .. } => "`actum status` lists the blocked paths".to_owned(),
+        ErrorKind::ChangedSince { run, conflicts } => {
+            match conflicts.iter().find_map(|conflict| conflict.by) {
+                Some(by) => format!("undo the later run first: `actum undo {by}`"),
+                None => format!(
+                    "`actum diff {run}` shows what the run changed; put the paths back as it left \
+                     them, or change them back by hand"
+                ),
+            }
+        }
+        ErrorKind::NoRunToUndo => {
+            "to take an undo back, name it: `actum log` lists the runs, then `actum undo RUN`"
+                .to_owned()
+        }
+        ErrorKind::AsBefore { .. } => {
+            "to undo an earlier run, name it: `actum log` lists the runs, then `actum undo RUN`"
+                .to_owned()
+        }
+        ErrorKind::AlreadyUndone { by, .. } => {
+            format!("`actum undo {by}` brings the change back")
+        }
+        ErrorKind::RunsReversed { from, to } => format!("`actum diff {to}..{from}`"),
+        ErrorKind::NoRunToRedo => {
+            "`actum undo` takes a change back; `actum redo` brings it back".to_owned()
+        }
+        ErrorKind::UnknownRun { .. } | ErrorKind::NothingToUndo { .. } => {
+            "`actum log` lists the runs".to_owned()
+        }
+        ErrorKind::LostImage { .. } | ErrorKind::DamagedHistory { .. } => {
+            "other runs are not affected; `actum log` lists them".to_owned()
+        }
+        ErrorKind::Busy { .. } => {
+            "try again when it has finished; `apply` and `undo` can `--wait` for it".to_owned()
+        }
+        ErrorKind::NotAWorkspace => {
+            "make one with `actum init`, or name a directory in one: `actum -C DIR …`".to_owned()
+        }
+        ErrorKind::Damaged { .. } => {
+            "look at the files; if they are right, `actum recover --set-aside-journal` keeps the \
+             journal under `.actum/lost` and starts a new one"
+                .to_owned()
+        }
+        ErrorKind::JournalMissing => {
+            "look at the files; what a run had still to finish cannot be told. Then `actum recover \
+             --set-aside-journal` starts a new journal"
+                .to_owned()
+        }
+        ErrorKind::JournalSound => "`actum status` says what is to be done".to_owned(),
+        ErrorKind::Poisoned => "run the command again".to_owned(),
+        ErrorKind::Io { source, .. } if is_full(source) => {
+            "free some space and try again; `actum gc` gives back old history".to_owned()
+        }
+        ErrorKind::Io { source, .. } if source.kind() == io::ErrorKind::ReadOnlyFilesystem => {
+            "make the file system writable (`mount -o remount,rw`), then try again".to_owned()
+        }
+        ErrorKind::Io { source, .. } if too_many_open(source) => {
+            "let the process open more files (`ulimit -n`), or split the change".to_owned()
+        }
+        ErrorKind::Io { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
+            "run as a user who may write there, `.actum` included".to_owned()
+        }
+        ErrorKind::ChangeSet { .. }
+        | ErrorKind::Path { .. }
+        | ErrorKind::NotAFile { .. }
+        | ErrorKind::Component { .. }
+        | ErrorKind::UnderAFile { .. }
+        | ErrorKind::NewerFormat { .. }
+        | ErrorKind::State { .. }
+        | ErrorKind::Io { .. } => return Vec::new(),
+    };
+    vec![hint]
+}
+
+/// `EMFILE` and `ENFILE` (errno(3)), for which the standard library has no stable name.
+fn too_many_open(error: &io::Error) -> bool {
+    matches!(error.raw_os_error(), Some(23 | 24))
+}
+
+fn is_full(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+}

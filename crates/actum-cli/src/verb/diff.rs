@@ -1,0 +1,154 @@
+//! `actum diff`: what a run, or a row of runs, changed, as a unified diff.
+
+use std::io::{self, Write};
+use std::str::FromStr;
+
+use actum_core::{RunId, line_diff};
+use actum_workspace::View;
+use actum_workspace::path_change::{Content, PathChange, State};
+use serde::Serialize;
+
+use super::Session;
+use crate::diff_text::{self, Audience};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::{Document, Kind};
+use crate::run_prefix::{RunPrefix, RunPrefixError};
+use crate::shown_path::ShownPath;
+
+/// Show what a run changed, or several runs together, as a unified diff
+///
+/// The diff can be applied again, by git and by actum. What a file held is put together from the
+/// history; where something else than a run changed it later, that may not be possible, and the
+/// diff says so.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// A run, or FROM..TO: what changed from after the run FROM to after the run TO
+    #[arg(value_name = "RUN|FROM..TO")]
+    runs: Range,
+    /// Show the change that takes it back
+    #[arg(long)]
+    reverse: bool,
+}
+
+/// One run or a range of them, as it is typed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Range {
+    One(RunPrefix),
+    Between(RunPrefix, RunPrefix),
+}
+
+impl FromStr for Range {
+    type Err = RunPrefixError;
+
+    fn from_str(text: &str) -> Result<Self, RunPrefixError> {
+        Ok(match text.split_once("..") {
+            None => Self::One(text.parse()?),
+            Some((from, to)) => Self::Between(from.parse()?, to.parse()?),
+        })
+    }
+}
+
+/// A change as a diff.
+#[derive(Serialize)]
+pub(super) struct Diff {
+    from: Option<RunId>,
+    to: RunId,
+    #[serde(flatten)]
+    pub(super) files: FileDiffs,
+}
+
+/// The differences of files, ordered by path.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct FileDiffs {
+    changes: Vec<FileDiff>,
+    #[serde(skip)]
+    known: Vec<PathChange>,
+    #[serde(skip)]
+    audience: Audience,
+}
+
+#[derive(Debug, Clone, Serialize)]
+struct FileDiff {
+    #[serde(flatten)]
+    path: ShownPath,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    renamed_from: Option<ShownPath>,
+    /// `None` where the content is too large, is not known any more, or is not UTF-8.
+    diff: Option<String>,
+    added: u64,
+    removed: u64,
+}
+
+pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
+    let view = View::open(session.root())?;
+    let (from, to, mut changes) = match &arguments.runs {
+        Range::One(run) => {
+            let run = run.resolve(&view)?;
+            (None, run, view.diff(run)?)
+        }
+        Range::Between(from, to) => {
+            let (from, to) = (from.resolve(&view)?, to.resolve(&view)?);
+            (Some(from), to, view.diff_between(from, to)?)
+        }
+    };
+    if arguments.reverse {
+        changes = changes.into_iter().map(reversed).collect();
+    }
+    let files = FileDiffs::of(changes, session.screen.audience());
+    session.screen.show(&Diff { from, to, files })?;
+    Ok(Exit::Success)
+}
+
+/// The change back. A file that was moved is one that goes and one that comes.
+fn reversed(change: PathChange) -> PathChange {
+    let PathChange { path, renamed_from: _, before, after } = change;
+    PathChange { path, renamed_from: None, before: after, after: before }
+}
+
+impl FileDiffs {
+    pub(crate) fn of(known: Vec<PathChange>, audience: Audience) -> Self {
+        let one = |change: &PathChange| {
+            let (added, removed) = match (bytes(&change.before), bytes(&change.after)) {
+                (Some(old), Some(new)) => line_diff::count(old, new),
+                (None, _) | (_, None) => (0, 0),
+            };
+            FileDiff {
+                path: ShownPath(change.path.clone()),
+                renamed_from: change.renamed_from.clone().map(ShownPath),
+                diff: diff_text::text(change, &known),
+                added,
+                removed,
+            }
+        };
+        let is_file = |state: &State| matches!(state, State::File { .. });
+        let files = known.iter().filter(|change| is_file(&change.before) || is_file(&change.after));
+        Self { changes: files.map(one).collect(), known, audience }
+    }
+
+    pub(crate) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        diff_text::write(&self.known, self.audience, out)
+    }
+}
+
+fn bytes(state: &State) -> Option<&[u8]> {
+    match state {
+        State::Absent | State::Directory { .. } => Some(b""),
+        State::File { content: Content::Known(bytes), .. } => Some(bytes),
+        State::File { content: Content::TooLarge | Content::Unknown, .. } => None,
+    }
+}
+
+impl Document for Diff {
+    fn format(&self) -> &'static str {
+        "actum.diff/1"
+    }
+
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        self.files.write(out)
+    }
+
+    fn kind(&self) -> Kind {
+        Kind::Verbatim
+    }
+}

@@ -1,0 +1,132 @@
+//! `actum explain`: what a reason for a refusal means, and what to do.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use super::Session;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::{Document, Kind};
+use crate::reason::Reason;
+
+/// Explain the reason for a refusal, as errors name it; without one list all
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// The name of the reason, for example HUNK_DOES_NOT_APPLY; case does not matter
+    #[arg(value_name = "REASON")]
+    reason: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Explained {
+    reason: Reason,
+    /// The page, in Markdown.
+    page: &'static str,
+}
+
+#[derive(Serialize)]
+struct Listed {
+    reasons: Vec<Explained>,
+}
+
+pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
+    let explained = |reason: Reason| Explained { reason, page: reason.page() };
+    match &arguments.reason {
+        None => {
+            let reasons = Reason::ALL.iter().copied().map(explained).collect();
+            session.screen.show(&Listed { reasons })?;
+        }
+        Some(name) => {
+            let known = Reason::ALL.iter().find(|reason| reason.name().eq_ignore_ascii_case(name));
+            let reason = known.ok_or_else(|| Failure::UnknownReason { name: name.clone() })?;
+            session.screen.show(&explained(*reason))?;
+        }
+    }
+    Ok(Exit::Success)
+}
+
+impl Document for Explained {
+    fn format(&self) -> &'static str {
+        "actum.reason/1"
+    }
+
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        write!(out, "{}", self.page)
+    }
+}
+
+impl Document for Listed {
+    fn format(&self) -> &'static str {
+        "actum.reasons/1"
+    }
+
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        for Explained { reason, page } in &self.reasons {
+            writeln!(out, "{:26}  {}", reason.name(), summary(page))?;
+        }
+        Ok(())
+    }
+
+    fn kind(&self) -> Kind {
+        Kind::Long
+    }
+}
+
+/// The first sentence behind the title of a page.
+fn summary(page: &str) -> &str {
+    page.lines().skip(1).find(|line| !line.trim().is_empty()).unwrap_or_default()
+}
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test reads the pages")]
+mod tests {
+    use super::*;
+
+    fn pages() -> Vec<String> {
+        let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reasons");
+        let names = std::fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name());
+        let mut names: Vec<_> = names.map(|name| name.into_string().unwrap()).collect();
+        names.retain(|name| name != "README.md");
+        names.sort();
+        names
+    }
+
+    #[test]
+    fn every_reason_has_its_page_and_every_page_its_reason() {
+        let mut expected: Vec<_> =
+            Reason::ALL.iter().map(|reason| format!("{}.md", reason.name())).collect();
+        expected.sort();
+        assert_eq!(pages(), expected);
+    }
+
+    #[test]
+    fn every_page_has_a_title_a_summary_and_says_what_to_do() {
+        for reason in Reason::ALL {
+            let (name, page) = (reason.name(), reason.page());
+            assert!(page.starts_with(&format!("# {name}\n\n")), "{name}: title");
+            let summary = summary(page);
+            assert!(summary.ends_with('.') && summary.len() <= 100, "{name}: {summary}");
+            assert!(page.contains("\n## What to do\n"), "{name}: what to do");
+        }
+    }
+
+    #[test]
+    fn the_index_lists_every_page_with_its_summary() {
+        let index = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reasons/README.md");
+        let lines = Reason::ALL.iter().map(|reason| {
+            let name = reason.name();
+            format!("- [{name}]({name}.md): {}\n", summary(reason.page()))
+        });
+        let expected = format!(
+            "# Reasons\n\nWhy a command can refuse or fail. `actum explain REASON` shows the same \
+             page.\n\n{}",
+            lines.collect::<String>()
+        );
+        #[expect(clippy::disallowed_methods, reason = "the switch of the snapshots")]
+        if std::env::var_os("UPDATE_DOCS").is_some() {
+            std::fs::write(index, &expected).unwrap();
+        }
+        assert_eq!(std::fs::read_to_string(index).unwrap(), expected);
+    }
+}

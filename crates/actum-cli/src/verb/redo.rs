@@ -1,0 +1,85 @@
+//! `actum redo`: brings a change back that was undone, in a run of its own.
+
+use actum_core::RunId;
+use actum_workspace::{Error, RunKind, RunOptions, View, Workspace};
+
+use super::Session;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::recovery_note;
+use crate::run_end::{Intention, RunEnd, Title};
+use crate::run_prefix::RunPrefix;
+
+/// Bring back a change that was undone
+///
+/// Without RUN the newest undo that is in effect is taken back, so that one `redo` after the other
+/// goes further forward again.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// The run that was undone, or its undo: at least 4 characters of the beginning of the id
+    run: Option<RunPrefix>,
+    /// Show what would change, and change nothing; a run that was cut off is rolled back first
+    #[arg(long)]
+    dry_run: bool,
+    /// Show the change as a diff, too
+    #[arg(long)]
+    diff: bool,
+    /// Wait for another process that is at work in the workspace
+    #[arg(long)]
+    wait: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
+    let root = session.root();
+    let mut workspace = Workspace::open_existing(root)?;
+    let intention = Intention::new(arguments.dry_run, arguments.diff, &session.screen);
+    let end = match &arguments.run {
+        Some(prefix) => {
+            let undo = undo_of(&View::open(root)?, prefix)?;
+            let label = format!("redo {}", undo.undone);
+            let options = RunOptions { label, wait: arguments.wait, ..RunOptions::default() };
+            redo(&mut workspace, undo.by, options, intention).map_err(Failure::from)
+        }
+        None => redo_newest(&mut workspace, arguments.wait, intention).map_err(Failure::from),
+    };
+    recovery_note::tell(&session.screen, workspace.recovery());
+    end?.after(workspace.recovery()).show(&session.screen)?;
+    Ok(Exit::Success)
+}
+
+/// A run and the one that undid it.
+struct Undone {
+    undone: RunId,
+    by: RunId,
+}
+
+/// What is to be taken back so that the run that is meant is in effect again.
+fn undo_of(view: &View, prefix: &RunPrefix) -> Result<Undone, Failure> {
+    let run = prefix.resolve(view)?;
+    let report = view.show(run)?;
+    match (report.undone_by, report.kind) {
+        (Some(by), _) => Ok(Undone { undone: run, by }),
+        (None, RunKind::Undo(undone)) => Ok(Undone { undone, by: run }),
+        (None, RunKind::Apply) => Err(Failure::InEffect { run }),
+    }
+}
+
+fn redo(
+    workspace: &mut Workspace,
+    undo: RunId,
+    options: RunOptions,
+    intention: Intention,
+) -> Result<RunEnd, Error> {
+    let transaction = workspace.begin_undo(undo, options)?;
+    RunEnd::of(transaction, intention, Title::Redo(undo))
+}
+
+fn redo_newest(
+    workspace: &mut Workspace,
+    wait: bool,
+    intention: Intention,
+) -> Result<RunEnd, Error> {
+    let options = RunOptions { wait, ..RunOptions::default() };
+    let (undo, transaction) = workspace.begin_redo_newest(options)?;
+    RunEnd::of(transaction, intention, Title::Redo(undo))
+}

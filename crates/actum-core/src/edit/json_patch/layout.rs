@@ -1,0 +1,259 @@
+//! How a file is laid out, and how what is new in it is laid out alike.
+
+use super::PointerProblem;
+use super::parcel::Room;
+use super::tree::{Brackets, Container, Item, Node, Piece};
+
+/// Whether a container takes one line or several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Layout {
+    OneLine,
+    Lines,
+}
+
+/// What a file does, by its first example of each; what is usual where it has none.
+#[derive(Debug, Clone)]
+pub(super) struct Style {
+    pub(super) newline: &'static str,
+    /// What a line is indented by more than the one around it.
+    pub(super) unit: String,
+    pub(super) colon: String,
+    /// What follows a comma in one line.
+    pub(super) gap: String,
+    /// What stands inside the brackets of an object in one line.
+    object_pad: String,
+    array_pad: String,
+    /// How an array is laid out that holds no other container.
+    list: Layout,
+}
+
+/// The longest indentation of one line against the one around it, in bytes; a longer one is none.
+const UNIT_BYTES_MAX: usize = 32;
+
+/// The examples found so far.
+#[derive(Default)]
+struct Examples {
+    unit: Option<String>,
+    colon: Option<String>,
+    gap: Option<String>,
+    object_pad: Option<String>,
+    array_pad: Option<String>,
+    list: Option<Layout>,
+}
+
+impl Style {
+    pub(super) fn of(file: &str, root: &Node<'_>) -> Self {
+        let mut found = Examples::default();
+        found.look(root, "");
+        let crlf =
+            file.find('\n').is_some_and(|at| file.get(..at).is_some_and(|s| s.ends_with('\r')));
+        let colon = found.colon.unwrap_or_else(|| ": ".to_owned());
+        let gap = if colon.ends_with(':') { "" } else { " " };
+        Self {
+            newline: if crlf { "\r\n" } else { "\n" },
+            unit: found.unit.unwrap_or_else(|| "  ".to_owned()),
+            gap: found.gap.unwrap_or_else(|| gap.to_owned()),
+            colon,
+            object_pad: found.object_pad.unwrap_or_default(),
+            array_pad: found.array_pad.unwrap_or_default(),
+            list: found.list.unwrap_or(Layout::Lines),
+        }
+    }
+
+    /// The style of what stands in `container`, which goes before that of the file.
+    pub(super) fn inside(&self, container: &Container<'_>) -> Self {
+        let mut found = Examples::default();
+        found.look_at(container, "");
+        Self {
+            newline: self.newline,
+            unit: self.unit.clone(),
+            colon: found.colon.unwrap_or_else(|| self.colon.clone()),
+            gap: found.gap.unwrap_or_else(|| self.gap.clone()),
+            object_pad: found.object_pad.unwrap_or_else(|| self.object_pad.clone()),
+            array_pad: found.array_pad.unwrap_or_else(|| self.array_pad.clone()),
+            list: self.list,
+        }
+    }
+
+    pub(super) fn pad(&self, brackets: Brackets) -> Piece<'static> {
+        let pad = match brackets {
+            Brackets::Array => &self.array_pad,
+            Brackets::Object => &self.object_pad,
+        };
+        Piece::new(pad.clone())
+    }
+
+    /// The start of a line.
+    pub(super) fn line(&self, indent: &str) -> Piece<'static> {
+        Piece::new(format!("{}{indent}", self.newline))
+    }
+
+    /// Lays out a value of the patch; its own line is indented by `indent`.
+    /// The blanks take from the room there is.
+    ///
+    /// # Errors
+    /// When they take more.
+    pub(super) fn lay_out(
+        &self,
+        node: &mut Node<'_>,
+        layout: Layout,
+        indent: &str,
+        room: &mut Room,
+    ) -> Result<(), PointerProblem> {
+        let Node::Container(container) = node else { return Ok(()) };
+        container.blank = Piece::new("");
+        let inner = format!("{indent}{}", self.unit);
+        let (first, next, last) = match layout {
+            Layout::OneLine => {
+                let pad = self.pad(container.brackets);
+                (pad.clone(), Piece::new(self.gap.clone()), pad)
+            }
+            Layout::Lines => (self.line(&inner), self.line(&inner), self.line(indent)),
+        };
+        let count = container.items.len();
+        for (index, item) in container.items.iter_mut().enumerate() {
+            item.before = if index == 0 { first.clone() } else { next.clone() };
+            item.after = if index + 1 == count { last.clone() } else { Piece::new("") };
+            if let Some(name) = &mut item.name {
+                name.colon = Piece::new(self.colon.clone());
+            }
+            room.take(item.before.text.len() + item.after.text.len())?;
+            let layout = match layout {
+                Layout::OneLine => Layout::OneLine,
+                Layout::Lines => self.usual(&item.value),
+            };
+            self.lay_out(&mut item.value, layout, &inner, room)?;
+        }
+        Ok(())
+    }
+
+    /// How a value is laid out where nothing else gives an example.
+    fn usual(&self, node: &Node<'_>) -> Layout {
+        let is_list = match node {
+            Node::Scalar(..) => false,
+            Node::Container(container) => container.is_list(),
+        };
+        if is_list { self.list } else { Layout::Lines }
+    }
+}
+
+impl Examples {
+    fn look(&mut self, node: &Node<'_>, indent: &str) {
+        let Node::Container(container) = node else { return };
+        self.look_at(container, indent);
+        for item in &container.items {
+            self.look(&item.value, item.before.indent().unwrap_or(indent));
+        }
+    }
+
+    fn look_at(&mut self, container: &Container<'_>, indent: &str) {
+        let [first, others @ ..] = container.items.as_slice() else { return };
+        let unit = first.before.indent().and_then(|inner| inner.strip_prefix(indent));
+        learn(&mut self.unit, unit.filter(|unit| (1..=UNIT_BYTES_MAX).contains(&unit.len())));
+        let colons = container.items.iter().filter_map(|item| item.name.as_ref());
+        learn(&mut self.colon, colons.map(|name| &name.colon).find_map(in_line));
+        learn(&mut self.gap, others.iter().map(|item| &item.before).find_map(in_line));
+        let layout = container.layout();
+        if container.is_list() {
+            self.list = self.list.or(layout);
+        }
+        if layout == Some(Layout::OneLine) {
+            let pad = match container.brackets {
+                Brackets::Array => &mut self.array_pad,
+                Brackets::Object => &mut self.object_pad,
+            };
+            learn(pad, in_line(&first.before));
+        }
+    }
+}
+
+fn in_line<'a>(piece: &'a Piece<'_>) -> Option<&'a str> {
+    (!piece.has_newline()).then_some(&*piece.text)
+}
+
+fn learn(known: &mut Option<String>, found: Option<&str>) {
+    if known.is_none() {
+        *known = found.map(str::to_owned);
+    }
+}
+
+impl Container<'_> {
+    /// Whether its items stand in one line; none where there are none.
+    pub(super) fn layout(&self) -> Option<Layout> {
+        let last = self.items.last()?;
+        let breaks = last.after.has_newline() || self.items.iter().any(|i| i.before.has_newline());
+        Some(if breaks { Layout::Lines } else { Layout::OneLine })
+    }
+
+    /// Whether it is an array that holds no other container.
+    fn is_list(&self) -> bool {
+        let is_scalar = |item: &Item<'_>| matches!(item.value, Node::Scalar(..));
+        self.brackets == Brackets::Array && self.items.iter().all(is_scalar)
+    }
+
+    /// How `node` is laid out in it, where it is laid out itself in `layout`: as what it takes the
+    /// place of, else as its last sibling of the kind.
+    pub(super) fn layout_of(
+        &self,
+        node: &Node<'_>,
+        layout: Layout,
+        replaced: Option<usize>,
+        style: &Style,
+    ) -> Layout {
+        let Node::Container(new) = node else { return Layout::OneLine };
+        if layout == Layout::OneLine {
+            return Layout::OneLine;
+        }
+        let example = |item: &Item<'_>| match &item.value {
+            Node::Container(container) if container.brackets == new.brackets => container.layout(),
+            Node::Container(_) | Node::Scalar(..) => None,
+        };
+        let replaced = replaced.and_then(|index| self.items.get(index));
+        replaced
+            .and_then(example)
+            .or_else(|| self.items.iter().rev().find_map(example))
+            .unwrap_or_else(|| style.usual(node))
+    }
+
+    /// What the line is indented by in which the item at `index` stands or would stand.
+    pub(super) fn indent_at<'a>(&'a self, index: usize, outer: &'a str) -> &'a str {
+        let upto = self.items.get(..=index).unwrap_or(&self.items);
+        upto.iter().rev().find_map(|item| item.before.indent()).unwrap_or(outer)
+    }
+}
+
+impl Node<'_> {
+    /// Whether its items stand in one line; none where there are none.
+    pub(super) fn layout(&self) -> Option<Layout> {
+        match self {
+            Self::Scalar(..) => None,
+            Self::Container(container) => container.layout(),
+        }
+    }
+
+    /// Moves lines that are indented by `from` and more to `to` and as much more.
+    pub(super) fn indent(&mut self, from: &str, to: &str) {
+        if from == to {
+            return;
+        }
+        self.each_piece(&mut |piece| {
+            if !piece.has_newline() {
+                return;
+            }
+            let lines = piece.text.split('\n').enumerate().map(|(index, line)| {
+                match line.strip_prefix(from) {
+                    Some(rest) if index > 0 => format!("{to}{rest}"),
+                    Some(_) | None => line.to_owned(),
+                }
+            });
+            *piece = Piece::new(lines.collect::<Vec<_>>().join("\n"));
+        });
+    }
+
+    /// How many line ends are in it.
+    pub(super) fn lines(&self) -> usize {
+        let mut lines = 0;
+        self.write(&mut |part, _| lines += memchr::memchr_iter(b'\n', part.as_bytes()).count());
+        lines
+    }
+}

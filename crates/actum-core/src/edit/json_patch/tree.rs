@@ -1,0 +1,211 @@
+//! A JSON text as a tree that holds every byte of it.
+
+use std::borrow::Cow;
+
+use crate::json::{Content, Kind, Value};
+
+/// A piece of text, and where in the file it stands if it is still there.
+#[derive(Debug, Clone)]
+pub(super) struct Piece<'t> {
+    pub(super) text: Cow<'t, str>,
+    pub(super) place: Option<usize>,
+}
+
+/// A value.
+#[derive(Debug, Clone)]
+pub(super) enum Node<'t> {
+    Scalar(Kind, Piece<'t>),
+    Container(Container<'t>),
+}
+
+/// An array or an object.
+#[derive(Debug, Clone)]
+pub(super) struct Container<'t> {
+    pub(super) brackets: Brackets,
+    pub(super) items: Vec<Item<'t>>,
+    /// What stands between the brackets where there are no items.
+    pub(super) blank: Piece<'t>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Brackets {
+    Array,
+    Object,
+}
+
+/// An element or a member.
+#[derive(Debug, Clone)]
+pub(super) struct Item<'t> {
+    /// The blanks before it.
+    pub(super) before: Piece<'t>,
+    /// In an object.
+    pub(super) name: Option<Name<'t>>,
+    pub(super) value: Node<'t>,
+    /// The blanks before the comma or the closing bracket.
+    pub(super) after: Piece<'t>,
+}
+
+#[derive(Debug, Clone)]
+pub(super) struct Name<'t> {
+    pub(super) decoded: Cow<'t, str>,
+    /// With its quotes.
+    pub(super) spelled: Piece<'t>,
+    /// From the name to the value.
+    pub(super) colon: Piece<'t>,
+}
+
+/// Which text a tree is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Origin {
+    File,
+    Patch,
+}
+
+impl<'t> Piece<'t> {
+    pub(super) fn new(text: impl Into<Cow<'t, str>>) -> Self {
+        Self { text: text.into(), place: None }
+    }
+
+    /// The same text at no place.
+    pub(super) fn again(&self) -> Self {
+        Self { text: self.text.clone(), place: None }
+    }
+
+    pub(super) fn has_newline(&self) -> bool {
+        self.text.contains('\n')
+    }
+
+    /// What stands behind its last line end, if it has one.
+    pub(super) fn indent(&self) -> Option<&str> {
+        self.text.rsplit_once('\n').map(|(_, indent)| indent)
+    }
+
+    /// What stands behind its last line end, or all of it.
+    pub(super) fn last_line(&self) -> &str {
+        self.indent().unwrap_or(&self.text)
+    }
+}
+
+impl<'t> Node<'t> {
+    /// The tree of a value that was read from `text`.
+    pub(super) fn of(value: &Value<'t>, text: &'t str, origin: Origin) -> Self {
+        let piece = |from: usize, to: usize| Piece {
+            text: text.get(from..to).unwrap_or_default().into(),
+            place: (origin == Origin::File).then_some(from),
+        };
+        // The parts of each child: its start, its name with the end of that, and its value.
+        let (brackets, children): (_, Vec<_>) = match &value.content {
+            Content::Null | Content::Boolean(_) | Content::Number(_) | Content::String(_) => {
+                return Self::Scalar(value.kind(), piece(value.span.start, value.span.end));
+            }
+            Content::Array(elements) => (
+                Brackets::Array,
+                elements.iter().map(|element| (element.span.start, None, element)).collect(),
+            ),
+            Content::Object(members) => (
+                Brackets::Object,
+                members
+                    .iter()
+                    .map(|member| (member.name_span.start, Some(member), &member.value))
+                    .collect(),
+            ),
+        };
+        let end = value.span.end - 1;
+        let mut reached = value.span.start + 1;
+        let blank = piece(reached, end);
+        let starts = children.iter().map(|(start, ..)| *start).skip(1).chain([end]);
+        let items = children.iter().zip(starts).map(|((start, member, child), next)| {
+            let name = member.map(|member| Name {
+                decoded: member.name.clone(),
+                spelled: piece(member.name_span.start, member.name_span.end),
+                colon: piece(member.name_span.end, child.span.start),
+            });
+            let gap = text.get(child.span.end..next).unwrap_or_default();
+            let comma = child.span.end + gap.find(',').unwrap_or(gap.len());
+            let before = piece(reached, *start);
+            reached = comma + 1;
+            let value = Self::of(child, text, origin);
+            Item { before, name, value, after: piece(child.span.end, comma) }
+        });
+        Self::Container(Container { brackets, items: items.collect(), blank })
+    }
+
+    /// How many containers are around its innermost part.
+    pub(super) fn depth(&self) -> usize {
+        match self {
+            Self::Scalar(..) => 0,
+            Self::Container(container) => {
+                1 + container.items.iter().map(|item| item.value.depth()).max().unwrap_or(0)
+            }
+        }
+    }
+
+    /// Calls `visit` with each piece, in order; brackets and commas are none.
+    pub(super) fn each_piece(&mut self, visit: &mut impl FnMut(&mut Piece<'t>)) {
+        match self {
+            Self::Scalar(_, piece) => visit(piece),
+            Self::Container(container) if container.items.is_empty() => visit(&mut container.blank),
+            Self::Container(container) => container.items.iter_mut().for_each(|item| {
+                visit(&mut item.before);
+                if let Some(name) = &mut item.name {
+                    visit(&mut name.spelled);
+                    visit(&mut name.colon);
+                }
+                item.value.each_piece(visit);
+                visit(&mut item.after);
+            }),
+        }
+    }
+
+    /// Its text.
+    pub(super) fn text(&self) -> String {
+        let mut text = String::new();
+        self.write(&mut |part, _| text.push_str(part));
+        text
+    }
+
+    /// Its length in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        let mut bytes = 0usize;
+        self.write(&mut |part, _| bytes += part.len());
+        bytes
+    }
+
+    /// Passes on its text in order, each part with its place.
+    pub(super) fn write(&self, out: &mut impl FnMut(&str, Part)) {
+        let container = match self {
+            Self::Scalar(_, piece) => return out(&piece.text, Part::Piece(piece.place)),
+            Self::Container(container) => container,
+        };
+        let (open, close) = match container.brackets {
+            Brackets::Array => ("[", "]"),
+            Brackets::Object => ("{", "}"),
+        };
+        out(open, Part::Mark);
+        if container.items.is_empty() {
+            out(&container.blank.text, Part::Piece(container.blank.place));
+        }
+        for (index, item) in container.items.iter().enumerate() {
+            if index > 0 {
+                out(",", Part::Mark);
+            }
+            out(&item.before.text, Part::Piece(item.before.place));
+            if let Some(Name { spelled, colon, .. }) = &item.name {
+                out(&spelled.text, Part::Piece(spelled.place));
+                out(&colon.text, Part::Piece(colon.place));
+            }
+            item.value.write(out);
+            out(&item.after.text, Part::Piece(item.after.place));
+        }
+        out(close, Part::Mark);
+    }
+}
+
+/// What a part of the text of a tree is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    /// A piece, and where it stands in the file.
+    Piece(Option<usize>),
+    /// A bracket or a comma.
+    Mark,
+}

@@ -1,0 +1,239 @@
+//! Writes a change as git writes it, so that git, patch(1) and actum can read it.
+
+use crate::{FileMode, LineHunk, RelPath, line_diff};
+
+/// A file on one side of a diff.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Side<'a> {
+    /// Where it is.
+    pub path: &'a RelPath,
+    /// Its permission bits, of which git knows whether the owner may execute it.
+    pub mode: FileMode,
+    /// Its bytes.
+    pub content: &'a [u8],
+}
+
+/// Which part of a diff a piece of text is, so that it can be shown as such.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Part {
+    /// What is said of the file as a whole.
+    Header,
+    /// Where a hunk is.
+    HunkHeader,
+    /// A line on both sides.
+    Context,
+    /// A line that goes.
+    Removed,
+    /// A line that comes.
+    Added,
+}
+
+/// How far into a content a NUL byte makes it binary, in bytes, as git has it.
+const LOOKED_AT_MAX: usize = 8000;
+
+/// Whether `content` is shown as text.
+pub fn is_text(content: &[u8]) -> bool {
+    let start = content.get(..LOOKED_AT_MAX).unwrap_or(content);
+    memchr::memchr(0, start).is_none()
+}
+
+/// Writes the section of one file, piece by piece; each piece ends with a newline. Nothing is written
+/// where both sides are the same. `None` stands for a side without file.
+pub fn section(old: Option<Side<'_>>, new: Option<Side<'_>>, mut out: impl FnMut(Part, &[u8])) {
+    let Some(any) = old.or(new) else { return };
+    let (old_path, new_path) = (old.unwrap_or(any).path, new.or(old).unwrap_or(any).path);
+    let (old_name, new_name) = (name("a/", old_path), name("b/", new_path));
+    let mut header = format!("diff --git {old_name} {new_name}\n");
+    let same_content = contents(old) == contents(new);
+    match (old, new) {
+        (None, Some(new)) => line(&mut header, "new file mode", mode(new.mode)),
+        (Some(old), None) => line(&mut header, "deleted file mode", mode(old.mode)),
+        (Some(old), Some(new)) => {
+            let same_mode = mode(old.mode) == mode(new.mode);
+            if same_content && same_mode && old.path == new.path {
+                return;
+            }
+            if !same_mode {
+                line(&mut header, "old mode", mode(old.mode));
+                line(&mut header, "new mode", mode(new.mode));
+            }
+            if old.path != new.path {
+                line(&mut header, "rename from", &name("", old.path));
+                line(&mut header, "rename to", &name("", new.path));
+            }
+        }
+        (None, None) => return,
+    }
+    out(Part::Header, header.as_bytes());
+    if same_content {
+        return;
+    }
+    let old_name = old.map_or("/dev/null".to_owned(), |_| old_name);
+    let new_name = new.map_or("/dev/null".to_owned(), |_| new_name);
+    if !is_text(contents(old)) || !is_text(contents(new)) {
+        let line = format!("Binary files {old_name} and {new_name} differ\n");
+        out(Part::Header, line.as_bytes());
+        return;
+    }
+    out(Part::Header, format!("--- {}\n+++ {}\n", tabbed(old_name), tabbed(new_name)).as_bytes());
+    for hunk in line_diff::hunks(contents(old), contents(new), line_diff::CONTEXT_LINES) {
+        self::hunk(&hunk, &mut out);
+    }
+}
+
+/// Writes one hunk.
+pub fn hunk(hunk: &LineHunk, out: &mut impl FnMut(Part, &[u8])) {
+    let range = |start: u32, lines: u32| match lines {
+        1 => start.to_string(),
+        _ => format!("{start},{lines}"),
+    };
+    let old = range(hunk.old_start, hunk.old_lines);
+    let new = range(hunk.new_start, hunk.new_lines);
+    out(Part::HunkHeader, format!("@@ -{old} +{new} @@\n").as_bytes());
+    let mut part = Part::Context;
+    for line in hunk.body.split_inclusive(|&b| b == b'\n') {
+        part = match line.first() {
+            Some(b'-') => Part::Removed,
+            Some(b'+') => Part::Added,
+            Some(b'\\') => part, // the mark belongs to the line before it
+            Some(_) | None => Part::Context,
+        };
+        out(part, line);
+    }
+}
+
+fn contents(side: Option<Side<'_>>) -> &[u8] {
+    side.map_or(b"", |side| side.content)
+}
+
+fn line(header: &mut String, keyword: &str, value: &str) {
+    header.push_str(&format!("{keyword} {value}\n"));
+}
+
+fn mode(mode: FileMode) -> &'static str {
+    if mode.bits() & 0o100 == 0 { "100644" } else { "100755" }
+}
+
+/// A name as git writes it: in quotes with escapes where it holds what a reader could take for
+/// something else (quote.c in git's source).
+fn name(prefix: &str, path: &RelPath) -> String {
+    let bytes = path.as_bytes();
+    let is_plain = |byte: &u8| (0x20..0x7f).contains(byte) && !b"\"\\".contains(byte);
+    if let (true, Ok(text)) = (bytes.iter().all(is_plain), std::str::from_utf8(bytes)) {
+        return format!("{prefix}{text}");
+    }
+    let mut quoted = format!("\"{prefix}");
+    for &byte in bytes {
+        match byte {
+            b'\t' => quoted.push_str("\\t"),
+            b'\n' => quoted.push_str("\\n"),
+            b'\r' => quoted.push_str("\\r"),
+            b'"' | b'\\' => quoted.extend(['\\', char::from(byte)]),
+            byte if is_plain(&byte) => quoted.push(char::from(byte)),
+            byte => quoted.push_str(&format!("\\{byte:03o}")),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+/// A name in a `---` or `+++` line: a tab ends one that holds a space, for patch(1).
+fn tabbed(name: String) -> String {
+    if name.contains(' ') && !name.starts_with('"') { name + "\t" } else { name }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{EmptyParents, ModeChange, Operation, format};
+    use proptest::prelude::*;
+
+    fn path(text: &str) -> RelPath {
+        RelPath::new(text).unwrap()
+    }
+
+    fn written(old: Option<Side<'_>>, new: Option<Side<'_>>) -> String {
+        let mut text = Vec::new();
+        section(old, new, |_, piece| text.extend_from_slice(piece));
+        String::from_utf8(text).unwrap()
+    }
+
+    fn side<'a>(path: &'a RelPath, mode: FileMode, content: &'a str) -> Option<Side<'a>> {
+        Some(Side { path, mode, content: content.as_bytes() })
+    }
+
+    /// FO-10
+    #[test]
+    fn a_change_is_written_as_git_writes_it() {
+        let (a, b) = (path("a b"), path("d\u{e9}"));
+        let old = side(&a, FileMode::REGULAR, "one\ntwo\n");
+        assert_eq!(
+            written(old, side(&a, FileMode::EXECUTABLE, "one\n2")),
+            "diff --git a/a b b/a b\nold mode 100644\nnew mode 100755\n--- a/a b\t\n+++ b/a b\t\n\
+             @@ -1,2 +1,2 @@\n one\n-two\n+2\n\\ No newline at end of file\n"
+        );
+        assert_eq!(
+            written(old, side(&b, FileMode::REGULAR, "one\ntwo\n")),
+            "diff --git a/a b \"b/d\\303\\251\"\nrename from a b\nrename to \"d\\303\\251\"\n"
+        );
+        assert_eq!(
+            written(None, side(&b, FileMode::REGULAR, "")),
+            "diff --git \"a/d\\303\\251\" \"b/d\\303\\251\"\nnew file mode 100644\n"
+        );
+        assert_eq!(
+            written(side(&b, FileMode::REGULAR, "x\0"), None),
+            "diff --git \"a/d\\303\\251\" \"b/d\\303\\251\"\ndeleted file mode 100644\n\
+             Binary files \"a/d\\303\\251\" and /dev/null differ\n"
+        );
+        assert_eq!(written(old, old), "");
+    }
+
+    proptest! {
+        /// FO-10
+        #[test]
+        fn what_is_written_is_read_as_the_same_change(
+            old in "[ab\r\n]{0,12}", new in "[ab\r\n]{0,12}", name in "[a-z\"\\\\ \u{e9}\t]{1,5}",
+            executable in any::<bool>(),
+        ) {
+            let path = path(&name);
+            let mode = if executable { FileMode::EXECUTABLE } else { FileMode::REGULAR };
+            let text = written(side(&path, FileMode::REGULAR, &old), side(&path, mode, &new));
+            if text.is_empty() {
+                prop_assert_eq!((old, executable), (new, false));
+                return Ok(());
+            }
+            let operations = format::git_diff::parse(text.as_bytes()).unwrap();
+            let mut content = old.clone().into_bytes();
+            let mut bit = false;
+            for operation in operations {
+                if let Operation::Patch { hunks, .. } = operation {
+                    let mut patched = Vec::new();
+                    let mut patcher = crate::hunk::Patcher::new(&hunks).unwrap();
+                    patcher.feed(&content, |b| patched.extend_from_slice(b)).unwrap();
+                    patcher.finish(|b| patched.extend_from_slice(b)).unwrap();
+                    content = patched;
+                } else {
+                    let mode = ModeChange::Executable(true);
+                    prop_assert_eq!(operation, Operation::Chmod { path: path.clone(), mode });
+                    bit = true;
+                }
+            }
+            prop_assert_eq!((content, bit), (new.into_bytes(), executable));
+        }
+
+        /// FO-10
+        #[test]
+        fn whole_files_are_written_as_made_and_removed(content in "[ab\n]{0,8}") {
+            let path = path("d/f");
+            let file = side(&path, FileMode::REGULAR, &content);
+            let made = format::git_diff::parse(written(None, file).as_bytes()).unwrap();
+            let bytes = content.clone().into_bytes();
+            let create = Operation::Create { path: path.clone(), content: bytes, mode: None };
+            prop_assert_eq!(made, vec![create]);
+            let gone = format::git_diff::parse(written(file, None).as_bytes()).unwrap();
+            let expected = Some(crate::Digest::of(content.as_bytes()));
+            let parents = EmptyParents::Remove;
+            prop_assert_eq!(gone, vec![Operation::Delete { path, expected, parents }]);
+        }
+    }
+}

@@ -1,0 +1,419 @@
+//! The fields of an object whose names are known: none unknown, none missing, none twice.
+
+use std::fmt;
+
+use super::{Content, Kind, Member, Value};
+use crate::format::Excerpt;
+
+/// Which fields an object of some kind has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Schema {
+    /// What such an object is called, with its article: `an edit`.
+    pub name: &'static str,
+    /// Its fields.
+    pub fields: &'static [&'static str],
+    /// Other names of fields, each before the field it stands for.
+    pub aliases: &'static [(&'static str, &'static str)],
+}
+
+/// The fields of one object.
+#[derive(Debug, Clone)]
+pub struct Fields<'v> {
+    schema: Schema,
+    start: usize,
+    fields: Vec<Field<'v>>,
+}
+
+/// One field.
+#[derive(Debug, Clone, Copy)]
+pub struct Field<'v> {
+    /// Its name as it stands there.
+    pub name: &'v str,
+    /// Its value.
+    pub value: &'v Value<'v>,
+}
+
+/// A value that is not of the form it must have.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{problem}")]
+pub struct ShapeError {
+    /// The byte where that shows.
+    pub offset: usize,
+    /// What is wrong.
+    #[source]
+    pub problem: ShapeProblem,
+}
+
+/// Why a value is not of the form it must have.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ShapeProblem {
+    /// Something else stands where an object belongs.
+    #[error("{name} must be an object, but here is {found}")]
+    NoObject {
+        /// What the object would be.
+        name: &'static str,
+        /// What it is.
+        found: Kind,
+    },
+    /// A field with a name that means nothing there.
+    #[error("unknown field `{field}`; {name} has {}", Names(fields))]
+    Unknown {
+        /// The field.
+        field: Excerpt,
+        /// What the object is.
+        name: &'static str,
+        /// Which fields it has.
+        fields: &'static [&'static str],
+    },
+    /// A field that must be there is not.
+    #[error("the field `{field}` is missing; {name} has {}", Names(fields))]
+    Missing {
+        /// The field.
+        field: &'static str,
+        /// What the object is.
+        name: &'static str,
+        /// Which fields it has.
+        fields: &'static [&'static str],
+    },
+    /// A name stands twice in one object.
+    #[error("the field `{field}` stands here a second time")]
+    Doubled {
+        /// The field.
+        field: Excerpt,
+    },
+    /// A field is given under both of its names.
+    #[error("`{alias}` is another name of `{field}`, which is there too; give one of them")]
+    BothNames {
+        /// The field.
+        field: &'static str,
+        /// Its other name.
+        alias: &'static str,
+    },
+    /// A field has a value of another kind.
+    #[error("`{field}` must be {expected}, but here is {found}")]
+    Kind {
+        /// The field.
+        field: Excerpt,
+        /// What it must be.
+        expected: Expected,
+        /// What it is.
+        found: Kind,
+    },
+    /// A number is not one of those a field may have.
+    #[error("`{field}` must be a whole number from 0 to {max}, but here is `{found}`")]
+    Number {
+        /// The field.
+        field: Excerpt,
+        /// The largest.
+        max: u64,
+        /// The number.
+        found: Excerpt,
+    },
+    /// An array that must hold something holds nothing.
+    #[error("`{field}` is empty, so there is nothing to change")]
+    Empty {
+        /// The field.
+        field: Excerpt,
+    },
+}
+
+/// What the value of a field must be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Expected {
+    /// A string.
+    String,
+    /// A whole number.
+    WholeNumber,
+    /// `true` or `false`.
+    Boolean,
+    /// An array.
+    Array,
+}
+
+impl Schema {
+    /// The fields of `value`.
+    ///
+    /// # Errors
+    /// [`ShapeError`] when it is no object, or has a field twice or one of another name.
+    pub fn fields<'v>(&self, value: &'v Value<'v>) -> Result<Fields<'v>, ShapeError> {
+        let Content::Object(members) = &value.content else {
+            let problem = ShapeProblem::NoObject { name: self.name, found: value.kind() };
+            return Err(ShapeError { offset: value.span.start, problem });
+        };
+        let mut fields: Vec<Field<'_>> = Vec::with_capacity(members.len().min(self.fields.len()));
+        for member in members {
+            let refused = |problem| ShapeError { offset: member.name_span.start, problem };
+            self.check(member, &fields).map_err(refused)?;
+            fields.push(Field { name: &member.name, value: &member.value });
+        }
+        Ok(Fields { schema: *self, start: value.span.start, fields })
+    }
+
+    fn check(&self, member: &Member<'_>, before: &[Field<'_>]) -> Result<(), ShapeProblem> {
+        let name = &*member.name;
+        let is_alias = self.aliases.iter().any(|(alias, _)| *alias == name);
+        if !self.fields.contains(&name) && !is_alias {
+            let (field, fields) = (Excerpt::of(name.as_bytes()), self.fields);
+            return Err(ShapeProblem::Unknown { field, name: self.name, fields });
+        }
+        if before.iter().any(|field| field.name == name) {
+            return Err(ShapeProblem::Doubled { field: Excerpt::of(name.as_bytes()) });
+        }
+        let both = self.aliases.iter().find(|(alias, field)| {
+            let other = if *alias == name { field } else { alias };
+            (*alias == name || *field == name) && before.iter().any(|before| before.name == *other)
+        });
+        match both {
+            Some((alias, field)) => Err(ShapeProblem::BothNames { field, alias }),
+            None => Ok(()),
+        }
+    }
+}
+
+impl<'v> Fields<'v> {
+    /// The field of this name, if it is there; also where it has the value `null`.
+    pub fn get(&self, name: &str) -> Option<Field<'v>> {
+        let aliases = self.schema.aliases;
+        let is_meant = |found: &str| found == name || aliases.contains(&(found, name));
+        self.fields.iter().find(|field| is_meant(field.name)).copied()
+    }
+
+    /// The field of this name, unless it is left out or `null`.
+    pub fn optional(&self, name: &str) -> Option<Field<'v>> {
+        self.get(name).filter(|field| field.value.kind() != Kind::Null)
+    }
+
+    /// The field of this name, which must be there.
+    ///
+    /// # Errors
+    /// [`ShapeProblem::Missing`] at the start of the object.
+    pub fn required(&self, field: &'static str) -> Result<Field<'v>, ShapeError> {
+        let Schema { name, fields, .. } = self.schema;
+        let problem = ShapeProblem::Missing { field, name, fields };
+        self.get(field).ok_or(ShapeError { offset: self.start, problem })
+    }
+}
+
+impl<'v> Field<'v> {
+    /// Its string, decoded.
+    ///
+    /// # Errors
+    /// [`ShapeProblem::Kind`].
+    pub fn string(&self) -> Result<&'v str, ShapeError> {
+        let Content::String(text) = &self.value.content else {
+            return Err(self.not(Expected::String));
+        };
+        Ok(text)
+    }
+
+    /// Its boolean.
+    ///
+    /// # Errors
+    /// [`ShapeProblem::Kind`].
+    pub fn boolean(&self) -> Result<bool, ShapeError> {
+        let Content::Boolean(value) = &self.value.content else {
+            return Err(self.not(Expected::Boolean));
+        };
+        Ok(*value)
+    }
+
+    /// Its elements.
+    ///
+    /// # Errors
+    /// [`ShapeProblem::Kind`].
+    pub fn array(&self) -> Result<&'v [Value<'v>], ShapeError> {
+        let Content::Array(elements) = &self.value.content else {
+            return Err(self.not(Expected::Array));
+        };
+        Ok(elements)
+    }
+
+    /// Its elements, of which there must be one.
+    ///
+    /// # Errors
+    /// [`ShapeProblem::Kind`] and [`ShapeProblem::Empty`].
+    pub fn filled_array(&self) -> Result<&'v [Value<'v>], ShapeError> {
+        let elements = self.array()?;
+        if elements.is_empty() {
+            return Err(self.refused(ShapeProblem::Empty { field: self.shown() }));
+        }
+        Ok(elements)
+    }
+
+    /// Its whole number: digits alone, neither `1.0` nor `1e0`.
+    ///
+    /// # Errors
+    /// [`ShapeProblem::Kind`] and [`ShapeProblem::Number`].
+    pub fn u32(&self) -> Result<u32, ShapeError> {
+        self.whole_number(u64::from(u32::MAX))
+    }
+
+    /// As [`u32`](Self::u32), up to 2⁶⁴ - 1.
+    ///
+    /// # Errors
+    /// The same.
+    pub fn u64(&self) -> Result<u64, ShapeError> {
+        self.whole_number(u64::MAX)
+    }
+
+    fn whole_number<N: std::str::FromStr>(&self, max: u64) -> Result<N, ShapeError> {
+        let Content::Number(digits) = self.value.content else {
+            return Err(self.not(Expected::WholeNumber));
+        };
+        digits.parse().map_err(|_| {
+            let found = Excerpt::of(digits.as_bytes());
+            self.refused(ShapeProblem::Number { field: self.shown(), max, found })
+        })
+    }
+
+    fn not(&self, expected: Expected) -> ShapeError {
+        let (field, found) = (self.shown(), self.value.kind());
+        self.refused(ShapeProblem::Kind { field, expected, found })
+    }
+
+    fn refused(&self, problem: ShapeProblem) -> ShapeError {
+        ShapeError { offset: self.value.span.start, problem }
+    }
+
+    fn shown(&self) -> Excerpt {
+        Excerpt::of(self.name.as_bytes())
+    }
+}
+
+impl fmt::Display for Expected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::String => "a string",
+            Self::WholeNumber => "a whole number",
+            Self::Boolean => "`true` or `false`",
+            Self::Array => "an array",
+        })
+    }
+}
+
+/// Names of fields, as a message lists them.
+pub(crate) struct Names<'a>(pub(crate) &'a [&'static str]);
+
+impl fmt::Display for Names<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, name) in self.0.iter().enumerate() {
+            write!(f, "{}`{name}`", if index == 0 { "" } else { ", " })?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const THING: Schema = Schema {
+        name: "a thing",
+        fields: &["path", "lines", "all", "parts"],
+        aliases: &[("file_path", "path")],
+    };
+
+    fn refused<T>(text: &str, read: fn(Fields<'_>) -> Result<T, ShapeError>) -> (usize, String) {
+        let value = Value::read(text.as_bytes()).unwrap();
+        let error = THING.fields(&value).and_then(read).err().unwrap();
+        (error.offset, error.to_string())
+    }
+
+    #[test]
+    fn fields_are_found_by_name_in_any_order() {
+        let text = r#"{"parts":[1],"all":true,"file_path":"é\n","lines":4294967295}"#;
+        let value = Value::read(text.as_bytes()).unwrap();
+        let fields = THING.fields(&value).unwrap();
+        assert_eq!(fields.required("path").unwrap().string(), Ok("é\n"));
+        assert_eq!(fields.required("lines").unwrap().u32(), Ok(u32::MAX));
+        assert_eq!(fields.required("lines").unwrap().u64(), Ok(u64::from(u32::MAX)));
+        assert_eq!(fields.required("all").unwrap().boolean(), Ok(true));
+        assert_eq!(fields.required("parts").unwrap().array().unwrap().len(), 1);
+        let value = Value::read(br#"{"all": null}"#).unwrap();
+        let fields = THING.fields(&value).unwrap();
+        assert!(fields.get("all").is_some());
+        assert!(fields.optional("all").is_none() && fields.optional("path").is_none());
+    }
+
+    /// D-4
+    #[test]
+    fn an_object_has_no_field_that_is_unknown_missing_or_doubled() {
+        let any = |_: Fields<'_>| Ok(());
+        for (text, offset, message) in [
+            ("[]", 0, "a thing must be an object, but here is an array"),
+            (" null", 1, "a thing must be an object, but here is `null`"),
+            (
+                r#"{"path":"a","foo\n":1}"#,
+                12,
+                "unknown field `foo\\n`; a thing has `path`, `lines`, `all`, `parts`",
+            ),
+            (r#"{"all":true,"\u0061ll":1}"#, 12, "the field `all` stands here a second time"),
+            (
+                r#"{"path":"a","file_path":"b"}"#,
+                12,
+                "`file_path` is another name of `path`, which is there too; give one of them",
+            ),
+            (
+                r#"{"file_path":"a","path":"b"}"#,
+                17,
+                "`file_path` is another name of `path`, which is there too; give one of them",
+            ),
+        ] {
+            assert_eq!(refused(text, any), (offset, message.to_owned()), "{text}");
+        }
+        assert_eq!(
+            refused(" {}", |fields| fields.required("path").map(drop)),
+            (
+                1,
+                "the field `path` is missing; a thing has `path`, `lines`, `all`, `parts`"
+                    .to_owned()
+            )
+        );
+        let (_, long) = refused(&format!(r#"{{"{}":1}}"#, "\\u001b".repeat(500)), any);
+        assert!(long.len() < 600 && !long.contains('\u{1b}'), "{long}");
+    }
+
+    /// D-4
+    #[test]
+    fn a_value_of_another_kind_is_named_in_plain_words() {
+        let path = |fields: Fields<'_>| fields.required("path")?.string().map(drop);
+        assert_eq!(
+            refused(r#"{"path": 7}"#, path),
+            (9, "`path` must be a string, but here is a number".to_owned())
+        );
+        assert_eq!(
+            refused(r#"{"file_path": null}"#, path),
+            (14, "`file_path` must be a string, but here is `null`".to_owned())
+        );
+        let all = |fields: Fields<'_>| fields.required("all")?.boolean().map(drop);
+        assert_eq!(
+            refused(r#"{"all":"true"}"#, all),
+            (7, "`all` must be `true` or `false`, but here is a string".to_owned())
+        );
+        let parts = |fields: Fields<'_>| fields.required("parts")?.filled_array().map(drop);
+        assert_eq!(
+            refused(r#"{"parts":{}}"#, parts),
+            (9, "`parts` must be an array, but here is an object".to_owned())
+        );
+        assert_eq!(
+            refused(r#"{"parts":[]}"#, parts),
+            (9, "`parts` is empty, so there is nothing to change".to_owned())
+        );
+        let lines = |fields: Fields<'_>| fields.required("lines")?.u32().map(drop);
+        assert_eq!(
+            refused(r#"{"lines":"1"}"#, lines),
+            (9, "`lines` must be a whole number, but here is a string".to_owned())
+        );
+        for wrong in ["-1", "1.5", "4294967296", "1e0", "-0", "1.0"] {
+            assert_eq!(
+                refused(&format!("{{\"lines\":{wrong}}}"), lines),
+                (
+                    9,
+                    format!(
+                        "`lines` must be a whole number from 0 to 4294967295, but here is `{wrong}`"
+                    )
+                )
+            );
+        }
+    }
+}

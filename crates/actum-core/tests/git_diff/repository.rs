@@ -1,0 +1,107 @@
+//! A repository of git in a directory of its own, to have git write and apply diffs.
+
+#![expect(clippy::disallowed_methods, reason = "git is a program, and works on files")]
+
+use std::fs::{self, Permissions};
+use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use actum_core::RelPath;
+use tempfile::TempDir;
+
+use crate::model::Tree;
+
+pub(crate) struct Repository(TempDir);
+
+impl Repository {
+    /// An empty one, whose ids are hashes of `format`: `sha1` or `sha256`.
+    pub(crate) fn new(format: &str) -> Self {
+        let repository = Self(tempfile::tempdir().unwrap());
+        repository.git(&["init", "-q", "--object-format", format], b"").unwrap();
+        repository
+    }
+
+    /// The diff between two trees, with whatever renames and copies git sees.
+    pub(crate) fn diff(&self, before: &Tree, after: &Tree) -> Vec<u8> {
+        let [before, after] = [before, after].map(|tree| {
+            self.put(tree);
+            self.git(&["add", "-A"], b"").unwrap();
+            String::from_utf8(self.git(&["write-tree"], b"").unwrap()).unwrap()
+        });
+        let range = [before.trim_end(), after.trim_end()];
+        let flags = ["diff", "--binary", "-M", "-C", "--find-copies-harder"];
+        self.git(&[&flags[..], &range].concat(), b"").unwrap()
+    }
+
+    /// What git makes of a tree by a diff, or what it says. Not to be asked of a repository that
+    /// made a diff: git takes a content that it has already, and leaves the one of the diff unread.
+    pub(crate) fn apply(&self, tree: &Tree, diff: &[u8]) -> Result<Tree, String> {
+        self.put(tree);
+        self.git(&["apply", "--whitespace=nowarn"], diff)?;
+        let mut tree = Tree::default();
+        self.read(self.0.path(), &mut tree);
+        Ok(tree)
+    }
+
+    /// Makes the files those of `tree`.
+    fn put(&self, tree: &Tree) {
+        for entry in fs::read_dir(self.0.path()).unwrap().map(Result::unwrap) {
+            match entry.file_type().unwrap().is_dir() {
+                true if entry.file_name() == ".git" => {}
+                true => fs::remove_dir_all(entry.path()).unwrap(),
+                false => fs::remove_file(entry.path()).unwrap(),
+            }
+        }
+        for (path, (content, executable)) in &tree.0 {
+            let file = self.0.path().join(std::str::from_utf8(path.as_bytes()).unwrap());
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(&file, content).unwrap();
+            let mode = if *executable { 0o755 } else { 0o644 };
+            fs::set_permissions(&file, Permissions::from_mode(mode)).unwrap();
+        }
+    }
+
+    /// Adds the files below `directory` to `tree`.
+    fn read(&self, directory: &Path, tree: &mut Tree) {
+        for entry in fs::read_dir(directory).unwrap().map(Result::unwrap) {
+            let (path, metadata) = (entry.path(), entry.metadata().unwrap());
+            if metadata.is_dir() && entry.file_name() != ".git" {
+                self.read(&path, tree);
+            } else if metadata.is_file() {
+                let name = path.strip_prefix(self.0.path()).unwrap().to_str().unwrap();
+                let executable = metadata.permissions().mode() & 0o100 != 0;
+                let file = (fs::read(&path).unwrap(), executable);
+                tree.0.insert(RelPath::new(name).unwrap(), file);
+            }
+        }
+    }
+
+    /// Runs git with nobody's configuration; gives its output, or what it says is wrong.
+    fn git(&self, arguments: &[&str], input: &[u8]) -> Result<Vec<u8>, String> {
+        let mut git = Command::new("git")
+            .args(["-c", "core.safecrlf=false", "-c", "gc.auto=0"])
+            .args(arguments)
+            .current_dir(self.0.path())
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env("GIT_CONFIG_GLOBAL", "/dev/null")
+            .env("GIT_CEILING_DIRECTORIES", self.0.path().parent().unwrap())
+            .env("LC_ALL", "C")
+            .env_remove("GIT_DIR")
+            .env_remove("GIT_INDEX_FILE")
+            .env_remove("GIT_WORK_TREE")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        // git may stop reading once it has seen what is wrong; a diff of a test fits into the pipe.
+        drop(git.stdin.take().unwrap().write_all(input));
+        let output = git.wait_with_output().unwrap();
+        if output.status.success() {
+            return Ok(output.stdout);
+        }
+        Err(String::from_utf8_lossy(&output.stderr).into_owned())
+    }
+}

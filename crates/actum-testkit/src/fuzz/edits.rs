@@ -1,0 +1,75 @@
+//! Edits and hunks on any content: what they make can be taken back, however it arrives.
+
+use actum_core::edit::{Edit, Occurrences, Replacement};
+use actum_core::format::{self, Reading, codex_patch};
+use actum_core::hunk::Patcher;
+use actum_core::{HunkError, LineHunk, Operation, RelPath, Splice, line_diff};
+
+use super::bytes::Bytes;
+
+/// A JSON Patch, a Codex patch or a replacement, and the content it is made in.
+pub(super) fn run(input: &[u8]) {
+    let (text, content) = Bytes(input).halves();
+    let mut edits = Vec::new();
+    let target = Some(RelPath::new("a").unwrap());
+    if let Ok(operations) =
+        format::parse(text, &Reading { format: None, target }).or_else(|_| codex_patch::parse(text))
+    {
+        edits.extend(operations.into_iter().filter_map(|operation| match operation {
+            Operation::Edit { edit, .. } => Some(edit),
+            Operation::Patch { .. }
+            | Operation::Write { .. }
+            | Operation::Create { .. }
+            | Operation::Delete { .. }
+            | Operation::Rename { .. }
+            | Operation::Copy { .. }
+            | Operation::Chmod { .. } => None,
+        }));
+    } else {
+        let mut bytes = Bytes(text);
+        let (old, new) = (bytes.piece().to_vec(), bytes.piece().to_vec());
+        let occurrences = if bytes.byte() == 0 { Occurrences::One } else { Occurrences::All };
+        edits.push(Edit::Replace(Replacement { old, new, occurrences }));
+    }
+    for edit in edits {
+        match edit.splices(content) {
+            Ok(splices) => taken_back(content, &splices),
+            Err(error) => assert!(!error.to_string().chars().any(char::is_control)),
+        }
+    }
+}
+
+fn taken_back(content: &[u8], splices: &[Splice]) {
+    let new = Splice::apply(splices, content).unwrap();
+    assert_eq!(Splice::apply(&Splice::invert(splices), &new).unwrap(), content);
+}
+
+/// Two contents and a way to cut them: their hunks lead from one to the other, in pieces of any
+/// size, and also where lines were added above.
+pub(super) fn hunks(input: &[u8]) {
+    let (old, new) = Bytes(input).halves();
+    let piece = old.len() % 7 + 1;
+    for context in 0..=3 {
+        let hunks = line_diff::hunks(old, new, context);
+        assert_eq!(patched(&hunks, old, piece).unwrap(), new);
+        assert_eq!(hunks.is_empty(), old == new);
+        let above = [b"a line above\n", old].concat();
+        if let Ok((placed, _)) = LineHunk::relocated(&hunks, &above) {
+            // Elsewhere is refused or right, never in part.
+            drop(patched(&placed, &above, piece));
+        }
+        drop(patched(&hunks, new, piece));
+    }
+}
+
+fn patched(hunks: &[LineHunk], content: &[u8], piece: usize) -> Result<Vec<u8>, HunkError> {
+    let mut new = Vec::new();
+    let mut patcher = Patcher::new(hunks)?;
+    for piece in content.chunks(piece) {
+        patcher.feed(piece, |bytes| new.extend_from_slice(bytes))?;
+    }
+    let splices = patcher.finish(|bytes| new.extend_from_slice(bytes))?;
+    assert_eq!(Splice::apply(&splices, content).unwrap(), new);
+    taken_back(content, &splices);
+    Ok(new)
+}

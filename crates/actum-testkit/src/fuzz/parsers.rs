@@ -1,0 +1,46 @@
+//! Parsers of inputs: they never panic, give the same twice, and their errors can be shown.
+
+use actum_core::format::{self, Format, Reading, codex_patch, git_diff};
+use actum_core::hunk::Patcher;
+use actum_core::{Operation, RelPath, path::PATH_BYTES_MAX};
+
+pub(super) fn git_diff(input: &[u8]) {
+    let parsed = git_diff::parse(input);
+    assert_eq!(parsed, git_diff::parse(input));
+    sound(parsed);
+}
+
+pub(super) fn codex_patch(input: &[u8]) {
+    let parsed = codex_patch::parse(input);
+    assert_eq!(parsed, codex_patch::parse(input));
+    sound(parsed);
+}
+
+pub(super) fn json(input: &[u8]) {
+    // Whatever it is recognised as, and as each of the formats in JSON.
+    let formats = [Format::ChangeSet, Format::Edits, Format::Files, Format::JsonPatch];
+    for format in formats.map(Some).into_iter().chain([None]) {
+        for target in [None, Some(RelPath::new("a").unwrap())] {
+            sound(format::parse(input, &Reading { format, target }));
+        }
+    }
+}
+
+fn sound(parsed: Result<Vec<Operation>, format::ParseError>) {
+    match parsed {
+        Err(error) => {
+            let text = error.to_string();
+            assert!(!text.chars().any(char::is_control), "{text:?}");
+            assert!(text.len() < 8 * PATH_BYTES_MAX, "{text}");
+        }
+        Ok(operations) => {
+            assert!(!operations.is_empty());
+            for operation in operations {
+                if let Operation::Patch { hunks, .. } = operation {
+                    // Hunks may be out of order, which their patcher says.
+                    drop(Patcher::new(&hunks).map(drop).map_err(|error| error.to_string()));
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! Every input that the fuzzer kept is run again.
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    reason = "a test may fail loudly, and reads its inputs"
+)]
+
+use std::fs;
+use std::path::PathBuf;
+
+use actum_testkit::fuzz::TARGETS;
+
+fn corpus() -> PathBuf {
+    PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../fuzz"))
+}
+
+#[test]
+fn every_kept_input_keeps_every_rule() {
+    for target in TARGETS {
+        let mut inputs = 0;
+        for entry in fs::read_dir(corpus().join("corpus").join(target.name)).unwrap() {
+            let path = entry.unwrap().path();
+            eprintln!("{}", path.display());
+            (target.run)(&fs::read(&path).unwrap());
+            inputs += 1;
+        }
+        assert!(inputs > 0, "{} has no inputs", target.name);
+    }
+}
+
+#[test]
+fn every_target_is_there_for_the_fuzzer() {
+    let manifest = fs::read_to_string(corpus().join("Cargo.toml")).unwrap();
+    for target in TARGETS {
+        let source = fs::read_to_string(corpus().join(format!("fuzz_targets/{}.rs", target.name)));
+        assert!(source.unwrap().contains(&format!("run(\"{}\", input)", target.name)));
+        assert!(manifest.contains(&format!("name = \"{}\"\n", target.name)));
+    }
+    assert_eq!(manifest.matches("[[bin]]").count(), TARGETS.len());
+}

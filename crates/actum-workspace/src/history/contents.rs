@@ -1,0 +1,212 @@
+//! The bytes that paths held before and after past runs, as far as they can be found again.
+//!
+//! A run records what undo needs: the bytes before it, whole or as splices that lead back from the
+//! bytes after it. What it left is found where the next run started from, or in the file itself.
+//! Every content is compared with its recorded digest, so a change that no run made leaves a gap
+//! and never a wrong answer.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use actum_core::{Digest, RelPath, RunId, Splice};
+
+use crate::disk::Disk;
+use crate::error::{Doing, ErrorKind, Result};
+use crate::history::runs::Runs;
+use crate::home::Home;
+use crate::journal::record::{Body, Entry, FileImage, Image, Intent, Outcome, Side, keep_name};
+use crate::path_change::{CONTENT_BYTES_MAX, Content, PathChange, State};
+use crate::tree::{Found, Tree, read_whole};
+
+/// The newest runs, with what they recorded.
+pub(crate) struct Contents<'a, D: Disk> {
+    disk: &'a D,
+    home: &'a Home<D::Handle>,
+    /// Oldest first.
+    runs: Vec<(RunId, Cow<'a, Intent>)>,
+    /// For each path the runs that changed it: their index here and that of their entry.
+    touched: BTreeMap<RelPath, Vec<(usize, usize)>>,
+}
+
+impl<'a, D: Disk> Contents<'a, D> {
+    /// Reads the runs from `first` on. Runs that were taken back changed nothing and are left out.
+    ///
+    /// # Errors
+    /// `UnknownRun`, `DamagedHistory`, `Io`.
+    pub(crate) fn since(
+        disk: &'a D,
+        home: &'a Home<D::Handle>,
+        all: &Runs<'a, D>,
+        first: RunId,
+    ) -> Result<Self> {
+        let known = all.refs();
+        let start = known.iter().position(|known| known.run == first);
+        let start = start.ok_or(ErrorKind::UnknownRun { run: first })?;
+        let (mut runs, mut touched) = (Vec::new(), BTreeMap::<_, Vec<_>>::new());
+        let made = known.get(start..).unwrap_or_default().iter();
+        for known in made.filter(|known| known.outcome == Outcome::Committed) {
+            let (intent, _) = all.read_found(known)?;
+            for (index, entry) in intent.entries.iter().enumerate() {
+                touched.entry(entry.path.clone()).or_default().push((runs.len(), index));
+            }
+            runs.push((known.run, intent));
+        }
+        Ok(Self { disk, home, runs, touched })
+    }
+
+    /// What changed from before `first` to after `last`, which must be among the runs; ordered by
+    /// path. A path that is as it was is left out.
+    pub(crate) fn changes(&self, first: RunId, last: RunId) -> Result<Vec<PathChange>> {
+        let index = |run| self.runs.iter().position(|(known, _)| *known == run);
+        let (Some(first), Some(last)) = (index(first), index(last)) else {
+            return Ok(Vec::new()); // a run that was taken back
+        };
+        let mut changes = Vec::new();
+        for (path, touches) in &self.touched {
+            let within = |touch: &&(usize, usize)| (first..=last).contains(&touch.0);
+            let mut touches = touches.iter().filter(within);
+            let Some(oldest) = touches.next() else { continue };
+            let newest = touches.next_back().unwrap_or(oldest);
+            let before = self.state(*oldest, Side::Pre)?;
+            let after = self.state(*newest, Side::Post)?;
+            let renamed_from = if first == last { self.moved_from(*newest) } else { None };
+            if !before.is_same(&after) || renamed_from.is_some() {
+                changes.push(PathChange { path: path.clone(), renamed_from, before, after });
+            }
+        }
+        Ok(changes)
+    }
+
+    fn entry(&self, (run, entry): (usize, usize)) -> Option<(&Intent, &Entry)> {
+        let intent = &self.runs.get(run)?.1;
+        Some((intent, intent.entries.get(entry)?))
+    }
+
+    fn moved_from(&self, touch: (usize, usize)) -> Option<RelPath> {
+        let (intent, entry) = self.entry(touch)?;
+        match entry.post.file()?.body {
+            Body::Moved(from) => {
+                let from = intent.entries.get(usize::try_from(from).ok()?)?;
+                (from.path != entry.path).then(|| from.path.clone())
+            }
+            Body::Inline(_) | Body::Kept | Body::Back | Body::Untouched | Body::Unrecorded => None,
+        }
+    }
+
+    fn state(&self, touch: (usize, usize), side: Side) -> Result<State> {
+        let Some((_, entry)) = self.entry(touch) else { return Ok(State::Absent) };
+        Ok(match image(entry, side) {
+            Image::Absent => State::Absent,
+            Image::Directory(attributes) => State::Directory { mode: attributes.mode },
+            Image::File(file) => State::File {
+                mode: file.attributes.mode,
+                size: file.size,
+                digest: file.digest,
+                content: self.content(touch, side, file)?,
+            },
+        })
+    }
+
+    /// The bytes of an image. Where a run only has splices that lead back from what came after it,
+    /// they are gathered on the way forward until some bytes are found.
+    fn content(&self, touch: (usize, usize), side: Side, file: &FileImage) -> Result<Content> {
+        if file.size > CONTENT_BYTES_MAX {
+            return Ok(Content::TooLarge);
+        }
+        let mut back: Vec<&[Splice]> = Vec::new();
+        let (mut touch, mut side, mut digest) = (touch, side, file.digest);
+        let bytes = loop {
+            let Some((intent, entry)) = self.entry(touch) else { return Ok(Content::Unknown) };
+            let Some(file) = image(entry, side).file() else { return Ok(Content::Unknown) };
+            if file.digest != digest {
+                return Ok(Content::Unknown); // something else than a run changed it
+            }
+            match (&file.body, side) {
+                (Body::Inline(bytes), _) => break Some(Rc::clone(bytes)),
+                (Body::Kept, _) => {
+                    if let Some(bytes) = self.kept(intent.run, touch.1, side)? {
+                        break Some(Rc::new(bytes));
+                    }
+                }
+                (Body::Back, Side::Pre) => {
+                    let Some(post) = entry.post.file() else { return Ok(Content::Unknown) };
+                    back.push(entry.back.as_deref().unwrap_or_default());
+                    (side, digest) = (Side::Post, post.digest);
+                    continue;
+                }
+                (Body::Back | Body::Moved(_) | Body::Untouched | Body::Unrecorded, _) => {}
+            }
+            match (side, self.moved_to(touch)) {
+                // The same inode, at the path it moved to, or not moved at all.
+                (Side::Pre, Some(to)) => (touch, side) = (to, Side::Post),
+                (Side::Pre, None) if entry.only_attributes() => side = Side::Post,
+                (Side::Pre, None) => return Ok(Content::Unknown),
+                (Side::Post, _) => match self.next(&entry.path, touch.0) {
+                    Some(next) => (touch, side) = (next, Side::Pre),
+                    None => break self.present(&entry.path, file.size)?,
+                },
+            }
+        };
+        let Some(mut bytes) = bytes else { return Ok(Content::Unknown) };
+        if Digest::of(&bytes) != digest {
+            return Ok(Content::Unknown);
+        }
+        for splices in back.into_iter().rev() {
+            match Splice::apply(splices, &bytes) {
+                Ok(before) => bytes = Rc::new(before),
+                Err(_) => return Ok(Content::Unknown),
+            }
+        }
+        let is_it = Digest::of(&bytes) == file.digest;
+        Ok(if is_it { Content::Known(bytes) } else { Content::Unknown })
+    }
+
+    /// The entry that an inode moved to in its run.
+    fn moved_to(&self, (run, from): (usize, usize)) -> Option<(usize, usize)> {
+        let entries = &self.runs.get(run)?.1.entries;
+        let is_target = |entry: &Entry| match entry.post.file().map(|file| &file.body) {
+            Some(Body::Moved(index)) => usize::try_from(*index) == Ok(from),
+            Some(_) | None => false,
+        };
+        Some((run, entries.iter().position(is_target)?))
+    }
+
+    /// The next run that changed `path`.
+    fn next(&self, path: &RelPath, run: usize) -> Option<(usize, usize)> {
+        self.touched.get(path)?.iter().find(|touch| touch.0 > run).copied()
+    }
+
+    fn kept(&self, run: RunId, entry: usize, side: Side) -> Result<Option<Vec<u8>>> {
+        let doing = || "read a kept image".to_owned();
+        match self.disk.open_file(&self.home.keep, &keep_name(run, entry, side)) {
+            Ok(file) => {
+                let size = self.disk.stat(&file).doing(doing)?.size.min(CONTENT_BYTES_MAX);
+                read_whole(self.disk, &file, size).doing(doing).map(Some)
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error).doing(doing),
+        }
+    }
+
+    /// What is at `path` now, if it can be a file of this size.
+    fn present(&self, path: &RelPath, size: u64) -> Result<Option<Rc<Vec<u8>>>> {
+        let tree = Tree::new(self.disk, &self.home.root);
+        match tree.find(path) {
+            Ok(Found::File(stat, file)) if stat.size == size => {
+                let bytes = read_whole(self.disk, &file, size);
+                bytes.doing(|| format!("read `{path}`")).map(|bytes| Some(Rc::new(bytes)))
+            }
+            Ok(Found::File(..) | Found::Nothing | Found::Directory | Found::Other(_)) => Ok(None),
+            Err(error) if error.is_in_the_way() => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+fn image(entry: &Entry, side: Side) -> &Image {
+    match side {
+        Side::Pre => &entry.pre,
+        Side::Post => &entry.post,
+    }
+}

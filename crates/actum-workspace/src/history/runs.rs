@@ -1,0 +1,169 @@
+//! The order of past runs, and which of them are in effect.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use actum_core::RunId;
+
+use crate::disk::Disk;
+use crate::error::{ErrorKind, PathConflict, Result};
+use crate::history::{self, RunRef};
+use crate::home::Home;
+use crate::journal::record::{End, Intent, Outcome, RunKind};
+use crate::workspace::Workspace;
+
+impl<D: Disk> Workspace<D> {
+    /// The runs that ended, in the history or not yet.
+    pub(crate) fn runs(&self) -> Result<Runs<'_, D>> {
+        Runs::new(&self.disk, &self.home, self.ended())
+    }
+
+    /// The newest change that was committed and is not undone. The history is only listed where
+    /// none of the journal's runs is one.
+    pub(crate) fn newest_in_effect(&self) -> Result<Option<RunId>> {
+        match Runs::of(&self.disk, &self.home, Vec::new(), self.ended()).newest_in_effect() {
+            Some(run) => Ok(Some(run)),
+            None => Ok(self.runs()?.newest_in_effect()),
+        }
+    }
+
+    /// The runs from `run` on: only those of the journal where that is enough, since a run can only
+    /// be undone by a later one.
+    pub(crate) fn runs_since(&self, run: RunId) -> Result<Runs<'_, D>> {
+        if !self.tail.iter().any(|ended| ended.intent.run == run) {
+            return self.runs();
+        }
+        Ok(Runs::of(&self.disk, &self.home, Vec::new(), self.ended()))
+    }
+
+    /// Names for each conflict the newest run after `run` that changed the path and is in effect.
+    pub(crate) fn name_later_runs(&self, run: RunId, conflicts: &mut [PathConflict]) -> Result<()> {
+        let runs = self.runs()?;
+        let later = runs.refs.iter().rev().take_while(|known| known.run != run);
+        for known in later.filter(|known| known.outcome == Outcome::Committed) {
+            if conflicts.iter().all(|conflict| conflict.by.is_some()) {
+                break;
+            }
+            if runs.undone_by(known.run).is_some() {
+                continue;
+            }
+            // A damaged record cannot say what it changed; the conflict stays without a name.
+            let Ok((intent, _)) = runs.read_found(known) else { continue };
+            for conflict in conflicts.iter_mut().filter(|conflict| conflict.by.is_none()) {
+                if intent.entries.iter().any(|entry| entry.path == conflict.path) {
+                    conflict.by = Some(known.run);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The runs that the journal still holds.
+    fn ended(&self) -> impl Iterator<Item = (u64, &Intent, &End)> {
+        self.tail.iter().map(|run| (run.sequence, &run.intent, &run.end))
+    }
+}
+
+/// All runs that ended, oldest first.
+pub(crate) struct Runs<'a, D: Disk> {
+    disk: &'a D,
+    home: &'a Home<D::Handle>,
+    refs: Vec<RunRef>,
+    /// The runs that are undone, each with the run that did it.
+    undone: BTreeMap<RunId, RunId>,
+    tail: BTreeMap<RunId, (&'a Intent, &'a End)>,
+}
+
+impl<'a, D: Disk> Runs<'a, D> {
+    pub(crate) fn new(
+        disk: &'a D,
+        home: &'a Home<D::Handle>,
+        tail: impl Iterator<Item = (u64, &'a Intent, &'a End)>,
+    ) -> Result<Self> {
+        Ok(Self::of(disk, home, history::list(disk, &home.history)?, tail))
+    }
+
+    fn of(
+        disk: &'a D,
+        home: &'a Home<D::Handle>,
+        mut refs: Vec<RunRef>,
+        tail: impl Iterator<Item = (u64, &'a Intent, &'a End)>,
+    ) -> Self {
+        let mut in_tail = BTreeMap::new();
+        for (sequence, intent, end) in tail {
+            in_tail.insert(intent.run, (intent, end));
+            // A kill between writing the history and forgetting leaves a run in both.
+            refs.retain(|known| known.run != intent.run);
+            refs.push(RunRef::new(sequence, intent, end));
+        }
+        // From the newest: whether an undo was itself undone is known when it is reached.
+        let mut undone = BTreeMap::new();
+        for undoing in refs.iter().rev().filter(|run| run.outcome == Outcome::Committed) {
+            if let RunKind::Undo(of) = undoing.kind
+                && !undone.contains_key(&undoing.run)
+            {
+                undone.entry(of).or_insert(undoing.run);
+            }
+        }
+        Self { disk, home, refs, undone, tail: in_tail }
+    }
+
+    pub(crate) fn find(&self, run: RunId) -> Result<&RunRef> {
+        let found = self.refs.iter().find(|known| known.run == run);
+        found.ok_or_else(|| ErrorKind::UnknownRun { run }.into())
+    }
+
+    /// All of them, oldest first.
+    pub(crate) fn refs(&self) -> &[RunRef] {
+        &self.refs
+    }
+
+    pub(crate) fn read(&self, run: RunId) -> Result<(Cow<'a, Intent>, End)> {
+        self.read_found(self.find(run)?)
+    }
+
+    pub(crate) fn read_found(&self, found: &RunRef) -> Result<(Cow<'a, Intent>, End)> {
+        if let Some((intent, end)) = self.tail.get(&found.run) {
+            return Ok((Cow::Borrowed(*intent), **end));
+        }
+        let (intent, end) = history::read(self.disk, &self.home.history, found)?;
+        Ok((Cow::Owned(intent), end))
+    }
+
+    fn newest_in_effect(&self) -> Option<RunId> {
+        let in_effect = |known: &&RunRef| {
+            known.kind == RunKind::Apply
+                && known.outcome == Outcome::Committed
+                && !self.undone.contains_key(&known.run)
+        };
+        self.refs.iter().rev().find(in_effect).map(|known| known.run)
+    }
+
+    /// The newest undo that is in effect, and the run it undid. The undo of an undo is none: it
+    /// brought a change back.
+    pub(crate) fn newest_undo_in_effect(&self) -> Option<(RunId, RunId)> {
+        let undone: BTreeMap<RunId, RunId> = self
+            .refs
+            .iter()
+            .filter_map(|known| match known.kind {
+                RunKind::Undo(of) => Some((known.run, of)),
+                RunKind::Apply => None,
+            })
+            .collect();
+        let depth = |run: RunId| {
+            std::iter::successors(Some(run), |run| undone.get(run).copied()).count() - 1
+        };
+        let mut newest = self.refs.iter().rev();
+        newest.find_map(|known| {
+            let in_effect =
+                known.outcome == Outcome::Committed && !self.undone.contains_key(&known.run);
+            let of = undone.get(&known.run)?;
+            (in_effect && depth(known.run) % 2 == 1).then_some((known.run, *of))
+        })
+    }
+
+    /// The run that undid `run` and was not undone itself.
+    pub(crate) fn undone_by(&self, run: RunId) -> Option<RunId> {
+        self.undone.get(&run).copied()
+    }
+}

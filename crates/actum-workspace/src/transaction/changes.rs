@@ -1,0 +1,130 @@
+//! What the steps of a transaction would change.
+
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+use actum_core::RelPath;
+
+use crate::disk::Disk;
+use crate::error::Result;
+use crate::path_change::{CONTENT_BYTES_MAX, Content as Bytes, PathChange, State};
+use crate::transaction::Transaction;
+use crate::transaction::node::{Content, Post, PostFile, Pre};
+
+/// What a transaction would do to one path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// The path.
+    pub path: RelPath,
+    /// What happens to it.
+    pub kind: ChangeKind,
+    /// Lines added.
+    pub added: u64,
+    /// Lines removed.
+    pub removed: u64,
+}
+
+/// What happens to a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChangeKind {
+    /// A file appears.
+    Created,
+    /// A file's bytes change.
+    Modified,
+    /// Only mode, owner or attributes of a file change.
+    Attributes,
+    /// A file disappears.
+    Deleted,
+    /// A directory appears.
+    DirectoryCreated,
+    /// An empty directory disappears.
+    DirectoryRemoved,
+}
+
+impl<D: Disk> Transaction<'_, D> {
+    /// What the steps so far would change, ordered by path.
+    pub fn changes(&self) -> Vec<Change> {
+        let changed = self.nodes.iter().filter(|(_, node)| node.changes());
+        let changes = changed.filter_map(|(path, node)| {
+            let kind = kind(&node.pre, &node.post)?;
+            Some(Change { path: path.clone(), kind, added: node.added, removed: node.removed })
+        });
+        changes.collect()
+    }
+
+    /// The same with the bytes before and after.
+    ///
+    /// # Errors
+    /// `Io` where a large file cannot be read.
+    pub fn diff(&self) -> Result<Vec<PathChange>> {
+        let moved = self.moved();
+        let changed =
+            self.nodes.iter().filter(|(path, node)| node.changes() || moved.contains(path));
+        changed
+            .map(|(path, node)| {
+                let before = match &node.pre {
+                    Pre::Absent => State::Absent,
+                    Pre::Directory(attributes) => State::Directory { mode: attributes.mode },
+                    Pre::File(file) => {
+                        let untouched = PostFile {
+                            attributes: file.attributes.clone(),
+                            digest: file.digest,
+                            size: file.stat.size,
+                            content: Content::Untouched,
+                        };
+                        self.state(path, &untouched)?
+                    }
+                };
+                let (after, renamed_from) = match &node.post {
+                    Post::Absent => (State::Absent, None),
+                    Post::Directory(attributes) => {
+                        (State::Directory { mode: attributes.mode }, None)
+                    }
+                    Post::File(file) => {
+                        let from = match &file.content {
+                            Content::Moved(from) => Some(from.clone()),
+                            Content::Untouched | Content::New(..) => None,
+                        };
+                        (self.state(path, file)?, from)
+                    }
+                };
+                Ok(PathChange { path: path.clone(), renamed_from, before, after })
+            })
+            .collect()
+    }
+
+    fn moved(&self) -> BTreeSet<&RelPath> {
+        let sources = self.nodes.values().filter_map(|node| match &node.post {
+            Post::File(PostFile { content: Content::Moved(from), .. }) => Some(from),
+            Post::File(_) | Post::Directory(_) | Post::Absent => None,
+        });
+        sources.collect()
+    }
+
+    fn state(&self, path: &RelPath, file: &PostFile<D::Handle>) -> Result<State> {
+        let content = if file.size > CONTENT_BYTES_MAX {
+            Bytes::TooLarge
+        } else {
+            let mut bytes = Vec::new();
+            self.each_piece(path, file, |piece| {
+                bytes.extend_from_slice(piece);
+                Ok(())
+            })?;
+            Bytes::Known(Rc::new(bytes))
+        };
+        let (mode, size, digest) = (file.attributes.mode, file.size, file.digest);
+        Ok(State::File { mode, size, digest, content })
+    }
+}
+
+fn kind<H>(pre: &Pre<H>, post: &Post<H>) -> Option<ChangeKind> {
+    Some(match (pre, post) {
+        (Pre::File(pre), Post::File(post)) if pre.digest == post.digest => ChangeKind::Attributes,
+        (Pre::File(_), Post::File(_)) => ChangeKind::Modified,
+        (Pre::Absent | Pre::Directory(_), Post::File(_)) => ChangeKind::Created,
+        (Pre::File(_), Post::Absent | Post::Directory(_)) => ChangeKind::Deleted,
+        (Pre::Absent | Pre::Directory(_), Post::Directory(_)) => ChangeKind::DirectoryCreated,
+        (Pre::Directory(_), Post::Absent) => ChangeKind::DirectoryRemoved,
+        (Pre::Absent, Post::Absent) => return None,
+    })
+}

@@ -1,0 +1,154 @@
+//! `cargo xtask realworld`: what was really published, from one version to the next, as a change
+//! that actum applies, takes back and applies again.
+
+mod catalogue;
+mod change;
+mod child;
+mod counts;
+mod download;
+mod format;
+mod git;
+mod moved_down;
+mod options;
+mod table;
+mod tree;
+mod trial;
+
+use std::error::Error;
+use std::fs::{File, TryLockError, create_dir_all, remove_dir_all};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::{Duration, Instant};
+
+use crate::{Outcome, packages};
+use catalogue::{PAIRS, Pair};
+use change::changes;
+use counts::Counts;
+use download::{Cache, fresh};
+use format::{Format, Material};
+use git::{Renames, Repository};
+use options::{Command, Options};
+use table::{Findings, Row};
+use tree::{Modes, TakenOut, Tree};
+
+pub(crate) const SUMMARY: &str =
+    "published versions of crates and npm packages, in every format, against git";
+
+type Failure = Box<dyn Error>;
+
+pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
+    let options = match options::parse(arguments)? {
+        Command::Help => {
+            print!("{}", options::USAGE);
+            return Ok(ExitCode::SUCCESS);
+        }
+        Command::Run(options) => options,
+    };
+    packages::require("realworld")?;
+    let directory = root.join("target").join("realworld");
+    create_dir_all(&directory)?;
+    let _lock = lock(&directory)?;
+    let scratch = directory.join("scratch");
+    fresh(&scratch)?;
+    let rows = rows(&options, &directory, &scratch);
+    remove_dir_all(&scratch)?;
+
+    print!("{}{}", table::table(&rows), table::legend(&rows));
+    let mut problems: Vec<String> = rows.iter().flat_map(Row::problems).collect();
+    if options.only.is_none() {
+        problems.extend(missing_kinds(&table::all_counts(&rows)));
+    }
+    for problem in &problems {
+        eprintln!("realworld: {problem}");
+    }
+    Ok(if problems.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// Nobody else may use the scratch directory.
+fn lock(directory: &Path) -> Result<File, Failure> {
+    let lock = File::create(directory.join("lock"))?;
+    match lock.try_lock() {
+        Ok(()) => Ok(lock),
+        Err(TryLockError::WouldBlock) => Err("another run is under way; nothing was run".into()),
+        Err(TryLockError::Error(error)) => Err(error.into()),
+    }
+}
+
+fn rows(options: &Options, directory: &Path, scratch: &Path) -> Vec<Row<'static>> {
+    let cache = Cache::new(directory.join("cache"), scratch.to_owned(), options.network);
+    let begun = Instant::now();
+    let selected = PAIRS.iter().filter(|pair| options.selects(pair));
+    let row = |pair| {
+        eprintln!("[{:>3} s] {pair}", begun.elapsed().as_secs());
+        let result = findings(pair, &cache, &scratch.join("pair"));
+        Row { pair, result: result.map_err(|failure| failure.to_string()) }
+    };
+    selected.map(row).collect()
+}
+
+fn findings(pair: &Pair, cache: &Cache, place: &Path) -> Result<Findings, Failure> {
+    let (old, old_out) = cache.get(pair.kind, pair.name, pair.old)?;
+    let (new, new_out) = cache.get(pair.kind, pair.name, pair.new)?;
+    let material = material(old, new, place)?;
+    let by_git = |diff: &[u8]| git_apply(&material, diff, place).map_err(|f| f.to_string());
+    let (renames, no_renames) = (by_git(&material.diff), by_git(&material.diff_no_renames));
+    let trials = Format::ALL.map(|format| trial::run(format, &material, &place.join("trial")));
+    let moved_down =
+        moved_down::run(&material.old, &material.diff_no_renames, &place.join("moved-down"));
+    Ok(Findings {
+        counts: Counts::of(&material),
+        paths: material.changes.len(),
+        taken_out: TakenOut {
+            links: old_out.links + new_out.links,
+            empty_directories: old_out.empty_directories + new_out.empty_directories,
+        },
+        git_apply: renames.and(no_renames),
+        trials: trials.into(),
+        moved_down: moved_down.map_err(|failure| failure.to_string()),
+    })
+}
+
+/// The change between two trees, and what git makes of it.
+fn material(old: Tree, new: Tree, place: &Path) -> Result<Material, Failure> {
+    let directory = place.join("repository");
+    fresh(&directory)?;
+    let repository = Repository::make(&directory, &old, &new)?;
+    Ok(Material {
+        changes: changes(&old, &new),
+        found: repository.found()?,
+        diff: repository.diff(Renames::Found)?,
+        diff_no_renames: repository.diff(Renames::NotLookedFor)?,
+        old,
+        new,
+    })
+}
+
+/// How long git takes to make the new tree of the old one.
+fn git_apply(material: &Material, diff: &[u8], place: &Path) -> Result<Duration, Failure> {
+    let directory: PathBuf = place.join("git");
+    fresh(&directory)?;
+    let (root, patch) = (directory.join("root"), directory.join("patch"));
+    material.old.write(&root)?;
+    std::fs::write(&patch, diff)?;
+    let time = git::apply(&root, &patch)?;
+    Tree::read(&root)?.must_be(&material.new, Modes::Executable)?;
+    Ok(time)
+}
+
+/// A full run without one of them would prove less than it says.
+fn missing_kinds(counts: &Counts) -> Vec<String> {
+    let kinds = counts.kinds().into_iter().filter(|(_, count)| *count == 0);
+    kinds.map(|(kind, _)| format!("no package has a changed file that is {kind}")).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kind_of_file_that_no_package_has_is_a_failure() {
+        let missing = missing_kinds(&Counts::default());
+        assert_eq!(missing.len(), Counts::default().kinds().len());
+        assert_eq!(missing[6], "no package has a changed file that is executable");
+    }
+}

@@ -1,0 +1,127 @@
+//! What happens to each path between two trees, and what it is made of.
+
+use super::tree::{Leaf, Tree};
+
+/// How far git looks for a NUL, which makes a file a binary one.
+const LOOKED_AT_MAX: usize = 8000;
+
+/// What happens to one path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Change {
+    pub(super) path: Vec<u8>,
+    pub(super) kind: Kind,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Kind {
+    Added { new: Leaf },
+    Deleted { old: Leaf },
+    Modified { old: Leaf, new: Leaf },
+}
+
+/// A change that is text on both sides and leaves the mode as it is.
+pub(super) struct TextChange<'a> {
+    /// The path, if it is text too.
+    pub(super) path: &'a str,
+    pub(super) kind: TextKind<'a>,
+}
+
+pub(super) enum TextKind<'a> {
+    Added { new: &'a str },
+    Modified { old: &'a str, new: &'a str },
+}
+
+impl Change {
+    /// The change, if a format can carry it that knows only text and no modes.
+    pub(super) fn text(&self) -> Option<TextChange<'_>> {
+        let path = std::str::from_utf8(&self.path).ok()?;
+        let kind = match &self.kind {
+            Kind::Added { new } if !new.is_executable() => TextKind::Added { new: text(new)? },
+            Kind::Modified { old, new } if old.is_executable() == new.is_executable() => {
+                TextKind::Modified { old: text(old)?, new: text(new)? }
+            }
+            Kind::Added { .. } | Kind::Modified { .. } | Kind::Deleted { .. } => return None,
+        };
+        Some(TextChange { path, kind })
+    }
+
+    /// Whether bytes of a binary file come or go, as git understands it.
+    pub(super) fn is_binary(&self) -> bool {
+        match &self.kind {
+            Kind::Added { new: leaf } | Kind::Deleted { old: leaf } => is_binary(&leaf.content),
+            Kind::Modified { old, new } => {
+                old.content != new.content && (is_binary(&old.content) || is_binary(&new.content))
+            }
+        }
+    }
+
+    /// Does it in `tree`.
+    pub(super) fn make_in(&self, tree: &mut Tree) {
+        match &self.kind {
+            Kind::Added { new } | Kind::Modified { new, .. } => tree.put(&self.path, new.clone()),
+            Kind::Deleted { .. } => tree.remove(&self.path),
+        }
+    }
+}
+
+/// The changes that lead from `old` to `new`, by path.
+pub(super) fn changes(old: &Tree, new: &Tree) -> Vec<Change> {
+    let mut changes = Vec::new();
+    for (path, old) in &old.files {
+        let kind = match new.files.get(path).cloned() {
+            None => Kind::Deleted { old: old.clone() },
+            Some(new)
+                if new.content == old.content && new.is_executable() == old.is_executable() =>
+            {
+                continue;
+            }
+            Some(new) => Kind::Modified { old: old.clone(), new },
+        };
+        changes.push(Change { path: path.clone(), kind });
+    }
+    let added = new.files.iter().filter(|(path, _)| !old.files.contains_key(*path));
+    changes.extend(
+        added.map(|(path, new)| Change {
+            path: path.clone(),
+            kind: Kind::Added { new: new.clone() },
+        }),
+    );
+    changes.sort_by(|a, b| a.path.cmp(&b.path));
+    changes
+}
+
+pub(super) fn text(leaf: &Leaf) -> Option<&str> {
+    std::str::from_utf8(&leaf.content).ok()
+}
+
+fn is_binary(content: &[u8]) -> bool {
+    content.iter().take(LOOKED_AT_MAX).any(|&byte| byte == 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_changes_lead_from_one_tree_to_the_other() {
+        let old = Tree::of(&[("a", b"1", 0o644), ("b", b"2", 0o644), ("c", b"3", 0o644)]);
+        let new = Tree::of(&[("a", b"1", 0o600), ("b", b"2", 0o755), ("d/e", b"\0", 0o644)]);
+        let changes = changes(&old, &new);
+        let paths: Vec<&[u8]> = changes.iter().map(|change| change.path.as_slice()).collect();
+        assert_eq!(paths, [b"b".as_slice(), b"c", b"d/e"]);
+        assert_eq!(changes.iter().map(Change::is_binary).collect::<Vec<_>>(), [false, false, true]);
+        let mut made = old;
+        changes.iter().for_each(|change| change.make_in(&mut made));
+        assert_eq!(super::changes(&made, &new), []);
+    }
+
+    #[test]
+    fn text_is_what_is_utf_8_and_keeps_its_mode() {
+        let old = Tree::of(&[("a", b"1", 0o644), ("b", b"2", 0o644), ("c", b"\xff", 0o644)]);
+        let new = Tree::of(&[("a", b"2", 0o644), ("b", b"3", 0o755), ("d", b"", 0o755)]);
+        let changes = changes(&old, &new);
+        let texts: Vec<&str> =
+            changes.iter().filter_map(|change| Some(change.text()?.path)).collect();
+        assert_eq!(texts, ["a"]);
+    }
+}

@@ -1,0 +1,116 @@
+//! Runs a program that may not take longer than it is given.
+
+use std::io::{self, Read};
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process_group};
+
+/// How many lines of what a program complains of an error shows.
+const SHOWN_LINES_MAX: usize = 4;
+
+/// Why a program gave nothing.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ChildError {
+    #[error("starting `{program}`: {source}")]
+    Start { program: String, source: io::Error },
+    #[error("waiting for `{program}`: {source}")]
+    Wait { program: String, source: io::Error },
+    #[error("`{program}` was stopped: it took longer than {seconds} s", seconds = limit.as_secs())]
+    TooLong { program: String, limit: Duration },
+    #[error("`{program}` failed ({status}): {said}")]
+    Failed { program: String, status: ExitStatus, said: String },
+}
+
+/// Which of its outputs.
+enum Output {
+    Data(Vec<u8>),
+    Talk(Vec<u8>),
+}
+
+/// What the program writes to its output. It and all that it started are killed when the time is
+/// over. The caller sets its input.
+pub(super) fn run(command: &mut Command, limit: Duration) -> Result<Vec<u8>, ChildError> {
+    let program = command.get_program().to_string_lossy().into_owned();
+    let begun = Instant::now();
+    let mut child = command
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .process_group(0)
+        .spawn()
+        .map_err(|source| ChildError::Start { program: program.clone(), source })?;
+    let (sender, receiver) = mpsc::channel();
+    read(child.stdout.take(), sender.clone(), Output::Data);
+    read(child.stderr.take(), sender, Output::Talk);
+    let (mut data, mut talk) = (Vec::new(), Vec::new());
+    loop {
+        // Both have been read to their ends once nobody sends any more.
+        match receiver.recv_timeout(limit.saturating_sub(begun.elapsed())) {
+            Ok(Output::Data(bytes)) => data = bytes,
+            Ok(Output::Talk(bytes)) => talk = bytes,
+            Err(RecvTimeoutError::Disconnected) => break,
+            Err(RecvTimeoutError::Timeout) => {
+                let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
+                // It may have ended by itself in this moment, which is as good.
+                let _ended = group.map(|group| kill_process_group(group, Signal::KILL));
+                let waited = child.wait();
+                waited.map_err(|source| ChildError::Wait { program: program.clone(), source })?;
+                return Err(ChildError::TooLong { program, limit });
+            }
+        }
+    }
+    let waited = child.wait();
+    let status = waited.map_err(|source| ChildError::Wait { program: program.clone(), source })?;
+    if status.success() {
+        return Ok(data);
+    }
+    Err(ChildError::Failed { program, status, said: first_lines(&talk) })
+}
+
+fn read(
+    pipe: Option<impl Read + Send + 'static>,
+    sender: Sender<Output>,
+    output: fn(Vec<u8>) -> Output,
+) {
+    let Some(mut pipe) = pipe else { return };
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        // A pipe that breaks ends early, and the program's status says why; nobody may be waiting
+        // any more.
+        let _read = pipe.read_to_end(&mut bytes);
+        let _sent = sender.send(output(bytes));
+    });
+}
+
+fn first_lines(talk: &[u8]) -> String {
+    let talk = String::from_utf8_lossy(talk);
+    let lines = talk.lines().map(str::trim).filter(|line| !line.is_empty());
+    let lines: Vec<&str> = lines.take(SHOWN_LINES_MAX).collect();
+    if lines.is_empty() { "it said nothing".to_owned() } else { lines.join(" | ") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sh(script: &str, limit: Duration) -> Result<Vec<u8>, ChildError> {
+        run(Command::new("sh").args(["-c", script]).stdin(Stdio::null()), limit)
+    }
+
+    #[test]
+    fn what_a_program_writes_comes_back() {
+        let limit = Duration::from_secs(60);
+        assert_eq!(sh("echo data; echo talk >&2", limit).unwrap(), b"data\n");
+        let error = sh("echo why >&2; exit 3", limit).unwrap_err();
+        assert_eq!(error.to_string(), "`sh` failed (exit status: 3): why");
+    }
+
+    #[test]
+    fn a_program_that_takes_too_long_is_stopped_with_its_children() {
+        let error = sh("sleep 600 & wait", Duration::from_millis(50)).unwrap_err();
+        assert_eq!(error.to_string(), "`sh` was stopped: it took longer than 0 s");
+    }
+}

@@ -1,0 +1,216 @@
+//! The places in which two texts differ, each with as many lines around it as make it the only
+//! such place in the old text.
+
+use std::ops::Range;
+
+use actum_core::LineHunk;
+use actum_core::line_diff::{CONTEXT_LINES, hunks};
+
+/// A text with more places gets fewer and larger ones.
+const PLACES_MAX: usize = 200;
+
+/// Whole lines that are replaced by others.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Place<'a> {
+    pub(super) old: &'a str,
+    pub(super) new: &'a str,
+    pub(super) end: End,
+}
+
+/// Whether the old text ends with a place.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    OfText,
+    OfPlace,
+}
+
+/// A text, and where each of its lines starts; behind the last, where it ends.
+struct Text<'a> {
+    text: &'a str,
+    starts: Vec<usize>,
+}
+
+/// What differs, as line numbers counted from 0.
+struct Lines {
+    old: Range<usize>,
+    new: Range<usize>,
+}
+
+/// The places in ascending order, with unchanged text between them; none is empty in an old text
+/// that is not.
+pub(super) fn places<'a>(old: &'a str, new: &'a str) -> Vec<Place<'a>> {
+    let (old, new) = (Text::new(old), Text::new(new));
+    let changed: Vec<Lines> =
+        hunks(old.text.as_bytes(), new.text.as_bytes(), 0).iter().map(Lines::of).collect();
+    let mut places = with_context(&old, &new);
+    loop {
+        let mut grown = false;
+        for place in &mut places {
+            if *place != (0..old.count()) && !occurs_once(old.text, old.part(place)) {
+                *place = around(place, old.count(), &changed);
+                grown = true;
+            }
+        }
+        if !grown {
+            break;
+        }
+        places = merged(places);
+    }
+    let place = |lines: &Range<usize>| Place {
+        old: old.part(lines),
+        new: new.part(&in_new(lines, &changed)),
+        end: if lines.end == old.count() { End::OfText } else { End::OfPlace },
+    };
+    places.iter().map(place).collect()
+}
+
+/// Whether `part` is in `text` once and not twice, also where two would overlap.
+pub(super) fn occurs_once(text: &str, part: &str) -> bool {
+    let Some((first, width)) = text.find(part).zip(part.chars().next().map(char::len_utf8)) else {
+        return false;
+    };
+    text.get(first + width..).is_none_or(|rest| !rest.contains(part))
+}
+
+/// The old lines that the hunks of a diff show.
+fn with_context(old: &Text<'_>, new: &Text<'_>) -> Vec<Range<usize>> {
+    let mut context = CONTEXT_LINES;
+    loop {
+        let hunks = hunks(old.text.as_bytes(), new.text.as_bytes(), context);
+        if hunks.len() <= PLACES_MAX {
+            return hunks.iter().map(|hunk| Lines::of(hunk).old).collect();
+        }
+        context = context.saturating_mul(2);
+    }
+}
+
+/// A place with as many lines more on either side as it has, and no change only in part.
+fn around(place: &Range<usize>, count: usize, changed: &[Lines]) -> Range<usize> {
+    let more = place.len().max(1);
+    let (mut start, mut end) = (place.start.saturating_sub(more), (place.end + more).min(count));
+    for Lines { old, .. } in changed {
+        if old.start < start && start < old.end {
+            start = old.start;
+        }
+        if old.start < end && end < old.end {
+            end = old.end;
+        }
+    }
+    start..end
+}
+
+/// Joins places that touch. One that has grown may start before others that it has passed.
+fn merged(mut places: Vec<Range<usize>>) -> Vec<Range<usize>> {
+    places.sort_by_key(|place| place.start);
+    let mut merged: Vec<Range<usize>> = Vec::new();
+    for place in places {
+        match merged.last_mut() {
+            Some(last) if place.start <= last.end => last.end = last.end.max(place.end),
+            Some(_) | None => merged.push(place),
+        }
+    }
+    merged
+}
+
+/// The new lines in the place of old ones; what is inserted at either end is among them.
+fn in_new(place: &Range<usize>, changed: &[Lines]) -> Range<usize> {
+    let shifted = |line: usize, before: Option<&Lines>| {
+        before.map_or(line, |Lines { old, new }| new.end + (line - old.end))
+    };
+    let start = changed.iter().rev().find(|lines| lines.old.start < place.start);
+    let end = changed.iter().rev().find(|lines| lines.old.start <= place.end);
+    shifted(place.start, start)..shifted(place.end, end)
+}
+
+impl Lines {
+    fn of(hunk: &LineHunk) -> Self {
+        let range = |start: u32, count: u32| {
+            let number = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
+            let start = number(start.saturating_sub(u32::from(count > 0)));
+            start..start + number(count)
+        };
+        Self {
+            old: range(hunk.old_start, hunk.old_lines),
+            new: range(hunk.new_start, hunk.new_lines),
+        }
+    }
+}
+
+impl<'a> Text<'a> {
+    fn new(text: &'a str) -> Self {
+        let mut starts = vec![0];
+        let mut end = 0;
+        for line in text.split_inclusive('\n') {
+            end += line.len();
+            starts.push(end);
+        }
+        Self { text, starts }
+    }
+
+    fn count(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    fn part(&self, lines: &Range<usize>) -> &'a str {
+        let at = |line: usize| self.starts.get(line).copied().unwrap_or(self.text.len());
+        self.text.get(at(lines.start)..at(lines.end)).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn a_place_grows_until_it_is_the_only_one() {
+        let block = "{\n1\n2\n3\nb\n4\n5\n6\n}\n";
+        let old = format!("one\n{block}two\n{block}three\n{block}");
+        let new = format!("one\n{block}two\n{}three\n{block}", block.replace('b', "c\nd"));
+        let places = places(&old, &new);
+        assert_eq!(places.len(), 1);
+        assert_eq!(places[0].old, format!("b\n4\n5\n6\n}}\ntwo\n{block}three\n{{\n1\n2\n3\nb\n"));
+        assert_eq!(places[0].end, End::OfPlace);
+    }
+
+    #[test]
+    fn a_place_may_grow_over_more_than_one_other() {
+        assert_eq!(merged(vec![0..5, 10..12, 3..30, 31..32]), [0..30, 31..32]);
+    }
+
+    #[test]
+    fn what_is_inserted_at_an_end_belongs_to_the_place() {
+        let place = |old, new| places(old, new).remove(0);
+        assert_eq!(place("a\n", "b\na\n"), Place { old: "a\n", new: "b\na\n", end: End::OfText });
+        assert_eq!(place("a\n", "a\nb"), Place { old: "a\n", new: "a\nb", end: End::OfText });
+        assert_eq!(place("a\na\n", "a\n"), Place { old: "a\na\n", new: "a\n", end: End::OfText });
+    }
+
+    #[test]
+    fn occurrences_that_overlap_are_two() {
+        assert!(!occurs_once("aaa", "aa"));
+        assert!(occurs_once("äaä", "aä"));
+        assert!(!occurs_once("abc", ""));
+        assert!(!occurs_once("abc", "d"));
+    }
+
+    proptest! {
+        #[test]
+        fn the_places_make_the_new_text_of_the_old_one(
+            old in "([ab]\n){0,40}[ab]?", new in "([abc]\n){0,40}[ab]?",
+        ) {
+            let places = places(&old, &new);
+            let (mut made, mut rest) = (String::new(), old.as_str());
+            for place in &places {
+                prop_assert!(old.is_empty() || occurs_once(&old, place.old));
+                let at = rest.find(place.old).unwrap();
+                made += &rest[..at];
+                made += place.new;
+                rest = &rest[at + place.old.len()..];
+                prop_assert_eq!(place.end == End::OfText, rest.is_empty());
+            }
+            prop_assert_eq!(made + rest, new);
+        }
+    }
+}
