@@ -25,9 +25,15 @@ pub(crate) struct CommandLine {
     /// Write one JSON document to standard output, errors included
     #[arg(long, global = true, display_order = 91)]
     pub(crate) json: bool,
-    /// When to use colours
-    #[arg(long, value_enum, value_name = "WHEN", default_value_t = Color::Auto, global = true,
-        hide_possible_values = false, display_order = 92)]
+    /// When to use colours; auto is at a terminal that knows them, unless `NO_COLOR` is set
+    #[arg(
+        long,
+        value_enum,
+        value_name = "WHEN",
+        default_value_t = Color::Auto,
+        global = true,
+        display_order = 92
+    )]
     pub(crate) color: Color,
     /// Write long text straight to the terminal
     #[arg(long, global = true, display_order = 93)]
@@ -39,11 +45,8 @@ pub(crate) struct CommandLine {
 /// When colours are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Color {
-    /// At a terminal that knows them, unless `NO_COLOR` is set
     Auto,
-    /// Always
     Always,
-    /// Never
     Never,
 }
 
@@ -64,10 +67,43 @@ impl CommandLine {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use clap::CommandFactory;
+
+    /// The reference is the help of every command, written anew with `UPDATE_DOCS=1`.
+    const REFERENCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/cli.md");
+    const COLUMNS: usize = 90;
 
     #[test]
     fn the_command_line_is_sound() {
-        super::CommandLine::command().debug_assert();
+        CommandLine::command().debug_assert();
+    }
+
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "the test compares a file, or writes it anew")]
+    fn the_reference_is_the_help_of_every_command() {
+        let mut command = CommandLine::command().term_width(COLUMNS).disable_help_subcommand(true);
+        command.build();
+        let mut page = String::from(
+            "# Command line\n\nThe help of every command, as `actum help COMMAND` shows it.\n",
+        );
+        let mut add = |title: &str, command: &mut clap::Command| {
+            let help = command.render_long_help().to_string();
+            let lines: Vec<&str> = help.lines().map(str::trim_end).collect();
+            page += &format!("\n## {title}\n\n```text\n{}\n```\n", lines.join("\n").trim_end());
+        };
+        add("actum", &mut command);
+        for verb in command.get_subcommands_mut() {
+            let title = format!("actum {}", verb.get_name());
+            *verb = verb.clone().term_width(COLUMNS);
+            add(&title, verb);
+        }
+        if std::env::var_os("UPDATE_DOCS").is_some() {
+            std::fs::write(REFERENCE, &page).unwrap();
+        }
+        assert!(
+            std::fs::read_to_string(REFERENCE).unwrap_or_default() == page,
+            "docs/cli.md is not the help of the program; UPDATE_DOCS=1 writes it anew"
+        );
     }
 }

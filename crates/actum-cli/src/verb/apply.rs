@@ -18,9 +18,9 @@ use crate::{recovery_note, root};
 
 /// Make a change, all of it or nothing
 ///
-/// Reads edits, whole files, JSON Patches or a change set in JSON, or a unified diff as git writes it. Paths in it are relative to the
-/// root of the workspace. Every line it expects must be there, at the place it says: nothing is guessed
-/// and nothing is merged.
+/// Reads a unified diff as git writes it, a Codex patch, or JSON: edits (search and replace), whole
+/// files, JSON Patches, or a change set. Paths in it are relative to the root of the workspace. What
+/// it expects must be there, at one place: nothing is guessed and nothing is merged.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// The file that describes the change; `-` is standard input

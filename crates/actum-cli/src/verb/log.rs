@@ -69,11 +69,11 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
 }
 
 pub(super) fn log(view: &View, number: usize) -> Result<Log, Failure> {
-    let newest = view.newest(number)?.into_iter();
+    let (newest, status) = (view.newest(number)?.into_iter(), view.status()?);
     Ok(Log {
         runs: newest.map(|(run, report)| line(&run, report)).collect::<Result<_, _>>()?,
-        total: view.runs()?.len(),
-        unfinished: view.status()?.unfinished,
+        total: status.runs,
+        unfinished: status.unfinished,
     })
 }
 
