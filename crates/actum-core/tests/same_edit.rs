@@ -8,9 +8,12 @@
     reason = "a test stops at what it did not expect"
 )]
 
+use actum_core::format::git_diff::write::{Side, section};
 use actum_core::format::{Reading, parse};
 use actum_core::hunk::Patcher;
-use actum_core::{ChangeSet, Digest, Hunk, LineHunk, Operation, Patch, Splice, line_diff};
+use actum_core::{
+    ChangeSet, Digest, FileMode, Hunk, LineHunk, Operation, Patch, RelPath, Splice, line_diff,
+};
 use proptest::prelude::*;
 use serde_json::json;
 
@@ -93,6 +96,42 @@ fn as_change_set(old: &str, new: &str) -> String {
     serde_json::to_string(&ChangeSet { patches: vec![patch] }).unwrap()
 }
 
+fn as_git_diff(old: &str, new: &str) -> String {
+    let path = RelPath::new("a").unwrap();
+    let mut diff = Vec::new();
+    let [old, new] = [old, new]
+        .map(|text| Some(Side { path: &path, mode: FileMode::REGULAR, content: text.as_bytes() }));
+    section(old, new, |_, piece| diff.extend_from_slice(piece));
+    String::from_utf8(diff).unwrap()
+}
+
+/// A Codex patch says nothing of the end of a file, so both contents end with a newline.
+fn as_codex_patch(old: &str, new: &str) -> String {
+    let hunks = line_diff::hunks(old.as_bytes(), new.as_bytes(), 1);
+    let chunk = |hunk: &LineHunk| format!("@@\n{}", String::from_utf8(hunk.body.clone()).unwrap());
+    let chunks: String = hunks.iter().map(chunk).collect();
+    format!("*** Begin Patch\n*** Update File: a\n{chunks}*** End Patch\n")
+}
+
+/// Contents of which each line is there once, so that a few lines of context say where they are.
+fn told_apart() -> impl Strategy<Value = (String, String)> {
+    prop::collection::vec(0..6u8, 2..40).prop_map(|fates| {
+        let (mut old, mut new) = (String::new(), String::new());
+        for (number, fate) in fates.into_iter().enumerate() {
+            let line = format!("line {number} \u{e9}\n");
+            if fate != 0 {
+                old += &line;
+            }
+            match fate {
+                1 => {}
+                2 => new += &format!("changed {number}\n"),
+                _ => new += &line,
+            }
+        }
+        (old, new)
+    })
+}
+
 fn text() -> impl Strategy<Value = String> {
     let line = ("[abé\"\\\\ ]{0,3}", prop_oneof![Just("\n"), Just("\r\n")]);
     let lines = prop::collection::vec(line.prop_map(|(line, end)| line + end), 0..8);
@@ -104,9 +143,21 @@ proptest! {
 
     /// FO-10
     #[test]
-    fn one_edit_said_in_three_formats_gives_one_content(old in text(), new in text()) {
+    fn one_edit_said_in_four_formats_gives_one_content(old in text(), new in text()) {
         prop_assume!(!old.is_empty() && old != new);
-        for input in [as_edit(&old, &new), as_file(&old, &new), as_change_set(&old, &new)] {
+        let (edit, file) = (as_edit(&old, &new), as_file(&old, &new));
+        for input in [edit, file, as_change_set(&old, &new), as_git_diff(&old, &new)] {
+            prop_assert_eq!(made(&input, old.as_bytes()), new.as_bytes(), "{}", input);
+        }
+    }
+
+    /// FO-10
+    #[test]
+    fn one_edit_said_in_five_formats_gives_one_content((old, new) in told_apart()) {
+        prop_assume!(old.lines().count() > 1 && !new.is_empty() && old != new);
+        let (edit, file) = (as_edit(&old, &new), as_file(&old, &new));
+        let (diff, codex) = (as_git_diff(&old, &new), as_codex_patch(&old, &new));
+        for input in [edit, file, as_change_set(&old, &new), diff, codex] {
             prop_assert_eq!(made(&input, old.as_bytes()), new.as_bytes(), "{}", input);
         }
     }

@@ -5,6 +5,7 @@ pub(crate) mod acl;
 pub(crate) mod changes;
 pub(crate) mod commit;
 pub(crate) mod content;
+mod cost;
 pub(crate) mod edit;
 pub(crate) mod inherit;
 pub(crate) mod node;

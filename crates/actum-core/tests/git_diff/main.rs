@@ -7,6 +7,7 @@
     reason = "a test stops at what it did not expect"
 )]
 
+mod beside_git;
 mod binary;
 mod hunk_writer;
 mod model;

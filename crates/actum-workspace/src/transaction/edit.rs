@@ -6,11 +6,12 @@ use actum_core::edit::EDIT_BYTES_MAX;
 use actum_core::hunk::Patcher;
 use actum_core::near::Near;
 use actum_core::splice::Splicer;
-use actum_core::{Digest, Edit, HunkError, LineHunk, RelPath, Splice, line_diff};
+use actum_core::{Digest, Edit, HunkError, LineHunk, RelPath, Splice};
 
 use crate::disk::Disk;
 use crate::error::{Doing, Error, ErrorKind, Result};
-use crate::transaction::content::{Sink, Store, Written};
+use crate::transaction::content::{Sink, Written};
+use crate::transaction::cost::cost_of;
 use crate::transaction::node::{Bytes, Content, Post, PostFile};
 use crate::transaction::{Transaction, bytes_of};
 use crate::workspace::HunkPlaces;
@@ -90,10 +91,7 @@ impl<D: Disk> Transaction<'_, D> {
         failed.map_or(Ok(()), Err).doing(doing)?;
         fits.map_err(|error| std::io::Error::other(error.to_string())).doing(doing)?;
         let written = sink.finish().doing(doing)?;
-        let cost = match &written.store {
-            Store::Memory(new) => line_diff::count(&content, new),
-            Store::Staged(..) => cost_of(&splices),
-        };
+        let cost = cost_of(&splices, &content);
         self.replace(path, file, written, splices, cost)
     }
 
@@ -187,13 +185,4 @@ fn patched(
     patcher.feed(content, |bytes| new.extend_from_slice(bytes))?;
     let splices = patcher.finish(|bytes| new.extend_from_slice(bytes))?;
     Ok((new, splices))
-}
-
-/// Lines added and removed by splices in content too large to compare.
-fn cost_of(splices: &[Splice]) -> (u64, u64) {
-    let sum = |side: fn(&Splice) -> &Vec<u8>| {
-        let lines = splices.iter().map(|splice| crate::transaction::lines(side(splice)));
-        lines.fold(0, u64::saturating_add)
-    };
-    (sum(|splice| &splice.new), sum(|splice| &splice.old))
 }
