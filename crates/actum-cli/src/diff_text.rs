@@ -77,8 +77,8 @@ fn side<'a>(path: &'a RelPath, state: &'a State) -> Result<Option<Side<'a>>, Str
             Err(format!("{size} bytes, more than the {CONTENT_BYTES_MAX} that are shown"))
         }
         State::File { content: Content::Unknown, digest, .. } => Err(format!(
-            "its content (SHA-256 {digest}) cannot be shown, since something else than a run \
-             changed the file later"
+            "its content (SHA-256 {digest}) is not known any more: something else than a run changed \
+             the file later, or what was kept of it is gone"
         )),
     }
 }

@@ -128,10 +128,8 @@ impl Failure {
             Self::Usage { .. } => vec!["`actum help` lists what there is".to_owned()],
             Self::UnknownReason { .. } => vec!["`actum explain` lists the reasons".to_owned()],
             Self::InEffect { .. } => vec!["`actum log` tells which runs are undone".to_owned()],
-            Self::Start { .. }
-            | Self::Unreadable { .. }
-            | Self::Input { .. }
-            | Self::PageUnwritten { .. } => Vec::new(),
+            Self::Input { source, .. } => hint::for_input(&source.problem).into_iter().collect(),
+            Self::Start { .. } | Self::Unreadable { .. } | Self::PageUnwritten { .. } => Vec::new(),
         }
     }
 

@@ -2,7 +2,10 @@
 
 use std::io;
 
-use actum_core::HunkError;
+use actum_core::edit::{ChunkError, JsonPatchError, ReplacementError};
+use actum_core::format::{DocumentProblem, Problem};
+use actum_core::near::Near;
+use actum_core::{EditError, HunkError};
 use actum_workspace::{Error, ErrorKind, NotAFile};
 
 /// What the reader can do. Nothing here turns a check off.
@@ -16,8 +19,13 @@ pub(crate) fn after(error: &Error) -> Vec<String> {
                 | HunkError::OutOfOrder { .. },
             ..
         } => "the change itself is malformed; make it again".to_owned(),
-        ErrorKind::Hunk { .. } | ErrorKind::Edit { .. } => {
-            "the change was made against other content; read the file and make it again".to_owned()
+        ErrorKind::Edit { source, .. } => of_edit(source).to_owned(),
+        ErrorKind::Hunk { source: HunkError::Ambiguous { .. }, .. } => AMBIGUOUS.to_owned(),
+        ErrorKind::Hunk { near: Some(Near::Elsewhere { lines }), .. } if lines.0.len() == 1 => {
+            "`--allow-offset` lets a hunk apply where its lines are, if that is one place".to_owned()
+        }
+        ErrorKind::Hunk { .. } => {
+            OTHER_CONTENT.to_owned()
         }
         ErrorKind::Expected { found: Some(_), .. } => {
             "the file changed since it was read; read it again and make the change from that"
@@ -27,7 +35,9 @@ pub(crate) fn after(error: &Error) -> Vec<String> {
             "paths are relative to the root of the workspace, which `actum status` names".to_owned()
         }
         ErrorKind::Exists { .. } => {
-            "patch what is there, or delete it in the same change".to_owned()
+            "edit what is there; or, to replace it, say `--overwrite`, or give a whole file with its \
+             `expected_prev_sha256`"
+                .to_owned()
         }
         ErrorKind::NotAFile { found: NotAFile::Symlink, .. }
         | ErrorKind::Component { found: NotAFile::Symlink, .. } => {
@@ -68,8 +78,7 @@ pub(crate) fn after(error: &Error) -> Vec<String> {
             }
         }
         ErrorKind::NoRunToUndo => {
-            "to take an undo back, name it: `actum log` lists the runs, then `actum undo RUN`"
-                .to_owned()
+            "`actum redo` brings back what was undone last; `actum log` lists the runs".to_owned()
         }
         ErrorKind::AsBefore { .. } => {
             "to undo an earlier run, name it: `actum log` lists the runs, then `actum undo RUN`"
@@ -89,7 +98,7 @@ pub(crate) fn after(error: &Error) -> Vec<String> {
             "other runs are not affected; `actum log` lists them".to_owned()
         }
         ErrorKind::Busy { .. } => {
-            "try again when it has finished; `apply` and `undo` can `--wait` for it".to_owned()
+            "try again when it has finished; `apply`, `undo` and `redo` can `--wait` for it".to_owned()
         }
         ErrorKind::NotAWorkspace => {
             "make one with `actum init`, or name a directory in one: `actum -C DIR …`".to_owned()
@@ -128,6 +137,57 @@ pub(crate) fn after(error: &Error) -> Vec<String> {
         | ErrorKind::Io { .. } => return Vec::new(),
     };
     vec![hint]
+}
+
+/// The same for an input that is not sound.
+pub(crate) fn for_input(problem: &Problem) -> Option<String> {
+    let hint = match problem {
+        Problem::Document(DocumentProblem::NoTarget) => "`--target FILE` names it",
+        Problem::Unrecognised { found } if found.to_string().starts_with("\\033[") => {
+            "it is in colour; make the diff with `git diff --no-color`"
+        }
+        Problem::Unrecognised { found } if found.to_string().starts_with("```") => {
+            "give what is between the fences alone"
+        }
+        Problem::Unrecognised { .. } | Problem::Blank => "`actum help apply` lists the formats",
+        Problem::TooLarge { .. }
+        | Problem::ByteOrderMark
+        | Problem::Utf16
+        | Problem::Document(_)
+        | Problem::TargetUnused { .. }
+        | Problem::ChangeSet(_)
+        | Problem::Path(_)
+        | Problem::Diff(_)
+        | Problem::Codex(_) => return None,
+    };
+    Some(hint.to_owned())
+}
+
+const AMBIGUOUS: &str = "give more lines around it, until there is only one such place";
+const OTHER_CONTENT: &str =
+    "the change was made against other content; read the file and make it again";
+
+fn of_edit(error: &EditError) -> &'static str {
+    match error {
+        EditError::Replace(ReplacementError::Empty) => {
+            "to make a file, give it whole: `{\"path\": \"FILE\", \"content\": \"…\"}`"
+        }
+        EditError::Replace(ReplacementError::Same { .. }) => "leave the edit out",
+        EditError::Replace(ReplacementError::Ambiguous { .. }) => {
+            "give more of the text around it, until there is only one such place, or say \
+             `\"replace_all\": true`"
+        }
+        EditError::Chunk(ChunkError::Ambiguous { .. }) => AMBIGUOUS,
+        EditError::Chunk(ChunkError::NoContext { .. }) => {
+            "repeat a line of the file as context, or write `*** End of File` to add at the end"
+        }
+        EditError::Binary(_) => "give the diff to the very file it was made from",
+        EditError::Json(JsonPatchError::NotJson { .. }) => {
+            "a JSON Patch changes strict JSON alone; change other files by an edit or a diff"
+        }
+        EditError::Json(JsonPatchError::TooMany { .. }) => "split the patch",
+        EditError::Json(_) | EditError::Replace(_) | EditError::Chunk(_) => OTHER_CONTENT,
+    }
 }
 
 /// `EMFILE` and `ENFILE` (errno(3)), for which the standard library has no stable name.

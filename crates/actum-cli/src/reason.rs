@@ -2,7 +2,7 @@
 
 use actum_core::EditError;
 use actum_core::change_set::ChangeSetError;
-use actum_core::format::Problem;
+use actum_core::format::{DocumentProblem, Problem};
 use actum_workspace::ErrorKind;
 use serde::{Serialize, Serializer};
 
@@ -150,7 +150,9 @@ pub(crate) fn of_input(problem: &Problem) -> Reason {
         Problem::ChangeSet(error) => of_change_set(error),
         Problem::Path(_) => Reason::PathRefused,
         Problem::TooLarge { .. } => Reason::InputTooLarge,
-        Problem::Blank | Problem::Unrecognised { .. } => Reason::InputUnrecognised,
+        Problem::Blank
+        | Problem::Unrecognised { .. }
+        | Problem::Document(DocumentProblem::NoFormat { .. }) => Reason::InputUnrecognised,
         Problem::ByteOrderMark
         | Problem::Utf16
         | Problem::Document(_)

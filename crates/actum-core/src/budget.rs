@@ -41,10 +41,10 @@ impl std::fmt::Display for BudgetStatus {
             |max: Option<u64>| max.map_or("no limit".to_owned(), |max| format!("limit {max}"));
         write!(
             f,
-            "{} files ({}), {} changed lines ({})",
-            self.files,
+            "{} ({}), {} ({})",
+            number(self.files, "file"),
             limit(self.budget.max_files),
-            self.loc,
+            number(self.loc, "changed line"),
             limit(self.budget.max_loc)
         )?;
         let mut largest: Vec<_> = self.per_file.iter().collect();
@@ -55,6 +55,10 @@ impl std::fmt::Display for BudgetStatus {
         }
         Ok(())
     }
+}
+
+fn number(count: u64, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 impl Budget {

@@ -208,7 +208,7 @@ pub enum ErrorKind {
     #[error("there is no undo to take back: no undo is in effect")]
     NoRunToRedo,
     /// The run changed nothing that could be undone.
-    #[error("cannot undo run {run}: it was rolled back and changed nothing")]
+    #[error("cannot undo run {run}: it did not succeed, so there is nothing of it to undo")]
     NothingToUndo { run: RunId },
     /// There is no run of that name.
     #[error("there is no run `{run}` in this workspace")]

@@ -78,7 +78,7 @@ fn records<D: Disk + Clone>(disk: &D, root: &Path) -> Vec<Finding> {
         Ok(status) => status,
         Err(error) => return vec![finding("journal", Err(error), Verdict::Bad)],
     };
-    let mut findings = vec![good("journal", format!("it tells of {} runs", status.runs))];
+    let mut findings = vec![good("journal", "it can be read".to_owned())];
     if status.recovery_due {
         let detail = match status.unfinished {
             Some(run) => format!("run {run} has begun and not ended; `actum recover`"),

@@ -483,5 +483,5 @@ fn a_large_copy_is_paid_for_by_its_lines() {
     let mut workspace = Workspace::open(dir.path()).unwrap();
     let options = RunOptions { limits, ..RunOptions::default() };
     let error = workspace.apply_operations(&[copy], options).unwrap_err().to_string();
-    assert!(error.starts_with("over the budget: 1 files (no limit), 300000"), "{error}");
+    assert!(error.starts_with("over the budget: 1 file (no limit), 300000"), "{error}");
 }

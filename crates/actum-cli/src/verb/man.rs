@@ -18,8 +18,8 @@ use crate::output::Document;
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Write a page for each command into DIR, which must exist
-    #[arg(long, value_name = "DIR")]
-    directory: Option<PathBuf>,
+    #[arg(long = "directory", value_name = "DIR")]
+    pages_directory: Option<PathBuf>,
 }
 
 #[derive(Serialize)]
@@ -30,7 +30,7 @@ enum Pages {
 }
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
-    let pages = match &arguments.directory {
+    let pages = match &arguments.pages_directory {
         None => Pages::Here { page: page() },
         Some(directory) => {
             let directory = session.start.join(directory);

@@ -1,15 +1,15 @@
 //! The order of past runs, and which of them are in effect.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use actum_core::RunId;
+use actum_core::{RelPath, RunId};
 
 use crate::disk::Disk;
 use crate::error::{ErrorKind, PathConflict, Result};
 use crate::history::{self, RunRef};
 use crate::home::Home;
-use crate::journal::record::{End, Intent, Outcome, RunKind};
+use crate::journal::record::{End, Image, Intent, Outcome, RunKind};
 use crate::workspace::Workspace;
 
 impl<D: Disk> Workspace<D> {
@@ -36,23 +36,28 @@ impl<D: Disk> Workspace<D> {
         Ok(Runs::of(&self.disk, &self.home, Vec::new(), self.ended()))
     }
 
-    /// Names for each conflict the newest run after `run` that changed the path and is in effect.
-    pub(crate) fn name_later_runs(&self, run: RunId, conflicts: &mut [PathConflict]) -> Result<()> {
+    /// Names for each conflict the newest run after `run` that changed the path, if that is still
+    /// as that run left it, which `is_now` tells; else something else changed it last.
+    pub(crate) fn name_later_runs(
+        &self,
+        run: RunId,
+        conflicts: &mut [PathConflict],
+        is_now: impl Fn(&RelPath, &Image) -> bool,
+    ) -> Result<()> {
         let runs = self.runs()?;
+        let mut open: BTreeSet<_> =
+            conflicts.iter().map(|conflict| conflict.path.clone()).collect();
         let later = runs.refs.iter().rev().take_while(|known| known.run != run);
         for known in later.filter(|known| known.outcome == Outcome::Committed) {
-            if conflicts.iter().all(|conflict| conflict.by.is_some()) {
+            if open.is_empty() {
                 break;
-            }
-            if runs.undone_by(known.run).is_some() {
-                continue;
             }
             // A damaged record cannot say what it changed; the conflict stays without a name.
             let Ok((intent, _)) = runs.read_found(known) else { continue };
-            for conflict in conflicts.iter_mut().filter(|conflict| conflict.by.is_none()) {
-                if intent.entries.iter().any(|entry| entry.path == conflict.path) {
-                    conflict.by = Some(known.run);
-                }
+            for conflict in conflicts.iter_mut() {
+                let entry = intent.entries.iter().find(|entry| entry.path == conflict.path);
+                let Some(entry) = entry.filter(|_| open.remove(&conflict.path)) else { continue };
+                conflict.by = is_now(&entry.path, &entry.post).then_some(known.run);
             }
         }
         Ok(())

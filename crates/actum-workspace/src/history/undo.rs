@@ -131,7 +131,16 @@ impl<D: Disk> Transaction<'_, D> {
         if self.is_as_before(intent)? {
             return Err(ErrorKind::AsBefore { run }.into());
         }
-        self.workspace.name_later_runs(run, &mut conflicts)?;
+        let nodes = &self.nodes;
+        let is_now = |path: &RelPath, left: &Image| match (nodes.get(path).map(|n| &n.pre), left) {
+            (Some(Pre::File(now)), Image::File(left)) => {
+                now.digest == left.digest && now.attributes == left.attributes
+            }
+            (Some(Pre::Absent), Image::Absent) => true,
+            (Some(Pre::Directory(_)), Image::Directory(_)) => true,
+            (_, Image::Absent | Image::Directory(_) | Image::File(_)) => false,
+        };
+        self.workspace.name_later_runs(run, &mut conflicts, is_now)?;
         Err(ErrorKind::ChangedSince { run, conflicts }.into())
     }
 
