@@ -21,9 +21,10 @@ use std::io::{Seek, SeekFrom, Write};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
+use nix::sys::signal::Signal;
 use program::{Ended, actum};
 use tempfile::TempDir;
-use traced::{End, kill_before_call};
+use traced::{End, ask_before_call, kill_before_call};
 
 /// A diff with every kind of change.
 const CHANGE: &str = "\
@@ -67,6 +68,35 @@ fn an_apply_killed_at_any_call_leaves_before_or_after() {
     let template = Template::new();
     let count = template.kill_at_each_call(&["apply", "../change.diff"]);
     assert!(count.between > 0, "no kill came between two changes: {count:?}");
+}
+
+/// FO-2: Ctrl-C, a closed terminal or a shutdown never leaves a mixture, or anything to recover.
+#[test]
+fn a_signal_that_asks_to_end_leaves_before_or_after_at_any_call() {
+    let template = Template::new();
+    let apply = ["apply", "../change.diff"];
+    let (before, after) = (template.tree(), template.after(&apply));
+    let (mut begun, mut done) = (0, 0);
+    for call in 0.. {
+        let copy = template.copy();
+        let said = copy.directory.path().join("said");
+        let signal = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP][call % 3];
+        let End::Killed { system_call } = ask_before_call(&copy.root, &apply, call, &said, signal)
+        else {
+            break;
+        };
+        let what = format!("{signal} before call {call} (number {system_call})");
+        let left = copy.tree();
+        if left == before {
+            begun += 1
+        } else {
+            done += 1
+        }
+        assert!(left == before || left == after, "{what}: a mixture");
+        let status = actum(&copy.root, &["status", "--json"]).stdout;
+        assert!(status.contains("\"unfinished\":null"), "{what}: {status}");
+    }
+    assert!(begun > 50 && done > 20, "{begun} before, {done} after");
 }
 
 /// FO-2, FO-5

@@ -25,8 +25,49 @@ const SCRIPT: &str = "umask 022; kill -STOP $$; exec \"$0\" \"$@\"";
 
 /// Runs the program in `directory` and kills it before system call number `call`, counted from 0
 /// after its start. What it says on standard output goes to the file `said`.
-#[expect(clippy::zombie_processes, reason = "it is waited for by number, which tells more")]
 pub fn kill_before_call(directory: &Path, arguments: &[&str], call: usize, said: &Path) -> End {
+    match stop_before_call(directory, arguments, call, said) {
+        Stop::Exited { code } => End::Exited { code },
+        Stop::Before { process, system_call } => {
+            end(process);
+            End::Killed { system_call }
+        }
+    }
+}
+
+/// The same with a signal that asks the program to end, which it may answer when it likes.
+pub fn ask_before_call(
+    directory: &Path,
+    arguments: &[&str],
+    call: usize,
+    said: &Path,
+    signal: Signal,
+) -> End {
+    match stop_before_call(directory, arguments, call, said) {
+        Stop::Exited { code } => End::Exited { code },
+        Stop::Before { process, system_call } => {
+            kill(process, signal).expect("our own child gets a signal");
+            ptrace::detach(process, None).expect("a stopped process goes on");
+            match waitpid(process, None).expect("our own child can be waited for") {
+                WaitStatus::Signaled(_, by, _) => assert_eq!(by, signal),
+                WaitStatus::Exited(_, code) => assert_eq!(code, 0),
+                other => panic!("the program ended in another way: {other:?}"),
+            }
+            End::Killed { system_call }
+        }
+    }
+}
+
+/// Where a traced run has come to.
+enum Stop {
+    /// It is about to make the system call of this number.
+    Before { process: Pid, system_call: String },
+    /// It made fewer system calls.
+    Exited { code: i32 },
+}
+
+#[expect(clippy::zombie_processes, reason = "it is waited for by number, which tells more")]
+fn stop_before_call(directory: &Path, arguments: &[&str], call: usize, said: &Path) -> Stop {
     let mut command = Command::new("/bin/sh");
     command.args(["-c", SCRIPT, env!("CARGO_BIN_EXE_actum")]).args(arguments);
     command.env_clear().current_dir(directory).stdin(Stdio::null());
@@ -43,18 +84,17 @@ pub fn kill_before_call(directory: &Path, arguments: &[&str], call: usize, said:
     wait_for_exec(process);
     for _ in 0..call {
         if let Some(code) = next_call(process) {
-            return End::Exited { code };
+            return Stop::Exited { code };
         }
     }
     if let Some(code) = next_call(process) {
-        return End::Exited { code };
+        return Stop::Exited { code };
     }
     // A process that dies where it enters a call does not make the call.
     let of_proc =
         fs::read_to_string(format!("/proc/{process}/syscall")).expect("a stopped process");
     let system_call = of_proc.split(' ').next().unwrap_or_default().to_owned();
-    end(process);
-    End::Killed { system_call }
+    Stop::Before { process, system_call }
 }
 
 fn seize(process: Pid) {
