@@ -41,14 +41,19 @@ struct Row {
 enum Found {
     Nothing,
     Something,
+    /// The fuzzer itself did not run to its end, and kept no input.
+    NotRun,
 }
 
 pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
     let options = options(arguments)?;
-    let targets = match &options.target {
-        Some(target) => vec![target.clone()],
-        None => targets(root)?,
-    };
+    let mut targets = targets(root)?;
+    if let Some(target) = &options.target {
+        targets.retain(|known| known == target);
+        if targets.is_empty() {
+            return Err(format!("there is no target `{target}`; nothing was run").into());
+        }
+    }
     require_cargo_fuzz(root)?;
     let mut rows = Vec::new();
     for target in targets {
@@ -61,6 +66,7 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
         let result = match found {
             Found::Nothing => "nothing found",
             Found::Something => "A RULE IS BROKEN: see fuzz/artifacts",
+            Found::NotRun => "NOT RUN: the messages above say why",
         };
         println!("{target:14} {executions:>14}  {result}");
     }
@@ -118,6 +124,7 @@ fn require_cargo_fuzz(root: &Path) -> Result<(), Box<dyn std::error::Error>> {
 }
 
 fn fuzz(root: &Path, target: String, minutes: u64) -> Result<Row, std::io::Error> {
+    let kept_before = kept(root, &target)?;
     let output = cargo(root)
         // The sanitizers are options of a nightly compiler; the code is the same.
         .env("RUSTC_BOOTSTRAP", "1")
@@ -132,11 +139,24 @@ fn fuzz(root: &Path, target: String, minutes: u64) -> Result<Row, std::io::Error
         .spawn()?
         .wait_with_output()?;
     let told = String::from_utf8_lossy(&output.stderr);
-    let found = if output.status.success() { Found::Nothing } else { Found::Something };
-    if found == Found::Something {
+    let found = match (output.status.success(), kept(root, &target)? > kept_before) {
+        (true, _) => Found::Nothing,
+        (false, true) => Found::Something,
+        (false, false) => Found::NotRun,
+    };
+    if found != Found::Nothing {
         eprint!("{told}");
     }
     Ok(Row { target, executions: executions(&told), found })
+}
+
+/// How many inputs of a target are kept that broke a rule.
+fn kept(root: &Path, target: &str) -> Result<usize, std::io::Error> {
+    match std::fs::read_dir(root.join("fuzz/artifacts").join(target)) {
+        Ok(entries) => Ok(entries.count()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(0),
+        Err(error) => Err(error),
+    }
 }
 
 /// The number of inputs that were run, by libFuzzer's last words.

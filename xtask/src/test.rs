@@ -1,4 +1,4 @@
-//! `cargo xtask test`: everything CI runs, in order; the first step that fails ends it.
+//! `cargo xtask test`: all tests, in order; the first step that fails ends it.
 
 mod tally;
 
@@ -9,7 +9,7 @@ use std::process::{ExitCode, Stdio};
 use crate::{Outcome, cargo, no_arguments, packages, tidy};
 use tally::Tally;
 
-pub(crate) const SUMMARY: &str = "everything CI runs: format, lints, tidy, doc-tests, tests";
+pub(crate) const SUMMARY: &str = "all tests: format, lints, tidy, doc-tests, tests";
 
 struct Step {
     name: &'static str,

@@ -1,5 +1,6 @@
 //! A change as a unified diff.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 use actum_core::RelPath;
@@ -18,52 +19,65 @@ pub(crate) enum Audience {
     Program,
 }
 
-/// Writes the sections of all files, ordered by path.
-pub(crate) fn write(
-    changes: &[PathChange],
-    audience: Audience,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    changes.iter().try_for_each(|change| section(change, changes, audience, out))
+/// What is shown of one file.
+pub(crate) struct Section<'a> {
+    /// The change of the file that is there after, or that went.
+    pub(crate) change: &'a PathChange,
+    /// The file before and after, or why it cannot be shown.
+    sides: Result<Sides<'a>, String>,
 }
 
-/// One section as text, where it is UTF-8.
-pub(crate) fn text(change: &PathChange, all: &[PathChange]) -> Option<String> {
-    let mut bytes = Vec::new();
-    section(change, all, Audience::Program, &mut bytes).ok()?;
-    String::from_utf8(bytes).ok()
+/// A file before and after.
+type Sides<'a> = (Option<Side<'a>>, Option<Side<'a>>);
+
+/// The sections of all files that differ, ordered by path. A file that moved is shown where it went.
+pub(crate) fn sections(changes: &[PathChange]) -> Vec<Section<'_>> {
+    let by_path: BTreeMap<_, _> = changes.iter().map(|change| (&change.path, change)).collect();
+    // A file that took the place of another is shown as what it did to that one.
+    let origin = |change: &'_ PathChange| match change.before {
+        State::File { .. } => None,
+        State::Absent | State::Directory { .. } => change.renamed_from.clone(),
+    };
+    let moved: BTreeSet<_> = changes.iter().filter_map(origin).collect();
+    let sections = changes.iter().map(|change| {
+        let origin = origin(change).and_then(|from| by_path.get(&from).copied());
+        let before = match origin {
+            Some(from) => side(&from.path, &from.before),
+            None if moved.contains(&change.path) => Ok(None),
+            None => side(&change.path, &change.before),
+        };
+        let after = side(&change.path, &change.after);
+        let sides = before.and_then(|before| Ok((before, after?)));
+        Section { change, sides }
+    });
+    sections.filter(|section| !matches!(section.sides, Ok((None, None)))).collect()
 }
 
-fn section(
-    change: &PathChange,
-    all: &[PathChange],
-    audience: Audience,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let origin = change.renamed_from.as_ref();
-    let origin = origin.and_then(|from| all.iter().find(|change| change.path == *from));
-    let before = match origin {
-        Some(from) => (&from.path, &from.before),
-        // The file that was here is shown where it went.
-        None if all.iter().any(|other| other.renamed_from.as_ref() == Some(&change.path)) => {
-            (&change.path, &State::Absent)
-        }
-        None => (&change.path, &change.before),
-    };
-    let mut written = Ok(());
-    let mut put = |part: Part, piece: &[u8]| {
-        if written.is_ok() {
-            written = write_piece(part, piece, audience, out);
-        }
-    };
-    match (side(before.0, before.1), side(&change.path, &change.after)) {
-        (Ok(old), Ok(new)) => git::section(old, new, put),
-        (Err(why), _) | (_, Err(why)) => {
-            let line = format!("# {}: {why}\n", change.path);
-            put(Part::Header, line.as_bytes());
+impl Section<'_> {
+    /// Passes on the text, piece by piece.
+    pub(crate) fn pieces(&self, mut out: impl FnMut(Part, &[u8])) {
+        match &self.sides {
+            Ok((old, new)) => git::section(*old, *new, out),
+            Err(why) => {
+                // The last line is one that git and actum refuse: half a diff is none.
+                let path = &self.change.path;
+                let lines = format!(
+                    "diff --git a/{path} b/{path}\n# {why}\nBinary files a/{path} and b/{path} differ\n"
+                );
+                out(Part::Header, lines.as_bytes());
+            }
         }
     }
-    written
+
+    pub(crate) fn write(&self, audience: Audience, out: &mut dyn Write) -> io::Result<()> {
+        let mut written = Ok(());
+        self.pieces(|part, piece| {
+            if written.is_ok() {
+                written = write_piece(part, piece, audience, out);
+            }
+        });
+        written
+    }
 }
 
 /// One side of a section; a directory is none, since git knows only files.

@@ -12,7 +12,7 @@ use crate::failure::Failure;
 use crate::output::{Document, Screen};
 use crate::recovery_note::RecoveryNote;
 use crate::shown_path::ShownPath;
-use crate::signals;
+use crate::signals::{self, Held};
 use crate::style::{self, Painted};
 use crate::verb::diff::FileDiffs;
 
@@ -65,8 +65,11 @@ impl Title {
 }
 
 /// What a run did or would do.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Serialize)]
 pub(crate) struct RunEnd {
+    /// Until it is shown: who asks the program to end still hears what was done.
+    #[serde(skip)]
+    _held: Held,
     #[serde(skip)]
     title: Title,
     status: Status,
@@ -100,7 +103,7 @@ struct ShownHunk {
 impl RunEnd {
     /// Ends a transaction in the way that was asked for. One that changes nothing leaves no run.
     pub(crate) fn of(
-        transaction: Transaction<'_, LinuxDisk>,
+        mut transaction: Transaction<'_, LinuxDisk>,
         intention: Intention,
         title: Title,
     ) -> Result<Self, Error> {
@@ -121,8 +124,12 @@ impl RunEnd {
         });
         let moved_hunks = moved_hunks.collect();
         let commits = intention.end == End::Commit && !changes.is_empty();
-        let run = if commits { Some(commit(transaction)?) } else { None };
+        // A signal that arrives meanwhile is answered when the run has ended and was shown: what is
+        // half done would otherwise wait for a recovery.
+        let held = signals::hold();
+        let run = if commits { Some(transaction.commit()?.run) } else { None };
         Ok(Self {
+            _held: held,
             title,
             status: Status::Succeeded,
             dry_run: intention.end == End::Look,
@@ -155,13 +162,6 @@ impl RunEnd {
         }
         screen.show(self)
     }
-}
-
-/// A signal that arrives meanwhile is answered when the run has ended: what is half done would
-/// otherwise wait for a recovery.
-fn commit(transaction: Transaction<'_, LinuxDisk>) -> Result<RunId, Error> {
-    let _held = signals::hold();
-    Ok(transaction.commit()?.run)
 }
 
 impl Document for RunEnd {

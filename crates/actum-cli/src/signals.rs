@@ -3,6 +3,7 @@
 use nix::sys::signal::{SigSet, Signal};
 
 /// While it lives, `SIGINT`, `SIGTERM` and `SIGHUP` wait; then they do what they always do.
+#[derive(Debug)]
 pub(crate) struct Held(Option<SigSet>);
 
 /// Lets signals that ask the program to end wait.

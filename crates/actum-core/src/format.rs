@@ -78,24 +78,18 @@ pub fn parse(input: &[u8], reading: &Reading) -> Result<Vec<Operation>, ParseErr
 
 fn recognised(input: &[u8], reading: &Reading) -> Result<Vec<Operation>, ParseError> {
     let start = input.trim_ascii_start();
-    let is_json = match start.first() {
-        None => return Err(ParseError::whole(Problem::Blank)),
-        Some(b'{' | b'[') => true,
-        Some(_) => false,
-    };
+    if start.is_empty() {
+        return Err(ParseError::whole(Problem::Blank));
+    }
+    if begins_json(start) {
+        return json(input, reading, None);
+    }
     if codex_patch::begins(input) {
         without_target(reading, Format::CodexPatch)?;
         return codex_patch::parse(input);
     }
     let no_diff =
         |error: &ParseError| error.problem == Problem::Diff(git_diff::DiffProblem::NoSection);
-    if is_json {
-        // The prose before a diff can begin like JSON: `[PATCH] a subject`.
-        return json(input, reading, None).or_else(|error| match git_diff::parse(input) {
-            Ok(operations) if reading.target.is_none() => Ok(operations),
-            Ok(_) | Err(_) => Err(error),
-        });
-    }
     let operations = git_diff::parse(input).map_err(|error| {
         if !no_diff(&error) {
             return error;
@@ -125,6 +119,26 @@ fn json(
         JsonFormat::JsonPatch => json_patch::operations(&document, reading.target.as_ref()),
     };
     operations.map_err(placed)
+}
+
+/// Whether a text begins as JSON does, and not as prose in brackets: `[PATCH] a subject`.
+fn begins_json(start: &[u8]) -> bool {
+    let Some((bracket, rest)) = start.split_first() else { return false };
+    match (bracket, rest.trim_ascii_start().first()) {
+        (b'{', Some(b'"' | b'}') | None) => true,
+        (b'[', Some(next)) => b"{[]\"-0123456789".contains(next),
+        (b'[', None) => true,
+        (_, _) => false,
+    }
+}
+
+/// Whether a line of prose begins a change in JSON.
+fn is_json_change(line: &[u8]) -> bool {
+    const MARKS: [&[u8]; 5] =
+        [b"\"old_string\"", b"\"content\"", b"\"patches\"", b"\"json_patch\"", b"\"edits\""];
+    begins_json(line)
+        && line.contains(&b'"')
+        && MARKS.iter().any(|mark| memchr::memmem::find(line, mark).is_some())
 }
 
 /// Refuses a named file beside an input that names its files itself.
@@ -256,7 +270,32 @@ mod tests {
         let operations = recognised(codex).unwrap();
         assert_eq!(recognised(&format!("{{see below}}\n{codex}")).unwrap(), operations);
         let error = recognised("{see below}\n").unwrap_err();
-        assert!(matches!(error.problem, Problem::Document(_)), "{error}");
+        assert!(matches!(error.problem, Problem::Unrecognised { .. }), "{error}");
+    }
+
+    /// FO-10, D-4: a diff that stands in a text of the JSON is text.
+    #[test]
+    fn json_that_is_not_sound_is_not_read_as_what_it_holds() {
+        let diff = "{\"path\":\"d\",\"content\":\"x:\n--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+b\n\"}";
+        let codex = "{\"path\":\"d\",\"content\":\"\n*** Begin Patch\n*** Delete File: a\n*** End Patch\n\"}";
+        for input in [diff, codex] {
+            let error = recognised(input).unwrap_err();
+            assert!(matches!(error.problem, Problem::Document(_)), "{error}");
+        }
+    }
+
+    /// D-4
+    #[test]
+    fn two_changes_in_two_formats_are_refused() {
+        let codex = "*** Begin Patch\n*** Delete File: a\n*** End Patch\n";
+        let json = "{\"path\": \"a\", \"old_string\": \"a\", \"new_string\": \"b\"}\n";
+        let diff = DIFF.trim_start();
+        for (first, second) in [(codex, diff), (diff, codex), (diff, json), (codex, json)] {
+            let error = recognised(&format!("{first}{second}")).unwrap_err();
+            assert!(error.to_string().contains("in another format"), "{error}");
+        }
+        let reading = in_format(Format::GitDiff);
+        assert!(parse(format!("{diff}{codex}").as_bytes(), &reading).is_err());
     }
 
     #[test]

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use imara_diff::{Algorithm, Diff, InternedInput, sources::byte_lines};
+use imara_diff::{Algorithm, Diff, InternedInput, Token, sources::byte_lines};
 
 use crate::LineHunk;
 
@@ -15,7 +15,7 @@ pub const CONTEXT_LINES: u32 = 3;
 /// How many lines `new` has that `old` has not, and the other way round.
 pub fn count(old: &[u8], new: &[u8]) -> (u64, u64) {
     let input = InternedInput::new(byte_lines(old), byte_lines(new));
-    let diff = Diff::compute(Algorithm::Histogram, &input);
+    let diff = compare(&input);
     (u64::from(diff.count_additions()), u64::from(diff.count_removals()))
 }
 
@@ -23,7 +23,7 @@ pub fn count(old: &[u8], new: &[u8]) -> (u64, u64) {
 /// changes; none where they are equal.
 pub fn hunks(old: &[u8], new: &[u8], context: u32) -> Vec<LineHunk> {
     let input = InternedInput::new(byte_lines(old), byte_lines(new));
-    let mut diff = Diff::compute(Algorithm::Histogram, &input);
+    let mut diff = compare(&input);
     diff.postprocess_lines(&input);
     let changes: Vec<_> = diff.hunks().collect();
     let old_count = u32::try_from(input.before.len()).unwrap_or(u32::MAX);
@@ -60,6 +60,39 @@ pub fn hunks(old: &[u8], new: &[u8], context: u32) -> Vec<LineHunk> {
         });
     }
     hunks
+}
+
+/// Lines that are compared at most where nearly all of them repeat, old times new.
+const REPEATED_PAIRS_MAX: usize = 1 << 28;
+/// What share of the lines must be told apart for more: one in so many.
+const REPEATED_SHARE: usize = 16;
+
+/// The difference. Long texts of few different lines, for which no algorithm is quick, are replaced
+/// as a whole between what they begin and end with in common.
+fn compare(input: &InternedInput<&[u8]>) -> Diff {
+    let (old, new) = (input.before.len(), input.after.len());
+    let different = usize::try_from(input.interner.num_tokens()).unwrap_or(usize::MAX);
+    let repeats = different < old.max(new) / REPEATED_SHARE;
+    if repeats && old.saturating_mul(new) > REPEATED_PAIRS_MAX {
+        let common = |a: &[Token], b: &[Token]| a.iter().zip(b).take_while(|(a, b)| a == b).count();
+        let start = common(&input.before, &input.after);
+        let rest = |lines: &'_ [Token]| lines.iter().skip(start).rev().copied().collect::<Vec<_>>();
+        let end = common(&rest(&input.before), &rest(&input.after));
+        // Numbers that are nowhere on the other side, so that nothing is searched for.
+        let (mut before, mut after) = (input.before.clone(), input.after.clone());
+        let mut next = input.interner.num_tokens();
+        for lines in [&mut before, &mut after] {
+            let stop = lines.len() - end;
+            for token in lines.iter_mut().take(stop).skip(start) {
+                *token = Token(next);
+                next = next.wrapping_add(1);
+            }
+        }
+        let mut diff = Diff::default();
+        diff.compute_with(Algorithm::Histogram, &before, &after, next);
+        return diff;
+    }
+    Diff::compute(Algorithm::Histogram, input)
 }
 
 /// Start and count as a hunk header has them; an empty range starts at the line before it.

@@ -151,8 +151,11 @@ pub enum ErrorKind {
     /// An edit has no place in the file, or more than one, or was made for another content.
     #[error("cannot edit `{path}`: {source}")]
     Edit { path: RelPath, source: EditError },
-    /// The file is too large to be searched for the place of an edit.
-    #[error("cannot edit `{path}`: it has {bytes} bytes, and at most {max} are searched")]
+    /// The file is too large to be edited in memory, or would become so.
+    #[error(
+        "cannot edit `{path}`: it has {bytes} bytes, or would have, and files are edited in memory \
+         up to {max}"
+    )]
     TooLargeToSearch { path: RelPath, bytes: u64, max: u64 },
     /// FO-6: the content is not the expected one.
     #[error("cannot change `{path}`: expected SHA-256 {expected}, found {}", found_text(found.as_ref()))]

@@ -7,7 +7,7 @@ use std::io;
 use std::path::Path;
 
 use crate::disk::{Barrier, Disk, LinuxDisk, Rename};
-use crate::error::{Error, Result};
+use crate::error::Error;
 use crate::history::view::View;
 use crate::home::{Home, IfMissing};
 use actum_core::FileMode;
@@ -46,7 +46,7 @@ pub fn examine(root: &Path) -> Vec<Finding> {
 pub(crate) fn examine_on<D: Disk + Clone>(disk: &D, root: &Path) -> Vec<Finding> {
     let home = match Home::open(disk, root, IfMissing::Tolerate) {
         Ok(home) => home,
-        Err(error) => return vec![finding("workspace", Err(error), Verdict::Bad)],
+        Err(error) => return vec![bad("workspace", &error)],
     };
     let mut findings = vec![good("workspace", "its state directory is sound".to_owned())];
     findings.extend(records(disk, root));
@@ -76,7 +76,7 @@ fn records<D: Disk + Clone>(disk: &D, root: &Path) -> Vec<Finding> {
     let status = View::open_on(disk.clone(), root).and_then(|view| view.status());
     let status = match status {
         Ok(status) => status,
-        Err(error) => return vec![finding("journal", Err(error), Verdict::Bad)],
+        Err(error) => return vec![bad("journal", &error)],
     };
     let mut findings = vec![good("journal", "it can be read".to_owned())];
     if status.recovery_due {
@@ -99,15 +99,16 @@ fn records<D: Disk + Clone>(disk: &D, root: &Path) -> Vec<Finding> {
 /// What the file system offers, tried out.
 fn abilities<D: Disk>(disk: &D, home: &Home<D::Handle>) -> Vec<Finding> {
     let stage = &home.stage;
-    let names = ["doctor.a", "doctor.b", "doctor.c"].map(str::as_bytes);
-    let [a, b, c] = names;
+    // Names of its own, since another examination or a collection may be at work.
+    let mark = disk.random().unwrap_or_else(|_| u64::from(disk.process()));
+    let names = ["a", "b", "c"].map(|name| format!("examined-{mark:x}.{name}").into_bytes());
+    let [a, b, c] = &names;
     let clean = || {
-        for name in names {
+        for name in &names {
             // What is not there need not be removed.
             drop(disk.unlink(stage, name));
         }
     };
-    clean();
     let file = match disk.create(stage, a, FileMode::PRIVATE) {
         Ok(file) => file,
         Err(error) => return vec![tried("writing", Err(error), Verdict::Bad, "")],
@@ -142,11 +143,8 @@ fn good(what: &'static str, detail: String) -> Finding {
     Finding { what, verdict: Verdict::Good, detail }
 }
 
-fn finding(what: &'static str, result: Result<()>, otherwise: Verdict) -> Finding {
-    match result {
-        Ok(()) => good(what, String::new()),
-        Err(Error { kind, .. }) => Finding { what, verdict: otherwise, detail: kind.to_string() },
-    }
+fn bad(what: &'static str, error: &Error) -> Finding {
+    Finding { what, verdict: Verdict::Bad, detail: error.kind.to_string() }
 }
 
 fn tried(what: &'static str, result: io::Result<()>, otherwise: Verdict, detail: &str) -> Finding {

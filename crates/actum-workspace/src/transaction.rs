@@ -267,6 +267,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
         }
         let node = self.node(path)?;
         node.post = post;
+        node.counted_steps += u32::from(added > 0 || removed > 0);
         node.added = node.added.saturating_add(added);
         node.removed = node.removed.saturating_add(removed);
         Ok(())

@@ -2,6 +2,7 @@
 //! byte.
 #![allow(
     clippy::unwrap_used,
+    clippy::panic,
     clippy::indexing_slicing,
     clippy::disallowed_methods,
     reason = "a test may fail loudly"
@@ -15,7 +16,7 @@ use actum_core::{
     RelPath, format,
 };
 use actum_testkit::TestDir;
-use actum_workspace::{ChangeKind, RunOptions, View, Workspace};
+use actum_workspace::{ChangeKind, ErrorKind, RunOptions, View, Workspace};
 
 fn path(path: impl AsRef<[u8]>) -> RelPath {
     RelPath::new(path).unwrap()
@@ -419,4 +420,74 @@ fn a_directory_that_got_company_stays_when_its_maker_is_undone() {
     workspace.revert(run).unwrap();
     assert_eq!(dir.get("made/mine").unwrap(), b"mine\n");
     assert!(dir.get("made/here").is_none());
+}
+
+/// FO-9
+#[test]
+fn an_undo_comes_back_though_the_directory_it_left_is_gone() {
+    let dir = TestDir::new();
+    let mut workspace = Workspace::open(dir.path()).unwrap();
+    let run = [create("a/b/c", "c\n")];
+    let run = workspace.apply_operations(&run, RunOptions::default()).unwrap();
+    dir.put("a/mine", "mine\n");
+    let undo = workspace.revert(run).unwrap();
+    dir.remove("a/mine");
+    std::fs::remove_dir(dir.join("a")).unwrap();
+    workspace.revert(undo).unwrap();
+    assert_eq!(dir.get("a/b/c").unwrap(), b"c\n");
+}
+
+/// FO-9
+#[test]
+fn redo_brings_back_what_was_undone_last_and_never_takes_a_change_away() {
+    let dir = TestDir::new();
+    dir.put("f", "0\n");
+    let mut workspace = Workspace::open(dir.path()).unwrap();
+    let redo = |workspace: &mut Workspace| {
+        let (_, transaction) = workspace.begin_redo_newest(RunOptions::default()).ok()?;
+        Some(transaction.commit().unwrap().run)
+    };
+    let first = [write("f", "1\n")];
+    let first = workspace.apply_operations(&first, RunOptions::default()).unwrap();
+    let second = [write("f", "2\n")];
+    let second = workspace.apply_operations(&second, RunOptions::default()).unwrap();
+    assert_eq!(redo(&mut workspace), None);
+    workspace.revert(second).unwrap();
+    workspace.revert(first).unwrap();
+    for wanted in ["1\n", "2\n"] {
+        assert!(redo(&mut workspace).is_some());
+        assert_eq!(dir.get("f").unwrap(), wanted.as_bytes());
+    }
+    assert_eq!(redo(&mut workspace), None);
+    // With the changes forgotten it cannot be told which way the undos went.
+    let options = actum_workspace::GcOptions { runs_max: 1, ..Default::default() };
+    workspace.gc(&options).unwrap();
+    assert_eq!(redo(&mut workspace), None);
+    assert_eq!(dir.get("f").unwrap(), b"2\n");
+}
+
+/// FO-9
+#[test]
+fn a_conflict_names_a_later_change_but_neither_an_undo_nor_what_a_hand_did() {
+    let dir = TestDir::new();
+    dir.put("f", "0\n");
+    let mut workspace = Workspace::open(dir.path()).unwrap();
+    let mut change = |content: &str| {
+        let operations = [write("f", content)];
+        workspace.apply_operations(&operations, RunOptions::default()).unwrap()
+    };
+    let (first, second) = (change("1\n"), change("2\n"));
+    let by = |workspace: &mut Workspace| {
+        let error = workspace.revert(first).unwrap_err();
+        let ErrorKind::ChangedSince { conflicts, .. } = error.kind else { panic!("{error}") };
+        conflicts[0].by
+    };
+    assert_eq!(by(&mut workspace), Some(second));
+    dir.put("f", "by hand\n");
+    assert_eq!(by(&mut workspace), None);
+    let operations = [write("f", "3\n")];
+    let third = workspace.apply_operations(&operations, RunOptions::default()).unwrap();
+    assert_eq!(by(&mut workspace), Some(third));
+    workspace.revert(third).unwrap();
+    assert_eq!(by(&mut workspace), None);
 }

@@ -3,13 +3,14 @@
 use std::io::{self, Write};
 use std::str::FromStr;
 
-use actum_core::{RunId, line_diff};
+use actum_core::RunId;
+use actum_core::format::git_diff::write::Part;
 use actum_workspace::View;
-use actum_workspace::path_change::{Content, PathChange, State};
+use actum_workspace::path_change::PathChange;
 use serde::Serialize;
 
 use super::Session;
-use crate::diff_text::{self, Audience};
+use crate::diff_text::{self, Audience, Section};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{Document, Kind};
@@ -108,34 +109,34 @@ fn reversed(change: PathChange) -> PathChange {
 
 impl FileDiffs {
     pub(crate) fn of(known: Vec<PathChange>, audience: Audience) -> Self {
-        let one = |change: &PathChange| {
-            let (added, removed) = match (bytes(&change.before), bytes(&change.after)) {
-                (Some(old), Some(new)) => line_diff::count(old, new),
-                (None, _) | (_, None) => (0, 0),
-            };
-            FileDiff {
-                path: ShownPath(change.path.clone()),
-                renamed_from: change.renamed_from.clone().map(ShownPath),
-                diff: diff_text::text(change, &known),
-                added,
-                removed,
-            }
-        };
-        let is_file = |state: &State| matches!(state, State::File { .. });
-        let files = known.iter().filter(|change| is_file(&change.before) || is_file(&change.after));
-        Self { changes: files.map(one).collect(), known, audience }
+        let changes = diff_text::sections(&known).iter().map(FileDiff::of).collect();
+        Self { changes, known, audience }
     }
 
     pub(crate) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
-        diff_text::write(&self.known, self.audience, out)
+        let sections = diff_text::sections(&self.known);
+        sections.iter().try_for_each(|section| section.write(self.audience, out))
     }
 }
 
-fn bytes(state: &State) -> Option<&[u8]> {
-    match state {
-        State::Absent | State::Directory { .. } => Some(b""),
-        State::File { content: Content::Known(bytes), .. } => Some(bytes),
-        State::File { content: Content::TooLarge | Content::Unknown, .. } => None,
+impl FileDiff {
+    fn of(section: &Section<'_>) -> Self {
+        let (mut text, mut added, mut removed) = (Vec::new(), 0, 0);
+        section.pieces(|part, piece| {
+            text.extend_from_slice(piece);
+            // The mark of a missing newline is no line.
+            if piece.first() != Some(&b'\\') {
+                added += u64::from(part == Part::Added);
+                removed += u64::from(part == Part::Removed);
+            }
+        });
+        Self {
+            path: ShownPath(section.change.path.clone()),
+            renamed_from: section.change.renamed_from.clone().map(ShownPath),
+            diff: String::from_utf8(text).ok(),
+            added,
+            removed,
+        }
     }
 }
 

@@ -33,6 +33,8 @@ pub struct ChunkLine {
     pub bytes: Vec<u8>,
 }
 
+/// Lines that are in more places than this are not told apart, whatever the anchors say.
+const PLACES_MAX: usize = 10_000;
 /// How many bytes of a line an error shows.
 const SHOWN_BYTES_MAX: usize = 80;
 
@@ -166,14 +168,17 @@ impl<'a> Text<'a> {
         // The last line of the file may lack the newline that all lines of a chunk have.
         let bare = old.strip_suffix(b"\n").unwrap_or(old);
         let is_whole = |at: &usize| match self.content.get(at + bare.len()) {
-            Some(b'\n') | None => self.starts.binary_search(at).is_ok(),
+            Some(b'\n') => self.starts.binary_search(at).is_ok(),
+            // At the end of the file there is no empty line.
+            None => !bare.ends_with(b"\n") && self.starts.binary_search(at).is_ok(),
             Some(_) => false,
         };
         if bare.is_empty() {
             return (0..self.len()).filter(|line| self.line(*line).is_empty()).collect();
         }
         let whole = overlapping(self.content, bare).filter(is_whole);
-        whole.filter_map(|at| self.starts.binary_search(&at).ok()).collect()
+        let lines = whole.filter_map(|at| self.starts.binary_search(&at).ok());
+        lines.take(PLACES_MAX).collect()
     }
 
     /// The smallest splice that replaces whole lines by `new`. Whether the file ends with a newline
@@ -214,6 +219,9 @@ impl Search<'_> {
             return self.place_of_addition();
         }
         let everywhere = self.text.places(&old);
+        if everywhere.len() >= PLACES_MAX {
+            return Err(ChunkError::Ambiguous { chunk: number, lines: numbers(&everywhere) });
+        }
         if everywhere.is_empty() {
             let near = Near::find(&old, &chunk.text(Side::New), self.text.content);
             let first = chunk.old().next().unwrap_or_default().to_vec();
@@ -244,7 +252,14 @@ impl Search<'_> {
     /// A chunk without old lines has a place only where there is but one.
     fn place_of_addition(&self) -> Result<usize, ChunkError> {
         if self.chunk.at_end || self.text.content.is_empty() {
-            return Ok(self.text.len());
+            let end = self.text.len();
+            return match (self.behind_anchors(&[end])?.as_slice(), self.chunk.anchors.first()) {
+                ([], Some(anchor)) => {
+                    let anchor = anchor.clone();
+                    Err(ChunkError::NoAnchor { chunk: self.number, anchor })
+                }
+                _ => Ok(end),
+            };
         }
         Err(ChunkError::NoContext { chunk: self.number })
     }

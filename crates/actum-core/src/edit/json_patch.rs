@@ -28,6 +28,9 @@ pub const OPERATIONS_MAX: usize = 1_000;
 /// The largest JSON file that is edited, and the largest that an edit makes, in bytes: 16 MiB.
 pub const JSON_BYTES_MAX: u64 = 16 * 1024 * 1024;
 
+/// The most operations times bytes: each operation may have to walk the file. 256 MiB.
+pub const WORK_MAX: u64 = 256 * 1024 * 1024;
+
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Operations that are made one after the other, all or none.
@@ -109,6 +112,11 @@ impl JsonPatch {
         }
         if count(content.len()) > JSON_BYTES_MAX {
             return Err(JsonPatchError::TooLarge { bytes: count(content.len()) });
+        }
+        let work = count(self.operations.len()).saturating_mul(count(content.len()));
+        if work > WORK_MAX {
+            let operations = self.operations.len();
+            return Err(JsonPatchError::TooMuch { operations, bytes: count(content.len()) });
         }
         let (whole, content) = (content, content.strip_prefix(BYTE_ORDER_MARK).unwrap_or(content));
         let mark = whole.len() - content.len();

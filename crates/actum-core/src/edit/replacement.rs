@@ -1,6 +1,6 @@
 //! Search and replace: a text that must be there once, or is replaced wherever it is.
 
-use super::overlapping;
+use super::{EDIT_BYTES_MAX, overlapping};
 use crate::near::{Clause, Lines, Near};
 use crate::path::Cut;
 use crate::{Splice, count};
@@ -26,6 +26,8 @@ pub enum Occurrences {
     All,
 }
 
+/// How often a text is replaced at most by one edit.
+pub const OCCURRENCES_MAX: usize = 1_000_000;
 /// How many bytes of a text an error shows.
 const SHOWN_BYTES_MAX: usize = 80;
 
@@ -48,6 +50,24 @@ pub enum ReplacementError {
         old: Vec<u8>,
         /// What is almost it.
         near: Option<Near>,
+    },
+    /// It is there more often than is replaced at once.
+    #[error(
+        "the text `{}` is in the file more than {OCCURRENCES_MAX} times",
+        Cut(old, SHOWN_BYTES_MAX)
+    )]
+    TooMany {
+        /// The text.
+        old: Vec<u8>,
+    },
+    /// The file would grow beyond what is edited.
+    #[error(
+        "replacing the text `{}` everywhere adds more than {EDIT_BYTES_MAX} bytes",
+        Cut(old, SHOWN_BYTES_MAX)
+    )]
+    TooMuch {
+        /// The text.
+        old: Vec<u8>,
     },
     /// It is there more than once.
     #[error(
@@ -77,9 +97,19 @@ impl Replacement {
             return Err(ReplacementError::Same { old: old.clone() });
         }
         let places: Vec<usize> = match occurrences {
-            Occurrences::All => memchr::memmem::find_iter(content, old).collect(),
+            Occurrences::All => {
+                let found = memchr::memmem::find_iter(content, old);
+                found.take(OCCURRENCES_MAX + 1).collect()
+            }
             Occurrences::One => overlapping(content, old).collect(),
         };
+        if places.len() > OCCURRENCES_MAX {
+            return Err(ReplacementError::TooMany { old: old.clone() });
+        }
+        let added = new.len().saturating_sub(old.len()).saturating_mul(places.len());
+        if count(added) > EDIT_BYTES_MAX {
+            return Err(ReplacementError::TooMuch { old: old.clone() });
+        }
         match (places.as_slice(), occurrences) {
             ([], _) => {
                 let near = Near::find(old, new, content);

@@ -16,6 +16,9 @@ use crate::edit::{Chunk, ChunkLine, Edit};
 use crate::hunk::Side;
 use crate::{EmptyParents, Operation, RelPath};
 
+/// The most `@@` lines of one chunk.
+pub const ANCHORS_MAX: usize = 16;
+
 const BEGIN: &str = "*** Begin Patch";
 const END: &str = "*** End Patch";
 const ADD: &str = "*** Add File: ";
@@ -27,10 +30,12 @@ const END_OF_FILE: &str = "*** End of File";
 /// Whether `input` holds a line that begins a patch.
 pub fn begins(input: &[u8]) -> bool {
     memchr::memmem::find_iter(input, BEGIN.as_bytes()).any(|at| {
-        let line_starts = at == 0 || input.get(at - 1) == Some(&b'\n');
+        if at > 0 && input.get(at - 1) != Some(&b'\n') {
+            return false;
+        }
         let rest = input.get(at + BEGIN.len()..).unwrap_or_default();
         let rest = rest.split(|&b| b == b'\n').next().unwrap_or_default();
-        line_starts && rest.trim_ascii().is_empty()
+        rest.trim_ascii().is_empty()
     })
 }
 
@@ -122,10 +127,7 @@ impl<'a> Reader<'a> {
                 self.advance();
                 return Ok(());
             }
-            if is_section(line) {
-                let found = Excerpt::of(line);
-                return Err(self.error(CodexProblem::Outside { found }));
-            }
+            self.refuse_outside(line)?;
             self.advance();
         }
         Err(ParseError::whole(Problem::Codex(CodexProblem::NoBegin)))
@@ -137,16 +139,28 @@ impl<'a> Reader<'a> {
             if self.is(BEGIN) {
                 return Err(self.error(CodexProblem::Second));
             }
-            if is_section(line) {
-                let found = Excerpt::of(line);
-                return Err(self.error(CodexProblem::Outside { found }));
-            }
+            self.refuse_outside(line)?;
             self.advance();
         }
         if operations.is_empty() {
             return Err(ParseError::whole(Problem::Codex(CodexProblem::NoSection)));
         }
         Ok(operations)
+    }
+
+    /// Refuses a line outside of the patch that only a change can have put there.
+    fn refuse_outside(&self, line: &[u8]) -> Result<(), ParseError> {
+        let found = Excerpt::of(line);
+        if is_section(line) {
+            return Err(self.error(CodexProblem::Outside { found }));
+        }
+        let next = self.rest.splitn(3, |&b| b == b'\n').nth(1).unwrap_or_default();
+        let is_diff = line.starts_with(b"diff --git ")
+            || (line.starts_with(b"--- ") && next.starts_with(b"+++ "));
+        if is_diff || super::is_json_change(line) {
+            return Err(self.error(CodexProblem::Mixed { found }));
+        }
+        Ok(())
     }
 
     /// The path of a section, which no other section may speak of.
@@ -226,6 +240,9 @@ impl<'a> Reader<'a> {
                 return Err(self.unexpected());
             }
             let anchors = anchors.get_or_insert_with(Vec::new);
+            if anchors.len() == ANCHORS_MAX {
+                return Err(self.error(CodexProblem::TooManyAnchors));
+            }
             if !anchor.is_empty() {
                 anchors.push(anchor.to_vec());
             }

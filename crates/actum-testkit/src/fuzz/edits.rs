@@ -55,7 +55,7 @@ pub(super) fn hunks(input: &[u8]) {
         assert_eq!(hunks.is_empty(), old == new);
         let above = [b"a line above\n", old].concat();
         if let Ok((placed, _)) = LineHunk::relocated(&hunks, &above) {
-            // Elsewhere is refused or right, never in part.
+            // Whether it fits is for the patcher to say; what it makes can be taken back.
             drop(patched(&placed, &above, piece));
         }
         drop(patched(&hunks, new, piece));

@@ -36,8 +36,9 @@ impl<D: Disk> Workspace<D> {
         Ok(Runs::of(&self.disk, &self.home, Vec::new(), self.ended()))
     }
 
-    /// Names for each conflict the newest run after `run` that changed the path, if that is still
-    /// as that run left it, which `is_now` tells; else something else changed it last.
+    /// Names for each conflict the newest change after `run` that is in effect and changed the path,
+    /// if that is still as it was left, which `is_now` tells; else something else changed it. Undos
+    /// are passed over: taking one back would bring another change on top.
     pub(crate) fn name_later_runs(
         &self,
         run: RunId,
@@ -48,7 +49,12 @@ impl<D: Disk> Workspace<D> {
         let mut open: BTreeSet<_> =
             conflicts.iter().map(|conflict| conflict.path.clone()).collect();
         let later = runs.refs.iter().rev().take_while(|known| known.run != run);
-        for known in later.filter(|known| known.outcome == Outcome::Committed) {
+        let in_effect = |known: &&RunRef| {
+            known.kind == RunKind::Apply
+                && known.outcome == Outcome::Committed
+                && runs.undone_by(known.run).is_none()
+        };
+        for known in later.filter(in_effect) {
             if open.is_empty() {
                 break;
             }
@@ -147,7 +153,7 @@ impl<'a, D: Disk> Runs<'a, D> {
     /// The newest undo that is in effect, and the run it undid. The undo of an undo is none: it
     /// brought a change back.
     pub(crate) fn newest_undo_in_effect(&self) -> Option<(RunId, RunId)> {
-        let undone: BTreeMap<RunId, RunId> = self
+        let undoes: BTreeMap<RunId, RunId> = self
             .refs
             .iter()
             .filter_map(|known| match known.kind {
@@ -155,15 +161,26 @@ impl<'a, D: Disk> Runs<'a, D> {
                 RunKind::Apply => None,
             })
             .collect();
+        let applied: BTreeSet<RunId> = self
+            .refs
+            .iter()
+            .filter(|known| known.kind == RunKind::Apply)
+            .map(|known| known.run)
+            .collect();
+        // How many undos lie between a run and the change they are about. Where the history no
+        // longer holds that change, it cannot be told whether the run took it away or back.
         let depth = |run: RunId| {
-            std::iter::successors(Some(run), |run| undone.get(run).copied()).count() - 1
+            let chain = std::iter::successors(Some(run), |run| undoes.get(run).copied());
+            let (count, root) = chain.fold((0, run), |(count, _), run| (count + 1, run));
+            applied.contains(&root).then_some(count - 1)
         };
         let mut newest = self.refs.iter().rev();
         newest.find_map(|known| {
             let in_effect =
                 known.outcome == Outcome::Committed && !self.undone.contains_key(&known.run);
-            let of = undone.get(&known.run)?;
-            (in_effect && depth(known.run) % 2 == 1).then_some((known.run, *of))
+            let of = undoes.get(&known.run)?;
+            (in_effect && depth(known.run).is_some_and(|depth| depth % 2 == 1))
+                .then_some((known.run, *of))
         })
     }
 

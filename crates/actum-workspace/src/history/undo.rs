@@ -87,7 +87,12 @@ impl<D: Disk> Transaction<'_, D> {
             let post = match &entry.pre {
                 Image::Absent if entry.post.is_directory() => continue,
                 Image::Absent => Post::Absent,
-                Image::Directory(attributes) => Post::Directory(attributes.clone()),
+                Image::Directory(attributes) => {
+                    if matches!(entry.post, Image::Absent) {
+                        self.make_parents(&entry.path)?;
+                    }
+                    Post::Directory(attributes.clone())
+                }
                 Image::File(file) => {
                     if matches!(entry.post, Image::Absent) {
                         self.make_parents(&entry.path)?;

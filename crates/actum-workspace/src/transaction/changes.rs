@@ -1,15 +1,16 @@
 //! What the steps of a transaction would change.
 
-use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use actum_core::RelPath;
+use actum_core::{RelPath, line_diff};
 
 use crate::disk::Disk;
 use crate::error::Result;
 use crate::path_change::{CONTENT_BYTES_MAX, Content as Bytes, PathChange, State};
 use crate::transaction::Transaction;
-use crate::transaction::node::{Content, Post, PostFile, Pre};
+use crate::transaction::lines;
+use crate::transaction::node::{Bytes as Held, Content, Post, PostFile, Pre, PreFile};
+use crate::transaction::stage::moved_sources;
 
 /// What a transaction would do to one path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,7 +44,8 @@ pub enum ChangeKind {
 
 impl<D: Disk> Transaction<'_, D> {
     /// What the steps so far would change, ordered by path.
-    pub fn changes(&self) -> Vec<Change> {
+    pub fn changes(&mut self) -> Vec<Change> {
+        self.count_once();
         let changed = self.nodes.iter().filter(|(_, node)| node.changes());
         let changes = changed.filter_map(|(path, node)| {
             let kind = kind(&node.pre, &node.post)?;
@@ -52,53 +54,53 @@ impl<D: Disk> Transaction<'_, D> {
         changes.collect()
     }
 
+    /// Counts the lines of files that several steps changed by comparing the first content with the
+    /// last: two edits of one line are one changed line. Files too large for memory keep the sum.
+    fn count_once(&mut self) {
+        for node in self.nodes.values_mut().filter(|node| node.counted_steps > 1) {
+            let Post::File(PostFile { content: Content::New(Held::Memory(new), _), .. }) =
+                &node.post
+            else {
+                continue;
+            };
+            (node.added, node.removed) = match &node.pre {
+                Pre::File(PreFile { bytes: Held::Memory(old), .. }) => line_diff::count(old, new),
+                Pre::Absent => (lines(new), 0),
+                Pre::File(_) | Pre::Directory(_) => continue,
+            };
+            node.counted_steps = 1;
+        }
+    }
+
     /// The same with the bytes before and after.
     ///
     /// # Errors
     /// `Io` where a large file cannot be read.
     pub fn diff(&self) -> Result<Vec<PathChange>> {
-        let moved = self.moved();
+        let moved = moved_sources(&self.nodes);
         let changed =
-            self.nodes.iter().filter(|(path, node)| node.changes() || moved.contains(path));
+            self.nodes.iter().filter(|(path, node)| node.changes() || moved.contains(*path));
         changed
             .map(|(path, node)| {
-                let before = match &node.pre {
-                    Pre::Absent => State::Absent,
-                    Pre::Directory(attributes) => State::Directory { mode: attributes.mode },
-                    Pre::File(file) => {
-                        let untouched = PostFile {
-                            attributes: file.attributes.clone(),
-                            digest: file.digest,
-                            size: file.stat.size,
-                            content: Content::Untouched,
-                        };
-                        self.state(path, &untouched)?
+                let before = self.state_of(path, &node.pre.unchanged())?;
+                let after = self.state_of(path, &node.post)?;
+                let renamed_from = match &node.post {
+                    Post::File(PostFile { content: Content::Moved(from), .. }) => {
+                        Some(from.clone())
                     }
-                };
-                let (after, renamed_from) = match &node.post {
-                    Post::Absent => (State::Absent, None),
-                    Post::Directory(attributes) => {
-                        (State::Directory { mode: attributes.mode }, None)
-                    }
-                    Post::File(file) => {
-                        let from = match &file.content {
-                            Content::Moved(from) => Some(from.clone()),
-                            Content::Untouched | Content::New(..) => None,
-                        };
-                        (self.state(path, file)?, from)
-                    }
+                    Post::File(_) | Post::Directory(_) | Post::Absent => None,
                 };
                 Ok(PathChange { path: path.clone(), renamed_from, before, after })
             })
             .collect()
     }
 
-    fn moved(&self) -> BTreeSet<&RelPath> {
-        let sources = self.nodes.values().filter_map(|node| match &node.post {
-            Post::File(PostFile { content: Content::Moved(from), .. }) => Some(from),
-            Post::File(_) | Post::Directory(_) | Post::Absent => None,
-        });
-        sources.collect()
+    fn state_of(&self, path: &RelPath, post: &Post<D::Handle>) -> Result<State> {
+        Ok(match post {
+            Post::Absent => State::Absent,
+            Post::Directory(attributes) => State::Directory { mode: attributes.mode },
+            Post::File(file) => self.state(path, file)?,
+        })
     }
 
     fn state(&self, path: &RelPath, file: &PostFile<D::Handle>) -> Result<State> {

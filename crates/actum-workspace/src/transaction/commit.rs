@@ -54,7 +54,7 @@ impl<D: Disk> Transaction<'_, D> {
     ///
     /// # Errors
     /// `Budget` with the budget status (FO-4).
-    pub fn check_budget(&self) -> Result<()> {
+    pub fn check_budget(&mut self) -> Result<()> {
         if self.limits.budget == Budget::unlimited() {
             return Ok(());
         }

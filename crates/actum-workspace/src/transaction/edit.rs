@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use actum_core::edit::EDIT_BYTES_MAX;
-use actum_core::hunk::Patcher;
+use actum_core::hunk::{MovedHunk, Patcher};
 use actum_core::near::Near;
 use actum_core::splice::Splicer;
 use actum_core::{Digest, Edit, HunkError, LineHunk, RelPath, Splice};
@@ -21,8 +21,8 @@ impl<D: Disk> Transaction<'_, D> {
     /// is.
     ///
     /// # Errors
-    /// `Hunk` when a line is not as the hunk says; `Expected`, `Missing`, `Exists`, `NotAFile`,
-    /// `Scope`, `Blocked`, `Io`.
+    /// `Hunk` when a line is not as the hunk says; `TooLargeToSearch` where its place would have to be
+    /// searched for; `Expected`, `Missing`, `Exists`, `NotAFile`, `Scope`, `Blocked`, `Io`.
     pub fn patch(
         &mut self,
         path: &RelPath,
@@ -46,22 +46,18 @@ impl<D: Disk> Transaction<'_, D> {
             // What makes a new file is no insertion at the top of another.
             return Err(ErrorKind::Exists { path: path.clone() }.into());
         }
-        let relocated;
-        let mut hunks = hunks;
-        if self.limits.hunk_places == HunkPlaces::Searched && file.size > 0 {
-            let content = self.whole(path, &file)?;
-            let (placed, moved) =
-                LineHunk::relocated(hunks, &content).map_err(|source| refused(source, None))?;
-            self.moved_hunks.extend(moved.into_iter().map(|hunk| (path.clone(), hunk)));
-            relocated = placed;
-            hunks = &relocated;
-        }
         match self.stream(path, &file, hunks) {
             Ok((written, splices)) => {
                 let cost = LineHunk::cost(hunks);
                 self.replace(path, file, written, splices, cost)
             }
             Err(Error { kind: ErrorKind::Hunk { source, .. }, .. }) => {
+                if source.misplaced().is_some()
+                    && self.limits.hunk_places == HunkPlaces::Searched
+                    && let Some(placed) = self.placed(path, &file, hunks)?
+                {
+                    return self.patch_placed(path, file, &placed);
+                }
                 let near = self.near(path, &file, hunks, &source)?;
                 Err(refused(source, near).into())
             }
@@ -69,11 +65,37 @@ impl<D: Disk> Transaction<'_, D> {
         }
     }
 
+    /// The hunks where their lines are, if that is elsewhere than they say.
+    fn placed(
+        &self,
+        path: &RelPath,
+        file: &PostFile<D::Handle>,
+        hunks: &[LineHunk],
+    ) -> Result<Option<Placed>> {
+        let content = self.whole(path, file)?;
+        let (hunks, moved) = LineHunk::relocated(hunks, &content).map_err(|source| {
+            Error::from(ErrorKind::Hunk { path: path.clone(), source, near: None })
+        })?;
+        Ok((!moved.is_empty()).then_some(Placed { hunks, moved }))
+    }
+
+    fn patch_placed(
+        &mut self,
+        path: &RelPath,
+        file: PostFile<D::Handle>,
+        Placed { hunks, moved }: &Placed,
+    ) -> Result<()> {
+        let (written, splices) = self.stream(path, &file, hunks)?;
+        self.moved_hunks.extend(moved.iter().map(|hunk| (path.clone(), *hunk)));
+        self.replace(path, file, written, splices, LineHunk::cost(hunks))
+    }
+
     /// Edits a file at a place that is found in its content, or as a whole.
     ///
     /// # Errors
-    /// `Edit` when there is no such place or several, or the content is another than the edit needs; `TooLargeToSearch`, `Expected`, `Missing`,
-    /// `NotAFile`, `Scope`, `Blocked`, `Io`.
+    /// `Edit` when there is no such place or several, or the content is another than the edit needs;
+    /// `TooLargeToSearch` for the file or the result; `Expected`, `Missing`, `NotAFile`, `Scope`,
+    /// `Blocked`, `Io`.
     pub fn edit(&mut self, path: &RelPath, edit: &Edit, expected: Option<Digest>) -> Result<()> {
         self.in_scope(path)?;
         let file = self.expected_file(path, expected)?;
@@ -81,6 +103,14 @@ impl<D: Disk> Transaction<'_, D> {
         let splices = edit
             .splices(&content)
             .map_err(|source| ErrorKind::Edit { path: path.clone(), source })?;
+        let grown = splices.iter().fold(file.size, |size, splice| {
+            let (old, new) = (splice.old.len() as u64, splice.new.len() as u64);
+            size.saturating_sub(old).saturating_add(new)
+        });
+        if grown > EDIT_BYTES_MAX {
+            let (path, bytes) = (path.clone(), grown);
+            return Err(ErrorKind::TooLargeToSearch { path, bytes, max: EDIT_BYTES_MAX }.into());
+        }
         let name = self.stage_name();
         let mut sink = self.sink(name);
         let mut splicer = Splicer::new(&splices);
@@ -173,6 +203,12 @@ impl<D: Disk> Transaction<'_, D> {
             Some(_) | None => Ok(None),
         }
     }
+}
+
+/// Hunks at the places where their lines are.
+struct Placed {
+    hunks: Vec<LineHunk>,
+    moved: Vec<MovedHunk>,
 }
 
 /// What hunks make of content in memory.

@@ -13,6 +13,8 @@ pub(crate) struct Node<H> {
     pub(crate) post: Post<H>,
     pub(crate) added: u64,
     pub(crate) removed: u64,
+    /// How many steps those lines are the sum of.
+    pub(crate) counted_steps: u32,
 }
 
 /// What is at a path when the transaction first looks.

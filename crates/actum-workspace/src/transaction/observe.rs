@@ -26,7 +26,8 @@ impl<D: Disk> Transaction<'_, D> {
         if !self.nodes.contains_key(path) {
             let pre = self.look(path)?;
             let post = pre.unchanged();
-            self.nodes.insert(path.clone(), Node { pre, post, added: 0, removed: 0 });
+            self.nodes
+                .insert(path.clone(), Node { pre, post, added: 0, removed: 0, counted_steps: 0 });
         }
         // INVARIANT: inserted just above when it was not there.
         self.nodes.get_mut(path).ok_or_else(|| ErrorKind::Missing { path: path.clone() }.into())

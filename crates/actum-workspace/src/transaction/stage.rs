@@ -63,7 +63,7 @@ impl<D: Disk> Transaction<'_, D> {
 }
 
 /// The paths whose inode moves to another path.
-pub(super) fn moved_sources<H>(nodes: &BTreeMap<RelPath, Node<H>>) -> BTreeSet<RelPath> {
+pub(crate) fn moved_sources<H>(nodes: &BTreeMap<RelPath, Node<H>>) -> BTreeSet<RelPath> {
     let sources = nodes.values().filter_map(|node| match &node.post {
         Post::File(PostFile { content: Content::Moved(from), .. }) => Some(from.clone()),
         Post::File(_) | Post::Directory(_) | Post::Absent => None,

@@ -94,6 +94,11 @@ impl<'a> Delta<'a> {
         Ok(Self { base_size, result_size, instructions })
     }
 
+    /// The size of what it makes, in bytes.
+    pub(crate) fn result_size(&self) -> usize {
+        usize::try_from(self.result_size).unwrap_or(usize::MAX)
+    }
+
     /// What it makes of `base`.
     pub(crate) fn apply(&self, base: &[u8]) -> Result<Vec<u8>, DeltaError> {
         let (expected, found) = (self.base_size, count(base.len()));

@@ -121,3 +121,24 @@ fn lines_that_are_not_there_say_what_is_nearest() {
     assert_eq!(apply(&["-a\n-a"], "ba\na\na\n"), "ba\n");
     assert!(apply(&["-aa"], "baa\naab\n").contains("are not in the file"));
 }
+
+/// FO-10
+#[test]
+fn an_empty_line_is_only_where_there_is_one() {
+    let nowhere = |chunk: &str, file: &str| {
+        let answer = apply(&[chunk], file);
+        assert!(answer.contains("are not in the file"), "{answer}");
+    };
+    nowhere("-a\n+b\n ", "a\n");
+    nowhere("-a\n-\n+b", "x\na\n");
+    assert_eq!(apply(&["-a\n \n+N"], "a\n\n\na\n"), "\nN\n\na\n");
+    assert_eq!(apply(&["-a\n-"], "a\n\n"), "");
+}
+
+/// FO-10
+#[test]
+fn an_anchor_must_be_there_also_where_lines_are_added_at_the_end() {
+    assert!(apply(&["@@ no\n+x\n$"], "a\n").contains("which is not there"));
+    assert!(apply(&["@@ no\n+x"], "").contains("which is not there"));
+    assert_eq!(apply(&["@@ a\n+x\n$"], "a\n"), "a\nx\n");
+}

@@ -34,6 +34,16 @@ pub enum JsonPatchError {
         /// How many.
         operations: usize,
     },
+    /// The patch is too long for a file of this size.
+    #[error(
+        "{operations} operations on a file of {bytes} bytes are too much at once; split the patch"
+    )]
+    TooMuch {
+        /// How many operations.
+        operations: usize,
+        /// The size of the file.
+        bytes: u64,
+    },
     /// The result is refused as the file would be.
     #[error("the result could not be read again: {problem}")]
     Result {

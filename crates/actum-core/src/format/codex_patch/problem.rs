@@ -1,5 +1,6 @@
 //! Why a Codex patch is refused.
 
+use super::ANCHORS_MAX;
 use crate::RelPath;
 use crate::format::Excerpt;
 
@@ -24,6 +25,17 @@ pub enum CodexProblem {
         /// The line.
         found: Excerpt,
     },
+    /// Another change stands beside the patch.
+    #[error(
+        "`{found}` is a change in another format, beside a Codex patch; make each an input of its own"
+    )]
+    Mixed {
+        /// The line.
+        found: Excerpt,
+    },
+    /// A chunk has too many `@@` lines.
+    #[error("a chunk has more than {ANCHORS_MAX} `@@` lines")]
+    TooManyAnchors,
     /// A line ends in CRLF.
     #[error(
         "the line ends with CRLF, so the line ends of the patch were converted after it was made; \

@@ -155,7 +155,10 @@ fn hunk(lines: &mut Lines<'_>, room: &mut Room) -> Result<Option<Hunk>, ParseErr
         let change = match form {
             Form::Literal => BinaryChange::Literal(content),
             Form::Delta => {
-                Delta::new(&content).map_err(|source| refused(BinaryProblem::Delta(source)))?;
+                let delta = Delta::new(&content);
+                let delta = delta.map_err(|source| refused(BinaryProblem::Delta(source)))?;
+                // What it makes is held in memory as well.
+                room.take(delta.result_size()).map_err(refused)?;
                 BinaryChange::Delta(content)
             }
         };

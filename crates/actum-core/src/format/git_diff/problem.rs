@@ -27,6 +27,14 @@ pub enum DiffProblem {
         /// The line that says so.
         found: Excerpt,
     },
+    /// Another change stands beside the diff.
+    #[error(
+        "`{found}` is a change in another format, beside a diff; make each an input of its own"
+    )]
+    Mixed {
+        /// The line.
+        found: Excerpt,
+    },
     /// It is part of a mail whose text is encoded.
     #[error("the mail is encoded by `{found}`, so its lines are not those of the diff; decode it")]
     Encoded {
