@@ -1,6 +1,6 @@
 //! Reads a change set in JSON, field for field (FO-1, D-4).
 
-use super::document::{Document, EXPECTED, Refusal};
+use super::document::{Document, DocumentProblem, EXPECTED, Refusal};
 use super::error::Problem;
 use crate::change_set::ChangeSetError;
 use crate::json::{Fields, Schema, Value};
@@ -18,6 +18,9 @@ const HUNK: Schema = Schema {
 /// The operations of `{"patches": [..]}`.
 pub(super) fn operations(document: &Document<'_>) -> Result<Vec<Operation>, Refusal> {
     let patches = CHANGE_SET.fields(&document.value)?.required("patches")?.array()?;
+    if patches.is_empty() {
+        return Err(Refusal::at(document.value.span.start, DocumentProblem::EmptyArray));
+    }
     let set = ChangeSet { patches: patches.iter().map(patch).collect::<Result<_, _>>()? };
     set.operations().map_err(|error| {
         let offset = offset_of(&error, patches).unwrap_or(document.value.span.start);
@@ -101,7 +104,10 @@ mod tests {
         };
         let operations = parse(set(&patch).as_bytes(), &Reading::default()).unwrap();
         assert_eq!(operations, [patch_of_both]);
-        assert_eq!(parse(b" {\"patches\":[]}\n ", &Reading::default()), Ok(Vec::new()));
+        assert_eq!(
+            error("{\"patches\":[]}\n "),
+            "line 1, column 1: the array is empty, so there is nothing to change"
+        );
     }
 
     /// D-4
