@@ -105,6 +105,9 @@ fn write_piece(
 ) -> io::Result<()> {
     match audience {
         Audience::Program => out.write_all(piece),
+        Audience::Terminal if part == Part::Binary => {
+            writeln!(out, "{}", Painted(of_part(part), "the contents are binary and differ"))
+        }
         Audience::Terminal => {
             for line in piece.split_inclusive(|&b| b == b'\n') {
                 let line = line.strip_suffix(b"\n").unwrap_or(line);

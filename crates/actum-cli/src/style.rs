@@ -27,7 +27,7 @@ impl<T: Display> Display for Painted<T> {
 /// The colour of a part of a diff, as git has it.
 pub(crate) fn of_part(part: Part) -> Style {
     match part {
-        Part::Header => PLAIN.bold(),
+        Part::Header | Part::Binary => PLAIN.bold(),
         Part::HunkHeader => AnsiColor::Cyan.on_default(),
         Part::Context => PLAIN,
         Part::Removed => REMOVED,

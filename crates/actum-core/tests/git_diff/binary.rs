@@ -1,8 +1,8 @@
 //! Binary patches that git wrote, and damaged ones, beside `git apply`.
 
 use actum_core::edit::{BinaryChange, BinaryEdit, BlobId};
-use actum_core::format::git_diff;
-use actum_core::{Digest, Edit, EmptyParents, ModeChange, Operation};
+use actum_core::format::git_diff::{self, write};
+use actum_core::{Digest, Edit, EmptyParents, FileMode, ModeChange, Operation};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
@@ -323,4 +323,33 @@ fn a_damaged_binary_diff_is_refused_or_means_what_it_means_to_git() {
         Ok(())
     });
     result.unwrap();
+}
+
+/// FO-10: what we write for binary contents git and we read as the same change.
+#[test]
+fn binary_contents_that_we_write_lead_where_they_should() {
+    let reader = Repository::new("sha1");
+    let contents = [b"a\0b".to_vec(), noise(3, 5000), noise(4, 53), b"\0".to_vec(), Vec::new()];
+    let path = path("d/x");
+    let side = |content: &Vec<u8>| (!content.is_empty()).then(|| content.clone());
+    for old in &contents {
+        for new in contents.iter().filter(|new| *new != old) {
+            let (old, new) = (side(old), side(new));
+            let [before, after] = [&old, &new].map(|content| {
+                content.as_ref().map(|content| write::Side {
+                    path: &path,
+                    mode: FileMode::REGULAR,
+                    content,
+                })
+            });
+            let mut diff = Vec::new();
+            write::section(before, after, |_, piece| diff.extend_from_slice(piece));
+            let [before, after] = [&old, &new].map(|content| {
+                Tree(content.iter().map(|bytes| (path.clone(), (bytes.clone(), R))).collect())
+            });
+            assert_eq!(reader.apply(&before, &diff), Ok(after.clone()));
+            let operations = git_diff::parse(&diff).unwrap();
+            assert_eq!(before.apply(&operations), Ok(after));
+        }
+    }
 }

@@ -24,6 +24,9 @@ impl BlobId {
         from_hex(text).map(Self::Sha1).or_else(|| from_hex(text).map(Self::Sha256))
     }
 
+    /// The id of no file.
+    pub const NONE: Self = Self::Sha1([0; 20]);
+
     /// The id of `content` by the hash that this id is of.
     #[must_use]
     pub fn of_same_kind(self, content: &[u8]) -> Self {

@@ -18,6 +18,9 @@ use miniz_oxide::inflate::{TINFLStatus, decompress_to_vec_zlib_with_limit};
 /// in both directions. A packed byte can become a thousand.
 pub const UNPACKED_BYTES_MAX: usize = 2 * INPUT_BYTES_MAX;
 
+/// How hard it is tried to write little, from 0 to 10.
+const PACKING_LEVEL: u8 = 6;
+
 /// How many bytes may still be unpacked.
 pub(super) struct Room(usize);
 
@@ -141,6 +144,18 @@ impl Hunk {
 }
 
 /// Reads the hunk that starts at the current line, if one does, and leaves `lines` behind its blank
+/// Writes a patch that holds both contents whole, so that it leads there and back.
+pub(super) fn write(old: &[u8], new: &[u8]) -> Vec<u8> {
+    let mut out = b"GIT binary patch\n".to_vec();
+    for content in [new, old] {
+        out.extend_from_slice(format!("literal {}\n", content.len()).as_bytes());
+        let packed = miniz_oxide::deflate::compress_to_vec_zlib(content, PACKING_LEVEL);
+        base85::write(&packed, &mut out);
+        out.push(b'\n');
+    }
+    out
+}
+
 /// line.
 fn hunk(lines: &mut Lines<'_>, room: &mut Room) -> Result<Option<Hunk>, ParseError> {
     let place = lines.place();

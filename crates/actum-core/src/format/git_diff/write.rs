@@ -1,5 +1,6 @@
 //! Writes a change as git writes it, so that git, patch(1) and actum can read it.
 
+use crate::edit::BlobId;
 use crate::{FileMode, LineHunk, RelPath, line_diff};
 
 /// A file on one side of a diff.
@@ -26,6 +27,8 @@ pub enum Part {
     Removed,
     /// A line that comes.
     Added,
+    /// Binary contents, as only programs read them.
+    Binary,
 }
 
 /// How far into a content a NUL byte makes it binary, in bytes, as git has it.
@@ -64,17 +67,23 @@ pub fn section(old: Option<Side<'_>>, new: Option<Side<'_>>, mut out: impl FnMut
         }
         (None, None) => return,
     }
+    let is_binary = !is_text(contents(old)) || !is_text(contents(new));
+    if is_binary && !same_content {
+        let id = |side: Option<Side<'_>>| match side {
+            Some(side) => BlobId::NONE.of_same_kind(side.content),
+            None => BlobId::NONE,
+        };
+        header.push_str(&format!("index {}..{}\n", id(old), id(new)));
+    }
     out(Part::Header, header.as_bytes());
     if same_content {
         return;
     }
+    if is_binary {
+        return out(Part::Binary, &super::binary::write(contents(old), contents(new)));
+    }
     let old_name = old.map_or("/dev/null".to_owned(), |_| old_name);
     let new_name = new.map_or("/dev/null".to_owned(), |_| new_name);
-    if !is_text(contents(old)) || !is_text(contents(new)) {
-        let line = format!("Binary files {old_name} and {new_name} differ\n");
-        out(Part::Header, line.as_bytes());
-        return;
-    }
     out(Part::Header, format!("--- {}\n+++ {}\n", tabbed(old_name), tabbed(new_name)).as_bytes());
     for hunk in line_diff::hunks(contents(old), contents(new), line_diff::CONTEXT_LINES) {
         self::hunk(&hunk, &mut out);
@@ -180,11 +189,11 @@ mod tests {
             written(None, side(&b, FileMode::REGULAR, "")),
             "diff --git \"a/d\\303\\251\" \"b/d\\303\\251\"\nnew file mode 100644\n"
         );
-        assert_eq!(
-            written(side(&b, FileMode::REGULAR, "x\0"), None),
-            "diff --git \"a/d\\303\\251\" \"b/d\\303\\251\"\ndeleted file mode 100644\n\
-             Binary files \"a/d\\303\\251\" and /dev/null differ\n"
-        );
+        let binary = written(side(&b, FileMode::REGULAR, "x\0"), None);
+        let header = "diff --git \"a/d\\303\\251\" \"b/d\\303\\251\"\ndeleted file mode 100644\n\
+             index 7a002a81f265a581625acf3db7b14ceb6c40b808..0000000000000000000000000000000000000000\n\
+             GIT binary patch\nliteral 0\n";
+        assert!(binary.starts_with(header), "{binary}");
         assert_eq!(written(old, old), "");
     }
 

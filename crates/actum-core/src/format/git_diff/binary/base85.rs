@@ -49,6 +49,39 @@ pub(super) fn read(lines: &mut Lines<'_>) -> Result<Vec<u8>, ParseError> {
     }
 }
 
+/// How many bytes a line stands for at most.
+const LINE_BYTES_MAX: usize = 52;
+
+/// Writes `bytes` as lines, without the blank line that ends them.
+pub(super) fn write(bytes: &[u8], out: &mut Vec<u8>) {
+    for line in bytes.chunks(LINE_BYTES_MAX) {
+        let length = u8::try_from(line.len()).unwrap_or_default();
+        out.push(if length <= 26 { b'A' + length - 1 } else { b'a' + length - 27 });
+        for group in line.chunks(4) {
+            let mut word = [0; 4];
+            word.iter_mut().zip(group).for_each(|(place, byte)| *place = *byte);
+            let (mut value, mut letters) = (u32::from_be_bytes(word), [0; GROUP]);
+            for place in letters.iter_mut().rev() {
+                *place = symbol(value % 85);
+                value /= 85;
+            }
+            out.extend_from_slice(&letters);
+        }
+        out.push(b'\n');
+    }
+}
+
+/// The letter for a value below 85.
+fn symbol(value: u32) -> u8 {
+    let value = u8::try_from(value).unwrap_or_default();
+    match value {
+        0..10 => b'0' + value,
+        10..36 => b'A' + value - 10,
+        36..62 => b'a' + value - 36,
+        _ => SYMBOLS.get(usize::from(value - 62)).copied().unwrap_or_default(),
+    }
+}
+
 /// How many bytes a line has that starts with `letter`.
 fn length(letter: u8) -> Option<usize> {
     match letter {
