@@ -1,8 +1,9 @@
 //! `cargo xtask fuzz`: looks for inputs that break a rule, each target for a while.
 //!
 //! libFuzzer makes the inputs up and is led by coverage; what each target holds is in
-//! `actum-testkit`. Inputs that break something are kept in `fuzz/artifacts`; they belong into
-//! `fuzz/corpus`, which the tests run again.
+//! `actum-testkit`. It starts from `fuzz/corpus` and gathers what reaches new code in `fuzz/grown`.
+//! Inputs that break something are kept in `fuzz/artifacts`; they belong into `fuzz/corpus`, which the
+//! tests run again.
 
 use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
@@ -125,10 +126,13 @@ fn require_cargo_fuzz(root: &Path) -> Result<(), Box<dyn std::error::Error>> {
 
 fn fuzz(root: &Path, target: String, minutes: u64) -> Result<Row, std::io::Error> {
     let kept_before = kept(root, &target)?;
+    let (grown, seeds) = (format!("fuzz/grown/{target}"), format!("fuzz/corpus/{target}"));
+    std::fs::create_dir_all(root.join(&grown))?;
     let output = cargo(root)
         // The sanitizers are options of a nightly compiler; the code is the same.
         .env("RUSTC_BOOTSTRAP", "1")
-        .args(["fuzz", "run", "--fuzz-dir", "fuzz", &target, "--"])
+        // New inputs go into the first directory; the others are only read.
+        .args(["fuzz", "run", "--fuzz-dir", "fuzz", &target, &grown, &seeds, "--"])
         .arg(format!("-max_total_time={}", minutes * 60))
         .arg(format!("-max_len={INPUT_BYTES_MAX}"))
         .arg(format!("-timeout={INPUT_SECONDS_MAX}"))

@@ -15,6 +15,7 @@ mod pager;
 mod reason;
 mod recovery_note;
 mod root;
+mod run_arguments;
 mod run_end;
 mod run_prefix;
 mod shown_path;

@@ -13,8 +13,9 @@ use super::Session;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::input::Input;
+use crate::root;
+use crate::run_arguments::{RunArguments, tell};
 use crate::run_end::{Intention, RunEnd, Title};
-use crate::{recovery_note, root};
 
 /// Make a change, all of it or nothing
 ///
@@ -25,12 +26,8 @@ use crate::{recovery_note, root};
 pub(crate) struct Arguments {
     /// The file that describes the change; `-` is standard input
     file: PathBuf,
-    /// Show what would change, and change nothing; a run that was cut off is rolled back first
-    #[arg(long)]
-    dry_run: bool,
-    /// Show the change as a diff, too
-    #[arg(long)]
-    diff: bool,
+    #[command(flatten)]
+    run_arguments: RunArguments,
     /// Allow only paths under RULE: `src/` is what lies below src, `src` also src itself
     #[arg(long, value_name = "RULE", value_parser = rule())]
     allow: Vec<ScopeRule>,
@@ -49,9 +46,6 @@ pub(crate) struct Arguments {
     /// Let a hunk apply elsewhere than it says, if its lines are in exactly one place
     #[arg(long)]
     allow_offset: bool,
-    /// Wait for another process that is at work in the workspace
-    #[arg(long)]
-    wait: bool,
     /// What the input is written in; recognised by itself where it is not given
     #[arg(long, value_enum)]
     format: Option<InputFormat>,
@@ -137,17 +131,11 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let options = RunOptions {
         limits: arguments.limits(),
         label: format!("apply {}", input.name),
-        wait: arguments.wait,
+        wait: arguments.run_arguments.wait,
     };
-    let end = apply(
-        &mut workspace,
-        &operations,
-        options,
-        Intention::new(arguments.dry_run, arguments.diff, &session.screen),
-    );
-    recovery_note::tell(&session.screen, workspace.recovery());
-    end?.after(workspace.recovery()).show(&session.screen)?;
-    Ok(Exit::Success)
+    let end =
+        apply(&mut workspace, &operations, options, arguments.run_arguments.intention(session));
+    tell(session, &workspace, end.map_err(Failure::from))
 }
 
 fn shown(path: &Path) -> Quoted<'_> {

@@ -6,7 +6,7 @@ use actum_workspace::{Error, RunOptions, View, Workspace};
 use super::Session;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::recovery_note;
+use crate::run_arguments::{RunArguments, tell};
 use crate::run_end::{Intention, RunEnd, Title};
 use crate::run_prefix::RunPrefix;
 
@@ -21,31 +21,24 @@ use crate::run_prefix::RunPrefix;
 pub(crate) struct Arguments {
     /// The run, or at least 4 characters of the beginning of its id
     run: Option<RunPrefix>,
-    /// Show what would change, and change nothing; a run that was cut off is rolled back first
-    #[arg(long)]
-    dry_run: bool,
-    /// Show the change as a diff, too
-    #[arg(long)]
-    diff: bool,
-    /// Wait for another process that is at work in the workspace
-    #[arg(long)]
-    wait: bool,
+    #[command(flatten)]
+    run_arguments: RunArguments,
 }
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let root = session.root();
     let mut workspace = Workspace::open_existing(root)?;
-    let intention = Intention::new(arguments.dry_run, arguments.diff, &session.screen);
+    let intention = arguments.run_arguments.intention(session);
     let end = match &arguments.run {
-        Some(prefix) => View::open(root)
-            .map_err(Failure::from)
-            .and_then(|view| prefix.resolve(&view))
-            .and_then(|run| Ok(undo(&mut workspace, run, arguments.wait, intention)?)),
-        None => undo_newest(&mut workspace, arguments.wait, intention).map_err(Failure::from),
+        Some(prefix) => {
+            View::open(root).map_err(Failure::from).and_then(|view| prefix.resolve(&view)).and_then(
+                |run| Ok(undo(&mut workspace, run, arguments.run_arguments.wait, intention)?),
+            )
+        }
+        None => undo_newest(&mut workspace, arguments.run_arguments.wait, intention)
+            .map_err(Failure::from),
     };
-    recovery_note::tell(&session.screen, workspace.recovery());
-    end?.after(workspace.recovery()).show(&session.screen)?;
-    Ok(Exit::Success)
+    tell(session, &workspace, end)
 }
 
 pub(super) fn undo(

@@ -1,0 +1,40 @@
+//! The options that every command has which makes a run.
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::recovery_note;
+use crate::run_end::{Intention, RunEnd};
+use crate::verb::Session;
+use actum_workspace::Workspace;
+
+/// How a run is made.
+#[derive(clap::Args)]
+pub(crate) struct RunArguments {
+    /// Show what would change, and change nothing; a run that was cut off is rolled back first
+    #[arg(long)]
+    dry_run: bool,
+    /// Show the change as a diff, too
+    #[arg(long)]
+    diff: bool,
+    /// Wait for another process that is at work in the workspace
+    #[arg(long)]
+    pub(crate) wait: bool,
+}
+
+impl RunArguments {
+    /// Whether the run is made or only looked at, and what is shown of it.
+    pub(crate) fn intention(&self, session: &Session) -> Intention {
+        Intention::new(self.dry_run, self.diff, &session.screen)
+    }
+}
+
+/// Tells what was recovered before the run, also where it failed, and shows how it ended.
+pub(crate) fn tell(
+    session: &Session,
+    workspace: &Workspace,
+    end: Result<RunEnd, Failure>,
+) -> Result<Exit, Failure> {
+    recovery_note::tell(&session.screen, workspace.recovery());
+    end?.after(workspace.recovery()).show(&session.screen)?;
+    Ok(Exit::Success)
+}
