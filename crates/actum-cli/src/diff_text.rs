@@ -23,6 +23,8 @@ pub(crate) enum Audience {
 pub(crate) struct Section<'a> {
     /// The change of the file that is there after, or that went.
     pub(crate) change: &'a PathChange,
+    /// Where it was before, if it is shown as moved.
+    pub(crate) renamed_from: Option<&'a RelPath>,
     /// The file before and after, or why it cannot be shown.
     sides: Result<Sides<'a>, String>,
 }
@@ -34,23 +36,26 @@ type Sides<'a> = (Option<Side<'a>>, Option<Side<'a>>);
 pub(crate) fn sections(changes: &[PathChange]) -> Vec<Section<'_>> {
     let by_path: BTreeMap<_, _> = changes.iter().map(|change| (&change.path, change)).collect();
     // A file that took the place of another is shown as what it did to that one.
-    let origin = |change: &'_ PathChange| match change.before {
-        State::File { .. } => None,
-        State::Absent | State::Directory { .. } => change.renamed_from.clone(),
-    };
     let moved: BTreeSet<_> = changes.iter().filter_map(origin).collect();
     let sections = changes.iter().map(|change| {
-        let origin = origin(change).and_then(|from| by_path.get(&from).copied());
-        let before = match origin {
+        let renamed_from = origin(change);
+        let before = match renamed_from.and_then(|from| by_path.get(from)) {
             Some(from) => side(&from.path, &from.before),
-            None if moved.contains(&change.path) => Ok(None),
+            None if moved.contains(&&change.path) => Ok(None),
             None => side(&change.path, &change.before),
         };
         let after = side(&change.path, &change.after);
         let sides = before.and_then(|before| Ok((before, after?)));
-        Section { change, sides }
+        Section { change, renamed_from, sides }
     });
     sections.filter(|section| !matches!(section.sides, Ok((None, None)))).collect()
+}
+
+fn origin(change: &PathChange) -> Option<&RelPath> {
+    match change.before {
+        State::File { .. } => None,
+        State::Absent | State::Directory { .. } => change.renamed_from.as_ref(),
+    }
 }
 
 impl Section<'_> {

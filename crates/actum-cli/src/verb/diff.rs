@@ -7,7 +7,7 @@ use actum_core::RunId;
 use actum_core::format::git_diff::write::Part;
 use actum_workspace::View;
 use actum_workspace::path_change::PathChange;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::Session;
 use crate::diff_text::{self, Audience, Section};
@@ -60,13 +60,16 @@ pub(super) struct Diff {
 }
 
 /// The differences of files, ordered by path.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone)]
 pub(crate) struct FileDiffs {
-    changes: Vec<FileDiff>,
-    #[serde(skip)]
     known: Vec<PathChange>,
-    #[serde(skip)]
     audience: Audience,
+}
+
+/// The same for programs.
+#[derive(Serialize)]
+struct ShownDiffs {
+    changes: Vec<FileDiff>,
 }
 
 #[derive(Debug, Clone, Serialize)]
@@ -109,13 +112,19 @@ fn reversed(change: PathChange) -> PathChange {
 
 impl FileDiffs {
     pub(crate) fn of(known: Vec<PathChange>, audience: Audience) -> Self {
-        let changes = diff_text::sections(&known).iter().map(FileDiff::of).collect();
-        Self { changes, known, audience }
+        Self { known, audience }
     }
 
     pub(crate) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         let sections = diff_text::sections(&self.known);
         sections.iter().try_for_each(|section| section.write(self.audience, out))
+    }
+}
+
+impl Serialize for FileDiffs {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let changes = diff_text::sections(&self.known).iter().map(FileDiff::of).collect();
+        ShownDiffs { changes }.serialize(serializer)
     }
 }
 
@@ -132,7 +141,7 @@ impl FileDiff {
         });
         Self {
             path: ShownPath(section.change.path.clone()),
-            renamed_from: section.change.renamed_from.clone().map(ShownPath),
+            renamed_from: section.renamed_from.cloned().map(ShownPath),
             diff: String::from_utf8(text).ok(),
             added,
             removed,
