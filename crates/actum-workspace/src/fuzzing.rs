@@ -4,5 +4,5 @@ use crate::journal::record::Record;
 
 /// Decodes a record of the journal behind its checksums.
 pub fn decode_record(bytes: &[u8]) -> bool {
-    Record::decode(bytes, 1).is_ok()
+    Record::decode(bytes).is_ok()
 }

@@ -124,8 +124,8 @@ pub(crate) fn read<D: Disk>(
     let bytes = crate::tree::read_whole(disk, &file, size).doing(doing)?;
     let mut record = Vec::new();
     let mut decode = |framed: &[u8], sequence| match unframe(framed, sequence, &mut record) {
-        Framed::Whole(length) => match Record::decode(&record, sequence) {
-            Ok((decoded, _)) => Ok((decoded, length)),
+        Framed::Whole(length) => match Record::decode(&record) {
+            Ok(decoded) => Ok((decoded, length)),
             Err(_) => Err(damaged()),
         },
         Framed::Missing | Framed::Torn | Framed::Damaged(_) => Err(damaged()),

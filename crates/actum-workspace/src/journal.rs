@@ -10,8 +10,6 @@ pub(crate) mod sector;
 
 use std::io;
 
-use actum_core::Digest;
-
 use crate::disk::{Barrier, Disk, Epoch};
 use crate::error::{Doing, ErrorKind, Result};
 use crate::journal::codec::{Decoder, Encoder};
@@ -47,7 +45,6 @@ struct Head {
 pub(crate) struct Located {
     pub(crate) sequence: u64,
     pub(crate) record: Record,
-    pub(crate) digest: Digest,
 }
 
 /// How closely the space behind the last record is looked at.
@@ -165,10 +162,9 @@ impl<H> Journal<H> {
             };
             match unframe(reader.get(at, length, room)?, sequence, &mut bytes) {
                 Framed::Whole(length) => {
-                    let (record, digest) = Record::decode(&bytes, sequence)
-                        .map_err(|error| damaged_at(at, error.0))?;
+                    let record = Record::decode(&bytes).map_err(|error| damaged_at(at, error.0))?;
                     unended = matches!(record, Record::Intent(_));
-                    each(Located { sequence, record, digest })?;
+                    each(Located { sequence, record })?;
                     at += length;
                     sequence += 1;
                 }

@@ -104,7 +104,9 @@ impl<D: Disk> Workspace<D> {
         }
         let unfinished = told.pop_if(|run| run.end.is_none());
         self.tail = told.into_iter().filter_map(ended_run).collect();
-        if let Some(LoggedRun { sequence, digest, intent, .. }) = unfinished {
+        if let Some(unfinished) = unfinished {
+            let digest = unfinished.digest();
+            let LoggedRun { sequence, intent, .. } = unfinished;
             report.unfinished = Some(intent.run);
             let outcome =
                 if report.foreign.is_empty() { Outcome::RolledBack } else { Outcome::Failed };

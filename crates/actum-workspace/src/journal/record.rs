@@ -327,12 +327,11 @@ impl Record {
         u64::try_from(encoded.len()).unwrap_or(u64::MAX).to_le_bytes()
     }
 
-    /// Reads a record; for an INTENT also the digest that its end must name.
-    pub(crate) fn decode(bytes: &[u8], sequence: u64) -> Result<(Self, Digest), DecodeError> {
+    /// Reads a record.
+    pub(crate) fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let mut d = Decoder::new(bytes);
         let encoded = d.bytes("the record's head")?;
         let mut bodies = d;
-        let digest = Intent::digest(sequence, encoded);
         let mut d = Decoder::new(encoded);
         let record = match d.u8("the record's kind")? {
             1 => Self::Intent(decode_intent(&mut d, &mut bodies)?),
@@ -352,7 +351,7 @@ impl Record {
         if !d.is_empty() || !bodies.is_empty() {
             return Err(DecodeError("the record's end"));
         }
-        Ok((record, digest))
+        Ok(record)
     }
 }
 
@@ -492,17 +491,15 @@ mod tests {
     #[test]
     fn a_record_is_read_as_it_was_written() {
         let intent = sample();
-        let (record, digest) = Record::decode(&encode(&intent), 3).unwrap();
-        assert_eq!(digest, Intent::digest(3, &intent.encode().0));
-        assert_eq!(record, Record::Intent(intent));
+        assert_eq!(Record::decode(&encode(&intent)).unwrap(), Record::Intent(intent));
     }
 
     #[test]
     fn a_record_that_is_cut_off_or_too_long_is_refused() {
         let bytes = encode(&sample());
         for length in 0..bytes.len() {
-            assert!(Record::decode(&bytes[..length], 3).is_err(), "{length} bytes");
+            assert!(Record::decode(&bytes[..length]).is_err(), "{length} bytes");
         }
-        assert!(Record::decode(&[bytes, vec![0]].concat(), 3).is_err());
+        assert!(Record::decode(&[bytes, vec![0]].concat()).is_err());
     }
 }
