@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
 use actum_core::RelPath;
-use actum_core::format::git_diff::write::{self as git, Part, Side};
+use actum_core::format::git_diff::write::{self as git, Part, Piece, Side};
 use actum_core::path::Harmless;
 use actum_workspace::path_change::{CONTENT_BYTES_MAX, Content, PathChange, State};
 
@@ -25,7 +25,7 @@ pub(crate) struct Section<'a> {
     pub(crate) change: &'a PathChange,
     /// Where it was before, if it is shown as moved.
     pub(crate) renamed_from: Option<&'a RelPath>,
-    /// The file before and after, or why it cannot be shown.
+    /// The file before and after, or why it cannot be shown whole.
     sides: Result<Sides<'a>, String>,
 }
 
@@ -63,6 +63,14 @@ impl Section<'_> {
     pub(crate) fn pieces(&self, mut out: impl FnMut(Part, &[u8])) {
         match &self.sides {
             Ok((old, new)) => git::section(*old, *new, out),
+            Err(why) if !self.change.excerpts.is_empty() => {
+                let pieces = self.change.excerpts.iter().map(|excerpt| Piece {
+                    old: &excerpt.before,
+                    new: &excerpt.after,
+                    lines: excerpt.lines,
+                });
+                git::pieces(&self.change.path, why, &pieces.collect::<Vec<_>>(), out);
+            }
             Err(why) => {
                 // The last line is one that git and actum refuse: half a diff is none.
                 let path = &self.change.path;
@@ -96,8 +104,8 @@ fn side<'a>(path: &'a RelPath, state: &'a State) -> Result<Option<Side<'a>>, Str
             Err(format!("{size} bytes, more than the {CONTENT_BYTES_MAX} that are shown"))
         }
         State::File { content: Content::Unknown, digest, .. } => Err(format!(
-            "its content (SHA-256 {digest}) is not known any more: something else than a run changed \
-             the file later, or what was kept of it is gone"
+            "the whole content (SHA-256 {digest}) is not known any more: something else than a run \
+             changed the file later, or what was kept of it is gone"
         )),
     }
 }

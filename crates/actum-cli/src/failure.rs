@@ -39,6 +39,8 @@ pub(crate) enum Failure {
     Input { input: String, source: Box<ParseError>, snippet: Option<Box<Snippet>> },
     #[error("there is no run whose id begins with `{prefix}`; nothing was changed")]
     NoSuchRun { prefix: String },
+    #[error("there is no run yet; nothing was changed")]
+    NoRunYet,
     #[error("there is no reason `{}`; nothing was changed", Quoted(name.as_bytes()))]
     UnknownReason { name: String },
     #[error("run {run} is in effect, so there is nothing to bring back; nothing was changed")]
@@ -74,6 +76,7 @@ impl Failure {
             | Self::TooLarge { .. }
             | Self::Input { .. }
             | Self::NoSuchRun { .. }
+            | Self::NoRunYet
             | Self::AmbiguousRun { .. }
             | Self::UnknownReason { .. }
             | Self::InEffect { .. }
@@ -91,7 +94,7 @@ impl Failure {
             Self::Unreadable { .. } => Reason::InputUnreadable,
             Self::TooLarge { .. } => Reason::InputTooLarge,
             Self::Input { source, .. } => reason::of_input(&source.problem),
-            Self::NoSuchRun { .. } => Reason::UnknownRun,
+            Self::NoSuchRun { .. } | Self::NoRunYet => Reason::UnknownRun,
             Self::AmbiguousRun { .. } => Reason::AmbiguousRun,
             Self::UnknownReason { .. } => Reason::UnknownReason,
             Self::InEffect { .. } => Reason::NothingToRedo,
@@ -120,6 +123,7 @@ impl Failure {
                 vec!["split the change into several runs; each can be undone by itself".to_owned()]
             }
             Self::NoSuchRun { .. } => vec!["`actum log` lists the runs".to_owned()],
+            Self::NoRunYet => vec!["`actum apply CHANGE` makes one".to_owned()],
             Self::AmbiguousRun { .. } => vec!["give more characters of the id".to_owned()],
             Self::Unwritten { .. } => vec!["`actum log` lists what was done".to_owned()],
             Self::Demo { .. } => {
@@ -142,6 +146,7 @@ impl Failure {
             | Self::TooLarge { .. }
             | Self::Input { .. }
             | Self::NoSuchRun { .. }
+            | Self::NoRunYet
             | Self::AmbiguousRun { .. }
             | Self::UnknownReason { .. }
             | Self::InEffect { .. }

@@ -6,7 +6,7 @@ use actum_core::edit::{ChunkError, JsonPatchError, ReplacementError};
 use actum_core::format::{DocumentProblem, Problem};
 use actum_core::near::Near;
 use actum_core::{EditError, HunkError};
-use actum_workspace::{Error, ErrorKind, NotAFile};
+use actum_workspace::{Difference, Error, ErrorKind, NotAFile};
 
 /// What the reader can do. Nothing here turns a check off.
 pub(crate) fn after(error: &Error) -> Vec<String> {
@@ -69,8 +69,17 @@ pub(crate) fn after(error: &Error) -> Vec<String> {
         ),
         ErrorKind::NotBlocked { .. } => "`actum status` lists the blocked paths".to_owned(),
         ErrorKind::ChangedSince { run, conflicts } => {
+            let only_content = conflicts.iter().all(|c| c.difference == Difference::Content);
             match conflicts.iter().find_map(|conflict| conflict.by) {
+                Some(by) if only_content => format!(
+                    "undo the later run first: `actum undo {by}`; or `--keep-edits` takes back only \
+                     what run {run} changed, and leaves the rest of the files"
+                ),
                 Some(by) => format!("undo the later run first: `actum undo {by}`"),
+                None if only_content => format!(
+                    "`actum diff {run}` shows what the run changed; `--keep-edits` takes back only \
+                     that, and leaves the rest of the files"
+                ),
                 None => format!(
                     "`actum diff {run}` shows what the run changed; put the paths back as it left \
                      them, or change them back by hand"

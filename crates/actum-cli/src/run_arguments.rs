@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use crate::recovery_note;
 use crate::run_end::{Intention, RunEnd};
 use crate::verb::Session;
-use actum_workspace::Workspace;
+use actum_workspace::{LaterEdits, Limits, Workspace};
 
 /// How a run is made.
 #[derive(clap::Args)]
@@ -19,6 +19,22 @@ pub(crate) struct RunArguments {
     /// Wait for another process that is at work in the workspace
     #[arg(long)]
     pub(crate) wait: bool,
+}
+
+/// What the way back does with files that were edited since.
+#[derive(clap::Args)]
+pub(crate) struct KeepEdits {
+    /// Take only the lines of the run out of files that were edited since; each piece must stand
+    /// at exactly one place
+    #[arg(long)]
+    keep_edits: bool,
+}
+
+impl KeepEdits {
+    pub(crate) fn limits(&self) -> Limits {
+        let later_edits = if self.keep_edits { LaterEdits::Keep } else { LaterEdits::Refuse };
+        Limits { later_edits, ..Limits::default() }
+    }
 }
 
 impl RunArguments {

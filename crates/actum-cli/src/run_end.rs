@@ -88,6 +88,8 @@ pub(crate) struct RunEnd {
     broken_links: Vec<ShownPath>,
     /// Hunks that apply elsewhere than they say.
     moved_hunks: Vec<ShownHunk>,
+    /// Files that were edited since the run that is undone, and keep that.
+    kept_edits: Vec<ShownPath>,
     recovery: Option<RecoveryNote>,
 }
 
@@ -123,6 +125,7 @@ impl RunEnd {
             found_line: hunk.found,
         });
         let moved_hunks = moved_hunks.collect();
+        let kept_edits = ShownPath::all(transaction.kept_edits());
         let commits = intention.end == End::Commit && !changes.is_empty();
         // A signal that arrives meanwhile is answered when the run has ended and was shown: what is
         // half done would otherwise wait for a recovery.
@@ -139,6 +142,7 @@ impl RunEnd {
             diff,
             broken_links,
             moved_hunks,
+            kept_edits,
             recovery: None,
         })
     }
@@ -158,6 +162,11 @@ impl RunEnd {
         for ShownHunk { path, hunk, stated_line, found_line } in &self.moved_hunks {
             screen.note(format_args!(
                 "hunk {hunk} of `{path}` says line {stated_line} and applies at line {found_line}"
+            ));
+        }
+        for path in &self.kept_edits {
+            screen.note(format_args!(
+                "`{path}` was edited since; only the lines of the run are taken back"
             ));
         }
         screen.show(self)

@@ -52,6 +52,11 @@ impl RunPrefix {
     }
 }
 
+/// The newest run, which is meant where none is named.
+pub(crate) fn newest(view: &View) -> Result<RunId, Failure> {
+    Ok(view.runs()?.last().ok_or(Failure::NoRunYet)?.run)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

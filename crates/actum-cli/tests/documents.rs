@@ -81,12 +81,12 @@ fn an_error_says_status_reason_and_state_of_the_workspace() {
         })
     );
     assert_eq!(
-        document(&root, &["show"]),
+        document(&root, &["show", "--no-such"]),
         json!({
             "format": "actum.error/1",
             "status": "rejected",
             "reason": "USAGE",
-            "message": "the following required arguments were not provided:\n  <RUN>",
+            "message": "unexpected argument '--no-such' found",
             "workspace": "unchanged",
             "hints": ["`actum help` lists what there is"],
         })

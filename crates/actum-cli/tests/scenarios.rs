@@ -218,3 +218,9 @@ fn whole_files_in_json_are_made_written_and_deleted() {
 fn a_json_patch_keeps_the_layout_of_the_file() {
     play("a_json_patch_keeps_the_layout_of_the_file");
 }
+
+/// FO-5
+#[test]
+fn an_undo_can_keep_what_was_edited_since() {
+    play("an_undo_can_keep_what_was_edited_since");
+}

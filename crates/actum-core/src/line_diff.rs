@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use imara_diff::{Algorithm, Diff, InternedInput, Token, sources::byte_lines};
 
-use crate::LineHunk;
+use crate::{LineHunk, Splice};
 
 /// How many unchanged lines a hunk shows around its changes, as diff(1) and git do.
 pub const CONTEXT_LINES: u32 = 3;
@@ -17,6 +17,32 @@ pub fn count(old: &[u8], new: &[u8]) -> (u64, u64) {
     let input = InternedInput::new(byte_lines(old), byte_lines(new));
     let diff = compare(&input);
     (u64::from(diff.count_additions()), u64::from(diff.count_removals()))
+}
+
+/// The lines in which `new` differs from `old`, each run of them as one splice.
+pub fn splices(old: &[u8], new: &[u8]) -> Vec<Splice> {
+    let input = InternedInput::new(byte_lines(old), byte_lines(new));
+    let starts = |tokens: &[Token]| {
+        let ends = tokens.iter().scan(0usize, |end, token| {
+            *end = end.saturating_add(input.interner[*token].len());
+            Some(*end)
+        });
+        std::iter::once(0).chain(ends).collect::<Vec<_>>()
+    };
+    let (old_starts, new_starts) = (starts(&input.before), starts(&input.after));
+    let start = |starts: &[usize], line: u32| {
+        usize::try_from(line).ok().and_then(|line| starts.get(line).copied()).unwrap_or(0)
+    };
+    let diff = compare(&input);
+    let splices = diff.hunks().map(|change| {
+        let place = start(&old_starts, change.before.start);
+        let replaced = old.get(place..start(&old_starts, change.before.end));
+        let by =
+            new.get(start(&new_starts, change.after.start)..start(&new_starts, change.after.end));
+        let bytes = |bytes: Option<&[u8]>| bytes.unwrap_or_default().to_vec();
+        Splice { offset: crate::count(place), old: bytes(replaced), new: bytes(by) }
+    });
+    splices.collect()
 }
 
 /// The hunks that turn `old` into `new`, each with up to `context` unchanged lines around its
@@ -169,6 +195,12 @@ mod tests {
             prop_assert_eq!(patched(old.as_bytes(), &hunks), new.as_bytes());
             let cost = LineHunk::cost(&hunks);
             prop_assert_eq!(hunks.is_empty(), cost == (0, 0));
+        }
+
+        #[test]
+        fn splices_turn_the_old_content_into_the_new(old in text(), new in text()) {
+            let splices = splices(old.as_bytes(), new.as_bytes());
+            prop_assert_eq!(Splice::apply(&splices, old.as_bytes()).unwrap(), new.as_bytes());
         }
     }
 }

@@ -1,5 +1,7 @@
 //! The exact byte-level difference between two contents, and its inverse.
 
+mod widened;
+
 use crate::count;
 
 /// Replaces `old` at `offset` by `new`. A list of splices is ascending and does not overlap;

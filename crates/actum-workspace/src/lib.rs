@@ -57,5 +57,5 @@ pub use transaction::commit::Committed;
 pub use transaction::content::INLINE_BYTES_MAX;
 pub use transaction::stage::INLINE_TOTAL_MAX;
 pub use workspace::{
-    ChangeSetId, ExistingFiles, HardLinks, HunkPlaces, Limits, RunOptions, Workspace,
+    ChangeSetId, ExistingFiles, HardLinks, HunkPlaces, LaterEdits, Limits, RunOptions, Workspace,
 };

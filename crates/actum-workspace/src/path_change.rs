@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use actum_core::{Digest, FileMode, RelPath};
+use actum_core::{Digest, FileMode, RelPath, Splice};
 
 /// The largest file, in bytes, whose content is fetched to be shown: 16 MiB.
 pub const CONTENT_BYTES_MAX: u64 = 16 << 20;
@@ -18,6 +18,20 @@ pub struct PathChange {
     pub before: State,
     /// What is there after.
     pub after: State,
+    /// Where a content is not known any more: what the run recorded of it.
+    pub excerpts: Vec<Excerpt>,
+}
+
+/// A piece of a file that a run replaced, whole lines with some around them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Excerpt {
+    /// The bytes before.
+    pub before: Vec<u8>,
+    /// The bytes after.
+    pub after: Vec<u8>,
+    /// The numbers of its first line before and after, if what stands there now tells: counted in
+    /// the file as it is, and as if the run alone were taken back.
+    pub lines: Option<(u64, u64)>,
 }
 
 /// What a path holds at one moment.
@@ -54,7 +68,33 @@ pub enum Content {
     Unknown,
 }
 
+impl Excerpt {
+    /// What splices back from the bytes after tell of a run, `now` being the file as it is.
+    pub(crate) fn all(back: &[Splice], now: &[u8]) -> Vec<Self> {
+        let newlines = |bytes: &[u8]| memchr::memchr_iter(b'\n', bytes).count() as u64;
+        let mut found = back.iter().map(|splice| splice.found_in(now)).collect::<Option<Vec<_>>>();
+        found = found.filter(|found| found.is_sorted_by_key(|splice| splice.offset));
+        let mut grown = 0u64; // by how many lines, wrapping: it may have shrunk
+        let excerpts = back.iter().enumerate().map(|(index, splice)| {
+            let place = found.as_ref().and_then(|found| found.get(index));
+            let lines = place.map(|place| {
+                let above = now.get(..usize::try_from(place.offset).unwrap_or(0));
+                let after = newlines(above.unwrap_or_default()) + 1;
+                (after.wrapping_sub(grown), after)
+            });
+            grown = grown.wrapping_add(newlines(&splice.old)).wrapping_sub(newlines(&splice.new));
+            Self { before: splice.new.clone(), after: splice.old.clone(), lines }
+        });
+        excerpts.collect()
+    }
+}
+
 impl State {
+    /// Whether the bytes of a file cannot be found again.
+    pub(crate) fn is_unknown(&self) -> bool {
+        matches!(self, Self::File { content: Content::Unknown, .. })
+    }
+
     /// Whether both are the same, whatever is known of the bytes.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         match (self, other) {

@@ -43,6 +43,7 @@ pub struct Transaction<'w, D: Disk> {
     pub(crate) nodes: BTreeMap<RelPath, Node<D::Handle>>,
     pub(crate) broken_links: Vec<RelPath>,
     moved_hunks: Vec<(RelPath, MovedHunk)>,
+    pub(crate) kept_edits: Vec<RelPath>,
     staged: u32,
     /// The directories in which files were read; what is published reaches its own.
     pub(crate) parents: Parents<D::Handle>,
@@ -72,6 +73,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
             nodes: BTreeMap::new(),
             broken_links: Vec::new(),
             moved_hunks: Vec::new(),
+            kept_edits: Vec::new(),
             staged: 0,
             parents: Parents::default(),
             names: HashMap::new(),
@@ -245,6 +247,11 @@ impl<'w, D: Disk> Transaction<'w, D> {
     /// Paths whose file had more names than one, and which the commit will part from the others.
     pub fn broken_links(&self) -> &[RelPath] {
         &self.broken_links
+    }
+
+    /// Files that were edited since the run that is undone, and keep those edits.
+    pub fn kept_edits(&self) -> &[RelPath] {
+        &self.kept_edits
     }
 
     /// Hunks that apply elsewhere than they say, where the limits allow that.

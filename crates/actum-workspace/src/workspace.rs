@@ -37,6 +37,18 @@ pub struct Limits {
     pub existing_files: ExistingFiles,
     /// Where hunks may apply.
     pub hunk_places: HunkPlaces,
+    /// What an undo does with files that were edited since.
+    pub later_edits: LaterEdits,
+}
+
+/// What an undo does with a file that was edited since.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LaterEdits {
+    /// It is refused.
+    Refuse,
+    /// Only what the run changed is taken back, if all of it still stands in the file, each piece
+    /// with the lines around it at exactly one place; else it is refused. The run reports it.
+    Keep,
 }
 
 /// What happens to a file where one is to be made, or moved or copied to.
@@ -67,8 +79,8 @@ pub enum HardLinks {
 }
 
 impl Default for Limits {
-    /// Every path, any amount; hard links are broken and reported; no file is replaced, and hunks
-    /// apply where they say.
+    /// Every path, any amount; hard links are broken and reported; no file is replaced, hunks apply
+    /// where they say, and an undo brings back the bytes before it.
     fn default() -> Self {
         Self {
             scope: Scope::everything(),
@@ -76,6 +88,7 @@ impl Default for Limits {
             hard_links: HardLinks::Break,
             existing_files: ExistingFiles::Keep,
             hunk_places: HunkPlaces::Stated,
+            later_edits: LaterEdits::Refuse,
         }
     }
 }

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 use actum_core::format::{Format, Reading};
 use actum_core::path::Quoted;
 use actum_core::{Budget, Operation, PathError, RelPath, Scope, ScopeRule};
-use actum_workspace::{Error, ExistingFiles, HardLinks, HunkPlaces, Limits, RunOptions, Workspace};
+use actum_workspace::{
+    Error, ExistingFiles, HardLinks, HunkPlaces, LaterEdits, Limits, RunOptions, Workspace,
+};
 use clap::builder::{OsStringValueParser, TypedValueParser};
 
 use super::Session;
@@ -169,6 +171,7 @@ impl Arguments {
                 true => HunkPlaces::Searched,
                 false => HunkPlaces::Stated,
             },
+            later_edits: LaterEdits::Refuse,
             hard_links: HardLinks::Break,
         }
     }

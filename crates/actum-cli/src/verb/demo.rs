@@ -102,7 +102,7 @@ impl Story {
 
         self.title("4  Undo");
         if let Some(run) = end.run {
-            let end = undo(&mut workspace, run, false, Intention::COMMIT)?;
+            let end = undo(&mut workspace, run, RunOptions::default(), Intention::COMMIT)?;
             self.lines(|out| end.changes.write_lines(out, 5))?;
         }
         let undone = Tree::read(root)?;

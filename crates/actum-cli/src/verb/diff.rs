@@ -6,7 +6,7 @@ use std::str::FromStr;
 use actum_core::RunId;
 use actum_core::format::git_diff::write::Part;
 use actum_workspace::View;
-use actum_workspace::path_change::PathChange;
+use actum_workspace::path_change::{Excerpt, PathChange};
 use serde::{Serialize, Serializer};
 
 use super::Session;
@@ -14,7 +14,7 @@ use crate::diff_text::{self, Audience, Section};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{Document, Kind};
-use crate::run_prefix::{RunPrefix, RunPrefixError};
+use crate::run_prefix::{RunPrefix, RunPrefixError, newest};
 use crate::shown_path::ShownPath;
 
 /// Show what a run changed, or several runs together, as a unified diff
@@ -24,9 +24,10 @@ use crate::shown_path::ShownPath;
 /// diff says so.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// A run, or FROM..TO: what changed from after the run FROM to after the run TO
+    /// A run, without which it is the newest; or FROM..TO: what changed from after the run FROM to
+    /// after the run TO, or after the newest where TO is left out
     #[arg(value_name = "RUN|FROM..TO")]
-    runs: Range,
+    runs: Option<Range>,
     /// Show the change that takes it back
     #[arg(long)]
     reverse: bool,
@@ -36,7 +37,7 @@ pub(crate) struct Arguments {
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Range {
     One(RunPrefix),
-    Between(RunPrefix, RunPrefix),
+    Between(RunPrefix, Option<RunPrefix>),
 }
 
 impl FromStr for Range {
@@ -45,7 +46,8 @@ impl FromStr for Range {
     fn from_str(text: &str) -> Result<Self, RunPrefixError> {
         Ok(match text.split_once("..") {
             None => Self::One(text.parse()?),
-            Some((from, to)) => Self::Between(from.parse()?, to.parse()?),
+            Some((from, "")) => Self::Between(from.parse()?, None),
+            Some((from, to)) => Self::Between(from.parse()?, Some(to.parse()?)),
         })
     }
 }
@@ -87,12 +89,17 @@ struct FileDiff {
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let view = View::open(session.root())?;
     let (from, to, mut changes) = match &arguments.runs {
-        Range::One(run) => {
+        None => {
+            let run = newest(&view)?;
+            (None, run, view.diff(run)?)
+        }
+        Some(Range::One(run)) => {
             let run = run.resolve(&view)?;
             (None, run, view.diff(run)?)
         }
-        Range::Between(from, to) => {
-            let (from, to) = (from.resolve(&view)?, to.resolve(&view)?);
+        Some(Range::Between(from, to)) => {
+            let to = to.as_ref().map_or_else(|| newest(&view), |to| to.resolve(&view));
+            let (from, to) = (from.resolve(&view)?, to?);
             (Some(from), to, view.diff_between(from, to)?)
         }
     };
@@ -106,8 +113,14 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
 
 /// The change back. A file that was moved is one that goes and one that comes.
 fn reversed(change: PathChange) -> PathChange {
-    let PathChange { path, renamed_from: _, before, after } = change;
-    PathChange { path, renamed_from: None, before: after, after: before }
+    let PathChange { path, renamed_from: _, before, after, excerpts } = change;
+    let excerpts = excerpts.into_iter().map(|Excerpt { before, after, lines }| Excerpt {
+        before: after,
+        after: before,
+        lines: lines.map(|(before, after)| (after, before)),
+    });
+    let excerpts = excerpts.collect();
+    PathChange { path, renamed_from: None, before: after, after: before, excerpts }
 }
 
 impl FileDiffs {

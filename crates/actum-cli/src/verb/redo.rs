@@ -6,7 +6,7 @@ use actum_workspace::{Error, RunKind, RunOptions, View, Workspace};
 use super::Session;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::run_arguments::{RunArguments, tell};
+use crate::run_arguments::{KeepEdits, RunArguments, tell};
 use crate::run_end::{Intention, RunEnd, Title};
 use crate::run_prefix::RunPrefix;
 
@@ -19,6 +19,8 @@ pub(crate) struct Arguments {
     /// The run that was undone, or its undo: at least 4 characters of the beginning of the id
     run: Option<RunPrefix>,
     #[command(flatten)]
+    later_edits: KeepEdits,
+    #[command(flatten)]
     run_arguments: RunArguments,
 }
 
@@ -26,16 +28,18 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let root = session.root();
     let mut workspace = Workspace::open_existing(root)?;
     let intention = arguments.run_arguments.intention(session);
+    let options = RunOptions {
+        limits: arguments.later_edits.limits(),
+        wait: arguments.run_arguments.wait,
+        ..RunOptions::default()
+    };
     let end = match &arguments.run {
         Some(prefix) => {
             let undo = undo_of(&View::open(root)?, prefix)?;
-            let label = format!("redo {}", undo.undone);
-            let options =
-                RunOptions { label, wait: arguments.run_arguments.wait, ..RunOptions::default() };
+            let options = RunOptions { label: format!("redo {}", undo.undone), ..options };
             redo(&mut workspace, undo.by, options, intention).map_err(Failure::from)
         }
-        None => redo_newest(&mut workspace, arguments.run_arguments.wait, intention)
-            .map_err(Failure::from),
+        None => redo_newest(&mut workspace, options, intention).map_err(Failure::from),
     };
     tell(session, &workspace, end)
 }
@@ -69,10 +73,9 @@ fn redo(
 
 fn redo_newest(
     workspace: &mut Workspace,
-    wait: bool,
+    options: RunOptions,
     intention: Intention,
 ) -> Result<RunEnd, Error> {
-    let options = RunOptions { wait, ..RunOptions::default() };
     let (undo, transaction) = workspace.begin_redo_newest(options)?;
     RunEnd::of(transaction, intention, Title::Redo(undo))
 }

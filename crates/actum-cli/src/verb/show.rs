@@ -14,15 +14,15 @@ use crate::change_list::{ChangeList, count, lines, name, path_of, word};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{Document, Kind};
-use crate::run_prefix::RunPrefix;
+use crate::run_prefix::{RunPrefix, newest};
 use crate::shown_path::{self, ShownPath};
 use crate::timestamp;
 
 /// Show all about one run: each path with what it held before and after, and the diff
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The run, or at least 4 characters of the beginning of its id
-    run: RunPrefix,
+    /// The run, or at least 4 characters of the beginning of its id; without it the newest
+    run: Option<RunPrefix>,
     /// Leave out the diff
     #[arg(long)]
     no_diff: bool,
@@ -85,7 +85,10 @@ struct ShownAttributes {
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let view = View::open(session.root())?;
-    let run = arguments.run.resolve(&view)?;
+    let run = match &arguments.run {
+        Some(prefix) => prefix.resolve(&view)?,
+        None => newest(&view)?,
+    };
     let report = view.show(run)?;
     let diff = match arguments.no_diff {
         true => None,

@@ -16,7 +16,7 @@ use crate::error::{Doing, ErrorKind, Result};
 use crate::history::runs::Runs;
 use crate::home::Home;
 use crate::journal::record::{Body, Entry, FileImage, Image, Intent, Outcome, Side, keep_name};
-use crate::path_change::{CONTENT_BYTES_MAX, Content, PathChange, State};
+use crate::path_change::{CONTENT_BYTES_MAX, Content, Excerpt, PathChange, State};
 use crate::tree::{Found, Tree, read_whole};
 
 /// The newest runs, with what they recorded.
@@ -72,7 +72,11 @@ impl<'a, D: Disk> Contents<'a, D> {
             let after = self.state(*newest, Side::Post)?;
             let renamed_from = if first == last { self.moved_from(*newest) } else { None };
             if !before.is_same(&after) || renamed_from.is_some() {
-                changes.push(PathChange { path: path.clone(), renamed_from, before, after });
+                let is_unknown = before.is_unknown() || after.is_unknown();
+                let excerpts =
+                    if first == last && is_unknown { self.excerpts(*newest)? } else { Vec::new() };
+                let path = path.clone();
+                changes.push(PathChange { path, renamed_from, before, after, excerpts });
             }
         }
         Ok(changes)
@@ -144,7 +148,7 @@ impl<'a, D: Disk> Contents<'a, D> {
                 (Side::Pre, None) => return Ok(Content::Unknown),
                 (Side::Post, _) => match self.next(&entry.path, touch.0) {
                     Some(next) => (touch, side) = (next, Side::Pre),
-                    None => break self.present(&entry.path, file.size)?,
+                    None => break self.present(&entry.path, |size| size == file.size)?,
                 },
             }
         };
@@ -160,6 +164,15 @@ impl<'a, D: Disk> Contents<'a, D> {
         }
         let is_it = Digest::of(&bytes) == file.digest;
         Ok(if is_it { Content::Known(bytes) } else { Content::Unknown })
+    }
+
+    /// What a run recorded of a file whose bytes are not known any more.
+    fn excerpts(&self, touch: (usize, usize)) -> Result<Vec<Excerpt>> {
+        let Some((_, Entry { path, back: Some(back), .. })) = self.entry(touch) else {
+            return Ok(Vec::new());
+        };
+        let now = self.present(path, |size| size <= CONTENT_BYTES_MAX)?;
+        Ok(Excerpt::all(back, now.as_deref().map_or(&[], Vec::as_slice)))
     }
 
     /// The entry that an inode moved to in its run.
@@ -189,12 +202,12 @@ impl<'a, D: Disk> Contents<'a, D> {
         }
     }
 
-    /// What is at `path` now, if it can be a file of this size.
-    fn present(&self, path: &RelPath, size: u64) -> Result<Option<Rc<Vec<u8>>>> {
+    /// What is at `path` now, if it is a file of a size that fits.
+    fn present(&self, path: &RelPath, fits: impl Fn(u64) -> bool) -> Result<Option<Rc<Vec<u8>>>> {
         let tree = Tree::new(self.disk, &self.home.root);
         match tree.find(path) {
-            Ok(Found::File(stat, file)) if stat.size == size => {
-                let bytes = read_whole(self.disk, &file, size);
+            Ok(Found::File(stat, file)) if fits(stat.size) => {
+                let bytes = read_whole(self.disk, &file, stat.size);
                 bytes.doing(|| format!("read `{path}`")).map(|bytes| Some(Rc::new(bytes)))
             }
             Ok(Found::File(..) | Found::Nothing | Found::Directory | Found::Other(_)) => Ok(None),

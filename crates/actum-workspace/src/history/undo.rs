@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use actum_core::{RelPath, RunId};
+use actum_core::edit::EDIT_BYTES_MAX;
+use actum_core::{RelPath, RunId, Splice};
 
 use crate::disk::Disk;
 use crate::error::{Difference, Doing, Error, ErrorKind, PathConflict, Result};
@@ -12,7 +13,7 @@ use crate::journal::record::{Body, Entry, FileImage, Image, Intent, Outcome, Run
 use crate::transaction::Transaction;
 use crate::transaction::node::{Bytes, Content, Post, PostFile, Pre};
 use crate::tree::{read_pieces, read_whole};
-use crate::workspace::{RunOptions, Workspace};
+use crate::workspace::{LaterEdits, RunOptions, Workspace};
 
 impl<D: Disk> Workspace<D> {
     /// Begins the undo of a run: a transaction that holds its inverse, to be looked at and
@@ -81,9 +82,13 @@ impl<D: Disk> Workspace<D> {
 
 impl<D: Disk> Transaction<'_, D> {
     fn invert(&mut self, intent: &Intent) -> Result<()> {
-        self.must_be_as_left(intent)?;
+        let edited_since = self.must_be_as_left(intent)?;
         let moved_to = moved_to(intent);
         for (index, entry) in intent.entries.iter().enumerate() {
+            if let Some(back) = edited_since.get(&index) {
+                self.take_out(entry, back.clone())?;
+                continue;
+            }
             let post = match &entry.pre {
                 Image::Absent if entry.post.is_directory() => continue,
                 Image::Absent => Post::Absent,
@@ -120,18 +125,27 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(())
     }
 
-    /// Refuses an undo where any path is not as the run left it.
-    fn must_be_as_left(&mut self, intent: &Intent) -> Result<()> {
+    /// Refuses an undo where any path is not as the run left it. Gives, for the entries whose file was
+    /// edited since and may keep that, what is to be taken out of it.
+    fn must_be_as_left(&mut self, intent: &Intent) -> Result<EditedSince> {
         let run = intent.run;
-        let mut conflicts = Vec::new();
-        for entry in &intent.entries {
+        let (mut edited_since, mut conflicts) = (EditedSince::new(), Vec::new());
+        for (index, entry) in intent.entries.iter().enumerate() {
             self.in_scope(&entry.path)?;
-            if let Some(difference) = self.difference(entry)? {
+            if let Some(mut difference) = self.difference(entry)? {
+                if difference == Difference::Content && self.limits.later_edits == LaterEdits::Keep
+                {
+                    if let Some(back) = self.still_there(entry)? {
+                        edited_since.insert(index, back);
+                        continue;
+                    }
+                    difference = Difference::Lines;
+                }
                 conflicts.push(PathConflict { path: entry.path.clone(), difference, by: None });
             }
         }
         if conflicts.is_empty() {
-            return Ok(());
+            return Ok(edited_since);
         }
         if self.is_as_before(intent)? {
             return Err(ErrorKind::AsBefore { run }.into());
@@ -147,6 +161,33 @@ impl<D: Disk> Transaction<'_, D> {
         };
         self.workspace.name_later_runs(run, &mut conflicts, is_now)?;
         Err(ErrorKind::ChangedSince { run, conflicts }.into())
+    }
+
+    /// The splices that take out what the run put into a file that was edited since, where all of it
+    /// is still there.
+    fn still_there(&mut self, entry: &Entry) -> Result<Option<Vec<Splice>>> {
+        let (Some(back), Image::File(left)) = (&entry.back, &entry.post) else { return Ok(None) };
+        let file = self.expected_file(&entry.path, None)?;
+        if file.size > EDIT_BYTES_MAX || file.attributes != left.attributes {
+            return Ok(None);
+        }
+        let content = self.whole(&entry.path, &file)?;
+        let found: Option<Vec<_>> = back.iter().map(|splice| splice.found_in(&content)).collect();
+        let end = |splice: &Splice| splice.offset.saturating_add(splice.old.len() as u64);
+        let in_order = |found: &Vec<Splice>| found.is_sorted_by(|a, b| end(a) <= b.offset);
+        Ok(found.filter(in_order))
+    }
+
+    /// Takes what the run put into a file out of it again, and leaves the rest as it is.
+    fn take_out(&mut self, entry: &Entry, back: Vec<Splice>) -> Result<()> {
+        let path = &entry.path;
+        let mut file = self.expected_file(path, None)?;
+        if let Image::File(before) = &entry.pre {
+            file.attributes = before.attributes.clone();
+        }
+        self.kept_edits.push(path.clone());
+        let content = self.whole(path, &file)?;
+        self.splice(path, file, &content, back)
     }
 
     /// In what the path of `entry` differs from what the run left there.
@@ -248,6 +289,9 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(crate::transaction::bytes_of(sink.finish().doing(doing)?.store))
     }
 }
+
+/// What is to be taken out of files that were edited since, by the index of their entry.
+type EditedSince = BTreeMap<usize, Vec<Splice>>;
 
 /// Where the run moved inodes: for the index of an entry, the path its inode went to.
 fn moved_to(intent: &Intent) -> BTreeMap<usize, &RelPath> {

@@ -90,7 +90,8 @@ impl<D: Disk> Transaction<'_, D> {
                     }
                     Post::File(_) | Post::Directory(_) | Post::Absent => None,
                 };
-                Ok(PathChange { path: path.clone(), renamed_from, before, after })
+                let (path, excerpts) = (path.clone(), Vec::new());
+                Ok(PathChange { path, renamed_from, before, after, excerpts })
             })
             .collect()
     }

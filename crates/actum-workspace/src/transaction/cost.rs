@@ -5,34 +5,11 @@ use actum_core::{Splice, line_diff};
 /// Lines added and removed by splices: those that differ in the lines that a splice is in. What is
 /// not near a splice is not looked at.
 pub(super) fn cost_of(splices: &[Splice], content: &[u8]) -> (u64, u64) {
-    let place = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX).min(content.len());
-    let end = |splice: &Splice| place(splice.offset).saturating_add(splice.old.len());
-    let line_start = |at: usize| {
-        let before = content.get(..at).unwrap_or_default();
-        memchr::memrchr(b'\n', before).map_or(0, |newline| newline + 1)
-    };
-    let line_end = |at: usize| {
-        let rest = content.get(at..).unwrap_or_default();
-        memchr::memchr(b'\n', rest).map_or(content.len(), |newline| at + newline + 1)
-    };
-    let share_a_line = |a: &Splice, b: &Splice| line_end(end(a)) > line_start(place(b.offset));
-    let (mut added, mut removed) = (0u64, 0u64);
-    for group in splices.chunk_by(share_a_line) {
-        let (Some(first), Some(last)) = (group.first(), group.last()) else { continue };
-        let (start, stop) = (line_start(place(first.offset)), line_end(end(last)));
-        let old = content.get(start..stop).unwrap_or_default();
-        let mut new = Vec::with_capacity(old.len());
-        let mut done = start;
-        for splice in group {
-            new.extend_from_slice(content.get(done..place(splice.offset)).unwrap_or_default());
-            new.extend_from_slice(&splice.new);
-            done = end(splice);
-        }
-        new.extend_from_slice(content.get(done..stop).unwrap_or_default());
-        let (plus, minus) = line_diff::count(old, &new);
-        (added, removed) = (added.saturating_add(plus), removed.saturating_add(minus));
-    }
-    (added, removed)
+    let lines = Splice::widened(splices, content, 0);
+    let counts = lines.iter().map(|splice| line_diff::count(&splice.old, &splice.new));
+    counts.fold((0, 0), |(added, removed), (plus, minus)| {
+        (u64::saturating_add(added, plus), u64::saturating_add(removed, minus))
+    })
 }
 
 #[cfg(test)]

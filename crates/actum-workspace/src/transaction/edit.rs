@@ -103,6 +103,17 @@ impl<D: Disk> Transaction<'_, D> {
         let splices = edit
             .splices(&content)
             .map_err(|source| ErrorKind::Edit { path: path.clone(), source })?;
+        self.splice(path, file, &content, splices)
+    }
+
+    /// Replaces pieces of `content`, which is that of the file.
+    pub(crate) fn splice(
+        &mut self,
+        path: &RelPath,
+        file: PostFile<D::Handle>,
+        content: &[u8],
+        splices: Vec<Splice>,
+    ) -> Result<()> {
         let grown = splices.iter().fold(file.size, |size, splice| {
             let (old, new) = (splice.old.len() as u64, splice.new.len() as u64);
             size.saturating_sub(old).saturating_add(new)
@@ -116,12 +127,12 @@ impl<D: Disk> Transaction<'_, D> {
         let mut splicer = Splicer::new(&splices);
         let mut failed = None;
         let mut out = |bytes: &[u8]| failed = failed.take().or_else(|| sink.write(bytes).err());
-        let fits = splicer.feed(&content, &mut out).and_then(|()| splicer.finish(&mut out));
+        let fits = splicer.feed(content, &mut out).and_then(|()| splicer.finish(&mut out));
         let doing = || format!("stage `{path}`");
         failed.map_or(Ok(()), Err).doing(doing)?;
         fits.map_err(|error| std::io::Error::other(error.to_string())).doing(doing)?;
         let written = sink.finish().doing(doing)?;
-        let cost = cost_of(&splices, &content);
+        let cost = cost_of(&splices, content);
         self.replace(path, file, written, splices, cost)
     }
 
@@ -170,7 +181,7 @@ impl<D: Disk> Transaction<'_, D> {
     }
 
     /// All bytes of a file, to search in.
-    fn whole(&self, path: &RelPath, file: &PostFile<D::Handle>) -> Result<Rc<Vec<u8>>> {
+    pub(crate) fn whole(&self, path: &RelPath, file: &PostFile<D::Handle>) -> Result<Rc<Vec<u8>>> {
         if file.size > EDIT_BYTES_MAX {
             let (path, bytes) = (path.clone(), file.size);
             return Err(ErrorKind::TooLargeToSearch { path, bytes, max: EDIT_BYTES_MAX }.into());

@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
+use actum_core::line_diff::{self, CONTEXT_LINES};
 use actum_core::{RelPath, RunId, Splice};
 
 use crate::disk::{Barrier, Disk, Rename};
@@ -318,7 +319,7 @@ impl<D: Disk> Staging<'_, D> {
 }
 
 /// The splices that lead from the new bytes back to what is there, where they are known and worth
-/// it.
+/// it. With the lines around them they can still be read, and found, when the file changes elsewhere.
 fn splices_back<H>(
     pre: &PreFile<H>,
     new: &Bytes<H>,
@@ -326,11 +327,16 @@ fn splices_back<H>(
 ) -> Option<Vec<Splice>> {
     let splices = match (splices, &pre.bytes, new) {
         (Some(splices), _, _) => Splice::invert(splices),
-        (None, Bytes::Memory(old), Bytes::Memory(new)) => Splice::between(new, old),
+        (None, Bytes::Memory(old), Bytes::Memory(new)) => line_diff::splices(new, old),
         (None, _, _) => return None,
     };
-    let worth_it = Splice::weight(&splices) <= (INLINE_BYTES_MAX as u64).max(pre.stat.size / 4);
-    worth_it.then_some(splices)
+    let worth_it =
+        |it: &Vec<Splice>| Splice::weight(it) <= (INLINE_BYTES_MAX as u64).max(pre.stat.size / 4);
+    let widened = match new {
+        Bytes::Memory(new) => Some(Splice::widened(&splices, new, CONTEXT_LINES)),
+        Bytes::File(..) => None,
+    };
+    widened.filter(worth_it).or_else(|| Some(splices).filter(worth_it))
 }
 
 fn copy_file<D: Disk>(disk: &D, from: &D::Handle, to: &D::Handle) -> std::io::Result<()> {

@@ -90,6 +90,50 @@ pub fn section(old: Option<Side<'_>>, new: Option<Side<'_>>, mut out: impl FnMut
     }
 }
 
+/// A piece of a file on both sides, to be shown where the rest is not known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Piece<'a> {
+    /// The bytes before.
+    pub old: &'a [u8],
+    /// The bytes after.
+    pub new: &'a [u8],
+    /// The numbers of its first line before and after, if they are known.
+    pub lines: Option<(u64, u64)>,
+}
+
+/// Writes the section of one file of which only pieces are known. Where a line number is not known
+/// either the header says `why`, and the section is one that every reader refuses.
+pub fn pieces(path: &RelPath, why: &str, pieces: &[Piece<'_>], mut out: impl FnMut(Part, &[u8])) {
+    let (old_name, new_name) = (name("a/", path), name("b/", path));
+    let mut header = format!("diff --git {old_name} {new_name}\n");
+    if pieces.iter().any(|piece| piece.lines.is_none()) {
+        header.push_str(&format!("# {why}\n"));
+    }
+    header.push_str(&format!("--- {}\n+++ {}\n", tabbed(old_name), tabbed(new_name)));
+    out(Part::Header, header.as_bytes());
+    for Piece { old, new, lines } in pieces {
+        let shift = |start: u32, first: u64| {
+            u32::try_from(u64::from(start).saturating_add(first).saturating_sub(1)).unwrap_or(start)
+        };
+        for mut hunk in line_diff::hunks(old, new, line_diff::CONTEXT_LINES) {
+            match lines {
+                Some((old, new)) => {
+                    hunk.old_start = shift(hunk.old_start, *old);
+                    hunk.new_start = shift(hunk.new_start, *new);
+                    self::hunk(&hunk, &mut out);
+                }
+                None => {
+                    out(Part::HunkHeader, UNPLACED);
+                    body(&hunk, &mut out);
+                }
+            }
+        }
+    }
+}
+
+/// Heads a hunk whose line numbers are not known.
+const UNPLACED: &[u8] = b"@@ lines not known any more @@\n";
+
 /// Writes one hunk.
 pub fn hunk(hunk: &LineHunk, out: &mut impl FnMut(Part, &[u8])) {
     let range = |start: u32, lines: u32| match lines {
@@ -99,6 +143,10 @@ pub fn hunk(hunk: &LineHunk, out: &mut impl FnMut(Part, &[u8])) {
     let old = range(hunk.old_start, hunk.old_lines);
     let new = range(hunk.new_start, hunk.new_lines);
     out(Part::HunkHeader, format!("@@ -{old} +{new} @@\n").as_bytes());
+    body(hunk, out);
+}
+
+fn body(hunk: &LineHunk, out: &mut impl FnMut(Part, &[u8])) {
     let mut part = Part::Context;
     for line in hunk.body.split_inclusive(|&b| b == b'\n') {
         part = match line.first() {
