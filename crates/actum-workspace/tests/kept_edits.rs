@@ -1,5 +1,10 @@
 //! Undo of a run whose files were edited since: what the run changed is taken out, the rest stays.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test may fail loudly")]
+#![allow(
+    clippy::panic,
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test may fail loudly"
+)]
 
 use actum_core::edit::{Edit, Occurrences, Replacement};
 use actum_core::{Operation, RelPath, RunId};
