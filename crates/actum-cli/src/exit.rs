@@ -113,7 +113,7 @@ mod tests {
             ),
         ];
         for (kind, state, exit, status) in cases {
-            let found = Exit::after(&Error { kind, state });
+            let found = Exit::after(&Error { state, ..Error::from(kind) });
             assert_eq!((found, found.status()), (exit, status));
         }
     }

@@ -115,10 +115,15 @@ impl Failure {
         (!explains_itself).then(|| format!("`actum explain {}`", self.reason().name()))
     }
 
+    /// What else of the change is refused.
+    pub(crate) fn also(&self) -> &[ErrorKind] {
+        if let Self::Workspace(error) = self { &error.also } else { &[] }
+    }
+
     /// What the reader can do.
     pub(crate) fn hints(&self) -> Vec<String> {
         match self {
-            Self::Workspace(error) => hint::after(error),
+            Self::Workspace(error) => hint::after(&error.kind),
             Self::TooLarge { .. } => {
                 vec!["split the change into several runs; each can be undone by itself".to_owned()]
             }
@@ -233,6 +238,23 @@ struct Facts {
     conflicts: Option<Vec<Conflict>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     budget: Option<BudgetFacts>,
+    /// What else of the change is refused.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    also: Vec<Refusal>,
+}
+
+/// One more refusal of a change.
+#[derive(Serialize)]
+struct Refusal {
+    reason: Reason,
+    message: String,
+    hints: Vec<String>,
+}
+
+impl Refusal {
+    fn of(kind: &ErrorKind) -> Self {
+        Self { reason: reason::of(kind), message: kind.to_string(), hints: hint::after(kind) }
+    }
 }
 
 #[derive(Serialize)]
@@ -260,6 +282,7 @@ impl Serialize for Failure {
             column: self.place().map(|place| place.column),
             conflicts: self.conflicts(),
             budget: self.budget(),
+            also: self.also().iter().map(Refusal::of).collect(),
         };
         facts.serialize(serializer)
     }

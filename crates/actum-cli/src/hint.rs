@@ -6,11 +6,11 @@ use actum_core::edit::{ChunkError, JsonPatchError, ReplacementError};
 use actum_core::format::{DocumentProblem, Problem};
 use actum_core::near::Near;
 use actum_core::{EditError, HunkError};
-use actum_workspace::{Difference, Error, ErrorKind, NotAFile};
+use actum_workspace::{Difference, ErrorKind, NotAFile};
 
 /// What the reader can do. Nothing here turns a check off.
-pub(crate) fn after(error: &Error) -> Vec<String> {
-    let hint = match &error.kind {
+pub(crate) fn after(error: &ErrorKind) -> Vec<String> {
+    let hint = match error {
         ErrorKind::Hunk {
             source:
                 HunkError::Malformed { .. }

@@ -10,6 +10,7 @@ use serde::Serialize;
 use crate::diff_text::Audience;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::hint;
 use crate::pager::Pager;
 use crate::style;
 
@@ -104,14 +105,26 @@ impl Screen {
             if let Some(excerpt) = failure.excerpt() {
                 self.tell(excerpt);
             }
-            for hint in failure.hints() {
-                self.say(style::HINT, "hint", hint);
+            let mut told = failure.hints();
+            self.advise(&told);
+            for refusal in failure.also() {
+                self.say(style::ERROR, "error", refusal);
+                let mut hints = hint::after(refusal);
+                hints.retain(|hint| !told.contains(hint));
+                self.advise(&hints);
+                told.append(&mut hints);
             }
             if let Some(page) = failure.page() {
                 self.say(style::HINT, "help", page);
             }
         }
         failure.exit()
+    }
+
+    fn advise(&self, hints: &[String]) {
+        for hint in hints {
+            self.say(style::HINT, "hint", hint);
+        }
     }
 
     fn write(&self, document: &impl Document) -> io::Result<()> {

@@ -224,3 +224,9 @@ fn a_json_patch_keeps_the_layout_of_the_file() {
 fn an_undo_can_keep_what_was_edited_since() {
     play("an_undo_can_keep_what_was_edited_since");
 }
+
+/// FO-1
+#[test]
+fn all_that_is_refused_is_told_at_once() {
+    play("all_that_is_refused_is_told_at_once");
+}

@@ -140,3 +140,19 @@ pub enum Operation {
         mode: ModeChange,
     },
 }
+
+impl Operation {
+    /// The paths it speaks of.
+    pub fn paths(&self) -> impl Iterator<Item = &RelPath> {
+        let (path, other) = match self {
+            Self::Patch { path, .. }
+            | Self::Edit { path, .. }
+            | Self::Write { path, .. }
+            | Self::Create { path, .. }
+            | Self::Delete { path, .. }
+            | Self::Chmod { path, .. } => (path, None),
+            Self::Rename { from, to, .. } | Self::Copy { from, to } => (from, Some(to)),
+        };
+        std::iter::once(path).chain(other)
+    }
+}

@@ -14,6 +14,8 @@ pub struct Error {
     pub kind: ErrorKind,
     /// What it means for the workspace.
     pub state: State,
+    /// What else of the same change is refused, each at paths of its own.
+    pub also: Vec<ErrorKind>,
 }
 
 /// In which state the workspace is after an error.
@@ -56,7 +58,7 @@ impl std::error::Error for Error {
 
 impl From<ErrorKind> for Error {
     fn from(kind: ErrorKind) -> Self {
-        Self { kind, state: State::Unchanged }
+        Self { kind, state: State::Unchanged, also: Vec::new() }
     }
 }
 

@@ -11,6 +11,7 @@ pub(crate) mod inherit;
 pub(crate) mod node;
 pub(crate) mod observe;
 pub(crate) mod stage;
+mod steps;
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};

@@ -263,9 +263,7 @@ impl<D: Disk> Workspace<D> {
         options: RunOptions,
     ) -> Result<RunId> {
         let mut transaction = self.begin(options)?;
-        for operation in operations {
-            transaction.operate(operation)?;
-        }
+        transaction.operate_all(operations)?;
         Ok(transaction.commit()?.run)
     }
 

@@ -127,7 +127,7 @@ fn a_hunk_with_two_places_is_refused_though_it_may_be_searched_for() {
     let dir = TestDir::new();
     dir.put("file", "x\na\nb\na\nb\n");
     let mut workspace = Workspace::open(dir.path()).unwrap();
-    let Error { kind, state } =
+    let Error { kind, state, .. } =
         workspace.apply_operations(&[patch_of_b()], searching()).unwrap_err();
     assert_eq!(
         (kind.to_string().as_str(), state),

@@ -485,3 +485,35 @@ fn a_large_copy_is_paid_for_by_its_lines() {
     let error = workspace.apply_operations(&[copy], options).unwrap_err().to_string();
     assert!(error.starts_with("over the budget: 1 file (no limit), 300000"), "{error}");
 }
+
+/// FO-1
+#[test]
+fn all_that_is_refused_is_told_at_once_but_not_what_follows_from_it() {
+    let dir = dir();
+    let before = dir.tree();
+    let delete = |file: &str| Operation::Delete {
+        path: path(file),
+        expected: None,
+        parents: EmptyParents::Keep,
+    };
+    let operations = [
+        delete("gone"),
+        create("gone"),
+        create("gone/below"),
+        create("fine"),
+        write("missing"),
+        delete("fine"),
+        write("fine"),
+    ];
+    let mut workspace = Workspace::open(dir.path()).unwrap();
+    let error = workspace.apply_operations(&operations, RunOptions::default()).unwrap_err();
+    let told: Vec<_> =
+        std::iter::once(&error.kind).chain(&error.also).map(ToString::to_string).collect();
+    let missing = |file: &str| format!("cannot change `{file}`: there is no such file");
+    assert_eq!(told, [missing("gone"), missing("missing"), missing("fine")]);
+    assert_eq!((error.state, dir.tree()), (State::Unchanged, before));
+
+    let many: Vec<_> = (0..200).map(|number| delete(&format!("gone-{number}"))).collect();
+    let error = workspace.apply_operations(&many, RunOptions::default()).unwrap_err();
+    assert_eq!(error.also.len(), 99);
+}

@@ -63,9 +63,7 @@ fn with_actum(job: &Job) -> Result<(), Failure> {
             (Work::Undo, None) => return Err("there is no run to undo".into()),
             (Work::Apply(operations), _) => {
                 let mut transaction = workspace.begin(options)?;
-                for operation in &operations {
-                    transaction.operate(operation)?;
-                }
+                transaction.operate_all(&operations)?;
                 transaction.commit()?
             }
         };

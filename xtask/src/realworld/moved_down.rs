@@ -45,7 +45,7 @@ pub(super) fn run(old: &Tree, diff: &[u8], place: &Path) -> Result<Refusals, Fai
     let mut refusals = Refusals::default();
     for operations in offers {
         let mut transaction = workspace.begin(waiting())?;
-        match operations.iter().try_for_each(|operation| transaction.operate(operation)) {
+        match transaction.operate_all(&operations) {
             Err(error) if error.state == State::Unchanged => refusals.refused += 1,
             Err(error) => return Err(format!("a refusal that changes: {error}").into()),
             Ok(()) => match operations.iter().find(|operation| !fits(operation, &before)) {

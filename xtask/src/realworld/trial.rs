@@ -94,9 +94,7 @@ pub(super) fn waiting() -> RunOptions {
 
 fn apply(workspace: &mut Workspace, operations: &[Operation]) -> actum_workspace::Result<RunId> {
     let mut transaction = workspace.begin(waiting())?;
-    for operation in operations {
-        transaction.operate(operation)?;
-    }
+    transaction.operate_all(operations)?;
     Ok(transaction.commit()?.run)
 }
 

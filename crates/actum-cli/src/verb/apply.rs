@@ -151,9 +151,7 @@ pub(super) fn apply(
     intention: Intention,
 ) -> Result<RunEnd, Error> {
     let mut transaction = workspace.begin(options)?;
-    for operation in operations {
-        transaction.operate(operation)?;
-    }
+    transaction.operate_all(operations)?;
     RunEnd::of(transaction, intention, Title::Apply)
 }
 

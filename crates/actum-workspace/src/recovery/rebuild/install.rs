@@ -116,9 +116,7 @@ impl<D: Disk> Rebuilder<'_, D> {
         match self.tree.parent(path) {
             Ok(Some(parent)) => return Ok(Some(parent)),
             Ok(None) => {}
-            Err(Error { kind: ErrorKind::Io { source, action }, state }) => {
-                return Err(Error { kind: ErrorKind::Io { source, action }, state });
-            }
+            Err(error @ Error { kind: ErrorKind::Io { .. }, .. }) => return Err(error),
             Err(_) => return Ok(None),
         }
         let Some(directory) = path.parent() else { return Ok(None) };

@@ -1,0 +1,102 @@
+//! All steps of a change. Where some are refused, the others are looked at too, so that whoever made
+//! the change hears of everything at once.
+
+use std::collections::BTreeSet;
+
+use actum_core::{Operation, RelPath};
+
+use crate::disk::Disk;
+use crate::error::{Error, ErrorKind, Result};
+use crate::transaction::Transaction;
+
+/// How many refusals are told of one change.
+const REFUSALS_MAX: usize = 100;
+
+impl<D: Disk> Transaction<'_, D> {
+    /// Does all steps, one after the other. After a refusal the steps at other paths are still tried,
+    /// so that the error tells of each refusal that does not follow from another, up to 100 of them.
+    ///
+    /// # Errors
+    /// Any [`ErrorKind`] about a step, with others in [`Error::also`]; the transaction is then of no
+    /// use any more.
+    pub fn operate_all(&mut self, operations: &[Operation]) -> Result<()> {
+        let mut refused = Refused::default();
+        for operation in operations {
+            if refused.concern(operation) {
+                refused.at(operation);
+                continue;
+            }
+            match self.operate(operation) {
+                Ok(()) => {}
+                Err(error) if error.kind.is_refusal() => {
+                    refused.at(operation);
+                    refused.errors.push(error.kind);
+                }
+                Err(error) => return Err(error),
+            }
+            if refused.errors.len() >= REFUSALS_MAX {
+                break;
+            }
+        }
+        let mut errors = refused.errors.into_iter();
+        match errors.next() {
+            None => Ok(()),
+            Some(first) => Err(Error { also: errors.collect(), ..Error::from(first) }),
+        }
+    }
+}
+
+/// What was refused, and where nothing more can be said.
+#[derive(Default)]
+struct Refused {
+    errors: Vec<ErrorKind>,
+    /// The paths of steps that were not done, and the directories above them.
+    paths: BTreeSet<RelPath>,
+    above: BTreeSet<RelPath>,
+}
+
+impl Refused {
+    fn at(&mut self, operation: &Operation) {
+        for path in operation.paths() {
+            self.above.extend(above(path));
+            self.paths.insert(path.clone());
+        }
+    }
+
+    /// Whether a step is at, above or below a path of a step that was not done.
+    fn concern(&self, operation: &Operation) -> bool {
+        let related = |path: &RelPath| {
+            self.paths.contains(path)
+                || self.above.contains(path)
+                || above(path).any(|above| self.paths.contains(&above))
+        };
+        !self.errors.is_empty() && operation.paths().any(related)
+    }
+}
+
+fn above(path: &RelPath) -> impl Iterator<Item = RelPath> {
+    std::iter::successors(path.parent(), RelPath::parent)
+}
+
+impl ErrorKind {
+    /// Whether it speaks of one step of a change, and not of the machine or the workspace.
+    fn is_refusal(&self) -> bool {
+        matches!(
+            self,
+            Self::Path { .. }
+                | Self::Scope { .. }
+                | Self::Hunk { .. }
+                | Self::Edit { .. }
+                | Self::TooLargeToSearch { .. }
+                | Self::Expected { .. }
+                | Self::Missing { .. }
+                | Self::Exists { .. }
+                | Self::NotAFile { .. }
+                | Self::Component { .. }
+                | Self::UnderAFile { .. }
+                | Self::OtherFileSystem { .. }
+                | Self::HardLink { .. }
+                | Self::Blocked { .. }
+        )
+    }
+}
