@@ -3,7 +3,7 @@
 mod contestant;
 mod course;
 mod format;
-mod in_child;
+pub(crate) mod in_child;
 mod machine;
 mod material;
 mod measurement;
@@ -23,45 +23,35 @@ use std::process::ExitCode;
 use crate::{Outcome, cargo, packages};
 use contestant::Programs;
 use course::Results;
-use options::{Command, Extent, Options};
+pub(crate) use options::{Child, Options};
 use place::Grounds;
-
-pub(crate) const SUMMARY: &str = "speed and memory beside git and patch; writes docs/benchmarks.md";
 
 type Failure = Box<dyn Error>;
 
 /// Written by a full run.
 const PAGE: &str = "docs/benchmarks.md";
 
-pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
-    let options = match options::parse(arguments)? {
-        Command::Help => {
-            print!("{}", options::USAGE);
-            return Ok(ExitCode::SUCCESS);
-        }
-        Command::Child(child) => return in_child::run(&child),
-        Command::Measure(options) => options,
-    };
+pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
     if cfg!(debug_assertions) {
-        return in_release(root, arguments);
+        return in_release(root);
     }
     packages::require("bench")?;
     take_precedence();
     let programs = Programs { actum: build_actum(root) };
     let grounds = Grounds::make()?;
-    let results = course::run(&options, &programs, &grounds)?;
-    let outcome = finish(root, &options, &results);
+    let results = course::run(options, &programs, &grounds)?;
+    let outcome = finish(root, options, &results);
     eprintln!("removing what was made");
     grounds.clear()?;
     outcome
 }
 
 /// Without optimisation nothing would be worth measuring, so the same call is made again with it.
-fn in_release(root: &Path, arguments: &[String]) -> Outcome {
+fn in_release(root: &Path) -> Outcome {
     eprintln!("building with optimisation");
     let status = cargo(root)
-        .args(["run", "--quiet", "--release", "--package", "xtask", "--", "bench"])
-        .args(arguments)
+        .args(["run", "--quiet", "--release", "--package", "xtask", "--"])
+        .args(std::env::args_os().skip(1))
         .status()
         .map_err(|error| format!("starting cargo: {error}; nothing was measured"))?;
     Ok(if status.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -99,7 +89,7 @@ fn finish(root: &Path, options: &Options, results: &Results) -> Outcome {
     }
     print!("{}", tables::verdicts_in_terminal(&results.verdicts()));
     let text = page::render(results);
-    if options.extent == Extent::Full && options.only.is_none() {
+    if !options.quick && options.only.is_none() {
         std::fs::write(root.join(PAGE), text)
             .map_err(|error| format!("writing `{PAGE}`: {error}"))?;
         eprintln!("wrote {PAGE}");

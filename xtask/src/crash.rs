@@ -9,39 +9,29 @@ mod random;
 mod shaker;
 mod tree;
 mod watch;
-mod worker;
+pub(crate) mod worker;
 
 use std::error::Error;
-use std::path::Path;
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::{Outcome, packages};
+use clap::ValueEnum;
 use course::Tally;
 use grounds::{FileSystem, Grounds};
-use options::{Command, Options, Writer};
-
-pub(crate) const SUMMARY: &str =
-    "real power cuts on ext4 with and without journal and xfs, as root";
+pub(crate) use options::{Job, Options};
+use options::{Writer, name};
 
 type Failure = Box<dyn Error>;
 
-pub(crate) fn run(_: &Path, arguments: &[String]) -> Outcome {
-    let options = match options::parse(arguments)? {
-        Command::Help => {
-            print!("{}", options::USAGE);
-            return Ok(ExitCode::SUCCESS);
-        }
-        Command::Work(job) => return worker::run(&job).map(|()| ExitCode::SUCCESS),
-        Command::Crash(options) => options,
-    };
+pub(crate) fn run(options: &Options) -> Outcome {
     packages::require("crash")?;
     if !packages::is_root() {
         return Err(
             "only root can mount file systems and shut them down; nothing was mounted".into()
         );
     }
-    let tallies = crash(&options)?;
+    let tallies = crash(options)?;
     print!("{}", table(&tallies));
     let refusals: Vec<String> = tallies.iter().filter_map(refusal).collect();
     for refusal in &refusals {
@@ -58,13 +48,18 @@ fn crash(options: &Options) -> Result<Vec<Tally>, Failure> {
     eprintln!("seed {seed}");
     let grounds = Grounds::make()?;
     let mut tallies = Vec::new();
-    for file_system in FileSystem::ALL {
+    for &file_system in FileSystem::value_variants() {
         if options.only.is_some_and(|only| only != file_system) {
             continue;
         }
-        eprintln!("{}", file_system.slug());
-        tallies.push(course::actum(&grounds, file_system, options.rounds, seed)?);
-        tallies.push(course::control(&grounds, file_system, options.rounds.div_ceil(2), seed)?);
+        eprintln!("{}", name(&file_system));
+        tallies.push(course::actum(&grounds, file_system, options.rounds.get(), seed)?);
+        tallies.push(course::control(
+            &grounds,
+            file_system,
+            options.rounds.get().div_ceil(2),
+            seed,
+        )?);
     }
     grounds.clear()?;
     Ok(tallies)
@@ -72,7 +67,7 @@ fn crash(options: &Options) -> Result<Vec<Tally>, Failure> {
 
 /// Why the outcome is not as it must be.
 fn refusal(tally: &Tally) -> Option<String> {
-    let slug = tally.file_system.slug();
+    let slug = name(&tally.file_system);
     match (tally.writer, tally.violations) {
         (Writer::Actum, 0) => None,
         (Writer::Actum, count) => Some(format!("{count} rounds on {slug} violate FO-2")),
@@ -90,7 +85,7 @@ fn table(tallies: &[Tally]) -> String {
     );
     for tally in tallies {
         let Tally { file_system, writer, cuts, kills, steps, behind, mixed, violations } = tally;
-        let (slug, writer) = (file_system.slug(), writer.slug());
+        let (slug, writer) = (name(file_system), name(writer));
         table += &format!(
             "{slug:<15} {writer:<7} {cuts:>5} {kills:>6} {steps:>6} {behind:>7} {mixed:>6} \
              {violations:>11}\n"

@@ -10,23 +10,22 @@ use std::process::{Command, ExitCode, Stdio};
 
 use crate::{Outcome, cargo};
 
-pub(crate) const SUMMARY: &str =
-    "inputs that break a rule: --minutes N for each target [--target NAME]";
-
 /// The version of `cargo-fuzz` that is installed where there is none.
 const CARGO_FUZZ: &str = "0.13.2";
-const MINUTES_DEFAULT: u64 = 1;
 /// The largest input that is made up, in bytes.
 const INPUT_BYTES_MAX: u32 = 4096;
 /// How long one input may take, in seconds, and how much memory, in MiB.
 const INPUT_SECONDS_MAX: u32 = 20;
 const INPUT_MEMORY_MAX: u32 = 2048;
 
-/// What was asked for.
-#[derive(Debug, PartialEq, Eq)]
-struct Options {
+/// Inputs that break a rule, each target for a while
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// How long each target runs
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u64).range(1..=1440))]
     minutes: u64,
-    /// `None` for all of them.
+    /// This target alone
+    #[arg(long, value_name = "NAME")]
     target: Option<String>,
 }
 
@@ -46,8 +45,7 @@ enum Found {
     NotRun,
 }
 
-pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
-    let options = options(arguments)?;
+pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
     let mut targets = targets(root)?;
     if let Some(target) = &options.target {
         targets.retain(|known| known == target);
@@ -73,31 +71,6 @@ pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
     }
     let sound = rows.iter().all(|row| row.found == Found::Nothing);
     Ok(if sound { ExitCode::SUCCESS } else { ExitCode::FAILURE })
-}
-
-fn options(arguments: &[String]) -> Result<Options, String> {
-    let mut options = Options { minutes: MINUTES_DEFAULT, target: None };
-    let mut arguments = arguments.iter();
-    while let Some(argument) = arguments.next() {
-        let mut value = || {
-            let value = arguments.next();
-            value.ok_or_else(|| format!("`{argument}` needs a value; nothing was run"))
-        };
-        match argument.as_str() {
-            "--minutes" => {
-                let text = value()?;
-                let minutes = text.parse().ok().filter(|minutes| (1..=1440).contains(minutes));
-                options.minutes = minutes.ok_or_else(|| {
-                    format!(
-                        "`--minutes` wants a number from 1 to 1440, got `{text}`; nothing was run"
-                    )
-                })?;
-            }
-            "--target" => options.target = Some(value()?.clone()),
-            other => return Err(format!("there is no option `{other}`; nothing was run")),
-        }
-    }
-    Ok(options)
 }
 
 /// The targets, which are the directories of the corpus.
@@ -173,21 +146,6 @@ fn executions(told: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn parsed(arguments: &[&str]) -> Result<Options, String> {
-        options(&arguments.iter().map(ToString::to_string).collect::<Vec<_>>())
-    }
-
-    #[test]
-    fn minutes_and_target_can_be_chosen() {
-        assert_eq!(parsed(&[]), Ok(Options { minutes: 1, target: None }));
-        let target = Some("json".to_owned());
-        let asked = parsed(&["--minutes", "60", "--target", "json"]);
-        assert_eq!(asked, Ok(Options { minutes: 60, target }));
-        for wrong in [&["--minutes"][..], &["--minutes", "0"], &["--hours", "1"]] {
-            assert!(parsed(wrong).unwrap_err().ends_with("nothing was run"));
-        }
-    }
 
     #[test]
     fn the_number_of_executions_is_read_from_the_last_words() {

@@ -12,50 +12,54 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-/// Every subcommand: its name, what it is for, and what runs it.
-const SUBCOMMANDS: &[(&str, &str, Run)] = &[
-    ("bench", bench::SUMMARY, bench::run),
-    ("crash", crash::SUMMARY, crash::run),
-    ("fuzz", fuzz::SUMMARY, fuzz::run),
-    ("realworld", realworld::SUMMARY, realworld::run),
-    ("test", test::SUMMARY, test::run),
-    ("tidy", tidy::SUMMARY, tidy::run),
-];
+use clap::Parser;
 
-/// Gets the root of the repository and the arguments after the subcommand's name. An error is work
-/// that could not be done; a subcommand that did its work and found something says so itself.
-type Run = fn(&Path, &[String]) -> Outcome;
-type Outcome = Result<ExitCode, Box<dyn Error>>;
-
-/// Exit code of a call that names no work.
-const USAGE: u8 = 2;
-
-fn main() -> ExitCode {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let Some((name, rest)) = arguments.split_first() else {
-        eprint!("{}", usage());
-        return ExitCode::from(USAGE);
-    };
-    if ["help", "--help", "-h"].contains(&name.as_str()) {
-        print!("{}", usage());
-        return ExitCode::SUCCESS;
-    }
-    let Some((_, _, run)) = SUBCOMMANDS.iter().find(|(known, ..)| known == name) else {
-        eprint!("xtask: there is no subcommand `{name}`\n\n{}", usage());
-        return ExitCode::from(USAGE);
-    };
-    run(&root(), rest).unwrap_or_else(|error| {
-        eprintln!("xtask {name}: {error}");
-        ExitCode::FAILURE
-    })
+/// The project's own tools
+#[derive(Parser)]
+#[command(name = "xtask", bin_name = "cargo xtask")]
+struct CommandLine {
+    #[command(subcommand)]
+    work: Work,
 }
 
-fn usage() -> String {
-    let mut text = String::from("usage: cargo xtask SUBCOMMAND\n\n");
-    for (name, summary, _) in SUBCOMMANDS {
-        text += &format!("  {name:<9} {summary}\n");
-    }
-    text
+#[derive(clap::Subcommand)]
+enum Work {
+    Bench(bench::Options),
+    /// What `bench` starts to watch it from outside
+    #[command(hide = true)]
+    BenchChild(bench::Child),
+    Crash(crash::Options),
+    /// What `crash` starts to take its power
+    #[command(hide = true)]
+    CrashWorker(crash::Job),
+    Fuzz(fuzz::Options),
+    Realworld(realworld::Options),
+    /// All tests: format, lints, tidy, doc-tests, tests
+    Test,
+    /// House rules: crate arrows, files, fences, conformance table
+    Tidy,
+}
+
+/// An error is work that could not be done; a subcommand that did its work and found something says
+/// so itself.
+type Outcome = Result<ExitCode, Box<dyn Error>>;
+
+fn main() -> ExitCode {
+    let root = root();
+    let outcome = match CommandLine::parse().work {
+        Work::Bench(options) => bench::run(&root, &options),
+        Work::BenchChild(child) => bench::in_child::run(&child),
+        Work::Crash(options) => crash::run(&options),
+        Work::CrashWorker(job) => crash::worker::run(&job).map(|()| ExitCode::SUCCESS),
+        Work::Fuzz(options) => fuzz::run(&root, &options),
+        Work::Realworld(options) => realworld::run(&root, &options),
+        Work::Test => test::run(&root),
+        Work::Tidy => tidy::run(&root),
+    };
+    outcome.unwrap_or_else(|error| {
+        eprintln!("xtask: {error}");
+        ExitCode::FAILURE
+    })
 }
 
 /// The root of the repository.
@@ -73,32 +77,14 @@ fn cargo(directory: &Path) -> Command {
     command
 }
 
-/// The refusal of every subcommand that takes no arguments.
-fn no_arguments(arguments: &[String]) -> Result<(), String> {
-    match arguments.first() {
-        None => Ok(()),
-        Some(first) => Err(format!("takes no arguments, got `{first}`; nothing was run")),
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use clap::CommandFactory;
+
     use super::*;
 
     #[test]
-    fn the_usage_lists_every_subcommand_once() {
-        assert_eq!(
-            usage(),
-            format!(
-                "usage: cargo xtask SUBCOMMAND\n\n  bench     {}\n  crash     {}\n  fuzz      {}\n  \
-                 realworld {}\n  test      {}\n  tidy      {}\n",
-                bench::SUMMARY,
-                crash::SUMMARY,
-                fuzz::SUMMARY,
-                realworld::SUMMARY,
-                test::SUMMARY,
-                tidy::SUMMARY
-            )
-        );
+    fn the_command_line_is_sound() {
+        CommandLine::command().debug_assert();
     }
 }

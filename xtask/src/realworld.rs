@@ -27,30 +27,20 @@ use counts::Counts;
 use download::{Cache, fresh};
 use format::{Format, Material};
 use git::{Renames, Repository};
-use options::{Command, Options};
+pub(crate) use options::Options;
 use table::{Findings, Row};
 use tree::{Modes, TakenOut, Tree};
 
-pub(crate) const SUMMARY: &str =
-    "published versions of crates and npm packages, in every format, against git";
-
 type Failure = Box<dyn Error>;
 
-pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
-    let options = match options::parse(arguments)? {
-        Command::Help => {
-            print!("{}", options::USAGE);
-            return Ok(ExitCode::SUCCESS);
-        }
-        Command::Run(options) => options,
-    };
+pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
     packages::require("realworld")?;
     let directory = root.join("target").join("realworld");
     create_dir_all(&directory)?;
     let _lock = lock(&directory)?;
     let scratch = directory.join("scratch");
     fresh(&scratch)?;
-    let rows = rows(&options, &directory, &scratch);
+    let rows = rows(options, &directory, &scratch);
     remove_dir_all(&scratch)?;
 
     print!("{}{}", table::table(&rows), table::legend(&rows));
@@ -75,7 +65,7 @@ fn lock(directory: &Path) -> Result<File, Failure> {
 }
 
 fn rows(options: &Options, directory: &Path, scratch: &Path) -> Vec<Row<'static>> {
-    let cache = Cache::new(directory.join("cache"), scratch.to_owned(), options.network);
+    let cache = Cache::new(directory.join("cache"), scratch.to_owned(), options.network());
     let begun = Instant::now();
     let selected = PAIRS.iter().filter(|pair| options.selects(pair));
     let row = |pair| {

@@ -6,10 +6,8 @@ use std::io::{self, BufReader};
 use std::path::Path;
 use std::process::{ExitCode, Stdio};
 
-use crate::{Outcome, cargo, no_arguments, packages, tidy};
+use crate::{Outcome, cargo, packages, tidy};
 use tally::Tally;
-
-pub(crate) const SUMMARY: &str = "all tests: format, lints, tidy, doc-tests, tests";
 
 struct Step {
     name: &'static str,
@@ -54,8 +52,7 @@ const STEPS: &[Step] = &[
 /// Parts of the Rust toolchain that can be left out of an installation.
 const COMPONENTS: &[(&str, &str)] = &[("fmt", "rustfmt"), ("clippy", "clippy")];
 
-pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
-    no_arguments(arguments)?;
+pub(crate) fn run(root: &Path) -> Outcome {
     packages::require("test")?;
     require_components(root)?;
 

@@ -13,10 +13,8 @@ use std::fmt;
 use std::path::Path;
 use std::process::ExitCode;
 
-use crate::{Outcome, no_arguments};
+use crate::Outcome;
 use tree::Tree;
-
-pub(crate) const SUMMARY: &str = "house rules: crate arrows, files, fences, conformance table";
 
 /// The checks that only read the tree; [`arrows`] also asks cargo.
 const CHECKS: &[fn(&Tree) -> Vec<Finding>] = &[files::check, fences::check, conformance::check];
@@ -47,8 +45,7 @@ impl fmt::Display for Finding {
     }
 }
 
-pub(crate) fn run(root: &Path, arguments: &[String]) -> Outcome {
-    no_arguments(arguments)?;
+pub(crate) fn run(root: &Path) -> Outcome {
     Ok(if is_tidy(root)? { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 

@@ -1,5 +1,6 @@
 //! The whole run: every place, every work, every contestant.
 
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -10,7 +11,7 @@ use super::machine::Machine;
 use super::material::Stock;
 use super::measurement::{Measurement, PlaceName, Times, Who, Work};
 use super::memory::{self, Peak};
-use super::options::{Extent, Options};
+use super::options::Options;
 use super::place::{Grounds, Place};
 use super::rounds::{Clock, Entrant, Rounds, sync};
 use super::syscalls::{self, Calls};
@@ -111,7 +112,7 @@ impl Course<'_> {
 
     /// The works that are wanted in a place; those on the largest workspaces come last.
     fn works(&self, place: PlaceName) -> Vec<Work> {
-        if place != PlaceName::Own && self.options.extent == Extent::Quick {
+        if place != PlaceName::Own && self.options.quick {
             return Vec::new();
         }
         let mut works = WORKSPACES.map(|files| Work::OneDirectory { files }).to_vec();
@@ -136,22 +137,18 @@ impl Course<'_> {
     }
 
     fn rounds(&self, work: Work) -> Rounds {
-        if let Some(rounds) = self.options.rounds {
+        if let Some(rounds) = self.options.rounds.map(NonZeroUsize::get) {
             return Rounds { least: rounds, most: rounds, time: Duration::ZERO };
         }
         let seconds = Duration::from_secs;
-        match (self.options.extent, work) {
-            (Extent::Full, Work::Spread { changed: 1000, .. } | Work::LargeFile) => {
+        match (self.options.quick, work) {
+            (false, Work::Spread { changed: 1000, .. } | Work::LargeFile) => {
                 Rounds { least: 4, most: 9, time: seconds(12) }
             }
-            (Extent::Full, Work::Spread { .. }) => Rounds { least: 7, most: 41, time: seconds(6) },
-            (Extent::Full, Work::OneDirectory { .. }) => {
-                Rounds { least: 41, most: 201, time: seconds(6) }
-            }
-            (Extent::Quick, Work::OneDirectory { .. }) => {
-                Rounds { least: 11, most: 41, time: seconds(2) }
-            }
-            (Extent::Quick, Work::Spread { .. } | Work::LargeFile) => {
+            (false, Work::Spread { .. }) => Rounds { least: 7, most: 41, time: seconds(6) },
+            (false, Work::OneDirectory { .. }) => Rounds { least: 41, most: 201, time: seconds(6) },
+            (true, Work::OneDirectory { .. }) => Rounds { least: 11, most: 41, time: seconds(2) },
+            (true, Work::Spread { .. } | Work::LargeFile) => {
                 Rounds { least: 2, most: 7, time: seconds(2) }
             }
         }

@@ -6,10 +6,11 @@ use std::process::{Command, ExitCode};
 
 use actum_core::ChangeSet;
 use actum_workspace::Workspace;
+use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 
 use super::Failure;
-use super::options::{CHILD, Child, ChildExtent};
+use super::options::{Child, ChildExtent};
 use crate::Outcome;
 
 /// What the child says of its memory when it has applied and reverted, in KiB.
@@ -30,11 +31,12 @@ pub(super) fn command(
     change_set: &Path,
 ) -> Result<Command, Failure> {
     let mut command = Command::new(std::env::current_exe()?);
-    command.args(["bench", CHILD, extent.argument()]).arg(workspace).arg(change_set);
+    let extent = extent.to_possible_value().map(|value| value.get_name().to_owned());
+    command.arg("bench-child").args(extent).args([workspace, change_set]);
     Ok(command)
 }
 
-pub(super) fn run(child: &Child) -> Outcome {
+pub(crate) fn run(child: &Child) -> Outcome {
     let change_set: ChangeSet = serde_json::from_slice(&read(&child.change_set)?)?;
     let mut workspace = Workspace::open(&child.workspace)?;
     match child.extent {

@@ -3,10 +3,12 @@
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
+use clap::ValueEnum;
+
 use super::Failure;
 use super::grounds::{Cut, FileSystem, Grounds, Mounted, Unmount};
 use super::judge::{Found, judge, look};
-use super::options::{Job, Writer};
+use super::options::{Job, Writer, name};
 use super::plan::Plan;
 use super::random::Random;
 use super::shaker::Shaker;
@@ -117,7 +119,7 @@ struct Choices {
 impl Choices {
     fn of(random: &mut Random) -> Self {
         Self {
-            shaker: *random.pick(&Shaker::ALL),
+            shaker: *random.pick(Shaker::value_variants()),
             cut: *random.pick(&[Cut::Nothing, Cut::Nothing, Cut::Log, Cut::Everything]),
             unmount: *random.pick(&[Unmount::Allowed, Unmount::TooLate]),
             kills: random.below(5).saturating_sub(2),
@@ -249,7 +251,7 @@ impl Tally {
         mounted: &Mounted<'_>,
     ) -> Result<(), Failure> {
         self.violations += 1;
-        let slug = self.file_system.slug();
+        let slug = name(&self.file_system);
         let options = mounted.options();
         eprintln!("VIOLATION on {slug} in round {round} (mounted with `{options}`, {choices:?}):");
         for violation in violations {

@@ -11,9 +11,10 @@ use rustix::fs::{AtFlags, CWD, StatxFlags, statvfs, statx};
 
 use super::Failure;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum FileSystem {
     Ext4,
+    #[value(name = "ext4-nojournal")]
     Ext4NoJournal,
     Xfs,
 }
@@ -59,16 +60,6 @@ const IMAGE_BYTES: u64 = 512 << 20;
 const IN_MEMORY: &str = "/dev/shm";
 
 impl FileSystem {
-    pub(super) const ALL: [Self; 3] = [Self::Ext4, Self::Ext4NoJournal, Self::Xfs];
-
-    pub(super) fn slug(self) -> &'static str {
-        match self {
-            Self::Ext4 => "ext4",
-            Self::Ext4NoJournal => "ext4-nojournal",
-            Self::Xfs => "xfs",
-        }
-    }
-
     /// The ways to mount it that make a difference to what is lost.
     pub(super) fn mount_options(self) -> &'static [&'static str] {
         match self {

@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::Failure;
 use super::random::Random;
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum Shaker {
     /// Nothing is written but by the writer and by the kernel's own choice.
     Still,
@@ -19,20 +19,6 @@ pub(super) enum Shaker {
     Elsewhere,
     /// A file or directory of the tree, so that without a journal it alone is written.
     OneOfTheTree,
-}
-
-impl Shaker {
-    pub(super) const ALL: [Self; 4] =
-        [Self::Still, Self::Everything, Self::Elsewhere, Self::OneOfTheTree];
-
-    pub(super) fn slug(self) -> &'static str {
-        match self {
-            Self::Still => "still",
-            Self::Everything => "everything",
-            Self::Elsewhere => "elsewhere",
-            Self::OneOfTheTree => "one-of-the-tree",
-        }
-    }
 }
 
 /// Starts the thread, which ends with the process.

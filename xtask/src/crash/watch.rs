@@ -32,7 +32,6 @@ impl Acknowledged {
 impl Watch {
     pub(super) fn start(job: &Job) -> Result<Self, Failure> {
         let mut process = Command::new(std::env::current_exe()?)
-            .arg("crash")
             .args(job.arguments())
             .arg(&job.root)
             .current_dir(Path::new("/"))

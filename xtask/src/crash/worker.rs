@@ -28,7 +28,7 @@ pub(super) enum Word {
 /// Runs kept by the collections that happen between steps.
 const RUNS_KEPT: usize = 20;
 
-pub(super) fn run(job: &Job) -> Result<(), Failure> {
+pub(crate) fn run(job: &Job) -> Result<(), Failure> {
     let worked = match job.writer {
         Writer::Actum => with_actum(job),
         Writer::Plain => plainly(job),
