@@ -210,7 +210,10 @@ impl<'w, D: Disk> Transaction<'w, D> {
         let name = self.stage_name();
         let mut sink = Sink::new(&self.workspace.disk, &self.workspace.home.stage, name);
         let doing = || format!("stage `{to}`");
-        self.each_piece(from, &file, |piece| sink.write(piece).doing(doing))?;
+        self.each_piece(from, &file, |piece| {
+            sink.write(piece);
+            Ok(())
+        })?;
         let written = sink.finish().doing(doing)?;
         let added = self.count_lines(from, &file)?;
         let post = PostFile {
@@ -298,7 +301,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
         let name = self.stage_name();
         let mut sink = Sink::new(&self.workspace.disk, &self.workspace.home.stage, name);
         let doing = || format!("stage `{path}`");
-        sink.write(content).doing(doing)?;
+        sink.write(content);
         let written = sink.finish().doing(doing)?;
         Ok(Post::File(PostFile {
             attributes,

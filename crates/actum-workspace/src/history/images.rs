@@ -85,15 +85,12 @@ impl<D: Disk> Images<'_, D> {
         let name = [stage_name(intent.run, index), b".rebuilt".to_vec()].concat();
         let mut sink = Sink::new(self.disk, &self.home.stage, name);
         let mut splicer = Splicer::new(back);
-        let (mut failed, mut fits) = (None, true);
+        let mut fits = true;
         self.each_piece(post, |piece| {
-            let out = |bytes: &[u8]| failed = failed.take().or_else(|| sink.write(bytes).err());
-            fits = fits && splicer.feed(piece, out).is_ok();
+            fits = fits && splicer.feed(piece, |bytes| sink.write(bytes)).is_ok();
         })
         .doing(doing)?;
-        let out = |bytes: &[u8]| failed = failed.take().or_else(|| sink.write(bytes).err());
-        fits = fits && splicer.finish(out).is_ok();
-        failed.map_or(Ok(()), Err).doing(doing)?;
+        fits = fits && splicer.finish(|bytes| sink.write(bytes)).is_ok();
         let written = sink.finish().doing(doing)?;
         Ok(fits.then(|| (bytes_of(written.store), written.digest)))
     }

@@ -285,7 +285,11 @@ impl<D: Disk> Transaction<'_, D> {
         let disk = &self.workspace.disk;
         let mut sink =
             crate::transaction::content::Sink::new(disk, &self.workspace.home.stage, name);
-        read_pieces::<D, std::io::Error>(disk, &file, |piece| sink.write(piece)).doing(doing)?;
+        read_pieces::<D, std::io::Error>(disk, &file, |piece| {
+            sink.write(piece);
+            Ok(())
+        })
+        .doing(doing)?;
         Ok(crate::transaction::bytes_of(sink.finish().doing(doing)?.store))
     }
 }

@@ -26,7 +26,7 @@ pub(crate) enum Store<H> {
     Staged(Vec<u8>, H),
 }
 
-/// Takes in content piece by piece and hashes it.
+/// Takes in content piece by piece and hashes it. What goes wrong is told at the end.
 pub(crate) struct Sink<'a, D: Disk> {
     disk: &'a D,
     stage: &'a D::Handle,
@@ -36,15 +36,23 @@ pub(crate) struct Sink<'a, D: Disk> {
     /// All content while there is no file; then what is not yet written to it.
     gathered: Vec<u8>,
     file: Option<(D::Handle, u64)>,
+    failed: Option<io::Error>,
 }
 
 impl<'a, D: Disk> Sink<'a, D> {
     /// A sink that uses the name `name` in `stage` if it needs a file.
     pub(crate) fn new(disk: &'a D, stage: &'a D::Handle, name: Vec<u8>) -> Self {
-        Self { disk, stage, name, hasher: Hasher::new(), size: 0, gathered: Vec::new(), file: None }
+        let (hasher, gathered) = (Hasher::new(), Vec::new());
+        Self { disk, stage, name, hasher, size: 0, gathered, file: None, failed: None }
     }
 
-    pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+    pub(crate) fn write(&mut self, bytes: &[u8]) {
+        if self.failed.is_none() {
+            self.failed = self.try_write(bytes).err();
+        }
+    }
+
+    fn try_write(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.size = self.size.saturating_add(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
         let total = self.gathered.len().saturating_add(bytes.len());
         if self.file.is_none() {
@@ -85,7 +93,12 @@ impl<'a, D: Disk> Sink<'a, D> {
         Ok(())
     }
 
+    /// # Errors
+    /// The first that any write met.
     pub(crate) fn finish(mut self) -> io::Result<Written<D::Handle>> {
+        if let Some(error) = self.failed.take() {
+            return Err(error);
+        }
         if self.file.is_some() {
             self.flush()?;
         } else {

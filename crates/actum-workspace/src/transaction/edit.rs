@@ -125,11 +125,9 @@ impl<D: Disk> Transaction<'_, D> {
         let name = self.stage_name();
         let mut sink = self.sink(name);
         let mut splicer = Splicer::new(&splices);
-        let mut failed = None;
-        let mut out = |bytes: &[u8]| failed = failed.take().or_else(|| sink.write(bytes).err());
+        let mut out = |bytes: &[u8]| sink.write(bytes);
         let fits = splicer.feed(content, &mut out).and_then(|()| splicer.finish(&mut out));
         let doing = || format!("stage `{path}`");
-        failed.map_or(Ok(()), Err).doing(doing)?;
         fits.map_err(|error| std::io::Error::other(error.to_string())).doing(doing)?;
         let written = sink.finish().doing(doing)?;
         let cost = cost_of(&splices, content);
@@ -148,13 +146,11 @@ impl<D: Disk> Transaction<'_, D> {
             |source| Error::from(ErrorKind::Hunk { path: path.clone(), source, near: None });
         let mut patcher = Patcher::new(hunks).map_err(refused)?;
         let mut sink = self.sink(name);
-        let mut failed = None;
-        let mut write = |bytes: &[u8]| failed = failed.take().or_else(|| sink.write(bytes).err());
+        let mut write = |bytes: &[u8]| sink.write(bytes);
         self.each_piece(path, file, |piece| patcher.feed(piece, &mut write).map_err(refused))?;
         let splices = patcher.finish(&mut write).map_err(refused)?;
-        let doing = || format!("stage `{path}`");
-        failed.map_or(Ok(()), Err).doing(doing)?;
-        Ok((sink.finish().doing(doing)?, splices))
+        let written = sink.finish().doing(|| format!("stage `{path}`"))?;
+        Ok((written, splices))
     }
 
     /// Takes in the new content of a file that stays.
