@@ -61,7 +61,7 @@ fn refused_lines(error: &Error) {
     assert_eq!(error.state, State::Unchanged);
 }
 
-/// FO-5
+/// FO-5, FO-9
 #[test]
 fn an_edit_at_a_distance_is_kept_and_a_near_one_is_a_conflict() {
     for (of_run, by_hand) in (0..LINES).flat_map(|a| (0..LINES).map(move |b| (a, b))) {
