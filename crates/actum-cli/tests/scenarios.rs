@@ -230,3 +230,9 @@ fn an_undo_can_keep_what_was_edited_since() {
 fn all_that_is_refused_is_told_at_once() {
     play("all_that_is_refused_is_told_at_once");
 }
+
+/// FO-10: what fills an empty file is told from it, and not put before what is there now.
+#[test]
+fn a_diff_without_context_inserts_at_the_top_of_a_file() {
+    play("a_diff_without_context_inserts_at_the_top_of_a_file");
+}

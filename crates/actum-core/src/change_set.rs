@@ -113,6 +113,7 @@ impl ChangeSet {
                     .transpose()
                     .map_err(|source| ChangeSetError::Digest { patch: number, source })?;
                 let hunks = patch.hunks.iter().map(LineHunk::from).collect();
+                let hunks = LineHunk::making(hunks);
                 Ok(Operation::Patch { path, hunks, expected })
             })
             .collect()

@@ -26,7 +26,8 @@ pub struct LineHunk {
     pub body: Vec<u8>,
     /// Whether nothing may follow it. A diff has no context behind a change only where the content
     /// ends there; without this rule, which git apply has too, lines appended at the end of a file
-    /// would be appended once more by the same diff.
+    /// would be appended once more by the same diff. A hunk at line 0 that nothing may follow makes a
+    /// file, or fills an empty one; any other at line 0 inserts before line 1.
     pub at_end: bool,
 }
 
@@ -79,6 +80,17 @@ impl LineHunk {
     /// replaced.
     fn first_line(&self) -> u64 {
         u64::from(self.old_start) + u64::from(self.old_lines == 0)
+    }
+
+    /// The same hunks of a file of which nothing is known: one that stands alone at line 0 makes the
+    /// file.
+    pub(crate) fn making(mut hunks: Vec<Self>) -> Vec<Self> {
+        if let [hunk] = hunks.as_mut_slice()
+            && (hunk.old_start, hunk.old_lines) == (0, 0)
+        {
+            hunk.at_end = true;
+        }
+        hunks
     }
 
     /// The bytes it takes away, with its context.

@@ -81,7 +81,7 @@ pub fn hunks(old: &[u8], new: &[u8], context: u32) -> Vec<LineHunk> {
             old_lines: old.1,
             new_start: new.0,
             new_lines: new.1,
-            at_end: context > 0 && lead > 0 && trail == 0,
+            at_end: context > 0 && trail == 0 && (lead > 0 || input.before.is_empty()),
             body,
         });
     }

@@ -70,8 +70,8 @@ pub enum EmptyParents {
 /// all of them become visible together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Operation {
-    /// Edits the lines of an existing file. A missing file is created when the only hunk inserts
-    /// at line 0.
+    /// Edits the lines of an existing file. A missing file is created when the only hunk is
+    /// at line 0 and nothing may follow it.
     Patch {
         /// The file.
         path: RelPath,

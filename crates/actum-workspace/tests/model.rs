@@ -91,7 +91,8 @@ fn replace_first_line(content: &[u8], new: &str) -> LineHunk {
         body.extend(b"\n\\ No newline at end of file\n");
     }
     body.extend(format!("+{new}").into_bytes());
-    LineHunk { old_start: old_lines, old_lines, new_start: 1, new_lines: 1, body, at_end: false }
+    let at_end = old.is_empty();
+    LineHunk { old_start: old_lines, old_lines, new_start: 1, new_lines: 1, body, at_end }
 }
 
 /// Whether something is at `path`, or a file is on the way to it.

@@ -93,6 +93,33 @@ fn a_change_set_is_applied_and_reverted() {
     assert_eq!(dir.tree(), before);
 }
 
+/// FO-10: what makes a file is told from it by what may follow.
+#[test]
+fn lines_at_the_top_of_a_file_that_more_may_follow_go_there_and_back() {
+    let dir = TestDir::new();
+    dir.put("a", "two\n");
+    let hunk = |at_end: bool| {
+        let body = b"+one\n".to_vec();
+        LineHunk { old_start: 0, old_lines: 0, new_start: 1, new_lines: 1, body, at_end }
+    };
+    let patch = |file: &str, at_end: bool| Operation::Patch {
+        path: path(file),
+        hunks: vec![hunk(at_end)],
+        expected: None,
+    };
+    there_and_back(&dir, &[patch("a", false), patch("new", true)], || {
+        assert_eq!(dir.get("a").unwrap(), b"one\ntwo\n");
+        assert_eq!(dir.get("new").unwrap(), b"one\n");
+    });
+    let mut workspace = Workspace::open(dir.path()).unwrap();
+    let mut refused = |operation: Operation| {
+        let refused = workspace.apply_operations(&[operation], RunOptions::default());
+        refused.unwrap_err().kind
+    };
+    assert!(matches!(refused(patch("a", true)), ErrorKind::Exists { .. }));
+    assert!(matches!(refused(patch("missing", false)), ErrorKind::Missing { .. }));
+}
+
 /// FO-5
 #[test]
 fn a_patched_file_that_takes_the_place_of_another_goes_there_and_back() {

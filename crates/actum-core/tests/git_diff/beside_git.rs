@@ -81,6 +81,19 @@ fn damaged(diff: &[u8], damage: &Damage, at: prop::sample::Index) -> Vec<u8> {
     lines.concat()
 }
 
+/// FO-10: a diff without context whose only hunk stands at the top of a file.
+#[test]
+fn lines_at_the_top_of_a_file_go_where_git_puts_them() {
+    let (writer, reader) = (Repository::new("sha1"), Repository::new("sha1"));
+    let tree = |text: &str| Tree([(path("a"), (text.into(), false))].into());
+    let (before, after) = (tree("two\n"), tree("one\ntwo\n"));
+    let diff = writer.diff_with(&["-U0"], &before, &after);
+    assert!(diff.windows(13).any(|window| window == b"@@ -0,0 +1 @@"));
+    let operations = git_diff::parse(&diff).unwrap();
+    assert_eq!(before.clone().apply(&operations), Ok(after.clone()));
+    assert_eq!(reader.apply_with(&["--unidiff-zero"], &before, &diff), Ok(after));
+}
+
 /// FO-10: whatever we take, git takes too, and with the same result; what git writes we take.
 #[test]
 fn a_diff_is_refused_or_means_what_it_means_to_git() {

@@ -27,7 +27,7 @@ impl Tree {
                 assert_eq!(*expected, None);
                 let content = match self.0.get(path) {
                     Some((content, _)) => content.clone(),
-                    None if matches!(&**hunks, [h] if h.old_start == 0 && h.old_lines == 0) => {
+                    None if matches!(&**hunks, [h] if h.old_start == 0 && h.at_end) => {
                         self.put(path, (Vec::new(), false))?;
                         Vec::new()
                     }

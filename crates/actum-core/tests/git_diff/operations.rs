@@ -64,6 +64,25 @@ fn a_hunk_with_context_only_before_its_changes_ends_the_file() {
     assert!(!at_end("-a\n+b\n", (1, 1)), "a diff without context says nothing");
 }
 
+/// FO-10: what git calls `index` tells them from lines that fill an empty file, and the same diff is
+/// not made twice.
+#[test]
+fn lines_at_the_top_are_an_insertion_where_git_says_that_there_were_others() {
+    let at_end = |header: &str| {
+        let names = "--- a/x\n+++ b/x\n@@ -0,0 +1 @@\n+a\n";
+        match parse(&format!("{header}{names}")).as_slice() {
+            [Operation::Patch { hunks, .. }] => hunks[0].at_end,
+            other => panic!("{other:?}"),
+        }
+    };
+    let git = |index: &str| format!("diff --git a/x b/x\n{index}");
+    assert!(!at_end(&git("index 7898192..f3a1d6e 100644\n")));
+    assert!(at_end(&git("index e69de29..7898192 100644\n")), "the old file is empty");
+    assert!(at_end(&git("index 0000000..7898192 100644\n")), "there is no old file");
+    assert!(at_end(&git("")), "nothing is known of the old file");
+    assert!(at_end(""), "nor is it in a plain diff");
+}
+
 /// A section that renames and nothing else.
 fn moved(from: &str, to: &str) -> String {
     format!(

@@ -25,21 +25,35 @@ impl Repository {
 
     /// The diff between two trees, with whatever renames and copies git sees.
     pub(crate) fn diff(&self, before: &Tree, after: &Tree) -> Vec<u8> {
+        self.diff_with(&["--binary", "-M", "-C", "--find-copies-harder"], before, after)
+    }
+
+    /// The diff that git writes with these flags.
+    pub(crate) fn diff_with(&self, flags: &[&str], before: &Tree, after: &Tree) -> Vec<u8> {
         let [before, after] = [before, after].map(|tree| {
             self.put(tree);
             self.git(&["add", "-A"], b"").unwrap();
             String::from_utf8(self.git(&["write-tree"], b"").unwrap()).unwrap()
         });
         let range = [before.trim_end(), after.trim_end()];
-        let flags = ["diff", "--binary", "-M", "-C", "--find-copies-harder"];
-        self.git(&[&flags[..], &range].concat(), b"").unwrap()
+        self.git(&[&["diff"], flags, &range].concat(), b"").unwrap()
     }
 
     /// What git makes of a tree by a diff, or what it says. Not to be asked of a repository that
     /// made a diff: git takes a content that it has already, and leaves the one of the diff unread.
     pub(crate) fn apply(&self, tree: &Tree, diff: &[u8]) -> Result<Tree, String> {
+        self.apply_with(&[], tree, diff)
+    }
+
+    /// The same with these flags.
+    pub(crate) fn apply_with(
+        &self,
+        flags: &[&str],
+        tree: &Tree,
+        diff: &[u8],
+    ) -> Result<Tree, String> {
         self.put(tree);
-        self.git(&["apply", "--whitespace=nowarn"], diff)?;
+        self.git(&[&["apply", "--whitespace=nowarn"], flags].concat(), diff)?;
         let mut tree = Tree::default();
         self.read(self.0.path(), &mut tree);
         Ok(tree)

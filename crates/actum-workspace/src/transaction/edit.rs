@@ -17,8 +17,8 @@ use crate::transaction::{Transaction, bytes_of};
 use crate::workspace::HunkPlaces;
 
 impl<D: Disk> Transaction<'_, D> {
-    /// Edits the lines of a file. A single hunk at line 0 makes a file, where none or an empty one
-    /// is.
+    /// Edits the lines of a file. A single hunk at line 0 that nothing may follow makes a file,
+    /// where none or an empty one is.
     ///
     /// # Errors
     /// `Hunk` when a line is not as the hunk says; `TooLargeToSearch` where its place would have to be
@@ -29,7 +29,8 @@ impl<D: Disk> Transaction<'_, D> {
         hunks: &[LineHunk],
         expected: Option<Digest>,
     ) -> Result<()> {
-        let makes_a_file = matches!(hunks, [LineHunk { old_start: 0, old_lines: 0, .. }]);
+        let makes_a_file =
+            matches!(hunks, [LineHunk { old_start: 0, old_lines: 0, at_end: true, .. }]);
         let refused = |source, near| ErrorKind::Hunk { path: path.clone(), source, near };
         Patcher::new(hunks).map_err(|source| refused(source, None))?;
         self.in_scope(path)?;

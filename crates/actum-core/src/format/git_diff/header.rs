@@ -8,7 +8,7 @@ use super::hunks::{self, Hunk};
 use super::lines::{Lines, Text, excerpt};
 use super::names::{DEV_NULL, GIT_PREFIXES, Name, NamePair, Prefixes, common_prefixes};
 use super::problem::DiffProblem;
-use super::section::{self, Change, Content, Edit, Section};
+use super::section::{self, Before, Change, Content, Edit, Section};
 use crate::RelPath;
 use crate::format::{Excerpt, ParseError, Place};
 
@@ -264,7 +264,15 @@ impl<'a> Header<'a> {
             Body::Binary(patch) => Content::Binary(patch.edit()),
         };
         let (old, new) = (self.executable(Field::OldMode)?, self.executable(Field::NewMode)?);
-        Ok(Edit { content, executable: new.filter(|_| new != old) })
+        Ok(Edit { before: self.before(), content, executable: new.filter(|_| new != old) })
+    }
+
+    /// What the `index` line tells of the content before.
+    fn before(&self) -> Before {
+        match self.fields.get(&Field::Index).map(|index| ids(*index)) {
+            Some((old, _)) if is_known_id(old) && !is_empty_id(old) => Before::Something,
+            Some(_) | None => Before::Unknown,
+        }
     }
 
     /// Refuses a section without hunks whose header says that the content changes.
@@ -274,10 +282,7 @@ impl<'a> Header<'a> {
             Kind::Rename(_, path) | Kind::Copy(_, path) => path,
         };
         let index = self.fields.get(&Field::Index).filter(|index| {
-            let ids = index.bytes.split(|&b| b == b' ').next().unwrap_or_default();
-            let dots = memchr::memmem::find(ids, b"..").unwrap_or(ids.len());
-            let (old, new) = ids.split_at(dots);
-            let new = new.strip_prefix(b"..").unwrap_or_default();
+            let (old, new) = ids(**index);
             match kind {
                 Kind::Create(_) => !is_empty_id(new),
                 Kind::Delete(_) => !is_empty_id(old),
@@ -293,6 +298,21 @@ impl<'a> Header<'a> {
             None => Ok(()),
         }
     }
+}
+
+/// The two ids in `OLD..NEW[ MODE]`.
+fn ids(index: Text<'_>) -> (&[u8], &[u8]) {
+    let ids = index.bytes.split(|&b| b == b' ').next().unwrap_or_default();
+    let dots = memchr::memmem::find(ids, b"..").unwrap_or(ids.len());
+    let (old, new) = ids.split_at(dots);
+    (old, new.strip_prefix(b"..").unwrap_or_default())
+}
+
+/// Whether `id` names a content: git writes zeros for none.
+fn is_known_id(id: &[u8]) -> bool {
+    id.len() >= super::ID_DIGITS_MIN
+        && id.iter().all(u8::is_ascii_hexdigit)
+        && id.iter().any(|&digit| digit != b'0')
 }
 
 /// The ids git gives to an empty file, by SHA-1 and by SHA-256.

@@ -76,7 +76,7 @@ fn push_edit(path: RelPath, edit: Edit<'_>, operations: &mut Vec<Operation>) {
     match edit.content {
         Content::Lines(hunks) if hunks.is_empty() => {}
         Content::Lines(hunks) => {
-            let hunks = section::line_hunks(&hunks);
+            let hunks = section::line_hunks(&hunks, edit.before);
             operations.push(Operation::Patch { path: path.clone(), hunks, expected: None });
         }
         Content::Binary(edit) => {

@@ -5,7 +5,7 @@ use super::hunks;
 use super::lines::Lines;
 use super::names::{Name, PLAIN_PREFIXES, common_prefixes};
 use super::problem::DiffProblem;
-use super::section::{self, Change, Content, Edit, Section};
+use super::section::{self, Before, Change, Content, Edit, Section};
 use crate::format::ParseError;
 
 /// Whether the current line starts a section.
@@ -55,7 +55,8 @@ pub(super) fn section<'a>(lines: &mut Lines<'a>) -> Result<Section<'a>, ParseErr
         let expected = section::deleted(place, &path, &hunks)?;
         Change::Delete { path, expected }
     } else {
-        Change::Modify { path, edit: Edit { content: Content::Lines(hunks), executable: None } }
+        let (before, content) = (Before::Unknown, Content::Lines(hunks));
+        Change::Modify { path, edit: Edit { before, content, executable: None } }
     };
     Ok(Section { line: place.line, change })
 }

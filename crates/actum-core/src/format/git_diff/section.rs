@@ -29,9 +29,19 @@ pub(super) enum Change<'a> {
 
 /// What changes in a file that stays.
 pub(super) struct Edit<'a> {
+    pub(super) before: Before,
     pub(super) content: Content<'a>,
     /// The executable bit it gets, when that changes.
     pub(super) executable: Option<bool>,
+}
+
+/// What is known of the content before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Before {
+    /// There was some.
+    Something,
+    /// Nothing.
+    Unknown,
 }
 
 /// How the content of a file changes.
@@ -49,8 +59,14 @@ impl Edit<'_> {
     }
 }
 
-pub(super) fn line_hunks(hunks: &[Hunk<'_>]) -> Vec<LineHunk> {
-    hunks.iter().map(Hunk::to_line_hunk).collect()
+/// The hunks of a file that is there. Lines at line 0 stand before others only where it is known that
+/// there were others: else the same diff could be made twice.
+pub(super) fn line_hunks(hunks: &[Hunk<'_>], before: Before) -> Vec<LineHunk> {
+    let hunks = hunks.iter().map(Hunk::to_line_hunk).collect();
+    match before {
+        Before::Something => hunks,
+        Before::Unknown => LineHunk::making(hunks),
+    }
 }
 
 /// The content that the hunks of a new file hold; no hunks make an empty file.
