@@ -364,7 +364,7 @@ fn moves_that_wait_for_each_other_are_refused_by_name() {
         format!("diff --git a/{from} b/{to}\nrename from {from}\nrename to {to}\n")
     };
     let message = "these moves cannot be ordered, since each needs another to be made before it:";
-    let hint = "make one of them in a change of its own";
+    let hint = "first move one of the files out of the way, in a change of its own";
     refused(
         &(moved("z", "a")
             + &moved("c", "d")

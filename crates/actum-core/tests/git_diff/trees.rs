@@ -475,6 +475,7 @@ fn files_that_change_places_are_refused_by_name() {
     assert_eq!(
         error.to_string(),
         "line 1, column 1: these moves cannot be ordered, since each needs another to be made \
-         before it: `b` to `a`, `a` to `b`; make one of them in a change of its own"
+         before it: `b` to `a`, `a` to `b`; first move one of the files out of the \
+         way, in a change of its own"
     );
 }

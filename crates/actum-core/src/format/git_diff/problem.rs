@@ -271,7 +271,7 @@ pub enum DiffProblem {
     /// Renames wait for each other.
     #[error(
         "these moves cannot be ordered, since each needs another to be made before it: {moves}; \
-         make one of them in a change of its own"
+         first move one of the files out of the way, in a change of its own"
     )]
     Circular {
         /// The moves.
