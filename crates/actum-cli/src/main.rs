@@ -26,8 +26,10 @@ mod timestamp;
 mod verb;
 
 use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
 use std::process::ExitCode;
 
+use actum_core::path::Harmless;
 use clap::Parser;
 
 use crate::command_line::CommandLine;
@@ -40,7 +42,7 @@ fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
     match CommandLine::try_parse_from(&arguments) {
         Ok(command_line) => run(&command_line).into(),
-        Err(error) => not_run(&error, &arguments).into(),
+        Err(error) => not_run(error, &arguments).into(),
     }
 }
 
@@ -52,7 +54,8 @@ fn run(command_line: &CommandLine) -> Exit {
 }
 
 /// Help and version are answers; all else is a mistake in the command line.
-fn not_run(error: &clap::Error, arguments: &[OsString]) -> Exit {
+fn not_run(error: clap::Error, arguments: &[OsString]) -> Exit {
+    let error = harmless(error, arguments);
     if error.use_stderr() && arguments.iter().any(|argument| argument == "--json") {
         let text = error.to_string();
         // What follows the first paragraph is how to call the program.
@@ -62,4 +65,11 @@ fn not_run(error: &clap::Error, arguments: &[OsString]) -> Exit {
     }
     drop(error.print()); // where nobody reads there is nobody to tell
     if error.use_stderr() { Exit::Usage } else { Exit::Success }
+}
+
+/// The same error for arguments that a terminal may show: it repeats some of them as they are. Where
+/// those would be accepted, it was about bytes that are no text, and repeats none.
+fn harmless(error: clap::Error, arguments: &[OsString]) -> clap::Error {
+    let shown = arguments.iter().map(|argument| Harmless(argument.as_bytes()).to_string());
+    CommandLine::try_parse_from(shown).err().unwrap_or(error)
 }

@@ -139,8 +139,9 @@ impl fmt::Debug for RelPath {
     }
 }
 
-/// Shows bytes as text a person can read and paste: control characters and bytes that are not
-/// UTF-8 appear as `\ooo` octal escapes, as git writes them, and a backslash is doubled.
+/// Shows bytes as text a person can read and paste. A tab and the ends of lines appear as `\t`, `\n`
+/// and `\r`; other control characters, characters that nobody sees, and bytes that are not UTF-8
+/// appear as `\ooo` octal escapes, as git writes them; and a backslash is doubled.
 pub struct Quoted<'a>(pub &'a [u8]);
 
 /// Bytes from outside as [`Quoted`], cut off with `…` after so many.
@@ -161,7 +162,6 @@ impl fmt::Display for Quoted<'_> {
         for chunk in self.0.utf8_chunks() {
             for c in chunk.valid().chars() {
                 match c {
-                    '\n' => f.write_str("\\n")?,
                     '\t' => f.write_str("\\t")?,
                     '\\' => f.write_str("\\\\")?,
                     c => write_harmless(f, c)?,
@@ -173,8 +173,8 @@ impl fmt::Display for Quoted<'_> {
     }
 }
 
-/// A line as a terminal may show it: what it would obey and what is not text appears as `\ooo`
-/// octal escapes; all else, tabs and backslashes among it, stays as it is.
+/// A line as a terminal may show it: what it would obey, what nobody sees and what is not text
+/// appears escaped as in [`Quoted`]; all else, tabs and backslashes among it, stays as it is.
 pub struct Harmless<'a>(pub &'a [u8]);
 
 impl fmt::Display for Harmless<'_> {
@@ -190,21 +190,34 @@ impl fmt::Display for Harmless<'_> {
 }
 
 fn write_harmless(f: &mut fmt::Formatter<'_>, c: char) -> fmt::Result {
-    if c.is_control() || turns_text_round(c) {
-        return write_octal(f, c.encode_utf8(&mut [0; 4]).as_bytes());
+    match c {
+        '\n' => f.write_str("\\n"),
+        '\r' => f.write_str("\\r"),
+        c if c.is_control() || is_unseen(c) => {
+            write_octal(f, c.encode_utf8(&mut [0; 4]).as_bytes())
+        }
+        c => write!(f, "{c}"),
     }
-    write!(f, "{c}")
 }
 
 fn write_octal(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
     bytes.iter().try_for_each(|byte| write!(f, "\\{byte:03o}"))
 }
 
-/// Characters that change the direction of text, and so what a reader takes it for (UAX #9).
-fn turns_text_round(c: char) -> bool {
+/// Characters that nobody sees, so that a text is taken for another: those that change its direction
+/// (UAX #9), those without width, and the separators of lines that only some programs know.
+fn is_unseen(c: char) -> bool {
     matches!(
         c,
-        '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}'
+        '\u{ad}'
+            | '\u{61c}'
+            | '\u{180e}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{feff}'
+            | '\u{fff9}'..='\u{fffb}'
+            | '\u{e0000}'..='\u{e007f}'
     )
 }
 
@@ -266,6 +279,28 @@ mod tests {
     #[test]
     fn a_name_that_is_not_text_is_shown_escaped() {
         assert_eq!(RelPath::new(b"a\xff\n\\b\x1b").unwrap().to_string(), "a\\377\\n\\\\b\\033");
-        assert_eq!(Harmless(b"a\t\\b\x1b[1m\r\xff").to_string(), "a\t\\b\\033[1m\\015\\377");
+        assert_eq!(Harmless(b"a\t\\b\x1b[1m\r\xff").to_string(), "a\t\\b\\033[1m\\r\\377");
+    }
+
+    #[test]
+    fn the_ends_of_lines_are_shown_by_their_letters() {
+        assert_eq!(Quoted(b"a\r\n\tb").to_string(), "a\\r\\n\\tb");
+        assert_eq!(Harmless(b"a\r\n\tb").to_string(), "a\\r\\n\tb");
+    }
+
+    #[test]
+    fn what_nobody_sees_is_shown_escaped() {
+        for unseen in
+            ['\u{202a}', '\u{202e}', '\u{2066}', '\u{2069}', '\u{200b}', '\u{200f}', '\u{feff}']
+        {
+            let text = format!("a{unseen}b");
+            let escaped: String =
+                unseen.to_string().bytes().map(|byte| format!("\\{byte:03o}")).collect();
+            let expected = format!("a{escaped}b");
+            assert_eq!(Quoted(text.as_bytes()).to_string(), expected);
+            assert_eq!(Harmless(text.as_bytes()).to_string(), expected);
+        }
+        let seen = "é 日本 \u{a0}\u{2009}\u{2010}\u{2070}🦀";
+        assert_eq!(Quoted(seen.as_bytes()).to_string(), seen);
     }
 }

@@ -3,9 +3,11 @@
 mod project;
 
 use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
 
 use actum_core::Operation;
 use actum_core::format::{Reading, parse};
+use actum_core::path::Quoted;
 use actum_workspace::{Error, RunOptions, View, Workspace};
 use serde::Serialize;
 
@@ -18,6 +20,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
 use crate::run_end::Intention;
+use crate::shown_path;
 
 /// Show on a small project what actum does: apply, refuse, list, undo
 ///
@@ -53,10 +56,11 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     story.tell(&project)?;
     if arguments.keep {
         let root = project.keep();
-        let shown = root.display().to_string();
+        let bytes = root.as_os_str().as_bytes();
+        let shown = Quoted(bytes);
         story.line(format_args!("\nThe project is in {shown}; look around with\n"));
         story.line(format_args!("  actum -C {shown} log"));
-        story.directory = Some(shown);
+        story.directory = Some(shown_path::text(bytes));
     }
     session.screen.show(&story)?;
     let held = story.checks.iter().all(|check| check.held);
