@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use actum_core::format::{INPUT_BYTES_MAX, ParseError, Place};
 use actum_core::path::Quoted;
-use actum_core::{BudgetStatus, RunId, Status};
+use actum_core::{BudgetStatus, RelPath, RunId, Status};
 use actum_workspace::{Error, ErrorKind, PathConflict, State};
 use serde::{Serialize, Serializer};
 
@@ -36,7 +36,13 @@ pub(crate) enum Failure {
     #[error("cannot apply {input}: it has more than {INPUT_BYTES_MAX} bytes; nothing was changed")]
     TooLarge { input: String },
     #[error("cannot apply {input}: {source}; nothing was changed")]
-    Input { input: String, source: Box<ParseError>, snippet: Option<Box<Snippet>> },
+    Input {
+        input: String,
+        source: Box<ParseError>,
+        snippet: Option<Box<Snippet>>,
+        /// The path that was meant, where an absolute one lies in the workspace.
+        inside: Option<RelPath>,
+    },
     #[error("there is no run whose id begins with `{prefix}`; nothing was changed")]
     NoSuchRun { prefix: String },
     #[error("there is no run yet; nothing was changed")]
@@ -128,7 +134,7 @@ impl Failure {
                 vec!["split the change into several runs; each can be undone by itself".to_owned()]
             }
             Self::NoSuchRun { .. } => vec!["`actum log` lists the runs".to_owned()],
-            Self::NoRunYet => vec!["`actum apply CHANGE` makes one".to_owned()],
+            Self::NoRunYet => vec![hint::MAKES_A_RUN.to_owned()],
             Self::AmbiguousRun { .. } => vec!["give more characters of the id".to_owned()],
             Self::Unwritten { .. } => vec!["`actum log` lists what was done".to_owned()],
             Self::Demo { .. } => {
@@ -137,7 +143,9 @@ impl Failure {
             Self::Usage { .. } => vec!["`actum help` lists what there is".to_owned()],
             Self::UnknownReason { .. } => vec!["`actum explain` lists the reasons".to_owned()],
             Self::InEffect { .. } => vec!["`actum log` tells which runs are undone".to_owned()],
-            Self::Input { source, .. } => hint::for_input(&source.problem).into_iter().collect(),
+            Self::Input { source, inside, .. } => {
+                hint::for_input(&source.problem, inside.as_ref()).into_iter().collect()
+            }
             Self::Start { .. } | Self::Unreadable { .. } | Self::PageUnwritten { .. } => Vec::new(),
         }
     }

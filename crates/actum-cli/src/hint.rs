@@ -2,11 +2,11 @@
 
 use std::io;
 
-use actum_core::edit::{ChunkError, JsonPatchError, ReplacementError};
+use actum_core::edit::{ChunkError, JsonPatchError, OCCURRENCES_MAX, ReplacementError};
 use actum_core::format::{DocumentProblem, Problem};
 use actum_core::near::Near;
-use actum_core::{EditError, HunkError};
-use actum_workspace::{Difference, ErrorKind, NotAFile};
+use actum_core::{EditError, HunkError, RelPath};
+use actum_workspace::{Attempt, Difference, ErrorKind, NotAFile};
 
 /// What the reader can do. Nothing here turns a check off.
 pub(crate) fn after(error: &ErrorKind) -> Vec<String> {
@@ -47,9 +47,7 @@ pub(crate) fn after(error: &ErrorKind) -> Vec<String> {
             "leave the path out of the change, or ask whoever set the scope".to_owned()
         }
         ErrorKind::Budget { .. } => "split the change, or ask whoever set the budget".to_owned(),
-        ErrorKind::TooLargeToSearch { .. } => {
-            "give the change as a diff with line numbers".to_owned()
-        }
+        ErrorKind::TooLargeToSearch { .. } => AS_A_DIFF.to_owned(),
         ErrorKind::TooLarge { .. } => {
             "split the change into several runs; each can be undone by itself".to_owned()
         }
@@ -68,37 +66,51 @@ pub(crate) fn after(error: &ErrorKind) -> Vec<String> {
              `actum resolve {path}`"
         ),
         ErrorKind::NotBlocked { .. } => "`actum status` lists the blocked paths".to_owned(),
-        ErrorKind::ChangedSince { run, conflicts } => {
+        ErrorKind::ChangedSince { attempt, run, conflicts } => {
+            let (the_run, only_its) = match attempt {
+                Attempt::Undo(of) => ("the run", format!("takes back only what run {of} changed")),
+                Attempt::Redo(of) => ("the undo", format!("brings back only what run {of} changed")),
+            };
             let only_content = conflicts.iter().all(|c| c.difference == Difference::Content);
             match conflicts.iter().find_map(|conflict| conflict.by) {
                 Some(by) if only_content => format!(
-                    "undo the later run first: `actum undo {by}`; or `--keep-edits` takes back only \
-                     what run {run} changed, and leaves the rest of the files"
+                    "undo the later run first: `actum undo {by}`; or `--keep-edits` {only_its}, and \
+                     leaves the rest of the files"
                 ),
                 Some(by) => format!("undo the later run first: `actum undo {by}`"),
                 None if only_content => format!(
-                    "`actum diff {run}` shows what the run changed; `--keep-edits` takes back only \
+                    "`actum diff {run}` shows what {the_run} changed; `--keep-edits` takes back only \
                      that, and leaves the rest of the files"
                 ),
                 None => format!(
-                    "`actum diff {run}` shows what the run changed; put the paths back as it left \
+                    "`actum diff {run}` shows what {the_run} changed; put the paths back as it left \
                      them, or change them back by hand"
                 ),
             }
         }
-        ErrorKind::NoRunToUndo => {
+        ErrorKind::NoRunToUndo { runs: 0 } | ErrorKind::NoRunToRedo { runs: 0 } => {
+            MAKES_A_RUN.to_owned()
+        }
+        ErrorKind::NoRunToUndo { .. } => {
             "`actum redo` brings back what was undone last; `actum log` lists the runs".to_owned()
         }
-        ErrorKind::AsBefore { .. } => {
+        ErrorKind::AsBefore { attempt: Attempt::Undo(_) } => {
             "to undo an earlier run, name it: `actum log` lists the runs, then `actum undo RUN`"
                 .to_owned()
         }
-        ErrorKind::AlreadyUndone { by, .. } => {
+        ErrorKind::AsBefore { attempt: Attempt::Redo(_) } => {
+            "to redo another run, name it: `actum log` lists the runs, then `actum redo RUN`"
+                .to_owned()
+        }
+        ErrorKind::AlreadyUndone { attempt: Attempt::Undo(_), by } => {
             format!("`actum undo {by}` brings the change back")
         }
+        ErrorKind::AlreadyUndone { attempt: Attempt::Redo(_), .. } => {
+            "`actum log` tells which runs are undone".to_owned()
+        }
         ErrorKind::RunsReversed { from, to } => format!("`actum diff {to}..{from}`"),
-        ErrorKind::NoRunToRedo => {
-            "`actum undo` takes a change back; `actum redo` brings it back".to_owned()
+        ErrorKind::NoRunToRedo { .. } => {
+            "`actum log` lists the runs and tells which are undone".to_owned()
         }
         ErrorKind::UnknownRun { .. } | ErrorKind::NothingToUndo { .. } => {
             "`actum log` lists the runs".to_owned()
@@ -148,8 +160,11 @@ pub(crate) fn after(error: &ErrorKind) -> Vec<String> {
     vec![hint]
 }
 
-/// The same for an input that is not sound.
-pub(crate) fn for_input(problem: &Problem) -> Option<String> {
+/// The same for an input that is not sound; `inside` is the path it should have given.
+pub(crate) fn for_input(problem: &Problem, inside: Option<&RelPath>) -> Option<String> {
+    if let Some(path) = inside {
+        return Some(format!("give `{path}`"));
+    }
     let hint = match problem {
         Problem::Document(DocumentProblem::NoTarget) => "`--target FILE` names it",
         Problem::Unrecognised { found } if found.to_string().starts_with("\\033[") => {
@@ -172,6 +187,9 @@ pub(crate) fn for_input(problem: &Problem) -> Option<String> {
     Some(hint.to_owned())
 }
 
+/// What the reader can do where there is no run.
+pub(crate) const MAKES_A_RUN: &str = "`actum apply CHANGE` makes one";
+const AS_A_DIFF: &str = "give the change as a diff with line numbers";
 const AMBIGUOUS: &str = "give more lines around it, until there is only one such place";
 const OTHER_CONTENT: &str =
     "the change was made against other content; read the file and make it again";
@@ -182,6 +200,15 @@ fn of_edit(error: &EditError) -> &'static str {
             "to make a file, give it whole: `{\"path\": \"FILE\", \"content\": \"…\"}`"
         }
         EditError::Replace(ReplacementError::Same { .. }) => "leave the edit out",
+        // That many are not replaced at once either.
+        EditError::Replace(ReplacementError::Ambiguous { lines, .. })
+            if lines.0.len() > OCCURRENCES_MAX =>
+        {
+            "give more of the text around it, until there is only one such place"
+        }
+        EditError::Replace(ReplacementError::TooMany { .. } | ReplacementError::TooMuch { .. }) => {
+            AS_A_DIFF
+        }
         EditError::Replace(ReplacementError::Ambiguous { .. }) => {
             "give more of the text around it, until there is only one such place, or say \
              `\"replace_all\": true`"

@@ -12,15 +12,23 @@
 mod program;
 
 use std::ffi::OsStr;
+use std::fs;
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 use actum_workspace::{RunOptions, Workspace};
-use program::{Ended, actum, command, workspace};
+use program::{Ended, actum, command, text, workspace};
 
-/// Turns the direction of starts a colour, has no width, ends a line, rings.
+/// Turns the direction of text, starts a colour, has no width, ends a line, rings.
 const HARMFUL: &str = "x\u{202e}\u{2066}\x1b[31m\u{200b}\u{feff}\n\x07y";
 const HARMLESS: &str =
     "x\\342\\200\\256\\342\\201\\246\\033[31m\\342\\200\\213\\357\\273\\277\\n\\007y";
+
+fn applied(root: &Path, text: &str, options: &[&str]) -> Ended {
+    let input = root.parent().unwrap().join("input");
+    fs::write(&input, text).unwrap();
+    actum(root, &[&["apply", "../input"], options].concat())
+}
 
 fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()
@@ -85,4 +93,58 @@ fn who_uses_the_workspace_is_named_harmlessly() {
     let refused = actum(&root, &["apply", "../change.diff"]);
     assert!(first_line(&refused.stderr).contains(HARMLESS), "{}", refused.stderr);
     at_work.abort();
+}
+
+/// FO-10: what is given as advice must be possible.
+#[test]
+fn a_text_that_is_there_beyond_counting_gets_advice_that_can_be_followed() {
+    let (_directory, root) = workspace();
+    fs::write(root.join("a.txt"), "b".repeat(1_000_001)).unwrap();
+    let edit = |all: bool| {
+        format!(
+            r#"{{"path": "a.txt", "old_string": "b", "new_string": "c", "replace_all": {all}}}"#
+        )
+    };
+    let hint = |ended: Ended| ended.stderr.lines().nth(1).unwrap().to_owned();
+    assert_eq!(
+        hint(applied(&root, &edit(false), &[])),
+        "hint: give more of the text around it, until there is only one such place"
+    );
+    assert_eq!(
+        hint(applied(&root, &edit(true), &[])),
+        "hint: give the change as a diff with line numbers"
+    );
+    fs::write(root.join("a.txt"), "b".repeat(1_000_000)).unwrap();
+    assert!(hint(applied(&root, &edit(false), &[])).contains("replace_all"));
+}
+
+/// FO-7: refused all the same, in every format.
+#[test]
+fn an_absolute_path_that_lies_inside_is_refused_with_the_relative_one() {
+    let (_directory, root) = workspace();
+    let root = root.canonicalize().unwrap();
+    let path = |name: &str| root.join(name).to_str().unwrap().to_owned();
+    let (file, outside) = (path("sub/b.txt"), root.with_file_name("c.txt"));
+    let hunk = r#""hunks": [{"old_start": 1, "old_lines": 1, "new_start": 1, "new_lines": 1,
+        "lines": "-2\n+two\n"}]"#;
+    let edit =
+        |file: &str| format!(r#"{{"path": "{file}", "old_string": "2", "new_string": "3"}}"#);
+    for text in [
+        format!("--- {file}\n+++ {file}\n@@ -1 +1 @@\n-2\n+two\n"),
+        format!("diff --git a/{file} b/{file}\nold mode 100644\nnew mode 100755\n"),
+        format!("*** Begin Patch\n*** Delete File: {file}\n*** End Patch\n"),
+        edit(&file),
+        format!(r#"{{"path": "{file}", "content": "x"}}"#),
+        format!(r#"{{"path": "{file}", "json_patch": [{{"op": "remove", "path": "/a"}}]}}"#),
+        format!(r#"{{"patches": [{{"path": "{file}", {hunk}}}]}}"#),
+    ] {
+        let refused = applied(&root, &text, &[]);
+        assert_eq!(refused.code, 1, "{text}");
+        assert!(refused.stderr.contains("\nhint: give `sub/b.txt`\n"), "{}", refused.stderr);
+        assert!(refused.stderr.contains("PATH_REFUSED"), "{}", refused.stderr);
+    }
+    let refused = applied(&root, &edit(outside.to_str().unwrap()), &[]);
+    assert_eq!(refused.code, 1);
+    assert!(!refused.stderr.contains("hint"), "{}", refused.stderr);
+    assert_eq!(self::text(&root, "sub/b.txt"), "2\n");
 }

@@ -236,3 +236,9 @@ fn all_that_is_refused_is_told_at_once() {
 fn a_diff_without_context_inserts_at_the_top_of_a_file() {
     play("a_diff_without_context_inserts_at_the_top_of_a_file");
 }
+
+/// FO-9
+#[test]
+fn a_redo_that_meets_a_later_edit_says_what_is_not_redone() {
+    play("a_redo_that_meets_a_later_edit_says_what_is_not_redone");
+}

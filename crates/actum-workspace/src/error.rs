@@ -84,6 +84,24 @@ impl std::fmt::Display for NotAFile {
     }
 }
 
+/// What is to be done with a past run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Attempt {
+    /// It is taken back.
+    Undo(RunId),
+    /// It was undone, and is brought back.
+    Redo(RunId),
+}
+
+impl std::fmt::Display for Attempt {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Undo(run) => write!(f, "undo run {run}"),
+            Self::Redo(run) => write!(f, "redo run {run}"),
+        }
+    }
+}
+
 /// A path that is not as a past run left it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathConflict {
@@ -204,24 +222,24 @@ pub enum ErrorKind {
     /// The path does not wait for a person.
     #[error("`{path}` is not blocked")]
     NotBlocked { path: RelPath },
-    /// Paths changed after the run that is to be undone: all of them, ordered by path.
-    #[error("cannot undo run {run}: {}", conflicts_text(conflicts))]
-    ChangedSince { run: RunId, conflicts: Vec<PathConflict> },
-    /// Someone has put everything back as it was before the run.
-    #[error("cannot undo run {run}: its files already are as they were before it")]
-    AsBefore { run: RunId },
-    /// The run is undone already.
-    #[error("cannot undo run {run}: run {by} has undone it already")]
-    AlreadyUndone { run: RunId, by: RunId },
+    /// Paths changed after `run`, whose inverse was to be made: all of them, ordered by path.
+    #[error("cannot {attempt}: {}", conflicts_text(conflicts))]
+    ChangedSince { attempt: Attempt, run: RunId, conflicts: Vec<PathConflict> },
+    /// Someone has put everything back as it was before the run, or before its undo.
+    #[error("cannot {attempt}: its files already are as they were {}", before_text(*attempt))]
+    AsBefore { attempt: Attempt },
+    /// The run is undone already, or brought back already.
+    #[error("cannot {attempt}: run {by} has {} it already", done_text(*attempt))]
+    AlreadyUndone { attempt: Attempt, by: RunId },
     /// No change is in effect.
-    #[error("there is no run to undo: no change is in effect")]
-    NoRunToUndo,
+    #[error("there is no run to undo: {}", among(*runs, "no change is in effect"))]
+    NoRunToUndo { runs: usize },
     /// No undo is in effect.
-    #[error("there is no undo to take back: no undo is in effect")]
-    NoRunToRedo,
+    #[error("there is no run to redo: {}", among(*runs, "no undo is in effect"))]
+    NoRunToRedo { runs: usize },
     /// The run changed nothing that could be undone.
-    #[error("cannot undo run {run}: it did not succeed, so there is nothing of it to undo")]
-    NothingToUndo { run: RunId },
+    #[error("cannot {attempt}: {}", nothing_text(*attempt))]
+    NothingToUndo { attempt: Attempt },
     /// There is no run of that name.
     #[error("there is no run `{run}` in this workspace")]
     UnknownRun { run: RunId },
@@ -229,8 +247,8 @@ pub enum ErrorKind {
     #[error("run {from} is newer than run {to}")]
     RunsReversed { from: RunId, to: RunId },
     /// The bytes that undo needs are not as recorded.
-    #[error("cannot undo run {run}: the saved content of `{path}` is damaged or gone")]
-    LostImage { run: RunId, path: RelPath },
+    #[error("cannot {attempt}: the saved content of `{path}` is damaged or gone")]
+    LostImage { attempt: Attempt, path: RelPath },
     /// Another process is at work.
     #[error("the workspace is in use{}", holder_text(holder.as_deref()))]
     Busy { holder: Option<String> },
@@ -275,6 +293,32 @@ pub enum ErrorKind {
     Io { action: String, source: io::Error },
 }
 
+/// Why none of so many runs is one to undo or redo.
+fn among(runs: usize, none: &'static str) -> &'static str {
+    if runs == 0 { "there are no runs yet" } else { none }
+}
+
+fn before_text(attempt: Attempt) -> &'static str {
+    match attempt {
+        Attempt::Undo(_) => "before it",
+        Attempt::Redo(_) => "before it was undone",
+    }
+}
+
+fn nothing_text(attempt: Attempt) -> &'static str {
+    match attempt {
+        Attempt::Undo(_) => "it did not succeed, so there is nothing of it to undo",
+        Attempt::Redo(_) => "its undo did not succeed, so there is nothing to bring back",
+    }
+}
+
+fn done_text(attempt: Attempt) -> &'static str {
+    match attempt {
+        Attempt::Undo(_) => "undone",
+        Attempt::Redo(_) => "brought back",
+    }
+}
+
 fn found_text(found: Option<&Digest>) -> String {
     found.map_or_else(|| "no file".to_owned(), ToString::to_string)
 }
@@ -317,6 +361,19 @@ impl Error {
     /// Whether something that is no directory stands on the way to a path.
     pub(crate) fn is_in_the_way(&self) -> bool {
         matches!(self.kind, ErrorKind::UnderAFile { .. } | ErrorKind::Component { .. })
+    }
+
+    /// The same error of an undo where that was to bring `run` back.
+    pub(crate) fn of_redo(mut self, run: RunId) -> Self {
+        if let ErrorKind::ChangedSince { attempt, .. }
+        | ErrorKind::AsBefore { attempt }
+        | ErrorKind::AlreadyUndone { attempt, .. }
+        | ErrorKind::NothingToUndo { attempt }
+        | ErrorKind::LostImage { attempt, .. } = &mut self.kind
+        {
+            *attempt = Attempt::Redo(run);
+        }
+        self
     }
 
     /// The same error with another verdict on the workspace.

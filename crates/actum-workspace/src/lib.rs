@@ -43,7 +43,7 @@ mod tree;
 mod workspace;
 
 pub use disk::LinuxDisk;
-pub use error::{Difference, Error, ErrorKind, NotAFile, PathConflict, Result, State};
+pub use error::{Attempt, Difference, Error, ErrorKind, NotAFile, PathConflict, Result, State};
 pub use history::RunRef;
 pub use history::drift::Drift;
 pub use history::gc::{GcOptions, GcReport};

@@ -37,7 +37,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         Some(prefix) => {
             let undo = undo_of(&View::open(root)?, prefix)?;
             let options = RunOptions { label: format!("redo {}", undo.undone), ..options };
-            redo(&mut workspace, undo.by, options, intention).map_err(Failure::from)
+            redo(&mut workspace, &undo, options, intention).map_err(Failure::from)
         }
         None => redo_newest(&mut workspace, options, intention).map_err(Failure::from),
     };
@@ -63,12 +63,12 @@ fn undo_of(view: &View, prefix: &RunPrefix) -> Result<Undone, Failure> {
 
 fn redo(
     workspace: &mut Workspace,
-    undo: RunId,
+    &Undone { undone, by }: &Undone,
     options: RunOptions,
     intention: Intention,
 ) -> Result<RunEnd, Error> {
-    let transaction = workspace.begin_undo(undo, options)?;
-    RunEnd::of(transaction, intention, Title::Redo(undo))
+    let transaction = workspace.begin_redo(undone, by, options)?;
+    RunEnd::of(transaction, intention, Title::Redo(by))
 }
 
 fn redo_newest(

@@ -1,5 +1,7 @@
 //! Search and replace: a text that must be there once, or is replaced wherever it is.
 
+use std::fmt;
+
 use super::{EDIT_BYTES_MAX, overlapping};
 use crate::near::{Clause, Lines, Near};
 use crate::path::Cut;
@@ -73,14 +75,26 @@ pub enum ReplacementError {
     #[error(
         "the text `{}` is in the file {} times (lines {lines}), so it is not clear which is meant",
         Cut(old, SHOWN_BYTES_MAX),
-        lines.0.len()
+        Times(lines.0.len())
     )]
     Ambiguous {
         /// The text.
         old: Vec<u8>,
-        /// Where.
+        /// Where; no more than one over [`OCCURRENCES_MAX`].
         lines: Lines,
     },
+}
+
+/// How often a text is there: beyond what is counted, more often than that.
+struct Times(usize);
+
+impl fmt::Display for Times {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            times if times > OCCURRENCES_MAX => write!(f, "more than {OCCURRENCES_MAX}"),
+            times => write!(f, "{times}"),
+        }
+    }
 }
 
 impl Replacement {
@@ -101,15 +115,9 @@ impl Replacement {
                 let found = memchr::memmem::find_iter(content, old);
                 found.take(OCCURRENCES_MAX + 1).collect()
             }
-            Occurrences::One => overlapping(content, old).collect(),
+            Occurrences::One => overlapping(content, old).take(OCCURRENCES_MAX + 1).collect(),
         };
-        if places.len() > OCCURRENCES_MAX {
-            return Err(ReplacementError::TooMany { old: old.clone() });
-        }
         let added = new.len().saturating_sub(old.len()).saturating_mul(places.len());
-        if count(added) > EDIT_BYTES_MAX {
-            return Err(ReplacementError::TooMuch { old: old.clone() });
-        }
         match (places.as_slice(), occurrences) {
             ([], _) => {
                 let near = Near::find(old, new, content);
@@ -118,6 +126,12 @@ impl Replacement {
             ([_, _, ..], Occurrences::One) => {
                 let (old, lines) = (old.clone(), Lines::of(content, places));
                 Err(ReplacementError::Ambiguous { old, lines })
+            }
+            (places, _) if places.len() > OCCURRENCES_MAX => {
+                Err(ReplacementError::TooMany { old: old.clone() })
+            }
+            (_, _) if count(added) > EDIT_BYTES_MAX => {
+                Err(ReplacementError::TooMuch { old: old.clone() })
             }
             (places, _) => Ok(places
                 .iter()
@@ -168,6 +182,24 @@ mod tests {
         assert!(replace("aa", "x", Occurrences::One, "aaa").contains("2 times"));
         let many = replace("b", "x", Occurrences::One, &"b\n".repeat(20));
         assert!(many.contains("20 times (lines 1, 2, 3, 4, 5, 6, 7, 8, …)"), "{many}");
+    }
+
+    /// FO-10
+    #[test]
+    fn a_text_that_is_there_more_often_than_is_counted_is_refused_for_what_was_asked() {
+        let content = "b".repeat(OCCURRENCES_MAX + 1);
+        assert_eq!(
+            replace("b", "x", Occurrences::One, &content),
+            "the text `b` is in the file more than 1000000 times (lines 1, 1, 1, 1, 1, 1, 1, 1, …), \
+             so it is not clear which is meant"
+        );
+        assert_eq!(
+            replace("b", "x", Occurrences::All, &content),
+            "the text `b` is in the file more than 1000000 times"
+        );
+        let just = "b".repeat(OCCURRENCES_MAX);
+        assert!(replace("b", "x", Occurrences::One, &just).contains("in the file 1000000 times"));
+        assert_eq!(replace("b", "x", Occurrences::All, &just), "x".repeat(OCCURRENCES_MAX));
     }
 
     #[test]

@@ -7,7 +7,7 @@ use actum_core::edit::EDIT_BYTES_MAX;
 use actum_core::{RelPath, RunId, Splice};
 
 use crate::disk::Disk;
-use crate::error::{Difference, Doing, Error, ErrorKind, PathConflict, Result};
+use crate::error::{Attempt, Difference, Doing, Error, ErrorKind, PathConflict, Result};
 use crate::history::images::Images;
 use crate::journal::record::{Body, Entry, FileImage, Image, Intent, Outcome, RunKind, Side};
 use crate::transaction::Transaction;
@@ -38,7 +38,10 @@ impl<D: Disk> Workspace<D> {
         options: RunOptions,
     ) -> Result<(RunId, Transaction<'_, D>)> {
         let mut transaction = self.begin(options)?;
-        let run = transaction.workspace.newest_in_effect()?.ok_or(ErrorKind::NoRunToUndo)?;
+        let Some(run) = transaction.workspace.newest_in_effect()? else {
+            let runs = transaction.workspace.runs()?.refs().len();
+            return Err(ErrorKind::NoRunToUndo { runs }.into());
+        };
         transaction.kind = RunKind::Undo(run);
         if transaction.label.is_empty() {
             transaction.label = format!("undo {run}");
@@ -46,33 +49,48 @@ impl<D: Disk> Workspace<D> {
         Ok((run, Self::inverse(transaction, run)?))
     }
 
+    /// Begins the undo of `undo`, which brings back the run `undone`.
+    ///
+    /// # Errors
+    /// As [`Workspace::begin_undo`], worded for this.
+    pub fn begin_redo(
+        &mut self,
+        undone: RunId,
+        undo: RunId,
+        options: RunOptions,
+    ) -> Result<Transaction<'_, D>> {
+        self.begin_undo(undo, options).map_err(|error| error.of_redo(undone))
+    }
+
     /// The undo of the newest undo that is in effect, chosen under the lock. Gives the undo that is
     /// taken back. Without a label in the options the transaction is labelled `redo RUN`.
     ///
     /// # Errors
-    /// `NoRunToRedo`, and as [`Workspace::begin_undo`].
+    /// `NoRunToRedo`, and as [`Workspace::begin_redo`].
     pub fn begin_redo_newest(
         &mut self,
         options: RunOptions,
     ) -> Result<(RunId, Transaction<'_, D>)> {
         let mut transaction = self.begin(options)?;
-        let newest = transaction.workspace.runs()?.newest_undo_in_effect();
-        let (undo, undone) = newest.ok_or(ErrorKind::NoRunToRedo)?;
+        let runs = transaction.workspace.runs()?;
+        let (newest, runs) = (runs.newest_undo_in_effect(), runs.refs().len());
+        let (undo, undone) = newest.ok_or(ErrorKind::NoRunToRedo { runs })?;
         transaction.kind = RunKind::Undo(undo);
         if transaction.label.is_empty() {
             transaction.label = format!("redo {undone}");
         }
-        Ok((undo, Self::inverse(transaction, undo)?))
+        let transaction = Self::inverse(transaction, undo);
+        Ok((undo, transaction.map_err(|error| error.of_redo(undone))?))
     }
 
     fn inverse(mut transaction: Transaction<'_, D>, run: RunId) -> Result<Transaction<'_, D>> {
         let runs = transaction.workspace.runs_since(run)?;
         let (intent, end) = runs.read(run)?;
         if end.outcome != Outcome::Committed {
-            return Err(ErrorKind::NothingToUndo { run }.into());
+            return Err(ErrorKind::NothingToUndo { attempt: Attempt::Undo(run) }.into());
         }
         if let Some(by) = runs.undone_by(run) {
-            return Err(ErrorKind::AlreadyUndone { run, by }.into());
+            return Err(ErrorKind::AlreadyUndone { attempt: Attempt::Undo(run), by }.into());
         }
         let intent = intent.into_owned();
         transaction.invert(&intent)?;
@@ -148,7 +166,7 @@ impl<D: Disk> Transaction<'_, D> {
             return Ok(edited_since);
         }
         if self.is_as_before(intent)? {
-            return Err(ErrorKind::AsBefore { run }.into());
+            return Err(ErrorKind::AsBefore { attempt: Attempt::Undo(run) }.into());
         }
         let nodes = &self.nodes;
         let is_now = |path: &RelPath, left: &Image| match (nodes.get(path).map(|n| &n.pre), left) {
@@ -160,7 +178,7 @@ impl<D: Disk> Transaction<'_, D> {
             (_, Image::Absent | Image::Directory(_) | Image::File(_)) => false,
         };
         self.workspace.name_later_runs(run, &mut conflicts, is_now)?;
-        Err(ErrorKind::ChangedSince { run, conflicts }.into())
+        Err(ErrorKind::ChangedSince { attempt: Attempt::Undo(run), run, conflicts }.into())
     }
 
     /// The splices that take out what the run put into a file that was edited since, where all of it
@@ -261,8 +279,8 @@ impl<D: Disk> Transaction<'_, D> {
         };
         let images = Images { disk: &self.workspace.disk, home: &self.workspace.home };
         let bytes = images.bytes(intent, index, Side::Pre, current.as_ref())?;
-        let bytes =
-            bytes.ok_or_else(|| ErrorKind::LostImage { run: intent.run, path: path.clone() })?;
+        let attempt = Attempt::Undo(intent.run);
+        let bytes = bytes.ok_or_else(|| ErrorKind::LostImage { attempt, path: path.clone() })?;
         let bytes = self.own(path, bytes, file.size)?;
         let splices = entry.back.clone().filter(|_| matches!(file.body, Body::Back)).map(Rc::new);
         Ok(Content::New(bytes, splices))
