@@ -20,6 +20,7 @@ mod run_end;
 mod run_prefix;
 mod shown_path;
 mod signals;
+mod size;
 mod snippet;
 mod style;
 mod timestamp;

@@ -44,6 +44,20 @@ impl RunArguments {
     }
 }
 
+/// The most bytes of a label for the log.
+const LABEL_BYTES_MAX: usize = 1000;
+
+/// What was typed is no label.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("give 1 to {LABEL_BYTES_MAX} bytes of text")]
+pub(crate) struct LabelError;
+
+/// Reads a label for the log, which escapes it.
+pub(crate) fn label(text: &str) -> Result<String, LabelError> {
+    let fits = (1..=LABEL_BYTES_MAX).contains(&text.len());
+    fits.then(|| text.to_owned()).ok_or(LabelError)
+}
+
 /// Tells what was recovered before the run, also where it failed, and shows how it ended.
 pub(crate) fn tell(
     session: &Session,
@@ -53,4 +67,17 @@ pub(crate) fn tell(
     recovery_note::tell(&session.screen, workspace.recovery());
     end?.after(workspace.recovery()).show(&session.screen)?;
     Ok(Exit::Success)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_label_has_a_limit_on_both_sides() {
+        assert_eq!(label(""), Err(LabelError));
+        assert_eq!(label("x"), Ok("x".to_owned()));
+        assert!(label(&"x".repeat(LABEL_BYTES_MAX)).is_ok());
+        assert_eq!(label(&"x".repeat(LABEL_BYTES_MAX + 1)), Err(LabelError));
+    }
 }

@@ -95,6 +95,17 @@ fn who_uses_the_workspace_is_named_harmlessly() {
     at_work.abort();
 }
 
+/// D-1: `docs/json.md` says so.
+#[test]
+fn help_is_text_for_people_with_json_too() {
+    for question in ["--help", "--version"] {
+        let ended = actum(Path::new("/"), &["--json", question]);
+        assert_eq!(ended, actum(Path::new("/"), &[question]));
+        assert_eq!((ended.code, ended.stderr.as_str()), (0, ""));
+        assert!(!ended.stdout.starts_with('{'));
+    }
+}
+
 /// FO-10: what is given as advice must be possible.
 #[test]
 fn a_text_that_is_there_beyond_counting_gets_advice_that_can_be_followed() {
@@ -147,4 +158,33 @@ fn an_absolute_path_that_lies_inside_is_refused_with_the_relative_one() {
     assert_eq!(refused.code, 1);
     assert!(!refused.stderr.contains("hint"), "{}", refused.stderr);
     assert_eq!(self::text(&root, "sub/b.txt"), "2\n");
+}
+
+/// FO-9
+#[test]
+fn a_label_stands_in_the_log_instead_of_the_file() {
+    let (_directory, root) = workspace();
+    let label = "say it in words\u{202e}";
+    assert_eq!(actum(&root, &["apply", "-m", label, "../change.diff"]).code, 0);
+    assert!(actum(&root, &["log"]).stdout.ends_with("  say it in words\\342\\200\\256\n"));
+    let log: serde_json::Value =
+        serde_json::from_str(&actum(&root, &["log", "--json"]).stdout).unwrap();
+    assert_eq!(log["runs"][0]["label"], label);
+    let message = ["apply", "--message", "", "../change.diff"];
+    assert_eq!(actum(&root, &message).code, 2);
+}
+
+/// D-1
+#[test]
+fn gc_takes_sizes_with_units_and_tells_them_so() {
+    let (_directory, root) = workspace();
+    assert_eq!(actum(&root, &["apply", "../change.diff"]).code, 0);
+    let told = actum(&root, &["gc", "--max-bytes", "500M"]).stdout;
+    assert!(told.starts_with("forgot 0 runs, 0 bytes; 1 run of 8 KiB stay\n"), "{told}");
+    let told = actum(&root, &["gc", "--dry-run", "--max-bytes", "1K"]).stdout;
+    assert!(told.contains("would forget 1 run, 8 KiB; 0 runs of 0 bytes stay\n"), "{told}");
+    let json = actum(&root, &["gc", "--json", "--max-bytes", "1G"]).stdout;
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["kept_bytes"], 8192);
+    assert_eq!(actum(&root, &["gc", "--max-bytes", "1KB"]).code, 2);
 }

@@ -16,7 +16,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::input::Input;
 use crate::root;
-use crate::run_arguments::{RunArguments, tell};
+use crate::run_arguments::{RunArguments, label, tell};
 use crate::run_end::{Intention, RunEnd, Title};
 
 /// Make a change, all of it or nothing
@@ -30,6 +30,9 @@ pub(crate) struct Arguments {
     file: PathBuf,
     #[command(flatten)]
     run_arguments: RunArguments,
+    /// What the log shows of the run, instead of `apply FILE`
+    #[arg(short, long, value_name = "LABEL", value_parser = label)]
+    message: Option<String>,
     /// Allow only paths under RULE: `src/` is what lies below src, `src` also src itself
     #[arg(long, value_name = "RULE", value_parser = rule())]
     allow: Vec<ScopeRule>,
@@ -132,7 +135,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     }
     let options = RunOptions {
         limits: arguments.limits(),
-        label: format!("apply {}", input.name),
+        label: arguments.message.clone().unwrap_or_else(|| format!("apply {}", input.name)),
         wait: arguments.run_arguments.wait,
     };
     let end =

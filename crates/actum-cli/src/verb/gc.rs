@@ -13,6 +13,10 @@ use crate::failure::Failure;
 use crate::output::Document;
 use crate::recovery_note;
 use crate::run_prefix::RunPrefix;
+use crate::size::Size;
+
+/// How much history stays where nothing is said.
+const MAX_BYTES: &str = "1G";
 
 /// Forget the oldest runs beyond a limit, which can then no longer be undone
 ///
@@ -22,9 +26,9 @@ pub(crate) struct Arguments {
     /// Keep at most this many runs
     #[arg(long, value_name = "N", default_value_t = GcOptions::default().runs_max)]
     max_runs: usize,
-    /// Keep at most this many bytes of history
-    #[arg(long, value_name = "N", default_value_t = GcOptions::default().bytes_max)]
-    max_bytes: u64,
+    /// Keep at most this much history: bytes, or `64K`, `500M`, `1G`, which count by 1024
+    #[arg(long, value_name = "SIZE", default_value = MAX_BYTES)]
+    max_bytes: Size,
     /// Keep this run whatever the limits say
     #[arg(long, value_name = "RUN")]
     protect: Vec<RunPrefix>,
@@ -50,7 +54,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let protected = protected.collect::<Result<_, _>>()?;
     let options = GcOptions {
         runs_max: arguments.max_runs,
-        bytes_max: arguments.max_bytes,
+        bytes_max: arguments.max_bytes.0,
         dry_run: arguments.dry_run,
         protected,
     };
@@ -82,11 +86,11 @@ impl Document for Collected {
         let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
         writeln!(
             out,
-            "{verb} {}, {} bytes; {} of {} bytes stay",
+            "{verb} {}, {}; {} of {} stay",
             count(number(self.removed_runs.len()), "run"),
-            self.freed_bytes,
+            Size(self.freed_bytes),
             count(number(self.kept_runs), "run"),
-            self.kept_bytes
+            Size(self.kept_bytes)
         )?;
         if self.dry_run {
             writeln!(out, "dry run: nothing was changed")
@@ -94,5 +98,15 @@ impl Document for Collected {
             let left_over = count(number(self.removed_files), "left-over file");
             writeln!(out, "removed {left_over} of actum's own")
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_default_is_that_of_the_library() {
+        assert_eq!(MAX_BYTES.parse(), Ok(Size(GcOptions::default().bytes_max)));
     }
 }
