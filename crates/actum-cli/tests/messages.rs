@@ -129,6 +129,30 @@ fn a_text_that_is_there_beyond_counting_gets_advice_that_can_be_followed() {
     assert!(hint(applied(&root, &edit(false), &[])).contains("replace_all"));
 }
 
+/// FO-9
+#[test]
+fn a_redo_of_what_a_hand_brought_back_already_is_called_a_redo() {
+    let (_directory, root) = workspace();
+    assert_eq!(actum(&root, &["apply", "../change.diff"]).code, 0);
+    let log: serde_json::Value =
+        serde_json::from_str(&actum(&root, &["log", "--json"]).stdout).unwrap();
+    let run = log["runs"][0]["run"].as_str().unwrap();
+    assert_eq!(actum(&root, &["undo"]).code, 0);
+    fs::write(root.join("a.txt"), "one\n").unwrap();
+    fs::write(root.join("sub/b.txt"), "two\n").unwrap();
+    for redo in [&["redo"][..], &["redo", run]] {
+        assert_eq!(
+            actum(&root, redo).stderr,
+            format!(
+                "error: cannot redo run {run}: its files already are as they were before it was \
+                 undone; nothing was changed\n\
+                 hint: to redo another run, name it: `actum log` lists the runs, then `actum redo \
+                 RUN`\nhelp: `actum explain ALREADY_AS_BEFORE`\n"
+            )
+        );
+    }
+}
+
 /// FO-7: refused all the same, in every format.
 #[test]
 fn an_absolute_path_that_lies_inside_is_refused_with_the_relative_one() {
