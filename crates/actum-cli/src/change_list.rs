@@ -2,7 +2,8 @@
 
 use std::io::{self, Write};
 
-use actum_workspace::{Change, ChangeKind};
+use actum_core::FileMode;
+use actum_workspace::{Change, ChangeKind, Extent, Lines};
 use serde::Serialize;
 
 use crate::shown_path::ShownPath;
@@ -19,37 +20,47 @@ pub(crate) struct ChangeList {
     changes: Vec<ChangeLine>,
 }
 
+/// What happens to one path.
 #[derive(Debug, Clone, Serialize)]
-struct ChangeLine {
+pub(crate) struct ChangeLine {
     #[serde(flatten)]
     path: ShownPath,
+    /// Where a renamed file was before.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    renamed_from: Option<ShownPath>,
     #[serde(serialize_with = "kind_name")]
     kind: ChangeKind,
     added: u64,
     removed: u64,
+    /// The sizes of a file whose content is binary and changes.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bytes: Option<Sides<u64>>,
+    /// The permission bits, where they change.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mode: Option<Sides<String>>,
+}
+
+/// Something before a change and after it.
+#[derive(Debug, Clone, Serialize)]
+struct Sides<T> {
+    before: T,
+    after: T,
 }
 
 /// Paths longer than this are not aligned, in characters.
 const ALIGNED_MAX: usize = 60;
 
 impl ChangeList {
-    pub(crate) fn of(changes: &[Change]) -> Self {
-        let sum =
-            |lines: fn(&Change) -> u64| changes.iter().map(lines).fold(0, u64::saturating_add);
-        Self {
-            files: sum(|change| u64::from(is_file(change.kind))),
-            added: sum(|change| change.added),
-            removed: sum(|change| change.removed),
-            changes: changes
-                .iter()
-                .map(|Change { path, kind, added, removed }| ChangeLine {
-                    path: ShownPath(path.clone()),
-                    kind: *kind,
-                    added: *added,
-                    removed: *removed,
-                })
-                .collect(),
+    pub(crate) fn of<'a>(changes: impl IntoIterator<Item = &'a Change>) -> Self {
+        let mut list = Self { files: 0, added: 0, removed: 0, changes: Vec::new() };
+        for change in changes {
+            let line = ChangeLine::of(change);
+            list.files += u64::from(line.kind.is_of_file());
+            list.added = list.added.saturating_add(line.added);
+            list.removed = list.removed.saturating_add(line.removed);
+            list.changes.push(line);
         }
+        list
     }
 
     pub(crate) fn is_empty(&self) -> bool {
@@ -63,26 +74,80 @@ impl ChangeList {
 
     /// One line for each path, indented by this many spaces.
     pub(crate) fn write_lines(&self, out: &mut dyn Write, indent: usize) -> io::Result<()> {
-        let shown: Vec<_> =
-            self.changes.iter().map(|line| path_of(line.kind, &line.path)).collect();
+        let shown: Vec<_> = self.changes.iter().map(ChangeLine::shown_path).collect();
         let widths = shown.iter().map(|path| path.chars().count());
         let width = widths.filter(|width| *width <= ALIGNED_MAX).max().unwrap_or(0);
         for (line, path) in self.changes.iter().zip(shown) {
-            let word = word(line.kind);
-            let text = match lines(line.added, line.removed) {
-                None => format!("{word:10}  {path}"),
-                Some(lines) => format!("{word:10}  {path:width$}  {lines}"),
-            };
-            writeln!(out, "{:indent$}{text}", "")?;
+            writeln!(out, "{:indent$}{}", "", line.text(&path, width))?;
         }
         Ok(())
     }
 }
 
-/// The path for people: that of a directory ends with `/`.
-pub(crate) fn path_of(kind: ChangeKind, path: &ShownPath) -> String {
-    let slash = if is_file(kind) { "" } else { "/" };
-    format!("{path}{slash}")
+impl ChangeLine {
+    pub(crate) fn of(Change { path, kind, extent, modes }: &Change) -> Self {
+        let Lines { added, removed } = extent.lines();
+        let renamed_from = match kind {
+            ChangeKind::Renamed { from } => Some(ShownPath(from.clone())),
+            ChangeKind::Created
+            | ChangeKind::Modified
+            | ChangeKind::Mode
+            | ChangeKind::Attributes
+            | ChangeKind::Deleted
+            | ChangeKind::DirectoryCreated
+            | ChangeKind::DirectoryRemoved => None,
+        };
+        let bytes = match *extent {
+            Extent::Lines(_) => None,
+            Extent::Bytes { before, after } => Some(Sides { before, after }),
+        };
+        let mode =
+            modes.map(|modes| Sides { before: octal(modes.before), after: octal(modes.after) });
+        let (path, kind) = (ShownPath(path.clone()), kind.clone());
+        Self { path, renamed_from, kind, added, removed, bytes, mode }
+    }
+
+    /// The line for people.
+    pub(crate) fn title(&self) -> String {
+        self.text(&self.shown_path(), 0)
+    }
+
+    /// The path for people: that of a directory ends with `/`, that of a renamed file stands behind
+    /// the old one.
+    fn shown_path(&self) -> String {
+        let slash = if self.kind.is_of_file() { "" } else { "/" };
+        match &self.renamed_from {
+            None => format!("{}{slash}", self.path),
+            Some(from) => format!("{from} -> {}", self.path),
+        }
+    }
+
+    fn text(&self, path: &str, width: usize) -> String {
+        let word = word(&self.kind);
+        let details: Vec<_> = [self.extent(), self.mode()].into_iter().flatten().collect();
+        match details.is_empty() {
+            true => format!("{word:10}  {path}"),
+            false => format!("{word:10}  {path:width$}  {}", details.join("  ")),
+        }
+    }
+
+    fn extent(&self) -> Option<String> {
+        match &self.bytes {
+            Some(Sides { before, after }) => Some(format!("{before} -> {}", count(*after, "byte"))),
+            None => lines(self.added, self.removed),
+        }
+    }
+
+    fn mode(&self) -> Option<String> {
+        let Sides { before, after } = self.mode.as_ref()?;
+        let word = if self.kind == ChangeKind::Mode { "" } else { "mode " };
+        Some(format!("{word}{before} -> {after}"))
+    }
+}
+
+/// Permission bits as chmod(1) takes them.
+pub(crate) fn octal(mode: FileMode) -> String {
+    format!("{:04o}", mode.bits())
 }
 
 /// `1 run`, `3 runs`.
@@ -97,20 +162,24 @@ pub(crate) fn lines(added: u64, removed: u64) -> Option<String> {
 }
 
 /// The word for people; a directory is told from a file by the `/` behind its name.
-pub(crate) fn word(kind: ChangeKind) -> &'static str {
+fn word(kind: &ChangeKind) -> &'static str {
     match kind {
         ChangeKind::Created | ChangeKind::DirectoryCreated => "created",
         ChangeKind::Modified => "modified",
+        ChangeKind::Renamed { .. } => "renamed",
+        ChangeKind::Mode => "mode",
         ChangeKind::Attributes => "attributes",
         ChangeKind::Deleted | ChangeKind::DirectoryRemoved => "deleted",
     }
 }
 
 /// The name for programs.
-pub(crate) fn name(kind: ChangeKind) -> &'static str {
+fn name(kind: &ChangeKind) -> &'static str {
     match kind {
         ChangeKind::Created => "created",
         ChangeKind::Modified => "modified",
+        ChangeKind::Renamed { .. } => "renamed",
+        ChangeKind::Mode => "mode",
         ChangeKind::Attributes => "attributes",
         ChangeKind::Deleted => "deleted",
         ChangeKind::DirectoryCreated => "directory_created",
@@ -119,15 +188,5 @@ pub(crate) fn name(kind: ChangeKind) -> &'static str {
 }
 
 fn kind_name<S: serde::Serializer>(kind: &ChangeKind, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(name(*kind))
-}
-
-fn is_file(kind: ChangeKind) -> bool {
-    match kind {
-        ChangeKind::Created
-        | ChangeKind::Modified
-        | ChangeKind::Attributes
-        | ChangeKind::Deleted => true,
-        ChangeKind::DirectoryCreated | ChangeKind::DirectoryRemoved => false,
-    }
+    serializer.serialize_str(name(kind))
 }

@@ -23,8 +23,6 @@ pub(crate) enum Audience {
 pub(crate) struct Section<'a> {
     /// The change of the file that is there after, or that went.
     pub(crate) change: &'a PathChange,
-    /// Where it was before, if it is shown as moved.
-    pub(crate) renamed_from: Option<&'a RelPath>,
     /// The file before and after, or why it cannot be shown whole.
     sides: Result<Sides<'a>, String>,
 }
@@ -35,27 +33,18 @@ type Sides<'a> = (Option<Side<'a>>, Option<Side<'a>>);
 /// The sections of all files that differ, ordered by path. A file that moved is shown where it went.
 pub(crate) fn sections(changes: &[PathChange]) -> Vec<Section<'_>> {
     let by_path: BTreeMap<_, _> = changes.iter().map(|change| (&change.path, change)).collect();
-    // A file that took the place of another is shown as what it did to that one.
-    let moved: BTreeSet<_> = changes.iter().filter_map(origin).collect();
+    let gone: BTreeSet<_> = changes.iter().filter_map(|it| it.renamed_from.as_ref()).collect();
     let sections = changes.iter().map(|change| {
-        let renamed_from = origin(change);
-        let before = match renamed_from.and_then(|from| by_path.get(from)) {
+        let before = match change.renamed_from.as_ref().and_then(|from| by_path.get(from)) {
             Some(from) => side(&from.path, &from.before),
-            None if moved.contains(&&change.path) => Ok(None),
+            None if gone.contains(&change.path) => Ok(None),
             None => side(&change.path, &change.before),
         };
         let after = side(&change.path, &change.after);
         let sides = before.and_then(|before| Ok((before, after?)));
-        Section { change, renamed_from, sides }
+        Section { change, sides }
     });
     sections.filter(|section| !matches!(section.sides, Ok((None, None)))).collect()
-}
-
-fn origin(change: &PathChange) -> Option<&RelPath> {
-    match change.before {
-        State::File { .. } => None,
-        State::Absent | State::Directory { .. } => change.renamed_from.as_ref(),
-    }
 }
 
 impl Section<'_> {
@@ -74,8 +63,12 @@ impl Section<'_> {
             Err(why) => {
                 // The last line is one that git and actum refuse: half a diff is none.
                 let path = &self.change.path;
+                let from = self.change.renamed_from.as_ref();
+                let renamed = from.map(|from| format!("rename from {from}\nrename to {path}\n"));
+                let (from, renamed) = (from.unwrap_or(path), renamed.unwrap_or_default());
                 let lines = format!(
-                    "diff --git a/{path} b/{path}\n# {why}\nBinary files a/{path} and b/{path} differ\n"
+                    "diff --git a/{from} b/{path}\n{renamed}# {why}\n\
+                     Binary files a/{from} and b/{path} differ\n"
                 );
                 out(Part::Header, lines.as_bytes());
             }

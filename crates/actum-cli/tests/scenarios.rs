@@ -242,3 +242,15 @@ fn a_diff_without_context_inserts_at_the_top_of_a_file() {
 fn a_redo_that_meets_a_later_edit_says_what_is_not_redone() {
     play("a_redo_that_meets_a_later_edit_says_what_is_not_redone");
 }
+
+/// FO-4, FO-10: once as a file, by the lines that differ, at once and later, there and back.
+#[test]
+fn a_renamed_and_edited_file_is_told_as_renamed() {
+    play("a_renamed_and_edited_file_is_told_as_renamed");
+}
+
+/// FO-4, FO-10: they have no lines, and cost none.
+#[test]
+fn binary_files_are_told_by_their_sizes() {
+    play("binary_files_are_told_by_their_sizes");
+}

@@ -18,6 +18,7 @@ pub mod run_id;
 pub mod scope;
 pub mod splice;
 pub mod status;
+pub mod text;
 
 pub use budget::{Budget, BudgetStatus, PathCost};
 pub use change_set::{ChangeSet, Hunk, Patch};

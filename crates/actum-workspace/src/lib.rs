@@ -27,6 +27,7 @@
 //! The protocol is told in `ARCHITECTURE.md`; [`Workspace::apply`] is its short door,
 //! [`Transaction`] the long one.
 
+mod change;
 pub mod disk;
 mod error;
 pub mod examination;
@@ -42,17 +43,17 @@ mod transaction;
 mod tree;
 mod workspace;
 
+pub use change::{Change, ChangeKind, Extent, Lines, Modes};
 pub use disk::LinuxDisk;
 pub use error::{Attempt, Difference, Error, ErrorKind, NotAFile, PathConflict, Result, State};
 pub use history::RunRef;
 pub use history::drift::Drift;
 pub use history::gc::{GcOptions, GcReport};
-pub use history::view::{RunReport, View, WorkspaceStatus};
+pub use history::view::{RunReport, ShownChange, View, WorkspaceStatus};
 pub use home::STATE_DIRECTORY;
-pub use journal::record::{Attributes, Entry, FileImage, Image, Outcome, RunKind};
+pub use journal::record::{Attributes, FileImage, Image, Outcome, RunKind};
 pub use recovery::Recovery;
 pub use transaction::Transaction;
-pub use transaction::changes::{Change, ChangeKind};
 pub use transaction::commit::Committed;
 pub use transaction::content::INLINE_BYTES_MAX;
 pub use transaction::stage::INLINE_TOTAL_MAX;

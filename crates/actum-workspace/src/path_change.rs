@@ -4,6 +4,8 @@ use std::rc::Rc;
 
 use actum_core::{Digest, FileMode, RelPath, Splice};
 
+use crate::change::Renames;
+
 /// The largest file, in bytes, whose content is fetched to be shown: 16 MiB.
 pub const CONTENT_BYTES_MAX: u64 = 16 << 20;
 
@@ -12,7 +14,7 @@ pub const CONTENT_BYTES_MAX: u64 = 16 << 20;
 pub struct PathChange {
     /// The path.
     pub path: RelPath,
-    /// The path the file had before, where it was moved here.
+    /// The path the file had before, where it is told as renamed.
     pub renamed_from: Option<RelPath>,
     /// What was there.
     pub before: State,
@@ -68,7 +70,35 @@ pub enum Content {
     Unknown,
 }
 
+impl PathChange {
+    /// The changes back.
+    pub fn reversed(changes: Vec<Self>) -> Vec<Self> {
+        let from =
+            changes.iter().filter_map(|change| Some((change.renamed_from.as_ref()?, change)));
+        let moves = from.map(|(from, to)| (from, &to.path)).collect();
+        let will_be_file = |path: &RelPath| {
+            let change = changes.iter().find(|change| change.path == *path);
+            change.is_some_and(|change| matches!(change.after, State::File { .. }))
+        };
+        let renames = Renames::of(&moves, will_be_file);
+        let from: Vec<_> =
+            changes.iter().map(|change| renames.from(&change.path).cloned()).collect();
+        let reversed = changes.into_iter().zip(from).map(|(change, renamed_from)| {
+            let Self { path, renamed_from: _, before, after, excerpts } = change;
+            let excerpts = excerpts.into_iter().map(Excerpt::reversed).collect();
+            Self { path, renamed_from, before: after, after: before, excerpts }
+        });
+        reversed.collect()
+    }
+}
+
 impl Excerpt {
+    fn reversed(self) -> Self {
+        let Self { before, after, lines } = self;
+        let lines = lines.map(|(before, after)| (after, before));
+        Self { before: after, after: before, lines }
+    }
+
     /// What splices back from the bytes after tell of a run, `now` being the file as it is.
     pub(crate) fn all(back: &[Splice], now: &[u8]) -> Vec<Self> {
         let newlines = |bytes: &[u8]| memchr::memchr_iter(b'\n', bytes).count() as u64;

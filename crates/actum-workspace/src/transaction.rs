@@ -18,14 +18,14 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 use actum_core::hunk::MovedHunk;
-use actum_core::{Digest, EmptyParents, ModeChange, Operation, RelPath, RunId, line_diff};
+use actum_core::{Digest, EmptyParents, ModeChange, Operation, RelPath, RunId};
 
 use crate::disk::Disk;
 use crate::error::{Doing, ErrorKind, Result};
 use crate::journal::record::{Attributes, RunKind};
 use crate::transaction::content::{Sink, Store};
 use crate::transaction::inherit::Inherited;
-use crate::transaction::node::{Bytes, Content, Node, Post, PostFile, Pre};
+use crate::transaction::node::{Bytes, Content, New, Nodes, Post, PostFile, Pre};
 use crate::tree::{Parents, Tree};
 use crate::workspace::{ExistingFiles, Limits, Workspace};
 
@@ -41,7 +41,7 @@ pub struct Transaction<'w, D: Disk> {
     pub(crate) kind: RunKind,
     pub(crate) label: String,
     pub(crate) limits: Limits,
-    pub(crate) nodes: BTreeMap<RelPath, Node<D::Handle>>,
+    pub(crate) nodes: Nodes<D::Handle>,
     pub(crate) broken_links: Vec<RelPath>,
     moved_hunks: Vec<(RelPath, MovedHunk)>,
     pub(crate) kept_edits: Vec<RelPath>,
@@ -127,12 +127,9 @@ impl<'w, D: Disk> Transaction<'w, D> {
     ) -> Result<()> {
         self.in_scope(path)?;
         let file = self.expected_file(path, expected)?;
-        let (added, removed) = match &self.bytes(path, &file) {
-            Some(Bytes::Memory(old)) => line_diff::count(old, content),
-            Some(Bytes::File(..)) | None => (lines(content), self.count_lines(path, &file)?),
-        };
-        let post = self.stage(path, content, file.attributes)?;
-        self.set(path, post, added, removed)
+        let origin = file.content.origin(path).cloned();
+        let post = self.stage(path, content, file.attributes, origin)?;
+        self.set(path, post)
     }
 
     /// Makes a file where nothing is, and the directories that lead to it.
@@ -150,8 +147,8 @@ impl<'w, D: Disk> Transaction<'w, D> {
         self.must_be_absent(path)?;
         self.make_parents(path)?;
         let attributes = self.fresh_attributes(path, mode)?;
-        let post = self.stage(path, content, attributes)?;
-        self.set(path, post, lines(content), 0)
+        let post = self.stage(path, content, attributes, None)?;
+        self.set(path, post)
     }
 
     /// Removes a file.
@@ -162,9 +159,8 @@ impl<'w, D: Disk> Transaction<'w, D> {
         parents: EmptyParents,
     ) -> Result<()> {
         self.in_scope(path)?;
-        let file = self.expected_file(path, expected)?;
-        let removed = self.count_lines(path, &file)?;
-        self.set(path, Post::Absent, 0, removed)?;
+        self.expected_file(path, expected)?;
+        self.set(path, Post::Absent)?;
         self.prune(path, parents)
     }
 
@@ -179,7 +175,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
         let nested = from != to && (to.starts_with(from) || from.starts_with(to));
         if nested {
             // First out of its place, which is on the way to the new one, or in it.
-            self.set(from, Post::Absent, 0, 0)?;
+            self.set(from, Post::Absent)?;
             self.prune(from, parents)?;
         }
         self.make_room(from, to)?;
@@ -188,15 +184,12 @@ impl<'w, D: Disk> Transaction<'w, D> {
             Content::Moved(origin) if origin == *to => Content::Untouched,
             Content::Moved(origin) => Content::Moved(origin),
             // The splices lead from what is at the old path.
-            Content::New(bytes, _) => Content::New(bytes, None),
+            Content::New(new) => Content::New(New { splices: None, ..new }),
         };
         if !nested {
-            self.set(from, Post::Absent, 0, 0)?;
+            self.set(from, Post::Absent)?;
         }
-        // Lines that were edited before the move count where the file is now.
-        let node = self.node(from)?;
-        let (added, removed) = (std::mem::take(&mut node.added), std::mem::take(&mut node.removed));
-        self.set(to, Post::File(file), added, removed)?;
+        self.set(to, Post::File(file))?;
         if nested { Ok(()) } else { self.prune(from, parents) }
     }
 
@@ -215,14 +208,8 @@ impl<'w, D: Disk> Transaction<'w, D> {
             Ok(())
         })?;
         let written = sink.finish().doing(doing)?;
-        let added = self.count_lines(from, &file)?;
-        let post = PostFile {
-            attributes: Attributes { xattrs: file.attributes.xattrs.clone(), ..fresh },
-            digest: written.digest,
-            size: written.size,
-            content: Content::New(bytes_of(written.store), None),
-        };
-        self.set(to, Post::File(post), added, 0)
+        let attributes = Attributes { xattrs: file.attributes.xattrs.clone(), ..fresh };
+        self.set(to, Post::File(PostFile::written(written, attributes, None)))
     }
 
     /// Changes the permission bits of a file, in place.
@@ -230,7 +217,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
         self.in_scope(path)?;
         let mut file = self.file(path)?;
         file.attributes.mode = mode.apply(file.attributes.mode);
-        self.set(path, Post::File(file), 0, 0)
+        self.set(path, Post::File(file))
     }
 
     /// Whether a file is at `path` and may be replaced.
@@ -266,21 +253,11 @@ impl<'w, D: Disk> Transaction<'w, D> {
     /// Gives up the change; what was staged is removed.
     pub fn abort(self) {}
 
-    pub(crate) fn set(
-        &mut self,
-        path: &RelPath,
-        post: Post<D::Handle>,
-        added: u64,
-        removed: u64,
-    ) -> Result<()> {
+    pub(crate) fn set(&mut self, path: &RelPath, post: Post<D::Handle>) -> Result<()> {
         if let Some(names) = path.parent().and_then(|parent| self.names.get_mut(&parent)) {
             note_name(names, path, &post);
         }
-        let node = self.node(path)?;
-        node.post = post;
-        node.counted_steps += u32::from(added > 0 || removed > 0);
-        node.added = node.added.saturating_add(added);
-        node.removed = node.removed.saturating_add(removed);
+        self.node(path)?.post = post;
         Ok(())
     }
 
@@ -291,24 +268,20 @@ impl<'w, D: Disk> Transaction<'w, D> {
         format!("{}.s{}", self.run, self.staged).into_bytes()
     }
 
-    /// Takes in new content.
-    pub(crate) fn stage(
+    /// Takes in new content, in place of that of the file that was at `origin`.
+    fn stage(
         &mut self,
         path: &RelPath,
         content: &[u8],
         attributes: Attributes,
+        origin: Option<RelPath>,
     ) -> Result<Post<D::Handle>> {
         let name = self.stage_name();
         let mut sink = Sink::new(&self.workspace.disk, &self.workspace.home.stage, name);
         let doing = || format!("stage `{path}`");
         sink.write(content);
         let written = sink.finish().doing(doing)?;
-        Ok(Post::File(PostFile {
-            attributes,
-            digest: written.digest,
-            size: written.size,
-            content: Content::New(bytes_of(written.store), None),
-        }))
+        Ok(Post::File(PostFile::written(written, attributes, origin)))
     }
 
     /// Makes the directories that lead to `path`.
@@ -324,7 +297,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
         }
         self.make_parents(&parent)?;
         let attributes = self.fresh_directory_attributes(&parent)?;
-        self.set(&parent, Post::Directory(attributes), 0, 0)
+        self.set(&parent, Post::Directory(attributes))
     }
 
     /// Removes the directories above `path` that are empty now.
@@ -334,7 +307,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
             if !self.is_empty_directory(&directory)? {
                 return Ok(());
             }
-            self.set(&directory, Post::Absent, 0, 0)?;
+            self.set(&directory, Post::Absent)?;
             above = directory.parent();
         }
         Ok(())
@@ -401,13 +374,4 @@ pub(crate) fn bytes_of<H>(store: Store<H>) -> Bytes<H> {
         Store::Memory(bytes) => Bytes::Memory(Rc::new(bytes)),
         Store::Staged(name, file) => Bytes::File(Rc::new(file), Some(name)),
     }
-}
-
-pub(crate) fn newlines(bytes: &[u8]) -> u64 {
-    u64::try_from(bytes.iter().filter(|&&b| b == b'\n').count()).unwrap_or(u64::MAX)
-}
-
-/// How many lines `bytes` has; a last one without newline counts.
-pub(crate) fn lines(bytes: &[u8]) -> u64 {
-    newlines(bytes).saturating_add(u64::from(bytes.last().is_some_and(|&b| b != b'\n')))
 }

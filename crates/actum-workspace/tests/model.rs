@@ -7,13 +7,16 @@
     reason = "a test may fail loudly"
 )]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use actum_core::{EmptyParents, FileMode, LineHunk, ModeChange, Operation, RelPath};
+use actum_core::text::lines;
+use actum_core::{EmptyParents, FileMode, LineHunk, ModeChange, Operation, RelPath, RunId};
 use actum_testkit::{Node, SimDisk};
 use actum_workspace::path_change::{Content, PathChange, State};
-use actum_workspace::{GcOptions, RunOptions, View, Workspace};
+use actum_workspace::{
+    Change, ChangeKind, Committed, Extent, GcOptions, Lines, RunOptions, View, Workspace,
+};
 use proptest::prelude::*;
 
 /// The model: files by path, with mode and bytes.
@@ -183,10 +186,66 @@ fn difference(before: &Model, after: &Model) -> Differences {
     changed.map(|path| (path.clone(), (bytes(before, path), bytes(after, path)))).collect()
 }
 
+fn apply(
+    workspace: &mut Workspace<SimDisk>,
+    operations: &[Operation],
+) -> actum_workspace::Result<Committed> {
+    let mut transaction = workspace.begin(RunOptions::default())?;
+    operations.iter().try_for_each(|operation| transaction.operate(operation))?;
+    transaction.commit()
+}
+
+/// What is told of a run later.
+fn shown(disk: &SimDisk, run: RunId) -> Vec<Change> {
+    let view = View::open_on(disk.clone(), Path::new("/")).unwrap();
+    view.show(run).unwrap().changes.into_iter().map(|shown| shown.change).collect()
+}
+
+/// Every file that differs is told once, and the lines before and after are those of its content.
+fn accounts_for_every_line(changes: &[Change], before: &Model, after: &Model) {
+    let mut paths = BTreeSet::new();
+    for Change { path, kind, extent, .. } in changes {
+        let path = path.to_string();
+        let old = match kind {
+            ChangeKind::Created => None,
+            ChangeKind::Renamed { from } => {
+                paths.insert(from.to_string());
+                Some(&before[&from.to_string()])
+            }
+            ChangeKind::Modified
+            | ChangeKind::Mode
+            | ChangeKind::Attributes
+            | ChangeKind::Deleted => Some(&before[&path]),
+            ChangeKind::DirectoryCreated | ChangeKind::DirectoryRemoved => continue,
+        };
+        let new = (*kind != ChangeKind::Deleted).then(|| &after[&path]);
+        let lines = |file: Option<&(u32, Vec<u8>)>| file.map_or(Some(0), |file| lines(&file.1));
+        let same = old.map(|file| &file.1) == new.map(|file| &file.1);
+        match (extent, lines(old), lines(new)) {
+            (Extent::Lines(counted), _, _) if same => assert_eq!(*counted, Lines::default()),
+            (Extent::Lines(Lines { added, removed }), Some(old), Some(new)) => {
+                assert_eq!(old + added, new + removed, "{path}");
+            }
+            (told, old, new) => {
+                let size = |file: Option<&(u32, Vec<u8>)>| file.map_or(0, |it| it.1.len() as u64);
+                assert!(old.is_none() || new.is_none(), "{path}: {told:?}");
+                let (before, after) = (size(before.get(&path)), size(after.get(&path)));
+                if !matches!(kind, ChangeKind::Renamed { .. } | ChangeKind::Created) {
+                    assert_eq!(*told, Extent::Bytes { before, after }, "{path}");
+                }
+            }
+        }
+        paths.insert(path);
+    }
+    let differing = before.keys().chain(after.keys());
+    let differing = differing.filter(|path| before.get(*path) != after.get(*path)).cloned();
+    assert_eq!(paths, differing.collect());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// FO-5, FO-10
+    /// FO-4, FO-5, FO-10
     #[test]
     fn runs_do_what_the_model_says_and_undo_is_the_way_back(
         runs in proptest::collection::vec((proptest::collection::vec(step(), 1..6), any::<bool>()), 1..6),
@@ -205,9 +264,11 @@ proptest! {
                 operations.push(operation(&wanted, step));
                 step_on(&mut wanted, step)
             });
-            match workspace.apply_operations(&operations, RunOptions::default()) {
-                Ok(run) => {
+            match apply(&mut workspace, &operations) {
+                Ok(Committed { run, changes, .. }) => {
                     prop_assert!(possible, "the model refuses {steps:?}");
+                    accounts_for_every_line(&changes, &model, &wanted);
+                    prop_assert_eq!(&changes, &shown(&disk, run));
                     prop_assert_eq!(files(&disk), wanted.clone());
                     states.push((run, std::mem::replace(&mut model, wanted.clone()), wanted));
                     past.push((run, before));
@@ -234,12 +295,18 @@ proptest! {
         }
         while let Some((run, before)) = past.pop() {
             let after = disk.snapshot_without(".actum");
-            let undo = workspace.revert(run).unwrap();
-            prop_assert_eq!(disk.snapshot_without(".actum"), before.clone());
-            let redo = workspace.revert(undo).unwrap();
-            prop_assert_eq!(disk.snapshot_without(".actum"), after);
-            workspace.revert(redo).unwrap();
-            prop_assert_eq!(disk.snapshot_without(".actum"), before);
+            let mut undone = |run, expected: &_| {
+                let was = files(&disk);
+                let transaction = workspace.begin_undo(run, RunOptions::default()).unwrap();
+                let Committed { run, changes, .. } = transaction.commit().unwrap();
+                prop_assert_eq!(&disk.snapshot_without(".actum"), expected);
+                accounts_for_every_line(&changes, &was, &files(&disk));
+                prop_assert_eq!(changes, shown(&disk, run));
+                Ok(run)
+            };
+            let undo = undone(run, &before)?;
+            let redo = undone(undo, &after)?;
+            undone(redo, &before)?;
         }
     }
 }

@@ -39,10 +39,10 @@ pub(crate) struct Arguments {
     /// Refuse paths under RULE, whatever is allowed
     #[arg(long, value_name = "RULE", value_parser = rule())]
     deny: Vec<ScopeRule>,
-    /// Refuse to change more files than this
+    /// Refuse to change more files than this; a renamed one counts once
     #[arg(long, value_name = "N")]
     max_files: Option<u64>,
-    /// Refuse to add and remove more lines than this, taken together
+    /// Refuse to add and remove more lines than this, taken together; binary files have none
     #[arg(long, value_name = "N")]
     max_loc: Option<u64>,
     /// Replace files where the change makes, moves or copies one; undo brings them back

@@ -6,7 +6,7 @@ use std::str::FromStr;
 use actum_core::RunId;
 use actum_core::format::git_diff::write::Part;
 use actum_workspace::View;
-use actum_workspace::path_change::{Excerpt, PathChange};
+use actum_workspace::path_change::PathChange;
 use serde::{Serialize, Serializer};
 
 use super::Session;
@@ -104,23 +104,11 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         }
     };
     if arguments.reverse {
-        changes = changes.into_iter().map(reversed).collect();
+        changes = PathChange::reversed(changes);
     }
     let files = FileDiffs::of(changes, session.screen.audience());
     session.screen.show(&Diff { from, to, files })?;
     Ok(Exit::Success)
-}
-
-/// The change back. A file that was moved is one that goes and one that comes.
-fn reversed(change: PathChange) -> PathChange {
-    let PathChange { path, renamed_from: _, before, after, excerpts } = change;
-    let excerpts = excerpts.into_iter().map(|Excerpt { before, after, lines }| Excerpt {
-        before: after,
-        after: before,
-        lines: lines.map(|(before, after)| (after, before)),
-    });
-    let excerpts = excerpts.collect();
-    PathChange { path, renamed_from: None, before: after, after: before, excerpts }
 }
 
 impl FileDiffs {
@@ -154,7 +142,7 @@ impl FileDiff {
         });
         Self {
             path: ShownPath(section.change.path.clone()),
-            renamed_from: section.renamed_from.cloned().map(ShownPath),
+            renamed_from: section.change.renamed_from.clone().map(ShownPath),
             diff: String::from_utf8(text).ok(),
             added,
             removed,

@@ -80,7 +80,8 @@ pub(super) fn log(view: &View, number: usize) -> Result<Log, Failure> {
 fn line(known: &RunRef, report: actum_workspace::Result<RunReport>) -> Result<Line, Failure> {
     let facts = match report {
         Ok(report) => {
-            let ChangeList { files, added, removed, .. } = ChangeList::of(&report.changes);
+            let changes = report.changes.iter().map(|shown| &shown.change);
+            let ChangeList { files, added, removed, .. } = ChangeList::of(changes);
             let (time, short_time) = (timestamp::exact(report.time), timestamp::ago(report.time));
             let (label, undone_by) = (report.label, report.undone_by);
             Some(Facts { time, short_time, label, files, added, removed, undone_by })

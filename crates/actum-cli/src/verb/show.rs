@@ -1,21 +1,20 @@
 //! `actum show`: all about one run.
 
-use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use actum_core::path::Quoted;
-use actum_core::{Digest, RelPath, RunId, Status};
-use actum_workspace::{ChangeKind, Image, Outcome, RunKind, RunReport, View};
+use actum_core::{Digest, RunId, Status};
+use actum_workspace::{Image, Outcome, RunKind, RunReport, View};
 use serde::Serialize;
 
 use super::Session;
 use super::diff::FileDiffs;
-use crate::change_list::{ChangeList, count, lines, name, path_of, word};
+use crate::change_list::{ChangeLine, ChangeList, count, octal};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{Document, Kind};
 use crate::run_prefix::{RunPrefix, newest};
-use crate::shown_path::{self, ShownPath};
+use crate::shown_path;
 use crate::timestamp;
 
 /// Show all about one run: each path with what it held before and after, and the diff
@@ -52,12 +51,7 @@ struct Shown {
 #[derive(Serialize)]
 struct ShownChange {
     #[serde(flatten)]
-    path: ShownPath,
-    kind: &'static str,
-    #[serde(skip)]
-    title: String,
-    added: u64,
-    removed: u64,
+    line: ChangeLine,
     before: ShownImage,
     after: ShownImage,
 }
@@ -123,21 +117,13 @@ pub(super) fn undoes(kind: RunKind) -> Option<RunId> {
 
 impl Shown {
     fn of(report: RunReport) -> Self {
-        let ChangeList { files, added, removed, .. } = ChangeList::of(&report.changes);
-        let kinds: BTreeMap<&RelPath, ChangeKind> =
-            report.changes.iter().map(|change| (&change.path, change.kind)).collect();
-        let changes = report.entries.iter().filter_map(|entry| {
-            let kind = *kinds.get(&entry.path)?;
-            let path = ShownPath(entry.path.clone());
-            Some(ShownChange {
-                kind: name(kind),
-                title: format!("{:10}  {}", word(kind), path_of(kind, &path)),
-                added: entry.added,
-                removed: entry.removed,
-                before: ShownImage::of(&entry.pre),
-                after: ShownImage::of(&entry.post),
-                path,
-            })
+        let shown = &report.changes;
+        let ChangeList { files, added, removed, .. } =
+            ChangeList::of(shown.iter().map(|shown| &shown.change));
+        let changes = shown.iter().map(|shown| ShownChange {
+            line: ChangeLine::of(&shown.change),
+            before: ShownImage::of(&shown.before),
+            after: ShownImage::of(&shown.after),
         });
         Self {
             run: report.run,
@@ -174,7 +160,7 @@ impl ShownImage {
 impl ShownAttributes {
     fn of(attributes: &actum_workspace::Attributes) -> Self {
         Self {
-            mode: format!("{:04o}", attributes.mode.bits()),
+            mode: octal(attributes.mode),
             user: attributes.user,
             group: attributes.group,
             xattrs: attributes.xattrs.iter().map(|(name, _)| shown_path::text(name)).collect(),
@@ -216,9 +202,7 @@ impl Document for Shown {
         let word = if self.status == Status::Succeeded { "changed" } else { "tried" };
         writeln!(out, "{word:9}  {files} +{} -{}", self.added, self.removed)?;
         for change in &self.changes {
-            let lines = lines(change.added, change.removed).unwrap_or_default();
-            let title = format!("{}  {lines}", change.title);
-            writeln!(out, "\n{}", title.trim_end())?;
+            writeln!(out, "\n{}", change.line.title())?;
             writeln!(out, "  before  {}", change.before)?;
             writeln!(out, "  after   {}", change.after)?;
         }

@@ -62,6 +62,9 @@ impl<'a, D: Disk> Contents<'a, D> {
         let (Some(first), Some(last)) = (index(first), index(last)) else {
             return Ok(Vec::new()); // a run that was taken back
         };
+        // Across several runs nothing is told as renamed.
+        let intent = self.runs.get(first).filter(|_| first == last).map(|(_, intent)| intent);
+        let renames = intent.map(|intent| intent.renames());
         let mut changes = Vec::new();
         for (path, touches) in &self.touched {
             let within = |touch: &&(usize, usize)| (first..=last).contains(&touch.0);
@@ -70,8 +73,11 @@ impl<'a, D: Disk> Contents<'a, D> {
             let newest = touches.next_back().unwrap_or(oldest);
             let before = self.state(*oldest, Side::Pre)?;
             let after = self.state(*newest, Side::Post)?;
-            let renamed_from = if first == last { self.moved_from(*newest) } else { None };
-            if !before.is_same(&after) || renamed_from.is_some() {
+            let renamed_from = renames.as_ref().and_then(|renames| renames.from(newest.1));
+            let renamed_from = renamed_from.and_then(|from| self.entry((last, from)));
+            let renamed_from = renamed_from.map(|(_, from)| from.path.clone());
+            let is_gone = renames.as_ref().is_some_and(|renames| renames.is_gone(newest.1));
+            if !before.is_same(&after) || is_gone {
                 let is_unknown = before.is_unknown() || after.is_unknown();
                 let excerpts =
                     if first == last && is_unknown { self.excerpts(*newest)? } else { Vec::new() };
@@ -85,17 +91,6 @@ impl<'a, D: Disk> Contents<'a, D> {
     fn entry(&self, (run, entry): (usize, usize)) -> Option<(&Intent, &Entry)> {
         let intent = &self.runs.get(run)?.1;
         Some((intent, intent.entries.get(entry)?))
-    }
-
-    fn moved_from(&self, touch: (usize, usize)) -> Option<RelPath> {
-        let (intent, entry) = self.entry(touch)?;
-        match entry.post.file()?.body {
-            Body::Moved(from) => {
-                let from = intent.entries.get(usize::try_from(from).ok()?)?;
-                (from.path != entry.path).then(|| from.path.clone())
-            }
-            Body::Inline(_) | Body::Kept | Body::Back | Body::Untouched | Body::Unrecorded => None,
-        }
     }
 
     fn state(&self, touch: (usize, usize), side: Side) -> Result<State> {

@@ -4,14 +4,16 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use actum_core::edit::EDIT_BYTES_MAX;
+use actum_core::text::LineCounter;
 use actum_core::{RelPath, RunId, Splice};
 
+use crate::change::Extent;
 use crate::disk::Disk;
 use crate::error::{Attempt, Difference, Doing, Error, ErrorKind, PathConflict, Result};
 use crate::history::images::Images;
 use crate::journal::record::{Body, Entry, FileImage, Image, Intent, Outcome, RunKind, Side};
 use crate::transaction::Transaction;
-use crate::transaction::node::{Bytes, Content, Post, PostFile, Pre};
+use crate::transaction::node::{Bytes, Content, Counted, New, Post, PostFile, Pre};
 use crate::tree::{read_pieces, read_whole};
 use crate::workspace::{LaterEdits, RunOptions, Workspace};
 
@@ -101,7 +103,7 @@ impl<D: Disk> Workspace<D> {
 impl<D: Disk> Transaction<'_, D> {
     fn invert(&mut self, intent: &Intent) -> Result<()> {
         let edited_since = self.must_be_as_left(intent)?;
-        let moved_to = moved_to(intent);
+        let (moved_to, told) = (moved_to(intent), told_changes(intent));
         for (index, entry) in intent.entries.iter().enumerate() {
             if let Some(back) = edited_since.get(&index) {
                 self.take_out(entry, back.clone())?;
@@ -120,24 +122,26 @@ impl<D: Disk> Transaction<'_, D> {
                     if matches!(entry.post, Image::Absent) {
                         self.make_parents(&entry.path)?;
                     }
-                    Post::File(PostFile {
-                        attributes: file.attributes.clone(),
-                        digest: file.digest,
-                        size: file.size,
-                        content: match moved_to.get(&index) {
-                            Some(to) => Content::Moved((*to).clone()),
-                            None => self.old_content(intent, index, entry, file)?,
-                        },
-                    })
+                    let told = told.get(&index).copied();
+                    let (content, lines) = match moved_to.get(&index) {
+                        Some(to) => {
+                            let content = Content::Moved((*to).clone());
+                            (content, self.node(to)?.pre.file().and_then(|moved| moved.lines))
+                        }
+                        None => self.old_content(intent, index, (entry, file), told)?,
+                    };
+                    let (digest, size) = (file.digest, file.size);
+                    let attributes = file.attributes.clone();
+                    Post::File(PostFile { attributes, digest, size, lines, content })
                 }
             };
-            self.set(&entry.path, post, entry.removed, entry.added)?;
+            self.set(&entry.path, post)?;
         }
         // Directories that the run made go if nothing else is in them, deepest first.
         for entry in intent.entries.iter().rev() {
             let made = matches!(entry.pre, Image::Absent) && entry.post.is_directory();
             if made && self.is_empty_directory(&entry.path)? {
-                self.set(&entry.path, Post::Absent, 0, 0)?;
+                self.set(&entry.path, Post::Absent)?;
             }
         }
         Ok(())
@@ -262,28 +266,43 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(true)
     }
 
+    /// The bytes before the run, and how many lines they have. `told` is the entry that tells what
+    /// became of them.
     fn old_content(
         &mut self,
         intent: &Intent,
         index: usize,
-        entry: &Entry,
-        file: &FileImage,
-    ) -> Result<Content<D::Handle>> {
+        (entry, file): (&Entry, &FileImage),
+        told: Option<&Entry>,
+    ) -> Result<(Content<D::Handle>, Option<u64>)> {
         let path = &entry.path;
+        let current = self.node(path)?.pre.file();
         if entry.only_attributes() {
-            return Ok(Content::Untouched);
+            return Ok((Content::Untouched, current.and_then(|current| current.lines)));
         }
-        let current = match &self.node(path)?.pre {
-            Pre::File(current) => Some(current.bytes.clone()),
-            Pre::Absent | Pre::Directory(_) => None,
-        };
+        let current = current.map(|current| current.bytes.clone());
         let images = Images { disk: &self.workspace.disk, home: &self.workspace.home };
         let bytes = images.bytes(intent, index, Side::Pre, current.as_ref())?;
         let attempt = Attempt::Undo(intent.run);
         let bytes = bytes.ok_or_else(|| ErrorKind::LostImage { attempt, path: path.clone() })?;
         let bytes = self.own(path, bytes, file.size)?;
+        let lines = self.lines(&bytes)?;
         let splices = entry.back.clone().filter(|_| matches!(file.body, Body::Back)).map(Rc::new);
-        Ok(Content::New(bytes, splices))
+        let origin = told.map(|told| told.path.clone());
+        let counted = match told.map(|told| told.extent) {
+            Some(Extent::Lines(lines)) => Counted::Once(lines.reversed()),
+            Some(Extent::Bytes { .. }) | None => Counted::Not,
+        };
+        Ok((Content::New(New { bytes, origin, splices, counted }), lines))
+    }
+
+    /// How many lines there are; `None` where the bytes are binary.
+    fn lines(&self, bytes: &Bytes<D::Handle>) -> Result<Option<u64>> {
+        let images = Images { disk: &self.workspace.disk, home: &self.workspace.home };
+        let mut counter = LineCounter::default();
+        let counted = images.each_piece(bytes, |piece| counter.feed(piece));
+        counted.doing(|| "count the lines of a recorded image".to_owned())?;
+        Ok(counter.finish())
     }
 
     /// Bytes that this run may publish: a kept image stays where it is, and is copied.
@@ -314,6 +333,14 @@ impl<D: Disk> Transaction<'_, D> {
 
 /// What is to be taken out of files that were edited since, by the index of their entry.
 type EditedSince = BTreeMap<usize, Vec<Splice>>;
+
+/// For the index of each entry with a file before the run the entry that tells what became of it: its
+/// own, or the one to which the file was renamed.
+fn told_changes(intent: &Intent) -> BTreeMap<usize, &Entry> {
+    let renames = intent.renames();
+    let told = intent.entries.iter().enumerate();
+    told.filter_map(|(index, entry)| Some((renames.before(index)?, entry))).collect()
+}
 
 /// Where the run moved inodes: for the index of an entry, the path its inode went to.
 fn moved_to(intent: &Intent) -> BTreeMap<usize, &RelPath> {

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use actum_core::{RelPath, RunId};
 
+use crate::change::{Change, Held};
 use crate::disk::{Disk, LinuxDisk, Time};
 use crate::error::{Doing, ErrorKind, Result};
 use crate::history::RunRef;
@@ -12,10 +13,9 @@ use crate::history::contents::Contents;
 use crate::history::runs::Runs;
 use crate::home::{Home, IfMissing};
 use crate::journal::Scan;
-use crate::journal::record::{End, Entry, Intent, Outcome, RunKind};
+use crate::journal::record::{End, Image, Intent, Outcome, RunKind};
 use crate::journal::runs::{LoggedRun, RunReader};
 use crate::path_change::PathChange;
-use crate::transaction::changes::{Change, ChangeKind};
 
 /// How many times a journal that is being written at this moment is read.
 const TRIES: usize = 16;
@@ -46,9 +46,18 @@ pub struct RunReport {
     /// Who or what asked for it.
     pub label: String,
     /// What it changed, ordered by path.
-    pub changes: Vec<Change>,
-    /// The same with the images before and after.
-    pub entries: Vec<Entry>,
+    pub changes: Vec<ShownChange>,
+}
+
+/// What a run did to one path, with the images before and after.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShownChange {
+    /// What it did.
+    pub change: Change,
+    /// What was there before; of a renamed file what was at its old path.
+    pub before: Image,
+    /// What is there after.
+    pub after: Image,
 }
 
 /// What a person should know about a workspace.
@@ -199,21 +208,21 @@ fn report<D: Disk>(runs: &Runs<'_, D>, found: &RunRef) -> Result<RunReport> {
         undone_by: runs.undone_by(run),
         time: intent.time,
         label: intent.label.clone(),
-        changes: intent.entries.iter().filter_map(change).collect(),
-        entries: intent.into_owned().entries,
+        changes: changes(&intent),
     })
 }
 
-fn change(entry: &Entry) -> Option<Change> {
-    use crate::journal::record::Image::{Absent, Directory, File};
-    let kind = match (&entry.pre, &entry.post) {
-        (File(pre), File(post)) if pre.digest == post.digest => ChangeKind::Attributes,
-        (File(_), File(_)) => ChangeKind::Modified,
-        (Absent | Directory(_), File(_)) => ChangeKind::Created,
-        (File(_), Absent | Directory(_)) => ChangeKind::Deleted,
-        (Absent | Directory(_), Directory(_)) => ChangeKind::DirectoryCreated,
-        (Directory(_), Absent) => ChangeKind::DirectoryRemoved,
-        (Absent, Absent) => return None,
-    };
-    Some(Change { path: entry.path.clone(), kind, added: entry.added, removed: entry.removed })
+/// What is told of a run.
+fn changes(intent: &Intent) -> Vec<ShownChange> {
+    let renames = intent.renames();
+    let shown = intent.entries.iter().enumerate().filter_map(|(index, entry)| {
+        let source = |index: usize| intent.entries.get(index);
+        let before = renames.before(index).and_then(source);
+        let before = before.map_or(&Image::Absent, |before| &before.pre);
+        let from = renames.from(index).and_then(source).map(|from| &from.path);
+        let sides = (Held::in_image(before), Held::in_image(&entry.post));
+        let change = Change::of(&entry.path, from, sides, entry.extent)?;
+        Some(ShownChange { change, before: before.clone(), after: entry.post.clone() })
+    });
+    shown.collect()
 }

@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use actum_core::{Digest, FileMode, RelPath, RunId, Splice};
 
+use crate::change::{Extent, Held, Lines, Renames};
 use crate::disk::{Epoch, Time, Xattr};
 use crate::journal::codec::{DecodeError, Decoder, Encoder};
 
@@ -66,17 +67,18 @@ pub(crate) enum Body {
 
 /// What a run does to one path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub(crate) struct Entry {
     /// The path.
-    pub path: RelPath,
+    pub(crate) path: RelPath,
     /// What it held before.
-    pub pre: Image,
+    pub(crate) pre: Image,
     /// What it holds after.
-    pub post: Image,
-    /// Lines added.
-    pub added: u64,
-    /// Lines removed.
-    pub removed: u64,
+    pub(crate) post: Image,
+    /// By how much the content changes, as it is told.
+    pub(crate) extent: Extent,
+    /// The entry whose file this was, where it was moved and edited. A file that was only moved says
+    /// so by its body.
+    pub(crate) edited_from: Option<u32>,
     /// Takes the bytes of `post` back to those of `pre`.
     pub(crate) back: Option<Vec<Splice>>,
 }
@@ -168,6 +170,20 @@ impl Entry {
     pub(crate) fn only_attributes(&self) -> bool {
         matches!(&self.post, Image::File(FileImage { body: Body::Untouched, .. }))
     }
+
+    /// Whether the path does not hold the same after; where it does, its inode moved elsewhere.
+    pub(crate) fn changes(&self) -> bool {
+        Held::in_image(&self.pre) != Held::in_image(&self.post)
+    }
+
+    /// The index of the entry whose file this was before the run, where that is another.
+    pub(crate) fn origin(&self) -> Option<usize> {
+        let moved = match self.post.file()?.body {
+            Body::Moved(from) => Some(from),
+            Body::Inline(_) | Body::Kept | Body::Back | Body::Untouched | Body::Unrecorded => None,
+        };
+        usize::try_from(moved.or(self.edited_from)?).ok()
+    }
 }
 
 impl Intent {
@@ -193,8 +209,14 @@ impl Intent {
             e.bytes(entry.path.as_bytes());
             encode_image(&mut e, &entry.pre, &mut bodies);
             encode_image(&mut e, &entry.post, &mut bodies);
-            e.u64(entry.added);
-            e.u64(entry.removed);
+            encode_extent(&mut e, entry.extent);
+            match entry.edited_from {
+                None => e.u8(0),
+                Some(from) => {
+                    e.u8(1);
+                    e.u32(from);
+                }
+            }
             match &entry.back {
                 None => e.u8(0),
                 Some(splices) => {
@@ -229,6 +251,17 @@ impl Intent {
         moved.collect()
     }
 
+    /// Which of its files are told as renamed, by the indices of their entries.
+    pub(crate) fn renames(&self) -> Renames<usize> {
+        let moves = self.entries.iter().enumerate();
+        let moves = moves.filter_map(|(to, entry)| {
+            let from = entry.origin()?;
+            self.entries.get(from).filter(|source| source.changes()).map(|_| (to, from))
+        });
+        let pre = |index: usize| self.entries.get(index).map(|entry| &entry.pre);
+        Renames::of(&moves.collect(), |index| matches!(pre(index), Some(Image::File(_))))
+    }
+
     /// Drops the bytes that only the recovery of this run in another epoch needs, once it has ended.
     pub(crate) fn drop_post_bytes(&mut self) {
         for entry in &mut self.entries {
@@ -261,6 +294,16 @@ impl Intent {
         }
         self
     }
+}
+
+fn encode_extent(e: &mut Encoder, extent: Extent) {
+    let (kind, first, second) = match extent {
+        Extent::Lines(Lines { added, removed }) => (0, added, removed),
+        Extent::Bytes { before, after } => (1, before, after),
+    };
+    e.u8(kind);
+    e.u64(first);
+    e.u64(second);
 }
 
 fn encode_attributes(e: &mut Encoder, attributes: &Attributes) {
@@ -371,16 +414,43 @@ fn decode_intent(d: &mut Decoder<'_>, bodies: &mut Decoder<'_>) -> Result<Intent
         let path = RelPath::new(d.bytes("a path")?).map_err(|_| DecodeError("a path"))?;
         let pre = decode_image(d, bodies)?;
         let post = decode_image(d, bodies)?;
-        let added = d.u64("a line count")?;
-        let removed = d.u64("a line count")?;
+        let extent = decode_extent(d)?;
+        let edited_from = match d.u8("a renamed file")? {
+            0 => None,
+            1 => Some(d.u32("a renamed file")?),
+            _ => return Err(DecodeError("a renamed file")),
+        };
         let back = match d.u8("a splice list")? {
             0 => None,
             1 => Some(decode_splices(d)?),
             _ => return Err(DecodeError("a splice list")),
         };
-        entries.push(Entry { path, pre, post, added, removed, back });
+        entries.push(Entry { path, pre, post, extent, edited_from, back });
+    }
+    if !entries.iter().all(|entry| is_origin_sound(entry, &entries)) {
+        return Err(DecodeError("a renamed file"));
     }
     Ok(Intent { run, kind, time, epoch, label, entries })
+}
+
+/// Whether the entry that a renamed and edited file came from holds a file that could be it.
+fn is_origin_sound(entry: &Entry, entries: &[Entry]) -> bool {
+    let Some(from) = entry.edited_from else { return true };
+    let from = usize::try_from(from).ok().and_then(|from| entries.get(from));
+    let is_moved = matches!(&entry.post, Image::File(FileImage { body: Body::Moved(_), .. }));
+    entry.post.file().is_some()
+        && !is_moved
+        && from.is_some_and(|from| from.pre.file().is_some() && from.path != entry.path)
+}
+
+fn decode_extent(d: &mut Decoder<'_>) -> Result<Extent, DecodeError> {
+    let kind = d.u8("an extent")?;
+    let (first, second) = (d.u64("an extent")?, d.u64("an extent")?);
+    match kind {
+        0 => Ok(Extent::Lines(Lines { added: first, removed: second })),
+        1 => Ok(Extent::Bytes { before: first, after: second }),
+        _ => Err(DecodeError("an extent")),
+    }
 }
 
 fn decode_splices(d: &mut Decoder<'_>) -> Result<Vec<Splice>, DecodeError> {
@@ -459,9 +529,14 @@ mod tests {
             path: RelPath::new(path).unwrap(),
             pre,
             post,
-            added: 1,
-            removed: 2,
+            extent: Extent::Lines(Lines { added: 1, removed: 2 }),
+            edited_from: None,
             back,
+        };
+        let renamed = Entry {
+            extent: Extent::Bytes { before: 4, after: 3 },
+            edited_from: Some(2),
+            ..entry("n", Image::Absent, file(b"new", Body::Unrecorded), None)
         };
         Intent {
             run: RunId::from_random(99),
@@ -479,6 +554,7 @@ mod tests {
                 ),
                 entry("k", file(b"kept", Body::Kept), Image::Absent, None),
                 entry("m", Image::Absent, file(b"kept", Body::Moved(2)), None),
+                renamed,
             ],
         }
     }
@@ -492,6 +568,20 @@ mod tests {
     fn a_record_is_read_as_it_was_written() {
         let intent = sample();
         assert_eq!(Record::decode(&encode(&intent)).unwrap(), Record::Intent(intent));
+    }
+
+    #[test]
+    fn a_renamed_file_that_came_from_no_other_file_is_refused() {
+        for origin in [0, 3, 4, 5] {
+            let mut intent = sample();
+            intent.entries[4].edited_from = Some(origin);
+            assert!(Record::decode(&encode(&intent)).is_err(), "{origin}");
+        }
+        for entry in [0, 2, 3] {
+            let mut intent = sample();
+            intent.entries[entry].edited_from = Some(1);
+            assert!(Record::decode(&encode(&intent)).is_err(), "{entry}");
+        }
     }
 
     #[test]

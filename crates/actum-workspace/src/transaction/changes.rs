@@ -4,92 +4,111 @@ use std::rc::Rc;
 
 use actum_core::{RelPath, line_diff};
 
+use crate::change::{Change, Extent, Held, Lines, Renames};
 use crate::disk::Disk;
 use crate::error::Result;
-use crate::path_change::{CONTENT_BYTES_MAX, Content as Bytes, PathChange, State};
+use crate::path_change::{CONTENT_BYTES_MAX, Content as Shown, PathChange, State};
 use crate::transaction::Transaction;
-use crate::transaction::lines;
-use crate::transaction::node::{Bytes as Held, Content, Post, PostFile, Pre, PreFile};
-use crate::transaction::stage::moved_sources;
-
-/// What a transaction would do to one path.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Change {
-    /// The path.
-    pub path: RelPath,
-    /// What happens to it.
-    pub kind: ChangeKind,
-    /// Lines added.
-    pub added: u64,
-    /// Lines removed.
-    pub removed: u64,
-}
-
-/// What happens to a path.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ChangeKind {
-    /// A file appears.
-    Created,
-    /// A file's bytes change.
-    Modified,
-    /// Only mode, owner or attributes of a file change.
-    Attributes,
-    /// A file disappears.
-    Deleted,
-    /// A directory appears.
-    DirectoryCreated,
-    /// An empty directory disappears.
-    DirectoryRemoved,
-}
+use crate::transaction::node::{
+    Bytes, Content, Counted, New, Node, Nodes, Post, PostFile, Pre, PreFile,
+};
 
 impl<D: Disk> Transaction<'_, D> {
     /// What the steps so far would change, ordered by path.
     pub fn changes(&mut self) -> Vec<Change> {
         self.count_once();
-        let changed = self.nodes.iter().filter(|(_, node)| node.changes());
-        let changes = changed.filter_map(|(path, node)| {
-            let kind = kind(&node.pre, &node.post)?;
-            Some(Change { path: path.clone(), kind, added: node.added, removed: node.removed })
+        let renames = renames(&self.nodes);
+        let changes = self.nodes.iter().filter_map(|(path, node)| {
+            let before = renames.before(path);
+            let pre = before.and_then(|before| self.nodes.get(before)).map(|node| &node.pre);
+            let sides = (pre.map_or(Held::Nothing, Pre::held), node.post.held());
+            let extent = self.extent(path, before, node);
+            Change::of(path, renames.from(path), sides, extent)
         });
         changes.collect()
     }
 
-    /// Counts the lines of files that several steps changed by comparing the first content with the
-    /// last: two edits of one line are one changed line. Files too large for memory keep the sum.
+    /// Counts the lines of files that were written whole or by several steps by comparing the first
+    /// content with the last: two edits of one line are one changed line. Of files too large for
+    /// memory the sum counts.
     fn count_once(&mut self) {
-        for node in self.nodes.values_mut().filter(|node| node.counted_steps > 1) {
-            let Post::File(PostFile { content: Content::New(Held::Memory(new), _), .. }) =
-                &node.post
-            else {
-                continue;
-            };
-            (node.added, node.removed) = match &node.pre {
-                Pre::File(PreFile { bytes: Held::Memory(old), .. }) => line_diff::count(old, new),
-                Pre::Absent => (lines(new), 0),
-                Pre::File(_) | Pre::Directory(_) => continue,
-            };
-            node.counted_steps = 1;
+        let uncounted = self.nodes.iter().filter_map(|(path, node)| {
+            let new = node.post.file()?;
+            let Content::New(New { origin, counted, .. }) = &new.content else { return None };
+            let old = self.nodes.get(origin.as_ref()?)?.pre.file()?;
+            match counted {
+                Counted::Once(_) => None,
+                Counted::Not | Counted::Sum(_) => {
+                    Some((path.clone(), self.differing_lines(old, path, new)?))
+                }
+            }
+        });
+        for (path, lines) in uncounted.collect::<Vec<_>>() {
+            if let Some(Node { post: Post::File(file), .. }) = self.nodes.get_mut(&path)
+                && let Content::New(new) = &mut file.content
+            {
+                new.counted = Counted::Once(lines);
+            }
         }
     }
 
-    /// The same with the bytes before and after.
+    /// By how much the file at `path` differs from the one that was at `before`.
+    fn extent(&self, path: &RelPath, before: Option<&RelPath>, node: &Node<D::Handle>) -> Extent {
+        let old = before.and_then(|before| self.nodes.get(before)?.pre.file());
+        let new = node.post.file();
+        if old.map(|old| old.digest) == new.map(|new| new.digest) {
+            return Extent::NOTHING;
+        }
+        let removed = old.map_or(Some(0), |old| old.lines);
+        let added = new.map_or(Some(0), |new| new.lines);
+        let (Some(added), Some(removed)) = (added, removed) else {
+            let (before, after) = (old.map(|old| old.stat.size), new.map(|new| new.size));
+            return Extent::Bytes { before: before.unwrap_or(0), after: after.unwrap_or(0) };
+        };
+        let differing = match (old, new) {
+            (Some(old), Some(file)) => match &file.content {
+                Content::New(New {
+                    origin,
+                    counted: Counted::Once(lines) | Counted::Sum(lines),
+                    ..
+                }) if before == origin.as_ref() => Some(*lines),
+                Content::New(_) | Content::Moved(_) | Content::Untouched => {
+                    self.differing_lines(old, path, file)
+                }
+            },
+            (None, _) | (_, None) => None,
+        };
+        Extent::Lines(differing.unwrap_or(Lines { added, removed }))
+    }
+
+    /// The lines in which two texts in memory differ.
+    fn differing_lines(
+        &self,
+        old: &PreFile<D::Handle>,
+        path: &RelPath,
+        new: &PostFile<D::Handle>,
+    ) -> Option<Lines> {
+        old.lines.and(new.lines)?;
+        match (&old.bytes, self.bytes(path, new)?) {
+            (Bytes::Memory(old), Bytes::Memory(new)) => {
+                Some(Lines::of(line_diff::count(old, &new)))
+            }
+            (Bytes::Memory(_) | Bytes::File(..), _) => None,
+        }
+    }
+
+    /// What the steps so far would change, with the bytes before and after.
     ///
     /// # Errors
     /// `Io` where a large file cannot be read.
     pub fn diff(&self) -> Result<Vec<PathChange>> {
-        let moved = moved_sources(&self.nodes);
-        let changed =
-            self.nodes.iter().filter(|(path, node)| node.changes() || moved.contains(*path));
+        let renames = renames(&self.nodes);
+        let changed = self.nodes.iter().filter(|(_, node)| node.changes());
         changed
             .map(|(path, node)| {
                 let before = self.state_of(path, &node.pre.unchanged())?;
                 let after = self.state_of(path, &node.post)?;
-                let renamed_from = match &node.post {
-                    Post::File(PostFile { content: Content::Moved(from), .. }) => {
-                        Some(from.clone())
-                    }
-                    Post::File(_) | Post::Directory(_) | Post::Absent => None,
-                };
+                let renamed_from = renames.from(path).cloned();
                 let (path, excerpts) = (path.clone(), Vec::new());
                 Ok(PathChange { path, renamed_from, before, after, excerpts })
             })
@@ -106,28 +125,26 @@ impl<D: Disk> Transaction<'_, D> {
 
     fn state(&self, path: &RelPath, file: &PostFile<D::Handle>) -> Result<State> {
         let content = if file.size > CONTENT_BYTES_MAX {
-            Bytes::TooLarge
+            Shown::TooLarge
         } else {
             let mut bytes = Vec::new();
             self.each_piece(path, file, |piece| {
                 bytes.extend_from_slice(piece);
                 Ok(())
             })?;
-            Bytes::Known(Rc::new(bytes))
+            Shown::Known(Rc::new(bytes))
         };
         let (mode, size, digest) = (file.attributes.mode, file.size, file.digest);
         Ok(State::File { mode, size, digest, content })
     }
 }
 
-fn kind<H>(pre: &Pre<H>, post: &Post<H>) -> Option<ChangeKind> {
-    Some(match (pre, post) {
-        (Pre::File(pre), Post::File(post)) if pre.digest == post.digest => ChangeKind::Attributes,
-        (Pre::File(_), Post::File(_)) => ChangeKind::Modified,
-        (Pre::Absent | Pre::Directory(_), Post::File(_)) => ChangeKind::Created,
-        (Pre::File(_), Post::Absent | Post::Directory(_)) => ChangeKind::Deleted,
-        (Pre::Absent | Pre::Directory(_), Post::Directory(_)) => ChangeKind::DirectoryCreated,
-        (Pre::Directory(_), Post::Absent) => ChangeKind::DirectoryRemoved,
-        (Pre::Absent, Post::Absent) => return None,
-    })
+/// Which files are told as renamed. Where the same is at the old path again nothing has moved.
+fn renames<H>(nodes: &Nodes<H>) -> Renames<&RelPath> {
+    let moves = nodes.iter().filter_map(|(to, node)| {
+        let from = node.post.file()?.content.origin(to).filter(|from| *from != to)?;
+        nodes.get(from).filter(|source| source.changes()).map(|_| (to, from))
+    });
+    let pre = |path: &RelPath| nodes.get(path).map(|node| &node.pre);
+    Renames::of(&moves.collect(), |path| matches!(pre(path), Some(Pre::File(_))))
 }

@@ -3,10 +3,10 @@
 
 use actum_core::{Budget, PathCost, RelPath, RunId};
 
+use crate::change::{Change, Lines};
 use crate::disk::Disk;
 use crate::error::{Error, ErrorKind, Result, State};
 use crate::transaction::Transaction;
-use crate::transaction::changes::Change;
 use crate::transaction::stage::{displaced, moved_sources};
 
 /// A run that was committed.
@@ -34,7 +34,7 @@ impl<D: Disk> Transaction<'_, D> {
         let moved = moved_sources(&nodes);
         nodes.retain(|path, node| node.changes() || moved.contains(path));
         self.sweep = true;
-        let intent = self.stage_all(&nodes, &moved)?;
+        let intent = self.stage_all(&nodes, &moved, &changes)?;
         let displaced: Vec<_> = nodes.values().map(displaced).collect();
         drop(nodes);
         let result = self.workspace.run(intent, &displaced);
@@ -58,18 +58,12 @@ impl<D: Disk> Transaction<'_, D> {
         if self.limits.budget == Budget::unlimited() {
             return Ok(());
         }
-        let costs = self.changes().into_iter().filter(|change| {
-            use crate::transaction::changes::ChangeKind::{DirectoryCreated, DirectoryRemoved};
-            !matches!(change.kind, DirectoryCreated | DirectoryRemoved)
+        let files = self.changes().into_iter().filter(|change| change.kind.is_of_file());
+        let costs = files.map(|change| {
+            let Lines { added, removed } = change.extent.lines();
+            PathCost { path: change.path, added, removed }
         });
-        let costs = costs
-            .map(|change| PathCost {
-                path: change.path,
-                added: change.added,
-                removed: change.removed,
-            })
-            .collect();
-        let checked = self.limits.budget.check(costs);
+        let checked = self.limits.budget.check(costs.collect());
         checked.map(drop).map_err(|status| ErrorKind::Budget { status }.into())
     }
 }

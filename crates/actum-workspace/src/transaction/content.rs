@@ -2,6 +2,7 @@
 
 use std::io;
 
+use actum_core::text::LineCounter;
 use actum_core::{Digest, FileMode, Hasher};
 
 use crate::disk::Disk;
@@ -16,6 +17,8 @@ const GATHER: usize = 64 << 10;
 pub(crate) struct Written<H> {
     pub(crate) digest: Digest,
     pub(crate) size: u64,
+    /// How many lines it has; `None` where it is binary.
+    pub(crate) lines: Option<u64>,
     pub(crate) store: Store<H>,
 }
 
@@ -32,6 +35,7 @@ pub(crate) struct Sink<'a, D: Disk> {
     stage: &'a D::Handle,
     name: Vec<u8>,
     hasher: Hasher,
+    lines: LineCounter,
     size: u64,
     /// All content while there is no file; then what is not yet written to it.
     gathered: Vec<u8>,
@@ -42,8 +46,9 @@ pub(crate) struct Sink<'a, D: Disk> {
 impl<'a, D: Disk> Sink<'a, D> {
     /// A sink that uses the name `name` in `stage` if it needs a file.
     pub(crate) fn new(disk: &'a D, stage: &'a D::Handle, name: Vec<u8>) -> Self {
-        let (hasher, gathered) = (Hasher::new(), Vec::new());
-        Self { disk, stage, name, hasher, size: 0, gathered, file: None, failed: None }
+        let (hasher, lines) = (Hasher::new(), LineCounter::default());
+        let (gathered, file, failed) = (Vec::new(), None, None);
+        Self { disk, stage, name, hasher, lines, size: 0, gathered, file, failed }
     }
 
     pub(crate) fn write(&mut self, bytes: &[u8]) {
@@ -53,6 +58,7 @@ impl<'a, D: Disk> Sink<'a, D> {
     }
 
     fn try_write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.lines.feed(bytes);
         self.size = self.size.saturating_add(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
         let total = self.gathered.len().saturating_add(bytes.len());
         if self.file.is_none() {
@@ -108,7 +114,8 @@ impl<'a, D: Disk> Sink<'a, D> {
             Some((file, _)) => Store::Staged(self.name, file),
             None => Store::Memory(self.gathered),
         };
-        Ok(Written { digest: self.hasher.finish(), size: self.size, store })
+        let (digest, lines) = (self.hasher.finish(), self.lines.finish());
+        Ok(Written { digest, size: self.size, lines, store })
     }
 }
 

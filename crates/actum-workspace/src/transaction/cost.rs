@@ -2,33 +2,38 @@
 
 use actum_core::{Splice, line_diff};
 
+use crate::change::Lines;
+
 /// Lines added and removed by splices: those that differ in the lines that a splice is in. What is
 /// not near a splice is not looked at.
-pub(super) fn cost_of(splices: &[Splice], content: &[u8]) -> (u64, u64) {
+pub(super) fn cost_of(splices: &[Splice], content: &[u8]) -> Lines {
     let lines = Splice::widened(splices, content, 0);
     let counts = lines.iter().map(|splice| line_diff::count(&splice.old, &splice.new));
-    counts.fold((0, 0), |(added, removed), (plus, minus)| {
-        (u64::saturating_add(added, plus), u64::saturating_add(removed, minus))
-    })
+    counts.map(Lines::of).fold(Lines::default(), Lines::and)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::transaction::lines;
+    use actum_core::text::lines;
     use proptest::prelude::*;
+
+    fn cost(splices: &[Splice], content: &[u8]) -> (u64, u64) {
+        let Lines { added, removed } = cost_of(splices, content);
+        (added, removed)
+    }
 
     /// FO-4
     #[test]
     fn an_edit_costs_the_lines_that_differ() {
         let splice =
             |offset: u64, old: &str, new: &str| Splice { offset, old: old.into(), new: new.into() };
-        assert_eq!(cost_of(&[], b"a\n"), (0, 0));
-        assert_eq!(cost_of(&[splice(2, "b", "x")], b"a\nb\nc\n"), (1, 1));
-        assert_eq!(cost_of(&[splice(0, "a", "x"), splice(1, "b", "y")], b"ab\nc\n"), (1, 1));
-        assert_eq!(cost_of(&[splice(0, "a", "x"), splice(4, "c", "")], b"a\nb\nc\n"), (2, 2));
-        assert_eq!(cost_of(&[splice(2, "b\n", "")], b"a\nb\nc\n"), (0, 1));
-        assert_eq!(cost_of(&[splice(1, "", "\nx")], b"a"), (2, 1));
+        assert_eq!(cost(&[], b"a\n"), (0, 0));
+        assert_eq!(cost(&[splice(2, "b", "x")], b"a\nb\nc\n"), (1, 1));
+        assert_eq!(cost(&[splice(0, "a", "x"), splice(1, "b", "y")], b"ab\nc\n"), (1, 1));
+        assert_eq!(cost(&[splice(0, "a", "x"), splice(4, "c", "")], b"a\nb\nc\n"), (2, 2));
+        assert_eq!(cost(&[splice(2, "b\n", "")], b"a\nb\nc\n"), (0, 1));
+        assert_eq!(cost(&[splice(1, "", "\nx")], b"a"), (2, 1));
     }
 
     proptest! {
@@ -38,8 +43,8 @@ mod tests {
             old in "[ab\n]{0,20}", new in "[ab\n]{0,20}",
         ) {
             let (old, new) = (old.as_bytes(), new.as_bytes());
-            let (added, removed) = cost_of(&Splice::between(old, new), old);
-            prop_assert_eq!(lines(old) + added, lines(new) + removed);
+            let (added, removed) = cost(&Splice::between(old, new), old);
+            prop_assert_eq!(lines(old).unwrap() + added, lines(new).unwrap() + removed);
             prop_assert_eq!((added, removed) == (0, 0), old == new);
         }
     }

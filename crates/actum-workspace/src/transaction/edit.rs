@@ -8,11 +8,12 @@ use actum_core::near::Near;
 use actum_core::splice::Splicer;
 use actum_core::{Digest, Edit, HunkError, LineHunk, RelPath, Splice};
 
+use crate::change::Lines;
 use crate::disk::Disk;
 use crate::error::{Doing, Error, ErrorKind, Result};
 use crate::transaction::content::{Sink, Written};
 use crate::transaction::cost::cost_of;
-use crate::transaction::node::{Bytes, Content, Post, PostFile};
+use crate::transaction::node::{Bytes, Content, Counted, New, Post, PostFile};
 use crate::transaction::{Transaction, bytes_of};
 use crate::workspace::HunkPlaces;
 
@@ -49,7 +50,7 @@ impl<D: Disk> Transaction<'_, D> {
         }
         match self.stream(path, &file, hunks) {
             Ok((written, splices)) => {
-                let cost = LineHunk::cost(hunks);
+                let cost = Lines::of(LineHunk::cost(hunks));
                 self.replace(path, file, written, splices, cost)
             }
             Err(Error { kind: ErrorKind::Hunk { source, .. }, .. }) => {
@@ -88,7 +89,7 @@ impl<D: Disk> Transaction<'_, D> {
     ) -> Result<()> {
         let (written, splices) = self.stream(path, &file, hunks)?;
         self.moved_hunks.extend(moved.iter().map(|hunk| (path.clone(), *hunk)));
-        self.replace(path, file, written, splices, LineHunk::cost(hunks))
+        self.replace(path, file, written, splices, Lines::of(LineHunk::cost(hunks)))
     }
 
     /// Edits a file at a place that is found in its content, or as a whole.
@@ -161,16 +162,18 @@ impl<D: Disk> Transaction<'_, D> {
         file: PostFile<D::Handle>,
         written: Written<D::Handle>,
         splices: Vec<Splice>,
-        (added, removed): (u64, u64),
+        cost: Lines,
     ) -> Result<()> {
+        let origin = file.content.origin(path).cloned();
         // Splices are known against what is there only if this is the first edit.
-        let splices = match file.content {
-            Content::Untouched => Some(Rc::new(splices)),
-            Content::Moved(_) | Content::New(..) => None,
+        let (splices, counted) = match file.content {
+            Content::Untouched => (Some(Rc::new(splices)), Counted::Once(cost)),
+            Content::Moved(_) => (None, Counted::Once(cost)),
+            Content::New(new) => (None, new.counted.and(cost)),
         };
-        let content = Content::New(bytes_of(written.store), splices);
-        let (digest, size) = (written.digest, written.size);
-        self.set(path, Post::File(PostFile { digest, size, content, ..file }), added, removed)
+        let Written { digest, size, lines, store } = written;
+        let content = Content::New(New { bytes: bytes_of(store), origin, splices, counted });
+        self.set(path, Post::File(PostFile { digest, size, lines, content, ..file }))
     }
 
     fn sink(&self, name: Vec<u8>) -> Sink<'_, D> {

@@ -1,20 +1,23 @@
 //! What a transaction knows of one path: what is there, and what shall be.
 
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use actum_core::{Digest, RelPath, Splice};
 
+use crate::change::{Held, Lines};
 use crate::disk::{Stat, Time};
 use crate::journal::record::Attributes;
+use crate::transaction::bytes_of;
+use crate::transaction::content::Written;
+
+/// The paths of a transaction.
+pub(crate) type Nodes<H> = BTreeMap<RelPath, Node<H>>;
 
 /// One path of a transaction.
 pub(crate) struct Node<H> {
     pub(crate) pre: Pre<H>,
     pub(crate) post: Post<H>,
-    pub(crate) added: u64,
-    pub(crate) removed: u64,
-    /// How many steps those lines are the sum of.
-    pub(crate) counted_steps: u32,
 }
 
 /// What is at a path when the transaction first looks.
@@ -29,6 +32,8 @@ pub(crate) struct PreFile<H> {
     pub(crate) stat: Stat,
     pub(crate) attributes: Attributes,
     pub(crate) digest: Digest,
+    /// How many lines it has; `None` where it is binary.
+    pub(crate) lines: Option<u64>,
     pub(crate) bytes: Bytes<H>,
     /// When it was looked at.
     pub(crate) read_at: Time,
@@ -47,6 +52,8 @@ pub(crate) struct PostFile<H> {
     pub(crate) attributes: Attributes,
     pub(crate) digest: Digest,
     pub(crate) size: u64,
+    /// How many lines it has; `None` where it is binary.
+    pub(crate) lines: Option<u64>,
     pub(crate) content: Content<H>,
 }
 
@@ -56,9 +63,31 @@ pub(crate) enum Content<H> {
     Untouched,
     /// The inode at another path moves here.
     Moved(RelPath),
-    /// New bytes; with them, where they are known, the splices that lead to them from what is
-    /// there.
-    New(Bytes<H>, Option<Rc<Vec<Splice>>>),
+    /// New bytes.
+    New(New<H>),
+}
+
+/// New bytes, and what is known of how they came about.
+pub(crate) struct New<H> {
+    pub(crate) bytes: Bytes<H>,
+    /// Where the file was before the steps that they are an edit of, here or elsewhere; none of a
+    /// file that is made.
+    pub(crate) origin: Option<RelPath>,
+    /// The splices that lead to the bytes from what is there, where they are known.
+    pub(crate) splices: Option<Rc<Vec<Splice>>>,
+    /// The lines in which they differ from the file at the origin.
+    pub(crate) counted: Counted,
+}
+
+/// How the lines of new bytes were counted.
+#[derive(Clone, Copy)]
+pub(crate) enum Counted {
+    /// Not yet: the bytes were written whole.
+    Not,
+    /// By the one edit that led to them, or by comparing.
+    Once(Lines),
+    /// As the sum of several edits, which may have changed one line twice.
+    Sum(Lines),
 }
 
 /// Bytes at hand.
@@ -82,7 +111,12 @@ impl<H> Clone for Content<H> {
         match self {
             Self::Untouched => Self::Untouched,
             Self::Moved(from) => Self::Moved(from.clone()),
-            Self::New(bytes, splices) => Self::New(bytes.clone(), splices.clone()),
+            Self::New(new) => Self::New(New {
+                bytes: new.bytes.clone(),
+                origin: new.origin.clone(),
+                splices: new.splices.clone(),
+                counted: new.counted,
+            }),
         }
     }
 }
@@ -93,12 +127,79 @@ impl<H> Clone for PostFile<H> {
             attributes: self.attributes.clone(),
             digest: self.digest,
             size: self.size,
+            lines: self.lines,
             content: self.content.clone(),
         }
     }
 }
 
+impl<H> PostFile<H> {
+    /// A file whose bytes were written whole, in place of those of the file that was at `origin`.
+    pub(crate) fn written(
+        Written { digest, size, lines, store }: Written<H>,
+        attributes: Attributes,
+        origin: Option<RelPath>,
+    ) -> Self {
+        let (bytes, counted) = (bytes_of(store), Counted::Not);
+        let content = Content::New(New { bytes, origin, splices: None, counted });
+        Self { attributes, digest, size, lines, content }
+    }
+}
+
+impl<H> Content<H> {
+    /// Where the file was before the steps that is at `path` now, edited or not.
+    pub(crate) fn origin<'a>(&'a self, path: &'a RelPath) -> Option<&'a RelPath> {
+        match self {
+            Self::Untouched => Some(path),
+            Self::Moved(from) => Some(from),
+            Self::New(new) => new.origin.as_ref(),
+        }
+    }
+}
+
+impl Counted {
+    /// The same after another edit.
+    pub(crate) fn and(self, lines: Lines) -> Self {
+        match self {
+            Self::Not => Self::Not,
+            Self::Once(before) | Self::Sum(before) => Self::Sum(before.and(lines)),
+        }
+    }
+}
+
+impl<H> Post<H> {
+    pub(crate) fn file(&self) -> Option<&PostFile<H>> {
+        match self {
+            Self::File(file) => Some(file),
+            Self::Absent | Self::Directory(_) => None,
+        }
+    }
+
+    pub(crate) fn held(&self) -> Held<'_> {
+        match self {
+            Self::Absent => Held::Nothing,
+            Self::Directory(attributes) => Held::Directory(attributes),
+            Self::File(file) => Held::File(&file.attributes, file.digest),
+        }
+    }
+}
+
 impl<H> Pre<H> {
+    pub(crate) fn file(&self) -> Option<&PreFile<H>> {
+        match self {
+            Self::File(file) => Some(file),
+            Self::Absent | Self::Directory(_) => None,
+        }
+    }
+
+    pub(crate) fn held(&self) -> Held<'_> {
+        match self {
+            Self::Absent => Held::Nothing,
+            Self::Directory(attributes) => Held::Directory(attributes),
+            Self::File(file) => Held::File(&file.attributes, file.digest),
+        }
+    }
+
     /// The same state, as something that shall be.
     pub(crate) fn unchanged(&self) -> Post<H> {
         match self {
@@ -108,6 +209,7 @@ impl<H> Pre<H> {
                 attributes: file.attributes.clone(),
                 digest: file.digest,
                 size: file.stat.size,
+                lines: file.lines,
                 content: Content::Untouched,
             }),
         }
@@ -117,13 +219,6 @@ impl<H> Pre<H> {
 impl<H> Node<H> {
     /// Whether anything about the path changes.
     pub(crate) fn changes(&self) -> bool {
-        match (&self.pre, &self.post) {
-            (Pre::Absent, Post::Absent) => false,
-            (Pre::Directory(pre), Post::Directory(post)) => pre != post,
-            (Pre::File(pre), Post::File(post)) => {
-                pre.digest != post.digest || pre.attributes != post.attributes
-            }
-            (Pre::Absent | Pre::Directory(_) | Pre::File(_), _) => true,
-        }
+        self.pre.held() != self.post.held()
     }
 }

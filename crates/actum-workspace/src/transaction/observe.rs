@@ -2,14 +2,15 @@
 
 use std::rc::Rc;
 
-use actum_core::{Digest, RelPath};
+use actum_core::text::{self, LineCounter};
+use actum_core::{Digest, Hasher, RelPath};
 
 use crate::disk::{Disk, Stat};
 use crate::error::{Doing, Error, ErrorKind, NotAFile, Result};
 use crate::transaction::Transaction;
 use crate::transaction::content::INLINE_BYTES_MAX;
 use crate::transaction::node::{Bytes, Content, Node, Post, PostFile, Pre, PreFile};
-use crate::tree::{Found, Tree, digest_of, read_pieces, read_whole};
+use crate::tree::{Found, Tree, read_pieces, read_whole};
 use crate::workspace::HardLinks;
 
 impl<D: Disk> Transaction<'_, D> {
@@ -26,8 +27,7 @@ impl<D: Disk> Transaction<'_, D> {
         if !self.nodes.contains_key(path) {
             let pre = self.look(path)?;
             let post = pre.unchanged();
-            self.nodes
-                .insert(path.clone(), Node { pre, post, added: 0, removed: 0, counted_steps: 0 });
+            self.nodes.insert(path.clone(), Node { pre, post });
         }
         // INVARIANT: inserted just above when it was not there.
         self.nodes.get_mut(path).ok_or_else(|| ErrorKind::Missing { path: path.clone() }.into())
@@ -72,17 +72,24 @@ impl<D: Disk> Transaction<'_, D> {
         let read_at = disk.now();
         let tree = Tree::new(disk, &self.workspace.home.root);
         let attributes = tree.attributes(&file, &stat).doing(doing)?;
-        let (digest, bytes) = if stat.size <= INLINE_BYTES_MAX as u64 {
+        let (digest, lines, bytes) = if stat.size <= INLINE_BYTES_MAX as u64 {
             let bytes = read_whole(disk, &file, stat.size).doing(doing)?;
             if u64::try_from(bytes.len()) != Ok(stat.size) {
                 let detail = "its size changed while it was read";
                 return Err(ErrorKind::Conflict { path: path.clone(), detail }.into());
             }
-            (Digest::of(&bytes), Bytes::Memory(Rc::new(bytes)))
+            (Digest::of(&bytes), text::lines(&bytes), Bytes::Memory(Rc::new(bytes)))
         } else {
-            (digest_of(disk, &file).doing(doing)?, Bytes::File(Rc::new(file), None))
+            let (mut hasher, mut counter) = (Hasher::new(), LineCounter::default());
+            read_pieces::<D, std::io::Error>(disk, &file, |piece| {
+                hasher.update(piece);
+                counter.feed(piece);
+                Ok(())
+            })
+            .doing(doing)?;
+            (hasher.finish(), counter.finish(), Bytes::File(Rc::new(file), None))
         };
-        Ok(Pre::File(PreFile { stat, attributes, digest, bytes, read_at }))
+        Ok(Pre::File(PreFile { stat, attributes, digest, lines, bytes, read_at }))
     }
 
     /// A large file may still have a second name of ours from a run not yet in the history.
@@ -148,7 +155,7 @@ impl<D: Disk> Transaction<'_, D> {
         match &file.content {
             Content::Untouched => pre(path),
             Content::Moved(from) => pre(from),
-            Content::New(bytes, _) => Some(bytes.clone()),
+            Content::New(new) => Some(new.bytes.clone()),
         }
     }
 
@@ -176,15 +183,5 @@ impl<D: Disk> Transaction<'_, D> {
             }
             None => Err(ErrorKind::Missing { path: path.clone() }.into()),
         }
-    }
-
-    pub(crate) fn count_lines(&self, path: &RelPath, file: &PostFile<D::Handle>) -> Result<u64> {
-        let (mut count, mut last) = (0u64, b'\n');
-        self.each_piece(path, file, |piece| {
-            count = count.saturating_add(crate::transaction::newlines(piece));
-            last = piece.last().copied().unwrap_or(last);
-            Ok(())
-        })?;
-        Ok(count.saturating_add(u64::from(last != b'\n')))
     }
 }

@@ -7,6 +7,7 @@ use std::rc::Rc;
 use actum_core::line_diff::{self, CONTEXT_LINES};
 use actum_core::{RelPath, RunId, Splice};
 
+use crate::change::{Change, Extent};
 use crate::disk::{Barrier, Disk, Rename};
 use crate::error::{Doing, Error, ErrorKind, Result};
 use crate::journal::record::{Body, Entry, FileImage, Image, Intent, Side, keep_name, stage_name};
@@ -14,7 +15,7 @@ use crate::run::publish::Displaced;
 use crate::run::rollback::make_directory;
 use crate::transaction::Transaction;
 use crate::transaction::content::{INLINE_BYTES_MAX, set_attributes};
-use crate::transaction::node::{Bytes, Content, Node, Post, PostFile, Pre, PreFile};
+use crate::transaction::node::{Bytes, Content, New, Node, Nodes, Post, PostFile, Pre, PreFile};
 use crate::tree::{Tree, read_pieces, stamp_is_fresh};
 
 /// How many bytes of images one record holds; what goes beyond is kept beside the journal.
@@ -27,8 +28,9 @@ impl<D: Disk> Transaction<'_, D> {
     /// durable what the journal will not hold.
     pub(super) fn stage_all(
         &mut self,
-        nodes: &Nodes<D>,
+        nodes: &Nodes<D::Handle>,
         moved: &BTreeSet<RelPath>,
+        changes: &[Change],
     ) -> Result<Intent> {
         let disk = &self.workspace.disk;
         let mut staging = Staging {
@@ -38,12 +40,9 @@ impl<D: Disk> Transaction<'_, D> {
             keep: &self.workspace.home.keep,
             run: self.run,
             nodes,
-            moved: nodes
-                .keys()
-                .enumerate()
-                .filter(|(_, path)| moved.contains(*path))
-                .map(|(index, path)| (path.clone(), u32::try_from(index).unwrap_or(u32::MAX)))
-                .collect(),
+            moved,
+            indices: nodes.keys().zip(0u32..).collect(),
+            extents: changes.iter().map(|change| (&change.path, change.extent)).collect(),
             inline_left: INLINE_TOTAL_MAX,
             kept: Vec::new(),
         };
@@ -64,15 +63,13 @@ impl<D: Disk> Transaction<'_, D> {
 }
 
 /// The paths whose inode moves to another path.
-pub(crate) fn moved_sources<H>(nodes: &BTreeMap<RelPath, Node<H>>) -> BTreeSet<RelPath> {
-    let sources = nodes.values().filter_map(|node| match &node.post {
-        Post::File(PostFile { content: Content::Moved(from), .. }) => Some(from.clone()),
-        Post::File(_) | Post::Directory(_) | Post::Absent => None,
+pub(crate) fn moved_sources<H>(nodes: &Nodes<H>) -> BTreeSet<RelPath> {
+    let sources = nodes.values().filter_map(|node| match &node.post.file()?.content {
+        Content::Moved(from) => Some(from.clone()),
+        Content::Untouched | Content::New(_) => None,
     });
     sources.collect()
 }
-
-type Nodes<D> = BTreeMap<RelPath, Node<<D as Disk>::Handle>>;
 
 /// What is known of the file that an entry displaces.
 pub(super) fn displaced<H>(node: &Node<H>) -> Displaced {
@@ -92,9 +89,13 @@ struct Staging<'a, D: Disk> {
     stage: &'a D::Handle,
     keep: &'a D::Handle,
     run: RunId,
-    nodes: &'a Nodes<D>,
-    /// The entries whose inode moves elsewhere.
-    moved: BTreeMap<RelPath, u32>,
+    nodes: &'a Nodes<D::Handle>,
+    /// The paths whose inode moves elsewhere.
+    moved: &'a BTreeSet<RelPath>,
+    /// The index of each path's entry.
+    indices: BTreeMap<&'a RelPath, u32>,
+    /// What is told of each path.
+    extents: BTreeMap<&'a RelPath, Extent>,
     inline_left: u64,
     /// Files whose bytes must be durable before INTENT.
     kept: Vec<Rc<D::Handle>>,
@@ -102,7 +103,7 @@ struct Staging<'a, D: Disk> {
 
 impl<D: Disk> Staging<'_, D> {
     fn entry(&mut self, index: usize, path: &RelPath, node: &Node<D::Handle>) -> Result<Entry> {
-        let mut back = None;
+        let (mut back, mut edited_from) = (None, None);
         let post = match &node.post {
             Post::Absent => Image::Absent,
             Post::Directory(attributes) => {
@@ -113,10 +114,14 @@ impl<D: Disk> Staging<'_, D> {
                 Image::Directory(attributes.clone())
             }
             Post::File(file) => {
-                if let (Pre::File(pre), Content::New(bytes, splices)) = (&node.pre, &file.content) {
-                    back = splices_back(pre, bytes, splices.as_deref());
+                if let (Pre::File(pre), Content::New(new)) = (&node.pre, &file.content) {
+                    back = splices_back(pre, &new.bytes, new.splices.as_deref());
                 }
                 let (body, inode) = self.stage_post(index, path, node, file)?;
+                if !matches!(body, Body::Moved(_)) {
+                    let origin = file.content.origin(path).filter(|from| *from != path);
+                    edited_from = origin.and_then(|from| self.indices.get(from).copied());
+                }
                 Image::File(FileImage {
                     attributes: file.attributes.clone(),
                     size: file.size,
@@ -137,8 +142,8 @@ impl<D: Disk> Staging<'_, D> {
                 body: self.pre_body(index, path, file, &post, back.is_some())?,
             }),
         };
-        let path = path.clone();
-        Ok(Entry { path, pre, post, added: node.added, removed: node.removed, back })
+        let extent = self.extents.get(path).copied().unwrap_or(Extent::NOTHING);
+        Ok(Entry { path: path.clone(), pre, post, extent, edited_from, back })
     }
 
     /// Stages the inode that `path` will have, and says where its bytes can be found again.
@@ -174,10 +179,10 @@ impl<D: Disk> Staging<'_, D> {
                     return self.copy_moved(index, path, pre, file);
                 }
                 let missing = || ErrorKind::Missing { path: from.clone() };
-                let entry = self.moved.get(from).copied().ok_or_else(missing)?;
+                let entry = self.indices.get(from).copied().ok_or_else(missing)?;
                 Ok((Body::Moved(entry), staged.inode))
             }
-            Content::New(Bytes::Memory(bytes), _) => {
+            Content::New(New { bytes: Bytes::Memory(bytes), .. }) => {
                 let (handle, inode) = self.create_staged(&name, path, file, |disk, handle| {
                     disk.write_at(handle, bytes, 0)
                 })?;
@@ -186,7 +191,7 @@ impl<D: Disk> Staging<'_, D> {
                 }
                 self.keep_post(index, path, Rc::new(handle)).map(|body| (body, inode))
             }
-            Content::New(Bytes::File(handle, staged), _) => {
+            Content::New(New { bytes: Bytes::File(handle, staged), .. }) => {
                 let Some(staged) = staged else {
                     return Err(ErrorKind::Missing { path: path.clone() }.into());
                 };
@@ -257,7 +262,7 @@ impl<D: Disk> Staging<'_, D> {
         has_back: bool,
     ) -> Result<Body> {
         let post_body = post.file().map(|post| &post.body);
-        if !self.moved.contains_key(path) {
+        if !self.moved.contains(path) {
             match post_body {
                 Some(Body::Untouched) => return Ok(Body::Untouched),
                 Some(Body::Inline(_)) if has_back => return Ok(Body::Back),

@@ -1,6 +1,7 @@
 //! Writes a change as git writes it, so that git, patch(1) and actum can read it.
 
 use crate::edit::BlobId;
+use crate::text::is_text;
 use crate::{FileMode, LineHunk, RelPath, line_diff};
 
 /// A file on one side of a diff.
@@ -29,15 +30,6 @@ pub enum Part {
     Added,
     /// Binary contents, as only programs read them.
     Binary,
-}
-
-/// How far into a content a NUL byte makes it binary, in bytes, as git has it.
-const LOOKED_AT_MAX: usize = 8000;
-
-/// Whether `content` is shown as text.
-pub fn is_text(content: &[u8]) -> bool {
-    let start = content.get(..LOOKED_AT_MAX).unwrap_or(content);
-    memchr::memchr(0, start).is_none()
 }
 
 /// Writes the section of one file, piece by piece; each piece ends with a newline. Nothing is written

@@ -1,0 +1,82 @@
+//! Whether content is text, and how many lines it has.
+
+use crate::count;
+
+/// How far into a content a NUL byte makes it binary, in bytes, as git has it.
+const LOOKED_AT_MAX: usize = 8000;
+
+/// Whether `content` is shown as text.
+pub fn is_text(content: &[u8]) -> bool {
+    let start = content.get(..LOOKED_AT_MAX).unwrap_or(content);
+    memchr::memchr(0, start).is_none()
+}
+
+/// How many lines `content` has, a last one without newline among them; `None` where it is binary.
+pub fn lines(content: &[u8]) -> Option<u64> {
+    let mut counter = LineCounter::default();
+    counter.feed(content);
+    counter.finish()
+}
+
+/// Counts the lines of content that arrives in pieces of any size.
+#[derive(Debug, Clone, Default)]
+pub struct LineCounter {
+    is_binary: bool,
+    /// How many bytes were looked at for a NUL.
+    looked_at: usize,
+    newlines: u64,
+    /// Whether the last byte was another than a newline.
+    is_open: bool,
+}
+
+impl LineCounter {
+    /// Takes in the next piece.
+    pub fn feed(&mut self, piece: &[u8]) {
+        let start = piece.get(..LOOKED_AT_MAX - self.looked_at).unwrap_or(piece);
+        self.looked_at += start.len();
+        self.is_binary |= memchr::memchr(0, start).is_some();
+        let Some(last) = piece.last().filter(|_| !self.is_binary) else { return };
+        self.is_open = *last != b'\n';
+        self.newlines =
+            self.newlines.saturating_add(count(memchr::memchr_iter(b'\n', piece).count()));
+    }
+
+    /// How many lines there were; `None` where the content is binary.
+    pub fn finish(self) -> Option<u64> {
+        (!self.is_binary).then(|| self.newlines.saturating_add(u64::from(self.is_open)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// FO-4
+    #[test]
+    fn a_last_line_without_newline_counts_and_binary_content_has_none() {
+        assert_eq!(lines(b""), Some(0));
+        assert_eq!(lines(b"a\nb\n"), Some(2));
+        assert_eq!(lines(b"a\nb"), Some(2));
+        assert_eq!(lines(b"a\n\0"), None);
+        let late = [vec![b'a'; LOOKED_AT_MAX], vec![0]].concat();
+        assert_eq!(lines(&late), Some(1));
+        assert_eq!(lines(&late[1..]), None);
+    }
+
+    proptest! {
+        /// FO-4
+        #[test]
+        fn pieces_have_as_many_lines_as_the_whole(
+            content in "[a\n\0]{0,3}[ab\n]{7990,7996}[a\n\0]{0,12}", at in 0usize..8020,
+        ) {
+            let content = content.as_bytes();
+            let (start, end) = content.split_at(at.min(content.len()));
+            let mut counter = LineCounter::default();
+            counter.feed(start);
+            counter.feed(end);
+            prop_assert_eq!(counter.finish(), lines(content));
+            prop_assert_eq!(lines(content).is_some(), is_text(content));
+        }
+    }
+}

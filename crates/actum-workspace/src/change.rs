@@ -1,0 +1,237 @@
+//! What a run does to each path, as it is told.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use actum_core::{Digest, FileMode, RelPath};
+
+use crate::journal::record::{Attributes, Image};
+
+/// What a run does to one path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// The path; of a renamed file the new one.
+    pub path: RelPath,
+    /// What happens to it.
+    pub kind: ChangeKind,
+    /// By how much the content changes.
+    pub extent: Extent,
+    /// The permission bits of a file that is there before and after, where they change.
+    pub modes: Option<Modes>,
+}
+
+/// What happens to a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ChangeKind {
+    /// A file appears.
+    Created,
+    /// A file's bytes change.
+    Modified,
+    /// A file comes from another path; its bytes may change as well.
+    Renamed {
+        /// Where it was before.
+        from: RelPath,
+    },
+    /// Only the permission bits of a file change.
+    Mode,
+    /// Only owner or extended attributes of a file change, perhaps with its permission bits.
+    Attributes,
+    /// A file disappears.
+    Deleted,
+    /// A directory appears.
+    DirectoryCreated,
+    /// An empty directory disappears.
+    DirectoryRemoved,
+}
+
+/// By how much the content of a file changes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    /// Lines are added and removed.
+    Lines(Lines),
+    /// The content is binary on one side at least, and has no lines.
+    Bytes {
+        /// The size before, in bytes; 0 where no file was.
+        before: u64,
+        /// The size after.
+        after: u64,
+    },
+}
+
+/// How many lines are added and removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Lines {
+    /// Lines added.
+    pub added: u64,
+    /// Lines removed.
+    pub removed: u64,
+}
+
+/// Permission bits before and after a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Modes {
+    /// The bits before.
+    pub before: FileMode,
+    /// The bits after.
+    pub after: FileMode,
+}
+
+impl ChangeKind {
+    /// Whether it happens to a file, and not to a directory.
+    pub fn is_of_file(&self) -> bool {
+        match self {
+            Self::Created
+            | Self::Modified
+            | Self::Renamed { .. }
+            | Self::Mode
+            | Self::Attributes
+            | Self::Deleted => true,
+            Self::DirectoryCreated | Self::DirectoryRemoved => false,
+        }
+    }
+}
+
+impl Extent {
+    /// The content stays.
+    pub(crate) const NOTHING: Self = Self::Lines(Lines { added: 0, removed: 0 });
+
+    /// The lines; none where the content is binary.
+    pub fn lines(self) -> Lines {
+        match self {
+            Self::Lines(lines) => lines,
+            Self::Bytes { .. } => Lines::default(),
+        }
+    }
+}
+
+impl Lines {
+    pub(crate) fn of((added, removed): (u64, u64)) -> Self {
+        Self { added, removed }
+    }
+
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self {
+            added: self.added.saturating_add(other.added),
+            removed: self.removed.saturating_add(other.removed),
+        }
+    }
+
+    /// Those of the change back.
+    pub(crate) fn reversed(self) -> Self {
+        Self { added: self.removed, removed: self.added }
+    }
+}
+
+/// What a path holds on one side of a change.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Held<'a> {
+    Nothing,
+    Directory(&'a Attributes),
+    File(&'a Attributes, Digest),
+}
+
+impl<'a> Held<'a> {
+    pub(crate) fn in_image(image: &'a Image) -> Self {
+        match image {
+            Image::Absent => Self::Nothing,
+            Image::Directory(attributes) => Self::Directory(attributes),
+            Image::File(file) => Self::File(&file.attributes, file.digest),
+        }
+    }
+}
+
+impl Change {
+    /// What is told of a path; nothing where it stays as it is. `from` is where a renamed file was,
+    /// and `before` what was there.
+    pub(crate) fn of(
+        path: &RelPath,
+        from: Option<&RelPath>,
+        (before, after): (Held<'_>, Held<'_>),
+        extent: Extent,
+    ) -> Option<Self> {
+        use Held::{Directory, File, Nothing};
+        let modes = match (before, after) {
+            (File(old, _), File(new, _)) if old.mode != new.mode => {
+                Some(Modes { before: old.mode, after: new.mode })
+            }
+            (Nothing | Directory(_) | File(..), _) => None,
+        };
+        let renamed = from.map(|from| ChangeKind::Renamed { from: from.clone() });
+        let kind = match (before, after) {
+            (File(_, old), File(_, new)) if old != new => ChangeKind::Modified,
+            (File(old, _), File(new, _)) if old != new => {
+                let but_mode = Attributes { mode: old.mode, ..new.clone() };
+                if but_mode == *old { ChangeKind::Mode } else { ChangeKind::Attributes }
+            }
+            (File(..), File(..)) if renamed.is_some() => ChangeKind::Modified,
+            (Nothing | Directory(_), File(..)) => ChangeKind::Created,
+            (File(..), Nothing | Directory(_)) => ChangeKind::Deleted,
+            (Directory(old), Directory(new)) if old == new => return None,
+            (Nothing | Directory(_), Directory(_)) => ChangeKind::DirectoryCreated,
+            (Directory(_), Nothing) => ChangeKind::DirectoryRemoved,
+            (Nothing, Nothing) | (File(..), File(..)) => return None,
+        };
+        let kind = renamed.unwrap_or(kind);
+        Some(Self { path: path.clone(), kind, extent, modes })
+    }
+}
+
+/// Which of the files that a run moves are told as renamed. One that took the place of another is
+/// told as what it did to that one, unless the other is told as renamed itself.
+pub(crate) struct Renames<K> {
+    from: BTreeMap<K, K>,
+    gone: BTreeSet<K>,
+}
+
+impl<K: Copy + Ord> Renames<K> {
+    /// Takes where each moved file was, by where it went.
+    pub(crate) fn of(moves: &BTreeMap<K, K>, was_file: impl Fn(K) -> bool) -> Self {
+        let mut renames = Self { from: BTreeMap::new(), gone: BTreeSet::new() };
+        for free in moves.keys().copied().filter(|to| !was_file(*to)) {
+            let mut to = free;
+            while let Some(from) = moves.get(&to).copied() {
+                if !renames.gone.insert(from) {
+                    break; // moved twice, which no sound record says
+                }
+                renames.from.insert(to, from);
+                to = from;
+            }
+        }
+        renames
+    }
+
+    /// Where the file was before that is told as renamed to here.
+    pub(crate) fn from(&self, to: K) -> Option<K> {
+        self.from.get(&to).copied()
+    }
+
+    /// Whether the file that was here is told as renamed to elsewhere.
+    pub(crate) fn is_gone(&self, from: K) -> bool {
+        self.gone.contains(&from)
+    }
+
+    /// Where that stood which what is here now is compared with.
+    pub(crate) fn before(&self, key: K) -> Option<K> {
+        self.from(key).or_else(|| (!self.is_gone(key)).then_some(key))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn renames(moves: &[(char, char)], files: &str) -> Vec<(char, char)> {
+        let moves = moves.iter().map(|&(from, to)| (to, from)).collect();
+        let renames = Renames::of(&moves, |path| files.contains(path));
+        renames.from.into_iter().map(|(to, from)| (from, to)).collect()
+    }
+
+    /// FO-10
+    #[test]
+    fn a_file_is_told_as_renamed_where_no_other_was_or_that_one_was_renamed() {
+        assert_eq!(renames(&[('a', 'b')], "a"), [('a', 'b')]);
+        assert_eq!(renames(&[('a', 'b')], "ab"), []);
+        assert_eq!(renames(&[('a', 'b'), ('c', 'a')], "ac"), [('c', 'a'), ('a', 'b')]);
+        assert_eq!(renames(&[('a', 'b'), ('b', 'a')], "ab"), [], "they change places");
+        assert_eq!(renames(&[('a', 'b'), ('a', 'c')], "a"), [('a', 'b')], "no sound record");
+    }
+}
