@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
-use actum_core::RelPath;
 use actum_core::format::git_diff::write::{self as git, Part, Piece, Side};
 use actum_core::path::Harmless;
+use actum_core::{FileMode, RelPath};
 use actum_workspace::path_change::{CONTENT_BYTES_MAX, Content, PathChange, State};
 
 use crate::style::{Painted, of_part};
@@ -49,30 +49,31 @@ pub(crate) fn sections(changes: &[PathChange]) -> Vec<Section<'_>> {
 
 impl Section<'_> {
     /// Passes on the text, piece by piece.
-    pub(crate) fn pieces(&self, mut out: impl FnMut(Part, &[u8])) {
+    pub(crate) fn pieces(&self, out: impl FnMut(Part, &[u8])) {
         match &self.sides {
             Ok((old, new)) => git::section(*old, *new, out),
-            Err(why) if !self.change.excerpts.is_empty() => {
+            Err(_) if !self.change.excerpts.is_empty() => {
                 let pieces = self.change.excerpts.iter().map(|excerpt| Piece {
                     old: &excerpt.before,
                     new: &excerpt.after,
                     lines: excerpt.lines,
                 });
-                git::pieces(&self.change.path, why, &pieces.collect::<Vec<_>>(), out);
+                git::pieces(&self.change.path, self.modes(), &pieces.collect::<Vec<_>>(), out);
             }
             Err(why) => {
-                // The last line is one that git and actum refuse: half a diff is none.
                 let path = &self.change.path;
-                let from = self.change.renamed_from.as_ref();
-                let renamed = from.map(|from| format!("rename from {from}\nrename to {path}\n"));
-                let (from, renamed) = (from.unwrap_or(path), renamed.unwrap_or_default());
-                let lines = format!(
-                    "diff --git a/{from} b/{path}\n{renamed}# {why}\n\
-                     Binary files a/{from} and b/{path} differ\n"
-                );
-                out(Part::Header, lines.as_bytes());
+                git::unknown(self.change.renamed_from.as_ref().unwrap_or(path), path, why, out);
             }
         }
+    }
+
+    /// The modes before and after, of a file that is there before and after.
+    fn modes(&self) -> (FileMode, FileMode) {
+        let mode = |state: &State| match state {
+            State::File { mode, .. } => *mode,
+            State::Absent | State::Directory { .. } => FileMode::REGULAR,
+        };
+        (mode(&self.change.before), mode(&self.change.after))
     }
 
     pub(crate) fn write(&self, audience: Audience, out: &mut dyn Write) -> io::Result<()> {

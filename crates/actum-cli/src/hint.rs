@@ -71,14 +71,14 @@ pub(crate) fn after(error: &ErrorKind) -> Vec<String> {
                 Attempt::Undo(of) => ("the run", format!("takes back only what run {of} changed")),
                 Attempt::Redo(of) => ("the undo", format!("brings back only what run {of} changed")),
             };
-            let only_content = conflicts.iter().all(|c| c.difference == Difference::Content);
+            let only_elsewhere = conflicts.iter().all(|c| c.difference == Difference::Elsewhere);
             match conflicts.iter().find_map(|conflict| conflict.by) {
-                Some(by) if only_content => format!(
+                Some(by) if only_elsewhere => format!(
                     "undo the later run first: `actum undo {by}`; or `--keep-edits` {only_its}, and \
                      leaves the rest of the files"
                 ),
                 Some(by) => format!("undo the later run first: `actum undo {by}`"),
-                None if only_content => format!(
+                None if only_elsewhere => format!(
                     "`actum diff {run}` shows what {the_run} changed; `--keep-edits` takes back only \
                      that, and leaves the rest of the files"
                 ),

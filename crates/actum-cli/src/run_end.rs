@@ -90,6 +90,8 @@ pub(crate) struct RunEnd {
     moved_hunks: Vec<ShownHunk>,
     /// Files that were edited since the run that is undone, and keep that.
     kept_edits: Vec<ShownPath>,
+    /// Paths that are as before the run that is undone already.
+    as_before: Vec<ShownPath>,
     recovery: Option<RecoveryNote>,
 }
 
@@ -126,6 +128,7 @@ impl RunEnd {
         });
         let moved_hunks = moved_hunks.collect();
         let kept_edits = ShownPath::all(transaction.kept_edits());
+        let as_before = ShownPath::all(transaction.as_before());
         let commits = intention.end == End::Commit && !changes.is_empty();
         // A signal that arrives meanwhile is answered when the run has ended and was shown: what is
         // half done would otherwise wait for a recovery.
@@ -143,6 +146,7 @@ impl RunEnd {
             broken_links,
             moved_hunks,
             kept_edits,
+            as_before,
             recovery: None,
         })
     }
@@ -163,6 +167,9 @@ impl RunEnd {
             screen.note(format_args!(
                 "hunk {hunk} of `{path}` says line {stated_line} and applies at line {found_line}"
             ));
+        }
+        for path in &self.as_before {
+            screen.note(format_args!("`{path}` is as it was before that run already"));
         }
         for path in &self.kept_edits {
             screen.note(format_args!(

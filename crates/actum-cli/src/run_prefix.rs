@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use actum_core::RunId;
-use actum_workspace::View;
+use actum_workspace::{Outcome, View};
 
 use crate::failure::Failure;
 
@@ -52,9 +52,11 @@ impl RunPrefix {
     }
 }
 
-/// The newest run, which is meant where none is named.
+/// The newest run that changed something, which is meant where none is named.
 pub(crate) fn newest(view: &View) -> Result<RunId, Failure> {
-    Ok(view.runs()?.last().ok_or(Failure::NoRunYet)?.run)
+    let runs = view.runs()?;
+    let made = runs.iter().rev().find(|known| known.outcome == Outcome::Committed);
+    Ok(made.ok_or(Failure::NoRunYet)?.run)
 }
 
 #[cfg(test)]

@@ -118,8 +118,8 @@ pub struct PathConflict {
 pub enum Difference {
     /// A file has other content.
     Content,
-    /// A file has other content, and not all that the run put there, at one place each.
-    Lines,
+    /// A file has other content, but what the run put there still stands in it.
+    Elsewhere,
     /// A file has another mode or owner, or other attributes.
     Attributes,
     /// A file is gone.
@@ -143,10 +143,9 @@ impl std::fmt::Display for Difference {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Content => f.write_str("its content is different"),
-            Self::Lines => f.write_str(
-                "its content is different, and what the run put there does not stand in it with the \
-                 lines around it, each at one place",
-            ),
+            Self::Elsewhere => {
+                f.write_str("its content is different, elsewhere than the run changed it")
+            }
             Self::Attributes => f.write_str("its mode, owner or attributes are different"),
             Self::Gone => f.write_str("it does not exist any more"),
             Self::FileThere => f.write_str("a file is there now"),

@@ -3,6 +3,7 @@
 //! A record is appended with one write and one `fdatasync` that changes no metadata. The space of
 //! records is used again only after their runs are in the history and the head says so.
 
+pub(crate) mod back;
 pub(crate) mod codec;
 pub(crate) mod record;
 pub(crate) mod runs;

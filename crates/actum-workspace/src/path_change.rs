@@ -2,9 +2,10 @@
 
 use std::rc::Rc;
 
-use actum_core::{Digest, FileMode, RelPath, Splice};
+use actum_core::{Digest, FileMode, RelPath};
 
 use crate::change::Renames;
+use crate::journal::back::Back;
 
 /// The largest file, in bytes, whose content is fetched to be shown: 16 MiB.
 pub const CONTENT_BYTES_MAX: u64 = 16 << 20;
@@ -31,8 +32,7 @@ pub struct Excerpt {
     pub before: Vec<u8>,
     /// The bytes after.
     pub after: Vec<u8>,
-    /// The numbers of its first line before and after, if what stands there now tells: counted in
-    /// the file as it is, and as if the run alone were taken back.
+    /// The numbers of its first line before and after, if they are known.
     pub lines: Option<(u64, u64)>,
 }
 
@@ -99,19 +99,12 @@ impl Excerpt {
         Self { before: after, after: before, lines }
     }
 
-    /// What splices back from the bytes after tell of a run, `now` being the file as it is.
-    pub(crate) fn all(back: &[Splice], now: &[u8]) -> Vec<Self> {
+    /// What the way back from the bytes after tells of a run.
+    pub(crate) fn all(back: &Back) -> Vec<Self> {
         let newlines = |bytes: &[u8]| memchr::memchr_iter(b'\n', bytes).count() as u64;
-        let mut found = back.iter().map(|splice| splice.found_in(now)).collect::<Option<Vec<_>>>();
-        found = found.filter(|found| found.is_sorted_by_key(|splice| splice.offset));
         let mut grown = 0u64; // by how many lines, wrapping: it may have shrunk
-        let excerpts = back.iter().enumerate().map(|(index, splice)| {
-            let place = found.as_ref().and_then(|found| found.get(index));
-            let lines = place.map(|place| {
-                let above = now.get(..usize::try_from(place.offset).unwrap_or(0));
-                let after = newlines(above.unwrap_or_default()) + 1;
-                (after.wrapping_sub(grown), after)
-            });
+        let excerpts = back.splices.iter().enumerate().map(|(index, splice)| {
+            let lines = back.lines.get(index).map(|after| (after.wrapping_sub(grown), *after));
             grown = grown.wrapping_add(newlines(&splice.old)).wrapping_sub(newlines(&splice.new));
             Self { before: splice.new.clone(), after: splice.old.clone(), lines }
         });

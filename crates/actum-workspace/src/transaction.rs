@@ -45,6 +45,7 @@ pub struct Transaction<'w, D: Disk> {
     pub(crate) broken_links: Vec<RelPath>,
     moved_hunks: Vec<(RelPath, MovedHunk)>,
     pub(crate) kept_edits: Vec<RelPath>,
+    pub(crate) as_before: Vec<RelPath>,
     staged: u32,
     /// The directories in which files were read; what is published reaches its own.
     pub(crate) parents: Parents<D::Handle>,
@@ -75,6 +76,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
             broken_links: Vec::new(),
             moved_hunks: Vec::new(),
             kept_edits: Vec::new(),
+            as_before: Vec::new(),
             staged: 0,
             parents: Parents::default(),
             names: HashMap::new(),
@@ -238,6 +240,11 @@ impl<'w, D: Disk> Transaction<'w, D> {
     /// Paths whose file had more names than one, and which the commit will part from the others.
     pub fn broken_links(&self) -> &[RelPath] {
         &self.broken_links
+    }
+
+    /// Paths that are as before the run that is undone already, and stay as they are.
+    pub fn as_before(&self) -> &[RelPath] {
+        &self.as_before
     }
 
     /// Files that were edited since the run that is undone, and keep those edits.

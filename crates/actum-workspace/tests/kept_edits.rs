@@ -1,5 +1,6 @@
 //! Undo of a run whose files were edited since: what the run changed is taken out, the rest stays.
 #![allow(
+    clippy::disallowed_methods,
     clippy::panic,
     clippy::unwrap_used,
     clippy::indexing_slicing,
@@ -55,9 +56,9 @@ fn with_run(old: &str, new: &str) -> (TestDir, Workspace, RunId) {
     (dir, workspace, run)
 }
 
-fn refused_lines(error: &Error) {
+fn refused(error: &Error) {
     let ErrorKind::ChangedSince { conflicts, .. } = &error.kind else { panic!("{error}") };
-    assert_eq!(conflicts[0].difference, Difference::Lines, "{error}");
+    assert_eq!(conflicts[0].difference, Difference::Content, "{error}");
     assert_eq!(error.state, State::Unchanged);
 }
 
@@ -73,13 +74,18 @@ fn an_edit_at_a_distance_is_kept_and_a_near_one_is_a_conflict() {
         dir.put("a", lines.concat());
         let edited = dir.tree();
         let error = workspace.begin_undo(run, RunOptions::default()).err().unwrap();
-        assert!(matches!(error.kind, ErrorKind::ChangedSince { .. }), "without leave: {error}");
+        let ErrorKind::ChangedSince { conflicts, .. } = &error.kind else { panic!("{error}") };
+        let told = match of_run.abs_diff(by_hand) <= CONTEXT {
+            true => Difference::Content,
+            false => Difference::Elsewhere,
+        };
+        assert_eq!(conflicts[0].difference, told, "without leave");
 
         let undone = undo(&mut workspace, run, |transaction| {
             assert_eq!(transaction.kept_edits(), [RelPath::new("a").unwrap()]);
         });
         if of_run.abs_diff(by_hand) <= CONTEXT {
-            refused_lines(&undone.unwrap_err());
+            refused(&undone.unwrap_err());
             assert_eq!(dir.tree(), edited);
             continue;
         }
@@ -96,7 +102,7 @@ fn what_stands_twice_is_not_taken_out() {
     let (dir, mut workspace, run) = with_run("line 6\n", "run\n");
     let now = String::from_utf8(dir.get("a").unwrap()).unwrap();
     dir.put("a", format!("{now}{now}"));
-    refused_lines(&undo(&mut workspace, run, |_| {}).unwrap_err());
+    refused(&undo(&mut workspace, run, |_| {}).unwrap_err());
 }
 
 /// FO-5
@@ -109,7 +115,7 @@ fn of_several_pieces_all_are_taken_out_or_none() {
     let now = String::from_utf8(dir.get("a").unwrap()).unwrap();
     dir.put("a", now.replace("line 13\n", "hand\n"));
     let edited = dir.tree();
-    refused_lines(&undo(&mut workspace, run, |_| {}).unwrap_err());
+    refused(&undo(&mut workspace, run, |_| {}).unwrap_err());
     assert_eq!(dir.tree(), edited);
     dir.put("a", now.replace("line 6\n", "hand\n"));
     undo(&mut workspace, run, |_| {}).unwrap();
@@ -125,11 +131,11 @@ fn a_file_that_the_run_made_or_whose_mode_changed_is_a_conflict_as_ever() {
     let create = Operation::Create { path, content: numbered().concat().into_bytes(), mode: None };
     let made = workspace.apply_operations(&[create], RunOptions::default()).unwrap();
     dir.put("new", "else\n");
-    refused_lines(&undo(&mut workspace, made, |_| {}).unwrap_err());
+    refused(&undo(&mut workspace, made, |_| {}).unwrap_err());
     let now = String::from_utf8(dir.get("a").unwrap()).unwrap();
     dir.put("a", now.replace("line 13\n", "hand\n"));
     dir.chmod("a", 0o600);
-    refused_lines(&undo(&mut workspace, run, |_| {}).unwrap_err());
+    refused(&undo(&mut workspace, run, |_| {}).unwrap_err());
 }
 
 /// FO-5
@@ -147,6 +153,67 @@ fn what_a_run_changed_is_still_shown_when_the_file_was_edited_since() {
         assert_eq!(text(&excerpt.after), text(&excerpt.before).replace("line 6\n", "run\nrun\n"));
         excerpt.lines
     };
-    assert_eq!(lines_of(format!("hand\n{now}")), Some((5, 5)));
-    assert_eq!(lines_of(now.replace("line 5\n", "hand\n")), None);
+    assert_eq!(lines_of(format!("hand\n{now}")), Some((4, 4)), "as the run counted them");
+    assert_eq!(lines_of(now.replace("line 5\n", "hand\n")), Some((4, 4)));
+}
+
+/// FO-5, FO-9: what an attack took for the place of the run, and was not.
+#[test]
+fn no_other_place_is_taken_for_that_of_the_run() {
+    let block = "a\nb\nc\nn: 3\nd\ne\nf\n";
+    let twins = |first: &str, second: &str| {
+        format!("[web]\n{}[db]\n{}", block.replace('3', first), block.replace('3', second))
+    };
+    let long = "x".repeat(1_100_000);
+    let cases = [
+        // The twin of a block whose own place was edited.
+        (twins("3", "1"), twins("3", "3"), twins("3", "5")),
+        // Two places that overlap.
+        (
+            "---\nmode: on\n---\n".to_owned(),
+            "---\nmode: off\n---\n".to_owned(),
+            "---\nmode: off\n---\nmode: off\n---\n".to_owned(),
+        ),
+        // The beginning of a longer line, and lines behind the end.
+        ("a\nb\n".to_owned(), "a\nb\nfoo".to_owned(), "a\nb\nfoobar\nx\n".to_owned()),
+        ("a\nb\n".to_owned(), "a\nb\nfoo".to_owned(), "a\nb\nfoo\nbar\n".to_owned()),
+        ("a\nlog\n".to_owned(), "a\n".to_owned(), "a\nlog\nmore\n".to_owned()),
+        // A file that is not recorded in lines.
+        (
+            format!("fast\nlevel = 1\n{long}\n"),
+            format!("fast\nlevel = 2\n{long}\n"),
+            format!("fast\nlevel = 25\n{long}\n"),
+        ),
+    ];
+    for (before, left, now) in cases {
+        let dir = TestDir::new();
+        dir.put("a", &before);
+        let mut workspace = Workspace::open(dir.path()).unwrap();
+        let path = RelPath::new("a").unwrap();
+        let write = Operation::Write { path, content: left.into_bytes(), expected: None };
+        let run = workspace.apply_operations(&[write], RunOptions::default()).unwrap();
+        dir.put("a", &now);
+        refused(&undo(&mut workspace, run, |_| {}).unwrap_err());
+        assert_eq!(dir.get("a").unwrap(), now.as_bytes());
+    }
+}
+
+/// FO-5, FO-9
+#[test]
+fn a_path_that_is_as_before_already_is_no_obstacle() {
+    let (dir, mut workspace, _) = with_run("line 2\n", "run\n");
+    let path = |name: &str| RelPath::new(name).unwrap();
+    let create =
+        |name: &str| Operation::Create { path: path(name), content: b"new\n".to_vec(), mode: None };
+    let before = dir.tree();
+    let operations = [replace("a", "line 9\n", "run\n"), create("d/made"), create("d/gone")];
+    let run = workspace.apply_operations(&operations, RunOptions::default()).unwrap();
+    std::fs::remove_file(dir.path().join("d/gone")).unwrap();
+    let transaction = workspace.begin_undo(run, RunOptions::default()).unwrap();
+    assert_eq!(transaction.as_before(), [path("d/gone")]);
+    let undone = transaction.commit().unwrap().run;
+    assert_eq!(dir.tree(), before);
+    workspace.begin_undo(undone, RunOptions::default()).unwrap().commit().unwrap();
+    assert!(dir.get("d/gone").is_none(), "the undo had nothing to do there, nor has its undo");
+    assert_eq!(dir.get("d/made").unwrap(), b"new\n");
 }

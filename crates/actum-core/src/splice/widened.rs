@@ -3,6 +3,7 @@
 
 use super::Splice;
 use crate::count;
+use crate::edit::overlapping;
 
 impl Splice {
     /// The same change in whole lines of `content`, to which `splices` apply, with up to `context`
@@ -23,18 +24,28 @@ impl Splice {
         widened.iter().map(|wide| wide.splice(content)).collect()
     }
 
-    /// This change where its old bytes stand now, in a content that may have changed elsewhere;
-    /// `None` unless they stand at the start of a line of `content`, exactly once, and hold a line
-    /// that stays as it is.
-    pub fn found_in(&self, content: &[u8]) -> Option<Self> {
+    /// This change where its old bytes stand now, in a content that may have changed elsewhere than
+    /// the one it was made for, of which `size` is the size in bytes. `None` unless they stand in
+    /// whole lines of `content`, exactly once, and hold a line that stays as it is; and where they
+    /// began or ended that other content, they must do so here.
+    pub fn found_in(&self, content: &[u8], size: usize) -> Option<Self> {
         let changed = Narrow::between(0, &self.old, &self.new).lines(&self.old, 0);
         if changed == (0, self.old.len()) {
             return None;
         }
-        let starts_a_line =
-            |at: &usize| at.checked_sub(1).is_none_or(|before| content.get(before) == Some(&b'\n'));
-        let mut places = memchr::memmem::find_iter(content, &self.old).filter(starts_a_line);
+        let is_line = |at: &usize| {
+            let end = at.saturating_add(self.old.len());
+            let starts = *at == 0 || content.get(at - 1) == Some(&b'\n');
+            starts && (end == content.len() || self.old.last() == Some(&b'\n'))
+        };
+        let mut places = overlapping(content, &self.old).filter(is_line);
         let (at, None) = (places.next()?, places.next()) else { return None };
+        let ends = |at: u64, size: usize| at.saturating_add(count(self.old.len())) == count(size);
+        let began_it = self.offset == 0;
+        let ended_it = ends(self.offset, size);
+        if (began_it && at != 0) || (ended_it && !ends(count(at), content.len())) {
+            return None;
+        }
         Some(Self { offset: count(at), ..self.clone() })
     }
 }
@@ -140,17 +151,27 @@ mod tests {
 
     /// FO-5
     #[test]
-    fn a_splice_is_found_where_its_bytes_stand_exactly_once() {
-        let splice = Splice { offset: 0, old: b"b\nc\n".to_vec(), new: b"b\nX\n".to_vec() };
-        let offset = |content: &str| splice.found_in(content.as_bytes()).map(|s| s.offset);
-        assert_eq!(offset("new\na\nb\nc\n"), Some(6));
-        assert_eq!(offset("b\nc\n"), Some(0));
-        assert_eq!(offset("ab\nc\n"), None, "not at the start of a line");
-        assert_eq!(offset("b\nc\nb\nc\n"), None, "at two places");
-        assert_eq!(offset("b\nd\n"), None);
+    fn a_splice_is_found_where_its_lines_stand_exactly_once() {
+        let found = |(offset, old, new): (u64, &str, &str), size, content: &str| {
+            let splice = Splice { offset, old: old.into(), new: new.into() };
+            splice.found_in(content.as_bytes(), size).map(|splice| splice.offset)
+        };
+        let middle = (2, "b\nc\n", "b\nX\n");
+        assert_eq!(found(middle, 8, "new\na\nb\nc\nd\n"), Some(6));
+        assert_eq!(found(middle, 8, "ab\nc\nd\n"), None, "not at the start of a line");
+        assert_eq!(found(middle, 8, "b\nc\nb\nc\nd\n"), None, "at two places");
+        assert_eq!(found(middle, 8, "b\nd\n"), None);
+        let overlapping = (2, "b\nb\n", "b\n");
+        assert_eq!(found(overlapping, 9, "a\nb\nb\nb\ny\n"), None, "at two places that overlap");
+        let first = (0, "b\nc\n", "X\nc\n");
+        assert_eq!(found(first, 6, "b\nc\nd\n"), Some(0));
+        assert_eq!(found(first, 6, "new\nb\nc\nd\n"), None, "it began the file");
+        let last = (2, "b\nc", "b\nX");
+        assert_eq!(found(last, 5, "new\na\nb\nc"), Some(6));
+        assert_eq!(found(last, 5, "a\nb\ncd\n"), None, "not at the end of a line");
+        assert_eq!(found((2, "b\nc\n", "b\nX\n"), 6, "a\nb\nc\nmore\n"), None, "it ended the file");
         for (old, new) in [("", "x"), ("x", "y"), ("x\n", "y\n"), ("x\n", "")] {
-            let alone = Splice { offset: 9, old: old.into(), new: new.into() };
-            assert_eq!(alone.found_in(old.as_bytes()), None, "no line stays: {alone:?}");
+            assert_eq!(found((9, old, new), 99, old), None, "no line stays: {old:?}");
         }
     }
 

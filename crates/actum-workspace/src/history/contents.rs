@@ -80,7 +80,7 @@ impl<'a, D: Disk> Contents<'a, D> {
             if !before.is_same(&after) || is_gone {
                 let is_unknown = before.is_unknown() || after.is_unknown();
                 let excerpts =
-                    if first == last && is_unknown { self.excerpts(*newest)? } else { Vec::new() };
+                    if first == last && is_unknown { self.excerpts(*newest) } else { Vec::new() };
                 let path = path.clone();
                 changes.push(PathChange { path, renamed_from, before, after, excerpts });
             }
@@ -130,7 +130,7 @@ impl<'a, D: Disk> Contents<'a, D> {
                 }
                 (Body::Back, Side::Pre) => {
                     let Some(post) = entry.post.file() else { return Ok(Content::Unknown) };
-                    back.push(entry.back.as_deref().unwrap_or_default());
+                    back.push(entry.back.as_ref().map_or(&[], |back| back.splices.as_slice()));
                     (side, digest) = (Side::Post, post.digest);
                     continue;
                 }
@@ -143,7 +143,7 @@ impl<'a, D: Disk> Contents<'a, D> {
                 (Side::Pre, None) => return Ok(Content::Unknown),
                 (Side::Post, _) => match self.next(&entry.path, touch.0) {
                     Some(next) => (touch, side) = (next, Side::Pre),
-                    None => break self.present(&entry.path, |size| size == file.size)?,
+                    None => break self.present(&entry.path, file.size)?,
                 },
             }
         };
@@ -162,12 +162,9 @@ impl<'a, D: Disk> Contents<'a, D> {
     }
 
     /// What a run recorded of a file whose bytes are not known any more.
-    fn excerpts(&self, touch: (usize, usize)) -> Result<Vec<Excerpt>> {
-        let Some((_, Entry { path, back: Some(back), .. })) = self.entry(touch) else {
-            return Ok(Vec::new());
-        };
-        let now = self.present(path, |size| size <= CONTENT_BYTES_MAX)?;
-        Ok(Excerpt::all(back, now.as_deref().map_or(&[], Vec::as_slice)))
+    fn excerpts(&self, touch: (usize, usize)) -> Vec<Excerpt> {
+        let back = self.entry(touch).and_then(|(_, entry)| entry.back.as_ref());
+        back.map_or(Vec::new(), Excerpt::all)
     }
 
     /// The entry that an inode moved to in its run.
@@ -197,11 +194,11 @@ impl<'a, D: Disk> Contents<'a, D> {
         }
     }
 
-    /// What is at `path` now, if it is a file of a size that fits.
-    fn present(&self, path: &RelPath, fits: impl Fn(u64) -> bool) -> Result<Option<Rc<Vec<u8>>>> {
+    /// What is at `path` now, if it can be a file of this size.
+    fn present(&self, path: &RelPath, size: u64) -> Result<Option<Rc<Vec<u8>>>> {
         let tree = Tree::new(self.disk, &self.home.root);
         match tree.find(path) {
-            Ok(Found::File(stat, file)) if fits(stat.size) => {
+            Ok(Found::File(stat, file)) if stat.size == size => {
                 let bytes = read_whole(self.disk, &file, stat.size);
                 bytes.doing(|| format!("read `{path}`")).map(|bytes| Some(Rc::new(bytes)))
             }

@@ -84,7 +84,7 @@ impl<D: Disk> Images<'_, D> {
         let doing = || format!("rebuild `{}`", entry.path);
         let name = [stage_name(intent.run, index), b".rebuilt".to_vec()].concat();
         let mut sink = Sink::new(self.disk, &self.home.stage, name);
-        let mut splicer = Splicer::new(back);
+        let mut splicer = Splicer::new(&back.splices);
         let mut fits = true;
         self.each_piece(post, |piece| {
             fits = fits && splicer.feed(piece, |bytes| sink.write(bytes)).is_ok();

@@ -1,9 +1,8 @@
 //! Undo: the inverse of a past run, as a run of its own.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use actum_core::edit::EDIT_BYTES_MAX;
 use actum_core::text::LineCounter;
 use actum_core::{RelPath, RunId, Splice};
 
@@ -16,6 +15,9 @@ use crate::transaction::Transaction;
 use crate::transaction::node::{Bytes, Content, Counted, New, Post, PostFile, Pre};
 use crate::tree::{read_pieces, read_whole};
 use crate::workspace::{LaterEdits, RunOptions, Workspace};
+
+/// Files are searched for what a run put there up to this much, in bytes times pieces.
+const SEARCHED_MAX: u64 = 1 << 30;
 
 impl<D: Disk> Workspace<D> {
     /// Begins the undo of a run: a transaction that holds its inverse, to be looked at and
@@ -102,11 +104,15 @@ impl<D: Disk> Workspace<D> {
 
 impl<D: Disk> Transaction<'_, D> {
     fn invert(&mut self, intent: &Intent) -> Result<()> {
-        let edited_since = self.must_be_as_left(intent)?;
+        let since = self.must_be_as_left(intent)?;
         let (moved_to, told) = (moved_to(intent), told_changes(intent));
         for (index, entry) in intent.entries.iter().enumerate() {
-            if let Some(back) = edited_since.get(&index) {
+            if let Some(back) = since.edited.get(&index) {
                 self.take_out(entry, back.clone())?;
+                continue;
+            }
+            if since.as_before.contains(&index) {
+                self.as_before.push(entry.path.clone());
                 continue;
             }
             let post = match &entry.pre {
@@ -147,30 +153,39 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(())
     }
 
-    /// Refuses an undo where any path is not as the run left it. Gives, for the entries whose file was
-    /// edited since and may keep that, what is to be taken out of it.
-    fn must_be_as_left(&mut self, intent: &Intent) -> Result<EditedSince> {
+    /// Refuses an undo where any path is not as the run left it. A path that is as before the run
+    /// already is no obstacle; nor is a file that was edited elsewhere, where it may keep that.
+    fn must_be_as_left(&mut self, intent: &Intent) -> Result<Since> {
         let run = intent.run;
-        let (mut edited_since, mut conflicts) = (EditedSince::new(), Vec::new());
+        let (mut since, mut conflicts) = (Since::default(), Vec::new());
+        let moved = intent.moved();
+        let mut as_left = true;
         for (index, entry) in intent.entries.iter().enumerate() {
             self.in_scope(&entry.path)?;
-            if let Some(mut difference) = self.difference(entry)? {
-                if difference == Difference::Content && self.limits.later_edits == LaterEdits::Keep
-                {
-                    if let Some(back) = self.still_there(entry)? {
-                        edited_since.insert(index, back);
-                        continue;
-                    }
-                    difference = Difference::Lines;
-                }
-                conflicts.push(PathConflict { path: entry.path.clone(), difference, by: None });
+            let Some(mut difference) = self.difference(entry)? else { continue };
+            as_left = false;
+            let is_moved = moved.contains(&index)
+                || entry.post.file().is_some_and(|file| matches!(file.body, Body::Moved(_)));
+            if !is_moved && self.entry_is_as_before(entry) {
+                since.as_before.insert(index);
+                continue;
             }
+            if difference == Difference::Content
+                && let Some(back) = self.still_there(entry)?
+            {
+                if self.limits.later_edits == LaterEdits::Keep {
+                    since.edited.insert(index, back);
+                    continue;
+                }
+                difference = Difference::Elsewhere;
+            }
+            conflicts.push(PathConflict { path: entry.path.clone(), difference, by: None });
+        }
+        if !as_left && self.is_as_before(intent)? {
+            return Err(ErrorKind::AsBefore { attempt: Attempt::Undo(run) }.into());
         }
         if conflicts.is_empty() {
-            return Ok(edited_since);
-        }
-        if self.is_as_before(intent)? {
-            return Err(ErrorKind::AsBefore { attempt: Attempt::Undo(run) }.into());
+            return Ok(since);
         }
         let nodes = &self.nodes;
         let is_now = |path: &RelPath, left: &Image| match (nodes.get(path).map(|n| &n.pre), left) {
@@ -186,15 +201,18 @@ impl<D: Disk> Transaction<'_, D> {
     }
 
     /// The splices that take out what the run put into a file that was edited since, where all of it
-    /// is still there.
+    /// stands there as the run left it, each piece at exactly one place.
     fn still_there(&mut self, entry: &Entry) -> Result<Option<Vec<Splice>>> {
         let (Some(back), Image::File(left)) = (&entry.back, &entry.post) else { return Ok(None) };
         let file = self.expected_file(&entry.path, None)?;
-        if file.size > EDIT_BYTES_MAX || file.attributes != left.attributes {
+        let work = file.size.saturating_mul(back.splices.len() as u64);
+        if !back.is_unique || work > SEARCHED_MAX || file.attributes != left.attributes {
             return Ok(None);
         }
         let content = self.whole(&entry.path, &file)?;
-        let found: Option<Vec<_>> = back.iter().map(|splice| splice.found_in(&content)).collect();
+        let size = usize::try_from(left.size).unwrap_or(usize::MAX);
+        let found: Option<Vec<_>> =
+            back.splices.iter().map(|splice| splice.found_in(&content, size)).collect();
         let end = |splice: &Splice| splice.offset.saturating_add(splice.old.len() as u64);
         let in_order = |found: &Vec<Splice>| found.is_sorted_by(|a, b| end(a) <= b.offset);
         Ok(found.filter(in_order))
@@ -249,21 +267,17 @@ impl<D: Disk> Transaction<'_, D> {
 
     /// Whether every path is as the run found it.
     fn is_as_before(&mut self, intent: &Intent) -> Result<bool> {
-        for entry in &intent.entries {
-            let same = match (&entry.pre, self.node(&entry.path).map(|node| &node.pre)) {
-                (Image::Absent, Ok(Pre::Absent)) | (Image::Directory(_), Ok(Pre::Directory(_))) => {
-                    true
-                }
-                (Image::File(pre), Ok(Pre::File(file))) => {
-                    pre.digest == file.digest && pre.attributes == file.attributes
-                }
-                (Image::Absent | Image::Directory(_) | Image::File(_), _) => false,
-            };
-            if !same {
-                return Ok(false);
+        Ok(intent.entries.iter().all(|entry| self.entry_is_as_before(entry)))
+    }
+
+    fn entry_is_as_before(&mut self, entry: &Entry) -> bool {
+        match (&entry.pre, self.node(&entry.path).map(|node| &node.pre)) {
+            (Image::Absent, Ok(Pre::Absent)) | (Image::Directory(_), Ok(Pre::Directory(_))) => true,
+            (Image::File(pre), Ok(Pre::File(file))) => {
+                pre.digest == file.digest && pre.attributes == file.attributes
             }
+            (Image::Absent | Image::Directory(_) | Image::File(_), _) => false,
         }
-        Ok(true)
     }
 
     /// The bytes before the run, and how many lines they have. `told` is the entry that tells what
@@ -287,7 +301,8 @@ impl<D: Disk> Transaction<'_, D> {
         let bytes = bytes.ok_or_else(|| ErrorKind::LostImage { attempt, path: path.clone() })?;
         let bytes = self.own(path, bytes, file.size)?;
         let lines = self.lines(&bytes)?;
-        let splices = entry.back.clone().filter(|_| matches!(file.body, Body::Back)).map(Rc::new);
+        let splices = entry.back.as_ref().filter(|_| matches!(file.body, Body::Back));
+        let splices = splices.map(|back| Rc::new(back.splices.clone()));
         let origin = told.map(|told| told.path.clone());
         let counted = match told.map(|told| told.extent) {
             Some(Extent::Lines(lines)) => Counted::Once(lines.reversed()),
@@ -331,8 +346,14 @@ impl<D: Disk> Transaction<'_, D> {
     }
 }
 
-/// What is to be taken out of files that were edited since, by the index of their entry.
-type EditedSince = BTreeMap<usize, Vec<Splice>>;
+/// What became of a run's paths since, by the index of their entry, where that is no obstacle.
+#[derive(Default)]
+struct Since {
+    /// What is to be taken out of files that were edited.
+    edited: BTreeMap<usize, Vec<Splice>>,
+    /// Paths that are as before the run already.
+    as_before: BTreeSet<usize>,
+}
 
 /// For the index of each entry with a file before the run the entry that tells what became of it: its
 /// own, or the one to which the file was renamed.

@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use actum_core::{Digest, FileMode, RelPath, RunId, Splice};
+use actum_core::{Digest, FileMode, RelPath, RunId};
 
 use crate::change::{Extent, Held, Lines, Renames};
 use crate::disk::{Epoch, Time, Xattr};
+use crate::journal::back::Back;
 use crate::journal::codec::{DecodeError, Decoder, Encoder};
 
 /// Owner, permission bits and extended attributes.
@@ -80,7 +81,7 @@ pub(crate) struct Entry {
     /// so by its body.
     pub(crate) edited_from: Option<u32>,
     /// Takes the bytes of `post` back to those of `pre`.
-    pub(crate) back: Option<Vec<Splice>>,
+    pub(crate) back: Option<Back>,
 }
 
 /// Why a run was made.
@@ -217,18 +218,7 @@ impl Intent {
                     e.u32(from);
                 }
             }
-            match &entry.back {
-                None => e.u8(0),
-                Some(splices) => {
-                    e.u8(1);
-                    e.length(splices.len());
-                    for splice in splices {
-                        e.u64(splice.offset);
-                        e.bytes(&splice.old);
-                        e.bytes(&splice.new);
-                    }
-                }
-            }
+            Back::encode(entry.back.as_ref(), &mut e);
         }
         (e.finish(), bodies)
     }
@@ -420,11 +410,7 @@ fn decode_intent(d: &mut Decoder<'_>, bodies: &mut Decoder<'_>) -> Result<Intent
             1 => Some(d.u32("a renamed file")?),
             _ => return Err(DecodeError("a renamed file")),
         };
-        let back = match d.u8("a splice list")? {
-            0 => None,
-            1 => Some(decode_splices(d)?),
-            _ => return Err(DecodeError("a splice list")),
-        };
+        let back = Back::decode(d)?;
         entries.push(Entry { path, pre, post, extent, edited_from, back });
     }
     if !entries.iter().all(|entry| is_origin_sound(entry, &entries)) {
@@ -451,18 +437,6 @@ fn decode_extent(d: &mut Decoder<'_>) -> Result<Extent, DecodeError> {
         1 => Ok(Extent::Bytes { before: first, after: second }),
         _ => Err(DecodeError("an extent")),
     }
-}
-
-fn decode_splices(d: &mut Decoder<'_>) -> Result<Vec<Splice>, DecodeError> {
-    let count = d.count("a splice list")?;
-    let mut splices = Vec::with_capacity(count);
-    for _ in 0..count {
-        let offset = d.u64("a splice")?;
-        let old = d.bytes("a splice")?.to_vec();
-        let new = d.bytes("a splice")?.to_vec();
-        splices.push(Splice { offset, old, new });
-    }
-    Ok(splices)
 }
 
 fn decode_attributes(d: &mut Decoder<'_>) -> Result<Attributes, DecodeError> {
@@ -507,6 +481,8 @@ fn decode_image(d: &mut Decoder<'_>, bodies: &mut Decoder<'_>) -> Result<Image, 
 
 #[cfg(test)]
 mod tests {
+    use actum_core::Splice;
+
     use super::*;
 
     fn sample() -> Intent {
@@ -550,7 +526,7 @@ mod tests {
                     "d/a",
                     file(b"abc", Body::Back),
                     file(b"abd", Body::Inline(Rc::new(b"abd".to_vec()))),
-                    Some(Splice::between(b"abd", b"abc")),
+                    Some(Back::raw(Splice::between(b"abd", b"abc"))),
                 ),
                 entry("k", file(b"kept", Body::Kept), Image::Absent, None),
                 entry("m", Image::Absent, file(b"kept", Body::Moved(2)), None),

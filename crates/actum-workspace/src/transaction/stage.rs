@@ -4,12 +4,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use actum_core::line_diff::{self, CONTEXT_LINES};
+use actum_core::line_diff;
 use actum_core::{RelPath, RunId, Splice};
 
 use crate::change::{Change, Extent};
 use crate::disk::{Barrier, Disk, Rename};
 use crate::error::{Doing, Error, ErrorKind, Result};
+use crate::journal::back::Back;
 use crate::journal::record::{Body, Entry, FileImage, Image, Intent, Side, keep_name, stage_name};
 use crate::run::publish::Displaced;
 use crate::run::rollback::make_directory;
@@ -82,6 +83,9 @@ pub(super) fn displaced<H>(node: &Node<H>) -> Displaced {
     }
 }
 
+/// Contents up to this many bytes are compared line by line for what is recorded of them.
+const DIFFED_MAX: usize = 256 << 10;
+
 /// Turns nodes into entries.
 struct Staging<'a, D: Disk> {
     disk: &'a D,
@@ -115,7 +119,7 @@ impl<D: Disk> Staging<'_, D> {
             }
             Post::File(file) => {
                 if let (Pre::File(pre), Content::New(new)) = (&node.pre, &file.content) {
-                    back = splices_back(pre, &new.bytes, new.splices.as_deref());
+                    back = way_back(pre, &new.bytes, new.splices.as_deref());
                 }
                 let (body, inode) = self.stage_post(index, path, node, file)?;
                 if !matches!(body, Body::Moved(_)) {
@@ -325,23 +329,24 @@ impl<D: Disk> Staging<'_, D> {
 
 /// The splices that lead from the new bytes back to what is there, where they are known and worth
 /// it. With the lines around them they can still be read, and found, when the file changes elsewhere.
-fn splices_back<H>(
-    pre: &PreFile<H>,
-    new: &Bytes<H>,
-    splices: Option<&Vec<Splice>>,
-) -> Option<Vec<Splice>> {
+fn way_back<H>(pre: &PreFile<H>, new: &Bytes<H>, splices: Option<&Vec<Splice>>) -> Option<Back> {
     let splices = match (splices, &pre.bytes, new) {
         (Some(splices), _, _) => Splice::invert(splices),
-        (None, Bytes::Memory(old), Bytes::Memory(new)) => line_diff::splices(new, old),
+        (None, Bytes::Memory(old), Bytes::Memory(new))
+            if old.len().max(new.len()) <= DIFFED_MAX =>
+        {
+            line_diff::splices(new, old)
+        }
+        (None, Bytes::Memory(old), Bytes::Memory(new)) => Splice::between(new, old),
         (None, _, _) => return None,
     };
     let worth_it =
-        |it: &Vec<Splice>| Splice::weight(it) <= (INLINE_BYTES_MAX as u64).max(pre.stat.size / 4);
-    let widened = match new {
-        Bytes::Memory(new) => Some(Splice::widened(&splices, new, CONTEXT_LINES)),
+        |it: &Back| Splice::weight(&it.splices) <= (INLINE_BYTES_MAX as u64).max(pre.stat.size / 4);
+    let with_lines = match new {
+        Bytes::Memory(new) => Some(Back::with_lines(&splices, new)),
         Bytes::File(..) => None,
     };
-    widened.filter(worth_it).or_else(|| Some(splices).filter(worth_it))
+    with_lines.filter(worth_it).or_else(|| Some(Back::raw(splices)).filter(worth_it))
 }
 
 fn copy_file<D: Disk>(disk: &D, from: &D::Handle, to: &D::Handle) -> std::io::Result<()> {

@@ -93,13 +93,20 @@ pub struct Piece<'a> {
     pub lines: Option<(u64, u64)>,
 }
 
-/// Writes the section of one file of which only pieces are known. Where a line number is not known
-/// either the header says `why`, and the section is one that every reader refuses.
-pub fn pieces(path: &RelPath, why: &str, pieces: &[Piece<'_>], mut out: impl FnMut(Part, &[u8])) {
+/// Writes the section of one file of which only pieces are known, and its modes before and after. Where
+/// a line number is not known either, the section is one for which every reader refuses the diff.
+pub fn pieces(
+    path: &RelPath,
+    modes: (FileMode, FileMode),
+    pieces: &[Piece<'_>],
+    mut out: impl FnMut(Part, &[u8]),
+) {
     let (old_name, new_name) = (name("a/", path), name("b/", path));
     let mut header = format!("diff --git {old_name} {new_name}\n");
-    if pieces.iter().any(|piece| piece.lines.is_none()) {
-        header.push_str(&format!("# {why}\n"));
+    let (old, new) = (mode(modes.0), mode(modes.1));
+    if old != new {
+        line(&mut header, "old mode", old);
+        line(&mut header, "new mode", new);
     }
     header.push_str(&format!("--- {}\n+++ {}\n", tabbed(old_name), tabbed(new_name)));
     out(Part::Header, header.as_bytes());
@@ -115,7 +122,7 @@ pub fn pieces(path: &RelPath, why: &str, pieces: &[Piece<'_>], mut out: impl FnM
                     self::hunk(&hunk, &mut out);
                 }
                 None => {
-                    out(Part::HunkHeader, UNPLACED);
+                    out(Part::HunkHeader, refused("the lines are not known any more").as_bytes());
                     body(&hunk, &mut out);
                 }
             }
@@ -123,8 +130,24 @@ pub fn pieces(path: &RelPath, why: &str, pieces: &[Piece<'_>], mut out: impl FnM
     }
 }
 
-/// Heads a hunk whose line numbers are not known.
-const UNPLACED: &[u8] = b"@@ lines not known any more @@\n";
+/// Writes the section of a file that cannot be shown, and `why`. Every reader refuses the diff for it,
+/// so that none does half of it.
+pub fn unknown(from: &RelPath, path: &RelPath, why: &str, mut out: impl FnMut(Part, &[u8])) {
+    let (old_name, new_name) = (name("a/", from), name("b/", path));
+    let mut header = format!("diff --git {old_name} {new_name}\n");
+    if from != path {
+        line(&mut header, "rename from", &name("", from));
+        line(&mut header, "rename to", &name("", path));
+    }
+    header.push_str(&format!("--- {}\n+++ {}\n", tabbed(old_name), tabbed(new_name)));
+    out(Part::Header, header.as_bytes());
+    out(Part::HunkHeader, refused(why).as_bytes());
+}
+
+/// The head of a hunk that is none, and why: it promises lines, and what follows is no line.
+fn refused(why: &str) -> String {
+    format!("@@ -1 +1 @@\n# {why}\n")
+}
 
 /// Writes one hunk.
 pub fn hunk(hunk: &LineHunk, out: &mut impl FnMut(Part, &[u8])) {
@@ -235,6 +258,30 @@ mod tests {
              GIT binary patch\nliteral 0\n";
         assert!(binary.starts_with(header), "{binary}");
         assert_eq!(written(old, old), "");
+    }
+
+    /// FO-10
+    #[test]
+    fn a_diff_with_a_part_that_is_not_known_is_refused_whole() {
+        let (a, b) = (path("a"), path("b"));
+        let sound = written(None, side(&a, FileMode::REGULAR, "one\n"));
+        let modes = (FileMode::REGULAR, FileMode::EXECUTABLE);
+        let piece = |lines| Piece { old: b"x\n1\n", new: b"x\n2\n", lines };
+        type Out<'a> = &'a mut dyn FnMut(Part, &[u8]);
+        let text = |write: &dyn Fn(Out<'_>)| {
+            let mut text = sound.clone().into_bytes();
+            write(&mut |_, piece| text.extend_from_slice(piece));
+            text
+        };
+        let unknown = text(&|out| unknown(&a, &b, "it is gone", out));
+        let unplaced = text(&|out| pieces(&b, modes, &[piece(Some((4, 5))), piece(None)], out));
+        for text in [unknown, unplaced] {
+            assert!(format::git_diff::parse(&text).is_err(), "{}", String::from_utf8_lossy(&text));
+        }
+        let placed = text(&|out| pieces(&b, modes, &[piece(Some((4, 5)))], out));
+        let operations = format::git_diff::parse(&placed).unwrap();
+        assert_eq!(operations.len(), 3, "the new file, the mode and the lines");
+        assert!(String::from_utf8(placed).unwrap().contains("@@ -4,2 +5,2 @@\n"));
     }
 
     proptest! {

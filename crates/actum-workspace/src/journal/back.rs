@@ -1,0 +1,133 @@
+//! The way back from the bytes that a run left to those that it found.
+
+use actum_core::Splice;
+use actum_core::line_diff::CONTEXT_LINES;
+
+use crate::journal::codec::{DecodeError, Decoder, Encoder};
+
+/// How many lines around a change are recorded: as few of these as make it stand at one place.
+const CONTEXTS: [u32; 3] = [CONTEXT_LINES, 10, 30];
+/// Contents are searched for the places of changes up to this much, in bytes times changes.
+const SEARCHED_MAX: usize = 32 << 20;
+
+/// Splices from the bytes after a run to those before it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Back {
+    pub(crate) splices: Vec<Splice>,
+    /// The number of the first line of each splice in what the run left, where they are whole lines
+    /// with lines around them; else none.
+    pub(crate) lines: Vec<u64>,
+    /// Whether each stood, with the lines around it, at exactly one place of what the run left.
+    pub(crate) is_unique: bool,
+}
+
+impl Back {
+    /// Splices as they are.
+    pub(crate) fn raw(splices: Vec<Splice>) -> Self {
+        Self { splices, lines: Vec::new(), is_unique: false }
+    }
+
+    /// Splices as whole lines of `left`, with lines around them.
+    pub(crate) fn with_lines(splices: &[Splice], left: &[u8]) -> Self {
+        let widened = |context| Splice::widened(splices, left, context);
+        let is_unique = |splices: &Vec<Splice>| {
+            splices.len().saturating_mul(left.len()) <= SEARCHED_MAX
+                && splices.iter().all(|splice| splice.found_in(left, left.len()).is_some())
+        };
+        let unique = CONTEXTS.into_iter().map(widened).find(is_unique);
+        let (splices, is_unique) = match unique {
+            Some(splices) => (splices, true),
+            None => (widened(CONTEXT_LINES), false),
+        };
+        let (mut line, mut counted) = (1u64, 0usize);
+        let lines = splices.iter().map(|splice| {
+            let start = usize::try_from(splice.offset).unwrap_or(usize::MAX);
+            let above = left.get(counted..start).unwrap_or_default();
+            line = line.saturating_add(memchr::memchr_iter(b'\n', above).count() as u64);
+            counted = start;
+            line
+        });
+        Self { lines: lines.collect(), splices, is_unique }
+    }
+
+    pub(crate) fn encode(back: Option<&Self>, e: &mut Encoder) {
+        let Some(Self { splices, lines, is_unique }) = back else { return e.u8(0) };
+        e.u8(match (lines.is_empty(), is_unique) {
+            (true, _) => 1,
+            (false, false) => 2,
+            (false, true) => 3,
+        });
+        e.length(splices.len());
+        for splice in splices {
+            e.u64(splice.offset);
+            e.bytes(&splice.old);
+            e.bytes(&splice.new);
+        }
+        lines.iter().for_each(|line| e.u64(*line));
+    }
+
+    pub(crate) fn decode(d: &mut Decoder<'_>) -> Result<Option<Self>, DecodeError> {
+        let kind = d.u8("a splice list")?;
+        if kind == 0 {
+            return Ok(None);
+        }
+        let count = d.count("a splice list")?;
+        let mut splices = Vec::with_capacity(count);
+        for _ in 0..count {
+            let offset = d.u64("a splice")?;
+            let old = d.bytes("a splice")?.to_vec();
+            let new = d.bytes("a splice")?.to_vec();
+            splices.push(Splice { offset, old, new });
+        }
+        let is_unique = match kind {
+            1 => return Ok(Some(Self::raw(splices))),
+            2 => false,
+            3 => true,
+            _ => return Err(DecodeError("a splice list")),
+        };
+        let lines = splices.iter().map(|_| d.u64("a line number")).collect::<Result<_, _>>()?;
+        Ok(Some(Self { splices, lines, is_unique }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// FO-5
+    #[test]
+    fn more_lines_are_recorded_where_a_change_would_stand_at_two_places() {
+        let block = "a\nb\nc\nn\nd\ne\nf\n";
+        let old = format!("one\n{block}two\n{block}").replacen('n', "x", 1);
+        let left = old.replacen('x', "n", 1);
+        let old = old.replacen("n\nd", "x\nd", 0);
+        let back =
+            Back::with_lines(&Splice::between(left.as_bytes(), old.as_bytes()), left.as_bytes());
+        assert!(back.is_unique);
+        assert_eq!(back.lines, [1]);
+        assert!(back.splices[0].old.starts_with(b"one\n"));
+        let repeated = "x\n".repeat(200);
+        let shorter = "x\n".repeat(199);
+        let splices = Splice::between(repeated.as_bytes(), shorter.as_bytes());
+        assert!(!Back::with_lines(&splices, repeated.as_bytes()).is_unique);
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let splice = Splice { offset: 7, old: b"a\n".to_vec(), new: b"b\nc\n".to_vec() };
+        for back in [
+            None,
+            Some(Back::raw(vec![splice.clone()])),
+            Some(Back { splices: vec![splice.clone()], lines: vec![3], is_unique: false }),
+            Some(Back { splices: vec![splice.clone()], lines: vec![3], is_unique: true }),
+        ] {
+            let mut e = Encoder::default();
+            Back::encode(back.as_ref(), &mut e);
+            let bytes = e.finish();
+            let mut d = Decoder::new(&bytes);
+            assert_eq!(Back::decode(&mut d).unwrap(), back);
+            assert!(d.is_empty());
+        }
+        assert!(Back::decode(&mut Decoder::new(&[4, 0, 0, 0, 0, 0, 0, 0, 0])).is_err());
+    }
+}
