@@ -49,8 +49,6 @@ pub(crate) enum Failure {
     NoRunYet,
     #[error("there is no reason `{}`; nothing was changed", Quoted(name.as_bytes()))]
     UnknownReason { name: String },
-    #[error("run {run} is in effect, so there is nothing to bring back; nothing was changed")]
-    InEffect { run: RunId },
     #[error("cannot write `{}`: {source}; nothing else was changed", Quoted(path.as_os_str().as_bytes()))]
     PageUnwritten { path: PathBuf, source: io::Error },
     #[error("the ids of {} runs begin with `{prefix}`: {}; nothing was changed", runs.len(), list(runs))]
@@ -85,7 +83,6 @@ impl Failure {
             | Self::NoRunYet
             | Self::AmbiguousRun { .. }
             | Self::UnknownReason { .. }
-            | Self::InEffect { .. }
             | Self::PageUnwritten { .. }
             | Self::Demo { .. } => Exit::Refused,
         }
@@ -103,7 +100,6 @@ impl Failure {
             Self::NoSuchRun { .. } | Self::NoRunYet => Reason::UnknownRun,
             Self::AmbiguousRun { .. } => Reason::AmbiguousRun,
             Self::UnknownReason { .. } => Reason::UnknownReason,
-            Self::InEffect { .. } => Reason::NothingToRedo,
             Self::PageUnwritten { .. } => Reason::ResultUnwritten,
             Self::Demo { .. } => Reason::DemoFailed,
             Self::Unwritten { .. } => Reason::ResultUnwritten,
@@ -142,7 +138,6 @@ impl Failure {
             }
             Self::Usage { .. } => vec!["`actum help` lists what there is".to_owned()],
             Self::UnknownReason { .. } => vec!["`actum explain` lists the reasons".to_owned()],
-            Self::InEffect { .. } => vec!["`actum log` tells which runs are undone".to_owned()],
             Self::Input { source, inside, .. } => {
                 hint::for_input(&source.problem, inside.as_ref()).into_iter().collect()
             }
@@ -162,7 +157,6 @@ impl Failure {
             | Self::NoRunYet
             | Self::AmbiguousRun { .. }
             | Self::UnknownReason { .. }
-            | Self::InEffect { .. }
             | Self::PageUnwritten { .. }
             | Self::Demo { .. } => State::Unchanged,
             Self::Unwritten { .. } => State::Published,

@@ -105,7 +105,7 @@ pub(crate) fn after(error: &ErrorKind) -> Vec<String> {
         ErrorKind::AlreadyUndone { attempt: Attempt::Undo(_), by } => {
             format!("`actum undo {by}` brings the change back")
         }
-        ErrorKind::AlreadyUndone { attempt: Attempt::Redo(_), .. } => {
+        ErrorKind::AlreadyUndone { attempt: Attempt::Redo(_), .. } | ErrorKind::InEffect { .. } => {
             "`actum log` tells which runs are undone".to_owned()
         }
         ErrorKind::RunsReversed { from, to } => format!("`actum diff {to}..{from}`"),

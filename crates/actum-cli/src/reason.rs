@@ -126,7 +126,7 @@ pub(crate) fn of(kind: &ErrorKind) -> Reason {
         ErrorKind::AsBefore { .. } => Reason::AlreadyAsBefore,
         ErrorKind::NoRunToUndo { .. } => Reason::NoRunToUndo,
         ErrorKind::RunsReversed { .. } => Reason::RunsReversed,
-        ErrorKind::NoRunToRedo { .. } => Reason::NothingToRedo,
+        ErrorKind::NoRunToRedo { .. } | ErrorKind::InEffect { .. } => Reason::NothingToRedo,
         ErrorKind::NothingToUndo { .. } => Reason::NothingToUndo,
         ErrorKind::UnknownRun { .. } => Reason::UnknownRun,
         ErrorKind::LostImage { .. } => Reason::SavedContentLost,

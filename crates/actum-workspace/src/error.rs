@@ -236,6 +236,9 @@ pub enum ErrorKind {
     /// No undo is in effect.
     #[error("there is no run to redo: {}", among(*runs, "no undo is in effect"))]
     NoRunToRedo { runs: usize },
+    /// The run to be brought back was not undone.
+    #[error("run {run} is in effect, so there is nothing to bring back")]
+    InEffect { run: RunId },
     /// The run changed nothing that could be undone.
     #[error("cannot {attempt}: {}", nothing_text(*attempt))]
     NothingToUndo { attempt: Attempt },

@@ -1,7 +1,7 @@
 //! `actum redo`: brings a change back that was undone, in a run of its own.
 
 use actum_core::RunId;
-use actum_workspace::{Error, RunKind, RunOptions, View, Workspace};
+use actum_workspace::{Error, LinuxDisk, RunOptions, Transaction, View, Workspace};
 
 use super::Session;
 use crate::exit::Exit;
@@ -34,48 +34,19 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         ..RunOptions::default()
     };
     let end = match &arguments.run {
-        Some(prefix) => {
-            let undo = undo_of(&View::open(root)?, prefix)?;
-            let options = RunOptions { label: format!("redo {}", undo.undone), ..options };
-            redo(&mut workspace, &undo, options, intention).map_err(Failure::from)
-        }
-        None => redo_newest(&mut workspace, options, intention).map_err(Failure::from),
+        Some(prefix) => View::open(root)
+            .map_err(Failure::from)
+            .and_then(|view| prefix.resolve(&view))
+            .and_then(|run| Ok(end(workspace.begin_redo(run, options), intention)?)),
+        None => end(workspace.begin_redo_newest(options), intention).map_err(Failure::from),
     };
     tell(session, &workspace, end)
 }
 
-/// A run and the one that undid it.
-struct Undone {
-    undone: RunId,
-    by: RunId,
-}
-
-/// What is to be taken back so that the run that is meant is in effect again.
-fn undo_of(view: &View, prefix: &RunPrefix) -> Result<Undone, Failure> {
-    let run = prefix.resolve(view)?;
-    let report = view.show(run)?;
-    match (report.undone_by, report.kind) {
-        (Some(by), _) => Ok(Undone { undone: run, by }),
-        (None, RunKind::Undo(undone)) => Ok(Undone { undone, by: run }),
-        (None, RunKind::Apply) => Err(Failure::InEffect { run }),
-    }
-}
-
-fn redo(
-    workspace: &mut Workspace,
-    &Undone { undone, by }: &Undone,
-    options: RunOptions,
-    intention: Intention,
-) -> Result<RunEnd, Error> {
-    let transaction = workspace.begin_redo(undone, by, options)?;
-    RunEnd::of(transaction, intention, Title::Redo(by))
-}
-
-fn redo_newest(
-    workspace: &mut Workspace,
-    options: RunOptions,
-    intention: Intention,
-) -> Result<RunEnd, Error> {
-    let (undo, transaction) = workspace.begin_redo_newest(options)?;
+fn end(begun: Result<Begun<'_>, Error>, intention: Intention) -> Result<RunEnd, Error> {
+    let (undo, transaction) = begun?;
     RunEnd::of(transaction, intention, Title::Redo(undo))
 }
+
+/// The undo that is taken back, and the run that does it.
+type Begun<'w> = (RunId, Transaction<'w, LinuxDisk>);

@@ -53,17 +53,27 @@ impl<D: Disk> Workspace<D> {
         Ok((run, Self::inverse(transaction, run)?))
     }
 
-    /// Begins the undo of `undo`, which brings back the run `undone`.
+    /// Begins the redo of a run that was undone, or of the run that an undo took back: a transaction
+    /// that takes the undo back. Gives the undo. Without a label in the options the transaction is
+    /// labelled `redo RUN`.
     ///
     /// # Errors
-    /// As [`Workspace::begin_undo`], worded for this.
+    /// `InEffect`, and as [`Workspace::begin_undo`], worded for this.
     pub fn begin_redo(
         &mut self,
-        undone: RunId,
-        undo: RunId,
+        run: RunId,
         options: RunOptions,
-    ) -> Result<Transaction<'_, D>> {
-        self.begin_undo(undo, options).map_err(|error| error.of_redo(undone))
+    ) -> Result<(RunId, Transaction<'_, D>)> {
+        let transaction = self.begin(options)?;
+        let runs = transaction.workspace.runs_since(run)?;
+        let (intent, _) = runs.read(run)?;
+        let (undo, undone) = match (runs.undone_by(run), intent.kind) {
+            (Some(by), _) => (by, run),
+            (None, RunKind::Undo(undone)) => (run, undone),
+            (None, RunKind::Apply) => return Err(ErrorKind::InEffect { run }.into()),
+        };
+        drop((runs, intent));
+        Self::redo_of(transaction, undo, undone)
     }
 
     /// The undo of the newest undo that is in effect, chosen under the lock. Gives the undo that is
@@ -75,10 +85,18 @@ impl<D: Disk> Workspace<D> {
         &mut self,
         options: RunOptions,
     ) -> Result<(RunId, Transaction<'_, D>)> {
-        let mut transaction = self.begin(options)?;
+        let transaction = self.begin(options)?;
         let runs = transaction.workspace.runs()?;
         let (newest, runs) = (runs.newest_undo_in_effect(), runs.refs().len());
         let (undo, undone) = newest.ok_or(ErrorKind::NoRunToRedo { runs })?;
+        Self::redo_of(transaction, undo, undone)
+    }
+
+    fn redo_of(
+        mut transaction: Transaction<'_, D>,
+        undo: RunId,
+        undone: RunId,
+    ) -> Result<(RunId, Transaction<'_, D>)> {
         transaction.kind = RunKind::Undo(undo);
         if transaction.label.is_empty() {
             transaction.label = format!("redo {undone}");

@@ -207,6 +207,12 @@ impl<D: Disk> Transaction<'_, D> {
     ) -> Result<Option<Near>> {
         let refused = error.misplaced().and_then(|number| hunks.get(number - 1));
         match refused {
+            // Its lines were searched for; where they are elsewhere they do not end the file.
+            Some(LineHunk { at_end: true, .. })
+                if self.limits.hunk_places == HunkPlaces::Searched =>
+            {
+                Ok(None)
+            }
             Some(hunk) if file.size <= EDIT_BYTES_MAX => {
                 let content = self.whole(path, file)?;
                 Ok(Near::find(&hunk.old_text(), &hunk.new_text(), &content))
