@@ -24,6 +24,7 @@ const ARROWS: &[Arrows] = &[
         to: &["actum-core", "actum-workspace"],
         to_in_tests: &["actum-testkit"],
     },
+    Arrows { from: "actum-sandbox", to: &[], to_in_tests: &[] },
     Arrows { from: "actum-testkit", to: &["actum-core", "actum-workspace"], to_in_tests: &[] },
     Arrows {
         from: "xtask",

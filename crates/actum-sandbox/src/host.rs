@@ -1,0 +1,78 @@
+//! What this host can hold, as it was found out by trying.
+
+use serde::{Deserialize, Serialize};
+
+/// What the kernel of this host, with the rights of this process, really does. Every part was tried,
+/// none was concluded from a version or from what another program said.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct HostReport {
+    /// The version of Landlock's interface, if there is one (landlock(7)).
+    pub landlock: Option<u32>,
+    /// Whether a process can filter its own system calls (seccomp(2)).
+    pub seccomp: Result<(), Missing>,
+    /// Whether a process was started in namespaces of its own, with a root of its own, fresh /proc
+    /// and no capabilities.
+    pub namespaces: Result<(), Missing>,
+    /// Whether the loopback of a private network could be raised.
+    pub loopback: Result<(), Missing>,
+    /// Whether a directory could be laid over another, with the upper layer in memory.
+    pub overlay: Result<(), Missing>,
+    /// Whether the number of processes can be limited for a PID namespace (`kernel.pid_max`).
+    pub namespace_pid_max: bool,
+    /// Whether this process is root, whose processes RLIMIT_NPROC does not count (setrlimit(2)).
+    pub is_root: bool,
+    /// What a control group of our own can limit.
+    pub cgroup: Controllers,
+}
+
+/// The controllers of a control group (version 2) that was delegated to us.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Controllers {
+    /// Memory of the whole group.
+    pub memory: bool,
+    /// Processes of the whole group.
+    pub processes: bool,
+    /// Whether the whole group can be killed at once (`cgroup.kill`).
+    pub kill: bool,
+}
+
+/// Something that did not work when it was tried.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Missing {
+    /// The step that failed, such as `mount a root of its own`.
+    pub step: String,
+    /// Why, in the words of the kernel.
+    pub why: String,
+}
+
+impl std::fmt::Display for Missing {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "could not {}: {}", self.step, self.why)
+    }
+}
+
+/// The version of Landlock's interface that can refuse truncation, without which a read-only file
+/// could be emptied.
+pub(crate) const LANDLOCK_LEAST: u32 = 3;
+/// The version from which on signals and abstract sockets are confined too.
+pub(crate) const LANDLOCK_SCOPES: u32 = 6;
+
+impl HostReport {
+    /// Why tier L cannot be entered, if it cannot.
+    pub(crate) fn missing_for_l(&self) -> Option<Missing> {
+        let landlock = |why: String| Missing { step: "use Landlock".to_owned(), why };
+        match self.landlock {
+            None => Some(landlock("the kernel has none, or it is switched off".to_owned())),
+            Some(abi) if abi < LANDLOCK_LEAST => Some(landlock(format!(
+                "its interface has version {abi}, and less than {LANDLOCK_LEAST} cannot keep a file \
+                 from being emptied"
+            ))),
+            Some(_) => self.seccomp.clone().err(),
+        }
+    }
+
+    /// Why tier N cannot be entered, if it cannot.
+    pub(crate) fn missing_for_n(&self) -> Option<Missing> {
+        self.namespaces.clone().err().or_else(|| self.seccomp.clone().err())
+    }
+}

@@ -1,0 +1,15 @@
+//! Runs a command confined and limited, and tells how it really ran.
+//!
+//! A [`SandboxPolicy`] says what a command may do. A [`HostReport`] says what the kernel of this host
+//! can hold, found out by trying. [`SandboxPolicy::plan`] puts the two together: a [`Plan`], or each
+//! demand that this host cannot meet. Nothing is ever run with less than was demanded.
+
+mod host;
+mod limits;
+mod plan;
+mod policy;
+
+pub use host::{HostReport, Missing};
+pub use limits::{Enforcement, Limit, Limits, Resource};
+pub use plan::{Plan, Unmet, Unsatisfiable};
+pub use policy::{Net, PolicyError, SandboxPolicy, Stdin, Tier};
