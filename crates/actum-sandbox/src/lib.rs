@@ -4,12 +4,18 @@
 //! can hold, found out by trying. [`SandboxPolicy::plan`] puts the two together: a [`Plan`], or each
 //! demand that this host cannot meet. Nothing is ever run with less than was demanded.
 
+mod channel;
+pub mod helper;
 mod host;
 mod limits;
 mod plan;
 mod policy;
+mod spawn;
+mod sys;
 
-pub use host::{HostReport, Missing};
+pub use channel::Ended;
+pub use host::{Controllers, HostReport, Missing};
 pub use limits::{Enforcement, Limit, Limits, Resource};
 pub use plan::{Plan, Unmet, Unsatisfiable};
 pub use policy::{Net, PolicyError, SandboxPolicy, Stdin, Tier};
+pub use spawn::{Child, Helper, Outcome, SpawnError};

@@ -1,0 +1,127 @@
+//! What the supervisor and its helper say to each other, and the descriptors that they hand over.
+
+use std::ffi::OsString;
+use std::io::{self, IoSlice, IoSliceMut, Read, Write};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
+};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::host::Missing;
+use crate::plan::Plan;
+
+/// The largest message, in bytes.
+const MESSAGE_MAX: usize = 16 << 20;
+/// The most descriptors that come with one message.
+const DESCRIPTORS_MAX: usize = 3;
+
+/// What the helper is to do. Standard input, output and error of the command come with it.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Start {
+    pub(crate) plan: Plan,
+    /// The program and its arguments.
+    pub(crate) command: Vec<OsString>,
+}
+
+/// What the helper says.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) enum Said {
+    /// The first process of the command's own PID namespace was started; its pidfd comes along.
+    Init,
+    /// Something could not be set up. The command was not started.
+    NotStarted(Missing),
+    /// The command could not be executed.
+    NotExecuted(Missing),
+    /// The command ended.
+    Ended(Ended),
+}
+
+/// How the command itself ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Ended {
+    /// It exited with this code.
+    Code(i32),
+    /// A signal ended it.
+    Signal(i32),
+}
+
+/// One end of the line between the two.
+pub(crate) struct Channel(UnixStream);
+
+impl Channel {
+    /// Both ends.
+    pub(crate) fn pair() -> io::Result<(Self, OwnedFd)> {
+        let (ours, theirs) = UnixStream::pair()?;
+        Ok((Self(ours), theirs.into()))
+    }
+
+    /// The end that was handed over.
+    pub(crate) fn from_fd(fd: OwnedFd) -> Self {
+        Self(fd.into())
+    }
+
+    /// Sends a message with descriptors: its length first, and with that the descriptors.
+    pub(crate) fn send(
+        &self,
+        message: &impl Serialize,
+        descriptors: &[BorrowedFd<'_>],
+    ) -> io::Result<()> {
+        let bytes = serde_json::to_vec(message)?;
+        let length = u32::try_from(bytes.len()).map_err(io::Error::other)?.to_le_bytes();
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS_MAX))];
+        let mut ancillary = SendAncillaryBuffer::new(&mut space);
+        if !descriptors.is_empty() && !ancillary.push(SendAncillaryMessage::ScmRights(descriptors))
+        {
+            return Err(io::Error::other("too many descriptors"));
+        }
+        let sent = sendmsg(&self.0, &[IoSlice::new(&length)], &mut ancillary, SendFlags::NOSIGNAL)?;
+        if sent != length.len() {
+            return Err(io::ErrorKind::WriteZero.into());
+        }
+        (&self.0).write_all(&bytes)
+    }
+
+    /// The next message with its descriptors; `None` where nobody is at the other end any more.
+    pub(crate) fn receive<T: DeserializeOwned>(&self) -> io::Result<Option<(T, Vec<OwnedFd>)>> {
+        let mut length = [0; 4];
+        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS_MAX))];
+        let mut ancillary = RecvAncillaryBuffer::new(&mut space);
+        let received = recvmsg(
+            &self.0,
+            &mut [IoSliceMut::new(&mut length)],
+            &mut ancillary,
+            RecvFlags::CMSG_CLOEXEC | RecvFlags::WAITALL,
+        )?;
+        if received.bytes == 0 {
+            return Ok(None);
+        }
+        if received.bytes != length.len() {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        let mut descriptors = Vec::new();
+        for message in ancillary.drain() {
+            if let RecvAncillaryMessage::ScmRights(rights) = message {
+                descriptors.extend(rights);
+            }
+        }
+        let length = usize::try_from(u32::from_le_bytes(length)).map_err(io::Error::other)?;
+        if length > MESSAGE_MAX {
+            return Err(io::Error::other("a message that is too long"));
+        }
+        let mut bytes = vec![0; length];
+        (&self.0).read_exact(&mut bytes)?;
+        Ok(Some((serde_json::from_slice(&bytes)?, descriptors)))
+    }
+}
+
+impl AsFd for Channel {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
