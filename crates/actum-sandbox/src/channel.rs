@@ -13,6 +13,7 @@ use rustix::net::{
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use crate::filter::Filters;
 use crate::host::Missing;
 use crate::plan::Plan;
 
@@ -25,6 +26,7 @@ const DESCRIPTORS_MAX: usize = 3;
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Start {
     pub(crate) plan: Plan,
+    pub(crate) filters: Filters,
     /// The program and its arguments.
     pub(crate) command: Vec<OsString>,
 }

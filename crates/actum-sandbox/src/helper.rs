@@ -3,6 +3,7 @@
 //!
 //! It has one thread, an empty environment, and no descriptor but the line and what came over it.
 
+mod landlock;
 mod payload;
 mod root;
 

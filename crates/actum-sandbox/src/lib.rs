@@ -5,6 +5,7 @@
 //! demand that this host cannot meet. Nothing is ever run with less than was demanded.
 
 mod channel;
+mod filter;
 pub mod helper;
 mod host;
 mod limits;

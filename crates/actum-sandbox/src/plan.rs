@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::host::{HostReport, LANDLOCK_SCOPES, Missing};
+use crate::host::{HostReport, LANDLOCK_LEAST, LANDLOCK_SCOPES, Missing};
 use crate::limits::{Enforcement, Resource};
 use crate::policy::{Net, PolicyError, SandboxPolicy, Tier};
 
@@ -20,6 +20,8 @@ pub struct Plan {
     pub tier: Tier,
     /// How surely each limit is held.
     pub enforcement: BTreeMap<Resource, Enforcement>,
+    /// The version of Landlock's interface that is used besides.
+    pub landlock: Option<u32>,
     /// Whether signals and abstract sockets of the same user on the host are out of reach.
     pub ipc_confined: bool,
 }
@@ -99,7 +101,8 @@ impl SandboxPolicy {
         }
         let scoped = host.landlock.is_some_and(|abi| abi >= LANDLOCK_SCOPES);
         let ipc_confined = tier == Tier::N || scoped;
-        Ok(Plan { policy: self.clone(), tier, enforcement, ipc_confined })
+        let landlock = host.landlock.filter(|&abi| abi >= LANDLOCK_LEAST);
+        Ok(Plan { policy: self.clone(), tier, enforcement, landlock, ipc_confined })
     }
 }
 

@@ -1,11 +1,12 @@
 //! Starts a command by its plan, and waits for it.
 
 use std::ffi::OsString;
-use std::io::{self, Read, Write};
+use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -14,11 +15,12 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Signal, pidfd_send_signal};
 
 use crate::channel::{Channel, Ended, Said, Start};
+use crate::filter::Filters;
 use crate::helper;
 use crate::host::Missing;
 use crate::limits::Resource;
 use crate::plan::Plan;
-use crate::policy::Stdin;
+use crate::policy::{Net, Stdin};
 
 /// The program that is started as helper: one whose `main` calls [`crate::helper::enter`] first.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -115,7 +117,8 @@ impl Plan {
         let (stdout, output) = pipe_with(PipeFlags::CLOEXEC).map_err(io::Error::from)?;
         let (stderr, error) = pipe_with(PipeFlags::CLOEXEC).map_err(io::Error::from)?;
         let started = Instant::now();
-        let start = Start { plan: self.clone(), command: command.to_vec() };
+        let filters = filters(self.policy.net)?;
+        let start = Start { plan: self.clone(), filters, command: command.to_vec() };
         channel.send(&start, &[input.as_fd(), output.as_fd(), error.as_fd()])?;
         drop((input, output, error));
         let init = match channel.receive()? {
@@ -137,6 +140,21 @@ impl Plan {
             output_max: self.policy.limits.of(Resource::Output).max,
         })
     }
+}
+
+/// The filters, which are made once for each kind of network.
+fn filters(net: Net) -> io::Result<Filters> {
+    static MADE: [OnceLock<Filters>; 2] = [OnceLock::new(), OnceLock::new()];
+    let [none, loopback] = &MADE;
+    let place = match net {
+        Net::None => none,
+        Net::PrivateLoopback => loopback,
+    };
+    if let Some(made) = place.get() {
+        return Ok(made.clone());
+    }
+    let made = Filters::new(net).map_err(io::Error::other)?;
+    Ok(place.get_or_init(|| made).clone())
 }
 
 /// A helper that is waited for where nothing comes of it.

@@ -6,7 +6,7 @@ use actum_sandbox::{Controllers, Ended, Helper, HostReport, SandboxPolicy, Tier}
 fn main() {
     actum_sandbox::helper::enter();
     let host = HostReport {
-        landlock: None,
+        landlock: Some(7),
         seccomp: Ok(()),
         namespaces: Ok(()),
         loopback: Ok(()),
@@ -16,6 +16,7 @@ fn main() {
         cgroup: Controllers::default(),
     };
     let policy = SandboxPolicy {
+        exec: ["/usr", "/bin", "/lib", "/lib64"].map(Into::into).to_vec(),
         read: ["/usr", "/bin", "/lib", "/lib64", "/etc/ld.so.cache"].map(Into::into).to_vec(),
         floor: Tier::N,
         ..SandboxPolicy::new("/usr")

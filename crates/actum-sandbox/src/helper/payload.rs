@@ -13,7 +13,7 @@ use rustix::thread::{
     remove_capability_from_bounding_set, set_capabilities, set_no_new_privs,
 };
 
-use super::{Result, Trying};
+use super::{Result, Trying, landlock};
 use crate::channel::Start;
 use crate::host::Missing;
 use crate::limits::{Limits, Resource};
@@ -34,6 +34,12 @@ pub(super) fn execute(start: &Start, stdio: &[OwnedFd]) -> Result<Infallible> {
     chdir(&policy.cwd).trying(|| format!("start in `{}`", policy.cwd.display()))?;
     limit(&policy.limits)?;
     give_up_capabilities()?;
+    if let Some(abi) = start.plan.landlock {
+        landlock::confine(policy, start.plan.tier, abi)?;
+    }
+    for program in start.filters.programs() {
+        seccompiler::apply_filter(&program).trying(|| "filter system calls".to_owned())?;
+    }
     let [program, arguments @ ..] = start.command.as_slice() else {
         return Err(Missing {
             step: "start a command".to_owned(),
