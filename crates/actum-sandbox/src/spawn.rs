@@ -16,13 +16,13 @@ use rustix::process::{Signal, pidfd_send_signal};
 
 use crate::channel::{Channel, Ended, Said, Start};
 use crate::filter::Filters;
-use crate::helper;
 use crate::host::Missing;
+use crate::inside;
 use crate::limits::Resource;
 use crate::plan::Plan;
 use crate::policy::{Net, Stdin};
 
-/// The program that is started as helper: one whose `main` calls [`crate::helper::enter`] first.
+/// The program that is started as helper: one whose `main` calls [`crate::inside::enter`] first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Helper {
     program: PathBuf,
@@ -79,13 +79,16 @@ pub struct Child {
     channel: Channel,
     /// The first process of its namespaces: with it all end.
     init: OwnedFd,
-    stdin: Option<(OwnedFd, Vec<u8>)>,
+    stdin: Option<Feed>,
     stdout: Stream,
     stderr: Stream,
     started: Instant,
     wall: Duration,
     output_max: u64,
 }
+
+/// A pipe, and what is still to be written to it.
+type Feed = (OwnedFd, Vec<u8>);
 
 /// One of the command's outputs.
 struct Stream {
@@ -105,7 +108,7 @@ impl Plan {
         }
         let (channel, theirs) = Channel::pair()?;
         let process = Command::new(&helper.program)
-            .arg0(helper::NAME)
+            .arg0(inside::NAME)
             .env_clear()
             .current_dir("/")
             .stdin(theirs)
@@ -170,7 +173,7 @@ impl Drop for Reaped {
 }
 
 /// What the command gets as standard input, and what is still to be written to it.
-fn input(stdin: &Stdin) -> io::Result<(OwnedFd, Option<(OwnedFd, Vec<u8>)>)> {
+fn input(stdin: &Stdin) -> io::Result<(OwnedFd, Option<Feed>)> {
     match stdin {
         Stdin::Empty => Ok((std::fs::File::open("/dev/null")?.into(), None)),
         Stdin::Inherited => Ok((io::stdin().as_fd().try_clone_to_owned()?, None)),

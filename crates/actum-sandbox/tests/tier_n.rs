@@ -1,41 +1,146 @@
-//! Tier N, run for real.
-#![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
+//! Tier N, run for real. What a test tells of the host is what a command could do to it.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
 
-use actum_sandbox::{Controllers, Ended, Helper, HostReport, SandboxPolicy, Tier};
+use std::ffi::OsString;
+use std::path::Path;
+use std::time::{Duration, Instant};
 
-fn main() {
-    actum_sandbox::helper::enter();
-    let host = HostReport {
-        landlock: Some(7),
+use actum_sandbox::{
+    Controllers, Ended, Enforcement, Helper, HostReport, Limits, Outcome, Resource, SandboxPolicy,
+    SpawnError, Tier,
+};
+
+/// What a host is taken for that has all that tier N needs; where it has not, nothing is started.
+fn host() -> HostReport {
+    HostReport {
+        landlock: Some(6),
         seccomp: Ok(()),
         namespaces: Ok(()),
         loopback: Ok(()),
         overlay: Ok(()),
-        namespace_pid_max: true,
+        namespace_pid_max: false,
         is_root: true,
         cgroup: Controllers::default(),
-    };
-    let policy = SandboxPolicy {
-        exec: ["/usr", "/bin", "/lib", "/lib64"].map(Into::into).to_vec(),
-        read: ["/usr", "/bin", "/lib", "/lib64", "/etc/ld.so.cache"].map(Into::into).to_vec(),
+    }
+}
+
+/// The programs of the system, and nothing else.
+fn policy() -> SandboxPolicy {
+    let system: Vec<_> = ["/usr", "/bin", "/lib", "/lib64"]
+        .into_iter()
+        .filter(|path| Path::new(path).exists())
+        .map(Into::into)
+        .collect();
+    SandboxPolicy {
+        read: system.clone(),
+        exec: system,
         floor: Tier::N,
         ..SandboxPolicy::new("/usr")
-    };
-    let plan = policy.plan(&host).unwrap();
-    let command: Vec<std::ffi::OsString> = std::env::args_os().skip(1).collect();
-    let command = if command.first().is_some_and(|c| c.to_string_lossy().starts_with('/')) {
-        command
-    } else {
-        ["/bin/sh", "-c", "id; ls / /dev; cat /proc/self/status | grep Cap; ps aux; exit 7"]
-            .map(Into::into)
-            .to_vec()
-    };
-    let outcome = plan.spawn(&Helper::this_program(), &command).unwrap().wait().unwrap();
-    println!("{:?} {:?}", outcome.ended, outcome.violated);
-    println!(
-        "{}{}",
-        String::from_utf8_lossy(&outcome.stdout),
-        String::from_utf8_lossy(&outcome.stderr)
+    }
+}
+
+fn run(policy: &SandboxPolicy, command: &[&str]) -> Result<Outcome, SpawnError> {
+    let helper = Helper::at(env!("CARGO_BIN_EXE_sandbox-inside"));
+    let command: Vec<OsString> = command.iter().map(Into::into).collect();
+    policy.plan(&host()).unwrap().spawn(&helper, &command)?.wait()
+}
+
+fn shell(policy: &SandboxPolicy, script: &str) -> Outcome {
+    run(policy, &["/bin/sh", "-c", script]).unwrap()
+}
+
+fn said(outcome: &Outcome) -> String {
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    text(&outcome.stdout) + &text(&outcome.stderr)
+}
+
+/// AA-10
+#[test]
+fn a_command_sees_what_was_declared_and_nothing_else() {
+    let seen = said(&shell(&policy(), "ls /; ls /dev; ls /root /etc /home /tmp"));
+    let mut expected: Vec<&str> = ["bin", "dev", "lib", "lib64", "proc", "usr"].to_vec();
+    expected.retain(|name| *name == "dev" || Path::new("/").join(name).exists());
+    expected.extend(["full", "null", "random", "urandom", "zero"]);
+    let (names, refusals): (Vec<&str>, Vec<&str>) =
+        seen.lines().partition(|line| !line.contains("No such file"));
+    assert_eq!(names, expected);
+    assert_eq!(refusals.len(), 4, "{seen}");
+}
+
+/// AA-10
+#[test]
+fn a_command_has_no_capability_no_variable_and_no_descriptor_but_three() {
+    let outcome = shell(&policy(), "grep -c 'Cap.*:.0*$' /proc/self/status; ls /proc/self/fd; env");
+    // `ls` has a fourth while it looks; a shell sets variables of its own.
+    let seen = said(&outcome);
+    let lines: Vec<_> = seen.lines().collect();
+    assert_eq!(lines.first(), Some(&"5"), "{seen}");
+    assert_eq!(lines.get(1..5), Some(&["0", "1", "2", "3"][..]), "{seen}");
+    let variables = lines.get(5..).unwrap_or_default();
+    assert!(
+        variables
+            .iter()
+            .all(|line| ["PWD", "_", "SHLVL"].contains(&line.split('=').next().unwrap()))
     );
-    assert!(matches!(outcome.ended, Some(Ended::Code(_))));
+}
+
+/// AA-10
+#[test]
+fn a_command_is_told_as_it_ended() {
+    let ended = |script| shell(&policy(), script).ended;
+    assert_eq!(ended("exit 7"), Some(Ended::Code(7)));
+    assert_eq!(ended("kill -9 $$"), Some(Ended::Signal(9)));
+    let outcome = shell(
+        &SandboxPolicy { stdin: actum_sandbox::Stdin::Bytes(b"hi".to_vec()), ..policy() },
+        "cat",
+    );
+    assert_eq!(outcome.stdout, b"hi");
+}
+
+/// FE-12
+#[test]
+fn what_takes_too_long_is_ended_with_all_that_it_started() {
+    let limits = Limits::default().with(Resource::Wall, 500, Enforcement::Hard);
+    let script = "trap '' TERM; (setsid sh -c 'sleep 60' &) ; sleep 60";
+    let begun = Instant::now();
+    let outcome = shell(&SandboxPolicy { limits, ..policy() }, script);
+    assert_eq!((outcome.ended, outcome.violated), (None, Some(Resource::Wall)));
+    assert!(begun.elapsed() < Duration::from_secs(30));
+}
+
+/// FE-12
+#[test]
+fn what_says_too_much_is_ended_and_cut_off() {
+    let limits = Limits::default().with(Resource::Output, 1000, Enforcement::Hard);
+    let outcome = shell(&SandboxPolicy { limits, ..policy() }, "while :; do echo 0123456789; done");
+    assert_eq!(outcome.violated, Some(Resource::Output));
+    assert_eq!(outcome.stdout.len(), 1000);
+}
+
+/// FE-16
+#[test]
+fn a_command_cannot_mount_nor_make_namespaces_nor_write_what_it_may_read() {
+    let refused = |script: &str| {
+        let outcome = shell(&policy(), script);
+        assert_ne!(outcome.ended, Some(Ended::Code(0)), "{script}: {}", said(&outcome));
+    };
+    refused("mount -t tmpfs none /usr");
+    refused("unshare -U true");
+    refused("echo x > /usr/x");
+    refused("mkdir /x");
+    refused("chmod u+s /usr/bin/env");
+}
+
+/// AA-10
+#[test]
+fn what_cannot_be_run_is_an_error_and_no_outcome() {
+    let error = |command: &[&str]| run(&policy(), command).unwrap_err().to_string();
+    assert!(error(&[]).starts_with("there is no command to run"));
+    assert!(error(&["true"]).contains("a command is given by its absolute path"));
+    assert!(
+        error(&["/usr/bin/no-such-program"]).contains("cannot run the command: could not execute")
+    );
+    let policy = SandboxPolicy { read: vec!["/usr".into(), "/no/such/place".into()], ..policy() };
+    let error = run(&policy, &["/bin/true"]).unwrap_err().to_string();
+    assert!(error.contains("take `/no/such/place` into the root of its own"), "{error}");
 }

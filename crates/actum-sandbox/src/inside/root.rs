@@ -41,7 +41,7 @@ pub(super) fn enter(policy: &SandboxPolicy) -> Result<()> {
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     mount_change("/", private).trying(|| "keep mounts to itself".to_owned())?;
     let trees = declared(policy)?;
-    let devices = DEVICES.map(|name| device(name));
+    let devices = DEVICES.map(device);
     mount("tmpfs", NEW_ROOT, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, Some(ROOT_SIZE))
         .trying(|| "mount a root of its own".to_owned())?;
     let root =
