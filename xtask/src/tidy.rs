@@ -116,7 +116,7 @@ mod tests {
                  what the file does",
                 "crates/actum-extra/Cargo.toml: the crate `actum-extra` is not in the table of \
                  `xtask/src/tidy/arrows.rs`; add what it may depend on",
-                "crates/actum-extra/src/lib.rs:3: `rustix` is fenced: system calls are made below \
+                "crates/actum-extra/src/lib.rs:3: `rustix` is fenced: files are reached below \
                  `crates/actum-workspace/src/disk/` alone",
                 "docs/conformance.md: FO-2 has no row",
                 "docs/conformance.md: FO-3 has no row",
