@@ -29,6 +29,9 @@ use crate::sys::{self, Forked};
 /// The name under which this program is started as helper.
 pub const NAME: &str = "actum-sandbox";
 
+/// Devices that hold nothing of the host, which every program may use, by their names in `/dev`.
+const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
+
 type Result<T> = std::result::Result<T, Missing>;
 
 /// Says what was tried.

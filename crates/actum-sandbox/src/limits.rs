@@ -97,6 +97,8 @@ impl fmt::Display for Resource {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Enforcement {
+    /// Not held at all: there is no means for it here.
+    Unheld,
     /// Looked at every few milliseconds; between two looks more may be used, and then all is killed.
     Polled,
     /// The kernel refuses more.
@@ -106,6 +108,7 @@ pub enum Enforcement {
 impl fmt::Display for Enforcement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::Unheld => "unheld",
             Self::Polled => "polled",
             Self::Hard => "hard",
         })
@@ -144,6 +147,12 @@ impl Limits {
     pub fn with(mut self, resource: Resource, max: u64, require: Enforcement) -> Self {
         self.0.insert(resource, Limit { max, require });
         self
+    }
+
+    /// The same amounts, each held at least so.
+    #[must_use]
+    pub fn accepting(self, require: Enforcement) -> Self {
+        Self(self.iter().map(|(resource, limit)| (resource, Limit { require, ..limit })).collect())
     }
 
     /// Each resource with its limit.

@@ -8,9 +8,6 @@ use crate::host::{HostReport, LANDLOCK_LEAST, LANDLOCK_SCOPES, Missing};
 use crate::limits::{Enforcement, Resource};
 use crate::policy::{Net, PolicyError, SandboxPolicy, Tier};
 
-/// The fewest processes that `kernel.pid_max` can allow: some numbers stay reserved.
-const NAMESPACE_PROCESSES_LEAST: u64 = 301;
-
 /// How a command will run.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Plan {
@@ -53,9 +50,9 @@ pub enum Unmet {
     /// A private loopback could not be made.
     #[error("a private loopback is demanded: {missing}")]
     Loopback { missing: Missing },
-    /// A limit can be polled at best.
-    #[error("a hard limit of {resource} is demanded, and here it can only be polled")]
-    Limit { resource: Resource },
+    /// A limit can be held less surely at best.
+    #[error("a {demanded} limit of {resource} is demanded, and here it is {offered}")]
+    Limit { resource: Resource, demanded: Enforcement, offered: Enforcement },
 }
 
 fn list(unmet: &[Unmet]) -> String {
@@ -90,9 +87,9 @@ impl SandboxPolicy {
         }
         let mut enforcement = BTreeMap::new();
         for (resource, limit) in self.limits.iter() {
-            let offered = offered(resource, limit.max, tier, host);
+            let offered = offered(resource, tier);
             if limit.require > offered {
-                unmet.push(Unmet::Limit { resource });
+                unmet.push(Unmet::Limit { resource, demanded: limit.require, offered });
             }
             enforcement.insert(resource, offered);
         }
@@ -106,23 +103,22 @@ impl SandboxPolicy {
     }
 }
 
-/// How surely a limit can be held.
-fn offered(resource: Resource, max: u64, tier: Tier, host: &HostReport) -> Enforcement {
-    let is_hard = match resource {
+/// How surely a limit is held. What is not built yet is not claimed.
+fn offered(resource: Resource, tier: Tier) -> Enforcement {
+    match resource {
         // The kernel refuses more: RLIMIT_FSIZE, RLIMIT_NOFILE. Of the output we read no more.
-        Resource::FileSize | Resource::OpenFiles | Resource::Output => true,
-        // Who is to be killed at the end of the time cannot get away from a PID namespace, nor out of
-        // a control group; from a sweep over a tree of processes, for a moment, it can.
-        Resource::Wall => tier == Tier::N || host.cgroup.kill,
-        Resource::Memory => host.cgroup.memory,
-        Resource::Processes => {
-            let by_namespace = host.namespace_pid_max && max >= NAMESPACE_PROCESSES_LEAST;
-            // In a user namespace of its own RLIMIT_NPROC counts what is in it, but not for root.
-            host.cgroup.processes || (tier == Tier::N && (by_namespace || !host.is_root))
-        }
-        Resource::Cpu | Resource::StorageRead | Resource::StorageWrite => false,
-    };
-    if is_hard { Enforcement::Hard } else { Enforcement::Polled }
+        Resource::FileSize | Resource::OpenFiles | Resource::Output => Enforcement::Hard,
+        // Who is to be killed at the end of the time cannot get away from a PID namespace; from a
+        // sweep over a tree of processes, for a moment, it can.
+        Resource::Wall if tier == Tier::N => Enforcement::Hard,
+        Resource::Wall => Enforcement::Polled,
+        // RLIMIT_CPU and RLIMIT_DATA bind each process, and not all of them together.
+        Resource::Cpu
+        | Resource::Memory
+        | Resource::StorageRead
+        | Resource::StorageWrite
+        | Resource::Processes => Enforcement::Unheld,
+    }
 }
 
 #[cfg(test)]
@@ -156,7 +152,8 @@ mod tests {
     }
 
     fn policy() -> SandboxPolicy {
-        SandboxPolicy { write: vec!["/work".into()], ..SandboxPolicy::new("/work") }
+        let limits = Limits::default().accepting(Enforcement::Unheld);
+        SandboxPolicy { write: vec!["/work".into()], limits, ..SandboxPolicy::new("/work") }
     }
 
     fn unmet(policy: &SandboxPolicy, host: &HostReport) -> Vec<String> {
@@ -190,7 +187,7 @@ mod tests {
             deny_write: vec!["/work/.git".into()],
             net: Net::PrivateLoopback,
             floor: Tier::N,
-            limits: Limits::default().with(Resource::Memory, 1 << 30, Enforcement::Hard),
+            limits: policy().limits.with(Resource::Memory, 1 << 30, Enforcement::Hard),
             ..policy()
         };
         let why = "could not mount a root of its own: Operation not permitted";
@@ -200,26 +197,33 @@ mod tests {
                 format!("tier N is demanded: {why}"),
                 format!("`deny_write` needs tier N: {why}"),
                 format!("a private loopback is demanded: {why}"),
-                "a hard limit of memory is demanded, and here it can only be polled".to_owned(),
+                "a hard limit of memory is demanded, and here it is unheld".to_owned(),
             ]
         );
-        let cgroup = Controllers { memory: true, processes: true, kill: true };
-        assert!(demanding.plan(&HostReport { cgroup, ..desktop() }).is_ok());
+        let limits = policy().limits;
+        assert!(SandboxPolicy { limits, ..demanding }.plan(&desktop()).is_ok());
     }
 
     /// FE-12
     #[test]
     fn how_surely_a_limit_is_held_is_told_for_each_resource() {
         let of = |host: &HostReport, resource| policy().plan(host).unwrap().enforcement[&resource];
+        let hard = [Resource::FileSize, Resource::OpenFiles, Resource::Output];
         for resource in Resource::ALL {
             let in_l = of(&without_namespaces(), resource);
-            let kernel = [Resource::FileSize, Resource::OpenFiles, Resource::Output];
-            assert_eq!(in_l == Enforcement::Hard, kernel.contains(&resource), "{resource}");
+            assert_eq!(in_l == Enforcement::Hard, hard.contains(&resource), "{resource}");
         }
-        assert_eq!(of(&desktop(), Resource::Processes), Enforcement::Hard);
-        let root = HostReport { is_root: true, namespace_pid_max: false, ..desktop() };
-        assert_eq!(of(&root, Resource::Processes), Enforcement::Polled);
-        assert_eq!(of(&desktop(), Resource::Memory), Enforcement::Polled);
+        assert_eq!(of(&desktop(), Resource::Wall), Enforcement::Hard);
+        assert_eq!(of(&without_namespaces(), Resource::Wall), Enforcement::Polled);
+    }
+
+    /// FE-12
+    #[test]
+    fn what_cannot_be_held_runs_only_where_the_policy_says_that_it_need_not_be() {
+        let strict = SandboxPolicy { limits: Limits::default(), ..policy() };
+        let refused = unmet(&strict, &desktop());
+        assert_eq!(refused.len(), 5, "{refused:?}");
+        assert_eq!(refused[0], "a polled limit of cpu is demanded, and here it is unheld");
     }
 
     /// AA-10

@@ -20,7 +20,7 @@ use crate::host::Missing;
 use crate::inside;
 use crate::limits::Resource;
 use crate::plan::Plan;
-use crate::policy::{Net, Stdin};
+use crate::policy::{Net, SandboxPolicy, Stdin};
 
 /// The program that is started as helper: one whose `main` calls [`crate::inside::enter`] first.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,7 +75,8 @@ pub struct Outcome {
 
 /// A command that is running.
 pub struct Child {
-    helper: std::process::Child,
+    /// Dropped last of all, so that nothing is left behind where waiting fails.
+    _helper: Reaped,
     channel: Channel,
     /// The first process of its namespaces: with it all end.
     init: OwnedFd,
@@ -115,13 +116,16 @@ impl Plan {
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()?;
-        let mut reaped = Reaped(Some(process));
+        let helper = Reaped(process);
         let (input, stdin) = input(&self.policy.stdin)?;
         let (stdout, output) = pipe_with(PipeFlags::CLOEXEC).map_err(io::Error::from)?;
         let (stderr, error) = pipe_with(PipeFlags::CLOEXEC).map_err(io::Error::from)?;
         let started = Instant::now();
         let filters = filters(self.policy.net)?;
-        let start = Start { plan: self.clone(), filters, command: command.to_vec() };
+        // What the command reads comes through its own pipe.
+        let policy = SandboxPolicy { stdin: Stdin::Empty, ..self.policy.clone() };
+        let plan = Self { policy, ..self.clone() };
+        let start = Start { plan, filters, command: command.to_vec() };
         channel.send(&start, &[input.as_fd(), output.as_fd(), error.as_fd()])?;
         drop((input, output, error));
         let init = match channel.receive()? {
@@ -130,9 +134,8 @@ impl Plan {
             Some((Said::NotExecuted(_) | Said::Ended(_), _)) | None => None,
         };
         let init = init.ok_or_else(|| io::Error::other("it ended before it said anything"))?;
-        let helper = reaped.0.take().ok_or_else(|| io::Error::other("it is gone"))?;
         Ok(Child {
-            helper,
+            _helper: helper,
             channel,
             init,
             stdin,
@@ -160,15 +163,13 @@ fn filters(net: Net) -> io::Result<Filters> {
     Ok(place.get_or_init(|| made).clone())
 }
 
-/// A helper that is waited for where nothing comes of it.
-struct Reaped(Option<std::process::Child>);
+/// The helper, which is ended and waited for. With it all end that it started.
+struct Reaped(std::process::Child);
 
 impl Drop for Reaped {
     fn drop(&mut self) {
-        if let Some(process) = &mut self.0 {
-            drop(process.kill()); // it may have ended by itself
-            drop(process.wait());
-        }
+        drop(self.0.kill()); // it may have ended by itself
+        drop(self.0.wait());
     }
 }
 
@@ -226,7 +227,6 @@ impl Child {
             Some((Said::NotStarted(missing), _)) => return Err(SpawnError::Sandbox(missing)),
             Some((Said::Init, _)) | None => None,
         };
-        self.helper.wait()?;
         let ended = ended.filter(|_| violated.is_none());
         Ok(Outcome { ended, violated, stdout: self.stdout.bytes, stderr: self.stderr.bytes })
     }

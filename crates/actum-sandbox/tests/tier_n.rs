@@ -35,6 +35,7 @@ fn policy() -> SandboxPolicy {
         read: system.clone(),
         exec: system,
         floor: Tier::N,
+        limits: Limits::default().accepting(Enforcement::Unheld),
         ..SandboxPolicy::new("/usr")
     }
 }
@@ -100,7 +101,7 @@ fn a_command_is_told_as_it_ended() {
 /// FE-12
 #[test]
 fn what_takes_too_long_is_ended_with_all_that_it_started() {
-    let limits = Limits::default().with(Resource::Wall, 500, Enforcement::Hard);
+    let limits = policy().limits.with(Resource::Wall, 500, Enforcement::Hard);
     let script = "trap '' TERM; (setsid sh -c 'sleep 60' &) ; sleep 60";
     let begun = Instant::now();
     let outcome = shell(&SandboxPolicy { limits, ..policy() }, script);
@@ -111,7 +112,7 @@ fn what_takes_too_long_is_ended_with_all_that_it_started() {
 /// FE-12
 #[test]
 fn what_says_too_much_is_ended_and_cut_off() {
-    let limits = Limits::default().with(Resource::Output, 1000, Enforcement::Hard);
+    let limits = policy().limits.with(Resource::Output, 1000, Enforcement::Hard);
     let outcome = shell(&SandboxPolicy { limits, ..policy() }, "while :; do echo 0123456789; done");
     assert_eq!(outcome.violated, Some(Resource::Output));
     assert_eq!(outcome.stdout.len(), 1000);

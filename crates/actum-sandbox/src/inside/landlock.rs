@@ -10,9 +10,6 @@ use landlock::{
 use super::{Result, Trying};
 use crate::policy::{SandboxPolicy, Tier};
 
-/// Devices that hold nothing of the host, which every program may use.
-const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
-
 /// Gives up all rights to files but those of the policy. `abi` is what the kernel offers; all that it
 /// can refuse is refused, or nothing is run.
 pub(super) fn confine(policy: &SandboxPolicy, tier: Tier, abi: u32) -> Result<()> {
@@ -34,14 +31,15 @@ pub(super) fn confine(policy: &SandboxPolicy, tier: Tier, abi: u32) -> Result<()
     let execute = AccessFs::Execute | AccessFs::ReadFile | AccessFs::ReadDir;
     let write =
         AccessFs::from_all(abi) & !AccessFs::Execute & !AccessFs::MakeChar & !AccessFs::MakeBlock;
-    let devices = DEVICES.map(Path::new);
+    let devices = super::DEVICES.map(|name| Path::new("/dev").join(name));
     let allowed = policy.read.iter().map(|path| (path.as_path(), read));
     let allowed = allowed.chain(policy.exec.iter().map(|path| (path.as_path(), execute)));
     let allowed = allowed.chain(policy.write.iter().map(|path| (path.as_path(), write)));
     // In a root of its own what can be listed is what was declared.
     let listed = (tier == Tier::N).then_some((Path::new("/"), AccessFs::ReadDir.into()));
     let own = std::iter::once((Path::new("/proc"), read)).chain(listed);
-    let devices = devices.map(|path| (path, AccessFs::ReadFile | AccessFs::WriteFile));
+    let use_them = AccessFs::ReadFile | AccessFs::WriteFile;
+    let devices = devices.iter().map(|path| (path.as_path(), use_them));
     for (path, access) in allowed.chain(own).chain(devices) {
         let doing = || format!("allow `{}` by Landlock", path.display());
         let opened = PathFd::new(path).trying(doing)?;

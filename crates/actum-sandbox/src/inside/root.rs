@@ -26,8 +26,6 @@ const NEW_ROOT: &str = "/tmp";
 /// How large what is written into the root itself may become: directories and links on the way to
 /// what was declared.
 const ROOT_SIZE: &CStr = c"size=1m,nr_inodes=4096,mode=0755";
-/// Devices that hold nothing of the host.
-const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
 
 /// A directory or file of the host that the root is to hold.
 struct Declared {
@@ -41,7 +39,7 @@ pub(super) fn enter(policy: &SandboxPolicy) -> Result<()> {
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     mount_change("/", private).trying(|| "keep mounts to itself".to_owned())?;
     let trees = declared(policy)?;
-    let devices = DEVICES.map(device);
+    let devices = super::DEVICES.map(device);
     mount("tmpfs", NEW_ROOT, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, Some(ROOT_SIZE))
         .trying(|| "mount a root of its own".to_owned())?;
     let root =
