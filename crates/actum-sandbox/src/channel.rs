@@ -5,6 +5,7 @@ use std::io::{self, IoSlice, IoSliceMut, Read, Write};
 use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
@@ -15,6 +16,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::filter::Filters;
 use crate::host::Missing;
+use crate::outcome::{Ended, Usage, Violation};
 use crate::plan::Plan;
 
 /// The largest message, in bytes.
@@ -27,8 +29,10 @@ const DESCRIPTORS_MAX: usize = 3;
 pub(crate) struct Start {
     pub(crate) plan: Plan,
     pub(crate) filters: Filters,
-    /// The program and its arguments.
+    /// The program and its arguments; nothing where the sandbox is only to be tried.
     pub(crate) command: Vec<OsString>,
+    /// The scratch directory, as the command sees it.
+    pub(crate) scratch: Option<PathBuf>,
 }
 
 /// What the helper says.
@@ -36,21 +40,26 @@ pub(crate) struct Start {
 pub(crate) enum Said {
     /// The first process of the command's own PID namespace was started; its pidfd comes along.
     Init,
+    /// The layer that takes what the command changes in its view; its descriptor comes along.
+    Captures,
     /// Something could not be set up. The command was not started.
     NotStarted(Missing),
     /// The command could not be executed.
     NotExecuted(Missing),
-    /// The command ended.
-    Ended(Ended),
+    /// The command is running, or the set-up that was to be tried has worked.
+    Running,
+    /// The command ended, and with it all that it started.
+    Ended(Report),
 }
 
-/// How the command itself ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Ended {
-    /// It exited with this code.
-    Code(i32),
-    /// A signal ended it.
-    Signal(i32),
+/// How it ended, as who kept it tells.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Report {
+    /// How the command ended; `None` where it was ended.
+    pub(crate) ended: Option<Ended>,
+    /// What it was ended for.
+    pub(crate) violated: Option<Violation>,
+    pub(crate) usage: Usage,
 }
 
 /// One end of the line between the two.
@@ -87,6 +96,11 @@ impl Channel {
             return Err(io::ErrorKind::WriteZero.into());
         }
         (&self.0).write_all(&bytes)
+    }
+
+    /// Says no more, which at the other end means: end the command.
+    pub(crate) fn finish(&self) -> io::Result<()> {
+        self.0.shutdown(std::net::Shutdown::Write)
     }
 
     /// The next message with its descriptors; `None` where nobody is at the other end any more.

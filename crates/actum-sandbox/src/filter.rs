@@ -13,7 +13,7 @@ use seccompiler::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::policy::Net;
+use crate::policy::{Net, Tier};
 
 /// One instruction of a filter, as it goes over the line to the helper: code, jumps, operand.
 type Instruction = (u16, u8, u8, u32);
@@ -138,9 +138,15 @@ const REFUSED_HERE: &[i64] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const REFUSED_HERE: &[i64] = &[];
 
-/// Refused as if the kernel did not know them, so that programs take another way: clone3(2), whose
-/// flags are where no filter sees them, and openat2(2), whose mode is.
-const UNKNOWN: &[i64] = &[libc::SYS_clone3, libc::SYS_openat2];
+/// Refused with another error, so that programs take another way, or go without.
+const OTHERWISE: &[(i64, i32)] = &[
+    // Its flags are where no filter sees them.
+    (libc::SYS_clone3, libc::ENOSYS),
+    // So is its mode.
+    (libc::SYS_openat2, libc::ENOSYS),
+    // It takes storage that nobody counts as written. Programs that reserve space write zeros instead.
+    (libc::SYS_fallocate, libc::EOPNOTSUPP),
+];
 
 /// Why filters could not be made.
 #[derive(Debug, thiserror::Error)]
@@ -152,24 +158,17 @@ pub(crate) enum FilterError {
 }
 
 impl Filters {
-    /// The filters for a command that may use the network so.
-    pub(crate) fn new(net: Net) -> Result<Self, FilterError> {
+    /// The filters for a command of this tier that may use the network so.
+    pub(crate) fn new(tier: Tier, net: Net) -> Result<Self, FilterError> {
         let arch =
             TargetArch::try_from(std::env::consts::ARCH).map_err(|_| FilterError::Architecture)?;
         let refused = SeccompFilter::new(
-            refused(net)?,
+            refused(tier, net)?,
             SeccompAction::Allow,
             SeccompAction::Errno(errno(libc::EPERM)),
             arch,
         )?;
-        let unknown = SeccompFilter::new(
-            UNKNOWN.iter().map(|call| (*call, Vec::new())).collect(),
-            SeccompAction::Allow,
-            SeccompAction::Errno(errno(libc::ENOSYS)),
-            arch,
-        )?;
-        let programs: [BpfProgram; 3] =
-            [BpfProgram::try_from(refused)?, BpfProgram::try_from(unknown)?, newer()];
+        let programs: [BpfProgram; 2] = [BpfProgram::try_from(refused)?, otherwise()?];
         let plain = |it: &sock_filter| (it.code, it.jt, it.jf, it.k);
         Ok(Self(programs.iter().map(|program| program.iter().map(plain).collect()).collect()))
     }
@@ -186,7 +185,7 @@ fn errno(number: i32) -> u32 {
 }
 
 /// All calls that are refused, with the arguments for which they are; no condition is any argument.
-fn refused(net: Net) -> Result<BTreeMap<i64, Vec<SeccompRule>>, BackendError> {
+fn refused(tier: Tier, net: Net) -> Result<BTreeMap<i64, Vec<SeccompRule>>, BackendError> {
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> = BTreeMap::new();
     let plain = REFUSED.iter().flat_map(|(_, calls)| calls.iter());
     for call in plain.chain(REFUSED_HERE) {
@@ -228,6 +227,25 @@ fn refused(net: Net) -> Result<BTreeMap<i64, Vec<SeccompRule>>, BackendError> {
             when(libc::SYS_creat, vec![has(1, bit)?])?;
         }
     }
+    // A process that hides from who watches over it.
+    let hide = u64::from(libc::PR_SET_DUMPABLE.unsigned_abs());
+    when(libc::SYS_prctl, vec![equals(0, hide)?])?;
+    // Limits and priorities of other processes, which are those of the host. Zero is the caller.
+    if tier == Tier::L {
+        for (call, process) in [
+            (libc::SYS_prlimit64, 0),
+            (libc::SYS_setpriority, 1),
+            (libc::SYS_ioprio_set, 1),
+            (libc::SYS_sched_setscheduler, 0),
+            (libc::SYS_sched_setparam, 0),
+            (libc::SYS_sched_setattr, 0),
+            (libc::SYS_sched_setaffinity, 0),
+            (libc::SYS_migrate_pages, 0),
+            (libc::SYS_move_pages, 0),
+        ] {
+            when(call, vec![differs(process, 0)?])?;
+        }
+    }
     // Sockets of every kind reach out, some past every namespace.
     match net {
         Net::None => when(libc::SYS_socket, vec![at_least(0, 0)?])?,
@@ -265,21 +283,27 @@ fn at_least(argument: u8, value: u64) -> Result<SeccompCondition, BackendError> 
     SeccompCondition::new(argument, Width::Dword, Compare::Ge, value)
 }
 
-/// Calls that are newer than all that were looked at do not exist. Written by hand: a filter of the
-/// crate compares numbers for equality alone.
-fn newer() -> BpfProgram {
+/// Calls of [`OTHERWISE`], and those newer than all that were looked at, which do not exist. Written by
+/// hand: a filter of the crate compares numbers for equality alone, and knows one error.
+fn otherwise() -> Result<BpfProgram, FilterError> {
     const LOAD_NUMBER: u16 = 0x20; // BPF_LD | BPF_W | BPF_ABS, at offset 0 of struct seccomp_data
     const JUMP_IF_GREATER: u16 = 0x25; // BPF_JMP | BPF_JGT | BPF_K
+    const JUMP_IF_EQUAL: u16 = 0x15; // BPF_JMP | BPF_JEQ | BPF_K
     const RETURN: u16 = 0x06; // BPF_RET | BPF_K
     const ALLOW: u32 = 0x7fff_0000;
     const ERRNO: u32 = 0x0005_0000;
     let plain = |code, k| sock_filter { code, jt: 0, jf: 0, k };
-    vec![
-        plain(LOAD_NUMBER, 0),
-        sock_filter { code: JUMP_IF_GREATER, jt: 0, jf: 1, k: NEWEST },
-        plain(RETURN, ERRNO | errno(libc::ENOSYS)),
-        plain(RETURN, ALLOW),
-    ]
+    let skip_unless = |code, k| sock_filter { code, jt: 0, jf: 1, k };
+    let mut program = vec![plain(LOAD_NUMBER, 0)];
+    for (call, error) in OTHERWISE {
+        let number = u32::try_from(*call).map_err(|_| FilterError::Architecture)?;
+        program.push(skip_unless(JUMP_IF_EQUAL, number));
+        program.push(plain(RETURN, ERRNO | errno(*error)));
+    }
+    program.push(skip_unless(JUMP_IF_GREATER, NEWEST));
+    program.push(plain(RETURN, ERRNO | errno(libc::ENOSYS)));
+    program.push(plain(RETURN, ALLOW));
+    Ok(program)
 }
 
 #[cfg(test)]
@@ -290,7 +314,7 @@ mod tests {
     #[test]
     fn no_call_is_refused_for_two_reasons() {
         let mut calls: Vec<_> = REFUSED.iter().flat_map(|(_, calls)| calls.iter()).collect();
-        calls.extend(REFUSED_HERE.iter().chain(UNKNOWN));
+        calls.extend(REFUSED_HERE.iter().chain(OTHERWISE.iter().map(|(call, _)| call)));
         let count = calls.len();
         calls.sort();
         calls.dedup();

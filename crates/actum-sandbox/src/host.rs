@@ -8,11 +8,10 @@ use serde::{Deserialize, Serialize};
 pub struct HostReport {
     /// The version of Landlock's interface, if there is one (landlock(7)).
     pub landlock: Option<u32>,
-    /// Whether a process can filter its own system calls (seccomp(2)).
-    pub seccomp: Result<(), Missing>,
-    /// Whether a process was started in namespaces of its own, with a root of its own, fresh /proc
-    /// and no capabilities.
-    pub namespaces: Result<(), Missing>,
+    /// Whether tier N was entered.
+    pub tier_n: Result<(), Missing>,
+    /// Whether tier L was entered.
+    pub tier_l: Result<(), Missing>,
     /// Whether the loopback of a private network could be raised.
     pub loopback: Result<(), Missing>,
     /// Whether a directory could be laid over another, with the upper layer in memory.
@@ -58,21 +57,15 @@ pub(crate) const LANDLOCK_LEAST: u32 = 3;
 pub(crate) const LANDLOCK_SCOPES: u32 = 6;
 
 impl HostReport {
-    /// Why tier L cannot be entered, if it cannot.
-    pub(crate) fn missing_for_l(&self) -> Option<Missing> {
-        let landlock = |why: String| Missing { step: "use Landlock".to_owned(), why };
-        match self.landlock {
-            None => Some(landlock("the kernel has none, or it is switched off".to_owned())),
-            Some(abi) if abi < LANDLOCK_LEAST => Some(landlock(format!(
+    /// Why Landlock of this version is of no use.
+    pub(crate) fn missing_landlock(version: Option<u32>) -> Missing {
+        let why = match version {
+            None => "the kernel has none, or it is switched off".to_owned(),
+            Some(abi) => format!(
                 "its interface has version {abi}, and less than {LANDLOCK_LEAST} cannot keep a file \
                  from being emptied"
-            ))),
-            Some(_) => self.seccomp.clone().err(),
-        }
-    }
-
-    /// Why tier N cannot be entered, if it cannot.
-    pub(crate) fn missing_for_n(&self) -> Option<Missing> {
-        self.namespaces.clone().err().or_else(|| self.seccomp.clone().err())
+            ),
+        };
+        Missing { step: "use Landlock".to_owned(), why }
     }
 }

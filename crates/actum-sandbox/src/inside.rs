@@ -1,30 +1,33 @@
 //! The helper: this program once more, started with nothing but a line to its supervisor. It makes the
-//! sandbox from the inside and becomes its first process.
+//! sandbox from the inside and stays with the command.
 //!
 //! It has one thread, an empty environment, and no descriptor but the line and what came over it.
 
+pub(crate) mod declared;
+mod keeper;
 mod landlock;
+mod namespaces;
 mod payload;
+mod processes;
 mod root;
+mod view;
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 
-use rustix::event::{PollFd, PollFlags, poll};
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::fcntl_dupfd_cloexec;
+use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 use rustix::pipe::{PipeFlags, pipe_with};
-use rustix::process::{
-    PidfdFlags, Signal, WaitOptions, getegid, geteuid, pidfd_open, pidfd_send_signal,
-    set_parent_process_death_signal, wait,
-};
+use rustix::process::{Pid, Signal, getpid, set_child_subreaper, set_parent_process_death_signal};
 use rustix::stdio::{self, dup2_stdin};
-use rustix::thread::UnshareFlags;
 
-use crate::channel::{Channel, Ended, Said, Start};
+use crate::channel::{Channel, Said, Start};
 use crate::host::Missing;
-use crate::policy::Tier;
+use crate::policy::{Net, Tier};
 use crate::sys::{self, Forked};
+use keeper::Keeper;
+use processes::Kin;
 
 /// The name under which this program is started as helper.
 pub const NAME: &str = "actum-sandbox";
@@ -62,109 +65,78 @@ fn run() -> io::Result<()> {
     // Nobody but us holds the line any more, so that its end is heard at the other end.
     dup2_stdin(openat(CWD, "/dev/null", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?)?;
     let Some((start, stdio)) = channel.receive::<Start>()? else { return Ok(()) };
-    let made = match start.plan.tier {
-        Tier::N => in_namespaces(&channel),
-        Tier::L => {
-            Err(Missing { step: "enter tier L".to_owned(), why: "not there yet".to_owned() })
-        }
+    let kin = match start.plan.in_force.tier {
+        Tier::N => match namespaces::enter(&channel) {
+            Ok(Some(init)) => return namespaces::wait_outside(&channel, &init),
+            Ok(None) => Ok(Kin::Namespace),
+            Err(missing) => Err(missing),
+        },
+        Tier::L => set_child_subreaper(Some(getpid()))
+            .trying(|| "take in the processes of the command".to_owned())
+            .map(|()| Kin::Descendants),
     };
-    match made {
-        Ok(Some(init)) => watch(&channel, init),
-        Ok(None) => first_process(&channel, &start, &stdio),
-        Err(missing) => channel.send(&Said::NotStarted(missing), &[]),
-    }
-}
-
-/// Enters namespaces of its own. Gives the first process in them, or `None` in that process.
-fn in_namespaces(channel: &Channel) -> Result<Option<OwnedFd>> {
-    let (user, group) = (geteuid().as_raw(), getegid().as_raw());
-    let flags = UnshareFlags::NEWUSER
-        | UnshareFlags::NEWNS
-        | UnshareFlags::NEWPID
-        | UnshareFlags::NEWNET
-        | UnshareFlags::NEWIPC
-        | UnshareFlags::NEWUTS
-        | UnshareFlags::NEWCGROUP;
-    sys::unshare(flags).trying(|| "make namespaces".to_owned())?;
-    write("/proc/self/setgroups", "deny").trying(|| "give up groups".to_owned())?;
-    write("/proc/self/uid_map", &format!("{user} {user} 1"))
-        .trying(|| "map the user".to_owned())?;
-    write("/proc/self/gid_map", &format!("{group} {group} 1"))
-        .trying(|| "map the group".to_owned())?;
-    let gate = pipe_with(PipeFlags::CLOEXEC).trying(|| "make a pipe".to_owned())?;
-    match sys::fork().trying(|| "start the first process".to_owned())? {
-        Forked::Parent(init) => {
-            let doing = || "tell of the first process".to_owned();
-            let init = pidfd_open(init, PidfdFlags::empty()).trying(doing)?;
-            channel.send(&Said::Init, &[init.as_fd()]).trying(doing)?;
-            // From here on it may speak.
-            rustix::io::write(&gate.1, b"!").trying(doing)?;
-            Ok(Some(init))
+    let begun = kin.and_then(|kin| {
+        if kin == Kin::Namespace {
+            settle(&channel, &start)?;
         }
-        Forked::Child => {
-            drop(gate.1);
-            set_parent_process_death_signal(Some(Signal::KILL))
-                .trying(|| "tie its life to the helper".to_owned())?;
-            let opened = rustix::io::read(&gate.0, &mut [0; 1]);
-            match opened.trying(|| "wait for the helper".to_owned())? {
-                0 => std::process::exit(1), // the helper is gone
-                _ => Ok(None),
-            }
-        }
-    }
-}
-
-fn write(path: &str, text: &str) -> rustix::io::Result<()> {
-    let file = openat(CWD, path, OFlags::WRONLY | OFlags::CLOEXEC, Mode::empty())?;
-    rustix::io::write(&file, text.as_bytes()).map(drop)
-}
-
-/// Waits for the end of the first process, with which all others end; or for that of the supervisor,
-/// and then ends it.
-fn watch(channel: &Channel, init: OwnedFd) -> io::Result<()> {
-    loop {
-        let mut ends = [PollFd::new(&init, PollFlags::IN), PollFd::new(channel, PollFlags::RDHUP)];
-        match poll(&mut ends, None) {
-            Ok(_) => {}
-            Err(rustix::io::Errno::INTR) => continue,
-            Err(error) => return Err(error.into()),
-        }
-        let [first, supervisor] = ends.map(|end| !end.revents().is_empty());
-        if first {
-            return Ok(());
-        }
-        if supervisor {
-            pidfd_send_signal(&init, Signal::KILL)?;
-            return Ok(());
-        }
-    }
-}
-
-/// The first process of the namespaces: makes the root, starts the command, and takes in all that
-/// end. When it ends, the kernel ends all others.
-fn first_process(channel: &Channel, start: &Start, stdio: &[OwnedFd]) -> io::Result<()> {
-    let started = root::enter(&start.plan.policy)
-        .and_then(|()| sys::fork().trying(|| "start the command's process".to_owned()));
-    let command = match started {
-        Ok(Forked::Parent(command)) => command,
-        Ok(Forked::Child) => {
-            let Err(missing) = payload::execute(start, stdio);
-            channel.send(&Said::NotExecuted(missing), &[])?;
-            std::process::exit(1);
-        }
+        begin(&start, stdio).map(|command| (command, kin))
+    });
+    let (command, kin) = match begun {
+        Ok((Ok(command), kin)) => (command, kin),
+        Ok((Err(said), _)) => return channel.send(&said, &[]),
         Err(missing) => return channel.send(&Said::NotStarted(missing), &[]),
     };
-    loop {
-        match wait(WaitOptions::empty()) {
-            Ok(Some((process, status))) if process == command => {
-                let ended = match (status.exit_status(), status.terminating_signal()) {
-                    (Some(code), _) => Ended::Code(code),
-                    (None, signal) => Ended::Signal(signal.unwrap_or(0)),
-                };
-                return channel.send(&Said::Ended(ended), &[]);
+    channel.send(&Said::Running, &[])?;
+    let keeper = Keeper::new(&channel, &start.plan.policy.limits, command, kin);
+    let report = keeper.keep()?;
+    channel.send(&Said::Ended(report), &[])
+}
+
+/// Makes the namespaces a place for the command, from their first process.
+fn settle(channel: &Channel, start: &Start) -> Result<()> {
+    let policy = &start.plan.policy;
+    if let Some(captures) = root::enter(policy)? {
+        let doing = || "hand over the layer of changes".to_owned();
+        channel.send(&Said::Captures, &[captures.as_fd()]).trying(doing)?;
+    }
+    if let Some(pid_max) = start.plan.pid_max {
+        namespaces::limit_processes(pid_max)?;
+    }
+    root::make_proc_read_only()?;
+    if policy.net == Net::PrivateLoopback {
+        let doing = || "raise the loopback of a private network".to_owned();
+        let kind = SocketType::DGRAM;
+        let socket = socket_with(AddressFamily::INET, kind, SocketFlags::CLOEXEC, None);
+        sys::raise_loopback(socket.trying(doing)?).trying(doing)?;
+    }
+    Ok(())
+}
+
+/// Starts the command. The inner error is what to say where it was not started or not executed.
+fn begin(start: &Start, stdio: Vec<OwnedFd>) -> Result<std::result::Result<Pid, Said>> {
+    let (hear, tell) = pipe_with(PipeFlags::CLOEXEC).trying(|| "make a pipe".to_owned())?;
+    match sys::fork().trying(|| "start the command's process".to_owned())? {
+        Forked::Child => {
+            drop(hear);
+            let tied = set_parent_process_death_signal(Some(Signal::KILL))
+                .trying(|| "tie its life to the helper".to_owned());
+            let said = match tied.and_then(|()| payload::execute(start, &stdio)) {
+                Ok(missing) => Said::NotExecuted(missing),
+                Err(missing) => Said::NotStarted(missing),
+            };
+            drop(serde_json::to_vec(&said).map(|text| rustix::io::write(&tell, &text)));
+            std::process::exit(1);
+        }
+        Forked::Parent(command) => {
+            drop((tell, stdio));
+            // The other end is closed by execve(2), or says why there was none.
+            let mut text = Vec::new();
+            let doing = || "hear from the command's process".to_owned();
+            io::Read::read_to_end(&mut std::fs::File::from(hear), &mut text).trying(doing)?;
+            if text.is_empty() {
+                return Ok(Ok(command));
             }
-            Ok(_) | Err(rustix::io::Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
+            Ok(Err(serde_json::from_slice(&text).trying(doing)?))
         }
     }
 }

@@ -97,8 +97,6 @@ impl fmt::Display for Resource {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Enforcement {
-    /// Not held at all: there is no means for it here.
-    Unheld,
     /// Looked at every few milliseconds; between two looks more may be used, and then all is killed.
     Polled,
     /// The kernel refuses more.
@@ -108,7 +106,6 @@ pub enum Enforcement {
 impl fmt::Display for Enforcement {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Unheld => "unheld",
             Self::Polled => "polled",
             Self::Hard => "hard",
         })

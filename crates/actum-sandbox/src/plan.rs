@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::host::{HostReport, LANDLOCK_LEAST, LANDLOCK_SCOPES, Missing};
-use crate::limits::{Enforcement, Resource};
+use crate::limits::{Enforcement, Limit, Resource};
 use crate::policy::{Net, PolicyError, SandboxPolicy, Tier};
 
 /// How a command will run.
@@ -13,14 +13,25 @@ use crate::policy::{Net, PolicyError, SandboxPolicy, Tier};
 pub struct Plan {
     /// What it may do.
     pub policy: SandboxPolicy,
-    /// How it is confined.
+    /// What holds it to that.
+    pub in_force: InForce,
+    /// The most process numbers that its PID namespace gives out, where the kernel can limit that.
+    pub(crate) pid_max: Option<u64>,
+}
+
+/// What confines a command. It is told with the outcome, so that nobody takes it for more than it was.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct InForce {
+    /// How much of the kernel stands between the command and the host.
     pub tier: Tier,
-    /// How surely each limit is held.
-    pub enforcement: BTreeMap<Resource, Enforcement>,
-    /// The version of Landlock's interface that is used besides.
+    /// The version of Landlock's interface that is used.
     pub landlock: Option<u32>,
     /// Whether signals and abstract sockets of the same user on the host are out of reach.
     pub ipc_confined: bool,
+    /// Whether it runs as root, without capabilities. Files of root are its own then.
+    pub is_root: bool,
+    /// How surely each limit is held.
+    pub limits: BTreeMap<Resource, Enforcement>,
 }
 
 /// A policy that this host cannot hold. Nothing was started.
@@ -44,6 +55,9 @@ pub enum Unmet {
     /// The floor is higher than what can be entered.
     #[error("tier N is demanded: {missing}")]
     Floor { missing: Missing },
+    /// Tier L cannot lay one directory over another.
+    #[error("a view with captured changes is demanded: {missing}")]
+    View { missing: Missing },
     /// Tier L cannot subtract.
     #[error("`deny_write` needs tier N: {missing}")]
     DenyWrite { missing: Missing },
@@ -53,6 +67,22 @@ pub enum Unmet {
     /// A limit can be held less surely at best.
     #[error("a {demanded} limit of {resource} is demanded, and here it is {offered}")]
     Limit { resource: Resource, demanded: Enforcement, offered: Enforcement },
+}
+
+impl Unsatisfiable {
+    /// A name for programs: `POLICY_INVALID`; `NEEDS_TIER_N`, where tier L could be entered;
+    /// `SANDBOX_UNAVAILABLE`.
+    pub fn code(&self) -> &'static str {
+        let needs_n = |unmet: &Unmet| match unmet {
+            Unmet::Floor { .. } | Unmet::DenyWrite { .. } | Unmet::View { .. } => true,
+            Unmet::AnyTier { .. } | Unmet::Loopback { .. } | Unmet::Limit { .. } => false,
+        };
+        match self {
+            Self::Policy(_) => "POLICY_INVALID",
+            Self::Host(unmet) if unmet.iter().any(needs_n) => "NEEDS_TIER_N",
+            Self::Host(_) => "SANDBOX_UNAVAILABLE",
+        }
+    }
 }
 
 fn list(unmet: &[Unmet]) -> String {
@@ -66,10 +96,10 @@ impl SandboxPolicy {
     /// [`Unsatisfiable`], with all demands that are not met.
     pub fn plan(&self, host: &HostReport) -> Result<Plan, Unsatisfiable> {
         self.check()?;
-        let (tier, missing) = match (host.missing_for_n(), host.missing_for_l()) {
-            (None, _) => (Tier::N, None),
-            (Some(missing), None) => (Tier::L, Some(missing)),
-            (Some(n), Some(l)) => {
+        let (tier, missing) = match (host.tier_n.clone(), host.tier_l.clone()) {
+            (Ok(()), _) => (Tier::N, None),
+            (Err(missing), Ok(())) => (Tier::L, Some(missing)),
+            (Err(n), Err(l)) => {
                 return Err(Unsatisfiable::Host(vec![Unmet::AnyTier { n, l }]));
             }
         };
@@ -79,45 +109,84 @@ impl SandboxPolicy {
                 unmet.push(Unmet::Floor { missing: missing.clone() });
             }
             if !self.deny_write.is_empty() {
-                unmet.push(Unmet::DenyWrite { missing });
+                unmet.push(Unmet::DenyWrite { missing: missing.clone() });
             }
+            if self.view.is_some() {
+                unmet.push(Unmet::View { missing });
+            }
+        } else if let (Some(_), Err(missing)) = (&self.view, &host.overlay) {
+            unmet.push(Unmet::View { missing: missing.clone() });
         }
         if let (Net::PrivateLoopback, Err(missing)) = (self.net, &host.loopback) {
             unmet.push(Unmet::Loopback { missing: missing.clone() });
         }
-        let mut enforcement = BTreeMap::new();
+        let mut limits = BTreeMap::new();
         for (resource, limit) in self.limits.iter() {
-            let offered = offered(resource, tier);
+            let offered = offered(resource, limit, tier, host);
             if limit.require > offered {
                 unmet.push(Unmet::Limit { resource, demanded: limit.require, offered });
             }
-            enforcement.insert(resource, offered);
+            limits.insert(resource, offered);
         }
         if !unmet.is_empty() {
             return Err(Unsatisfiable::Host(unmet));
         }
         let scoped = host.landlock.is_some_and(|abi| abi >= LANDLOCK_SCOPES);
-        let ipc_confined = tier == Tier::N || scoped;
-        let landlock = host.landlock.filter(|&abi| abi >= LANDLOCK_LEAST);
-        Ok(Plan { policy: self.clone(), tier, enforcement, landlock, ipc_confined })
+        let in_force = InForce {
+            tier,
+            landlock: host.landlock.filter(|&abi| abi >= LANDLOCK_LEAST),
+            ipc_confined: tier == Tier::N || scoped,
+            is_root: host.is_root,
+            limits,
+        };
+        let numbered = tier == Tier::N && host.namespace_pid_max;
+        let pid_max = numbered.then(|| pid_max(self.limits.of(Resource::Processes)));
+        Ok(Plan { policy: self.clone(), in_force, pid_max })
     }
 }
 
-/// How surely a limit is held. What is not built yet is not claimed.
-fn offered(resource: Resource, tier: Tier) -> Enforcement {
+/// How surely a limit is held on this host, where no less than `limit.require` will do.
+fn offered(resource: Resource, limit: Limit, tier: Tier, host: &HostReport) -> Enforcement {
     match resource {
         // The kernel refuses more: RLIMIT_FSIZE, RLIMIT_NOFILE. Of the output we read no more.
         Resource::FileSize | Resource::OpenFiles | Resource::Output => Enforcement::Hard,
-        // Who is to be killed at the end of the time cannot get away from a PID namespace; from a
+        // Who is to be ended at the end of the time cannot get away from a PID namespace; from a
         // sweep over a tree of processes, for a moment, it can.
         Resource::Wall if tier == Tier::N => Enforcement::Hard,
-        Resource::Wall => Enforcement::Polled,
-        // RLIMIT_CPU and RLIMIT_DATA bind each process, and not all of them together.
-        Resource::Cpu
+        // In a user namespace of its own RLIMIT_NPROC counts the processes of the command alone.
+        Resource::Processes if tier == Tier::N && !host.is_root => Enforcement::Hard,
+        // It does not count those of root. The numbers of a PID namespace do.
+        Resource::Processes if tier == Tier::N && host.namespace_pid_max => {
+            let fits = limit.max + OUR_PROCESSES >= PID_MAX_LEAST;
+            if limit.require == Enforcement::Hard && fits {
+                Enforcement::Hard
+            } else {
+                Enforcement::Polled
+            }
+        }
+        Resource::Wall
+        | Resource::Cpu
         | Resource::Memory
         | Resource::StorageRead
         | Resource::StorageWrite
-        | Resource::Processes => Enforcement::Unheld,
+        | Resource::Processes => Enforcement::Polled,
+    }
+}
+
+/// The processes in the namespaces that are not the command's: the first, and the one that waits for
+/// it outside, which belongs to the same user namespace.
+pub(crate) const OUR_PROCESSES: u64 = 2;
+/// The least `kernel.pid_max` (linux/threads.h: RESERVED_PIDS + 1).
+const PID_MAX_LEAST: u64 = 301;
+
+/// The process numbers for a limit. Once all were given out, the kernel begins again at 300: so that a
+/// command that starts many processes one after the other may still have all that it is allowed at one
+/// time, 300 more are given where the limit need not be hard. What is above it is then ended by looking.
+fn pid_max(limit: Limit) -> u64 {
+    let strict = limit.max + OUR_PROCESSES;
+    match limit.require {
+        Enforcement::Hard => strict.max(PID_MAX_LEAST),
+        Enforcement::Polled => strict + PID_MAX_LEAST,
     }
 }
 
@@ -135,8 +204,8 @@ mod tests {
     fn desktop() -> HostReport {
         HostReport {
             landlock: Some(7),
-            seccomp: Ok(()),
-            namespaces: Ok(()),
+            tier_n: Ok(()),
+            tier_l: Ok(()),
             loopback: Ok(()),
             overlay: Ok(()),
             namespace_pid_max: true,
@@ -148,12 +217,11 @@ mod tests {
     /// Namespaces are made, but nothing can be mounted in them.
     fn without_namespaces() -> HostReport {
         let step = missing("mount a root of its own");
-        HostReport { namespaces: Err(step.clone()), loopback: Err(step), ..desktop() }
+        HostReport { tier_n: Err(step.clone()), loopback: Err(step), ..desktop() }
     }
 
     fn policy() -> SandboxPolicy {
-        let limits = Limits::default().accepting(Enforcement::Unheld);
-        SandboxPolicy { write: vec!["/work".into()], limits, ..SandboxPolicy::new("/work") }
+        SandboxPolicy { write: vec!["/work".into()], ..SandboxPolicy::new("/work") }
     }
 
     fn unmet(policy: &SandboxPolicy, host: &HostReport) -> Vec<String> {
@@ -166,18 +234,17 @@ mod tests {
     /// AA-10
     #[test]
     fn a_command_runs_in_the_highest_tier_that_the_host_offers() {
-        let tier = |host: &HostReport| policy().plan(host).map(|plan| plan.tier);
+        let tier = |host: &HostReport| policy().plan(host).map(|plan| plan.in_force.tier);
         assert_eq!(tier(&desktop()), Ok(Tier::N));
         assert_eq!(tier(&without_namespaces()), Ok(Tier::L));
         assert_eq!(tier(&HostReport { landlock: None, ..desktop() }), Ok(Tier::N));
-        let none = HostReport { landlock: None, ..without_namespaces() };
+        let l = HostReport::missing_landlock(None);
+        let none = HostReport { landlock: None, tier_l: Err(l), ..without_namespaces() };
         assert_eq!(
             unmet(&policy(), &none),
             ["no sandbox can be made: tier N: could not mount a root of its own: Operation not \
               permitted; tier L: could not use Landlock: the kernel has none, or it is switched off"]
         );
-        let old = HostReport { landlock: Some(2), ..without_namespaces() };
-        assert!(unmet(&policy(), &old)[0].contains("less than 3"));
     }
 
     /// AA-10
@@ -197,7 +264,7 @@ mod tests {
                 format!("tier N is demanded: {why}"),
                 format!("`deny_write` needs tier N: {why}"),
                 format!("a private loopback is demanded: {why}"),
-                "a hard limit of memory is demanded, and here it is unheld".to_owned(),
+                "a hard limit of memory is demanded, and here it is polled".to_owned(),
             ]
         );
         let limits = policy().limits;
@@ -207,31 +274,65 @@ mod tests {
     /// FE-12
     #[test]
     fn how_surely_a_limit_is_held_is_told_for_each_resource() {
-        let of = |host: &HostReport, resource| policy().plan(host).unwrap().enforcement[&resource];
-        let hard = [Resource::FileSize, Resource::OpenFiles, Resource::Output];
-        for resource in Resource::ALL {
-            let in_l = of(&without_namespaces(), resource);
-            assert_eq!(in_l == Enforcement::Hard, hard.contains(&resource), "{resource}");
-        }
-        assert_eq!(of(&desktop(), Resource::Wall), Enforcement::Hard);
-        assert_eq!(of(&without_namespaces(), Resource::Wall), Enforcement::Polled);
+        let hard = |host: &HostReport| {
+            let limits = policy().plan(host).unwrap().in_force.limits;
+            let hard = limits.into_iter().filter(|(_, how)| *how == Enforcement::Hard);
+            hard.map(|(resource, _)| resource.name()).collect::<Vec<_>>()
+        };
+        let as_root = HostReport { is_root: true, ..desktop() };
+        assert_eq!(hard(&without_namespaces()), ["file_size", "open_files", "output"]);
+        assert_eq!(hard(&desktop()), ["wall", "file_size", "processes", "open_files", "output"]);
+        assert_eq!(hard(&as_root), ["wall", "file_size", "open_files", "output"]);
     }
 
     /// FE-12
     #[test]
-    fn what_cannot_be_held_runs_only_where_the_policy_says_that_it_need_not_be() {
-        let strict = SandboxPolicy { limits: Limits::default(), ..policy() };
-        let refused = unmet(&strict, &desktop());
-        assert_eq!(refused.len(), 5, "{refused:?}");
-        assert_eq!(refused[0], "a polled limit of cpu is demanded, and here it is unheld");
+    fn processes_of_root_are_limited_by_their_numbers_where_that_is_demanded() {
+        let as_root = HostReport { is_root: true, ..desktop() };
+        let plan = |max, host: &HostReport| {
+            let limits = Limits::default().with(Resource::Processes, max, Enforcement::Hard);
+            SandboxPolicy { limits, ..policy() }.plan(host)
+        };
+        assert_eq!(plan(500, &as_root).unwrap().pid_max, Some(502));
+        assert!(plan(100, &as_root).is_err(), "the kernel gives out no fewer than 300");
+        assert!(plan(500, &HostReport { namespace_pid_max: false, ..as_root }).is_err());
+        assert!(plan(100, &desktop()).is_ok());
+    }
+
+    /// FE-12
+    #[test]
+    fn what_cannot_be_held_as_surely_as_was_demanded_is_refused() {
+        let limits = Limits::default().accepting(Enforcement::Hard);
+        let refused = unmet(&SandboxPolicy { limits, ..policy() }, &desktop());
+        assert_eq!(refused.len(), 4, "{refused:?}");
+        assert_eq!(refused[0], "a hard limit of cpu is demanded, and here it is polled");
+    }
+
+    /// AA-10
+    #[test]
+    fn a_view_is_refused_where_nothing_can_be_laid_over_a_directory() {
+        let view =
+            crate::View { base: "/project".into(), staged: None, caches: Vec::new(), max: 1 << 20 };
+        let policy = SandboxPolicy { view: Some(view), ..policy() };
+        assert!(policy.plan(&desktop()).is_ok());
+        let refused = policy.plan(&without_namespaces()).unwrap_err();
+        assert_eq!(refused.code(), "NEEDS_TIER_N");
+        let host = HostReport { overlay: Err(missing("mount an overlay")), ..desktop() };
+        assert_eq!(policy.plan(&host).unwrap_err().code(), "NEEDS_TIER_N");
     }
 
     /// AA-10
     #[test]
     fn signals_to_the_host_are_told_where_they_are_possible() {
         let old = HostReport { landlock: Some(4), ..without_namespaces() };
-        assert!(!policy().plan(&old).unwrap().ipc_confined);
-        assert!(policy().plan(&without_namespaces()).unwrap().ipc_confined);
-        assert!(policy().plan(&HostReport { landlock: None, ..desktop() }).unwrap().ipc_confined);
+        assert!(!policy().plan(&old).unwrap().in_force.ipc_confined);
+        assert!(policy().plan(&without_namespaces()).unwrap().in_force.ipc_confined);
+        assert!(
+            policy()
+                .plan(&HostReport { landlock: None, ..desktop() })
+                .unwrap()
+                .in_force
+                .ipc_confined
+        );
     }
 }

@@ -87,9 +87,37 @@ pub struct SandboxPolicy {
     pub stdin: Stdin,
     /// Where it starts.
     pub cwd: PathBuf,
+    /// A directory of its own for what it needs only while it runs, to which `TMPDIR` leads, and the
+    /// most bytes it may hold. In tier N it is `/tmp`, in memory, and the kernel refuses more. In tier L
+    /// it is a new directory among the temporary files of the host, which is removed afterwards, and
+    /// what is written there counts as written to storage.
+    #[serde(default)]
+    pub scratch: Option<u64>,
+    /// A directory of which the command gets a view of its own: what it changes there is captured, and
+    /// the directory stays as it is. Needs tier N.
+    #[serde(default)]
+    pub view: Option<View>,
     /// The lowest tier that will do.
     #[serde(default = "lowest")]
     pub floor: Tier,
+}
+
+/// A directory that a command sees, with staged changes, and may change as it likes without any of that
+/// reaching the directory itself (overlayfs).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct View {
+    /// The directory, which is seen at its own path. Other file systems mounted in it are not seen.
+    pub base: PathBuf,
+    /// A layer with changes that lie over it already, as [`crate::Layer`] makes them. It is only read.
+    #[serde(default)]
+    pub staged: Option<PathBuf>,
+    /// Directories in it that are passed through: what the command changes there is changed, and is
+    /// not captured.
+    #[serde(default)]
+    pub caches: Vec<PathBuf>,
+    /// The most bytes that the changes may take; the kernel refuses more. They are held in memory.
+    pub max: u64,
 }
 
 fn lowest() -> Tier {
@@ -127,6 +155,18 @@ pub enum PolicyError {
     /// A variable that execve(2) cannot carry.
     #[error("`{}` is no name of a variable", name.display())]
     VariableName { name: OsString },
+    /// Less than a page holds nothing, and more than there is memory is a slip of the pen.
+    #[error("`{field}` is {max} bytes, which is not from {least} to {most}")]
+    Size { field: &'static str, max: u64, least: u64, most: u64 },
+    /// What is passed through must be part of what is seen.
+    #[error("`{}` in `caches` is not below the view's base `{}`", path.display(), base.display())]
+    CacheOutside { path: PathBuf, base: PathBuf },
+    /// It would be captured and not be captured.
+    #[error("`{}` is both in `write` and below the view's base", path.display())]
+    WrittenInView { path: PathBuf },
+    /// Where `/tmp` is the scratch directory nothing of the host can be there.
+    #[error("`{}` in `{field}` is hidden by the scratch directory, which is `/tmp`", path.display())]
+    HiddenByScratch { field: &'static str, path: PathBuf },
     /// A private loopback is a network namespace, which tier L has not.
     #[error(
         "a private loopback needs tier N, and the floor is {floor}; raise the floor or take `none`"
@@ -154,6 +194,8 @@ impl SandboxPolicy {
             env: BTreeMap::new(),
             stdin: Stdin::Empty,
             cwd: cwd.into(),
+            scratch: None,
+            view: None,
             floor: lowest(),
         }
     }
@@ -178,17 +220,21 @@ impl SandboxPolicy {
             }
         }
         check_path("cwd", &self.cwd)?;
+        self.check_view()?;
+        let written: Vec<&PathBuf> = self.written().collect();
         for path in &self.deny_write {
-            if self.write.contains(path) {
+            if written.contains(&path) {
                 return Err(PolicyError::Contradiction { path: path.clone() });
             }
-            if !is_below(path, &self.write) {
+            if !is_below(path, &written) {
                 return Err(PolicyError::DeniesNothing { path: path.clone() });
             }
         }
-        if !is_below(&self.cwd, &self.read) && !is_below(&self.cwd, &self.write) {
+        let seen: Vec<&PathBuf> = self.read.iter().chain(self.written()).collect();
+        if !is_below(&self.cwd, &seen) {
             return Err(PolicyError::WorkingDirectory { path: self.cwd.clone() });
         }
+        self.check_scratch()?;
         for (resource, limit) in self.limits.iter() {
             let (least, most) = resource.sensible();
             if !(least..=most).contains(&limit.max) {
@@ -208,6 +254,60 @@ impl SandboxPolicy {
         }
         Ok(())
     }
+
+    fn check_view(&self) -> Result<(), PolicyError> {
+        let Some(View { base, staged, caches, max }) = &self.view else { return Ok(()) };
+        check_path("view.base", base)?;
+        check_size("view.max", *max)?;
+        if base == Path::new("/") {
+            return Err(PolicyError::Root { field: "view.base" });
+        }
+        if let Some(path) = staged {
+            check_path("view.staged", path)?;
+        }
+        for path in caches {
+            check_path("view.caches", path)?;
+            if path == base || !path.starts_with(base) {
+                return Err(PolicyError::CacheOutside { path: path.clone(), base: base.clone() });
+            }
+        }
+        match self.write.iter().find(|path| path.starts_with(base) || base.starts_with(path)) {
+            Some(path) => Err(PolicyError::WrittenInView { path: path.clone() }),
+            None => Ok(()),
+        }
+    }
+
+    fn check_scratch(&self) -> Result<(), PolicyError> {
+        let Some(max) = self.scratch else { return Ok(()) };
+        check_size("scratch", max)?;
+        let tmp = Path::new(crate::SCRATCH);
+        let lists = [
+            ("read", &self.read),
+            ("write", &self.write),
+            ("deny_write", &self.deny_write),
+            ("exec", &self.exec),
+        ];
+        for (field, paths) in lists {
+            if let Some(path) = paths.iter().find(|path| path.as_path() == tmp) {
+                return Err(PolicyError::HiddenByScratch { field, path: path.clone() });
+            }
+        }
+        Ok(())
+    }
+
+    /// All that the command may write, captured or not.
+    pub(crate) fn written(&self) -> impl Iterator<Item = &PathBuf> {
+        let view = self.view.iter().flat_map(|view| std::iter::once(&view.base));
+        self.write.iter().chain(view)
+    }
+}
+
+fn check_size(field: &'static str, max: u64) -> Result<(), PolicyError> {
+    let (least, most) = (4096, 1 << 40);
+    if (least..=most).contains(&max) {
+        return Ok(());
+    }
+    Err(PolicyError::Size { field, max, least, most })
 }
 
 fn check_path(field: &'static str, path: &Path) -> Result<(), PolicyError> {
@@ -231,7 +331,7 @@ fn has_nul(text: &OsStr) -> bool {
 }
 
 /// Whether `path` is one of `trees` or in one of them.
-fn is_below(path: &Path, trees: &[PathBuf]) -> bool {
+fn is_below(path: &Path, trees: &[&PathBuf]) -> bool {
     trees.iter().any(|tree| path.starts_with(tree))
 }
 

@@ -2,25 +2,29 @@
 
 use std::ffi::OsString;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::OnceLock;
-use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
-use rustix::process::{Signal, pidfd_send_signal};
+use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
-use crate::channel::{Channel, Ended, Said, Start};
+use crate::SCRATCH;
+use crate::channel::{Channel, Report, Said, Start};
 use crate::filter::Filters;
 use crate::host::Missing;
-use crate::inside;
+use crate::inside::{self, declared::is_absent};
+use crate::layer::Layer;
 use crate::limits::Resource;
+use crate::outcome::{Outcome, Violation};
 use crate::plan::Plan;
-use crate::policy::{Net, SandboxPolicy, Stdin};
+use crate::policy::{Net, SandboxPolicy, Stdin, Tier};
 
 /// The program that is started as helper: one whose `main` calls [`crate::inside::enter`] first.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,6 +36,10 @@ impl Helper {
     /// The program that is running.
     pub fn this_program() -> Self {
         Self { program: PathBuf::from("/proc/self/exe") }
+    }
+
+    pub(crate) fn program(&self) -> &Path {
+        &self.program
     }
 
     /// Another program.
@@ -46,6 +54,9 @@ pub enum SpawnError {
     /// A command is an absolute path and its arguments.
     #[error("cannot run `{}`: a command is given by its absolute path; nothing was started", .0.display())]
     Relative(PathBuf),
+    /// No argument can hold one.
+    #[error("the command holds a NUL byte; nothing was started")]
+    Nul,
     /// There is no command.
     #[error("there is no command to run; nothing was started")]
     Empty,
@@ -60,32 +71,33 @@ pub enum SpawnError {
     Helper(#[from] io::Error),
 }
 
-/// How a command ran.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outcome {
-    /// How it ended by itself; `None` where it was ended.
-    pub ended: Option<Ended>,
-    /// The limit that it went over, for which it was ended.
-    pub violated: Option<Resource>,
-    /// What it wrote to standard output, up to the limit.
-    pub stdout: Vec<u8>,
-    /// What it wrote to standard error, up to the limit.
-    pub stderr: Vec<u8>,
+/// Which of the command's outputs bytes came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Output {
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    Stderr,
 }
 
 /// A command that is running.
 pub struct Child {
-    /// Dropped last of all, so that nothing is left behind where waiting fails.
-    _helper: Reaped,
     channel: Channel,
-    /// The first process of its namespaces: with it all end.
-    init: OwnedFd,
+    /// Ends when the helper does, and then all is over.
+    end: OwnedFd,
+    /// The first process of its namespaces: with it all end. There is none in tier L.
+    init: Option<OwnedFd>,
+    captures: Option<OwnedFd>,
+    /// Removed with the child.
+    _scratch: Option<Scratch>,
+    /// What is to stay as it is and was not there at the beginning.
+    absent: Vec<PathBuf>,
     stdin: Option<Feed>,
     stdout: Stream,
     stderr: Stream,
-    started: Instant,
-    wall: Duration,
-    output_max: u64,
+    plan: Plan,
+    /// Dropped last of all, when it has had its time to end what it keeps.
+    _helper: Reaped,
 }
 
 /// A pipe, and what is still to be written to it.
@@ -93,12 +105,15 @@ type Feed = (OwnedFd, Vec<u8>);
 
 /// One of the command's outputs.
 struct Stream {
+    output: Output,
     pipe: Option<OwnedFd>,
     bytes: Vec<u8>,
+    count: u64,
 }
 
 impl Plan {
-    /// Starts a command as planned: a program by its absolute path, and its arguments.
+    /// Starts a command as planned: a program by its absolute path, and its arguments. Returns when it
+    /// is running.
     ///
     /// # Errors
     /// [`SpawnError`]; nothing was started then.
@@ -107,6 +122,18 @@ impl Plan {
         if !program.is_absolute() {
             return Err(SpawnError::Relative(program.to_owned()));
         }
+        if command.iter().any(|word| word.as_bytes().contains(&0)) {
+            return Err(SpawnError::Nul);
+        }
+        self.start(helper, command)
+    }
+
+    /// Makes the sandbox without a command in it, and takes it down again.
+    pub(crate) fn try_out(&self, helper: &Helper) -> Result<Outcome, SpawnError> {
+        self.start(helper, &[])?.wait()
+    }
+
+    fn start(&self, helper: &Helper, command: &[OsString]) -> Result<Child, SpawnError> {
         let (channel, theirs) = Channel::pair()?;
         let process = Command::new(&helper.program)
             .arg0(inside::NAME)
@@ -117,49 +144,89 @@ impl Plan {
             .stderr(Stdio::null())
             .spawn()?;
         let helper = Reaped(process);
+        let end = pidfd_open(helper.id()?, PidfdFlags::empty()).map_err(io::Error::from)?;
         let (input, stdin) = input(&self.policy.stdin)?;
         let (stdout, output) = pipe_with(PipeFlags::CLOEXEC).map_err(io::Error::from)?;
         let (stderr, error) = pipe_with(PipeFlags::CLOEXEC).map_err(io::Error::from)?;
-        let started = Instant::now();
-        let filters = filters(self.policy.net)?;
-        // What the command reads comes through its own pipe.
-        let policy = SandboxPolicy { stdin: Stdin::Empty, ..self.policy.clone() };
-        let plan = Self { policy, ..self.clone() };
-        let start = Start { plan, filters, command: command.to_vec() };
+        let scratch = match (self.policy.scratch, self.in_force.tier) {
+            (Some(_), Tier::L) => Some(Scratch::new()?),
+            (Some(_), Tier::N) | (None, _) => None,
+        };
+        let start = Start {
+            plan: self.for_helper(scratch.as_ref()),
+            filters: filters(self.in_force.tier, self.policy.net)?,
+            command: command.to_vec(),
+            scratch: self.policy.scratch.map(|_| place_of(scratch.as_ref())),
+        };
         channel.send(&start, &[input.as_fd(), output.as_fd(), error.as_fd()])?;
         drop((input, output, error));
-        let init = match channel.receive()? {
-            Some((Said::Init, descriptors)) => descriptors.into_iter().next(),
-            Some((Said::NotStarted(missing), _)) => return Err(SpawnError::Sandbox(missing)),
-            Some((Said::NotExecuted(_) | Said::Ended(_), _)) | None => None,
-        };
-        let init = init.ok_or_else(|| io::Error::other("it ended before it said anything"))?;
-        Ok(Child {
-            _helper: helper,
+        let mut child = Child {
             channel,
-            init,
+            end,
+            init: None,
+            captures: None,
+            _scratch: scratch,
+            absent: self.policy.deny_write.iter().filter(|path| is_absent(path)).cloned().collect(),
             stdin,
-            stdout: Stream { pipe: Some(stdout), bytes: Vec::new() },
-            stderr: Stream { pipe: Some(stderr), bytes: Vec::new() },
-            started,
-            wall: Duration::from_millis(self.policy.limits.of(Resource::Wall).max),
-            output_max: self.policy.limits.of(Resource::Output).max,
-        })
+            stdout: Stream::new(Output::Stdout, stdout),
+            stderr: Stream::new(Output::Stderr, stderr),
+            plan: self.clone(),
+            _helper: helper,
+        };
+        child.begin()?;
+        Ok(child)
+    }
+
+    /// The plan without what only the supervisor needs, and with what it adds.
+    fn for_helper(&self, scratch: Option<&Scratch>) -> Self {
+        // What the command reads comes through its own pipe.
+        let mut policy = SandboxPolicy { stdin: Stdin::Empty, ..self.policy.clone() };
+        if policy.scratch.is_some() {
+            let place = place_of(scratch).into_os_string();
+            policy.env.entry("TMPDIR".into()).or_insert(place);
+        }
+        Self { policy, ..self.clone() }
     }
 }
 
-/// The filters, which are made once for each kind of network.
-fn filters(net: Net) -> io::Result<Filters> {
-    static MADE: [OnceLock<Filters>; 2] = [OnceLock::new(), OnceLock::new()];
-    let [none, loopback] = &MADE;
-    let place = match net {
-        Net::None => none,
-        Net::PrivateLoopback => loopback,
+/// A directory of the host for temporary files, which is removed with all that is in it.
+struct Scratch(PathBuf);
+
+impl Scratch {
+    fn new() -> io::Result<Self> {
+        let mut name = [0; 8];
+        rustix::rand::getrandom(&mut name, rustix::rand::GetRandomFlags::empty())?;
+        let place = Path::new(SCRATCH).canonicalize()?;
+        let path = place.join(format!("actum-{:016x}", u64::from_le_bytes(name)));
+        std::fs::DirBuilder::new().mode(0o700).create(&path)?;
+        Ok(Self(path))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        drop(std::fs::remove_dir_all(&self.0)); // what is left is a temporary file among others
+    }
+}
+
+/// The scratch directory as the command sees it.
+fn place_of(scratch: Option<&Scratch>) -> PathBuf {
+    scratch.map_or_else(|| PathBuf::from(SCRATCH), |scratch| scratch.0.clone())
+}
+
+/// The filters, which are made once for each kind of sandbox.
+fn filters(tier: Tier, net: Net) -> io::Result<Filters> {
+    static MADE: [OnceLock<Filters>; 3] = [const { OnceLock::new() }; 3];
+    let [lower, alone, loopback] = &MADE;
+    let place = match (tier, net) {
+        (Tier::L, _) => lower,
+        (Tier::N, Net::None) => alone,
+        (Tier::N, Net::PrivateLoopback) => loopback,
     };
     if let Some(made) = place.get() {
         return Ok(made.clone());
     }
-    let made = Filters::new(net).map_err(io::Error::other)?;
+    let made = Filters::new(tier, net).map_err(io::Error::other)?;
     Ok(place.get_or_init(|| made).clone())
 }
 
@@ -186,70 +253,140 @@ fn input(stdin: &Stdin) -> io::Result<(OwnedFd, Option<Feed>)> {
     }
 }
 
+impl Reaped {
+    fn id(&self) -> io::Result<Pid> {
+        let id = i32::try_from(self.0.id()).ok().and_then(Pid::from_raw);
+        id.ok_or_else(|| io::Error::other("a process without a number"))
+    }
+}
+
 impl Child {
-    /// Ends the command and all that it started.
+    /// Hears from the helper until the command is running.
+    fn begin(&mut self) -> Result<(), SpawnError> {
+        loop {
+            let Some((said, descriptors)) = self.channel.receive()? else {
+                return Err(io::Error::other("it ended before it said how it went").into());
+            };
+            let mut descriptors = descriptors.into_iter();
+            match said {
+                Said::Init => self.init = descriptors.next(),
+                Said::Captures => self.captures = descriptors.next(),
+                Said::Running => return Ok(()),
+                Said::NotStarted(missing) => return Err(SpawnError::Sandbox(missing)),
+                Said::NotExecuted(missing) => return Err(SpawnError::Command(missing)),
+                Said::Ended(_) => {
+                    return Err(io::Error::other("it told of an end before a beginning").into());
+                }
+            }
+        }
+    }
+
+    /// A descriptor that can be polled: it is readable when the command and all that it started have
+    /// ended (pidfd_open(2)).
+    pub fn end(&self) -> BorrowedFd<'_> {
+        self.end.as_fd()
+    }
+
+    /// Ends the command and all that it started. In tier N all are ended by the kernel at once; in tier
+    /// L one after the other, which [`Self::wait`] waits for.
     ///
     /// # Errors
     /// What the kernel says.
     pub fn kill_tree(&self) -> io::Result<()> {
-        match pidfd_send_signal(&self.init, Signal::KILL) {
+        let Some(init) = &self.init else { return self.dismiss() };
+        match pidfd_send_signal(init, Signal::KILL) {
             Ok(()) | Err(Errno::SRCH) => Ok(()),
             Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Has the helper end the command and tell what it used.
+    fn dismiss(&self) -> io::Result<()> {
+        match self.channel.finish() {
+            Err(error) if error.kind() != io::ErrorKind::NotConnected => Err(error),
+            _ => Ok(()),
         }
     }
 
     /// Waits until the command and all that it started have ended.
     ///
     /// # Errors
-    /// [`SpawnError`] where the command could not be executed; the helper could not be waited for.
-    pub fn wait(mut self) -> Result<Outcome, SpawnError> {
-        let mut violated = None;
-        loop {
-            let left = self.wall.saturating_sub(self.started.elapsed());
-            if left.is_zero() && violated.is_none() {
-                violated = Some(Resource::Wall);
-                self.kill_tree()?;
-            }
-            let timeout = if violated.is_some() { None } else { Some(left) };
-            let over = self.turn(timeout)?;
-            if over && violated.is_none() {
-                violated = Some(Resource::Output);
-                self.kill_tree()?;
-            }
-            if self.has_ended()? {
-                break;
+    /// The helper could not be waited for, or was ended by somebody else.
+    pub fn wait(self) -> Result<Outcome, SpawnError> {
+        self.wait_with(|_, _| Ok(()))
+    }
+
+    /// The same; and what the command writes is told as it comes. Where that fails, the command is
+    /// ended.
+    ///
+    /// # Errors
+    /// As [`Self::wait`], and what `sink` gave.
+    pub fn wait_with(
+        mut self,
+        mut sink: impl FnMut(Output, &[u8]) -> io::Result<()>,
+    ) -> Result<Outcome, SpawnError> {
+        let mut over = false;
+        while !self.has_ended()? {
+            if self.turn(&mut sink)? && !over {
+                over = true;
+                self.dismiss()?;
             }
         }
-        self.drain()?;
-        let ended = match self.channel.receive()? {
-            Some((Said::Ended(ended), _)) => Some(ended),
-            Some((Said::NotExecuted(missing), _)) => return Err(SpawnError::Command(missing)),
-            Some((Said::NotStarted(missing), _)) => return Err(SpawnError::Sandbox(missing)),
-            Some((Said::Init, _)) | None => None,
+        over |= self.drain(&mut sink)?;
+        let report = match self.channel.receive()? {
+            Some((Said::Ended(report), _)) => report,
+            // It was ended at once, and had no time to tell.
+            None if self.init.is_some() => Report::default(),
+            Some(_) | None => {
+                return Err(io::Error::other("it ended before it told the end").into());
+            }
         };
-        let ended = ended.filter(|_| violated.is_none());
-        Ok(Outcome { ended, violated, stdout: self.stdout.bytes, stderr: self.stderr.bytes })
+        let Report { ended, violated, mut usage } = report;
+        let mut violated: Vec<_> = violated.into_iter().collect();
+        if over {
+            violated.push(Violation::Limit(Resource::Output));
+        }
+        violated.extend(self.made());
+        usage.output = self.stdout.count + self.stderr.count;
+        let captured = match (self.captures.take(), &self.plan.policy.view) {
+            (Some(layer), Some(view)) => Some(Layer::captured(layer, view)?),
+            _ => None,
+        };
+        Ok(Outcome {
+            ended: ended.filter(|_| !over),
+            violated,
+            usage,
+            in_force: self.plan.in_force.clone(),
+            stdout: std::mem::take(&mut self.stdout.bytes),
+            stderr: std::mem::take(&mut self.stderr.bytes),
+            captured,
+        })
+    }
+
+    /// What was to stay absent, and was made.
+    fn made(&self) -> Vec<Violation> {
+        let made = self.absent.iter().filter(|path| !is_absent(path));
+        made.map(|path| Violation::Made(path.clone())).collect()
     }
 
     /// Waits until something can be read or written, or the command has ended, and reads and writes it.
     /// Gives whether there was more output than is allowed.
-    fn turn(&mut self, timeout: Option<Duration>) -> io::Result<bool> {
-        let timeout = timeout.map(|left| Timespec::try_from(left).unwrap_or_default());
-        let mut ends = vec![PollFd::new(&self.init, PollFlags::IN)];
+    fn turn(&mut self, sink: &mut impl FnMut(Output, &[u8]) -> io::Result<()>) -> io::Result<bool> {
+        let mut ends = vec![PollFd::new(&self.end, PollFlags::IN)];
         for stream in [&self.stdout, &self.stderr] {
             ends.extend(stream.pipe.as_ref().map(|pipe| PollFd::new(pipe, PollFlags::IN)));
         }
         ends.extend(self.stdin.as_ref().map(|(pipe, _)| PollFd::new(pipe, PollFlags::OUT)));
-        match poll(&mut ends, timeout.as_ref()) {
+        match poll(&mut ends, None) {
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
         self.feed()?;
-        self.drain()
+        self.drain(sink)
     }
 
     fn has_ended(&self) -> io::Result<bool> {
-        let mut end = [PollFd::new(&self.init, PollFlags::IN)];
+        let mut end = [PollFd::new(&self.end, PollFlags::IN)];
         let zero = Timespec::default();
         Ok(poll(&mut end, Some(&zero))? > 0)
     }
@@ -272,36 +409,58 @@ impl Child {
     }
 
     /// Reads what there is.
-    fn drain(&mut self) -> io::Result<bool> {
+    fn drain(
+        &mut self,
+        sink: &mut impl FnMut(Output, &[u8]) -> io::Result<()>,
+    ) -> io::Result<bool> {
+        let max = self.plan.policy.limits.of(Resource::Output).max;
         let mut over = false;
         for stream in [&mut self.stdout, &mut self.stderr] {
-            over |= stream.read(self.output_max)?;
+            over |= stream.read(max, sink)?;
         }
         Ok(over)
     }
 }
 
+impl Drop for Child {
+    /// Where nobody waits for it any more, it is ended with all that it started.
+    fn drop(&mut self) {
+        drop(self.dismiss()); // the helper may be gone
+        let grace = Timespec { tv_sec: 5, tv_nsec: 0 };
+        let mut end = [PollFd::new(&self.end, PollFlags::IN)];
+        // Whatever comes of it, the helper is ended next.
+        poll(&mut end, Some(&grace)).ok();
+    }
+}
+
 impl Stream {
+    fn new(output: Output, pipe: OwnedFd) -> Self {
+        Self { output, pipe: Some(pipe), bytes: Vec::new(), count: 0 }
+    }
+
     /// Reads what there is; gives whether it is more than `max` bytes, of which the rest is dropped.
-    fn read(&mut self, max: u64) -> io::Result<bool> {
+    fn read(
+        &mut self,
+        max: u64,
+        sink: &mut impl FnMut(Output, &[u8]) -> io::Result<()>,
+    ) -> io::Result<bool> {
         const STEP: usize = 64 << 10;
-        let Some(pipe) = &self.pipe else { return Ok(false) };
+        let mut buffer = Vec::new();
         let max = usize::try_from(max).unwrap_or(usize::MAX);
-        let mut buffer = vec![0; STEP];
-        loop {
+        while let Some(pipe) = &self.pipe {
             let mut ready = [PollFd::new(pipe, PollFlags::IN)];
             if poll(&mut ready, Some(&Timespec::default()))? == 0 {
                 return Ok(false);
             }
+            buffer.resize(STEP, 0);
             match rustix::io::read(pipe, &mut buffer) {
-                Ok(0) => {
-                    self.pipe = None;
-                    return Ok(false);
-                }
+                Ok(0) => self.pipe = None,
                 Ok(count) => {
                     let room = max.saturating_sub(self.bytes.len());
                     let bytes = buffer.get(..count.min(room)).unwrap_or_default();
+                    sink(self.output, bytes)?;
                     self.bytes.extend_from_slice(bytes);
+                    self.count += count as u64;
                     if count > room {
                         self.pipe = None;
                         return Ok(true);
@@ -311,5 +470,6 @@ impl Stream {
                 Err(error) => return Err(error.into()),
             }
         }
+        Ok(false)
     }
 }

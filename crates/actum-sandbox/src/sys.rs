@@ -59,3 +59,67 @@ pub(crate) fn set_mount_flags(tree: impl AsFd, flags: u64) -> io::Result<()> {
     };
     if set == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
+
+/// Ends every process of this PID namespace but its first, which is the caller (kill(2)).
+pub(crate) fn kill_all_others() -> io::Result<()> {
+    if !rustix::process::getpid().is_init() {
+        return Err(io::Error::other("only the first process of a namespace may end all others"));
+    }
+    // SAFETY: takes two numbers.
+    match unsafe { libc::kill(-1, libc::SIGKILL) } {
+        0 => Ok(()),
+        _ => match io::Error::last_os_error() {
+            error if error.raw_os_error() == Some(libc::ESRCH) => Ok(()),
+            error => Err(error),
+        },
+    }
+}
+
+/// What the children used for which this process has waited, in milliseconds (getrusage(2)).
+pub(crate) fn processor_time_of_children() -> io::Result<u64> {
+    let mut usage = std::mem::MaybeUninit::<libc::rusage>::uninit();
+    // SAFETY: the kernel writes the whole structure where it returns 0.
+    let usage = match unsafe { libc::getrusage(libc::RUSAGE_CHILDREN, usage.as_mut_ptr()) } {
+        0 => unsafe { usage.assume_init() },
+        _ => return Err(io::Error::last_os_error()),
+    };
+    let of = |time: libc::timeval| {
+        let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
+        seconds * 1000 + u64::try_from(time.tv_usec).unwrap_or(0) / 1000
+    };
+    Ok(of(usage.ru_utime) + of(usage.ru_stime))
+}
+
+/// Clock ticks in milliseconds (sysconf(3)).
+pub(crate) fn milliseconds(ticks: u64) -> u64 {
+    ticks * 1000 / rustix::param::clock_ticks_per_second().max(1)
+}
+
+/// The size of a page, in bytes.
+pub(crate) fn page_size() -> u64 {
+    rustix::param::page_size() as u64
+}
+
+/// The version of Landlock's interface, if the kernel has one (landlock_create_ruleset(2)).
+pub(crate) fn landlock_version() -> Option<u32> {
+    const VERSION: libc::c_ulong = 1;
+    // SAFETY: with this flag the kernel takes no structure and makes no descriptor.
+    let version = unsafe {
+        libc::syscall(libc::SYS_landlock_create_ruleset, std::ptr::null::<u8>(), 0_usize, VERSION)
+    };
+    u32::try_from(version).ok().filter(|version| *version > 0)
+}
+
+/// Raises the loopback of this network namespace (netdevice(7)).
+pub(crate) fn raise_loopback(socket: impl AsFd) -> io::Result<()> {
+    // SAFETY: a structure of numbers and bytes, for which zeros are valid.
+    let mut request: libc::ifreq = unsafe { std::mem::zeroed() };
+    for (to, from) in request.ifr_name.iter_mut().zip(b"lo") {
+        *to = libc::c_char::try_from(*from).map_err(io::Error::other)?;
+    }
+    request.ifr_ifru.ifru_flags =
+        libc::c_short::try_from(libc::IFF_UP | libc::IFF_RUNNING).map_err(io::Error::other)?;
+    // SAFETY: the kernel reads the structure, which lives until it returns.
+    let raised = unsafe { libc::ioctl(socket.as_fd().as_raw_fd(), libc::SIOCSIFFLAGS, &request) };
+    if raised == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}

@@ -1,18 +1,46 @@
 //! What Landlock holds: the files of the policy, and in tier L signals and sockets as well.
 
-use std::path::Path;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
 
 use landlock::{
-    ABI, Access, AccessFs, AccessNet, CompatLevel, Compatible, PathBeneath, PathFd, Ruleset,
-    RulesetAttr, RulesetCreatedAttr, Scope,
+    ABI, Access, AccessFs, AccessNet, BitFlags, CompatLevel, Compatible, PathBeneath, Ruleset,
+    RulesetAttr, RulesetCreated, RulesetCreatedAttr, Scope,
 };
 
+use super::declared::{self, Found};
 use super::{Result, Trying};
 use crate::policy::{SandboxPolicy, Tier};
 
+/// What of /proc a command of tier L may read, besides its own directory. The rest tells of other processes of the host, their
+/// command lines among it; in tier N there are none.
+const PROC_OF_THE_HOST: [&str; 8] = [
+    "/proc/cpuinfo",
+    "/proc/filesystems",
+    "/proc/loadavg",
+    "/proc/meminfo",
+    "/proc/stat",
+    "/proc/sys",
+    "/proc/uptime",
+    "/proc/version",
+];
+
+/// The rights to files that a rule may give.
+struct Rights {
+    read: BitFlags<AccessFs>,
+    execute: BitFlags<AccessFs>,
+    write: BitFlags<AccessFs>,
+    file_only: BitFlags<AccessFs>,
+}
+
 /// Gives up all rights to files but those of the policy. `abi` is what the kernel offers; all that it
 /// can refuse is refused, or nothing is run.
-pub(super) fn confine(policy: &SandboxPolicy, tier: Tier, abi: u32) -> Result<()> {
+pub(super) fn confine(
+    policy: &SandboxPolicy,
+    tier: Tier,
+    abi: u32,
+    scratch: Option<&Path>,
+) -> Result<()> {
     let abi = ABI::from(i32::try_from(abi).unwrap_or(i32::MAX));
     let doing = || "set Landlock up".to_owned();
     let mut ruleset = Ruleset::default()
@@ -27,25 +55,68 @@ pub(super) fn confine(policy: &SandboxPolicy, tier: Tier, abi: u32) -> Result<()
         ruleset = ruleset.scope(Scope::from_all(abi)).trying(doing)?;
     }
     let mut rules = ruleset.create().trying(doing)?;
-    let read = AccessFs::ReadFile | AccessFs::ReadDir;
-    let execute = AccessFs::Execute | AccessFs::ReadFile | AccessFs::ReadDir;
-    let write =
-        AccessFs::from_all(abi) & !AccessFs::Execute & !AccessFs::MakeChar & !AccessFs::MakeBlock;
-    let devices = super::DEVICES.map(|name| Path::new("/dev").join(name));
-    let allowed = policy.read.iter().map(|path| (path.as_path(), read));
-    let allowed = allowed.chain(policy.exec.iter().map(|path| (path.as_path(), execute)));
-    let allowed = allowed.chain(policy.write.iter().map(|path| (path.as_path(), write)));
-    // In a root of its own what can be listed is what was declared.
-    let listed = (tier == Tier::N).then_some((Path::new("/"), AccessFs::ReadDir.into()));
-    let own = std::iter::once((Path::new("/proc"), read)).chain(listed);
-    let use_them = AccessFs::ReadFile | AccessFs::WriteFile;
-    let devices = devices.iter().map(|path| (path.as_path(), use_them));
-    for (path, access) in allowed.chain(own).chain(devices) {
-        let doing = || format!("allow `{}` by Landlock", path.display());
-        let opened = PathFd::new(path).trying(doing)?;
-        let file_only = AccessFs::from_file(abi);
-        let access = if path.is_dir() { access } else { access & file_only };
-        rules = rules.add_rule(PathBeneath::new(opened, access)).trying(doing)?;
+    let rights = Rights {
+        read: AccessFs::ReadFile | AccessFs::ReadDir,
+        execute: AccessFs::Execute | AccessFs::ReadFile | AccessFs::ReadDir,
+        write: AccessFs::from_all(abi)
+            & !AccessFs::Execute
+            & !AccessFs::MakeChar
+            & !AccessFs::MakeBlock,
+        file_only: AccessFs::from_file(abi),
+    };
+    for (path, access) in declared_rules(policy, &rights) {
+        rules = allow(rules, path, access, &rights)?;
+    }
+    for name in super::DEVICES {
+        let path = Path::new("/dev").join(name);
+        let access = AccessFs::ReadFile | AccessFs::WriteFile;
+        rules = allow(rules, &path, access, &rights)?;
+    }
+    if let Some(scratch) = scratch {
+        rules = allow(rules, scratch, rights.write, &rights)?;
+    }
+    match tier {
+        // In a root of its own what can be listed is what was declared.
+        Tier::N => {
+            rules = allow(rules, Path::new("/proc"), rights.read, &rights)?;
+            rules = allow(rules, Path::new("/"), AccessFs::ReadDir.into(), &rights)?;
+        }
+        Tier::L => {
+            let own = PathBuf::from(format!("/proc/{}", rustix::process::getpid()));
+            rules = allow(rules, &own, rights.read, &rights)?;
+            for path in PROC_OF_THE_HOST.map(Path::new).into_iter().filter(|path| path.exists()) {
+                rules = allow(rules, path, rights.read, &rights)?;
+            }
+        }
     }
     rules.restrict_self().trying(doing).map(drop)
+}
+
+fn declared_rules<'a>(
+    policy: &'a SandboxPolicy,
+    rights: &Rights,
+) -> Vec<(&'a Path, BitFlags<AccessFs>)> {
+    let caches = policy.view.iter().flat_map(|view| &view.caches);
+    let with = |access: BitFlags<AccessFs>| move |path: &'a PathBuf| (path.as_path(), access);
+    let read = policy.read.iter().map(with(rights.read));
+    let execute = policy.exec.iter().map(with(rights.execute));
+    let write = policy.written().chain(caches).map(with(rights.write));
+    read.chain(execute).chain(write).collect()
+}
+
+/// Adds a rule for a path and what is below it.
+fn allow(
+    rules: RulesetCreated,
+    path: &Path,
+    access: BitFlags<AccessFs>,
+    rights: &Rights,
+) -> Result<RulesetCreated> {
+    let (opened, access): (OwnedFd, _) = match declared::open(path)? {
+        Found::Directory(opened) => (opened, access),
+        Found::File(opened) => (opened, access & rights.file_only),
+        Found::Link(_) => return Ok(rules), // what it leads to has a rule of its own, or none
+    };
+    rules
+        .add_rule(PathBeneath::new(opened, access))
+        .trying(|| format!("allow `{}` by Landlock", path.display()))
 }

@@ -1,6 +1,5 @@
 //! The last steps before the command: everything is given up that it must not have.
 
-use std::convert::Infallible;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
@@ -9,18 +8,22 @@ use std::process::Command;
 use rustix::process::{Resource as Kernel, Rlimit, chdir, setrlimit, setsid};
 use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
 use rustix::thread::{
-    CapabilitySet, CapabilitySets, clear_ambient_capability_set,
+    CapabilitySet, CapabilitySets, capabilities, clear_ambient_capability_set,
     remove_capability_from_bounding_set, set_capabilities, set_no_new_privs,
 };
 
 use super::{Result, Trying, landlock};
 use crate::channel::Start;
 use crate::host::Missing;
-use crate::limits::{Limits, Resource};
+use crate::limits::Resource;
+use crate::plan::{OUR_PROCESSES, Plan};
+use crate::policy::Tier;
 
-/// Becomes the command. Returns only where that fails.
-pub(super) fn execute(start: &Start, stdio: &[OwnedFd]) -> Result<Infallible> {
+/// Becomes the command. Where there is none, all was to be tried but that, and it ends. Gives why it
+/// could not be executed; the error is why it could not even be confined.
+pub(super) fn execute(start: &Start, stdio: &[OwnedFd]) -> Result<Missing> {
     let policy = &start.plan.policy;
+    let in_force = &start.plan.in_force;
     setsid().trying(|| "start a session of its own".to_owned())?;
     let [input, output, error] = stdio else {
         return Err(Missing {
@@ -32,36 +35,54 @@ pub(super) fn execute(start: &Start, stdio: &[OwnedFd]) -> Result<Infallible> {
         dup2_stdin(input).and_then(|()| dup2_stdout(output)).and_then(|()| dup2_stderr(error));
     moved.trying(|| "take over its files".to_owned())?;
     chdir(&policy.cwd).trying(|| format!("start in `{}`", policy.cwd.display()))?;
-    limit(&policy.limits)?;
+    limit(&start.plan)?;
     give_up_capabilities()?;
-    if let Some(abi) = start.plan.landlock {
-        landlock::confine(policy, start.plan.tier, abi)?;
+    if let Some(abi) = in_force.landlock {
+        landlock::confine(policy, in_force.tier, abi, start.scratch.as_deref())?;
     }
     for program in start.filters.programs() {
         seccompiler::apply_filter(&program).trying(|| "filter system calls".to_owned())?;
     }
-    let [program, arguments @ ..] = start.command.as_slice() else {
-        return Err(Missing {
-            step: "start a command".to_owned(),
-            why: "there is none".to_owned(),
-        });
-    };
+    let [program, arguments @ ..] = start.command.as_slice() else { std::process::exit(0) };
     let error: io::Error =
         Command::new(program).args(arguments).env_clear().envs(&policy.env).exec();
-    Err(error).trying(|| format!("execute `{}`", program.display()))
+    Ok(Missing { step: format!("execute `{}`", program.display()), why: why(&error) })
+}
+
+/// What the kernel's answer to execve(2) means where its own words tell little.
+fn why(error: &io::Error) -> String {
+    match error.raw_os_error() {
+        Some(libc::ENOEXEC) => {
+            "it is no program for this machine, and no script with a first line `#!`".to_owned()
+        }
+        Some(libc::ENOENT) => format!(
+            "{error}: the program, its interpreter or its dynamic loader is not among what the \
+             policy lets it see"
+        ),
+        Some(libc::EACCES) => {
+            format!("{error}: it is not executable, or not among what the policy lets it execute")
+        }
+        _ => error.to_string(),
+    }
 }
 
 /// The limits that each process has for itself.
-fn limit(limits: &Limits) -> Result<()> {
+fn limit(plan: &Plan) -> Result<()> {
+    let limits = &plan.policy.limits;
     let whole_seconds = |milliseconds: u64| milliseconds.div_ceil(1000);
     let each = [
         (Kernel::Core, 0),
-        (Kernel::Cpu, whole_seconds(limits.of(Resource::Cpu).max)),
+        // A second more, so that who looks at all of them together comes first.
+        (Kernel::Cpu, whole_seconds(limits.of(Resource::Cpu).max) + 1),
         (Kernel::Fsize, limits.of(Resource::FileSize).max),
         (Kernel::Nofile, limits.of(Resource::OpenFiles).max),
         (Kernel::Data, limits.of(Resource::Memory).max),
     ];
-    for (resource, max) in each {
+    // In a user namespace of its own this counts those of the command alone, and ours; otherwise it
+    // would count all of the user.
+    let processes = limits.of(Resource::Processes).max + OUR_PROCESSES;
+    let counted = plan.in_force.tier == Tier::N;
+    for (resource, max) in each.into_iter().chain(counted.then_some((Kernel::Nproc, processes))) {
         let limit = Rlimit { current: Some(max), maximum: Some(max) };
         setrlimit(resource, limit).trying(|| format!("limit {resource:?} to {max}"))?;
     }
@@ -72,7 +93,10 @@ fn limit(limits: &Limits) -> Result<()> {
 fn give_up_capabilities() -> Result<()> {
     let doing = || "give up capabilities".to_owned();
     clear_ambient_capability_set().trying(doing)?;
-    for capability in CapabilitySet::all().iter() {
+    let has_any = !capabilities(None).trying(doing)?.permitted.is_empty();
+    // Who has none may not take any from the bounding set either. No program gets one even so, since
+    // none may give new privileges (below).
+    for capability in CapabilitySet::all().iter().filter(|_| has_any) {
         match remove_capability_from_bounding_set(capability) {
             // The kernel does not know all that we know.
             Ok(()) | Err(rustix::io::Errno::INVAL) => {}

@@ -2,17 +2,22 @@
 //! its own paths, and nothing else.
 
 use std::ffi::CStr;
-use std::os::fd::OwnedFd;
-use std::path::{Component, Path, PathBuf};
+use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Component, Path};
 
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, mkdirat, openat, statat};
+use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat, symlinkat};
+use rustix::io::Errno;
 use rustix::mount::{
     MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags, mount,
     mount_change, move_mount, open_tree, unmount,
 };
 use rustix::process::{chdir, fchdir, pivot_root};
 
-use super::{Result, Trying};
+use super::declared::{self, Found, Use};
+use super::view::Laid;
+use super::{Result, Trying, view};
+use crate::SCRATCH;
+use crate::host::Missing;
 use crate::policy::SandboxPolicy;
 use crate::sys;
 
@@ -22,104 +27,197 @@ const NO_DEVICES: u64 = libc::MOUNT_ATTR_NODEV;
 
 /// Where the new root is mounted before it becomes the root. In a mount namespace of our own that
 /// hides nothing from anybody else.
-const NEW_ROOT: &str = "/tmp";
+pub(super) const NEW_ROOT: &str = "/tmp";
 /// How large what is written into the root itself may become: directories and links on the way to
 /// what was declared.
 const ROOT_SIZE: &CStr = c"size=1m,nr_inodes=4096,mode=0755";
+/// What programs expect in `/dev` besides the devices.
+const DEVICE_LINKS: [(&str, &str); 4] = [
+    ("/proc/self/fd", "dev/fd"),
+    ("/proc/self/fd/0", "dev/stdin"),
+    ("/proc/self/fd/1", "dev/stdout"),
+    ("/proc/self/fd/2", "dev/stderr"),
+];
 
-/// A directory or file of the host that the root is to hold.
-struct Declared {
-    path: PathBuf,
-    tree: OwnedFd,
-    is_directory: bool,
+/// Something to be put at a path of the new root.
+struct Placed<'a> {
+    path: &'a Path,
+    what: What,
+    /// Whether another tree holds its path: nothing is made there then, since that tree is the host's.
+    is_nested: bool,
 }
 
-/// Makes the root and moves into it. In a mount namespace of our own, with its capabilities.
-pub(super) fn enter(policy: &SandboxPolicy) -> Result<()> {
+enum What {
+    Directory(OwnedFd),
+    File(OwnedFd),
+    Link(std::path::PathBuf),
+}
+
+/// Makes the root and moves into it, in a mount namespace of our own, with its capabilities. Gives the
+/// layer that takes the changes of a view.
+pub(super) fn enter(policy: &SandboxPolicy) -> Result<Option<OwnedFd>> {
     let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
     mount_change("/", private).trying(|| "keep mounts to itself".to_owned())?;
-    let trees = declared(policy)?;
-    let devices = super::DEVICES.map(device);
+    // All is opened before the new root hides any of it.
+    let mounts = declared::mounts(policy);
+    let opened = policy.view.as_ref().map(view::open).transpose()?;
+    let mut trees = Vec::new();
+    for (path, it) in &mounts {
+        trees.extend(tree(path, *it)?.map(|what| (path.as_path(), what)));
+    }
+    let devices = super::DEVICES.map(|name| Path::new("/dev").join(name));
+    for path in &devices {
+        let opened = open_tree(CWD, path, clone()).trying(|| taking(path))?;
+        trees.push((path, What::File(opened)));
+    }
     mount("tmpfs", NEW_ROOT, "tmpfs", MountFlags::NOSUID | MountFlags::NODEV, Some(ROOT_SIZE))
         .trying(|| "mount a root of its own".to_owned())?;
     let root =
         openat(CWD, NEW_ROOT, OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
             .trying(|| "open the root of its own".to_owned())?;
-    for tree in &trees {
-        place(&root, tree)?;
+    let laid = match (opened, &policy.view) {
+        (Some(opened), Some(view)) => {
+            let laid = view::lay(opened, view, &root)?;
+            Some((view.base.as_path(), laid))
+        }
+        _ => None,
+    };
+    let captures = fill(&root, trees, laid, policy.scratch)?;
+    finish(&root)?;
+    Ok(captures)
+}
+
+/// Puts everything at its path, outer directories first.
+fn fill(
+    root: &OwnedFd,
+    trees: Vec<(&Path, What)>,
+    laid: Option<(&Path, Laid)>,
+    scratch: Option<u64>,
+) -> Result<Option<OwnedFd>> {
+    let mut all = trees;
+    let captures = match laid {
+        Some((base, Laid { tree, captures })) => {
+            all.push((base, What::Directory(tree)));
+            Some(captures)
+        }
+        None => None,
+    };
+    if let Some(size) = scratch {
+        let tree = view::memory(size, "1777")?;
+        all.push((Path::new(SCRATCH), What::Directory(tree)));
     }
-    for device in devices {
-        place(&root, &device?)?;
+    all.sort_by_key(|(path, _)| path.components().count());
+    let paths: Vec<&Path> = all.iter().map(|(path, _)| *path).collect();
+    for (path, what) in all {
+        // Of the scratch directory nothing belongs to the host.
+        let holds = |tree: &&Path| *tree != path && path.starts_with(tree) && **tree != *SCRATCH;
+        let is_nested = paths.iter().any(|tree| holds(tree));
+        place(root, Placed { path, what, is_nested })?;
     }
-    make_directories(&root, Path::new("proc"))?;
-    fchdir(&root).trying(|| "enter the root of its own".to_owned())?;
-    mount(
-        "proc",
-        "proc",
-        "proc",
-        MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC,
-        None,
-    )
-    .trying(|| "mount a fresh /proc".to_owned())?;
+    make_directories(root, Path::new("dev"))?;
+    let shared = scratch.map(|_| (SCRATCH, "dev/shm"));
+    for (target, name) in DEVICE_LINKS.into_iter().chain(shared) {
+        symlinkat(target, root, name).trying(|| format!("make `/{name}`"))?;
+    }
+    Ok(captures)
+}
+
+/// Mounts a fresh /proc, and makes this the root.
+fn finish(root: &OwnedFd) -> Result<()> {
+    make_directories(root, Path::new("proc"))?;
+    fchdir(root).trying(|| "enter the root of its own".to_owned())?;
+    let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+    mount("proc", "proc", "proc", flags, None).trying(|| "mount a fresh /proc".to_owned())?;
     pivot_root(".", ".").trying(|| "make it the root".to_owned())?;
     unmount(".", UnmountFlags::DETACH).trying(|| "leave the root of the host".to_owned())?;
     chdir("/").trying(|| "enter the root of its own".to_owned())
 }
 
-/// What the policy declares, opened before anything hides it; outer directories come first.
-fn declared(policy: &SandboxPolicy) -> Result<Vec<Declared>> {
-    let mut wanted: Vec<(&PathBuf, u64)> = Vec::new();
-    let flags = NO_SET_ID | NO_DEVICES;
-    wanted.extend(policy.read.iter().chain(&policy.exec).map(|path| (path, flags | READ_ONLY)));
-    wanted.extend(policy.write.iter().map(|path| (path, flags)));
-    wanted.extend(policy.deny_write.iter().map(|path| (path, flags | READ_ONLY)));
-    wanted.sort_by_key(|(path, _)| path.components().count());
-    wanted.into_iter().map(|(path, flags)| open(path, flags)).collect()
+/// Takes from the command, and from root in it, what of /proc changes the kernel (proc_sys(5)).
+pub(super) fn make_proc_read_only() -> Result<()> {
+    let doing = || "make /proc read-only".to_owned();
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    let proc = openat(CWD, "/proc", flags, Mode::empty()).trying(doing)?;
+    sys::set_mount_flags(&proc, READ_ONLY).trying(doing)
 }
 
-fn open(path: &Path, flags: u64) -> Result<Declared> {
-    let doing = || format!("take `{}` into the root of its own", path.display());
-    let recursive = OpenTreeFlags::AT_RECURSIVE;
-    let clone = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | recursive;
-    let tree = open_tree(CWD, path, clone).trying(doing)?;
-    sys::set_mount_flags(&tree, flags).trying(doing)?;
-    let stat = statat(&tree, "", AtFlags::EMPTY_PATH).trying(doing)?;
-    let is_directory = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
-    Ok(Declared { path: path.to_owned(), tree, is_directory })
+fn taking(path: &Path) -> String {
+    format!("take `{}` into the root of its own", path.display())
 }
 
-fn device(name: &str) -> Result<Declared> {
-    let path = Path::new("/dev").join(name);
-    let doing = || format!("take `{}` into the root of its own", path.display());
-    let clone = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC;
-    let tree = open_tree(CWD, &path, clone).trying(doing)?;
-    Ok(Declared { path: path.clone(), tree, is_directory: false })
+fn clone() -> OpenTreeFlags {
+    OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC
 }
 
-/// Mounts one tree at its path below `root`.
-fn place(root: &OwnedFd, declared: &Declared) -> Result<()> {
-    let Declared { path, tree, is_directory } = declared;
+/// A copy of what is mounted at a declared path and below, with the rights that the command has there.
+fn tree(path: &Path, wanted: Use) -> Result<Option<What>> {
+    let opened = match declared::open(path) {
+        // What is to stay absent is looked for afterwards.
+        Err(_) if matches!(wanted, Use::Keep | Use::Pin) && declared::is_absent(path) => {
+            return Ok(None);
+        }
+        other => other?,
+    };
+    let attributes = match wanted {
+        Use::Read | Use::Keep => NO_SET_ID | NO_DEVICES | READ_ONLY,
+        Use::Write | Use::Pin => NO_SET_ID | NO_DEVICES,
+    };
+    let cloned = |opened: OwnedFd| -> Result<OwnedFd> {
+        let flags = clone() | OpenTreeFlags::AT_RECURSIVE | OpenTreeFlags::AT_EMPTY_PATH;
+        let tree = open_tree(&opened, "", flags).trying(|| taking(path))?;
+        sys::set_mount_flags(&tree, attributes).trying(|| taking(path))?;
+        Ok(tree)
+    };
+    match (opened, wanted) {
+        (Found::Directory(opened), _) => Ok(Some(What::Directory(cloned(opened)?))),
+        (Found::File(opened), _) => Ok(Some(What::File(cloned(opened)?))),
+        (Found::Link(target), Use::Read) => Ok(Some(What::Link(target))),
+        (Found::Link(_), Use::Write | Use::Pin | Use::Keep) => Err(Missing {
+            step: taking(path),
+            why: "it is a symbolic link; give the path behind it".to_owned(),
+        }),
+    }
+}
+
+/// Puts one thing at its path below `root`.
+fn place(root: &OwnedFd, placed: Placed<'_>) -> Result<()> {
+    let Placed { path, what, is_nested } = placed;
     let doing = || format!("mount `{}` in the root of its own", path.display());
     let inside = path.strip_prefix("/").unwrap_or(path);
-    if *is_directory {
-        make_directories(root, inside)?;
-    } else {
-        make_directories(root, inside.parent().unwrap_or(Path::new("")))?;
-        let flags = OFlags::CREATE | OFlags::WRONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-        // Where a directory that holds it is mounted already the file is there.
-        drop(openat(root, inside, flags, Mode::from_raw_mode(0o644)));
-    }
-    move_mount(tree, "", root, inside, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH).trying(doing)
+    let parent = inside.parent().unwrap_or(Path::new(""));
+    let tree = match what {
+        What::Directory(tree) => {
+            if !is_nested {
+                make_directories(root, inside)?;
+            }
+            tree
+        }
+        What::File(tree) => {
+            if !is_nested {
+                make_directories(root, parent)?;
+                let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
+                openat(root, inside, flags, Mode::from_raw_mode(0o644)).trying(doing)?;
+            }
+            tree
+        }
+        What::Link(_) if is_nested => return Ok(()), // it is there, as part of what holds it
+        What::Link(target) => {
+            make_directories(root, parent)?;
+            return symlinkat(target, root, inside).trying(doing);
+        }
+    };
+    move_mount(tree.as_fd(), "", root, inside, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)
+        .trying(doing)
 }
 
 /// Makes the directories that lead to `path`, as far as they are not there.
 fn make_directories(root: &OwnedFd, path: &Path) -> Result<()> {
-    let mut made = PathBuf::new();
+    let mut made = std::path::PathBuf::new();
     for component in path.components() {
         let Component::Normal(name) = component else { continue };
         made.push(name);
         match mkdirat(root, &made, Mode::from_raw_mode(0o755)) {
-            Ok(()) | Err(rustix::io::Errno::EXIST) => {}
+            Ok(()) | Err(Errno::EXIST) => {}
             Err(error) => {
                 return Err(error)
                     .trying(|| format!("make `/{}` in the root of its own", made.display()));

@@ -1,0 +1,128 @@
+//! What the policy declares, opened before the command can change what a path leads to.
+//!
+//! No path is followed through a symbolic link: an earlier command may have made it. A declared path
+//! that is one itself is taken as that link, and what it leads to must be declared as well.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, openat2, readlinkat, statat};
+use rustix::io::Errno;
+
+use super::{Result, Trying};
+use crate::host::Missing;
+use crate::policy::SandboxPolicy;
+
+/// What stands at a declared path.
+pub(super) enum Found {
+    Directory(OwnedFd),
+    File(OwnedFd),
+    /// A symbolic link, and what it says.
+    Link(PathBuf),
+}
+
+/// What a command may do at a path and below.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Use {
+    Read,
+    Write,
+    /// A mount of its own and nothing else, so that the directory cannot be renamed.
+    Pin,
+    /// No writing, though it may be written around it.
+    Keep,
+}
+
+/// Opens a declared path.
+pub(super) fn open(path: &Path) -> Result<Found> {
+    let doing = || format!("open `{}`", path.display());
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    let opened = match openat2(CWD, path, flags, Mode::empty(), resolve) {
+        Err(Errno::LOOP) => Err(Missing {
+            step: doing(),
+            why: "it leads through a symbolic link; give the path behind it".to_owned(),
+        }),
+        other => other.trying(doing),
+    }?;
+    let stat = statat(&opened, "", AtFlags::EMPTY_PATH).trying(doing)?;
+    Ok(match FileType::from_raw_mode(stat.st_mode) {
+        FileType::Directory => Found::Directory(opened),
+        FileType::Symlink => {
+            let target = readlinkat(&opened, "", Vec::new()).trying(doing)?;
+            Found::Link(PathBuf::from(OsStr::from_bytes(target.as_bytes())))
+        }
+        FileType::RegularFile
+        | FileType::Fifo
+        | FileType::Socket
+        | FileType::CharacterDevice
+        | FileType::BlockDevice
+        | FileType::Unknown => Found::File(opened),
+    })
+}
+
+/// Whether nothing is at a path, not even a link.
+pub(crate) fn is_absent(path: &Path) -> bool {
+    std::fs::symlink_metadata(path).is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
+}
+
+/// What is mounted in a root of its own, outer directories first, but for the base of a view.
+pub(super) fn mounts(policy: &SandboxPolicy) -> Vec<(PathBuf, Use)> {
+    let written: Vec<&PathBuf> = policy.written().collect();
+    let inside = |path: &Path| written.iter().any(|tree| path.starts_with(tree));
+    let mut uses: BTreeMap<&Path, Use> = BTreeMap::new();
+    // What may be written is read and executed already.
+    for path in policy.read.iter().chain(&policy.exec).filter(|path| !inside(path)) {
+        uses.insert(path, Use::Read);
+    }
+    let caches = policy.view.iter().flat_map(|view| &view.caches);
+    for path in policy.write.iter().chain(caches.clone()) {
+        uses.insert(path, Use::Write);
+    }
+    // A directory that holds what is to stay as it is could be renamed, and another put in its place;
+    // one at which something is mounted cannot.
+    for path in policy.deny_write.iter().chain(caches) {
+        for parent in path.ancestors().skip(1).filter(|parent| inside(parent)) {
+            if !written.iter().any(|tree| tree.as_path() == parent) {
+                uses.entry(parent).or_insert(Use::Pin);
+            }
+        }
+    }
+    for path in &policy.deny_write {
+        uses.insert(path, Use::Keep);
+    }
+    let mut mounts: Vec<_> = uses.into_iter().map(|(path, it)| (path.to_owned(), it)).collect();
+    mounts.sort_by_key(|(path, _)| path.components().count());
+    mounts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// AA-10
+    #[test]
+    fn what_is_kept_is_mounted_after_what_holds_it_and_its_parents_are_pinned() {
+        let policy = SandboxPolicy {
+            read: vec!["/usr".into(), "/work/vendor".into()],
+            write: vec!["/work".into()],
+            deny_write: vec!["/work/a/b/.git".into(), "/work/.env".into()],
+            ..SandboxPolicy::new("/work")
+        };
+        let mounts: Vec<_> = mounts(&policy)
+            .into_iter()
+            .map(|(path, it)| (path.display().to_string(), it))
+            .collect();
+        let expected = [
+            ("/usr", Use::Read),
+            ("/work", Use::Write),
+            ("/work/.env", Use::Keep),
+            ("/work/a", Use::Pin),
+            ("/work/a/b", Use::Pin),
+            ("/work/a/b/.git", Use::Keep),
+        ];
+        assert_eq!(mounts, expected.map(|(path, it)| (path.to_owned(), it)));
+    }
+}

@@ -1,0 +1,191 @@
+//! Stays with the command: takes in what ends, looks at what is used, and in the end ends all.
+//!
+//! In tier N this is the first process of the PID namespace, which nothing in it can end or stop. In
+//! tier L it is the helper, to which all descendants fall whose parents have ended
+//! (PR_SET_CHILD_SUBREAPER).
+
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{
+    Pid, PidfdFlags, Signal, WaitOptions, WaitStatus, pidfd_open, pidfd_send_signal, wait,
+};
+
+use super::processes::{Kin, Look, Processes};
+use crate::channel::{Channel, Report};
+use crate::limits::{Limits, Resource};
+use crate::outcome::{Ended, Usage, Violation};
+use crate::sys;
+
+/// How often it looks.
+const EVERY: Duration = Duration::from_millis(10);
+
+/// Keeps a command that was started until all is over.
+pub(super) struct Keeper<'a> {
+    channel: &'a Channel,
+    limits: &'a Limits,
+    command: Pid,
+    ended: Option<WaitStatus>,
+    processes: Processes,
+    started: Instant,
+    most: Usage,
+}
+
+impl<'a> Keeper<'a> {
+    pub(super) fn new(channel: &'a Channel, limits: &'a Limits, command: Pid, kin: Kin) -> Self {
+        Self {
+            channel,
+            limits,
+            command,
+            ended: None,
+            processes: Processes::new(kin),
+            started: Instant::now(),
+            most: Usage::default(),
+        }
+    }
+
+    /// Waits until the command has ended, has gone over a limit, or is to be ended, and ends all that
+    /// is left of it.
+    pub(super) fn keep(mut self) -> io::Result<Report> {
+        let command = pidfd_open(self.command, PidfdFlags::empty())?;
+        let mut wanted = true;
+        let mut violated = None;
+        while wanted && violated.is_none() {
+            wanted = self.pause(&command)?;
+            self.reap()?;
+            if self.ended.is_some() {
+                break;
+            }
+            violated = self.look()?;
+        }
+        self.most.wall = self.elapsed();
+        self.end_all()?;
+        let ended = self.processes.ended()?;
+        self.add(ended);
+        // What was used between the last look and the end counts as well; the time it took does not,
+        // where it ended in time.
+        violated = violated.or_else(|| self.over());
+        let ended = self.ended.filter(|_| wanted && violated.is_none()).map(told);
+        Ok(Report { ended, violated, usage: self.most })
+    }
+
+    /// Waits for something to happen, for no longer than until the next look. Gives whether the command
+    /// is still wanted.
+    fn pause(&self, command: &OwnedFd) -> io::Result<bool> {
+        let wall = Duration::from_millis(self.limits.of(Resource::Wall).max);
+        let left = wall.saturating_sub(self.started.elapsed()).min(EVERY);
+        let left = Timespec::try_from(left).unwrap_or_default();
+        let mut ends = [
+            PollFd::new(command, PollFlags::IN),
+            PollFd::from_borrowed_fd(self.channel.as_fd(), PollFlags::RDHUP),
+        ];
+        match poll(&mut ends, Some(&left)) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let [_, supervisor] = ends;
+        Ok(supervisor.revents().is_empty())
+    }
+
+    /// Takes in all that have ended. Gives whether any are left.
+    fn reap(&mut self) -> io::Result<bool> {
+        loop {
+            match wait(WaitOptions::NOHANG) {
+                Ok(Some((process, status))) => {
+                    if process == self.command {
+                        self.ended = Some(status);
+                    }
+                }
+                Ok(None) => return Ok(true),
+                Err(Errno::CHILD) => return Ok(false),
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// What it was ended for, if it is to be.
+    fn look(&mut self) -> io::Result<Option<Violation>> {
+        let memory_max = self.limits.of(Resource::Memory).max;
+        if self.elapsed() >= self.limits.of(Resource::Wall).max {
+            return Ok(Some(Violation::Limit(Resource::Wall)));
+        }
+        match self.processes.look(memory_max)? {
+            Look::Seen(now) => {
+                self.add(now);
+                Ok(self.over())
+            }
+            Look::Hidden => Ok(Some(Violation::Unwatched)),
+        }
+    }
+
+    fn elapsed(&self) -> u64 {
+        u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    fn add(&mut self, now: Usage) {
+        let most = &mut self.most;
+        most.cpu = most.cpu.max(now.cpu);
+        most.memory = most.memory.max(now.memory);
+        most.storage_read = most.storage_read.max(now.storage_read);
+        most.storage_write = most.storage_write.max(now.storage_write);
+        most.processes = most.processes.max(now.processes);
+    }
+
+    /// The first limit that was gone over, but for that of time.
+    fn over(&self) -> Option<Violation> {
+        let used = [
+            (Resource::Cpu, self.most.cpu),
+            (Resource::Memory, self.most.memory),
+            (Resource::StorageRead, self.most.storage_read),
+            (Resource::StorageWrite, self.most.storage_write),
+            (Resource::Processes, self.most.processes),
+        ];
+        let over = used.into_iter().find(|(resource, used)| *used > self.limits.of(*resource).max);
+        over.map(|(resource, _)| Violation::Limit(resource))
+    }
+
+    /// Ends all processes that are left, and waits for them.
+    fn end_all(&mut self) -> io::Result<()> {
+        while self.reap()? {
+            match self.processes.kin() {
+                Kin::Namespace => sys::kill_all_others()?,
+                Kin::Descendants => {
+                    for process in self.processes.list()? {
+                        self.end(process)?;
+                    }
+                }
+            }
+            // They end in their own time; whoever is left then is ended again.
+            std::thread::sleep(Duration::from_micros(200));
+        }
+        Ok(())
+    }
+
+    /// Ends one process of the tree. Its number may have been given to another process since it was
+    /// listed, one of the host: so it is held first, and then looked at again.
+    fn end(&mut self, process: Pid) -> io::Result<()> {
+        let held = match pidfd_open(process, PidfdFlags::empty()) {
+            Ok(held) => held,
+            Err(Errno::SRCH) => return Ok(()),
+            Err(error) => return Err(error.into()),
+        };
+        if !self.processes.is_ours(process)? {
+            return Ok(());
+        }
+        match pidfd_send_signal(held, Signal::KILL) {
+            Ok(()) | Err(Errno::SRCH) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+fn told(status: WaitStatus) -> Ended {
+    match (status.exit_status(), status.terminating_signal()) {
+        (Some(code), _) => Ended::Code(code),
+        (None, signal) => Ended::Signal(signal.unwrap_or(0)),
+    }
+}

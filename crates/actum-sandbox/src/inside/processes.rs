@@ -1,0 +1,280 @@
+//! The processes of a command, and what they use, as /proc tells it (proc_pid_stat(5), proc_pid_io(5)).
+
+use std::io;
+use std::os::fd::OwnedFd;
+
+use rustix::fs::{CWD, Dir, Mode, OFlags, openat};
+use rustix::io::Errno;
+use rustix::process::{Pid, getpid};
+
+use crate::outcome::Usage;
+use crate::sys;
+
+/// How the processes of a command are told from others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kin {
+    /// All in this PID namespace but its first.
+    Namespace,
+    /// All that descend from this process.
+    Descendants,
+}
+
+/// What a look has shown.
+pub(super) enum Look {
+    Seen(Usage),
+    /// A process does not let itself be looked at.
+    Hidden,
+}
+
+pub(super) struct Processes {
+    kin: Kin,
+    us: Pid,
+    text: Vec<u8>,
+    /// What this process itself had read and written before the command began.
+    before: (u64, u64),
+}
+
+/// What one process uses.
+struct Stat {
+    parent: i32,
+    /// In clock ticks, with what its children used for which it has waited.
+    cpu: u64,
+    threads: u64,
+    /// No memory of its own any more: it is about to be gone.
+    is_ending: bool,
+    /// In pages.
+    resident: u64,
+}
+
+impl Processes {
+    pub(super) fn new(kin: Kin) -> Self {
+        let mut processes = Self { kin, us: getpid(), text: Vec::new(), before: (0, 0) };
+        processes.before = processes.storage("self").ok().flatten().unwrap_or_default();
+        processes
+    }
+
+    pub(super) fn kin(&self) -> Kin {
+        self.kin
+    }
+
+    /// All of them, as far as they can be seen at one time.
+    pub(super) fn list(&mut self) -> io::Result<Vec<Pid>> {
+        match self.kin {
+            Kin::Namespace => {
+                let mut all = numbers("/proc")?;
+                all.retain(|process| *process != self.us);
+                Ok(all)
+            }
+            Kin::Descendants => {
+                let mut all = self.children(self.us)?;
+                let mut next = 0;
+                while let Some(parent) = all.get(next).copied() {
+                    all.extend(self.children(parent)?);
+                    next += 1;
+                }
+                Ok(all)
+            }
+        }
+    }
+
+    /// The children of all threads of a process; none where it is gone.
+    fn children(&mut self, of: Pid) -> io::Result<Vec<Pid>> {
+        let mut found = Vec::new();
+        let tasks = format!("/proc/{of}/task");
+        let threads = match numbers(&tasks) {
+            Ok(threads) => threads,
+            Err(error) if is_gone(&error) => return Ok(found),
+            Err(error) => return Err(error),
+        };
+        for thread in threads {
+            if self.read(&format!("{tasks}/{thread}/children"))? {
+                let words = self.text.split(|byte| *byte == b' ');
+                found.extend(words.filter_map(|word| Pid::from_raw(parse(word)?)));
+            }
+        }
+        Ok(found)
+    }
+
+    /// Whether a process descends from this one, as far as can be said from where it stands now.
+    pub(super) fn is_ours(&mut self, process: Pid) -> io::Result<bool> {
+        let mut at = process;
+        // No tree is deeper than there are processes.
+        for _ in 0..1 << 22 {
+            if at == self.us {
+                return Ok(true);
+            }
+            let Some(stat) = self.stat(at)? else { return Ok(false) };
+            match Pid::from_raw(stat.parent) {
+                Some(parent) => at = parent,
+                None => return Ok(false),
+            }
+        }
+        Ok(false)
+    }
+
+    /// What all use now, and all that have ended have used. The memory of processes that share it is
+    /// looked at more closely where it comes near `memory_max`.
+    pub(super) fn look(&mut self, memory_max: u64) -> io::Result<Look> {
+        let mut sum = self.ended()?;
+        let all = self.list()?;
+        for &process in &all {
+            let Some(stat) = self.stat(process)? else { continue };
+            sum.cpu += sys::milliseconds(stat.cpu);
+            sum.processes += stat.threads;
+            sum.memory += stat.resident * sys::page_size();
+            if stat.is_ending {
+                continue;
+            }
+            match self.storage(&process.to_string()) {
+                Ok(Some((read, written))) => {
+                    sum.storage_read += read;
+                    sum.storage_write += written;
+                }
+                Ok(None) => {}
+                Err(Errno::ACCESS | Errno::PERM) => {
+                    if self.stat(process)?.is_some_and(|stat| !stat.is_ending) {
+                        return Ok(Look::Hidden);
+                    }
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
+        if sum.memory > memory_max {
+            sum.memory = self.share(&all)?;
+        }
+        Ok(Look::Seen(sum))
+    }
+
+    /// What those have used that have ended, and were waited for.
+    pub(super) fn ended(&mut self) -> io::Result<Usage> {
+        let (read, written) = self.storage("self")?.unwrap_or_default();
+        Ok(Usage {
+            cpu: sys::processor_time_of_children()?,
+            storage_read: read.saturating_sub(self.before.0),
+            storage_write: written.saturating_sub(self.before.1),
+            ..Usage::default()
+        })
+    }
+
+    /// The memory of all, with each shared page divided among those that share it, in bytes.
+    fn share(&mut self, all: &[Pid]) -> io::Result<u64> {
+        let mut sum = 0;
+        for process in all {
+            match self.read(&format!("/proc/{process}/smaps_rollup")) {
+                Ok(true) => sum += field(&self.text, b"Pss:").unwrap_or(0) * 1024,
+                Ok(false) => {}
+                // What cannot be seen was counted as hidden, or is about to be gone.
+                Err(Errno::ACCESS | Errno::PERM) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(sum)
+    }
+
+    fn stat(&mut self, process: Pid) -> io::Result<Option<Stat>> {
+        if !self.read(&format!("/proc/{process}/stat"))? {
+            return Ok(None);
+        }
+        stat(&self.text).map(Some).ok_or_else(|| io::Error::other("/proc/PID/stat is not readable"))
+    }
+
+    /// The bytes read from and written to storage by a process and by its children that have ended.
+    fn storage(&mut self, process: &str) -> rustix::io::Result<Option<(u64, u64)>> {
+        if !self.read(&format!("/proc/{process}/io"))? {
+            return Ok(None);
+        }
+        Ok(field(&self.text, b"read_bytes:").zip(field(&self.text, b"write_bytes:")))
+    }
+
+    /// Reads a file whole; gives whether it is there.
+    fn read(&mut self, path: &str) -> rustix::io::Result<bool> {
+        const STEP: usize = 4096;
+        self.text.clear();
+        let file = match open(path, OFlags::empty()) {
+            Ok(file) => file,
+            Err(Errno::NOENT | Errno::SRCH) => return Ok(false),
+            Err(error) => return Err(error),
+        };
+        loop {
+            let length = self.text.len();
+            self.text.resize(length + STEP, 0);
+            let room = self.text.get_mut(length..).unwrap_or_default();
+            match rustix::io::read(&file, room) {
+                Ok(count) => {
+                    self.text.truncate(length + count);
+                    if count == 0 {
+                        return Ok(true);
+                    }
+                }
+                Err(Errno::INTR) => self.text.truncate(length),
+                Err(Errno::SRCH | Errno::NOENT) => return Ok(false),
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+fn open(path: &str, flags: OFlags) -> rustix::io::Result<OwnedFd> {
+    openat(CWD, path, flags | OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())
+}
+
+fn is_gone(error: &io::Error) -> bool {
+    let gone = [Errno::NOENT, Errno::SRCH].map(|errno| Some(errno.raw_os_error()));
+    gone.contains(&error.raw_os_error())
+}
+
+/// The entries of a directory of /proc that are numbers.
+fn numbers(directory: &str) -> io::Result<Vec<Pid>> {
+    let mut found = Vec::new();
+    for entry in Dir::new(open(directory, OFlags::DIRECTORY)?)? {
+        let entry = entry?;
+        found.extend(parse(entry.file_name().to_bytes()).and_then(Pid::from_raw));
+    }
+    Ok(found)
+}
+
+fn parse<T: std::str::FromStr>(text: &[u8]) -> Option<T> {
+    std::str::from_utf8(text).ok()?.trim().parse().ok()
+}
+
+/// The number after a name at the beginning of a line.
+fn field(text: &[u8], name: &[u8]) -> Option<u64> {
+    let line = text.split(|byte| *byte == b'\n').find_map(|line| line.strip_prefix(name))?;
+    parse(line.split(|byte| *byte == b'k').next()?)
+}
+
+/// Reads /proc/PID/stat. What stands in parentheses is of the command's choice, and may have spaces and
+/// parentheses in it.
+fn stat(text: &[u8]) -> Option<Stat> {
+    let name_end = text.iter().rposition(|byte| *byte == b')')?;
+    let rest = text.get(name_end + 1..)?;
+    let fields: Vec<&[u8]> =
+        rest.split(u8::is_ascii_whitespace).filter(|f| !f.is_empty()).collect();
+    // The first of them is the third of the line, as the manual counts.
+    let number = |field: usize| parse::<i64>(fields.get(field - 3)?);
+    let amount = |field: usize| number(field).map(|it| u64::try_from(it).unwrap_or(0));
+    // The memory it may address is told without a sign.
+    let addressed = parse::<u64>(fields.get(23 - 3)?)?;
+    Some(Stat {
+        parent: i32::try_from(number(4)?).ok()?,
+        cpu: amount(14)? + amount(15)? + amount(16)? + amount(17)?,
+        threads: amount(20)?,
+        is_ending: addressed == 0,
+        resident: amount(24)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// FE-12
+    #[test]
+    fn a_process_cannot_lie_about_itself_by_its_name() {
+        let text = b"7 (x) R 1 1 1) S 3 7 7 0 -1 0 0 0 0 0 10 20 30 40 20 0 5 0 99 4096 12 1844";
+        let stat = stat(text).unwrap();
+        assert_eq!((stat.parent, stat.cpu, stat.threads, stat.resident), (3, 100, 5, 12));
+        assert!(!stat.is_ending);
+        assert!(super::stat(b"7 (x) S 3").is_none());
+    }
+}

@@ -1,0 +1,106 @@
+//! A view: one directory laid over another (overlayfs), so that what a command changes goes into a
+//! layer of its own.
+
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::path::Path;
+
+use rustix::fs::{Mode, OFlags, XattrFlags, fsetxattr, fstat, mkdirat, openat, unlinkat};
+use rustix::mount::{
+    FsMountFlags, FsOpenFlags, MountAttrFlags, MoveMountFlags, UnmountFlags, fsconfig_create,
+    fsconfig_set_flag, fsconfig_set_string, fsmount, fsopen, move_mount, unmount,
+};
+
+use super::declared::{self, Found};
+use super::root::NEW_ROOT;
+use super::{Result, Trying};
+use crate::host::Missing;
+use crate::policy::View;
+
+/// The directories of which a view is made, uppermost first.
+pub(super) struct Opened {
+    lower: Vec<OwnedFd>,
+}
+
+/// A view that was made.
+pub(super) struct Laid {
+    /// What the command sees, mounted nowhere yet.
+    pub(super) tree: OwnedFd,
+    /// The layer that takes what it changes.
+    pub(super) captures: OwnedFd,
+}
+
+/// Opens the directories of a view.
+pub(super) fn open(view: &View) -> Result<Opened> {
+    let layers = view.staged.iter().chain([&view.base]);
+    let lower = layers.map(|path| directory(path)).collect::<Result<_>>()?;
+    Ok(Opened { lower })
+}
+
+fn directory(path: &Path) -> Result<OwnedFd> {
+    match declared::open(path)? {
+        Found::Directory(opened) => Ok(opened),
+        Found::File(_) | Found::Link(_) => Err(Missing {
+            step: format!("make a view of `{}`", path.display()),
+            why: "it is no directory".to_owned(),
+        }),
+    }
+}
+
+/// A file system in memory of no more than `size` bytes, mounted nowhere yet.
+pub(super) fn memory(size: u64, mode: &str) -> Result<OwnedFd> {
+    let doing = || "make a file system in memory".to_owned();
+    let context = fsopen("tmpfs", FsOpenFlags::FSOPEN_CLOEXEC).trying(doing)?;
+    fsconfig_set_string(&context, "size", size.to_string()).trying(doing)?;
+    // Each file takes memory besides what is in it, which `size` does not count.
+    let files = size / 4096 + 1024;
+    fsconfig_set_string(&context, "nr_inodes", files.to_string()).trying(doing)?;
+    fsconfig_set_string(&context, "mode", mode).trying(doing)?;
+    mounted(&context).trying(doing)
+}
+
+fn mounted(context: &OwnedFd) -> rustix::io::Result<OwnedFd> {
+    fsconfig_create(context)?;
+    let attributes = MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_NODEV;
+    fsmount(context, FsMountFlags::FSMOUNT_CLOEXEC, attributes)
+}
+
+/// Lays a layer in memory over the directories of a view. `root` is the new root, in which the layer
+/// is mounted for a moment: overlayfs takes none that is mounted nowhere.
+pub(super) fn lay(opened: Opened, view: &View, root: &OwnedFd) -> Result<Laid> {
+    const PLACE: &str = ".captures";
+    let doing = || format!("make a view of `{}`", view.base.display());
+    let upper = memory(view.max, "0700")?;
+    // The uppermost layer says what the base itself is like.
+    let base = opened.lower.last().map(|base| fstat(base)).transpose().trying(doing)?;
+    let mode = base.map_or(Mode::RWXU, |stat| Mode::from_raw_mode(stat.st_mode));
+    mkdirat(root, PLACE, mode).trying(doing)?;
+    move_mount(&upper, "", root, PLACE, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH).trying(doing)?;
+    let layer = |name: &str| -> rustix::io::Result<OwnedFd> {
+        mkdirat(&upper, name, mode)?;
+        openat(&upper, name, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+    };
+    let (captures, work) = (layer("upper").trying(doing)?, layer("work").trying(doing)?);
+    // Without marks a directory could not be replaced by another.
+    fsetxattr(&work, crate::layer::OPAQUE, b"y", XattrFlags::empty())
+        .trying(|| "mark a directory in memory".to_owned())?;
+    // Paths may hold what separates options. Descriptors do not.
+    let by_number = |fd: &OwnedFd| format!("/proc/self/fd/{}", fd.as_raw_fd());
+    let lower: Vec<_> = opened.lower.iter().map(by_number).collect();
+    let context = fsopen("overlay", FsOpenFlags::FSOPEN_CLOEXEC).trying(doing)?;
+    let options = [
+        ("lowerdir", lower.join(":")),
+        ("upperdir", by_number(&captures)),
+        ("workdir", by_number(&work)),
+    ];
+    for (key, value) in options {
+        fsconfig_set_string(&context, key, value).trying(doing)?;
+    }
+    // Marks that an ordinary user may set; and no waiting for a disk, since there is none.
+    for flag in ["userxattr", "volatile"] {
+        fsconfig_set_flag(&context, flag).trying(doing)?;
+    }
+    let tree = mounted(&context).trying(doing)?;
+    unmount(format!("{NEW_ROOT}/{PLACE}"), UnmountFlags::DETACH).trying(doing)?;
+    unlinkat(root, PLACE, rustix::fs::AtFlags::REMOVEDIR).trying(doing)?;
+    Ok(Laid { tree, captures })
+}

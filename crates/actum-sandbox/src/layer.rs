@@ -1,0 +1,376 @@
+//! Layers: what lies over a directory in a view, as overlayfs keeps it. A name of a character device
+//! 0/0 is a file that was deleted; a directory marked opaque hides all below it (overlayfs, kernel
+//! documentation).
+
+mod staged;
+
+use std::collections::BTreeSet;
+use std::ffi::{CStr, CString, OsStr};
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{
+    AtFlags, CWD, Dir, FileType, Mode, OFlags, RawMode, ResolveFlags, Stat, fgetxattr, openat,
+    openat2, readlinkat, statat,
+};
+use rustix::io::Errno;
+
+pub use staged::StagedLayer;
+
+use crate::policy::View;
+
+/// The mark of an opaque directory, where an ordinary user mounts (`userxattr`).
+pub(crate) const OPAQUE: &CStr = c"user.overlay.opaque";
+/// How deep directories may lie in each other in what a command made.
+const DEPTH_MAX: usize = 128;
+/// The bits of a mode that chmod(2) sets.
+const MODE_BITS: RawMode = 0o7777;
+
+/// What a command changed in its view. It is there as long as this is held, and nowhere else.
+#[derive(Debug)]
+pub struct Layer {
+    root: OwnedFd,
+    /// What lies below it, uppermost first.
+    lower: Vec<OwnedFd>,
+    caches: Vec<PathBuf>,
+}
+
+/// One path that is not as it was.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// Relative to the base of the view.
+    pub path: PathBuf,
+    /// What was there, with the staged changes; `None` where nothing was.
+    pub before: Option<Node>,
+    /// What is there now.
+    pub after: Option<Node>,
+}
+
+/// What can be at a path.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Node {
+    /// A file.
+    File {
+        /// Permissions, set-id bits and sticky bit.
+        mode: u32,
+        /// In bytes.
+        size: u64,
+    },
+    /// A directory.
+    Directory {
+        /// As of files.
+        mode: u32,
+    },
+    /// A symbolic link.
+    Symlink {
+        /// What it says.
+        target: PathBuf,
+    },
+    /// A FIFO, a socket or a device.
+    Special {
+        /// As of files.
+        mode: u32,
+    },
+}
+
+/// Why a layer could not be read or made.
+#[derive(Debug, thiserror::Error)]
+pub enum LayerError {
+    /// Something could not be read or made.
+    #[error("cannot {step} `{}`: {why}", path.display())]
+    Io {
+        /// What was tried.
+        step: &'static str,
+        /// Where.
+        path: PathBuf,
+        /// Why it failed.
+        why: io::Error,
+    },
+    /// Directories lie too deep in each other to be taken over.
+    #[error("`{}` lies more than {DEPTH_MAX} directories deep", .0.display())]
+    TooDeep(PathBuf),
+    /// A path that leads out of the layer, or nowhere.
+    #[error("`{}` is no path in a view: it must be relative, without `.` and `..`", .0.display())]
+    Path(PathBuf),
+}
+
+type Result<T> = std::result::Result<T, LayerError>;
+
+trait Doing<T> {
+    fn doing(self, step: &'static str, path: &Path) -> Result<T>;
+}
+
+impl<T> Doing<T> for rustix::io::Result<T> {
+    fn doing(self, step: &'static str, path: &Path) -> Result<T> {
+        self.map_err(io::Error::from).doing(step, path)
+    }
+}
+
+impl<T> Doing<T> for io::Result<T> {
+    fn doing(self, step: &'static str, path: &Path) -> Result<T> {
+        self.map_err(|why| LayerError::Io { step, path: path.to_owned(), why })
+    }
+}
+
+impl Layer {
+    /// The layer that took what was changed in a view.
+    pub(crate) fn captured(root: OwnedFd, view: &View) -> io::Result<Self> {
+        let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let open = |path: &PathBuf| openat(CWD, path, flags, Mode::empty());
+        let lower = view.staged.iter().chain([&view.base]).map(open);
+        let caches = view.caches.iter().filter_map(|path| path.strip_prefix(&view.base).ok());
+        Ok(Self {
+            root,
+            lower: lower.collect::<rustix::io::Result<_>>()?,
+            caches: caches.map(Path::to_owned).collect(),
+        })
+    }
+
+    /// All paths that are not as they were, with the staged changes; the parents of what was made come
+    /// before it, and what was deleted comes before the directory that held it. A file that was opened
+    /// for writing and is as before is left out.
+    ///
+    /// # Errors
+    /// [`LayerError`] where something cannot be read, or lies too deep.
+    pub fn changes(&self) -> Result<Vec<Change>> {
+        let mut changes = Vec::new();
+        let here = Place { path: PathBuf::new(), depth: 0 };
+        self.compare(&reopen(&self.root)?, self.reopened()?, &here, &mut changes)?;
+        changes.retain(|change| !self.caches.iter().any(|cache| change.path.starts_with(cache)));
+        Ok(changes)
+    }
+
+    /// Opens a file that the command made or changed.
+    ///
+    /// # Errors
+    /// Where there is none, or it is no file.
+    pub fn open(&self, path: &Path) -> Result<File> {
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+        let file = openat2(&self.root, path, flags, Mode::empty(), resolve);
+        file.map(File::from).doing("open", path)
+    }
+
+    fn reopened(&self) -> Result<Vec<OwnedFd>> {
+        self.lower.iter().map(reopen).collect()
+    }
+
+    /// Compares a directory of the layer with those that lie below it.
+    fn compare(
+        &self,
+        upper: &OwnedFd,
+        lower: Vec<OwnedFd>,
+        here: &Place,
+        changes: &mut Vec<Change>,
+    ) -> Result<()> {
+        for name in names(upper, here)? {
+            let at = here.join(&name)?;
+            let stat = statat(upper, name.as_c_str(), AtFlags::SYMLINK_NOFOLLOW)
+                .doing("look at", &at.path)?;
+            let below = find(&lower, &name, &at)?;
+            if is_whiteout(&stat) {
+                remove(below, &at, changes)?;
+                continue;
+            }
+            let after = node(upper, &name, &stat, &at)?;
+            let directory = match after {
+                Node::Directory { .. } => Some(open_directory(upper, &name, &at)?),
+                Node::File { .. } | Node::Symlink { .. } | Node::Special { .. } => None,
+            };
+            // What a directory holds goes with it where it is replaced.
+            let (before, mut held) = match below {
+                Some((before, held)) => (Some(before), held),
+                None => (None, Vec::new()),
+            };
+            let hides = directory.as_ref().is_none_or(is_opaque);
+            if hides {
+                remove_contents(&std::mem::take(&mut held), directory.as_ref(), &at, changes)?;
+            }
+            if before.as_ref() != Some(&after) || !same_content(upper, &lower, &name, &after, &at)?
+            {
+                changes.push(Change { path: at.path.clone(), before, after: Some(after) });
+            }
+            if let Some(directory) = directory {
+                self.compare(&directory, held, &at, changes)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Where a walk is.
+struct Place {
+    path: PathBuf,
+    depth: usize,
+}
+
+impl Place {
+    fn join(&self, name: &CStr) -> Result<Self> {
+        let path = self.path.join(OsStr::from_bytes(name.to_bytes()));
+        if self.depth >= DEPTH_MAX {
+            return Err(LayerError::TooDeep(path));
+        }
+        Ok(Self { path, depth: self.depth + 1 })
+    }
+}
+
+/// A second handle of a directory, read from its beginning.
+fn reopen(directory: &OwnedFd) -> Result<OwnedFd> {
+    open_directory(directory, c".", &Place { path: PathBuf::new(), depth: 0 })
+}
+
+fn open_directory(parent: &OwnedFd, name: &CStr, at: &Place) -> Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    openat(parent, name, flags, Mode::empty()).doing("open", &at.path)
+}
+
+/// The names in a directory, in order.
+fn names(directory: &OwnedFd, at: &Place) -> Result<BTreeSet<CString>> {
+    let mut names = BTreeSet::new();
+    for entry in Dir::read_from(directory).doing("list", &at.path)? {
+        let entry = entry.doing("list", &at.path)?;
+        if ![c".", c".."].contains(&entry.file_name()) {
+            names.insert(entry.file_name().to_owned());
+        }
+    }
+    Ok(names)
+}
+
+fn is_whiteout(stat: &Stat) -> bool {
+    FileType::from_raw_mode(stat.st_mode) == FileType::CharacterDevice && stat.st_rdev == 0
+}
+
+fn is_opaque(directory: &OwnedFd) -> bool {
+    let mut value = [0; 4];
+    matches!(fgetxattr(directory, OPAQUE, &mut value), Ok(length) if value.get(..length) == Some(b"y"))
+}
+
+fn node(parent: &OwnedFd, name: &CStr, stat: &Stat, at: &Place) -> Result<Node> {
+    let mode = stat.st_mode & MODE_BITS;
+    Ok(match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile => {
+            Node::File { mode, size: u64::try_from(stat.st_size).unwrap_or(0) }
+        }
+        FileType::Directory => Node::Directory { mode },
+        FileType::Symlink => {
+            let target = readlinkat(parent, name, Vec::new()).doing("read", &at.path)?;
+            Node::Symlink { target: OsStr::from_bytes(target.as_bytes()).into() }
+        }
+        FileType::Fifo
+        | FileType::Socket
+        | FileType::CharacterDevice
+        | FileType::BlockDevice
+        | FileType::Unknown => Node::Special { mode },
+    })
+}
+
+/// What lies at a name of the lower directories taken together, and where that is a directory, those
+/// of which it consists.
+fn find(lower: &[OwnedFd], name: &CStr, at: &Place) -> Result<Option<(Node, Vec<OwnedFd>)>> {
+    let mut found: Option<(Node, Vec<OwnedFd>)> = None;
+    for directory in lower {
+        let stat = match statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(stat) => stat,
+            Err(Errno::NOENT) => continue,
+            Err(error) => return Err(error).doing("look at", &at.path),
+        };
+        if is_whiteout(&stat) {
+            break;
+        }
+        let is_directory = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
+        if !is_directory {
+            // Behind a directory of the layer above it, a file is hidden.
+            let node = node(directory, name, &stat, at)?;
+            return Ok(found.or(Some((node, Vec::new()))));
+        }
+        let opened = open_directory(directory, name, at)?;
+        let hides = is_opaque(&opened);
+        match &mut found {
+            Some((_, parts)) => parts.push(opened),
+            None => found = Some((node(directory, name, &stat, at)?, vec![opened])),
+        }
+        if hides {
+            break;
+        }
+    }
+    Ok(found)
+}
+
+/// Tells what was there as deleted, with all that it held.
+fn remove(
+    below: Option<(Node, Vec<OwnedFd>)>,
+    at: &Place,
+    changes: &mut Vec<Change>,
+) -> Result<()> {
+    let Some((before, held)) = below else { return Ok(()) };
+    remove_contents(&held, None, at, changes)?;
+    changes.push(Change { path: at.path.clone(), before: Some(before), after: None });
+    Ok(())
+}
+
+/// Tells what a directory held as deleted, but for what `but` holds.
+fn remove_contents(
+    held: &[OwnedFd],
+    but: Option<&OwnedFd>,
+    at: &Place,
+    changes: &mut Vec<Change>,
+) -> Result<()> {
+    let mut all = BTreeSet::new();
+    for directory in held {
+        all.extend(names(directory, at)?);
+    }
+    if let Some(but) = but {
+        let kept = names(but, at)?;
+        all.retain(|name| !kept.contains(name));
+    }
+    for name in all {
+        let at = at.join(&name)?;
+        remove(find(held, &name, &at)?, &at, changes)?;
+    }
+    Ok(())
+}
+
+/// Whether a file of the layer holds what the lower one does. What is no file has no content.
+fn same_content(
+    upper: &OwnedFd,
+    lower: &[OwnedFd],
+    name: &CStr,
+    node: &Node,
+    at: &Place,
+) -> Result<bool> {
+    let Node::File { .. } = node else { return Ok(true) };
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+    let mut new =
+        openat(upper, name, flags, Mode::empty()).map(File::from).doing("open", &at.path)?;
+    for directory in lower {
+        return match openat(directory, name, flags, Mode::empty()) {
+            Ok(old) => same(&mut new, &mut File::from(old)).doing("read", &at.path),
+            Err(Errno::NOENT) => continue,
+            Err(error) => Err(error).doing("open", &at.path),
+        };
+    }
+    Ok(false)
+}
+
+fn same(new: &mut File, old: &mut File) -> io::Result<bool> {
+    const STEP: usize = 64 << 10;
+    let (mut a, mut b) = (vec![0; STEP], vec![0; STEP]);
+    loop {
+        let read = new.read(&mut a)?;
+        let part = b.get_mut(..read).unwrap_or_default();
+        match old.read_exact(part) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(false),
+            Err(error) => return Err(error),
+        }
+        if a.get(..read) != b.get(..read) {
+            return Ok(false);
+        }
+        if read == 0 {
+            return Ok(old.read(&mut a)? == 0);
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! Finds out what this host can hold, by trying it.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::host::{Controllers, HostReport, LANDLOCK_LEAST, Missing};
+use crate::plan::{InForce, Plan};
+use crate::policy::{Net, SandboxPolicy, Tier, View};
+use crate::spawn::{Helper, SpawnError};
+use crate::sys;
+
+/// The file of the host in which it says how many process numbers there are.
+const PID_MAX: &str = "/proc/sys/kernel/pid_max";
+/// Some number of processes for trying that out.
+const PID_MAX_TRIED: u64 = 4000;
+/// The first kernel in which a PID namespace has its own.
+const PID_MAX_SINCE: (u32, u32) = (6, 14);
+
+/// A report, and what it holds for: another boot, user, program or security module may make it another.
+#[derive(Serialize, Deserialize)]
+struct Kept {
+    holds_for: String,
+    report: HostReport,
+}
+
+impl HostReport {
+    /// Enters each tier for real, without a command in it, and tells what worked.
+    pub fn probe(helper: &Helper) -> Self {
+        let landlock = sys::landlock_version();
+        let mut report = Self {
+            landlock,
+            tier_n: Ok(()),
+            tier_l: Ok(()),
+            loopback: Ok(()),
+            overlay: Ok(()),
+            namespace_pid_max: may_try_pid_max(),
+            is_root: rustix::process::geteuid().is_root(),
+            cgroup: Controllers::default(),
+        };
+        report.tier_l = match landlock {
+            Some(abi) if abi >= LANDLOCK_LEAST => report.attempt(helper, Tier::L, |_| ()),
+            Some(_) | None => Err(HostReport::missing_landlock(landlock)),
+        };
+        // Mostly all of it works, and then once is enough.
+        let network = |plan: &mut Plan| plan.policy.net = Net::PrivateLoopback;
+        let view = |plan: &mut Plan| plan.policy.view = Some(some_view());
+        let numbers = |plan: &mut Plan| plan.pid_max = Some(PID_MAX_TRIED);
+        let all = report.attempt(helper, Tier::N, |plan| {
+            network(plan);
+            view(plan);
+            if may_try_pid_max() {
+                numbers(plan);
+            }
+        });
+        if all.is_err() {
+            report.tier_n = report.attempt(helper, Tier::N, |_| ());
+            let of_n = report.tier_n.clone();
+            let and = |tried: &dyn Fn(&mut Plan)| {
+                of_n.clone().and_then(|()| report.attempt(helper, Tier::N, tried))
+            };
+            let (loopback, overlay) = (and(&network), and(&view));
+            let numbered = may_try_pid_max() && and(&numbers).is_ok();
+            (report.loopback, report.overlay) = (loopback, overlay);
+            report.namespace_pid_max = numbered;
+        }
+        report
+    }
+
+    /// The report that `file` keeps, where it was made since the machine was started, by this user and
+    /// for this helper; otherwise a new one, which is kept there. A file that cannot be kept is no
+    /// error: the next time it is tried again.
+    pub fn kept(helper: &Helper, file: &Path) -> Self {
+        let Ok(holds_for) = holds_for(helper) else { return Self::probe(helper) };
+        if let Some(kept) = read(file).filter(|kept| kept.holds_for == holds_for) {
+            return kept.report;
+        }
+        let report = Self::probe(helper);
+        drop(write(file, &Kept { holds_for, report: report.clone() })); // tried again next time
+        report
+    }
+
+    fn attempt(
+        &self,
+        helper: &Helper,
+        tier: Tier,
+        change: impl FnOnce(&mut Plan),
+    ) -> Result<(), Missing> {
+        let in_force = InForce {
+            tier,
+            landlock: self.landlock.filter(|&abi| abi >= LANDLOCK_LEAST),
+            ipc_confined: false,
+            is_root: self.is_root,
+            limits: std::collections::BTreeMap::new(),
+        };
+        let mut plan = Plan { policy: SandboxPolicy::new("/"), in_force, pid_max: None };
+        change(&mut plan);
+        match plan.try_out(helper) {
+            Ok(_) => Ok(()),
+            Err(SpawnError::Sandbox(missing) | SpawnError::Command(missing)) => Err(missing),
+            Err(error) => {
+                Err(Missing { step: "start the helper".to_owned(), why: error.to_string() })
+            }
+        }
+    }
+}
+
+/// Any directory will do, since nothing is changed in it.
+fn some_view() -> View {
+    View { base: PathBuf::from("/usr"), staged: None, caches: Vec::new(), max: 1 << 20 }
+}
+
+/// Whether a PID namespace may be asked for a number of its own. Where it has none, root would set that
+/// of the host.
+fn may_try_pid_max() -> bool {
+    let uname = rustix::system::uname();
+    let release = uname.release().to_string_lossy();
+    let mut parts = release.split(|c: char| !c.is_ascii_digit()).map(|part| part.parse().ok());
+    let version = parts.next().flatten().zip(parts.next().flatten());
+    version.is_some_and(|version: (u32, u32)| version >= PID_MAX_SINCE)
+        && Path::new(PID_MAX).exists()
+}
+
+/// What a report depends on and what can change under it.
+fn holds_for(helper: &Helper) -> io::Result<String> {
+    let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id")?;
+    // The profile of a security module, where there is one.
+    let profile = std::fs::read_to_string("/proc/self/attr/current").unwrap_or_default();
+    let program = std::fs::metadata(helper.program())?;
+    let user = rustix::process::geteuid().as_raw();
+    Ok(format!(
+        "{} {user} {}:{}:{}:{} {}",
+        boot.trim(),
+        program.dev(),
+        program.ino(),
+        program.mtime(),
+        program.mtime_nsec(),
+        profile.trim_end_matches(['\0', '\n']),
+    ))
+}
+
+/// Reads a kept report, where nobody else can have written it.
+fn read(file: &Path) -> Option<Kept> {
+    let no_follow = libc::O_NOFOLLOW | libc::O_NONBLOCK;
+    let mut file = OpenOptions::new().read(true).custom_flags(no_follow).open(file).ok()?;
+    let metadata = file.metadata().ok()?;
+    let ours = metadata.uid() == rustix::process::geteuid().as_raw();
+    if !metadata.is_file() || !ours || metadata.mode() & 0o022 != 0 {
+        return None;
+    }
+    let mut text = Vec::new();
+    file.read_to_end(&mut text).ok()?;
+    serde_json::from_slice(&text).ok()
+}
+
+/// Keeps a report: whole or not at all.
+fn write(file: &Path, kept: &Kept) -> io::Result<()> {
+    let mut name = file.as_os_str().to_owned();
+    name.push(format!(".{}", std::process::id()));
+    let new = PathBuf::from(name);
+    let text = serde_json::to_vec(kept)?;
+    let made = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&new);
+    let written = made.and_then(|mut file: File| file.write_all(&text));
+    written.and_then(|()| std::fs::rename(&new, file)).inspect_err(|_| {
+        drop(std::fs::remove_file(&new)); // it may not have been made
+    })
+}
