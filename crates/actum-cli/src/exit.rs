@@ -7,23 +7,25 @@ use actum_workspace::{Error, ErrorKind, State};
 
 /// An exit code. The numbers are frozen; a new meaning gets a new number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
 pub(crate) enum Exit {
     /// What was asked for is done.
-    Success = 0,
+    Success,
     /// Refused before anything was touched.
-    Refused = 1,
+    Refused,
     /// The command line was wrong; clap's own number.
-    Usage = 2,
+    Usage,
     /// Something had been touched, and all of it is as before again.
-    TakenBack = 3,
+    TakenBack,
     /// A person must look.
-    NeedsAttention = 4,
+    NeedsAttention,
     /// Another process is at work in the workspace.
-    InUse = 5,
+    InUse,
+    /// That of a command that was run, or of `actum sandbox run` where it was not.
+    Passed(u8),
 }
 
 impl Exit {
+    /// Those of our own.
     const ALL: [Self; 6] = [
         Self::Success,
         Self::Refused,
@@ -50,8 +52,8 @@ impl Exit {
     /// The outcome in the frozen words (D-1).
     pub(crate) fn status(self) -> Status {
         match self {
-            Self::Success => Status::Succeeded,
-            Self::Refused | Self::Usage | Self::InUse => Status::Rejected,
+            Self::Success | Self::Passed(0) => Status::Succeeded,
+            Self::Refused | Self::Usage | Self::InUse | Self::Passed(_) => Status::Rejected,
             Self::TakenBack => Status::Reverted,
             Self::NeedsAttention => Status::Failed,
         }
@@ -64,7 +66,15 @@ impl Exit {
     }
 
     fn code(self) -> u8 {
-        self as u8
+        match self {
+            Self::Success => 0,
+            Self::Refused => 1,
+            Self::Usage => 2,
+            Self::TakenBack => 3,
+            Self::NeedsAttention => 4,
+            Self::InUse => 5,
+            Self::Passed(code) => code,
+        }
     }
 
     fn meaning(self) -> &'static str {
@@ -77,6 +87,7 @@ impl Exit {
                 "needs attention: a person must look; `actum status` says at what"
             }
             Self::InUse => "in use: another process is at work, nothing was changed",
+            Self::Passed(_) => "that of the command",
         }
     }
 }

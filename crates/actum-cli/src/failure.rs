@@ -16,6 +16,7 @@ use crate::output::Document;
 use crate::reason::{self, Reason};
 use crate::shown_path::ShownPath;
 use crate::snippet::Snippet;
+use crate::verb::sandbox::SandboxFailure;
 
 /// Why a command failed. Each message says the state of the workspace.
 #[derive(Debug, thiserror::Error)]
@@ -55,6 +56,8 @@ pub(crate) enum Failure {
     AmbiguousRun { prefix: String, runs: Vec<RunId> },
     #[error("the demo could not {action}: {source}; nothing outside its own directory was changed")]
     Demo { action: &'static str, source: io::Error },
+    #[error(transparent)]
+    Sandbox { source: Box<SandboxFailure> },
     #[error("the command did its work, but its result could not be written: {source}")]
     Unwritten { source: io::Error },
 }
@@ -75,6 +78,7 @@ impl Failure {
             Self::Workspace(error) => Exit::after(error),
             Self::Usage { .. } => Exit::Usage,
             Self::Unwritten { .. } => Exit::NeedsAttention,
+            Self::Sandbox { source } => source.exit(),
             Self::Start { .. }
             | Self::Unreadable { .. }
             | Self::TooLarge { .. }
@@ -103,6 +107,7 @@ impl Failure {
             Self::PageUnwritten { .. } => Reason::ResultUnwritten,
             Self::Demo { .. } => Reason::DemoFailed,
             Self::Unwritten { .. } => Reason::ResultUnwritten,
+            Self::Sandbox { source } => source.reason(),
         }
     }
 
@@ -137,6 +142,7 @@ impl Failure {
                 vec!["set `TMPDIR` to a directory on a local file system".to_owned()]
             }
             Self::Usage { .. } => vec!["`actum help` lists what there is".to_owned()],
+            Self::Sandbox { source } => source.hints(),
             Self::UnknownReason { .. } => vec!["`actum explain` lists the reasons".to_owned()],
             Self::Input { source, inside, .. } => {
                 hint::for_input(&source.problem, inside.as_ref()).into_iter().collect()
@@ -158,6 +164,7 @@ impl Failure {
             | Self::AmbiguousRun { .. }
             | Self::UnknownReason { .. }
             | Self::PageUnwritten { .. }
+            | Self::Sandbox { .. }
             | Self::Demo { .. } => State::Unchanged,
             Self::Unwritten { .. } => State::Published,
         }

@@ -40,6 +40,8 @@ use crate::output::{Form, Screen};
 use crate::verb::Session;
 
 fn main() -> ExitCode {
+    // Where this program is started as the helper of a sandbox, it is nothing else.
+    actum_sandbox::inside::enter();
     let arguments: Vec<OsString> = std::env::args_os().collect();
     match CommandLine::try_parse_from(&arguments) {
         Ok(command_line) => run(&command_line).into(),

@@ -52,6 +52,17 @@ pub(crate) fn is_made(root: &Path) -> bool {
     has(root, STATE_DIRECTORY)
 }
 
+/// Where this user's programs keep what they can find out again (XDG Base Directory Specification); it
+/// is made where it is not there.
+#[expect(clippy::disallowed_methods, reason = "this is the module that knows where we stand")]
+pub(crate) fn cache_directory() -> Option<PathBuf> {
+    let absolute =
+        |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|it| it.is_absolute());
+    let caches = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))?;
+    let ours = caches.join("actum");
+    std::fs::create_dir_all(&ours).ok().map(|()| ours)
+}
+
 fn nearest<'a>(start: &'a Path, name: &str) -> Option<&'a Path> {
     start.ancestors().find(|directory| has(directory, name))
 }

@@ -13,6 +13,7 @@ mod man;
 mod recover;
 mod redo;
 mod resolve;
+pub(crate) mod sandbox;
 mod show;
 mod status;
 mod undo;
@@ -51,6 +52,7 @@ pub(crate) enum Verb {
     Recover(recover::Arguments),
     Resolve(resolve::Arguments),
     Gc(gc::Arguments),
+    Sandbox(sandbox::Arguments),
     Doctor(doctor::Arguments),
     Explain(explain::Arguments),
     Completions(completions::Arguments),
@@ -66,6 +68,7 @@ impl Verb {
             Self::Undo(arguments) => undo::run(arguments, session),
             Self::Redo(arguments) => redo::run(arguments, session),
             Self::Diff(arguments) => diff::run(arguments, session),
+            Self::Sandbox(arguments) => sandbox::run(arguments, session),
             Self::Doctor(arguments) => doctor::run(arguments, session),
             Self::Explain(arguments) => explain::run(arguments, session),
             Self::Completions(arguments) => completions::run(arguments, session),

@@ -16,6 +16,8 @@ pub struct HostReport {
     pub loopback: Result<(), Missing>,
     /// Whether a directory could be laid over another, with the upper layer in memory.
     pub overlay: Result<(), Missing>,
+    /// The one thing that would give tier N, where it could not be entered and that is known.
+    pub remedy: Option<String>,
     /// Whether the number of processes can be limited for a PID namespace (`kernel.pid_max`).
     pub namespace_pid_max: bool,
     /// Whether this process is root, whose processes RLIMIT_NPROC does not count (setrlimit(2)).

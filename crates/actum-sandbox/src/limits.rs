@@ -59,6 +59,21 @@ impl Resource {
         }
     }
 
+    /// What it is, for people.
+    pub fn description(self) -> &'static str {
+        match self {
+            Self::Wall => "time from its start to its end",
+            Self::Cpu => "processor time",
+            Self::Memory => "memory; pages that processes share count once",
+            Self::StorageRead => "bytes read from storage, and not out of the page cache",
+            Self::StorageWrite => "bytes written to storage",
+            Self::FileSize => "the size of any one file",
+            Self::Processes => "processes and threads at one time",
+            Self::OpenFiles => "open files of any one process",
+            Self::Output => "bytes of standard output, and of standard error",
+        }
+    }
+
     /// What the amounts count.
     pub fn unit(self) -> &'static str {
         match self {

@@ -42,13 +42,13 @@ pub enum Ended {
 #[serde(rename_all = "snake_case")]
 pub enum Violation {
     /// It used more than it may, and was ended.
-    #[error("it went over its limit of {0}")]
+    #[error("the command went over its limit of {0}, and was ended")]
     Limit(Resource),
     /// One of its processes kept itself from being watched, and all were ended.
-    #[error("it kept itself from being watched")]
+    #[error("a process kept itself from being watched, and all were ended")]
     Unwatched,
     /// It made a path that was to stay absent.
-    #[error("it made `{}`, which was to stay as it was", .0.display())]
+    #[error("the command made `{}`, which was to stay as it was", .0.display())]
     Made(PathBuf),
 }
 

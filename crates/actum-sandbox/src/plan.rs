@@ -208,6 +208,7 @@ mod tests {
             tier_l: Ok(()),
             loopback: Ok(()),
             overlay: Ok(()),
+            remedy: None,
             namespace_pid_max: true,
             is_root: false,
             cgroup: Controllers::default(),

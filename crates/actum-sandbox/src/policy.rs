@@ -1,8 +1,6 @@
 //! What a command may do, as whoever runs it says.
 
 use std::collections::BTreeMap;
-use std::ffi::{OsStr, OsString};
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -81,11 +79,12 @@ pub struct SandboxPolicy {
     pub limits: Limits,
     /// The whole environment: nothing is inherited.
     #[serde(default)]
-    pub env: BTreeMap<OsString, OsString>,
+    pub env: BTreeMap<String, String>,
     /// Standard input.
     #[serde(default)]
     pub stdin: Stdin,
     /// Where it starts.
+    #[serde(default)]
     pub cwd: PathBuf,
     /// A directory of its own for what it needs only while it runs, to which `TMPDIR` leads, and the
     /// most bytes it may hold. In tier N it is `/tmp`, in memory, and the kernel refuses more. In tier L
@@ -153,8 +152,11 @@ pub enum PolicyError {
     #[error("the limit of {resource} is {max}, which is not from {least} to {most}{}", unit(*resource))]
     Limit { resource: Resource, max: u64, least: u64, most: u64 },
     /// A variable that execve(2) cannot carry.
-    #[error("`{}` is no name of a variable", name.display())]
-    VariableName { name: OsString },
+    #[error("`{name}` is no name of a variable")]
+    VariableName { name: String },
+    /// Policies are text.
+    #[error("`{}` in `{field}` is no UTF-8", path.display())]
+    NotText { field: &'static str, path: PathBuf },
     /// Less than a page holds nothing, and more than there is memory is a slip of the pen.
     #[error("`{field}` is {max} bytes, which is not from {least} to {most}")]
     Size { field: &'static str, max: u64, least: u64, most: u64 },
@@ -242,10 +244,10 @@ impl SandboxPolicy {
             }
         }
         for (name, value) in &self.env {
-            if name.is_empty() || name.as_bytes().contains(&b'=') {
+            if name.is_empty() || name.contains('=') {
                 return Err(PolicyError::VariableName { name: name.clone() });
             }
-            if has_nul(name) || has_nul(value) {
+            if name.contains('\0') || value.contains('\0') {
                 return Err(PolicyError::Nul { field: "env" });
             }
         }
@@ -311,7 +313,10 @@ fn check_size(field: &'static str, max: u64) -> Result<(), PolicyError> {
 }
 
 fn check_path(field: &'static str, path: &Path) -> Result<(), PolicyError> {
-    if has_nul(path.as_os_str()) {
+    let Some(text) = path.to_str() else {
+        return Err(PolicyError::NotText { field, path: path.to_owned() });
+    };
+    if text.contains('\0') {
         return Err(PolicyError::Nul { field });
     }
     if !path.is_absolute() {
@@ -319,15 +324,11 @@ fn check_path(field: &'static str, path: &Path) -> Result<(), PolicyError> {
     }
     // `components` leaves out a `.` in the middle, so the text is looked at too.
     let dots = |component: Component<'_>| matches!(component, Component::ParentDir);
-    let dot = path.as_os_str().as_bytes().split(|&b| b == b'/').any(|part| part == b".");
+    let dot = text.split('/').any(|part| part == ".");
     if dot || path.components().any(dots) {
         return Err(PolicyError::Dots { field, path: path.to_owned() });
     }
     Ok(())
-}
-
-fn has_nul(text: &OsStr) -> bool {
-    text.as_bytes().contains(&0)
 }
 
 /// Whether `path` is one of `trees` or in one of them.

@@ -37,6 +37,7 @@ impl HostReport {
             tier_l: Ok(()),
             loopback: Ok(()),
             overlay: Ok(()),
+            remedy: None,
             namespace_pid_max: may_try_pid_max(),
             is_root: rustix::process::geteuid().is_root(),
             cgroup: Controllers::default(),
@@ -66,6 +67,9 @@ impl HostReport {
             let numbered = may_try_pid_max() && and(&numbers).is_ok();
             (report.loopback, report.overlay) = (loopback, overlay);
             report.namespace_pid_max = numbered;
+            if report.tier_n.is_err() {
+                report.remedy = remedy();
+            }
         }
         report
     }
@@ -122,6 +126,37 @@ fn may_try_pid_max() -> bool {
     let version = parts.next().flatten().zip(parts.next().flatten());
     version.is_some_and(|version: (u32, u32)| version >= PID_MAX_SINCE)
         && Path::new(PID_MAX).exists()
+}
+
+/// What would give tier N where it could not be entered: what is known to stand in the way, as the
+/// kernel tells it.
+fn remedy() -> Option<String> {
+    let setting = |name: &str| {
+        let text = std::fs::read_to_string(Path::new("/proc/sys").join(name)).ok()?;
+        text.trim().parse::<u64>().ok()
+    };
+    if setting("kernel/apparmor_restrict_unprivileged_userns") == Some(1) {
+        return Some(
+            "AppArmor keeps programs without a profile from making namespaces; install the profile \
+             `packaging/apparmor/actum`, which allows it to this program alone"
+                .to_owned(),
+        );
+    }
+    if setting("user/max_user_namespaces") == Some(0)
+        || setting("kernel/unprivileged_userns_clone") == Some(0)
+    {
+        return Some(
+            "user namespaces are switched off on this host; whoever administers it can allow them"
+                .to_owned(),
+        );
+    }
+    let in_container =
+        Path::new("/.dockerenv").exists() || Path::new("/run/.containerenv").exists();
+    in_container.then(|| {
+        "this is a container whose runtime keeps programs from making namespaces; a seccomp profile \
+         that allows `unshare`, `mount` and `pivot_root` gives them"
+            .to_owned()
+    })
 }
 
 /// What a report depends on and what can change under it.

@@ -182,7 +182,7 @@ impl Plan {
         // What the command reads comes through its own pipe.
         let mut policy = SandboxPolicy { stdin: Stdin::Empty, ..self.policy.clone() };
         if policy.scratch.is_some() {
-            let place = place_of(scratch).into_os_string();
+            let place = place_of(scratch).display().to_string();
             policy.env.entry("TMPDIR".into()).or_insert(place);
         }
         Self { policy, ..self.clone() }

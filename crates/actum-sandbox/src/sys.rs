@@ -75,8 +75,9 @@ pub(crate) fn kill_all_others() -> io::Result<()> {
     }
 }
 
-/// What the children used for which this process has waited, in milliseconds (getrusage(2)).
-pub(crate) fn processor_time_of_children() -> io::Result<u64> {
+/// What the children used for which this process has waited (getrusage(2)): processor time in
+/// milliseconds, and the most memory that one of them had, in bytes.
+pub(crate) fn used_by_children() -> io::Result<(u64, u64)> {
     let mut usage = std::mem::MaybeUninit::<libc::rusage>::uninit();
     // SAFETY: the kernel writes the whole structure where it returns 0.
     let usage = match unsafe { libc::getrusage(libc::RUSAGE_CHILDREN, usage.as_mut_ptr()) } {
@@ -87,7 +88,8 @@ pub(crate) fn processor_time_of_children() -> io::Result<u64> {
         let seconds = u64::try_from(time.tv_sec).unwrap_or(0);
         seconds * 1000 + u64::try_from(time.tv_usec).unwrap_or(0) / 1000
     };
-    Ok(of(usage.ru_utime) + of(usage.ru_stime))
+    let memory = u64::try_from(usage.ru_maxrss).unwrap_or(0) * 1024;
+    Ok((of(usage.ru_utime) + of(usage.ru_stime), memory))
 }
 
 /// Clock ticks in milliseconds (sysconf(3)).

@@ -21,14 +21,14 @@ const ARROWS: &[Arrows] = &[
     Arrows { from: "actum-workspace", to: &["actum-core"], to_in_tests: &["actum-testkit"] },
     Arrows {
         from: "actum-cli",
-        to: &["actum-core", "actum-workspace"],
+        to: &["actum-core", "actum-sandbox", "actum-workspace"],
         to_in_tests: &["actum-testkit"],
     },
     Arrows { from: "actum-sandbox", to: &[], to_in_tests: &[] },
     Arrows { from: "actum-testkit", to: &["actum-core", "actum-workspace"], to_in_tests: &[] },
     Arrows {
         from: "xtask",
-        to: &["actum-core", "actum-workspace"],
+        to: &["actum-core", "actum-sandbox", "actum-workspace"],
         to_in_tests: &["actum-testkit"],
     },
 ];

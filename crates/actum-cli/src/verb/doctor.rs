@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use actum_sandbox::{Helper, HostReport};
 use actum_workspace::examination::{Finding, Verdict, examine};
 use serde::Serialize;
 
@@ -13,7 +14,7 @@ use crate::style::{self, Painted};
 
 /// Examine whether the workspace and the file system below it are fit for work
 ///
-/// Tries what changes need, on files of its own. Ends with code 4 when something is to be done.
+/// Tries what changes need, on files of its own, and how commands can be confined. Ends with code 4 when something is to be done.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {}
 
@@ -33,7 +34,8 @@ struct Shown {
 }
 
 pub(crate) fn run(_: &Arguments, session: &Session) -> Result<Exit, Failure> {
-    let findings = examine(session.root());
+    let mut findings = examine(session.root());
+    findings.push(sandbox(&HostReport::probe(&Helper::this_program())));
     let worst = findings.iter().map(|finding| finding.verdict).max().unwrap_or(Verdict::Good);
     let findings = findings.into_iter().map(Shown::of).collect();
     session.screen.show(&Examined { version: env!("CARGO_PKG_VERSION"), findings })?;
@@ -41,6 +43,27 @@ pub(crate) fn run(_: &Arguments, session: &Session) -> Result<Exit, Failure> {
         Verdict::Good => Exit::Success,
         Verdict::Limited | Verdict::Bad => Exit::NeedsAttention,
     })
+}
+
+/// What commands can be held to on this host. Where nothing is known that would make it more, there is
+/// nothing to be done about it.
+fn sandbox(host: &HostReport) -> Finding {
+    let (verdict, detail) = match (&host.tier_n, &host.tier_l, &host.remedy) {
+        (Ok(()), _, _) => (
+            Verdict::Good,
+            "tier N: a command sees what its policy declares, and no more".to_owned(),
+        ),
+        (Err(missing), Ok(()), None) => (Verdict::Good, format!("tier L only: {missing}")),
+        (Err(missing), Ok(()), Some(remedy)) => {
+            (Verdict::Limited, format!("tier L only: {missing}; {remedy}"))
+        }
+        (Err(n), Err(l), remedy) => {
+            let remedy = remedy.iter().map(|remedy| format!("; {remedy}")).collect::<String>();
+            let detail = format!("no command can be run: tier N: {n}; tier L: {l}{remedy}");
+            (Verdict::Limited, detail)
+        }
+    };
+    Finding { what: "sandbox", verdict, detail }
 }
 
 impl Shown {

@@ -43,7 +43,7 @@ impl<'a> Keeper<'a> {
             ended: None,
             processes: Processes::new(kin),
             started: Instant::now(),
-            most: Usage::default(),
+            most: Usage { processes: 1, ..Usage::default() },
         }
     }
 

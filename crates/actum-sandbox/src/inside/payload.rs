@@ -1,10 +1,11 @@
 //! The last steps before the command: everything is given up that it must not have.
 
+use std::ffi::CString;
 use std::io;
 use std::os::fd::OwnedFd;
-use std::os::unix::process::CommandExt;
-use std::process::Command;
+use std::os::unix::ffi::OsStrExt;
 
+use nix::unistd::execve;
 use rustix::process::{Resource as Kernel, Rlimit, chdir, setrlimit, setsid};
 use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
 use rustix::thread::{
@@ -43,10 +44,16 @@ pub(super) fn execute(start: &Start, stdio: &[OwnedFd]) -> Result<Missing> {
     for program in start.filters.programs() {
         seccompiler::apply_filter(&program).trying(|| "filter system calls".to_owned())?;
     }
-    let [program, arguments @ ..] = start.command.as_slice() else { std::process::exit(0) };
-    let error: io::Error =
-        Command::new(program).args(arguments).env_clear().envs(&policy.env).exec();
-    Ok(Missing { step: format!("execute `{}`", program.display()), why: why(&error) })
+    let Some(program) = start.command.first() else { std::process::exit(0) };
+    let doing = || format!("execute `{}`", program.display());
+    let text = |bytes: &[u8]| CString::new(bytes).trying(doing);
+    let words = start.command.iter().map(|word| text(word.as_bytes()));
+    let words: Vec<CString> = words.collect::<Result<_>>()?;
+    let variables =
+        policy.env.iter().map(|(name, value)| text(format!("{name}={value}").as_bytes()));
+    let variables: Vec<CString> = variables.collect::<Result<_>>()?;
+    let Err(errno) = execve(&text(program.as_bytes())?, &words, &variables);
+    Ok(Missing { step: doing(), why: why(&errno.into()) })
 }
 
 /// What the kernel's answer to execve(2) means where its own words tell little.

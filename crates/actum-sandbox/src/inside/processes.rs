@@ -115,7 +115,8 @@ impl Processes {
     /// What all use now, and all that have ended have used. The memory of processes that share it is
     /// looked at more closely where it comes near `memory_max`.
     pub(super) fn look(&mut self, memory_max: u64) -> io::Result<Look> {
-        let mut sum = self.ended()?;
+        // What has ended has no memory any more.
+        let mut sum = Usage { memory: 0, ..self.ended()? };
         let all = self.list()?;
         for &process in &all {
             let Some(stat) = self.stat(process)? else { continue };
@@ -148,8 +149,10 @@ impl Processes {
     /// What those have used that have ended, and were waited for.
     pub(super) fn ended(&mut self) -> io::Result<Usage> {
         let (read, written) = self.storage("self")?.unwrap_or_default();
+        let (cpu, memory) = sys::used_by_children()?;
         Ok(Usage {
-            cpu: sys::processor_time_of_children()?,
+            cpu,
+            memory,
             storage_read: read.saturating_sub(self.before.0),
             storage_write: written.saturating_sub(self.before.1),
             ..Usage::default()

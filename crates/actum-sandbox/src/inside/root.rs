@@ -111,7 +111,7 @@ fn fill(
     for (path, what) in all {
         // Of the scratch directory nothing belongs to the host.
         let holds = |tree: &&Path| *tree != path && path.starts_with(tree) && **tree != *SCRATCH;
-        let is_nested = paths.iter().any(|tree| holds(tree));
+        let is_nested = paths.iter().any(holds);
         place(root, Placed { path, what, is_nested })?;
     }
     make_directories(root, Path::new("dev"))?;

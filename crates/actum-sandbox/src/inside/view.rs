@@ -71,7 +71,7 @@ pub(super) fn lay(opened: Opened, view: &View, root: &OwnedFd) -> Result<Laid> {
     let doing = || format!("make a view of `{}`", view.base.display());
     let upper = memory(view.max, "0700")?;
     // The uppermost layer says what the base itself is like.
-    let base = opened.lower.last().map(|base| fstat(base)).transpose().trying(doing)?;
+    let base = opened.lower.last().map(fstat).transpose().trying(doing)?;
     let mode = base.map_or(Mode::RWXU, |stat| Mode::from_raw_mode(stat.st_mode));
     mkdirat(root, PLACE, mode).trying(doing)?;
     move_mount(&upper, "", root, PLACE, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH).trying(doing)?;

@@ -1,0 +1,100 @@
+//! A limit as people type it: `memory=512M`, `wall=30s`, `processes=64:hard`.
+
+use std::str::FromStr;
+
+use actum_sandbox::{Enforcement, Resource};
+
+use crate::size::{Size, SizeError};
+
+/// How much of something the command may use.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TypedLimit {
+    pub(crate) resource: Resource,
+    pub(crate) max: u64,
+    pub(crate) require: Enforcement,
+}
+
+/// What was typed is no limit.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum LimitError {
+    #[error("give NAME=AMOUNT, for example `memory=512M` or `wall=30s`")]
+    Malformed,
+    #[error("there is no `{0}`; there are {names}", names = names())]
+    Unknown(String),
+    #[error("`{0}` is no time: give a whole number with `ms`, `s`, `m` or `h`")]
+    Time(String),
+    #[error("`{0}` is no whole number")]
+    Number(String),
+    #[error(transparent)]
+    Size(#[from] SizeError),
+    #[error("`{0}` is neither `hard` nor `polled`")]
+    Require(String),
+}
+
+fn names() -> String {
+    Resource::ALL.map(|resource| format!("`{resource}`")).join(", ")
+}
+
+impl FromStr for TypedLimit {
+    type Err = LimitError;
+
+    fn from_str(text: &str) -> Result<Self, LimitError> {
+        let (name, amount) = text.split_once('=').ok_or(LimitError::Malformed)?;
+        let resource = Resource::ALL.into_iter().find(|resource| resource.name() == name);
+        let resource = resource.ok_or_else(|| LimitError::Unknown(name.to_owned()))?;
+        let (amount, require) = match amount.split_once(':') {
+            None => (amount, Enforcement::Polled),
+            Some((amount, "polled")) => (amount, Enforcement::Polled),
+            Some((amount, "hard")) => (amount, Enforcement::Hard),
+            Some((_, other)) => return Err(LimitError::Require(other.to_owned())),
+        };
+        let max = match resource.unit() {
+            "ms" => milliseconds(amount).ok_or_else(|| LimitError::Time(amount.to_owned()))?,
+            "bytes" => amount.parse::<Size>()?.0,
+            _ => amount.parse().map_err(|_| LimitError::Number(amount.to_owned()))?,
+        };
+        Ok(Self { resource, max, require })
+    }
+}
+
+fn milliseconds(text: &str) -> Option<u64> {
+    let digits = text.bytes().take_while(u8::is_ascii_digit).count();
+    let (digits, unit) = text.split_at_checked(digits)?;
+    let each = match unit {
+        "ms" => 1,
+        "s" => 1000,
+        "m" => 60 * 1000,
+        "h" => 60 * 60 * 1000,
+        _ => return None,
+    };
+    digits.parse::<u64>().ok()?.checked_mul(each)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// FE-12
+    #[test]
+    fn a_limit_is_typed_with_the_unit_of_its_resource() {
+        let limit = |text: &str| text.parse::<TypedLimit>().map(|it| (it.resource, it.max));
+        assert_eq!(limit("memory=512M"), Ok((Resource::Memory, 512 << 20)));
+        assert_eq!(limit("wall=30s"), Ok((Resource::Wall, 30_000)));
+        assert_eq!(limit("cpu=2m"), Ok((Resource::Cpu, 120_000)));
+        assert_eq!(limit("processes=64:polled"), Ok((Resource::Processes, 64)));
+        let hard = "processes=64:hard".parse::<TypedLimit>().map(|it| it.require);
+        assert_eq!(hard, Ok(Enforcement::Hard));
+        for (wrong, message) in [
+            ("memory", "give NAME=AMOUNT"),
+            ("ram=1G", "there is no `ram`; there are `wall`, `cpu`"),
+            ("wall=30", "`30` is no time"),
+            ("wall=99999999999999999h", "is no time"),
+            ("processes=many", "`many` is no whole number"),
+            ("memory=big", "give bytes"),
+            ("memory=1G:soft", "`soft` is neither"),
+        ] {
+            let error = wrong.parse::<TypedLimit>().unwrap_err().to_string();
+            assert!(error.contains(message), "{wrong}: {error}");
+        }
+    }
+}

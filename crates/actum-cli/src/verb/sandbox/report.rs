@@ -1,0 +1,215 @@
+//! What a command in a sandbox did, for people and for programs.
+
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use actum_core::path::Quoted;
+use actum_sandbox::{Change, Ended, InForce, Node, Outcome, Usage, Violation};
+use serde::Serialize;
+
+use crate::change_list::count;
+use crate::exit::Exit;
+use crate::output::{Document, Form, Screen};
+use crate::shown_path::text;
+use crate::size::Size;
+
+/// What a shell adds to the number of the signal by which a program ended.
+const SIGNAL: i32 = 128;
+const SIGKILL: i32 = 9;
+/// What timeout(1) ends with.
+const OVER: u8 = 124;
+
+#[derive(Serialize)]
+pub(super) struct Report {
+    command: Vec<String>,
+    /// How it ended by itself, or nothing.
+    ended: Option<Ended>,
+    violated: Vec<Violation>,
+    usage: Usage,
+    in_force: InForce,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    changes: Option<Vec<Shown>>,
+    #[serde(flatten)]
+    output: Written,
+}
+
+/// What it wrote: the exact text, or what can be shown of it and all bytes.
+#[derive(Serialize)]
+struct Written {
+    stdout: String,
+    stderr: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stdout_hex: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stderr_hex: Option<String>,
+}
+
+/// One path that it changed.
+#[derive(Serialize)]
+struct Shown {
+    path: String,
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    path_hex: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    before: Option<ShownNode>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    after: Option<ShownNode>,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+enum ShownNode {
+    File { mode: String, size: u64 },
+    Directory { mode: String },
+    Symlink { target: String },
+    Special { mode: String },
+}
+
+fn hex(bytes: &[u8]) -> Option<String> {
+    let is_text = std::str::from_utf8(bytes).is_ok();
+    (!is_text).then(|| bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+impl Report {
+    pub(super) fn of(
+        command: &[OsString],
+        outcome: &Outcome,
+        changes: Option<Vec<Change>>,
+    ) -> Self {
+        let Outcome { ended, violated, usage, in_force, stdout, stderr, captured: _ } = outcome;
+        Self {
+            command: command.iter().map(|word| text(word.as_bytes())).collect(),
+            ended: *ended,
+            violated: violated.clone(),
+            usage: *usage,
+            in_force: in_force.clone(),
+            changes: changes.map(|changes| changes.into_iter().map(Shown::of).collect()),
+            output: Written {
+                stdout: String::from_utf8_lossy(stdout).into_owned(),
+                stderr: String::from_utf8_lossy(stderr).into_owned(),
+                stdout_hex: hex(stdout),
+                stderr_hex: hex(stderr),
+            },
+        }
+    }
+
+    /// Tells it; gives what to end with.
+    pub(super) fn tell(&self, screen: &Screen, quiet: bool) -> Exit {
+        match screen.form {
+            Form::Json => {
+                if let Err(failure) = screen.show(self) {
+                    return screen.failure(&failure);
+                }
+            }
+            Form::Text => self.note(screen, quiet),
+        }
+        self.exit()
+    }
+
+    /// Standard output is the command's; what there is to say goes beside it.
+    fn note(&self, screen: &Screen, quiet: bool) {
+        for violation in &self.violated {
+            screen.note(format_args!("{violation}"));
+        }
+        if self.ended.is_none() && self.violated.is_empty() {
+            screen.note("the command was ended from outside");
+        }
+        if quiet {
+            return;
+        }
+        let Usage { wall, cpu, memory, processes, .. } = self.usage;
+        screen.note(format_args!(
+            "tier {}: {}, {} of processor, {}, {}",
+            self.in_force.tier,
+            seconds(wall),
+            seconds(cpu),
+            Size(memory),
+            match processes {
+                1 => "1 process".to_owned(),
+                more => format!("{more} processes"),
+            },
+        ));
+        let Some(changes) = &self.changes else { return };
+        for change in changes {
+            screen.note(change.line());
+        }
+        let told = count(u64::try_from(changes.len()).unwrap_or(u64::MAX), "change");
+        screen.note(format_args!("{told} captured; the directory is as before"));
+    }
+
+    fn exit(&self) -> Exit {
+        let code = match (self.violated.is_empty(), self.ended) {
+            (false, _) => return Exit::Passed(OVER),
+            (true, Some(Ended::Code(code))) => code,
+            (true, Some(Ended::Signal(signal))) => SIGNAL + signal,
+            (true, None) => SIGNAL + SIGKILL,
+        };
+        Exit::Passed(u8::try_from(code).unwrap_or(u8::MAX))
+    }
+}
+
+fn seconds(milliseconds: u64) -> String {
+    format!("{}.{:02} s", milliseconds / 1000, milliseconds % 1000 / 10)
+}
+
+impl Shown {
+    fn of(change: Change) -> Self {
+        let Change { path, before, after } = change;
+        let kind = match (&before, &after) {
+            (None, Some(Node::Directory { .. })) => "directory_created",
+            (None, _) => "created",
+            (Some(Node::Directory { .. }), None) => "directory_removed",
+            (Some(_), None) => "deleted",
+            (Some(_), Some(_)) => "modified",
+        };
+        Self {
+            kind,
+            path_hex: hex(path.as_os_str().as_bytes()),
+            path: text(path.as_os_str().as_bytes()),
+            before: before.map(ShownNode::of),
+            after: after.map(ShownNode::of),
+        }
+    }
+
+    fn line(&self) -> String {
+        let path = Quoted(Path::new(&self.path).as_os_str().as_bytes());
+        match &self.after {
+            Some(ShownNode::File { mode, size }) => {
+                format!("{} {path} ({}, mode {mode})", self.kind, Size(*size))
+            }
+            Some(ShownNode::Symlink { target }) => {
+                format!("{} {path} (link to {})", self.kind, Quoted(target.as_bytes()))
+            }
+            Some(ShownNode::Special { .. }) => format!("{} {path} (no file)", self.kind),
+            Some(ShownNode::Directory { .. }) | None => format!("{} {path}", self.kind),
+        }
+    }
+}
+
+impl ShownNode {
+    fn of(node: Node) -> Self {
+        let octal = |mode: u32| format!("{mode:04o}");
+        match node {
+            Node::File { mode, size } => Self::File { mode: octal(mode), size },
+            Node::Directory { mode } => Self::Directory { mode: octal(mode) },
+            Node::Symlink { target } => {
+                Self::Symlink { target: text(target.as_os_str().as_bytes()) }
+            }
+            Node::Special { mode } => Self::Special { mode: octal(mode) },
+        }
+    }
+}
+
+impl Document for Report {
+    fn format(&self) -> &'static str {
+        "actum.sandbox/1"
+    }
+
+    /// As text it is told on standard error.
+    fn write_text(&self, _: &mut dyn Write) -> io::Result<()> {
+        Ok(())
+    }
+}
