@@ -6,6 +6,7 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
@@ -21,10 +22,14 @@ use crate::plan::Plan;
 
 /// The largest message, in bytes.
 const MESSAGE_MAX: usize = 16 << 20;
+/// How long we wait for the helper to say anything where it is its turn. Under load a start takes
+/// milliseconds; who says nothing for so long is no helper.
+const PATIENCE: Duration = Duration::from_secs(60);
 /// The most descriptors that come with one message.
-const DESCRIPTORS_MAX: usize = 3;
+const DESCRIPTORS_MAX: usize = 4;
 
-/// What the helper is to do. Standard input, output and error of the command come with it.
+/// What the helper is to do. Standard input, output and error of the command come with it, and where it
+/// has a control group, the way in.
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Start {
     pub(crate) plan: Plan,
@@ -69,6 +74,7 @@ impl Channel {
     /// Both ends.
     pub(crate) fn pair() -> io::Result<(Self, OwnedFd)> {
         let (ours, theirs) = UnixStream::pair()?;
+        ours.set_read_timeout(Some(PATIENCE))?;
         Ok((Self(ours), theirs.into()))
     }
 

@@ -60,6 +60,7 @@ pub(crate) const LANDLOCK_SCOPES: u32 = 6;
 
 impl HostReport {
     /// Why Landlock of this version is of no use.
+    #[cfg(any(target_os = "linux", test))]
     pub(crate) fn missing_landlock(version: Option<u32>) -> Missing {
         let why = match version {
             None => "the kernel has none, or it is switched off".to_owned(),
@@ -69,5 +70,25 @@ impl HostReport {
             ),
         };
         Missing { step: "use Landlock".to_owned(), why }
+    }
+
+    /// The report of a system that this version has no sandbox for. No command is run there.
+    #[cfg(any(not(target_os = "linux"), test))]
+    pub(crate) fn unsupported(system: &str, would_be: &str) -> Self {
+        let missing = Missing {
+            step: format!("make a sandbox on {system}"),
+            why: format!("this version has none for it; {would_be}"),
+        };
+        Self {
+            landlock: None,
+            tier_n: Err(missing.clone()),
+            tier_l: Err(missing.clone()),
+            loopback: Err(missing.clone()),
+            overlay: Err(missing),
+            remedy: None,
+            namespace_pid_max: false,
+            is_root: false,
+            cgroup: Controllers::default(),
+        }
     }
 }

@@ -87,7 +87,7 @@ fn run() -> io::Result<()> {
         Err(missing) => return channel.send(&Said::NotStarted(missing), &[]),
     };
     channel.send(&Said::Running, &[])?;
-    let keeper = Keeper::new(&channel, &start.plan.policy.limits, command, kin);
+    let keeper = Keeper::new(&channel, &start.plan, command, kin);
     let report = keeper.keep()?;
     channel.send(&Said::Ended(report), &[])
 }

@@ -4,30 +4,55 @@
 //! can hold, found out by trying. [`SandboxPolicy::plan`] puts the two together: a [`Plan`], or each
 //! demand that this host cannot meet. Nothing is ever run with less than was demanded.
 //!
-//! [`Plan::spawn`] starts the command by way of a [`Helper`], which is the program itself once more:
-//! its `main` calls [`inside::enter`] first of all. The [`Outcome`] says how the command ended, what it
+//! `Plan::spawn` starts the command by way of a [`Helper`], which is the program itself once more:
+//! its `main` calls `inside::enter` first of all. The `Outcome` says how the command ended, what it
 //! used, what was in force, and, where it ran on a [`View`], what it changed.
+//!
+//! On systems other than Linux there is no tier yet, and every plan is refused.
 
-mod channel;
-mod filter;
 mod host;
-pub mod inside;
-mod layer;
 mod limits;
-mod outcome;
 mod plan;
 mod policy;
+mod program;
+
+#[cfg(target_os = "linux")]
+mod cgroup;
+#[cfg(target_os = "linux")]
+mod channel;
+#[cfg(target_os = "linux")]
+mod filter;
+#[cfg(target_os = "linux")]
+pub mod inside;
+#[cfg(target_os = "linux")]
+mod layer;
+#[cfg(target_os = "linux")]
+mod outcome;
+#[cfg(target_os = "linux")]
 mod probe;
+#[cfg(target_os = "linux")]
 mod spawn;
+#[cfg(target_os = "linux")]
 mod sys;
 
+// Built in tests too, so that they stay right.
+#[cfg(any(target_os = "macos", test))]
+mod macos;
+#[cfg(any(target_os = "windows", test))]
+mod windows;
+
 pub use host::{Controllers, HostReport, Missing};
-pub use layer::{Change, Layer, LayerError, Node, StagedLayer};
 pub use limits::{Enforcement, Limit, Limits, Resource};
-pub use outcome::{Ended, Outcome, Usage, Violation};
 pub use plan::{InForce, Plan, Unmet, Unsatisfiable};
 pub use policy::{Net, PolicyError, SandboxPolicy, Stdin, Tier, View};
-pub use spawn::{Child, Helper, Output, SpawnError};
+pub use program::Helper;
+
+#[cfg(target_os = "linux")]
+pub use layer::{Change, Layer, LayerError, Node, StagedLayer};
+#[cfg(target_os = "linux")]
+pub use outcome::{Ended, Outcome, Usage, Violation};
+#[cfg(target_os = "linux")]
+pub use spawn::{Child, Output, SpawnError};
 
 /// Where the scratch directory of tier N is, as the command sees it.
 pub(crate) const SCRATCH: &str = "/tmp";

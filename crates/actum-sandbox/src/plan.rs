@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::host::{HostReport, LANDLOCK_LEAST, LANDLOCK_SCOPES, Missing};
+use crate::host::{Controllers, HostReport, LANDLOCK_LEAST, LANDLOCK_SCOPES, Missing};
 use crate::limits::{Enforcement, Limit, Resource};
 use crate::policy::{Net, PolicyError, SandboxPolicy, Tier};
 
@@ -15,6 +15,8 @@ pub struct Plan {
     pub policy: SandboxPolicy,
     /// What holds it to that.
     pub in_force: InForce,
+    /// Whether it gets a control group.
+    pub(crate) has_group: bool,
     /// The most process numbers that its PID namespace gives out, where the kernel can limit that.
     pub(crate) pid_max: Option<u64>,
 }
@@ -139,9 +141,10 @@ impl SandboxPolicy {
             is_root: host.is_root,
             limits,
         };
+        let has_group = host.cgroup != Controllers::default();
         let numbered = tier == Tier::N && host.namespace_pid_max;
         let pid_max = numbered.then(|| pid_max(self.limits.of(Resource::Processes)));
-        Ok(Plan { policy: self.clone(), in_force, pid_max })
+        Ok(Plan { policy: self.clone(), in_force, has_group, pid_max })
     }
 }
 
@@ -150,6 +153,10 @@ fn offered(resource: Resource, limit: Limit, tier: Tier, host: &HostReport) -> E
     match resource {
         // The kernel refuses more: RLIMIT_FSIZE, RLIMIT_NOFILE. Of the output we read no more.
         Resource::FileSize | Resource::OpenFiles | Resource::Output => Enforcement::Hard,
+        Resource::Memory if host.cgroup.memory => Enforcement::Hard,
+        Resource::Processes if host.cgroup.processes => Enforcement::Hard,
+        // A control group is ended at once, whatever it does.
+        Resource::Wall if host.cgroup.kill => Enforcement::Hard,
         // Who is to be ended at the end of the time cannot get away from a PID namespace; from a
         // sweep over a tree of processes, for a moment, it can.
         Resource::Wall if tier == Tier::N => Enforcement::Hard,
@@ -193,7 +200,6 @@ fn pid_max(limit: Limit) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::host::Controllers;
     use crate::limits::Limits;
 
     fn missing(step: &str) -> Missing {
@@ -307,6 +313,17 @@ mod tests {
         let refused = unmet(&SandboxPolicy { limits, ..policy() }, &desktop());
         assert_eq!(refused.len(), 4, "{refused:?}");
         assert_eq!(refused[0], "a hard limit of cpu is demanded, and here it is polled");
+    }
+
+    /// FE-12
+    #[test]
+    fn a_control_group_holds_memory_processes_and_time_in_either_tier() {
+        let cgroup = Controllers { memory: true, processes: true, kill: true };
+        let host = HostReport { cgroup, ..without_namespaces() };
+        let limits = policy().plan(&host).unwrap().in_force.limits;
+        for resource in [Resource::Memory, Resource::Processes, Resource::Wall] {
+            assert_eq!(limits.get(&resource), Some(&Enforcement::Hard), "{resource}");
+        }
     }
 
     /// AA-10

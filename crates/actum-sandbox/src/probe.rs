@@ -7,10 +7,12 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use crate::cgroup::Delegated;
 use crate::host::{Controllers, HostReport, LANDLOCK_LEAST, Missing};
 use crate::plan::{InForce, Plan};
 use crate::policy::{Net, SandboxPolicy, Tier, View};
-use crate::spawn::{Helper, SpawnError};
+use crate::program::Helper;
+use crate::spawn::SpawnError;
 use crate::sys;
 
 /// The file of the host in which it says how many process numbers there are.
@@ -40,7 +42,7 @@ impl HostReport {
             remedy: None,
             namespace_pid_max: may_try_pid_max(),
             is_root: rustix::process::geteuid().is_root(),
-            cgroup: Controllers::default(),
+            cgroup: controllers(),
         };
         report.tier_l = match landlock {
             Some(abi) if abi >= LANDLOCK_LEAST => report.attempt(helper, Tier::L, |_| ()),
@@ -80,7 +82,8 @@ impl HostReport {
     pub fn kept(helper: &Helper, file: &Path) -> Self {
         let Ok(holds_for) = holds_for(helper) else { return Self::probe(helper) };
         if let Some(kept) = read(file).filter(|kept| kept.holds_for == holds_for) {
-            return kept.report;
+            // In which group a process is has nothing to do with the machine.
+            return Self { cgroup: controllers(), ..kept.report };
         }
         let report = Self::probe(helper);
         drop(write(file, &Kept { holds_for, report: report.clone() })); // tried again next time
@@ -100,7 +103,8 @@ impl HostReport {
             is_root: self.is_root,
             limits: std::collections::BTreeMap::new(),
         };
-        let mut plan = Plan { policy: SandboxPolicy::new("/"), in_force, pid_max: None };
+        let mut plan =
+            Plan { policy: SandboxPolicy::new("/"), in_force, has_group: false, pid_max: None };
         change(&mut plan);
         match plan.try_out(helper) {
             Ok(_) => Ok(()),
@@ -110,6 +114,10 @@ impl HostReport {
             }
         }
     }
+}
+
+fn controllers() -> Controllers {
+    Delegated::ours().map(Delegated::controllers).unwrap_or_default()
 }
 
 /// Any directory will do, since nothing is changed in it.

@@ -16,6 +16,7 @@ use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use crate::SCRATCH;
+use crate::cgroup::{Counted, Delegated, Group};
 use crate::channel::{Channel, Report, Said, Start};
 use crate::filter::Filters;
 use crate::host::Missing;
@@ -25,28 +26,7 @@ use crate::limits::Resource;
 use crate::outcome::{Outcome, Violation};
 use crate::plan::Plan;
 use crate::policy::{Net, SandboxPolicy, Stdin, Tier};
-
-/// The program that is started as helper: one whose `main` calls [`crate::inside::enter`] first.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Helper {
-    program: PathBuf,
-}
-
-impl Helper {
-    /// The program that is running.
-    pub fn this_program() -> Self {
-        Self { program: PathBuf::from("/proc/self/exe") }
-    }
-
-    pub(crate) fn program(&self) -> &Path {
-        &self.program
-    }
-
-    /// Another program.
-    pub fn at(program: impl Into<PathBuf>) -> Self {
-        Self { program: program.into() }
-    }
-}
+use crate::program::Helper;
 
 /// Why nothing was started.
 #[derive(Debug, thiserror::Error)]
@@ -88,6 +68,8 @@ pub struct Child {
     /// The first process of its namespaces: with it all end. There is none in tier L.
     init: Option<OwnedFd>,
     captures: Option<OwnedFd>,
+    /// Its control group.
+    group: Option<Group>,
     /// Removed with the child.
     _scratch: Option<Scratch>,
     /// What is to stay as it is and was not there at the beginning.
@@ -135,7 +117,7 @@ impl Plan {
 
     fn start(&self, helper: &Helper, command: &[OsString]) -> Result<Child, SpawnError> {
         let (channel, theirs) = Channel::pair()?;
-        let process = Command::new(&helper.program)
+        let process = Command::new(helper.program())
             .arg0(inside::NAME)
             .env_clear()
             .current_dir("/")
@@ -158,13 +140,18 @@ impl Plan {
             command: command.to_vec(),
             scratch: self.policy.scratch.map(|_| place_of(scratch.as_ref())),
         };
-        channel.send(&start, &[input.as_fd(), output.as_fd(), error.as_fd()])?;
-        drop((input, output, error));
+        let group = if self.has_group { Some(self.group()?) } else { None };
+        let entrance = group.as_ref().map(Group::entrance).transpose()?;
+        let mut descriptors = vec![input.as_fd(), output.as_fd(), error.as_fd()];
+        descriptors.extend(entrance.as_ref().map(AsFd::as_fd));
+        channel.send(&start, &descriptors)?;
+        drop((input, output, error, entrance));
         let mut child = Child {
             channel,
             end,
             init: None,
             captures: None,
+            group,
             _scratch: scratch,
             absent: self.policy.deny_write.iter().filter(|path| is_absent(path)).cloned().collect(),
             stdin,
@@ -175,6 +162,18 @@ impl Plan {
         };
         child.begin()?;
         Ok(child)
+    }
+
+    /// A control group for one command.
+    fn group(&self) -> Result<Group, SpawnError> {
+        let made = match Delegated::ours() {
+            Some(ours) => ours.group(&unique_name()?, &self.policy.limits),
+            None => Err(io::Error::other("none was delegated to this process")),
+        };
+        made.map_err(|why| {
+            let step = "make a control group".to_owned();
+            SpawnError::Sandbox(Missing { step, why: why.to_string() })
+        })
     }
 
     /// The plan without what only the supervisor needs, and with what it adds.
@@ -194,13 +193,18 @@ struct Scratch(PathBuf);
 
 impl Scratch {
     fn new() -> io::Result<Self> {
-        let mut name = [0; 8];
-        rustix::rand::getrandom(&mut name, rustix::rand::GetRandomFlags::empty())?;
         let place = Path::new(SCRATCH).canonicalize()?;
-        let path = place.join(format!("actum-{:016x}", u64::from_le_bytes(name)));
+        let path = place.join(unique_name()?);
         std::fs::DirBuilder::new().mode(0o700).create(&path)?;
         Ok(Self(path))
     }
+}
+
+/// A name that nobody else has.
+fn unique_name() -> io::Result<String> {
+    let mut name = [0; 8];
+    rustix::rand::getrandom(&mut name, rustix::rand::GetRandomFlags::empty())?;
+    Ok(format!("actum-{:016x}", u64::from_le_bytes(name)))
 }
 
 impl Drop for Scratch {
@@ -293,6 +297,9 @@ impl Child {
     /// # Errors
     /// What the kernel says.
     pub fn kill_tree(&self) -> io::Result<()> {
+        if let Some(group) = &self.group {
+            group.kill()?;
+        }
         let Some(init) = &self.init else { return self.dismiss() };
         match pidfd_send_signal(init, Signal::KILL) {
             Ok(()) | Err(Errno::SRCH) => Ok(()),
@@ -348,6 +355,14 @@ impl Child {
         }
         violated.extend(self.made());
         usage.output = self.stdout.count + self.stderr.count;
+        if let Some(group) = &self.group {
+            let Counted { cpu, memory, is_out_of_memory } = group.counted()?;
+            (usage.cpu, usage.memory) = (usage.cpu.max(cpu), memory.unwrap_or(usage.memory));
+            let limit = Violation::Limit(Resource::Memory);
+            if is_out_of_memory && !violated.contains(&limit) {
+                violated.push(limit);
+            }
+        }
         let captured = match (self.captures.take(), &self.plan.policy.view) {
             (Some(layer), Some(view)) => Some(Layer::captured(layer, view)?),
             _ => None,

@@ -16,8 +16,9 @@ use rustix::process::{
 
 use super::processes::{Kin, Look, Processes};
 use crate::channel::{Channel, Report};
-use crate::limits::{Limits, Resource};
+use crate::limits::{Enforcement, Limits, Resource};
 use crate::outcome::{Ended, Usage, Violation};
+use crate::plan::{InForce, Plan};
 use crate::sys;
 
 /// How often it looks.
@@ -27,6 +28,7 @@ const EVERY: Duration = Duration::from_millis(10);
 pub(super) struct Keeper<'a> {
     channel: &'a Channel,
     limits: &'a Limits,
+    in_force: &'a InForce,
     command: Pid,
     ended: Option<WaitStatus>,
     processes: Processes,
@@ -35,10 +37,11 @@ pub(super) struct Keeper<'a> {
 }
 
 impl<'a> Keeper<'a> {
-    pub(super) fn new(channel: &'a Channel, limits: &'a Limits, command: Pid, kin: Kin) -> Self {
+    pub(super) fn new(channel: &'a Channel, plan: &'a Plan, command: Pid, kin: Kin) -> Self {
         Self {
             channel,
-            limits,
+            limits: &plan.policy.limits,
+            in_force: &plan.in_force,
             command,
             ended: None,
             processes: Processes::new(kin),
@@ -144,7 +147,11 @@ impl<'a> Keeper<'a> {
             (Resource::StorageWrite, self.most.storage_write),
             (Resource::Processes, self.most.processes),
         ];
-        let over = used.into_iter().find(|(resource, used)| *used > self.limits.of(*resource).max);
+        // What the kernel refuses need not be looked after.
+        let polled = |resource| self.in_force.limits.get(&resource) == Some(&Enforcement::Polled);
+        let over = used
+            .into_iter()
+            .find(|(resource, used)| *used > self.limits.of(*resource).max && polled(*resource));
         over.map(|(resource, _)| Violation::Limit(resource))
     }
 

@@ -26,7 +26,7 @@ pub(super) fn execute(start: &Start, stdio: &[OwnedFd]) -> Result<Missing> {
     let policy = &start.plan.policy;
     let in_force = &start.plan.in_force;
     setsid().trying(|| "start a session of its own".to_owned())?;
-    let [input, output, error] = stdio else {
+    let (Some([input, output, error]), entrance) = (stdio.first_chunk(), stdio.get(3)) else {
         return Err(Missing {
             step: "take over its files".to_owned(),
             why: "not three".to_owned(),
@@ -35,6 +35,9 @@ pub(super) fn execute(start: &Start, stdio: &[OwnedFd]) -> Result<Missing> {
     let moved =
         dup2_stdin(input).and_then(|()| dup2_stdout(output)).and_then(|()| dup2_stderr(error));
     moved.trying(|| "take over its files".to_owned())?;
+    if let Some(entrance) = entrance {
+        rustix::io::write(entrance, b"0").trying(|| "enter a control group".to_owned())?;
+    }
     chdir(&policy.cwd).trying(|| format!("start in `{}`", policy.cwd.display()))?;
     limit(&start.plan)?;
     give_up_capabilities()?;

@@ -1,0 +1,36 @@
+//! macOS, where no command is run yet.
+//!
+//! What would be used is Seatbelt: `sandbox_init` with a profile that denies by default, as other tools for
+//! agents have it. It is deprecated, and nothing else that is public is there. A profile can take rights away
+//! again below a directory, so `deny_write` could be held; network and sockets too. There is no PID
+//! namespace, so ending a whole tree of processes could only be polled, like memory; there is no
+//! overlay, so a view would be a clone of the directory (`clonefile`).
+
+use crate::host::HostReport;
+
+/// What there is.
+pub(crate) fn report() -> HostReport {
+    HostReport::unsupported("macOS", "it would be made with Seatbelt (`sandbox_init`)")
+}
+
+#[cfg(target_os = "macos")]
+impl HostReport {
+    /// No tier, for now.
+    pub fn probe(_: &crate::Helper) -> Self {
+        report()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::policy::SandboxPolicy;
+
+    /// AA-10
+    #[test]
+    fn on_macos_every_command_is_refused_with_the_reason() {
+        let policy = SandboxPolicy { read: vec!["/Users".into()], ..SandboxPolicy::new("/Users") };
+        let refused = policy.plan(&super::report()).unwrap_err();
+        assert_eq!(refused.code(), "SANDBOX_UNAVAILABLE");
+        assert!(refused.to_string().contains("could not make a sandbox on macOS"), "{refused}");
+    }
+}

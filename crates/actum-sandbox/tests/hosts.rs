@@ -1,0 +1,184 @@
+//! Hosts that lack something, simulated by filters on the system calls of a thread, which all that it
+//! starts inherits; and a sandbox in a sandbox.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test may fail loudly"
+)]
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use actum_sandbox::{
+    Enforcement, Helper, HostReport, Limits, Resource, SandboxPolicy, SpawnError, Tier,
+};
+use seccompiler::{BpfProgram, SeccompAction, SeccompFilter, TargetArch};
+
+fn helper() -> Helper {
+    Helper::at(env!("CARGO_BIN_EXE_sandbox-inside"))
+}
+
+/// Runs something on a host where these calls fail so.
+fn on_a_host_without<T: Send + 'static>(
+    calls: &[i64],
+    error: i32,
+    run: impl FnOnce() -> T + Send + 'static,
+) -> T {
+    let rules: BTreeMap<i64, _> = calls.iter().map(|call| (*call, Vec::new())).collect();
+    let refuse = SeccompAction::Errno(error.unsigned_abs());
+    let arch = TargetArch::try_from(std::env::consts::ARCH).unwrap();
+    let filter = SeccompFilter::new(rules, SeccompAction::Allow, refuse, arch).unwrap();
+    let program = BpfProgram::try_from(filter).unwrap();
+    let thread = std::thread::spawn(move || {
+        seccompiler::apply_filter(&program).unwrap();
+        run()
+    });
+    thread.join().unwrap()
+}
+
+const LANDLOCK: [i64; 3] = [
+    libc::SYS_landlock_create_ruleset,
+    libc::SYS_landlock_add_rule,
+    libc::SYS_landlock_restrict_self,
+];
+const NAMESPACES: [i64; 1] = [libc::SYS_unshare];
+
+fn policy(marker: &Path) -> SandboxPolicy {
+    let system: Vec<PathBuf> = ["/usr", "/bin", "/lib", "/lib64"]
+        .into_iter()
+        .map(PathBuf::from)
+        .filter(|path| path.symlink_metadata().is_ok())
+        .collect();
+    SandboxPolicy {
+        read: system.clone(),
+        exec: system,
+        write: vec![marker.to_owned()],
+        ..SandboxPolicy::new(marker)
+    }
+}
+
+/// Runs a command that leaves a mark, and tells in which tier it did; or the refusal.
+fn mark(host: &HostReport, directory: &Path) -> Result<Tier, String> {
+    let plan = policy(directory).plan(host).map_err(|refused| refused.to_string())?;
+    let command = ["/bin/sh", "-c", "echo ran > ran"].map(OsString::from);
+    let child = plan.spawn(&helper(), &command).map_err(|error| error.to_string())?;
+    let outcome = child.wait().map_err(|error| error.to_string())?;
+    assert!(directory.join("ran").exists(), "{outcome:?}");
+    Ok(outcome.in_force.tier)
+}
+
+fn directory() -> tempfile::TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+/// AA-10
+#[test]
+fn without_namespaces_a_command_runs_in_tier_l() {
+    let ran = on_a_host_without(&NAMESPACES, libc::EPERM, || {
+        let host = HostReport::probe(&helper());
+        assert_eq!(host.tier_n.clone().unwrap_err().step, "make namespaces");
+        assert!(host.loopback.is_err() && host.overlay.is_err() && !host.namespace_pid_max);
+        mark(&host, directory().path())
+    });
+    assert_eq!(ran, Ok(Tier::L));
+}
+
+/// AA-10: as on hosts that let namespaces be made, but take the capabilities in them away.
+#[test]
+fn where_namespaces_have_no_capabilities_tier_n_is_not_taken_for_entered() {
+    let ran = on_a_host_without(&[libc::SYS_mount], libc::EACCES, || {
+        let host = HostReport::probe(&helper());
+        assert!(host.tier_n.is_err(), "{host:?}");
+        mark(&host, directory().path())
+    });
+    assert_eq!(ran, Ok(Tier::L));
+}
+
+/// AA-10
+#[test]
+fn without_landlock_a_command_runs_in_tier_n() {
+    let ran = on_a_host_without(&LANDLOCK, libc::EOPNOTSUPP, || {
+        let host = HostReport::probe(&helper());
+        assert_eq!((host.landlock, host.tier_l.is_err()), (None, true));
+        mark(&host, directory().path())
+    });
+    assert_eq!(ran, Ok(Tier::N));
+}
+
+/// AA-10
+#[test]
+fn without_either_nothing_is_started() {
+    let calls = [&LANDLOCK[..], &NAMESPACES].concat();
+    let (ran, marked) = on_a_host_without(&calls, libc::ENOSYS, || {
+        let directory = directory();
+        let ran = mark(&HostReport::probe(&helper()), directory.path());
+        (ran, directory.path().join("ran").exists())
+    });
+    let refused = ran.unwrap_err();
+    assert!(
+        refused.starts_with("this host cannot hold the sandbox policy: no sandbox"),
+        "{refused}"
+    );
+    assert!(!marked);
+}
+
+/// AA-10: the report was made on a better host, or was forged.
+#[test]
+fn what_was_wrongly_taken_for_granted_starts_nothing() {
+    let directory = directory();
+    let host = HostReport::probe(&helper());
+    let path = directory.path().to_owned();
+    let refused = on_a_host_without(&NAMESPACES, libc::EPERM, move || mark(&host, &path));
+    assert_eq!(
+        refused.unwrap_err(),
+        "the sandbox could not be made: could not make namespaces: Operation not permitted (os \
+         error 1); nothing was started"
+    );
+    assert!(!directory.path().join("ran").exists());
+}
+
+/// FE-12
+#[test]
+fn a_limit_that_the_host_cannot_hold_hard_starts_nothing() {
+    let directory = directory();
+    let limits = Limits::default().with(Resource::Cpu, 1000, Enforcement::Hard);
+    let policy = SandboxPolicy { limits, ..policy(directory.path()) };
+    let refused = policy.plan(&HostReport::probe(&helper())).unwrap_err();
+    assert_eq!(refused.code(), "SANDBOX_UNAVAILABLE");
+}
+
+/// AA-10
+#[test]
+fn a_report_is_kept_for_the_boot_and_the_helper_and_not_believed_from_others() {
+    let directory = directory();
+    let file = directory.path().join("host.json");
+    let made = HostReport::kept(&helper(), &file);
+    let text = std::fs::read_to_string(&file).unwrap();
+    let forged =
+        text.replace(&format!("\"landlock\":{}", made.landlock.unwrap()), "\"landlock\":5");
+    assert_ne!(forged, text);
+    std::fs::write(&file, &forged).unwrap();
+    // It is what is read, as long as nobody else can have written it ...
+    assert_eq!(HostReport::kept(&helper(), &file).landlock, Some(5));
+    let other = Helper::at("/bin/true");
+    assert!(HostReport::kept(&other, &file).tier_n.is_err(), "another helper is tried anew");
+    std::fs::write(&file, &forged).unwrap();
+    let writable = std::os::unix::fs::PermissionsExt::from_mode(0o666);
+    std::fs::set_permissions(&file, writable).unwrap();
+    // ... and not otherwise.
+    assert_eq!(HostReport::kept(&helper(), &file), made);
+}
+
+/// AA-10
+#[test]
+fn a_helper_that_is_none_is_an_error() {
+    let directory = directory();
+    let plan = policy(directory.path()).plan(&HostReport::probe(&helper())).unwrap();
+    let command = ["/bin/true"].map(OsString::from);
+    for program in ["/bin/true", "/no/such/program"] {
+        let error = plan.spawn(&Helper::at(program), &command).err().unwrap();
+        assert!(matches!(error, SpawnError::Helper(_)), "{error}");
+    }
+}
