@@ -9,7 +9,9 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, openat2, readlinkat, statat};
+use rustix::fs::{
+    AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, openat, openat2, readlinkat, statat,
+};
 use rustix::io::Errno;
 
 use super::{Result, Trying};
@@ -41,6 +43,11 @@ pub(super) fn open(path: &Path) -> Result<Found> {
     let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
     let opened = match openat2(CWD, path, flags, Mode::empty(), resolve) {
+        // A sandbox around this one has no such call.
+        Err(Errno::NOSYS) => open_by_component(path),
+        other => other,
+    };
+    let opened = match opened {
         Err(Errno::LOOP) => Err(Missing {
             step: doing(),
             why: "it leads through a symbolic link; give the path behind it".to_owned(),
@@ -61,6 +68,20 @@ pub(super) fn open(path: &Path) -> Result<Found> {
         | FileType::BlockDevice
         | FileType::Unknown => Found::File(opened),
     })
+}
+
+/// The same for a path without `.` and `..`, one component after the other.
+fn open_by_component(path: &Path) -> rustix::io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut at = openat(CWD, "/", flags | OFlags::DIRECTORY, Mode::empty())?;
+    for component in path.components().skip(1) {
+        let stat = statat(&at, "", AtFlags::EMPTY_PATH)?;
+        if FileType::from_raw_mode(stat.st_mode) == FileType::Symlink {
+            return Err(Errno::LOOP);
+        }
+        at = openat(&at, component.as_os_str(), flags, Mode::empty())?;
+    }
+    Ok(at)
 }
 
 /// Whether nothing is at a path, not even a link.
@@ -101,6 +122,24 @@ pub(super) fn mounts(policy: &SandboxPolicy) -> Vec<(PathBuf, Use)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// FE-16
+    #[test]
+    fn no_link_on_the_way_is_followed_by_either_way_of_opening() {
+        let directory = tempfile::tempdir().unwrap();
+        let root = directory.path().canonicalize().unwrap();
+        std::fs::create_dir_all(root.join("real/inner")).unwrap();
+        std::os::unix::fs::symlink(root.join("real"), root.join("link")).unwrap();
+        assert!(matches!(open(&root.join("real/inner")), Ok(Found::Directory(_))));
+        let link = open(&root.join("link"));
+        assert!(matches!(link, Ok(Found::Link(target)) if target == root.join("real")));
+        let refused = open(&root.join("link/inner")).err().unwrap();
+        assert!(refused.why.contains("leads through a symbolic link"), "{refused}");
+        assert!(open_by_component(&root.join("real/inner")).is_ok());
+        assert!(open_by_component(&root.join("link")).is_ok());
+        assert_eq!(open_by_component(&root.join("link/inner")).err(), Some(Errno::LOOP));
+        assert_eq!(open_by_component(&root.join("none")).err(), Some(Errno::NOENT));
+    }
 
     /// AA-10
     #[test]
