@@ -108,26 +108,11 @@ const REFUSED: &[(&str, &[i64])] = &[
             libc::SYS_memfd_secret,
         ],
     ),
-    (
-        "changes owners and attributes",
-        &[
-            libc::SYS_fchown,
-            libc::SYS_fchownat,
-            libc::SYS_setxattr,
-            libc::SYS_lsetxattr,
-            libc::SYS_fsetxattr,
-            libc::SYS_removexattr,
-            libc::SYS_lremovexattr,
-            libc::SYS_fremovexattr,
-        ],
-    ),
 ];
 
 /// The same, of calls that only x86-64 has.
 #[cfg(target_arch = "x86_64")]
 const REFUSED_HERE: &[i64] = &[
-    libc::SYS_chown,
-    libc::SYS_lchown,
     libc::SYS_iopl,
     libc::SYS_ioperm,
     libc::SYS_modify_ldt,
@@ -138,6 +123,16 @@ const REFUSED_HERE: &[i64] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const REFUSED_HERE: &[i64] = &[];
 
+/// Refused in tier L, where files of the host can be named. In tier N nobody but the user exists.
+const CHANGES_OWNERS: &[i64] = &[
+    libc::SYS_fchown,
+    libc::SYS_fchownat,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_chown,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_lchown,
+];
+
 /// Refused with another error, so that programs take another way, or go without.
 const OTHERWISE: &[(i64, i32)] = &[
     // Its flags are where no filter sees them.
@@ -146,6 +141,13 @@ const OTHERWISE: &[(i64, i32)] = &[
     (libc::SYS_openat2, libc::ENOSYS),
     // It takes storage that nobody counts as written. Programs that reserve space write zeros instead.
     (libc::SYS_fallocate, libc::EOPNOTSUPP),
+    // Nobody confines attributes. Programs that keep them know file systems without.
+    (libc::SYS_setxattr, libc::EOPNOTSUPP),
+    (libc::SYS_lsetxattr, libc::EOPNOTSUPP),
+    (libc::SYS_fsetxattr, libc::EOPNOTSUPP),
+    (libc::SYS_removexattr, libc::EOPNOTSUPP),
+    (libc::SYS_lremovexattr, libc::EOPNOTSUPP),
+    (libc::SYS_fremovexattr, libc::EOPNOTSUPP),
 ];
 
 /// Why filters could not be made.
@@ -188,7 +190,8 @@ fn errno(number: i32) -> u32 {
 fn refused(tier: Tier, net: Net) -> Result<BTreeMap<i64, Vec<SeccompRule>>, BackendError> {
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> = BTreeMap::new();
     let plain = REFUSED.iter().flat_map(|(_, calls)| calls.iter());
-    for call in plain.chain(REFUSED_HERE) {
+    let owners = CHANGES_OWNERS.iter().filter(|_| tier == Tier::L);
+    for call in plain.chain(REFUSED_HERE).chain(owners) {
         rules.insert(*call, Vec::new());
     }
     let mut when = |call: i64, conditions: Vec<SeccompCondition>| {
@@ -314,7 +317,9 @@ mod tests {
     #[test]
     fn no_call_is_refused_for_two_reasons() {
         let mut calls: Vec<_> = REFUSED.iter().flat_map(|(_, calls)| calls.iter()).collect();
-        calls.extend(REFUSED_HERE.iter().chain(OTHERWISE.iter().map(|(call, _)| call)));
+        calls.extend(
+            CHANGES_OWNERS.iter().chain(REFUSED_HERE).chain(OTHERWISE.iter().map(|(call, _)| call)),
+        );
         let count = calls.len();
         calls.sort();
         calls.dedup();

@@ -1,0 +1,234 @@
+//! What a command did in a view, whatever it did: the changes that are told lead from the directory to
+//! what the command saw in the end.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test may fail loudly"
+)]
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs;
+use std::io::Read;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use actum_sandbox::{
+    Change, Ended, Helper, HostReport, Layer, Node, Outcome, SandboxPolicy, StagedLayer, Tier, View,
+};
+use proptest::prelude::*;
+
+/// A directory tree: what is at each path.
+type Tree = BTreeMap<PathBuf, Seen>;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Seen {
+    File(Vec<u8>, u32),
+    Directory(u32),
+    Symlink(PathBuf),
+}
+
+fn tree(root: &Path) -> Tree {
+    let mut found = Tree::new();
+    let mut left = vec![PathBuf::new()];
+    while let Some(directory) = left.pop() {
+        for entry in fs::read_dir(root.join(&directory)).unwrap() {
+            let path = directory.join(entry.unwrap().file_name());
+            let metadata = fs::symlink_metadata(root.join(&path)).unwrap();
+            let mode = metadata.permissions().mode() & 0o7777;
+            let seen = if metadata.is_symlink() {
+                Seen::Symlink(fs::read_link(root.join(&path)).unwrap())
+            } else if metadata.is_dir() {
+                left.push(path.clone());
+                Seen::Directory(mode)
+            } else {
+                Seen::File(fs::read(root.join(&path)).unwrap(), mode)
+            };
+            found.insert(path, seen);
+        }
+    }
+    found
+}
+
+/// The tree with the changes made to it. Each must begin at what is there.
+fn changed(mut tree: Tree, changes: &[Change], layer: &Layer) -> Tree {
+    for Change { path, before, after } in changes {
+        assert_eq!(tree.get(path).map(node), *before, "{}", path.display());
+        let seen = after.as_ref().map(|after| match after {
+            Node::File { mode, .. } => {
+                let mut content = Vec::new();
+                layer.open(path).unwrap().read_to_end(&mut content).unwrap();
+                Seen::File(content, *mode)
+            }
+            Node::Directory { mode } => Seen::Directory(*mode),
+            Node::Symlink { target } => Seen::Symlink(target.clone()),
+            Node::Special { .. } => panic!("nothing special was made"),
+        });
+        match seen {
+            Some(seen) => tree.insert(path.clone(), seen),
+            None => {
+                assert!(!tree.keys().any(|it| it != path && it.starts_with(path)));
+                tree.remove(path)
+            }
+        };
+    }
+    tree
+}
+
+fn node(seen: &Seen) -> Node {
+    match seen {
+        Seen::File(content, mode) => Node::File { mode: *mode, size: content.len() as u64 },
+        Seen::Directory(mode) => Node::Directory { mode: *mode },
+        Seen::Symlink(target) => Node::Symlink { target: target.clone() },
+    }
+}
+
+fn run(view: View, script: &str, out: &Path) -> Outcome {
+    let system: Vec<PathBuf> = ["/usr", "/bin", "/lib", "/lib64"]
+        .into_iter()
+        .map(PathBuf::from)
+        .filter(|path| path.symlink_metadata().is_ok())
+        .collect();
+    let cwd = view.base.clone();
+    let policy = SandboxPolicy {
+        read: system.clone(),
+        exec: system,
+        write: vec![out.to_owned()],
+        view: Some(view),
+        floor: Tier::N,
+        env: [("PATH".to_owned(), "/usr/bin:/bin".to_owned())].into(),
+        ..SandboxPolicy::new(cwd)
+    };
+    let helper = Helper::at(env!("CARGO_BIN_EXE_sandbox-inside"));
+    let command = ["/bin/sh", "-c", script].map(OsString::from);
+    let plan = policy.plan(&HostReport::probe(&helper)).unwrap();
+    plan.spawn(&helper, &command).unwrap().wait().unwrap()
+}
+
+struct Grounds {
+    _directory: tempfile::TempDir,
+    base: PathBuf,
+    out: PathBuf,
+    staged: PathBuf,
+}
+
+/// A base with a few files, and a place outside of the view to copy the end to.
+fn grounds() -> Grounds {
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().canonicalize().unwrap();
+    let (base, out, staged) = (root.join("base"), root.join("out"), root.join("staged"));
+    for made in ["base/a/b", "base/c", "out"] {
+        fs::create_dir_all(root.join(made)).unwrap();
+    }
+    for file in ["a/x", "a/b/y", "c/z", "w"] {
+        fs::write(base.join(file), format!("{file}\n")).unwrap();
+    }
+    std::os::unix::fs::symlink("w", base.join("l")).unwrap();
+    Grounds { _directory: directory, base, out, staged }
+}
+
+/// What a command does to paths of which few exist at first.
+fn step() -> impl Strategy<Value = String> {
+    let path = || {
+        let name = prop_oneof![Just("a"), Just("b"), Just("c"), Just("w"), Just("x"), Just("l")];
+        prop::collection::vec(name, 1..4).prop_map(|names| names.join("/"))
+    };
+    prop_oneof![
+        path().prop_map(|path| format!("echo new > {path}")),
+        path().prop_map(|path| format!("echo more >> {path}")),
+        path().prop_map(|path| format!("mkdir -p {path}")),
+        path().prop_map(|path| format!("rm -rf {path}")),
+        path().prop_map(|path| format!("chmod 700 {path}")),
+        path().prop_map(|path| format!("touch {path}")),
+        (path(), path()).prop_map(|(from, to)| format!("mv -T {from} {to}")),
+        (path(), path()).prop_map(|(from, to)| format!("ln -sfT {from} {to}")),
+        (path(), path()).prop_map(|(from, to)| format!("ln -f {from} {to}")),
+        (path(), path()).prop_map(|(from, to)| format!("cp -a {from} {to}")),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+
+    /// AA-10
+    #[test]
+    fn the_changes_that_are_told_lead_to_what_the_command_saw(
+        steps in prop::collection::vec(step(), 1..12),
+    ) {
+        let Grounds { _directory, base, out, .. } = grounds();
+        let before = tree(&base);
+        let view = View { base: base.clone(), staged: None, caches: Vec::new(), max: 1 << 20 };
+        let script = format!("({}) 2>/dev/null; cp -a . {}/end", steps.join("; "), out.display());
+        let outcome = run(view, &script, &out);
+        prop_assert_eq!(outcome.ended, Some(Ended::Code(0)), "{}: {}", script, String::from_utf8_lossy(&outcome.stderr));
+        let layer = outcome.captured.unwrap();
+        let changes = layer.changes().unwrap();
+        prop_assert_eq!(tree(&base), before.clone(), "the base was touched: {}", script);
+        let told = changed(before, &changes, &layer);
+        prop_assert_eq!(told, tree(&out.join("end")), "{}", script);
+        let real = changes.iter().all(|change| change.before != change.after
+            || matches!(change.after, Some(Node::File { .. })));
+        prop_assert!(real, "{:?}", changes);
+    }
+}
+
+/// AA-10
+#[test]
+fn a_command_sees_what_is_staged_and_only_what_it_changes_then_is_captured() {
+    let Grounds { _directory, base, out, staged } = grounds();
+    let before = tree(&base);
+    let layer = StagedLayer::create(&staged, &base).unwrap();
+    layer.file(Path::new("a/x"), &b"staged\n"[..], 0o755).unwrap();
+    layer.file(Path::new("new/deep/file"), &b"new\n"[..], 0o600).unwrap();
+    layer.delete(Path::new("c")).unwrap();
+    layer.delete(Path::new("a/b")).unwrap();
+    layer.directory(Path::new("a/b"), 0o750).unwrap();
+    layer.symlink(Path::new("s"), Path::new("a/x")).unwrap();
+    let view =
+        View { base: base.clone(), staged: Some(staged.clone()), caches: Vec::new(), max: 1 << 20 };
+    let script =
+        format!("cp -a . {}/seen; rm a/x; mkdir c; echo z > c/z; echo changed > w", out.display());
+    let outcome = run(view, &script, &out);
+    assert_eq!(outcome.ended, Some(Ended::Code(0)), "{outcome:?}");
+    let seen = tree(&out.join("seen"));
+    let at = |path: &str| seen.get(Path::new(path)).cloned();
+    assert_eq!(at("a/x"), Some(Seen::File(b"staged\n".to_vec(), 0o755)));
+    assert_eq!(at("new/deep/file"), Some(Seen::File(b"new\n".to_vec(), 0o600)));
+    assert_eq!((at("c"), at("c/z"), at("a/b/y")), (None, None, None));
+    assert_eq!(at("a/b"), Some(Seen::Directory(0o750)));
+    assert_eq!(at("s"), Some(Seen::Symlink("a/x".into())));
+    let captured = outcome.captured.unwrap();
+    let changes = captured.changes().unwrap();
+    // What was staged is what it begins with.
+    let told = changed(seen, &changes, &captured);
+    let paths: Vec<_> = changes.iter().map(|change| change.path.display().to_string()).collect();
+    assert_eq!(paths, ["a/x", "c", "c/z", "w"]);
+    assert_eq!(told.get(Path::new("c/z")), Some(&Seen::File(b"z\n".to_vec(), 0o644)));
+    assert_eq!(tree(&base), before);
+}
+
+/// FE-12
+#[test]
+fn changes_take_no_more_than_they_may() {
+    let Grounds { _directory, base, out, .. } = grounds();
+    let view = View { base, staged: None, caches: Vec::new(), max: 1 << 20 };
+    let outcome = run(view, "head -c 3000000 /dev/zero > big; stat -c %s big", &out);
+    let told = String::from_utf8_lossy(&outcome.stdout).trim().parse::<u64>().unwrap();
+    assert!(told <= 1 << 20, "{told}");
+    assert!(String::from_utf8_lossy(&outcome.stderr).contains("No space left"), "{outcome:?}");
+}
+
+/// D-4
+#[test]
+fn nothing_is_staged_outside_of_the_layer() {
+    let Grounds { _directory, base, staged, .. } = grounds();
+    let layer = StagedLayer::create(&staged, &base).unwrap();
+    for path in ["../x", "/x", "a/../../x", "", "."] {
+        let refused = layer.file(Path::new(path), &b""[..], 0o644).unwrap_err().to_string();
+        assert!(refused.contains("is no path in a view"), "{path}: {refused}");
+    }
+    layer.symlink(Path::new("out"), Path::new("/")).unwrap();
+    assert!(layer.file(Path::new("out/tmp/x"), &b""[..], 0o644).is_err());
+    assert!(StagedLayer::create(&staged, &base).is_err(), "it is there already");
+}
