@@ -35,8 +35,6 @@ pub(crate) enum Expected {
     Fault(&'static str),
     /// The policy is refused with this code, and nothing is started.
     Refused(&'static str),
-    /// The tier has no such thing to attack.
-    None(&'static str),
 }
 
 /// As whom an attack is made, and works where there is no sandbox.
@@ -47,6 +45,8 @@ pub(crate) enum Users {
     Root,
     /// It attacks what root need not, or harms more than the test where it is root and succeeds.
     Ordinary,
+    /// It would reach all other attacks of the same user.
+    Alone,
 }
 
 /// How the command is run.

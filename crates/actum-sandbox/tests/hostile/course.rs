@@ -53,7 +53,8 @@ pub(crate) fn trial(name: &str, tier: &str, host: &str) {
     let program = std::env::current_exe().unwrap();
     let mut host: HostReport = serde_json::from_str(host).unwrap();
     if tier == "L" {
-        let missing = Missing { step: "take tier N".to_owned(), why: "not in this test".to_owned() };
+        let missing =
+            Missing { step: "take tier N".to_owned(), why: "not in this test".to_owned() };
         host.tier_n = Err(missing.clone());
         host.loopback = Err(missing.clone());
         host.overlay = Err(missing);
@@ -69,7 +70,8 @@ pub(crate) fn trial(name: &str, tier: &str, host: &str) {
             continue;
         }
         let text = String::from_utf8_lossy(&ran.out).into_owned();
-        let stderr = ran.outcome.as_ref().map(|it| String::from_utf8_lossy(&it.stderr).into_owned());
+        let stderr =
+            ran.outcome.as_ref().map(|it| String::from_utf8_lossy(&it.stderr).into_owned());
         let ended = ran.outcome.as_ref().map(|it| (it.ended, it.violated.clone(), it.usage));
         verdict = Verdict {
             seen,
@@ -87,8 +89,8 @@ fn run(attack: &Attack, scene: &mut Scene, sandbox: Option<&HostReport>) -> Ran 
     let done = AtomicBool::new(false);
     let facts = scene.facts.clone();
     let (ran, reached) = std::thread::scope(|scope| {
-        let watch = (attack.effect == Effect::Reached)
-            .then(|| scope.spawn(|| try_to_reach(&facts, &done)));
+        let watch =
+            (attack.effect == Effect::Reached).then(|| scope.spawn(|| try_to_reach(&facts, &done)));
         let ran = match (attack.course, sandbox) {
             (Course::SupervisorKilled, _) => {
                 scene.patience = Duration::from_secs(sandbox.map_or(0, |_| 4));
@@ -268,8 +270,13 @@ fn on_terminal(attack: &Attack, facts: &Facts, sandbox: Option<&HostReport>) -> 
             Ok(())
         });
     }
-    let out = command.output().unwrap().stdout;
-    drop(ours);
+    let mut out = command.output().unwrap().stdout;
+    let mut shown = [0_u8; 256];
+    // SAFETY: numbers.
+    unsafe { libc::fcntl(ours.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) };
+    let length = (&ours).read(&mut shown).unwrap_or(0);
+    out.extend(b"shown: ");
+    out.extend(&shown[..length]);
     Ran { out, ..Ran::default() }
 }
 

@@ -43,7 +43,7 @@ fn render() -> String {
             let who = match attack.users {
                 Users::All => "",
                 Users::Root => " (as root)",
-                Users::Ordinary => " (as an ordinary user)",
+                Users::Ordinary | Users::Alone => " (as an ordinary user)",
             };
             let (look, n, l) = (effect.text(), cell(tier_n), cell(tier_l));
             writeln!(text, "| {name}{who} | {look} | {n} | {l} | {requirement} |").unwrap();
@@ -58,6 +58,5 @@ fn cell(expected: Expected) -> String {
         Expected::Open(why) => format!("**open**: {why}"),
         Expected::Fault(why) => format!("**open, a fault**: {why}"),
         Expected::Refused(code) => format!("refused: `{code}`"),
-        Expected::None(why) => format!("none: {why}"),
     }
 }

@@ -75,8 +75,8 @@ impl Effect {
             Self::Storage => "storage taken in the workspace",
             Self::LargestFile => "the size of the file",
             Self::Output => "how much output is kept",
-            Self::Terminal => "what the terminal of the host gives to read",
-            Self::Ran => "whether the command ran",
+            Self::Terminal => "what the terminal of the host shows and gives to read",
+            Self::Ran => "whether it runs",
             Self::WrongEnd => "whether the outcome tells the end",
         }
     }
@@ -132,11 +132,10 @@ impl Effect {
             }
             Self::Output => when(out.len() > 64 << 10, format!("{} bytes came out", out.len())),
             Self::Terminal => {
-                when(text.contains("typed: pwned"), "it typed into the terminal".to_owned())
+                let reached = ["typed: pwned", "shown: pwned"].iter().any(|it| text.contains(it));
+                when(reached, "it reached the terminal".to_owned())
             }
-            Self::Ran => {
-                when(scene.facts.workspace.join("marker").exists(), "it ran".to_owned())
-            }
+            Self::Ran => when(scene.facts.workspace.join("marker").exists(), "it ran".to_owned()),
             // Where nobody watches, nobody tells.
             Self::WrongEnd => match outcome.map(|outcome| outcome.ended) {
                 Some(Some(Ended::Code(7))) => None,

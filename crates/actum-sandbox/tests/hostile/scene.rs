@@ -166,8 +166,7 @@ impl Scene {
         let process = format!("/proc/{}", self.facts.victim);
         let read = |name: &str| fs::read_to_string(format!("{process}/{name}")).unwrap_or_default();
         let stat = read("stat");
-        let fields: Vec<&str> =
-            stat.rsplit(')').next().unwrap().split_ascii_whitespace().collect();
+        let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_ascii_whitespace().collect();
         let field = |number: usize| fields.get(number - 3).copied().unwrap_or_default();
         // SAFETY: numbers.
         let storage = unsafe { libc::syscall(libc::SYS_ioprio_get, 1, self.facts.victim) };
@@ -241,6 +240,10 @@ fn fill(outside: &Path, workspace: &Path, secret: &str) {
     // A name is a secret too.
     fs::write(outside.join(secret), "").unwrap();
     fs::write(outside.join("file"), "as it was").unwrap();
+    let (path, name) = (crate::act::calls::c(outside.join("file")), c"user.secret".as_ptr());
+    // SAFETY: a path, a name, and a value with its length.
+    unsafe { libc::setxattr(path.as_ptr(), name, secret.as_ptr().cast(), secret.len(), 0) };
+    symlink(format!("/nowhere/{secret}"), outside.join("link")).unwrap();
     for name in ["file", "other", "gone"] {
         fs::write(outside.join("view").join(name), "as it was").unwrap();
     }

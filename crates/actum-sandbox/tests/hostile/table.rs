@@ -10,7 +10,7 @@ use crate::course;
 use crate::effect::Effect;
 use crate::scene::Facts;
 
-use Expected::{None, Open, Refused};
+use Expected::{Fault, Open, Refused};
 
 /// An attack on confinement.
 const fn confined(name: &'static str, effect: Effect, act: fn(&Facts)) -> Attack {
@@ -37,8 +37,22 @@ const fn lasting(name: &'static str, act: fn(&Facts)) -> Attack {
     confined(name, Effect::Beats, act)
 }
 
-const NO_LOOPBACK: Expected = Refused("SANDBOX_UNAVAILABLE");
+const NO_LOOPBACK: Expected = Refused("NEEDS_TIER_N");
 const STAT: &str = "Landlock does not refuse stat(2)";
+const WATCH: &str = "Landlock does not refuse inotify(7)";
+const LINKS: &str = "Landlock does not refuse readlink(2)";
+const ATTRIBUTES: &str = "Landlock does not refuse getxattr(2)";
+const LOADER: &str = "code that runs can load what it can read";
+const DECLARED: &str = "a socket in a declared directory is reached by its path";
+const MODES: &str = "chmod(2) is refused for set-id bits alone, and Landlock does not refuse it";
+const NAMELESS: &str = "the filter looks at the mode only with O_CREAT, and O_TMPFILE has one too";
+const RAW: &str = "SOCK_RAW is a datagram socket as well, and the filter refuses SOCK_DGRAM alone";
+const OF_USER: &str = "zero is not the caller alone for PRIO_USER";
+const HIDDEN: &str = "shared memory is counted only as far as it is mapped in at the moment";
+const UNWAITED: &str = "what ends unwaited for is forgotten";
+const IGNORED: &str = "the helper inherits that SIGCHLD is ignored, and never hears of the end";
+const NO_SCRATCH: &str = "not run at all: no policy with a variable or a scratch directory is";
+const TERMINAL: &str = "the descriptor may be written as well";
 const TIMES: &str = "Landlock does not refuse utimensat(2), which builds need for their own files";
 
 const FILES: &[Attack] = &[
@@ -49,6 +63,9 @@ const FILES: &[Attack] = &[
     confined("empty a file outside", Effect::Outside, files::truncate),
     confined("delete a file outside", Effect::Outside, files::unlink),
     never("change the owner of a file outside", Effect::Outside, files::chown).users(Users::Root),
+    never("change the mode of a file outside", Effect::Outside, files::chmod).l(Fault(MODES)),
+    never("change that mode by a descriptor", Effect::Outside, files::chmod_by_descriptor)
+        .l(Fault(MODES)),
     confined("change the times of a file outside", Effect::Outside, files::utimes).l(Open(TIMES)),
     confined("set an attribute of a file outside", Effect::Outside, files::setxattr),
     never("link a file from outside into the workspace", Effect::Outside, files::hard_link),
@@ -61,10 +78,11 @@ const FILES: &[Attack] = &[
     confined("change the directory of its view", Effect::Outside, kept::view)
         .policy(|policy, facts| {
             let base = facts.outside.join("view");
-            policy.view = Some(View { base, staged: Option::None, caches: vec![], max: 1 << 20 });
+            policy.view = Some(View { base, staged: None, caches: vec![], max: 1 << 20 });
         })
         .l(Refused("NEEDS_TIER_N")),
-    never("open the disk", Effect::Got, machine::disk).users(Users::Root),
+    never("read the log of the kernel by a device", Effect::Got, machine::kernel_log)
+        .users(Users::Root),
     never("make a device and open it", Effect::Got, machine::make_device).users(Users::Root),
 ];
 
@@ -86,6 +104,10 @@ const SECRETS: &[Attack] = &[
     confined("list a directory outside", Effect::Secret, secrets::list),
     confined("see that a file outside is there, and its times", Effect::Got, secrets::look_at)
         .l(Open(STAT)),
+    confined("read where a link outside leads", Effect::Secret, secrets::link).l(Open(LINKS)),
+    confined("read an attribute of a file outside", Effect::Secret, secrets::attribute)
+        .l(Open(ATTRIBUTES)),
+    confined("watch a file outside", Effect::Got, secrets::watch).l(Open(WATCH)),
     confined("use descriptors that were left open", Effect::Secret, secrets::leaked_descriptors),
     confined("read secrets in its environment", Effect::Secret, secrets::own_environment),
     confined("read the environment of others", Effect::Secret, secrets::environment_of_others),
@@ -146,8 +168,27 @@ const SOCKETS: &[Attack] = &[
     .policy(loopback)
     .l(NO_LOOPBACK),
     never("reach a socket in the workspace", Effect::Heard, sockets::path_in_workspace),
-    never("send to a path by a pair of datagram sockets", Effect::Heard, sockets::pair_of_datagrams),
-    never("make a socket of vsock, netlink or another family", Effect::Got, sockets::other_families),
+    never(
+        "send to a path by a pair of datagram sockets",
+        Effect::Heard,
+        sockets::pair_of_datagrams,
+    ),
+    never("reach a socket in the workspace from a private loopback", Effect::Heard, |facts| {
+        sockets::path_in_workspace(facts);
+    })
+    .policy(loopback)
+    .n(Open(DECLARED))
+    .l(NO_LOOPBACK),
+    never("send to a path by a pair of raw sockets", Effect::Heard, sockets::raw_pair)
+        .l(Fault(RAW)),
+    never("send by such a pair into the workspace", Effect::Heard, sockets::raw_pair_in_workspace)
+        .n(Fault(RAW))
+        .l(Fault(RAW)),
+    never(
+        "make a socket of vsock, netlink or another family",
+        Effect::Got,
+        sockets::other_families,
+    ),
     never("make a socket by a call of 32 bits", Effect::Heard, sockets::by_32_bit_call),
 ];
 
@@ -163,6 +204,9 @@ const PROCESSES: &[Attack] = &[
     confined("write the memory of a process", Effect::Memory, processes::write_memory),
     confined("limit a process", Effect::Victim, processes::limit),
     confined("change the priority of a process", Effect::Victim, processes::priority),
+    confined("change the priority of all of its user", Effect::Victim, processes::priority_of_user)
+        .users(Users::Alone)
+        .l(Fault(OF_USER)),
     confined("change its priority for storage", Effect::Victim, processes::storage_priority),
     confined("change where and how it runs", Effect::Victim, processes::scheduling),
     confined("have it ended first when memory is short", Effect::Victim, processes::memory_score),
@@ -178,6 +222,13 @@ const RIGHTS: &[Attack] = &[
     never("make a set-id file by openat2", Effect::SetId, set_id::openat2),
     never("make a set-id file by creat", Effect::SetId, set_id::creat),
     never("make a set-id file by mknod", Effect::SetId, set_id::mknod),
+    never("make a set-id file by O_TMPFILE", Effect::SetId, set_id::nameless)
+        .n(Fault(NAMELESS))
+        .l(Fault(NAMELESS)),
+    confined("run a program that it wrote", Effect::Ran, machine::run_written),
+    confined("run it by the dynamic loader", Effect::Ran, machine::load_written)
+        .n(Open(LOADER))
+        .l(Open(LOADER)),
     confined("make a user namespace by unshare", Effect::Got, kernel::unshare_user),
     confined("make a user namespace by clone", Effect::Got, kernel::clone_user),
     confined("make a user namespace by clone3", Effect::Got, kernel::clone3_user),
@@ -196,6 +247,11 @@ const RIGHTS: &[Attack] = &[
     confined("type into the terminal", Effect::Terminal, machine::type_into_terminal)
         .course(Course::Terminal)
         .policy(course::reads_terminal),
+    confined("write to the terminal that it reads", Effect::Terminal, machine::write_to_terminal)
+        .course(Course::Terminal)
+        .policy(course::reads_terminal)
+        .n(Fault(TERMINAL))
+        .l(Fault(TERMINAL)),
 ];
 
 const LASTING: &[Attack] = &[
@@ -214,6 +270,11 @@ const LASTING: &[Attack] = &[
     lasting("outlive a supervisor that is killed", lasting::stay).course(Course::SupervisorKilled),
     lasting("outlive a killed supervisor, deaf to signals", lasting::stay_deaf)
         .course(Course::SupervisorKilled),
+    confined("end untold where SIGCHLD is ignored", Effect::WrongEnd, lasting::end_with_seven)
+        .course(Course::ChildrenIgnored)
+        .policy(short)
+        .n(Fault(IGNORED))
+        .l(Fault(IGNORED)),
     confined("run where the sandbox cannot be set up", Effect::Ran, lasting::mark)
         .course(Course::SetUpFails)
         .policy(|policy, facts| policy.read.push(facts.outside.join("missing"))),
@@ -228,11 +289,17 @@ const LIMITS: &[Attack] = &[
         .policy(memory),
     limited("use memory over its limit in four processes", Effect::Got, resources::memory_of_four)
         .policy(memory),
+    limited("hide shared memory over its limit", Effect::Got, resources::hidden_memory)
+        .policy(memory)
+        .n(Fault(HIDDEN))
+        .l(Fault(HIDDEN)),
     limited("use memory as files of a scratch directory", Effect::Got, resources::memory_as_files)
         .policy(|policy, facts| {
             memory(policy, facts);
             policy.scratch = Some(32 << 20);
-        }),
+        })
+        .n(Fault(NO_SCRATCH))
+        .l(Fault(NO_SCRATCH)),
     limited("write one huge file", Effect::LargestFile, resources::huge_file).policy(
         |policy, _| {
             let limits = policy.limits.clone();
@@ -240,16 +307,25 @@ const LIMITS: &[Attack] = &[
         },
     ),
     limited("write too many files", Effect::Storage, resources::many_files).policy(storage),
+    limited("write them in children that nobody waits for", Effect::Storage, |facts| {
+        resources::many_files_unwaited(facts);
+    })
+    .policy(storage)
+    .n(Fault(UNWAITED))
+    .l(Fault(UNWAITED)),
     limited("write too much through memory", Effect::Storage, resources::mapped).policy(storage),
     limited("reserve storage without writing", Effect::Storage, resources::reserved)
         .policy(storage),
     limited("use processor time over its limit", Effect::Got, resources::processor)
         .policy(processor),
+    limited("use it in children that nobody waits for", Effect::Got, resources::processor_unwaited)
+        .policy(processor)
+        .n(Fault(UNWAITED))
+        .l(Fault(UNWAITED)),
     limited("start too many processes", Effect::Got, resources::processes).policy(few),
     limited("start too many threads", Effect::Got, resources::threads).policy(few),
     limited("write too much output", Effect::Output, resources::output).policy(|policy, _| {
-        policy.limits =
-            policy.limits.clone().with(Resource::Output, 64 << 10, Enforcement::Hard);
+        policy.limits = policy.limits.clone().with(Resource::Output, 64 << 10, Enforcement::Hard);
     }),
     limited("open too many files", Effect::Got, resources::descriptors).policy(|policy, _| {
         policy.limits = policy.limits.clone().with(Resource::OpenFiles, 64, Enforcement::Hard);

@@ -29,7 +29,7 @@ pub(crate) fn write_through_proc(facts: &Facts) {
 pub(crate) fn create(facts: &Facts) {
     drop(fs::write(facts.outside.join("new"), "pwned"));
     drop(fs::create_dir(facts.outside.join("directory")));
-    drop(symlink("file", facts.outside.join("link")));
+    drop(symlink("file", facts.outside.join("new-link")));
     // SAFETY: a path and numbers.
     unsafe { libc::mkfifo(c(facts.outside.join("fifo")).as_ptr(), 0o600) };
 }

@@ -151,9 +151,8 @@ pub(crate) fn keys(_: &Facts) {
     const OF_PROCESS: i32 = -2;
     let (kind, name) = (c"user".as_ptr(), c"actum-hostile".as_ptr());
     // SAFETY: names, and a value with its length. The ring ends with this process.
-    let key = unsafe {
-        libc::syscall(libc::SYS_add_key, kind, name, b"x".as_ptr(), 1_usize, OF_PROCESS)
-    };
+    let key =
+        unsafe { libc::syscall(libc::SYS_add_key, kind, name, b"x".as_ptr(), 1_usize, OF_PROCESS) };
     if key > 0 {
         got("a key of the kernel");
     }
@@ -179,9 +178,7 @@ pub(crate) fn perf(_: &Facts) {
     attributes[0] = 1 | (128 << 32);
     attributes[5] = (1 << 5) | (1 << 6);
     // SAFETY: a structure that holds its own size.
-    let fd = unsafe {
-        libc::syscall(libc::SYS_perf_event_open, attributes.as_ptr(), 0, -1, -1, 0)
-    };
+    let fd = unsafe { libc::syscall(libc::SYS_perf_event_open, attributes.as_ptr(), 0, -1, -1, 0) };
     if fd >= 0 {
         got("perf events");
     }

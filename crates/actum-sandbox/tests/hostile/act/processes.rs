@@ -69,7 +69,8 @@ pub(crate) fn write_memory(facts: &Facts) {
     // SAFETY: the kernel reads no more than is there.
     unsafe { libc::process_vm_writev(facts.runner, &raw const ours, 1, &raw const theirs, 1, 0) };
     use std::os::unix::fs::FileExt;
-    let memory = std::fs::OpenOptions::new().write(true).open(format!("/proc/{}/mem", facts.runner));
+    let memory =
+        std::fs::OpenOptions::new().write(true).open(format!("/proc/{}/mem", facts.runner));
     if let Ok(memory) = memory {
         drop(memory.write_at(text, facts.written));
     }
@@ -79,12 +80,7 @@ pub(crate) fn limit(facts: &Facts) {
     let limit = libc::rlimit { rlim_cur: 1, rlim_max: 1 };
     // SAFETY: a structure of the right type.
     unsafe {
-        libc::prlimit(
-            facts.victim,
-            libc::RLIMIT_NOFILE,
-            &raw const limit,
-            std::ptr::null_mut(),
-        );
+        libc::prlimit(facts.victim, libc::RLIMIT_NOFILE, &raw const limit, std::ptr::null_mut());
     }
 }
 
@@ -96,14 +92,10 @@ pub(crate) fn priority(facts: &Facts) {
 /// Zero is the user of the caller here, and means all processes of that user.
 pub(crate) fn priority_of_user(_: &Facts) {
     // SAFETY: numbers.
-    unsafe { libc::setpriority(libc::PRIO_USER, 0, 19) };
-}
-
-pub(crate) fn storage_priority_of_user(_: &Facts) {
-    const IOPRIO_WHO_USER: i32 = 3;
-    const IDLE: i32 = 3 << 13;
-    // SAFETY: numbers.
-    unsafe { libc::syscall(libc::SYS_ioprio_set, IOPRIO_WHO_USER, 0, IDLE) };
+    unsafe {
+        let now = libc::getpriority(libc::PRIO_PROCESS, 0);
+        libc::setpriority(libc::PRIO_USER, 0, now + 1);
+    }
 }
 
 pub(crate) fn storage_priority(facts: &Facts) {

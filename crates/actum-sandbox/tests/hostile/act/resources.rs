@@ -130,7 +130,8 @@ pub(crate) fn memory_as_files(_: &Facts) {
         if found.f_type as i64 != 0x0102_1994 {
             continue;
         }
-        let path = std::path::Path::new(place).join(format!("actum-hostile-{}", std::process::id()));
+        let path =
+            std::path::Path::new(place).join(format!("actum-hostile-{}", std::process::id()));
         let mut taken = 0;
         if let Ok(mut file) = fs::File::create(&path) {
             // No page of it remains with a process.

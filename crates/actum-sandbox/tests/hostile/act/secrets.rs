@@ -93,6 +93,30 @@ pub(crate) fn look_at(facts: &Facts) {
     }
 }
 
+pub(crate) fn link(facts: &Facts) {
+    if let Ok(target) = fs::read_link(facts.outside.join("link")) {
+        say(&target.display().to_string());
+    }
+}
+
+pub(crate) fn attribute(facts: &Facts) {
+    let (path, mut text) = (c(facts.outside.join("file")), [0_u8; 64]);
+    // SAFETY: paths, and a buffer with its length.
+    unsafe {
+        let at = text.as_mut_ptr().cast();
+        libc::getxattr(path.as_ptr(), c"user.secret".as_ptr(), at, text.len());
+    }
+    say(&String::from_utf8_lossy(&text));
+}
+
+pub(crate) fn watch(facts: &Facts) {
+    let path = c(facts.outside.join("secret"));
+    // SAFETY: a path and numbers.
+    if unsafe { libc::inotify_add_watch(libc::inotify_init(), path.as_ptr(), libc::IN_OPEN) } >= 0 {
+        got("a watch on a file outside");
+    }
+}
+
 fn parent() -> i32 {
     // SAFETY: it takes nothing.
     unsafe { libc::getppid() }

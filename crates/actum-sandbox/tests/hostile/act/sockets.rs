@@ -205,21 +205,25 @@ pub(crate) fn by_32_bit_call(facts: &Facts) {
         );
     }
     send_by(socket as i32, facts);
+    by_x32_call(facts);
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-pub(crate) fn by_32_bit_call(_: &Facts) {}
+pub(crate) fn by_32_bit_call(facts: &Facts) {
+    udp(facts); // no machine of this kind has them
+}
 
 /// The same by the numbers of the x32 interface, which a kernel may have besides.
-pub(crate) fn by_x32_call(facts: &Facts) {
+#[cfg(target_arch = "x86_64")]
+fn by_x32_call(facts: &Facts) {
     const X32: i64 = 0x4000_0000;
     // SAFETY: numbers.
-    let socket = unsafe {
-        libc::syscall(X32 + libc::SYS_socket, libc::AF_INET, libc::SOCK_DGRAM, 0)
-    };
+    let socket =
+        unsafe { libc::syscall(X32 + libc::SYS_socket, libc::AF_INET, libc::SOCK_DGRAM, 0) };
     send_by(socket as i32, facts);
 }
 
+#[cfg(target_arch = "x86_64")]
 fn send_by(socket: i32, facts: &Facts) {
     let to = address(facts.udp);
     let size = size_of_val(&to) as u32;
