@@ -214,5 +214,13 @@ fn set_id(directory: &Path) -> Option<String> {
 fn storage(directory: &Path) -> u64 {
     let entries = fs::read_dir(directory).unwrap().flatten();
     let many = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("many-"));
-    many.filter_map(|entry| entry.metadata().ok()).map(|metadata| metadata.blocks() * 512).sum()
+    many.map(|entry| taken(&entry.path())).sum()
+}
+
+/// The storage that is taken by a path and what is below it, in bytes.
+fn taken(path: &Path) -> u64 {
+    let Ok(metadata) = fs::symlink_metadata(path) else { return 0 };
+    let below = if metadata.is_dir() { fs::read_dir(path).ok() } else { None };
+    let below = below.into_iter().flatten().flatten().map(|entry| taken(&entry.path()));
+    metadata.blocks() * 512 + below.sum::<u64>()
 }

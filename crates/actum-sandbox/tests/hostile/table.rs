@@ -300,6 +300,8 @@ const LIMITS: &[Attack] = &[
         })
         .n(Fault(NO_SCRATCH))
         .l(Fault(NO_SCRATCH)),
+    limited("hold memory in sockets over its limit", Effect::Got, resources::memory_in_sockets)
+        .policy(memory),
     limited("write one huge file", Effect::LargestFile, resources::huge_file).policy(
         |policy, _| {
             let limits = policy.limits.clone();
@@ -316,6 +318,7 @@ const LIMITS: &[Attack] = &[
     limited("write too much through memory", Effect::Storage, resources::mapped).policy(storage),
     limited("reserve storage without writing", Effect::Storage, resources::reserved)
         .policy(storage),
+    limited("take storage by directories", Effect::Storage, resources::directories).policy(storage),
     limited("use processor time over its limit", Effect::Got, resources::processor)
         .policy(processor),
     limited("use it in children that nobody waits for", Effect::Got, resources::processor_unwaited)

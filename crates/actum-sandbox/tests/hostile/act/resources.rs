@@ -224,6 +224,77 @@ pub(crate) fn mapped(facts: &Facts) {
     }
 }
 
+/// Directories, whose blocks the file system writes by itself.
+pub(crate) fn directories(facts: &Facts) {
+    let mut many = facts.workspace.join("many-directories");
+    drop(fs::create_dir(&many));
+    for at in 0..STORAGE / PAGE {
+        many.push(at.to_string());
+        drop(fs::create_dir(&many));
+        many.pop();
+    }
+    sleep_ms(40);
+}
+
+/// What is written to sockets and read by nobody stays in the kernel. Three processes, since one may
+/// have no more than so many.
+pub(crate) fn memory_in_sockets(_: &Facts) {
+    let mut ends = [0; 2];
+    // SAFETY: two numbers are written.
+    unsafe { libc::pipe(ends.as_mut_ptr()) };
+    let children: Vec<i32> = (0..4)
+        .map(|_| match fork() {
+            0 => {
+                let held = fill_sockets(MEMORY / 4);
+                if held >= MEMORY / 4 {
+                    // SAFETY: one byte.
+                    unsafe { libc::write(ends[1], b".".as_ptr().cast(), 1) };
+                }
+                sleep_ms(1500);
+                exit()
+            }
+            child => child,
+        })
+        .collect();
+    // SAFETY: numbers; the end that is read ends with the children.
+    unsafe { libc::close(ends[1]) };
+    let (mut all, mut byte) = (0, 0_u8);
+    // SAFETY: one byte.
+    while all < 4 && unsafe { libc::read(ends[0], (&raw mut byte).cast(), 1) } == 1 {
+        all += 1;
+    }
+    sleep_ms(40);
+    tell_if_all(all * MEMORY / 4, MEMORY);
+    for child in children {
+        kill(child, libc::SIGKILL);
+        wait(child);
+    }
+}
+
+/// Writes into pairs of sockets until they hold so much, or no more are to be had.
+fn fill_sockets(size: usize) -> usize {
+    let bytes = [1_u8; 65536];
+    let mut held = 0;
+    while held < size {
+        let mut pair = [0; 2];
+        // SAFETY: two numbers are written, and bytes with their length are read.
+        unsafe {
+            let kind = libc::SOCK_STREAM | libc::SOCK_NONBLOCK;
+            if libc::socketpair(libc::AF_UNIX, kind, 0, pair.as_mut_ptr()) != 0 {
+                return held;
+            }
+            for end in pair {
+                while let Ok(written @ 1..) =
+                    usize::try_from(libc::write(end, bytes.as_ptr().cast(), bytes.len()))
+                {
+                    held += written;
+                }
+            }
+        }
+    }
+    held
+}
+
 /// Uses this much processor time, as the kernel counts it, and gives whether it could.
 fn burn() -> bool {
     let begun = Instant::now();
