@@ -56,6 +56,8 @@ pub(crate) enum Course {
     Whole,
     /// By a supervisor that is killed with SIGKILL.
     SupervisorKilled,
+    /// The same, and the helper has had no time yet to say that the command runs.
+    SupervisorKilledEarly,
     /// By a supervisor that ignores SIGCHLD.
     ChildrenIgnored,
     /// With a terminal as standard input.

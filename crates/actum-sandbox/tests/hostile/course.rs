@@ -78,7 +78,11 @@ pub(crate) fn trial(name: &str, tier: &str, host: &str) {
             began: text.starts_with(BEGUN),
             refused: ran.refused,
             error: ran.error,
-            said: format!("{ended:?} {stderr:?} {:.300}", text.escape_debug().to_string()),
+            said: format!(
+                "{ended:?} {:.300?} {:.300}",
+                stderr.as_deref().unwrap_or_default(),
+                text.escape_debug().to_string()
+            ),
             ..verdict
         };
     }
@@ -92,7 +96,7 @@ fn run(attack: &Attack, scene: &mut Scene, sandbox: Option<&HostReport>) -> Ran 
         let watch =
             (attack.effect == Effect::Reached).then(|| scope.spawn(|| try_to_reach(&facts, &done)));
         let ran = match (attack.course, sandbox) {
-            (Course::SupervisorKilled, _) => {
+            (Course::SupervisorKilled | Course::SupervisorKilledEarly, _) => {
                 scene.patience = Duration::from_secs(sandbox.map_or(0, |_| 4));
                 kill_supervisor(attack, &facts, sandbox)
             }
@@ -126,7 +130,7 @@ fn bare(attack: &Attack, facts: &Facts) -> Ran {
         .args(words(attack, facts))
         .current_dir(&facts.workspace)
         .stdout(out.try_clone().unwrap())
-        .stderr(Stdio::null())
+        .stderr(out.try_clone().unwrap())
         .spawn()
         .unwrap();
     // What beats need not end.
@@ -240,13 +244,43 @@ fn kill_supervisor(attack: &Attack, facts: &Facts, sandbox: Option<&HostReport>)
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
     let beat = facts.workspace.join("beat");
     let begun = Instant::now();
+    let stopped = (attack.course == Course::SupervisorKilledEarly)
+        .then(|| stop_keeper(child.id() as i32, sandbox, begun));
     while !beat.exists() && begun.elapsed() < Duration::from_secs(5) {
         std::thread::sleep(Duration::from_millis(5));
     }
+    if attack.course == Course::SupervisorKilled {
+        // It has heard of the start by then.
+        std::thread::sleep(Duration::from_millis(200));
+    }
     child.kill().unwrap();
     child.wait().unwrap();
+    if let Some(Some(keeper)) = stopped {
+        crate::act::calls::kill(keeper, libc::SIGCONT);
+    }
     let began = if beat.exists() { BEGUN } else { "" };
     Ran { out: began.into(), ..Ran::default() }
+}
+
+/// Stops who keeps the command, as soon as it has a child, and gives its number. In tier N that is the
+/// first process of the namespaces, which is a child of the helper, and otherwise the helper itself.
+fn stop_keeper(supervisor: i32, sandbox: Option<&HostReport>, begun: Instant) -> Option<i32> {
+    let child_of = |parent: i32| {
+        let children = std::fs::read_to_string(format!("/proc/{parent}/task/{parent}/children"));
+        children.ok()?.split_ascii_whitespace().next()?.parse::<i32>().ok()
+    };
+    let in_namespaces = sandbox.is_some_and(|host| host.tier_n.is_ok());
+    while begun.elapsed() < Duration::from_secs(5) {
+        let helper = child_of(supervisor);
+        let keeper = if in_namespaces { helper.and_then(child_of) } else { helper };
+        if let Some(keeper) = keeper
+            && child_of(keeper).is_some()
+        {
+            crate::act::calls::kill(keeper, libc::SIGSTOP);
+            return Some(keeper);
+        }
+    }
+    None
 }
 
 fn on_terminal(attack: &Attack, facts: &Facts, sandbox: Option<&HostReport>) -> Ran {

@@ -32,6 +32,8 @@ pub(crate) enum Effect {
     Reached,
     /// A process of the host: its life, limits, priorities, and where it may run.
     Victim,
+    /// The shared memory of the host.
+    Shared,
     /// The memory of the host's process.
     Memory,
     /// Files in the workspace that run as their owner.
@@ -67,6 +69,7 @@ impl Effect {
             Self::Heard => "whether a socket of the host hears anything",
             Self::Reached => "whether the host reaches a port of the command",
             Self::Victim => "a process of the host: life, limits, priority, processors",
+            Self::Shared => "whether the shared memory of the host is there",
             Self::Memory => "the memory of a process of the host",
             Self::SetId => "set-id files in the workspace",
             Self::OtherUser => "whether a program runs as another user",
@@ -111,6 +114,7 @@ impl Effect {
             Self::Heard => scene.heard(),
             Self::Reached => when(scene.reached, "the host reached the port".to_owned()),
             Self::Victim => differs("process", &before.victim, scene.victim()),
+            Self::Shared => when(!scene.has_shared(), "it is gone".to_owned()),
             Self::Memory => {
                 when(scene.written() != before.written, "its memory was changed".to_owned())
             }
@@ -130,7 +134,10 @@ impl Effect {
                 let size = size.map_or(0, |metadata| metadata.size());
                 when(size > 8 << 20, format!("a file of {size} bytes"))
             }
-            Self::Output => when(out.len() > 64 << 10, format!("{} bytes came out", out.len())),
+            Self::Output => {
+                let kept = out.len() + outcome.map_or(0, |outcome| outcome.stderr.len());
+                when(kept > 64 << 10, format!("{kept} bytes came out"))
+            }
             Self::Terminal => {
                 let reached = ["typed: pwned", "shown: pwned"].iter().any(|it| text.contains(it));
                 when(reached, "it reached the terminal".to_owned())

@@ -118,7 +118,10 @@ fn trial(attack: Attack, tier: &'static str, user: User, program: PathBuf) -> Tr
         Users::Root => user.is_root,
         Users::Ordinary | Users::Alone => user.become_id.is_some(),
     };
-    let become_id = user.become_id.map(|id| id + u32::from(attack.users == Users::Alone));
+    // One for each tier, since trials are made beside each other.
+    let other = if tier == "N" { 1 } else { 2 };
+    let other = if attack.users == Users::Alone { other } else { 0 };
+    let become_id = user.become_id.map(|id| id + other);
     let user = User { become_id, ..user };
     let left_out = !has_tier || !fits || matches!(expected, Expected::Fault(_));
     Trial::test(name, move || judge(&attack, tier, &user, &program, expected))

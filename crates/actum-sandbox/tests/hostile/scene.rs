@@ -47,6 +47,8 @@ pub(crate) struct Facts {
     pub(crate) abstract_name: String,
     /// A shared memory segment of the host with the secret in it.
     pub(crate) shared: i32,
+    /// A message queue of the host, with the secret in a message.
+    pub(crate) queue: i32,
 }
 
 pub(crate) struct Scene {
@@ -120,6 +122,7 @@ impl Scene {
             udp: udp.local_addr().unwrap().port(),
             abstract_name,
             shared: share(&secret),
+            queue: queue(&secret),
             outside,
             workspace,
         };
@@ -183,6 +186,15 @@ impl Scene {
         ]
     }
 
+    /// Whether the shared memory of the host is still there.
+    pub(crate) fn has_shared(&self) -> bool {
+        // SAFETY: the kernel fills the structure, for which zeros are valid.
+        unsafe {
+            let mut found: libc::shmid_ds = std::mem::zeroed();
+            libc::shmctl(self.facts.shared, libc::IPC_STAT, &raw mut found) == 0
+        }
+    }
+
     /// What any of the sockets heard.
     pub(crate) fn heard(&self) -> Option<String> {
         let mut bytes = [0; 64];
@@ -225,8 +237,11 @@ impl Drop for Scene {
     fn drop(&mut self) {
         drop(self.victim.kill());
         drop(self.victim.wait());
-        // SAFETY: numbers; the segment was made for this scene.
-        unsafe { libc::shmctl(self.facts.shared, libc::IPC_RMID, std::ptr::null_mut()) };
+        // SAFETY: numbers; both were made for this scene.
+        unsafe {
+            libc::shmctl(self.facts.shared, libc::IPC_RMID, std::ptr::null_mut());
+            libc::msgctl(self.facts.queue, libc::IPC_RMID, std::ptr::null_mut());
+        }
         drop(std::env::set_current_dir("/"));
     }
 }
@@ -274,6 +289,19 @@ fn share(secret: &str) -> i32 {
         let at = libc::shmat(made, std::ptr::null(), 0);
         std::ptr::copy_nonoverlapping(secret.as_ptr(), at.cast(), secret.len());
         libc::shmdt(at);
+        made
+    }
+}
+
+/// A message queue with the secret in it.
+fn queue(secret: &str) -> i32 {
+    let mut message = 1_u64.to_ne_bytes().to_vec();
+    message.extend(secret.as_bytes());
+    // SAFETY: a number of eight bytes, and bytes with their length.
+    unsafe {
+        let made = libc::msgget(libc::IPC_PRIVATE, libc::IPC_CREAT | 0o600);
+        let sent = libc::msgsnd(made, message.as_ptr().cast(), secret.len(), libc::IPC_NOWAIT);
+        assert_eq!(sent, 0);
         made
     }
 }

@@ -51,6 +51,13 @@ const OF_USER: &str = "zero is not the caller alone for PRIO_USER";
 const HIDDEN: &str = "shared memory is counted only as far as it is mapped in at the moment";
 const UNWAITED: &str = "what ends unwaited for is forgotten";
 const IGNORED: &str = "the helper inherits that SIGCHLD is ignored, and never hears of the end";
+const KERNEL_MEMORY: &str = "memory of the kernel is counted by control groups alone";
+const METADATA: &str =
+    "what the file system writes for itself is not counted as written by anybody";
+const BY_NUMBER: &str =
+    "objects of System V are used by their number, for which no call is refused";
+const TWO_STREAMS: &str = "each of the two streams may have as much as both";
+const UNHEARD: &str = "the helper ends without a sweep where it cannot say that the command runs";
 const NO_SCRATCH: &str = "not run at all: no policy with a variable or a scratch directory is";
 const TERMINAL: &str = "the descriptor may be written as well";
 const TIMES: &str = "Landlock does not refuse utimensat(2), which builds need for their own files";
@@ -116,6 +123,7 @@ const SECRETS: &[Attack] = &[
     confined("read memory by process_vm_readv", Effect::Secret, secrets::read_memory),
     confined("take a descriptor by pidfd_getfd", Effect::Secret, secrets::take_descriptor),
     confined("attach shared memory of the host", Effect::Secret, secrets::shared_memory),
+    confined("take a message of the host", Effect::Secret, secrets::message).l(Fault(BY_NUMBER)),
 ];
 
 const KEPT: &[Attack] = &[
@@ -202,6 +210,8 @@ const PROCESSES: &[Attack] = &[
     confined("have a pipe send a signal", Effect::Victim, processes::signal_by_pipe),
     confined("trace a process and kill it", Effect::Victim, processes::trace),
     confined("write the memory of a process", Effect::Memory, processes::write_memory),
+    confined("remove shared memory of the host", Effect::Shared, processes::remove_shared)
+        .l(Fault(BY_NUMBER)),
     confined("limit a process", Effect::Victim, processes::limit),
     confined("change the priority of a process", Effect::Victim, processes::priority),
     confined("change the priority of all of its user", Effect::Victim, processes::priority_of_user)
@@ -270,6 +280,9 @@ const LASTING: &[Attack] = &[
     lasting("outlive a supervisor that is killed", lasting::stay).course(Course::SupervisorKilled),
     lasting("outlive a killed supervisor, deaf to signals", lasting::stay_deaf)
         .course(Course::SupervisorKilled),
+    lasting("outlive a supervisor that is killed before it heard of the start", lasting::stay_deaf)
+        .course(Course::SupervisorKilledEarly)
+        .l(Fault(UNHEARD)),
     confined("end untold where SIGCHLD is ignored", Effect::WrongEnd, lasting::end_with_seven)
         .course(Course::ChildrenIgnored)
         .policy(short)
@@ -301,7 +314,9 @@ const LIMITS: &[Attack] = &[
         .n(Fault(NO_SCRATCH))
         .l(Fault(NO_SCRATCH)),
     limited("hold memory in sockets over its limit", Effect::Got, resources::memory_in_sockets)
-        .policy(memory),
+        .policy(memory)
+        .n(Open(KERNEL_MEMORY))
+        .l(Open(KERNEL_MEMORY)),
     limited("write one huge file", Effect::LargestFile, resources::huge_file).policy(
         |policy, _| {
             let limits = policy.limits.clone();
@@ -318,7 +333,10 @@ const LIMITS: &[Attack] = &[
     limited("write too much through memory", Effect::Storage, resources::mapped).policy(storage),
     limited("reserve storage without writing", Effect::Storage, resources::reserved)
         .policy(storage),
-    limited("take storage by directories", Effect::Storage, resources::directories).policy(storage),
+    limited("take storage by directories", Effect::Storage, resources::directories)
+        .policy(storage)
+        .n(Open(METADATA))
+        .l(Open(METADATA)),
     limited("use processor time over its limit", Effect::Got, resources::processor)
         .policy(processor),
     limited("use it in children that nobody waits for", Effect::Got, resources::processor_unwaited)
@@ -330,6 +348,13 @@ const LIMITS: &[Attack] = &[
     limited("write too much output", Effect::Output, resources::output).policy(|policy, _| {
         policy.limits = policy.limits.clone().with(Resource::Output, 64 << 10, Enforcement::Hard);
     }),
+    limited("write too much output to two streams", Effect::Output, resources::two_outputs)
+        .policy(|policy, _| {
+            policy.limits =
+                policy.limits.clone().with(Resource::Output, 64 << 10, Enforcement::Hard);
+        })
+        .n(Fault(TWO_STREAMS))
+        .l(Fault(TWO_STREAMS)),
     limited("open too many files", Effect::Got, resources::descriptors).policy(|policy, _| {
         policy.limits = policy.limits.clone().with(Resource::OpenFiles, 64, Enforcement::Hard);
     }),
@@ -358,7 +383,7 @@ fn memory(policy: &mut SandboxPolicy, _: &Facts) {
 }
 
 fn storage(policy: &mut SandboxPolicy, _: &Facts) {
-    with(policy, Resource::StorageWrite, 16 << 20);
+    with(policy, Resource::StorageWrite, 8 << 20);
 }
 
 fn processor(policy: &mut SandboxPolicy, _: &Facts) {

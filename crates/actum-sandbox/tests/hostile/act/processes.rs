@@ -126,6 +126,12 @@ pub(crate) fn stop(facts: &Facts) {
     sleep_ms(5);
 }
 
+/// By its number, which needs no call that makes or finds it.
+pub(crate) fn remove_shared(facts: &Facts) {
+    // SAFETY: numbers.
+    unsafe { libc::shmctl(facts.shared, libc::IPC_RMID, std::ptr::null_mut()) };
+}
+
 pub(crate) fn core_pattern(_: &Facts) {
     // What it says already, so that no machine is changed by the test.
     let path = c("/proc/sys/kernel/core_pattern");

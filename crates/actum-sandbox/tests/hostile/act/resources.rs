@@ -12,8 +12,8 @@ use crate::scene::Facts;
 /// What the bombs try to use of memory; the limit is 128 MiB.
 const MEMORY: usize = 400 << 20;
 const PAGE: usize = 4096;
-/// What they try to write; the limits are 8 MiB for a file and 16 MiB for all.
-pub(crate) const STORAGE: usize = 48 << 20;
+/// What they try to write; the limits are 8 MiB for a file and 8 MiB for all.
+pub(crate) const STORAGE: usize = 24 << 20;
 const MIB: usize = 1 << 20;
 /// The processes that a bomb starts; the limit is 64.
 const PROCESSES: usize = 400;
@@ -167,7 +167,7 @@ fn write_one(facts: &Facts, at: usize) {
 pub(crate) fn many_files(facts: &Facts) {
     for at in 0..STORAGE / MIB {
         write_one(facts, at);
-        sleep_ms(4);
+        sleep_ms(10);
     }
 }
 
@@ -182,7 +182,7 @@ pub(crate) fn many_files_unwaited(facts: &Facts) {
             exit();
         }
         wait(child);
-        sleep_ms(4);
+        sleep_ms(10);
     }
 }
 
@@ -220,7 +220,7 @@ pub(crate) fn mapped(facts: &Facts) {
             }
             libc::munmap(to, MIB);
         }
-        sleep_ms(4);
+        sleep_ms(10);
     }
 }
 
@@ -394,6 +394,13 @@ pub(crate) fn output(_: &Facts) {
         }
     }
     got("4 MiB of output");
+}
+
+pub(crate) fn two_outputs(_: &Facts) {
+    let bytes = [b'x'; 40 << 10];
+    drop(std::io::stdout().write_all(&bytes));
+    drop(std::io::stdout().flush());
+    drop(std::io::stderr().write_all(&bytes));
 }
 
 pub(crate) fn descriptors(_: &Facts) {
