@@ -4,6 +4,7 @@ use std::fs;
 use std::io::Read;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::Path;
+use std::time::{Duration, Instant};
 
 use actum_sandbox::{Ended, Outcome, Violation};
 
@@ -113,7 +114,18 @@ impl Effect {
             Self::Secret => when(text.contains(&scene.secret), "the secret came out".to_owned()),
             Self::Heard => scene.heard(),
             Self::Reached => when(scene.reached, "the host reached the port".to_owned()),
-            Self::Victim => differs("process", &before.victim, scene.victim()),
+            Self::Victim => {
+                // What was sent to it arrives in its own time.
+                let patience = if outcome.is_some() { 30 } else { 1000 };
+                let begun = Instant::now();
+                loop {
+                    let seen = differs("process", &before.victim, scene.victim());
+                    if seen.is_some() || begun.elapsed() > Duration::from_millis(patience) {
+                        break seen;
+                    }
+                    std::thread::sleep(Duration::from_millis(2));
+                }
+            }
             Self::Shared => when(!scene.has_shared(), "it is gone".to_owned()),
             Self::Memory => {
                 when(scene.written() != before.written, "its memory was changed".to_owned())

@@ -163,8 +163,6 @@ impl Scene {
 
     /// What is to be said of the process of the host.
     pub(crate) fn victim(&mut self) -> Vec<String> {
-        // What was sent to it arrives in its own time.
-        std::thread::sleep(Duration::from_millis(10));
         let ended = self.victim.try_wait().unwrap();
         let process = format!("/proc/{}", self.facts.victim);
         let read = |name: &str| fs::read_to_string(format!("{process}/{name}")).unwrap_or_default();

@@ -52,8 +52,6 @@ const HIDDEN: &str = "shared memory is counted only as far as it is mapped in at
 const UNWAITED: &str = "what ends unwaited for is forgotten";
 const IGNORED: &str = "the helper inherits that SIGCHLD is ignored, and never hears of the end";
 const KERNEL_MEMORY: &str = "memory of the kernel is counted by control groups alone";
-const METADATA: &str =
-    "what the file system writes for itself is not counted as written by anybody";
 const BY_NUMBER: &str =
     "objects of System V are used by their number, for which no call is refused";
 const TWO_STREAMS: &str = "each of the two streams may have as much as both";
@@ -333,10 +331,6 @@ const LIMITS: &[Attack] = &[
     limited("write too much through memory", Effect::Storage, resources::mapped).policy(storage),
     limited("reserve storage without writing", Effect::Storage, resources::reserved)
         .policy(storage),
-    limited("take storage by directories", Effect::Storage, resources::directories)
-        .policy(storage)
-        .n(Open(METADATA))
-        .l(Open(METADATA)),
     limited("use processor time over its limit", Effect::Got, resources::processor)
         .policy(processor),
     limited("use it in children that nobody waits for", Effect::Got, resources::processor_unwaited)

@@ -224,18 +224,6 @@ pub(crate) fn mapped(facts: &Facts) {
     }
 }
 
-/// Directories, whose blocks the file system writes by itself.
-pub(crate) fn directories(facts: &Facts) {
-    let mut many = facts.workspace.join("many-directories");
-    drop(fs::create_dir(&many));
-    for at in 0..STORAGE / PAGE {
-        many.push(at.to_string());
-        drop(fs::create_dir(&many));
-        many.pop();
-    }
-    sleep_ms(40);
-}
-
 /// What is written to sockets and read by nobody stays in the kernel. Three processes, since one may
 /// have no more than so many.
 pub(crate) fn memory_in_sockets(_: &Facts) {
