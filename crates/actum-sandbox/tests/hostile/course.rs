@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::{Read, Seek, Write};
+use std::io::{Read, Seek};
 use std::net::TcpStream;
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::os::unix::process::CommandExt;
@@ -321,8 +321,12 @@ fn try_to_reach(facts: &Facts, done: &AtomicBool) -> bool {
         let port = port.ok().and_then(|text| text.parse::<u16>().ok());
         let stream = port.and_then(|port| TcpStream::connect(("127.0.0.1", port)).ok());
         if let Some(mut stream) = stream {
-            drop(stream.write_all(b"hello"));
-            return true;
+            let mut name = vec![0; facts.abstract_name.len()];
+            drop(stream.set_read_timeout(Some(Duration::from_millis(500))));
+            // A port of the same number may be anybody's.
+            if stream.read_exact(&mut name).is_ok() && name == facts.abstract_name.as_bytes() {
+                return true;
+            }
         }
         std::thread::sleep(Duration::from_millis(2));
     }

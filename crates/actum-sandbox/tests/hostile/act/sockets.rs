@@ -78,7 +78,9 @@ fn wait_for_host(facts: &Facts, listener: &TcpListener) {
     drop(std::fs::rename(name.with_extension("new"), &name));
     drop(listener.set_nonblocking(true));
     for _ in 0..60 {
-        if listener.accept().is_ok() {
+        if let Ok((mut stream, _)) = listener.accept() {
+            // A name by which the host knows that it has reached this one and no other.
+            drop(stream.write_all(facts.abstract_name.as_bytes()));
             return;
         }
         sleep_ms(5);
