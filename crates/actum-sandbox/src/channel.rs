@@ -15,7 +15,6 @@ use rustix::net::{
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::filter::Filters;
 use crate::host::Missing;
 use crate::outcome::{Ended, Usage, Violation};
 use crate::plan::Plan;
@@ -33,7 +32,6 @@ const DESCRIPTORS_MAX: usize = 4;
 #[derive(Debug, Serialize, Deserialize)]
 pub(crate) struct Start {
     pub(crate) plan: Plan,
-    pub(crate) filters: Filters,
     /// The program and its arguments; nothing where the sandbox is only to be tried.
     pub(crate) command: Vec<OsString>,
     /// The scratch directory, as the command sees it.

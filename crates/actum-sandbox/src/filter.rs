@@ -5,22 +5,13 @@
 //! privileges, and what programs do not need. Calls newer than those that were looked at do not
 //! exist.
 
+mod program;
+
 use std::collections::BTreeMap;
 
-use seccompiler::{
-    BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen as Width, SeccompCmpOp as Compare,
-    SeccompCondition, SeccompFilter, SeccompRule, TargetArch, sock_filter,
-};
-use serde::{Deserialize, Serialize};
-
 use crate::policy::{Net, Tier};
-
-/// One instruction of a filter, as it goes over the line to the helper: code, jumps, operand.
-type Instruction = (u16, u8, u8, u32);
-
-/// The filters of a command, in the order in which they are set.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Filters(Vec<Vec<Instruction>>);
+pub(crate) use program::FilterError;
+use program::{Answer, Case, Condition, Rule};
 
 /// The newest call that was looked at: mseal(2), Linux 6.10. Calls of the x32 interface, which have
 /// bit 30 set, are beyond it too.
@@ -86,15 +77,22 @@ const REFUSED: &[(&str, &[i64])] = &[
     ),
     (
         "holds what outlives the command, or belongs to the session of the user",
+        &[libc::SYS_add_key, libc::SYS_request_key, libc::SYS_keyctl, libc::SYS_mq_open],
+    ),
+    (
+        "uses objects of System V, which are those of the host, also by their numbers",
         &[
-            libc::SYS_add_key,
-            libc::SYS_request_key,
-            libc::SYS_keyctl,
             libc::SYS_shmget,
             libc::SYS_shmat,
+            libc::SYS_shmctl,
             libc::SYS_msgget,
+            libc::SYS_msgsnd,
+            libc::SYS_msgrcv,
+            libc::SYS_msgctl,
             libc::SYS_semget,
-            libc::SYS_mq_open,
+            libc::SYS_semop,
+            libc::SYS_semtimedop,
+            libc::SYS_semctl,
         ],
     ),
     (
@@ -123,14 +121,25 @@ const REFUSED_HERE: &[i64] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const REFUSED_HERE: &[i64] = &[];
 
-/// Refused in tier L, where files of the host can be named. In tier N nobody but the user exists.
-const CHANGES_OWNERS: &[i64] = &[
-    libc::SYS_fchown,
-    libc::SYS_fchownat,
+/// Refused in tier L, where files of the host can be named, and Landlock does not look at this. The mode
+/// of what the command has opened it can change (fchmod(2)).
+const NAMES_FILES_OF_THE_HOST: &[i64] = &[
+    libc::SYS_fchmodat,
+    libc::SYS_fchmodat2,
+    libc::SYS_inotify_add_watch,
+    libc::SYS_fanotify_mark,
     #[cfg(target_arch = "x86_64")]
-    libc::SYS_chown,
+    libc::SYS_chmod,
+];
+
+/// Calls that change owners, with the place of the user among their arguments; the group is next to it.
+const CHANGES_OWNERS: &[(i64, u32)] = &[
+    (libc::SYS_fchown, 1),
+    (libc::SYS_fchownat, 2),
     #[cfg(target_arch = "x86_64")]
-    libc::SYS_lchown,
+    (libc::SYS_chown, 1),
+    #[cfg(target_arch = "x86_64")]
+    (libc::SYS_lchown, 1),
 ];
 
 /// Refused with another error, so that programs take another way, or go without.
@@ -149,164 +158,182 @@ const OTHERWISE: &[(i64, i32)] = &[
     (libc::SYS_lremovexattr, libc::EOPNOTSUPP),
     (libc::SYS_fremovexattr, libc::EOPNOTSUPP),
 ];
+/// The same in tier L alone: Landlock does not keep attributes of files outside from being read.
+const OTHERWISE_IN_L: &[(i64, i32)] = &[
+    (libc::SYS_getxattr, libc::EOPNOTSUPP),
+    (libc::SYS_lgetxattr, libc::EOPNOTSUPP),
+    (libc::SYS_listxattr, libc::EOPNOTSUPP),
+    (libc::SYS_llistxattr, libc::EOPNOTSUPP),
+];
 
-/// Why filters could not be made.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum FilterError {
-    #[error("there are no filters for this architecture")]
-    Architecture,
-    #[error(transparent)]
-    Backend(#[from] BackendError),
+/// The flags of open(2) with which its mode counts; of O_TMPFILE the bit that it does not share with
+/// O_DIRECTORY.
+const MAKES: i32 = libc::O_CREAT | (libc::O_TMPFILE & !libc::O_DIRECTORY);
+/// Files that run as their owner, whoever starts them.
+const SET_ID: i32 = (libc::S_ISUID | libc::S_ISGID).cast_signed();
+/// New namespaces, one of which gives capabilities again.
+const NEW_NAMESPACES: i32 = libc::CLONE_NEWUSER
+    | libc::CLONE_NEWNS
+    | libc::CLONE_NEWPID
+    | libc::CLONE_NEWNET
+    | libc::CLONE_NEWIPC
+    | libc::CLONE_NEWUTS
+    | libc::CLONE_NEWCGROUP;
+/// The bits of a socket's type that are no flags (linux/net.h).
+const SOCKET_TYPE: i32 = 0xf;
+/// ioprio_set(2).
+const IOPRIO_WHO_PROCESS: i32 = 1;
+
+/// The filter of a command of this tier that may use the network so, and that runs as this user and
+/// group. It is made in microseconds, so it is not kept.
+///
+/// # Errors
+/// There is none for this architecture.
+pub(crate) fn filter(
+    tier: Tier,
+    net: Net,
+    (user, group): (u32, u32),
+) -> Result<seccompiler::BpfProgram, FilterError> {
+    program::assemble(&rules(tier, net, (user, group)), NEWEST)
 }
 
-impl Filters {
-    /// The filters for a command of this tier that may use the network so.
-    pub(crate) fn new(tier: Tier, net: Net) -> Result<Self, FilterError> {
-        let arch =
-            TargetArch::try_from(std::env::consts::ARCH).map_err(|_| FilterError::Architecture)?;
-        let refused = SeccompFilter::new(
-            refused(tier, net)?,
-            SeccompAction::Allow,
-            SeccompAction::Errno(errno(libc::EPERM)),
-            arch,
-        )?;
-        let programs: [BpfProgram; 2] = [BpfProgram::try_from(refused)?, otherwise()?];
-        let plain = |it: &sock_filter| (it.code, it.jt, it.jf, it.k);
-        Ok(Self(programs.iter().map(|program| program.iter().map(plain).collect()).collect()))
+/// What is answered to which call.
+fn rules(tier: Tier, net: Net, (user, group): (u32, u32)) -> BTreeMap<u32, Rule> {
+    let refused = || Answer::Error(libc::EPERM);
+    let mut rules = Rules::default();
+    for call in REFUSED.iter().flat_map(|(_, calls)| *calls).chain(REFUSED_HERE) {
+        rules.always(*call, refused());
     }
-
-    /// The programs, as the kernel takes them.
-    pub(crate) fn programs(&self) -> impl Iterator<Item = BpfProgram> {
-        let instruction = |&(code, jt, jf, k): &Instruction| sock_filter { code, jt, jf, k };
-        self.0.iter().map(move |program| program.iter().map(instruction).collect())
+    for (call, error) in OTHERWISE {
+        rules.always(*call, Answer::Error(*error));
     }
-}
-
-fn errno(number: i32) -> u32 {
-    number.unsigned_abs()
-}
-
-/// All calls that are refused, with the arguments for which they are; no condition is any argument.
-fn refused(tier: Tier, net: Net) -> Result<BTreeMap<i64, Vec<SeccompRule>>, BackendError> {
-    let mut rules: BTreeMap<i64, Vec<SeccompRule>> = BTreeMap::new();
-    let plain = REFUSED.iter().flat_map(|(_, calls)| calls.iter());
-    let owners = CHANGES_OWNERS.iter().filter(|_| tier == Tier::L);
-    for call in plain.chain(REFUSED_HERE).chain(owners) {
-        rules.insert(*call, Vec::new());
+    if tier == Tier::L {
+        for call in NAMES_FILES_OF_THE_HOST {
+            rules.always(*call, refused());
+        }
+        for (call, error) in OTHERWISE_IN_L {
+            rules.always(*call, Answer::Error(*error));
+        }
+        // Who gives a file to whom it belongs changes nothing, and is told so without the call: it
+        // would take the set-id bits of a file outside.
+        let nobody = u32::MAX;
+        for (call, place) in CHANGES_OWNERS {
+            for (user, group) in [(user, group), (user, nobody), (nobody, group), (nobody, nobody)]
+            {
+                let same = [Condition::is(*place, user), Condition::is(place + 1, group)];
+                rules.when(*call, &same, Answer::Pretend);
+            }
+            rules.always(*call, refused());
+        }
+        in_tier_l(&mut rules);
     }
-    let mut when = |call: i64, conditions: Vec<SeccompCondition>| {
-        let rule = SeccompRule::new(conditions)?;
-        rules.entry(call).or_default().push(rule);
-        Ok::<_, BackendError>(())
-    };
-    // New namespaces, one of which gives capabilities again.
-    for flag in [
-        libc::CLONE_NEWUSER,
-        libc::CLONE_NEWNS,
-        libc::CLONE_NEWPID,
-        libc::CLONE_NEWNET,
-        libc::CLONE_NEWIPC,
-        libc::CLONE_NEWUTS,
-        libc::CLONE_NEWCGROUP,
-    ] {
-        when(libc::SYS_clone, vec![has(0, u64::from(flag.unsigned_abs()))?])?;
-    }
+    rules.when(libc::SYS_clone, &[Condition::has(0, NEW_NAMESPACES)], refused());
     // Characters put into the terminal of whoever started the command.
     for request in [libc::TIOCSTI, libc::TIOCLINUX] {
-        when(libc::SYS_ioctl, vec![equals(1, request)?])?;
-    }
-    // Files that run as their owner, whoever starts them.
-    for bit in [u64::from(libc::S_ISUID), u64::from(libc::S_ISGID)] {
-        when(libc::SYS_fchmod, vec![has(1, bit)?])?;
-        when(libc::SYS_fchmodat, vec![has(2, bit)?])?;
-        when(libc::SYS_fchmodat2, vec![has(2, bit)?])?;
-        when(libc::SYS_mknodat, vec![has(2, bit)?])?;
-        when(libc::SYS_openat, vec![has(2, create())?, has(3, bit)?])?;
-        #[cfg(target_arch = "x86_64")]
-        {
-            when(libc::SYS_chmod, vec![has(1, bit)?])?;
-            when(libc::SYS_open, vec![has(1, create())?, has(2, bit)?])?;
-            when(libc::SYS_mknod, vec![has(1, bit)?])?;
-            when(libc::SYS_creat, vec![has(1, bit)?])?;
-        }
+        rules.when(libc::SYS_ioctl, &[Condition::is(1, low(request))], refused());
     }
     // A process that hides from who watches over it.
-    let hide = u64::from(libc::PR_SET_DUMPABLE.unsigned_abs());
-    when(libc::SYS_prctl, vec![equals(0, hide)?])?;
-    // Limits and priorities of other processes, which are those of the host. Zero is the caller.
-    if tier == Tier::L {
-        for (call, process) in [
-            (libc::SYS_prlimit64, 0),
-            (libc::SYS_setpriority, 1),
-            (libc::SYS_ioprio_set, 1),
-            (libc::SYS_sched_setscheduler, 0),
-            (libc::SYS_sched_setparam, 0),
-            (libc::SYS_sched_setattr, 0),
-            (libc::SYS_sched_setaffinity, 0),
-            (libc::SYS_migrate_pages, 0),
-            (libc::SYS_move_pages, 0),
-        ] {
-            when(call, vec![differs(process, 0)?])?;
-        }
+    let hide = libc::PR_SET_DUMPABLE.unsigned_abs();
+    rules.when(libc::SYS_prctl, &[Condition::is(0, hide)], refused());
+    set_id(&mut rules);
+    sockets(&mut rules, net);
+    rules.0
+}
+
+/// Limits and priorities of other processes, which are those of the host. Zero is the caller; of a group
+/// or a user it is all of the caller's.
+fn in_tier_l(rules: &mut Rules) {
+    let refused = || Answer::Error(libc::EPERM);
+    for (call, process) in [
+        (libc::SYS_prlimit64, 0),
+        (libc::SYS_setpriority, 1),
+        (libc::SYS_ioprio_set, 1),
+        (libc::SYS_sched_setscheduler, 0),
+        (libc::SYS_sched_setparam, 0),
+        (libc::SYS_sched_setattr, 0),
+        (libc::SYS_sched_setaffinity, 0),
+        (libc::SYS_migrate_pages, 0),
+        (libc::SYS_move_pages, 0),
+    ] {
+        rules.when(call, &[Condition::is_not(process, 0)], refused());
     }
-    // Sockets of every kind reach out, some past every namespace.
+    let one = libc::PRIO_PROCESS;
+    rules.when(libc::SYS_setpriority, &[Condition::is_not(0, one)], refused());
+    let one = IOPRIO_WHO_PROCESS.unsigned_abs();
+    rules.when(libc::SYS_ioprio_set, &[Condition::is_not(0, one)], refused());
+}
+
+fn set_id(rules: &mut Rules) {
+    let mut mode = |call: i64, place: u32| {
+        rules.when(call, &[Condition::has(place, SET_ID)], Answer::Error(libc::EPERM));
+    };
+    mode(libc::SYS_fchmod, 1);
+    mode(libc::SYS_fchmodat, 2);
+    mode(libc::SYS_fchmodat2, 2);
+    mode(libc::SYS_mknodat, 2);
+    #[cfg(target_arch = "x86_64")]
+    {
+        mode(libc::SYS_chmod, 1);
+        mode(libc::SYS_mknod, 1);
+        mode(libc::SYS_creat, 1);
+    }
+    let mut made = |call: i64, flags: u32| {
+        let made = [Condition::has(flags, MAKES), Condition::has(flags + 1, SET_ID)];
+        rules.when(call, &made, Answer::Error(libc::EPERM));
+    };
+    made(libc::SYS_openat, 2);
+    #[cfg(target_arch = "x86_64")]
+    made(libc::SYS_open, 1);
+}
+
+/// Sockets of every kind reach out, some past every namespace.
+fn sockets(rules: &mut Rules, net: Net) {
+    let refused = || Answer::Error(libc::EPERM);
     match net {
-        Net::None => when(libc::SYS_socket, vec![at_least(0, 0)?])?,
+        Net::None => rules.always(libc::SYS_socket, refused()),
         Net::PrivateLoopback => {
-            let (unix, inet, inet6) = (libc::AF_UNIX, libc::AF_INET, libc::AF_INET6);
-            let others = [unix, inet, inet6].map(|family| differs(0, family.unsigned_abs().into()));
-            when(libc::SYS_socket, others.into_iter().collect::<Result<_, _>>()?)?;
+            let known = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6];
+            let others = known.map(|family| Condition::is_not(0, family.unsigned_abs()));
+            rules.when(libc::SYS_socket, &others, refused());
         }
     }
-    // A pair of datagram sockets can address any path (socketpair(2) with sendmsg(2)).
-    let kind = u64::from(libc::SOCK_DGRAM.unsigned_abs());
-    let masked = SeccompCondition::new(1, Width::Dword, Compare::MaskedEq(0xf), kind)?;
-    when(libc::SYS_socketpair, vec![masked])?;
-    Ok(rules)
+    // A pair of datagram sockets can address any path (socketpair(2) with sendmsg(2)), and several
+    // types are that for the kernel. Those that are connected for good cannot.
+    let connected = [libc::SOCK_STREAM, libc::SOCK_SEQPACKET];
+    let others = connected.map(|kind| Condition::masked_is_not(1, SOCKET_TYPE, kind));
+    rules.when(libc::SYS_socketpair, &others, refused());
 }
 
-fn create() -> u64 {
-    u64::from(libc::O_CREAT.unsigned_abs())
+/// The part of an argument that is compared.
+#[expect(clippy::cast_possible_truncation, reason = "requests have 32 bits")]
+fn low(request: libc::Ioctl) -> u32 {
+    request as u32
 }
 
-/// The argument has this bit.
-fn has(argument: u8, bit: u64) -> Result<SeccompCondition, BackendError> {
-    SeccompCondition::new(argument, Width::Dword, Compare::MaskedEq(bit), bit)
-}
+/// Rules as they come together.
+#[derive(Default)]
+struct Rules(BTreeMap<u32, Rule>);
 
-fn equals(argument: u8, value: u64) -> Result<SeccompCondition, BackendError> {
-    SeccompCondition::new(argument, Width::Dword, Compare::Eq, value)
-}
-
-fn differs(argument: u8, value: u64) -> Result<SeccompCondition, BackendError> {
-    SeccompCondition::new(argument, Width::Dword, Compare::Ne, value)
-}
-
-fn at_least(argument: u8, value: u64) -> Result<SeccompCondition, BackendError> {
-    SeccompCondition::new(argument, Width::Dword, Compare::Ge, value)
-}
-
-/// Calls of [`OTHERWISE`], and those newer than all that were looked at, which do not exist. Written by
-/// hand: a filter of the crate compares numbers for equality alone, and knows one error.
-fn otherwise() -> Result<BpfProgram, FilterError> {
-    const LOAD_NUMBER: u16 = 0x20; // BPF_LD | BPF_W | BPF_ABS, at offset 0 of struct seccomp_data
-    const JUMP_IF_GREATER: u16 = 0x25; // BPF_JMP | BPF_JGT | BPF_K
-    const JUMP_IF_EQUAL: u16 = 0x15; // BPF_JMP | BPF_JEQ | BPF_K
-    const RETURN: u16 = 0x06; // BPF_RET | BPF_K
-    const ALLOW: u32 = 0x7fff_0000;
-    const ERRNO: u32 = 0x0005_0000;
-    let plain = |code, k| sock_filter { code, jt: 0, jf: 0, k };
-    let skip_unless = |code, k| sock_filter { code, jt: 0, jf: 1, k };
-    let mut program = vec![plain(LOAD_NUMBER, 0)];
-    for (call, error) in OTHERWISE {
-        let number = u32::try_from(*call).map_err(|_| FilterError::Architecture)?;
-        program.push(skip_unless(JUMP_IF_EQUAL, number));
-        program.push(plain(RETURN, ERRNO | errno(*error)));
+impl Rules {
+    fn rule(&mut self, call: i64) -> Option<&mut Rule> {
+        // A call that has no number here is never made.
+        let call = u32::try_from(call).ok()?;
+        Some(self.0.entry(call).or_insert_with(|| Rule { cases: Vec::new(), else_: Answer::Allow }))
     }
-    program.push(skip_unless(JUMP_IF_GREATER, NEWEST));
-    program.push(plain(RETURN, ERRNO | errno(libc::ENOSYS)));
-    program.push(plain(RETURN, ALLOW));
-    Ok(program)
+
+    /// Answers so where all conditions hold, and no earlier case of this call does.
+    fn when(&mut self, call: i64, conditions: &[Condition], answer: Answer) {
+        if let Some(rule) = self.rule(call) {
+            rule.cases.push(Case { conditions: conditions.to_vec(), answer });
+        }
+    }
+
+    /// Answers so where no case of this call does.
+    fn always(&mut self, call: i64, answer: Answer) {
+        if let Some(rule) = self.rule(call) {
+            rule.else_ = answer;
+        }
+    }
 }
 
 #[cfg(test)]
@@ -317,13 +344,24 @@ mod tests {
     #[test]
     fn no_call_is_refused_for_two_reasons() {
         let mut calls: Vec<_> = REFUSED.iter().flat_map(|(_, calls)| calls.iter()).collect();
-        calls.extend(
-            CHANGES_OWNERS.iter().chain(REFUSED_HERE).chain(OTHERWISE.iter().map(|(call, _)| call)),
-        );
+        let otherwise = OTHERWISE.iter().chain(OTHERWISE_IN_L).map(|(call, _)| call);
+        calls.extend(NAMES_FILES_OF_THE_HOST.iter().chain(REFUSED_HERE).chain(otherwise));
         let count = calls.len();
         calls.sort();
         calls.dedup();
         assert_eq!(calls.len(), count);
         assert!(calls.iter().all(|call| **call <= i64::from(NEWEST)));
+    }
+
+    /// FE-16
+    #[test]
+    fn the_program_answers_as_the_rules_say() {
+        for tier in [Tier::N, Tier::L] {
+            for net in [Net::None, Net::PrivateLoopback] {
+                let rules = rules(tier, net, (1000, 100));
+                let program = program::assemble(&rules, NEWEST).unwrap();
+                program::tests::compare(&program, &rules, NEWEST);
+            }
+        }
     }
 }

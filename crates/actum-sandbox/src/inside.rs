@@ -61,6 +61,7 @@ pub fn enter() {
 
 fn run() -> io::Result<()> {
     sys::close_from(3)?;
+    sys::default_signals();
     let channel = Channel::from_fd(fcntl_dupfd_cloexec(stdio::stdin(), 3)?);
     // Nobody but us holds the line any more, so that its end is heard at the other end.
     dup2_stdin(openat(CWD, "/dev/null", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?)?;
@@ -86,9 +87,10 @@ fn run() -> io::Result<()> {
         Ok((Err(said), _)) => return channel.send(&said, &[]),
         Err(missing) => return channel.send(&Said::NotStarted(missing), &[]),
     };
-    channel.send(&Said::Running, &[])?;
+    // Where nobody hears it any more the command is ended at once.
+    let is_wanted = channel.send(&Said::Running, &[]).is_ok();
     let keeper = Keeper::new(&channel, &start.plan, command, kin);
-    let report = keeper.keep()?;
+    let report = keeper.keep(is_wanted)?;
     channel.send(&Said::Ended(report), &[])
 }
 

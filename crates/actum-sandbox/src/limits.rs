@@ -70,7 +70,7 @@ impl Resource {
             Self::FileSize => "the size of any one file",
             Self::Processes => "processes and threads at one time",
             Self::OpenFiles => "open files of any one process",
-            Self::Output => "bytes of standard output, and of standard error",
+            Self::Output => "bytes of standard output and standard error together",
         }
     }
 

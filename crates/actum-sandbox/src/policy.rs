@@ -47,7 +47,7 @@ pub enum Stdin {
     Empty,
     /// These bytes.
     Bytes(Vec<u8>),
-    /// What the supervisor reads from its own.
+    /// What the supervisor reads from its own standard input, through a pipe.
     Inherited,
 }
 
@@ -86,7 +86,7 @@ pub struct SandboxPolicy {
     /// Where it starts.
     #[serde(default)]
     pub cwd: PathBuf,
-    /// A directory of its own for what it needs only while it runs, to which `TMPDIR` leads, and the
+    /// A directory of its own for what it needs only while it runs, to which `TMPDIR` and `HOME` lead, and the
     /// most bytes it may hold. In tier N it is `/tmp`, in memory, and the kernel refuses more. In tier L
     /// it is a new directory among the temporary files of the host, which is removed afterwards, and
     /// what is written there counts as written to storage.

@@ -8,7 +8,6 @@ use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
-use std::sync::OnceLock;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -18,14 +17,13 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 use crate::SCRATCH;
 use crate::cgroup::{Counted, Delegated, Group};
 use crate::channel::{Channel, Report, Said, Start};
-use crate::filter::Filters;
 use crate::host::Missing;
 use crate::inside::{self, declared::is_absent};
 use crate::layer::Layer;
 use crate::limits::Resource;
 use crate::outcome::{Outcome, Violation};
 use crate::plan::Plan;
-use crate::policy::{Net, SandboxPolicy, Stdin, Tier};
+use crate::policy::{SandboxPolicy, Stdin, Tier};
 use crate::program::Helper;
 
 /// Why nothing was started.
@@ -82,8 +80,15 @@ pub struct Child {
     _helper: Reaped,
 }
 
-/// A pipe, and what is still to be written to it.
-type Feed = (OwnedFd, Vec<u8>);
+/// What goes to the command's standard input.
+struct Feed {
+    pipe: OwnedFd,
+    /// What is still to be written to it.
+    bytes: Vec<u8>,
+    /// Whether more comes from our own standard input. The command never gets that itself: it could
+    /// write to a terminal by it, and set flags that others share.
+    has_more: bool,
+}
 
 /// One of the command's outputs.
 struct Stream {
@@ -136,7 +141,6 @@ impl Plan {
         };
         let start = Start {
             plan: self.for_helper(scratch.as_ref()),
-            filters: filters(self.in_force.tier, self.policy.net)?,
             command: command.to_vec(),
             scratch: self.policy.scratch.map(|_| place_of(scratch.as_ref())),
         };
@@ -182,7 +186,9 @@ impl Plan {
         let mut policy = SandboxPolicy { stdin: Stdin::Empty, ..self.policy.clone() };
         if policy.scratch.is_some() {
             let place = place_of(scratch).display().to_string();
-            policy.env.entry("TMPDIR".into()).or_insert(place);
+            for variable in ["HOME", "TMPDIR"] {
+                policy.env.entry(variable.to_owned()).or_insert_with(|| place.clone());
+            }
         }
         Self { policy, ..self.clone() }
     }
@@ -218,22 +224,6 @@ fn place_of(scratch: Option<&Scratch>) -> PathBuf {
     scratch.map_or_else(|| PathBuf::from(SCRATCH), |scratch| scratch.0.clone())
 }
 
-/// The filters, which are made once for each kind of sandbox.
-fn filters(tier: Tier, net: Net) -> io::Result<Filters> {
-    static MADE: [OnceLock<Filters>; 3] = [const { OnceLock::new() }; 3];
-    let [lower, alone, loopback] = &MADE;
-    let place = match (tier, net) {
-        (Tier::L, _) => lower,
-        (Tier::N, Net::None) => alone,
-        (Tier::N, Net::PrivateLoopback) => loopback,
-    };
-    if let Some(made) = place.get() {
-        return Ok(made.clone());
-    }
-    let made = Filters::new(tier, net).map_err(io::Error::other)?;
-    Ok(place.get_or_init(|| made).clone())
-}
-
 /// The helper, which is ended and waited for. With it all end that it started.
 struct Reaped(std::process::Child);
 
@@ -244,17 +234,16 @@ impl Drop for Reaped {
     }
 }
 
-/// What the command gets as standard input, and what is still to be written to it.
+/// What the command gets as standard input, and what feeds it.
 fn input(stdin: &Stdin) -> io::Result<(OwnedFd, Option<Feed>)> {
-    match stdin {
-        Stdin::Empty => Ok((std::fs::File::open("/dev/null")?.into(), None)),
-        Stdin::Inherited => Ok((io::stdin().as_fd().try_clone_to_owned()?, None)),
-        Stdin::Bytes(bytes) => {
-            let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
-            rustix::io::ioctl_fionbio(&write, true)?;
-            Ok((read, Some((write, bytes.clone()))))
-        }
-    }
+    let (bytes, has_more) = match stdin {
+        Stdin::Empty => return Ok((std::fs::File::open("/dev/null")?.into(), None)),
+        Stdin::Inherited => (Vec::new(), true),
+        Stdin::Bytes(bytes) => (bytes.clone(), false),
+    };
+    let (read, pipe) = pipe_with(PipeFlags::CLOEXEC)?;
+    rustix::io::ioctl_fionbio(&pipe, true)?;
+    Ok((read, Some(Feed { pipe, bytes, has_more })))
 }
 
 impl Reaped {
@@ -391,7 +380,16 @@ impl Child {
         for stream in [&self.stdout, &self.stderr] {
             ends.extend(stream.pipe.as_ref().map(|pipe| PollFd::new(pipe, PollFlags::IN)));
         }
-        ends.extend(self.stdin.as_ref().map(|(pipe, _)| PollFd::new(pipe, PollFlags::OUT)));
+        let ours = io::stdin();
+        match &self.stdin {
+            Some(feed) if feed.bytes.is_empty() => {
+                ends.push(PollFd::new(&ours, PollFlags::IN));
+                // That nobody reads any more is always told.
+                ends.push(PollFd::new(&feed.pipe, PollFlags::empty()));
+            }
+            Some(feed) => ends.push(PollFd::new(&feed.pipe, PollFlags::OUT)),
+            None => {}
+        }
         match poll(&mut ends, None) {
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(error.into()),
@@ -406,18 +404,21 @@ impl Child {
         Ok(poll(&mut end, Some(&zero))? > 0)
     }
 
-    /// Writes as much of standard input as fits.
+    /// Reads from our standard input what there is, and writes to that of the command what fits.
     fn feed(&mut self) -> io::Result<()> {
-        let Some((pipe, bytes)) = &mut self.stdin else { return Ok(()) };
-        match rustix::io::write(&*pipe, bytes) {
-            Ok(written) => {
-                bytes.drain(..written);
-            }
-            Err(Errno::AGAIN | Errno::INTR) => return Ok(()),
-            Err(Errno::PIPE) => bytes.clear(), // it reads no more
-            Err(error) => return Err(error.into()),
+        let Some(feed) = &mut self.stdin else { return Ok(()) };
+        if feed.bytes.is_empty() && feed.has_more {
+            feed.refill()?;
         }
-        if bytes.is_empty() {
+        if !feed.bytes.is_empty() {
+            match rustix::io::write(&feed.pipe, &feed.bytes) {
+                Ok(written) => drop(feed.bytes.drain(..written)),
+                Err(Errno::AGAIN | Errno::INTR) => return Ok(()),
+                Err(Errno::PIPE) => (feed.bytes, feed.has_more) = (Vec::new(), false), // it reads no more
+                Err(error) => return Err(error.into()),
+            }
+        }
+        if feed.bytes.is_empty() && !feed.has_more {
             self.stdin = None;
         }
         Ok(())
@@ -429,11 +430,37 @@ impl Child {
         sink: &mut impl FnMut(Output, &[u8]) -> io::Result<()>,
     ) -> io::Result<bool> {
         let max = self.plan.policy.limits.of(Resource::Output).max;
-        let mut over = false;
-        for stream in [&mut self.stdout, &mut self.stderr] {
-            over |= stream.read(max, sink)?;
-        }
+        let mut over = self.stdout.read(max.saturating_sub(self.stderr.kept()), sink)?;
+        over |= self.stderr.read(max.saturating_sub(self.stdout.kept()), sink)?;
         Ok(over)
+    }
+}
+
+impl Feed {
+    /// Reads what our standard input has, if it has anything.
+    fn refill(&mut self) -> io::Result<()> {
+        const STEP: usize = 64 << 10;
+        let mut reader = [PollFd::new(&self.pipe, PollFlags::empty())];
+        if poll(&mut reader, Some(&Timespec::default()))? > 0 {
+            self.has_more = false; // nobody reads it any more
+            return Ok(());
+        }
+        let stdin = io::stdin();
+        let mut ready = [PollFd::new(&stdin, PollFlags::IN)];
+        if poll(&mut ready, Some(&Timespec::default()))? == 0 {
+            return Ok(());
+        }
+        self.bytes.resize(STEP, 0);
+        let read = rustix::io::read(&stdin, &mut self.bytes);
+        self.bytes.truncate(*read.as_ref().unwrap_or(&0));
+        match read {
+            Ok(0) => self.has_more = false,
+            Ok(_) | Err(Errno::INTR | Errno::AGAIN) => {}
+            // A terminal that went away, or none at all.
+            Err(Errno::IO | Errno::BADF) => self.has_more = false,
+            Err(error) => return Err(error.into()),
+        }
+        Ok(())
     }
 }
 
@@ -451,6 +478,10 @@ impl Drop for Child {
 impl Stream {
     fn new(output: Output, pipe: OwnedFd) -> Self {
         Self { output, pipe: Some(pipe), bytes: Vec::new(), count: 0 }
+    }
+
+    fn kept(&self) -> u64 {
+        self.bytes.len() as u64
     }
 
     /// Reads what there is; gives whether it is more than `max` bytes, of which the rest is dropped.

@@ -60,6 +60,15 @@ pub(crate) fn set_mount_flags(tree: impl AsFd, flags: u64) -> io::Result<()> {
     if set == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
+/// Lets every signal do what it does where nobody says otherwise. That a signal is ignored is inherited,
+/// also by execve(2).
+pub(crate) fn default_signals() {
+    for signal in 1..=libc::SIGRTMAX() {
+        // SAFETY: no handler of ours is replaced: the helper has none. SIGKILL and SIGSTOP are refused.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+    }
+}
+
 /// Ends every process of this PID namespace but its first, which is the caller (kill(2)).
 pub(crate) fn kill_all_others() -> io::Result<()> {
     if !rustix::process::getpid().is_init() {

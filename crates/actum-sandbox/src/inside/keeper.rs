@@ -36,6 +36,13 @@ pub(super) struct Keeper<'a> {
     most: Usage,
 }
 
+/// Why the watch over a command was over.
+struct Watched {
+    /// Whether the supervisor still waits for the command.
+    wanted: bool,
+    violated: Option<Violation>,
+}
+
 impl<'a> Keeper<'a> {
     pub(super) fn new(channel: &'a Channel, plan: &'a Plan, command: Pid, kin: Kin) -> Self {
         Self {
@@ -51,21 +58,13 @@ impl<'a> Keeper<'a> {
     }
 
     /// Waits until the command has ended, has gone over a limit, or is to be ended, and ends all that
-    /// is left of it.
-    pub(super) fn keep(mut self) -> io::Result<Report> {
-        let command = pidfd_open(self.command, PidfdFlags::empty())?;
-        let mut wanted = true;
-        let mut violated = None;
-        while wanted && violated.is_none() {
-            wanted = self.pause(&command)?;
-            self.reap()?;
-            if self.ended.is_some() {
-                break;
-            }
-            violated = self.look()?;
-        }
+    /// is left of it, whatever comes of the waiting.
+    pub(super) fn keep(mut self, is_wanted: bool) -> io::Result<Report> {
+        let watched =
+            if is_wanted { self.watch() } else { Ok(Watched { wanted: false, violated: None }) };
         self.most.wall = self.elapsed();
         self.end_all()?;
+        let Watched { wanted, mut violated } = watched?;
         let ended = self.processes.ended()?;
         self.add(ended);
         // What was used between the last look and the end counts as well; the time it took does not,
@@ -73,6 +72,21 @@ impl<'a> Keeper<'a> {
         violated = violated.or_else(|| self.over());
         let ended = self.ended.filter(|_| wanted && violated.is_none()).map(told);
         Ok(Report { ended, violated, usage: self.most })
+    }
+
+    fn watch(&mut self) -> io::Result<Watched> {
+        let command = pidfd_open(self.command, PidfdFlags::empty())?;
+        loop {
+            let wanted = self.pause(&command)?;
+            self.reap()?;
+            if self.ended.is_some() || !wanted {
+                return Ok(Watched { wanted, violated: None });
+            }
+            let violated = self.look()?;
+            if violated.is_some() {
+                return Ok(Watched { wanted, violated });
+            }
+        }
     }
 
     /// Waits for something to happen, for no longer than until the next look. Gives whether the command

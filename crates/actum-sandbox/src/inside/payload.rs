@@ -6,7 +6,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 
 use nix::unistd::execve;
-use rustix::process::{Resource as Kernel, Rlimit, chdir, setrlimit, setsid};
+use rustix::process::{Resource as Kernel, Rlimit, chdir, getegid, geteuid, setrlimit, setsid};
 use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
 use rustix::thread::{
     CapabilitySet, CapabilitySets, capabilities, clear_ambient_capability_set,
@@ -15,6 +15,7 @@ use rustix::thread::{
 
 use super::{Result, Trying, landlock};
 use crate::channel::Start;
+use crate::filter::filter;
 use crate::host::Missing;
 use crate::limits::Resource;
 use crate::plan::{OUR_PROCESSES, Plan};
@@ -44,9 +45,10 @@ pub(super) fn execute(start: &Start, stdio: &[OwnedFd]) -> Result<Missing> {
     if let Some(abi) = in_force.landlock {
         landlock::confine(policy, in_force.tier, abi, start.scratch.as_deref())?;
     }
-    for program in start.filters.programs() {
-        seccompiler::apply_filter(&program).trying(|| "filter system calls".to_owned())?;
-    }
+    let doing = || "filter system calls".to_owned();
+    let us = (geteuid().as_raw(), getegid().as_raw());
+    let program = filter(in_force.tier, policy.net, us).trying(doing)?;
+    seccompiler::apply_filter(&program).trying(doing)?;
     let Some(program) = start.command.first() else { std::process::exit(0) };
     let doing = || format!("execute `{}`", program.display());
     let text = |bytes: &[u8]| CString::new(bytes).trying(doing);

@@ -16,9 +16,10 @@ use super::run::Arguments;
 const PROGRAMS: [&str; 8] =
     ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/nix/store", "/gnu/store"];
 /// What they read besides.
-const SETTINGS: [&str; 13] = [
+const SETTINGS: [&str; 15] = [
     "/etc/alternatives",
     "/etc/ca-certificates",
+    "/etc/gitconfig",
     "/etc/group",
     "/etc/hosts",
     "/etc/ld.so.cache",
@@ -27,6 +28,7 @@ const SETTINGS: [&str; 13] = [
     "/etc/localtime",
     "/etc/mime.types",
     "/etc/nsswitch.conf",
+    "/etc/npmrc",
     "/etc/passwd",
     "/etc/protocols",
     "/etc/ssl",
@@ -35,8 +37,6 @@ const SETTINGS: [&str; 13] = [
 const PASSED: [&str; 4] = ["PATH", "LANG", "LC_ALL", "TERM"];
 /// Where programs are sought where nothing is said.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-/// The home directory of the command: its scratch directory.
-const HOME: &str = "/tmp";
 const GIB: u64 = 1 << 30;
 
 /// Why there is no policy.
@@ -113,7 +113,6 @@ fn for_trying(start: &Path) -> SandboxPolicy {
     let programs = [paths(&PROGRAMS), vec![start.to_owned()]].concat();
     let mut env: BTreeMap<String, String> =
         PASSED.iter().filter_map(|name| Some(((*name).to_owned(), inherited(name)?))).collect();
-    env.insert("HOME".to_owned(), HOME.to_owned());
     env.entry("PATH".to_owned()).or_insert_with(|| PATH.to_owned());
     SandboxPolicy {
         read: [programs.clone(), paths(&SETTINGS)].concat(),

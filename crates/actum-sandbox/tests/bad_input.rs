@@ -1,0 +1,292 @@
+//! Commands and policies that cannot be meant or cannot be run: each gives an error that says why, and
+//! nothing is started.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
+
+use std::ffi::OsString;
+use std::fs;
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use actum_sandbox::{
+    Enforcement, Helper, HostReport, Limits, Missing, Net, Resource, SandboxPolicy, Tier, View,
+};
+use tempfile::TempDir;
+
+/// What this host can hold, with all of it and with tier L alone, as far as it has them.
+fn hosts() -> &'static [HostReport] {
+    static HOSTS: OnceLock<Vec<HostReport>> = OnceLock::new();
+    HOSTS.get_or_init(|| {
+        let whole = HostReport::probe(&helper());
+        let missing =
+            Missing { step: "take tier N".to_owned(), why: "not in this test".to_owned() };
+        let lower = HostReport {
+            tier_n: Err(missing.clone()),
+            loopback: Err(missing.clone()),
+            overlay: Err(missing),
+            ..whole.clone()
+        };
+        let mut hosts = vec![whole, lower];
+        hosts.retain(|host| host.tier_n.is_ok() || host.tier_l.is_ok());
+        hosts
+    })
+}
+
+fn helper() -> Helper {
+    Helper::at(env!("CARGO_BIN_EXE_sandbox-inside"))
+}
+
+/// A directory in which a command may write, and from which it may start programs.
+struct Place(TempDir);
+
+impl Place {
+    fn new() -> Self {
+        Self(tempfile::Builder::new().prefix("actum-bad-").tempdir_in("/var/tmp").unwrap())
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.0.path().canonicalize().unwrap().join(name)
+    }
+
+    fn policy(&self) -> SandboxPolicy {
+        let system = ["/usr", "/bin", "/lib", "/lib64"].map(Path::new);
+        let read: Vec<_> =
+            system.into_iter().filter(|path| path.exists()).map(Path::to_owned).collect();
+        let place = self.path("");
+        let place = place.components().collect::<PathBuf>();
+        let mut exec = read.clone();
+        exec.push(place.clone());
+        SandboxPolicy { read, exec, write: vec![place.clone()], ..SandboxPolicy::new(place) }
+    }
+
+    /// A file that is executable.
+    fn program(&self, name: &str, content: impl AsRef<[u8]>, mode: u32) -> OsString {
+        let path = self.path(name);
+        fs::write(&path, content).unwrap();
+        fs::set_permissions(&path, PermissionsExt::from_mode(mode)).unwrap();
+        path.into()
+    }
+
+    /// A command that would leave a marker.
+    fn marking(&self) -> Vec<OsString> {
+        let marker = self.path("marker");
+        ["/usr/bin/touch".into(), marker.into()].to_vec()
+    }
+
+    fn is_marked(&self) -> bool {
+        self.path("marker").exists()
+    }
+
+    /// Why a command is not run, in every tier, which must be the same reason.
+    fn refusal(&self, policy: &SandboxPolicy, command: &[OsString]) -> String {
+        let refused = |host: &HostReport| {
+            let plan = match policy.plan(host) {
+                Ok(plan) => plan,
+                Err(refusal) => return refusal.to_string(),
+            };
+            match plan.spawn(&helper(), command).map(|child| child.wait().unwrap()) {
+                Ok(outcome) => {
+                    let said = String::from_utf8_lossy(&outcome.stderr);
+                    let marked = self.is_marked();
+                    panic!("it ran: {:?} marked {marked}: {said}", outcome.ended)
+                }
+                Err(error) => error.to_string(),
+            }
+        };
+        let mut reasons: Vec<String> = hosts().iter().map(refused).collect();
+        assert!(!self.is_marked(), "{reasons:?}");
+        reasons.dedup();
+        assert_eq!(reasons.len(), 1, "{reasons:?}");
+        let reason = reasons.remove(0);
+        assert!(reason.ends_with("nothing was started"), "{reason}");
+        reason
+    }
+
+    /// Why a policy is not used, where another would leave a marker.
+    fn policy_refusal(&self, change: impl FnOnce(&mut SandboxPolicy)) -> String {
+        let mut policy = self.policy();
+        change(&mut policy);
+        self.refusal(&policy, &self.marking())
+    }
+}
+
+#[track_caller]
+fn says(reason: &str, expected: &str) {
+    assert!(reason.contains(expected), "`{reason}` does not say `{expected}`");
+}
+
+/// AA-10
+#[test]
+fn a_command_that_can_be_run_leaves_its_marker() {
+    for host in hosts() {
+        let place = Place::new();
+        let plan = place.policy().plan(host).unwrap();
+        let outcome = plan.spawn(&helper(), &place.marking()).unwrap().wait().unwrap();
+        assert!(place.is_marked(), "{outcome:?}");
+    }
+}
+
+/// AA-10
+#[test]
+fn a_command_that_is_none_is_refused() {
+    let place = Place::new();
+    let refusal = |words: &[&[u8]]| {
+        let command: Vec<_> = words.iter().map(|word| OsString::from_vec(word.to_vec())).collect();
+        place.refusal(&place.policy(), &command)
+    };
+    says(&refusal(&[]), "there is no command to run");
+    says(&refusal(&[b""]), "a command is given by its absolute path");
+    says(&refusal(&[b"touch"]), "cannot run `touch`: a command is given by its absolute path");
+    says(&refusal(&[b"./touch"]), "cannot run `./touch`");
+    says(&refusal(&[b"/usr/bin/touch", b"a\0b"]), "the command holds a NUL byte");
+    says(&refusal(&[b"/usr/bin/to\0uch"]), "the command holds a NUL byte");
+    says(&refusal(&[b"/usr/bin/no-such-program"]), "could not execute `/usr/bin/no-such-program`");
+    says(&refusal(&[b"/usr/bin"]), "could not execute `/usr/bin`");
+}
+
+/// AA-10
+#[test]
+fn a_file_that_is_no_program_is_refused() {
+    let place = Place::new();
+    let refusal = |program: OsString| place.refusal(&place.policy(), &[program]);
+    let plain = place.program("plain", "#!/bin/sh\ntouch marker\n", 0o644);
+    says(&refusal(plain), "it is not executable");
+    let lost = place.program("lost", "#!/no/such/interpreter\n", 0o755);
+    says(&refusal(lost), "its interpreter or its dynamic loader");
+    // Not declared, though it is there.
+    let policy = SandboxPolicy { exec: Vec::new(), ..place.policy() };
+    let script = place.program("script", "#!/bin/sh\ntouch marker\n", 0o755);
+    says(&place.refusal(&policy, &[script]), "not among what the policy lets it execute");
+}
+
+/// FE-16: no shell, not even where the kernel says that a file is no program.
+#[test]
+fn a_text_without_an_interpreter_is_refused_and_not_given_to_a_shell() {
+    let place = Place::new();
+    let refusal = |program: OsString| place.refusal(&place.policy(), &[program]);
+    let text = place.program("text", "/usr/bin/touch marker\n", 0o755);
+    says(&refusal(text), "it is no program for this machine, and no script with a first line `#!`");
+    says(&refusal(place.program("empty", "", 0o755)), "it is no program for this machine");
+}
+
+/// FE-16
+#[test]
+fn a_program_for_another_machine_is_refused_and_not_given_to_a_shell() {
+    let place = Place::new();
+    // A header of ELF and nothing else, for a processor that nobody has here.
+    const SPARC: u8 = 2;
+    let mut header = [0_u8; 64];
+    for (at, byte) in [0x7f, b'E', b'L', b'F', 2, 1, 1].into_iter().enumerate() {
+        header[at] = byte;
+    }
+    (header[16], header[18], header[20], header[52]) = (2, SPARC, 1, 64);
+    let program = place.program("foreign", header, 0o755);
+    let refusal = place.refusal(&place.policy(), &[program]);
+    says(&refusal, "it is no program for this machine");
+}
+
+/// AA-10
+#[test]
+fn a_policy_that_contradicts_itself_is_refused() {
+    let place = Place::new();
+    let (work, git) = (place.path("."), place.path(".git"));
+    let work = work.components().collect::<PathBuf>();
+    let refusal = place.policy_refusal(|policy| policy.deny_write.push(work));
+    says(&refusal, "is both in `write` and in `deny_write`");
+    let refusal = place.policy_refusal(|policy| policy.deny_write.push("/usr/lib".into()));
+    says(&refusal, "`/usr/lib` in `deny_write` is not below anything in `write`");
+    let refusal = place.policy_refusal(|policy| policy.net = Net::PrivateLoopback);
+    says(&refusal, "a private loopback needs tier N, and the floor is L");
+    let refusal = place.policy_refusal(|policy| {
+        policy.view = Some(View { base: git, staged: None, caches: vec![], max: 1 << 20 });
+    });
+    says(&refusal, "is both in `write` and below the view's base");
+}
+
+/// FE-12
+#[test]
+fn a_limit_of_nothing_or_of_everything_is_refused() {
+    let place = Place::new();
+    for resource in Resource::ALL {
+        let (least, most) = resource.sensible();
+        for max in [0, least - 1, most + 1, u64::MAX] {
+            let refusal = place.policy_refusal(|policy| {
+                policy.limits = Limits::default().with(resource, max, Enforcement::Polled);
+            });
+            says(&refusal, &format!("the limit of {resource} is {max}, which is not from {least}"));
+        }
+    }
+    for scratch in [0, 1, u64::MAX] {
+        let refusal = place.policy_refusal(|policy| policy.scratch = Some(scratch));
+        says(&refusal, &format!("`scratch` is {scratch} bytes, which is not from"));
+    }
+}
+
+/// AA-10
+#[test]
+fn a_path_that_cannot_be_meant_is_refused() {
+    let place = Place::new();
+    let refusal = |path: &[u8]| {
+        let path = PathBuf::from(OsString::from_vec(path.to_vec()));
+        let by_read = place.policy_refusal(|policy| policy.read.push(path.clone()));
+        let by_write = place.policy_refusal(|policy| policy.write.push(path.clone()));
+        assert_eq!(by_read.replace("`read`", "`write`"), by_write);
+        by_read
+    };
+    says(&refusal(b""), "is not an absolute path");
+    says(&refusal(b"src"), "`src` in `read` is not an absolute path");
+    says(&refusal(b"/"), "`/` in `read` allows everything");
+    says(&refusal(b"/usr/../etc"), "has a `.` or `..` in it");
+    says(&refusal(b"/usr/\0"), "`read` holds a NUL byte");
+    says(&refusal(b"/usr/\xff"), "is no UTF-8");
+    says(
+        &place.policy_refusal(|policy| policy.cwd = "/etc".into()),
+        "the working directory `/etc`",
+    );
+    says(&place.policy_refusal(|policy| policy.cwd = "work".into()), "`work` in `cwd`");
+    let missing = place.path("missing");
+    says(&place.policy_refusal(|policy| policy.cwd = missing), "could not start in");
+    for name in ["", "A=B"] {
+        let refusal =
+            place.policy_refusal(|policy| drop(policy.env.insert(name.into(), "".into())));
+        says(&refusal, "is no name of a variable");
+    }
+    let refusal = place.policy_refusal(|policy| drop(policy.env.insert("A".into(), "a\0b".into())));
+    says(&refusal, "`env` holds a NUL byte");
+}
+
+/// AA-10, FE-16
+#[test]
+fn a_declared_path_that_is_missing_or_leads_through_a_link_is_refused() {
+    let place = Place::new();
+    fs::create_dir_all(place.path("real/inner")).unwrap();
+    symlink(place.path("real"), place.path("link")).unwrap();
+    symlink(place.path("link"), place.path("loop")).unwrap();
+    let missing = place.path("missing");
+    // Below what is written already it would be no declaration of its own.
+    for path in [PathBuf::from("/var/no-such-directory"), PathBuf::from("/usr/bin/env/x")] {
+        let refusal = place.policy_refusal(|policy| policy.read.push(path.clone()));
+        says(&refusal, &format!("could not open `{}`", path.display()));
+        let refusal = place.policy_refusal(|policy| policy.write.push(path.clone()));
+        says(&refusal, &format!("could not open `{}`", path.display()));
+    }
+    says(&place.policy_refusal(|policy| policy.write.push(missing)), "could not open");
+    for name in ["link/inner", "loop/inner"] {
+        let refusal = place.policy_refusal(|policy| policy.write.push(place.path(name)));
+        says(&refusal, "it leads through a symbolic link; give the path behind it");
+    }
+}
+
+/// AA-10
+#[test]
+fn what_is_to_stay_as_it_is_needs_tier_n_and_is_refused_without() {
+    let place = Place::new();
+    let policy = SandboxPolicy { deny_write: vec![place.path(".git")], ..place.policy() };
+    for host in hosts().iter().filter(|host| host.tier_n.is_err()) {
+        let refusal = policy.plan(host).unwrap_err();
+        assert_eq!(refusal.code(), "NEEDS_TIER_N", "{refusal}");
+        let floor = SandboxPolicy { floor: Tier::N, ..place.policy() };
+        assert_eq!(floor.plan(host).unwrap_err().code(), "NEEDS_TIER_N");
+    }
+}

@@ -1,0 +1,59 @@
+//! System calls for the attacks, as raw as they come.
+
+use std::ffi::CString;
+use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+/// A path for the kernel.
+pub(crate) fn c(path: impl AsRef<Path>) -> CString {
+    CString::new(path.as_ref().as_os_str().as_bytes()).unwrap()
+}
+
+/// Tells something that only an attack with success can tell.
+pub(crate) fn got(what: impl std::fmt::Display) {
+    say(&format!("{} {what}\n", crate::effect::GOT));
+}
+
+/// Writes to standard output at once, so that nothing is lost with the process.
+pub(crate) fn say(text: &str) {
+    let mut out = std::io::stdout();
+    drop(out.write_all(text.as_bytes()));
+    drop(out.flush());
+}
+
+/// Tells what a file holds, if it can be read.
+pub(crate) fn tell(path: impl AsRef<Path>) {
+    if let Ok(bytes) = std::fs::read(path) {
+        say(&String::from_utf8_lossy(&bytes).replace('\0', "\n"));
+        say("\n");
+    }
+}
+
+pub(crate) fn fork() -> i32 {
+    // SAFETY: the attacks have one thread.
+    unsafe { libc::fork() }
+}
+
+/// Ends this process at once.
+pub(crate) fn exit() -> ! {
+    // SAFETY: it takes a number.
+    unsafe { libc::_exit(0) }
+}
+
+pub(crate) fn wait(process: i32) -> i32 {
+    let mut status = 0;
+    // SAFETY: the kernel writes one number.
+    unsafe { libc::waitpid(process, &raw mut status, 0) };
+    status
+}
+
+pub(crate) fn kill(process: i32, signal: i32) {
+    assert!(process > 1, "never all processes");
+    // SAFETY: it takes two numbers.
+    unsafe { libc::kill(process, signal) };
+}
+
+pub(crate) fn sleep_ms(ms: u64) {
+    std::thread::sleep(std::time::Duration::from_millis(ms));
+}

@@ -1,0 +1,106 @@
+//! What an attack is: a row of the table.
+
+use actum_sandbox::SandboxPolicy;
+
+use crate::effect::Effect;
+use crate::scene::Facts;
+
+/// One attack.
+#[derive(Clone, Copy)]
+pub(crate) struct Attack {
+    /// What it does, as an infinitive: "write a file outside".
+    pub(crate) name: &'static str,
+    /// The requirement that says it must not.
+    pub(crate) requirement: &'static str,
+    /// What of the host is looked at.
+    pub(crate) effect: Effect,
+    /// The attack itself.
+    pub(crate) act: fn(&Facts),
+    /// What its policy says besides that of all.
+    pub(crate) policy: fn(&mut SandboxPolicy, &Facts),
+    pub(crate) course: Course,
+    pub(crate) tier_n: Expected,
+    pub(crate) tier_l: Expected,
+    pub(crate) users: Users,
+}
+
+/// What is expected of a tier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Expected {
+    /// The attack has no effect.
+    Stopped,
+    /// The attack has its effect, which is documented; this says why.
+    Open(&'static str),
+    /// The policy is refused with this code, and nothing is started.
+    Refused(&'static str),
+}
+
+/// As whom an attack is made, and works where there is no sandbox.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Users {
+    All,
+    /// It needs what only root has.
+    Root,
+    /// It attacks what root need not, or harms more than the test where it is root and succeeds.
+    Ordinary,
+    /// It would reach all other attacks of the same user.
+    Alone,
+}
+
+/// How the command is run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Course {
+    /// Until it ends.
+    Whole,
+    /// By a supervisor that is killed with SIGKILL.
+    SupervisorKilled,
+    /// The same, and the helper has had no time yet to say that the command runs.
+    SupervisorKilledEarly,
+    /// By a supervisor that ignores SIGCHLD.
+    ChildrenIgnored,
+    /// With a terminal as standard input.
+    Terminal,
+    /// With a policy for which the sandbox cannot be set up.
+    SetUpFails,
+}
+
+impl Attack {
+    pub(crate) const fn new(
+        name: &'static str,
+        requirement: &'static str,
+        effect: Effect,
+        act: fn(&Facts),
+    ) -> Self {
+        Self {
+            name,
+            requirement,
+            effect,
+            act,
+            policy: |_, _| (),
+            course: Course::Whole,
+            tier_n: Expected::Stopped,
+            tier_l: Expected::Stopped,
+            users: Users::All,
+        }
+    }
+
+    pub(crate) const fn policy(self, policy: fn(&mut SandboxPolicy, &Facts)) -> Self {
+        Self { policy, ..self }
+    }
+
+    pub(crate) const fn course(self, course: Course) -> Self {
+        Self { course, ..self }
+    }
+
+    pub(crate) const fn n(self, tier_n: Expected) -> Self {
+        Self { tier_n, ..self }
+    }
+
+    pub(crate) const fn l(self, tier_l: Expected) -> Self {
+        Self { tier_l, ..self }
+    }
+
+    pub(crate) const fn users(self, users: Users) -> Self {
+        Self { users, ..self }
+    }
+}

@@ -1,0 +1,339 @@
+//! Makes one attack in a process of its own: without a sandbox first, then in one.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{Read, Seek};
+use std::net::TcpStream;
+use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use actum_sandbox::{
+    Enforcement, Helper, HostReport, Missing, Outcome, Resource, SandboxPolicy, SpawnError, Stdin,
+};
+use serde::{Deserialize, Serialize};
+
+use crate::attack::{Attack, Course};
+use crate::effect::{BEGUN, Effect};
+use crate::scene::{Facts, Scene};
+use crate::table;
+
+/// What came of an attack.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Verdict {
+    /// What was seen of it on the host without a sandbox.
+    pub(crate) control: Option<String>,
+    /// What was seen of it on the host with one.
+    pub(crate) seen: Option<String>,
+    /// Whether it began in the sandbox.
+    pub(crate) began: bool,
+    /// With which code the policy was refused.
+    pub(crate) refused: Option<String>,
+    /// Why it was not started.
+    pub(crate) error: Option<String>,
+    /// What it said and how it ended, for who has to find out why.
+    pub(crate) said: String,
+}
+
+/// What came out of a run.
+#[derive(Default)]
+struct Ran {
+    out: Vec<u8>,
+    outcome: Option<Outcome>,
+    refused: Option<String>,
+    error: Option<String>,
+}
+
+/// `hostile trial NAME TIER HOST`: tells the verdict.
+pub(crate) fn trial(name: &str, tier: &str, host: &str) {
+    let attack = table::find(name);
+    let program = std::env::current_exe().unwrap();
+    let mut host: HostReport = serde_json::from_str(host).unwrap();
+    if tier == "L" {
+        let missing =
+            Missing { step: "take tier N".to_owned(), why: "not in this test".to_owned() };
+        host.tier_n = Err(missing.clone());
+        host.loopback = Err(missing.clone());
+        host.overlay = Err(missing);
+    }
+    let mut verdict = Verdict::default();
+    for sandbox in [None, Some(&host)] {
+        let mut scene = Scene::new(&program);
+        let before = scene.look();
+        let ran = run(&attack, &mut scene, sandbox);
+        let seen = attack.effect.seen(&mut scene, &before, &ran.out, ran.outcome.as_ref());
+        if sandbox.is_none() {
+            verdict.control = seen;
+            continue;
+        }
+        let text = String::from_utf8_lossy(&ran.out).into_owned();
+        let stderr =
+            ran.outcome.as_ref().map(|it| String::from_utf8_lossy(&it.stderr).into_owned());
+        let ended = ran.outcome.as_ref().map(|it| (it.ended, it.violated.clone(), it.usage));
+        verdict = Verdict {
+            seen,
+            began: text.starts_with(BEGUN),
+            refused: ran.refused,
+            error: ran.error,
+            said: format!(
+                "{ended:?} {:.300?} {:.300}",
+                stderr.as_deref().unwrap_or_default(),
+                text.escape_debug().to_string()
+            ),
+            ..verdict
+        };
+    }
+    println!("{}", serde_json::to_string(&verdict).unwrap());
+}
+
+fn run(attack: &Attack, scene: &mut Scene, sandbox: Option<&HostReport>) -> Ran {
+    let done = AtomicBool::new(false);
+    let facts = scene.facts.clone();
+    let (ran, reached) = std::thread::scope(|scope| {
+        let watch =
+            (attack.effect == Effect::Reached).then(|| scope.spawn(|| try_to_reach(&facts, &done)));
+        let ran = match (attack.course, sandbox) {
+            (Course::SupervisorKilled | Course::SupervisorKilledEarly, _) => {
+                scene.patience = Duration::from_secs(sandbox.map_or(0, |_| 4));
+                kill_supervisor(attack, &facts, sandbox)
+            }
+            (Course::Terminal, _) => on_terminal(attack, &facts, sandbox),
+            (_, None) => bare(attack, &facts),
+            (Course::ChildrenIgnored, Some(host)) => {
+                // SAFETY: numbers.
+                unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
+                let ran = confined(attack, &facts, host);
+                // SAFETY: the same.
+                unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
+                ran
+            }
+            (Course::Whole | Course::SetUpFails, Some(host)) => confined(attack, &facts, host),
+        };
+        done.store(true, Ordering::Relaxed);
+        (ran, watch.is_some_and(|watch| watch.join().unwrap()))
+    });
+    scene.reached = reached;
+    ran
+}
+
+fn words(attack: &Attack, facts: &Facts) -> [String; 3] {
+    ["attack".to_owned(), attack.name.to_owned(), serde_json::to_string(facts).unwrap()]
+}
+
+/// Without a sandbox.
+fn bare(attack: &Attack, facts: &Facts) -> Ran {
+    let mut out = tempfile::tempfile().unwrap();
+    let mut child = Command::new(&facts.program)
+        .args(words(attack, facts))
+        .current_dir(&facts.workspace)
+        .stdout(out.try_clone().unwrap())
+        .stderr(out.try_clone().unwrap())
+        .spawn()
+        .unwrap();
+    // What beats need not end.
+    let patience = if attack.effect == Effect::Beats { 400 } else { 20_000 };
+    let begun = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if begun.elapsed() > Duration::from_millis(patience) {
+            break;
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    if attack.effect != Effect::Beats {
+        drop(child.kill());
+    }
+    // A child that beats is ended by its own word, and by its end of life.
+    std::mem::forget(child);
+    Ran { out: read(&mut out), ..Ran::default() }
+}
+
+fn read(file: &mut File) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    file.rewind().unwrap();
+    file.read_to_end(&mut bytes).unwrap();
+    bytes
+}
+
+/// The programs of the system, this program, and the workspace.
+pub(crate) fn policy(attack: &Attack, facts: &Facts) -> SandboxPolicy {
+    let system = ["/usr", "/bin", "/lib", "/lib64"].map(Path::new);
+    let mut read: Vec<_> =
+        system.into_iter().filter(|path| path.exists()).map(Path::to_owned).collect();
+    read.push(facts.program.clone());
+    read.extend(facts.set_id.clone());
+    let mut policy = SandboxPolicy {
+        exec: read.clone(),
+        read,
+        write: vec![facts.workspace.clone()],
+        ..SandboxPolicy::new(&facts.workspace)
+    };
+    policy.limits = policy.limits.with(Resource::Wall, 10_000, Enforcement::Polled);
+    (attack.policy)(&mut policy, facts);
+    policy
+}
+
+fn confined(attack: &Attack, facts: &Facts, host: &HostReport) -> Ran {
+    let plan = match policy(attack, facts).plan(host) {
+        Ok(plan) => plan,
+        Err(refusal) => {
+            let refused = Some(refusal.code().to_owned());
+            return Ran { refused, error: Some(refusal.to_string()), ..Ran::default() };
+        }
+    };
+    let helper = Helper::at(&facts.program);
+    let mut command: Vec<OsString> = vec![facts.program.clone().into()];
+    command.extend(words(attack, facts).map(OsString::from));
+    match plan.spawn(&helper, &command).and_then(actum_sandbox::Child::wait) {
+        Ok(outcome) => {
+            Ran { out: outcome.stdout.clone(), outcome: Some(outcome), ..Ran::default() }
+        }
+        Err(error @ SpawnError::Sandbox(_)) if attack.course == Course::SetUpFails => {
+            Ran { out: format!("{BEGUN} {error}").into(), ..Ran::default() }
+        }
+        Err(error) => Ran { error: Some(error.to_string()), ..Ran::default() },
+    }
+}
+
+/// `hostile supervise NAME HOST FACTS`: makes the attack in a sandbox, or without one.
+pub(crate) fn supervise(name: &str, host: &str, facts: &str) {
+    let attack = table::find(name);
+    let facts: Facts = serde_json::from_str(facts).unwrap();
+    let ran = match serde_json::from_str::<Option<HostReport>>(host).unwrap() {
+        Some(host) => confined(&attack, &facts, &host),
+        None => {
+            let output = Command::new(&facts.program)
+                .args(words(&attack, &facts))
+                .current_dir(&facts.workspace)
+                .stdin(Stdio::inherit())
+                .stderr(Stdio::null())
+                .output()
+                .unwrap();
+            Ran { out: output.stdout, ..Ran::default() }
+        }
+    };
+    println!("{}{}", String::from_utf8_lossy(&ran.out), ran.error.unwrap_or_default());
+    if attack.course == Course::Terminal {
+        let mut bytes = [0_u8; 64];
+        // SAFETY: numbers, and a buffer with its length.
+        let length = unsafe {
+            libc::fcntl(0, libc::F_SETFL, libc::O_NONBLOCK);
+            libc::read(0, bytes.as_mut_ptr().cast(), bytes.len())
+        };
+        let typed = bytes.get(..usize::try_from(length).unwrap_or(0)).unwrap_or_default();
+        println!("typed: {}", String::from_utf8_lossy(typed));
+    }
+}
+
+fn supervisor(attack: &Attack, facts: &Facts, sandbox: Option<&HostReport>) -> Command {
+    let mut command = Command::new(&facts.program);
+    command.args([
+        "supervise",
+        attack.name,
+        &serde_json::to_string(&sandbox).unwrap(),
+        &serde_json::to_string(facts).unwrap(),
+    ]);
+    command.stderr(Stdio::null());
+    command
+}
+
+fn kill_supervisor(attack: &Attack, facts: &Facts, sandbox: Option<&HostReport>) -> Ran {
+    let mut command = supervisor(attack, facts, sandbox);
+    let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
+    let beat = facts.workspace.join("beat");
+    let begun = Instant::now();
+    let stopped = (attack.course == Course::SupervisorKilledEarly)
+        .then(|| stop_keeper(child.id() as i32, sandbox, begun));
+    while !beat.exists() && begun.elapsed() < Duration::from_secs(5) {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    if attack.course == Course::SupervisorKilled {
+        // It has heard of the start by then.
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    if let Some(Some(keeper)) = stopped {
+        crate::act::calls::kill(keeper, libc::SIGCONT);
+    }
+    let began = if beat.exists() { BEGUN } else { "" };
+    Ran { out: began.into(), ..Ran::default() }
+}
+
+/// Stops who keeps the command, as soon as it has a child, and gives its number. In tier N that is the
+/// first process of the namespaces, which is a child of the helper, and otherwise the helper itself.
+fn stop_keeper(supervisor: i32, sandbox: Option<&HostReport>, begun: Instant) -> Option<i32> {
+    let child_of = |parent: i32| {
+        let children = std::fs::read_to_string(format!("/proc/{parent}/task/{parent}/children"));
+        children.ok()?.split_ascii_whitespace().next()?.parse::<i32>().ok()
+    };
+    let in_namespaces = sandbox.is_some_and(|host| host.tier_n.is_ok());
+    while begun.elapsed() < Duration::from_secs(5) {
+        let helper = child_of(supervisor);
+        let keeper = if in_namespaces { helper.and_then(child_of) } else { helper };
+        if let Some(keeper) = keeper
+            && child_of(keeper).is_some()
+        {
+            crate::act::calls::kill(keeper, libc::SIGSTOP);
+            return Some(keeper);
+        }
+    }
+    None
+}
+
+fn on_terminal(attack: &Attack, facts: &Facts, sandbox: Option<&HostReport>) -> Ran {
+    let (mut ours, mut theirs) = (0, 0);
+    let none = std::ptr::null_mut();
+    // SAFETY: two numbers are written, and both descriptors are new.
+    let (ours, theirs) = unsafe {
+        let made = libc::openpty(&raw mut ours, &raw mut theirs, none, none.cast(), none.cast());
+        assert_eq!(made, 0);
+        (File::from_raw_fd(ours), File::from_raw_fd(theirs))
+    };
+    let fd = theirs.as_raw_fd();
+    let mut command = supervisor(attack, facts, sandbox);
+    command.stdin(theirs);
+    // SAFETY: two system calls with numbers.
+    unsafe {
+        command.pre_exec(move || {
+            libc::setsid();
+            libc::ioctl(0, libc::TIOCSCTTY, 0);
+            libc::close(fd);
+            Ok(())
+        });
+    }
+    let mut out = command.output().unwrap().stdout;
+    let mut shown = [0_u8; 256];
+    // SAFETY: numbers.
+    unsafe { libc::fcntl(ours.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) };
+    let length = (&ours).read(&mut shown).unwrap_or(0);
+    out.extend(b"shown: ");
+    out.extend(&shown[..length]);
+    Ran { out, ..Ran::default() }
+}
+
+/// Tries to reach the port of which the command tells, until it is done.
+fn try_to_reach(facts: &Facts, done: &AtomicBool) -> bool {
+    while !done.load(Ordering::Relaxed) {
+        let port = std::fs::read_to_string(facts.workspace.join("port"));
+        let port = port.ok().and_then(|text| text.parse::<u16>().ok());
+        let stream = port.and_then(|port| TcpStream::connect(("127.0.0.1", port)).ok());
+        if let Some(mut stream) = stream {
+            let mut name = vec![0; facts.abstract_name.len()];
+            drop(stream.set_read_timeout(Some(Duration::from_millis(500))));
+            // A port of the same number may be anybody's.
+            if stream.read_exact(&mut name).is_ok() && name == facts.abstract_name.as_bytes() {
+                return true;
+            }
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    false
+}
+
+/// For attacks with a terminal.
+pub(crate) fn reads_terminal(policy: &mut SandboxPolicy, _: &Facts) {
+    policy.stdin = Stdin::Inherited;
+}

@@ -1,0 +1,245 @@
+//! What an attack did to the host, if anything.
+
+use std::fs;
+use std::io::Read;
+use std::os::unix::fs::{FileTypeExt, MetadataExt};
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use actum_sandbox::{Ended, Outcome, Violation};
+
+use crate::act::resources::STORAGE;
+use crate::scene::Scene;
+
+/// The first line of every attack.
+pub(crate) const BEGUN: &str = "begun";
+/// How a line begins that tells of success.
+pub(crate) const GOT: &str = "GOT";
+
+/// What of the host is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Effect {
+    /// Everything in a directory outside: names, bytes, modes, owners, times, attributes, links.
+    Outside,
+    /// The same of what is to stay as it is in the workspace.
+    Kept,
+    /// A path that was to stay absent is there, and the outcome does not tell it.
+    MadeUntold,
+    /// Whether the text of a secret came out.
+    Secret,
+    /// Whether any of the host's sockets heard anything.
+    Heard,
+    /// Whether the host reached a port.
+    Reached,
+    /// A process of the host: its life, limits, priorities, and where it may run.
+    Victim,
+    /// The shared memory of the host.
+    Shared,
+    /// The memory of the host's process.
+    Memory,
+    /// Files in the workspace that run as their owner.
+    SetId,
+    /// Whether a program ran as another user.
+    OtherUser,
+    /// What the attack has got and used.
+    Got,
+    /// A file that grows after the outcome, where a process of the command still lives.
+    Beats,
+    /// The storage that files take: more than half of what was tried.
+    Storage,
+    /// The size of the largest file.
+    LargestFile,
+    /// How much output was kept.
+    Output,
+    /// What the terminal of the host gives to read.
+    Terminal,
+    /// A marker by which it is seen that the command ran.
+    Ran,
+    /// Another end than the command had.
+    WrongEnd,
+}
+
+impl Effect {
+    /// For the table.
+    pub(crate) fn text(self) -> &'static str {
+        match self {
+            Self::Outside => "all files outside: names, bytes, modes, times, attributes, links",
+            Self::Kept => "the same of the files that are to stay as they are",
+            Self::MadeUntold => "whether the outcome tells of a path that was made",
+            Self::Secret => "whether the secret comes out",
+            Self::Heard => "whether a socket of the host hears anything",
+            Self::Reached => "whether the host reaches a port of the command",
+            Self::Victim => "a process of the host: life, limits, priority, processors",
+            Self::Shared => "whether the shared memory of the host is there",
+            Self::Memory => "the memory of a process of the host",
+            Self::SetId => "set-id files in the workspace",
+            Self::OtherUser => "whether a program runs as another user",
+            Self::Got => "whether it gets and uses it",
+            Self::Beats => "whether anything of it lives after the outcome",
+            Self::Storage => "storage taken in the workspace",
+            Self::LargestFile => "the size of the file",
+            Self::Output => "how much output is kept",
+            Self::Terminal => "what the terminal of the host shows and gives to read",
+            Self::Ran => "whether it runs",
+            Self::WrongEnd => "whether the outcome tells the end",
+        }
+    }
+
+    /// What of it was seen. `before` is the scene as [`Scene::look`] saw it.
+    pub(crate) fn seen(
+        self,
+        scene: &mut Scene,
+        before: &Sight,
+        out: &[u8],
+        outcome: Option<&Outcome>,
+    ) -> Option<String> {
+        let text = String::from_utf8_lossy(out);
+        let differs = |name: &str, was: &[String], is: Vec<String>| {
+            let gone = was.iter().filter(|line| !is.contains(line)).map(|line| format!("-{line}"));
+            let new = is.iter().filter(|line| !was.contains(line)).map(|line| format!("+{line}"));
+            let lines: Vec<String> = gone.chain(new).collect();
+            (!lines.is_empty()).then(|| format!("{name}: {}", lines.join(" ")))
+        };
+        let when = |is: bool, what: String| is.then_some(what);
+        match self {
+            Self::Outside => differs("outside", &before.outside, list(&scene.facts.outside)),
+            Self::Kept => differs("kept", &before.kept, scene.kept()),
+            Self::MadeUntold => {
+                let path = scene.facts.workspace.join(".npmrc");
+                let told = outcome.is_some_and(|outcome| {
+                    outcome.violated.contains(&Violation::Made(path.clone()))
+                });
+                when(path.exists() && !told, "it was made, and nobody told".to_owned())
+            }
+            Self::Secret => when(text.contains(&scene.secret), "the secret came out".to_owned()),
+            Self::Heard => scene.heard(),
+            Self::Reached => when(scene.reached, "the host reached the port".to_owned()),
+            Self::Victim => {
+                // What was sent to it arrives in its own time.
+                let patience = if outcome.is_some() { 30 } else { 1000 };
+                let begun = Instant::now();
+                loop {
+                    let seen = differs("process", &before.victim, scene.victim());
+                    if seen.is_some() || begun.elapsed() > Duration::from_millis(patience) {
+                        break seen;
+                    }
+                    std::thread::sleep(Duration::from_millis(2));
+                }
+            }
+            Self::Shared => when(!scene.has_shared(), "it is gone".to_owned()),
+            Self::Memory => {
+                when(scene.written() != before.written, "its memory was changed".to_owned())
+            }
+            Self::SetId => set_id(&scene.facts.workspace),
+            Self::OtherUser => when(text.contains("user 0\n"), "it ran as root".to_owned()),
+            Self::Got => {
+                let line = text.lines().find(|line| line.starts_with(GOT));
+                line.map(str::to_owned)
+            }
+            Self::Beats => scene.beats(),
+            Self::Storage => {
+                let taken = storage(&scene.facts.workspace);
+                when(taken > STORAGE as u64 * 2 / 3, format!("{taken} bytes were taken"))
+            }
+            Self::LargestFile => {
+                let size = fs::metadata(scene.facts.workspace.join("many-huge"));
+                let size = size.map_or(0, |metadata| metadata.size());
+                when(size > 8 << 20, format!("a file of {size} bytes"))
+            }
+            Self::Output => {
+                let kept = out.len() + outcome.map_or(0, |outcome| outcome.stderr.len());
+                when(kept > 64 << 10, format!("{kept} bytes came out"))
+            }
+            Self::Terminal => {
+                let reached = ["typed: pwned", "shown: pwned"].iter().any(|it| text.contains(it));
+                when(reached, "it reached the terminal".to_owned())
+            }
+            Self::Ran => when(scene.facts.workspace.join("marker").exists(), "it ran".to_owned()),
+            // Where nobody watches, nobody tells.
+            Self::WrongEnd => match outcome.map(|outcome| outcome.ended) {
+                Some(Some(Ended::Code(7))) => None,
+                other => Some(format!("the end was {other:?}")),
+            },
+        }
+    }
+}
+
+/// The host as it was.
+pub(crate) struct Sight {
+    pub(crate) outside: Vec<String>,
+    pub(crate) kept: Vec<String>,
+    pub(crate) victim: Vec<String>,
+    pub(crate) written: [u8; 16],
+}
+
+/// A line for each file at a path and below, in order.
+pub(crate) fn list(path: &Path) -> Vec<String> {
+    let mut lines = Vec::new();
+    add(path, &mut lines);
+    lines
+}
+
+fn add(path: &Path, lines: &mut Vec<String>) {
+    let name = path.file_name().unwrap_or_default().display();
+    let Ok(metadata) = fs::symlink_metadata(path) else {
+        lines.push(format!("{name} absent"));
+        return;
+    };
+    let mut content = Vec::new();
+    if metadata.is_file() {
+        let file = fs::File::open(path);
+        drop(file.and_then(|mut file| file.read_to_end(&mut content)));
+    } else if metadata.is_symlink() {
+        content = fs::read_link(path).unwrap_or_default().into_os_string().into_encoded_bytes();
+    }
+    // A socket that hears something changes nothing.
+    let times = if metadata.file_type().is_socket() { 0 } else { metadata.mtime() };
+    lines.push(format!(
+        "{name} {:o} {}:{} links {} times {times}.{} attributes {:?} {:?}",
+        metadata.mode(),
+        metadata.uid(),
+        metadata.gid(),
+        metadata.nlink(),
+        metadata.mtime_nsec(),
+        attribute(path),
+        String::from_utf8_lossy(&content),
+    ));
+    if metadata.is_dir() {
+        let mut names: Vec<_> =
+            fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path()).collect();
+        names.sort();
+        names.iter().for_each(|path| add(path, lines));
+    }
+}
+
+fn attribute(path: &Path) -> isize {
+    let mut value = [0_u8; 16];
+    let (path, name) = (crate::act::calls::c(path), c"user.pwned".as_ptr());
+    // SAFETY: paths, and a buffer with its length.
+    unsafe { libc::lgetxattr(path.as_ptr(), name, value.as_mut_ptr().cast(), value.len()) }
+}
+
+fn set_id(directory: &Path) -> Option<String> {
+    for line in fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()) {
+        let mode = fs::symlink_metadata(&line).map_or(0, |metadata| metadata.mode());
+        if mode & 0o6000 != 0 {
+            return Some(format!("`{}` has mode {mode:o}", line.display()));
+        }
+    }
+    let mode = fs::symlink_metadata(directory).map_or(0, |metadata| metadata.mode());
+    (mode & 0o6000 != 0).then(|| format!("the workspace has mode {mode:o}"))
+}
+
+fn storage(directory: &Path) -> u64 {
+    let entries = fs::read_dir(directory).unwrap().flatten();
+    let many = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with("many-"));
+    many.map(|entry| taken(&entry.path())).sum()
+}
+
+/// The storage that is taken by a path and what is below it, in bytes.
+fn taken(path: &Path) -> u64 {
+    let Ok(metadata) = fs::symlink_metadata(path) else { return 0 };
+    let below = if metadata.is_dir() { fs::read_dir(path).ok() } else { None };
+    let below = below.into_iter().flatten().flatten().map(|entry| taken(&entry.path()));
+    metadata.blocks() * 512 + below.sum::<u64>()
+}
