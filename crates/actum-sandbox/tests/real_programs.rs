@@ -266,7 +266,7 @@ fn cargo_tests_a_crate_with_a_build_script() {
         policy.read.push(sysroot.clone());
         policy.exec.push(sysroot.clone());
         let path = format!("{}/bin:/usr/bin:/bin", sysroot.display());
-        policy.env.insert("PATH".into(), path.into());
+        policy.env.insert("PATH".into(), path.as_str().into());
         let script = "export CARGO_HOME=\"$TMPDIR/cargo\"; exec cargo test --offline --quiet";
         let said = passes(&policy, tier, &["sh", "-c", script]);
         assert!(said.contains("2 passed"), "tier {tier}: {said}");
