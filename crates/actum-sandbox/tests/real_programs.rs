@@ -210,8 +210,9 @@ fn shells_join_programs_by_pipes() {
     for tier in BOTH {
         let script = "sort list | uniq -c | awk '{ print $2 $1 }' | tr '\\n' ' '";
         assert_eq!(passes(&policy, tier, &["sh", "-c", script]), "a1 b2 ");
-        let script = "comm -12 <(sort list) <(echo a) > >(cat); wait $!; \
-                      cat <<< here; cd \"$TMPDIR\" && mkfifo f && (echo fifo > f & cat f)";
+        let script = "list=\"$PWD/list\"; cd \"$TMPDIR\"; mkfifo out in; \
+                      comm -12 <(sort \"$list\") <(echo a) > >(cat > out) & cat out; \
+                      cat <<< here; (echo fifo > in & cat in)";
         assert_eq!(passes(&policy, tier, &["bash", "-c", script]), "a\nhere\nfifo\n");
     }
 }
