@@ -219,6 +219,34 @@ fn shells_join_programs_by_pipes() {
 
 /// AA-10
 #[test]
+fn files_are_copied_with_their_modes_and_times() {
+    for tier in BOTH {
+        let workspace = workspace();
+        let at = workspace.path();
+        create_dir_all(at.join("from/in")).unwrap();
+        write(at.join("from/in/run"), "#!/bin/sh\necho ran\n").unwrap();
+        set_permissions(at.join("from/in/run"), Permissions::from_mode(0o755)).unwrap();
+        symlink("in/run", at.join("from/link")).unwrap();
+        let script = "cp -a from to && tar -cf a.tar to && mkdir x && tar -xf a.tar -C x && \
+                      install -m 700 from/in/run y && ./x/to/link && ./y && mv x z && rm -r to";
+        assert_eq!(passes(&writing(at), tier, &["sh", "-c", script]), "ran\nran\n", "tier {tier}");
+    }
+}
+
+/// AA-10
+#[test]
+fn what_a_command_started_may_read_about_itself() {
+    let workspace = workspace();
+    let policy = policy(workspace.path());
+    for tier in BOTH {
+        // Not the last command of a shell, which becomes it.
+        let script = "node -e 'console.log(process.memoryUsage().rss > 0)'; echo $?";
+        assert_eq!(passes(&policy, tier, &["sh", "-c", script]), "true\n0\n", "tier {tier}");
+    }
+}
+
+/// AA-10
+#[test]
 fn make_builds_a_program_in_c_which_runs() {
     for tier in BOTH {
         let workspace = workspace();
