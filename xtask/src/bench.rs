@@ -12,6 +12,7 @@ mod options;
 mod page;
 mod place;
 mod rounds;
+pub(crate) mod sandbox;
 mod syscalls;
 mod tables;
 mod verdict;
@@ -23,7 +24,8 @@ use std::process::ExitCode;
 use crate::{Outcome, cargo, packages};
 use contestant::Programs;
 use course::Results;
-pub(crate) use options::{Child, Options};
+use options::Subject;
+pub(crate) use options::{Child, Options, Starter};
 use place::Grounds;
 
 type Failure = Box<dyn Error>;
@@ -34,6 +36,9 @@ const PAGE: &str = "docs/benchmarks.md";
 pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
     if cfg!(debug_assertions) {
         return in_release(root);
+    }
+    if options.subject == Subject::Sandbox {
+        return sandbox::run(root, options);
     }
     packages::require("bench")?;
     take_precedence();

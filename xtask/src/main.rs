@@ -28,6 +28,9 @@ enum Work {
     /// What `bench` starts to watch it from outside
     #[command(hide = true)]
     BenchChild(bench::Child),
+    /// What `bench sandbox` starts to measure as another user
+    #[command(hide = true)]
+    BenchStarter(bench::Starter),
     Crash(crash::Options),
     /// What `crash` starts to take its power
     #[command(hide = true)]
@@ -45,10 +48,13 @@ enum Work {
 type Outcome = Result<ExitCode, Box<dyn Error>>;
 
 fn main() -> ExitCode {
+    // `bench sandbox` starts commands confined, by way of this program.
+    actum_sandbox::inside::enter();
     let root = root();
     let outcome = match CommandLine::parse().work {
         Work::Bench(options) => bench::run(&root, &options),
         Work::BenchChild(child) => bench::in_child::run(&child),
+        Work::BenchStarter(starter) => bench::sandbox::start::run(&starter),
         Work::Crash(options) => crash::run(&options),
         Work::CrashWorker(job) => crash::worker::run(&job).map(|()| ExitCode::SUCCESS),
         Work::Fuzz(options) => fuzz::run(&root, &options),

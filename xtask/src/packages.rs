@@ -20,6 +20,12 @@ const PACKAGES: &[Package] = &[
     // What a user would pick instead of actum, and so what results are compared with.
     Package { name: "git", program: "git", needed_by: &["test", "bench", "crash", "realworld"] },
     Package { name: "patch", program: "patch", needed_by: &["test", "bench"] },
+    // What people verify with, run in the sandbox.
+    Package { name: "nodejs", program: "node", needed_by: &["test"] },
+    Package { name: "python3", program: "python3", needed_by: &["test"] },
+    Package { name: "make", program: "make", needed_by: &["test"] },
+    // What a user would pick instead of the sandbox.
+    Package { name: "bubblewrap", program: "bwrap", needed_by: &["bench sandbox"] },
     // Published packages; nothing in them is run.
     Package { name: "npm", program: "npm", needed_by: &["realworld"] },
     Package { name: "tar", program: "tar", needed_by: &["realworld"] },
@@ -143,8 +149,10 @@ mod tests {
             write(&path, "").unwrap();
             set_permissions(&path, Permissions::from_mode(mode)).unwrap();
         };
-        assert_eq!(missing_in_bin(), ["git", "patch"]);
-        put("git", 0o755);
+        assert_eq!(missing_in_bin(), ["git", "patch", "nodejs", "python3", "make"]);
+        for program in ["git", "node", "python3", "make"] {
+            put(program, 0o755);
+        }
         put("patch", 0o644);
         assert_eq!(missing_in_bin(), ["patch"]);
         put("patch", 0o755);

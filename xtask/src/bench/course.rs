@@ -51,7 +51,7 @@ pub(super) fn run(
     grounds: &Grounds,
 ) -> Result<Results, Failure> {
     let mut results = Results {
-        machine: Machine::this(),
+        machine: Machine::this(&["git", "patch"]),
         places: Vec::new(),
         absent: Vec::new(),
         measurements: Vec::new(),

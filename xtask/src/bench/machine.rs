@@ -39,7 +39,8 @@ const FILE_SYSTEMS: &[(i64, &str)] = &[
 const TMPFS: &str = "tmpfs";
 
 impl Machine {
-    pub(super) fn this() -> Self {
+    /// This machine, with the versions of these programs.
+    pub(super) fn this(programs: &[&str]) -> Self {
         let processors = read_to_string("/proc/cpuinfo").unwrap_or_default();
         let memory = read_to_string("/proc/meminfo").unwrap_or_default();
         let kibibytes = field(&memory, "MemTotal").and_then(|total| {
@@ -54,7 +55,7 @@ impl Machine {
             processors: std::thread::available_parallelism().map_or(1, usize::from),
             memory: kibibytes.map_or(UNKNOWN.to_owned(), |kib| format!("{} GiB", kib >> 20)),
             kernel: line("/proc/sys/kernel/osrelease"),
-            programs: ["git", "patch"].into_iter().filter_map(version).collect(),
+            programs: programs.iter().filter_map(|program| version(program)).collect(),
             load: line("/proc/loadavg").split(' ').next().unwrap_or(UNKNOWN).to_owned(),
         }
     }

@@ -5,12 +5,16 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-/// Speed and memory beside git and patch; writes docs/benchmarks.md
+/// Speed and memory beside what else there is; writes docs/benchmarks.md or benchmarks-sandbox.md
 ///
-/// A run with neither --quick nor --only writes docs/benchmarks.md. As root it also measures on ext4
-/// with a journal and on xfs, loop-mounted from files that are removed at the end.
+/// A run with neither --quick nor --only writes its page. As root it also measures changes on ext4 with
+/// a journal and on xfs, loop-mounted from files that are removed at the end, and the sandbox as an
+/// ordinary user.
 #[derive(Args)]
 pub(crate) struct Options {
+    /// What is measured
+    #[arg(value_enum, default_value_t = Subject::Changes)]
+    pub(super) subject: Subject,
     /// Few rounds, on the machine's own file system alone
     #[arg(long)]
     pub(super) quick: bool,
@@ -18,9 +22,23 @@ pub(crate) struct Options {
     #[arg(long, value_name = "N")]
     pub(super) rounds: Option<NonZeroUsize>,
     /// Only works whose name contains PATTERN, such as `own/10-of-10000`, `ext4/`, `/50-mb`, `/size`,
-    /// `syscalls`, `memory`
+    /// `syscalls`, `memory`; of the sandbox `start`, `build`, `view`
     #[arg(long, value_name = "PATTERN")]
     pub(super) only: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(super) enum Subject {
+    /// Applying and reverting, beside git and patch
+    Changes,
+    /// Running a command confined, beside running it plainly and in bubblewrap
+    Sandbox,
+}
+
+/// The work of a process that starts `true` in many ways, and tells how long each took.
+#[derive(Args)]
+pub(crate) struct Starter {
+    pub(super) rounds: NonZeroUsize,
 }
 
 /// The work of a process that is measured from outside.
@@ -51,7 +69,8 @@ mod tests {
 
     #[test]
     fn a_pattern_selects_by_part_of_the_name() {
-        let options = Options { quick: false, rounds: None, only: Some("ext4/".to_owned()) };
+        let only = Some("ext4/".to_owned());
+        let options = Options { subject: Subject::Changes, quick: false, rounds: None, only };
         assert!(options.selects("ext4/10-of-10000"));
         assert!(!options.selects("own/10-of-10000"));
     }

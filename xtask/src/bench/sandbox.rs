@@ -1,0 +1,128 @@
+//! `cargo xtask bench sandbox`: commands confined beside the same commands plain, interleaved in one
+//! run.
+
+mod build;
+mod page;
+mod race;
+pub(crate) mod start;
+mod view;
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use actum_sandbox::{Helper, HostReport, Missing, SandboxPolicy, Tier};
+
+use super::machine::Machine;
+use super::options::Options;
+use super::place::Grounds;
+use super::{Failure, take_precedence};
+use crate::{Outcome, packages};
+use race::Finish;
+
+/// Written by a full run.
+const PAGE: &str = "docs/benchmarks-sandbox.md";
+
+/// Everything that came out.
+struct Results {
+    machine: Machine,
+    /// The size of the program that is the helper, in KiB.
+    helper: u64,
+    contests: Vec<Contest>,
+}
+
+/// Contestants that took turns at one work.
+struct Contest {
+    title: String,
+    /// The first is what the others are compared with.
+    finishes: Vec<Finish>,
+    bars: Vec<Bar>,
+}
+
+/// A promise about one of the contestants.
+struct Bar {
+    who: &'static str,
+    limit: Limit,
+}
+
+enum Limit {
+    /// At most so many milliseconds more than the first.
+    More(f64),
+    /// At most so many times the first.
+    Times(f64),
+    /// At most so many milliseconds.
+    InAll(f64),
+    /// At most as long as another contestant.
+    Under(&'static str),
+}
+
+pub(super) fn run(root: &Path, options: &Options) -> Outcome {
+    packages::require("bench sandbox")?;
+    take_precedence();
+    let grounds = Grounds::make()?;
+    let results = measure(options, &grounds);
+    eprintln!("removing what was made");
+    grounds.clear()?;
+    let results = results?;
+    if results.contests.is_empty() {
+        return Err("the pattern selects nothing; nothing was measured".into());
+    }
+    let text = page::render(&results);
+    if options.quick || options.only.is_some() {
+        print!("{text}");
+        eprintln!("only a full run writes {PAGE}; this was a part");
+    } else {
+        std::fs::write(root.join(PAGE), &text)
+            .map_err(|error| format!("writing `{PAGE}`: {error}"))?;
+        print!("{}", page::tables(&results));
+        eprintln!("wrote {PAGE}");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn measure(options: &Options, grounds: &Grounds) -> Result<Results, Failure> {
+    let mut results = Results {
+        machine: Machine::this(&["bwrap", "cargo"]),
+        helper: std::fs::metadata("/proc/self/exe")?.len() >> 10,
+        contests: Vec::new(),
+    };
+    let rounds = |full: usize, quick: usize| {
+        let usual = if options.quick { quick } else { full };
+        options.rounds.map_or(usual, std::num::NonZeroUsize::get)
+    };
+    if options.selects("start") {
+        results.contests.extend(start::contests(rounds(200, 20))?);
+    }
+    let home = grounds.home()?;
+    if options.selects("view") {
+        eprintln!("laying a view over 10,000 files");
+        results.contests.extend(view::contests(&home, rounds(40, 5))?);
+    }
+    if options.selects("build") {
+        eprintln!("building a crate");
+        results.contests.push(build::contest(&home, rounds(8, 2))?);
+    }
+    Ok(results)
+}
+
+/// This program, whose `main` enters the sandbox first of all.
+fn helper() -> Helper {
+    Helper::this_program()
+}
+
+/// The programs of the system, and nothing else.
+fn system() -> SandboxPolicy {
+    let system = ["/usr", "/bin", "/lib", "/lib64", "/etc/alternatives", "/etc/ld.so.cache"];
+    let present = |path: &PathBuf| std::fs::symlink_metadata(path).is_ok();
+    let system: Vec<_> = system.map(PathBuf::from).into_iter().filter(present).collect();
+    SandboxPolicy { read: system.clone(), exec: system, ..SandboxPolicy::new("/usr") }
+}
+
+/// This host; and for tier L the same, as if it had no namespaces.
+fn host(tier: Tier) -> HostReport {
+    let found = HostReport::probe(&helper());
+    let missing = || Missing { step: "make namespaces".to_owned(), why: "unwanted".to_owned() };
+    match tier {
+        Tier::N => found,
+        Tier::L => HostReport { tier_n: Err(missing()), ..found },
+    }
+}

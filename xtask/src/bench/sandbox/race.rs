@@ -1,0 +1,119 @@
+//! Contestants take turns, so that all meet the same noise.
+
+use std::time::{Duration, Instant};
+
+use actum_sandbox::{Ended, Outcome};
+use serde::{Deserialize, Serialize};
+
+use crate::bench::Failure;
+
+/// Someone who does a work, and tells how long it took.
+pub(super) struct Contestant<'a> {
+    pub(super) name: &'static str,
+    pub(super) run: Box<dyn FnMut() -> Result<Duration, Failure> + 'a>,
+}
+
+impl<'a> Contestant<'a> {
+    pub(super) fn new(
+        name: &'static str,
+        run: impl FnMut() -> Result<Duration, Failure> + 'a,
+    ) -> Self {
+        Self { name, run: Box::new(run) }
+    }
+}
+
+/// What came out for one contestant.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Finish {
+    pub(super) who: String,
+    /// All times in order, shortest first; or why there are none.
+    pub(super) times: Result<Vec<Duration>, String>,
+}
+
+impl Finish {
+    /// The time that so many of 100 rounds kept to, by nearest rank.
+    pub(super) fn percentile(&self, percent: usize) -> Option<Duration> {
+        let times = self.times.as_ref().ok()?;
+        let rank = (times.len() * percent).div_ceil(100);
+        times.get(rank.saturating_sub(1)).copied()
+    }
+
+    pub(super) fn median(&self) -> Option<Duration> {
+        self.percentile(50)
+    }
+}
+
+/// One round more than is counted warms up. Every other round goes backwards, so that nobody always
+/// meets what the same one has left behind. Who fails is out.
+pub(super) fn race(mut contestants: Vec<Contestant<'_>>, rounds: usize) -> Vec<Finish> {
+    let mut clocked: Vec<Result<Vec<Duration>, String>> =
+        contestants.iter().map(|_| Ok(Vec::new())).collect();
+    for round in 0..=rounds {
+        let mut turns: Vec<_> = contestants.iter_mut().zip(&mut clocked).collect();
+        if round % 2 == 1 {
+            turns.reverse();
+        }
+        for (contestant, clocked) in turns {
+            let Ok(times) = clocked else { continue };
+            match (contestant.run)() {
+                Ok(time) if round > 0 => times.push(time),
+                Ok(_) => {}
+                Err(why) => *clocked = Err(why.to_string()),
+            }
+        }
+    }
+    let sorted = |mut times: Vec<Duration>| {
+        times.sort_unstable();
+        times
+    };
+    let finish = |(contestant, clocked): (Contestant<'_>, Result<Vec<Duration>, String>)| Finish {
+        who: contestant.name.to_owned(),
+        times: clocked.map(sorted),
+    };
+    contestants.into_iter().zip(clocked).map(finish).collect()
+}
+
+/// The time that a work takes.
+pub(super) fn time(work: impl FnOnce() -> Result<(), Failure>) -> Result<Duration, Failure> {
+    let begun = Instant::now();
+    work()?;
+    Ok(begun.elapsed())
+}
+
+/// Whether a command did what it was to do.
+pub(super) fn succeeded(outcome: &Outcome) -> Result<(), Failure> {
+    if outcome.ended == Some(Ended::Code(0)) {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&outcome.stderr);
+    let said = said.lines().last().unwrap_or("it said nothing").to_owned();
+    Err(format!("the command ended as {:?} ({:?}): {said}", outcome.ended, outcome.violated).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn contestants_take_turns_and_who_fails_is_out() {
+        let mut left = 3;
+        let contestants = vec![
+            Contestant::new("good", || Ok(Duration::from_millis(7))),
+            Contestant::new("bad", || {
+                left -= 1;
+                if left == 0 { Err("out of breath".into()) } else { Ok(Duration::ZERO) }
+            }),
+        ];
+        let finishes = race(contestants, 4);
+        assert_eq!(finishes[0].times, Ok(vec![Duration::from_millis(7); 4]));
+        assert_eq!(finishes[1].times, Err("out of breath".to_owned()));
+    }
+
+    #[test]
+    fn percentiles_are_ranks() {
+        let times = (1..=10).map(Duration::from_millis).collect();
+        let finish = Finish { who: "who".to_owned(), times: Ok(times) };
+        let ranks = [0, 10, 50, 95].map(|percent| finish.percentile(percent).unwrap().as_millis());
+        assert_eq!(ranks, [1, 1, 5, 10]);
+    }
+}

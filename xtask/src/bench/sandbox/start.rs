@@ -1,0 +1,102 @@
+//! The start of a command that does nothing.
+
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitCode, Stdio};
+
+use actum_sandbox::{Plan, Tier};
+
+use super::race::{Contestant, Finish, race, succeeded, time};
+use super::{Bar, Contest, Limit};
+use crate::Outcome;
+use crate::bench::options::Starter;
+use crate::bench::{Failure, packages};
+
+/// A number that belongs to nobody.
+const USER: u32 = 12345;
+const TRUE: &str = "/bin/true";
+/// The same for bubblewrap: namespaces, the programs of the system, /proc and /dev.
+const BUBBLEWRAP: [&str; 19] = [
+    "--unshare-all",
+    "--die-with-parent",
+    "--ro-bind",
+    "/usr",
+    "/usr",
+    "--symlink",
+    "usr/bin",
+    "/bin",
+    "--symlink",
+    "usr/lib",
+    "/lib",
+    "--symlink",
+    "usr/lib64",
+    "/lib64",
+    "--proc",
+    "/proc",
+    "--dev",
+    "/dev",
+    TRUE,
+];
+const LOWER: &str = "tier L";
+const UPPER: &str = "tier N";
+const OTHER: &str = "bubblewrap";
+
+/// As the user who runs this, and where that is root, as an ordinary one too: each in a process of its
+/// own.
+pub(super) fn contests(rounds: usize) -> Result<Vec<Contest>, Failure> {
+    let as_root = packages::is_root();
+    let users: &[Option<u32>] = if as_root { &[None, Some(USER)] } else { &[None] };
+    let contest = |user: &Option<u32>| {
+        let name = if as_root && user.is_none() { "root" } else { "an ordinary user" };
+        eprintln!("starting `true` as {name}");
+        Ok(Contest {
+            title: format!("Start of `true`, as {name}"),
+            finishes: in_child(rounds, *user)?,
+            bars: vec![
+                Bar { who: LOWER, limit: Limit::More(1.5) },
+                Bar { who: UPPER, limit: Limit::More(3.0) },
+                Bar { who: UPPER, limit: Limit::Under(OTHER) },
+            ],
+        })
+    };
+    users.iter().map(contest).collect()
+}
+
+fn in_child(rounds: usize, user: Option<u32>) -> Result<Vec<Finish>, Failure> {
+    // The other user may not be allowed to go where this program lies.
+    let mut command = Command::new("/proc/self/exe");
+    command.arg("bench-starter").arg(rounds.to_string()).current_dir("/").stderr(Stdio::inherit());
+    if let Some(user) = user {
+        command.uid(user).gid(user);
+    }
+    let output = command.output()?;
+    if !output.status.success() {
+        return Err(format!("starting `true` many times failed ({})", output.status).into());
+    }
+    Ok(serde_json::from_slice(&output.stdout)?)
+}
+
+/// Starts `true` in turns, and prints the times.
+pub(crate) fn run(starter: &Starter) -> Outcome {
+    let plan = |tier| super::system().plan(&super::host(tier));
+    let (lower, upper) = (plan(Tier::L)?, plan(Tier::N)?);
+    let contestants = vec![
+        Contestant::new("plain", || time(|| wait(Command::new(TRUE).env_clear()))),
+        Contestant::new(LOWER, || time(|| confined(&lower))),
+        Contestant::new(UPPER, || time(|| confined(&upper))),
+        Contestant::new(OTHER, || {
+            time(|| wait(Command::new("/usr/bin/bwrap").args(BUBBLEWRAP).env_clear()))
+        }),
+    ];
+    println!("{}", serde_json::to_string(&race(contestants, starter.rounds.get()))?);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn wait(command: &mut Command) -> Result<(), Failure> {
+    let status = command.stdin(Stdio::null()).stdout(Stdio::null()).status()?;
+    if status.success() { Ok(()) } else { Err(status.to_string().into()) }
+}
+
+pub(super) fn confined(plan: &Plan) -> Result<(), Failure> {
+    succeeded(&plan.spawn(&super::helper(), &[OsString::from(TRUE)])?.wait()?)
+}
