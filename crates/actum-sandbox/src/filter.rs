@@ -121,16 +121,11 @@ const REFUSED_HERE: &[i64] = &[
 #[cfg(not(target_arch = "x86_64"))]
 const REFUSED_HERE: &[i64] = &[];
 
-/// Refused in tier L, where files of the host can be named, and Landlock does not look at this. The mode
-/// of what the command has opened it can change (fchmod(2)).
-const NAMES_FILES_OF_THE_HOST: &[i64] = &[
-    libc::SYS_fchmodat,
-    libc::SYS_fchmodat2,
-    libc::SYS_inotify_add_watch,
-    libc::SYS_fanotify_mark,
-    #[cfg(target_arch = "x86_64")]
-    libc::SYS_chmod,
-];
+/// Refused in tier L, where files of the host can be named, and Landlock does not look at this.
+///
+/// It does not look at modes either (chmod(2)), nor at times. But linkers, archivers and package managers
+/// set those of their own files by name, so that without them hardly anything could be built in tier L.
+const WATCHES_FILES_OF_THE_HOST: &[i64] = &[libc::SYS_inotify_add_watch, libc::SYS_fanotify_mark];
 
 /// Calls that change owners, with the place of the user among their arguments; the group is next to it.
 const CHANGES_OWNERS: &[(i64, u32)] = &[
@@ -208,7 +203,7 @@ fn rules(tier: Tier, net: Net, (user, group): (u32, u32)) -> BTreeMap<u32, Rule>
         rules.always(*call, Answer::Error(*error));
     }
     if tier == Tier::L {
-        for call in NAMES_FILES_OF_THE_HOST {
+        for call in WATCHES_FILES_OF_THE_HOST {
             rules.always(*call, refused());
         }
         for (call, error) in OTHERWISE_IN_L {
@@ -345,7 +340,7 @@ mod tests {
     fn no_call_is_refused_for_two_reasons() {
         let mut calls: Vec<_> = REFUSED.iter().flat_map(|(_, calls)| calls.iter()).collect();
         let otherwise = OTHERWISE.iter().chain(OTHERWISE_IN_L).map(|(call, _)| call);
-        calls.extend(NAMES_FILES_OF_THE_HOST.iter().chain(REFUSED_HERE).chain(otherwise));
+        calls.extend(WATCHES_FILES_OF_THE_HOST.iter().chain(REFUSED_HERE).chain(otherwise));
         let count = calls.len();
         calls.sort();
         calls.dedup();

@@ -3,7 +3,6 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test may fail loudly")]
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::fs::{Permissions, create_dir_all, metadata, read, set_permissions, write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
@@ -21,7 +20,7 @@ const SCRATCH: u64 = 256 << 20;
 
 /// A directory of the host, outside of where a scratch directory is.
 fn workspace() -> TempDir {
-    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap()
+    tempfile::tempdir().unwrap()
 }
 
 fn helper() -> Helper {
@@ -89,13 +88,9 @@ fn writing(workspace: &Path) -> SandboxPolicy {
     policy
 }
 
-/// Runs a command whose home is the scratch directory, wherever that is.
 fn run(policy: &SandboxPolicy, tier: Tier, command: &[&str]) -> Outcome {
-    let at_home = "export HOME=\"$TMPDIR\"; exec \"$0\" \"$@\"";
     let [name, arguments @ ..] = command else { panic!("no command") };
-    let program = program(name).into_os_string();
-    let mut words: Vec<OsString> = ["/bin/sh", "-c", at_home].map(Into::into).to_vec();
-    words.push(program);
+    let mut words = vec![program(name).into_os_string()];
     words.extend(arguments.iter().map(Into::into));
     let plan = policy.plan(&host(tier)).unwrap();
     assert_eq!(plan.in_force.tier, tier);
@@ -237,8 +232,12 @@ fn files_are_copied_with_their_modes_and_times() {
 #[test]
 fn what_a_command_started_may_read_about_itself() {
     let workspace = workspace();
-    let policy = policy(workspace.path());
     for tier in BOTH {
+        let mut policy = policy(workspace.path());
+        if tier == Tier::L {
+            // Of /proc a process has its own directory there, and what it starts has not.
+            policy.read.push("/proc".into());
+        }
         // Not the last command of a shell, which becomes it.
         let script = "node -e 'console.log(process.memoryUsage().rss > 0)'; echo $?";
         assert_eq!(passes(&policy, tier, &["sh", "-c", script]), "true\n0\n", "tier {tier}");

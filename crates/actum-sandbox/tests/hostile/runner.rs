@@ -32,7 +32,7 @@ struct User {
 pub(crate) fn run() -> ExitCode {
     let mut arguments = Arguments::from_args();
     // Most of the time they wait.
-    arguments.test_threads.get_or_insert(4);
+    arguments.test_threads.get_or_insert(8);
     let place = tempfile::Builder::new().prefix("actum-hostile-").tempdir_in("/var/tmp").unwrap();
     let program = install(&place);
     let users = users(&program);

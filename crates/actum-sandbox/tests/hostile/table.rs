@@ -45,6 +45,7 @@ const DECLARED: &str = "a socket in a declared directory is reached by its path"
 const HIDDEN: &str = "shared memory is counted only as far as it is mapped in at the moment";
 const UNWAITED: &str = "what ends unwaited for is forgotten";
 const KERNEL_MEMORY: &str = "memory of the kernel is counted by control groups alone";
+const MODES: &str = "Landlock does not refuse chmod(2), which builds need for their own files";
 const TIMES: &str = "Landlock does not refuse utimensat(2), which builds need for their own files";
 
 const FILES: &[Attack] = &[
@@ -55,8 +56,9 @@ const FILES: &[Attack] = &[
     confined("empty a file outside", Effect::Outside, files::truncate),
     confined("delete a file outside", Effect::Outside, files::unlink),
     never("change the owner of a file outside", Effect::Outside, files::chown).users(Users::Root),
-    never("change the mode of a file outside", Effect::Outside, files::chmod),
-    never("change that mode by a descriptor", Effect::Outside, files::chmod_by_descriptor),
+    never("change the mode of a file outside", Effect::Outside, files::chmod).l(Open(MODES)),
+    never("change that mode by a descriptor", Effect::Outside, files::chmod_by_descriptor)
+        .l(Open(MODES)),
     confined("change the times of a file outside", Effect::Outside, files::utimes).l(Open(TIMES)),
     confined("set an attribute of a file outside", Effect::Outside, files::setxattr),
     never("link a file from outside into the workspace", Effect::Outside, files::hard_link),
