@@ -18,14 +18,15 @@ use std::os::fd::{AsFd, OwnedFd};
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::fcntl_dupfd_cloexec;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
-use rustix::pipe::{PipeFlags, pipe_with};
-use rustix::process::{Pid, Signal, getpid, set_child_subreaper, set_parent_process_death_signal};
+use rustix::process::{
+    Pid, Signal, getpid, getppid, set_child_subreaper, set_parent_process_death_signal,
+};
 use rustix::stdio::{self, dup2_stdin};
 
 use crate::channel::{Channel, Said, Start};
 use crate::host::Missing;
 use crate::policy::{Net, Tier};
-use crate::sys::{self, Forked};
+use crate::sys;
 use keeper::Keeper;
 use processes::Kin;
 
@@ -80,13 +81,14 @@ fn run() -> io::Result<()> {
         if kin == Kin::Namespace {
             settle(&channel, &start)?;
         }
-        begin(&start, stdio).map(|command| (command, kin))
+        begin(&start, &stdio).map(|command| (command, kin))
     });
     let (command, kin) = match begun {
         Ok((Ok(command), kin)) => (command, kin),
         Ok((Err(said), _)) => return channel.send(&said, &[]),
         Err(missing) => return channel.send(&Said::NotStarted(missing), &[]),
     };
+    drop(stdio);
     // Where nobody hears it any more the command is ended at once.
     let is_wanted = channel.send(&Said::Running, &[]).is_ok();
     let keeper = Keeper::new(&channel, &start.plan, command, kin);
@@ -115,30 +117,21 @@ fn settle(channel: &Channel, start: &Start) -> Result<()> {
 }
 
 /// Starts the command. The inner error is what to say where it was not started or not executed.
-fn begin(start: &Start, stdio: Vec<OwnedFd>) -> Result<std::result::Result<Pid, Said>> {
-    let (hear, tell) = pipe_with(PipeFlags::CLOEXEC).trying(|| "make a pipe".to_owned())?;
-    match sys::fork().trying(|| "start the command's process".to_owned())? {
-        Forked::Child => {
-            drop(hear);
-            let tied = set_parent_process_death_signal(Some(Signal::KILL))
-                .trying(|| "tie its life to the helper".to_owned());
-            let said = match tied.and_then(|()| payload::execute(start, &stdio)) {
-                Ok(missing) => Said::NotExecuted(missing),
-                Err(missing) => Said::NotStarted(missing),
-            };
-            drop(serde_json::to_vec(&said).map(|text| rustix::io::write(&tell, &text)));
-            std::process::exit(1);
+fn begin(start: &Start, stdio: &[OwnedFd]) -> Result<std::result::Result<Pid, Said>> {
+    let mut failed = None;
+    let keeper = getpid();
+    let mut become_command = || {
+        let tied = set_parent_process_death_signal(Some(Signal::KILL))
+            .trying(|| "tie its life to the helper".to_owned());
+        if getppid() != Some(keeper) {
+            sys::exit_at_once(1); // it was gone before
         }
-        Forked::Parent(command) => {
-            drop((tell, stdio));
-            // The other end is closed by execve(2), or says why there was none.
-            let mut text = Vec::new();
-            let doing = || "hear from the command's process".to_owned();
-            io::Read::read_to_end(&mut std::fs::File::from(hear), &mut text).trying(doing)?;
-            if text.is_empty() {
-                return Ok(Ok(command));
-            }
-            Ok(Err(serde_json::from_slice(&text).trying(doing)?))
-        }
-    }
+        failed = Some(match tied.and_then(|()| payload::execute(start, stdio)) {
+            Ok(missing) => Said::NotExecuted(missing),
+            Err(missing) => Said::NotStarted(missing),
+        });
+    };
+    let command = sys::spawn_sharing_memory(&mut become_command)
+        .trying(|| "start the command's process".to_owned())?;
+    Ok(failed.map_or(Ok(command), Err))
 }

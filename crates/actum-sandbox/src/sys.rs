@@ -27,6 +27,38 @@ pub(crate) fn fork() -> io::Result<Forked> {
     }
 }
 
+/// Starts a process that runs `run` in the memory of this one, which stands still until the other has
+/// become another program or has ended (clone(2) with CLONE_VM and CLONE_VFORK, as posix_spawn(3) has it).
+/// Nothing is copied, and what `run` leaves in memory is seen here. Descriptors, directory, limits,
+/// capabilities and filters are the other's own.
+pub(crate) fn spawn_sharing_memory<F: FnMut()>(run: &mut F) -> io::Result<Pid> {
+    /// Ends the process with 1 where `run` returns, which it does only where something failed.
+    extern "C" fn call<F: FnMut()>(run: *mut libc::c_void) -> libc::c_int {
+        // SAFETY: it is the `run` below, to which nobody else has access while this runs.
+        unsafe { (*run.cast::<F>())() };
+        1
+    }
+    const STACK: usize = 256 << 10;
+    let mut stack: Vec<u128> = Vec::with_capacity(STACK / size_of::<u128>());
+    let flags = libc::CLONE_VM | libc::CLONE_VFORK | libc::SIGCHLD;
+    // SAFETY: the stack grows down from its end, which is aligned, and lives until the other process has
+    // left it; a panic ends the process at `extern "C"`. The helper has one thread, so nobody holds a lock.
+    let pid = unsafe {
+        let top = stack.as_mut_ptr().add(stack.capacity());
+        libc::clone(call::<F>, top.cast(), flags, std::ptr::from_mut(run).cast())
+    };
+    if pid == -1 {
+        return Err(io::Error::last_os_error());
+    }
+    Pid::from_raw(pid).ok_or_else(|| io::Error::other("clone gave no process"))
+}
+
+/// Ends the process at once, with nothing of what exit(3) does: its memory may be that of another.
+pub(crate) fn exit_at_once(code: libc::c_int) -> ! {
+    // SAFETY: takes a number.
+    unsafe { libc::_exit(code) }
+}
+
 /// unshare(2), in a process of one thread.
 pub(crate) fn unshare(flags: UnshareFlags) -> io::Result<()> {
     // SAFETY: what is unsafe about it is CLONE_FILES, which nobody here asks for.

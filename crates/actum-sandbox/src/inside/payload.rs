@@ -20,6 +20,7 @@ use crate::host::Missing;
 use crate::limits::Resource;
 use crate::plan::{OUR_PROCESSES, Plan};
 use crate::policy::Tier;
+use crate::sys;
 
 /// Becomes the command. Where there is none, all was to be tried but that, and it ends. Gives why it
 /// could not be executed; the error is why it could not even be confined.
@@ -49,7 +50,7 @@ pub(super) fn execute(start: &Start, stdio: &[OwnedFd]) -> Result<Missing> {
     let us = (geteuid().as_raw(), getegid().as_raw());
     let program = filter(in_force.tier, policy.net, us).trying(doing)?;
     seccompiler::apply_filter(&program).trying(doing)?;
-    let Some(program) = start.command.first() else { std::process::exit(0) };
+    let Some(program) = start.command.first() else { sys::exit_at_once(0) };
     let doing = || format!("execute `{}`", program.display());
     let text = |bytes: &[u8]| CString::new(bytes).trying(doing);
     let words = start.command.iter().map(|word| text(word.as_bytes()));
