@@ -21,6 +21,8 @@ mod cgroup;
 #[cfg(target_os = "linux")]
 mod channel;
 #[cfg(target_os = "linux")]
+mod child;
+#[cfg(target_os = "linux")]
 mod filter;
 #[cfg(target_os = "linux")]
 pub mod inside;
@@ -32,6 +34,8 @@ mod outcome;
 mod probe;
 #[cfg(target_os = "linux")]
 mod spawn;
+#[cfg(target_os = "linux")]
+mod streams;
 #[cfg(target_os = "linux")]
 mod sys;
 
@@ -48,11 +52,15 @@ pub use policy::{Net, PolicyError, SandboxPolicy, Stdin, Tier, View};
 pub use program::Helper;
 
 #[cfg(target_os = "linux")]
+pub use child::Child;
+#[cfg(target_os = "linux")]
 pub use layer::{Change, Layer, LayerError, Node, StagedLayer};
 #[cfg(target_os = "linux")]
 pub use outcome::{Ended, Outcome, Usage, Violation};
 #[cfg(target_os = "linux")]
-pub use spawn::{Child, Output, SpawnError};
+pub use spawn::SpawnError;
+#[cfg(target_os = "linux")]
+pub use streams::Output;
 
 /// Where the scratch directory of tier N is, as the command sees it.
 pub(crate) const SCRATCH: &str = "/tmp";

@@ -1,0 +1,235 @@
+//! A command that is running, from the outside.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::path::PathBuf;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::process::{Signal, pidfd_send_signal};
+
+use crate::cgroup::{Counted, Group};
+use crate::channel::{Channel, Report, Said};
+use crate::inside::declared::is_absent;
+use crate::layer::Layer;
+use crate::limits::Resource;
+use crate::outcome::{Outcome, Violation};
+use crate::plan::Plan;
+use crate::spawn::{Reaped, Scratch, SpawnError};
+use crate::streams::{Feed, Output, Stream};
+
+/// A command that is running.
+pub struct Child {
+    pub(crate) channel: Channel,
+    /// Ends when the helper does, and then all is over.
+    pub(crate) end: OwnedFd,
+    /// The first process of its namespaces: with it all end. There is none in tier L.
+    pub(crate) init: Option<OwnedFd>,
+    pub(crate) captures: Option<OwnedFd>,
+    /// Its control group.
+    pub(crate) group: Option<Group>,
+    /// Removed with the child.
+    pub(crate) _scratch: Option<Scratch>,
+    /// What is to stay as it is and was not there at the beginning.
+    pub(crate) absent: Vec<PathBuf>,
+    pub(crate) stdin: Option<Feed>,
+    pub(crate) stdout: Stream,
+    pub(crate) stderr: Stream,
+    pub(crate) plan: Plan,
+    /// Dropped last of all, when it has had its time to end what it keeps.
+    pub(crate) _helper: Reaped,
+}
+
+impl Child {
+    /// Hears from the helper until the command is running.
+    pub(crate) fn begin(&mut self) -> Result<(), SpawnError> {
+        loop {
+            let Some((said, descriptors)) = self.channel.receive()? else {
+                return Err(io::Error::other("it ended before it said how it went").into());
+            };
+            let mut descriptors = descriptors.into_iter();
+            match said {
+                Said::Init => self.init = descriptors.next(),
+                Said::Captures => self.captures = descriptors.next(),
+                Said::Running => return Ok(()),
+                Said::NotStarted(missing) => return Err(SpawnError::Sandbox(missing)),
+                Said::NotExecuted(missing) => return Err(SpawnError::Command(missing)),
+                Said::Ended(_) => {
+                    return Err(io::Error::other("it told of an end before a beginning").into());
+                }
+            }
+        }
+    }
+
+    /// A descriptor that can be polled: it is readable when the command and all that it started have
+    /// ended (pidfd_open(2)).
+    pub fn end(&self) -> BorrowedFd<'_> {
+        self.end.as_fd()
+    }
+
+    /// Ends the command and all that it started. In tier N all are ended by the kernel at once; in tier
+    /// L one after the other, which [`Self::wait`] waits for.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn kill_tree(&self) -> io::Result<()> {
+        if let Some(group) = &self.group {
+            group.kill()?;
+        }
+        let Some(init) = &self.init else { return self.dismiss() };
+        match pidfd_send_signal(init, Signal::KILL) {
+            Ok(()) | Err(Errno::SRCH) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Has the helper end the command and tell what it used.
+    fn dismiss(&self) -> io::Result<()> {
+        match self.channel.finish() {
+            Err(error) if error.kind() != io::ErrorKind::NotConnected => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Waits until the command and all that it started have ended.
+    ///
+    /// # Errors
+    /// The helper could not be waited for, or was ended by somebody else.
+    pub fn wait(self) -> Result<Outcome, SpawnError> {
+        self.wait_with(|_, _| Ok(()))
+    }
+
+    /// The same; and what the command writes is told as it comes. Where that fails, the command is
+    /// ended.
+    ///
+    /// # Errors
+    /// As [`Self::wait`], and what `sink` gave.
+    pub fn wait_with(
+        mut self,
+        mut sink: impl FnMut(Output, &[u8]) -> io::Result<()>,
+    ) -> Result<Outcome, SpawnError> {
+        let mut over = false;
+        while !self.has_ended()? {
+            if self.turn(&mut sink)? && !over {
+                over = true;
+                self.dismiss()?;
+            }
+        }
+        over |= self.drain(&mut sink)?;
+        let report = match self.channel.receive()? {
+            Some((Said::Ended(report), _)) => report,
+            // It was ended at once, and had no time to tell.
+            None if self.init.is_some() => Report::default(),
+            Some(_) | None => {
+                return Err(io::Error::other("it ended before it told the end").into());
+            }
+        };
+        let Report { ended, violated, mut usage } = report;
+        let mut violated: Vec<_> = violated.into_iter().collect();
+        if over {
+            violated.push(Violation::Limit(Resource::Output));
+        }
+        violated.extend(self.made());
+        usage.output = self.stdout.count + self.stderr.count;
+        if let Some(group) = &self.group {
+            let Counted { cpu, memory, is_out_of_memory } = group.counted()?;
+            (usage.cpu, usage.memory) = (usage.cpu.max(cpu), memory.unwrap_or(usage.memory));
+            let limit = Violation::Limit(Resource::Memory);
+            if is_out_of_memory && !violated.contains(&limit) {
+                violated.push(limit);
+            }
+        }
+        let captured = match (self.captures.take(), &self.plan.policy.view) {
+            (Some(layer), Some(view)) => Some(Layer::captured(layer, view)?),
+            _ => None,
+        };
+        Ok(Outcome {
+            ended: ended.filter(|_| !over),
+            violated,
+            usage,
+            in_force: self.plan.in_force.clone(),
+            stdout: std::mem::take(&mut self.stdout.bytes),
+            stderr: std::mem::take(&mut self.stderr.bytes),
+            captured,
+        })
+    }
+
+    /// What was to stay absent, and was made.
+    fn made(&self) -> Vec<Violation> {
+        let made = self.absent.iter().filter(|path| !is_absent(path));
+        made.map(|path| Violation::Made(path.clone())).collect()
+    }
+
+    /// Waits until something can be read or written, or the command has ended, and reads and writes it.
+    /// Gives whether there was more output than is allowed.
+    fn turn(&mut self, sink: &mut impl FnMut(Output, &[u8]) -> io::Result<()>) -> io::Result<bool> {
+        let mut ends = vec![PollFd::new(&self.end, PollFlags::IN)];
+        for stream in [&self.stdout, &self.stderr] {
+            ends.extend(stream.pipe.as_ref().map(|pipe| PollFd::new(pipe, PollFlags::IN)));
+        }
+        let ours = io::stdin();
+        match &self.stdin {
+            Some(feed) if feed.bytes.is_empty() => {
+                ends.push(PollFd::new(&ours, PollFlags::IN));
+                // That nobody reads any more is always told.
+                ends.push(PollFd::new(&feed.pipe, PollFlags::empty()));
+            }
+            Some(feed) => ends.push(PollFd::new(&feed.pipe, PollFlags::OUT)),
+            None => {}
+        }
+        match poll(&mut ends, None) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+        self.feed()?;
+        self.drain(sink)
+    }
+
+    fn has_ended(&self) -> io::Result<bool> {
+        let mut end = [PollFd::new(&self.end, PollFlags::IN)];
+        let zero = Timespec::default();
+        Ok(poll(&mut end, Some(&zero))? > 0)
+    }
+
+    /// Reads from our standard input what there is, and writes to that of the command what fits.
+    fn feed(&mut self) -> io::Result<()> {
+        let Some(feed) = &mut self.stdin else { return Ok(()) };
+        if feed.bytes.is_empty() && feed.has_more {
+            feed.refill()?;
+        }
+        if !feed.bytes.is_empty() {
+            match rustix::io::write(&feed.pipe, &feed.bytes) {
+                Ok(written) => drop(feed.bytes.drain(..written)),
+                Err(Errno::AGAIN | Errno::INTR) => return Ok(()),
+                Err(Errno::PIPE) => (feed.bytes, feed.has_more) = (Vec::new(), false), // it reads no more
+                Err(error) => return Err(error.into()),
+            }
+        }
+        if feed.bytes.is_empty() && !feed.has_more {
+            self.stdin = None;
+        }
+        Ok(())
+    }
+
+    /// Reads what there is.
+    fn drain(
+        &mut self,
+        sink: &mut impl FnMut(Output, &[u8]) -> io::Result<()>,
+    ) -> io::Result<bool> {
+        let max = self.plan.policy.limits.of(Resource::Output).max;
+        let mut over = self.stdout.read(max.saturating_sub(self.stderr.kept()), sink)?;
+        over |= self.stderr.read(max.saturating_sub(self.stdout.kept()), sink)?;
+        Ok(over)
+    }
+}
+
+impl Drop for Child {
+    /// Where nobody waits for it any more, it is ended with all that it started.
+    fn drop(&mut self) {
+        drop(self.dismiss()); // the helper may be gone
+        let grace = Timespec { tv_sec: 5, tv_nsec: 0 };
+        let mut end = [PollFd::new(&self.end, PollFlags::IN)];
+        // Whatever comes of it, the helper is ended next.
+        poll(&mut end, Some(&grace)).ok();
+    }
+}

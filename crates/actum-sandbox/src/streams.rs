@@ -1,0 +1,122 @@
+//! What goes to a command's standard input, and what comes from its outputs.
+
+use std::io;
+use std::os::fd::OwnedFd;
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+use rustix::pipe::{PipeFlags, pipe_with};
+
+use crate::policy::Stdin;
+
+/// Which of the command's outputs bytes came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Output {
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    Stderr,
+}
+
+/// What goes to the command's standard input.
+pub(crate) struct Feed {
+    pub(crate) pipe: OwnedFd,
+    /// What is still to be written to it.
+    pub(crate) bytes: Vec<u8>,
+    /// Whether more comes from our own standard input. The command never gets that itself: it could
+    /// write to a terminal by it, and set flags that others share.
+    pub(crate) has_more: bool,
+}
+
+/// What the command gets as standard input, and what feeds it.
+pub(crate) fn input(stdin: &Stdin) -> io::Result<(OwnedFd, Option<Feed>)> {
+    let (bytes, has_more) = match stdin {
+        Stdin::Empty => return Ok((std::fs::File::open("/dev/null")?.into(), None)),
+        Stdin::Inherited => (Vec::new(), true),
+        Stdin::Bytes(bytes) => (bytes.clone(), false),
+    };
+    let (read, pipe) = pipe_with(PipeFlags::CLOEXEC)?;
+    rustix::io::ioctl_fionbio(&pipe, true)?;
+    Ok((read, Some(Feed { pipe, bytes, has_more })))
+}
+
+impl Feed {
+    /// Reads what our standard input has, if it has anything.
+    pub(crate) fn refill(&mut self) -> io::Result<()> {
+        const STEP: usize = 64 << 10;
+        let mut reader = [PollFd::new(&self.pipe, PollFlags::empty())];
+        if poll(&mut reader, Some(&Timespec::default()))? > 0 {
+            self.has_more = false; // nobody reads it any more
+            return Ok(());
+        }
+        let stdin = io::stdin();
+        let mut ready = [PollFd::new(&stdin, PollFlags::IN)];
+        if poll(&mut ready, Some(&Timespec::default()))? == 0 {
+            return Ok(());
+        }
+        self.bytes.resize(STEP, 0);
+        let read = rustix::io::read(&stdin, &mut self.bytes);
+        self.bytes.truncate(*read.as_ref().unwrap_or(&0));
+        match read {
+            Ok(0) => self.has_more = false,
+            Ok(_) | Err(Errno::INTR | Errno::AGAIN) => {}
+            // A terminal that went away, or none at all.
+            Err(Errno::IO | Errno::BADF) => self.has_more = false,
+            Err(error) => return Err(error.into()),
+        }
+        Ok(())
+    }
+}
+
+/// One of the command's outputs.
+pub(crate) struct Stream {
+    pub(crate) output: Output,
+    pub(crate) pipe: Option<OwnedFd>,
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) count: u64,
+}
+
+impl Stream {
+    pub(crate) fn new(output: Output, pipe: OwnedFd) -> Self {
+        Self { output, pipe: Some(pipe), bytes: Vec::new(), count: 0 }
+    }
+
+    pub(crate) fn kept(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+
+    /// Reads what there is; gives whether it is more than `max` bytes, of which the rest is dropped.
+    pub(crate) fn read(
+        &mut self,
+        max: u64,
+        sink: &mut impl FnMut(Output, &[u8]) -> io::Result<()>,
+    ) -> io::Result<bool> {
+        const STEP: usize = 64 << 10;
+        let mut buffer = Vec::new();
+        let max = usize::try_from(max).unwrap_or(usize::MAX);
+        while let Some(pipe) = &self.pipe {
+            let mut ready = [PollFd::new(pipe, PollFlags::IN)];
+            if poll(&mut ready, Some(&Timespec::default()))? == 0 {
+                return Ok(false);
+            }
+            buffer.resize(STEP, 0);
+            match rustix::io::read(pipe, &mut buffer) {
+                Ok(0) => self.pipe = None,
+                Ok(count) => {
+                    let room = max.saturating_sub(self.bytes.len());
+                    let bytes = buffer.get(..count.min(room)).unwrap_or_default();
+                    sink(self.output, bytes)?;
+                    self.bytes.extend_from_slice(bytes);
+                    self.count += count as u64;
+                    if count > room {
+                        self.pipe = None;
+                        return Ok(true);
+                    }
+                }
+                Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Ok(false)
+    }
+}
