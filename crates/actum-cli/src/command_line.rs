@@ -97,6 +97,10 @@ mod tests {
             let title = format!("actum {}", verb.get_name());
             *verb = verb.clone().term_width(COLUMNS);
             add(&title, verb);
+            for part in verb.get_subcommands_mut() {
+                *part = part.clone().term_width(COLUMNS);
+                add(&format!("{title} {}", part.get_name()), part);
+            }
         }
         if std::env::var_os("UPDATE_DOCS").is_some() {
             std::fs::write(REFERENCE, &page).unwrap();

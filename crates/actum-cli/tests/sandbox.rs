@@ -143,3 +143,62 @@ fn secrets_in_the_environment_do_not_reach_the_command() {
     assert!(run(&["--env", "ACTUM_TEST_SECRET"]).contains("hunter2"));
     assert!(run(&["--env", "A=b c"]).contains("A=b c\n"));
 }
+
+/// AA-10
+#[test]
+fn the_state_of_git_and_actum_stays_as_it_is_unless_it_is_named() {
+    let (_directory, root) = workspace();
+    actum(&root, &["init"]);
+    fs::create_dir_all(root.join(".git/hooks")).unwrap();
+    let script = "echo x > .git/hooks/pre-commit; rm -rf .actum; mv .git away; echo done > done";
+    let ended = sandbox(&root, &["--write", "."], script);
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    assert!(root.join("done").exists() && root.join(".actum/journal").exists());
+    assert!(root.join(".git").is_dir() && !root.join(".git/hooks/pre-commit").exists());
+    let named = ["--write", ".", "--write", ".git"];
+    assert_eq!(sandbox(&root, &named, "echo x > .git/hooks/pre-commit").code, 0);
+    assert!(root.join(".git/hooks/pre-commit").exists());
+}
+
+/// AA-10
+#[test]
+fn a_command_at_whose_output_nobody_reads_any_more_is_not_told_as_one_that_never_ran() {
+    let (_directory, root) = workspace();
+    let mut command = program::command(
+        &root,
+        &["sandbox", "run", "--write", ".", "--", "sh", "-c", "seq 100000; echo end > end"],
+    );
+    let mut child = command.stdout(std::process::Stdio::piped()).spawn().unwrap();
+    drop(child.stdout.take());
+    let ended = child.wait().unwrap();
+    assert_ne!(ended.code(), Some(125));
+    assert!(root.join("end").exists());
+}
+
+/// AA-10
+#[test]
+fn from_within_a_repository_the_whole_of_it_can_be_read() {
+    let (_directory, root) = workspace();
+    fs::create_dir(root.join(".git")).unwrap();
+    let ended = sandbox(&root.join("sub"), &[], "cat ../a.txt > /dev/null && pwd");
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    assert!(ended.stdout.ends_with("/sub\n"), "{}", ended.stdout);
+}
+
+/// AA-10
+#[test]
+fn where_nothing_can_be_run_the_hint_fits_the_reason() {
+    let (_directory, root) = workspace();
+    let hint = |arguments: &[&str]| {
+        let ended = actum(&root, &[&["sandbox", "run"], arguments].concat());
+        assert!(ended.stderr.contains("nothing was started"), "{}", ended.stderr);
+        ended.stderr
+    };
+    assert!(hint(&["--", "ls | wc -l"]).contains("sh -c"));
+    assert!(hint(&["./a.txt"]).contains("chmod +x ./a.txt"));
+    assert!(hint(&["--write", "out", "true"]).contains("make it first"));
+    assert!(hint(&["--capture", "--write", "sub", "true"]).contains("whose changes are captured"));
+    assert!(hint(&["--limit", "cpu=1s:hard", "true"]).contains("let the limit be polled"));
+    let ended = actum(Path::new("/"), &["sandbox", "run", "true"]);
+    assert!(ended.stderr.contains("change to a directory below it"), "{}", ended.stderr);
+}

@@ -47,8 +47,8 @@ pub(crate) enum Said {
     Captures,
     /// Something could not be set up. The command was not started.
     NotStarted(Missing),
-    /// The command could not be executed.
-    NotExecuted(Missing),
+    /// The command could not be executed; with it the number of the error.
+    NotExecuted(Missing, Option<i32>),
     /// The command is running, or the set-up that was to be tried has worked.
     Running,
     /// The command ended, and with it all that it started.

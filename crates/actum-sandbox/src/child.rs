@@ -1,6 +1,7 @@
 //! A command that is running, from the outside.
 
 use std::io;
+use std::ops::ControlFlow;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 
@@ -13,7 +14,7 @@ use crate::channel::{Channel, Report, Said};
 use crate::inside::declared::is_absent;
 use crate::layer::Layer;
 use crate::limits::Resource;
-use crate::outcome::{Outcome, Violation};
+use crate::outcome::{Ended, Outcome, Violation};
 use crate::plan::Plan;
 use crate::spawn::{Reaped, Scratch, SpawnError};
 use crate::streams::{Feed, Output, Stream};
@@ -53,7 +54,9 @@ impl Child {
                 Said::Captures => self.captures = descriptors.next(),
                 Said::Running => return Ok(()),
                 Said::NotStarted(missing) => return Err(SpawnError::Sandbox(missing)),
-                Said::NotExecuted(missing) => return Err(SpawnError::Command(missing)),
+                Said::NotExecuted(missing, errno) => {
+                    return Err(SpawnError::Command { missing, errno });
+                }
                 Said::Ended(_) => {
                     return Err(io::Error::other("it told of an end before a beginning").into());
                 }
@@ -96,17 +99,17 @@ impl Child {
     /// # Errors
     /// The helper could not be waited for, or was ended by somebody else.
     pub fn wait(self) -> Result<Outcome, SpawnError> {
-        self.wait_with(|_, _| Ok(()))
+        self.wait_with(|_, _| ControlFlow::Continue(()))
     }
 
-    /// The same; and what the command writes is told as it comes. Where that fails, the command is
-    /// ended.
+    /// The same; and what the command writes is told as it comes. Where `sink` breaks off, that output is
+    /// closed, as it is for a program at whose pipe nobody reads any more.
     ///
     /// # Errors
-    /// As [`Self::wait`], and what `sink` gave.
+    /// As [`Self::wait`].
     pub fn wait_with(
         mut self,
-        mut sink: impl FnMut(Output, &[u8]) -> io::Result<()>,
+        mut sink: impl FnMut(Output, &[u8]) -> ControlFlow<()>,
     ) -> Result<Outcome, SpawnError> {
         let mut over = false;
         while !self.has_ended()? {
@@ -128,6 +131,9 @@ impl Child {
         let mut violated: Vec<_> = violated.into_iter().collect();
         if over {
             violated.push(Violation::Limit(Resource::Output));
+        }
+        if ended == Some(Ended::Signal(libc::SIGXFSZ)) {
+            violated.push(Violation::Limit(Resource::FileSize));
         }
         violated.extend(self.made());
         usage.output = self.stdout.count + self.stderr.count;
@@ -162,7 +168,10 @@ impl Child {
 
     /// Waits until something can be read or written, or the command has ended, and reads and writes it.
     /// Gives whether there was more output than is allowed.
-    fn turn(&mut self, sink: &mut impl FnMut(Output, &[u8]) -> io::Result<()>) -> io::Result<bool> {
+    fn turn(
+        &mut self,
+        sink: &mut impl FnMut(Output, &[u8]) -> ControlFlow<()>,
+    ) -> io::Result<bool> {
         let mut ends = vec![PollFd::new(&self.end, PollFlags::IN)];
         for stream in [&self.stdout, &self.stderr] {
             ends.extend(stream.pipe.as_ref().map(|pipe| PollFd::new(pipe, PollFlags::IN)));
@@ -214,7 +223,7 @@ impl Child {
     /// Reads what there is.
     fn drain(
         &mut self,
-        sink: &mut impl FnMut(Output, &[u8]) -> io::Result<()>,
+        sink: &mut impl FnMut(Output, &[u8]) -> ControlFlow<()>,
     ) -> io::Result<bool> {
         let max = self.plan.policy.limits.of(Resource::Output).max;
         let mut over = self.stdout.read(max.saturating_sub(self.stderr.kept()), sink)?;

@@ -127,7 +127,7 @@ fn begin(start: &Start, stdio: &[OwnedFd]) -> Result<std::result::Result<Pid, Sa
             sys::exit_at_once(1); // it was gone before
         }
         failed = Some(match tied.and_then(|()| payload::execute(start, stdio)) {
-            Ok(missing) => Said::NotExecuted(missing),
+            Ok((missing, errno)) => Said::NotExecuted(missing, errno),
             Err(missing) => Said::NotStarted(missing),
         });
     };

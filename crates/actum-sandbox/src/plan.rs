@@ -76,8 +76,11 @@ impl Unsatisfiable {
     /// `SANDBOX_UNAVAILABLE`.
     pub fn code(&self) -> &'static str {
         let needs_n = |unmet: &Unmet| match unmet {
-            Unmet::Floor { .. } | Unmet::DenyWrite { .. } | Unmet::View { .. } => true,
-            Unmet::AnyTier { .. } | Unmet::Loopback { .. } | Unmet::Limit { .. } => false,
+            Unmet::Floor { .. }
+            | Unmet::DenyWrite { .. }
+            | Unmet::View { .. }
+            | Unmet::Loopback { .. } => true,
+            Unmet::AnyTier { .. } | Unmet::Limit { .. } => false,
         };
         match self {
             Self::Policy(_) => "POLICY_INVALID",
@@ -114,13 +117,18 @@ impl SandboxPolicy {
                 unmet.push(Unmet::DenyWrite { missing: missing.clone() });
             }
             if self.view.is_some() {
-                unmet.push(Unmet::View { missing });
+                unmet.push(Unmet::View { missing: missing.clone() });
             }
-        } else if let (Some(_), Err(missing)) = (&self.view, &host.overlay) {
-            unmet.push(Unmet::View { missing: missing.clone() });
-        }
-        if let (Net::PrivateLoopback, Err(missing)) = (self.net, &host.loopback) {
-            unmet.push(Unmet::Loopback { missing: missing.clone() });
+            if self.net == Net::PrivateLoopback {
+                unmet.push(Unmet::Loopback { missing });
+            }
+        } else {
+            if let (Some(_), Err(missing)) = (&self.view, &host.overlay) {
+                unmet.push(Unmet::View { missing: missing.clone() });
+            }
+            if let (Net::PrivateLoopback, Err(missing)) = (self.net, &host.loopback) {
+                unmet.push(Unmet::Loopback { missing: missing.clone() });
+            }
         }
         let mut limits = BTreeMap::new();
         for (resource, limit) in self.limits.iter() {

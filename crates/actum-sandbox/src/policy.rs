@@ -80,8 +80,8 @@ pub struct SandboxPolicy {
     /// The whole environment: nothing is inherited.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
-    /// Standard input.
-    #[serde(default)]
+    /// Standard input. Whoever starts the command says it, and no file.
+    #[serde(skip)]
     pub stdin: Stdin,
     /// Where it starts.
     #[serde(default)]
@@ -164,16 +164,11 @@ pub enum PolicyError {
     #[error("`{}` in `caches` is not below the view's base `{}`", path.display(), base.display())]
     CacheOutside { path: PathBuf, base: PathBuf },
     /// It would be captured and not be captured.
-    #[error("`{}` is both in `write` and below the view's base", path.display())]
+    #[error("`{}` lies in the directory whose changes are captured, and so may be written already", path.display())]
     WrittenInView { path: PathBuf },
     /// Where `/tmp` is the scratch directory nothing of the host can be there.
     #[error("`{}` in `{field}` is hidden by the scratch directory, which is `/tmp`", path.display())]
     HiddenByScratch { field: &'static str, path: PathBuf },
-    /// A private loopback is a network namespace, which tier L has not.
-    #[error(
-        "a private loopback needs tier N, and the floor is {floor}; raise the floor or take `none`"
-    )]
-    LoopbackFloor { floor: Tier },
 }
 
 fn unit(resource: Resource) -> String {
@@ -250,9 +245,6 @@ impl SandboxPolicy {
             if name.contains('\0') || value.contains('\0') {
                 return Err(PolicyError::Nul { field: "env" });
             }
-        }
-        if self.net == Net::PrivateLoopback && self.floor < Tier::N {
-            return Err(PolicyError::LoopbackFloor { floor: self.floor });
         }
         Ok(())
     }
@@ -406,10 +398,6 @@ mod tests {
                 "`A=B` is no name of a variable",
             ),
             (refusal(|p| drop(p.env.insert("A".into(), "\0".into()))), "`env` holds a NUL byte"),
-            (
-                refusal(|p| p.net = Net::PrivateLoopback),
-                "a private loopback needs tier N, and the floor is L; raise the floor or take `none`",
-            ),
         ];
         for (found, expected) in cases {
             assert_eq!(found, expected);

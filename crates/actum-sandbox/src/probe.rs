@@ -108,7 +108,7 @@ impl HostReport {
         change(&mut plan);
         match plan.try_out(helper) {
             Ok(_) => Ok(()),
-            Err(SpawnError::Sandbox(missing) | SpawnError::Command(missing)) => Err(missing),
+            Err(SpawnError::Sandbox(missing) | SpawnError::Command { missing, .. }) => Err(missing),
             Err(error) => {
                 Err(Missing { step: "start the helper".to_owned(), why: error.to_string() })
             }

@@ -40,8 +40,13 @@ pub enum SpawnError {
     #[error("the sandbox could not be made: {0}; nothing was started")]
     Sandbox(Missing),
     /// The command could not be executed.
-    #[error("cannot run the command: {0}; nothing was started")]
-    Command(Missing),
+    #[error("cannot run the command: {missing}; nothing was started")]
+    Command {
+        /// What was tried.
+        missing: Missing,
+        /// Why, as execve(2) told it.
+        errno: Option<i32>,
+    },
     /// The helper could not be started, or did not say anything sensible.
     #[error("cannot start the sandbox helper: {0}; nothing was started")]
     Helper(#[from] io::Error),

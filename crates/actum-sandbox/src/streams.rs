@@ -1,6 +1,7 @@
 //! What goes to a command's standard input, and what comes from its outputs.
 
 use std::io;
+use std::ops::ControlFlow;
 use std::os::fd::OwnedFd;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -89,7 +90,7 @@ impl Stream {
     pub(crate) fn read(
         &mut self,
         max: u64,
-        sink: &mut impl FnMut(Output, &[u8]) -> io::Result<()>,
+        sink: &mut impl FnMut(Output, &[u8]) -> ControlFlow<()>,
     ) -> io::Result<bool> {
         const STEP: usize = 64 << 10;
         let mut buffer = Vec::new();
@@ -105,10 +106,12 @@ impl Stream {
                 Ok(count) => {
                     let room = max.saturating_sub(self.bytes.len());
                     let bytes = buffer.get(..count.min(room)).unwrap_or_default();
-                    sink(self.output, bytes)?;
+                    let is_over = sink(self.output, bytes).is_break();
                     self.bytes.extend_from_slice(bytes);
                     self.count += count as u64;
-                    if count > room {
+                    if is_over {
+                        self.pipe = None; // nobody hears it
+                    } else if count > room {
                         self.pipe = None;
                         return Ok(true);
                     }

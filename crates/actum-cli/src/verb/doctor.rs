@@ -10,6 +10,7 @@ use super::Session;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
+use crate::root;
 use crate::style::{self, Painted};
 
 /// Examine whether the workspace and the file system below it are fit for work
@@ -34,7 +35,15 @@ struct Shown {
 }
 
 pub(crate) fn run(_: &Arguments, session: &Session) -> Result<Exit, Failure> {
-    let mut findings = examine(session.root());
+    let mut findings = if root::is_made(session.root()) {
+        examine(session.root())
+    } else {
+        vec![Finding {
+            what: "workspace",
+            verdict: Verdict::Good,
+            detail: "there is none here; `actum init` makes one".to_owned(),
+        }]
+    };
     findings.push(sandbox(&HostReport::probe(&Helper::this_program())));
     let worst = findings.iter().map(|finding| finding.verdict).max().unwrap_or(Verdict::Good);
     let findings = findings.into_iter().map(Shown::of).collect();

@@ -3,6 +3,7 @@
 mod failure;
 mod limit;
 mod policy;
+mod program;
 mod report;
 mod run;
 

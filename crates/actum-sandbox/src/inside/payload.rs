@@ -24,7 +24,7 @@ use crate::sys;
 
 /// Becomes the command. Where there is none, all was to be tried but that, and it ends. Gives why it
 /// could not be executed; the error is why it could not even be confined.
-pub(super) fn execute(start: &Start, stdio: &[OwnedFd]) -> Result<Missing> {
+pub(super) fn execute(start: &Start, stdio: &[OwnedFd]) -> Result<(Missing, Option<i32>)> {
     let policy = &start.plan.policy;
     let in_force = &start.plan.in_force;
     setsid().trying(|| "start a session of its own".to_owned())?;
@@ -59,14 +59,17 @@ pub(super) fn execute(start: &Start, stdio: &[OwnedFd]) -> Result<Missing> {
         policy.env.iter().map(|(name, value)| text(format!("{name}={value}").as_bytes()));
     let variables: Vec<CString> = variables.collect::<Result<_>>()?;
     let Err(errno) = execve(&text(program.as_bytes())?, &words, &variables);
-    Ok(Missing { step: doing(), why: why(&errno.into()) })
+    let error = io::Error::from(errno);
+    Ok((Missing { step: doing(), why: why(&error) }, error.raw_os_error()))
 }
 
 /// What the kernel's answer to execve(2) means where its own words tell little.
 fn why(error: &io::Error) -> String {
     match error.raw_os_error() {
         Some(libc::ENOEXEC) => {
-            "it is no program for this machine, and no script with a first line `#!`".to_owned()
+            "it is no program for this machine, and no script with a first line `#!`, by which the \
+             interpreter is found"
+                .to_owned()
         }
         Some(libc::ENOENT) => format!(
             "{error}: the program, its interpreter or its dynamic loader is not among what the \

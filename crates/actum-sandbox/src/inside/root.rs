@@ -117,7 +117,11 @@ fn fill(
     make_directories(root, Path::new("dev"))?;
     let shared = scratch.map(|_| (SCRATCH, "dev/shm"));
     for (target, name) in DEVICE_LINKS.into_iter().chain(shared) {
-        symlinkat(target, root, name).trying(|| format!("make `/{name}`"))?;
+        match symlinkat(target, root, name) {
+            // The policy has put something else there.
+            Ok(()) | Err(Errno::EXIST | Errno::ROFS | Errno::ACCESS) => {}
+            Err(error) => return Err(error).trying(|| format!("make `/{name}`")),
+        }
     }
     Ok(captures)
 }

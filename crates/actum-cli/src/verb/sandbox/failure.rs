@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use actum_sandbox::{LayerError, SpawnError, Unsatisfiable};
+use actum_sandbox::{LayerError, PolicyError, SpawnError, Unmet, Unsatisfiable};
 
 use super::policy::PolicyFileError;
 use crate::exit::Exit;
@@ -14,10 +14,14 @@ use crate::reason::Reason;
 pub(crate) enum SandboxFailure {
     #[error("{0}; nothing was started")]
     Policy(#[from] PolicyFileError),
+    #[error("the sandbox policy cannot be used: {error}; nothing was started")]
+    Invalid { error: PolicyError, from_file: bool },
     #[error(transparent)]
     Unsatisfiable(#[from] Unsatisfiable),
     #[error("cannot find `{}`: {why}; nothing was started", name.display())]
-    NotFound { name: PathBuf, why: &'static str },
+    NotFound { name: PathBuf, why: &'static str, hint: String },
+    #[error("cannot run `{}`: it is not executable; nothing was started", name.display())]
+    NotExecutable { name: PathBuf },
     #[error(transparent)]
     Spawn(#[from] SpawnError),
     #[error("cannot tell what the command changed: {0}; the directory is as before")]
@@ -33,9 +37,10 @@ impl SandboxFailure {
         const NOT_RUN: u8 = 126;
         const NOT_FOUND: u8 = 127;
         Exit::Passed(match self {
-            Self::Spawn(SpawnError::Command(_)) => NOT_RUN,
+            Self::Spawn(SpawnError::Command { .. }) | Self::NotExecutable { .. } => NOT_RUN,
             Self::NotFound { .. } => NOT_FOUND,
             Self::Policy(_)
+            | Self::Invalid { .. }
             | Self::Unsatisfiable(_)
             | Self::Spawn(_)
             | Self::Changes(_)
@@ -45,12 +50,14 @@ impl SandboxFailure {
 
     pub(crate) fn reason(&self) -> Reason {
         match self {
-            Self::Policy(_) | Self::Unsatisfiable(Unsatisfiable::Policy(_)) => {
-                Reason::PolicyInvalid
-            }
+            Self::Policy(_)
+            | Self::Invalid { .. }
+            | Self::Unsatisfiable(Unsatisfiable::Policy(_)) => Reason::PolicyInvalid,
             Self::Unsatisfiable(refused) if refused.code() == "NEEDS_TIER_N" => Reason::NeedsTierN,
             Self::Unsatisfiable(_) => Reason::SandboxUnavailable,
-            Self::NotFound { .. } | Self::Spawn(SpawnError::Command(_)) => Reason::CommandNotRun,
+            Self::NotFound { .. }
+            | Self::NotExecutable { .. }
+            | Self::Spawn(SpawnError::Command { .. }) => Reason::CommandNotRun,
             Self::Spawn(_) | Self::Changes(_) => Reason::SandboxFailed,
             Self::Unwritten(_) => Reason::ResultUnwritten,
         }
@@ -58,17 +65,46 @@ impl SandboxFailure {
 
     pub(crate) fn hints(&self) -> Vec<String> {
         let hint = match self {
-            Self::NotFound { .. } | Self::Spawn(SpawnError::Command(_)) => {
-                "what a program outside of `/usr` needs is allowed with `--exec PATH`"
+            Self::NotFound { hint, .. } => hint.clone(),
+            Self::NotExecutable { name } => {
+                format!("`chmod +x {}`, or start it by its interpreter", name.display())
             }
-            Self::Policy(_) | Self::Unsatisfiable(Unsatisfiable::Policy(_)) => {
-                "`actum sandbox run --print-policy` writes one that is valid"
+            Self::Spawn(SpawnError::Command { errno, .. }) => match *errno {
+                Some(NOT_A_PROGRAM) => {
+                    "start it by its interpreter, for example `-- sh FILE`".to_owned()
+                }
+                _ => "what a program outside of `/usr` needs is allowed with `--exec PATH`, also \
+                      where a link leads to it"
+                    .to_owned(),
+            },
+            Self::Policy(PolicyFileError::NotThere { .. }) => {
+                "what may be written or read must be there: make it first".to_owned()
             }
-            Self::Unsatisfiable(Unsatisfiable::Host(_)) => {
-                "`actum doctor` says what this host can hold, and what would change that"
+            Self::Policy(PolicyFileError::Malformed { .. })
+            | Self::Invalid { from_file: true, .. } => {
+                "`actum sandbox run --print-policy` writes one that is valid".to_owned()
             }
-            Self::Spawn(_) | Self::Changes(_) | Self::Unwritten(_) => return Vec::new(),
+            Self::Unsatisfiable(Unsatisfiable::Host(unmet)) if unmet.iter().all(is_limit) => {
+                "a control group of its own makes memory and processes hard: `systemd-run --user \
+                 --scope -p Delegate=yes actum …`; or let the limit be polled"
+                    .to_owned()
+            }
+            Self::Unsatisfiable(_) => {
+                "`actum doctor` says what this host can hold, and what would change that".to_owned()
+            }
+            Self::Policy(_)
+            | Self::Invalid { from_file: false, .. }
+            | Self::Spawn(_)
+            | Self::Changes(_)
+            | Self::Unwritten(_) => return Vec::new(),
         };
-        vec![hint.to_owned()]
+        vec![hint]
     }
+}
+
+/// ENOEXEC (execve(2)).
+const NOT_A_PROGRAM: i32 = 8;
+
+fn is_limit(unmet: &Unmet) -> bool {
+    matches!(unmet, Unmet::Limit { .. })
 }

@@ -7,16 +7,17 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use actum_core::path::Quoted;
-use actum_sandbox::{Net, SandboxPolicy, Stdin, Tier, View};
+use actum_sandbox::{Net, SandboxPolicy, Stdin, View};
 use toml::Table;
 
 use super::run::Arguments;
+use crate::root;
 
 /// What programs of the system read and execute.
 const PROGRAMS: [&str; 8] =
     ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/nix/store", "/gnu/store"];
 /// What they read besides.
-const SETTINGS: [&str; 15] = [
+const SETTINGS: [&str; 16] = [
     "/etc/alternatives",
     "/etc/ca-certificates",
     "/etc/gitconfig",
@@ -29,6 +30,7 @@ const SETTINGS: [&str; 15] = [
     "/etc/mime.types",
     "/etc/nsswitch.conf",
     "/etc/npmrc",
+    "/etc/os-release",
     "/etc/passwd",
     "/etc/protocols",
     "/etc/ssl",
@@ -37,6 +39,10 @@ const SETTINGS: [&str; 15] = [
 const PASSED: [&str; 4] = ["PATH", "LANG", "LC_ALL", "TERM"];
 /// Where programs are sought where nothing is said.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+/// Directories that a sandbox has its own of, or that hold everything.
+const NOT_HERE: [&str; 5] = ["/", "/dev", "/proc", "/sys", "/tmp"];
+/// What stays as it is where a directory may be written.
+const KEPT: [&str; 2] = [".git", ".actum"];
 const GIB: u64 = 1 << 30;
 
 /// Why there is no policy.
@@ -46,6 +52,13 @@ pub(crate) enum PolicyFileError {
     Unreadable { file: PathBuf, source: io::Error },
     #[error("the policy `{}` is not valid: {message}", Quoted(file.as_os_str().as_bytes()))]
     Malformed { file: PathBuf, message: String },
+    #[error("cannot allow `{}` by `{option}`: {source}", Quoted(path.as_os_str().as_bytes()))]
+    NotThere { option: &'static str, path: PathBuf, source: io::Error },
+    #[error(
+        "a sandbox needs `{}` for itself; change to a directory below it, or give a `--policy`",
+        Quoted(start.as_os_str().as_bytes())
+    )]
+    Here { start: PathBuf },
     #[error("`--cache` is for `--capture`, or for a policy with a view")]
     CacheWithoutView,
     #[error("the policy cannot be written as TOML: {0}")]
@@ -56,24 +69,30 @@ pub(crate) enum PolicyFileError {
 pub(super) fn read(arguments: &Arguments, start: &Path) -> Result<SandboxPolicy, PolicyFileError> {
     let mut policy = match &arguments.policy {
         Some(file) => from_file(&start.join(file), start)?,
-        None => for_trying(start),
+        None => for_trying(start)?,
     };
-    let absolute = |path: &PathBuf| typed(path, start);
-    policy.read.extend(arguments.read.iter().chain(&arguments.exec).map(absolute));
-    policy.exec.extend(arguments.exec.iter().map(absolute));
-    policy.write.extend(arguments.write.iter().map(absolute));
-    policy.deny_write.extend(arguments.deny_write.iter().map(absolute));
+    let there =
+        |option: &'static str, paths: &[PathBuf]| -> Result<Vec<PathBuf>, PolicyFileError> {
+            paths.iter().map(|path| typed(option, path, start)).collect()
+        };
+    let exec = there("--exec", &arguments.exec)?;
+    policy.read.extend(there("--read", &arguments.read)?.into_iter().chain(exec.clone()));
+    policy.exec.extend(exec);
+    let write = there("--write", &arguments.write)?;
+    policy.deny_write.extend(kept_unless_named(&write));
+    policy.write.extend(write);
+    policy.deny_write.extend(arguments.deny_write.iter().map(|path| real(path, start)));
     if arguments.capture && policy.view.is_none() {
-        let (base, caches) = (start.to_owned(), Vec::new());
+        let (base, caches) = (root::existing_or_new(start).to_owned(), Vec::new());
         policy.view = Some(View { base, staged: None, caches, max: GIB });
     }
     match &mut policy.view {
-        Some(view) => view.caches.extend(arguments.cache.iter().map(absolute)),
+        Some(view) => view.caches.extend(there("--cache", &arguments.cache)?),
         None if arguments.cache.is_empty() => {}
         None => return Err(PolicyFileError::CacheWithoutView),
     }
     if arguments.loopback {
-        (policy.net, policy.floor) = (Net::PrivateLoopback, Tier::N);
+        policy.net = Net::PrivateLoopback;
     }
     if let Some(floor) = arguments.floor {
         policy.floor = policy.floor.max(floor.into());
@@ -96,35 +115,81 @@ pub(super) fn read(arguments: &Arguments, start: &Path) -> Result<SandboxPolicy,
     Ok(policy)
 }
 
-/// As the file for `--policy` has it.
-pub(super) fn to_text(policy: &SandboxPolicy) -> Result<String, PolicyFileError> {
-    let mut table = Table::try_from(policy)?;
-    table.remove("stdin"); // it is always that of `actum`
+/// As the file for `--policy` has it, for a command that starts in `start`: paths below that are written
+/// as they are seen from there.
+pub(super) fn to_text(policy: &SandboxPolicy, start: &Path) -> Result<String, PolicyFileError> {
+    let mut seen = policy.clone();
+    let relative = |path: &mut PathBuf| {
+        if let Ok(below) = path.strip_prefix(start) {
+            *path = if below == Path::new("") { ".".into() } else { below.to_owned() };
+        }
+    };
+    for list in [&mut seen.read, &mut seen.write, &mut seen.deny_write, &mut seen.exec] {
+        list.iter_mut().for_each(relative);
+    }
+    if let Some(View { base, staged, caches, .. }) = &mut seen.view {
+        std::iter::once(base).chain(staged).chain(caches).for_each(relative);
+    }
+    let mut table = Table::try_from(&seen)?;
+    if policy.cwd == start {
+        table.remove("cwd");
+    }
     Ok(toml::to_string_pretty(&table)?)
+}
+
+/// What of a policy may not be what was meant.
+pub(super) fn notes(policy: &SandboxPolicy) -> Vec<String> {
+    let absent = policy.deny_write.iter().filter(|path| path.symlink_metadata().is_err());
+    let note =
+        |path: &PathBuf| format!("`{}` is not there; it is looked for afterwards", path.display());
+    absent.map(note).collect()
+}
+
+/// The state of git and actum in directories that may be written, unless they were named themselves: who
+/// can write there can have commands run later, or take the way back.
+fn kept_unless_named(write: &[PathBuf]) -> Vec<PathBuf> {
+    let states = write.iter().flat_map(|path| KEPT.map(|name| path.join(name)));
+    states
+        .filter(|path| path.symlink_metadata().is_ok_and(|found| !found.is_symlink()))
+        .filter(|path| !write.iter().any(|named| named.starts_with(path)))
+        .collect()
 }
 
 /// A policy for trying something out: the programs of the system, the directory to read, scratch, no
 /// network.
-fn for_trying(start: &Path) -> SandboxPolicy {
+fn for_trying(start: &Path) -> Result<SandboxPolicy, PolicyFileError> {
+    if NOT_HERE.iter().any(|place| start == Path::new(place)) {
+        return Err(PolicyFileError::Here { start: start.to_owned() });
+    }
+    let root = root::existing_or_new(start);
     let paths = |names: &[&str]| -> Vec<PathBuf> {
         let paths = names.iter().map(PathBuf::from);
         paths.filter(|path| path.symlink_metadata().is_ok()).collect()
     };
-    let programs = [paths(&PROGRAMS), vec![start.to_owned()]].concat();
+    let programs = [paths(&PROGRAMS), vec![root.to_owned()]].concat();
     let mut env: BTreeMap<String, String> =
         PASSED.iter().filter_map(|name| Some(((*name).to_owned(), inherited(name)?))).collect();
     env.entry("PATH".to_owned()).or_insert_with(|| PATH.to_owned());
-    SandboxPolicy {
+    Ok(SandboxPolicy {
         read: [programs.clone(), paths(&SETTINGS)].concat(),
         exec: programs,
         env,
         scratch: Some(GIB),
         ..SandboxPolicy::new(start)
-    }
+    })
 }
 
-/// A path as it was typed: what is there is meant, wherever links lead.
-fn typed(path: &Path, start: &Path) -> PathBuf {
+/// A path that was typed for an option. What is there is meant, wherever links lead.
+fn typed(option: &'static str, path: &Path, start: &Path) -> Result<PathBuf, PolicyFileError> {
+    std::fs::canonicalize(start.join(path)).map_err(|source| PolicyFileError::NotThere {
+        option,
+        path: path.to_owned(),
+        source,
+    })
+}
+
+/// The same where nothing need be there.
+fn real(path: &Path, start: &Path) -> PathBuf {
     std::fs::canonicalize(start.join(path)).unwrap_or_else(|_| plain(&start.join(path)))
 }
 
@@ -143,7 +208,7 @@ fn keep_what_it_can_run(policy: &mut SandboxPolicy) {
 }
 
 #[expect(clippy::disallowed_methods, reason = "what comes from outside is asked for by name")]
-fn inherited(name: &str) -> Option<String> {
+pub(super) fn inherited(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 

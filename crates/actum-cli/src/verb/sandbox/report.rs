@@ -3,10 +3,12 @@
 use std::ffi::OsString;
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::PathBuf;
 
 use actum_core::path::Quoted;
-use actum_sandbox::{Change, Ended, InForce, Node, Outcome, Usage, Violation};
+use actum_sandbox::{
+    Change, Ended, InForce, Limits, Node, Outcome, Resource, SandboxPolicy, Usage, Violation,
+};
 use serde::Serialize;
 
 use crate::change_list::count;
@@ -18,6 +20,8 @@ use crate::size::Size;
 /// What a shell adds to the number of the signal by which a program ended.
 const SIGNAL: i32 = 128;
 const SIGKILL: i32 = 9;
+/// How many changes are told one by one.
+const TOLD_MAX: usize = 50;
 /// What timeout(1) ends with.
 const OVER: u8 = 124;
 
@@ -29,6 +33,10 @@ pub(super) struct Report {
     violated: Vec<Violation>,
     usage: Usage,
     in_force: InForce,
+    #[serde(skip)]
+    limits: Limits,
+    #[serde(skip)]
+    caches: Vec<PathBuf>,
     #[serde(skip_serializing_if = "Option::is_none")]
     changes: Option<Vec<Shown>>,
     #[serde(flatten)]
@@ -76,6 +84,7 @@ fn hex(bytes: &[u8]) -> Option<String> {
 impl Report {
     pub(super) fn of(
         command: &[OsString],
+        policy: &SandboxPolicy,
         outcome: &Outcome,
         changes: Option<Vec<Change>>,
     ) -> Self {
@@ -86,6 +95,8 @@ impl Report {
             violated: violated.clone(),
             usage: *usage,
             in_force: in_force.clone(),
+            limits: policy.limits.clone(),
+            caches: policy.view.iter().flat_map(|view| view.caches.clone()).collect(),
             changes: changes.map(|changes| changes.into_iter().map(Shown::of).collect()),
             output: Written {
                 stdout: String::from_utf8_lossy(stdout).into_owned(),
@@ -112,32 +123,50 @@ impl Report {
     /// Standard output is the command's; what there is to say goes beside it.
     fn note(&self, screen: &Screen, quiet: bool) {
         for violation in &self.violated {
-            screen.note(format_args!("{violation}"));
+            match violation {
+                Violation::Limit(resource) => {
+                    let max = amount(*resource, self.limits.of(*resource).max);
+                    screen.note(format_args!("{violation} ({max})"));
+                }
+                Violation::Unwatched | Violation::Made(_) => screen.note(violation),
+            }
         }
         if self.ended.is_none() && self.violated.is_empty() {
             screen.note("the command was ended from outside");
         }
-        if quiet {
-            return;
+        if !quiet {
+            let Usage { wall, cpu, memory, processes, .. } = self.usage;
+            screen.note(format_args!(
+                "tier {}: {}, {} of processor, {}, {}",
+                self.in_force.tier,
+                time(wall),
+                time(cpu),
+                Size(memory),
+                match processes {
+                    1 => "1 process".to_owned(),
+                    more => format!("{more} processes and threads"),
+                },
+            ));
         }
-        let Usage { wall, cpu, memory, processes, .. } = self.usage;
-        screen.note(format_args!(
-            "tier {}: {}, {} of processor, {}, {}",
-            self.in_force.tier,
-            seconds(wall),
-            seconds(cpu),
-            Size(memory),
-            match processes {
-                1 => "1 process".to_owned(),
-                more => format!("{more} processes"),
-            },
-        ));
+        self.note_changes(screen);
+    }
+
+    fn note_changes(&self, screen: &Screen) {
         let Some(changes) = &self.changes else { return };
-        for change in changes {
+        for change in changes.iter().take(TOLD_MAX) {
             screen.note(change.line());
         }
+        if let Some(more @ 1..) = changes.len().checked_sub(TOLD_MAX) {
+            screen.note(format_args!("and {more} more; `--json` has all"));
+        }
         let told = count(u64::try_from(changes.len()).unwrap_or(u64::MAX), "change");
-        screen.note(format_args!("{told} captured; the directory is as before"));
+        let but: Vec<_> = self.caches.iter().map(|path| format!("`{}`", path.display())).collect();
+        if but.is_empty() {
+            screen.note(format_args!("{told} captured; the directory is as before"));
+        } else {
+            let but = but.join(", ");
+            screen.note(format_args!("{told} captured; the directory is as before, but for {but}"));
+        }
     }
 
     fn exit(&self) -> Exit {
@@ -151,8 +180,19 @@ impl Report {
     }
 }
 
-fn seconds(milliseconds: u64) -> String {
-    format!("{}.{:02} s", milliseconds / 1000, milliseconds % 1000 / 10)
+fn time(milliseconds: u64) -> String {
+    match milliseconds {
+        0..1000 => format!("{milliseconds} ms"),
+        _ => format!("{}.{:02} s", milliseconds / 1000, milliseconds % 1000 / 10),
+    }
+}
+
+fn amount(resource: Resource, max: u64) -> String {
+    match resource.unit() {
+        "ms" => time(max),
+        "bytes" => Size(max).to_string(),
+        _ => max.to_string(),
+    }
 }
 
 impl Shown {
@@ -175,16 +215,23 @@ impl Shown {
     }
 
     fn line(&self) -> String {
-        let path = Quoted(Path::new(&self.path).as_os_str().as_bytes());
-        match &self.after {
+        let path = Quoted(self.path.as_bytes());
+        let verb = match self.kind {
+            "directory_created" => "created",
+            "directory_removed" => "deleted",
+            kind => kind,
+        };
+        match self.after.as_ref().or(self.before.as_ref()) {
+            Some(ShownNode::Directory { .. }) => format!("{verb} {path}/"),
+            _ if self.after.is_none() => format!("{verb} {path}"),
             Some(ShownNode::File { mode, size }) => {
-                format!("{} {path} ({}, mode {mode})", self.kind, Size(*size))
+                format!("{verb} {path} ({}, mode {mode})", Size(*size))
             }
             Some(ShownNode::Symlink { target }) => {
-                format!("{} {path} (link to {})", self.kind, Quoted(target.as_bytes()))
+                format!("{verb} {path} (link to {})", Quoted(target.as_bytes()))
             }
-            Some(ShownNode::Special { .. }) => format!("{} {path} (no file)", self.kind),
-            Some(ShownNode::Directory { .. }) | None => format!("{} {path}", self.kind),
+            Some(ShownNode::Special { .. }) => format!("{verb} {path} (a pipe, socket or device)"),
+            None => format!("{verb} {path}"),
         }
     }
 }

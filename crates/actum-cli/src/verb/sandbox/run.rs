@@ -2,14 +2,15 @@
 
 use std::ffi::OsString;
 use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use actum_sandbox::{Child, Helper, HostReport, Output, SpawnError, Tier, Unsatisfiable};
+use actum_sandbox::{Child, Helper, HostReport, Output, PolicyError, SpawnError, Tier};
 
 use super::failure::SandboxFailure;
 use super::limit::TypedLimit;
 use super::policy;
+use super::program::Program;
 use super::report::Report;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -18,15 +19,16 @@ use crate::verb::Session;
 
 /// Run a command confined and limited, and tell what it used and changed
 ///
-/// Without a policy it may read the directory and the programs of the system, write to a scratch
-/// directory of its own, and reach no network. The exit code is that of the command; 124 if it went over
+/// Without a policy it may read the workspace or repository that we are in, or else the directory, and the
+/// programs of the system, and write to a scratch directory of its own; it reaches no network, and there is
+/// no way to give it one. The exit code is that of the command; 124 if it went over
 /// a limit, 125 if the sandbox could not be made, 126 and 127 if the command could not be run or found.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Take what the command may do from this file, which is TOML; paths in it are seen from here
     #[arg(long, value_name = "FILE")]
     pub(super) policy: Option<PathBuf>,
-    /// Let it change the directory as it likes, tell what it changed, and keep nothing of that
+    /// Let it change the directory as it likes, tell what it changed, and keep none of that
     #[arg(long)]
     pub(super) capture: bool,
     /// Let it read PATH, and what is in it
@@ -35,7 +37,7 @@ pub(crate) struct Arguments {
     /// Let it read and execute PATH, and what is in it
     #[arg(long, value_name = "PATH")]
     pub(super) exec: Vec<PathBuf>,
-    /// Let it read and write PATH, and what is in it
+    /// Let it read and write PATH, and what is in it but `.git` and `.actum`, unless they are named
     #[arg(long, value_name = "PATH")]
     pub(super) write: Vec<PathBuf>,
     /// Keep PATH as it is, though it may write around it
@@ -50,7 +52,8 @@ pub(crate) struct Arguments {
     /// Set a variable, or take over one of ours; others it does not see
     #[arg(long, value_name = "NAME[=VALUE]")]
     pub(super) env: Vec<String>,
-    /// How much it may use, for example `memory=512M`, `wall=30s`, `processes=64:hard`
+    /// How much it may use, for example `memory=512M`, `wall=30s`, `processes=64`; `open_files=64:hard`
+    /// demands that the kernel holds it
     #[arg(long, value_name = "NAME=AMOUNT")]
     pub(super) limit: Vec<TypedLimit>,
     /// Do not run it in less than this tier
@@ -63,7 +66,12 @@ pub(crate) struct Arguments {
     #[arg(long, short)]
     quiet: bool,
     /// The command and its arguments
-    #[arg(last = true, value_name = "COMMAND", required_unless_present = "print_policy")]
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "COMMAND",
+        required_unless_present = "print_policy"
+    )]
     command: Vec<OsString>,
 }
 
@@ -93,14 +101,22 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
 
 fn sandboxed(arguments: &Arguments, session: &Session) -> Result<Exit, SandboxFailure> {
     let policy = policy::read(arguments, &session.start)?;
+    let from_file = arguments.policy.is_some();
+    let invalid = |error: PolicyError| SandboxFailure::Invalid { error, from_file };
+    policy.check().map_err(invalid)?;
     if arguments.print_policy {
-        policy.check().map_err(Unsatisfiable::from)?;
-        let text = policy::to_text(&policy)?;
+        let text = policy::to_text(&policy, &session.start)?;
         io::stdout().write_all(text.as_bytes()).map_err(SandboxFailure::Unwritten)?;
         return Ok(Exit::Success);
     }
-    policy.check().map_err(Unsatisfiable::from)?;
-    let command = resolved(&arguments.command, &policy.cwd, policy.env.get("PATH"))?;
+    let (program, words) = arguments.command.split_first().ok_or(SpawnError::Empty)?;
+    let program = Program::find(Path::new(program), &policy)?;
+    if !arguments.quiet {
+        for note in program.notes().into_iter().chain(policy::notes(&policy)) {
+            session.screen.note(note);
+        }
+    }
+    let command = [&[program.path.into_os_string()], words].concat();
     let helper = Helper::this_program();
     let plan = policy.plan(&known_host(&helper))?;
     let child = plan.spawn(&helper, &command)?;
@@ -109,18 +125,22 @@ fn sandboxed(arguments: &Arguments, session: &Session) -> Result<Exit, SandboxFa
         Form::Text => shown(child)?,
     };
     let changes = outcome.captured.as_ref().map(|layer| layer.changes()).transpose()?;
-    let report = Report::of(&command, &outcome, changes);
+    let report = Report::of(&command, &policy, &outcome, changes);
     Ok(report.tell(&session.screen, arguments.quiet))
 }
 
 /// Passes on what the command writes, as it writes it.
 fn shown(child: Child) -> Result<actum_sandbox::Outcome, SpawnError> {
-    child.wait_with(|output, bytes| match output {
-        Output::Stdout => {
-            let mut out = io::stdout().lock();
-            out.write_all(bytes).and_then(|()| out.flush())
-        }
-        Output::Stderr => io::stderr().lock().write_all(bytes),
+    child.wait_with(|output, bytes| {
+        let written = match output {
+            Output::Stdout => {
+                let mut out = io::stdout().lock();
+                out.write_all(bytes).and_then(|()| out.flush())
+            }
+            Output::Stderr => io::stderr().lock().write_all(bytes),
+        };
+        // Where nobody reads any more, the command is to notice that itself.
+        written.map_or(ControlFlow::Break(()), ControlFlow::Continue)
     })
 }
 
@@ -130,32 +150,4 @@ fn known_host(helper: &Helper) -> HostReport {
         Some(directory) => HostReport::kept(helper, &directory.join("sandbox.json")),
         None => HostReport::probe(helper),
     }
-}
-
-/// The command with the absolute path of its program, sought as a shell does.
-fn resolved(
-    command: &[OsString],
-    from: &Path,
-    path: Option<&String>,
-) -> Result<Vec<OsString>, SandboxFailure> {
-    let [name, arguments @ ..] = command else { return Err(SpawnError::Empty.into()) };
-    let name = Path::new(name);
-    let not_found = |why| SandboxFailure::NotFound { name: name.to_owned(), why };
-    let program = if name.components().count() > 1 || name.is_absolute() {
-        Some(from.join(name))
-            .filter(|program| program.exists())
-            .ok_or(not_found("there is no such file"))?
-    } else {
-        let directories = path.into_iter().flat_map(|path| path.split(':'));
-        let mut places = directories.map(|directory| from.join(directory).join(name));
-        places
-            .find(|place| is_program(place))
-            .ok_or(not_found("it is in no directory of the policy's `PATH`"))?
-    };
-    Ok([&[program.into_os_string()], arguments].concat())
-}
-
-fn is_program(place: &Path) -> bool {
-    std::fs::metadata(place)
-        .is_ok_and(|metadata| metadata.is_file() && metadata.permissions().mode() & 0o111 != 0)
 }
