@@ -94,6 +94,10 @@ impl Delegated {
                 set("memory.swap.max", 0)?;
             }
         }
+        // Who goes over it is ended whole.
+        if self.controllers.memory && group.directory.join("memory.oom.group").exists() {
+            set("memory.oom.group", 1)?;
+        }
         if self.controllers.processes {
             set("pids.max", limits.of(Resource::Processes).max)?;
         }

@@ -112,12 +112,13 @@ impl Channel {
         let mut length = [0; 4];
         let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS_MAX))];
         let mut ancillary = RecvAncillaryBuffer::new(&mut space);
-        let received = recvmsg(
-            &self.0,
-            &mut [IoSliceMut::new(&mut length)],
-            &mut ancillary,
-            RecvFlags::CMSG_CLOEXEC | RecvFlags::WAITALL,
-        )?;
+        let received = loop {
+            let flags = RecvFlags::CMSG_CLOEXEC | RecvFlags::WAITALL;
+            match recvmsg(&self.0, &mut [IoSliceMut::new(&mut length)], &mut ancillary, flags) {
+                Err(rustix::io::Errno::INTR) => {}
+                other => break other?,
+            }
+        };
         if received.bytes == 0 {
             return Ok(None);
         }

@@ -1,9 +1,11 @@
 //! A command that is running, from the outside.
 
+use std::cell::Cell;
 use std::io;
 use std::ops::ControlFlow;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
@@ -12,12 +14,28 @@ use rustix::process::{Signal, pidfd_send_signal};
 use crate::cgroup::{Counted, Group};
 use crate::channel::{Channel, Report, Said};
 use crate::inside::declared::is_absent;
-use crate::layer::Layer;
+use crate::layer::{Layer, is_in};
 use crate::limits::Resource;
 use crate::outcome::{Ended, Outcome, Violation};
 use crate::plan::Plan;
 use crate::spawn::{Reaped, Scratch, SpawnError};
-use crate::streams::{Feed, Output, Stream};
+use crate::streams::{Feed, Output, Stream, is_any_ready};
+
+/// How much longer than its time a command may take to be ended and told of.
+const GRACE: Duration = Duration::from_secs(5);
+/// So long at least is waited for something to happen.
+const TICK: Duration = Duration::from_millis(10);
+
+/// Why the end of a command that had been started could not be told.
+#[derive(Debug, thiserror::Error)]
+pub enum WaitError {
+    /// The helper was ended by somebody else, or told nothing sensible.
+    #[error(
+        "lost the sandbox helper: {0}; the command had been started, and in tier L processes of it may be \
+         left"
+    )]
+    Helper(#[from] io::Error),
+}
 
 /// A command that is running.
 pub struct Child {
@@ -37,6 +55,11 @@ pub struct Child {
     pub(crate) stdout: Stream,
     pub(crate) stderr: Stream,
     pub(crate) plan: Plan,
+    /// Whether it was ended at once.
+    pub(crate) is_killed: Cell<bool>,
+    pub(crate) started: Instant,
+    /// Its limit of time.
+    pub(crate) wall: Duration,
     /// Dropped last of all, when it has had its time to end what it keeps.
     pub(crate) _helper: Reaped,
 }
@@ -76,11 +99,20 @@ impl Child {
     /// # Errors
     /// What the kernel says.
     pub fn kill_tree(&self) -> io::Result<()> {
+        self.is_killed.set(true);
         if let Some(group) = &self.group {
             group.kill()?;
         }
         let Some(init) = &self.init else { return self.dismiss() };
         match pidfd_send_signal(init, Signal::KILL) {
+            Ok(()) | Err(Errno::SRCH) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Ends the helper, for which it is too late to tell anything.
+    fn kill_helper(&self) -> io::Result<()> {
+        match pidfd_send_signal(&self.end, Signal::KILL) {
             Ok(()) | Err(Errno::SRCH) => Ok(()),
             Err(error) => Err(error.into()),
         }
@@ -98,7 +130,7 @@ impl Child {
     ///
     /// # Errors
     /// The helper could not be waited for, or was ended by somebody else.
-    pub fn wait(self) -> Result<Outcome, SpawnError> {
+    pub fn wait(self) -> Result<Outcome, WaitError> {
         self.wait_with(|_, _| ControlFlow::Continue(()))
     }
 
@@ -110,19 +142,27 @@ impl Child {
     pub fn wait_with(
         mut self,
         mut sink: impl FnMut(Output, &[u8]) -> ControlFlow<()>,
-    ) -> Result<Outcome, SpawnError> {
+    ) -> Result<Outcome, WaitError> {
         let mut over = false;
         while !self.has_ended()? {
             if self.turn(&mut sink)? && !over {
                 over = true;
                 self.dismiss()?;
             }
+            // Who keeps the command ends it in time. Where that is stopped or hangs, we do.
+            if self.started.elapsed() > self.wall + GRACE {
+                self.kill_tree()?;
+                self.kill_helper()?;
+            }
         }
         over |= self.drain(&mut sink)?;
         let report = match self.channel.receive()? {
             Some((Said::Ended(report), _)) => report,
             // It was ended at once, and had no time to tell.
-            None if self.init.is_some() => Report::default(),
+            None if self.init.is_some() && self.is_killed.get() => Report::default(),
+            None if self.init.is_some() => {
+                Report { violated: Some(Violation::Unwatched), ..Report::default() }
+            }
             Some(_) | None => {
                 return Err(io::Error::other("it ended before it told the end").into());
             }
@@ -144,13 +184,18 @@ impl Child {
             if is_out_of_memory && !violated.contains(&limit) {
                 violated.push(limit);
             }
+            let limit = Violation::Limit(Resource::Cpu);
+            if cpu > self.plan.policy.limits.of(Resource::Cpu).max && !violated.contains(&limit) {
+                violated.push(limit);
+            }
         }
         let captured = match (self.captures.take(), &self.plan.policy.view) {
             (Some(layer), Some(view)) => Some(Layer::captured(layer, view)?),
             _ => None,
         };
+        let is_over = |violation: &Violation| matches!(violation, Violation::Limit(_));
         Ok(Outcome {
-            ended: ended.filter(|_| !over),
+            ended: ended.filter(|ended| !violated.iter().any(is_over) || is_by_signal(*ended)),
             violated,
             usage,
             in_force: self.plan.in_force.clone(),
@@ -160,9 +205,15 @@ impl Child {
         })
     }
 
-    /// What was to stay absent, and was made.
+    /// What was to stay absent, and was made: in the layer, where it lies in a view.
     fn made(&self) -> Vec<Violation> {
-        let made = self.absent.iter().filter(|path| !is_absent(path));
+        let base = self.plan.policy.view.as_ref().map(|view| &view.base);
+        let made = self.absent.iter().filter(|path| {
+            match (base.and_then(|base| path.strip_prefix(base).ok()), &self.captures) {
+                (Some(inside), Some(layer)) => is_in(layer, inside),
+                _ => !is_absent(path),
+            }
+        });
         made.map(|path| Violation::Made(path.clone())).collect()
     }
 
@@ -186,7 +237,9 @@ impl Child {
             Some(feed) => ends.push(PollFd::new(&feed.pipe, PollFlags::OUT)),
             None => {}
         }
-        match poll(&mut ends, None) {
+        let left = (self.wall + GRACE + TICK).saturating_sub(self.started.elapsed());
+        let left = Timespec::try_from(left.max(TICK)).unwrap_or_default();
+        match poll(&mut ends, Some(&left)) {
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(error.into()),
         }
@@ -196,8 +249,7 @@ impl Child {
 
     fn has_ended(&self) -> io::Result<bool> {
         let mut end = [PollFd::new(&self.end, PollFlags::IN)];
-        let zero = Timespec::default();
-        Ok(poll(&mut end, Some(&zero))? > 0)
+        is_any_ready(&mut end)
     }
 
     /// Reads from our standard input what there is, and writes to that of the command what fits.
@@ -230,6 +282,11 @@ impl Child {
         over |= self.stderr.read(max.saturating_sub(self.stdout.kept()), sink)?;
         Ok(over)
     }
+}
+
+/// Whether a signal ended it, as SIGXFSZ does where a file became too large.
+fn is_by_signal(ended: Ended) -> bool {
+    matches!(ended, Ended::Signal(_))
 }
 
 impl Drop for Child {

@@ -77,7 +77,17 @@ const REFUSED: &[(&str, &[i64])] = &[
     ),
     (
         "holds what outlives the command, or belongs to the session of the user",
-        &[libc::SYS_add_key, libc::SYS_request_key, libc::SYS_keyctl, libc::SYS_mq_open],
+        &[
+            libc::SYS_add_key,
+            libc::SYS_request_key,
+            libc::SYS_keyctl,
+            libc::SYS_mq_open,
+            libc::SYS_mq_unlink,
+            libc::SYS_mq_timedsend,
+            libc::SYS_mq_timedreceive,
+            libc::SYS_mq_notify,
+            libc::SYS_mq_getsetattr,
+        ],
     ),
     (
         "uses objects of System V, which are those of the host, also by their numbers",
@@ -174,6 +184,11 @@ const NEW_NAMESPACES: i32 = libc::CLONE_NEWUSER
     | libc::CLONE_NEWIPC
     | libc::CLONE_NEWUTS
     | libc::CLONE_NEWCGROUP;
+/// ioctl_iflags(2) and its kin (linux/fs.h, linux/fsverity.h): FS_IOC_SETFLAGS, FS_IOC_SETVERSION,
+/// FS_IOC_FSSETXATTR, FS_IOC_ENABLE_VERITY.
+const CHANGES_ATTRIBUTES: &[u32] = &[0x4008_6602, 0x4008_7602, 0x401c_5820, 0x4080_6685];
+/// fcntl(2).
+const F_SETLEASE: u32 = 1024;
 /// The bits of a socket's type that are no flags (linux/net.h).
 const SOCKET_TYPE: i32 = 0xf;
 /// ioprio_set(2).
@@ -227,6 +242,13 @@ fn rules(tier: Tier, net: Net, (user, group): (u32, u32)) -> BTreeMap<u32, Rule>
     for request in [libc::TIOCSTI, libc::TIOCLINUX] {
         rules.when(libc::SYS_ioctl, &[Condition::is(1, low(request))], refused());
     }
+    // Attributes of files that need not be open for writing, and a lease that keeps others waiting.
+    for request in CHANGES_ATTRIBUTES {
+        rules.when(libc::SYS_ioctl, &[Condition::is(1, *request)], refused());
+    }
+    rules.when(libc::SYS_fcntl, &[Condition::is(1, F_SETLEASE)], refused());
+    // Limits of others, and those of who watches over it.
+    rules.when(libc::SYS_prlimit64, &[Condition::is_not(0, 0)], refused());
     // A process that hides from who watches over it.
     let hide = libc::PR_SET_DUMPABLE.unsigned_abs();
     rules.when(libc::SYS_prctl, &[Condition::is(0, hide)], refused());
@@ -240,7 +262,6 @@ fn rules(tier: Tier, net: Net, (user, group): (u32, u32)) -> BTreeMap<u32, Rule>
 fn in_tier_l(rules: &mut Rules) {
     let refused = || Answer::Error(libc::EPERM);
     for (call, process) in [
-        (libc::SYS_prlimit64, 0),
         (libc::SYS_setpriority, 1),
         (libc::SYS_ioprio_set, 1),
         (libc::SYS_sched_setscheduler, 0),
@@ -285,7 +306,11 @@ fn set_id(rules: &mut Rules) {
 fn sockets(rules: &mut Rules, net: Net) {
     let refused = || Answer::Error(libc::EPERM);
     match net {
-        Net::None => rules.always(libc::SYS_socket, refused()),
+        Net::None => {
+            for call in [libc::SYS_socket, libc::SYS_bind, libc::SYS_connect, libc::SYS_listen] {
+                rules.always(call, refused());
+            }
+        }
         Net::PrivateLoopback => {
             let known = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6];
             let others = known.map(|family| Condition::is_not(0, family.unsigned_abs()));

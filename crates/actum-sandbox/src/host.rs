@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What the kernel of this host, with the rights of this process, really does. Every part was tried,
-/// none was concluded from a version or from what another program said.
+/// What the kernel of this host, with the rights of this process, really does. Tiers and mounts were tried.
+/// A version alone decides where trying would tell nothing (Landlock) or could do harm (`kernel.pid_max`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HostReport {
     /// The version of Landlock's interface, if there is one (landlock(7)).
@@ -60,7 +60,6 @@ pub(crate) const LANDLOCK_SCOPES: u32 = 6;
 
 impl HostReport {
     /// Why Landlock of this version is of no use.
-    #[cfg(any(target_os = "linux", test))]
     pub(crate) fn missing_landlock(version: Option<u32>) -> Missing {
         let why = match version {
             None => "the kernel has none, or it is switched off".to_owned(),

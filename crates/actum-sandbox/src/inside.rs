@@ -19,7 +19,7 @@ use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::fcntl_dupfd_cloexec;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with};
 use rustix::process::{
-    Pid, Signal, getpid, getppid, set_child_subreaper, set_parent_process_death_signal,
+    Pid, Signal, getpid, getppid, set_child_subreaper, set_parent_process_death_signal, setsid,
 };
 use rustix::stdio::{self, dup2_stdin};
 
@@ -28,10 +28,20 @@ use crate::host::Missing;
 use crate::policy::{Net, Tier};
 use crate::sys;
 use keeper::Keeper;
-use processes::Kin;
+use processes::{Kin, Processes};
 
 /// The name under which this program is started as helper.
 pub const NAME: &str = "actum-sandbox";
+
+/// Steps by which a remedy is known.
+pub(crate) const MAKES_NAMESPACES: &str = "make namespaces";
+pub(crate) const MOUNTS_PROC: &str = "mount a fresh /proc";
+
+/// The version of Landlock's interface that is used where the kernel has `version`: none that we do not
+/// know.
+pub(crate) fn landlock_used(version: u32) -> u32 {
+    landlock::used(version)
+}
 
 /// Devices that hold nothing of the host, which every program may use, by their names in `/dev`.
 const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
@@ -63,6 +73,8 @@ pub fn enter() {
 fn run() -> io::Result<()> {
     sys::close_from(3)?;
     sys::default_signals();
+    // What a terminal sends is for the supervisor. When that ends the line does, and then all is ended.
+    setsid()?;
     let channel = Channel::from_fd(fcntl_dupfd_cloexec(stdio::stdin(), 3)?);
     // Nobody but us holds the line any more, so that its end is heard at the other end.
     dup2_stdin(openat(CWD, "/dev/null", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?)?;
@@ -77,21 +89,21 @@ fn run() -> io::Result<()> {
             .trying(|| "take in the processes of the command".to_owned())
             .map(|()| Kin::Descendants),
     };
-    let begun = kin.and_then(|kin| {
+    let begun = kin.map_err(Said::NotStarted).and_then(|kin| {
         if kin == Kin::Namespace {
-            settle(&channel, &start)?;
+            settle(&channel, &start).map_err(Said::NotStarted)?;
         }
-        begin(&start, &stdio).map(|command| (command, kin))
+        let processes = Processes::new(kin).map_err(Said::NotStarted)?;
+        begin(&start, &stdio).map(|command| (command, processes))
     });
-    let (command, kin) = match begun {
-        Ok((Ok(command), kin)) => (command, kin),
-        Ok((Err(said), _)) => return channel.send(&said, &[]),
-        Err(missing) => return channel.send(&Said::NotStarted(missing), &[]),
+    let (command, processes) = match begun {
+        Ok(begun) => begun,
+        Err(said) => return channel.send(&said, &[]),
     };
     drop(stdio);
     // Where nobody hears it any more the command is ended at once.
     let is_wanted = channel.send(&Said::Running, &[]).is_ok();
-    let keeper = Keeper::new(&channel, &start.plan, command, kin);
+    let keeper = Keeper::new(&channel, &start.plan, command, processes);
     let report = keeper.keep(is_wanted)?;
     channel.send(&Said::Ended(report), &[])
 }
@@ -116,22 +128,33 @@ fn settle(channel: &Channel, start: &Start) -> Result<()> {
     Ok(())
 }
 
-/// Starts the command. The inner error is what to say where it was not started or not executed.
-fn begin(start: &Start, stdio: &[OwnedFd]) -> Result<std::result::Result<Pid, Said>> {
-    let mut failed = None;
+/// Starts the command; the error is what to say where it was not started or not executed.
+fn begin(start: &Start, stdio: &[OwnedFd]) -> std::result::Result<Pid, Said> {
     let keeper = getpid();
+    // What stands here when the other process is gone from our memory is how it went. Where it ends on the
+    // way, that is no end of the command.
+    let mut failed = Some(Said::NotStarted(Missing {
+        step: "confine the command".to_owned(),
+        why: "its process ended before that was done".to_owned(),
+    }));
     let mut become_command = || {
         let tied = set_parent_process_death_signal(Some(Signal::KILL))
             .trying(|| "tie its life to the helper".to_owned());
         if getppid() != Some(keeper) {
             sys::exit_at_once(1); // it was gone before
         }
-        failed = Some(match tied.and_then(|()| payload::execute(start, stdio)) {
-            Ok((missing, errno)) => Said::NotExecuted(missing, errno),
-            Err(missing) => Said::NotStarted(missing),
-        });
+        let ready = tied.and_then(|()| payload::confine(start, stdio));
+        failed = match ready {
+            Err(missing) => Some(Said::NotStarted(missing)),
+            Ok(command) => {
+                failed = None;
+                std::hint::black_box(&failed); // who reads it is the other process
+                Some(payload::execute(start, &command))
+            }
+        };
     };
     let command = sys::spawn_sharing_memory(&mut become_command)
-        .trying(|| "start the command's process".to_owned())?;
-    Ok(failed.map_or(Ok(command), Err))
+        .trying(|| "start the command's process".to_owned())
+        .map_err(Said::NotStarted)?;
+    failed.map_or(Ok(command), Err)
 }

@@ -26,6 +26,9 @@ use crate::policy::View;
 pub(crate) const OPAQUE: &CStr = c"user.overlay.opaque";
 /// How deep directories may lie in each other in what a command made.
 const DEPTH_MAX: usize = 128;
+/// The largest file of which the content is compared, in bytes. A larger one that was opened for writing is
+/// told as modified.
+const COMPARED_MAX: u64 = 64 << 20;
 /// The bits of a mode that chmod(2) sets.
 const MODE_BITS: RawMode = 0o7777;
 
@@ -131,7 +134,7 @@ impl Layer {
 
     /// All paths that are not as they were, with the staged changes; the parents of what was made come
     /// before it, and what was deleted comes before the directory that held it. A file that was opened
-    /// for writing and is as before is left out.
+    /// for writing and is as before is left out, unless it is larger than 64 MiB.
     ///
     /// # Errors
     /// [`LayerError`] where something cannot be read, or lies too deep.
@@ -199,6 +202,11 @@ impl Layer {
         }
         Ok(())
     }
+}
+
+/// Whether a layer has something at a path, and not the mark that it is gone.
+pub(crate) fn is_in(layer: &OwnedFd, path: &Path) -> bool {
+    statat(layer, path, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|stat| !is_whiteout(&stat))
 }
 
 /// Where a walk is.
@@ -341,7 +349,10 @@ fn same_content(
     node: &Node,
     at: &Place,
 ) -> Result<bool> {
-    let Node::File { .. } = node else { return Ok(true) };
+    let Node::File { size, .. } = node else { return Ok(true) };
+    if *size > COMPARED_MAX {
+        return Ok(false);
+    }
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
     let mut new =
         openat(upper, name, flags, Mode::empty()).map(File::from).doing("open", &at.path)?;

@@ -52,7 +52,7 @@ pub use policy::{Net, PolicyError, SandboxPolicy, Stdin, Tier, View};
 pub use program::Helper;
 
 #[cfg(target_os = "linux")]
-pub use child::Child;
+pub use child::{Child, WaitError};
 #[cfg(target_os = "linux")]
 pub use layer::{Change, Layer, LayerError, Node, StagedLayer};
 #[cfg(target_os = "linux")]

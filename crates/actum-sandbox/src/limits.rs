@@ -96,7 +96,7 @@ impl Resource {
             Self::Memory => (8 << 20, 1 << 44),
             Self::StorageRead | Self::StorageWrite | Self::FileSize => (1, 1 << 50),
             Self::Processes => (1, 1 << 22),
-            Self::OpenFiles => (8, 1 << 20),
+            Self::OpenFiles => (16, 1 << 20),
             Self::Output => (1, 1 << 30),
         }
     }
@@ -112,9 +112,9 @@ impl fmt::Display for Resource {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Enforcement {
-    /// Looked at every few milliseconds; between two looks more may be used, and then all is killed.
+    /// Looked at every 10 ms; between two looks more may be used, and then all is ended.
     Polled,
-    /// The kernel refuses more.
+    /// There is no more: the kernel refuses it or, of time and output, all is ended there.
     Hard,
 }
 

@@ -45,7 +45,7 @@ pub enum Violation {
     #[error("the command went over its limit of {0}, and was ended")]
     Limit(Resource),
     /// One of its processes kept itself from being watched, and all were ended.
-    #[error("a process kept itself from being watched, and all were ended")]
+    #[error("a process could not be watched, or ended who watched it, and all were ended")]
     Unwatched,
     /// It made a path that was to stay absent.
     #[error("the command made `{}`, which was to stay as it was", .0.display())]
@@ -57,8 +57,8 @@ pub enum Violation {
 pub struct Usage {
     /// Time from its start to its end, in milliseconds.
     pub wall: u64,
-    /// Processor time, in milliseconds. What was used by processes whose parents did not wait for them
-    /// is counted only as far as it was seen while they ran.
+    /// Processor time, in milliseconds. Of processes whose parent ignores `SIGCHLD` it is counted only as
+    /// far as it was seen while they ran, unless there is a control group.
     pub cpu: u64,
     /// The most memory that was seen, in bytes; shared pages count once for each process unless that
     /// came near the limit.

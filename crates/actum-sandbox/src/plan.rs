@@ -1,4 +1,4 @@
-//! What a policy becomes on this host: each demand met, or each that is not named.
+//! What a policy becomes on this host: a plan, or every demand that is not met, by name.
 
 use std::collections::BTreeMap;
 
@@ -59,13 +59,13 @@ pub enum Unmet {
     Floor { missing: Missing },
     /// Tier L cannot lay one directory over another.
     #[error("a view with captured changes is demanded: {missing}")]
-    View { missing: Missing },
+    View { missing: Missing, in_l: bool },
     /// Tier L cannot subtract.
     #[error("`deny_write` needs tier N: {missing}")]
     DenyWrite { missing: Missing },
     /// A private loopback could not be made.
     #[error("a private loopback is demanded: {missing}")]
-    Loopback { missing: Missing },
+    Loopback { missing: Missing, in_l: bool },
     /// A limit can be held less surely at best.
     #[error("a {demanded} limit of {resource} is demanded, and here it is {offered}")]
     Limit { resource: Resource, demanded: Enforcement, offered: Enforcement },
@@ -76,10 +76,8 @@ impl Unsatisfiable {
     /// `SANDBOX_UNAVAILABLE`.
     pub fn code(&self) -> &'static str {
         let needs_n = |unmet: &Unmet| match unmet {
-            Unmet::Floor { .. }
-            | Unmet::DenyWrite { .. }
-            | Unmet::View { .. }
-            | Unmet::Loopback { .. } => true,
+            Unmet::Floor { .. } | Unmet::DenyWrite { .. } => true,
+            Unmet::View { in_l, .. } | Unmet::Loopback { in_l, .. } => *in_l,
             Unmet::AnyTier { .. } | Unmet::Limit { .. } => false,
         };
         match self {
@@ -101,7 +99,12 @@ impl SandboxPolicy {
     /// [`Unsatisfiable`], with all demands that are not met.
     pub fn plan(&self, host: &HostReport) -> Result<Plan, Unsatisfiable> {
         self.check()?;
-        let (tier, missing) = match (host.tier_n.clone(), host.tier_l.clone()) {
+        // Tier L is nothing without Landlock, whatever a report says.
+        let tier_l = match host.landlock {
+            Some(abi) if abi >= LANDLOCK_LEAST => host.tier_l.clone(),
+            other => host.tier_l.clone().and(Err(HostReport::missing_landlock(other))),
+        };
+        let (tier, missing) = match (host.tier_n.clone(), tier_l) {
             (Ok(()), _) => (Tier::N, None),
             (Err(missing), Ok(())) => (Tier::L, Some(missing)),
             (Err(n), Err(l)) => {
@@ -117,17 +120,17 @@ impl SandboxPolicy {
                 unmet.push(Unmet::DenyWrite { missing: missing.clone() });
             }
             if self.view.is_some() {
-                unmet.push(Unmet::View { missing: missing.clone() });
+                unmet.push(Unmet::View { missing: missing.clone(), in_l: true });
             }
             if self.net == Net::PrivateLoopback {
-                unmet.push(Unmet::Loopback { missing });
+                unmet.push(Unmet::Loopback { missing, in_l: true });
             }
         } else {
             if let (Some(_), Err(missing)) = (&self.view, &host.overlay) {
-                unmet.push(Unmet::View { missing: missing.clone() });
+                unmet.push(Unmet::View { missing: missing.clone(), in_l: false });
             }
             if let (Net::PrivateLoopback, Err(missing)) = (self.net, &host.loopback) {
-                unmet.push(Unmet::Loopback { missing: missing.clone() });
+                unmet.push(Unmet::Loopback { missing: missing.clone(), in_l: false });
             }
         }
         let mut limits = BTreeMap::new();
@@ -150,7 +153,7 @@ impl SandboxPolicy {
             limits,
         };
         let has_group = host.cgroup != Controllers::default();
-        let numbered = tier == Tier::N && host.namespace_pid_max;
+        let numbered = tier == Tier::N && host.namespace_pid_max && host.is_root;
         let pid_max = numbered.then(|| pid_max(self.limits.of(Resource::Processes)));
         Ok(Plan { policy: self.clone(), in_force, has_group, pid_max })
     }
@@ -191,6 +194,8 @@ fn offered(resource: Resource, limit: Limit, tier: Tier, host: &HostReport) -> E
 /// The processes in the namespaces that are not the command's: the first, and the one that waits for
 /// it outside, which belongs to the same user namespace.
 pub(crate) const OUR_PROCESSES: u64 = 2;
+/// The most (linux/threads.h: PID_MAX_LIMIT).
+const PID_MAX_MOST: u64 = 1 << 22;
 /// The least `kernel.pid_max` (linux/threads.h: RESERVED_PIDS + 1).
 const PID_MAX_LEAST: u64 = 301;
 
@@ -198,7 +203,7 @@ const PID_MAX_LEAST: u64 = 301;
 /// command that starts many processes one after the other may still have all that it is allowed at one
 /// time, 300 more are given where the limit need not be hard. What is above it is then ended by looking.
 fn pid_max(limit: Limit) -> u64 {
-    let strict = limit.max + OUR_PROCESSES;
+    let strict = (limit.max + OUR_PROCESSES).min(PID_MAX_MOST - PID_MAX_LEAST);
     match limit.require {
         Enforcement::Hard => strict.max(PID_MAX_LEAST),
         Enforcement::Polled => strict + PID_MAX_LEAST,
@@ -344,7 +349,7 @@ mod tests {
         let refused = policy.plan(&without_namespaces()).unwrap_err();
         assert_eq!(refused.code(), "NEEDS_TIER_N");
         let host = HostReport { overlay: Err(missing("mount an overlay")), ..desktop() };
-        assert_eq!(policy.plan(&host).unwrap_err().code(), "NEEDS_TIER_N");
+        assert_eq!(policy.plan(&host).unwrap_err().code(), "SANDBOX_UNAVAILABLE");
     }
 
     /// AA-10

@@ -143,7 +143,7 @@ pub enum PolicyError {
     #[error("`{}` in `deny_write` is not below anything in `write`", path.display())]
     DeniesNothing { path: PathBuf },
     /// It allows and denies the same.
-    #[error("`{}` is both in `write` and in `deny_write`", path.display())]
+    #[error("`{}` may be written, and is or lies in what is in `deny_write`", path.display())]
     Contradiction { path: PathBuf },
     /// The command would start where it may not be.
     #[error("the working directory `{}` is not below anything in `read` or `write`", path.display())]
@@ -227,6 +227,12 @@ impl SandboxPolicy {
                 return Err(PolicyError::DeniesNothing { path: path.clone() });
             }
         }
+        let caches = self.view.iter().flat_map(|view| &view.caches);
+        for path in self.write.iter().chain(caches) {
+            if self.deny_write.iter().any(|kept| path.starts_with(kept)) {
+                return Err(PolicyError::Contradiction { path: path.clone() });
+            }
+        }
         let seen: Vec<&PathBuf> = self.read.iter().chain(self.written()).collect();
         if !is_below(&self.cwd, &seen) {
             return Err(PolicyError::WorkingDirectory { path: self.cwd.clone() });
@@ -275,11 +281,15 @@ impl SandboxPolicy {
         let Some(max) = self.scratch else { return Ok(()) };
         check_size("scratch", max)?;
         let tmp = Path::new(crate::SCRATCH);
+        let view =
+            self.view.iter().flat_map(|view| std::iter::once(&view.base).chain(&view.caches));
+        let view: Vec<PathBuf> = view.cloned().collect();
         let lists = [
             ("read", &self.read),
             ("write", &self.write),
             ("deny_write", &self.deny_write),
             ("exec", &self.exec),
+            ("view", &view),
         ];
         for (field, paths) in lists {
             if let Some(path) = paths.iter().find(|path| path.as_path() == tmp) {
@@ -374,7 +384,7 @@ mod tests {
             ),
             (
                 refusal(|p| p.deny_write.push("/work".into())),
-                "`/work` is both in `write` and in `deny_write`",
+                "`/work` may be written, and is or lies in what is in `deny_write`",
             ),
             (
                 refusal(|p| p.cwd = "/etc".into()),

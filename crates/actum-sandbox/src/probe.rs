@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::cgroup::Delegated;
 use crate::host::{Controllers, HostReport, LANDLOCK_LEAST, Missing};
+use crate::inside;
 use crate::plan::{InForce, Plan};
 use crate::policy::{Net, SandboxPolicy, Tier, View};
 use crate::program::Helper;
@@ -32,7 +33,7 @@ struct Kept {
 impl HostReport {
     /// Enters each tier for real, without a command in it, and tells what worked.
     pub fn probe(helper: &Helper) -> Self {
-        let landlock = sys::landlock_version();
+        let landlock = sys::landlock_version().map(inside::landlock_used);
         let mut report = Self {
             landlock,
             tier_n: Ok(()),
@@ -69,24 +70,37 @@ impl HostReport {
             let numbered = may_try_pid_max() && and(&numbers).is_ok();
             (report.loopback, report.overlay) = (loopback, overlay);
             report.namespace_pid_max = numbered;
-            if report.tier_n.is_err() {
-                report.remedy = remedy();
+            if let Err(missing) = &report.tier_n {
+                report.remedy = remedy(missing);
             }
         }
         report
     }
 
     /// The report that `file` keeps, where it was made since the machine was started, by this user and
-    /// for this helper; otherwise a new one, which is kept there. A file that cannot be kept is no
+    /// for this helper; otherwise a new one, which is kept there if nothing is missing. A file that cannot be kept is no
     /// error: the next time it is tried again.
     pub fn kept(helper: &Helper, file: &Path) -> Self {
         let Ok(holds_for) = holds_for(helper) else { return Self::probe(helper) };
-        if let Some(kept) = read(file).filter(|kept| kept.holds_for == holds_for) {
+        let whole = |report: &Self| {
+            report.tier_n.is_ok() && report.overlay.is_ok() && report.loopback.is_ok()
+        };
+        // Nothing is believed that would have less be done: what is said to be missing is tried.
+        let kept = read(file).filter(|kept| kept.holds_for == holds_for && whole(&kept.report));
+        if let Some(kept) = kept {
             // In which group a process is has nothing to do with the machine.
-            return Self { cgroup: controllers(), ..kept.report };
+            return Self {
+                landlock: sys::landlock_version().map(inside::landlock_used),
+                is_root: rustix::process::geteuid().is_root(),
+                cgroup: controllers(),
+                ..kept.report
+            };
         }
         let report = Self::probe(helper);
-        drop(write(file, &Kept { holds_for, report: report.clone() })); // tried again next time
+        // What lacks something may have got it by the next time.
+        if whole(&report) {
+            drop(write(file, &Kept { holds_for, report: report.clone() })); // tried again next time
+        }
         report
     }
 
@@ -138,7 +152,17 @@ fn may_try_pid_max() -> bool {
 
 /// What would give tier N where it could not be entered: what is known to stand in the way, as the
 /// kernel tells it.
-fn remedy() -> Option<String> {
+fn remedy(missing: &Missing) -> Option<String> {
+    if missing.step == inside::MOUNTS_PROC {
+        return Some(
+            "parts of /proc are covered here, as container runtimes do; unmask them (`--security-opt \
+             systempaths=unconfined`, or `unmask=ALL`)"
+                .to_owned(),
+        );
+    }
+    if missing.step != inside::MAKES_NAMESPACES {
+        return None;
+    }
     let setting = |name: &str| {
         let text = std::fs::read_to_string(Path::new("/proc/sys").join(name)).ok()?;
         text.trim().parse::<u64>().ok()
@@ -167,15 +191,31 @@ fn remedy() -> Option<String> {
     })
 }
 
+/// What allows namespaces to be made, or not (user_namespaces(7)); some are of one distribution.
+const SETTINGS: [&str; 3] = [
+    "/proc/sys/user/max_user_namespaces",
+    "/proc/sys/kernel/unprivileged_userns_clone",
+    "/proc/sys/kernel/apparmor_restrict_unprivileged_userns",
+];
+
 /// What a report depends on and what can change under it.
 fn holds_for(helper: &Helper) -> io::Result<String> {
     let boot = std::fs::read_to_string("/proc/sys/kernel/random/boot_id")?;
     // The profile of a security module, where there is one.
     let profile = std::fs::read_to_string("/proc/self/attr/current").unwrap_or_default();
     let program = std::fs::metadata(helper.program())?;
+    let settings = SETTINGS.map(|name| std::fs::read_to_string(name).unwrap_or_default());
+    let namespaces = ["user", "mnt", "pid"]
+        .map(|name| std::fs::read_link(Path::new("/proc/self/ns").join(name)).unwrap_or_default());
+    // A sandbox or a container around this one.
+    let status = std::fs::read_to_string("/proc/self/status")?;
+    let confined = status
+        .lines()
+        .filter(|line| ["NoNewPrivs", "Seccomp:"].iter().any(|it| line.starts_with(it)));
+    let around = confined.collect::<Vec<_>>().join(" ");
     let user = rustix::process::geteuid().as_raw();
     Ok(format!(
-        "{} {user} {}:{}:{}:{} {}",
+        "{} {user} {}:{}:{}:{} {} {settings:?} {namespaces:?} {around}",
         boot.trim(),
         program.dev(),
         program.ino(),
@@ -188,14 +228,15 @@ fn holds_for(helper: &Helper) -> io::Result<String> {
 /// Reads a kept report, where nobody else can have written it.
 fn read(file: &Path) -> Option<Kept> {
     let no_follow = libc::O_NOFOLLOW | libc::O_NONBLOCK;
-    let mut file = OpenOptions::new().read(true).custom_flags(no_follow).open(file).ok()?;
+    let file = OpenOptions::new().read(true).custom_flags(no_follow).open(file).ok()?;
     let metadata = file.metadata().ok()?;
     let ours = metadata.uid() == rustix::process::geteuid().as_raw();
     if !metadata.is_file() || !ours || metadata.mode() & 0o022 != 0 {
         return None;
     }
+    const SIZE_MAX: u64 = 1 << 16;
     let mut text = Vec::new();
-    file.read_to_end(&mut text).ok()?;
+    file.take(SIZE_MAX).read_to_end(&mut text).ok()?;
     serde_json::from_slice(&text).ok()
 }
 

@@ -1,5 +1,6 @@
 //! Starts a command by its plan, and waits for it.
 
+use std::cell::Cell;
 use std::ffi::OsString;
 use std::io;
 use std::os::fd::AsFd;
@@ -8,6 +9,7 @@ use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
@@ -15,10 +17,10 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use crate::SCRATCH;
 use crate::cgroup::{Delegated, Group};
 use crate::channel::{Channel, Start};
-use crate::child::Child;
+use crate::child::{Child, WaitError};
 use crate::host::Missing;
 use crate::inside::{self, declared::is_absent};
-use crate::outcome::Outcome;
+use crate::limits::Resource;
 use crate::plan::Plan;
 use crate::policy::{SandboxPolicy, Stdin, Tier};
 use crate::program::Helper;
@@ -70,8 +72,9 @@ impl Plan {
     }
 
     /// Makes the sandbox without a command in it, and takes it down again.
-    pub(crate) fn try_out(&self, helper: &Helper) -> Result<Outcome, SpawnError> {
-        self.start(helper, &[])?.wait()
+    pub(crate) fn try_out(&self, helper: &Helper) -> Result<(), SpawnError> {
+        let tried = self.start(helper, &[])?.wait();
+        tried.map(drop).map_err(|WaitError::Helper(error)| SpawnError::Helper(error))
     }
 
     fn start(&self, helper: &Helper, command: &[OsString]) -> Result<Child, SpawnError> {
@@ -116,6 +119,9 @@ impl Plan {
             stdout: Stream::new(Output::Stdout, stdout),
             stderr: Stream::new(Output::Stderr, stderr),
             plan: self.clone(),
+            is_killed: Cell::new(false),
+            started: Instant::now(),
+            wall: Duration::from_millis(self.policy.limits.of(Resource::Wall).max),
             _helper: helper,
         };
         child.begin()?;
@@ -178,7 +184,8 @@ fn place_of(scratch: Option<&Scratch>) -> PathBuf {
     scratch.map_or_else(|| PathBuf::from(SCRATCH), |scratch| scratch.0.clone())
 }
 
-/// The helper, which is ended and waited for. With it all end that it started.
+/// The helper, which is ended and waited for. In tier N all end with it; in tier L only the command's
+/// first process does.
 pub(crate) struct Reaped(std::process::Child);
 
 impl Drop for Reaped {

@@ -46,13 +46,13 @@ impl Feed {
     pub(crate) fn refill(&mut self) -> io::Result<()> {
         const STEP: usize = 64 << 10;
         let mut reader = [PollFd::new(&self.pipe, PollFlags::empty())];
-        if poll(&mut reader, Some(&Timespec::default()))? > 0 {
+        if is_any_ready(&mut reader)? {
             self.has_more = false; // nobody reads it any more
             return Ok(());
         }
         let stdin = io::stdin();
         let mut ready = [PollFd::new(&stdin, PollFlags::IN)];
-        if poll(&mut ready, Some(&Timespec::default()))? == 0 {
+        if !is_any_ready(&mut ready)? {
             return Ok(());
         }
         self.bytes.resize(STEP, 0);
@@ -61,9 +61,8 @@ impl Feed {
         match read {
             Ok(0) => self.has_more = false,
             Ok(_) | Err(Errno::INTR | Errno::AGAIN) => {}
-            // A terminal that went away, or none at all.
-            Err(Errno::IO | Errno::BADF) => self.has_more = false,
-            Err(error) => return Err(error.into()),
+            // A terminal or a peer that went away, a directory, nothing at all: there is no more.
+            Err(_) => self.has_more = false,
         }
         Ok(())
     }
@@ -97,7 +96,7 @@ impl Stream {
         let max = usize::try_from(max).unwrap_or(usize::MAX);
         while let Some(pipe) = &self.pipe {
             let mut ready = [PollFd::new(pipe, PollFlags::IN)];
-            if poll(&mut ready, Some(&Timespec::default()))? == 0 {
+            if !is_any_ready(&mut ready)? {
                 return Ok(false);
             }
             buffer.resize(STEP, 0);
@@ -121,5 +120,16 @@ impl Stream {
             }
         }
         Ok(false)
+    }
+}
+
+/// Whether anything can be done with any of these now.
+pub(crate) fn is_any_ready(ends: &mut [PollFd<'_>]) -> io::Result<bool> {
+    loop {
+        match poll(ends, Some(&Timespec::default())) {
+            Ok(ready) => return Ok(ready > 0),
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
     }
 }

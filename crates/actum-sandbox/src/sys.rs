@@ -133,14 +133,12 @@ pub(crate) fn used_by_children() -> io::Result<(u64, u64)> {
     Ok((of(usage.ru_utime) + of(usage.ru_stime), memory))
 }
 
-/// Clock ticks in milliseconds (sysconf(3)).
-pub(crate) fn milliseconds(ticks: u64) -> u64 {
-    ticks * 1000 / rustix::param::clock_ticks_per_second().max(1)
-}
-
-/// The size of a page, in bytes.
-pub(crate) fn page_size() -> u64 {
-    rustix::param::page_size() as u64
+/// Whether two processes have one memory (kcmp(2)); where that cannot be told, they have not.
+pub(crate) fn shares_memory(one: Pid, other: Pid) -> bool {
+    const KCMP_VM: libc::c_int = 1;
+    let [one, other] = [one, other].map(|pid| pid.as_raw_nonzero().get());
+    // SAFETY: takes numbers.
+    unsafe { libc::syscall(libc::SYS_kcmp, one, other, KCMP_VM, 0, 0) == 0 }
 }
 
 /// The version of Landlock's interface, if the kernel has one (landlock_create_ruleset(2)).

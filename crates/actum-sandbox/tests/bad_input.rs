@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use actum_sandbox::{
-    Enforcement, Helper, HostReport, Limits, Missing, Net, Resource, SandboxPolicy, Tier, View,
+    Enforcement, Helper, HostReport, Limits, Missing, Resource, SandboxPolicy, Tier, View,
 };
 use tempfile::TempDir;
 
@@ -193,15 +193,25 @@ fn a_policy_that_contradicts_itself_is_refused() {
     let (work, git) = (place.path("."), place.path(".git"));
     let work = work.components().collect::<PathBuf>();
     let refusal = place.policy_refusal(|policy| policy.deny_write.push(work));
-    says(&refusal, "is both in `write` and in `deny_write`");
+    says(&refusal, "may be written, and is or lies in what is in `deny_write`");
     let refusal = place.policy_refusal(|policy| policy.deny_write.push("/usr/lib".into()));
     says(&refusal, "`/usr/lib` in `deny_write` is not below anything in `write`");
-    let refusal = place.policy_refusal(|policy| policy.net = Net::PrivateLoopback);
-    says(&refusal, "a private loopback needs tier N, and the floor is L");
+    let inner = place.path(".git/inner");
+    let refusal = place.policy_refusal(|policy| {
+        policy.deny_write.push(git.clone());
+        policy.write.push(inner);
+    });
+    says(&refusal, "may be written, and is or lies in what is in `deny_write`");
+    let refusal = place.policy_refusal(|policy| {
+        policy.scratch = Some(1 << 20);
+        policy.view =
+            Some(View { base: "/tmp".into(), staged: None, caches: vec![], max: 1 << 20 });
+    });
+    says(&refusal, "is hidden by the scratch directory");
     let refusal = place.policy_refusal(|policy| {
         policy.view = Some(View { base: git, staged: None, caches: vec![], max: 1 << 20 });
     });
-    says(&refusal, "is both in `write` and below the view's base");
+    says(&refusal, "lies in the directory whose changes are captured");
 }
 
 /// FE-12

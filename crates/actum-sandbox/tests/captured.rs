@@ -15,7 +15,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use actum_sandbox::{
-    Change, Ended, Helper, HostReport, Layer, Node, Outcome, SandboxPolicy, StagedLayer, Tier, View,
+    Change, Ended, Helper, HostReport, Layer, Node, Outcome, SandboxPolicy, StagedLayer, Tier,
+    View, Violation,
 };
 use proptest::prelude::*;
 
@@ -85,6 +86,10 @@ fn node(seen: &Seen) -> Node {
 }
 
 fn run(view: View, script: &str, out: &Path) -> Outcome {
+    run_with(view, script, out, Vec::new())
+}
+
+fn run_with(view: View, script: &str, out: &Path, deny_write: Vec<PathBuf>) -> Outcome {
     let system: Vec<PathBuf> = ["/usr", "/bin", "/lib", "/lib64"]
         .into_iter()
         .map(PathBuf::from)
@@ -95,6 +100,7 @@ fn run(view: View, script: &str, out: &Path) -> Outcome {
         read: system.clone(),
         exec: system,
         write: vec![out.to_owned()],
+        deny_write,
         view: Some(view),
         floor: Tier::N,
         env: [("PATH".to_owned(), "/usr/bin:/bin".to_owned())].into(),
@@ -231,4 +237,27 @@ fn nothing_is_staged_outside_of_the_layer() {
     layer.symlink(Path::new("out"), Path::new("/")).unwrap();
     assert!(layer.file(Path::new("out/tmp/x"), &b""[..], 0o644).is_err());
     assert!(StagedLayer::create(&staged, &base).is_err(), "it is there already");
+}
+
+/// AA-10
+#[test]
+fn what_is_passed_through_or_kept_deep_in_a_view_lets_nothing_around_it_through() {
+    let Grounds { _directory, base, out, .. } = grounds();
+    fs::create_dir_all(base.join("a/b/cache")).unwrap();
+    fs::create_dir_all(base.join("c/d/.git")).unwrap();
+    let before = tree(&base);
+    let caches = vec![base.join("a/b/cache")];
+    let view = View { base: base.clone(), staged: None, caches, max: 1 << 20 };
+    let kept = vec![base.join("c/d/.git"), base.join("c/absent")];
+    let script = "echo pwned > a/x; echo pwned > a/new; echo pwned > c/d/new; mv a moved; \
+                  echo kept > c/d/.git/config; mkdir c/absent; echo cached > moved/b/cache/f";
+    let outcome = run_with(view, script, &out, kept.clone());
+    let mut expected = before;
+    let cached = Seen::File(b"cached\n".to_vec(), 0o644);
+    expected.insert("a/b/cache/f".into(), cached);
+    let mut after = tree(&base);
+    // Where the directory around it was moved to, the cache is no longer at its path.
+    after.entry("a/b/cache/f".into()).or_insert(Seen::File(b"cached\n".to_vec(), 0o644));
+    assert_eq!(after, expected, "{outcome:?}");
+    assert_eq!(outcome.violated, [Violation::Made(kept[1].clone())]);
 }

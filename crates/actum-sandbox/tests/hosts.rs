@@ -156,18 +156,36 @@ fn a_report_is_kept_for_the_boot_and_the_helper_and_not_believed_from_others() {
     let file = directory.path().join("host.json");
     let made = HostReport::kept(&helper(), &file);
     let text = std::fs::read_to_string(&file).unwrap();
-    let forged =
-        text.replace(&format!("\"landlock\":{}", made.landlock.unwrap()), "\"landlock\":5");
-    assert_ne!(forged, text);
-    std::fs::write(&file, &forged).unwrap();
+    let forge = |from: String, to: &str| {
+        let forged = text.replace(&from, to);
+        assert_ne!(forged, text);
+        std::fs::write(&file, &forged).unwrap();
+        HostReport::kept(&helper(), &file)
+    };
     // It is what is read, as long as nobody else can have written it ...
-    assert_eq!(HostReport::kept(&helper(), &file).landlock, Some(5));
+    let numbers = made.namespace_pid_max;
+    let told = forge(
+        format!("\"namespace_pid_max\":{numbers}"),
+        &format!("\"namespace_pid_max\":{}", !numbers),
+    );
+    assert_eq!(told.namespace_pid_max, !numbers);
+    // ... but nothing that would have less be done.
+    assert_eq!(
+        forge(format!("\"landlock\":{}", made.landlock.unwrap()), "\"landlock\":null"),
+        made
+    );
+    let missing = "\"tier_n\":{\"Err\":{\"step\":\"x\",\"why\":\"y\"}}";
+    assert_eq!(forge("\"tier_n\":{\"Ok\":null}".to_owned(), missing), made);
+    let forged = text.replace(
+        &format!("\"namespace_pid_max\":{numbers}"),
+        &format!("\"namespace_pid_max\":{}", !numbers),
+    );
     let other = Helper::at("/bin/true");
     assert!(HostReport::kept(&other, &file).tier_n.is_err(), "another helper is tried anew");
     std::fs::write(&file, &forged).unwrap();
     let writable = std::os::unix::fs::PermissionsExt::from_mode(0o666);
     std::fs::set_permissions(&file, writable).unwrap();
-    // ... and not otherwise.
+    // Where others can write it, it is made anew.
     assert_eq!(HostReport::kept(&helper(), &file), made);
 }
 

@@ -28,7 +28,8 @@ fn policy() -> SandboxPolicy {
 fn run(policy: &SandboxPolicy, command: &[&str]) -> Result<Outcome, SpawnError> {
     let helper = Helper::at(env!("CARGO_BIN_EXE_sandbox-inside"));
     let command: Vec<OsString> = command.iter().map(Into::into).collect();
-    policy.plan(&HostReport::probe(&helper)).unwrap().spawn(&helper, &command)?.wait()
+    let child = policy.plan(&HostReport::probe(&helper)).unwrap().spawn(&helper, &command)?;
+    Ok(child.wait().unwrap())
 }
 
 fn shell(policy: &SandboxPolicy, script: &str) -> Outcome {

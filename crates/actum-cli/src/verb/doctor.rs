@@ -58,10 +58,13 @@ pub(crate) fn run(_: &Arguments, session: &Session) -> Result<Exit, Failure> {
 /// nothing to be done about it.
 fn sandbox(host: &HostReport) -> Finding {
     let (verdict, detail) = match (&host.tier_n, &host.tier_l, &host.remedy) {
-        (Ok(()), _, _) => (
-            Verdict::Good,
-            "tier N: a command sees what its policy declares, and no more".to_owned(),
-        ),
+        (Ok(()), _, _) => {
+            let missing =
+                [&host.overlay, &host.loopback].into_iter().filter_map(|it| it.as_ref().err());
+            let missing: String = missing.map(|missing| format!("; {missing}")).collect();
+            let what = "tier N: a command sees what its policy declares, and no more";
+            (Verdict::Good, format!("{what}{missing}"))
+        }
         (Err(missing), Ok(()), None) => (Verdict::Good, format!("tier L only: {missing}")),
         (Err(missing), Ok(()), Some(remedy)) => {
             (Verdict::Limited, format!("tier L only: {missing}; {remedy}"))

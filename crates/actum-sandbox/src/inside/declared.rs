@@ -99,14 +99,18 @@ pub(super) fn mounts(policy: &SandboxPolicy) -> Vec<(PathBuf, Use)> {
         uses.insert(path, Use::Read);
     }
     let caches = policy.view.iter().flat_map(|view| &view.caches);
-    for path in policy.write.iter().chain(caches.clone()) {
+    for path in policy.write.iter().chain(caches) {
         uses.insert(path, Use::Write);
     }
     // A directory that holds what is to stay as it is could be renamed, and another put in its place;
     // one at which something is mounted cannot.
-    for path in policy.deny_write.iter().chain(caches) {
-        for parent in path.ancestors().skip(1).filter(|parent| inside(parent)) {
-            if !written.iter().any(|tree| tree.as_path() == parent) {
+    // In a view nothing of the host is renamed, and no directory of the host may show through.
+    for path in &policy.deny_write {
+        let trees = policy.write.iter().filter(|tree| path.starts_with(tree));
+        let trees: Vec<&PathBuf> = trees.collect();
+        let inside = |parent: &&Path| trees.iter().any(|tree| parent.starts_with(tree));
+        for parent in path.ancestors().skip(1).filter(inside) {
+            if !trees.iter().any(|tree| tree.as_path() == parent) {
                 uses.entry(parent).or_insert(Use::Pin);
             }
         }

@@ -44,14 +44,19 @@ struct Watched {
 }
 
 impl<'a> Keeper<'a> {
-    pub(super) fn new(channel: &'a Channel, plan: &'a Plan, command: Pid, kin: Kin) -> Self {
+    pub(super) fn new(
+        channel: &'a Channel,
+        plan: &'a Plan,
+        command: Pid,
+        processes: Processes,
+    ) -> Self {
         Self {
             channel,
             limits: &plan.policy.limits,
             in_force: &plan.in_force,
             command,
             ended: None,
-            processes: Processes::new(kin),
+            processes,
             started: Instant::now(),
             most: Usage { processes: 1, ..Usage::default() },
         }

@@ -25,6 +25,11 @@ const PROC_OF_THE_HOST: [&str; 8] = [
     "/proc/version",
 ];
 
+pub(super) fn used(version: u32) -> u32 {
+    let known = ABI::from(i32::try_from(version).unwrap_or(i32::MAX));
+    u32::try_from(known as i32).unwrap_or(0)
+}
+
 /// The rights to files that a rule may give.
 struct Rights {
     read: BitFlags<AccessFs>,
@@ -33,8 +38,8 @@ struct Rights {
     file_only: BitFlags<AccessFs>,
 }
 
-/// Gives up all rights to files but those of the policy. `abi` is what the kernel offers; all that it
-/// can refuse is refused, or nothing is run.
+/// Gives up all rights to files but those of the policy. `abi` is what the kernel offers; all that we
+/// know it can refuse is refused, or nothing is run.
 pub(super) fn confine(
     policy: &SandboxPolicy,
     tier: Tier,

@@ -26,7 +26,7 @@ pub(super) fn enter(channel: &Channel) -> Result<Option<OwnedFd>> {
         | UnshareFlags::NEWIPC
         | UnshareFlags::NEWUTS
         | UnshareFlags::NEWCGROUP;
-    sys::unshare(flags).trying(|| "make namespaces".to_owned())?;
+    sys::unshare(flags).map_err(why).trying(|| super::MAKES_NAMESPACES.to_owned())?;
     write("/proc/self/setgroups", "deny").trying(|| "give up groups".to_owned())?;
     write("/proc/self/uid_map", &format!("{user} {user} 1"))
         .trying(|| "map the user".to_owned())?;
@@ -53,6 +53,14 @@ pub(super) fn enter(channel: &Channel) -> Result<Option<OwnedFd>> {
             }
         }
     }
+}
+
+/// What the kernel's answer to unshare(2) means where its own words mislead.
+fn why(error: io::Error) -> io::Error {
+    if error.raw_os_error() == Some(libc::ENOSPC) {
+        return io::Error::other("no more of them are allowed (`user.max_user_namespaces`)");
+    }
+    error
 }
 
 fn write(path: &str, text: &str) -> rustix::io::Result<()> {

@@ -4,9 +4,12 @@ use std::ffi::CString;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 use nix::unistd::execve;
-use rustix::process::{Resource as Kernel, Rlimit, chdir, getegid, geteuid, setrlimit, setsid};
+use rustix::process::{
+    Resource as Kernel, Rlimit, chdir, getegid, geteuid, getrlimit, setrlimit, setsid,
+};
 use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
 use rustix::thread::{
     CapabilitySet, CapabilitySets, capabilities, clear_ambient_capability_set,
@@ -14,19 +17,27 @@ use rustix::thread::{
 };
 
 use super::{Result, Trying, landlock};
-use crate::channel::Start;
+use crate::channel::{Said, Start};
 use crate::filter::filter;
-use crate::host::Missing;
+use crate::host::{HostReport, Missing};
 use crate::limits::Resource;
 use crate::plan::{OUR_PROCESSES, Plan};
 use crate::policy::Tier;
 use crate::sys;
 
-/// Becomes the command. Where there is none, all was to be tried but that, and it ends. Gives why it
-/// could not be executed; the error is why it could not even be confined.
-pub(super) fn execute(start: &Start, stdio: &[OwnedFd]) -> Result<(Missing, Option<i32>)> {
+/// What is executed.
+pub(super) struct Words {
+    program: CString,
+    arguments: Vec<CString>,
+    variables: Vec<CString>,
+}
+
+/// Gives up all that the command must not have. Gives what to execute: nothing where the sandbox was only
+/// to be tried.
+pub(super) fn confine(start: &Start, stdio: &[OwnedFd]) -> Result<Option<Words>> {
     let policy = &start.plan.policy;
     let in_force = &start.plan.in_force;
+    let words = words(start)?;
     setsid().trying(|| "start a session of its own".to_owned())?;
     let (Some([input, output, error]), entrance) = (stdio.first_chunk(), stdio.get(3)) else {
         return Err(Missing {
@@ -43,24 +54,43 @@ pub(super) fn execute(start: &Start, stdio: &[OwnedFd]) -> Result<(Missing, Opti
     chdir(&policy.cwd).trying(|| format!("start in `{}`", policy.cwd.display()))?;
     limit(&start.plan)?;
     give_up_capabilities()?;
-    if let Some(abi) = in_force.landlock {
-        landlock::confine(policy, in_force.tier, abi, start.scratch.as_deref())?;
+    match (in_force.landlock, in_force.tier) {
+        (Some(abi), tier) => landlock::confine(policy, tier, abi, start.scratch.as_deref())?,
+        (None, Tier::N) => {}
+        (None, Tier::L) => return Err(HostReport::missing_landlock(None)),
     }
     let doing = || "filter system calls".to_owned();
     let us = (geteuid().as_raw(), getegid().as_raw());
     let program = filter(in_force.tier, policy.net, us).trying(doing)?;
     seccompiler::apply_filter(&program).trying(doing)?;
-    let Some(program) = start.command.first() else { sys::exit_at_once(0) };
-    let doing = || format!("execute `{}`", program.display());
+    Ok(words)
+}
+
+fn words(start: &Start) -> Result<Option<Words>> {
+    let Some(program) = start.command.first() else { return Ok(None) };
+    let doing = || executing(start);
     let text = |bytes: &[u8]| CString::new(bytes).trying(doing);
-    let words = start.command.iter().map(|word| text(word.as_bytes()));
-    let words: Vec<CString> = words.collect::<Result<_>>()?;
-    let variables =
-        policy.env.iter().map(|(name, value)| text(format!("{name}={value}").as_bytes()));
-    let variables: Vec<CString> = variables.collect::<Result<_>>()?;
-    let Err(errno) = execve(&text(program.as_bytes())?, &words, &variables);
+    let arguments = start.command.iter().map(|word| text(word.as_bytes()));
+    let env = start.plan.policy.env.iter();
+    let variables = env.map(|(name, value)| text(format!("{name}={value}").as_bytes()));
+    Ok(Some(Words {
+        program: text(program.as_bytes())?,
+        arguments: arguments.collect::<Result<_>>()?,
+        variables: variables.collect::<Result<_>>()?,
+    }))
+}
+
+fn executing(start: &Start) -> String {
+    format!("execute `{}`", start.command.first().map(Path::new).unwrap_or(Path::new("")).display())
+}
+
+/// Becomes the command. Returns only where the kernel does not execute it, and then gives what to say.
+pub(super) fn execute(start: &Start, words: &Option<Words>) -> Said {
+    let Some(Words { program, arguments, variables }) = words else { sys::exit_at_once(0) };
+    let Err(errno) = execve(program, arguments, variables);
     let error = io::Error::from(errno);
-    Ok((Missing { step: doing(), why: why(&error) }, error.raw_os_error()))
+    let missing = Missing { step: executing(start), why: why(&error) };
+    Said::NotExecuted(missing, error.raw_os_error())
 }
 
 /// What the kernel's answer to execve(2) means where its own words tell little.
@@ -98,7 +128,11 @@ fn limit(plan: &Plan) -> Result<()> {
     // would count all of the user.
     let processes = limits.of(Resource::Processes).max + OUR_PROCESSES;
     let counted = plan.in_force.tier == Tier::N;
+    // Who starts us may have less already, and less it stays.
+    let allowed =
+        |resource: Kernel, max: u64| getrlimit(resource).maximum.map_or(max, |hard| max.min(hard));
     for (resource, max) in each.into_iter().chain(counted.then_some((Kernel::Nproc, processes))) {
+        let max = allowed(resource, max);
         let limit = Rlimit { current: Some(max), maximum: Some(max) };
         setrlimit(resource, limit).trying(|| format!("limit {resource:?} to {max}"))?;
     }

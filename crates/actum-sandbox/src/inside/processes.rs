@@ -1,12 +1,16 @@
 //! The processes of a command, and what they use, as /proc tells it (proc_pid_stat(5), proc_pid_io(5)).
 
+use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::time::{Duration, Instant};
 
 use rustix::fs::{CWD, Dir, Mode, OFlags, openat};
 use rustix::io::Errno;
 use rustix::process::{Pid, getpid};
 
+use super::{Result, Trying};
+use crate::host::Missing;
 use crate::outcome::Usage;
 use crate::sys;
 
@@ -32,7 +36,15 @@ pub(super) struct Processes {
     text: Vec<u8>,
     /// What this process itself had read and written before the command began.
     before: (u64, u64),
+    /// Those that could not be looked at, and how many times running.
+    hidden: BTreeMap<i32, u32>,
 }
+
+/// How long a closer look at memory may take.
+const SHARE_MAX: Duration = Duration::from_millis(50);
+/// How many times running a process may not let itself be looked at. While a process becomes another
+/// program, some kernels (7.3) refuse it for a moment.
+const HIDDEN_MAX: u32 = 10;
 
 /// What one process uses.
 struct Stat {
@@ -47,10 +59,26 @@ struct Stat {
 }
 
 impl Processes {
-    pub(super) fn new(kin: Kin) -> Self {
-        let mut processes = Self { kin, us: getpid(), text: Vec::new(), before: (0, 0) };
-        processes.before = processes.storage("self").ok().flatten().unwrap_or_default();
-        processes
+    /// Before anything of the command runs. A kernel that does not tell what is asked of it here would
+    /// have every process use nothing.
+    ///
+    /// # Errors
+    /// It was built without CONFIG_TASK_IO_ACCOUNTING or, which only descendants need,
+    /// CONFIG_PROC_CHILDREN.
+    pub(super) fn new(kin: Kin) -> Result<Self> {
+        let mut processes =
+            Self { kin, us: getpid(), text: Vec::new(), before: (0, 0), hidden: BTreeMap::new() };
+        let missing =
+            |what: &str, why: &str| Missing { step: what.to_owned(), why: why.to_owned() };
+        let storage = processes.storage("self").trying(|| "read /proc/self/io".to_owned())?;
+        processes.before = storage
+            .ok_or_else(|| missing("read /proc/self/io", "the kernel does not count storage"))?;
+        if kin == Kin::Descendants && !processes.read("/proc/thread-self/children").unwrap_or(false)
+        {
+            let step = "list the processes of the command";
+            return Err(missing(step, "the kernel does not tell the children of a process"));
+        }
+        Ok(processes)
     }
 
     pub(super) fn kin(&self) -> Kin {
@@ -118,11 +146,12 @@ impl Processes {
         // What has ended has no memory any more.
         let mut sum = Usage { memory: 0, ..self.ended()? };
         let all = self.list()?;
+        let mut hidden = BTreeMap::new();
         for &process in &all {
             let Some(stat) = self.stat(process)? else { continue };
-            sum.cpu += sys::milliseconds(stat.cpu);
+            sum.cpu += milliseconds(stat.cpu);
             sum.processes += stat.threads;
-            sum.memory += stat.resident * sys::page_size();
+            sum.memory += stat.resident * page_size();
             if stat.is_ending {
                 continue;
             }
@@ -134,14 +163,22 @@ impl Processes {
                 Ok(None) => {}
                 Err(Errno::ACCESS | Errno::PERM) => {
                     if self.stat(process)?.is_some_and(|stat| !stat.is_ending) {
-                        return Ok(Look::Hidden);
+                        let times = self
+                            .hidden
+                            .get(&process.as_raw_nonzero().get())
+                            .map_or(1, |times| times + 1);
+                        if times >= HIDDEN_MAX {
+                            return Ok(Look::Hidden);
+                        }
+                        hidden.insert(process.as_raw_nonzero().get(), times);
                     }
                 }
                 Err(error) => return Err(error.into()),
             }
         }
+        self.hidden = hidden;
         if sum.memory > memory_max {
-            sum.memory = self.share(&all)?;
+            sum.memory = self.share(&all, sum.memory)?;
         }
         Ok(Look::Seen(sum))
     }
@@ -159,10 +196,23 @@ impl Processes {
         })
     }
 
-    /// The memory of all, with each shared page divided among those that share it, in bytes.
-    fn share(&mut self, all: &[Pid]) -> io::Result<u64> {
+    /// The memory of all, with each shared page divided among those that share it, in bytes; `seen`, where
+    /// that takes too long.
+    fn share(&mut self, all: &[Pid], seen: u64) -> io::Result<u64> {
+        let begun = Instant::now();
         let mut sum = 0;
         for process in all {
+            // Who makes this take long is taken for what it seems to have.
+            if begun.elapsed() > SHARE_MAX {
+                return Ok(seen);
+            }
+            // Between fork and execve a child may have the memory of its parent, which counts once.
+            let parent = self.stat(*process)?.and_then(|stat| Pid::from_raw(stat.parent));
+            if parent
+                .is_some_and(|parent| parent != self.us && sys::shares_memory(parent, *process))
+            {
+                continue;
+            }
             match self.read(&format!("/proc/{process}/smaps_rollup")) {
                 Ok(true) => sum += field(&self.text, b"Pss:").unwrap_or(0) * 1024,
                 Ok(false) => {}
@@ -265,6 +315,16 @@ fn stat(text: &[u8]) -> Option<Stat> {
         is_ending: addressed == 0,
         resident: amount(24)?,
     })
+}
+
+/// Clock ticks in milliseconds (sysconf(3)).
+fn milliseconds(ticks: u64) -> u64 {
+    ticks * 1000 / rustix::param::clock_ticks_per_second().max(1)
+}
+
+/// The size of a page, in bytes.
+fn page_size() -> u64 {
+    rustix::param::page_size() as u64
 }
 
 #[cfg(test)]

@@ -5,7 +5,9 @@ use std::ffi::CStr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Component, Path};
 
-use rustix::fs::{CWD, Mode, OFlags, mkdirat, openat, symlinkat};
+use rustix::fs::{
+    AtFlags, CWD, Mode, OFlags, ResolveFlags, mkdirat, openat, openat2, statat, symlinkat,
+};
 use rustix::io::Errno;
 use rustix::mount::{
     MountFlags, MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags, mount,
@@ -45,6 +47,8 @@ struct Placed<'a> {
     what: What,
     /// Whether another tree holds its path: nothing is made there then, since that tree is the host's.
     is_nested: bool,
+    /// Whether that tree is a view, in which files are other files than those of the host.
+    in_view: bool,
 }
 
 enum What {
@@ -95,6 +99,7 @@ fn fill(
     scratch: Option<u64>,
 ) -> Result<Option<OwnedFd>> {
     let mut all = trees;
+    let base = laid.as_ref().map(|(base, _)| *base);
     let captures = match laid {
         Some((base, Laid { tree, captures })) => {
             all.push((base, What::Directory(tree)));
@@ -112,7 +117,8 @@ fn fill(
         // Of the scratch directory nothing belongs to the host.
         let holds = |tree: &&Path| *tree != path && path.starts_with(tree) && **tree != *SCRATCH;
         let is_nested = paths.iter().any(holds);
-        place(root, Placed { path, what, is_nested })?;
+        let in_view = base.is_some_and(|base| base != path && path.starts_with(base));
+        place(root, Placed { path, what, is_nested, in_view })?;
     }
     make_directories(root, Path::new("dev"))?;
     let shared = scratch.map(|_| (SCRATCH, "dev/shm"));
@@ -131,7 +137,7 @@ fn finish(root: &OwnedFd) -> Result<()> {
     make_directories(root, Path::new("proc"))?;
     fchdir(root).trying(|| "enter the root of its own".to_owned())?;
     let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
-    mount("proc", "proc", "proc", flags, None).trying(|| "mount a fresh /proc".to_owned())?;
+    mount("proc", "proc", "proc", flags, None).trying(|| super::MOUNTS_PROC.to_owned())?;
     pivot_root(".", ".").trying(|| "make it the root".to_owned())?;
     unmount(".", UnmountFlags::DETACH).trying(|| "leave the root of the host".to_owned())?;
     chdir("/").trying(|| "enter the root of its own".to_owned())
@@ -185,7 +191,7 @@ fn tree(path: &Path, wanted: Use) -> Result<Option<What>> {
 
 /// Puts one thing at its path below `root`.
 fn place(root: &OwnedFd, placed: Placed<'_>) -> Result<()> {
-    let Placed { path, what, is_nested } = placed;
+    let Placed { path, what, is_nested, in_view } = placed;
     let doing = || format!("mount `{}` in the root of its own", path.display());
     let inside = path.strip_prefix("/").unwrap_or(path);
     let parent = inside.parent().unwrap_or(Path::new(""));
@@ -200,7 +206,10 @@ fn place(root: &OwnedFd, placed: Placed<'_>) -> Result<()> {
             if !is_nested {
                 make_directories(root, parent)?;
                 let flags = OFlags::CREATE | OFlags::EXCL | OFlags::WRONLY | OFlags::CLOEXEC;
-                openat(root, inside, flags, Mode::from_raw_mode(0o644)).trying(doing)?;
+                match openat(root, inside, flags, Mode::from_raw_mode(0o644)) {
+                    Ok(_) | Err(Errno::EXIST) => {} // a device that all have
+                    Err(error) => return Err(error).trying(doing),
+                }
             }
             tree
         }
@@ -210,8 +219,21 @@ fn place(root: &OwnedFd, placed: Placed<'_>) -> Result<()> {
             return symlinkat(target, root, inside).trying(doing);
         }
     };
-    move_mount(tree.as_fd(), "", root, inside, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)
-        .trying(doing)
+    // Where it goes must be what was opened before: what lies in a directory of the host may have been
+    // put in the place of another meanwhile.
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let resolve = ResolveFlags::IN_ROOT | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    let target = openat2(root, inside, flags, Mode::empty(), resolve).trying(doing)?;
+    if is_nested && !in_view {
+        let [ours, theirs] = [&tree, &target].map(|fd| statat(fd, "", AtFlags::EMPTY_PATH));
+        let (ours, theirs) = (ours.trying(doing)?, theirs.trying(doing)?);
+        if (ours.st_dev, ours.st_ino) != (theirs.st_dev, theirs.st_ino) {
+            let why = "it was replaced while the sandbox was made".to_owned();
+            return Err(Missing { step: doing(), why });
+        }
+    }
+    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+    move_mount(tree.as_fd(), "", &target, "", flags).trying(doing)
 }
 
 /// Makes the directories that lead to `path`, as far as they are not there.

@@ -4,7 +4,7 @@
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;
 
-use rustix::fs::{Mode, OFlags, XattrFlags, fsetxattr, fstat, mkdirat, openat, unlinkat};
+use rustix::fs::{Mode, OFlags, XattrFlags, fchmod, fsetxattr, fstat, mkdirat, openat, unlinkat};
 use rustix::mount::{
     FsMountFlags, FsOpenFlags, MountAttrFlags, MoveMountFlags, UnmountFlags, fsconfig_create,
     fsconfig_set_flag, fsconfig_set_string, fsmount, fsopen, move_mount, unmount,
@@ -76,8 +76,10 @@ pub(super) fn lay(opened: Opened, view: &View, root: &OwnedFd) -> Result<Laid> {
     mkdirat(root, PLACE, mode).trying(doing)?;
     move_mount(&upper, "", root, PLACE, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH).trying(doing)?;
     let layer = |name: &str| -> rustix::io::Result<OwnedFd> {
-        mkdirat(&upper, name, mode)?;
-        openat(&upper, name, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())
+        mkdirat(&upper, name, Mode::RWXU)?;
+        let made = openat(&upper, name, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
+        fchmod(&made, mode)?; // whatever the umask is
+        Ok(made)
     };
     let (captures, work) = (layer("upper").trying(doing)?, layer("work").trying(doing)?);
     // Without marks a directory could not be replaced by another.

@@ -12,7 +12,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
-use super::{Doing, LayerError, OPAQUE, Result, is_whiteout};
+use super::{Doing, LayerError, OPAQUE, Result};
 
 /// A directory that holds staged changes as a layer over a base.
 #[derive(Debug)]
@@ -49,19 +49,17 @@ impl StagedLayer {
         file.set_permissions(std::fs::Permissions::from_mode(mode)).doing("set the mode of", path)
     }
 
-    /// Stages a new, empty directory. Where one was deleted, nothing of that shows through.
+    /// Stages a new, empty directory, in place of whatever is there. Nothing of the base shows through.
     ///
     /// # Errors
     /// [`LayerError`]
     pub fn directory(&self, path: &Path, mode: u32) -> Result<()> {
         let (parent, name) = self.parent(path)?;
-        let replaces = self.clear(&parent, name, path)?;
+        self.clear(&parent, name, path)?;
         mkdirat(&parent, name, Mode::RWXU).doing("make", path)?;
         let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NOFOLLOW;
         let made = openat(&parent, name, flags, Mode::empty()).doing("open", path)?;
-        if replaces {
-            fsetxattr(&made, OPAQUE, b"y", XattrFlags::empty()).doing("mark", path)?;
-        }
+        fsetxattr(&made, OPAQUE, b"y", XattrFlags::empty()).doing("mark", path)?;
         fchmod(&made, Mode::from_raw_mode(mode)).doing("set the mode of", path)
     }
 
@@ -85,17 +83,17 @@ impl StagedLayer {
         mknodat(&parent, name, FileType::CharacterDevice, Mode::empty(), 0).doing("mark", path)
     }
 
-    /// Takes away what the layer has at a name; gives whether that said that something is gone.
-    fn clear(&self, parent: &OwnedFd, name: &Path, path: &Path) -> Result<bool> {
+    /// Takes away what the layer has at a name. A directory must be empty: what it holds was staged, and is
+    /// taken away first by whoever staged it.
+    fn clear(&self, parent: &OwnedFd, name: &Path, path: &Path) -> Result<()> {
         let stat = match rustix::fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(stat) => stat,
-            Err(Errno::NOENT) => return Ok(false),
+            Err(Errno::NOENT) => return Ok(()),
             Err(error) => return Err(error).doing("look at", path),
         };
         let is_directory = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
         let flags = if is_directory { AtFlags::REMOVEDIR } else { AtFlags::empty() };
-        unlinkat(parent, name, flags).doing("replace", path)?;
-        Ok(is_whiteout(&stat))
+        unlinkat(parent, name, flags).doing("replace", path)
     }
 
     /// The directory of the layer that holds a path, made like those of the base as far as it is not

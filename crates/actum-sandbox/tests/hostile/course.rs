@@ -186,14 +186,19 @@ fn confined(attack: &Attack, facts: &Facts, host: &HostReport) -> Ran {
     let helper = Helper::at(&facts.program);
     let mut command: Vec<OsString> = vec![facts.program.clone().into()];
     command.extend(words(attack, facts).map(OsString::from));
-    match plan.spawn(&helper, &command).and_then(actum_sandbox::Child::wait) {
+    let failed = |error: String| Ran { error: Some(error), ..Ran::default() };
+    let child = match plan.spawn(&helper, &command) {
+        Ok(child) => child,
+        Err(error @ SpawnError::Sandbox(_)) if attack.course == Course::SetUpFails => {
+            return Ran { out: format!("{BEGUN} {error}").into(), ..Ran::default() };
+        }
+        Err(error) => return failed(error.to_string()),
+    };
+    match child.wait() {
         Ok(outcome) => {
             Ran { out: outcome.stdout.clone(), outcome: Some(outcome), ..Ran::default() }
         }
-        Err(error @ SpawnError::Sandbox(_)) if attack.course == Course::SetUpFails => {
-            Ran { out: format!("{BEGUN} {error}").into(), ..Ran::default() }
-        }
-        Err(error) => Ran { error: Some(error.to_string()), ..Ran::default() },
+        Err(error) => failed(error.to_string()),
     }
 }
 

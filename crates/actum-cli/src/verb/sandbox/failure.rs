@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use actum_sandbox::{LayerError, PolicyError, SpawnError, Unmet, Unsatisfiable};
+use actum_sandbox::{PolicyError, SpawnError, Unmet, Unsatisfiable, WaitError};
 
 use super::policy::PolicyFileError;
 use crate::exit::Exit;
@@ -24,8 +24,8 @@ pub(crate) enum SandboxFailure {
     NotExecutable { name: PathBuf },
     #[error(transparent)]
     Spawn(#[from] SpawnError),
-    #[error("cannot tell what the command changed: {0}; the directory is as before")]
-    Changes(#[from] LayerError),
+    #[error(transparent)]
+    Wait(#[from] WaitError),
     #[error("cannot write the policy: {0}; nothing was started")]
     Unwritten(#[source] io::Error),
 }
@@ -43,7 +43,7 @@ impl SandboxFailure {
             | Self::Invalid { .. }
             | Self::Unsatisfiable(_)
             | Self::Spawn(_)
-            | Self::Changes(_)
+            | Self::Wait(_)
             | Self::Unwritten(_) => UNAVAILABLE,
         })
     }
@@ -58,7 +58,7 @@ impl SandboxFailure {
             Self::NotFound { .. }
             | Self::NotExecutable { .. }
             | Self::Spawn(SpawnError::Command { .. }) => Reason::CommandNotRun,
-            Self::Spawn(_) | Self::Changes(_) => Reason::SandboxFailed,
+            Self::Spawn(_) | Self::Wait(_) => Reason::SandboxFailed,
             Self::Unwritten(_) => Reason::ResultUnwritten,
         }
     }
@@ -95,7 +95,7 @@ impl SandboxFailure {
             Self::Policy(_)
             | Self::Invalid { from_file: false, .. }
             | Self::Spawn(_)
-            | Self::Changes(_)
+            | Self::Wait(_)
             | Self::Unwritten(_) => return Vec::new(),
         };
         vec![hint]

@@ -2,9 +2,10 @@
 //! line adds to it.
 
 use std::collections::BTreeMap;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use actum_core::path::Quoted;
 use actum_sandbox::{Net, SandboxPolicy, Stdin, View};
@@ -29,11 +30,11 @@ const SETTINGS: [&str; 16] = [
     "/etc/localtime",
     "/etc/mime.types",
     "/etc/nsswitch.conf",
-    "/etc/npmrc",
     "/etc/os-release",
     "/etc/passwd",
     "/etc/protocols",
-    "/etc/ssl",
+    "/etc/ssl/certs",
+    "/etc/ssl/openssl.cnf",
 ];
 /// Variables that come from outside where nothing is said.
 const PASSED: [&str; 4] = ["PATH", "LANG", "LC_ALL", "TERM"];
@@ -43,6 +44,8 @@ const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 const NOT_HERE: [&str; 5] = ["/", "/dev", "/proc", "/sys", "/tmp"];
 /// What stays as it is where a directory may be written.
 const KEPT: [&str; 2] = [".git", ".actum"];
+/// The most bytes that are read of a policy.
+const POLICY_MAX: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
 
 /// Why there is no policy.
@@ -54,6 +57,12 @@ pub(crate) enum PolicyFileError {
     Malformed { file: PathBuf, message: String },
     #[error("cannot allow `{}` by `{option}`: {source}", Quoted(path.as_os_str().as_bytes()))]
     NotThere { option: &'static str, path: PathBuf, source: io::Error },
+    #[error(
+        "cannot allow `{}` by `{option}`: it leads through a symbolic link to `{}`; give that",
+        Quoted(path.as_os_str().as_bytes()),
+        Quoted(real.as_os_str().as_bytes())
+    )]
+    Elsewhere { option: &'static str, path: PathBuf, real: PathBuf },
     #[error(
         "a sandbox needs `{}` for itself; change to a directory below it, or give a `--policy`",
         Quoted(start.as_os_str().as_bytes())
@@ -149,7 +158,11 @@ pub(super) fn notes(policy: &SandboxPolicy) -> Vec<String> {
 /// can write there can have commands run later, or take the way back.
 fn kept_unless_named(write: &[PathBuf]) -> Vec<PathBuf> {
     let states = write.iter().flat_map(|path| KEPT.map(|name| path.join(name)));
+    // What we found out about the host, which decides how commands are confined.
+    let ours = root::cache_directory().and_then(|path| path.canonicalize().ok());
+    let ours = ours.filter(|ours| write.iter().any(|tree| ours.starts_with(tree)));
     states
+        .chain(ours)
         .filter(|path| path.symlink_metadata().is_ok_and(|found| !found.is_symlink()))
         .filter(|path| !write.iter().any(|named| named.starts_with(path)))
         .collect()
@@ -179,13 +192,30 @@ fn for_trying(start: &Path) -> Result<SandboxPolicy, PolicyFileError> {
     })
 }
 
-/// A path that was typed for an option. What is there is meant, wherever links lead.
+/// A path that was typed for an option. It must be there, and lead through no symbolic link: an earlier
+/// command could have made it.
 fn typed(option: &'static str, path: &Path, start: &Path) -> Result<PathBuf, PolicyFileError> {
-    std::fs::canonicalize(start.join(path)).map_err(|source| PolicyFileError::NotThere {
-        option,
-        path: path.to_owned(),
-        source,
-    })
+    let real = std::fs::canonicalize(start.join(path))
+        .map_err(|source| PolicyFileError::NotThere { option, path: path.to_owned(), source })?;
+    if real != lexical(&start.join(path)) {
+        return Err(PolicyFileError::Elsewhere { option, path: path.to_owned(), real });
+    }
+    Ok(real)
+}
+
+/// A path with each `..` taken for what it says.
+fn lexical(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for component in path.components() {
+        match component {
+            Component::ParentDir => drop(plain.pop()),
+            Component::CurDir => {}
+            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => {
+                plain.push(component);
+            }
+        }
+    }
+    plain
 }
 
 /// The same where nothing need be there.
@@ -216,7 +246,11 @@ pub(super) fn inherited(name: &str) -> Option<String> {
 /// says nothing else.
 fn from_file(file: &Path, start: &Path) -> Result<SandboxPolicy, PolicyFileError> {
     #[expect(clippy::disallowed_methods, reason = "the file was named on the command line")]
-    let text = std::fs::read_to_string(file)
+    let text = File::open(file)
+        .and_then(|file| {
+            let mut text = String::new();
+            file.take(POLICY_MAX).read_to_string(&mut text).map(|_| text)
+        })
         .map_err(|source| PolicyFileError::Unreadable { file: file.to_owned(), source })?;
     let malformed = |error: toml::de::Error| PolicyFileError::Malformed {
         file: file.to_owned(),

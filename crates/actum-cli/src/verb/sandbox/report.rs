@@ -78,7 +78,13 @@ enum ShownNode {
 
 fn hex(bytes: &[u8]) -> Option<String> {
     let is_text = std::str::from_utf8(bytes).is_ok();
-    (!is_text).then(|| bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    (!is_text).then(|| {
+        bytes.iter().fold(String::with_capacity(2 * bytes.len()), |mut hex, byte| {
+            let digit = |half: u8| char::from_digit(u32::from(half), 16);
+            hex.extend([byte >> 4, byte & 15].into_iter().filter_map(digit));
+            hex
+        })
+    })
 }
 
 impl Report {

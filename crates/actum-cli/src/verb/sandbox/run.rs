@@ -5,7 +5,9 @@ use std::io::{self, Write};
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use actum_sandbox::{Child, Helper, HostReport, Output, PolicyError, SpawnError, Tier};
+use actum_sandbox::{
+    Child, Helper, HostReport, Layer, Output, PolicyError, SpawnError, Tier, WaitError,
+};
 
 use super::failure::SandboxFailure;
 use super::limit::TypedLimit;
@@ -124,13 +126,17 @@ fn sandboxed(arguments: &Arguments, session: &Session) -> Result<Exit, SandboxFa
         Form::Json => child.wait()?,
         Form::Text => shown(child)?,
     };
-    let changes = outcome.captured.as_ref().map(|layer| layer.changes()).transpose()?;
+    let changes = outcome.captured.as_ref().map(Layer::changes).transpose();
+    let changes = changes.unwrap_or_else(|error| {
+        session.screen.note(format_args!("what the command changed cannot be told: {error}"));
+        None
+    });
     let report = Report::of(&command, &policy, &outcome, changes);
     Ok(report.tell(&session.screen, arguments.quiet))
 }
 
 /// Passes on what the command writes, as it writes it.
-fn shown(child: Child) -> Result<actum_sandbox::Outcome, SpawnError> {
+fn shown(child: Child) -> Result<actum_sandbox::Outcome, WaitError> {
     child.wait_with(|output, bytes| {
         let written = match output {
             Output::Stdout => {
