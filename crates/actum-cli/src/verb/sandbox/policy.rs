@@ -90,7 +90,8 @@ pub(super) fn read(arguments: &Arguments, start: &Path) -> Result<SandboxPolicy,
     let write = there("--write", &arguments.write)?;
     policy.deny_write.extend(kept_unless_named(&write));
     policy.write.extend(write);
-    policy.deny_write.extend(arguments.deny_write.iter().map(|path| real(path, start)));
+    // Nothing is resolved here: what a link leads to now may not be what it leads to then.
+    policy.deny_write.extend(arguments.deny_write.iter().map(|path| lexical(&start.join(path))));
     if arguments.capture && policy.view.is_none() {
         let (base, caches) = (root::existing_or_new(start).to_owned(), Vec::new());
         policy.view = Some(View { base, staged: None, caches, max: GIB });
@@ -216,11 +217,6 @@ fn lexical(path: &Path) -> PathBuf {
         }
     }
     plain
-}
-
-/// The same where nothing need be there.
-fn real(path: &Path, start: &Path) -> PathBuf {
-    std::fs::canonicalize(start.join(path)).unwrap_or_else(|_| plain(&start.join(path)))
 }
 
 /// A path without each `.` in it.
