@@ -143,7 +143,7 @@ impl Child {
         mut self,
         mut sink: impl FnMut(Output, &[u8]) -> ControlFlow<()>,
     ) -> Result<Outcome, WaitError> {
-        let mut over = false;
+        let (mut over, mut late) = (false, false);
         while !self.has_ended()? {
             if self.turn(&mut sink)? && !over {
                 over = true;
@@ -151,6 +151,7 @@ impl Child {
             }
             // Who keeps the command ends it in time. Where that is stopped or hangs, we do.
             if self.started.elapsed() > self.wall + GRACE {
+                late = true;
                 self.kill_tree()?;
                 self.kill_helper()?;
             }
@@ -169,6 +170,9 @@ impl Child {
         };
         let Report { ended, violated, mut usage } = report;
         let mut violated: Vec<_> = violated.into_iter().collect();
+        if late && violated.is_empty() {
+            violated.push(Violation::Limit(Resource::Wall));
+        }
         if over {
             violated.push(Violation::Limit(Resource::Output));
         }
@@ -193,9 +197,9 @@ impl Child {
             (Some(layer), Some(view)) => Some(Layer::captured(layer, view)?),
             _ => None,
         };
-        let is_over = |violation: &Violation| matches!(violation, Violation::Limit(_));
+        let is_limit = |violation: &Violation| matches!(violation, Violation::Limit(_));
         Ok(Outcome {
-            ended: ended.filter(|ended| !violated.iter().any(is_over) || is_by_signal(*ended)),
+            ended: ended.filter(|_| !violated.iter().any(is_limit)),
             violated,
             usage,
             in_force: self.plan.in_force.clone(),
@@ -282,11 +286,6 @@ impl Child {
         over |= self.stderr.read(max.saturating_sub(self.stdout.kept()), sink)?;
         Ok(over)
     }
-}
-
-/// Whether a signal ended it, as SIGXFSZ does where a file became too large.
-fn is_by_signal(ended: Ended) -> bool {
-    matches!(ended, Ended::Signal(_))
 }
 
 impl Drop for Child {

@@ -185,7 +185,8 @@ mod tests {
                 finding.strip_suffix(" has no row")?.split(' ').nth(1).map(str::to_owned)
             })
             .collect();
-        let expected = "FO-2 FO-3 FO-4 FO-5 FO-6 FO-7 FO-8 FO-9 FO-10 FE-12 FE-16 AA-10 D-1 D-4 D-5";
+        let expected =
+            "FO-2 FO-3 FO-4 FO-5 FO-6 FO-7 FO-8 FO-9 FO-10 FE-12 FE-16 AA-10 D-1 D-4 D-5";
         assert_eq!(numbers, expected.split(' ').collect::<Vec<_>>());
     }
 

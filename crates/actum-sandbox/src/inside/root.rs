@@ -120,12 +120,15 @@ fn fill(
         let in_view = base.is_some_and(|base| base != path && path.starts_with(base));
         place(root, Placed { path, what, is_nested, in_view })?;
     }
+    // A declared `/dev` is the host's, in which nothing is made.
+    if paths.iter().any(|tree| Path::new("/dev").starts_with(tree)) {
+        return Ok(captures);
+    }
     make_directories(root, Path::new("dev"))?;
     let shared = scratch.map(|_| (SCRATCH, "dev/shm"));
     for (target, name) in DEVICE_LINKS.into_iter().chain(shared) {
         match symlinkat(target, root, name) {
-            // The policy has put something else there.
-            Ok(()) | Err(Errno::EXIST | Errno::ROFS | Errno::ACCESS) => {}
+            Ok(()) | Err(Errno::EXIST) => {} // the policy has put something there
             Err(error) => return Err(error).trying(|| format!("make `/{name}`")),
         }
     }

@@ -245,7 +245,11 @@ fn from_file(file: &Path, start: &Path) -> Result<SandboxPolicy, PolicyFileError
     let text = File::open(file)
         .and_then(|file| {
             let mut text = String::new();
-            file.take(POLICY_MAX).read_to_string(&mut text).map(|_| text)
+            // What is cut off could have kept something from being written.
+            match file.take(POLICY_MAX + 1).read_to_string(&mut text)? as u64 {
+                0..=POLICY_MAX => Ok(text),
+                _ => Err(io::Error::other("it has more than 1 MiB")),
+            }
         })
         .map_err(|source| PolicyFileError::Unreadable { file: file.to_owned(), source })?;
     let malformed = |error: toml::de::Error| PolicyFileError::Malformed {
