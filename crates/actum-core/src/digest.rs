@@ -33,6 +33,15 @@ impl Digest {
         Self(sha2::Sha256::digest(bytes).into())
     }
 
+    /// The digest of several parts for one purpose: `tag` names the purpose and ends with a NUL, and
+    /// each part follows its length (eight bytes, little end first), so that neither another purpose
+    /// nor another division gives the same digest.
+    pub fn tagged(tag: &str, parts: &[&[u8]]) -> Self {
+        let mut hasher = Hasher::tagged(tag);
+        parts.iter().for_each(|part| hasher.part(part));
+        hasher.finish()
+    }
+
     /// A digest from its 32 bytes.
     pub fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
@@ -104,6 +113,20 @@ impl Hasher {
         Self::default()
     }
 
+    /// The same for one purpose; [`Digest::tagged`].
+    pub fn tagged(tag: &str) -> Self {
+        let mut hasher = Self::new();
+        hasher.update(tag.as_bytes());
+        hasher.update(b"\0");
+        hasher
+    }
+
+    /// Takes in a part, behind its length.
+    pub fn part(&mut self, part: &[u8]) {
+        self.update(&crate::count(part.len()).to_le_bytes());
+        self.update(part);
+    }
+
     /// Takes in the next bytes.
     pub fn update(&mut self, bytes: &[u8]) {
         self.0.update(bytes);
@@ -124,6 +147,23 @@ mod tests {
         let text = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
         assert_eq!(Digest::of(b"").to_string(), text);
         assert_eq!(text.to_uppercase().parse::<Digest>().unwrap(), Digest::of(b""));
+    }
+
+    #[test]
+    fn another_purpose_and_another_division_give_another_digest() {
+        let parts = Digest::tagged("a", &[b"bc", b"d"]);
+        let others: [(&str, &[&[u8]]); 5] = [
+            ("b", &[b"bc", b"d"]),
+            ("a", &[b"b", b"cd"]),
+            ("a", &[b"bcd"]),
+            ("a", &[b"bc", b"d", b""]),
+            ("ab", &[b"c", b"d"]),
+        ];
+        for (tag, other) in others {
+            assert_ne!(Digest::tagged(tag, other), parts, "{tag} {other:?}");
+        }
+        let bytes = b"a\0\x02\0\0\0\0\0\0\0bc\x01\0\0\0\0\0\0\0d";
+        assert_eq!(parts, Digest::of(bytes));
     }
 
     #[test]

@@ -4,21 +4,32 @@
 //! engine decided. The crate that acts on directories is `actum-workspace`.
 
 pub mod budget;
+pub mod canonical;
 pub mod change_set;
+pub mod checkpoint;
 pub mod digest;
+pub mod dsse;
 pub mod edit;
 pub mod format;
 pub mod hunk;
 pub mod json;
+pub mod keyring;
+pub mod ledger;
 pub mod line_diff;
+pub mod merkle;
 pub mod near;
+pub mod note;
 pub mod operation;
 pub mod path;
+pub mod path_name;
+pub mod receipt;
 pub mod run_id;
 pub mod scope;
+pub mod signer;
 pub mod splice;
 pub mod status;
 pub mod text;
+pub mod timestamp;
 
 pub use budget::{Budget, BudgetStatus, PathCost};
 pub use change_set::{ChangeSet, Hunk, Patch};
@@ -31,6 +42,7 @@ pub use run_id::RunId;
 pub use scope::{Scope, ScopeRule};
 pub use splice::Splice;
 pub use status::Status;
+pub use timestamp::Timestamp;
 
 /// A count of things in memory as a number that is written down.
 fn count(things: usize) -> u64 {

@@ -1,0 +1,192 @@
+//! Canonical JSON (RFC 8785): one value has one sequence of bytes, so that it can be hashed.
+//!
+//! What two readers could take for different values is refused before: names that stand twice,
+//! numbers that a double cannot hold exactly, surrogates without their other half.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::json;
+use crate::json::{Content, SyntaxError};
+use crate::path::Cut;
+
+/// The largest number, and its negative the smallest: 2^53 − 1. Beyond it a double skips integers.
+pub const NUMBER_MAX: f64 = 9_007_199_254_740_991.0;
+
+/// How much of a text an error repeats.
+const SHOWN_BYTES_MAX: usize = 40;
+
+/// What has no canonical form.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum CanonicalError {
+    /// It is not JSON.
+    #[error("at byte {}: {source}", source.offset)]
+    Syntax {
+        /// What is wrong, and where.
+        source: SyntaxError,
+    },
+    /// A number that readers would round, each in its own way.
+    #[error(
+        "the number `{}` is beyond ±(2^53 − 1), where readers round; write it as a string",
+        Cut(number.as_bytes(), SHOWN_BYTES_MAX)
+    )]
+    Number {
+        /// How it is written.
+        number: String,
+    },
+    /// A name that stands twice in one object; readers differ in which of the values counts.
+    #[error("the name `{}` stands twice in one object", Cut(name.as_bytes(), SHOWN_BYTES_MAX))]
+    Duplicate {
+        /// The name.
+        name: String,
+    },
+    /// A value of the program that JSON cannot hold.
+    #[error("it cannot be written as JSON: {message}")]
+    Unwritable {
+        /// Why.
+        message: String,
+    },
+}
+
+/// The canonical bytes of a value.
+///
+/// # Errors
+/// `Number` and `Unwritable`.
+pub fn to_vec(value: &impl Serialize) -> Result<Vec<u8>, CanonicalError> {
+    let unwritable =
+        |error: serde_json::Error| CanonicalError::Unwritable { message: error.to_string() };
+    let value = serde_json::to_value(value).map_err(unwritable)?;
+    check_numbers(&value)?;
+    serde_json_canonicalizer::to_vec(&value).map_err(unwritable)
+}
+
+/// Reads JSON of which every reader has the same idea; it need not be in canonical form.
+///
+/// # Errors
+/// `Syntax`, `Number`, `Duplicate`.
+pub fn read(text: &[u8]) -> Result<Value, CanonicalError> {
+    let parsed = json::Value::read(text).map_err(|source| CanonicalError::Syntax { source })?;
+    check(&parsed)?;
+    let unwritable =
+        |error: serde_json::Error| CanonicalError::Unwritable { message: error.to_string() };
+    serde_json::from_slice(text).map_err(unwritable)
+}
+
+/// Whether these are the canonical bytes of some value.
+pub fn is_canonical(text: &[u8]) -> bool {
+    read(text).and_then(|value| to_vec(&value)).is_ok_and(|bytes| bytes == text)
+}
+
+fn check(value: &json::Value<'_>) -> Result<(), CanonicalError> {
+    match &value.content {
+        Content::Null | Content::Boolean(_) | Content::String(_) => Ok(()),
+        Content::Number(number) => check_number(number.parse().ok(), number),
+        Content::Array(elements) => elements.iter().try_for_each(check),
+        Content::Object(members) => {
+            let mut names = BTreeSet::new();
+            members.iter().try_for_each(|member| {
+                if !names.insert(member.name.as_ref()) {
+                    let name = member.name.clone().into_owned();
+                    return Err(CanonicalError::Duplicate { name });
+                }
+                check(&member.value)
+            })
+        }
+    }
+}
+
+fn check_numbers(value: &Value) -> Result<(), CanonicalError> {
+    match value {
+        Value::Null | Value::Bool(_) | Value::String(_) => Ok(()),
+        Value::Number(number) => check_number(number.as_f64(), &number.to_string()),
+        Value::Array(elements) => elements.iter().try_for_each(check_numbers),
+        Value::Object(members) => members.values().try_for_each(check_numbers),
+    }
+}
+
+/// The largest integer and all beyond it look alike once they are doubles, so the bound itself is
+/// compared: 2^53 is refused, and so is whatever rounds to it.
+fn check_number(value: Option<f64>, text: &str) -> Result<(), CanonicalError> {
+    match value {
+        Some(value) if value.abs() <= NUMBER_MAX => Ok(()),
+        Some(_) | None => Err(CanonicalError::Number { number: text.to_owned() }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn canonical(text: &str) -> String {
+        String::from_utf8(to_vec(&read(text.as_bytes()).unwrap()).unwrap()).unwrap()
+    }
+
+    /// The example of RFC 8785, section 3.2.2, without the numbers that we refuse.
+    #[test]
+    fn the_example_of_the_standard_comes_out_as_it_says() {
+        let text = r#"{
+            "numbers": [4.50, 2e-3, 0.000000000000000000000000001],
+            "string": "\u20ac$\u000F\u000aA'\u0042\u0022\u005c\\\"\/",
+            "literals": [null, true, false]
+        }"#;
+        assert_eq!(
+            canonical(text),
+            "{\"literals\":[null,true,false],\"numbers\":[4.5,0.002,1e-27],\
+             \"string\":\"€$\\u000f\\nA'B\\\"\\\\\\\\\\\"/\"}"
+        );
+    }
+
+    /// RFC 8785, section 3.2.3: names are sorted by their UTF-16 code units.
+    #[test]
+    fn names_are_sorted_by_their_utf_16_units() {
+        let text = "{\"\\u20ac\":1,\"\\r\":2,\"\\ufb33\":3,\"1\":4,\"\\ud83d\\ude00\":5,\"\\u0080\":6,\"\\u00f6\":7}";
+        let order: Vec<u32> = canonical(text)
+            .chars()
+            .filter(char::is_ascii_digit)
+            .filter_map(|c| c.to_digit(10))
+            .collect();
+        // `"1":4` brings a digit of its own.
+        assert_eq!(order, [2, 1, 4, 6, 7, 1, 5, 3]);
+    }
+
+    #[test]
+    fn a_number_has_a_limit_on_both_sides() {
+        for kept in ["9007199254740991", "-9007199254740991", "0.5", "1e15", "5e-324"] {
+            assert!(read(kept.as_bytes()).is_ok(), "{kept}");
+        }
+        for refused in
+            ["9007199254740992", "-9007199254740993", "1e300", "1e400", "9007199254740993.0"]
+        {
+            let error = read(refused.as_bytes()).unwrap_err();
+            assert_eq!(error, CanonicalError::Number { number: refused.to_owned() });
+        }
+        assert!(to_vec(&json!({ "a": [u64::MAX] })).is_err());
+        assert!(to_vec(&i64::MIN).is_err());
+        assert!(to_vec(&f64::NAN).is_ok_and(|bytes| bytes == b"null"), "serde_json says so");
+    }
+
+    #[test]
+    fn a_name_that_stands_twice_and_half_a_character_are_refused() {
+        assert_eq!(
+            read(br#"{"a":{"b":1,"\u0062":2}}"#).unwrap_err().to_string(),
+            "the name `b` stands twice in one object"
+        );
+        for text in [r#""\ud800""#, r#"{"\udc00":1}"#, r#"["\ud83d\u0041"]"#] {
+            assert!(read(text.as_bytes()).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn only_one_spelling_is_canonical() {
+        for text in ["{\"a\":1,\"b\":[]}", "null", "\"é\""] {
+            assert!(is_canonical(text.as_bytes()), "{text}");
+        }
+        for text in ["{\"b\":1,\"a\":2}", "{ }", "1.0", "-0", "\"\\u00e9\"", "\"\\/\"", "nul"] {
+            assert!(!is_canonical(text.as_bytes()), "{text}");
+        }
+    }
+}

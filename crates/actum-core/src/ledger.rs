@@ -1,0 +1,12 @@
+//! What stands in a ledger: its entries, and what can be told of each from its bytes alone.
+//!
+//! An entry is a document in canonical JSON. Everything that is kept beside it, to find it again,
+//! follows from these bytes ([`EntryFacts`]), so that the hash of the bytes covers all of it.
+
+mod document;
+mod facts;
+mod name;
+
+pub use document::{Actor, EffectStarted, KeyRotated, LogStarted, StartedKey};
+pub use facts::{EntryError, EntryFacts, EntryKind};
+pub use name::{NameError, RequestKey, TenantId, WorkspaceId};

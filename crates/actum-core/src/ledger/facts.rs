@@ -1,0 +1,166 @@
+//! What can be told of an entry from its bytes alone.
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde::Deserialize;
+
+use super::{EffectStarted, KeyRotated, LogStarted, RequestKey, WorkspaceId};
+use crate::receipt::{PAYLOAD_TYPE, PREDICATE_TYPE, STATEMENT_TYPE};
+use crate::{Digest, RunId, Status, Timestamp};
+
+/// What an entry records. The set is closed; later versions of the format add to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum EntryKind {
+    /// The log began: the first entry, and no other.
+    LogStarted,
+    /// A key took the place of another.
+    KeyRotated,
+    /// A run is about to have effects.
+    EffectStarted,
+    /// A run has ended; the entry is its receipt.
+    EffectDone,
+}
+
+/// What is kept beside an entry, to find it again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EntryFacts {
+    /// What it records.
+    pub kind: EntryKind,
+    /// When.
+    pub time: Timestamp,
+    /// The run it is about.
+    pub run: Option<RunId>,
+    /// The workspace of that run.
+    pub workspace: Option<WorkspaceId>,
+    /// The key of the request that it begins, and which attempt at it this is.
+    pub request: Option<(RequestKey, u32)>,
+    /// How the run ended.
+    pub status: Option<Status>,
+    /// The documents in the ledger that it names.
+    pub blobs: Vec<Digest>,
+}
+
+/// Bytes that are no entry.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("it is no {kind} entry: {message}")]
+pub struct EntryError {
+    /// What it was taken for.
+    pub kind: &'static str,
+    /// What is wrong.
+    pub message: String,
+}
+
+impl EntryKind {
+    /// All of them.
+    pub const ALL: [Self; 4] =
+        [Self::LogStarted, Self::KeyRotated, Self::EffectStarted, Self::EffectDone];
+
+    /// The permanent name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::LogStarted => "LOG_STARTED",
+            Self::KeyRotated => "KEY_ROTATED",
+            Self::EffectStarted => "EFFECT_STARTED",
+            Self::EffectDone => "EFFECT_DONE",
+        }
+    }
+
+    /// The kind of that name.
+    pub fn of_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == name)
+    }
+}
+
+/// The part of an envelope that is looked at.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Envelope<'b> {
+    #[serde(borrow)]
+    payload: &'b str,
+    #[serde(borrow)]
+    payload_type: &'b str,
+}
+
+/// The part of a receipt that is looked at.
+#[derive(Deserialize)]
+struct Receipt {
+    #[serde(rename = "_type")]
+    kind: String,
+    #[serde(rename = "predicateType")]
+    predicate_type: String,
+    predicate: Predicate,
+}
+
+#[derive(Deserialize)]
+struct Predicate {
+    run: RunId,
+    workspace: WorkspaceId,
+    status: Status,
+    ended: Timestamp,
+}
+
+impl EntryFacts {
+    /// What the bytes of an entry of this kind tell.
+    ///
+    /// # Errors
+    /// [`EntryError`] where they are no such entry.
+    pub fn of(kind: EntryKind, body: &[u8]) -> Result<Self, EntryError> {
+        let wrong = |message: String| EntryError { kind: kind.as_str(), message };
+        let json = |error: serde_json::Error| wrong(error.to_string());
+        let format = |found: &str, wanted: &str| match found == wanted {
+            true => Ok(()),
+            false => Err(wrong(format!("its format is `{found}` and not `{wanted}`"))),
+        };
+        let nothing = |time| Self {
+            kind,
+            time,
+            run: None,
+            workspace: None,
+            request: None,
+            status: None,
+            blobs: Vec::new(),
+        };
+        let payload = |wanted: &str| {
+            let envelope: Envelope<'_> = serde_json::from_slice(body).map_err(json)?;
+            format(envelope.payload_type, wanted)?;
+            STANDARD.decode(envelope.payload).map_err(|error| wrong(error.to_string()))
+        };
+        match kind {
+            EntryKind::LogStarted => {
+                let entry: LogStarted = serde_json::from_slice(body).map_err(json)?;
+                format(&entry.format, LogStarted::FORMAT)?;
+                Ok(nothing(entry.time))
+            }
+            EntryKind::KeyRotated => {
+                let payload = payload(KeyRotated::PAYLOAD_TYPE)?;
+                let entry: KeyRotated = serde_json::from_slice(&payload).map_err(json)?;
+                format(&entry.format, KeyRotated::FORMAT)?;
+                Ok(nothing(entry.time))
+            }
+            EntryKind::EffectStarted => {
+                let entry: EffectStarted = serde_json::from_slice(body).map_err(json)?;
+                format(&entry.format, EffectStarted::FORMAT)?;
+                Ok(Self {
+                    run: Some(entry.run),
+                    workspace: Some(entry.workspace),
+                    request: entry.request.map(|request| (request, entry.attempt)),
+                    blobs: vec![entry.change, entry.bundle],
+                    ..nothing(entry.time)
+                })
+            }
+            EntryKind::EffectDone => {
+                let payload = payload(PAYLOAD_TYPE)?;
+                let receipt: Receipt = serde_json::from_slice(&payload).map_err(json)?;
+                format(&receipt.kind, STATEMENT_TYPE)?;
+                format(&receipt.predicate_type, PREDICATE_TYPE)?;
+                let Predicate { run, workspace, status, ended } = receipt.predicate;
+                Ok(Self {
+                    run: Some(run),
+                    workspace: Some(workspace),
+                    status: Some(status),
+                    ..nothing(ended)
+                })
+            }
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! Paths in documents that outlive the workspace.
+
+use std::fmt;
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::RelPath;
+use crate::path::Quoted;
+
+/// A path as a ledger names it: its text, or where the bytes are no UTF-8 an object with `hex`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct PathName(pub RelPath);
+
+#[derive(Serialize, Deserialize)]
+#[serde(untagged)]
+enum Written {
+    Text(String),
+    Bytes { hex: String },
+}
+
+impl Serialize for PathName {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let bytes = self.0.as_bytes();
+        let written = match std::str::from_utf8(bytes) {
+            Ok(text) => Written::Text(text.to_owned()),
+            Err(_) => {
+                Written::Bytes { hex: bytes.iter().map(|byte| format!("{byte:02x}")).collect() }
+            }
+        };
+        written.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for PathName {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let bytes = match Written::deserialize(deserializer)? {
+            Written::Text(text) => text.into_bytes(),
+            Written::Bytes { hex } => {
+                let pairs = hex.as_bytes().chunks(2).map(crate::digest::from_hex::<1>);
+                let bytes: Option<Vec<[u8; 1]>> = pairs.collect();
+                bytes.ok_or_else(|| serde::de::Error::custom("`hex` is not hexadecimal"))?.concat()
+            }
+        };
+        RelPath::new(bytes).map(Self).map_err(serde::de::Error::custom)
+    }
+}
+
+impl fmt::Display for PathName {
+    /// The exact text, or the escaped one where the bytes are no UTF-8.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match std::str::from_utf8(self.0.as_bytes()) {
+            Ok(text) => f.write_str(text),
+            Err(_) => Quoted(self.0.as_bytes()).fmt(f),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_survives_being_written_and_read() {
+        for (bytes, json) in
+            [(&b"a/b \xc3\xa9\n"[..], r#""a/b é\n""#), (b"a\xff", r#"{"hex":"61ff"}"#)]
+        {
+            let path = PathName(RelPath::new(bytes).unwrap());
+            assert_eq!(serde_json::to_string(&path).unwrap(), json);
+            assert_eq!(serde_json::from_str::<PathName>(json).unwrap(), path);
+        }
+    }
+
+    #[test]
+    fn what_is_no_path_is_refused() {
+        for json in
+            ["\"../a\"", "\"\"", "{\"hex\":\"6\"}", "{\"hex\":\"zz\"}", "{\"hex\":\"2f\"}", "1"]
+        {
+            assert!(serde_json::from_str::<PathName>(json).is_err(), "{json}");
+        }
+    }
+}

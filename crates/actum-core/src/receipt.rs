@@ -1,0 +1,228 @@
+//! The receipt of a run: an in-toto Statement v1 about what it did, signed in a DSSE envelope.
+
+use serde::{Deserialize, Serialize};
+
+use crate::ledger::{Actor, RequestKey, TenantId, WorkspaceId};
+use crate::path_name::PathName;
+use crate::{Digest, RunId, Status, Timestamp};
+
+/// The payload type of an envelope that holds a statement.
+pub const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
+/// The type of a statement.
+pub const STATEMENT_TYPE: &str = "https://in-toto.io/Statement/v1";
+/// The type of what is stated.
+pub const PREDICATE_TYPE: &str = "urn:actum:run-result:1";
+
+/// What a receipt states, in the form that generic tools know.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Statement {
+    /// [`STATEMENT_TYPE`].
+    #[serde(rename = "_type")]
+    pub kind: String,
+    /// The files as the run left them, and the change as a whole, which is there even where
+    /// no file is left.
+    pub subject: Vec<Subject>,
+    /// [`PREDICATE_TYPE`].
+    #[serde(rename = "predicateType")]
+    pub predicate_type: String,
+    /// How the run ended, and on what grounds.
+    pub predicate: RunResult,
+}
+
+/// One thing that a statement is about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Subject {
+    /// The path of a file, escaped where it is no UTF-8; or `urn:actum:change:RUN`.
+    pub name: String,
+    /// Its digests.
+    pub digest: SubjectDigest,
+}
+
+/// The digests of a subject.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SubjectDigest {
+    /// SHA-256.
+    pub sha256: Digest,
+}
+
+/// How a run ended. Fields may be added; readers pass over those they do not know (D-4).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunResult {
+    /// Whose ledger it is in.
+    pub tenant: TenantId,
+    /// Where it was made.
+    pub workspace: WorkspaceId,
+    /// The run.
+    pub run: RunId,
+    /// The run that it takes back.
+    pub undoes: Option<RunId>,
+    /// How it ended.
+    pub status: Status,
+    /// The permanent name of the reason, where it did not succeed.
+    pub reason: Option<String>,
+    /// The digest of what was asked for.
+    pub plan: Digest,
+    /// The digest of the change as a whole, a document in the ledger.
+    pub change: Digest,
+    /// What it does to each path, ordered by path.
+    pub paths: Vec<PathEffect>,
+    /// The digest of the policy that was in force.
+    pub policy: Digest,
+    /// What the gates said.
+    pub decision: DecisionRecord,
+    /// The approval that let it run, where one was needed.
+    pub approval: Option<String>,
+    /// The lease it ran under.
+    pub lease: Option<String>,
+    /// The sandbox that was in force for what it started.
+    pub sandbox: Option<String>,
+    /// The checks that were made on the staged change before anything was visible.
+    pub verification: Vec<String>,
+    /// How to take it back, where it is in effect.
+    pub rollback: Option<Rollback>,
+    /// The key of the request, where the caller gave one.
+    pub request: Option<RequestKey>,
+    /// Which attempt at the request it was, counted from 1.
+    pub attempt: u32,
+    /// Who asked for it.
+    pub actor: Actor,
+    /// By which door.
+    pub door: String,
+    /// What it was for, in the words of who asked.
+    pub label: String,
+    /// When the intent went into the ledger.
+    pub started: Timestamp,
+    /// When it had ended.
+    pub ended: Timestamp,
+    /// The intent in the ledger.
+    pub intent: EntryRef,
+    /// Who found out how it ended.
+    pub settled_by: SettledBy,
+    /// The program.
+    pub engine: String,
+}
+
+/// What a run does to one path.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PathEffect {
+    /// The path; of a renamed file the new one.
+    pub path: PathName,
+    /// What happens to it.
+    pub effect: EffectKind,
+    /// Where a renamed file was.
+    pub from: Option<PathName>,
+    /// The file before.
+    pub before: Option<FileFacts>,
+    /// The file after.
+    pub after: Option<FileFacts>,
+    /// Lines added; 0 for what has none.
+    pub added: u64,
+    /// Lines removed.
+    pub removed: u64,
+}
+
+/// What happens to a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EffectKind {
+    /// A file appears.
+    Created,
+    /// A file's bytes change.
+    Modified,
+    /// A file comes from another path; its bytes may change as well.
+    Renamed,
+    /// Only the permission bits change.
+    Mode,
+    /// Only owner or extended attributes change, perhaps with the permission bits.
+    Attributes,
+    /// A file disappears.
+    Deleted,
+    /// A directory appears.
+    DirectoryCreated,
+    /// An empty directory disappears.
+    DirectoryRemoved,
+}
+
+/// What is recorded of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileFacts {
+    /// SHA-256 of its bytes.
+    pub sha256: Digest,
+    /// Its size in bytes.
+    pub size: u64,
+    /// Its permission bits, in octal.
+    pub mode: String,
+}
+
+/// The decision of the gates.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DecisionRecord {
+    /// The version of the rules that led from the bundle to the decision.
+    pub semantics: u32,
+    /// The digest of all that it was made from, a document in the ledger.
+    pub bundle: Digest,
+    /// The digest of bundle and decision together.
+    pub digest: Digest,
+    /// What each gate said, in their order.
+    pub gates: Vec<GateRecord>,
+}
+
+/// What one gate said.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GateRecord {
+    /// Its name.
+    pub gate: String,
+    /// `allow`, `needs_approval` or `deny`.
+    pub verdict: String,
+    /// Why.
+    pub ground: String,
+}
+
+/// How to take a run back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rollback {
+    /// The run to undo.
+    pub undo: RunId,
+}
+
+/// An entry of a ledger.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EntryRef {
+    /// The name of the log.
+    pub origin: String,
+    /// Its place, counted from 0.
+    pub index: u64,
+    /// Its hash as a leaf of the Merkle tree.
+    pub leaf: Digest,
+}
+
+/// Who found out how a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SettledBy {
+    /// The run itself.
+    Run,
+    /// A later one, from the journal of the workspace.
+    Recovery,
+}
+
+impl Statement {
+    /// The statement about a run.
+    pub fn of(predicate: RunResult) -> Self {
+        let whole = Subject {
+            name: format!("urn:actum:change:{}", predicate.run),
+            digest: SubjectDigest { sha256: predicate.change },
+        };
+        let left = (predicate.status == Status::Succeeded).then_some(&predicate.paths);
+        let files = left.into_iter().flatten().filter_map(|effect| {
+            let digest = SubjectDigest { sha256: effect.after.as_ref()?.sha256 };
+            Some(Subject { name: effect.path.to_string(), digest })
+        });
+        Self {
+            kind: STATEMENT_TYPE.to_owned(),
+            subject: std::iter::once(whole).chain(files).collect(),
+            predicate_type: PREDICATE_TYPE.to_owned(),
+            predicate,
+        }
+    }
+}
