@@ -3,6 +3,8 @@
 //!
 //! [`ChangeSet`]: crate::ChangeSet
 
+mod digest;
+
 use crate::{Digest, Edit, LineHunk, RelPath};
 
 /// The permission bits of a file or directory: the lower twelve bits of `st_mode` (inode(7)).

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::canonical::{self, CanonicalError};
 use crate::ledger::{Actor, RequestKey, TenantId, WorkspaceId};
 use crate::path_name::PathName;
 use crate::{Digest, RunId, Status, Timestamp};
@@ -62,7 +63,7 @@ pub struct RunResult {
     pub reason: Option<String>,
     /// The digest of what was asked for.
     pub plan: Digest,
-    /// The digest of the change as a whole, a document in the ledger.
+    /// The digest of the change as a whole: [`change_digest`] of `paths`.
     pub change: Digest,
     /// What it does to each path, ordered by path.
     pub paths: Vec<PathEffect>,
@@ -204,6 +205,14 @@ pub enum SettledBy {
     Run,
     /// A later one, from the journal of the workspace.
     Recovery,
+}
+
+/// The digest of a change as a whole.
+///
+/// # Errors
+/// [`CanonicalError`] where a size has no exact number in JSON.
+pub fn change_digest(paths: &[PathEffect]) -> Result<Digest, CanonicalError> {
+    Ok(Digest::tagged("actum/change/v1", &[&canonical::to_vec(&paths)?]))
 }
 
 impl Statement {

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use actum_core::path_name::PathName;
+use actum_core::receipt::{EffectKind, FileFacts, PathEffect};
 use actum_core::{Digest, FileMode, RelPath};
 
 use crate::journal::record::{Attributes, Image};
@@ -75,6 +77,11 @@ pub struct Modes {
     pub after: FileMode,
 }
 
+/// What is recorded of a file.
+pub(crate) fn facts(digest: Digest, size: u64, attributes: &Attributes) -> FileFacts {
+    FileFacts { sha256: digest, size, mode: format!("{:04o}", attributes.mode.bits()) }
+}
+
 impl ChangeKind {
     /// Whether it happens to a file, and not to a directory.
     pub fn is_of_file(&self) -> bool {
@@ -140,6 +147,40 @@ impl<'a> Held<'a> {
 }
 
 impl Change {
+    /// The same for a record that outlives the workspace.
+    pub(crate) fn effect(&self, before: Option<FileFacts>, after: Option<FileFacts>) -> PathEffect {
+        let from = match &self.kind {
+            ChangeKind::Renamed { from } => Some(PathName(from.clone())),
+            ChangeKind::Created
+            | ChangeKind::Modified
+            | ChangeKind::Mode
+            | ChangeKind::Attributes
+            | ChangeKind::Deleted
+            | ChangeKind::DirectoryCreated
+            | ChangeKind::DirectoryRemoved => None,
+        };
+        let effect = match &self.kind {
+            ChangeKind::Created => EffectKind::Created,
+            ChangeKind::Modified => EffectKind::Modified,
+            ChangeKind::Renamed { .. } => EffectKind::Renamed,
+            ChangeKind::Mode => EffectKind::Mode,
+            ChangeKind::Attributes => EffectKind::Attributes,
+            ChangeKind::Deleted => EffectKind::Deleted,
+            ChangeKind::DirectoryCreated => EffectKind::DirectoryCreated,
+            ChangeKind::DirectoryRemoved => EffectKind::DirectoryRemoved,
+        };
+        let Lines { added, removed } = self.extent.lines();
+        PathEffect {
+            path: PathName(self.path.clone()),
+            effect,
+            from,
+            before,
+            after,
+            added,
+            removed,
+        }
+    }
+
     /// What is told of a path; nothing where it stays as it is. `from` is where a renamed file was,
     /// and `before` what was there.
     pub(crate) fn of(

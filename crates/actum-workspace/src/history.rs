@@ -8,6 +8,7 @@
 pub(crate) mod checkpoint;
 pub(crate) mod contents;
 pub(crate) mod drift;
+pub(crate) mod ending;
 pub(crate) mod gc;
 pub(crate) mod images;
 pub(crate) mod runs;

@@ -91,7 +91,7 @@ pub struct EffectStarted {
     pub label: String,
     /// The digest of what was asked for.
     pub plan: Digest,
-    /// The digest of what would change, a document in the ledger.
+    /// The digest of what would change; the bundle tells it whole.
     pub change: Digest,
     /// The digest of all that the decision was made from, a document in the ledger.
     pub bundle: Digest,

@@ -144,7 +144,7 @@ impl EntryFacts {
                     run: Some(entry.run),
                     workspace: Some(entry.workspace),
                     request: entry.request.map(|request| (request, entry.attempt)),
-                    blobs: vec![entry.change, entry.bundle],
+                    blobs: vec![entry.bundle],
                     ..nothing(entry.time)
                 })
             }

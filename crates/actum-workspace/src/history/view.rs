@@ -3,9 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use actum_core::receipt::PathEffect;
 use actum_core::{RelPath, RunId};
 
-use crate::change::{Change, Held};
+use crate::change::{Change, Held, facts};
 use crate::disk::{Disk, LinuxDisk, Time};
 use crate::error::{Doing, ErrorKind, Result};
 use crate::history::RunRef;
@@ -71,6 +72,16 @@ pub struct WorkspaceStatus {
     pub blocked: BTreeMap<RelPath, RunId>,
     /// How many runs there are.
     pub runs: usize,
+}
+
+impl ShownChange {
+    /// The same for a record that outlives the workspace.
+    pub fn effect(&self) -> PathEffect {
+        let of = |image: &Image| {
+            image.file().map(|file| facts(file.digest, file.size, &file.attributes))
+        };
+        self.change.effect(of(&self.before), of(&self.after))
+    }
 }
 
 impl View<LinuxDisk> {

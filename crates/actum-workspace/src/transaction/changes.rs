@@ -2,9 +2,10 @@
 
 use std::rc::Rc;
 
+use actum_core::receipt::PathEffect;
 use actum_core::{RelPath, line_diff};
 
-use crate::change::{Change, Extent, Held, Lines, Renames};
+use crate::change::{Change, Extent, Held, Lines, Renames, facts};
 use crate::disk::Disk;
 use crate::error::Result;
 use crate::path_change::{CONTENT_BYTES_MAX, Content as Shown, PathChange, State};
@@ -26,6 +27,22 @@ impl<D: Disk> Transaction<'_, D> {
             Change::of(path, renames.from(path), sides, extent)
         });
         changes.collect()
+    }
+
+    /// The same for a record that outlives the workspace, with what each file holds before and
+    /// after.
+    pub fn effects(&mut self) -> Vec<PathEffect> {
+        let changes = self.changes();
+        let renames = renames(&self.nodes);
+        let effects = changes.iter().map(|change| {
+            let source = renames.before(&change.path).and_then(|before| self.nodes.get(before));
+            let before = source.and_then(|node| node.pre.file());
+            let before = before.map(|file| facts(file.digest, file.stat.size, &file.attributes));
+            let after = self.nodes.get(&change.path).and_then(|node| node.post.file());
+            let after = after.map(|file| facts(file.digest, file.size, &file.attributes));
+            change.effect(before, after)
+        });
+        effects.collect()
     }
 
     /// Counts the lines of files that were written whole or by several steps by comparing the first

@@ -6,6 +6,8 @@ use actum_core::{Budget, PathCost, RelPath, RunId};
 use crate::change::{Change, Lines};
 use crate::disk::Disk;
 use crate::error::{Error, ErrorKind, Result, State};
+use crate::journal::record::Intent;
+use crate::run::publish::Displaced;
 use crate::transaction::Transaction;
 use crate::transaction::stage::{displaced, moved_sources};
 
@@ -20,13 +22,40 @@ pub struct Committed {
     pub broken_links: Vec<RelPath>,
 }
 
-impl<D: Disk> Transaction<'_, D> {
+/// A transaction whose new content is staged and whose intent is made up: nothing of it is visible
+/// or announced. Dropping it leaves no trace.
+#[must_use = "what is prepared is not published"]
+pub struct Prepared<'w, D: Disk> {
+    transaction: Transaction<'w, D>,
+    intent: Intent,
+    displaced: Vec<Displaced>,
+    changes: Vec<Change>,
+    broken_links: Vec<RelPath>,
+}
+
+/// A run that has ended, in one way or the other. The workspace stays locked as long as it lives, so
+/// that how it ended can be recorded elsewhere before another run begins.
+#[must_use = "it says how the run ended"]
+pub struct Published<'w, D: Disk> {
+    result: Result<Committed>,
+    _transaction: Transaction<'w, D>,
+}
+
+impl<'w, D: Disk> Transaction<'w, D> {
     /// Makes all steps visible at once, and durable.
     ///
     /// # Errors
     /// Any [`ErrorKind`]; its state says whether the workspace is untouched, restored, or needs a
     /// person.
-    pub fn commit(mut self) -> Result<Committed> {
+    pub fn commit(self) -> Result<Committed> {
+        self.prepare()?.publish().into_result()
+    }
+
+    /// Stages what the steps have made.
+    ///
+    /// # Errors
+    /// Any [`ErrorKind`]; the workspace is untouched.
+    pub fn prepare(mut self) -> Result<Prepared<'w, D>> {
         self.check_budget()?;
         let changes = self.changes();
         let broken_links = std::mem::take(&mut self.broken_links);
@@ -35,19 +64,8 @@ impl<D: Disk> Transaction<'_, D> {
         nodes.retain(|path, node| node.changes() || moved.contains(path));
         self.sweep = true;
         let intent = self.stage_all(&nodes, &moved, &changes)?;
-        let displaced: Vec<_> = nodes.values().map(displaced).collect();
-        drop(nodes);
-        let result = self.workspace.run(intent, &displaced);
-        // After a commit what was displaced is swept later; after a failure that leaves anything
-        // open recovery needs what is staged.
-        self.sweep = match &result {
-            Ok(_) => false,
-            Err(Error { state: State::Restored | State::Unchanged, .. }) => {
-                !self.workspace.poisoned
-            }
-            Err(_) => false,
-        };
-        Ok(Committed { run: result?, changes, broken_links })
+        let displaced = nodes.values().map(displaced).collect();
+        Ok(Prepared { transaction: self, intent, displaced, changes, broken_links })
     }
 
     /// Whether the steps so far stay within the budget; the commit checks the same.
@@ -65,5 +83,42 @@ impl<D: Disk> Transaction<'_, D> {
         });
         let checked = self.limits.budget.check(costs.collect());
         checked.map(drop).map_err(|status| ErrorKind::Budget { status }.into())
+    }
+}
+
+impl<'w, D: Disk> Prepared<'w, D> {
+    /// Announces the run, makes it visible and durable, or takes it back.
+    pub fn publish(self) -> Published<'w, D> {
+        let Self { mut transaction, intent, displaced, changes, broken_links } = self;
+        let result = transaction.workspace.run(intent, &displaced);
+        // After a commit what was displaced is swept later; after a failure that leaves anything
+        // open recovery needs what is staged.
+        transaction.sweep = match &result {
+            Ok(_) => false,
+            Err(Error { state: State::Restored | State::Unchanged, .. }) => {
+                !transaction.workspace.poisoned
+            }
+            Err(_) => false,
+        };
+        let result = result.map(|run| Committed { run, changes, broken_links });
+        Published { result, _transaction: transaction }
+    }
+}
+
+impl<D: Disk> Published<'_, D> {
+    /// How it ended.
+    ///
+    /// # Errors
+    /// As [`Transaction::commit`].
+    pub fn result(&self) -> std::result::Result<&Committed, &Error> {
+        self.result.as_ref()
+    }
+
+    /// The same, and the workspace is free again.
+    ///
+    /// # Errors
+    /// As [`Transaction::commit`].
+    pub fn into_result(self) -> Result<Committed> {
+        self.result
     }
 }
