@@ -95,6 +95,8 @@ pub struct RunResult {
     pub started: Timestamp,
     /// When it had ended.
     pub ended: Timestamp,
+    /// When this was signed.
+    pub settled: Timestamp,
     /// The intent in the ledger.
     pub intent: EntryRef,
     /// Who found out how it ended.

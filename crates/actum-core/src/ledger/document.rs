@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{RequestKey, TenantId, WorkspaceId};
+use crate::receipt::DecisionRecord;
 use crate::signer::{KeyId, KeyRole, PublicKey};
 use crate::{Digest, RunId, Timestamp};
 
@@ -71,6 +72,8 @@ pub struct EffectStarted {
     pub format: String,
     /// When.
     pub time: Timestamp,
+    /// Whose ledger it is in.
+    pub tenant: TenantId,
     /// In which workspace.
     pub workspace: WorkspaceId,
     /// Where that was, escaped where the bytes are no UTF-8.
@@ -91,12 +94,12 @@ pub struct EffectStarted {
     pub label: String,
     /// The digest of what was asked for.
     pub plan: Digest,
-    /// The digest of what would change; the bundle tells it whole.
+    /// The digest of what would change; the bundle of the decision tells it whole.
     pub change: Digest,
-    /// The digest of all that the decision was made from, a document in the ledger.
-    pub bundle: Digest,
-    /// The digest of bundle and decision together.
-    pub decision: Digest,
+    /// The digest of the policy that is in force.
+    pub policy: Digest,
+    /// What the gates said.
+    pub decision: DecisionRecord,
     /// The program.
     pub engine: String,
 }

@@ -96,7 +96,7 @@ struct Predicate {
     run: RunId,
     workspace: WorkspaceId,
     status: Status,
-    ended: Timestamp,
+    settled: Timestamp,
 }
 
 impl EntryFacts {
@@ -144,7 +144,7 @@ impl EntryFacts {
                     run: Some(entry.run),
                     workspace: Some(entry.workspace),
                     request: entry.request.map(|request| (request, entry.attempt)),
-                    blobs: vec![entry.bundle],
+                    blobs: vec![entry.decision.bundle],
                     ..nothing(entry.time)
                 })
             }
@@ -153,12 +153,12 @@ impl EntryFacts {
                 let receipt: Receipt = serde_json::from_slice(&payload).map_err(json)?;
                 format(&receipt.kind, STATEMENT_TYPE)?;
                 format(&receipt.predicate_type, PREDICATE_TYPE)?;
-                let Predicate { run, workspace, status, ended } = receipt.predicate;
+                let Predicate { run, workspace, status, settled } = receipt.predicate;
                 Ok(Self {
                     run: Some(run),
                     workspace: Some(workspace),
                     status: Some(status),
-                    ..nothing(ended)
+                    ..nothing(settled)
                 })
             }
         }
