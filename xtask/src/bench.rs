@@ -4,6 +4,7 @@ mod contestant;
 mod course;
 mod format;
 pub(crate) mod in_child;
+pub(crate) mod ledger;
 mod machine;
 mod material;
 mod measurement;
@@ -11,6 +12,7 @@ mod memory;
 mod options;
 mod page;
 mod place;
+mod race;
 mod rounds;
 pub(crate) mod sandbox;
 mod syscalls;
@@ -25,7 +27,7 @@ use crate::{Outcome, cargo, packages};
 use contestant::Programs;
 use course::Results;
 use options::Subject;
-pub(crate) use options::{Child, Options, Starter};
+pub(crate) use options::{Appender, Child, Options, Starter};
 use place::Grounds;
 
 type Failure = Box<dyn Error>;
@@ -37,8 +39,10 @@ pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
     if cfg!(debug_assertions) {
         return in_release(root);
     }
-    if options.subject == Subject::Sandbox {
-        return sandbox::run(root, options);
+    match options.subject {
+        Subject::Changes => {}
+        Subject::Ledger => return ledger::run(root, options),
+        Subject::Sandbox => return sandbox::run(root, options),
     }
     packages::require("bench")?;
     take_precedence();

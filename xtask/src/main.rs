@@ -25,6 +25,9 @@ struct CommandLine {
 #[derive(clap::Subcommand)]
 enum Work {
     Bench(bench::Options),
+    /// What `bench ledger` starts to watch it from outside
+    #[command(hide = true)]
+    BenchAppender(bench::Appender),
     /// What `bench` starts to watch it from outside
     #[command(hide = true)]
     BenchChild(bench::Child),
@@ -53,6 +56,7 @@ fn main() -> ExitCode {
     let root = root();
     let outcome = match CommandLine::parse().work {
         Work::Bench(options) => bench::run(&root, &options),
+        Work::BenchAppender(appender) => bench::ledger::syncs::run(&appender),
         Work::BenchChild(child) => bench::in_child::run(&child),
         Work::BenchStarter(starter) => bench::sandbox::start::run(&starter),
         Work::Crash(options) => crash::run(&options),

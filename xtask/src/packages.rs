@@ -4,36 +4,67 @@ use std::ffi::OsStr;
 use std::io;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::PathBuf;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
-/// A program that is not part of the Rust toolchain.
+/// What is needed and is not part of the Rust toolchain.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Package {
     /// Its Debian package.
     name: &'static str,
-    program: &'static str,
+    /// What it brings.
+    brings: Brings,
     /// The subcommands that call it. What one of them calls only as root is a need of its own.
     needed_by: &'static [&'static str],
 }
 
+/// What a package is needed for.
+#[derive(Debug, PartialEq, Eq)]
+enum Brings {
+    /// A program in the path.
+    Program(&'static str),
+    /// A module that one of the Pythons in the path can import: the first of them may be another
+    /// than the one of the system, whose packages are not its own.
+    PythonModule(&'static str),
+}
+
+use Brings::{Program, PythonModule};
+
 const PACKAGES: &[Package] = &[
     // What a user would pick instead of actum, and so what results are compared with.
-    Package { name: "git", program: "git", needed_by: &["test", "bench", "crash", "realworld"] },
-    Package { name: "patch", program: "patch", needed_by: &["test", "bench"] },
+    Package {
+        name: "git",
+        brings: Program("git"),
+        needed_by: &["test", "bench", "crash", "realworld"],
+    },
+    Package { name: "patch", brings: Program("patch"), needed_by: &["test", "bench"] },
     // What people verify with, run in the sandbox.
-    Package { name: "nodejs", program: "node", needed_by: &["test"] },
-    Package { name: "python3", program: "python3", needed_by: &["test"] },
-    Package { name: "make", program: "make", needed_by: &["test"] },
+    Package { name: "nodejs", brings: Program("node"), needed_by: &["test"] },
+    Package { name: "python3", brings: Program("python3"), needed_by: &["test"] },
+    // An independent judge of signatures.
+    Package {
+        name: "python3-cryptography",
+        brings: PythonModule("cryptography"),
+        needed_by: &["test"],
+    },
+    Package { name: "make", brings: Program("make"), needed_by: &["test"] },
     // What a user would pick instead of the sandbox.
-    Package { name: "bubblewrap", program: "bwrap", needed_by: &["bench sandbox"] },
+    Package { name: "bubblewrap", brings: Program("bwrap"), needed_by: &["bench sandbox"] },
     // Published packages; nothing in them is run.
-    Package { name: "npm", program: "npm", needed_by: &["realworld"] },
-    Package { name: "tar", program: "tar", needed_by: &["realworld"] },
+    Package { name: "npm", brings: Program("npm"), needed_by: &["realworld"] },
+    Package { name: "tar", brings: Program("tar"), needed_by: &["realworld"] },
     // File systems on loop mounts, to lose power or to be fast.
-    Package { name: "e2fsprogs", program: "mkfs.ext4", needed_by: &["bench as root", "crash"] },
-    Package { name: "xfsprogs", program: "mkfs.xfs", needed_by: &["bench as root", "crash"] },
+    Package {
+        name: "e2fsprogs",
+        brings: Program("mkfs.ext4"),
+        needed_by: &["bench as root", "crash"],
+    },
+    Package {
+        name: "xfsprogs",
+        brings: Program("mkfs.xfs"),
+        needed_by: &["bench as root", "crash"],
+    },
     // Stops a run at each of its system calls.
-    Package { name: "strace", program: "strace", needed_by: &["crash"] },
+    Package { name: "strace", brings: Program("strace"), needed_by: &["crash"] },
 ];
 
 /// Why a program is still missing.
@@ -80,7 +111,7 @@ fn missing(subcommand: &str, directories: &[PathBuf]) -> Vec<&'static Package> {
     PACKAGES
         .iter()
         .filter(|package| package.needed_by.contains(&subcommand))
-        .filter(|package| !has_program(directories, package.program))
+        .filter(|package| !package.brings.is_there(directories))
         .collect()
 }
 
@@ -110,6 +141,34 @@ fn search_path(path: Option<&OsStr>) -> Vec<PathBuf> {
     directories
 }
 
+impl Brings {
+    fn is_there(&self, directories: &[PathBuf]) -> bool {
+        match self {
+            Self::Program(program) => has_program(directories, program),
+            Self::PythonModule(module) => has_python_module(directories, module),
+        }
+    }
+}
+
+impl std::fmt::Display for Brings {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Program(program) => f.write_str(program),
+            Self::PythonModule(module) => write!(f, "the Python module {module}"),
+        }
+    }
+}
+
+fn has_python_module(directories: &[PathBuf], module: &str) -> bool {
+    let import = format!("import {module}");
+    directories.iter().any(|directory| {
+        let python = directory.join("python3");
+        let mut command = Command::new(python);
+        command.args(["-c", &import]).stdin(Stdio::null()).stdout(Stdio::null());
+        command.stderr(Stdio::null()).status().is_ok_and(|status| status.success())
+    })
+}
+
 fn has_program(directories: &[PathBuf], program: &str) -> bool {
     directories.iter().any(|directory| {
         std::fs::metadata(directory.join(program))
@@ -127,7 +186,7 @@ fn names(packages: &[&Package]) -> String {
 }
 
 fn programs(packages: &[&Package]) -> String {
-    let program = |package: &&Package| format!("`{}`", package.program);
+    let program = |package: &&Package| format!("`{}`", package.brings);
     packages.iter().map(program).collect::<Vec<_>>().join(", ")
 }
 
@@ -146,10 +205,13 @@ mod tests {
         };
         let put = |program: &str, mode: u32| {
             let path = bin.path().join(program);
-            write(&path, "").unwrap();
+            write(&path, "#!/bin/sh\n").unwrap();
             set_permissions(&path, Permissions::from_mode(mode)).unwrap();
         };
-        assert_eq!(missing_in_bin(), ["git", "patch", "nodejs", "python3", "make"]);
+        assert_eq!(
+            missing_in_bin(),
+            ["git", "patch", "nodejs", "python3", "python3-cryptography", "make"]
+        );
         for program in ["git", "node", "python3", "make"] {
             put(program, 0o755);
         }
@@ -157,6 +219,22 @@ mod tests {
         assert_eq!(missing_in_bin(), ["patch"]);
         put("patch", 0o755);
         assert_eq!(missing_in_bin(), [""; 0]);
+    }
+
+    #[test]
+    fn a_module_is_missing_until_a_python_of_the_path_imports_it() {
+        let (first, second) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+        let directories = [first.path().to_owned(), second.path().to_owned()];
+        let put = |directory: &tempfile::TempDir, script: &str| {
+            let path = directory.path().join("python3");
+            write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+            set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
+        };
+        assert!(!has_python_module(&directories, "cryptography"));
+        put(&first, "exit 1");
+        assert!(!has_python_module(&directories, "cryptography"));
+        put(&second, "test \"$*\" = '-c import cryptography'");
+        assert!(has_python_module(&directories, "cryptography"));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use actum_core::ledger::TenantId;
 use anstream::ColorChoice;
 use clap::Parser;
 
@@ -38,6 +39,9 @@ pub(crate) struct CommandLine {
     /// Write long text straight to the terminal
     #[arg(long, global = true, display_order = 93)]
     pub(crate) no_pager: bool,
+    /// Whose ledger is meant; without it that of `ACTUM_TENANT`, else of `default`
+    #[arg(long, value_name = "NAME", global = true, display_order = 94)]
+    pub(crate) tenant: Option<TenantId>,
     #[command(subcommand)]
     pub(crate) verb: Verb,
 }

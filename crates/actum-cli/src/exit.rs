@@ -5,6 +5,8 @@ use std::process::ExitCode;
 use actum_core::Status;
 use actum_workspace::{Error, ErrorKind, State};
 
+use crate::reason::{self, Reason};
+
 /// An exit code. The numbers are frozen; a new meaning gets a new number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
@@ -46,6 +48,20 @@ impl Exit {
                 Self::NeedsAttention
             }
             (_, State::Unchanged) => Self::Refused,
+        }
+    }
+
+    /// The same for what is no error of the workspace.
+    pub(crate) fn after_engine(error: &actum::Error) -> Self {
+        match error.workspace() {
+            State::Published | State::NeedsAttention => Self::NeedsAttention,
+            State::Restored => Self::TakenBack,
+            State::Unchanged => {
+                let reason = reason::of_engine(error);
+                // A person must look, as where a journal is damaged.
+                let waits = matches!(reason, Reason::LedgerDamaged | Reason::OutcomeUnknown);
+                if waits { Self::NeedsAttention } else { Self::Refused }
+            }
         }
     }
 

@@ -12,6 +12,7 @@ use serde::{Serialize, Serializer};
 
 use crate::exit::Exit;
 use crate::hint;
+use crate::ledger_failure::LedgerFailure;
 use crate::output::Document;
 use crate::reason::{self, Reason};
 use crate::shown_path::ShownPath;
@@ -21,9 +22,12 @@ use crate::verb::sandbox::SandboxFailure;
 /// Why a command failed. Each message says the state of the workspace.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Failure {
-    /// The engine refused or failed.
+    /// The workspace refused or failed.
     #[error(transparent)]
     Workspace(#[from] Error),
+    /// The engine refused or failed for another reason.
+    #[error(transparent)]
+    Engine { source: Box<actum::Error> },
     /// The command line is wrong; only made where JSON was asked for, else clap says it.
     #[error("{message}")]
     Usage { message: String },
@@ -58,6 +62,8 @@ pub(crate) enum Failure {
     Demo { action: &'static str, source: io::Error },
     #[error(transparent)]
     Sandbox { source: Box<SandboxFailure> },
+    #[error(transparent)]
+    Ledger { source: Box<LedgerFailure> },
     #[error("the command did its work, but its result could not be written: {source}")]
     Unwritten { source: io::Error },
 }
@@ -71,14 +77,25 @@ fn list(runs: &[RunId]) -> String {
     named.chain(more).collect::<Vec<_>>().join(", ")
 }
 
+impl From<actum::Error> for Failure {
+    fn from(error: actum::Error) -> Self {
+        if let actum::Error::Workspace(error) = error {
+            return Self::Workspace(error);
+        }
+        Self::Engine { source: Box::new(error) }
+    }
+}
+
 impl Failure {
     /// The code to end with.
     pub(crate) fn exit(&self) -> Exit {
         match self {
             Self::Workspace(error) => Exit::after(error),
+            Self::Engine { source } => Exit::after_engine(source),
             Self::Usage { .. } => Exit::Usage,
             Self::Unwritten { .. } => Exit::NeedsAttention,
             Self::Sandbox { source } => source.exit(),
+            Self::Ledger { source } => source.exit(),
             Self::Start { .. }
             | Self::Unreadable { .. }
             | Self::TooLarge { .. }
@@ -96,6 +113,7 @@ impl Failure {
     pub(crate) fn reason(&self) -> Reason {
         match self {
             Self::Workspace(error) => reason::of(&error.kind),
+            Self::Engine { source } => reason::of_engine(source),
             Self::Usage { .. } => Reason::Usage,
             Self::Start { .. } => Reason::StartDirectoryUnusable,
             Self::Unreadable { .. } => Reason::InputUnreadable,
@@ -108,6 +126,7 @@ impl Failure {
             Self::Demo { .. } => Reason::DemoFailed,
             Self::Unwritten { .. } => Reason::ResultUnwritten,
             Self::Sandbox { source } => source.reason(),
+            Self::Ledger { source } => source.reason(),
         }
     }
 
@@ -131,6 +150,7 @@ impl Failure {
     pub(crate) fn hints(&self) -> Vec<String> {
         match self {
             Self::Workspace(error) => hint::after(&error.kind),
+            Self::Engine { source } => hint::after_engine(source),
             Self::TooLarge { .. } => {
                 vec!["split the change into several runs; each can be undone by itself".to_owned()]
             }
@@ -143,6 +163,7 @@ impl Failure {
             }
             Self::Usage { .. } => vec!["`actum help` lists what there is".to_owned()],
             Self::Sandbox { source } => source.hints(),
+            Self::Ledger { source } => source.hints(),
             Self::UnknownReason { .. } => vec!["`actum explain` lists the reasons".to_owned()],
             Self::Input { source, inside, .. } => {
                 hint::for_input(&source.problem, inside.as_ref()).into_iter().collect()
@@ -154,6 +175,7 @@ impl Failure {
     fn workspace(&self) -> State {
         match self {
             Self::Workspace(error) => error.state,
+            Self::Engine { source } => source.workspace(),
             Self::Usage { .. }
             | Self::Start { .. }
             | Self::Unreadable { .. }
@@ -165,6 +187,7 @@ impl Failure {
             | Self::UnknownReason { .. }
             | Self::PageUnwritten { .. }
             | Self::Sandbox { .. }
+            | Self::Ledger { .. }
             | Self::Demo { .. } => State::Unchanged,
             Self::Unwritten { .. } => State::Published,
         }

@@ -6,7 +6,63 @@ use actum_core::edit::{ChunkError, JsonPatchError, OCCURRENCES_MAX, ReplacementE
 use actum_core::format::{DocumentProblem, Problem};
 use actum_core::near::Near;
 use actum_core::{EditError, HunkError, RelPath};
+use actum_ledger::LedgerError;
 use actum_workspace::{Attempt, Difference, ErrorKind, NotAFile};
+
+/// The same about what is no error of the workspace.
+pub(crate) fn after_engine(error: &actum::Error) -> Vec<String> {
+    let hint = match error {
+        actum::Error::Workspace(error) => return after(&error.kind),
+        actum::Error::Home(_) | actum::Error::HomeInside { .. } => {
+            "`ACTUM_HOME` names another directory for ledgers and keys, for you alone"
+        }
+        actum::Error::Key(_) | actum::Error::Sign(_) => "`actum key list` shows the keys",
+        actum::Error::Ledger { source } => return of_ledger(source),
+        actum::Error::RequestKeyTaken { .. } => {
+            "give another key; `actum show RUN` tells what this one stands for"
+        }
+        actum::Error::OutcomeUnknown { .. } => {
+            "look at the files; then ask under another key for what is still missing"
+        }
+        actum::Error::NothingToChange => "the files are as the change would make them",
+        actum::Error::Denied { .. } => "ask whoever set the policy",
+        actum::Error::Unsettled { .. } => {
+            "the run itself is over; see to what is named, and the next run here writes the receipt"
+        }
+        actum::Error::Record { .. } => {
+            "split the change into several runs; each can be undone by itself"
+        }
+    };
+    vec![hint.to_owned()]
+}
+
+/// The same about a ledger.
+pub(crate) fn of_ledger(error: &LedgerError) -> Vec<String> {
+    let hint = match error {
+        LedgerError::Damaged { .. } | LedgerError::NoLedger { .. } => {
+            "`actum ledger verify` tells all that is wrong; a copy of the ledger from before brings it \
+             back"
+        }
+        LedgerError::NewerSchema { .. } => "use the version of actum that made it, or a later one",
+        LedgerError::Home { .. } => {
+            "`ACTUM_HOME` names another directory for ledgers and keys, for you alone"
+        }
+        LedgerError::Key { .. } => "`actum key list` shows the keys",
+        LedgerError::Locked { .. } => {
+            "end the program that has the ledger open, such as a database browser"
+        }
+        LedgerError::Full { .. } => "make room on the file system of `ACTUM_HOME`",
+        LedgerError::ReadOnly { .. } | LedgerError::File { .. } | LedgerError::NoFile { .. } => {
+            "see to it that you may write in `ACTUM_HOME`, or name another directory with it"
+        }
+        LedgerError::Refused { .. }
+        | LedgerError::OutcomeUnknown { .. }
+        | LedgerError::Database { .. }
+        | LedgerError::Checkpoint { .. }
+        | LedgerError::Stopped => "`actum ledger verify` tells whether the ledger is sound",
+    };
+    vec![hint.to_owned()]
+}
 
 /// What the reader can do. Nothing here turns a check off.
 pub(crate) fn after(error: &ErrorKind) -> Vec<String> {

@@ -31,11 +31,12 @@ impl Input {
     pub(crate) fn read(file: &Path, start: &Path) -> Result<Self, Failure> {
         let (name, quoted, read) = if file == Path::new("-") {
             let name = "standard input".to_owned();
-            (name.clone(), name, read_limited(io::stdin().lock()))
+            (name.clone(), name, read_limited(io::stdin().lock(), INPUT_BYTES_MAX))
         } else {
             let name = file.file_name().unwrap_or(file.as_os_str());
             let quoted = format!("`{}`", Quoted(file.as_os_str().as_bytes()));
-            (name.to_string_lossy().into_owned(), quoted, read_file(&start.join(file)))
+            let read = read_file(&start.join(file), INPUT_BYTES_MAX);
+            (name.to_string_lossy().into_owned(), quoted, read)
         };
         match read {
             Ok(bytes) if bytes.len() > INPUT_BYTES_MAX => Err(Failure::TooLarge { input: quoted }),
@@ -58,6 +59,25 @@ impl Input {
     }
 }
 
+/// What a file holds that is no change, seen from `start`, and what it is called in messages; `-` is
+/// standard input. Of one that is longer than `max` bytes the first more than that many.
+pub(crate) fn document(
+    file: &Path,
+    start: &Path,
+    max: usize,
+) -> Result<(String, Vec<u8>), Failure> {
+    let (name, read) = if file == Path::new("-") {
+        ("standard input".to_owned(), read_limited(io::stdin().lock(), max))
+    } else {
+        let name = format!("`{}`", Quoted(file.as_os_str().as_bytes()));
+        (name, read_file(&start.join(file), max))
+    };
+    match read {
+        Ok(bytes) => Ok((name, bytes)),
+        Err(source) => Err(Failure::Unreadable { input: name, source }),
+    }
+}
+
 /// The path that is refused because it is absolute.
 fn absolute_path(problem: &Problem) -> Option<&[u8]> {
     let (Problem::Path(error) | Problem::ChangeSet(ChangeSetError::Path { source: error, .. })) =
@@ -75,14 +95,14 @@ fn inside(root: &Path, path: &[u8]) -> Option<RelPath> {
 }
 
 #[expect(clippy::disallowed_methods, reason = "the input lies outside any workspace")]
-fn read_file(path: &Path) -> io::Result<Vec<u8>> {
-    read_limited(std::fs::File::open(path)?)
+fn read_file(path: &Path, max: usize) -> io::Result<Vec<u8>> {
+    read_limited(std::fs::File::open(path)?, max)
 }
 
 /// Reads one byte more than is allowed at most, so that too much can be told.
-fn read_limited(from: impl Read) -> io::Result<Vec<u8>> {
+fn read_limited(from: impl Read, max: usize) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    let limit = u64::try_from(INPUT_BYTES_MAX).unwrap_or(u64::MAX).saturating_add(1);
+    let limit = u64::try_from(max).unwrap_or(u64::MAX).saturating_add(1);
     from.take(limit).read_to_end(&mut bytes)?;
     Ok(bytes)
 }
@@ -103,6 +123,6 @@ mod tests {
 
     #[test]
     fn reading_stops_one_byte_past_the_limit() {
-        assert_eq!(read_limited(io::repeat(b'x')).unwrap().len(), INPUT_BYTES_MAX + 1);
+        assert_eq!(read_limited(io::repeat(b'x'), 9).unwrap().len(), 10);
     }
 }

@@ -3,16 +3,24 @@
 //! Standard output is data, standard error is talk. All that is decided is decided by
 //! `actum-workspace`; here it is only asked for and shown.
 
+mod actor;
 mod change_list;
 mod command_line;
 mod diff_text;
 mod exit;
 mod failure;
 mod hint;
+mod home;
 mod input;
+mod ledger_failure;
 mod output;
+mod output_file;
+mod own_format;
 mod pager;
+mod progress;
 mod reason;
+mod record;
+mod records;
 mod recovery_note;
 mod root;
 mod run_arguments;
@@ -24,6 +32,7 @@ mod size;
 mod snippet;
 mod style;
 mod timestamp;
+mod trusted;
 mod verb;
 
 use std::ffi::OsString;
@@ -51,6 +60,7 @@ fn main() -> ExitCode {
 
 fn run(command_line: &CommandLine) -> Exit {
     let screen = command_line.screen();
+    home::choose(command_line.tenant.as_ref());
     let ended = root::start(command_line.directory.as_deref())
         .and_then(|start| command_line.verb.run(&Session { start, screen }));
     ended.unwrap_or_else(|failure| screen.failure(&failure))

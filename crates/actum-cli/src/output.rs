@@ -92,6 +92,15 @@ impl Screen {
         }
     }
 
+    /// Writes a document that stands for itself, in the same bytes whatever form was asked for.
+    pub(crate) fn hand_over(&self, bytes: &[u8]) -> Result<(), Failure> {
+        let mut out = io::stdout().lock();
+        match out.write_all(bytes).and_then(|()| out.flush()) {
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+            written => written.map_err(|source| Failure::Unwritten { source }),
+        }
+    }
+
     /// Says something on standard error.
     pub(crate) fn note(&self, note: impl Display) {
         self.say(style::NOTE, "note", note);

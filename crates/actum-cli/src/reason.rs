@@ -3,6 +3,7 @@
 use actum_core::EditError;
 use actum_core::change_set::ChangeSetError;
 use actum_core::format::{DocumentProblem, Problem};
+use actum_ledger::LedgerError;
 use actum_workspace::ErrorKind;
 use serde::{Serialize, Serializer};
 
@@ -45,9 +46,13 @@ reasons! {
     AmbiguousRun = "AMBIGUOUS_RUN",
     AttributesNotKept = "ATTRIBUTES_NOT_KEPT",
     BinaryPatchDoesNotApply = "BINARY_PATCH_DOES_NOT_APPLY",
+    BundleMalformed = "BUNDLE_MALFORMED",
+    BundleOfAnotherFormat = "BUNDLE_OF_ANOTHER_FORMAT",
+    ChangeDenied = "CHANGE_DENIED",
     ChangedMeanwhile = "CHANGED_MEANWHILE",
     ChangedSince = "CHANGED_SINCE",
     ChangeSetUnsound = "CHANGE_SET_UNSOUND",
+    CheckpointMalformed = "CHECKPOINT_MALFORMED",
     CommandNotRun = "COMMAND_NOT_RUN",
     DemoFailed = "DEMO_FAILED",
     EditHasNoPlace = "EDIT_HAS_NO_PLACE",
@@ -62,9 +67,23 @@ reasons! {
     InputTooLarge = "INPUT_TOO_LARGE",
     InputUnreadable = "INPUT_UNREADABLE",
     InputUnrecognised = "INPUT_UNRECOGNISED",
+    Interrupted = "INTERRUPTED",
     JournalDamaged = "JOURNAL_DAMAGED",
     JournalMissing = "JOURNAL_MISSING",
     JournalSound = "JOURNAL_SOUND",
+    KeyExpired = "KEY_EXPIRED",
+    KeyNotYetValid = "KEY_NOT_YET_VALID",
+    KeyOfAnotherRole = "KEY_OF_ANOTHER_ROLE",
+    KeyRevoked = "KEY_REVOKED",
+    KeyringInvalid = "KEYRING_INVALID",
+    KeysMissing = "KEYS_MISSING",
+    KeyUnknown = "KEY_UNKNOWN",
+    KeyUnusable = "KEY_UNUSABLE",
+    LedgerDamaged = "LEDGER_DAMAGED",
+    LedgerHomeUnknown = "LEDGER_HOME_UNKNOWN",
+    LedgerHomeUnusable = "LEDGER_HOME_UNUSABLE",
+    LedgerMissing = "LEDGER_MISSING",
+    LedgerUnavailable = "LEDGER_UNAVAILABLE",
     NeedsTierN = "NEEDS_TIER_N",
     NewerFormat = "NEWER_FORMAT",
     NothingToRedo = "NOTHING_TO_REDO",
@@ -73,6 +92,7 @@ reasons! {
     NotAWorkspace = "NOT_A_WORKSPACE",
     NoRunToUndo = "NO_RUN_TO_UNDO",
     OtherFileSystem = "OTHER_FILE_SYSTEM",
+    OutcomeUnknown = "OUTCOME_UNKNOWN",
     OutsideScope = "OUTSIDE_SCOPE",
     OverBudget = "OVER_BUDGET",
     PathBlocked = "PATH_BLOCKED",
@@ -80,15 +100,44 @@ reasons! {
     PathNotBlocked = "PATH_NOT_BLOCKED",
     PathRefused = "PATH_REFUSED",
     PolicyInvalid = "POLICY_INVALID",
+    ProofLength = "PROOF_LENGTH",
+    ProofLogShorter = "PROOF_LOG_SHORTER",
+    ProofNoEntry = "PROOF_NO_ENTRY",
+    ProofOfAnotherLog = "PROOF_OF_ANOTHER_LOG",
+    ProofOfAnotherSize = "PROOF_OF_ANOTHER_SIZE",
+    ProofOtherOldRoot = "PROOF_OTHER_OLD_ROOT",
+    ProofOtherRoot = "PROOF_OTHER_ROOT",
+    ReceiptBeforeIntent = "RECEIPT_BEFORE_INTENT",
+    ReceiptInconsistent = "RECEIPT_INCONSISTENT",
+    ReceiptMalformed = "RECEIPT_MALFORMED",
+    ReceiptOfAnotherType = "RECEIPT_OF_ANOTHER_TYPE",
+    ReasonNotRecorded = "REASON_NOT_RECORDED",
+    ReceiptPending = "RECEIPT_PENDING",
+    ReplayDecisionMismatch = "REPLAY_DECISION_MISMATCH",
+    ReplayEngineUnsupported = "REPLAY_ENGINE_UNSUPPORTED",
+    ReplayProjectionDrift = "REPLAY_PROJECTION_DRIFT",
+    ReplayRefHashMismatch = "REPLAY_REF_HASH_MISMATCH",
+    ReplayRefMissing = "REPLAY_REF_MISSING",
+    RequestKeyTaken = "REQUEST_KEY_TAKEN",
     ResultUnwritten = "RESULT_UNWRITTEN",
+    RotationInconsistent = "ROTATION_INCONSISTENT",
+    RotationMalformed = "ROTATION_MALFORMED",
+    RotationNotByTheOldKey = "ROTATION_NOT_BY_THE_OLD_KEY",
+    RotationNotRecorded = "ROTATION_NOT_RECORDED",
+    RotationOfAnotherType = "ROTATION_OF_ANOTHER_TYPE",
+    RunNotRecorded = "RUN_NOT_RECORDED",
     RunTooLarge = "RUN_TOO_LARGE",
     RunsReversed = "RUNS_REVERSED",
     SandboxFailed = "SANDBOX_FAILED",
     SandboxUnavailable = "SANDBOX_UNAVAILABLE",
     SavedContentLost = "SAVED_CONTENT_LOST",
+    SignatureWrong = "SIGNATURE_WRONG",
+    SignerUnknown = "SIGNER_UNKNOWN",
     StartDirectoryUnusable = "START_DIRECTORY_UNUSABLE",
     StateDirectoryUnusable = "STATE_DIRECTORY_UNUSABLE",
     SystemError = "SYSTEM_ERROR",
+    TooManySignatures = "TOO_MANY_SIGNATURES",
+    UnknownEntry = "UNKNOWN_ENTRY",
     UnknownReason = "UNKNOWN_REASON",
     UnknownRun = "UNKNOWN_RUN",
     Usage = "USAGE",
@@ -146,6 +195,43 @@ pub(crate) fn of(kind: &ErrorKind) -> Reason {
         ErrorKind::TooLarge { .. } => Reason::RunTooLarge,
         ErrorKind::Poisoned => Reason::HandlePoisoned,
         ErrorKind::Io { .. } => Reason::SystemError,
+    }
+}
+
+/// The same for what is no error of the workspace.
+pub(crate) fn of_engine(error: &actum::Error) -> Reason {
+    use actum::Error;
+    match error {
+        Error::Workspace(error) => of(&error.kind),
+        Error::Home(_) | Error::HomeInside { .. } => Reason::LedgerHomeUnusable,
+        Error::Key(_) | Error::Sign(_) => Reason::KeyUnusable,
+        Error::Ledger { source } => of_ledger(source),
+        Error::RequestKeyTaken { .. } => Reason::RequestKeyTaken,
+        Error::OutcomeUnknown { .. } => Reason::OutcomeUnknown,
+        Error::NothingToChange => Reason::AlreadyAsBefore,
+        Error::Denied { .. } => Reason::ChangeDenied,
+        Error::Unsettled { .. } => Reason::ReceiptPending,
+        Error::Record { .. } => Reason::RunTooLarge,
+    }
+}
+
+/// The same for a ledger.
+pub(crate) fn of_ledger(error: &LedgerError) -> Reason {
+    match error {
+        LedgerError::Damaged { .. } | LedgerError::NoLedger { .. } => Reason::LedgerDamaged,
+        LedgerError::NewerSchema { .. } => Reason::NewerFormat,
+        LedgerError::Home { .. } => Reason::LedgerHomeUnusable,
+        LedgerError::Key { .. } => Reason::KeyUnusable,
+        LedgerError::Refused { .. }
+        | LedgerError::File { .. }
+        | LedgerError::NoFile { .. }
+        | LedgerError::Locked { .. }
+        | LedgerError::Full { .. }
+        | LedgerError::ReadOnly { .. }
+        | LedgerError::OutcomeUnknown { .. }
+        | LedgerError::Database { .. }
+        | LedgerError::Checkpoint { .. }
+        | LedgerError::Stopped => Reason::LedgerUnavailable,
     }
 }
 

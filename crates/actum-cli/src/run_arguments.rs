@@ -1,11 +1,18 @@
-//! The options that every command has which makes a run.
+//! The options that every command has which makes a run, and how the run is made.
 
+use std::path::Path;
+
+use actum::{Engine, Request, Work};
+use actum_core::ledger::{NameError, RequestKey};
+use actum_workspace::{LaterEdits, Limits, Workspace};
+
+use crate::actor;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::recovery_note;
-use crate::run_end::{Intention, RunEnd};
+use crate::records;
+use crate::run_end::RunEnd;
 use crate::verb::Session;
-use actum_workspace::{LaterEdits, Limits, Workspace};
+use crate::{recovery_note, root};
 
 /// How a run is made.
 #[derive(clap::Args)]
@@ -18,7 +25,29 @@ pub(crate) struct RunArguments {
     diff: bool,
     /// Wait for another process that is at work in the workspace
     #[arg(long)]
-    pub(crate) wait: bool,
+    wait: bool,
+    /// Do it once: where this key was carried out before, show that run and change nothing
+    #[arg(long, value_name = "KEY")]
+    request_key: Option<String>,
+    /// The agent that asks, for the record
+    #[arg(long, value_name = "NAME", value_parser = label)]
+    agent: Option<String>,
+}
+
+/// What a command asks for, besides the work.
+pub(crate) struct Asked {
+    pub(crate) limits: Limits,
+    pub(crate) label: Option<String>,
+    pub(crate) if_missing: IfMissing,
+}
+
+/// What happens where there is no workspace yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum IfMissing {
+    /// It is made.
+    Make,
+    /// The command is refused.
+    Refuse,
 }
 
 /// What the way back does with files that were edited since.
@@ -38,9 +67,65 @@ impl KeepEdits {
 }
 
 impl RunArguments {
-    /// Whether the run is made or only looked at, and what is shown of it.
-    pub(crate) fn intention(&self, session: &Session) -> Intention {
-        Intention::new(self.dry_run, self.diff, &session.screen)
+    /// Makes the run or only looks at it, tells what was recovered before, also where it failed, and
+    /// shows how it ended. What is asked for is known only when the workspace is open, since an
+    /// opened one knows more runs.
+    pub(crate) fn carry_out(
+        &self,
+        session: &Session,
+        root: &Path,
+        work: impl FnOnce() -> Result<Work, Failure>,
+        asked: Asked,
+    ) -> Result<Exit, Failure> {
+        let (if_missing, key) = (asked.if_missing, self.key()?);
+        let diff = self.diff.then(|| session.screen.audience());
+        if self.dry_run {
+            let mut workspace = match if_missing {
+                IfMissing::Make => Workspace::open(root)?,
+                IfMissing::Refuse => Workspace::open_existing(root)?,
+            };
+            let end = work().and_then(|work| {
+                Ok(RunEnd::look(&mut workspace, &self.request(work, asked, key), diff)?)
+            });
+            recovery_note::tell(&session.screen, workspace.recovery());
+            end?.after(workspace.recovery()).show(&session.screen)?;
+            return Ok(Exit::Success);
+        }
+        if if_missing == IfMissing::Refuse && !root::is_made(root) {
+            drop(Workspace::open_existing(root)?); // refused before anything is made elsewhere
+        }
+        let records = records::open()?;
+        let mut engine = match if_missing {
+            IfMissing::Make => Engine::open(root, records)?,
+            IfMissing::Refuse => Engine::open_existing(root, records)?,
+        };
+        let end = work()
+            .and_then(|work| Ok(RunEnd::make(&mut engine, self.request(work, asked, key), diff)?));
+        recovery_note::tell(&session.screen, engine.recovery());
+        records::tell(&session.screen, engine.resumed());
+        end?.after(engine.recovery()).show(&session.screen)?;
+        Ok(Exit::Success)
+    }
+
+    /// The key of the request. An error shows it escaped, which the parser of the command line would
+    /// not.
+    fn key(&self) -> Result<Option<RequestKey>, Failure> {
+        let key = self.request_key.as_deref().map(str::parse).transpose();
+        key.map_err(|error: NameError| Failure::Usage {
+            message: format!("{error}; nothing was changed"),
+        })
+    }
+
+    fn request(&self, work: Work, asked: Asked, key: Option<RequestKey>) -> Request {
+        Request {
+            work,
+            limits: asked.limits,
+            label: asked.label,
+            actor: actor::of(self.agent.clone()),
+            door: "command line".to_owned(),
+            key,
+            wait: self.wait,
+        }
     }
 }
 
@@ -56,17 +141,6 @@ pub(crate) struct LabelError;
 pub(crate) fn label(text: &str) -> Result<String, LabelError> {
     let fits = (1..=LABEL_BYTES_MAX).contains(&text.len());
     fits.then(|| text.to_owned()).ok_or(LabelError)
-}
-
-/// Tells what was recovered before the run, also where it failed, and shows how it ended.
-pub(crate) fn tell(
-    session: &Session,
-    workspace: &Workspace,
-    end: Result<RunEnd, Failure>,
-) -> Result<Exit, Failure> {
-    recovery_note::tell(&session.screen, workspace.recovery());
-    end?.after(workspace.recovery()).show(&session.screen)?;
-    Ok(Exit::Success)
 }
 
 #[cfg(test)]

@@ -2,8 +2,9 @@
 
 use std::io::{self, Write};
 
-use actum_core::{RunId, Status};
-use actum_workspace::{Error, LinuxDisk, Recovery, Transaction};
+use actum::{Done, Engine, Error, Preview, Receipt, Request, Stage, Work};
+use actum_core::{Digest, RunId, Status};
+use actum_workspace::{LinuxDisk, Recovery, Transaction, Workspace};
 use serde::Serialize;
 
 use crate::change_list::ChangeList;
@@ -15,34 +16,6 @@ use crate::shown_path::ShownPath;
 use crate::signals::{self, Held};
 use crate::style::{self, Painted};
 use crate::verb::diff::FileDiffs;
-
-/// Whether a change is made or only looked at, and what is shown of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Intention {
-    end: End,
-    /// For whom the diff is written, where it is asked for.
-    diff: Option<Audience>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum End {
-    /// The change is made.
-    Commit,
-    /// It is only shown.
-    Look,
-}
-
-impl Intention {
-    pub(crate) fn new(dry_run: bool, diff: bool, screen: &Screen) -> Self {
-        let end = if dry_run { End::Look } else { End::Commit };
-        Self { end, diff: diff.then(|| screen.audience()) }
-    }
-
-    /// To make the change and show what there is to say.
-    pub(crate) const COMMIT: Self = Self { end: End::Commit, diff: None };
-    /// To see whether it can be made.
-    pub(crate) const LOOK: Self = Self { end: End::Look, diff: None };
-}
 
 /// What kind of run ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,6 +29,14 @@ pub(crate) enum Title {
 }
 
 impl Title {
+    fn of(work: &Work, undoes: Option<RunId>) -> Self {
+        match (work, undoes) {
+            (Work::Undo(_), Some(run)) => Self::Undo(run),
+            (Work::Redo(_), Some(run)) => Self::Redo(run),
+            (Work::Apply(_), _) | (_, None) => Self::Apply,
+        }
+    }
+
     fn undoes(self) -> Option<RunId> {
         match self {
             Self::Apply => None,
@@ -69,13 +50,17 @@ impl Title {
 pub(crate) struct RunEnd {
     /// Until it is shown: who asks the program to end still hears what was done.
     #[serde(skip)]
-    _held: Held,
+    _held: Option<Held>,
     #[serde(skip)]
     title: Title,
     status: Status,
     dry_run: bool,
     /// `None` where no run was made.
     pub(crate) run: Option<RunId>,
+    /// Whether an earlier run had carried the request out, so that nothing was changed now.
+    done_before: bool,
+    /// The receipt in the ledger.
+    receipt: Option<ReceiptRef>,
     /// The run that this one undoes.
     #[serde(skip_serializing_if = "Option::is_none")]
     undoes: Option<RunId>,
@@ -95,6 +80,21 @@ pub(crate) struct RunEnd {
     recovery: Option<RecoveryNote>,
 }
 
+/// Where a receipt is.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct ReceiptRef {
+    /// Its place in the ledger, counted from 0.
+    pub(crate) index: u64,
+    /// Its hash as a leaf of the ledger's Merkle tree.
+    leaf: Digest,
+}
+
+impl ReceiptRef {
+    fn of(receipt: &Receipt) -> Self {
+        Self { index: receipt.index, leaf: receipt.leaf }
+    }
+}
+
 #[derive(Debug, Clone, Serialize)]
 struct ShownHunk {
     #[serde(flatten)]
@@ -105,50 +105,99 @@ struct ShownHunk {
 }
 
 impl RunEnd {
-    /// Ends a transaction in the way that was asked for. One that changes nothing leaves no run.
-    pub(crate) fn of(
-        mut transaction: Transaction<'_, LinuxDisk>,
-        intention: Intention,
-        title: Title,
+    /// Shows what a request would do; `diff` says for whom the diff is written, where it is asked
+    /// for.
+    pub(crate) fn look(
+        workspace: &mut Workspace,
+        request: &Request,
+        diff: Option<Audience>,
     ) -> Result<Self, Error> {
-        let changes = transaction.changes();
-        if intention.end == End::Look {
-            transaction.check_budget()?;
+        let Preview { mut transaction, undoes } = actum::preview(workspace, request)?;
+        let end = Self::of(&mut transaction, Title::of(&request.work, undoes), diff)?;
+        transaction.check_budget()?;
+        Ok(Self { dry_run: true, ..end })
+    }
+
+    /// Carries a request out. One that changes nothing leaves no run.
+    pub(crate) fn make(
+        engine: &mut Engine,
+        request: Request,
+        diff: Option<Audience>,
+    ) -> Result<Self, Error> {
+        let work = request.work.clone();
+        let admitted = engine.admit(request)?;
+        let mut staged = match engine.stage(admitted)? {
+            Stage::Staged(staged) => staged,
+            Stage::Answered(done) => return Ok(Self::answered(&work, &done)),
+        };
+        let title = Title::of(&work, staged.undoes());
+        let end = Self::of(staged.transaction(), title, diff)?;
+        if end.changes.is_empty() {
+            return Ok(end);
         }
-        let diff = match intention.diff {
+        // A signal that arrives meanwhile is answered when the run has ended and was shown: what is
+        // half done would otherwise wait for a recovery.
+        let held = signals::hold();
+        let done = staged.clear()?.verify()?.publish()?.settle()?;
+        let receipt = Some(ReceiptRef::of(&done.receipt));
+        Ok(Self { _held: Some(held), run: Some(done.run()), receipt, ..end })
+    }
+
+    /// What a transaction would do.
+    fn of(
+        transaction: &mut Transaction<'_, LinuxDisk>,
+        title: Title,
+        diff: Option<Audience>,
+    ) -> Result<Self, Error> {
+        let diff = match diff {
             Some(audience) => Some(FileDiffs::of(transaction.diff()?, audience)),
             None => None,
         };
-        let broken_links = ShownPath::all(transaction.broken_links());
         let moved_hunks = transaction.moved_hunks().iter().map(|(path, hunk)| ShownHunk {
             path: ShownPath(path.clone()),
             hunk: hunk.hunk,
             stated_line: hunk.stated,
             found_line: hunk.found,
         });
-        let moved_hunks = moved_hunks.collect();
-        let kept_edits = ShownPath::all(transaction.kept_edits());
-        let as_before = ShownPath::all(transaction.as_before());
-        let commits = intention.end == End::Commit && !changes.is_empty();
-        // A signal that arrives meanwhile is answered when the run has ended and was shown: what is
-        // half done would otherwise wait for a recovery.
-        let held = signals::hold();
-        let run = if commits { Some(transaction.commit()?.run) } else { None };
         Ok(Self {
-            _held: held,
+            _held: None,
             title,
             status: Status::Succeeded,
-            dry_run: intention.end == End::Look,
-            run,
+            dry_run: false,
+            run: None,
+            done_before: false,
+            receipt: None,
             undoes: title.undoes(),
-            changes: ChangeList::of(&changes),
+            moved_hunks: moved_hunks.collect(),
+            broken_links: ShownPath::all(transaction.broken_links()),
+            kept_edits: ShownPath::all(transaction.kept_edits()),
+            as_before: ShownPath::all(transaction.as_before()),
+            changes: ChangeList::of(&transaction.changes()),
             diff,
-            broken_links,
-            moved_hunks,
-            kept_edits,
-            as_before,
             recovery: None,
         })
+    }
+
+    /// A request that an earlier run carried out.
+    fn answered(work: &Work, done: &Done) -> Self {
+        let undoes = done.receipt.statement.predicate.undoes;
+        Self {
+            _held: None,
+            title: Title::of(work, undoes),
+            status: Status::Succeeded,
+            dry_run: false,
+            run: Some(done.run()),
+            done_before: true,
+            receipt: Some(ReceiptRef::of(&done.receipt)),
+            undoes,
+            changes: ChangeList::of(&[]),
+            diff: None,
+            broken_links: Vec::new(),
+            moved_hunks: Vec::new(),
+            kept_edits: Vec::new(),
+            as_before: Vec::new(),
+            recovery: None,
+        }
     }
 
     /// The same with what was recovered before it.
@@ -195,6 +244,10 @@ impl Document for RunEnd {
         }
         self.changes.write_lines(out, 0)?;
         let count = self.changes.count();
+        if let (true, Some(run)) = (self.done_before, self.run) {
+            let run = Painted(style::RUN, run);
+            return writeln!(out, "run {run} did this before; nothing was changed");
+        }
         if self.changes.is_empty() {
             return writeln!(out, "nothing to change; no run was made");
         }

@@ -36,10 +36,15 @@ impl RunPrefix {
     /// The one run that is meant. A whole id is taken at its word; the engine knows whether there
     /// is such a run.
     pub(crate) fn resolve(&self, view: &View) -> Result<RunId, Failure> {
-        if let Ok(run) = self.0.parse() {
+        if let Some(run) = self.whole() {
             return Ok(run);
         }
         self.pick(view.runs()?.into_iter().map(|known| known.run))
+    }
+
+    /// The run, where all of its id was given.
+    pub(crate) fn whole(&self) -> Option<RunId> {
+        self.0.parse().ok()
     }
 
     fn pick(&self, runs: impl Iterator<Item = RunId>) -> Result<RunId, Failure> {

@@ -40,6 +40,12 @@ pub(crate) fn exact(time: Time) -> String {
     exact_of(time).map_or_else(|| fallback(time), |stamp| stamp.to_string())
 }
 
+/// A time of the ledger, to the second.
+pub(crate) fn second(time: actum_core::Timestamp) -> String {
+    let text = time.to_string();
+    text.split('.').next().map(|second| format!("{second}Z")).unwrap_or(text)
+}
+
 fn exact_of(time: Time) -> Option<Timestamp> {
     Timestamp::from_nanosecond(time.0.into()).ok()
 }

@@ -8,15 +8,20 @@ mod doctor;
 mod explain;
 mod gc;
 mod init;
+mod key;
+mod ledger;
 mod log;
 mod man;
+mod receipt;
 mod recover;
 mod redo;
+mod replay;
 mod resolve;
 pub(crate) mod sandbox;
 mod show;
 mod status;
 mod undo;
+mod verify;
 
 use std::path::{Path, PathBuf};
 
@@ -52,6 +57,11 @@ pub(crate) enum Verb {
     Recover(recover::Arguments),
     Resolve(resolve::Arguments),
     Gc(gc::Arguments),
+    Receipt(receipt::Arguments),
+    Verify(verify::Arguments),
+    Ledger(ledger::Arguments),
+    Replay(replay::Arguments),
+    Key(key::Arguments),
     Sandbox(sandbox::Arguments),
     Doctor(doctor::Arguments),
     Explain(explain::Arguments),
@@ -68,6 +78,11 @@ impl Verb {
             Self::Undo(arguments) => undo::run(arguments, session),
             Self::Redo(arguments) => redo::run(arguments, session),
             Self::Diff(arguments) => diff::run(arguments, session),
+            Self::Receipt(arguments) => receipt::run(arguments, session),
+            Self::Verify(arguments) => verify::run(arguments, session),
+            Self::Ledger(arguments) => ledger::run(arguments, session),
+            Self::Replay(arguments) => replay::run(arguments, session),
+            Self::Key(arguments) => key::run(arguments, session),
             Self::Sandbox(arguments) => sandbox::run(arguments, session),
             Self::Doctor(arguments) => doctor::run(arguments, session),
             Self::Explain(arguments) => explain::run(arguments, session),

@@ -28,7 +28,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use program::actum;
+use program::{actum, home_of, without_chance};
 
 const DOCS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs");
 
@@ -56,6 +56,11 @@ const JSON_WIDTH_MAX: usize = 96;
 #[test]
 fn the_tutorial_shows_what_the_program_says() {
     play("tutorial.md");
+}
+
+#[test]
+fn the_page_on_the_ledger_shows_what_the_program_says() {
+    play("ledger.md");
 }
 
 #[test]
@@ -231,6 +236,7 @@ impl Stage {
             .current_dir(self.root())
             .env_clear()
             .env("PATH", format!("{program}:/usr/bin:/bin"))
+            .env("ACTUM_HOME", home_of(&self.root()))
             .output()
             .unwrap();
         self.code = ended.status.code().expect("a command of a page is not killed");
@@ -257,7 +263,7 @@ impl Stage {
         for (shown, run) in IDS.iter().zip(&self.runs) {
             text = text.replace(run, shown);
         }
-        let text = without_times(&text);
+        let text = without_chance(&without_times(&text));
         let lines = text.lines().map(|line| match line.starts_with("{\"format\":") {
             true => spread(&without_users(line), 0) + "\n",
             false => format!("{line}\n"),
@@ -292,8 +298,11 @@ fn without_users(json: &str) -> String {
     for field in ["\"user\":", "\"group\":"] {
         let mut parts = json.split(field).map(str::to_owned);
         let first = parts.next().unwrap();
-        let rest = parts.map(|part| {
-            format!("{field}1000{}", part.trim_start_matches(|c: char| c.is_ascii_digit()))
+        let rest = parts.map(|part| match part.starts_with(|c: char| c.is_ascii_digit()) {
+            true => {
+                format!("{field}1000{}", part.trim_start_matches(|c: char| c.is_ascii_digit()))
+            }
+            false => format!("{field}{part}"),
         });
         json = first + &rest.collect::<String>();
     }

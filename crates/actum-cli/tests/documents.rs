@@ -100,6 +100,15 @@ fn a_run_is_shown_with_what_each_path_held_before_and_after() {
     let (user, group) = fs::metadata(root.join("a.txt")).map(|a| (a.uid(), a.gid())).unwrap();
     let mut shown = document(&root, &["show", run.as_str().unwrap()]);
     assert!(shown["time"].take().as_str().unwrap().ends_with('Z'));
+    let record = shown["record"].take();
+    assert_eq!(record["door"], "command line");
+    assert_eq!(
+        (record["intent"].as_u64(), record["receipt"]["index"].as_u64()),
+        (Some(1), Some(2))
+    );
+    let gates: Vec<_> =
+        record["gates"].as_array().unwrap().iter().map(|gate| &gate["gate"]).collect();
+    assert_eq!(gates, ["scope", "budget"]);
     let diff = shown["diff"]["changes"].take();
     assert_eq!(document(&root, &["diff", run.as_str().unwrap()])["changes"], diff);
     let first = json!({
@@ -125,7 +134,7 @@ fn a_run_is_shown_with_what_each_path_held_before_and_after() {
         shown,
         json!({
             "format": "actum.run/1",
-            "run": run,
+            "run": run, "record": null,
             "kind": "apply",
             "status": "succeeded",
             "undone_by": null,
@@ -182,7 +191,7 @@ fn the_demo_ends_with_0_and_leaves_nothing_behind() {
     let mut demo = command(directory.path(), &["demo"]);
     let demo = Ended::from(demo.env("TMPDIR", directory.path()).output().unwrap());
     assert_eq!((demo.code, demo.stderr.as_str()), (0, ""));
-    assert_eq!(demo.stdout.matches("\n   ok  ").count(), 5, "{}", demo.stdout);
+    assert_eq!(demo.stdout.matches("\n   ok  ").count(), 7, "{}", demo.stdout);
     assert_eq!(fs::read_dir(directory.path()).unwrap().count(), 0);
 }
 

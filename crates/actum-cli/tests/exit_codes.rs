@@ -93,9 +93,13 @@ fn a_run_that_is_taken_back_is_3_and_the_workspace_is_as_before() {
     assert!(copied.success());
     fs::set_permissions(&program, Permissions::from_mode(0o755)).unwrap();
     let is_root = fs::metadata(outside).unwrap().uid() == 0;
+    let home = outside.join("records");
+    fs::create_dir(&home).unwrap();
+    fs::set_permissions(&home, Permissions::from_mode(0o700)).unwrap();
     if is_root {
         fs::set_permissions(outside, Permissions::from_mode(0o755)).unwrap();
         give_to_nobody(&root);
+        give_to_nobody(&home);
     }
     fs::set_permissions(root.join("sub"), Permissions::from_mode(0o555)).unwrap();
     let run = |arguments: &[&str]| {
@@ -103,7 +107,8 @@ fn a_run_that_is_taken_back_is_3_and_the_workspace_is_as_before() {
         if is_root {
             command.uid(NOBODY).gid(NOBODY);
         }
-        Ended::from(command.env_clear().current_dir(&root).args(arguments).output().unwrap())
+        command.env_clear().env("ACTUM_HOME", &home).current_dir(&root);
+        Ended::from(command.args(arguments).output().unwrap())
     };
     let Ended { code, stdout, stderr } = run(&APPLY);
     assert_eq!((code, stdout.as_str()), (3, ""), "{stderr}");
@@ -115,7 +120,8 @@ fn a_run_that_is_taken_back_is_3_and_the_workspace_is_as_before() {
         )
     );
     assert_eq!((text(&root, "a.txt"), text(&root, "sub/b.txt")), ("1\n".into(), "2\n".into()));
-    assert!(run(&["log"]).stdout.contains("  reverted   2 files  "));
+    let log = run(&["log"]).stdout;
+    assert!(log.contains("  reverted   #2  ") && log.contains("  2 files  "), "{log}");
     assert_eq!(run(&["undo"]).code, 1);
     fs::set_permissions(root.join("sub"), Permissions::from_mode(0o755)).unwrap();
     assert_eq!(run(&APPLY).code, 0);

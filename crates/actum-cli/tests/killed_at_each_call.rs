@@ -290,10 +290,16 @@ impl Template {
         count
     }
 
-    /// Recovery leaves nothing for a person, and nothing to recover.
+    /// Recovery leaves nothing for a person, and nothing to recover; and the ledger says what the
+    /// workspace says (AEC-8).
     fn recovers(&self, what: &str) {
         let recovered = actum(&self.root, &["recover"]);
         assert_eq!(recovered.code, 0, "{what}: {recovered:?}");
+        let log = actum(&self.root, &["log", "--json"]);
+        let log: serde_json::Value = serde_json::from_str(&log.stdout).unwrap();
+        for run in log["runs"].as_array().unwrap() {
+            assert!(run["record"]["receipt"]["index"].is_u64(), "{what}: no receipt of {run}");
+        }
         let status = actum(&self.root, &["status", "--json"]);
         let mut status: serde_json::Value = serde_json::from_str(&status.stdout).unwrap();
         let fields = status.as_object_mut().unwrap();

@@ -254,3 +254,21 @@ fn a_renamed_and_edited_file_is_told_as_renamed() {
 fn binary_files_are_told_by_their_sizes() {
     play("binary_files_are_told_by_their_sizes");
 }
+
+/// FE-14: also by whoever has nothing but the receipt and the public keys.
+#[test]
+fn a_receipt_is_verified_by_public_keys() {
+    play("a_receipt_is_verified_by_public_keys");
+}
+
+/// FE-14, AEC-11
+#[test]
+fn a_key_is_changed_and_the_ledger_records_it() {
+    play("a_key_is_changed_and_the_ledger_records_it");
+}
+
+/// AEC-11
+#[test]
+fn the_ledger_tells_proves_and_replays_what_was_done() {
+    play("the_ledger_tells_proves_and_replays_what_was_done");
+}

@@ -1,13 +1,18 @@
 //! How much a run may change (FO-4).
 
+use serde::{Deserialize, Serialize};
+
 use crate::{RelPath, count};
 
 /// Limits on one run. `None` sets no limit.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Budget {
     /// How many paths may change.
+    #[serde(deserialize_with = "Option::deserialize")]
     pub max_files: Option<u64>,
     /// How many lines may be added and removed, taken together.
+    #[serde(deserialize_with = "Option::deserialize")]
     pub max_loc: Option<u64>,
 }
 
@@ -91,6 +96,18 @@ impl Budget {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// D-4
+    #[test]
+    fn a_budget_without_one_of_its_limits_is_refused_and_not_taken_for_none() {
+        let budget = Budget { max_files: Some(2), max_loc: None };
+        let json = r#"{"max_files":2,"max_loc":null}"#;
+        assert_eq!(serde_json::to_string(&budget).unwrap(), json);
+        assert_eq!(serde_json::from_str::<Budget>(json).unwrap(), budget);
+        for json in [r#"{"max_files":2}"#, r#"{"max_files":2,"max_loc":-1}"#] {
+            assert!(serde_json::from_str::<Budget>(json).is_err(), "{json}");
+        }
+    }
 
     fn cost(path: &str, added: u64, removed: u64) -> PathCost {
         PathCost { path: RelPath::new(path).unwrap(), added, removed }

@@ -17,6 +17,8 @@ pub const NUMBER_MAX: f64 = 9_007_199_254_740_991.0;
 
 /// How much of a text an error repeats.
 const SHOWN_BYTES_MAX: usize = 40;
+/// How much is told of what is wrong with a shape.
+const MESSAGE_BYTES_MAX: usize = 200;
 
 /// What has no canonical form.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -77,6 +79,26 @@ pub fn read(text: &[u8]) -> Result<Value, CanonicalError> {
 /// Whether these are the canonical bytes of some value.
 pub fn is_canonical(text: &[u8]) -> bool {
     read(text).and_then(|value| to_vec(&value)).is_ok_and(|bytes| bytes == text)
+}
+
+/// What is wrong with the shape of a value that was read, in plain words: without names of types of
+/// this program, and cut off where it repeats what was given.
+pub fn plainly(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    if text.starts_with("data did not match any variant") {
+        return "a value has none of the forms that it may have".to_owned();
+    }
+    let mut plain: Vec<&str> = Vec::new();
+    let mut words = text.split(' ');
+    while let Some(word) = words.next() {
+        if word == "struct" {
+            words.next();
+            plain.push("an object");
+        } else {
+            plain.push(word);
+        }
+    }
+    Cut(plain.join(" ").as_bytes(), MESSAGE_BYTES_MAX).to_string()
 }
 
 fn check(value: &json::Value<'_>) -> Result<(), CanonicalError> {
@@ -178,6 +200,29 @@ mod tests {
         for text in [r#""\ud800""#, r#"{"\udc00":1}"#, r#"["\ud83d\u0041"]"#] {
             assert!(read(text.as_bytes()).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_shape_is_told_in_few_and_plain_words() {
+        #[derive(Debug, serde::Deserialize)]
+        struct Inner {
+            #[expect(dead_code, reason = "only its absence matters")]
+            name: String,
+        }
+        #[derive(Debug, serde::Deserialize)]
+        #[serde(untagged)]
+        enum Either {
+            #[expect(dead_code, reason = "only its absence matters")]
+            Inner(Inner),
+        }
+        let said = |value| plainly(&serde_json::from_value::<Inner>(value).unwrap_err());
+        assert_eq!(said(json!({})), "missing field `name`");
+        assert_eq!(said(json!(1)), "invalid type: integer `1`, expected an object");
+        assert_eq!(said(json!({ "name": 1 })), "invalid type: integer `1`, expected a string");
+        let long = said(json!("a".repeat(1000)));
+        assert!(long.len() < 210 && long.ends_with("aaa…"), "{long}");
+        let error = serde_json::from_value::<Either>(json!(1)).unwrap_err();
+        assert_eq!(plainly(&error), "a value has none of the forms that it may have");
     }
 
     #[test]

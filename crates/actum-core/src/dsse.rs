@@ -138,7 +138,7 @@ impl Envelope {
     }
 
     fn of(written: serde_json::Result<Written>) -> Result<Self, EnvelopeError> {
-        let shape = |error: serde_json::Error| EnvelopeError::Shape { message: error.to_string() };
+        let shape = |error| EnvelopeError::Shape { message: canonical::plainly(&error) };
         let written = written.map_err(shape)?;
         let decode = |text: &str, what| {
             let decoded = STANDARD.decode(text).or_else(|_| URL_SAFE.decode(text));

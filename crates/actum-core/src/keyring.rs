@@ -6,6 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::Timestamp;
 use crate::canonical::{self, CanonicalError};
+use crate::path::Cut;
 use crate::signer::{KeyId, KeyRole, PublicKey};
 
 /// The longest keyring that is read, in bytes.
@@ -55,7 +56,11 @@ pub enum KeyringError {
         message: String,
     },
     /// A later version of this program wrote it.
-    #[error("its format is `{found}`, and this program reads `{}`", Keyring::FORMAT)]
+    #[error(
+        "its format is `{}`, and this program reads `{}`",
+        Cut(found.as_bytes(), 80),
+        Keyring::FORMAT
+    )]
     Format {
         /// Its format.
         found: String,
@@ -154,7 +159,8 @@ impl Keyring {
             Some(found) => return Err(KeyringError::Format { found: found.to_owned() }),
             None => return Err(shape("it has no `format`".to_owned())),
         }
-        let read: Self = serde_json::from_value(value).map_err(|error| shape(error.to_string()))?;
+        let read: Self =
+            serde_json::from_value(value).map_err(|error| shape(canonical::plainly(&error)))?;
         if read.keys.len() > KEYS_MAX {
             return Err(KeyringError::TooLarge);
         }

@@ -11,6 +11,7 @@ use crate::path::Quoted;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct PathName(pub RelPath);
 
+/// Bytes of the file system in a document.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
 enum Written {
@@ -18,30 +19,38 @@ enum Written {
     Bytes { hex: String },
 }
 
+/// Writes bytes as their text or, where they are no UTF-8, as an object with `hex`.
+pub(crate) fn write<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+    let written = match std::str::from_utf8(bytes) {
+        Ok(text) => Written::Text(text.to_owned()),
+        Err(_) => Written::Bytes { hex: bytes.iter().map(|byte| format!("{byte:02x}")).collect() },
+    };
+    written.serialize(serializer)
+}
+
+/// Reads what [`write`] writes.
+pub(crate) fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
+    match Written::deserialize(deserializer)? {
+        Written::Text(text) => Ok(text.into_bytes()),
+        Written::Bytes { hex } => {
+            let pairs = hex.as_bytes().chunks(2).map(crate::digest::from_hex::<1>);
+            let bytes: Option<Vec<[u8; 1]>> = pairs.collect();
+            let bytes =
+                bytes.ok_or_else(|| serde::de::Error::custom("`hex` is not hexadecimal"))?;
+            Ok(bytes.concat())
+        }
+    }
+}
+
 impl Serialize for PathName {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let bytes = self.0.as_bytes();
-        let written = match std::str::from_utf8(bytes) {
-            Ok(text) => Written::Text(text.to_owned()),
-            Err(_) => {
-                Written::Bytes { hex: bytes.iter().map(|byte| format!("{byte:02x}")).collect() }
-            }
-        };
-        written.serialize(serializer)
+        write(self.0.as_bytes(), serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for PathName {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let bytes = match Written::deserialize(deserializer)? {
-            Written::Text(text) => text.into_bytes(),
-            Written::Bytes { hex } => {
-                let pairs = hex.as_bytes().chunks(2).map(crate::digest::from_hex::<1>);
-                let bytes: Option<Vec<[u8; 1]>> = pairs.collect();
-                bytes.ok_or_else(|| serde::de::Error::custom("`hex` is not hexadecimal"))?.concat()
-            }
-        };
-        RelPath::new(bytes).map(Self).map_err(serde::de::Error::custom)
+        RelPath::new(read(deserializer)?).map(Self).map_err(serde::de::Error::custom)
     }
 }
 

@@ -209,11 +209,12 @@ pub enum SettledBy {
     Recovery,
 }
 
-/// The digest of a change as a whole.
+/// The digest of a change as a whole: of the list of its [`PathEffect`], or of the same list as it
+/// stands in a document, which may say more of each path than this version knows.
 ///
 /// # Errors
 /// [`CanonicalError`] where a size has no exact number in JSON.
-pub fn change_digest(paths: &[PathEffect]) -> Result<Digest, CanonicalError> {
+pub fn change_digest(paths: &(impl Serialize + ?Sized)) -> Result<Digest, CanonicalError> {
     Ok(Digest::tagged("actum/change/v1", &[&canonical::to_vec(&paths)?]))
 }
 

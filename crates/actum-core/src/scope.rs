@@ -1,6 +1,8 @@
 //! Which paths a run may touch (FO-3).
 
-use crate::{PathError, RelPath};
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::{PathError, RelPath, path_name};
 
 /// One entry of an allow-list or deny-list.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,6 +34,20 @@ impl ScopeRule {
     }
 }
 
+impl Serialize for ScopeRule {
+    /// As it is given to [`ScopeRule::new`]; as an object with `hex` where that is no UTF-8.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let end: &[u8] = if self.below_only { b"/" } else { b"" };
+        path_name::write(&[self.path.as_bytes(), end].concat(), serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for ScopeRule {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        Self::new(path_name::read(deserializer)?).map_err(serde::de::Error::custom)
+    }
+}
+
 impl std::fmt::Display for ScopeRule {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}{}", self.path, if self.below_only { "/" } else { "" })
@@ -39,9 +55,11 @@ impl std::fmt::Display for ScopeRule {
 }
 
 /// Which paths a run may touch: those an allow rule covers and no deny rule does. Deny wins.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Scope {
     /// `None` allows every path; an empty list allows none.
+    #[serde(deserialize_with = "Option::deserialize")]
     pub allow: Option<Vec<ScopeRule>>,
     /// What is refused whatever `allow` says.
     pub deny: Vec<ScopeRule>,
@@ -130,6 +148,33 @@ mod tests {
             scope.check(&path("a")).unwrap_err().to_string(),
             "the path `a` is in none of the allowed places (`src/`, `Cargo.toml`)"
         );
+    }
+
+    #[test]
+    fn a_scope_survives_being_written_and_read() {
+        let mut allow = rules(&["src/", "Cargo.toml"]);
+        allow.push(ScopeRule::new(b"a\xff/").unwrap());
+        let scope = Scope { allow: Some(allow), deny: rules(&["src/é"]) };
+        let json = r#"{"allow":["src/","Cargo.toml",{"hex":"61ff2f"}],"deny":["src/é"]}"#;
+        assert_eq!(serde_json::to_string(&scope).unwrap(), json);
+        assert_eq!(serde_json::from_str::<Scope>(json).unwrap(), scope);
+        let json = r#"{"allow":null,"deny":[]}"#;
+        assert_eq!(serde_json::to_string(&Scope::everything()).unwrap(), json);
+        assert_eq!(serde_json::from_str::<Scope>(json).unwrap(), Scope::everything());
+    }
+
+    /// D-4
+    #[test]
+    fn a_scope_without_one_of_its_lists_is_refused() {
+        for json in [
+            r#"{"deny":[]}"#,
+            r#"{"allow":null}"#,
+            r#"{"allow":[],"deny":[],"more":1}"#,
+            r#"{"allow":["../a"],"deny":[]}"#,
+            r#"{"allow":["/"],"deny":[]}"#,
+        ] {
+            assert!(serde_json::from_str::<Scope>(json).is_err(), "{json}");
+        }
     }
 
     /// FO-3

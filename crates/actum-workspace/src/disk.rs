@@ -149,6 +149,8 @@ pub trait Disk {
     fn stat(&self, handle: &Self::Handle) -> io::Result<Stat>;
     /// The facts about a name, or `None` when there is no such name.
     fn stat_at(&self, parent: &Self::Handle, name: &[u8]) -> io::Result<Option<Stat>>;
+    /// When the inode was made, where the file system knows (statx(2), `STATX_BTIME`).
+    fn born(&self, handle: &Self::Handle) -> io::Result<Option<Time>>;
     /// The names in a directory, without `.` and `..`, in any order.
     fn list(&self, directory: &Self::Handle) -> io::Result<Vec<Vec<u8>>>;
     /// Reads at most `buffer.len()` bytes; fewer only at the end of the file.

@@ -31,8 +31,6 @@ const JOURNAL_NEW: &[u8] = b"journal.new";
 const LOCK: &[u8] = b"lock";
 /// The size of the holder's note in the lock, in bytes.
 const NOTE: usize = 200;
-/// What the name of a journal that was set aside begins with; the time follows, in nanoseconds.
-pub(crate) const SET_ASIDE: &str = "journal.";
 const REBUILDING: &[u8] = b"rebuilding";
 const REBUILDING_NEW: &[u8] = b"rebuilding.new";
 const DURABLE_END: &[u8] = b"durable-end";
@@ -351,7 +349,7 @@ impl<H> Home<H> {
     ) -> Result<Option<String>> {
         let doing = || "set the journal aside".to_owned();
         let _lock = self.lock(disk, false, "setting the journal aside")?;
-        let name = format!("{SET_ASIDE}{}", disk.now().0);
+        let name = format!("journal.{}", disk.now().0);
         let is_there = disk.stat_at(&self.state, JOURNAL).doing(doing)?.is_some();
         if is_there {
             disk.link(&self.state, JOURNAL, &self.lost, name.as_bytes()).doing(doing)?;

@@ -1,66 +1,100 @@
-//! Which workspace it is, wherever it lies: a name in `.actum/id`, with the inode of the root.
+//! Which workspace it is, wherever it lies: a name in `.actum/id`, with the inode of `.actum` and the
+//! time when that was made.
 //!
-//! A workspace that was moved keeps its name. A copy has another root, and gets a name of its own: what
-//! is told elsewhere of the runs of the one is not true of the other.
+//! A workspace that was moved keeps its name. A copy has another `.actum`, and gets a name of its own: what
+//! is told elsewhere of the runs of the one is not true of the other. A copy of a whole disk cannot be told
+//! from the original.
 
 use actum_core::FileMode;
 use actum_core::ledger::WorkspaceId;
 
 use crate::disk::{Barrier, Disk, Rename};
-use crate::error::{Doing, Result};
+use crate::error::{Doing, ErrorKind, Result};
+use crate::history::view::View;
 use crate::home::Home;
 use crate::transaction::Transaction;
 
 const ID: &[u8] = b"id";
 const ID_NEW: &[u8] = b"id.new";
 /// More than the file ever has.
-const ID_BYTES_MAX: usize = 64;
+const ID_BYTES_MAX: usize = 80;
 
 impl<D: Disk> Transaction<'_, D> {
     /// The name of the workspace. It is made, and durable, before it is given for the first time.
     ///
     /// # Errors
-    /// `Io`.
+    /// `Io`; `State` where the file that holds it was changed.
     pub fn workspace_id(&self) -> Result<WorkspaceId> {
         let (disk, home) = (&self.workspace.disk, &self.workspace.home);
         let doing = || "name the workspace (`.actum/id`)".to_owned();
-        let root = disk.stat(&home.root).doing(doing)?.inode;
-        match read(disk, home).doing(doing)? {
-            Some((id, inode)) if inode == root => Ok(id),
+        let own = Mark::of(disk, home).doing(doing)?;
+        match read(disk, home)? {
+            Some((id, mark)) if mark == own => Ok(id),
             Some(_) | None => {
                 let id = WorkspaceId::from_random(disk.random().doing(doing)?);
-                write(disk, home, id, root).doing(doing)?;
+                write(disk, home, id, &own).doing(doing)?;
                 Ok(id)
             }
         }
     }
 }
 
-/// The name in the file, and the inode of the root that it was made for. What cannot be read as that
-/// is taken for nothing: a new name is never wrong.
-fn read<D: Disk>(disk: &D, home: &Home<D::Handle>) -> std::io::Result<Option<(WorkspaceId, u64)>> {
+impl<D: Disk> View<D> {
+    /// The name of the workspace, where it has one.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn workspace_id(&self) -> Result<Option<WorkspaceId>> {
+        let doing = || "read the name of the workspace (`.actum/id`)".to_owned();
+        let own = Mark::of(&self.disk, &self.home).doing(doing)?;
+        Ok(read(&self.disk, &self.home)?.filter(|(_, mark)| *mark == own).map(|(id, _)| id))
+    }
+}
+
+/// What no copy of `.actum` shares with it: its inode, and when that was made, where the file system
+/// knows.
+#[derive(PartialEq, Eq)]
+struct Mark(String);
+
+impl Mark {
+    fn of<D: Disk>(disk: &D, home: &Home<D::Handle>) -> std::io::Result<Self> {
+        let inode = disk.stat(&home.state)?.inode;
+        let born = disk.born(&home.state)?.map_or("-".to_owned(), |born| born.0.to_string());
+        Ok(Self(format!("{inode} {born}")))
+    }
+}
+
+/// The name in the file, and what it was made for. It is never half written, so what cannot be read was
+/// changed by someone; a new name in its place would make requests of before new ones.
+fn read<D: Disk>(disk: &D, home: &Home<D::Handle>) -> Result<Option<(WorkspaceId, Mark)>> {
+    let doing = || "read the name of the workspace (`.actum/id`)".to_owned();
     let file = match disk.open_file(&home.state, ID) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        opened => opened?,
+        opened => opened.doing(doing)?,
     };
     let mut bytes = [0; ID_BYTES_MAX];
-    let read = disk.read_at(&file, &mut bytes, 0)?;
+    let read = disk.read_at(&file, &mut bytes, 0).doing(doing)?;
     let text = bytes.get(..read).and_then(|bytes| std::str::from_utf8(bytes).ok());
     let parts = text.and_then(|text| text.strip_suffix('\n')?.split_once(' '));
-    Ok(parts.and_then(|(id, inode)| Some((id.parse().ok()?, inode.parse().ok()?))))
+    let named = parts.and_then(|(id, mark)| Some((id.parse().ok()?, Mark(mark.to_owned()))));
+    named.map(Some).ok_or_else(|| {
+        let what = "its file `id`, the name by which ledgers know the workspace, was changed; bring \
+                    it back, or remove it to have a new workspace to them";
+        ErrorKind::State { what: what.to_owned() }.into()
+    })
 }
 
 fn write<D: Disk>(
     disk: &D,
     home: &Home<D::Handle>,
     id: WorkspaceId,
-    root: u64,
+    own: &Mark,
 ) -> std::io::Result<()> {
     if disk.stat_at(&home.state, ID_NEW)?.is_some() {
         disk.unlink(&home.state, ID_NEW)?; // of an earlier try, maybe cut off
     }
     let file = disk.create(&home.state, ID_NEW, FileMode::PRIVATE)?;
-    disk.write_at(&file, format!("{id} {root}\n").as_bytes(), 0)?;
+    disk.write_at(&file, format!("{id} {}\n", own.0).as_bytes(), 0)?;
     disk.sync(&file, Barrier::Birth)?;
     disk.rename(&home.state, ID_NEW, &home.state, ID, Rename::Replace)?;
     disk.sync(&home.state, Barrier::Birth)

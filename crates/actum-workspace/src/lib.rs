@@ -56,7 +56,7 @@ pub use home::STATE_DIRECTORY;
 pub use journal::record::{Attributes, FileImage, Image, Outcome, RunKind};
 pub use recovery::Recovery;
 pub use transaction::Transaction;
-pub use transaction::commit::{Committed, Prepared, Published};
+pub use transaction::commit::{Committed, Held, Prepared, Published};
 pub use transaction::content::INLINE_BYTES_MAX;
 pub use transaction::stage::INLINE_TOTAL_MAX;
 pub use workspace::{

@@ -23,6 +23,7 @@ use actum_core::{Digest, EmptyParents, ModeChange, Operation, RelPath, RunId};
 use crate::disk::Disk;
 use crate::error::{Doing, ErrorKind, Result};
 use crate::journal::record::{Attributes, RunKind};
+use crate::recovery::Recovery;
 use crate::transaction::content::{Sink, Store};
 use crate::transaction::inherit::Inherited;
 use crate::transaction::node::{Bytes, Content, New, Nodes, Post, PostFile, Pre};
@@ -87,6 +88,16 @@ impl<'w, D: Disk> Transaction<'w, D> {
     /// The name this run will have.
     pub fn run(&self) -> RunId {
         self.run
+    }
+
+    /// What was recovered since the workspace was opened, if anything was.
+    pub fn recovery(&self) -> Option<&Recovery> {
+        self.workspace.recovery()
+    }
+
+    /// What the log shows of it.
+    pub fn label(&self) -> &str {
+        &self.label
     }
 
     /// Does one step.

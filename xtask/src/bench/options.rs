@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-/// Speed and memory beside what else there is; writes docs/benchmarks.md or benchmarks-sandbox.md
+/// Speed and memory beside what else there is; writes docs/benchmarks.md, or the page of its subject
 ///
 /// A run with neither --quick nor --only writes its page. As root it also measures changes on ext4 with
 /// a journal and on xfs, loop-mounted from files that are removed at the end, and the sandbox as an
@@ -22,15 +22,21 @@ pub(crate) struct Options {
     #[arg(long, value_name = "N")]
     pub(super) rounds: Option<NonZeroUsize>,
     /// Only works whose name contains PATTERN, such as `own/10-of-10000`, `ext4/`, `/50-mb`, `/size`,
-    /// `syscalls`, `memory`; of the sandbox `start`, `build`, `view`
+    /// `syscalls`, `memory`; of the sandbox `start`, `build`, `view`; of the ledger `append`,
+    /// `clients`, `length`, `pages`, `verify`, `syncs`, `slowest`
     #[arg(long, value_name = "PATTERN")]
     pub(super) only: Option<String>,
+    /// For how long 64 clients of the ledger append
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    pub(super) seconds: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum Subject {
     /// Applying and reverting, beside git and patch
     Changes,
+    /// Appending to a ledger, beside the same without a Merkle tree; verifying it
+    Ledger,
     /// Running a command confined, beside running it plainly and in bubblewrap
     Sandbox,
 }
@@ -39,6 +45,17 @@ pub(super) enum Subject {
 #[derive(Args)]
 pub(crate) struct Starter {
     pub(super) rounds: NonZeroUsize,
+}
+
+/// The work of a process that appends to a ledger, and is watched while it does.
+#[derive(Args)]
+pub(crate) struct Appender {
+    /// Where the ledger lies; it is there already.
+    pub(super) directory: PathBuf,
+    /// How often it appends.
+    pub(super) appends: u64,
+    /// The number of its first run.
+    pub(super) first: u64,
 }
 
 /// The work of a process that is measured from outside.
@@ -70,7 +87,8 @@ mod tests {
     #[test]
     fn a_pattern_selects_by_part_of_the_name() {
         let only = Some("ext4/".to_owned());
-        let options = Options { subject: Subject::Changes, quick: false, rounds: None, only };
+        let options =
+            Options { subject: Subject::Changes, quick: false, rounds: None, only, seconds: 1 };
         assert!(options.selects("ext4/10-of-10000"));
         assert!(!options.selects("own/10-of-10000"));
     }

@@ -3,21 +3,20 @@
 
 mod build;
 mod page;
-mod race;
 pub(crate) mod start;
 mod view;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use actum_sandbox::{Helper, HostReport, Missing, SandboxPolicy, Tier};
+use actum_sandbox::{Ended, Helper, HostReport, Missing, SandboxPolicy, Tier};
 
 use super::machine::Machine;
 use super::options::Options;
 use super::place::Grounds;
+use super::race::Finish;
 use super::{Failure, take_precedence};
 use crate::{Outcome, packages};
-use race::Finish;
 
 /// Written by a full run.
 const PAGE: &str = "docs/benchmarks-sandbox.md";
@@ -102,6 +101,16 @@ fn measure(options: &Options, grounds: &Grounds) -> Result<Results, Failure> {
         results.contests.push(build::contest(&home, rounds(8, 2))?);
     }
     Ok(results)
+}
+
+/// Whether a command did what it was to do.
+fn succeeded(outcome: &actum_sandbox::Outcome) -> Result<(), Failure> {
+    if outcome.ended == Some(Ended::Code(0)) {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&outcome.stderr);
+    let said = said.lines().last().unwrap_or("it said nothing").to_owned();
+    Err(format!("the command ended as {:?} ({:?}): {said}", outcome.ended, outcome.violated).into())
 }
 
 /// This program, whose `main` enters the sandbox first of all.

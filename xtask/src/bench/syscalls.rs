@@ -26,7 +26,7 @@ pub(super) struct Calls {
     pub(super) per_file: Vec<(String, f64)>,
 }
 
-type Counts = BTreeMap<String, u64>;
+pub(super) type Counts = BTreeMap<String, u64>;
 
 /// For the library and the process, or why not.
 pub(super) fn measure(
@@ -103,7 +103,7 @@ impl Calls {
 }
 
 /// Reads strace's table: the fourth column counts the calls, the last names them.
-fn counts(table: &str) -> Counts {
+pub(super) fn counts(table: &str) -> Counts {
     let line = |line: &str| {
         let columns: Vec<&str> = line.split_whitespace().collect();
         let calls = columns.get(3)?.parse().ok()?;

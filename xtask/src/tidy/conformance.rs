@@ -12,8 +12,11 @@ const TABLE: &str = "docs/conformance.md";
 const REQUIRED: &[(&str, RangeInclusive<u32>)] = &[
     ("FO", 1..=10),
     ("FE", 12..=12),
+    ("FE", 14..=14),
     ("FE", 16..=16),
     ("AA", 10..=10),
+    ("AEC", 7..=8),
+    ("AEC", 11..=11),
     ("D", 1..=1),
     ("D", 4..=5),
 ];
@@ -185,8 +188,8 @@ mod tests {
                 finding.strip_suffix(" has no row")?.split(' ').nth(1).map(str::to_owned)
             })
             .collect();
-        let expected =
-            "FO-2 FO-3 FO-4 FO-5 FO-6 FO-7 FO-8 FO-9 FO-10 FE-12 FE-16 AA-10 D-1 D-4 D-5";
+        let expected = "FO-2 FO-3 FO-4 FO-5 FO-6 FO-7 FO-8 FO-9 FO-10 FE-12 FE-14 FE-16 AA-10 AEC-7 \
+                        AEC-8 AEC-11 D-1 D-4 D-5";
         assert_eq!(numbers, expected.split(' ').collect::<Vec<_>>());
     }
 

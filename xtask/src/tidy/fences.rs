@@ -18,6 +18,9 @@ const UNWRAPPED: &str = "crates/actum-sandbox/src/sys.rs";
 /// An attack makes the calls that nobody wraps.
 const HOSTILE: &str = "crates/actum-sandbox/tests/hostile/";
 
+/// Keys and ledgers lie outside any workspace.
+const LEDGER_HOME: &str = "crates/actum-ledger/src/home/disk.rs";
+
 const FENCES: &[Fence] = &[
     Fence {
         word: "unsafe",
@@ -29,6 +32,7 @@ const FENCES: &[Fence] = &[
         is_open: |path| {
             path.starts_with(SYSTEM_CALLS)
                 || path.starts_with(SANDBOX)
+                || path == LEDGER_HOME
                 || !path.starts_with("crates/")
                 || path.starts_with("crates/actum-testkit/")
                 || path.contains("/tests/")

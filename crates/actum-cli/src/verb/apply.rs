@@ -3,12 +3,11 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use actum::Work;
 use actum_core::format::{Format, Reading};
 use actum_core::path::Quoted;
-use actum_core::{Budget, Operation, PathError, RelPath, Scope, ScopeRule};
-use actum_workspace::{
-    Error, ExistingFiles, HardLinks, HunkPlaces, LaterEdits, Limits, RunOptions, Workspace,
-};
+use actum_core::{Budget, PathError, RelPath, Scope, ScopeRule};
+use actum_workspace::{ExistingFiles, HardLinks, HunkPlaces, LaterEdits, Limits, Workspace};
 use clap::builder::{OsStringValueParser, TypedValueParser};
 
 use super::Session;
@@ -16,8 +15,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::input::Input;
 use crate::root;
-use crate::run_arguments::{RunArguments, label, tell};
-use crate::run_end::{Intention, RunEnd, Title};
+use crate::run_arguments::{Asked, IfMissing, RunArguments, label};
 
 /// Make a change, all of it or nothing
 ///
@@ -118,7 +116,10 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let operations = input.operations(&reading)?;
     let root = root::existing_or_new(&session.start);
     let is_new = !root::is_made(root);
-    let mut workspace = Workspace::open(root)?;
+    if is_new {
+        // Its own errors come before those of the records.
+        drop(Workspace::open(root)?);
+    }
     if let Some(repository) = root::repository(&session.start)
         && repository.starts_with(root)
         && repository != root
@@ -133,29 +134,16 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         let root = shown(root);
         session.screen.note(format_args!("made a workspace in {root}"));
     }
-    let options = RunOptions {
+    let asked = Asked {
         limits: arguments.limits(),
-        label: arguments.message.clone().unwrap_or_else(|| format!("apply {}", input.name)),
-        wait: arguments.run_arguments.wait,
+        label: Some(arguments.message.clone().unwrap_or_else(|| format!("apply {}", input.name))),
+        if_missing: IfMissing::Make,
     };
-    let end =
-        apply(&mut workspace, &operations, options, arguments.run_arguments.intention(session));
-    tell(session, &workspace, end.map_err(Failure::from))
+    arguments.run_arguments.carry_out(session, root, || Ok(Work::Apply(operations)), asked)
 }
 
 fn shown(path: &Path) -> Quoted<'_> {
     Quoted(path.as_os_str().as_bytes())
-}
-
-pub(super) fn apply(
-    workspace: &mut Workspace,
-    operations: &[Operation],
-    options: RunOptions,
-    intention: Intention,
-) -> Result<RunEnd, Error> {
-    let mut transaction = workspace.begin(options)?;
-    transaction.operate_all(operations)?;
-    RunEnd::of(transaction, intention, Title::Apply)
 }
 
 impl Arguments {

@@ -5,22 +5,23 @@ mod project;
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 
+use actum::{Engine, Records, Request, Which};
 use actum_core::Operation;
 use actum_core::format::{Reading, parse};
+use actum_core::ledger::TenantId;
 use actum_core::path::Quoted;
-use actum_workspace::{Error, RunOptions, View, Workspace};
+use actum_gate::verify_receipt;
+use actum_workspace::{View, Workspace};
 use serde::Serialize;
 
 use self::project::{Project, Tree};
 use super::Session;
-use super::apply::apply;
 use super::log::log;
-use super::undo::undo;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
-use crate::run_end::Intention;
-use crate::shown_path;
+use crate::run_end::RunEnd;
+use crate::{actor, records, shown_path};
 
 /// Show on a small project what actum does: apply, refuse, list, undo
 ///
@@ -55,11 +56,12 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let mut story = Story::default();
     story.tell(&project)?;
     if arguments.keep {
-        let root = project.keep();
+        let (root, records) = (project.root().to_owned(), project.records());
+        project.keep();
         let bytes = root.as_os_str().as_bytes();
-        let shown = Quoted(bytes);
+        let (shown, records) = (Quoted(bytes), Quoted(records.as_os_str().as_bytes()));
         story.line(format_args!("\nThe project is in {shown}; look around with\n"));
-        story.line(format_args!("  actum -C {shown} log"));
+        story.line(format_args!("  ACTUM_HOME={records} actum -C {shown} log"));
         story.directory = Some(shown_path::text(bytes));
     }
     session.screen.show(&story)?;
@@ -76,23 +78,20 @@ impl Story {
              end.",
             at_the_start.files()
         ));
-        let mut workspace = Workspace::open(root)?;
+        let records = Records::open(&project.records(), &TenantId::default(), records::clock())?;
+        let mut engine = Engine::open(root, records.clone())?;
 
         self.title("1  A change to all of them at once, written as a git diff");
-        let end = apply(
-            &mut workspace,
-            &steps(project::CHANGE)?,
-            named("apply change.diff"),
-            Intention::COMMIT,
-        )?;
+        let change = named("apply change.diff", steps(project::CHANGE)?);
+        let end = RunEnd::make(&mut engine, change, None)?;
         self.lines(|out| end.changes.write_lines(out, 5))?;
         let changed = Tree::read(root)?;
         self.check("every file is what the diff says", changed == project.changed());
 
         self.title("2  A change whose first patch fits and whose second does not");
         let second = steps(project::HALF_FITTING)?;
-        let first_fits = fits(&mut workspace, second.get(..1).unwrap_or_default());
-        let refused = apply(&mut workspace, &second, named("apply half.diff"), Intention::COMMIT);
+        let first_fits = fits(root, second.get(..1).unwrap_or_default())?;
+        let refused = RunEnd::make(&mut engine, named("apply half.diff", second), None);
         if let Err(error) = &refused {
             self.line(format_args!("     error: {error}"));
         }
@@ -101,16 +100,31 @@ impl Story {
         self.check("not one byte is different", Tree::read(root)? == changed);
 
         self.title("3  The log");
-        let log = log(&View::open(root)?, usize::MAX)?;
+        let log = log(&View::open(root)?, None, usize::MAX)?;
         self.lines(|out| log.write_lines(out, 5))?;
 
         self.title("4  Undo");
         if let Some(run) = end.run {
-            let end = undo(&mut workspace, run, RunOptions::default(), Intention::COMMIT)?;
-            self.lines(|out| end.changes.write_lines(out, 5))?;
+            let request = Request::undo(Which::Run(run)).asked_by(actor::of(None));
+            let done = engine.run(request)?;
+            let after = done.receipt.statement.predicate.paths.len();
+            self.line(format_args!("     {after} paths taken back"));
+            let undone = Tree::read(root)?;
+            self.check(
+                "every byte and every permission is as at the start",
+                undone == at_the_start,
+            );
+
+            self.title("5  The receipt of that undo, signed, checked with the public key alone");
+            let genuine = verify_receipt(&done.receipt.envelope, records.keyring());
+            let mut forged = done.receipt.envelope.clone();
+            if let Some(byte) = forged.get_mut(100) {
+                *byte ^= 1;
+            }
+            let forged = verify_receipt(&forged, records.keyring());
+            self.check("it is genuine", genuine.is_ok());
+            self.check("with one bit of it changed it is refused", forged.is_err());
         }
-        let undone = Tree::read(root)?;
-        self.check("every byte and every permission is as at the start", undone == at_the_start);
 
         let held = self.checks.iter().filter(|check| check.held).count();
         let all = self.checks.len();
@@ -154,14 +168,14 @@ fn steps(diff: &str) -> Result<Vec<Operation>, Failure> {
     })
 }
 
-fn named(label: &str) -> RunOptions {
-    RunOptions { label: label.to_owned(), ..RunOptions::default() }
+fn named(label: &str, operations: Vec<Operation>) -> Request {
+    Request::apply(operations).labelled(label).asked_by(actor::of(None))
 }
 
-fn fits(workspace: &mut Workspace, operations: &[Operation]) -> bool {
-    let tried: Result<_, Error> =
-        apply(workspace, operations, RunOptions::default(), Intention::LOOK);
-    tried.is_ok_and(|end| !end.changes.is_empty())
+fn fits(root: &std::path::Path, operations: &[Operation]) -> Result<bool, Failure> {
+    let mut workspace = Workspace::open(root)?;
+    let tried = RunEnd::look(&mut workspace, &Request::apply(operations.to_vec()), None);
+    Ok(tried.is_ok_and(|end| !end.changes.is_empty()))
 }
 
 impl Document for Story {

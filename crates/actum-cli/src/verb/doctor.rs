@@ -1,15 +1,18 @@
 //! `actum doctor`: whether the workspace and the system below it are fit for work.
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use actum_sandbox::{Helper, HostReport};
 use actum_workspace::examination::{Finding, Verdict, examine};
 use serde::Serialize;
 
 use super::Session;
+use crate::change_list::count;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
+use crate::records::{self, Examination};
 use crate::root;
 use crate::style::{self, Painted};
 
@@ -44,6 +47,7 @@ pub(crate) fn run(_: &Arguments, session: &Session) -> Result<Exit, Failure> {
             detail: "there is none here; `actum init` makes one".to_owned(),
         }]
     };
+    findings.push(record(session.root()));
     findings.push(sandbox(&HostReport::probe(&Helper::this_program())));
     let worst = findings.iter().map(|finding| finding.verdict).max().unwrap_or(Verdict::Good);
     let findings = findings.into_iter().map(Shown::of).collect();
@@ -52,6 +56,28 @@ pub(crate) fn run(_: &Arguments, session: &Session) -> Result<Exit, Failure> {
         Verdict::Good => Exit::Success,
         Verdict::Limited | Verdict::Bad => Exit::NeedsAttention,
     })
+}
+
+/// Whether what is done here can be recorded and signed.
+fn record(root: &Path) -> Finding {
+    let (verdict, detail) = match records::examine(root) {
+        Ok(Examination::None) => {
+            (Verdict::Good, "there is none yet; the first run makes it, with its keys".to_owned())
+        }
+        Ok(Examination::Sound { entries }) => (
+            Verdict::Good,
+            format!("it can be read, its keys may sign; {}", count(entries, "entry")),
+        ),
+        Ok(Examination::Open { runs }) => {
+            let runs = count(runs, "run");
+            let detail = format!(
+                "{runs} here without a receipt yet; the next run, or `actum recover`, writes it"
+            );
+            (Verdict::Limited, detail)
+        }
+        Err(failure) => (Verdict::Bad, failure.to_string()),
+    };
+    Finding { what: "ledger", verdict, detail }
 }
 
 /// What commands can be held to on this host. Where nothing is known that would make it more, there is

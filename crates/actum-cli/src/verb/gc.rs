@@ -1,5 +1,6 @@
 //! `actum gc`: gives back the space of old history.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use actum_core::RunId;
@@ -11,6 +12,7 @@ use crate::change_list::count;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
+use crate::records;
 use crate::recovery_note;
 use crate::run_prefix::RunPrefix;
 use crate::size::Size;
@@ -51,7 +53,9 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let mut workspace = Workspace::open_existing(session.root())?;
     let view = View::open(session.root())?;
     let protected = arguments.protect.iter().map(|prefix| prefix.resolve(&view));
-    let protected = protected.collect::<Result<_, _>>()?;
+    let mut protected = protected.collect::<Result<BTreeSet<_>, Failure>>()?;
+    // How these ended is known nowhere else until their receipts are written.
+    protected.extend(records::open_runs(&view)?);
     let options = GcOptions {
         runs_max: arguments.max_runs,
         bytes_max: arguments.max_bytes.0,

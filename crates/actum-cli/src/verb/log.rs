@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use actum_core::{RunId, Status};
+use actum_ledger::Log;
 use actum_workspace::{ErrorKind, RunRef, RunReport, View};
 use serde::Serialize;
 
@@ -12,10 +13,16 @@ use crate::change_list::{ChangeList, count, lines};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{Document, Kind};
+use crate::record::Record;
+use crate::records::Seen;
 use crate::style::{self, Painted};
 use crate::timestamp;
 
 /// List past runs, the newest first
+///
+/// A line tells the run, when it was made, how it ended, where its receipt is in the ledger (`-` where the
+/// ledger does not know the run, `open` where its end is still to be recorded), who asked, how much it
+/// changed, and what for.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// How many runs at most
@@ -25,7 +32,7 @@ pub(crate) struct Arguments {
 
 /// A part of the log.
 #[derive(Debug, Clone, Serialize)]
-pub(super) struct Log {
+pub(super) struct History {
     runs: Vec<Line>,
     /// How many runs there are, shown or not.
     total: usize,
@@ -44,6 +51,8 @@ struct Line {
     #[serde(flatten)]
     facts: Option<Facts>,
     damaged: bool,
+    /// What the ledger knows of it, if anything.
+    record: Option<Record>,
 }
 
 #[derive(Debug, Clone, Serialize)]
@@ -59,7 +68,9 @@ struct Facts {
 }
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
-    let log = log(&View::open(session.root())?, arguments.number)?;
+    let view = View::open(session.root())?;
+    let seen = Seen::look(&session.screen);
+    let log = log(&view, seen.log(), arguments.number)?;
     session.screen.show(&log)?;
     let older = log.total.saturating_sub(log.runs.len());
     if older > 0 {
@@ -68,16 +79,26 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     Ok(Exit::Success)
 }
 
-pub(super) fn log(view: &View, number: usize) -> Result<Log, Failure> {
+pub(super) fn log(
+    view: &View,
+    ledger: Option<&dyn Log>,
+    number: usize,
+) -> Result<History, Failure> {
     let (newest, status) = (view.newest(number)?.into_iter(), view.status()?);
-    Ok(Log {
-        runs: newest.map(|(run, report)| line(&run, report)).collect::<Result<_, _>>()?,
+    Ok(History {
+        runs: newest.map(|(run, report)| line(&run, report, ledger)).collect::<Result<_, _>>()?,
         total: status.runs,
         unfinished: status.unfinished,
     })
 }
 
-fn line(known: &RunRef, report: actum_workspace::Result<RunReport>) -> Result<Line, Failure> {
+fn line(
+    known: &RunRef,
+    report: actum_workspace::Result<RunReport>,
+    ledger: Option<&dyn Log>,
+) -> Result<Line, Failure> {
+    let record = ledger.map(|ledger| Record::of(ledger, known.run)).transpose();
+    let record = record.map_err(actum::Error::from)?.flatten();
     let facts = match report {
         Ok(report) => {
             let changes = report.changes.iter().map(|shown| &shown.change);
@@ -97,10 +118,11 @@ fn line(known: &RunRef, report: actum_workspace::Result<RunReport>) -> Result<Li
         status: status_of(known.outcome),
         damaged: facts.is_none(),
         facts,
+        record,
     })
 }
 
-impl Document for Log {
+impl Document for History {
     fn format(&self) -> &'static str {
         "actum.log/1"
     }
@@ -119,7 +141,7 @@ impl Document for Log {
     }
 }
 
-impl Log {
+impl History {
     pub(super) fn write_lines(&self, out: &mut dyn Write, indent: usize) -> io::Result<()> {
         let cells: Vec<_> = self.runs.iter().map(Line::cells).collect();
         let width = |cell: fn(&Cells) -> &String| {
@@ -127,14 +149,15 @@ impl Log {
         };
         let (files_width, lines_width) = (width(|cells| &cells.files), width(|cells| &cells.lines));
         let time_width = width(|cells| &cells.time);
+        let (record_width, who_width) = (width(|cells| &cells.record), width(|cells| &cells.who));
         for (line, cells) in self.runs.iter().zip(&cells) {
             let (run, status) = (Painted(style::RUN, line.run), line.status.as_str());
             match cells {
                 None => writeln!(out, "{:indent$}{run}  (its record is damaged)", "")?,
-                Some(Cells { time, files, lines, label }) => writeln!(
+                Some(Cells { time, files, lines, record, who, label }) => writeln!(
                     out,
-                    "{:indent$}{run}  {time:time_width$}  {status:9}  {files:files_width$}  \
-                     {lines:lines_width$}  {label}",
+                    "{:indent$}{run}  {time:time_width$}  {status:9}  {record:record_width$}  \
+                     {who:who_width$}  {files:files_width$}  {lines:lines_width$}  {label}",
                     ""
                 )?,
             }
@@ -147,6 +170,8 @@ struct Cells {
     time: String,
     files: String,
     lines: String,
+    record: String,
+    who: String,
     label: String,
 }
 
@@ -158,6 +183,8 @@ impl Line {
             time: facts.short_time.clone(),
             files: count(facts.files, "file"),
             lines: lines(facts.added, facts.removed).unwrap_or_default(),
+            record: self.record.as_ref().map_or("-".to_owned(), Record::place),
+            who: self.record.as_ref().map_or("-".to_owned(), Record::who),
             label: format!("{}{undone}", actum_core::path::Quoted(facts.label.as_bytes())),
         })
     }

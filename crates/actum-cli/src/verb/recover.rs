@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use actum::Engine;
 use actum_workspace::{RunOptions, Workspace};
 use serde::Serialize;
 
@@ -10,6 +11,7 @@ use super::status::{Blocked, attention, write_blocked};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
+use crate::records;
 use crate::recovery_note::RecoveryNote;
 
 /// Take back a run that was cut off, and put right what a power cut broke
@@ -38,7 +40,8 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let set_aside_journal =
         arguments.set_aside_journal.then(|| Workspace::set_aside_journal(root)).transpose()?;
     let mut workspace = Workspace::open_existing(root)?;
-    // Opening passes over a workspace that is in use; a transaction does not.
+    // Opening passes over a workspace that is in use; a transaction does not. The files come first: what
+    // is to be recorded of them can wait where the ledger cannot be used.
     let options = RunOptions { label: "recover".to_owned(), ..RunOptions::default() };
     workspace.begin(options)?.abort();
     let recovered = Recovered {
@@ -47,7 +50,13 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         recovery: RecoveryNote::of(workspace.recovery()),
         blocked: Blocked::all(workspace.blocked()),
     };
+    let resumed = records::open().and_then(|records| {
+        let mut engine = Engine::open_existing(root, records)?;
+        engine.resume()?;
+        Ok(engine.resumed().to_vec())
+    });
     session.screen.show(&recovered)?;
+    records::tell(&session.screen, &resumed?);
     Ok(attention(&recovered.blocked))
 }
 

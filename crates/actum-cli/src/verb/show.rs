@@ -2,7 +2,9 @@
 
 use std::io::{self, Write};
 
+use actum_core::ledger::Actor;
 use actum_core::path::Quoted;
+use actum_core::receipt::GateRecord;
 use actum_core::{Digest, RunId, Status};
 use actum_workspace::{Image, Outcome, RunKind, RunReport, View};
 use serde::Serialize;
@@ -13,6 +15,8 @@ use crate::change_list::{ChangeLine, ChangeList, count, octal};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{Document, Kind};
+use crate::record::{Record, SignedBy};
+use crate::records::Seen;
 use crate::run_prefix::{RunPrefix, newest};
 use crate::shown_path;
 use crate::timestamp;
@@ -41,6 +45,11 @@ struct Shown {
     added: u64,
     removed: u64,
     changes: Vec<ShownChange>,
+    /// What the ledger knows of it, if anything.
+    record: Option<Record>,
+    /// Whether it could not be asked.
+    #[serde(skip)]
+    unread: bool,
     #[serde(skip)]
     short_time: String,
     /// Left out where the user wants none.
@@ -88,7 +97,13 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         true => None,
         false => Some(FileDiffs::of(view.diff(run)?, session.screen.audience())),
     };
-    session.screen.show(&Shown { diff, ..Shown::of(report) })?;
+    let seen = Seen::look(&session.screen);
+    let record = match seen.log() {
+        None => None,
+        Some(ledger) => Record::of(ledger, run).map_err(actum::Error::from)?,
+    };
+    let unread = matches!(seen, Seen::Unreadable);
+    session.screen.show(&Shown { diff, record, unread, ..Shown::of(report) })?;
     Ok(Exit::Success)
 }
 
@@ -137,6 +152,8 @@ impl Shown {
             added,
             removed,
             changes: changes.collect(),
+            record: None,
+            unread: false,
             short_time: timestamp::to_the_second(report.time),
             diff: None,
         }
@@ -181,6 +198,26 @@ impl std::fmt::Display for ShownImage {
     }
 }
 
+fn write_record(out: &mut dyn Write, record: &Record) -> io::Result<()> {
+    let Actor { user, uid, agent } = &record.actor;
+    let agent = agent.as_ref().map(|agent| format!("{} for ", Quoted(agent.as_bytes())));
+    let (agent, user) = (agent.unwrap_or_default(), Quoted(user.as_bytes()));
+    writeln!(out, "asked by   {agent}{user} ({uid}), {}", Quoted(record.door.as_bytes()))?;
+    if let Some(request) = &record.request {
+        writeln!(out, "request    {request}, attempt {}", record.attempt)?;
+    }
+    for GateRecord { gate, verdict, ground } in &record.gates {
+        writeln!(out, "gate       {gate}: {verdict}, {}", Quoted(ground.as_bytes()))?;
+    }
+    match &record.receipt {
+        None => writeln!(out, "receipt    none yet; the next run here records how this one ended"),
+        Some(SignedBy { index, key }) => {
+            let intent = record.intent;
+            writeln!(out, "receipt    #{index}, signed by {key}; its intent is #{intent}")
+        }
+    }
+}
+
 impl Document for Shown {
     fn format(&self) -> &'static str {
         "actum.run/1"
@@ -198,6 +235,13 @@ impl Document for Shown {
         }
         writeln!(out, "time       {}", self.short_time)?;
         writeln!(out, "label      {}", Quoted(self.label.as_bytes()))?;
+        match &self.record {
+            None if self.unread => {
+                writeln!(out, "receipt    not shown; the ledger cannot be read")?
+            }
+            None => writeln!(out, "receipt    none; this ledger does not know the run")?,
+            Some(record) => write_record(out, record)?,
+        }
         let files = count(self.files, "file");
         let word = if self.status == Status::Succeeded { "changed" } else { "tried" };
         writeln!(out, "{word:9}  {files} +{} -{}", self.added, self.removed)?;

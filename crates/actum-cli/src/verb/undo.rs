@@ -1,13 +1,12 @@
 //! `actum undo`: takes a run back, in a run of its own.
 
-use actum_core::RunId;
-use actum_workspace::{Error, RunOptions, View, Workspace};
+use actum::{Which, Work};
+use actum_workspace::View;
 
 use super::Session;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::run_arguments::{KeepEdits, RunArguments, tell};
-use crate::run_end::{Intention, RunEnd, Title};
+use crate::run_arguments::{Asked, IfMissing, KeepEdits, RunArguments};
 use crate::run_prefix::RunPrefix;
 
 /// Take a run back, to the byte
@@ -30,39 +29,13 @@ pub(crate) struct Arguments {
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let root = session.root();
-    let mut workspace = Workspace::open_existing(root)?;
-    let intention = arguments.run_arguments.intention(session);
-    let options = RunOptions {
-        limits: arguments.later_edits.limits(),
-        wait: arguments.run_arguments.wait,
-        ..RunOptions::default()
+    let work = || {
+        Ok(Work::Undo(match &arguments.run {
+            Some(prefix) => Which::Run(prefix.resolve(&View::open(root)?)?),
+            None => Which::Newest,
+        }))
     };
-    let end = match &arguments.run {
-        Some(prefix) => View::open(root)
-            .map_err(Failure::from)
-            .and_then(|view| prefix.resolve(&view))
-            .and_then(|run| Ok(undo(&mut workspace, run, options, intention)?)),
-        None => undo_newest(&mut workspace, options, intention).map_err(Failure::from),
-    };
-    tell(session, &workspace, end)
-}
-
-pub(super) fn undo(
-    workspace: &mut Workspace,
-    run: RunId,
-    options: RunOptions,
-    intention: Intention,
-) -> Result<RunEnd, Error> {
-    let options = RunOptions { label: format!("undo {run}"), ..options };
-    let transaction = workspace.begin_undo(run, options)?;
-    RunEnd::of(transaction, intention, Title::Undo(run))
-}
-
-fn undo_newest(
-    workspace: &mut Workspace,
-    options: RunOptions,
-    intention: Intention,
-) -> Result<RunEnd, Error> {
-    let (run, transaction) = workspace.begin_undo_newest(options)?;
-    RunEnd::of(transaction, intention, Title::Undo(run))
+    let limits = arguments.later_edits.limits();
+    let asked = Asked { limits, label: None, if_missing: IfMissing::Refuse };
+    arguments.run_arguments.carry_out(session, root, work, asked)
 }

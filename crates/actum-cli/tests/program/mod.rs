@@ -2,8 +2,8 @@
 
 use std::ffi::OsStr;
 use std::fs::{self, Permissions};
-use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 /// How the program ended.
@@ -30,8 +30,26 @@ pub fn command(directory: &Path, arguments: &[&str]) -> Command {
     let script = "umask 022; exec \"$0\" \"$@\"";
     let mut command = Command::new("/bin/sh");
     command.args(["-c", script, env!("CARGO_BIN_EXE_actum")]);
-    command.env_clear().current_dir(directory).args(arguments);
+    command.env_clear().env("ACTUM_HOME", home_of(directory));
+    command.current_dir(directory).args(arguments);
     command
+}
+
+/// Where the ledger of what happens in `directory` is: beside the workspace, in the directory of the test,
+/// where there is room.
+pub fn home_of(directory: &Path) -> PathBuf {
+    let temporary = [std::env::temp_dir(), PathBuf::from("/dev/shm"), PathBuf::from("/tmp")];
+    let is_top =
+        |path: &&Path| path.parent().is_some_and(|parent| temporary.iter().any(|t| t == parent));
+    match directory.ancestors().find(is_top) {
+        Some(top) if top != directory => top.join("actum-home"),
+        Some(_) | None => {
+            let name = directory.file_name().unwrap_or_default();
+            let homes = Path::new(env!("CARGO_TARGET_TMPDIR")).join("homes");
+            fs::create_dir_all(&homes).expect("a directory of the test");
+            homes.join(name)
+        }
+    }
 }
 
 /// Runs the program in `directory`.
@@ -65,4 +83,87 @@ pub fn workspace() -> (tempfile::TempDir, std::path::PathBuf) {
 pub fn text(root: &Path, path: impl AsRef<OsStr>) -> String {
     let path = root.join(Path::new(path.as_ref()));
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// What stands for the keys of a test, in the order in which they are met.
+const KEYS: [&str; 4] =
+    ["5f0c1d7a92e4b831", "c2716be08d34fa95", "90ab34e17f5d286c", "e81d5730c96ba24f"];
+/// What stands for a hash that depends on keys.
+const HASH: &str = "3c1e07a9d5824bf6e0937d1c58ab42f06d9e1b7453c80fa2e7d4916b0a35c8fd";
+/// What stands for the name of a workspace, and of a log.
+const NAME: &str = "7kq2m9x4c0vd";
+
+/// The same text on every machine: keys are random, and what they sign follows from them.
+#[allow(dead_code, reason = "not every test compares whole texts")]
+pub fn without_chance(text: &str) -> String {
+    let mut text = text.to_owned();
+    let mut keys: Vec<String> = Vec::new();
+    for marker in ["signed by ", " key ", "\"key\":\"", "\"id\":\""] {
+        text = replaced_behind(
+            &text,
+            marker,
+            16,
+            |byte| byte.is_ascii_hexdigit(),
+            |found| {
+                let known = keys.iter().position(|key| key == found).unwrap_or_else(|| {
+                    keys.push(found.to_owned());
+                    keys.len() - 1
+                });
+                KEYS.get(known).expect("more keys for the tests").to_string()
+            },
+        );
+    }
+    for marker in ["\"leaf\":\"", "\"root\":\"", "root      "] {
+        text = replaced_behind(
+            &text,
+            marker,
+            64,
+            |byte| byte.is_ascii_hexdigit(),
+            |_| HASH.to_owned(),
+        );
+    }
+    for marker in ["actum/", "\"workspace\":\"", "workspace "] {
+        let is_part = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+        text = replaced_behind(&text, marker, NAME.len(), is_part, |_| NAME.to_owned());
+    }
+    let (name, uid) = user();
+    text.replace(&format!("\"user\":\"{name}\",\"uid\":{uid},"), "\"user\":\"ann\",\"uid\":1000,")
+        .replace(&format!("{name} ({uid})"), "ann (1000)")
+        .replace(&format!("  {name}  "), "  ann  ")
+}
+
+/// Replaces each piece of `length` bytes of a kind that stands behind `marker`, and no longer one.
+fn replaced_behind(
+    text: &str,
+    marker: &str,
+    length: usize,
+    is_part: impl Fn(u8) -> bool,
+    mut replace: impl FnMut(&str) -> String,
+) -> String {
+    let mut parts = text.split(marker);
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        out.push_str(marker);
+        let found = part.bytes().take_while(|&byte| is_part(byte)).count();
+        match part.split_at_checked(length) {
+            Some((chance, rest)) if found == length => {
+                out.push_str(&replace(chance));
+                out.push_str(rest);
+            }
+            Some(_) | None => out.push_str(part),
+        }
+    }
+    out
+}
+
+/// The user who runs the tests.
+fn user() -> (String, u32) {
+    let uid = fs::metadata("/proc/self").expect("this process").uid();
+    let users = fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let name = users.lines().find_map(|line| {
+        let mut fields = line.split(':');
+        let name = fields.next()?;
+        (fields.nth(1)?.parse() == Ok(uid)).then(|| name.to_owned())
+    });
+    (name.unwrap_or_else(|| uid.to_string()), uid)
 }

@@ -11,8 +11,8 @@
 //!   stderr      the same; absent where nothing was written
 //! ```
 //!
-//! Run ids become `RUN000000001` and so on in the order of the log, which commands may use; times
-//! become the year 2000, and the directory becomes `/WORK`. `UPDATE_SCENARIOS=1` writes `stdout`
+//! Run ids become `RUN000000001` and so on in the order of the log, which commands may use; key ids
+//! become `KEY0000000000001` and so on; times become the year 2000, and the directory becomes `/WORK`. `UPDATE_SCENARIOS=1` writes `stdout`
 //! and `stderr` anew, never `after`.
 
 mod tree;
@@ -22,7 +22,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use self::tree::Tree;
-use super::program::{Ended, actum};
+use super::program::{Ended, actum, home_of, without_chance};
 
 const DIRECTORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/scenarios");
 
@@ -60,6 +60,9 @@ pub fn play(wanted: &str) {
     compare(&scenario.join("stderr"), &told.stderr);
 }
 
+/// Those that show several keys of one ledger, which stay apart by their places in the keyring.
+const LEDGER_VERBS: [&str; 5] = ["key", "ledger", "receipt", "replay", "verify"];
+
 /// A copy of the scenario's files in a directory of its own.
 struct Stage {
     directory: tempfile::TempDir,
@@ -91,12 +94,41 @@ impl Stage {
         runs.map(|run| run["run"].as_str().unwrap().to_owned()).collect()
     }
 
-    fn normalised(&self, text: &str) -> String {
+    fn normalised(&self, typed: &str, text: &str) -> String {
         let mut text = text.replace(self.directory.path().to_str().unwrap(), "/WORK");
         for (index, run) in self.runs().iter().enumerate() {
             text = text.replace(run, &placeholder(index));
         }
-        without_times(&text)
+        if LEDGER_VERBS.iter().any(|verb| typed.starts_with(verb)) {
+            for (found, shown) in self.names() {
+                text = text.replace(&found, &shown);
+            }
+        }
+        without_chance(&without_times(&text))
+    }
+
+    /// What has another name each time in the ledger.
+    fn names(&self) -> Vec<(String, String)> {
+        let home = home_of(&self.workspace);
+        let mut names = Vec::new();
+        let keyring = fs::read_to_string(home.join("keys/keyring.json")).unwrap_or_default();
+        let ids = keyring.split("\"id\":\"").skip(1).filter_map(|rest| rest.split('"').next());
+        for (id, number) in ids.zip(1..) {
+            names.push((id.to_owned(), format!("KEY{number:013}")));
+        }
+        if !home.join("tenants").exists() {
+            return Vec::new();
+        }
+        let told = |arguments: &[&str]| {
+            let told = actum(&self.workspace, &[&["--json", "ledger"], arguments].concat()).stdout;
+            serde_json::from_str::<serde_json::Value>(&told).unwrap()
+        };
+        let (verified, first) = (told(&["verify"]), told(&["show", "1"]));
+        let text = |value: &serde_json::Value| value.as_str().unwrap_or("-").to_owned();
+        names.push((text(&verified["root"]), "ROOT".to_owned()));
+        names.push((text(&verified["origin"]), "actum/LOG/default".to_owned()));
+        names.push((text(&first["body"]["workspace"]), "WORKSPACE".to_owned()));
+        names
     }
 }
 
@@ -127,7 +159,7 @@ impl Told {
         let Ended { stdout, stderr, .. } = ended;
         for (told, written) in [(&mut self.stdout, stdout), (&mut self.stderr, stderr)] {
             if !written.is_empty() {
-                write!(told, "$ actum {typed}\n{}", stage.normalised(&written)).unwrap();
+                write!(told, "$ actum {typed}\n{}", stage.normalised(typed, &written)).unwrap();
             }
         }
     }

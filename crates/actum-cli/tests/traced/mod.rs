@@ -28,7 +28,7 @@ const SCRIPT: &str = "umask 022; kill -STOP $$; exec \"$0\" \"$@\"";
 pub fn kill_before_call(directory: &Path, arguments: &[&str], call: usize, said: &Path) -> End {
     match stop_before_call(directory, arguments, call, said) {
         Stop::Exited { code } => End::Exited { code },
-        Stop::Before { process, system_call } => {
+        Stop::Before { process, system_call, .. } => {
             end(process);
             End::Killed { system_call }
         }
@@ -45,13 +45,29 @@ pub fn ask_before_call(
 ) -> End {
     match stop_before_call(directory, arguments, call, said) {
         Stop::Exited { code } => End::Exited { code },
-        Stop::Before { process, system_call } => {
+        Stop::Before { process, thread, system_call } => {
             kill(process, signal).expect("our own child gets a signal");
-            ptrace::detach(process, None).expect("a stopped process goes on");
-            match waitpid(process, None).expect("our own child can be waited for") {
-                WaitStatus::Signaled(_, by, _) => assert_eq!(by, signal),
-                WaitStatus::Exited(_, code) => assert_eq!(code, 0),
-                other => panic!("the program ended in another way: {other:?}"),
+            let mut stopped = Some((thread, None));
+            loop {
+                if let Some((thread, signal)) = stopped.take() {
+                    go_on(ptrace::cont(thread, signal));
+                }
+                match wait_for_any() {
+                    WaitStatus::Signaled(ended, by, _) if ended == process => {
+                        assert_eq!(by, signal);
+                        break;
+                    }
+                    WaitStatus::Exited(ended, code) if ended == process => {
+                        assert_eq!(code, 0);
+                        break;
+                    }
+                    WaitStatus::Signaled(..) | WaitStatus::Exited(..) => {}
+                    WaitStatus::Stopped(thread, Signal::SIGSTOP | Signal::SIGTRAP) => {
+                        stopped = Some((thread, None));
+                    }
+                    WaitStatus::Stopped(thread, signal) => stopped = Some((thread, Some(signal))),
+                    other => stopped = other.pid().map(|thread| (thread, None)),
+                }
             }
             End::Killed { system_call }
         }
@@ -61,7 +77,7 @@ pub fn ask_before_call(
 /// Where a traced run has come to.
 enum Stop {
     /// It is about to make the system call of this number.
-    Before { process: Pid, system_call: String },
+    Before { process: Pid, thread: Pid, system_call: String },
     /// It made fewer system calls.
     Exited { code: i32 },
 }
@@ -70,7 +86,8 @@ enum Stop {
 fn stop_before_call(directory: &Path, arguments: &[&str], call: usize, said: &Path) -> Stop {
     let mut command = Command::new("/bin/sh");
     command.args(["-c", SCRIPT, env!("CARGO_BIN_EXE_actum")]).args(arguments);
-    command.env_clear().current_dir(directory).stdin(Stdio::null());
+    command.env_clear().env("ACTUM_HOME", crate::program::home_of(directory));
+    command.current_dir(directory).stdin(Stdio::null());
     let said = File::create(said).expect("a file of the test");
     let child = command.stdout(said).stderr(Stdio::null()).spawn().expect("a shell starts");
     let process = Pid::from_raw(i32::try_from(child.id()).expect("a process number"));
@@ -82,24 +99,33 @@ fn stop_before_call(directory: &Path, arguments: &[&str], call: usize, said: &Pa
     seize(process);
     kill(process, Signal::SIGCONT).expect("our own child can be continued");
     wait_for_exec(process);
-    for _ in 0..call {
-        if let Some(code) = next_call(process) {
-            return Stop::Exited { code };
+    let mut thread = process;
+    for _ in 0..=call {
+        match next_call(process, thread) {
+            Next::Call { by } => thread = by,
+            Next::Exit { code } => return Stop::Exited { code },
         }
-    }
-    if let Some(code) = next_call(process) {
-        return Stop::Exited { code };
     }
     // A process that dies where it enters a call does not make the call.
     let of_proc =
-        fs::read_to_string(format!("/proc/{process}/syscall")).expect("a stopped process");
+        fs::read_to_string(format!("/proc/{process}/task/{thread}/syscall")).unwrap_or_default();
     let system_call = of_proc.split(' ').next().unwrap_or_default().to_owned();
-    Stop::Before { process, system_call }
+    Stop::Before { process, thread, system_call }
+}
+
+/// What a traced process does next.
+enum Next {
+    /// One of its threads is about to make a system call.
+    Call { by: Pid },
+    /// It ends.
+    Exit { code: i32 },
 }
 
 fn seize(process: Pid) {
-    let options =
-        Options::PTRACE_O_TRACESYSGOOD | Options::PTRACE_O_TRACEEXEC | Options::PTRACE_O_EXITKILL;
+    let options = Options::PTRACE_O_TRACESYSGOOD
+        | Options::PTRACE_O_TRACEEXEC
+        | Options::PTRACE_O_TRACECLONE
+        | Options::PTRACE_O_EXITKILL;
     if let Err(error) = ptrace::seize(process, options) {
         kill(process, Signal::SIGKILL).expect("our own child can be killed");
         let hint = if error == Errno::EPERM {
@@ -128,29 +154,57 @@ fn wait_for_exec(process: Pid) {
     }
 }
 
-/// Lets the program go on to where it enters its next system call; gives its exit code when there
-/// is none.
-fn next_call(process: Pid) -> Option<i32> {
-    let mut signal = None;
+/// Lets `thread` of the program go on, until one of its threads enters a system call.
+fn next_call(process: Pid, thread: Pid) -> Next {
+    let mut stopped = Some((thread, None));
     loop {
-        ptrace::syscall(process, signal.take()).expect("a stopped process goes on");
-        match waitpid(process, None).expect("our own child can be waited for") {
-            WaitStatus::PtraceSyscall(_) => {
-                let info = ptrace::syscall_info(process).expect("a stopped process");
+        if let Some((thread, signal)) = stopped.take() {
+            go_on(ptrace::syscall(thread, signal));
+        }
+        match wait_for_any() {
+            WaitStatus::PtraceSyscall(by) => {
+                let info = ptrace::syscall_info(by).expect("a stopped thread");
                 if info.op == PTRACE_SYSCALL_INFO_ENTRY {
-                    return None;
+                    return Next::Call { by };
                 }
+                stopped = Some((by, None));
             }
-            WaitStatus::PtraceEvent(..) => {}
-            WaitStatus::Stopped(_, other) => signal = Some(other),
-            WaitStatus::Exited(_, code) => return Some(code),
+            // A new thread begins with a stop of its own.
+            WaitStatus::PtraceEvent(thread, _, _)
+            | WaitStatus::Stopped(thread, Signal::SIGSTOP | Signal::SIGTRAP) => {
+                stopped = Some((thread, None));
+            }
+            WaitStatus::Stopped(thread, signal) => stopped = Some((thread, Some(signal))),
+            WaitStatus::Exited(ended, code) if ended == process => return Next::Exit { code },
+            WaitStatus::Exited(..) => {}
             other => panic!("the program ended in another way: {other:?}"),
         }
     }
 }
 
+/// Waits for a thread that this thread traces, and for no other child of the tests.
+fn wait_for_any() -> WaitStatus {
+    let flags = WaitPidFlag::__WALL | WaitPidFlag::__WNOTHREAD;
+    waitpid(None, Some(flags)).expect("there is a process that is traced")
+}
+
+/// A thread may end while another is looked at: its process was ended.
+fn go_on(resumed: nix::Result<()>) {
+    match resumed {
+        Ok(()) | Err(Errno::ESRCH) => {}
+        Err(error) => panic!("a stopped thread goes on: {error}"),
+    }
+}
+
 fn end(process: Pid) {
     kill(process, Signal::SIGKILL).expect("our own child can be killed");
-    let ended = waitpid(process, None).expect("our own child can be waited for");
-    assert_eq!(ended, WaitStatus::Signaled(process, Signal::SIGKILL, false));
+    loop {
+        match wait_for_any() {
+            WaitStatus::Signaled(ended, by, _) if ended == process => {
+                assert_eq!(by, Signal::SIGKILL);
+                return;
+            }
+            _ => {}
+        }
+    }
 }

@@ -80,6 +80,9 @@ pub struct EffectStarted {
     pub root: String,
     /// The run.
     pub run: RunId,
+    /// The place in the workspace's journal that it is to have. What is there tells later whether the
+    /// run began.
+    pub place: u64,
     /// The run that it takes back.
     pub undoes: Option<RunId>,
     /// The key of the request, where the caller gave one.

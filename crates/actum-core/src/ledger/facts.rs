@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 
 use super::{EffectStarted, KeyRotated, LogStarted, RequestKey, WorkspaceId};
-use crate::receipt::{PAYLOAD_TYPE, PREDICATE_TYPE, STATEMENT_TYPE};
+use crate::receipt::{EntryRef, PAYLOAD_TYPE, PREDICATE_TYPE, STATEMENT_TYPE};
 use crate::{Digest, RunId, Status, Timestamp};
 
 /// What an entry records. The set is closed; later versions of the format add to it.
@@ -36,6 +36,8 @@ pub struct EntryFacts {
     pub request: Option<(RequestKey, u32)>,
     /// How the run ended.
     pub status: Option<Status>,
+    /// The entry that it names as the beginning of the run: its place, and its hash as a leaf.
+    pub intent: Option<(u64, Digest)>,
     /// The documents in the ledger that it names.
     pub blobs: Vec<Digest>,
 }
@@ -97,6 +99,7 @@ struct Predicate {
     workspace: WorkspaceId,
     status: Status,
     settled: Timestamp,
+    intent: EntryRef,
 }
 
 impl EntryFacts {
@@ -118,6 +121,7 @@ impl EntryFacts {
             workspace: None,
             request: None,
             status: None,
+            intent: None,
             blobs: Vec::new(),
         };
         let payload = |wanted: &str| {
@@ -153,11 +157,12 @@ impl EntryFacts {
                 let receipt: Receipt = serde_json::from_slice(&payload).map_err(json)?;
                 format(&receipt.kind, STATEMENT_TYPE)?;
                 format(&receipt.predicate_type, PREDICATE_TYPE)?;
-                let Predicate { run, workspace, status, settled } = receipt.predicate;
+                let Predicate { run, workspace, status, settled, intent } = receipt.predicate;
                 Ok(Self {
                     run: Some(run),
                     workspace: Some(workspace),
                     status: Some(status),
+                    intent: Some((intent.index, intent.leaf)),
                     ..nothing(settled)
                 })
             }

@@ -85,6 +85,10 @@ impl Disk for SimDisk {
         })
     }
 
+    fn born(&self, _: &SimHandle) -> io::Result<Option<Time>> {
+        Ok(None) // as on file systems that do not keep it
+    }
+
     fn stat_at(&self, parent: &SimHandle, name: &[u8]) -> io::Result<Option<Stat>> {
         self.call(Entry::new("stat_at", &parent.path).name(name), |machine| {
             let directory = machine.check(parent, Need::Any)?;

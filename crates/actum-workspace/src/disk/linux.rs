@@ -343,6 +343,19 @@ impl Disk for LinuxDisk {
         Ok(Epoch::new(boot, mount.to_le_bytes()))
     }
 
+    fn born(&self, handle: &OwnedFd) -> io::Result<Option<Time>> {
+        let statx = match fs::statx(handle, c"", AtFlags::EMPTY_PATH, StatxFlags::BTIME) {
+            // Linux before 4.11, or a filter that does not know it.
+            Err(Errno::NOSYS | Errno::PERM) => return Ok(None),
+            statx => statx?,
+        };
+        let is_known = statx.stx_mask & StatxFlags::BTIME.bits() != 0;
+        let born = statx.stx_btime;
+        let time =
+            born.tv_sec.saturating_mul(1_000_000_000).saturating_add(i64::from(born.tv_nsec));
+        Ok(is_known.then_some(Time(time)))
+    }
+
     fn now(&self) -> Time {
         let now = clock_gettime(ClockId::Realtime);
         Time(now.tv_sec.saturating_mul(1_000_000_000).saturating_add(now.tv_nsec))

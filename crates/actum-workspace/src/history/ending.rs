@@ -1,10 +1,9 @@
 //! How a run ended, for whoever keeps a record of it elsewhere.
 
-use actum_core::{RunId, Timestamp};
+use actum_core::RunId;
 
 use crate::disk::{Disk, Time};
-use crate::error::{Doing, Error, ErrorKind, Result};
-use crate::home::SET_ASIDE;
+use crate::error::{Error, ErrorKind, Result};
 use crate::journal::record::Outcome;
 use crate::transaction::Transaction;
 
@@ -13,35 +12,36 @@ use crate::transaction::Transaction;
 pub enum Ending {
     /// It ended so, at this time.
     Ended(Outcome, Time),
-    /// It was never announced in the journal, without which nothing is touched.
+    /// It was never announced in the journal, without which nothing is touched: another run has its
+    /// place there, or none yet.
     NeverBegan,
-    /// The journal that would know was set aside.
+    /// What the journal had in its place is not known any more: it was set aside, or forgotten.
     Unknown,
 }
 
 impl<D: Disk> Transaction<'_, D> {
-    /// How `run` ended, which was announced elsewhere at `since`. The journal has been recovered, so
-    /// every run that began has ended.
+    /// The place in the journal that this run will have.
+    pub fn place(&self) -> u64 {
+        self.workspace.journal.next_sequence()
+    }
+
+    /// How `run` ended, which was to have this place in the journal. The journal has been recovered,
+    /// so every run that began has ended. No clock is asked.
     ///
     /// # Errors
     /// `DamagedHistory`, `Io`.
-    pub fn ending_of(&self, run: RunId, since: Timestamp) -> Result<Ending> {
-        let runs = self.workspace.runs_since(run)?;
+    pub fn ending_of(&self, run: RunId, place: u64) -> Result<Ending> {
+        let runs = self.workspace.runs()?;
         match runs.read(run) {
             Ok((_, end)) => Ok(Ending::Ended(end.outcome, end.time)),
             Err(Error { kind: ErrorKind::UnknownRun { .. }, .. }) => {
-                let lost = self.workspace.disk.list(&self.workspace.home.lost);
-                let lost = lost.doing(|| "look for journals that were set aside".to_owned())?;
-                let set_aside = lost.iter().filter_map(|name| {
-                    let time = std::str::from_utf8(name).ok()?.strip_prefix(SET_ASIDE)?;
-                    time.parse::<i64>().ok()
-                });
-                let later = |nanos: i64| nanos / 1000 >= since.micros();
-                Ok(if set_aside.into_iter().any(later) {
-                    Ending::Unknown
-                } else {
-                    Ending::NeverBegan
-                })
+                // A run takes two numbers. A record that was torn takes one, and was not durable, so
+                // nothing had been touched.
+                let behind = place.saturating_add(1);
+                let is_at_hand = |sequence: u64| sequence == place || sequence == behind;
+                let taken = runs.refs().iter().any(|known| is_at_hand(known.sequence));
+                let never_began = taken || is_at_hand(self.place());
+                Ok(if never_began { Ending::NeverBegan } else { Ending::Unknown })
             }
             Err(error) => Err(error),
         }

@@ -82,18 +82,23 @@ impl<D: Disk> Workspace<D> {
             sizes.push((run, bytes));
         }
         report.kept_runs = runs.len() + self.tail.len();
+        let mut superfluous = Vec::new();
         for (run, bytes) in sizes {
             let over = report.kept_runs > options.runs_max || report.kept_bytes > options.bytes_max;
             if !over || options.protected.contains(&run.run) {
                 continue;
             }
-            if !options.dry_run {
-                history::remove(&self.disk, &self.home.history, run)?;
-            }
+            superfluous.push(run);
             report.removed_runs.push(run.run);
             report.kept_runs -= 1;
             report.kept_bytes -= bytes;
             report.freed_bytes += bytes;
+        }
+        if options.dry_run {
+            return Ok(());
+        }
+        for run in superfluous {
+            history::remove(&self.disk, &self.home.history, run)?;
         }
         Ok(())
     }

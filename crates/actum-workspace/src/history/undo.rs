@@ -24,48 +24,84 @@ impl<D: Disk> Workspace<D> {
     /// committed. Later runs on other files do not matter.
     ///
     /// # Errors
-    /// `UnknownRun`, `AlreadyUndone`, `NothingToUndo`; `ChangedSince` naming every path that
-    /// is not as the run left it.
+    /// As [`Transaction::undo`].
     pub fn begin_undo(&mut self, run: RunId, options: RunOptions) -> Result<Transaction<'_, D>> {
-        let transaction = self.begin_as(RunKind::Undo(run), options)?;
-        Self::inverse(transaction, run)
+        self.begin(options)?.undo(run)
     }
 
     /// The same for the newest change that is in effect, which is chosen under the lock: waiting
-    /// for another process may bring a newer one. Gives the run that is undone. Without a label in
-    /// the options the transaction is labelled `undo RUN`.
+    /// for another process may bring a newer one. Gives the run that is undone.
     ///
     /// # Errors
-    /// `NoRunToUndo`, and as [`Workspace::begin_undo`].
+    /// As [`Transaction::undo_newest`].
     pub fn begin_undo_newest(
         &mut self,
         options: RunOptions,
     ) -> Result<(RunId, Transaction<'_, D>)> {
-        let mut transaction = self.begin(options)?;
-        let Some(run) = transaction.workspace.newest_in_effect()? else {
-            let runs = transaction.workspace.runs()?.refs().len();
-            return Err(ErrorKind::NoRunToUndo { runs }.into());
-        };
-        transaction.kind = RunKind::Undo(run);
-        if transaction.label.is_empty() {
-            transaction.label = format!("undo {run}");
-        }
-        Ok((run, Self::inverse(transaction, run)?))
+        self.begin(options)?.undo_newest()
     }
 
     /// Begins the redo of a run that was undone, or of the run that an undo took back: a transaction
-    /// that takes the undo back. Gives the undo. Without a label in the options the transaction is
-    /// labelled `redo RUN`.
+    /// that takes the undo back. Gives the undo.
     ///
     /// # Errors
-    /// `InEffect`, and as [`Workspace::begin_undo`], worded for this.
+    /// As [`Transaction::redo`].
     pub fn begin_redo(
         &mut self,
         run: RunId,
         options: RunOptions,
     ) -> Result<(RunId, Transaction<'_, D>)> {
-        let transaction = self.begin(options)?;
-        let runs = transaction.workspace.runs_since(run)?;
+        self.begin(options)?.redo(run)
+    }
+
+    /// The undo of the newest undo that is in effect, chosen under the lock. Gives the undo that is
+    /// taken back.
+    ///
+    /// # Errors
+    /// As [`Transaction::redo_newest`].
+    pub fn begin_redo_newest(
+        &mut self,
+        options: RunOptions,
+    ) -> Result<(RunId, Transaction<'_, D>)> {
+        self.begin(options)?.redo_newest()
+    }
+}
+
+/// Turning a transaction without steps into the way back. One without a label is labelled `undo RUN` or
+/// `redo RUN`.
+impl<D: Disk> Transaction<'_, D> {
+    /// Makes it the undo of a run.
+    ///
+    /// # Errors
+    /// `UnknownRun`, `AlreadyUndone`, `NothingToUndo`; `ChangedSince` naming every path that
+    /// is not as the run left it.
+    pub fn undo(mut self, run: RunId) -> Result<Self> {
+        self.kind = RunKind::Undo(run);
+        if self.label.is_empty() {
+            self.label = format!("undo {run}");
+        }
+        self.inverse(run)
+    }
+
+    /// The same for the newest change that is in effect. Gives the run that is undone.
+    ///
+    /// # Errors
+    /// `NoRunToUndo`, and as [`Transaction::undo`].
+    pub fn undo_newest(self) -> Result<(RunId, Self)> {
+        let Some(run) = self.workspace.newest_in_effect()? else {
+            let runs = self.workspace.runs()?.refs().len();
+            return Err(ErrorKind::NoRunToUndo { runs }.into());
+        };
+        Ok((run, self.undo(run)?))
+    }
+
+    /// Makes it the redo of a run that was undone, or of the run that an undo took back. Gives the
+    /// undo that it takes back.
+    ///
+    /// # Errors
+    /// `InEffect`, and as [`Transaction::undo`], worded for this.
+    pub fn redo(self, run: RunId) -> Result<(RunId, Self)> {
+        let runs = self.workspace.runs_since(run)?;
         let (intent, _) = runs.read(run)?;
         let (undo, undone) = match (runs.undone_by(run), intent.kind) {
             (Some(by), _) => (by, run),
@@ -73,40 +109,30 @@ impl<D: Disk> Workspace<D> {
             (None, RunKind::Apply) => return Err(ErrorKind::InEffect { run }.into()),
         };
         drop((runs, intent));
-        Self::redo_of(transaction, undo, undone)
+        self.redo_of(undo, undone)
     }
 
-    /// The undo of the newest undo that is in effect, chosen under the lock. Gives the undo that is
-    /// taken back. Without a label in the options the transaction is labelled `redo RUN`.
+    /// The same for the newest undo that is in effect.
     ///
     /// # Errors
-    /// `NoRunToRedo`, and as [`Workspace::begin_redo`].
-    pub fn begin_redo_newest(
-        &mut self,
-        options: RunOptions,
-    ) -> Result<(RunId, Transaction<'_, D>)> {
-        let transaction = self.begin(options)?;
-        let runs = transaction.workspace.runs()?;
+    /// `NoRunToRedo`, and as [`Transaction::redo`].
+    pub fn redo_newest(self) -> Result<(RunId, Self)> {
+        let runs = self.workspace.runs()?;
         let (newest, runs) = (runs.newest_undo_in_effect(), runs.refs().len());
         let (undo, undone) = newest.ok_or(ErrorKind::NoRunToRedo { runs })?;
-        Self::redo_of(transaction, undo, undone)
+        self.redo_of(undo, undone)
     }
 
-    fn redo_of(
-        mut transaction: Transaction<'_, D>,
-        undo: RunId,
-        undone: RunId,
-    ) -> Result<(RunId, Transaction<'_, D>)> {
-        transaction.kind = RunKind::Undo(undo);
-        if transaction.label.is_empty() {
-            transaction.label = format!("redo {undone}");
+    fn redo_of(mut self, undo: RunId, undone: RunId) -> Result<(RunId, Self)> {
+        self.kind = RunKind::Undo(undo);
+        if self.label.is_empty() {
+            self.label = format!("redo {undone}");
         }
-        let transaction = Self::inverse(transaction, undo);
-        Ok((undo, transaction.map_err(|error| error.of_redo(undone))?))
+        Ok((undo, self.inverse(undo).map_err(|error| error.of_redo(undone))?))
     }
 
-    fn inverse(mut transaction: Transaction<'_, D>, run: RunId) -> Result<Transaction<'_, D>> {
-        let runs = transaction.workspace.runs_since(run)?;
+    fn inverse(mut self, run: RunId) -> Result<Self> {
+        let runs = self.workspace.runs_since(run)?;
         let (intent, end) = runs.read(run)?;
         if end.outcome != Outcome::Committed {
             return Err(ErrorKind::NothingToUndo { attempt: Attempt::Undo(run) }.into());
@@ -115,8 +141,8 @@ impl<D: Disk> Workspace<D> {
             return Err(ErrorKind::AlreadyUndone { attempt: Attempt::Undo(run), by }.into());
         }
         let intent = intent.into_owned();
-        transaction.invert(&intent)?;
-        Ok(transaction)
+        self.invert(&intent)?;
+        Ok(self)
     }
 }
 

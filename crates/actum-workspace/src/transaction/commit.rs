@@ -38,7 +38,7 @@ pub struct Prepared<'w, D: Disk> {
 #[must_use = "it says how the run ended"]
 pub struct Published<'w, D: Disk> {
     result: Result<Committed>,
-    _transaction: Transaction<'w, D>,
+    transaction: Transaction<'w, D>,
 }
 
 impl<'w, D: Disk> Transaction<'w, D> {
@@ -101,24 +101,27 @@ impl<'w, D: Disk> Prepared<'w, D> {
             Err(_) => false,
         };
         let result = result.map(|run| Committed { run, changes, broken_links });
-        Published { result, _transaction: transaction }
+        Published { result, transaction }
     }
 }
 
-impl<D: Disk> Published<'_, D> {
-    /// How it ended.
-    ///
-    /// # Errors
-    /// As [`Transaction::commit`].
-    pub fn result(&self) -> std::result::Result<&Committed, &Error> {
-        self.result.as_ref()
-    }
+/// The lock of a workspace in which a run has just ended.
+#[must_use = "without it another run may begin"]
+pub struct Held<'w, D: Disk> {
+    _transaction: Transaction<'w, D>,
+}
 
-    /// The same, and the workspace is free again.
+impl<'w, D: Disk> Published<'w, D> {
+    /// How it ended; the workspace is free again.
     ///
     /// # Errors
     /// As [`Transaction::commit`].
     pub fn into_result(self) -> Result<Committed> {
         self.result
+    }
+
+    /// The same, and the lock.
+    pub fn into_parts(self) -> (Result<Committed>, Held<'w, D>) {
+        (self.result, Held { _transaction: self.transaction })
     }
 }

@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use actum_sandbox::{Plan, SandboxPolicy, Tier};
 
-use super::race::{Contestant, race, succeeded, time};
-use super::{Bar, Contest, Limit, host};
+use super::{Bar, Contest, Limit, host, succeeded};
 use crate::bench::Failure;
+use crate::bench::race::{Contestant, race, time};
 
 const MODULES: usize = 12;
 /// In each module.

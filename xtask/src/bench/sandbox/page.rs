@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use super::race::Finish;
 use super::{Bar, Contest, Limit, Results};
 use crate::bench::format::{milliseconds, over, ratio};
 use crate::bench::machine::Machine;
+use crate::bench::race::Finish;
 use crate::bench::tables::markdown;
 
 const HEAD: &str = "\

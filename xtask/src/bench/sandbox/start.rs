@@ -6,10 +6,10 @@ use std::process::{Command, ExitCode, Stdio};
 
 use actum_sandbox::{Plan, Tier};
 
-use super::race::{Contestant, Finish, race, succeeded, time};
-use super::{Bar, Contest, Limit};
+use super::{Bar, Contest, Limit, succeeded};
 use crate::Outcome;
 use crate::bench::options::Starter;
+use crate::bench::race::{Contestant, Finish, race, time};
 use crate::bench::{Failure, packages};
 
 /// A number that belongs to nobody.

@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use actum_sandbox::{Layer, Plan, SandboxPolicy, StagedLayer, Tier, View};
 
-use super::race::{Contestant, race, succeeded, time};
 use super::start::confined;
-use super::{Bar, Contest, Limit, host};
+use super::{Bar, Contest, Limit, host, succeeded};
 use crate::bench::Failure;
+use crate::bench::race::{Contestant, race, time};
 
 const FILES: usize = 10_000;
 const STAGED: usize = 1000;

@@ -81,6 +81,8 @@ diff --git a/notes.txt b/notes.txt
 /// The project in a directory of its own, which goes with this value.
 pub(super) struct Project {
     directory: TempDir,
+    /// The project, below it.
+    root: PathBuf,
     fresh: Fresh,
 }
 
@@ -96,15 +98,22 @@ impl Project {
     pub(super) fn make() -> Result<Self, Failure> {
         let directory = tempfile::Builder::new().prefix("actum-demo-").tempdir();
         let directory = directory.map_err(failed("make a directory"))?;
-        let fresh = Fresh::find(directory.path()).map_err(failed("make a file"))?;
+        let root = directory.path().join("project");
+        fs::create_dir(&root).map_err(failed("make a directory"))?;
+        let fresh = Fresh::find(&root).map_err(failed("make a file"))?;
         for (path, node) in at_the_start().0 {
-            write(&directory.path().join(path), &node).map_err(failed("write its files"))?;
+            write(&root.join(path), &node).map_err(failed("write its files"))?;
         }
-        Ok(Self { directory, fresh })
+        Ok(Self { directory, root, fresh })
     }
 
     pub(super) fn root(&self) -> &Path {
-        self.directory.path()
+        &self.root
+    }
+
+    /// Where its ledger and its keys are.
+    pub(super) fn records(&self) -> PathBuf {
+        self.directory.path().join("records")
     }
 
     /// What [`CHANGE`] makes of it.
@@ -126,8 +135,8 @@ impl Project {
     }
 
     /// Leaves the directory behind.
-    pub(super) fn keep(self) -> PathBuf {
-        self.directory.keep()
+    pub(super) fn keep(self) {
+        drop(self.directory.keep());
     }
 }
 

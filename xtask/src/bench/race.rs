@@ -2,10 +2,9 @@
 
 use std::time::{Duration, Instant};
 
-use actum_sandbox::{Ended, Outcome};
 use serde::{Deserialize, Serialize};
 
-use crate::bench::Failure;
+use super::Failure;
 
 /// Someone who does a work, and tells how long it took.
 pub(super) struct Contestant<'a> {
@@ -78,16 +77,6 @@ pub(super) fn time(work: impl FnOnce() -> Result<(), Failure>) -> Result<Duratio
     let begun = Instant::now();
     work()?;
     Ok(begun.elapsed())
-}
-
-/// Whether a command did what it was to do.
-pub(super) fn succeeded(outcome: &Outcome) -> Result<(), Failure> {
-    if outcome.ended == Some(Ended::Code(0)) {
-        return Ok(());
-    }
-    let said = String::from_utf8_lossy(&outcome.stderr);
-    let said = said.lines().last().unwrap_or("it said nothing").to_owned();
-    Err(format!("the command ended as {:?} ({:?}): {said}", outcome.ended, outcome.violated).into())
 }
 
 #[cfg(test)]

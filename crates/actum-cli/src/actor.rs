@@ -1,0 +1,11 @@
+//! Who asks: the user that the program runs as, and the agent that says it acts for them.
+
+use actum_core::ledger::Actor;
+use nix::unistd::{Uid, User};
+
+/// The actor of this process. A user without a name is named by number.
+pub(crate) fn of(agent: Option<String>) -> Actor {
+    let uid = Uid::effective();
+    let name = User::from_uid(uid).ok().flatten().map(|user| user.name);
+    Actor { user: name.unwrap_or_else(|| uid.to_string()), uid: uid.as_raw(), agent }
+}

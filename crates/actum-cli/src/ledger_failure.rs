@@ -1,0 +1,202 @@
+//! Why something about the ledger, its keys or its receipts could not be done or does not hold.
+
+use std::path::PathBuf;
+
+use actum_core::RunId;
+use actum_core::keyring::KeyringError;
+use actum_core::ledger::TenantId;
+use actum_core::path::Quoted;
+use actum_gate::{BundleProblem, ReplayProblem};
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::own_format;
+use crate::reason::Reason;
+
+/// Why something about the ledger could not be done or does not hold.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum LedgerFailure {
+    #[error(
+        "cannot tell where ledgers and keys are: none of `ACTUM_HOME`, `XDG_DATA_HOME` and `HOME` is \
+         set to an absolute path; nothing was changed"
+    )]
+    NoHome,
+    #[error("there are no keys in `{}`; nothing was changed", shown(home))]
+    NoKeys { home: PathBuf },
+    #[error(
+        "there is no ledger of the tenant `{tenant}` in `{}`; nothing was changed",
+        shown(home)
+    )]
+    NoLedger { tenant: TenantId, home: PathBuf },
+    #[error("cannot use the keyring {input}: {source}; nothing was verified or changed")]
+    Keyring { input: String, source: KeyringError },
+    #[error("cannot read the keyring {input}: {source}; nothing was verified or changed")]
+    KeyringUnreadable { input: String, source: std::io::Error },
+    #[error(
+        "{input} is no ledger as `actum ledger export` writes it; nothing was verified or changed"
+    )]
+    NoExport { input: String, found: Option<String> },
+    #[error("{input} is not verified: {source}; nothing was changed")]
+    Receipt { input: String, source: Box<BundleProblem> },
+    #[error(
+        "the ledger has {size} entries, and entry {index} is not among them; nothing was changed"
+    )]
+    NoEntry { index: u64, size: u64 },
+    #[error("the ledger of the tenant `{tenant}` has no run {run}; nothing was changed")]
+    NotRecorded { run: RunId, tenant: TenantId },
+    #[error("the run {run} has no receipt yet: how it ended is not recorded; nothing was changed")]
+    NoReceipt { run: RunId },
+    #[error("the decision of run {run} cannot be made again: {source}; nothing was changed")]
+    Replay { run: RunId, source: Box<ReplayProblem> },
+}
+
+fn shown(path: &std::path::Path) -> Quoted<'_> {
+    use std::os::unix::ffi::OsStrExt;
+    Quoted(path.as_os_str().as_bytes())
+}
+
+impl LedgerFailure {
+    /// What is not as it was when it was recorded needs a person.
+    pub(crate) fn exit(&self) -> Exit {
+        match self {
+            Self::Replay { source, .. } => match **source {
+                ReplayProblem::EngineUnsupported { .. } => Exit::Refused,
+                ReplayProblem::RefMissing { .. }
+                | ReplayProblem::RefHashMismatch { .. }
+                | ReplayProblem::DecisionMismatch { .. }
+                | ReplayProblem::ProjectionDrift { .. } => Exit::NeedsAttention,
+            },
+            Self::NoHome
+            | Self::NoKeys { .. }
+            | Self::NoLedger { .. }
+            | Self::Keyring { .. }
+            | Self::KeyringUnreadable { .. }
+            | Self::NoExport { .. }
+            | Self::Receipt { .. }
+            | Self::NoEntry { .. }
+            | Self::NotRecorded { .. }
+            | Self::NoReceipt { .. } => Exit::Refused,
+        }
+    }
+
+    pub(crate) fn reason(&self) -> Reason {
+        match self {
+            Self::NoHome => Reason::LedgerHomeUnknown,
+            Self::NoKeys { .. } => Reason::KeysMissing,
+            Self::NoLedger { .. } => Reason::LedgerMissing,
+            Self::Keyring { source: KeyringError::Format { found }, .. }
+                if found.starts_with("actum.keyring/") =>
+            {
+                Reason::NewerFormat
+            }
+            Self::Keyring { .. } => Reason::KeyringInvalid,
+            Self::KeyringUnreadable { .. } => Reason::InputUnreadable,
+            Self::NoExport { .. } => Reason::InputUnrecognised,
+            Self::Receipt { source, .. } => named(source.reason()),
+            Self::NoEntry { .. } => Reason::UnknownEntry,
+            Self::NotRecorded { .. } => Reason::RunNotRecorded,
+            Self::NoReceipt { .. } => Reason::ReceiptPending,
+            Self::Replay { source, .. } => named(source.reason()),
+        }
+    }
+
+    pub(crate) fn hints(&self) -> Vec<String> {
+        let hint = match self {
+            Self::NoHome => "`ACTUM_HOME=DIR` names a directory for them, for you alone",
+            Self::NoKeys { .. } => {
+                "the first run makes keys; to verify with those of someone else, name their keyring: \
+                 `--keyring FILE`"
+            }
+            Self::NoLedger { .. } => {
+                "the first run makes it; `--tenant` and `ACTUM_HOME` say which is meant"
+            }
+            Self::Keyring { source: KeyringError::Format { found }, .. } => {
+                own_format::hint(found).unwrap_or("`actum key export` writes one")
+            }
+            Self::Keyring { .. } | Self::KeyringUnreadable { .. } => {
+                "`actum key export` writes one"
+            }
+            Self::NoExport { found, .. } => {
+                let hint = found.as_deref().and_then(own_format::hint);
+                hint.unwrap_or("`actum ledger export -o FILE` writes one")
+            }
+            Self::Receipt { source, .. } => return after(source),
+            Self::NoEntry { .. } => "`actum ledger show` lists the newest entries",
+            Self::NotRecorded { .. } => {
+                "runs made before there was a ledger, or with another `ACTUM_HOME` or `--tenant`, are not in \
+                 it"
+            }
+            Self::NoReceipt { .. } => {
+                "the next run in its workspace, or `actum recover`, writes it"
+            }
+            Self::Replay { .. } => "`actum ledger verify` tells whether the ledger is sound",
+        };
+        vec![hint.to_owned()]
+    }
+}
+
+/// What the reader can do where something is not verified.
+fn after(problem: &BundleProblem) -> Vec<String> {
+    if let BundleProblem::Format { found } = problem
+        && let Some(hint) = own_format::hint(found)
+    {
+        return vec![hint.to_owned()];
+    }
+    let hint = match problem.reason() {
+        "SIGNER_UNKNOWN" | "KEY_UNKNOWN" => {
+            "give the keyring of who signed it: `--keyring FILE`; `actum key export` writes it there"
+        }
+        "KEY_EXPIRED" => {
+            "if the key was changed since, an old keyring does not know until when it counted: get the \
+             newest"
+        }
+        "KEY_REVOKED" | "KEY_NOT_YET_VALID" | "KEY_OF_ANOTHER_ROLE" => {
+            "do not rely on it; ask who signed it"
+        }
+        "RECEIPT_MALFORMED" | "RECEIPT_OF_ANOTHER_TYPE" | "BUNDLE_MALFORMED" => {
+            "`actum receipt RUN` writes a receipt with its proof"
+        }
+        "BUNDLE_OF_ANOTHER_FORMAT" => "a later version of actum may know it",
+        _ => "it was changed since it was signed, or never was what it says: do not rely on it",
+    };
+    vec![hint.to_owned()]
+}
+
+/// The reason of that name; those of `actum-gate` are all among ours, as a test holds.
+fn named(name: &str) -> Reason {
+    Reason::ALL.iter().copied().find(|reason| reason.name() == name).unwrap_or(Reason::SystemError)
+}
+
+impl From<LedgerFailure> for Failure {
+    fn from(source: LedgerFailure) -> Self {
+        Self::Ledger { source: Box::new(source) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// AEC-11
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "a test reads the sources")]
+    fn every_reason_of_the_gates_has_a_page() {
+        let sources = concat!(env!("CARGO_MANIFEST_DIR"), "/../actum-gate/src");
+        let mut found = 0;
+        for file in ["bundle", "checkpoint", "envelope", "lib", "merkle", "receipt", "rotation"]
+            .iter()
+            .map(|name| format!("{sources}/{name}.rs"))
+            .chain([format!("{sources}/decision/replay.rs")])
+        {
+            let text = std::fs::read_to_string(file).unwrap();
+            for name in text.split("=> \"").skip(1).filter_map(|rest| rest.split('"').next()) {
+                let is_name = name.bytes().all(|b| b.is_ascii_uppercase() || b == b'_');
+                if is_name && !name.is_empty() {
+                    assert_eq!(named(name).name(), name);
+                    found += 1;
+                }
+            }
+        }
+        assert!(found > 25, "{found}");
+    }
+}

@@ -1,0 +1,80 @@
+//! The keys that a verification rests on, and where they are from.
+
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use actum_core::keyring::{KEYRING_BYTES_MAX, Keyring};
+use actum_core::path::Quoted;
+use actum_ledger::{Keys, LedgerHome};
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::ledger_failure::LedgerFailure;
+use crate::{home, input, shown_path};
+
+/// A keyring, and where it is from.
+#[derive(Serialize)]
+pub(crate) struct Trusted {
+    #[serde(skip)]
+    pub(crate) keyring: Keyring,
+    /// The file.
+    file: String,
+    /// Who named it.
+    source: Source,
+    #[serde(skip)]
+    shown_file: String,
+}
+
+/// Who named a keyring.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Source {
+    /// The command line.
+    Argument,
+    /// The directory of ledgers and keys, of which this user is the owner.
+    Home,
+}
+
+impl Trusted {
+    /// The keyring in `file`, seen from `start`; without one that of this user.
+    pub(crate) fn read(file: Option<&Path>, start: &Path) -> Result<Self, Failure> {
+        match file {
+            Some(file) => {
+                let (input, bytes) = match input::document(file, start, KEYRING_BYTES_MAX) {
+                    Ok(read) => read,
+                    Err(Failure::Unreadable { input, source }) => {
+                        return Err(LedgerFailure::KeyringUnreadable { input, source }.into());
+                    }
+                    Err(failure) => return Err(failure),
+                };
+                let keyring = Keyring::read(&bytes);
+                let keyring = keyring.map_err(|source| LedgerFailure::Keyring { input, source })?;
+                Ok(Self::new(keyring, file, Source::Argument))
+            }
+            None => {
+                let path = home::path()?;
+                let ours = LedgerHome::open_existing(&path).map_err(actum::Error::from)?;
+                let keys = ours.as_ref().map(Keys::open_existing).transpose();
+                let keys = keys.map_err(actum::Error::from)?.flatten();
+                let keys = keys.ok_or(LedgerFailure::NoKeys { home: path })?;
+                Ok(Self::new(keys.keyring().clone(), &keys.keyring_path(), Source::Home))
+            }
+        }
+    }
+
+    fn new(keyring: Keyring, file: &Path, source: Source) -> Self {
+        let bytes = file.as_os_str().as_bytes();
+        let (file, shown_file) = (shown_path::text(bytes), Quoted(bytes).to_string());
+        Self { keyring, file, source, shown_file }
+    }
+
+    /// What the text of a verification says of it.
+    pub(crate) fn write_text(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        let whose = match self.source {
+            Source::Argument => "",
+            Source::Home => "your own keys, ",
+        };
+        writeln!(out, "trusting  {whose}{}", self.shown_file)
+    }
+}

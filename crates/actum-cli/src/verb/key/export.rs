@@ -1,0 +1,111 @@
+//! `actum key export`: the public keys, for whoever verifies.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use actum_core::keyring::KeyEntry;
+use actum_core::note::NoteKey;
+use actum_core::signer::{KeyId, KeyRole};
+use actum_ledger::keys::public_pem;
+use actum_ledger::{KeyError, Keys, LedgerView, Log};
+use serde::Serialize;
+
+use super::Role;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::ledger_failure::LedgerFailure;
+use crate::output::Document;
+use crate::verb::Session;
+use crate::{home, output_file};
+
+/// Write the public keys, for whoever verifies receipts
+///
+/// The keyring (`actum.keyring/1`) has all keys, past ones too, with their roles and times; `actum verify
+/// --keyring FILE` takes it. No private key is ever exported.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Write to FILE
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Write the current key of ROLE alone, in PEM, for other programs
+    #[arg(long, value_name = "ROLE")]
+    pem: Option<Role>,
+    /// Write the current checkpoint key as a verifier key of signed notes (C2SP), for other programs
+    #[arg(long, conflicts_with = "pem")]
+    vkey: bool,
+}
+
+/// One key in a form for other programs.
+#[derive(Serialize)]
+struct Exported {
+    id: KeyId,
+    role: KeyRole,
+    #[serde(flatten)]
+    form: KeyForm,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "snake_case")]
+enum KeyForm {
+    Pem(String),
+    Vkey(String),
+}
+
+pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
+    let (ledger_home, keys) = super::existing()?;
+    let exported = match (arguments.pem, arguments.vkey) {
+        (Some(role), _) => {
+            let KeyEntry { id, role, public, .. } = current(&keys, role.into())?;
+            Exported { id, role, form: KeyForm::Pem(public_pem(&public)) }
+        }
+        (None, true) => {
+            let tenant = home::tenant()?;
+            let log = LedgerView::open(&ledger_home, &tenant).map_err(actum::Error::from)?;
+            let home = || ledger_home.path().to_owned();
+            let log = log.ok_or_else(|| LedgerFailure::NoLedger { tenant, home: home() })?;
+            let KeyEntry { id, role, public, .. } = current(&keys, KeyRole::Checkpoint)?;
+            let name = log.origin().map_err(actum::Error::from)?;
+            let key = NoteKey { name, key: public };
+            Exported { id, role, form: KeyForm::Vkey(key.to_text() + "\n") }
+        }
+        (None, false) => {
+            let keyring = keys.keyring().to_vec();
+            let mut bytes = keyring
+                .map_err(|source| Failure::Unwritten { source: io::Error::other(source) })?;
+            bytes.push(b'\n');
+            match &arguments.output {
+                Some(file) => output_file::write(session, file, "keyring", &bytes)?,
+                None => session.screen.hand_over(&bytes)?,
+            }
+            return Ok(Exit::Success);
+        }
+    };
+    match &arguments.output {
+        Some(file) => output_file::write(session, file, "public key", exported.text().as_bytes())?,
+        None => session.screen.show(&exported)?,
+    }
+    Ok(Exit::Success)
+}
+
+fn current(keys: &Keys, role: KeyRole) -> Result<KeyEntry, Failure> {
+    let path = keys.keyring_path();
+    let newest = keys.keyring().newest(role).cloned().ok_or(KeyError::NoKey { role, path });
+    Ok(newest.map_err(actum::Error::from)?)
+}
+
+impl Exported {
+    fn text(&self) -> &str {
+        let (KeyForm::Pem(text) | KeyForm::Vkey(text)) = &self.form;
+        text
+    }
+}
+
+impl Document for Exported {
+    fn format(&self) -> &'static str {
+        "actum.key/1"
+    }
+
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        out.write_all(self.text().as_bytes())
+    }
+}

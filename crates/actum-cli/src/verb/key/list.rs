@@ -1,0 +1,107 @@
+//! `actum key list`: which keys there are, and whether they can sign.
+
+use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
+
+use actum_core::keyring::KeyEntry;
+use actum_core::path::Quoted;
+use actum_core::{Timestamp, signer::KeyRole};
+use actum_ledger::Keys;
+use serde::Serialize;
+
+use super::at;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::Document;
+use crate::style::{self, Painted};
+use crate::verb::Session;
+use crate::{home, records, shown_path, timestamp};
+
+/// List the keys: what each signs, from when until when, and whether it can
+///
+/// Private keys are in files that only you can read, below `keys` in the directory that `ACTUM_HOME`
+/// names; they are never shown. A key counts from an hour before it was made, so that nothing it signs is
+/// refused where the clock is put back a little.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {}
+
+#[derive(Serialize)]
+struct Listed {
+    home: String,
+    keys: Vec<Listing>,
+    #[serde(skip)]
+    shown_home: String,
+}
+
+#[derive(Serialize)]
+struct Listing {
+    #[serde(flatten)]
+    key: KeyEntry,
+    /// Whether it is the one that signs for its role.
+    current: bool,
+    /// Why it cannot sign, where it should.
+    problem: Option<String>,
+}
+
+pub(crate) fn run(_: &Arguments, session: &Session) -> Result<Exit, Failure> {
+    let path = home::path()?;
+    let keys = match at(&path)? {
+        Some((_, keys)) => listings(&keys, records::now()),
+        None => Vec::new(),
+    };
+    let bytes = path.as_os_str().as_bytes();
+    let (home, shown_home) = (shown_path::text(bytes), Quoted(bytes).to_string());
+    session.screen.show(&Listed { home, keys, shown_home })?;
+    Ok(Exit::Success)
+}
+
+/// The keys of each role, the newest first.
+fn listings(keys: &Keys, now: Timestamp) -> Vec<Listing> {
+    let ring = keys.keyring();
+    let of_role = |role: KeyRole| {
+        let newest = ring.newest(role).map(|key| key.id.clone());
+        ring.keys().iter().rev().filter(move |key| key.role == role).map(move |key| {
+            let current = Some(&key.id) == newest.as_ref();
+            let problem = current.then(|| keys.check(role, now).err()).flatten();
+            let problem = problem.map(|problem| problem.to_string());
+            Listing { key: key.clone(), current, problem }
+        })
+    };
+    KeyRole::ALL.into_iter().flat_map(of_role).collect()
+}
+
+impl Document for Listed {
+    fn format(&self) -> &'static str {
+        "actum.keys/1"
+    }
+
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let home = &self.shown_home;
+        if self.keys.is_empty() {
+            return writeln!(out, "there are no keys in {home} yet; the first run makes them");
+        }
+        writeln!(out, "keys in {home}")?;
+        for Listing { key, current, problem } in &self.keys {
+            let KeyEntry { id, role, not_before, not_after, revoked, .. } = key;
+            let from = timestamp::second(*not_before);
+            let until = match (revoked, not_after) {
+                (Some(since), _) => format!("revoked {}", timestamp::second(*since)),
+                (None, Some(until)) => {
+                    format!("counts from {from} until {}", timestamp::second(*until))
+                }
+                (None, None) => format!("counts from {from}"),
+            };
+            let (word, painted) = match (current, problem) {
+                (true, None) => ("signs", style::ADDED),
+                (true, Some(_)) => ("broken", style::REMOVED),
+                (false, _) => ("past", style::CHANGED),
+            };
+            let word = format!("{word:6}");
+            writeln!(out, "{}  {:10}  {id}  {until}", Painted(painted, word), role.as_str())?;
+            if let Some(problem) = problem {
+                writeln!(out, "        {problem}")?;
+            }
+        }
+        Ok(())
+    }
+}

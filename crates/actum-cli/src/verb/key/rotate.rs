@@ -1,0 +1,89 @@
+//! `actum key rotate`: a new key takes the place of an old one, and the ledgers record it.
+
+use std::io::{self, Write};
+
+use actum_core::keyring::KeyEntry;
+use actum_core::ledger::TenantId;
+use actum_core::signer::KeyId;
+use actum_ledger::LedgerHome;
+use actum_ledger::keys::{RotationReport, Unrecorded, rotate};
+use serde::Serialize;
+
+use super::Role;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::Document;
+use crate::reason::Reason;
+use crate::verb::Session;
+use crate::{records, signals};
+
+/// Make a new key, which signs from now on
+///
+/// What the old one signed stays valid, and it counts for one hour more, for runs that are under way.
+/// Every ledger records the change. Whoever verifies needs the new keyring: `actum key export`.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// What the key signs
+    role: Role,
+}
+
+#[derive(Serialize)]
+struct Changed {
+    old: KeyId,
+    new: KeyEntry,
+    /// The tenants whose ledgers record it.
+    recorded: Vec<TenantId>,
+    unrecorded: Vec<NotThere>,
+}
+
+#[derive(Serialize)]
+struct NotThere {
+    tenant: TenantId,
+    reason: Reason,
+    message: String,
+}
+
+pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
+    let (home, _) = super::existing()?;
+    let home = LedgerHome::open(home.path()).map_err(actum::Error::from)?;
+    let report = {
+        // A key that was made and is not recorded is what nobody wants who asks us to end.
+        let _held = signals::hold();
+        rotate(&home, arguments.role.into(), &records::clock_function())
+    };
+    let changed = Changed::of(report.map_err(actum::Error::from)?);
+    for NotThere { tenant, message, .. } in &changed.unrecorded {
+        session.screen.note(format_args!(
+            "the ledger of the tenant `{tenant}` does not record it: {message}; see `actum explain {}`",
+            Reason::RotationNotRecorded.name()
+        ));
+    }
+    session.screen.show(&changed)?;
+    Ok(if changed.unrecorded.is_empty() { Exit::Success } else { Exit::NeedsAttention })
+}
+
+impl Changed {
+    fn of(RotationReport { old, new, recorded, unrecorded }: RotationReport) -> Self {
+        let unrecorded = unrecorded.into_iter().map(|(tenant, why): (_, Unrecorded)| NotThere {
+            tenant,
+            reason: Reason::RotationNotRecorded,
+            message: why.to_string(),
+        });
+        Self { old, new, recorded, unrecorded: unrecorded.collect() }
+    }
+}
+
+impl Document for Changed {
+    fn format(&self) -> &'static str {
+        "actum.rotation/1"
+    }
+
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let KeyEntry { id, role, .. } = &self.new;
+        writeln!(out, "the {role} key {id} signs from now on, in the place of {}", self.old)?;
+        for tenant in &self.recorded {
+            writeln!(out, "recorded in the ledger of the tenant `{tenant}`")?;
+        }
+        writeln!(out, "give the new keyring to whoever verifies: `actum key export`")
+    }
+}

@@ -1,0 +1,103 @@
+//! `actum ledger`: what is recorded, and proofs of it.
+
+mod checkpoint;
+mod export;
+mod prove;
+mod show;
+mod verify;
+
+pub(super) use prove::path;
+
+use actum_core::RunId;
+use actum_core::ledger::TenantId;
+use actum_ledger::{LedgerHome, LedgerView, Log, RunRow, SignedCheckpoint};
+use actum_workspace::View;
+
+use super::Session;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::ledger_failure::LedgerFailure;
+use crate::run_prefix::{RunPrefix, newest};
+use crate::{home, records};
+
+/// Show, verify and export what is recorded, and prove it
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    Show(show::Arguments),
+    Verify(verify::Arguments),
+    Prove(prove::Arguments),
+    Checkpoint(checkpoint::Arguments),
+    Export(export::Arguments),
+}
+
+pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
+    match &arguments.command {
+        Command::Show(arguments) => show::run(arguments, session),
+        Command::Verify(arguments) => verify::run(arguments, session),
+        Command::Prove(arguments) => prove::run(arguments, session),
+        Command::Checkpoint(arguments) => checkpoint::run(arguments, session),
+        Command::Export(arguments) => export::run(arguments, session),
+    }
+}
+
+/// A ledger to look at.
+pub(super) struct Opened {
+    pub(super) tenant: TenantId,
+    pub(super) log: LedgerView,
+}
+
+impl Opened {
+    /// That of this user and tenant, which must be there.
+    pub(super) fn existing() -> Result<Self, Failure> {
+        let (path, tenant) = (home::path()?, home::tenant()?);
+        let home = LedgerHome::open_existing(&path).map_err(actum::Error::from)?;
+        let log = home.map(|home| LedgerView::open(&home, &tenant)).transpose();
+        match log.map_err(actum::Error::from)?.flatten() {
+            Some(log) => Ok(Self { tenant, log }),
+            None => Err(LedgerFailure::NoLedger { tenant, home: path }.into()),
+        }
+    }
+
+    /// What is known of a run: of the one that is named, by all of its id or by what the workspace that
+    /// we are in makes of its beginning, else of the newest there.
+    pub(super) fn run(
+        &self,
+        run: Option<&RunPrefix>,
+        session: &Session,
+    ) -> Result<RunRow, Failure> {
+        let workspace = || View::open(session.root());
+        let run: RunId = match run {
+            Some(prefix) => match prefix.whole() {
+                Some(run) => run,
+                None => prefix.resolve(&workspace()?)?,
+            },
+            None => newest(&workspace()?)?,
+        };
+        let row = self.log.run(run).map_err(actum::Error::from)?;
+        row.ok_or_else(|| LedgerFailure::NotRecorded { run, tenant: self.tenant.clone() }.into())
+    }
+
+    /// A signed checkpoint that covers so many entries. Where there is none, one of all there is is
+    /// made, which takes the key; then the log is looked at anew.
+    pub(super) fn checkpoint(self, entries: u64) -> Result<(Self, SignedCheckpoint), Failure> {
+        let there = self.log.checkpoints(entries, 1).map_err(actum::Error::from)?;
+        if let Some(checkpoint) = there.into_iter().next() {
+            return Ok((self, checkpoint));
+        }
+        // In one process SQLite does not let anyone write while someone has it open for reading only.
+        drop(self.log);
+        let made = records::open()?.ledger().checkpoint().wait().map_err(actum::Error::from)?;
+        let checkpoint = made.ok_or(LedgerFailure::NoEntry { index: 0, size: 0 })?;
+        Ok((Self::existing()?, checkpoint))
+    }
+}
+
+fn entries_of(count: u64) -> String {
+    if count == 1 { "1 entry".to_owned() } else { format!("{count} entries") }
+}

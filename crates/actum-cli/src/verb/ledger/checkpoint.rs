@@ -1,0 +1,72 @@
+//! `actum ledger checkpoint`: the state of the ledger, signed.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use actum_core::Digest;
+use actum_core::checkpoint::Checkpoint;
+use actum_core::note::Note;
+use actum_ledger::{LedgerError, Log};
+use serde::Serialize;
+
+use super::Opened;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::Document;
+use crate::output_file;
+use crate::verb::Session;
+
+/// Sign the state of the ledger, and write it
+///
+/// A checkpoint is a signed note (C2SP) of three lines: the name of the log, how many entries it has, and
+/// the root of its Merkle tree. Whoever keeps one elsewhere can tell later whether anything before it was
+/// changed.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Write to FILE
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+#[derive(Serialize)]
+struct Signed {
+    origin: String,
+    size: u64,
+    root: Digest,
+    checkpoint: String,
+}
+
+pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
+    let opened = Opened::existing()?;
+    let size = opened.log.size().map_err(actum::Error::from)?;
+    let (_, signed) = opened.checkpoint(size)?;
+    match &arguments.output {
+        Some(file) => {
+            output_file::write(session, file, "checkpoint", signed.note.as_bytes())?;
+        }
+        None => session.screen.show(&Signed::of(signed.note).map_err(actum::Error::from)?)?,
+    }
+    Ok(Exit::Success)
+}
+
+impl Signed {
+    fn of(checkpoint: String) -> Result<Self, LedgerError> {
+        let damaged = |error: &dyn std::fmt::Display| LedgerError::Damaged {
+            message: format!("its newest checkpoint is none: {error}"),
+        };
+        let note = Note::read(checkpoint.as_bytes()).map_err(|error| damaged(&error))?;
+        let read = Checkpoint::read(&note.text).map_err(|error| damaged(&error))?;
+        let Checkpoint { origin, size, root } = read;
+        Ok(Self { origin, size, root, checkpoint })
+    }
+}
+
+impl Document for Signed {
+    fn format(&self) -> &'static str {
+        "actum.checkpoint/1"
+    }
+
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        out.write_all(self.checkpoint.as_bytes())
+    }
+}

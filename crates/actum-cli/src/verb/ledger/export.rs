@@ -1,0 +1,98 @@
+//! `actum ledger export`: a ledger in one file.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+use actum_core::path::Quoted;
+use actum_ledger::Log;
+use actum_ledger::export::{ExportError, Exported, export};
+use serde::Serialize;
+
+use super::{Opened, entries_of};
+use crate::change_list::count;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::Document;
+use crate::shown_path;
+use crate::verb::Session;
+
+/// Write the whole ledger as lines of JSON
+///
+/// Has every entry byte for byte, the documents that they name, and the signed checkpoints, so that it can
+/// be kept elsewhere and verified there: `actum ledger verify FILE`.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Write to FILE
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+#[derive(Serialize)]
+struct Written {
+    file: String,
+    entries: u64,
+    documents: u64,
+    checkpoints: u64,
+    #[serde(skip)]
+    shown_file: String,
+}
+
+pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
+    let opened = Opened::existing()?;
+    let size = opened.log.size().map_err(actum::Error::from)?;
+    let Opened { log, .. } = match opened.checkpoint(size) {
+        Ok((opened, _)) => opened,
+        Err(failure) => {
+            let screen = &session.screen;
+            screen.note(format_args!("no signed checkpoint covers the newest entries: {failure}"));
+            Opened::existing()?
+        }
+    };
+    let Some(file) = &arguments.output else {
+        return match export(&log, &mut BufWriter::new(io::stdout().lock())) {
+            Err(ExportError::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
+                Ok(Exit::Success)
+            }
+            exported => exported.map(|_| Exit::Success).map_err(|error| failed(error, None)),
+        };
+    };
+    let path = session.start.join(file);
+    let unwritten = |source| Failure::PageUnwritten { path: path.clone(), source };
+    #[expect(clippy::disallowed_methods, reason = "the file was named on the command line")]
+    let mut out = BufWriter::new(File::create(&path).map_err(unwritten)?);
+    let exported = export(&log, &mut out).map_err(|error| failed(error, Some(&path)))?;
+    out.flush().map_err(unwritten)?;
+    let Exported { entries, documents, checkpoints } = exported;
+    let name = file.as_os_str().as_bytes();
+    let (file, shown_file) = (shown_path::text(name), Quoted(name).to_string());
+    session.screen.show(&Written { file, entries, documents, checkpoints, shown_file })?;
+    Ok(Exit::Success)
+}
+
+fn failed(error: ExportError, file: Option<&PathBuf>) -> Failure {
+    match (error, file) {
+        (ExportError::Ledger(error), _) => actum::Error::from(error).into(),
+        (ExportError::Write(source), Some(path)) => {
+            Failure::PageUnwritten { path: path.clone(), source }
+        }
+        (ExportError::Write(source), None) => Failure::Unwritten { source },
+        (ExportError::Read(source), _) => Failure::Unwritten { source },
+        (ExportError::Line(error), _) => Failure::Unwritten { source: io::Error::other(error) },
+    }
+}
+
+impl Document for Written {
+    fn format(&self) -> &'static str {
+        "actum.export/1"
+    }
+
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let Self { entries, documents, checkpoints, shown_file, .. } = self;
+        let documents = count(*documents, "document");
+        let checkpoints = count(*checkpoints, "checkpoint");
+        let entries = entries_of(*entries);
+        writeln!(out, "wrote the ledger to {shown_file}: {entries}, {documents}, {checkpoints}")
+    }
+}

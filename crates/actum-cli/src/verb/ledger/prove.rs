@@ -1,0 +1,93 @@
+//! `actum ledger prove`: that an entry is in the log.
+
+use std::io::{self, Write};
+
+use actum_core::Digest;
+use actum_core::merkle::leaf_hash;
+use actum_core::path::Quoted;
+use actum_ledger::{Log, SignedCheckpoint, inclusion};
+use serde::Serialize;
+
+use super::Opened;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::ledger_failure::LedgerFailure;
+use crate::output::Document;
+use crate::run_prefix::RunPrefix;
+use crate::verb::Session;
+
+/// Prove that a run is in the ledger
+///
+/// Shows the hashes that lead from the entry to the root of the Merkle tree (RFC 6962), and a signed
+/// checkpoint with that root. `actum receipt RUN` writes the same with the receipt, for `actum verify`.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// The run, or at least 4 characters of the beginning of its id; without it the newest
+    run: Option<RunPrefix>,
+    /// Prove the entry of this number instead, counted from 0
+    #[arg(long, value_name = "N", conflicts_with = "run")]
+    entry: Option<u64>,
+}
+
+#[derive(Serialize)]
+struct Proven {
+    origin: String,
+    index: u64,
+    leaf: Digest,
+    size: u64,
+    hashes: Vec<Digest>,
+    checkpoint: String,
+}
+
+pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
+    let opened = Opened::existing()?;
+    let index = match arguments.entry {
+        Some(index) => index,
+        None => {
+            let row = opened.run(arguments.run.as_ref(), session)?;
+            row.done.unwrap_or(row.started)
+        }
+    };
+    session.screen.show(&Proven::of(opened, index)?)?;
+    Ok(Exit::Success)
+}
+
+impl Proven {
+    fn of(opened: Opened, index: u64) -> Result<Self, Failure> {
+        let log = &opened.log;
+        let entry = log.entry(index).map_err(actum::Error::from)?;
+        let size = log.size().map_err(actum::Error::from)?;
+        let entry = entry.ok_or(LedgerFailure::NoEntry { index, size })?;
+        let origin = log.origin().map_err(actum::Error::from)?;
+        let (SignedCheckpoint { size, note: checkpoint }, hashes) = path(opened, index)?;
+        Ok(Self { origin, index, leaf: leaf_hash(&entry.body), size, hashes, checkpoint })
+    }
+}
+
+/// The hashes that lead from an entry, which is there, to the root of a signed checkpoint.
+pub(in crate::verb) fn path(
+    opened: Opened,
+    index: u64,
+) -> Result<(SignedCheckpoint, Vec<Digest>), Failure> {
+    let (opened, checkpoint) = opened.checkpoint(index.saturating_add(1))?;
+    let hashes = inclusion(&opened.log, checkpoint.size, index).map_err(actum::Error::from)?;
+    let size = checkpoint.size;
+    let hashes = hashes.ok_or(LedgerFailure::NoEntry { index, size })?;
+    Ok((checkpoint, hashes))
+}
+
+impl Document for Proven {
+    fn format(&self) -> &'static str {
+        "actum.proof/1"
+    }
+
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let Self { origin, index, leaf, size, hashes, checkpoint } = self;
+        writeln!(out, "log     {}", Quoted(origin.as_bytes()))?;
+        writeln!(out, "entry   {index} of {size}\nleaf    {leaf}")?;
+        for hash in hashes {
+            writeln!(out, "hash    {hash}")?;
+        }
+        write!(out, "\n{checkpoint}")
+    }
+}

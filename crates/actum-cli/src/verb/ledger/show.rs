@@ -1,0 +1,187 @@
+//! `actum ledger show`: the entries of a ledger, or one of them.
+
+use std::io::{self, Write};
+
+use actum_core::dsse::Envelope;
+use actum_core::ledger::{EntryFacts, EntryKind, TenantId};
+use actum_core::merkle::leaf_hash;
+use actum_core::path::{Harmless, Quoted};
+use actum_core::{Digest, RunId, Status};
+use actum_ledger::{Entry, LedgerError, Log};
+use serde::Serialize;
+use serde_json::Value;
+
+use super::{Opened, entries_of};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::ledger_failure::LedgerFailure;
+use crate::output::{Document, Kind};
+use crate::style::{self, Painted};
+use crate::timestamp;
+use crate::verb::Session;
+
+/// List the newest entries of the ledger, or show one of them whole
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// The number of an entry, counted from 0
+    #[arg(conflicts_with = "count", value_parser = number)]
+    entry: Option<u64>,
+    /// List at most so many
+    #[arg(short = 'n', long = "count", value_name = "N", default_value_t = 20)]
+    count: u64,
+}
+
+#[derive(Serialize)]
+struct Listed {
+    tenant: TenantId,
+    origin: String,
+    size: u64,
+    /// The newest first.
+    entries: Vec<Line>,
+}
+
+#[derive(Serialize)]
+struct Line {
+    index: u64,
+    kind: &'static str,
+    time: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run: Option<RunId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<Status>,
+    leaf: Digest,
+    #[serde(skip)]
+    second: String,
+}
+
+/// One entry.
+#[derive(Serialize)]
+struct Shown {
+    #[serde(flatten)]
+    line: Line,
+    /// The digests of the documents that it names.
+    documents: Vec<Digest>,
+    body: Value,
+    /// What is signed, where the body is an envelope.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    payload: Option<Value>,
+}
+
+pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
+    let Opened { tenant, log } = Opened::existing()?;
+    let size = log.size().map_err(actum::Error::from)?;
+    match arguments.entry {
+        None => {
+            let origin = log.origin().map_err(actum::Error::from)?;
+            let count = arguments.count.min(size);
+            let found = log.entries(size.saturating_sub(count), count);
+            let found = found.map_err(actum::Error::from)?;
+            let lines = found.iter().rev().map(|entry| Ok(Line::of(entry)?.0));
+            let entries = lines.collect::<Result<_, LedgerError>>().map_err(actum::Error::from)?;
+            session.screen.show(&Listed { tenant, origin, size, entries })?;
+        }
+        Some(index) => {
+            let entry = log.entry(index).map_err(actum::Error::from)?;
+            let entry = entry.ok_or(LedgerFailure::NoEntry { index, size })?;
+            session.screen.show(&Shown::of(&entry).map_err(actum::Error::from)?)?;
+        }
+    }
+    Ok(Exit::Success)
+}
+
+/// The number of an entry, as it is written in `actum log` and `actum show` too.
+fn number(text: &str) -> Result<u64, String> {
+    let digits = text.strip_prefix('#').unwrap_or(text);
+    digits.parse().map_err(|_| "an entry is named by its number, such as `7` or `#7`".to_owned())
+}
+
+impl Line {
+    fn of(entry: &Entry) -> Result<(Self, EntryFacts), LedgerError> {
+        let facts = EntryFacts::of(entry.kind, &entry.body);
+        let facts = facts.map_err(|error| LedgerError::entry(entry.index, &error))?;
+        let line = Self {
+            index: entry.index,
+            kind: entry.kind.as_str(),
+            time: facts.time.to_string(),
+            run: facts.run,
+            status: facts.status,
+            leaf: leaf_hash(&entry.body),
+            second: timestamp::second(facts.time),
+        };
+        Ok((line, facts))
+    }
+}
+
+impl Shown {
+    fn of(entry: &Entry) -> Result<Self, LedgerError> {
+        let (line, facts) = Line::of(entry)?;
+        let json = |bytes: &[u8]| {
+            serde_json::from_slice(bytes).map_err(|error| LedgerError::entry(entry.index, &error))
+        };
+        let payload = match entry.kind {
+            EntryKind::EffectDone | EntryKind::KeyRotated => {
+                let envelope = Envelope::read_own(&entry.body);
+                Some(json(
+                    &envelope.map_err(|error| LedgerError::entry(entry.index, &error))?.payload,
+                )?)
+            }
+            EntryKind::LogStarted | EntryKind::EffectStarted => None,
+        };
+        Ok(Self { line, documents: facts.blobs, body: json(&entry.body)?, payload })
+    }
+}
+
+impl Document for Listed {
+    fn format(&self) -> &'static str {
+        "actum.ledger/1"
+    }
+
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let Self { tenant, origin, size, entries } = self;
+        for Line { index, kind, second, run, status, .. } in entries {
+            write!(out, "{index:>8}  {second}  ")?;
+            match run {
+                Some(run) => write!(out, "{kind:14}  {}", Painted(style::RUN, run))?,
+                None => write!(out, "{kind}")?,
+            }
+            match status {
+                Some(status) => writeln!(out, "  {}", status.as_str())?,
+                None => writeln!(out)?,
+            }
+        }
+        let origin = Quoted(origin.as_bytes());
+        writeln!(out, "{} in the ledger {origin} of the tenant {tenant}", entries_of(*size))
+    }
+
+    fn kind(&self) -> Kind {
+        Kind::Long
+    }
+}
+
+impl Document for Shown {
+    fn format(&self) -> &'static str {
+        "actum.entry/1"
+    }
+
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let Line { index, kind, time, leaf, .. } = &self.line;
+        writeln!(out, "entry     {index}\nkind      {kind}\ntime      {time}\nleaf      {leaf}")?;
+        for document in &self.documents {
+            writeln!(out, "document  {document}")?;
+        }
+        let (what, value) = match &self.payload {
+            Some(payload) => ("signed", payload),
+            None => ("body", &self.body),
+        };
+        let text = serde_json::to_string_pretty(value).map_err(io::Error::other)?;
+        writeln!(out, "\n{what}")?;
+        for line in text.lines() {
+            writeln!(out, "{}", Harmless(line.as_bytes()))?;
+        }
+        Ok(())
+    }
+
+    fn kind(&self) -> Kind {
+        Kind::Long
+    }
+}

@@ -1,0 +1,256 @@
+//! `actum ledger verify`: whether anything in a ledger was changed.
+
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use actum_core::Digest;
+use actum_core::keyring::Keyring;
+use actum_core::ledger::EntryKind;
+use actum_core::note::NOTE_BYTES_MAX;
+use actum_core::path::Quoted;
+use actum_gate::{verify_checkpoint, verify_receipt, verify_rotation};
+use actum_ledger::verify::{Checks, Finding, Receipts, Subject, Verification, compare, verify};
+use actum_ledger::{LedgerView, export};
+use serde::Serialize;
+
+use super::{Opened, entries_of};
+use crate::change_list::count;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::input;
+use crate::ledger_failure::LedgerFailure;
+use crate::output::Document;
+use crate::own_format;
+use crate::progress::Progress;
+use crate::style::{self, Painted};
+use crate::trusted::Trusted;
+use crate::verb::Session;
+
+/// Verify the whole ledger: that no entry was changed, removed, added or moved
+///
+/// Computes the Merkle tree anew from the bytes of all entries, compares it with every signed checkpoint,
+/// and all that is kept beside the entries with what follows from them. Ends with code 4 where something is
+/// wrong. Behind the newest checkpoint nothing is signed but the receipts themselves, so their signatures
+/// are verified too, and those of all changes of keys; `actum ledger checkpoint` signs all there is.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// A ledger as `actum ledger export` wrote it; without it your own
+    #[arg(value_name = "EXPORT")]
+    export: Option<PathBuf>,
+    /// The public keys to trust, as `actum key export` writes them; without it your own
+    #[arg(long, value_name = "FILE")]
+    keyring: Option<PathBuf>,
+    /// Also compare with a checkpoint that was kept elsewhere, which tells whether entries were cut off
+    #[arg(long, value_name = "FILE", conflicts_with = "export")]
+    checkpoint: Option<PathBuf>,
+    /// Verify the signatures of all receipts, also of those that a checkpoint covers, which takes longer
+    #[arg(long)]
+    receipts: bool,
+}
+
+#[derive(Serialize)]
+struct Verified {
+    sound: bool,
+    origin: Option<String>,
+    entries: u64,
+    root: Digest,
+    runs: u64,
+    open_runs: u64,
+    documents: u64,
+    checkpoints: u64,
+    /// How many entries the newest sound checkpoint covers.
+    covered: u64,
+    /// How often the clock was set back.
+    steps_back: u64,
+    /// Receipts whose own signature was verified.
+    receipts: u64,
+    findings: Vec<Found>,
+    findings_left_out: u64,
+    keyring: Trusted,
+    /// Of which receipts the signatures were verified, for people.
+    #[serde(skip)]
+    of_which: &'static str,
+}
+
+/// Something that is wrong.
+#[derive(Serialize)]
+struct Found {
+    what: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    which: Option<String>,
+    message: String,
+    #[serde(skip)]
+    text: String,
+}
+
+/// What is verified.
+enum What<'a> {
+    Own(LedgerView),
+    Export(&'a Path),
+}
+
+pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
+    // That there is nothing to verify comes before what it would be verified with.
+    let subject = match &arguments.export {
+        Some(file) => What::Export(file),
+        None => What::Own(Opened::existing()?.log),
+    };
+    let keyring = Trusted::read(arguments.keyring.as_deref(), &session.start)?;
+    let mut progress = Progress::new("entries");
+    let mut note = |note: &str| {
+        let verified = verify_checkpoint(note.as_bytes(), &keyring.keyring);
+        verified.map(drop).map_err(|problem| problem.to_string())
+    };
+    let mut entry = |kind, body: &[u8]| check_entry(kind, body, &keyring.keyring);
+    let receipts = if arguments.receipts { Receipts::All } else { Receipts::NotCovered };
+    let mut checks = Checks { note: &mut note, entry: &mut entry, receipts };
+    let mut told = |entries| progress.tell(entries);
+    let verification = match subject {
+        What::Export(file) => exported(&session.start.join(file), file, &mut checks, &mut told)?,
+        What::Own(log) => {
+            let mut verification =
+                verify(&log, &mut checks, &mut told).map_err(actum::Error::from)?;
+            if let Some(file) = &arguments.checkpoint {
+                let (name, note) = input::document(file, &session.start, NOTE_BYTES_MAX)?;
+                let compared = match verify_checkpoint(&note, &keyring.keyring) {
+                    Ok(kept) => compare(&log, &kept.checkpoint).map_err(actum::Error::from)?,
+                    Err(problem) => Err(problem.to_string()),
+                };
+                if let Err(message) = compared {
+                    let message = format!("compared with the checkpoint {name}: {message}");
+                    verification.tell(Subject::Log, message);
+                }
+            }
+            verification
+        }
+    };
+    progress.end();
+    let verified = Verified::of(verification, receipts, keyring);
+    session.screen.show(&verified)?;
+    Ok(if verified.sound { Exit::Success } else { Exit::NeedsAttention })
+}
+
+fn exported(
+    path: &Path,
+    file: &Path,
+    checks: &mut Checks<'_>,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Verification, Failure> {
+    let input = format!("`{}`", Quoted(file.as_os_str().as_bytes()));
+    let unreadable = |source| Failure::Unreadable { input: input.clone(), source };
+    #[expect(clippy::disallowed_methods, reason = "the file was named on the command line")]
+    let opened = File::open(path).map_err(unreadable)?;
+    let mut opened = BufReader::new(opened);
+    // The first line of an export lies whole in what is read at once.
+    let found = own_format::of(opened.fill_buf().map_err(unreadable)?);
+    if !found.as_deref().is_some_and(|found| found.starts_with("actum.ledger-export/")) {
+        return Err(LedgerFailure::NoExport { input, found }.into());
+    }
+    let verified = export::verify(&mut opened, checks, progress);
+    verified.map_err(|error| match error {
+        export::ExportError::Read(source) | export::ExportError::Write(source) => {
+            unreadable(source)
+        }
+        export::ExportError::Ledger(error) => actum::Error::from(error).into(),
+        export::ExportError::Line(error) => unreadable(io::Error::other(error)),
+    })
+}
+
+/// Of a receipt and of a change of keys, which are envelopes.
+fn check_entry(kind: EntryKind, body: &[u8], keyring: &Keyring) -> Result<(), String> {
+    match kind {
+        EntryKind::EffectDone => {
+            verify_receipt(body, keyring).map(drop).map_err(|problem| problem.to_string())
+        }
+        EntryKind::KeyRotated => {
+            verify_rotation(body, keyring).map(drop).map_err(|problem| problem.to_string())
+        }
+        EntryKind::LogStarted | EntryKind::EffectStarted => Ok(()),
+    }
+}
+
+impl Verified {
+    fn of(verification: Verification, receipts_asked: Receipts, keyring: Trusted) -> Self {
+        let sound = verification.is_sound();
+        let Verification { origin, entries, root, runs, open_runs, documents, .. } = verification;
+        let Verification { checkpoints, covered, receipts, .. } = verification;
+        let Verification { steps_back, findings_left_out, .. } = verification;
+        let findings = verification.findings.iter().map(Found::of).collect();
+        Self {
+            sound,
+            origin,
+            entries,
+            root,
+            runs,
+            open_runs,
+            documents,
+            checkpoints,
+            covered,
+            steps_back,
+            receipts,
+            findings,
+            findings_left_out,
+            keyring,
+            of_which: match receipts_asked {
+                Receipts::All => "",
+                Receipts::NotCovered => ", of those that no checkpoint covers",
+            },
+        }
+    }
+}
+
+impl Found {
+    fn of(finding: &Finding) -> Self {
+        let (what, which) = match &finding.subject {
+            Subject::Log => ("log", None),
+            Subject::Database => ("database", None),
+            Subject::Entry(index) => ("entry", Some(index.to_string())),
+            Subject::Run(run) => ("run", Some(run.to_string())),
+            Subject::Document(digest) => ("document", Some(digest.to_string())),
+            Subject::Checkpoint(size) => ("checkpoint", Some(size.to_string())),
+            Subject::Line(line) => ("line", Some(line.to_string())),
+        };
+        Self { what, which, message: finding.message.clone(), text: finding.to_string() }
+    }
+}
+
+impl Document for Verified {
+    fn format(&self) -> &'static str {
+        "actum.audit/1"
+    }
+
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let (word, painted) = match self.sound {
+            true => ("sound", style::ADDED),
+            false => ("wrong", style::REMOVED),
+        };
+        let origin = self.origin.as_deref().unwrap_or("without a name");
+        let Self { entries, covered, checkpoints, runs, open_runs, documents, .. } = self;
+        let origin = Quoted(origin.as_bytes());
+        let word = Painted(painted, word);
+        writeln!(out, "{word}     the ledger {origin}: {}", entries_of(*entries))?;
+        writeln!(out, "signed    {covered} of them, by {}", count(*checkpoints, "checkpoint"))?;
+        let documents = count(*documents, "document");
+        writeln!(out, "runs      {runs}, {open_runs} of them without an end; {documents}")?;
+        let receipts = count(self.receipts, "signature");
+        writeln!(out, "receipts  {receipts} verified{}", self.of_which)?;
+        writeln!(out, "root      {}", self.root)?;
+        self.keyring.write_text(out)?;
+        if self.steps_back > 0 {
+            writeln!(
+                out,
+                "clock     set back, {} between entries",
+                count(self.steps_back, "time")
+            )?;
+        }
+        for Found { text, .. } in &self.findings {
+            writeln!(out, "{}     {}", Painted(style::REMOVED, "wrong"), Quoted(text.as_bytes()))?;
+        }
+        if self.findings_left_out > 0 {
+            writeln!(out, "          and {} more", self.findings_left_out)?;
+        }
+        Ok(())
+    }
+}

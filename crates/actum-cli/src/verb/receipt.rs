@@ -1,0 +1,59 @@
+//! `actum receipt`: the signed receipt of a run, with the proof that it is in the ledger.
+
+use std::path::PathBuf;
+
+use actum::Receipt;
+use actum_core::dsse::Envelope;
+use actum_gate::ReceiptBundle;
+use actum_ledger::LedgerError;
+
+use super::Session;
+use super::ledger::{Opened, path};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::ledger_failure::LedgerFailure;
+use crate::output_file;
+use crate::run_prefix::RunPrefix;
+
+/// Write the receipt of a run, with the proof that it is in the ledger
+///
+/// Whoever has your public keys (`actum key export`) can verify it anywhere: `actum verify`. It is one JSON
+/// document (`actum.receipt/1`): the signed statement, its place in the ledger, and a signed checkpoint.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// The run, or at least 4 characters of the beginning of its id; without it the newest
+    run: Option<RunPrefix>,
+    /// Write to FILE
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Write the signed statement alone (DSSE), as other programs read it
+    #[arg(long)]
+    no_proof: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
+    let opened = Opened::existing()?;
+    let row = opened.run(arguments.run.as_ref(), session)?;
+    let index = row.done.ok_or(LedgerFailure::NoReceipt { run: row.run })?;
+    let receipt = Receipt::read(&opened.log, index).map_err(actum::Error::from)?;
+    let mut bytes = match arguments.no_proof {
+        true => receipt.envelope,
+        false => proven(opened, receipt)?,
+    };
+    bytes.push(b'\n');
+    match &arguments.output {
+        Some(file) => output_file::write(session, file, "receipt", &bytes)?,
+        None => session.screen.hand_over(&bytes)?,
+    }
+    Ok(Exit::Success)
+}
+
+fn proven(opened: Opened, Receipt { index, envelope, .. }: Receipt) -> Result<Vec<u8>, Failure> {
+    let damaged =
+        |error: &dyn std::fmt::Display| actum::Error::from(LedgerError::entry(index, error));
+    let (checkpoint, hashes) = path(opened, index)?;
+    let receipt = Envelope::read_own(&envelope).map_err(|error| damaged(&error))?;
+    let (size, checkpoint) = (checkpoint.size, checkpoint.note);
+    let bundle = ReceiptBundle { receipt, index, size, hashes, checkpoint };
+    Ok(bundle.to_vec().map_err(|error| damaged(&error))?)
+}

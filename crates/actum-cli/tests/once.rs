@@ -1,0 +1,101 @@
+//! A request with a key has one effect, however many processes make it (AEC-7).
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    unreachable_pub,
+    reason = "a test fails by panicking, and plays the user"
+)]
+
+mod program;
+
+use std::fs;
+use std::process::Stdio;
+
+use program::{Ended, actum, command, text, workspace};
+
+/// AEC-7
+#[test]
+fn sixteen_processes_with_one_request_key_have_one_effect() {
+    let (_directory, root) = workspace();
+    let apply = ["apply", "--wait", "--request-key", "T-17", "../change.diff"];
+    let children: Vec<_> = (0..16)
+        .map(|_| {
+            let mut child = command(&root, &apply);
+            child.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+        })
+        .collect();
+    let ended: Vec<Ended> =
+        children.into_iter().map(|child| child.wait_with_output().unwrap().into()).collect();
+    let done = ended.iter().filter(|ended| ended.stdout.contains("files changed")).count();
+    let before = ended.iter().filter(|ended| ended.stdout.contains("did this before")).count();
+    assert_eq!((done, before), (1, 15), "{ended:#?}");
+    assert!(ended.iter().all(|ended| ended.code == 0), "{ended:#?}");
+    assert_eq!(text(&root, "a.txt"), "one\n");
+    let log: serde_json::Value =
+        serde_json::from_str(&actum(&root, &["log", "--json"]).stdout).unwrap();
+    assert_eq!(log["total"], 1);
+}
+
+/// AEC-7
+#[test]
+fn a_key_that_stands_for_another_request_is_refused_and_nothing_is_changed() {
+    let (directory, root) = workspace();
+    let key = ["--request-key", "T-17"];
+    assert_eq!(actum(&root, &[&["apply", "../change.diff"][..], &key].concat()).code, 0);
+    fs::write(directory.path().join("other.json"), r#"{"path": "new.txt", "content": "x"}"#)
+        .unwrap();
+    let ended = actum(&root, &[&["apply", "../other.json"][..], &key].concat());
+    assert_eq!(ended.code, 1, "{ended:?}");
+    assert!(
+        ended.stderr.contains("the request key `T-17` stands for another request"),
+        "{ended:?}"
+    );
+    assert!(ended.stderr.contains("actum explain REQUEST_KEY_TAKEN"), "{ended:?}");
+    assert!(!root.join("new.txt").exists());
+    // An undo is another request too.
+    let ended = actum(&root, &["undo", "--request-key", "T-17"]);
+    assert_eq!(ended.code, 1, "{ended:?}");
+    assert_eq!(text(&root, "a.txt"), "one\n");
+}
+
+/// AEC-7: what was refused binds no key.
+#[test]
+fn a_request_that_was_refused_can_be_made_again_under_its_key() {
+    let (_directory, root) = workspace();
+    let apply = ["apply", "../change.diff", "--request-key", "T-17"];
+    fs::write(root.join("a.txt"), "else\n").unwrap();
+    assert_eq!(actum(&root, &apply).code, 1);
+    fs::write(root.join("a.txt"), "1\n").unwrap();
+    assert_eq!(actum(&root, &apply).code, 0);
+    assert_eq!(text(&root, "a.txt"), "one\n");
+}
+
+/// AEC-8: an intent that cannot be recorded has no effect.
+#[test]
+fn without_a_ledger_nothing_is_changed() {
+    let (directory, root) = workspace();
+    let home = directory.path().join("elsewhere");
+    fs::write(&home, "a file").unwrap();
+    let mut apply = command(&root, &["apply", "../change.diff"]);
+    let ended = Ended::from(apply.env("ACTUM_HOME", &home).output().unwrap());
+    assert_eq!(ended.code, 1, "{ended:?}");
+    assert!(ended.stderr.contains("is not a directory"), "{ended:?}");
+    assert!(ended.stderr.contains("nothing was changed"), "{ended:?}");
+    assert_eq!(text(&root, "a.txt"), "1\n");
+}
+
+/// FE-14: a change cannot reach the keys that sign it.
+#[test]
+fn a_home_of_the_ledger_inside_the_workspace_is_refused() {
+    let (_directory, root) = workspace();
+    for home in [root.join("home"), root.join(".actum"), root.clone()] {
+        let mut apply = command(&root, &["apply", "../change.diff"]);
+        let ended = Ended::from(apply.env("ACTUM_HOME", &home).output().unwrap());
+        assert_eq!(ended.code, 1, "{ended:?}");
+        assert!(ended.stderr.contains("nothing was changed"), "{ended:?}");
+    }
+    assert_eq!(text(&root, "a.txt"), "1\n");
+    assert_eq!(actum(&root, &["apply", "../change.diff"]).code, 0);
+}

@@ -1,0 +1,93 @@
+//! Deciding once more from what was kept, and comparing (AEC-11).
+
+use actum_core::Digest;
+use actum_core::receipt::DecisionRecord;
+
+use super::bundle::{Bundle, BundleError};
+use super::{DECISION_SEMANTICS, decide};
+
+/// Why a decision could not be confirmed. The set is closed; whatever it is, nothing may be built
+/// on the decision.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ReplayProblem {
+    /// What the decision was made from is not in the ledger. (Told by whoever looks there.)
+    #[error("the ledger does not hold `{digest}`, which the decision was made from")]
+    RefMissing {
+        /// Its digest.
+        digest: Digest,
+    },
+    /// What is kept is not what the decision was made from.
+    #[error("what is kept as `{expected}` has the digest `{found}`: it was changed")]
+    RefHashMismatch {
+        /// The digest in the record.
+        expected: Digest,
+        /// The one of the bytes.
+        found: Digest,
+    },
+    /// The same bundle leads to another decision.
+    #[error("{what} of the recorded decision is not what the same bundle leads to now")]
+    DecisionMismatch {
+        /// What differs first.
+        what: String,
+    },
+    /// Other rules led to the decision than those of this program.
+    #[error("this program cannot make the decision again: {message}")]
+    EngineUnsupported {
+        /// Which rules, or what of the bundle it does not know.
+        message: String,
+    },
+    /// What the ledger keeps beside its entries is not what follows from them. (Told by whoever
+    /// reads the ledger.)
+    #[error("what the ledger keeps beside its entries is not what follows from them: {message}")]
+    ProjectionDrift {
+        /// What differs.
+        message: String,
+    },
+}
+
+impl ReplayProblem {
+    /// The permanent name.
+    pub fn reason(&self) -> &'static str {
+        match self {
+            Self::RefMissing { .. } => "REPLAY_REF_MISSING",
+            Self::RefHashMismatch { .. } => "REPLAY_REF_HASH_MISMATCH",
+            Self::DecisionMismatch { .. } => "REPLAY_DECISION_MISMATCH",
+            Self::EngineUnsupported { .. } => "REPLAY_ENGINE_UNSUPPORTED",
+            Self::ProjectionDrift { .. } => "REPLAY_PROJECTION_DRIFT",
+        }
+    }
+}
+
+/// Makes a decision again from the bytes of its bundle, and compares it with what was recorded.
+///
+/// # Errors
+/// [`ReplayProblem`]: `RefHashMismatch`, `EngineUnsupported`, `DecisionMismatch`.
+pub fn replay(bundle: &[u8], expected: &DecisionRecord) -> Result<(), ReplayProblem> {
+    let found = Digest::of(bundle);
+    if found != expected.bundle {
+        return Err(ReplayProblem::RefHashMismatch { expected: expected.bundle, found });
+    }
+    let unsupported = |message: String| ReplayProblem::EngineUnsupported { message };
+    if expected.semantics != DECISION_SEMANTICS {
+        return Err(unsupported(format!(
+            "it was made by version {} of the rules, and this program knows version \
+             {DECISION_SEMANTICS}",
+            expected.semantics
+        )));
+    }
+    let read = Bundle::read(bundle).map_err(|error: BundleError| unsupported(error.to_string()))?;
+    let decision = decide(&read);
+    let recorded = decision.record(bundle).map_err(|error| unsupported(error.to_string()))?;
+    let differs = |what: String| Err(ReplayProblem::DecisionMismatch { what });
+    let mut gates = recorded.gates.iter().zip(&expected.gates);
+    if let Some((gate, _)) = gates.find(|(now, then)| now != then) {
+        return differs(format!("the gate `{}`", gate.gate));
+    }
+    if recorded.gates.len() != expected.gates.len() {
+        return differs("the number of gates".to_owned());
+    }
+    if recorded.digest != expected.digest {
+        return differs("the digest".to_owned());
+    }
+    Ok(())
+}

@@ -1,0 +1,34 @@
+//! What actum decides, and what it proves, pure: no I/O, clock, randomness, environment or async.
+//!
+//! An auditor needs this crate and `actum-core` alone: a receipt, the checkpoint of the log that it
+//! is in and a keyring are bytes, and so is all that a decision was made from.
+
+pub mod bundle;
+pub mod checkpoint;
+pub mod decision;
+pub mod envelope;
+pub mod merkle;
+pub mod receipt;
+pub mod rotation;
+pub mod signature;
+
+pub use bundle::{BundleProblem, Inclusion, ReceiptBundle, VerifiedBundle, verify_bundle};
+pub use checkpoint::{CheckpointProblem, VerifiedCheckpoint, verify_checkpoint};
+pub use decision::{Bundle, DECISION_SEMANTICS, Decision, ReplayProblem, Verdict, decide, replay};
+pub use merkle::{ProofError, check_consistency, check_inclusion};
+pub use receipt::{ReceiptProblem, VerifiedReceipt, verify_receipt};
+pub use rotation::{RotationProblem, VerifiedRotation, verify_rotation};
+pub use signature::{SignatureError, verify};
+
+use actum_core::keyring::KeyProblem;
+
+/// The permanent name of why a key does not count.
+fn key_reason(problem: &KeyProblem) -> &'static str {
+    match problem {
+        KeyProblem::Unknown { .. } => "KEY_UNKNOWN",
+        KeyProblem::OtherRole { .. } => "KEY_OF_ANOTHER_ROLE",
+        KeyProblem::TooEarly { .. } => "KEY_NOT_YET_VALID",
+        KeyProblem::Expired { .. } => "KEY_EXPIRED",
+        KeyProblem::Revoked { .. } => "KEY_REVOKED",
+    }
+}

@@ -1,0 +1,126 @@
+//! A key that takes the place of another, which says so itself.
+
+use actum_core::canonical::{self, CanonicalError};
+use actum_core::dsse::{Envelope, EnvelopeError};
+use actum_core::keyring::{KeyEntry, KeyProblem, Keyring};
+use actum_core::ledger::KeyRotated;
+use actum_core::path::Cut;
+use actum_core::signer::KeyId;
+
+use crate::envelope::{SignerProblem, counting, signers};
+
+/// A change of keys that the old key signed, within its time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct VerifiedRotation {
+    /// What it says.
+    pub rotation: KeyRotated,
+}
+
+/// Why a change of keys does not count.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RotationProblem {
+    /// It is no envelope.
+    #[error("the change of keys cannot be read: {0}")]
+    Envelope(#[from] EnvelopeError),
+    /// Nobody is known to have signed it.
+    #[error("the change of keys proves nothing: {0}")]
+    Signer(#[from] SignerProblem),
+    /// The old key may not sign it, or not then.
+    #[error("the change of keys does not count: {0}")]
+    Key(#[from] KeyProblem),
+    /// What was signed is something else.
+    #[error(
+        "what was signed is no change of keys: its {what} is `{}` and not `{wanted}`",
+        Cut(found.as_bytes(), 80)
+    )]
+    Type {
+        /// Which of its types.
+        what: &'static str,
+        /// The type.
+        found: String,
+        /// What it should be.
+        wanted: &'static str,
+    },
+    /// What was signed is not JSON of which every reader has the same idea.
+    #[error("the change of keys cannot be read: {0}")]
+    Json(#[source] CanonicalError),
+    /// Fields of it are missing, too many, or of another kind.
+    #[error("the change of keys cannot be read: {message}")]
+    Shape {
+        /// Which, and how.
+        message: String,
+    },
+    /// Not the key that goes signed it.
+    #[error("the key `{old}` goes, and it did not sign that")]
+    NotTheOld {
+        /// The key that goes.
+        old: KeyId,
+    },
+    /// The key that comes does not have the name that follows from it and its role.
+    #[error("the new key is not the one of the name `{new}` in the role of the old one")]
+    Name {
+        /// The name.
+        new: KeyId,
+    },
+    /// A key cannot follow itself.
+    #[error("the key `{old}` would take its own place")]
+    Same {
+        /// The key.
+        old: KeyId,
+    },
+}
+
+impl RotationProblem {
+    /// The permanent name.
+    pub fn reason(&self) -> &'static str {
+        match self {
+            Self::Envelope(_) | Self::Json(_) | Self::Shape { .. } => "ROTATION_MALFORMED",
+            Self::Signer(problem) => problem.reason(),
+            Self::Key(problem) => crate::key_reason(problem),
+            Self::Type { .. } => "ROTATION_OF_ANOTHER_TYPE",
+            Self::NotTheOld { .. } => "ROTATION_NOT_BY_THE_OLD_KEY",
+            Self::Name { .. } | Self::Same { .. } => "ROTATION_INCONSISTENT",
+        }
+    }
+}
+
+/// Checks a `KEY_ROTATED` entry: the old key is in the keyring and signed it within its time, and
+/// old and new key are of one role. The new key need not be in the keyring.
+///
+/// # Errors
+/// [`RotationProblem`].
+pub fn verify_rotation(
+    envelope: &[u8],
+    keyring: &Keyring,
+) -> Result<VerifiedRotation, RotationProblem> {
+    let envelope = Envelope::read(envelope)?;
+    let signers = signers(&envelope, keyring)?;
+    let rotation = read(&envelope)?;
+    let KeyRotated { role, old, new, public, time, .. } = &rotation;
+    let signed: Vec<&KeyEntry> = signers.into_iter().filter(|key| key.id == *old).collect();
+    if signed.is_empty() {
+        return Err(RotationProblem::NotTheOld { old: old.clone() });
+    }
+    counting(&signed, *role, *time)?;
+    if old == new {
+        return Err(RotationProblem::Same { old: old.clone() });
+    }
+    if *new != KeyId::of(*role, public) {
+        return Err(RotationProblem::Name { new: new.clone() });
+    }
+    Ok(VerifiedRotation { rotation })
+}
+
+fn read(envelope: &Envelope) -> Result<KeyRotated, RotationProblem> {
+    let is = |what: &'static str, found: &str, wanted: &'static str| match found == wanted {
+        true => Ok(()),
+        false => Err(RotationProblem::Type { what, found: found.to_owned(), wanted }),
+    };
+    is("payload type", &envelope.payload_type, KeyRotated::PAYLOAD_TYPE)?;
+    let value = canonical::read(&envelope.payload).map_err(RotationProblem::Json)?;
+    let format = value.get("format").and_then(serde_json::Value::as_str).unwrap_or_default();
+    is("format", format, KeyRotated::FORMAT)?;
+    let shape = |error| RotationProblem::Shape { message: canonical::plainly(&error) };
+    serde_json::from_value(value).map_err(shape)
+}

@@ -1,0 +1,126 @@
+//! Every byte of a small receipt, bundle, checkpoint and keyring changed in several ways: refused, or
+//! shown to mean the same.
+
+use std::collections::BTreeSet;
+
+use actum_core::keyring::Keyring;
+use actum_gate::{verify_bundle, verify_checkpoint, verify_receipt, verify_rotation};
+
+use crate::material::{
+    Log, ORIGIN, checkpoint_key, keyring, note, receipt_bundle_of, receipt_of, result_key, rotated,
+    rotation_of, short_result,
+};
+
+/// The byte with each bit changed, and characters that mean something to JSON, base64 or a note.
+fn others(byte: u8) -> impl Iterator<Item = u8> {
+    let bits = (0..8).map(move |bit| byte ^ (1 << bit));
+    bits.chain(*b"\"\\ \n-_+/=0,:{}[]nA\x00\xff").filter(move |&other| other != byte)
+}
+
+/// What each change leads to that is accepted: the place, as the text around it, and the result.
+fn accepted<T>(text: &[u8], judge: impl Fn(&[u8]) -> Option<T>) -> Vec<(usize, u8, T)> {
+    let mut accepted = Vec::new();
+    for at in 0..text.len() {
+        let mut changed = text.to_vec();
+        for other in others(text[at]) {
+            changed[at] = other;
+            accepted.extend(judge(&changed).map(|result| (at, other, result)));
+        }
+    }
+    accepted
+}
+
+/// Where `part` stands in `text`.
+fn span(text: &[u8], part: &str) -> std::ops::Range<usize> {
+    let text = std::str::from_utf8(text).unwrap();
+    let start = text.find(part).unwrap();
+    start..start + part.len()
+}
+
+/// FE-14. Only the name of the field `keyid` may change: a signature that names no key is tried with
+/// all of them, and found to be of the same.
+#[test]
+fn a_receipt_with_one_byte_changed_is_refused_or_says_the_same() {
+    let text = receipt_of(short_result(), &[&result_key()]).to_vec().unwrap();
+    let keyring = keyring();
+    let sound = verify_receipt(&text, &keyring).unwrap();
+    let mut places = BTreeSet::new();
+    for (at, _, result) in accepted(&text, |text| verify_receipt(text, &keyring).ok()) {
+        assert_eq!((&result.statement, &result.key), (&sound.statement, &sound.key));
+        assert_ne!(result.leaf, sound.leaf, "another entry of a log, and so in no proof");
+        places.insert(at);
+    }
+    let keyid = span(&text, "keyid");
+    assert_eq!(places, keyid.collect());
+}
+
+/// FE-14, AEC-11. In the proof hexadecimal digits may be large.
+#[test]
+fn a_bundle_with_one_byte_changed_is_refused_or_says_the_same() {
+    let bundle = receipt_bundle_of(receipt_of(short_result(), &[&result_key()]));
+    let (text, keyring) = (bundle.to_vec().unwrap(), keyring());
+    let sound = verify_bundle(&text, &keyring).unwrap();
+    let hashes: Vec<_> = bundle.hashes.iter().map(|hash| span(&text, &hash.to_string())).collect();
+    for (at, other, result) in accepted(&text, |text| verify_bundle(text, &keyring).ok()) {
+        assert_eq!(result, sound);
+        assert!(hashes.iter().any(|hash| hash.contains(&at)), "byte {at}");
+        assert_eq!(text[at].to_ascii_uppercase(), other);
+    }
+}
+
+#[test]
+fn a_checkpoint_with_one_byte_changed_is_refused() {
+    let text = note(&Log::of_size(5).checkpoint(ORIGIN), &[&checkpoint_key()]);
+    let keyring = keyring();
+    assert!(verify_checkpoint(text.as_bytes(), &keyring).is_ok());
+    let accepted = accepted(text.as_bytes(), |text| verify_checkpoint(text, &keyring).ok());
+    assert_eq!(accepted, []);
+}
+
+#[test]
+fn a_change_of_keys_with_one_byte_changed_is_refused_or_says_the_same() {
+    let text = rotation_of(&rotated(7), &result_key()).to_vec().unwrap();
+    let keyring = keyring();
+    let sound = verify_rotation(&text, &keyring).unwrap();
+    let keyid = span(&text, "keyid");
+    for (at, _, result) in accepted(&text, |text| verify_rotation(text, &keyring).ok()) {
+        assert_eq!(result, sound);
+        assert!(keyid.contains(&at), "byte {at}");
+    }
+}
+
+/// A keyring is what is trusted, so it is not signed. Its keys cannot be changed unseen; the times
+/// of a key can, and change only whether it counts.
+#[test]
+fn a_keyring_with_one_byte_changed_is_refused_or_only_its_times_differ() {
+    let keyring = keyring();
+    let text = keyring.to_vec().unwrap();
+    let bundle = receipt_bundle_of(receipt_of(short_result(), &[&result_key()])).to_vec().unwrap();
+    let sound = verify_bundle(&bundle, &keyring).unwrap();
+    let parts = keyring
+        .keys()
+        .iter()
+        .flat_map(|key| [key.not_before.to_string(), key.not_after.unwrap().to_string()]);
+    let parts: BTreeSet<String> = parts.collect();
+    let whole = std::str::from_utf8(&text).unwrap();
+    let times: Vec<_> = parts
+        .iter()
+        .flat_map(|part| whole.match_indices(part.as_str()))
+        .map(|(start, part)| start..start + part.len())
+        .collect();
+    let changed = accepted(&text, |text| Keyring::read(text).ok());
+    assert!(!changed.is_empty());
+    for (at, _, changed) in changed {
+        assert!(times.iter().any(|time| time.contains(&at)), "byte {at}");
+        let keys = |keyring: &Keyring| -> Vec<_> {
+            keyring.keys().iter().map(|key| (key.id.clone(), key.role, key.public)).collect()
+        };
+        assert_eq!(keys(&changed), keys(&keyring));
+        match verify_bundle(&bundle, &changed) {
+            Ok(result) => assert_eq!(result, sound),
+            Err(problem) => {
+                assert!(["KEY_EXPIRED", "KEY_NOT_YET_VALID"].contains(&problem.reason()));
+            }
+        }
+    }
+}

@@ -1,0 +1,288 @@
+//! Decisions: what the gates say, that it is the same whenever it is made again, and that nothing
+//! that was changed goes unseen.
+
+use actum_core::receipt::{DecisionRecord, EffectKind, PathEffect};
+use actum_core::{Budget, Digest, Scope, ScopeRule};
+use actum_gate::decision::BundleError;
+use actum_gate::{Bundle, DECISION_SEMANTICS, ReplayProblem, Verdict, decide, replay};
+use proptest::prelude::*;
+
+use crate::material::{bundle, change, path};
+
+fn rules(texts: &[&str]) -> Vec<ScopeRule> {
+    texts.iter().map(|text| ScopeRule::new(text).unwrap()).collect()
+}
+
+fn touching(path_text: &str, effect: EffectKind) -> PathEffect {
+    let path = path(path_text);
+    PathEffect { path, effect, from: None, before: None, after: None, added: 1, removed: 1 }
+}
+
+fn judged(scope: Scope, budget: Budget, change: Vec<PathEffect>) -> (Verdict, Vec<String>) {
+    let decision = decide(&Bundle::new(scope, budget, change));
+    let words = decision
+        .gates
+        .into_iter()
+        .map(|gate| format!("{} {}: {}", gate.gate, gate.verdict, gate.ground));
+    (decision.verdict, words.collect())
+}
+
+/// FO-3, FO-4, AEC-11: all gates speak, whatever one says.
+#[test]
+fn the_grounds_of_all_gates_are_kept_and_the_strictest_decides() {
+    let scope = Scope { allow: Some(rules(&["src/", "docs/"])), deny: rules(&["docs/gone.md"]) };
+    let budget = Budget { max_files: Some(2), max_loc: None };
+    assert_eq!(
+        judged(scope, budget, change()),
+        (
+            Verdict::Deny,
+            vec![
+                "scope deny: the path `docs/gone.md` is denied by the rule `docs/gone.md`; so it \
+                 is with 1 more"
+                    .to_owned(),
+                "budget deny: files: 4 (limit 2); changed lines: 6 (no limit)".to_owned(),
+            ]
+        )
+    );
+    assert_eq!(
+        judged(Scope::everything(), Budget::unlimited(), change()),
+        (
+            Verdict::Allow,
+            vec![
+                "scope allow: every path is in scope".to_owned(),
+                "budget allow: files: 4 (no limit); changed lines: 6 (no limit)".to_owned(),
+            ]
+        )
+    );
+}
+
+/// AEC-10: what is told first is the first gate that denies.
+#[test]
+fn the_first_refusal_is_the_first_of_the_strictest() {
+    let decision = decide(&bundle());
+    assert_eq!((decision.verdict, decision.first_refusal()), (Verdict::Allow, None));
+    let budget = Budget { max_files: Some(0), max_loc: Some(0) };
+    let decision = decide(&Bundle::new(Scope::everything(), budget, change()));
+    assert_eq!(decision.first_refusal().unwrap().gate, "budget");
+    let nowhere = Scope { allow: Some(Vec::new()), deny: Vec::new() };
+    let decision = decide(&Bundle::new(nowhere, budget, change()));
+    assert_eq!(decision.first_refusal().unwrap().gate, "scope");
+    assert!(Verdict::Allow < Verdict::NeedsApproval && Verdict::NeedsApproval < Verdict::Deny);
+}
+
+/// FO-3: a renamed file is touched where it was and where it is.
+#[test]
+fn a_renamed_file_is_in_scope_with_both_its_paths_or_not_at_all() {
+    let renamed = |from: &str, to: &str| {
+        vec![PathEffect { from: Some(path(from)), ..touching(to, EffectKind::Renamed) }]
+    };
+    let scope = || Scope { allow: Some(rules(&["src/"])), deny: rules(&["src/secret"]) };
+    let verdict = |from, to| judged(scope(), Budget::unlimited(), renamed(from, to)).0;
+    assert_eq!(verdict("src/a", "src/b"), Verdict::Allow);
+    assert_eq!(verdict("a", "src/b"), Verdict::Deny);
+    assert_eq!(verdict("src/a", "b"), Verdict::Deny);
+    assert_eq!(verdict("src/secret", "src/b"), Verdict::Deny);
+    assert_eq!(verdict("src/a", "src/secret/b"), Verdict::Deny);
+}
+
+/// FO-4: a renamed file counts once, a directory not at all, a change of mode as a file.
+#[test]
+fn the_budget_counts_files_as_the_workspace_does() {
+    let change = vec![
+        PathEffect { from: Some(path("a")), ..touching("b", EffectKind::Renamed) },
+        PathEffect { added: 0, removed: 0, ..touching("c", EffectKind::Mode) },
+        PathEffect { added: 0, removed: 0, ..touching("d", EffectKind::DirectoryCreated) },
+        PathEffect { added: 0, removed: 0, ..touching("e", EffectKind::DirectoryRemoved) },
+    ];
+    let verdict = |max_files, max_loc| {
+        let budget = Budget { max_files: Some(max_files), max_loc: Some(max_loc) };
+        judged(Scope::everything(), budget, change.clone()).0
+    };
+    assert_eq!(verdict(2, 2), Verdict::Allow);
+    assert_eq!(verdict(1, 2), Verdict::Deny);
+    assert_eq!(verdict(2, 1), Verdict::Deny);
+}
+
+/// FO-3: the directories that lead to a file come with it, though they are not below themselves.
+#[test]
+fn a_directory_comes_and_goes_with_the_files_below_it() {
+    let scope = || Scope { allow: Some(rules(&["src/new/"])), deny: rules(&["src/new/no"]) };
+    let verdict = |change| judged(scope(), Budget::unlimited(), change).0;
+    for kind in [EffectKind::DirectoryCreated, EffectKind::DirectoryRemoved] {
+        let directory = touching("src/new", kind);
+        let file = touching("src/new/a", EffectKind::Created);
+        assert_eq!(verdict(vec![directory.clone(), file.clone()]), Verdict::Allow);
+        assert_eq!(verdict(vec![file.clone(), directory.clone()]), Verdict::Allow);
+        let beside = touching("src/newer", EffectKind::Created);
+        assert_eq!(verdict(vec![directory.clone(), beside]), Verdict::Deny);
+        assert_eq!(verdict(vec![directory]), Verdict::Deny, "nothing leads there");
+        let denied = touching("src/new/no", kind);
+        let below = touching("src/new/no/a", EffectKind::Created);
+        assert_eq!(verdict(vec![denied, below]), Verdict::Deny);
+    }
+}
+
+fn recorded(bundle: &Bundle) -> (Vec<u8>, DecisionRecord) {
+    let bytes = bundle.to_vec().unwrap();
+    let record = decide(bundle).record(&bytes).unwrap();
+    (bytes, record)
+}
+
+/// AEC-11
+#[test]
+fn a_decision_is_the_same_when_it_is_made_again() {
+    let scope = Scope { allow: Some(rules(&["src/"])), deny: Vec::new() };
+    let refused = Bundle::new(scope, Budget { max_files: Some(1), max_loc: Some(1) }, change());
+    for bundle in [bundle(), refused] {
+        let (bytes, record) = recorded(&bundle);
+        assert_eq!(Bundle::read(&bytes), Ok(bundle));
+        assert_eq!(replay(&bytes, &record), Ok(()));
+    }
+}
+
+/// AEC-11: the digest of everything, held here: if it changes, the version of the rules must, too.
+#[test]
+fn the_digest_of_a_decision_is_the_one_that_was_recorded() {
+    let (_, record) = recorded(&bundle());
+    let digest = "7815403850f4e73098e65959285638c2a768a46efd586c40d5bf12a5658b735f";
+    assert_eq!(record.digest.to_string(), digest);
+}
+
+/// AEC-11
+#[test]
+fn any_changed_byte_of_a_bundle_is_a_changed_reference() {
+    let (bytes, record) = recorded(&bundle());
+    for at in 0..bytes.len() {
+        let mut changed = bytes.clone();
+        changed[at] ^= 1;
+        let (expected, found) = (record.bundle, Digest::of(&changed));
+        let problem = ReplayProblem::RefHashMismatch { expected, found };
+        assert_eq!(replay(&changed, &record), Err(problem));
+    }
+}
+
+/// AEC-11
+#[test]
+fn any_other_record_is_a_mismatch_and_names_the_gate() {
+    let (bytes, record) = recorded(&bundle());
+    let mismatch = |change: &dyn Fn(&mut DecisionRecord)| {
+        let mut record = record.clone();
+        change(&mut record);
+        match replay(&bytes, &record) {
+            Err(ReplayProblem::DecisionMismatch { what }) => what,
+            judged => panic!("{judged:?}"),
+        }
+    };
+    assert_eq!(mismatch(&|record| record.digest = Digest::of(b"")), "the digest");
+    assert_eq!(mismatch(&|record| drop(record.gates.pop())), "the number of gates");
+    assert_eq!(
+        mismatch(&|record| record.gates.push(record.gates[0].clone())),
+        "the number of gates"
+    );
+    assert_eq!(mismatch(&|record| record.gates[1].ground.push('.')), "the gate `budget`");
+    assert_eq!(mismatch(&|record| record.gates[0].verdict = "deny".to_owned()), "the gate `scope`");
+    assert_eq!(mismatch(&|record| record.gates.swap(0, 1)), "the gate `scope`");
+}
+
+/// AEC-11: other rules are no mismatch.
+#[test]
+fn a_decision_by_other_rules_is_unsupported_and_no_mismatch() {
+    let (bytes, record) = recorded(&bundle());
+    let text = String::from_utf8(bytes.clone()).unwrap();
+    let unsupported = |bytes: &[u8], semantics| {
+        let bundle = Digest::of(bytes);
+        let record = DecisionRecord { semantics, bundle, ..record.clone() };
+        let problem = replay(bytes, &record).unwrap_err();
+        assert!(matches!(problem, ReplayProblem::EngineUnsupported { .. }), "{problem}");
+        assert_eq!(problem.reason(), "REPLAY_ENGINE_UNSUPPORTED");
+    };
+    unsupported(&bytes, DECISION_SEMANTICS + 1);
+    for (from, to) in [
+        ("\"semantics\":1", "\"semantics\":2"),
+        ("\"semantics\":1", "\"semantics\":1.5"),
+        ("actum.bundle/1", "actum.bundle/2"),
+        ("{\"budget\"", "{\"access\":1,\"budget\""),
+        ("{\"budget\"", "{ \"budget\""),
+        ("\"max_files\":15,", ""),
+    ] {
+        let other = text.replacen(from, to, 1);
+        assert_ne!(other, text);
+        unsupported(other.as_bytes(), DECISION_SEMANTICS);
+    }
+    let later = text.replace("\"semantics\":1", "\"semantics\":2");
+    assert_eq!(
+        Bundle::read(later.as_bytes()),
+        Err(BundleError::OtherVersion {
+            format: "actum.bundle/1".to_owned(),
+            semantics: "2".to_owned()
+        })
+    );
+}
+
+/// AEC-11, D-4: a field that this version does not know could change what was meant.
+#[test]
+fn a_bundle_that_says_more_than_is_read_is_refused_at_any_depth() {
+    let text = String::from_utf8(bundle().to_vec().unwrap()).unwrap();
+    let more = text.replacen("\"effect\":", "\"aside\":1,\"effect\":", 1);
+    assert_eq!(Bundle::read(more.as_bytes()), Err(BundleError::NotCanonical));
+}
+
+/// FO-4: what no run reaches is held at the largest number that JSON can hold.
+#[test]
+fn a_limit_beyond_what_a_document_holds_is_held_at_that() {
+    let budget = Budget { max_files: Some(u64::MAX), max_loc: Some((1 << 53) - 1) };
+    let bundle = Bundle::new(Scope::everything(), budget, change());
+    assert_eq!(bundle.budget().max_files, Some((1 << 53) - 1));
+    let (bytes, record) = recorded(&bundle);
+    assert_eq!(replay(&bytes, &record), Ok(()));
+}
+
+fn any_effect() -> impl Strategy<Value = PathEffect> {
+    let kinds = vec![
+        EffectKind::Created,
+        EffectKind::Renamed,
+        EffectKind::Mode,
+        EffectKind::DirectoryCreated,
+        EffectKind::Deleted,
+    ];
+    let name = prop::sample::select(vec!["a", "a/b", "a/b/c", "ab", "c/d"]);
+    (name.clone(), prop::sample::select(kinds), name, 0u64..9, 0u64..9).prop_map(
+        |(name, effect, from, added, removed)| {
+            let from = (effect == EffectKind::Renamed).then(|| path(from));
+            PathEffect { from, added, removed, ..touching(name, effect) }
+        },
+    )
+}
+
+fn any_rules() -> impl Strategy<Value = Vec<ScopeRule>> {
+    let rule = prop::sample::select(vec!["a", "a/", "a/b", "c/", "ab"]);
+    prop::collection::vec(rule, 0..3).prop_map(|texts| rules(&texts))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..Default::default() })]
+
+    /// AEC-11, FO-3, FO-4: the verdict does not depend on the order of the paths, only the first
+    /// ground does; more rules that deny and lower limits never allow more.
+    #[test]
+    fn a_decision_is_stable_and_never_more_lenient_for_a_stricter_bundle(
+        mut change in prop::collection::vec(any_effect(), 0..6),
+        allow in prop::option::of(any_rules()),
+        deny in any_rules(),
+        max_files in prop::option::of(0u64..5),
+        max_loc in prop::option::of(0u64..30),
+        more_deny in any_rules(),
+    ) {
+        let scope = Scope { allow, deny };
+        let budget = Budget { max_files, max_loc };
+        let bundle = Bundle::new(scope.clone(), budget, change.clone());
+        let verdict = decide(&bundle).verdict;
+        let (bytes, record) = recorded(&bundle);
+        prop_assert_eq!(replay(&bytes, &record), Ok(()));
+        let stricter = Scope { deny: [scope.deny.clone(), more_deny].concat(), ..scope.clone() };
+        let lower = Budget { max_files: max_files.map(|max| max / 2), max_loc: Some(0) };
+        prop_assert!(decide(&Bundle::new(stricter, lower, change.clone())).verdict >= verdict);
+        change.reverse();
+        prop_assert_eq!(decide(&Bundle::new(scope, budget, change)).verdict, verdict);
+    }
+}

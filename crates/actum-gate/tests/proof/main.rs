@@ -1,0 +1,21 @@
+//! What is proven of the proofs: published vectors and vectors of our own, other implementations,
+//! changed bytes, wrong keys, hostile texts, decisions made again.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    unreachable_pub,
+    reason = "a test fails by panicking, and its texts are its own"
+)]
+
+mod changed_bytes;
+mod decisions;
+mod differential;
+mod hostile;
+mod material;
+mod merkle;
+mod published;
+mod refusals;
+mod vectors;

@@ -1,0 +1,125 @@
+//! The golden vectors in `vectors/` at the root of the repository: made here from fixed keys, judged
+//! here, and judged once more by a program in another language.
+//!
+//! `UPDATE_VECTORS=1` writes them anew. A vector that changes is a format that changes.
+#![allow(clippy::disallowed_methods, reason = "these tests own the files, and start the checker")]
+
+mod checker;
+mod documents;
+mod proofs;
+mod receipts;
+
+use std::path::{Path, PathBuf};
+
+use actum_core::canonical;
+use serde_json::{Map, Value, json};
+
+/// A question with the answer that it must get.
+pub(super) struct Case {
+    name: String,
+    /// What is asked, by field.
+    input: Value,
+    /// Nothing where it is accepted; else the permanent name of the reason.
+    refused: Option<&'static str>,
+}
+
+pub(super) fn accepted(name: &str, input: Value) -> Case {
+    Case { name: name.to_owned(), input, refused: None }
+}
+
+pub(super) fn refused(name: &str, reason: &'static str, input: Value) -> Case {
+    Case { name: name.to_owned(), input, refused: Some(reason) }
+}
+
+/// A file of vectors.
+pub(super) struct Vectors {
+    /// Its name, without `.json`; also says what is asked.
+    name: &'static str,
+    about: &'static str,
+    /// The keyrings that the cases name.
+    keyrings: Map<String, Value>,
+    cases: Vec<Case>,
+    /// What this program answers: what it read, or the name of the reason.
+    judge: fn(&Value, &Map<String, Value>) -> Result<Value, &'static str>,
+}
+
+fn all() -> Vec<Vectors> {
+    vec![
+        documents::canonical_json(),
+        documents::decisions(),
+        proofs::inclusion(),
+        proofs::consistency(),
+        proofs::checkpoints(),
+        receipts::receipts(),
+        receipts::bundles(),
+        receipts::rotations(),
+    ]
+}
+
+/// The directory of the vectors, once they are written anew where that was asked for.
+fn directory() -> PathBuf {
+    static WRITTEN: std::sync::Once = std::sync::Once::new();
+    let directory = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors");
+    WRITTEN.call_once(|| {
+        if std::env::var_os("UPDATE_VECTORS").is_some() {
+            for vectors in all() {
+                let path = directory.join(format!("{}.json", vectors.name));
+                std::fs::write(path, vectors.to_text()).unwrap();
+            }
+        }
+    });
+    directory
+}
+
+impl Vectors {
+    fn to_text(&self) -> String {
+        let cases: Vec<Value> = self.cases.iter().map(|case| self.written(case)).collect();
+        let whole = json!({
+            "format": "actum.vectors/1",
+            "kind": self.name,
+            "about": self.about,
+            "keyrings": self.keyrings,
+            "cases": cases,
+        });
+        // Through the canonical form, so that the order of fields is fixed.
+        let sorted: Value = canonical::read(&canonical::to_vec(&whole).unwrap()).unwrap();
+        serde_json::to_string_pretty(&sorted).unwrap() + "\n"
+    }
+
+    fn written(&self, case: &Case) -> Value {
+        let mut written = json!({ "name": case.name, "input": case.input });
+        let judged = (self.judge)(&case.input, &self.keyrings);
+        match (judged, case.refused) {
+            (Ok(result), None) => {
+                written["expect"] = json!("accept");
+                written["result"] = result;
+            }
+            (Err(found), Some(reason)) => {
+                assert_eq!(found, reason, "{}: {}", self.name, case.name);
+                written["expect"] = json!("refuse");
+                written["reason"] = json!(reason);
+            }
+            (judged, expected) => {
+                panic!("{}: {}: {judged:?} and not {expected:?}", self.name, case.name)
+            }
+        }
+        written
+    }
+}
+
+/// FE-14, AEC-8, AEC-11
+#[test]
+fn the_vectors_are_judged_as_they_say_and_no_format_has_changed() {
+    let directory = directory();
+    let mut names = std::collections::BTreeSet::new();
+    for vectors in all() {
+        let path = directory.join(format!("{}.json", vectors.name));
+        let text = vectors.to_text();
+        for case in &vectors.cases {
+            let is_new = names.insert((vectors.name, case.name.clone()));
+            assert!(is_new, "{}: `{}` stands there twice", vectors.name, case.name);
+        }
+        let found = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(found == text, "{}: UPDATE_VECTORS=1 writes it anew", path.display());
+    }
+}

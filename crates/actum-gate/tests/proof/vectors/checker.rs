@@ -1,0 +1,65 @@
+//! The vectors, judged by `vectors/check.py`, which shares no code with this program.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use super::directory;
+
+/// The interpreter of the path, or the one of the system, for which Debian's packages are.
+const INTERPRETERS: [&str; 2] = ["python3", "/usr/bin/python3"];
+/// What the checker exits with where it cannot run.
+const CANNOT_RUN: i32 = 2;
+
+/// What the checker says of a directory of vectors. It is never passed over: where nothing can run
+/// it, the test fails and says what is missing.
+fn check(vectors: &Path) -> Output {
+    let script = directory().join("check.py");
+    let run = |python: &&str| Command::new(python).arg(&script).arg(vectors).output();
+    let outputs: Vec<_> = INTERPRETERS.iter().map(run).collect();
+    let ran = |output: &&std::io::Result<Output>| {
+        output.as_ref().is_ok_and(|output| output.status.code() != Some(CANNOT_RUN))
+    };
+    match outputs.iter().find(ran) {
+        Some(Ok(output)) => output.clone(),
+        Some(Err(_)) | None => panic!(
+            "`vectors/check.py` cannot run: {outputs:?}. It wants Python 3.9 or later with the \
+             package `cryptography` (Debian: `apt-get install python3-cryptography`)"
+        ),
+    }
+}
+
+/// FE-14, AEC-8, AEC-11
+#[test]
+fn another_implementation_in_another_language_agrees_with_every_vector() {
+    let output = check(&directory());
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+    let count: usize = super::all().iter().map(|vectors| vectors.cases.len()).sum();
+    assert!(said.ends_with(&format!("{count} vectors, 0 disagreements\n")), "{said}");
+}
+
+/// The checker itself can say no: of each vector that says what is not so.
+#[test]
+fn the_checker_tells_a_vector_that_says_what_is_not_so() {
+    let place = tempfile::tempdir().unwrap();
+    let (mut count, mut wrong) = (0, 0);
+    for vectors in super::all() {
+        let mut whole: serde_json::Value = serde_json::from_str(&vectors.to_text()).unwrap();
+        for case in whole["cases"].as_array_mut().unwrap() {
+            (count, wrong) = (count + 1, wrong + 1);
+            match (case["reason"].is_string(), case["result"].is_object()) {
+                (true, _) => case["reason"] = "SOMETHING_ELSE".into(),
+                (false, true) => case["result"]["more"] = 1.into(),
+                (false, false) => case["result"] = "something else".into(),
+            }
+        }
+        let path = place.path().join(format!("{}.json", vectors.name));
+        std::fs::write(path, whole.to_string()).unwrap();
+    }
+    let output = check(place.path());
+    let said = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.ends_with(&format!("{count} vectors, {wrong} disagreements\n")), "{said}");
+    let nowhere = check(&place.path().join("nowhere"));
+    assert_eq!(nowhere.status.code(), Some(1), "no vectors are no agreement");
+}

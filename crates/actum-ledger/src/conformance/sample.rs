@@ -1,0 +1,180 @@
+//! Entries as the engine makes them, for the suite, the tests and the benchmarks. Nothing in them is
+//! signed: a store looks at no signature.
+
+use actum_core::canonical::{self, CanonicalError};
+use actum_core::dsse::{Envelope, EnvelopeSignature};
+use actum_core::ledger::{
+    Actor, EffectStarted, EntryKind, KeyRotated, LogStarted, RequestKey, TenantId, WorkspaceId,
+};
+use actum_core::merkle::leaf_hash;
+use actum_core::receipt::{
+    DecisionRecord, EntryRef, GateRecord, PAYLOAD_TYPE, RunResult, SettledBy, Statement,
+};
+use actum_core::signer::{KeyId, KeyRole, PublicKey};
+use actum_core::{Digest, RunId, Status, Timestamp};
+
+use crate::store::NewEntry;
+
+/// The name of the log in samples.
+pub const ORIGIN: &str = "actum/sample/default";
+
+/// One run as a caller asks for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SampleRun {
+    /// The run.
+    pub run: RunId,
+    /// The workspace.
+    pub workspace: WorkspaceId,
+    /// The key of the request, and the attempt.
+    pub request: Option<(RequestKey, u32)>,
+    /// When it began; it ends a millisecond later.
+    pub time: Timestamp,
+    /// The document that its decision was made from.
+    pub bundle: Vec<u8>,
+    /// How many bytes what it is for has.
+    pub label_bytes: usize,
+}
+
+impl SampleRun {
+    /// A run with the number `number` in the workspace with the number `workspace`.
+    pub fn numbered(number: u64, workspace: u64) -> Self {
+        // As random as the real ones, so that databases find their places alike.
+        let scattered = |number: u64| {
+            number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15).rotate_right(17)
+        };
+        Self {
+            run: RunId::from_random(scattered(number)),
+            workspace: WorkspaceId::from_random(scattered(workspace)),
+            request: None,
+            time: Timestamp::from_micros(1_795_000_000_000_000),
+            bundle: format!("{{\"number\":{number}}}").into_bytes(),
+            label_bytes: 16,
+        }
+    }
+
+    /// Its `EFFECT_STARTED`, with the document.
+    ///
+    /// # Errors
+    /// Those of canonical JSON, which none of this leads to.
+    pub fn started(&self) -> Result<NewEntry, CanonicalError> {
+        let (request, attempt) = self.request.clone().unzip();
+        let body = canonical::to_vec(&EffectStarted {
+            format: EffectStarted::FORMAT.to_owned(),
+            time: self.time,
+            tenant: TenantId::default(),
+            workspace: self.workspace,
+            root: "/home/ada/project".to_owned(),
+            run: self.run,
+            place: 1,
+            undoes: None,
+            request,
+            attempt: attempt.unwrap_or(1),
+            actor: actor(),
+            door: "cli".to_owned(),
+            label: "x".repeat(self.label_bytes),
+            plan: Digest::of(b"plan"),
+            change: Digest::of(b"change"),
+            policy: Digest::of(b"policy"),
+            decision: self.decision(),
+            engine: "actum 0.1.0".to_owned(),
+        })?;
+        Ok(NewEntry { kind: EntryKind::EffectStarted, body, blobs: vec![self.bundle.clone()] })
+    }
+
+    /// Its `EFFECT_DONE`, where it began with the entry `started`.
+    ///
+    /// # Errors
+    /// See [`SampleRun::started`].
+    pub fn done(&self, status: Status, started: u64) -> Result<NewEntry, CanonicalError> {
+        let (request, attempt) = self.request.clone().unzip();
+        let later = Timestamp::from_micros(self.time.micros().saturating_add(1000));
+        let leaf = leaf_hash(&self.started()?.body);
+        let statement = Statement::of(RunResult {
+            tenant: TenantId::default(),
+            workspace: self.workspace,
+            run: self.run,
+            undoes: None,
+            status,
+            reason: None,
+            plan: Digest::of(b"plan"),
+            change: Digest::of(b"change"),
+            paths: Vec::new(),
+            policy: Digest::of(b"policy"),
+            decision: self.decision(),
+            approval: None,
+            lease: None,
+            sandbox: None,
+            verification: Vec::new(),
+            rollback: None,
+            request,
+            attempt: attempt.unwrap_or(1),
+            actor: actor(),
+            door: "cli".to_owned(),
+            label: "x".repeat(self.label_bytes),
+            started: self.time,
+            ended: later,
+            settled: later,
+            intent: EntryRef { origin: ORIGIN.to_owned(), index: started, leaf },
+            settled_by: SettledBy::Run,
+            engine: "actum 0.1.0".to_owned(),
+        });
+        enveloped(EntryKind::EffectDone, PAYLOAD_TYPE, canonical::to_vec(&statement)?)
+    }
+
+    fn decision(&self) -> DecisionRecord {
+        let allow = |gate: &str| GateRecord {
+            gate: gate.to_owned(),
+            verdict: "allow".to_owned(),
+            ground: "within limits".to_owned(),
+        };
+        DecisionRecord {
+            semantics: 1,
+            bundle: Digest::of(&self.bundle),
+            digest: Digest::of(b"decision"),
+            gates: vec![allow("scope"), allow("budget")],
+        }
+    }
+}
+
+/// The first entry of a log.
+///
+/// # Errors
+/// See [`SampleRun::started`].
+pub fn log_started() -> Result<NewEntry, CanonicalError> {
+    let body = canonical::to_vec(&LogStarted {
+        format: LogStarted::FORMAT.to_owned(),
+        time: Timestamp::from_micros(1_795_000_000_000_000),
+        tenant: TenantId::default(),
+        origin: ORIGIN.to_owned(),
+        keys: Vec::new(),
+    })?;
+    Ok(NewEntry { kind: EntryKind::LogStarted, body, blobs: Vec::new() })
+}
+
+/// A change of keys.
+///
+/// # Errors
+/// See [`SampleRun::started`].
+pub fn key_rotated() -> Result<NewEntry, CanonicalError> {
+    let id = |byte| KeyId::of(KeyRole::Result, &PublicKey([byte; 32]));
+    let payload = canonical::to_vec(&KeyRotated {
+        format: KeyRotated::FORMAT.to_owned(),
+        time: Timestamp::from_micros(1_795_000_000_000_000),
+        role: KeyRole::Result,
+        old: id(1),
+        new: id(2),
+        public: PublicKey([2; 32]),
+    })?;
+    enveloped(EntryKind::KeyRotated, KeyRotated::PAYLOAD_TYPE, payload)
+}
+
+fn enveloped(kind: EntryKind, payload: &str, bytes: Vec<u8>) -> Result<NewEntry, CanonicalError> {
+    let signature = EnvelopeSignature { key_id: "0".repeat(16), signature: vec![7; 64] };
+    let (payload_type, signatures) = (payload.to_owned(), vec![signature]);
+    let body = Envelope { payload_type, payload: bytes, signatures }.to_vec()?;
+    Ok(NewEntry { kind, body, blobs: Vec::new() })
+}
+
+fn actor() -> Actor {
+    Actor { user: "ada".to_owned(), uid: 1000, agent: Some("agent".to_owned()) }
+}

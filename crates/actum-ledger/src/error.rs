@@ -1,0 +1,269 @@
+//! Why something could not be appended or read.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use actum_core::ledger::{EntryError, RequestKey, WorkspaceId};
+use actum_core::{Digest, RunId};
+
+use crate::home::HomeError;
+use crate::keys::KeyError;
+use crate::store::{BODY_BYTES_MAX, REQUEST_ENTRIES_MAX};
+
+/// Why a ledger could not be used. It can be told to everyone who waited.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum LedgerError {
+    /// What was to be appended does not belong there.
+    #[error("{refusal}; nothing was appended")]
+    Refused {
+        /// Why.
+        #[from]
+        refusal: Refusal,
+    },
+    /// A file or directory of the ledger could not be reached.
+    #[error("cannot {action} `{}`: {source}; nothing was appended", path.display())]
+    File {
+        /// What was attempted.
+        action: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// What the system said.
+        source: Arc<io::Error>,
+    },
+    /// A link, a directory or something else is where the ledger should be.
+    #[error("`{}` is {found} and not a file of a ledger; nothing was changed", path.display())]
+    NoFile {
+        /// Where.
+        path: PathBuf,
+        /// What is there.
+        found: &'static str,
+    },
+    /// A file that no ledger is in.
+    #[error("`{}` is no ledger: {message}; nothing was changed", path.display())]
+    NoLedger {
+        /// Which.
+        path: PathBuf,
+        /// How that is known.
+        message: String,
+    },
+    /// A later version of this program made it.
+    #[error(
+        "the ledger `{}` has the schema {found}, and this program knows schemas up to {known}: use \
+         the program that made it; nothing was changed",
+        path.display()
+    )]
+    NewerSchema {
+        /// Which.
+        path: PathBuf,
+        /// Its schema.
+        found: u32,
+        /// The newest that is known.
+        known: u32,
+    },
+    /// Another program keeps it locked.
+    #[error(
+        "the ledger `{}` is locked by another program, for more than {seconds} s; nothing was \
+         appended",
+        path.display()
+    )]
+    Locked {
+        /// Which.
+        path: PathBuf,
+        /// How long it was waited for.
+        seconds: u64,
+    },
+    /// The file system is full.
+    #[error("there is no space left for the ledger `{}`; nothing was appended", path.display())]
+    Full {
+        /// Which.
+        path: PathBuf,
+    },
+    /// It may be read and not written.
+    #[error("the ledger `{}` cannot be written; nothing was appended", path.display())]
+    ReadOnly {
+        /// Which.
+        path: PathBuf,
+    },
+    /// The system failed while the append was made durable.
+    #[error(
+        "cannot tell whether the entries are in the ledger `{}`: {source}; look for them before \
+         anything is tried again",
+        path.display()
+    )]
+    OutcomeUnknown {
+        /// Which.
+        path: PathBuf,
+        /// What went wrong.
+        source: Arc<rusqlite::Error>,
+    },
+    /// SQLite could not do it.
+    #[error("cannot {action} the ledger `{}`: {source}; nothing was appended", path.display())]
+    Database {
+        /// What was attempted.
+        action: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// What SQLite said.
+        source: Arc<rusqlite::Error>,
+    },
+    /// What is kept contradicts itself.
+    #[error("the ledger is damaged: {message}; nothing was appended")]
+    Damaged {
+        /// How.
+        message: String,
+    },
+    /// The home of the ledger cannot be used.
+    #[error(transparent)]
+    Home {
+        /// Why.
+        source: Arc<HomeError>,
+    },
+    /// A key is missing or must not be used.
+    #[error(transparent)]
+    Key {
+        /// Why.
+        source: Arc<KeyError>,
+    },
+    /// A checkpoint could not be signed.
+    #[error("cannot sign a checkpoint of the ledger: {message}; its entries are as they were")]
+    Checkpoint {
+        /// Why.
+        message: String,
+    },
+    /// The writer is gone.
+    #[error("the writer of the ledger has ended; whether the last request was heard is not known")]
+    Stopped,
+}
+
+/// Why an entry does not belong where it was to be appended.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// Its bytes are no entry of its kind.
+    #[error(transparent)]
+    NoEntry {
+        /// Why.
+        #[from]
+        source: EntryError,
+    },
+    /// A body or a document is too long.
+    #[error("an entry and a document have {BODY_BYTES_MAX} bytes at most, and this has {bytes}")]
+    TooLarge {
+        /// How long it is.
+        bytes: usize,
+    },
+    /// Too many entries in one request.
+    #[error("at most {REQUEST_ENTRIES_MAX} entries are appended at once, and these are {entries}")]
+    TooMany {
+        /// How many.
+        entries: usize,
+    },
+    /// The first entry, and only that, is `LOG_STARTED`.
+    #[error("`LOG_STARTED` is the first entry of a log and no other; this would be entry {index}")]
+    Beginning {
+        /// Where the entry would be.
+        index: u64,
+    },
+    /// The run was started before.
+    #[error("the run {run} was started before, in entry {started}")]
+    RunStarted {
+        /// The run.
+        run: RunId,
+        /// Where.
+        started: u64,
+    },
+    /// The request had this attempt before.
+    #[error("attempt {attempt} at the request `{request}` was made before, in entry {started}")]
+    RequestStarted {
+        /// The workspace.
+        workspace: WorkspaceId,
+        /// The key of the request.
+        request: RequestKey,
+        /// The attempt.
+        attempt: u32,
+        /// The run that made it.
+        run: RunId,
+        /// Where.
+        started: u64,
+    },
+    /// The run was never started.
+    #[error("the run {run} has not been started, so it cannot end")]
+    NotStarted {
+        /// The run.
+        run: RunId,
+    },
+    /// The run was started in another workspace.
+    #[error(
+        "the run {run} was started in the workspace {started_in} and cannot end in {workspace}"
+    )]
+    OtherWorkspace {
+        /// The run.
+        run: RunId,
+        /// Where it was started.
+        started_in: WorkspaceId,
+        /// Where it is said to have ended.
+        workspace: WorkspaceId,
+    },
+    /// The receipt names another entry as the beginning of its run.
+    #[error(
+        "the receipt of the run {run} names entry {index} with the hash {leaf} as its beginning, and it \
+         began with entry {started}, of which the hash is {started_leaf}"
+    )]
+    OtherIntent {
+        /// The run.
+        run: RunId,
+        /// The entry that the receipt names.
+        index: u64,
+        /// Its hash, as the receipt says.
+        leaf: Digest,
+        /// The entry that the run began with.
+        started: u64,
+        /// The hash of that.
+        started_leaf: Digest,
+    },
+    /// The run has ended before.
+    #[error("the run {run} has ended before, in entry {done}")]
+    RunDone {
+        /// The run.
+        run: RunId,
+        /// Where.
+        done: u64,
+    },
+    /// A document that the entry names is not there.
+    #[error("the document {digest}, which the entry names, is not in the ledger")]
+    BlobMissing {
+        /// Its name.
+        digest: Digest,
+    },
+    /// A document came along that the entry does not name.
+    #[error("the document {digest} came along, and the entry does not name it")]
+    BlobUnnamed {
+        /// Its name.
+        digest: Digest,
+    },
+}
+
+impl LedgerError {
+    /// Something is wrong with an entry.
+    pub fn entry(index: u64, message: &dyn fmt::Display) -> Self {
+        Self::Damaged { message: format!("entry {index}: {message}") }
+    }
+
+    /// Why it was refused, where that is what happened.
+    pub fn refusal(&self) -> Option<&Refusal> {
+        if let Self::Refused { refusal } = self { Some(refusal) } else { None }
+    }
+}
+
+impl From<HomeError> for LedgerError {
+    fn from(error: HomeError) -> Self {
+        Self::Home { source: Arc::new(error) }
+    }
+}
+
+impl From<KeyError> for LedgerError {
+    fn from(error: KeyError) -> Self {
+        Self::Key { source: Arc::new(error) }
+    }
+}

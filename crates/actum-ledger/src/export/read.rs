@@ -1,0 +1,258 @@
+//! An export, read and verified line by line.
+
+use std::collections::{HashSet, VecDeque};
+use std::io::{BufRead, Read};
+
+use actum_core::Digest;
+use actum_core::canonical;
+use actum_core::ledger::{EntryFacts, EntryKind, LogStarted};
+use actum_core::merkle::{Frontier, empty_root, leaf_hash};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::{CheckpointLine, DocumentLine, EntryLine, ExportError, FORMAT, Header, Line, bytes_of};
+use crate::store::{BODY_BYTES_MAX, SignedCheckpoint};
+use crate::verify::{Checkpoints, Checks, Fold, Receipts, Subject, Verification};
+
+/// The longest line, in bytes: each byte of a body may need six characters.
+const LINE_BYTES_MAX: u64 = BODY_BYTES_MAX as u64 * 6 + 4096;
+/// The most receipts that are kept until a checkpoint comes that covers them.
+const WAITING_MAX: usize = 256;
+
+/// Verifies an export: all that [`verify`](crate::verify::verify) does but for what only a database
+/// has. What is found wrong with one line ends it, since the lines behind rest on it.
+///
+/// # Errors
+/// `Read` where the file cannot be read.
+pub fn verify(
+    from: &mut dyn BufRead,
+    checks: &mut Checks<'_>,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Verification, ExportError> {
+    let mut fold = Fold::default();
+    let mut lines = Lines { from, line: 0 };
+    let header = match lines.next().map_err(ExportError::Read)? {
+        NextLine::Line(line) => parsed::<Header>(&line),
+        NextLine::End => Err("it is empty".to_owned()),
+        NextLine::Cut => Err("it has no end".to_owned()),
+        NextLine::Wrong(message) => Err(message),
+    };
+    let header = header.and_then(|header| match header.format == FORMAT {
+        true => Ok(header),
+        false => {
+            Err(format!("its format is `{}`, and this program reads `{FORMAT}`", header.format))
+        }
+    });
+    let header = match header {
+        Ok(header) => header,
+        Err(message) => {
+            fold.tell(Subject::Line(1), message);
+            return Ok(fold.finish(None, empty_root(), 0, (0, 0)));
+        }
+    };
+    let mut log = Progress {
+        checkpoints: Checkpoints { origin: Some(&header.origin), count: 0, covered: 0 },
+        frontier: Frontier::default(),
+        documents: 0,
+        largest: 0,
+        known: HashSet::new(),
+        due: VecDeque::new(),
+        waiting: Vec::new(),
+    };
+    let mut is_cut = false;
+    loop {
+        let line = match lines.next().map_err(ExportError::Read)? {
+            NextLine::Line(line) => parsed::<Line>(&line),
+            NextLine::End => {
+                is_cut = log.frontier.size() < header.entries;
+                break;
+            }
+            NextLine::Cut => {
+                is_cut = true;
+                break;
+            }
+            NextLine::Wrong(message) => Err(message),
+        };
+        if let Err(message) = line.and_then(|line| log.take(&mut fold, line, &header, checks)) {
+            fold.tell(Subject::Line(lines.line), message);
+            break;
+        }
+        progress(log.frontier.size());
+    }
+    log.check_waiting(&mut fold, checks);
+    if is_cut {
+        fold.tell(
+            Subject::Log,
+            match log.frontier.size().checked_sub(1) {
+                Some(last) => format!("it was cut off after entry {last}"),
+                None => "it was cut off before its first entry".to_owned(),
+            },
+        );
+    } else if let Err(message) = log.check_nothing_is_due() {
+        fold.tell(Subject::Log, message);
+    }
+    let Progress { checkpoints: Checkpoints { count, covered, .. }, frontier, documents, .. } = log;
+    let root = frontier.root();
+    let entries = frontier.size();
+    if !is_cut && (entries, count, root) != (header.entries, header.checkpoints, header.root) {
+        let message = format!(
+            "the first line tells of {} entries, {} checkpoints and the root {}, and there are \
+             {entries}, {count} and {root}",
+            header.entries, header.checkpoints, header.root
+        );
+        fold.tell(Subject::Log, message);
+    }
+    Ok(fold.finish(Some(header.origin), root, documents, (count, covered)))
+}
+
+/// What was read so far.
+struct Progress<'a> {
+    checkpoints: Checkpoints<'a>,
+    frontier: Frontier,
+    documents: u64,
+    /// How many entries the newest checkpoint covers.
+    largest: u64,
+    /// The documents that entries named.
+    known: HashSet<Digest>,
+    /// Those that come next.
+    due: VecDeque<Digest>,
+    /// Receipts that no checkpoint covers so far.
+    waiting: Vec<(u64, Vec<u8>)>,
+}
+
+impl Progress<'_> {
+    /// Takes in one line; where the lines behind cannot be understood without it, what is wrong.
+    fn take(
+        &mut self,
+        fold: &mut Fold,
+        line: Line,
+        header: &Header,
+        checks: &mut Checks<'_>,
+    ) -> Result<(), String> {
+        match line {
+            Line::Entry(line) => self.entry(fold, line, header, checks),
+            Line::Document(DocumentLine { document, text, base64 }) => {
+                let bytes =
+                    bytes_of(text, base64).ok_or("it is written in another way than it must be")?;
+                if self.due.pop_front() != Some(document) || Digest::of(&bytes) != document {
+                    return Err(format!("the document {document} is not the one that comes here"));
+                }
+                self.documents += 1;
+                Ok(())
+            }
+            Line::Checkpoint(CheckpointLine { checkpoint, note }) => {
+                let size = self.frontier.size();
+                self.check_nothing_is_due()?;
+                if checkpoint != size || size == self.largest {
+                    return Err(format!(
+                        "a checkpoint of {checkpoint} entries is not in its place"
+                    ));
+                }
+                self.largest = size;
+                let (root, signed) = (self.frontier.root(), SignedCheckpoint { size, note });
+                self.checkpoints.take(fold, &signed, size, Some(root), checks);
+                if self.checkpoints.covered == size {
+                    self.waiting.clear();
+                }
+                Ok(())
+            }
+        }
+    }
+
+    fn entry(
+        &mut self,
+        fold: &mut Fold,
+        line: EntryLine,
+        header: &Header,
+        checks: &mut Checks<'_>,
+    ) -> Result<(), String> {
+        self.check_nothing_is_due()?;
+        let EntryLine { entry, kind, text, base64 } = line;
+        let index = self.frontier.size();
+        if entry != index {
+            return Err(format!("entry {entry} stands where entry {index} should"));
+        }
+        let body = bytes_of(text, base64).ok_or("it is written in another way than it must be")?;
+        let kind = EntryKind::of_name(&kind).ok_or("it is of no kind that there is")?;
+        let facts = EntryFacts::of(kind, &body).map_err(|error| error.to_string())?;
+        if index == 0 {
+            let origin = serde_json::from_slice::<LogStarted>(&body).map(|first| first.origin);
+            if origin.ok().as_ref() != Some(&header.origin) {
+                return Err(
+                    "the first entry does not begin the log that the first line names".into()
+                );
+            }
+        }
+        let leaf = leaf_hash(&body);
+        self.frontier.push(leaf, |_: Digest| {});
+        for &document in &facts.blobs {
+            if self.known.insert(document) {
+                self.due.push_back(document);
+            }
+        }
+        fold.take(&facts, (index, leaf));
+        if kind == EntryKind::EffectDone && checks.receipts == Receipts::NotCovered {
+            self.waiting.push((index, body));
+            if self.waiting.len() > WAITING_MAX {
+                self.check_waiting(fold, checks);
+            }
+        } else {
+            fold.signature(checks, kind, index, &body);
+        }
+        Ok(())
+    }
+
+    fn check_waiting(&mut self, fold: &mut Fold, checks: &mut Checks<'_>) {
+        for (index, body) in self.waiting.drain(..) {
+            fold.signature(checks, EntryKind::EffectDone, index, &body);
+        }
+    }
+
+    fn check_nothing_is_due(&self) -> Result<(), String> {
+        match self.due.front() {
+            None => Ok(()),
+            Some(document) => Err(format!("the document {document} does not follow its entry")),
+        }
+    }
+}
+
+/// A line in the one way in which it can be written.
+fn parsed<T: DeserializeOwned + Serialize>(line: &[u8]) -> Result<T, String> {
+    let read: T = serde_json::from_slice(line).map_err(|error| error.to_string())?;
+    let written = canonical::to_vec(&read).map_err(|error| error.to_string())?;
+    if written == line {
+        Ok(read)
+    } else {
+        Err("it is written in another way than it must be".into())
+    }
+}
+
+struct Lines<'r> {
+    from: &'r mut dyn BufRead,
+    /// Of the line that was read last, counted from 1.
+    line: u64,
+}
+
+enum NextLine {
+    Line(Vec<u8>),
+    Wrong(String),
+    /// The file ends within it.
+    Cut,
+    End,
+}
+
+impl Lines<'_> {
+    fn next(&mut self) -> std::io::Result<NextLine> {
+        self.line += 1;
+        let mut line = Vec::new();
+        let read = (&mut *self.from).take(LINE_BYTES_MAX).read_until(b'\n', &mut line)?;
+        Ok(match line.pop() {
+            None if read == 0 => NextLine::End,
+            Some(b'\n') => NextLine::Line(line),
+            Some(_) | None if u64::try_from(read).is_ok_and(|read| read < LINE_BYTES_MAX) => {
+                NextLine::Cut
+            }
+            Some(_) | None => NextLine::Wrong("it is too long".to_owned()),
+        })
+    }
+}

@@ -1,0 +1,163 @@
+//! The home of the ledger (`ACTUM_HOME`): opened once, and open to nobody else.
+//!
+//! ```text
+//! HOME/lock             taken to change names in HOME; not empty where all of them are durable
+//! HOME/keys/            private keys, and the keyring (see `keys`); there or not, but never half
+//! HOME/keys.new/        the same while it is made
+//! HOME/tenants/TENANT/  one log each
+//! ```
+
+mod disk;
+mod problem;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use actum_core::ledger::TenantId;
+
+pub(crate) use disk::{Directory, random};
+pub(crate) use problem::Shown;
+pub use problem::{HomeError, Thing};
+
+use disk::{Lock, Sharing};
+
+const LOCK: &str = "lock";
+const TENANTS: &str = "tenants";
+
+/// The home of the ledger. Whoever holds one has found that it is a directory that belongs to the
+/// user of this process, and that nobody else may reach what is in it.
+#[derive(Debug, Clone)]
+pub struct LedgerHome {
+    root: Arc<Directory>,
+}
+
+/// The directory of one tenant's log; checked like the home itself.
+#[derive(Debug)]
+pub struct TenantHome {
+    directory: Directory,
+}
+
+impl LedgerHome {
+    /// Opens the home at an absolute path; makes it where it is missing, with the directories above
+    /// it, each for the user alone.
+    ///
+    /// # Errors
+    /// [`HomeError`]: a path that is not absolute, a symbolic link, something else than a directory,
+    /// another owner than the user of this process, access for others, no permission to write.
+    pub fn open(path: &Path) -> Result<Self, HomeError> {
+        let path = &plain(path)?;
+        let root = match Directory::open(path)? {
+            Some(root) => root,
+            None => {
+                Directory::make(path)?;
+                let gone = || HomeError::Other { path: path.clone(), what: Thing::Directory };
+                Directory::open(path)?.ok_or_else(gone)?
+            }
+        };
+        root.check_writable()?;
+        Ok(Self { root: Arc::new(root) })
+    }
+
+    /// The same for who only reads: nothing is made or written, and a missing one is `None`.
+    ///
+    /// # Errors
+    /// [`HomeError`].
+    pub fn open_existing(path: &Path) -> Result<Option<Self>, HomeError> {
+        Ok(Directory::open(&plain(path)?)?.map(|root| Self { root: Arc::new(root) }))
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        self.root.path()
+    }
+
+    /// The directory of a tenant's log, made where it is missing, and then durable.
+    ///
+    /// # Errors
+    /// [`HomeError`].
+    pub fn tenant(&self, tenant: &TenantId) -> Result<TenantHome, HomeError> {
+        self.settled()?;
+        if let Some(found) = self.existing_tenant(tenant)? {
+            return Ok(found);
+        }
+        let directory =
+            self.change(|root| root.directory_made(TENANTS)?.directory_made(tenant.as_str()))?;
+        Ok(TenantHome { directory })
+    }
+
+    /// The same, if it is there.
+    ///
+    /// # Errors
+    /// [`HomeError`].
+    pub fn existing_tenant(&self, tenant: &TenantId) -> Result<Option<TenantHome>, HomeError> {
+        let Some(tenants) = self.root.directory(TENANTS)? else { return Ok(None) };
+        let directory = tenants.directory(tenant.as_str())?;
+        Ok(directory.map(|directory| TenantHome { directory }))
+    }
+
+    /// All tenants that have a directory, in the order of their names.
+    ///
+    /// # Errors
+    /// [`HomeError`].
+    pub fn tenants(&self) -> Result<Vec<TenantId>, HomeError> {
+        let Some(tenants) = self.root.directory(TENANTS)? else { return Ok(Vec::new()) };
+        Ok(tenants.names()?.iter().filter_map(|name| name.parse().ok()).collect())
+    }
+
+    /// What is in it, for who changes nothing and relies on nothing being durable.
+    pub(crate) fn root(&self) -> &Directory {
+        &self.root
+    }
+
+    /// Waits for who is changing names, and sees to it that what is there is durable. As long as the
+    /// lock is held nobody changes any.
+    pub(crate) fn settled(&self) -> Result<Lock, HomeError> {
+        loop {
+            let lock = self.root.lock(LOCK, Sharing::Shared)?;
+            if lock.is_settled()? {
+                return Ok(lock);
+            }
+            drop(lock);
+            // Who was at work was killed, or the home is new or a copy.
+            self.change(|_| Ok::<_, HomeError>(()))?;
+        }
+    }
+
+    /// Changes names, alone; when it returns they are durable.
+    pub(crate) fn change<T, E: From<HomeError>>(
+        &self,
+        change: impl FnOnce(&Directory) -> Result<T, E>,
+    ) -> Result<T, E> {
+        let lock = self.root.lock(LOCK, Sharing::Exclusive)?;
+        lock.settle(false)?;
+        let changed = change(&self.root)?;
+        self.sync()?;
+        lock.settle(true)?;
+        Ok(changed)
+    }
+
+    /// Makes all names in the home durable, and those that lead to it.
+    fn sync(&self) -> Result<(), HomeError> {
+        if let Some(tenants) = self.root.directory(TENANTS)? {
+            tenants.sync()?;
+        }
+        crate::keys::sync(&self.root)?;
+        self.root.sync()?;
+        self.root.sync_way()
+    }
+}
+
+impl TenantHome {
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        self.directory.path()
+    }
+}
+
+/// The path without what would make the kernel follow a link at its end: a slash or a dot behind it.
+fn plain(path: &Path) -> Result<PathBuf, HomeError> {
+    if !path.is_absolute() {
+        return Err(HomeError::Relative { path: path.to_owned() });
+    }
+    Ok(path.components().collect())
+}

@@ -1,0 +1,334 @@
+//! The system calls in the home of the ledger: its directories and files, reached from handles.
+//!
+//! What is opened is checked by its handle (fstat(2)) and never by its path, which could lead
+//! elsewhere a moment later.
+
+use std::ffi::OsStr;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{self, Access, AtFlags, CWD, FileType, FlockOperation, Mode, OFlags};
+use rustix::io::Errno;
+use rustix::rand::{GetRandomFlags, getrandom};
+use zeroize::Zeroizing;
+
+use super::problem::{HomeError, Thing};
+
+/// A directory that belongs to us and to nobody else.
+#[derive(Debug)]
+pub(crate) struct Directory {
+    handle: OwnedFd,
+    path: PathBuf,
+}
+
+/// A lock that is held; where its process ends, it is free again.
+#[derive(Debug)]
+pub(crate) struct Lock {
+    handle: OwnedFd,
+    path: PathBuf,
+}
+
+/// With whom a lock is shared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sharing {
+    /// With all who want to share it.
+    Shared,
+    /// With nobody.
+    Exclusive,
+}
+
+const DIRECTORY: OFlags =
+    OFlags::DIRECTORY.union(OFlags::NOFOLLOW).union(OFlags::CLOEXEC).union(OFlags::RDONLY);
+/// Without waiting for the other end of a FIFO that someone put there.
+const FILE: OFlags =
+    OFlags::NOFOLLOW.union(OFlags::CLOEXEC).union(OFlags::NONBLOCK).union(OFlags::NOCTTY);
+/// Permission bits of the group and of all others.
+const OTHERS: u32 = 0o077;
+
+impl Directory {
+    /// Opens the directory, if it is there.
+    pub(crate) fn open(path: &Path) -> Result<Option<Self>, HomeError> {
+        Self::open_at(CWD, path.as_os_str(), path.to_owned())
+    }
+
+    /// Makes the directory, and those above it that are missing (XDG Base Directory Specification:
+    /// for the user alone).
+    pub(crate) fn make(path: &Path) -> Result<(), HomeError> {
+        let make = |path: &Path| fs::mkdirat(CWD, path, mode_of(Thing::Directory));
+        let mut missing = Vec::new();
+        for ancestor in path.ancestors() {
+            match make(ancestor) {
+                Ok(()) | Err(Errno::EXIST) => break,
+                Err(Errno::NOENT) => missing.push(ancestor),
+                Err(error) => return Err(refused("make", ancestor.to_owned(), error)),
+            }
+        }
+        for path in missing.into_iter().rev() {
+            match make(path) {
+                Ok(()) | Err(Errno::EXIST) => {}
+                Err(error) => return Err(refused("make", path.to_owned(), error)),
+            }
+        }
+        Ok(())
+    }
+
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Opens the directory of that name in it, if it is there.
+    pub(crate) fn directory(&self, name: &str) -> Result<Option<Self>, HomeError> {
+        Self::open_at(&self.handle, OsStr::new(name), self.path.join(name))
+    }
+
+    /// The same, made where it is missing.
+    pub(crate) fn directory_made(&self, name: &str) -> Result<Self, HomeError> {
+        match fs::mkdirat(&self.handle, name, mode_of(Thing::Directory)) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(error) => return Err(refused("make", self.path.join(name), error)),
+        }
+        let gone = || refused("open", self.path.join(name), Errno::NOENT);
+        self.directory(name)?.ok_or_else(gone)
+    }
+
+    /// What the file of that name holds, if it is there.
+    pub(crate) fn read(
+        &self,
+        name: &str,
+        max: usize,
+    ) -> Result<Option<Zeroizing<Vec<u8>>>, HomeError> {
+        let path = self.path.join(name);
+        let opened = retry(|| fs::openat(&self.handle, name, FILE | OFlags::RDONLY, Mode::empty()));
+        let file = match opened {
+            Ok(file) => file,
+            Err(Errno::NOENT) => return Ok(None),
+            Err(Errno::LOOP) => return Err(HomeError::Symlink { path, what: Thing::File }),
+            Err(error) => return Err(refused("open", path, error)),
+        };
+        let stat = check(&file, &path, Thing::File)?;
+        let size = usize::try_from(stat.st_size).unwrap_or(usize::MAX);
+        if size > max {
+            return Err(HomeError::TooLarge { path, max });
+        }
+        // All of it at once: a buffer that grew would leave copies behind.
+        let mut bytes = Zeroizing::new(vec![0; size]);
+        let mut filled = 0;
+        while let Some(rest) = bytes.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+            match retry(|| rustix::io::read(&file, &mut *rest)) {
+                Ok(0) => break,
+                Ok(read) => filled += read,
+                Err(error) => return Err(refused("read", path, error)),
+            }
+        }
+        bytes.truncate(filled);
+        Ok(Some(bytes))
+    }
+
+    /// Makes a file of that name, which must not be there. Its bytes are durable, its name is not
+    /// yet.
+    pub(crate) fn create(&self, name: &str, bytes: &[u8]) -> Result<(), HomeError> {
+        let flags = FILE | OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
+        let created = retry(|| fs::openat(&self.handle, name, flags, mode_of(Thing::File)))
+            .and_then(|file| {
+                let mut rest = bytes;
+                while !rest.is_empty() {
+                    let written = retry(|| rustix::io::write(&file, rest))?;
+                    rest = rest.get(written..).unwrap_or_default();
+                }
+                // Not tried again after EIO: the kernel would then say yes.
+                retry(|| fs::fsync(&file))
+            });
+        created.map_err(|error| refused("write", self.path.join(name), error))
+    }
+
+    /// Gives the file of that name other bytes, all at once and durably. Nobody else may do so at the
+    /// same time.
+    pub(crate) fn replace(&self, name: &str, bytes: &[u8]) -> Result<(), HomeError> {
+        let new = format!("{name}.new");
+        self.remove(&new)?;
+        self.create(&new, bytes)?;
+        self.rename(&new, name)?;
+        self.sync()
+    }
+
+    /// Gives what is in it another name.
+    pub(crate) fn rename(&self, from: &str, to: &str) -> Result<(), HomeError> {
+        fs::renameat(&self.handle, from, &self.handle, to)
+            .map_err(|error| refused("rename", self.path.join(from), error))
+    }
+
+    /// Removes a file, if it is there.
+    pub(crate) fn remove(&self, name: &str) -> Result<(), HomeError> {
+        self.unlink(name, AtFlags::empty())
+    }
+
+    /// Removes an empty directory, if it is there.
+    pub(crate) fn remove_directory(&self, name: &str) -> Result<(), HomeError> {
+        self.unlink(name, AtFlags::REMOVEDIR)
+    }
+
+    fn unlink(&self, name: &str, flags: AtFlags) -> Result<(), HomeError> {
+        match fs::unlinkat(&self.handle, name, flags) {
+            Ok(()) | Err(Errno::NOENT) => Ok(()),
+            Err(error) => Err(refused("remove", self.path.join(name), error)),
+        }
+    }
+
+    /// The names in it that are text, as all of ours are, in their order.
+    pub(crate) fn names(&self) -> Result<Vec<String>, HomeError> {
+        let list = || {
+            let mut names = Vec::new();
+            for entry in fs::Dir::read_from(&self.handle)? {
+                let name = entry?.file_name().to_owned();
+                names.extend(name.into_string().ok().filter(|name| name != "." && name != ".."));
+            }
+            names.sort();
+            Ok(names)
+        };
+        list().map_err(|error| refused("list", self.path.clone(), error))
+    }
+
+    /// Makes the names in it durable.
+    pub(crate) fn sync(&self) -> Result<(), HomeError> {
+        retry(|| fs::fsync(&self.handle)).map_err(|error| refused("sync", self.path.clone(), error))
+    }
+
+    /// Makes durable the names that lead to it. What we may not open we made nothing in.
+    pub(crate) fn sync_way(&self) -> Result<(), HomeError> {
+        let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::RDONLY;
+        for above in self.path.ancestors().skip(1) {
+            match fs::openat(CWD, above, flags, Mode::empty()) {
+                Ok(handle) => retry(|| fs::fsync(&handle)),
+                Err(Errno::ACCESS | Errno::PERM) => Ok(()),
+                Err(error) => Err(error),
+            }
+            .map_err(|error| refused("sync", above.to_owned(), error))?;
+        }
+        Ok(())
+    }
+
+    /// Refuses a directory that may not be written to.
+    pub(crate) fn check_writable(&self) -> Result<(), HomeError> {
+        let access = Access::READ_OK | Access::WRITE_OK | Access::EXEC_OK;
+        match fs::accessat(&self.handle, ".", access, AtFlags::EACCESS) {
+            // Before Linux 5.8 it cannot be asked; what is attempted will tell.
+            Ok(()) | Err(Errno::NOSYS | Errno::INVAL) => Ok(()),
+            Err(error) => {
+                Err(HomeError::Unwritable { path: self.path.clone(), source: error.into() })
+            }
+        }
+    }
+
+    /// Waits for the lock of that name, and takes it.
+    pub(crate) fn lock(&self, name: &str, sharing: Sharing) -> Result<Lock, HomeError> {
+        let path = self.path.join(name);
+        let flags = FILE | OFlags::RDWR | OFlags::CREATE;
+        let handle = match retry(|| fs::openat(&self.handle, name, flags, mode_of(Thing::File))) {
+            Ok(handle) => handle,
+            Err(Errno::LOOP) => return Err(HomeError::Symlink { path, what: Thing::File }),
+            Err(error) => return Err(refused("open", path, error)),
+        };
+        check(&handle, &path, Thing::File)?;
+        let operation = match sharing {
+            Sharing::Shared => FlockOperation::LockShared,
+            Sharing::Exclusive => FlockOperation::LockExclusive,
+        };
+        match retry(|| fs::flock(&handle, operation)) {
+            Ok(()) => Ok(Lock { handle, path }),
+            Err(error) => Err(refused("lock", path, error)),
+        }
+    }
+
+    fn open_at(
+        parent: impl std::os::fd::AsFd,
+        name: &OsStr,
+        path: PathBuf,
+    ) -> Result<Option<Self>, HomeError> {
+        let handle = match retry(|| fs::openat(&parent, name.as_bytes(), DIRECTORY, Mode::empty()))
+        {
+            Ok(handle) => handle,
+            Err(Errno::NOENT) => return Ok(None),
+            // Which of the two it is tells the message alone.
+            Err(Errno::NOTDIR | Errno::LOOP) => {
+                let what = Thing::Directory;
+                let found = fs::statat(&parent, name.as_bytes(), AtFlags::SYMLINK_NOFOLLOW);
+                let is_link = found
+                    .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink);
+                return Err(match is_link {
+                    true => HomeError::Symlink { path, what },
+                    false => HomeError::Other { path, what },
+                });
+            }
+            Err(error) => return Err(refused("open", path, error)),
+        };
+        check(&handle, &path, Thing::Directory)?;
+        Ok(Some(Self { handle, path }))
+    }
+}
+
+impl Lock {
+    /// Whether it was said of what it guards that it is durable, and nothing has been changed since.
+    pub(crate) fn is_settled(&self) -> Result<bool, HomeError> {
+        match fs::fstat(&self.handle) {
+            Ok(stat) => Ok(stat.st_size > 0),
+            Err(error) => Err(refused("look at", self.path.clone(), error)),
+        }
+    }
+
+    /// Says so, or takes it back. It need not be durable: after a power cut all that is there is.
+    pub(crate) fn settle(&self, is_settled: bool) -> Result<(), HomeError> {
+        retry(|| fs::ftruncate(&self.handle, u64::from(is_settled)))
+            .map_err(|error| refused("write", self.path.clone(), error))
+    }
+}
+
+/// Random bytes from the kernel.
+pub(crate) fn random() -> io::Result<Zeroizing<[u8; 32]>> {
+    let mut bytes = Zeroizing::new([0; 32]);
+    // Up to 256 bytes come whole (getrandom(2)).
+    match retry(|| getrandom(&mut *bytes, GetRandomFlags::empty()))? {
+        32 => Ok(bytes),
+        _ => Err(io::ErrorKind::UnexpectedEof.into()),
+    }
+}
+
+/// Refuses what is something else, belongs to another user, or is open to others.
+fn check(handle: &OwnedFd, path: &Path, what: Thing) -> Result<fs::Stat, HomeError> {
+    let stat = fs::fstat(handle).map_err(|error| refused("look at", path.to_owned(), error))?;
+    let path = || path.to_owned();
+    let wanted = match what {
+        Thing::Directory => FileType::Directory,
+        Thing::File => FileType::RegularFile,
+    };
+    let user = rustix::process::geteuid().as_raw();
+    let mode = stat.st_mode & 0o7777;
+    if FileType::from_raw_mode(stat.st_mode) != wanted {
+        Err(HomeError::Other { path: path(), what })
+    } else if stat.st_uid != user {
+        Err(HomeError::Owner { path: path(), owner: stat.st_uid, user })
+    } else if mode & OTHERS != 0 {
+        Err(HomeError::TooOpen { path: path(), what, mode })
+    } else {
+        Ok(stat)
+    }
+}
+
+fn mode_of(what: Thing) -> Mode {
+    Mode::from_raw_mode(what.mode())
+}
+
+fn refused(doing: &'static str, path: PathBuf, error: Errno) -> HomeError {
+    HomeError::System { doing, path, source: error.into() }
+}
+
+fn retry<T>(mut call: impl FnMut() -> rustix::io::Result<T>) -> rustix::io::Result<T> {
+    loop {
+        match call() {
+            Err(Errno::INTR) => {}
+            other => return other,
+        }
+    }
+}

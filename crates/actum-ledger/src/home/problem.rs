@@ -1,0 +1,177 @@
+//! Why the home of the ledger cannot be used, and what would change that.
+
+use std::fmt;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use actum_core::path::Quoted;
+
+/// Why the home of the ledger, or something in it, cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum HomeError {
+    /// Another directory would be meant wherever the program is started.
+    #[error(
+        "cannot use `{}` as the home of the ledger: the path is not absolute; nothing was changed",
+        Shown(path)
+    )]
+    Relative {
+        /// The path.
+        path: PathBuf,
+    },
+    /// Who can change the link could lead to other keys.
+    #[error(
+        "cannot use `{}`: it is a symbolic link, which is not followed here; give the path that it \
+         leads to, or put {what} in its place; nothing was changed",
+        Shown(path)
+    )]
+    Symlink {
+        /// The path.
+        path: PathBuf,
+        /// What should be there.
+        what: Thing,
+    },
+    /// Something else is there.
+    #[error("cannot use `{}`: it is not {what}; nothing was changed", Shown(path))]
+    Other {
+        /// The path.
+        path: PathBuf,
+        /// What should be there.
+        what: Thing,
+    },
+    /// What another user can write is not believed.
+    #[error(
+        "cannot use `{}`: it belongs to the user {owner}, and this process runs as {user}; run it as \
+         that user, or with a home of its own; nothing was changed",
+        Shown(path)
+    )]
+    Owner {
+        /// The path.
+        path: PathBuf,
+        /// Whose it is.
+        owner: u32,
+        /// Who we are.
+        user: u32,
+    },
+    /// Others may read or write it.
+    #[error(
+        "cannot use `{}`: other users may reach it: its mode is {mode:04o} and must be {:04o}; if \
+         nobody did, run `chmod {:o} {}`; nothing was changed",
+        Shown(path),
+        what.mode(),
+        what.mode(),
+        Word(path)
+    )]
+    TooOpen {
+        /// The path.
+        path: PathBuf,
+        /// What it is.
+        what: Thing,
+        /// The permission bits it has.
+        mode: u32,
+    },
+    /// It may not be written to.
+    #[error("cannot write in `{}`: {source}; nothing was changed", Shown(path))]
+    Unwritable {
+        /// The directory.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// It is longer than anything that this program puts there.
+    #[error("cannot read `{}`: it has more than {max} bytes; nothing was changed", Shown(path))]
+    TooLarge {
+        /// The file.
+        path: PathBuf,
+        /// How many it may have.
+        max: usize,
+    },
+    /// The system refused something.
+    #[error("cannot {doing} `{}`: {source}; no entry of a ledger was changed", Shown(path))]
+    System {
+        /// What was attempted.
+        doing: &'static str,
+        /// On what.
+        path: PathBuf,
+        /// Why not.
+        source: io::Error,
+    },
+}
+
+/// What is expected at a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Thing {
+    /// A directory.
+    Directory,
+    /// A regular file.
+    File,
+}
+
+impl Thing {
+    /// The permission bits it is made with; it may have fewer.
+    pub(super) fn mode(self) -> u32 {
+        match self {
+            Self::Directory => 0o700,
+            Self::File => 0o600,
+        }
+    }
+}
+
+impl fmt::Display for Thing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Directory => "a directory",
+            Self::File => "a regular file",
+        })
+    }
+}
+
+/// A path as a person can read it.
+pub(crate) struct Shown<'p>(pub(crate) &'p Path);
+
+impl fmt::Display for Shown<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        Quoted(self.0.as_os_str().as_bytes()).fmt(f)
+    }
+}
+
+/// A path as one word of a shell, in a form that a terminal may show.
+struct Word<'p>(&'p Path);
+
+impl fmt::Display for Word<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bytes = self.0.as_os_str().as_bytes();
+        let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/._-+@%,:=".contains(byte);
+        if bytes.iter().all(is_plain) {
+            return Shown(self.0).fmt(f);
+        }
+        // `$'…'` knows octal escapes (POSIX.1-2024, 2.2.4).
+        f.write_str("$'")?;
+        for &byte in bytes {
+            match byte {
+                b'\'' | b'\\' => write!(f, "\\{}", char::from(byte))?,
+                b' '..=b'~' => write!(f, "{}", char::from(byte))?,
+                _ => write!(f, "\\{byte:03o}")?,
+            }
+        }
+        f.write_str("'")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_in_a_command_is_one_word_of_a_shell() {
+        for (path, word) in [
+            ("/home/ann/.local/share/actum", "/home/ann/.local/share/actum"),
+            ("/a b", "$'/a b'"),
+            ("/a'\\\n$(x)", "$'/a\\'\\\\\\012$(x)'"),
+            ("/é", "$'/\\303\\251'"),
+        ] {
+            assert_eq!(Word(Path::new(path)).to_string(), word);
+        }
+    }
+}

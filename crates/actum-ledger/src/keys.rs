@@ -1,0 +1,328 @@
+//! The private keys of an installation, and the keyring that tells of them.
+//!
+//! ```text
+//! HOME/keys/keyring.json     the public keys, what each signs and when (actum.keyring/1)
+//! HOME/keys/ROLE/KEYID.pem   the private keys (PKCS#8), none of which is ever removed
+//! ```
+//!
+//! A key is durable before the keyring names it, and the keyring before anything is signed. So what
+//! was signed can be told from what was not, also after a power cut. A private key that no keyring
+//! names was being made when its process was killed, and signed nothing.
+
+mod pem;
+mod problem;
+mod rotation;
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use actum_core::Timestamp;
+use actum_core::keyring::{KEYRING_BYTES_MAX, KEYS_MAX, KeyEntry, KeyProblem, Keyring};
+use actum_core::signer::{KeyId, KeyRole, PublicKey, SignError, Signature, Signer};
+use ed25519_dalek::Signer as _;
+
+use crate::home::{Directory, HomeError, LedgerHome, random};
+pub use pem::public as public_pem;
+pub use problem::KeyError;
+pub use rotation::{RotationReport, Unrecorded, rotate};
+
+const DIRECTORY: &str = "keys";
+const DIRECTORY_NEW: &str = "keys.new";
+const KEYRING: &str = "keyring.json";
+/// The roles of which there is a key from the beginning.
+const ROLES: [KeyRole; 2] = [KeyRole::Result, KeyRole::Checkpoint];
+/// The longest file of a private key, in bytes; ours have 119.
+const PEM_BYTES_MAX: usize = 4096;
+
+/// How much longer than from one change to the next a key counts, on both sides, in microseconds: an
+/// hour, in which runs that are under way can end, and a clock that is set right does no harm.
+pub const LEEWAY_MICROS: i64 = 3_600_000_000;
+
+/// The keys of an installation. Private keys are read when they are asked for.
+#[derive(Debug)]
+pub struct Keys {
+    home: LedgerHome,
+    keyring: Keyring,
+}
+
+/// A private key in memory, wiped when its last copy goes.
+#[derive(Clone)]
+pub struct SigningKey {
+    role: KeyRole,
+    id: KeyId,
+    key: Arc<ed25519_dalek::SigningKey>,
+}
+
+/// What a ledger must record of a change of keys.
+#[derive(Debug)]
+#[must_use]
+pub struct Rotated {
+    /// The key that signed until now.
+    pub old: KeyId,
+    /// Its private half, to sign that it does so no longer; where that is gone, or its signatures do
+    /// not count any more, nobody can say so for it.
+    pub signer: Option<SigningKey>,
+    /// The key that signs from now on.
+    pub new: KeyEntry,
+}
+
+impl Keys {
+    /// Opens the keys. Where there are none yet, one is made for results and one for checkpoints;
+    /// of processes that come at the same time one does so.
+    ///
+    /// # Errors
+    /// [`KeyError`]. That a private key is not as it should be is told by [`Keys::signer`].
+    pub fn open(home: &LedgerHome, now: Timestamp) -> Result<Self, KeyError> {
+        drop(home.settled()?);
+        if let Some(keys) = Self::open_existing(home)? {
+            return Ok(keys);
+        }
+        home.change(|root| match root.directory(DIRECTORY)? {
+            Some(_) => Ok(()),
+            None => make(root, now),
+        })?;
+        Self::open_existing(home)?.ok_or_else(|| KeyError::Gone { home: home.path().to_owned() })
+    }
+
+    /// The same for who only reads: nothing is made, and where there are no keys it is `None`.
+    ///
+    /// # Errors
+    /// [`KeyError`].
+    pub fn open_existing(home: &LedgerHome) -> Result<Option<Self>, KeyError> {
+        let Some(directory) = home.root().directory(DIRECTORY)? else { return Ok(None) };
+        let keyring = read_keyring(&directory)?;
+        Ok(Some(Self { home: home.clone(), keyring }))
+    }
+
+    /// The public keys, as they were when they were opened or last changed from here.
+    pub fn keyring(&self) -> &Keyring {
+        &self.keyring
+    }
+
+    /// The key that signs for a role at this moment: the newest that the keyring on the disk has,
+    /// which may be newer than [`Keys::keyring`].
+    ///
+    /// # Errors
+    /// [`KeyError`]: there is none, or it is not sound, or it does not count at `now`.
+    pub fn signer(&self, role: KeyRole, now: Timestamp) -> Result<SigningKey, KeyError> {
+        let _settled = self.home.settled()?;
+        self.usable(role, now)
+    }
+
+    /// Whether there is such a key; nothing is made or written to find out.
+    ///
+    /// # Errors
+    /// As [`Keys::signer`].
+    pub fn check(&self, role: KeyRole, now: Timestamp) -> Result<(), KeyError> {
+        self.usable(role, now).map(drop)
+    }
+
+    fn usable(&self, role: KeyRole, now: Timestamp) -> Result<SigningKey, KeyError> {
+        let directory = self.directory()?;
+        let entry = newest(&read_keyring(&directory)?, &directory, role)?;
+        check(&entry, &directory, now)?;
+        read_private(&directory, &entry)
+    }
+
+    /// Makes a new key for a role, which takes the place of the newest one. The old one counts a little
+    /// longer, for runs that are under way; what it signed stays valid.
+    ///
+    /// A process that is killed meanwhile leaves either all as it was or all done. That the ledger
+    /// records it is left to the caller.
+    ///
+    /// # Errors
+    /// [`KeyError`]: the clock stands before the time of the old key, or others may reach its file.
+    pub fn rotate(&mut self, role: KeyRole, now: Timestamp) -> Result<Rotated, KeyError> {
+        let (rotated, keyring) = self.home.change(|_| {
+            let directory = self.directory()?;
+            let keyring = read_keyring(&directory)?;
+            let old = newest(&keyring, &directory, role)?;
+            let signer = match check(&old, &directory, now) {
+                Ok(()) => present(read_private(&directory, &old))?,
+                Err(KeyError::Expired { .. } | KeyError::Revoked { .. }) => None,
+                Err(error) => return Err(error),
+            };
+            if keyring.keys().len() >= KEYS_MAX {
+                return Err(KeyError::TooMany { path: directory.path().join(KEYRING) });
+            }
+            let new = make_key(&directory, role, now)?;
+            let until = Timestamp::from_micros(now.micros().saturating_add(LEEWAY_MICROS));
+            let mut keys = keyring.keys().to_vec();
+            for key in keys.iter_mut().filter(|key| key.id == old.id) {
+                key.not_after = Some(key.not_after.map_or(until, |earlier| earlier.min(until)));
+            }
+            keys.push(new.clone());
+            let keyring = Keyring::new(keys);
+            directory.replace(KEYRING, &written(&keyring)?)?;
+            Ok((Rotated { old: old.id, signer, new }, keyring))
+        })?;
+        self.keyring = keyring;
+        Ok(rotated)
+    }
+
+    /// Where the keyring is.
+    pub fn keyring_path(&self) -> PathBuf {
+        self.home.path().join(DIRECTORY).join(KEYRING)
+    }
+
+    fn directory(&self) -> Result<Directory, KeyError> {
+        let gone = || KeyError::Gone { home: self.home.path().to_owned() };
+        self.home.root().directory(DIRECTORY)?.ok_or_else(gone)
+    }
+}
+
+impl SigningKey {
+    fn new(role: KeyRole, key: ed25519_dalek::SigningKey) -> Self {
+        let id = KeyId::of(role, &PublicKey(key.verifying_key().to_bytes()));
+        Self { role, id, key: Arc::new(key) }
+    }
+}
+
+impl Signer for SigningKey {
+    fn role(&self) -> KeyRole {
+        self.role
+    }
+
+    fn public_key(&self) -> PublicKey {
+        PublicKey(self.key.verifying_key().to_bytes())
+    }
+
+    fn sign(&self, message: &[u8]) -> Result<Signature, SignError> {
+        Ok(Signature(self.key.sign(message).to_bytes()))
+    }
+
+    fn key_id(&self) -> KeyId {
+        self.id.clone()
+    }
+}
+
+impl fmt::Debug for SigningKey {
+    /// Its name alone.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "SigningKey({} {})", self.role, self.id)
+    }
+}
+
+/// Makes the names in the directory of the keys durable, if it is there.
+pub(crate) fn sync(root: &Directory) -> Result<(), HomeError> {
+    let Some(directory) = root.directory(DIRECTORY)? else { return Ok(()) };
+    for role in KeyRole::ALL {
+        if let Some(keys) = directory.directory(role.as_str())? {
+            keys.sync()?;
+        }
+    }
+    directory.sync()
+}
+
+/// Makes the first keys, which are there all at once.
+fn make(root: &Directory, now: Timestamp) -> Result<(), KeyError> {
+    clear(root)?;
+    let directory = root.directory_made(DIRECTORY_NEW)?;
+    let keys = ROLES.map(|role| make_key(&directory, role, now));
+    let keyring = Keyring::new(keys.into_iter().collect::<Result<_, _>>()?);
+    directory.replace(KEYRING, &written(&keyring)?)?;
+    Ok(root.rename(DIRECTORY_NEW, DIRECTORY)?)
+}
+
+/// Removes what someone made who was killed before it was complete: keys that no keyring named.
+fn clear(root: &Directory) -> Result<(), HomeError> {
+    let Some(directory) = root.directory(DIRECTORY_NEW)? else { return Ok(()) };
+    for role in KeyRole::ALL {
+        if let Some(keys) = directory.directory(role.as_str())? {
+            keys.names()?.iter().try_for_each(|name| keys.remove(name))?;
+            directory.remove_directory(role.as_str())?;
+        }
+    }
+    directory.names()?.iter().try_for_each(|name| directory.remove(name))?;
+    root.remove_directory(DIRECTORY_NEW)
+}
+
+/// Makes a private key; it is durable, and no keyring names it yet.
+fn make_key(directory: &Directory, role: KeyRole, now: Timestamp) -> Result<KeyEntry, KeyError> {
+    let seed = random().map_err(|source| KeyError::NoRandomness { source })?;
+    let key = SigningKey::new(role, ed25519_dalek::SigningKey::from_bytes(&seed));
+    let keys = directory.directory_made(role.as_str())?;
+    let text = pem::write(&seed).ok_or(KeyError::Unwritable { what: "key" })?;
+    keys.create(&file_name(&key.id), text.as_bytes())?;
+    keys.sync()?;
+    directory.sync()?;
+    Ok(KeyEntry {
+        id: key.key_id(),
+        role,
+        public: key.public_key(),
+        not_before: Timestamp::from_micros(now.micros().saturating_sub(LEEWAY_MICROS)),
+        not_after: None,
+        revoked: None,
+    })
+}
+
+fn read_keyring(directory: &Directory) -> Result<Keyring, KeyError> {
+    let path = || directory.path().join(KEYRING);
+    let bytes = directory.read(KEYRING, KEYRING_BYTES_MAX)?;
+    let bytes = bytes.ok_or_else(|| KeyError::NoKeyring { path: path() })?;
+    Keyring::read(&bytes).map_err(|source| KeyError::Keyring { path: path(), source })
+}
+
+fn written(keyring: &Keyring) -> Result<Vec<u8>, KeyError> {
+    keyring.to_vec().map_err(|_| KeyError::Unwritable { what: "keyring" })
+}
+
+fn newest(keyring: &Keyring, directory: &Directory, role: KeyRole) -> Result<KeyEntry, KeyError> {
+    let none = || KeyError::NoKey { role, path: directory.path().join(KEYRING) };
+    keyring.newest(role).cloned().ok_or_else(none)
+}
+
+/// Reads the private half of a key.
+fn read_private(directory: &Directory, entry: &KeyEntry) -> Result<SigningKey, KeyError> {
+    let KeyEntry { id, role, .. } = entry.clone();
+    let name = file_name(&id);
+    let path = || directory.path().join(role.as_str()).join(&name);
+    let text = match directory.directory(role.as_str())? {
+        Some(keys) => keys.read(&name, PEM_BYTES_MAX)?,
+        None => None,
+    };
+    let Some(text) = text else {
+        return Err(KeyError::NoFile { role, id, path: path() });
+    };
+    let key = pem::read(&text).ok_or_else(|| KeyError::Malformed { role, path: path() })?;
+    let key = SigningKey::new(role, key);
+    if key.public_key() != entry.public {
+        return Err(KeyError::OtherKey { role, id, path: path() });
+    }
+    Ok(key)
+}
+
+/// The private half of a key, where that is what the file holds.
+fn present(read: Result<SigningKey, KeyError>) -> Result<Option<SigningKey>, KeyError> {
+    match read {
+        Ok(key) => Ok(Some(key)),
+        Err(KeyError::NoFile { .. } | KeyError::Malformed { .. } | KeyError::OtherKey { .. }) => {
+            Ok(None)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether a key counts now.
+fn check(key: &KeyEntry, directory: &Directory, now: Timestamp) -> Result<(), KeyError> {
+    let role = key.role;
+    match key.check(role, now) {
+        Ok(()) => Ok(()),
+        Err(KeyProblem::TooEarly { id, from, .. }) => {
+            Err(KeyError::TooEarly { role, id, from, now })
+        }
+        Err(KeyProblem::Expired { id, until, .. }) => {
+            Err(KeyError::Expired { role, id, until, now })
+        }
+        Err(KeyProblem::Revoked { id, since }) => Err(KeyError::Revoked { role, id, since }),
+        // It was found by its role.
+        Err(KeyProblem::Unknown { .. } | KeyProblem::OtherRole { .. }) => {
+            Err(KeyError::NoKey { role, path: directory.path().join(KEYRING) })
+        }
+    }
+}
+
+fn file_name(id: &KeyId) -> String {
+    format!("{id}.pem")
+}

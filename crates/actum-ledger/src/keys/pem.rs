@@ -1,0 +1,109 @@
+//! Keys as text: PKCS#8 (RFC 5958) of an Ed25519 key (RFC 8410) in PEM (RFC 7468), as other
+//! programs write and read it. Every buffer that held a private key is wiped.
+
+use actum_core::signer::PublicKey;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use ed25519_dalek::SigningKey;
+use ed25519_dalek::pkcs8::spki::der::pem::LineEnding;
+use ed25519_dalek::pkcs8::spki::der::{Decode, SecretDocument};
+use zeroize::Zeroizing;
+
+const LABEL: &str = "PRIVATE KEY";
+/// Version 1, Ed25519, and an octet string of an octet string of 32 bytes, which follow.
+const HEAD: [u8; 16] = *b"\x30\x2e\x02\x01\x00\x30\x05\x06\x03\x2b\x65\x70\x04\x22\x04\x20";
+
+/// Ed25519, and a bit string of 32 bytes, which follow.
+const PUBLIC_HEAD: [u8; 12] = *b"\x30\x2a\x30\x05\x06\x03\x2b\x65\x70\x03\x21\x00";
+
+/// A public key as other programs read it: `SubjectPublicKeyInfo` (RFC 8410) in PEM.
+pub fn public(key: &PublicKey) -> String {
+    let der = STANDARD.encode([&PUBLIC_HEAD[..], &key.0].concat());
+    format!("-----BEGIN PUBLIC KEY-----\n{der}\n-----END PUBLIC KEY-----\n")
+}
+
+/// The text of a key. Without its public half, which old programs do not expect there.
+pub(super) fn write(seed: &[u8; 32]) -> Option<Zeroizing<String>> {
+    let mut der = Zeroizing::new([0; 48]);
+    let (head, rest) = der.split_at_mut_checked(HEAD.len())?;
+    head.copy_from_slice(&HEAD);
+    rest.copy_from_slice(seed);
+    SecretDocument::try_from(&der[..]).ok()?.to_pem(LABEL, LineEnding::LF).ok()
+}
+
+/// The key of a text, with or without the public half.
+pub(super) fn read(text: &[u8]) -> Option<SigningKey> {
+    let text = std::str::from_utf8(text).ok()?;
+    let (label, document) = SecretDocument::from_pem(text).ok()?;
+    let info = ed25519_dalek::pkcs8::PrivateKeyInfoRef::from_der(document.as_bytes()).ok()?;
+    if label != LABEL || info.algorithm != ed25519_dalek::ed25519::pkcs8::ALGORITHM_ID {
+        return None;
+    }
+    let (head, seed) = info.private_key.as_bytes().split_first_chunk::<2>()?;
+    let seed: &[u8; 32] = seed.try_into().ok().filter(|_| head == b"\x04\x20")?;
+    Some(SigningKey::from_bytes(seed))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The first private key of RFC 8410, section 10.3, and the seed that is in it.
+    const PUBLISHED: &str = "-----BEGIN PRIVATE KEY-----\n\
+        MC4CAQAwBQYDK2VwBCIEINTuctv5E1hK1bbY8fdp+K06/nwoy/HU++CXqI9EdVhC\n\
+        -----END PRIVATE KEY-----\n";
+    const SEED: &str = "d4ee72dbf913584ad5b6d8f1f769f8ad3afe7c28cbf1d4fbe097a88f44755842";
+    /// The second one, which says the public half as well.
+    const WITH_PUBLIC: &str = "-----BEGIN PRIVATE KEY-----\n\
+        MHICAQEwBQYDK2VwBCIEINTuctv5E1hK1bbY8fdp+K06/nwoy/HU++CXqI9EdVhC\n\
+        oB8wHQYKKoZIhvcNAQkJFDEPDA1DdXJkbGUgQ2hhaXJzgSEAGb9ECWmEzf6FQbrB\n\
+        Z9w7lshQhqowtrbLDFw4rXAxZuE=\n\
+        -----END PRIVATE KEY-----\n";
+
+    /// The public key of RFC 8410, section 10.1.
+    const PUBLIC: &str = "-----BEGIN PUBLIC KEY-----\n\
+        MCowBQYDK2VwAyEAGb9ECWmEzf6FQbrBZ9w7lshQhqowtrbLDFw4rXAxZuE=\n\
+        -----END PUBLIC KEY-----\n";
+
+    #[test]
+    fn the_published_public_key_is_written_alike() {
+        let key = read(PUBLISHED.as_bytes()).unwrap().verifying_key().to_bytes();
+        assert_eq!(public(&PublicKey(key)), PUBLIC);
+    }
+
+    fn hex(bytes: &[u8]) -> String {
+        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+
+    #[test]
+    fn the_published_key_is_read_and_written_alike() {
+        let key = read(PUBLISHED.as_bytes()).unwrap();
+        assert_eq!(hex(&key.to_bytes()), SEED);
+        assert_eq!(write(&key.to_bytes()).unwrap().as_str(), PUBLISHED);
+    }
+
+    #[test]
+    fn a_key_with_its_public_half_is_read() {
+        assert_eq!(read(WITH_PUBLIC.as_bytes()).map(|key| hex(&key.to_bytes())), Some(SEED.into()));
+    }
+
+    #[test]
+    fn another_text_is_no_key() {
+        for (from, to) in [
+            ("PRIVATE KEY", "EC PRIVATE KEY"),
+            ("PRIVATE KEY", "PUBLIC KEY"),
+            ("MC4CAQAwBQYDK2Vw", "MC4CAQAwBQYDK2Vu"), // X25519
+            ("BCIEIN", "BCIFIN"),
+            ("VhC\n", "Vh\n"),
+            ("-----END", "----END"),
+        ] {
+            let text = PUBLISHED.replace(from, to);
+            assert_ne!(text, PUBLISHED, "{from}");
+            assert!(read(text.as_bytes()).is_none(), "{text}");
+        }
+        for text in [&b""[..], b"\xff", b"-----BEGIN PRIVATE KEY-----\n-----END PRIVATE KEY-----\n"]
+        {
+            assert!(read(text).is_none());
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! Why there is no key to sign with, and what to do about it.
+
+use std::io;
+use std::path::PathBuf;
+
+use actum_core::Timestamp;
+use actum_core::keyring::{KEYS_MAX, KeyringError};
+use actum_core::signer::{KeyId, KeyRole};
+
+use crate::home::{HomeError, Shown};
+
+/// Why there is no key to sign with.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum KeyError {
+    /// The home, or a file in it, is not as it should be.
+    #[error(transparent)]
+    Home(#[from] HomeError),
+    /// The keys went away while they were in use.
+    #[error(
+        "the keys in `{}` are gone; put them back from a backup; nothing was signed",
+        Shown(home)
+    )]
+    Gone {
+        /// The home.
+        home: PathBuf,
+    },
+    /// Keys are there, and what tells of them is not.
+    #[error(
+        "the keyring `{}` is missing, and the keys beside it cannot be told from others without it; \
+         put it back from a backup or from what `actum key export` wrote; nothing was signed",
+        Shown(path)
+    )]
+    NoKeyring {
+        /// Where it should be.
+        path: PathBuf,
+    },
+    /// The keyring cannot be believed.
+    #[error(
+        "cannot use the keyring `{}`: {source}; put it back from a backup or from what `actum key \
+         export` wrote; nothing was signed",
+        Shown(path)
+    )]
+    Keyring {
+        /// The keyring.
+        path: PathBuf,
+        /// What is wrong with it.
+        source: KeyringError,
+    },
+    /// The keyring has no key of the role.
+    #[error(
+        "no key of the keyring `{}` signs for the role `{role}`; nothing was signed",
+        Shown(path)
+    )]
+    NoKey {
+        /// The role.
+        role: KeyRole,
+        /// The keyring.
+        path: PathBuf,
+    },
+    /// The keyring is full.
+    #[error(
+        "the keyring `{}` has {KEYS_MAX} keys, and takes no more; nothing was changed",
+        Shown(path)
+    )]
+    TooMany {
+        /// The keyring.
+        path: PathBuf,
+    },
+    /// The private key is gone.
+    #[error(
+        "the {role} key `{id}` is missing: there is no `{}`; put it back from a backup, or make a new \
+         one with `actum key rotate {role}`; nothing was signed",
+        Shown(path)
+    )]
+    NoFile {
+        /// Its role.
+        role: KeyRole,
+        /// Its name.
+        id: KeyId,
+        /// Where it should be.
+        path: PathBuf,
+    },
+    /// The file is no private key.
+    #[error(
+        "cannot read the {role} key `{}`: it is no Ed25519 key in PEM (PKCS#8), or is damaged; put it \
+         back from a backup, or make a new one with `actum key rotate {role}`; nothing was signed",
+        Shown(path)
+    )]
+    Malformed {
+        /// Its role.
+        role: KeyRole,
+        /// The file.
+        path: PathBuf,
+    },
+    /// The file is another key than the keyring says.
+    #[error(
+        "cannot use `{}`: it is not the {role} key `{id}` that the keyring tells of; put that back \
+         from a backup, or make a new one with `actum key rotate {role}`; nothing was signed",
+        Shown(path)
+    )]
+    OtherKey {
+        /// Its role.
+        role: KeyRole,
+        /// The name in the keyring.
+        id: KeyId,
+        /// The file.
+        path: PathBuf,
+    },
+    /// The clock stands before the key was made.
+    #[error(
+        "the {role} key `{id}` counts from {from} on, and the clock says that it is {now}: set the \
+         clock right; nothing was signed"
+    )]
+    TooEarly {
+        /// Its role.
+        role: KeyRole,
+        /// Its name.
+        id: KeyId,
+        /// Its beginning.
+        from: Timestamp,
+        /// What the clock says.
+        now: Timestamp,
+    },
+    /// The key counts no longer.
+    #[error(
+        "the {role} key `{id}` counted until {until}, and it is {now}: make a new one with `actum key \
+         rotate {role}`; nothing was signed"
+    )]
+    Expired {
+        /// Its role.
+        role: KeyRole,
+        /// Its name.
+        id: KeyId,
+        /// Its end.
+        until: Timestamp,
+        /// What the clock says.
+        now: Timestamp,
+    },
+    /// The key is in other hands.
+    #[error(
+        "the {role} key `{id}` was revoked at {since}: make a new one with `actum key rotate {role}`; \
+         nothing was signed"
+    )]
+    Revoked {
+        /// Its role.
+        role: KeyRole,
+        /// Its name.
+        id: KeyId,
+        /// Since when that is known.
+        since: Timestamp,
+    },
+    /// The kernel gave no random bytes.
+    #[error("cannot make a key: the system gave no random bytes: {source}; nothing was changed")]
+    NoRandomness {
+        /// Why.
+        source: io::Error,
+    },
+    /// It has no text.
+    #[error("cannot make a key: the {what} cannot be written down; nothing was changed")]
+    Unwritable {
+        /// What.
+        what: &'static str,
+    },
+}

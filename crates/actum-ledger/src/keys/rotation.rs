@@ -1,0 +1,107 @@
+//! A change of keys that every ledger records, signed by the key that goes.
+
+use std::sync::Arc;
+
+use actum_core::dsse::Envelope;
+use actum_core::keyring::KeyEntry;
+use actum_core::ledger::{EntryKind, KeyRotated, TenantId};
+use actum_core::signer::{KeyId, KeyRole, Signer};
+use actum_core::{Timestamp, canonical};
+
+use super::{KeyError, Keys, Rotated, SigningKey};
+use crate::error::LedgerError;
+use crate::home::LedgerHome;
+use crate::ledger::Ledger;
+use crate::store::NewEntry;
+use crate::view::LedgerView;
+
+/// What a change of keys led to. The new key signs from now on, whether it is recorded or not.
+#[derive(Debug)]
+pub struct RotationReport {
+    /// The key that signed until now.
+    pub old: KeyId,
+    /// The key that signs from now on.
+    pub new: KeyEntry,
+    /// The tenants whose ledgers record it.
+    pub recorded: Vec<TenantId>,
+    /// Those whose ledgers do not, and why.
+    pub unrecorded: Vec<(TenantId, Unrecorded)>,
+}
+
+/// Why a ledger does not record a change of keys.
+#[derive(Debug, thiserror::Error)]
+pub enum Unrecorded {
+    /// Nobody can sign that.
+    #[error("the old key cannot say that another takes its place")]
+    OldKeyGone,
+    /// The entry has no bytes.
+    #[error("the entry cannot be made: {message}")]
+    Entry {
+        /// Why.
+        message: String,
+    },
+    /// It could not be appended.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+}
+
+/// Makes a new key for a role, and records in every ledger that is there that it takes the place of the
+/// old one. Where a ledger cannot be written the others are, and the new key signs all the same.
+///
+/// # Errors
+/// [`KeyError`], where no key was made.
+pub fn rotate(
+    home: &LedgerHome,
+    role: KeyRole,
+    clock: &Arc<dyn Fn() -> Timestamp + Send + Sync>,
+) -> Result<RotationReport, KeyError> {
+    let mut keys = Keys::open(home, clock())?;
+    let tenants = home.tenants()?;
+    let now = clock();
+    let Rotated { old, signer, new } = keys.rotate(role, now)?;
+    let keys = Arc::new(keys);
+    let (mut recorded, mut unrecorded) = (Vec::new(), Vec::new());
+    for tenant in tenants {
+        match LedgerView::open(home, &tenant) {
+            // It will begin with the new key.
+            Ok(None) => continue,
+            Ok(Some(_)) => {}
+            Err(error) => {
+                unrecorded.push((tenant, error.into()));
+                continue;
+            }
+        }
+        let appended = entry(signer.as_ref(), &new, now).and_then(|entry| {
+            let ledger = Ledger::open(home, &tenant, Arc::clone(&keys), Arc::clone(clock));
+            Ok(ledger.append(vec![entry]).wait()?)
+        });
+        match appended {
+            Ok(_) => recorded.push(tenant),
+            Err(error) => unrecorded.push((tenant, error)),
+        }
+    }
+    Ok(RotationReport { old, new, recorded, unrecorded })
+}
+
+/// The entry of a change of keys.
+fn entry(
+    signer: Option<&SigningKey>,
+    new: &KeyEntry,
+    time: Timestamp,
+) -> Result<NewEntry, Unrecorded> {
+    let old = signer.ok_or(Unrecorded::OldKeyGone)?;
+    let unmade = |error: &dyn std::fmt::Display| Unrecorded::Entry { message: error.to_string() };
+    let rotated = KeyRotated {
+        format: KeyRotated::FORMAT.to_owned(),
+        time,
+        role: new.role,
+        old: old.key_id(),
+        new: new.id.clone(),
+        public: new.public,
+    };
+    let payload = canonical::to_vec(&rotated).map_err(|error| unmade(&error))?;
+    let envelope = Envelope::sign(KeyRotated::PAYLOAD_TYPE, payload, old);
+    let body = envelope.map_err(|error| unmade(&error))?.to_vec();
+    let body = body.map_err(|error| unmade(&error))?;
+    Ok(NewEntry { kind: EntryKind::KeyRotated, body, blobs: Vec::new() })
+}

@@ -1,0 +1,194 @@
+//! One tenant's log, open for appending: a handle on the one thread that writes.
+
+mod writer;
+
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use actum_core::canonical;
+use actum_core::ledger::{EntryKind, LogStarted, StartedKey, TenantId};
+use actum_core::signer::{KeyRole, Signer};
+use actum_core::{RunId, Timestamp};
+
+use crate::error::LedgerError;
+use crate::home::LedgerHome;
+use crate::keys::Keys;
+use crate::sqlite::{SqliteOptions, SqliteStore};
+use crate::store::{Appended, NewEntry, Prepared, SignedCheckpoint, Store};
+use writer::{Message, Writer};
+
+/// A log that can be appended to. Clones are handles on the same writer, which ends with the last.
+#[derive(Debug, Clone)]
+pub struct Ledger {
+    shared: Arc<Shared>,
+}
+
+/// Something that is not answered yet.
+#[must_use]
+#[derive(Debug)]
+pub struct Pending<T> {
+    answer: Receiver<Result<T, LedgerError>>,
+}
+
+/// What opens a store. It is asked again after a failure.
+pub(crate) type Opener = Box<dyn FnMut() -> Result<Box<dyn Store>, LedgerError> + Send>;
+/// What signs checkpoints: the key that counts now.
+pub(crate) type CheckpointKey = Box<dyn Fn() -> Result<Box<dyn Signer>, LedgerError> + Send>;
+
+#[derive(Debug)]
+struct Shared {
+    /// Gone when the last handle goes, which ends the writer.
+    messages: Option<Sender<Message>>,
+    writer: Mutex<Option<JoinHandle<()>>>,
+    warning: Arc<Mutex<Option<LedgerError>>>,
+}
+
+impl Ledger {
+    /// Starts the writer, which opens the log of the tenant and makes it at first use. This does not
+    /// wait for it: what goes wrong is the answer to the first question.
+    pub fn open(
+        home: &LedgerHome,
+        tenant: &TenantId,
+        keys: Arc<Keys>,
+        clock: Arc<dyn Fn() -> Timestamp + Send + Sync>,
+    ) -> Self {
+        let (home, tenant, checkpoint_keys) = (home.clone(), tenant.clone(), Arc::clone(&keys));
+        let first_clock = Arc::clone(&clock);
+        let opener = move || {
+            let directory = home.tenant(&tenant)?;
+            let mut first = |random| first(&tenant, &keys, first_clock(), random);
+            let store = SqliteStore::open(directory.path(), SqliteOptions::default(), &mut first)?;
+            Ok(Box::new(store) as Box<dyn Store>)
+        };
+        let key = move || {
+            let signer = checkpoint_keys.signer(KeyRole::Checkpoint, clock())?;
+            Ok(Box::new(signer) as Box<dyn Signer>)
+        };
+        Self::over(Box::new(opener), Box::new(key))
+    }
+
+    /// The same over any store, which `open` is asked for on the writer's thread, and again after a
+    /// failure. `key` gives what signs checkpoints.
+    pub fn over(
+        open: Box<dyn FnMut() -> Result<Box<dyn Store>, LedgerError> + Send>,
+        key: Box<dyn Fn() -> Result<Box<dyn Signer>, LedgerError> + Send>,
+    ) -> Self {
+        let (messages, requests) = channel();
+        let warning = Arc::new(Mutex::new(None));
+        let shown = Arc::clone(&warning);
+        let writer = std::thread::spawn(move || Writer::new(open, key, shown).serve(&requests));
+        let (messages, writer) = (Some(messages), Mutex::new(Some(writer)));
+        Self { shared: Arc::new(Shared { messages, writer, warning }) }
+    }
+
+    /// Appends in one durable transaction: all of them, or none where one is refused.
+    pub fn append(&self, entries: Vec<NewEntry>) -> Pending<Vec<Appended>> {
+        let (answer, pending) = Pending::new();
+        match Prepared::all(entries) {
+            Ok(entries) => self.send(Message::Append { entries, answer }),
+            // Nobody else holds the other end, so it is there.
+            Err(refusal) => drop(answer.send(Err(refusal.into()))),
+        }
+        pending
+    }
+
+    /// Runs a question on the writer's thread.
+    pub fn ask<T: Send + 'static>(
+        &self,
+        question: impl FnOnce(&mut dyn Store) -> Result<T, LedgerError> + Send + 'static,
+    ) -> Pending<T> {
+        let (answer, pending) = Pending::new();
+        self.send(Message::Ask(Box::new(move |store| {
+            let answered = match store {
+                Ok(store) => question(store),
+                Err(error) => Err(error),
+            };
+            // Whoever asked may have gone.
+            drop(answer.send(answered));
+        })));
+        pending
+    }
+
+    /// The name of the log.
+    pub fn origin(&self) -> Pending<String> {
+        self.ask(|store| store.origin())
+    }
+
+    /// Signs a checkpoint of all there is, or gives the newest one where that covers it. `None` where
+    /// the log is empty.
+    ///
+    /// The writer signs one by itself, after its answers, when 64 entries came since the last.
+    /// Where that fails the entries stay, it is tried again after the next ones, and
+    /// [`Ledger::warning`] tells why.
+    pub fn checkpoint(&self) -> Pending<Option<SignedCheckpoint>> {
+        let (answer, pending) = Pending::new();
+        self.send(Message::Checkpoint(answer));
+        pending
+    }
+
+    /// Why the writer could not sign the checkpoint that was due, the last time that it tried by itself:
+    /// also that the log is not the one that was signed before. It does so after its answers, so who was
+    /// answered and looks at once may be too early: an answer to a later question comes behind it. This
+    /// waits for nothing.
+    pub fn warning(&self) -> Option<LedgerError> {
+        self.shared.warning.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// A message that cannot be delivered is dropped, and with it the way to the answer, which is how
+    /// who waits learns of it.
+    fn send(&self, message: Message) {
+        if let Some(messages) = &self.shared.messages {
+            drop(messages.send(message));
+        }
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.messages = None;
+        let writer = self.writer.get_mut().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(writer) = writer {
+            // A writer that panicked left everyone without an answer, which they were told.
+            drop(writer.join());
+        }
+    }
+}
+
+impl<T> Pending<T> {
+    fn new() -> (Sender<Result<T, LedgerError>>, Self) {
+        let (sender, answer) = channel();
+        (sender, Self { answer })
+    }
+
+    /// Waits for the answer.
+    ///
+    /// # Errors
+    /// [`LedgerError`]; `Stopped` where there will be none.
+    pub fn wait(self) -> Result<T, LedgerError> {
+        self.answer.recv().unwrap_or(Err(LedgerError::Stopped))
+    }
+}
+
+/// The entry that a log begins with.
+fn first(
+    tenant: &TenantId,
+    keys: &Keys,
+    time: Timestamp,
+    random: u64,
+) -> Result<NewEntry, LedgerError> {
+    let keys = keys.keyring().keys().iter().map(|key| {
+        let (id, role, public) = (key.id.clone(), key.role, key.public);
+        StartedKey { id, role, public }
+    });
+    let started = LogStarted {
+        format: LogStarted::FORMAT.to_owned(),
+        time,
+        tenant: tenant.clone(),
+        origin: format!("actum/{}/{tenant}", RunId::from_random(random)),
+        keys: keys.collect(),
+    };
+    let body = canonical::to_vec(&started)
+        .map_err(|error| LedgerError::Damaged { message: error.to_string() })?;
+    Ok(NewEntry { kind: EntryKind::LogStarted, body, blobs: Vec::new() })
+}

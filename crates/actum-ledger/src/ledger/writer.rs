@@ -1,0 +1,194 @@
+//! The thread that writes: takes together what waits, answers, and signs afterwards.
+
+use std::sync::mpsc::{Receiver, Sender};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use actum_core::checkpoint::Checkpoint;
+use actum_core::note::{Note, NoteKey};
+
+use super::{CheckpointKey, Opener};
+use crate::error::LedgerError;
+use crate::store::{Appended, Request, SignedCheckpoint, Store};
+
+/// The most requests in one transaction.
+const BATCH_MAX: usize = 256;
+/// When so many entries came since the last checkpoint, the next one is signed.
+const CHECKPOINT_ENTRIES: u64 = 64;
+
+type Answer<T> = Sender<Result<T, LedgerError>>;
+type Question = Box<dyn FnOnce(Result<&mut (dyn Store + 'static), LedgerError>) + Send>;
+
+/// What the writer is asked for.
+pub(super) enum Message {
+    /// To append these entries, all or none.
+    Append { entries: Request, answer: Answer<Vec<Appended>> },
+    /// To answer a question.
+    Ask(Question),
+    /// To sign what there is.
+    Checkpoint(Answer<Option<SignedCheckpoint>>),
+}
+
+pub(super) struct Writer {
+    open: Opener,
+    key: CheckpointKey,
+    store: Option<Box<dyn Store>>,
+    /// How many entries the newest checkpoint covers, or one that this writer saw before.
+    covered: u64,
+    /// Why the last checkpoint that was due could not be signed.
+    warning: Arc<Mutex<Option<LedgerError>>>,
+}
+
+impl Writer {
+    pub(super) fn new(
+        open: Opener,
+        key: CheckpointKey,
+        warning: Arc<Mutex<Option<LedgerError>>>,
+    ) -> Self {
+        Self { open, key, store: None, covered: 0, warning }
+    }
+
+    /// Serves until the last handle is gone.
+    pub(super) fn serve(mut self, messages: &Receiver<Message>) {
+        // It is opened while nobody waits yet; what goes wrong is told to the first who asks.
+        let mut first = self.store().err();
+        let mut next = messages.recv().ok();
+        while let Some(message) = next.take() {
+            let failed = first.take().map_or(Ok(()), Err);
+            match message {
+                Message::Append { entries, answer } => {
+                    let (mut batch, mut answers) = (vec![entries], vec![answer]);
+                    next = gather(messages, &mut batch, &mut answers);
+                    self.append(failed, &batch, &answers);
+                }
+                Message::Ask(question) => match failed.and_then(|()| self.store()) {
+                    Ok(store) => question(Ok(store)),
+                    Err(error) => question(Err(error)),
+                },
+                Message::Checkpoint(answer) => {
+                    // Whoever asked may have gone, here and below.
+                    drop(answer.send(failed.and_then(|()| self.checkpoint())));
+                }
+            }
+            if next.is_none() {
+                next = messages.recv().ok();
+            }
+        }
+    }
+
+    fn store(&mut self) -> Result<&mut (dyn Store + 'static), LedgerError> {
+        if self.store.is_none() {
+            self.store = Some((self.open)()?);
+        }
+        self.store.as_deref_mut().ok_or(LedgerError::Stopped)
+    }
+
+    fn append(
+        &mut self,
+        failed: Result<(), LedgerError>,
+        batch: &[Request],
+        answers: &[Answer<Vec<Appended>>],
+    ) {
+        match failed.and_then(|()| self.store()).and_then(|store| store.append(batch)) {
+            Ok(results) => {
+                let mut size = 0;
+                for (answer, result) in answers.iter().zip(results) {
+                    let last = result.as_ref().ok().and_then(|appended| appended.last());
+                    size = last.map_or(size, |last| last.index.saturating_add(1));
+                    drop(answer.send(result.map_err(LedgerError::from)));
+                }
+                self.afterwards(size);
+            }
+            Err(error) => {
+                for answer in answers {
+                    drop(answer.send(Err(error.clone())));
+                }
+            }
+        }
+    }
+
+    /// What nobody waits for, in a log of at least `size` entries. An error here changes nothing that
+    /// was answered: a checkpoint is tried again after the next entries, and so is taking over the
+    /// log of the database. That a checkpoint could not be signed is kept, since it may say that the
+    /// log was changed.
+    fn afterwards(&mut self, size: u64) {
+        let signed = match self.is_due(size) {
+            Ok(false) => None,
+            Ok(true) => Some(self.checkpoint().map(drop)),
+            Err(error) => Some(Err(error)),
+        };
+        if let Some(signed) = signed {
+            *self.warning.lock().unwrap_or_else(PoisonError::into_inner) = signed.err();
+        }
+        drop(self.store().and_then(|store| store.tidy()));
+    }
+
+    /// Asks the store only where what is known says that it is time: another process may have signed.
+    fn is_due(&mut self, size: u64) -> Result<bool, LedgerError> {
+        if size < self.covered.saturating_add(CHECKPOINT_ENTRIES) {
+            return Ok(false);
+        }
+        self.covered = self.store()?.newest_checkpoint()?.map_or(0, |newest| newest.size);
+        Ok(size >= self.covered.saturating_add(CHECKPOINT_ENTRIES))
+    }
+
+    /// Signs what is durable.
+    fn checkpoint(&mut self) -> Result<Option<SignedCheckpoint>, LedgerError> {
+        let key = (self.key)()?;
+        let store = self.store()?;
+        let size = store.size()?;
+        let newest = store.newest_checkpoint()?;
+        if size == 0 || newest.as_ref().is_some_and(|newest| newest.size >= size) {
+            return Ok(newest);
+        }
+        let failed = |message: String| LedgerError::Checkpoint { message };
+        if let Some(newest) = newest {
+            check_continues(store, &newest)?;
+        }
+        let checkpoint =
+            Checkpoint { origin: store.origin()?, size, root: store.frontier(size)?.root() };
+        let note = Note::new(checkpoint.text()).map_err(|error| failed(error.to_string()))?;
+        let signature = key.sign(note.text.as_bytes());
+        let signature = signature.map_err(|error| failed(error.to_string()))?;
+        let name = NoteKey { name: checkpoint.origin, key: key.public_key() };
+        let note = note.signed(&name, &signature).to_text();
+        let signed = SignedCheckpoint { size, note };
+        store.put_checkpoint(&signed)?;
+        Ok(Some(signed))
+    }
+}
+
+/// Two checkpoints of one log that contradict each other would convict whoever signed them.
+fn check_continues(store: &dyn Store, newest: &SignedCheckpoint) -> Result<(), LedgerError> {
+    let failed = |message: String| LedgerError::Checkpoint { message };
+    let note = Note::read(newest.note.as_bytes()).map_err(|error| failed(error.to_string()))?;
+    let signed = Checkpoint::read(&note.text).map_err(|error| failed(error.to_string()))?;
+    let is_continued = signed.origin == store.origin()?
+        && signed.size == newest.size
+        && signed.root == store.frontier(signed.size)?.root();
+    if is_continued {
+        return Ok(());
+    }
+    Err(failed(format!(
+        "the log is not the one that was signed when it had {} entries; something was changed, and \
+         `actum ledger verify` tells what",
+        newest.size
+    )))
+}
+
+/// Takes along the appends that wait already, and gives what is to be done after them.
+fn gather(
+    messages: &Receiver<Message>,
+    batch: &mut Vec<Request>,
+    answers: &mut Vec<Answer<Vec<Appended>>>,
+) -> Option<Message> {
+    while batch.len() < BATCH_MAX {
+        match messages.try_recv().ok()? {
+            Message::Append { entries, answer } => {
+                batch.push(entries);
+                answers.push(answer);
+            }
+            other @ (Message::Ask(_) | Message::Checkpoint(_)) => return Some(other),
+        }
+    }
+    None
+}

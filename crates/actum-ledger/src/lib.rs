@@ -1,0 +1,33 @@
+//! The append-only record of what was done, and the keys that sign it.
+//!
+//! A ledger is the log of one tenant: entries in a dense sequence, a Merkle tree over their exact
+//! bytes, and signed checkpoints of that tree. [`Ledger`] appends, [`LedgerView`] reads,
+//! [`verify`](verify::verify) finds whatever was changed behind their back.
+
+#[doc(hidden)]
+pub mod conformance;
+mod error;
+pub mod export;
+pub mod home;
+pub mod keys;
+mod ledger;
+mod memory;
+mod projection;
+mod proof;
+pub mod sqlite;
+mod store;
+pub mod verify;
+mod view;
+
+pub use error::{LedgerError, Refusal};
+pub use home::{HomeError, LedgerHome};
+pub use keys::{KeyError, Keys, Rotated, SigningKey};
+pub use ledger::{Ledger, Pending};
+pub use memory::MemoryStore;
+pub use proof::{consistency, inclusion};
+pub use sqlite::SqliteStore;
+pub use store::{
+    Appended, BODY_BYTES_MAX, Entry, Log, NewEntry, Prepared, REQUEST_ENTRIES_MAX, Request, RunRow,
+    SignedCheckpoint, Store,
+};
+pub use view::LedgerView;

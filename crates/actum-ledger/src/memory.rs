@@ -1,0 +1,161 @@
+//! A ledger in memory, for tests of what stands above it.
+
+use std::collections::BTreeMap;
+use std::convert::Infallible;
+
+use actum_core::ledger::{RequestKey, WorkspaceId};
+use actum_core::merkle::{Frontier, Node};
+use actum_core::{Digest, RunId};
+
+use crate::error::{LedgerError, Refusal};
+use crate::projection::{Kept, Known, Outlook};
+use crate::store::{Appended, Entry, Log, Request, RunRow, SignedCheckpoint, Store};
+
+/// A ledger that is gone with the process.
+#[derive(Debug, Default)]
+pub struct MemoryStore {
+    entries: Vec<Entry>,
+    frontier: Frontier,
+    nodes: Vec<Digest>,
+    blobs: BTreeMap<Digest, Vec<u8>>,
+    runs: BTreeMap<RunId, Known>,
+    checkpoints: Vec<SignedCheckpoint>,
+}
+
+impl MemoryStore {
+    /// An empty one: the first entry is still to come.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    fn take(&mut self, request: &Request) -> Result<Vec<Appended>, Refusal> {
+        let mut outlook = Outlook::default();
+        let size = self.frontier.size();
+        for (entry, index) in request.iter().zip(size..) {
+            let Ok(admitted) = outlook.admit(self, &entry.facts, (index, entry.leaf));
+            admitted?;
+        }
+        let mut coming: Vec<&Digest> = Vec::new();
+        for entry in request {
+            coming.extend(entry.blobs.iter().map(|(digest, _)| digest));
+            let is_there =
+                |digest: &&Digest| coming.contains(digest) || self.blobs.contains_key(*digest);
+            if let Some(&digest) = entry.facts.blobs.iter().find(|digest| !is_there(digest)) {
+                return Err(Refusal::BlobMissing { digest });
+            }
+        }
+        self.runs.extend(outlook.runs().map(|known| (known.row.run, known.clone())));
+        let appended = request.iter().zip(size..).map(|(entry, index)| {
+            self.frontier.push(entry.leaf, |hash| self.nodes.push(hash));
+            self.blobs.extend(entry.blobs.iter().cloned());
+            let (kind, body) = (entry.facts.kind, entry.body.clone());
+            self.entries.push(Entry { index, kind, body });
+            Appended { index, leaf: entry.leaf }
+        });
+        Ok(appended.collect())
+    }
+
+    fn rows(&self, is_wanted: impl Fn(&RunRow) -> bool) -> Vec<RunRow> {
+        let mut rows: Vec<RunRow> = self
+            .runs
+            .values()
+            .map(|known| &known.row)
+            .filter(|row| is_wanted(row))
+            .cloned()
+            .collect();
+        rows.sort_by_key(|row| row.started);
+        rows
+    }
+}
+
+impl Log for MemoryStore {
+    fn size(&self) -> Result<u64, LedgerError> {
+        Ok(self.frontier.size())
+    }
+
+    fn entry(&self, index: u64) -> Result<Option<Entry>, LedgerError> {
+        Ok(usize::try_from(index).ok().and_then(|index| self.entries.get(index)).cloned())
+    }
+
+    fn entries(&self, from: u64, count: u64) -> Result<Vec<Entry>, LedgerError> {
+        let number = |number| usize::try_from(number).unwrap_or(usize::MAX);
+        Ok(self.entries.iter().skip(number(from)).take(number(count)).cloned().collect())
+    }
+
+    fn node(&self, node: Node) -> Result<Digest, LedgerError> {
+        let hash = usize::try_from(node.position()).ok().and_then(|at| self.nodes.get(at));
+        hash.copied()
+            .ok_or_else(|| LedgerError::Damaged { message: format!("{node:?} is missing") })
+    }
+
+    fn blob(&self, digest: &Digest) -> Result<Option<Vec<u8>>, LedgerError> {
+        Ok(self.blobs.get(digest).cloned())
+    }
+
+    fn run(&self, run: RunId) -> Result<Option<RunRow>, LedgerError> {
+        Ok(self.runs.get(&run).map(|known| known.row.clone()))
+    }
+
+    fn open_runs(&self, workspace: WorkspaceId) -> Result<Vec<RunRow>, LedgerError> {
+        Ok(self.rows(|row| row.workspace == workspace && row.done.is_none()))
+    }
+
+    fn request(
+        &self,
+        workspace: WorkspaceId,
+        request: &RequestKey,
+    ) -> Result<Vec<RunRow>, LedgerError> {
+        Ok(self.rows(|row| row.workspace == workspace && row.request.as_ref() == Some(request)))
+    }
+
+    fn newest_checkpoint(&self) -> Result<Option<SignedCheckpoint>, LedgerError> {
+        Ok(self.checkpoints.last().cloned())
+    }
+
+    fn checkpoints(&self, size: u64, count: u64) -> Result<Vec<SignedCheckpoint>, LedgerError> {
+        let count = usize::try_from(count).unwrap_or(usize::MAX);
+        let wanted = self.checkpoints.iter().filter(|checkpoint| checkpoint.size >= size);
+        Ok(wanted.take(count).cloned().collect())
+    }
+}
+
+impl Store for MemoryStore {
+    fn append(
+        &mut self,
+        requests: &[Request],
+    ) -> Result<Vec<Result<Vec<Appended>, Refusal>>, LedgerError> {
+        Ok(requests.iter().map(|request| self.take(request)).collect())
+    }
+
+    fn put_checkpoint(&mut self, checkpoint: &SignedCheckpoint) -> Result<(), LedgerError> {
+        let newest = self.checkpoints.last().map_or(0, |newest| newest.size);
+        if checkpoint.size <= newest || checkpoint.size > self.frontier.size() {
+            let message = format!("it covers {} entries, the newest one {newest}", checkpoint.size);
+            return Err(LedgerError::Checkpoint { message });
+        }
+        self.checkpoints.push(checkpoint.clone());
+        Ok(())
+    }
+}
+
+impl Kept for MemoryStore {
+    type Error = Infallible;
+
+    fn known(&self, run: RunId) -> Result<Option<Known>, Infallible> {
+        Ok(self.runs.get(&run).cloned())
+    }
+
+    fn attempt(
+        &self,
+        workspace: WorkspaceId,
+        request: &RequestKey,
+        attempt: u32,
+    ) -> Result<Option<RunRow>, Infallible> {
+        let is_it = |row: &RunRow| {
+            row.workspace == workspace
+                && row.request.as_ref() == Some(request)
+                && row.attempt == attempt
+        };
+        Ok(self.rows(is_it).pop())
+    }
+}

@@ -1,0 +1,141 @@
+//! What is known of runs: a fold over the entries, one step of it for appending, for keeping and for
+//! verifying (AEC-8).
+
+use std::collections::BTreeMap;
+
+use actum_core::ledger::{EntryFacts, EntryKind, RequestKey, WorkspaceId};
+use actum_core::{Digest, RunId};
+
+use crate::error::Refusal;
+use crate::store::RunRow;
+
+/// What is known of a run, and the hash of the entry that it began with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Known {
+    pub(crate) row: RunRow,
+    pub(crate) leaf: Digest,
+}
+
+/// What is known of a run after the entry `index` with the hash `leaf`, from what was known of it
+/// before. Nothing where the entry is about no run.
+///
+/// # Errors
+/// [`Refusal`] where the entry cannot stand there.
+pub(crate) fn after(
+    before: Option<Known>,
+    facts: &EntryFacts,
+    (index, leaf): (u64, Digest),
+) -> Result<Option<Known>, Refusal> {
+    let is_first = facts.kind == EntryKind::LogStarted;
+    if is_first != (index == 0) {
+        return Err(Refusal::Beginning { index });
+    }
+    let (Some(run), Some(workspace)) = (facts.run, facts.workspace) else { return Ok(None) };
+    match (facts.kind, before) {
+        (EntryKind::LogStarted | EntryKind::KeyRotated, _) => Ok(None),
+        (EntryKind::EffectStarted, Some(Known { row, .. })) => {
+            Err(Refusal::RunStarted { run, started: row.started })
+        }
+        (EntryKind::EffectStarted, None) => {
+            let (request, attempt) = facts.request.clone().map_or((None, 1), |(r, a)| (Some(r), a));
+            let (done, status) = (None, None);
+            let row = RunRow { run, workspace, request, attempt, started: index, done, status };
+            Ok(Some(Known { row, leaf }))
+        }
+        (EntryKind::EffectDone, None) => Err(Refusal::NotStarted { run }),
+        (EntryKind::EffectDone, Some(known)) => {
+            ended(&known, facts, workspace)?;
+            let row = RunRow { done: Some(index), status: facts.status, ..known.row };
+            Ok(Some(Known { row, ..known }))
+        }
+    }
+}
+
+/// Whether a run can end as the entry says.
+fn ended(
+    Known { row, leaf: started_leaf }: &Known,
+    facts: &EntryFacts,
+    workspace: WorkspaceId,
+) -> Result<(), Refusal> {
+    let RunRow { run, started, .. } = *row;
+    if let Some(done) = row.done {
+        return Err(Refusal::RunDone { run, done });
+    }
+    if row.workspace != workspace {
+        return Err(Refusal::OtherWorkspace { run, started_in: row.workspace, workspace });
+    }
+    match facts.intent.filter(|intent| *intent != (started, *started_leaf)) {
+        None => Ok(()),
+        Some((index, leaf)) => {
+            let started_leaf = *started_leaf;
+            Err(Refusal::OtherIntent { run, index, leaf, started, started_leaf })
+        }
+    }
+}
+
+/// What the entries of one request make of the runs, before any of it is kept.
+#[derive(Default)]
+pub(crate) struct Outlook {
+    runs: BTreeMap<RunId, Known>,
+}
+
+/// What is kept already.
+pub(crate) trait Kept {
+    /// Why it cannot be read.
+    type Error;
+
+    fn known(&self, run: RunId) -> Result<Option<Known>, Self::Error>;
+
+    fn attempt(
+        &self,
+        workspace: WorkspaceId,
+        request: &RequestKey,
+        attempt: u32,
+    ) -> Result<Option<RunRow>, Self::Error>;
+}
+
+impl Outlook {
+    /// Takes in the next entry.
+    pub(crate) fn admit<K: Kept>(
+        &mut self,
+        kept: &K,
+        facts: &EntryFacts,
+        (index, leaf): (u64, Digest),
+    ) -> Result<Result<(), Refusal>, K::Error> {
+        let before = match facts.run {
+            Some(run) => {
+                self.runs.get(&run).cloned().map_or_else(|| kept.known(run), |r| Ok(Some(r)))?
+            }
+            None => None,
+        };
+        let known = match after(before, facts, (index, leaf)) {
+            Ok(None) => return Ok(Ok(())),
+            Ok(Some(known)) => known,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        let row = &known.row;
+        if let (EntryKind::EffectStarted, Some(request)) = (facts.kind, &row.request) {
+            let same = |other: &&RunRow| {
+                other.workspace == row.workspace
+                    && other.request.as_ref() == Some(request)
+                    && other.attempt == row.attempt
+            };
+            let other = match self.runs.values().map(|known| &known.row).find(same) {
+                Some(other) => Some(other.clone()),
+                None => kept.attempt(row.workspace, request, row.attempt)?,
+            };
+            if let Some(RunRow { run, workspace, attempt, started, .. }) = other {
+                let request = request.clone();
+                let refusal = Refusal::RequestStarted { workspace, request, attempt, run, started };
+                return Ok(Err(refusal));
+            }
+        }
+        self.runs.insert(row.run, known);
+        Ok(Ok(()))
+    }
+
+    /// The runs that the entries were about, as they are now.
+    pub(crate) fn runs(&self) -> impl Iterator<Item = &Known> {
+        self.runs.values()
+    }
+}

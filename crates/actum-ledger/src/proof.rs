@@ -1,0 +1,31 @@
+//! Proofs about a log, from the hashes that it keeps. What checks them is in `actum-gate`.
+
+use actum_core::Digest;
+use actum_core::merkle;
+
+use crate::error::LedgerError;
+use crate::store::Log;
+
+/// The proof that entry `index` is in the log as it was when it had `size` entries. `None` where it
+/// is not, or there are fewer.
+///
+/// # Errors
+/// [`LedgerError`] where the log cannot be read.
+pub fn inclusion(log: &dyn Log, size: u64, index: u64) -> Result<Option<Vec<Digest>>, LedgerError> {
+    if size > log.size()? {
+        return Ok(None);
+    }
+    merkle::inclusion_proof(size, index, |node| log.node(node))
+}
+
+/// The proof that the log of `old` entries is the beginning of the log of `size` entries. `None`
+/// where `old` is 0 or more than `size`, or there are fewer.
+///
+/// # Errors
+/// See [`inclusion`].
+pub fn consistency(log: &dyn Log, size: u64, old: u64) -> Result<Option<Vec<Digest>>, LedgerError> {
+    if size > log.size()? {
+        return Ok(None);
+    }
+    merkle::consistency_proof(size, old, |node| log.node(node))
+}

@@ -1,0 +1,188 @@
+//! A ledger in an SQLite database: WAL, one `fdatasync` an append.
+
+mod append;
+mod fault;
+pub(crate) mod link;
+mod make;
+mod reading;
+mod rows;
+mod schema;
+mod turnstile;
+
+use std::path::Path;
+
+use actum_core::ledger::{RequestKey, WorkspaceId};
+use actum_core::merkle::{Frontier, Node};
+use actum_core::{Digest, RunId};
+use rusqlite::OpenFlags;
+
+use crate::error::{LedgerError, Refusal};
+use crate::store::{Appended, Entry, Log, NewEntry, Request, RunRow, SignedCheckpoint, Store};
+use link::Link;
+use schema::Purpose;
+use turnstile::Turnstile;
+
+pub(crate) use fault::fault;
+pub(crate) use reading::open as open_for_reading;
+pub(crate) use rows::run as run_of_row;
+pub(crate) use schema::check_whole as check_schema;
+
+/// The name of the database in the directory of a tenant.
+pub const DATABASE: &str = "ledger.db";
+/// How long another program may keep the database locked, in seconds. Processes of ours wait for
+/// each other elsewhere.
+pub const LOCKED_SECONDS_MAX: u64 = 10;
+
+/// In how many transactions the length of the log of the database is looked at once.
+const TRANSACTIONS_UNSEEN: u32 = 8;
+
+/// What can be chosen of a database.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SqliteOptions {
+    /// The size of its pages in bytes, when it is made.
+    pub page_bytes: u32,
+    /// How many pages may stand in the log of the database before they are taken over. Whoever opens
+    /// it after all others have closed it reads that log first; taking it over costs three syncs.
+    pub log_pages: u32,
+}
+
+impl Default for SqliteOptions {
+    fn default() -> Self {
+        Self { page_bytes: 4096, log_pages: 128 }
+    }
+}
+
+/// A ledger in a directory of its own.
+#[derive(Debug)]
+pub struct SqliteStore {
+    link: Link,
+    turnstile: Turnstile,
+    options: SqliteOptions,
+    /// The edge of the log as this connection last saw it.
+    frontier: Option<Frontier>,
+    /// Transactions since the length of the log of the database was looked at.
+    unseen: u32,
+    /// A commit failed: nothing is appended through this connection any more.
+    is_spent: bool,
+}
+
+impl SqliteStore {
+    /// Opens the ledger in `directory`, which is there already. Where there is none yet it is made,
+    /// with the entry that `first` gives, which is handed 64 random bits.
+    ///
+    /// # Errors
+    /// [`LedgerError`]; nothing was changed then.
+    pub fn open(
+        directory: &Path,
+        options: SqliteOptions,
+        first: &mut dyn FnMut(u64) -> Result<NewEntry, LedgerError>,
+    ) -> Result<Self, LedgerError> {
+        let directory = make::canonical(directory)?;
+        let path = directory.join(DATABASE);
+        let is_there = make::is_there(&path)?;
+        let turnstile = Turnstile::open(&directory)?;
+        let inside = turnstile.enter()?;
+        if !is_there && !make::is_there(&path)? {
+            make::make(&directory, &path, options, first)?;
+        }
+        let link = connect(&path)?;
+        make::make_room(&link, &directory, options)?;
+        drop(inside);
+        Ok(Self { link, turnstile, options, frontier: None, unseen: u32::MAX, is_spent: false })
+    }
+
+    /// Where the database is.
+    pub fn path(&self) -> &Path {
+        &self.link.path
+    }
+}
+
+/// A connection that may write.
+fn connect(path: &Path) -> Result<Link, LedgerError> {
+    let link = Link::to(path, path, OpenFlags::SQLITE_OPEN_READ_WRITE)?;
+    schema::check(&link.connection, path, Purpose::Write)?;
+    let set_up = || {
+        let connection = &link.connection;
+        connection.pragma_update(None, "synchronous", "FULL")?;
+        connection.pragma_update(None, "recursive_triggers", true)?;
+        connection.pragma_update(None, "cell_size_check", true)?;
+        connection.pragma_update_and_check(None, "wal_autocheckpoint", 0, |_| Ok(()))?;
+        let mode = connection
+            .pragma_update_and_check(None, "journal_mode", "WAL", |row| row.get::<_, String>(0))?;
+        Ok(mode)
+    };
+    let mode = set_up().map_err(|error| fault("open", path, error))?;
+    if mode != "wal" {
+        return Err(LedgerError::ReadOnly { path: path.to_owned() });
+    }
+    Ok(link)
+}
+
+impl Log for SqliteStore {
+    fn size(&self) -> Result<u64, LedgerError> {
+        self.link.size()
+    }
+
+    fn entry(&self, index: u64) -> Result<Option<Entry>, LedgerError> {
+        self.link.entry(index)
+    }
+
+    fn entries(&self, from: u64, count: u64) -> Result<Vec<Entry>, LedgerError> {
+        self.link.entries(from, count)
+    }
+
+    fn node(&self, node: Node) -> Result<Digest, LedgerError> {
+        self.link.node(node)
+    }
+
+    fn blob(&self, digest: &Digest) -> Result<Option<Vec<u8>>, LedgerError> {
+        self.link.blob(digest)
+    }
+
+    fn run(&self, run: RunId) -> Result<Option<RunRow>, LedgerError> {
+        self.link.run(run)
+    }
+
+    fn open_runs(&self, workspace: WorkspaceId) -> Result<Vec<RunRow>, LedgerError> {
+        self.link.open_runs(workspace)
+    }
+
+    fn request(
+        &self,
+        workspace: WorkspaceId,
+        request: &RequestKey,
+    ) -> Result<Vec<RunRow>, LedgerError> {
+        self.link.request(workspace, request)
+    }
+
+    fn newest_checkpoint(&self) -> Result<Option<SignedCheckpoint>, LedgerError> {
+        self.link.newest_checkpoint()
+    }
+
+    fn checkpoints(&self, size: u64, count: u64) -> Result<Vec<SignedCheckpoint>, LedgerError> {
+        self.link.checkpoints(size, count)
+    }
+}
+
+impl Store for SqliteStore {
+    fn append(
+        &mut self,
+        requests: &[Request],
+    ) -> Result<Vec<Result<Vec<Appended>, Refusal>>, LedgerError> {
+        self.write(|link, frontier| append::requests(link, frontier, requests))
+    }
+
+    fn put_checkpoint(&mut self, checkpoint: &SignedCheckpoint) -> Result<(), LedgerError> {
+        self.write(|link, _| append::checkpoint(link, checkpoint))
+    }
+
+    fn tidy(&mut self) -> Result<(), LedgerError> {
+        self.unseen = self.unseen.saturating_add(1);
+        // The first time, since processes that append once must not leave it to each other.
+        if self.unseen < TRANSACTIONS_UNSEEN {
+            return Ok(());
+        }
+        self.unseen = 0;
+        append::take_over(&self.link, self.options.log_pages)
+    }
+}

@@ -1,0 +1,235 @@
+//! Appending: entries, hashes, documents and projection in one transaction.
+
+use actum_core::ledger::{RequestKey, WorkspaceId};
+use actum_core::merkle::{Frontier, Node};
+use actum_core::{Digest, RunId};
+use rusqlite::params;
+
+use super::fault::{commit_fault, fault};
+use super::link::Link;
+use super::rows::Column;
+use super::{SqliteStore, connect};
+use crate::error::{LedgerError, Refusal};
+use crate::projection::{Kept, Known, Outlook};
+use crate::store::{Appended, Log, Prepared, Request, RunRow, SignedCheckpoint};
+
+impl SqliteStore {
+    /// Makes one durable transaction. INVARIANT: `Ok` is durable, and any error but `OutcomeUnknown`
+    /// is of a transaction that nobody will ever see.
+    pub(super) fn write<T>(
+        &mut self,
+        change: impl FnOnce(&mut Link, &mut Frontier) -> Result<T, LedgerError>,
+    ) -> Result<T, LedgerError> {
+        let Self { link, turnstile, frontier, is_spent, .. } = self;
+        let _inside = turnstile.enter()?;
+        if *is_spent {
+            reconnect(link)?;
+            *is_spent = false;
+        }
+        let begun = link.connection.execute_batch("BEGIN IMMEDIATE");
+        begun.map_err(|error| fault("append to", &link.path, error))?;
+        let done = transaction(link, frontier.take(), change);
+        match done {
+            Ok((done, now)) => {
+                *frontier = Some(now);
+                Ok(done)
+            }
+            Err(error) => {
+                // A rollback that fails has happened already, or happens with the end of the
+                // connection.
+                *is_spent = link.connection.execute_batch("ROLLBACK").is_err()
+                    || matches!(error, LedgerError::OutcomeUnknown { .. });
+                Err(error)
+            }
+        }
+    }
+}
+
+/// All of it but the beginning. Other processes may have appended since the edge was last seen.
+fn transaction<T>(
+    link: &mut Link,
+    seen: Option<Frontier>,
+    change: impl FnOnce(&mut Link, &mut Frontier) -> Result<T, LedgerError>,
+) -> Result<(T, Frontier), LedgerError> {
+    let size = link.size()?;
+    let mut frontier = match seen.filter(|seen| seen.size() == size) {
+        Some(seen) => seen,
+        None => link.frontier(size)?,
+    };
+    let done = change(link, &mut frontier)?;
+    let committed = link.connection.execute_batch("COMMIT");
+    committed.map_err(|error| commit_fault(&link.path, error))?;
+    Ok((done, frontier))
+}
+
+/// A new connection in the place of one whose last commit failed. What that commit left may be found
+/// in the log of the database though it is not durable, so all of the log is made durable first.
+fn reconnect(link: &mut Link) -> Result<(), LedgerError> {
+    let fresh = connect(&link.path)?;
+    let taken = fresh.connection.query_row("PRAGMA wal_checkpoint(FULL)", (), |row| {
+        Ok((row.get::<_, i64>(0)?, row.get::<_, i64>(1)?, row.get::<_, i64>(2)?))
+    });
+    let (busy, pages, taken) = taken.map_err(|error| fault("sync", &link.path, error))?;
+    if busy != 0 || pages != taken {
+        let (path, seconds) = (link.path.clone(), super::LOCKED_SECONDS_MAX);
+        return Err(LedgerError::Locked { path, seconds });
+    }
+    *link = fresh;
+    Ok(())
+}
+
+/// Appends what belongs there, inside a transaction.
+pub(super) fn requests(
+    link: &mut Link,
+    frontier: &mut Frontier,
+    requests: &[Request],
+) -> Result<Vec<Result<Vec<Appended>, Refusal>>, LedgerError> {
+    requests.iter().map(|entries| request(link, frontier, entries)).collect()
+}
+
+fn request(
+    link: &mut Link,
+    frontier: &mut Frontier,
+    entries: &[Prepared],
+) -> Result<Result<Vec<Appended>, Refusal>, LedgerError> {
+    let mut outlook = Outlook::default();
+    let mut coming: Vec<&Digest> = Vec::new();
+    for (entry, index) in entries.iter().zip(frontier.size()..) {
+        if let Err(refusal) = outlook.admit(link, &entry.facts, (index, entry.leaf))? {
+            return Ok(Err(refusal));
+        }
+        coming.extend(entry.blobs.iter().map(|(digest, _)| digest));
+        for &digest in &entry.facts.blobs {
+            if !coming.contains(&&digest) && !has_blob(link, &digest)? {
+                return Ok(Err(Refusal::BlobMissing { digest }));
+            }
+        }
+    }
+    let appended = entries.iter().map(|entry| put_entry(link, frontier, entry));
+    let appended = appended.collect::<Result<_, _>>()?;
+    outlook.runs().try_for_each(|known| put_run(link, &known.row))?;
+    Ok(Ok(appended))
+}
+
+fn put_entry(
+    link: &Link,
+    frontier: &mut Frontier,
+    entry: &Prepared,
+) -> Result<Appended, LedgerError> {
+    let Prepared { body, facts, leaf, blobs } = entry;
+    let index = frontier.size();
+    let mut nodes = Vec::with_capacity(64);
+    frontier.push(*leaf, |hash| nodes.extend_from_slice(hash.as_bytes()));
+    let (request, attempt) = facts.request.as_ref().map(|(key, n)| (key.as_str(), *n)).unzip();
+    let put = || {
+        let mut insert = link.connection.prepare_cached(
+            "INSERT INTO entry (seq, kind, time, run, workspace, request, attempt, status, nodes, \
+             body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+        )?;
+        insert.execute(params![
+            index,
+            facts.kind.as_str(),
+            facts.time.micros(),
+            facts.run.map(Column),
+            facts.workspace.map(Column),
+            request,
+            attempt,
+            facts.status.map(actum_core::Status::as_str),
+            nodes,
+            body,
+        ])
+    };
+    put().map_err(|error| fault("append to", &link.path, error))?;
+    for (digest, bytes) in blobs {
+        if !has_blob(link, digest)? {
+            let put = || {
+                let mut insert = link.connection.prepare_cached(
+                    "INSERT INTO blob (number, digest, bytes) \
+                     SELECT coalesce(max(number) + 1, 0), ?, ? FROM blob",
+                )?;
+                insert.execute(params![digest.as_bytes(), bytes])
+            };
+            put().map_err(|error| fault("append to", &link.path, error))?;
+        }
+    }
+    Ok(Appended { index, leaf: *leaf })
+}
+
+fn has_blob(link: &Link, digest: &Digest) -> Result<bool, LedgerError> {
+    let ask = || {
+        let mut found = link.connection.prepare_cached("SELECT 1 FROM blob WHERE digest = ?")?;
+        found.exists([digest.as_bytes()])
+    };
+    ask().map_err(|error| fault("read", &link.path, error))
+}
+
+fn put_run(link: &Link, row: &RunRow) -> Result<(), LedgerError> {
+    let put = || {
+        let mut insert = link.connection.prepare_cached(
+            "INSERT INTO run (run, workspace, request, attempt, started, done, status) \
+             VALUES (?, ?, ?, ?, ?, ?, ?) \
+             ON CONFLICT (run) DO UPDATE SET done = excluded.done, status = excluded.status",
+        )?;
+        insert.execute(params![
+            Column(row.run),
+            Column(row.workspace),
+            row.request.as_ref().map(RequestKey::as_str),
+            row.attempt,
+            row.started,
+            row.done,
+            row.status.map(actum_core::Status::as_str),
+        ])
+    };
+    put().map(|_| ()).map_err(|error| fault("append to", &link.path, error))
+}
+
+/// Keeps a checkpoint, inside a transaction.
+pub(super) fn checkpoint(link: &Link, checkpoint: &SignedCheckpoint) -> Result<(), LedgerError> {
+    let SignedCheckpoint { size, note } = checkpoint;
+    let put = || {
+        let sql = "INSERT INTO checkpoint (size, note) VALUES (?, ?)";
+        link.connection.prepare_cached(sql)?.execute(params![size, note])
+    };
+    match put() {
+        Ok(_) => Ok(()),
+        Err(error)
+            if error.sqlite_error_code() == Some(rusqlite::ErrorCode::ConstraintViolation) =>
+        {
+            Err(LedgerError::Checkpoint { message: error.to_string() })
+        }
+        Err(error) => Err(fault("append to", &link.path, error)),
+    }
+}
+
+/// Takes the pages in the log of the database over where they are more than `pages`. Another process
+/// that does so at the moment is left alone with it.
+pub(super) fn take_over(link: &Link, pages: u32) -> Result<(), LedgerError> {
+    let run = |sql| {
+        let mut ask = link.connection.prepare_cached(sql)?;
+        ask.query_row((), |row| row.get::<_, i64>(1))
+    };
+    let failed = |error| fault("take over the log of", &link.path, error);
+    if run("PRAGMA wal_checkpoint(NOOP)").map_err(failed)? >= i64::from(pages) {
+        run("PRAGMA wal_checkpoint(PASSIVE)").map_err(failed)?;
+    }
+    Ok(())
+}
+
+impl Kept for Link {
+    type Error = LedgerError;
+
+    fn known(&self, run: RunId) -> Result<Option<Known>, LedgerError> {
+        let Some(row) = self.run(run)? else { return Ok(None) };
+        let leaf = self.node(Node { level: 0, index: row.started })?;
+        Ok(Some(Known { row, leaf }))
+    }
+
+    fn attempt(
+        &self,
+        workspace: WorkspaceId,
+        request: &RequestKey,
+        attempt: u32,
+    ) -> Result<Option<RunRow>, LedgerError> {
+        Link::attempt(self, workspace, request, attempt)
+    }
+}

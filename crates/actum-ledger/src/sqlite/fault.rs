@@ -1,0 +1,36 @@
+//! What SQLite's errors mean for a ledger.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use rusqlite::{Error, ErrorCode};
+
+use crate::error::LedgerError;
+use crate::sqlite::LOCKED_SECONDS_MAX;
+
+/// The error of something that changed nothing.
+pub(crate) fn fault(action: &'static str, path: &Path, error: Error) -> LedgerError {
+    let path = path.to_owned();
+    let message = || error.to_string();
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+            LedgerError::Locked { path, seconds: LOCKED_SECONDS_MAX }
+        }
+        Some(ErrorCode::DiskFull) => LedgerError::Full { path },
+        Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => LedgerError::ReadOnly { path },
+        Some(ErrorCode::NotADatabase) => {
+            LedgerError::NoLedger { path, message: "it is no database".to_owned() }
+        }
+        Some(ErrorCode::DatabaseCorrupt) => LedgerError::Damaged { message: message() },
+        _ => LedgerError::Database { action, path, source: Arc::new(error) },
+    }
+}
+
+/// The error of a commit. What was written may be found by whoever reads the log of the database next,
+/// unless SQLite failed before its last page.
+pub(crate) fn commit_fault(path: &Path, error: Error) -> LedgerError {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DiskFull | ErrorCode::DatabaseBusy) => fault("append to", path, error),
+        _ => LedgerError::OutcomeUnknown { path: path.to_owned(), source: Arc::new(error) },
+    }
+}

@@ -1,0 +1,150 @@
+//! A connection to the database of a ledger, and the questions that it answers.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use actum_core::ledger::{RequestKey, WorkspaceId};
+use actum_core::merkle::Node;
+use actum_core::{Digest, RunId};
+use rusqlite::config::DbConfig;
+use rusqlite::{Connection, OpenFlags, OptionalExtension, Params, Row};
+
+use super::LOCKED_SECONDS_MAX;
+use super::fault::fault;
+use super::rows::{self, Column, hash_of_level};
+use crate::error::LedgerError;
+use crate::store::{Entry, Log, RunRow, SignedCheckpoint};
+
+/// The most rows that one question of the ledger has room for at once.
+const ROWS_MAX: u64 = 1 << 20;
+/// Statements that are kept ready.
+const STATEMENTS: usize = 32;
+
+/// A connection, and where it leads.
+#[derive(Debug)]
+pub(crate) struct Link {
+    pub(crate) connection: Connection,
+    pub(crate) path: PathBuf,
+}
+
+impl Link {
+    /// Connects, and asks for nothing yet.
+    pub(super) fn to(path: &Path, name: &Path, flags: OpenFlags) -> Result<Self, LedgerError> {
+        let flags = flags | OpenFlags::SQLITE_OPEN_NO_MUTEX | OpenFlags::SQLITE_OPEN_NOFOLLOW;
+        let open = || {
+            let connection = Connection::open_with_flags(name, flags)?;
+            connection.busy_timeout(Duration::from_secs(LOCKED_SECONDS_MAX))?;
+            connection.set_prepared_statement_cache_capacity(STATEMENTS);
+            for (option, is_on) in [
+                (DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true),
+                (DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false),
+                // A checkpoint at every end of a short process would cost more than the append.
+                (DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true),
+            ] {
+                connection.set_db_config(option, is_on)?;
+            }
+            Ok(connection)
+        };
+        let connection = open().map_err(|error| fault("open", path, error))?;
+        Ok(Self { connection, path: path.to_owned() })
+    }
+
+    fn one<T>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        read: impl FnOnce(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Option<T>, LedgerError> {
+        let ask = || self.connection.prepare_cached(sql)?.query_row(params, read).optional();
+        ask().map_err(|error| fault("read", &self.path, error))
+    }
+
+    fn all<T>(
+        &self,
+        sql: &str,
+        params: impl Params,
+        read: impl FnMut(&Row<'_>) -> rusqlite::Result<T>,
+    ) -> Result<Vec<T>, LedgerError> {
+        let ask = || {
+            self.connection.prepare_cached(sql)?.query_map(params, read)?.collect::<Result<_, _>>()
+        };
+        ask().map_err(|error| fault("read", &self.path, error))
+    }
+
+    pub(super) fn attempt(
+        &self,
+        workspace: WorkspaceId,
+        request: &RequestKey,
+        attempt: u32,
+    ) -> Result<Option<RunRow>, LedgerError> {
+        let sql = "SELECT run, workspace, request, attempt, started, done, status FROM run \
+                   WHERE workspace = ? AND request = ? AND attempt = ?";
+        self.one(sql, (Column(workspace), request.as_str(), attempt), rows::run)
+    }
+}
+
+impl Log for Link {
+    fn size(&self) -> Result<u64, LedgerError> {
+        let sql = "SELECT coalesce(max(seq) + 1, 0) FROM entry";
+        Ok(self.one(sql, (), |row| row.get(0))?.unwrap_or(0))
+    }
+
+    fn entry(&self, index: u64) -> Result<Option<Entry>, LedgerError> {
+        self.one("SELECT seq, kind, body FROM entry WHERE seq = ?", [index], rows::entry)
+    }
+
+    fn entries(&self, from: u64, count: u64) -> Result<Vec<Entry>, LedgerError> {
+        let sql = "SELECT seq, kind, body FROM entry WHERE seq >= ? ORDER BY seq LIMIT ?";
+        self.all(sql, [from, count.min(ROWS_MAX)], rows::entry)
+    }
+
+    fn node(&self, node: Node) -> Result<Digest, LedgerError> {
+        // It stands in the row of its last entry, which completed it.
+        let last = ((node.index + 1) << node.level) - 1;
+        let read = |row: &Row<'_>| {
+            let nodes = row.get_ref(0)?;
+            Ok(nodes.as_blob().ok().and_then(|nodes| hash_of_level(nodes, node.level)))
+        };
+        let found = self.one("SELECT nodes FROM entry WHERE seq = ?", [last], read)?;
+        found.flatten().ok_or_else(|| LedgerError::Damaged {
+            message: format!("entry {last} has no hash of the level {}", node.level),
+        })
+    }
+
+    fn blob(&self, digest: &Digest) -> Result<Option<Vec<u8>>, LedgerError> {
+        let sql = "SELECT bytes FROM blob WHERE digest = ?";
+        self.one(sql, [digest.as_bytes()], |row| row.get(0))
+    }
+
+    fn run(&self, run: RunId) -> Result<Option<RunRow>, LedgerError> {
+        let sql = "SELECT run, workspace, request, attempt, started, done, status FROM run \
+                   WHERE run = ?";
+        self.one(sql, [Column(run)], rows::run)
+    }
+
+    fn open_runs(&self, workspace: WorkspaceId) -> Result<Vec<RunRow>, LedgerError> {
+        let sql = "SELECT run, workspace, request, attempt, started, done, status FROM run \
+                   WHERE workspace = ? AND done IS NULL ORDER BY started";
+        self.all(sql, [Column(workspace)], rows::run)
+    }
+
+    fn request(
+        &self,
+        workspace: WorkspaceId,
+        request: &RequestKey,
+    ) -> Result<Vec<RunRow>, LedgerError> {
+        let sql = "SELECT run, workspace, request, attempt, started, done, status FROM run \
+                   WHERE workspace = ? AND request = ? ORDER BY started";
+        self.all(sql, (Column(workspace), request.as_str()), rows::run)
+    }
+
+    fn newest_checkpoint(&self) -> Result<Option<SignedCheckpoint>, LedgerError> {
+        let sql = "SELECT size, note FROM checkpoint ORDER BY size DESC LIMIT 1";
+        self.one(sql, (), rows::checkpoint)
+    }
+
+    fn checkpoints(&self, size: u64, count: u64) -> Result<Vec<SignedCheckpoint>, LedgerError> {
+        let sql = "SELECT size, note FROM checkpoint WHERE size >= ? ORDER BY size LIMIT ?";
+        self.all(sql, [size, count.min(ROWS_MAX)], rows::checkpoint)
+    }
+}

@@ -1,0 +1,103 @@
+//! How values stand in columns.
+
+use actum_core::ledger::{EntryKind, WorkspaceId};
+use actum_core::{Digest, RunId, Status};
+use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
+use rusqlite::{Result, Row};
+
+use crate::store::{Entry, RunRow, SignedCheckpoint};
+
+/// A value of ours as a column holds it.
+pub(super) struct Column<T>(pub(super) T);
+
+/// Reads `run, workspace, request, attempt, started, done, status`.
+pub(crate) fn run(row: &Row<'_>) -> Result<RunRow> {
+    let request: Option<Text<_>> = row.get(2)?;
+    let status: Option<Column<Status>> = row.get(6)?;
+    Ok(RunRow {
+        run: row.get::<_, Column<RunId>>(0)?.0,
+        workspace: row.get::<_, Column<WorkspaceId>>(1)?.0,
+        request: request.map(|Text(request)| request),
+        attempt: row.get(3)?,
+        started: row.get(4)?,
+        done: row.get(5)?,
+        status: status.map(|Column(status)| status),
+    })
+}
+
+/// Reads `seq, kind, body`.
+pub(super) fn entry(row: &Row<'_>) -> Result<Entry> {
+    let Column(kind) = row.get(1)?;
+    Ok(Entry { index: row.get(0)?, kind, body: row.get(2)? })
+}
+
+/// Reads `size, note`.
+pub(super) fn checkpoint(row: &Row<'_>) -> Result<SignedCheckpoint> {
+    Ok(SignedCheckpoint { size: row.get(0)?, note: row.get(1)? })
+}
+
+/// The hash of the level `level` among those that an entry completed, which stand side by side.
+pub(super) fn hash_of_level(nodes: &[u8], level: u32) -> Option<Digest> {
+    let (hashes, rest) = nodes.as_chunks::<32>();
+    let hash = hashes.get(usize::try_from(level).ok()?)?;
+    rest.is_empty().then(|| Digest::from_bytes(*hash))
+}
+
+/// A value that is kept as its text.
+struct Text<T>(T);
+
+impl<T: std::str::FromStr> FromSql for Text<T>
+where
+    T::Err: std::error::Error + Send + Sync + 'static,
+{
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        value.as_str()?.parse().map(Self).map_err(|error| FromSqlError::Other(Box::new(error)))
+    }
+}
+
+/// 60 bits, which no sign stands in the way of.
+fn bits(value: ValueRef<'_>) -> FromSqlResult<u64> {
+    let number = value.as_i64()?;
+    let bits = u64::try_from(number).ok().filter(|bits| *bits >> 60 == 0);
+    bits.ok_or(FromSqlError::OutOfRange(number))
+}
+
+impl FromSql for Column<RunId> {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        bits(value).map(|bits| Self(RunId::from_random(bits)))
+    }
+}
+
+impl FromSql for Column<WorkspaceId> {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        bits(value).map(|bits| Self(WorkspaceId::from_random(bits)))
+    }
+}
+
+impl FromSql for Column<EntryKind> {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        EntryKind::of_name(value.as_str()?).map(Self).ok_or(FromSqlError::InvalidType)
+    }
+}
+
+impl FromSql for Column<Status> {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        let text = value.as_str()?;
+        let all =
+            [Status::Succeeded, Status::Reverted, Status::Queued, Status::Rejected, Status::Failed];
+        let status = all.into_iter().find(|status| status.as_str() == text);
+        status.map(Self).ok_or(FromSqlError::InvalidType)
+    }
+}
+
+impl ToSql for Column<RunId> {
+    fn to_sql(&self) -> Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::from(self.0.bits().cast_signed()))
+    }
+}
+
+impl ToSql for Column<WorkspaceId> {
+    fn to_sql(&self) -> Result<ToSqlOutput<'_>> {
+        Ok(ToSqlOutput::from(self.0.bits().cast_signed()))
+    }
+}

@@ -1,0 +1,115 @@
+//! The tables of a ledger, their versions, and how a database is known to be one.
+
+use std::path::Path;
+use std::sync::OnceLock;
+
+use rusqlite::Connection;
+
+use super::fault::fault;
+use super::link::Link;
+use crate::error::LedgerError;
+
+/// "actL", in the header of the file.
+const APPLICATION: i32 = 0x6163_744c;
+/// The version that this program writes.
+const VERSION: u32 = 1;
+/// The oldest version of this program that may read what it writes.
+const READ_FROM: u32 = 1;
+
+const TABLES: &str = include_str!("schema.sql");
+
+/// What SQLite makes of it.
+static MADE: OnceLock<Vec<[String; 4]>> = OnceLock::new();
+
+/// What a database says of itself: `user_version` holds the version of the schema in its lower half,
+/// and in its upper half the oldest version of the program that may read it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Identity {
+    application: i32,
+    version: u32,
+    read_from: u32,
+}
+
+/// What is to be done with a ledger.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purpose {
+    Write,
+    Read,
+}
+
+/// Makes the tables in an empty database.
+pub(super) fn make(connection: &Connection) -> rusqlite::Result<()> {
+    connection.execute_batch(TABLES)?;
+    connection.pragma_update(None, "application_id", APPLICATION)?;
+    connection.pragma_update(None, "user_version", (READ_FROM << 16) | VERSION)
+}
+
+/// Refuses what is no ledger, and what a later program made.
+pub(super) fn check(
+    connection: &Connection,
+    path: &Path,
+    purpose: Purpose,
+) -> Result<(), LedgerError> {
+    let found = Identity::read(connection).map_err(|error| fault("read", path, error))?;
+    if found.application != APPLICATION || found.version == 0 {
+        let message = "it is a database of something else".to_owned();
+        return Err(LedgerError::NoLedger { path: path.to_owned(), message });
+    }
+    let too_new = match purpose {
+        Purpose::Write => found.version > VERSION,
+        Purpose::Read => found.version > VERSION && found.read_from > VERSION,
+    };
+    if too_new {
+        let path = path.to_owned();
+        return Err(LedgerError::NewerSchema { path, found: found.version, known: VERSION });
+    }
+    Ok(())
+}
+
+/// Tells where the tables, indexes and triggers are not those of this version.
+pub(crate) fn check_whole(link: &Link, tell: &mut dyn FnMut(String)) -> Result<(), LedgerError> {
+    let failed = |error| fault("read", &link.path, error);
+    let made = match MADE.get() {
+        Some(made) => made,
+        None => {
+            let made = Connection::open_in_memory().and_then(|fresh| {
+                fresh.execute_batch(TABLES)?;
+                parts(&fresh)
+            });
+            let made = made.map_err(failed)?;
+            MADE.get_or_init(|| made)
+        }
+    };
+    let found = parts(&link.connection).map_err(failed)?;
+    for part in made {
+        if !found.contains(part) {
+            let [_, kind, name, ..] = part;
+            tell(format!("the {kind} `{name}` is missing or changed"));
+        }
+    }
+    for part in &found {
+        if !made.contains(part) {
+            let [_, kind, name, ..] = part;
+            tell(format!("the {kind} `{name}` is none of a ledger's"));
+        }
+    }
+    Ok(())
+}
+
+/// All that a database is made of, as text.
+fn parts(connection: &Connection) -> rusqlite::Result<Vec<[String; 4]>> {
+    let sql = "SELECT tbl_name, type, name, coalesce(sql, '') FROM sqlite_schema";
+    let mut statement = connection.prepare(sql)?;
+    let rows =
+        statement.query_map((), |row| Ok([row.get(0)?, row.get(1)?, row.get(2)?, row.get(3)?]))?;
+    rows.collect()
+}
+
+impl Identity {
+    fn read(connection: &Connection) -> rusqlite::Result<Self> {
+        let number = |pragma| connection.pragma_query_value(None, pragma, |row| row.get(0));
+        let (application, user): (i32, i32) = (number("application_id")?, number("user_version")?);
+        let user = user.cast_unsigned();
+        Ok(Self { application, version: user & 0xffff, read_from: user >> 16 })
+    }
+}

@@ -1,0 +1,240 @@
+//! What a ledger is kept in: the port, and the values that go through it.
+//!
+//! Two stores pass the suite in `conformance`: SQLite, and one in memory for tests of what stands
+//! above.
+
+use actum_core::canonical;
+use actum_core::ledger::{EntryFacts, EntryKind, LogStarted, RequestKey, WorkspaceId};
+use actum_core::merkle::{Frontier, Node, leaf_hash};
+use actum_core::{Digest, RunId, Status};
+
+use crate::error::{LedgerError, Refusal};
+
+/// The longest body of an entry and the longest document, in bytes: 256 MiB.
+pub const BODY_BYTES_MAX: usize = 256 << 20;
+/// The most entries that are appended all or none.
+pub const REQUEST_ENTRIES_MAX: usize = 256;
+
+/// Something to append.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NewEntry {
+    /// What it records.
+    pub kind: EntryKind,
+    /// Its exact bytes.
+    pub body: Vec<u8>,
+    /// The documents that it names and that the ledger may not hold yet.
+    pub blobs: Vec<Vec<u8>>,
+}
+
+/// An entry whose bytes were looked at, ready to be appended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Prepared {
+    pub(crate) body: Vec<u8>,
+    pub(crate) facts: EntryFacts,
+    pub(crate) leaf: Digest,
+    pub(crate) blobs: Vec<(Digest, Vec<u8>)>,
+}
+
+/// Entries that are appended all or none.
+pub type Request = Vec<Prepared>;
+
+/// Where an entry came to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Appended {
+    /// Its place, counted from 0.
+    pub index: u64,
+    /// Its hash as a leaf of the Merkle tree.
+    pub leaf: Digest,
+}
+
+/// An entry of the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Its place, counted from 0.
+    pub index: u64,
+    /// What it records.
+    pub kind: EntryKind,
+    /// Its exact bytes.
+    pub body: Vec<u8>,
+}
+
+/// One run, as its entries tell. All of it follows from them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RunRow {
+    /// The run.
+    pub run: RunId,
+    /// Where it was made.
+    pub workspace: WorkspaceId,
+    /// The key of the request, where the caller gave one.
+    pub request: Option<RequestKey>,
+    /// Which attempt at the request it is; 1 where there is no key.
+    pub attempt: u32,
+    /// The index of its `EFFECT_STARTED`.
+    pub started: u64,
+    /// The index of its `EFFECT_DONE`.
+    pub done: Option<u64>,
+    /// How it ended.
+    pub status: Option<Status>,
+}
+
+/// A signed checkpoint.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SignedCheckpoint {
+    /// How many entries it covers.
+    pub size: u64,
+    /// The signed note.
+    pub note: String,
+}
+
+/// A log that can be read.
+pub trait Log {
+    /// How many entries there are.
+    ///
+    /// # Errors
+    /// [`LedgerError`], as of everything here, where the store cannot be read.
+    fn size(&self) -> Result<u64, LedgerError>;
+
+    /// One entry.
+    ///
+    /// # Errors
+    /// See [`Log::size`].
+    fn entry(&self, index: u64) -> Result<Option<Entry>, LedgerError>;
+
+    /// At most `count` entries from `from` on.
+    ///
+    /// # Errors
+    /// See [`Log::size`].
+    fn entries(&self, from: u64, count: u64) -> Result<Vec<Entry>, LedgerError>;
+
+    /// The hash of a complete subtree.
+    ///
+    /// # Errors
+    /// See [`Log::size`]; `Damaged` where there is none.
+    fn node(&self, node: Node) -> Result<Digest, LedgerError>;
+
+    /// A document by its digest; the caller compares.
+    ///
+    /// # Errors
+    /// See [`Log::size`].
+    fn blob(&self, digest: &Digest) -> Result<Option<Vec<u8>>, LedgerError>;
+
+    /// What is known of a run.
+    ///
+    /// # Errors
+    /// See [`Log::size`].
+    fn run(&self, run: RunId) -> Result<Option<RunRow>, LedgerError>;
+
+    /// The runs of a workspace that were started and have no end yet, oldest first.
+    ///
+    /// # Errors
+    /// See [`Log::size`].
+    fn open_runs(&self, workspace: WorkspaceId) -> Result<Vec<RunRow>, LedgerError>;
+
+    /// All attempts at a request, oldest first.
+    ///
+    /// # Errors
+    /// See [`Log::size`].
+    fn request(
+        &self,
+        workspace: WorkspaceId,
+        request: &RequestKey,
+    ) -> Result<Vec<RunRow>, LedgerError>;
+
+    /// The checkpoint that covers the most.
+    ///
+    /// # Errors
+    /// See [`Log::size`].
+    fn newest_checkpoint(&self) -> Result<Option<SignedCheckpoint>, LedgerError>;
+
+    /// The checkpoints that cover at least `size` entries, at most `count`, the smallest first.
+    ///
+    /// # Errors
+    /// See [`Log::size`].
+    fn checkpoints(&self, size: u64, count: u64) -> Result<Vec<SignedCheckpoint>, LedgerError>;
+
+    /// The name of the log, which stands in its first entry.
+    ///
+    /// # Errors
+    /// See [`Log::size`].
+    fn origin(&self) -> Result<String, LedgerError> {
+        let damaged = |message: String| LedgerError::Damaged { message };
+        let first = self.entry(0)?.ok_or_else(|| damaged("it has no first entry".to_owned()))?;
+        let wrong = |error: &dyn std::fmt::Display| {
+            damaged(format!("its first entry does not name the log: {error}"))
+        };
+        let value = canonical::read(&first.body).map_err(|error| wrong(&error))?;
+        let started: LogStarted = serde_json::from_value(value).map_err(|error| wrong(&error))?;
+        Ok(started.origin)
+    }
+
+    /// The right edge of the log as it was when it had `size` entries.
+    ///
+    /// # Errors
+    /// See [`Log::node`].
+    fn frontier(&self, size: u64) -> Result<Frontier, LedgerError> {
+        Frontier::read(size, |node| self.node(node))
+    }
+}
+
+/// A log that can be appended to.
+pub trait Store: Log + Send {
+    /// Appends in one durable transaction. Each request is taken or refused as a whole, and a refused
+    /// one does not keep the others out.
+    ///
+    /// # Errors
+    /// [`LedgerError`] where none of them was appended; `OutcomeUnknown` where that is not known.
+    fn append(
+        &mut self,
+        requests: &[Request],
+    ) -> Result<Vec<Result<Vec<Appended>, Refusal>>, LedgerError>;
+
+    /// Keeps a signed checkpoint, which must cover more than the newest one and no more than there
+    /// is.
+    ///
+    /// # Errors
+    /// See [`Store::append`].
+    fn put_checkpoint(&mut self, checkpoint: &SignedCheckpoint) -> Result<(), LedgerError>;
+
+    /// Does what can wait until nobody waits for an answer.
+    ///
+    /// # Errors
+    /// See [`Log::size`].
+    fn tidy(&mut self) -> Result<(), LedgerError> {
+        Ok(())
+    }
+}
+
+impl Prepared {
+    /// Looks at an entry.
+    ///
+    /// # Errors
+    /// `NoEntry`, `TooLarge`, and `BlobUnnamed` for a document that the entry does not name.
+    pub fn of(entry: NewEntry) -> Result<Self, Refusal> {
+        let NewEntry { kind, body, blobs } = entry;
+        let longest = blobs.iter().map(Vec::len).chain([body.len()]).max().unwrap_or(0);
+        if longest > BODY_BYTES_MAX {
+            return Err(Refusal::TooLarge { bytes: longest });
+        }
+        let facts = EntryFacts::of(kind, &body)?;
+        let named = |bytes: Vec<u8>| {
+            let digest = Digest::of(&bytes);
+            match facts.blobs.contains(&digest) {
+                true => Ok((digest, bytes)),
+                false => Err(Refusal::BlobUnnamed { digest }),
+            }
+        };
+        let blobs = blobs.into_iter().map(named).collect::<Result<_, _>>()?;
+        Ok(Self { leaf: leaf_hash(&body), body, facts, blobs })
+    }
+
+    /// The same for entries that are appended all or none.
+    ///
+    /// # Errors
+    /// See [`Prepared::of`]; `TooMany`.
+    pub fn all(entries: Vec<NewEntry>) -> Result<Request, Refusal> {
+        if entries.len() > REQUEST_ENTRIES_MAX {
+            return Err(Refusal::TooMany { entries: entries.len() });
+        }
+        entries.into_iter().map(Self::of).collect()
+    }
+}

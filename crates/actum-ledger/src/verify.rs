@@ -1,0 +1,256 @@
+//! The whole verification of a log: everything that is kept is computed again from the exact bytes of
+//! its entries (AEC-8, AEC-11), and compared.
+//!
+//! What it cannot find is a log that was written anew from the first changed entry on by someone who
+//! holds the key of checkpoints, and entries taken off the end that no checkpoint at hand covers.
+
+mod chunk;
+mod documents;
+mod finding;
+mod fold;
+mod runs;
+mod signatures;
+
+use std::path::Path;
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::thread;
+
+use actum_core::Digest;
+use actum_core::checkpoint::Checkpoint;
+use actum_core::note::Note;
+use actum_core::path::Quoted;
+
+use crate::error::LedgerError;
+use crate::sqlite::{check_schema, open_for_reading};
+use crate::store::{Log, SignedCheckpoint};
+use crate::view::LedgerView;
+use chunk::{Chunk, chunks};
+pub use finding::{Finding, Subject};
+pub(crate) use fold::Fold;
+pub use signatures::{Checks, EntryCheck, NoteCheck, Receipts};
+
+/// Threads that read and hash, where the machine has as many processors.
+const THREADS_MAX: usize = 8;
+/// Chunks that may wait to be folded, of each thread.
+const WAITING: usize = 4;
+/// Checkpoints that are read at once.
+const CHECKPOINTS: u64 = 1024;
+
+/// What came out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use]
+pub struct Verification {
+    /// The name of the log, where it has one.
+    pub origin: Option<String>,
+    /// How many entries there are.
+    pub entries: u64,
+    /// The root of its Merkle tree.
+    pub root: Digest,
+    /// Runs that were started.
+    pub runs: u64,
+    /// Runs that have no end yet.
+    pub open_runs: u64,
+    /// Documents.
+    pub documents: u64,
+    /// Signed checkpoints.
+    pub checkpoints: u64,
+    /// How many entries the newest of them covers.
+    pub covered: u64,
+    /// Receipts whose own signature was looked at, and counts.
+    pub receipts: u64,
+    /// How often an entry is of an earlier time than the one before it. That says something about the
+    /// clock, and nothing about the log.
+    pub steps_back: u64,
+    /// The entries that say which keys there are: `LOG_STARTED` and `KEY_ROTATED`.
+    pub key_entries: Vec<u64>,
+    /// What is wrong, at most [`Verification::FINDINGS_MAX`] of it.
+    pub findings: Vec<Finding>,
+    /// How much more is wrong.
+    pub findings_left_out: u64,
+}
+
+impl Verification {
+    /// The most findings that are told one by one.
+    pub const FINDINGS_MAX: usize = 100;
+
+    /// Whether nothing is wrong.
+    pub fn is_sound(&self) -> bool {
+        self.findings.is_empty()
+    }
+
+    /// Something else is wrong.
+    pub fn tell(&mut self, subject: Subject, message: String) {
+        if self.findings.len() < Self::FINDINGS_MAX {
+            self.findings.push(Finding { subject, message });
+        } else {
+            self.findings_left_out = self.findings_left_out.saturating_add(1);
+        }
+    }
+}
+
+/// Verifies a log as it is in `view`. `checks` looks at the signatures of each checkpoint, and of
+/// entries; `progress` is told how many entries are done.
+///
+/// # Errors
+/// [`LedgerError`] where it cannot be read to the end, which a damaged database may not let anyone do.
+pub fn verify(
+    view: &LedgerView,
+    checks: &mut Checks<'_>,
+    progress: &mut dyn FnMut(u64),
+) -> Result<Verification, LedgerError> {
+    let mut fold = Fold::default();
+    check_schema(&view.link, &mut |message| fold.tell(Subject::Database, message))?;
+    let size = view.size()?;
+    chunk::check_beginning(&view.link, &mut fold)?;
+    let directory = view.path().parent().unwrap_or(Path::new("/"));
+    let mut upper = chunk::Upper::default();
+    in_order(view, directory, size, |chunk| {
+        upper.take(&mut fold, &chunk);
+        fold.found(chunk.findings);
+        for (facts, index) in chunk.facts.into_iter().zip(chunk.start..) {
+            if let Some((facts, leaf)) = facts {
+                fold.take(&facts, (index, leaf));
+            }
+        }
+        progress(fold.entries());
+    })?;
+    let root = match view.frontier(size) {
+        Ok(frontier) => frontier.root(),
+        Err(error) => {
+            fold.tell(Subject::Log, error.to_string());
+            Digest::from_bytes([0; 32])
+        }
+    };
+    runs::check(&view.link, &mut fold)?;
+    let documents = documents::check(&view.link, &mut fold)?;
+    let origin = view.origin().ok();
+    let mut checked = Checkpoints { origin: origin.as_deref(), count: 0, covered: 0 };
+    let mut from = 0;
+    loop {
+        let some = view.checkpoints(from, CHECKPOINTS)?;
+        let Some(last) = some.last() else { break };
+        from = last.size.saturating_add(1);
+        for signed in &some {
+            let root = view.frontier(signed.size.min(size)).map(|frontier| frontier.root());
+            checked.take(&mut fold, signed, size, root.ok(), checks);
+        }
+    }
+    let (count, covered) = (checked.count, checked.covered);
+    signatures::check(&view.link, &mut fold, (covered, size), checks, progress)?;
+    Ok(fold.finish(origin, root, documents, (count, covered)))
+}
+
+/// Whether a log as it was when `kept` was signed is the beginning of what it is now; where it is not, how
+/// that shows. Whoever asks has verified the signature.
+///
+/// # Errors
+/// [`LedgerError`] where the log cannot be read.
+pub fn compare(log: &dyn Log, kept: &Checkpoint) -> Result<Result<(), String>, LedgerError> {
+    let (origin, size) = (log.origin()?, log.size()?);
+    if kept.origin != origin {
+        return Ok(Err(format!("it is of another log, `{}`", Quoted(kept.origin.as_bytes()))));
+    }
+    if kept.size > size {
+        let lost = kept.size.saturating_sub(size);
+        return Ok(Err(format!("it covers {} entries, so {lost} were cut off", kept.size)));
+    }
+    Ok(match log.frontier(kept.size)?.root() == kept.root {
+        true => Ok(()),
+        false => Err(format!("the first {} entries are other ones now", kept.size)),
+    })
+}
+
+/// Reads the log with several threads, and hands over its chunks in their order.
+fn in_order(
+    view: &LedgerView,
+    directory: &Path,
+    size: u64,
+    mut take: impl FnMut(Chunk),
+) -> Result<(), LedgerError> {
+    if chunks(size).nth(1).is_none() {
+        return chunks(size).try_for_each(|start| {
+            take(Chunk::read(&view.link, start, size)?);
+            Ok(())
+        });
+    }
+    let threads = thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX);
+    thread::scope(|scope| {
+        let readers: Vec<Receiver<Result<Chunk, LedgerError>>> = (0..threads)
+            .map(|thread| {
+                let (sender, receiver) = sync_channel(WAITING);
+                scope.spawn(move || {
+                    let read = || {
+                        let gone = || LedgerError::Damaged {
+                            message: "it went away while it was read".to_owned(),
+                        };
+                        let link = open_for_reading(directory)?.ok_or_else(gone)?;
+                        for start in chunks(size).skip(thread).step_by(threads) {
+                            let chunk = Chunk::read(&link, start, size)?;
+                            // Nobody waits for more after an error of another thread.
+                            if sender.send(Ok(chunk)).is_err() {
+                                break;
+                            }
+                        }
+                        Ok(())
+                    };
+                    if let Err(error) = read() {
+                        drop(sender.send(Err(error)));
+                    }
+                });
+                receiver
+            })
+            .collect();
+        for (_, reader) in chunks(size).zip(readers.iter().cycle()) {
+            take(reader.recv().unwrap_or(Err(LedgerError::Stopped))?);
+        }
+        Ok(())
+    })
+}
+
+/// Checkpoints, as they are looked at one after another.
+pub(crate) struct Checkpoints<'a> {
+    pub(crate) origin: Option<&'a str>,
+    pub(crate) count: u64,
+    pub(crate) covered: u64,
+}
+
+impl Checkpoints<'_> {
+    /// Looks at the next one. `root` is the one of the log at its size, where that is known.
+    pub(crate) fn take(
+        &mut self,
+        fold: &mut Fold,
+        signed: &SignedCheckpoint,
+        size: u64,
+        root: Option<Digest>,
+        checks: &mut Checks<'_>,
+    ) {
+        self.count = self.count.saturating_add(1);
+        let subject = Subject::Checkpoint(signed.size);
+        if signed.size > size {
+            let message = format!("it covers more than the {size} entries that are there");
+            return fold.tell(subject, message);
+        }
+        let mut read = || {
+            let note = Note::read(signed.note.as_bytes()).map_err(|error| error.to_string())?;
+            let read = Checkpoint::read(&note.text).map_err(|error| error.to_string())?;
+            let root = root.ok_or("the entries that it covers cannot be read")?;
+            if read.size != signed.size {
+                return Err(format!("it is kept as this, and covers {} entries", read.size));
+            }
+            if Some(&*read.origin) != self.origin {
+                return Err(format!("it is of another log, `{}`", read.origin));
+            }
+            if read.root != root {
+                return Err(format!(
+                    "it says that the root was {}, and the entries lead to {root}",
+                    read.root
+                ));
+            }
+            (checks.note)(&signed.note)
+        };
+        match read() {
+            Ok(()) => self.covered = self.covered.max(signed.size),
+            Err(message) => fold.tell(subject, message),
+        }
+    }
+}

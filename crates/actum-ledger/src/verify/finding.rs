@@ -1,0 +1,48 @@
+//! What is wrong with a log, and where.
+
+use std::fmt;
+
+use actum_core::{Digest, RunId};
+
+/// Something that is not as the entries say.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// Where.
+    pub subject: Subject,
+    /// What.
+    pub message: String,
+}
+
+/// What a finding is about.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Subject {
+    /// The log as a whole.
+    Log,
+    /// The tables of the database, or what finds their rows.
+    Database,
+    /// An entry, by its index.
+    Entry(u64),
+    /// What is kept about a run.
+    Run(RunId),
+    /// A document, by its digest.
+    Document(Digest),
+    /// A checkpoint, by the number of entries it is kept for.
+    Checkpoint(u64),
+    /// A line of an export, counted from 1.
+    Line(u64),
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { subject, message } = self;
+        match subject {
+            Subject::Log => write!(f, "the log: {message}"),
+            Subject::Database => write!(f, "the database: {message}"),
+            Subject::Entry(index) => write!(f, "entry {index}: {message}"),
+            Subject::Run(run) => write!(f, "run {run}: {message}"),
+            Subject::Document(digest) => write!(f, "document {digest}: {message}"),
+            Subject::Checkpoint(size) => write!(f, "checkpoint of {size} entries: {message}"),
+            Subject::Line(line) => write!(f, "line {line}: {message}"),
+        }
+    }
+}

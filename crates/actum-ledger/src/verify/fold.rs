@@ -1,0 +1,133 @@
+//! What the entries of a log say, taken in one after another.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use actum_core::ledger::{EntryFacts, EntryKind, RequestKey, WorkspaceId};
+use actum_core::{Digest, RunId, Timestamp};
+
+use super::{Finding, Subject, Verification};
+use crate::projection::{self, Known};
+
+/// All that follows from the entries so far. It grows with the runs, by about 250 bytes each.
+#[derive(Default)]
+pub(crate) struct Fold {
+    entries: u64,
+    runs: HashMap<RunId, Known>,
+    attempts: BTreeSet<(WorkspaceId, RequestKey, u32)>,
+    named: HashSet<Digest>,
+    newest: Option<Timestamp>,
+    receipts: u64,
+    steps_back: u64,
+    key_entries: Vec<u64>,
+    findings: Vec<Finding>,
+    findings_left_out: u64,
+}
+
+impl Fold {
+    /// Takes in the next entry, of which `leaf` is the hash.
+    pub(crate) fn take(&mut self, facts: &EntryFacts, (index, leaf): (u64, Digest)) {
+        self.entries = self.entries.saturating_add(1);
+        if self.newest.is_some_and(|newest| facts.time < newest) {
+            self.steps_back = self.steps_back.saturating_add(1);
+        }
+        self.newest = Some(facts.time);
+        if matches!(facts.kind, EntryKind::LogStarted | EntryKind::KeyRotated) {
+            self.key_entries.push(index);
+        }
+        self.named.extend(&facts.blobs);
+        let before = facts.run.and_then(|run| self.runs.get(&run)).cloned();
+        match projection::after(before, facts, (index, leaf)) {
+            Ok(None) => {}
+            Ok(Some(known)) => {
+                let row = &known.row;
+                let attempt = row.request.clone().map(|key| (row.workspace, key, row.attempt));
+                if let Some(attempt) = attempt.filter(|_| facts.kind == EntryKind::EffectStarted)
+                    && !self.attempts.insert(attempt)
+                {
+                    let message = "its attempt at its request was made before".to_owned();
+                    self.tell(Subject::Entry(index), message);
+                }
+                self.runs.insert(row.run, known);
+            }
+            Err(refusal) => self.tell(Subject::Entry(index), refusal.to_string()),
+        }
+    }
+
+    /// The signature of a receipt counts.
+    pub(crate) fn receipt(&mut self) {
+        self.receipts = self.receipts.saturating_add(1);
+    }
+
+    /// The entries that say which keys there are.
+    pub(crate) fn key_entries(&self) -> &[u64] {
+        &self.key_entries
+    }
+
+    /// How many entries there were.
+    pub(crate) fn entries(&self) -> u64 {
+        self.entries
+    }
+
+    /// What is known of each run.
+    pub(crate) fn runs(&self) -> &HashMap<RunId, Known> {
+        &self.runs
+    }
+
+    /// The documents that entries name; those that were found are taken out.
+    pub(crate) fn named(&mut self) -> &mut HashSet<Digest> {
+        &mut self.named
+    }
+
+    /// What was named and not found is missing.
+    pub(crate) fn tell_missing_documents(&mut self) {
+        let mut missing: Vec<Digest> = self.named.drain().collect();
+        missing.sort_unstable();
+        for digest in missing {
+            let message = "an entry names it, and it is missing".to_owned();
+            self.tell(Subject::Document(digest), message);
+        }
+    }
+
+    /// Something is wrong.
+    pub(crate) fn tell(&mut self, subject: Subject, message: String) {
+        self.found(vec![Finding { subject, message }]);
+    }
+
+    /// More is wrong.
+    pub(crate) fn found(&mut self, findings: Vec<Finding>) {
+        for finding in findings {
+            if self.findings.len() < Verification::FINDINGS_MAX {
+                self.findings.push(finding);
+            } else {
+                self.findings_left_out = self.findings_left_out.saturating_add(1);
+            }
+        }
+    }
+
+    /// What came out, with what was counted elsewhere: documents, and checkpoints with how much the
+    /// newest covers.
+    pub(crate) fn finish(
+        self,
+        origin: Option<String>,
+        root: Digest,
+        documents: u64,
+        (checkpoints, covered): (u64, u64),
+    ) -> Verification {
+        let count = |things: usize| u64::try_from(things).unwrap_or(u64::MAX);
+        Verification {
+            origin,
+            entries: self.entries,
+            root,
+            runs: count(self.runs.len()),
+            open_runs: count(self.runs.values().filter(|known| known.row.done.is_none()).count()),
+            documents,
+            checkpoints,
+            covered,
+            receipts: self.receipts,
+            steps_back: self.steps_back,
+            key_entries: self.key_entries,
+            findings: self.findings,
+            findings_left_out: self.findings_left_out,
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! The projection of runs, and the indexes that find them, beside what the entries say (AEC-8).
+
+use std::collections::HashMap;
+
+use actum_core::RunId;
+use rusqlite::Row;
+
+use super::{Fold, Subject};
+use crate::error::LedgerError;
+use crate::projection::Known;
+use crate::sqlite::link::Link;
+use crate::sqlite::{fault, run_of_row};
+use crate::store::RunRow;
+
+pub(super) fn check(link: &Link, fold: &mut Fold) -> Result<(), LedgerError> {
+    let failed = |error| fault("read", &link.path, error);
+    let rows = rows(link, fold.runs()).map_err(failed)?;
+    let open = open(link, fold.runs()).map_err(failed)?;
+    let requests = requests(link, fold.runs()).map_err(failed)?;
+    for (subject, message) in rows.into_iter().chain(open).chain(requests) {
+        fold.tell(subject, message.to_owned());
+    }
+    Ok(())
+}
+
+type Told = Vec<(Subject, &'static str)>;
+
+const OTHER: &str = "what is kept about it is not what its entries say";
+
+/// The rows themselves.
+fn rows(link: &Link, runs: &HashMap<RunId, Known>) -> rusqlite::Result<Told> {
+    let sql =
+        "SELECT run, workspace, request, attempt, started, done, status FROM run ORDER BY run";
+    let mut told = Told::new();
+    let mut count = 0;
+    let mut statement = link.connection.prepare_cached(sql)?;
+    let mut kept = statement.query(())?;
+    let mut last = None;
+    while let Some(row) = kept.next()? {
+        count += 1;
+        let bits: i64 = row.get(0)?;
+        if last.is_some_and(|last| last >= bits) {
+            told.push((Subject::Database, "the runs are not in their order"));
+        }
+        last = Some(bits);
+        match run_of_row(row) {
+            Ok(row) if runs.get(&row.run).is_some_and(|known| known.row == row) => {}
+            Ok(row) => told.push((Subject::Run(row.run), OTHER)),
+            Err(_) => told.push((Subject::Run(RunId::from_random(bits.cast_unsigned())), OTHER)),
+        }
+    }
+    if count != runs.len() {
+        told.push((Subject::Database, "there are more or fewer runs than the entries tell of"));
+    }
+    Ok(told)
+}
+
+/// The index that finds open runs.
+fn open(link: &Link, runs: &HashMap<RunId, Known>) -> rusqlite::Result<Told> {
+    let sql = "SELECT run, workspace, started FROM run INDEXED BY run_open WHERE done IS NULL \
+               ORDER BY workspace, started";
+    let is_it = |row: &RunRow, found: &Row<'_>| {
+        Ok(row.done.is_none()
+            && found.get::<_, u64>(1)? == row.workspace.bits()
+            && found.get::<_, u64>(2)? == row.started)
+    };
+    let order = |found: &Row<'_>| Ok((found.get::<_, i64>(1)?, found.get::<_, i64>(2)?));
+    let expected = runs.values().filter(|known| known.row.done.is_none()).count();
+    index(link, runs, sql, (is_it, order), expected)
+}
+
+/// The index that finds the attempts at a request.
+fn requests(link: &Link, runs: &HashMap<RunId, Known>) -> rusqlite::Result<Told> {
+    let sql = "SELECT run, workspace, request, attempt FROM run INDEXED BY run_request \
+               WHERE request IS NOT NULL ORDER BY workspace, request, attempt";
+    let is_it = |row: &RunRow, found: &Row<'_>| {
+        Ok(found.get::<_, u64>(1)? == row.workspace.bits()
+            && row.request.as_ref().map(|key| key.as_str()) == Some(found.get_ref(2)?.as_str()?)
+            && found.get::<_, u32>(3)? == row.attempt)
+    };
+    let order = |found: &Row<'_>| {
+        Ok((found.get::<_, i64>(1)?, found.get::<_, String>(2)?, found.get::<_, i64>(3)?))
+    };
+    let expected = runs.values().filter(|known| known.row.request.is_some()).count();
+    index(link, runs, sql, (is_it, order), expected)
+}
+
+/// That each row of an index is about a run as it is, in order and none twice, and that none is
+/// missing.
+fn index<O: PartialOrd>(
+    link: &Link,
+    runs: &HashMap<RunId, Known>,
+    sql: &str,
+    (is_it, order): (
+        impl Fn(&RunRow, &Row<'_>) -> rusqlite::Result<bool>,
+        impl Fn(&Row<'_>) -> rusqlite::Result<O>,
+    ),
+    expected: usize,
+) -> rusqlite::Result<Told> {
+    let mut told = Told::new();
+    let mut count = 0;
+    let mut statement = link.connection.prepare_cached(sql)?;
+    let mut found = statement.query(())?;
+    let mut last = None;
+    while let Some(row) = found.next()? {
+        count += 1;
+        let run = RunId::from_random(row.get::<_, i64>(0)?.cast_unsigned());
+        let now = order(row)?;
+        let is_right = match runs.get(&run) {
+            Some(known) => is_it(&known.row, row)? && last.is_none_or(|last| last < now),
+            None => false,
+        };
+        if !is_right {
+            told.push((Subject::Run(run), "what finds it leads elsewhere"));
+        }
+        last = Some(now);
+    }
+    if count != expected {
+        told.push((Subject::Database, "what finds runs finds more or fewer than there are"));
+    }
+    Ok(told)
+}

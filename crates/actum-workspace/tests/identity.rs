@@ -1,0 +1,104 @@
+//! A workspace has a name that goes with it, and that a copy does not share.
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    clippy::indexing_slicing,
+    reason = "a test plays the user"
+)]
+
+use std::fs;
+use std::path::Path;
+
+use actum_core::ledger::WorkspaceId;
+use actum_core::{Operation, RelPath, RunId};
+use actum_workspace::{Ending, ErrorKind, GcOptions, Outcome, RunOptions, View, Workspace};
+
+fn name(root: &Path) -> WorkspaceId {
+    let mut workspace = Workspace::open(root).unwrap();
+    let transaction = workspace.begin(RunOptions::default()).unwrap();
+    transaction.workspace_id().unwrap()
+}
+
+fn create(path: &str) -> [Operation; 1] {
+    [Operation::Create { path: RelPath::new(path).unwrap(), content: b"x".to_vec(), mode: None }]
+}
+
+/// AEC-7
+#[test]
+fn a_workspace_keeps_its_name_where_it_is_moved_and_a_copy_gets_another() {
+    let directory = tempfile::tempdir().unwrap();
+    let (root, moved) = (directory.path().join("a"), directory.path().join("b"));
+    fs::create_dir(&root).unwrap();
+    let first = name(&root);
+    assert_eq!(name(&root), first);
+    fs::rename(&root, &moved).unwrap();
+    assert_eq!(name(&moved), first);
+    assert_eq!(View::open(&moved).unwrap().workspace_id().unwrap(), Some(first));
+    // A copy, as `cp -a` makes one.
+    Workspace::open(&moved).unwrap();
+    fs::create_dir_all(root.join(".actum")).unwrap();
+    for name in ["journal", "id", "lock"] {
+        fs::copy(moved.join(".actum").join(name), root.join(".actum").join(name)).unwrap();
+    }
+    assert_eq!(View::open(&root).unwrap().workspace_id().unwrap(), None);
+    let copy = name(&root);
+    assert_ne!(copy, first);
+    assert_eq!((name(&root), name(&moved)), (copy, first));
+}
+
+/// AEC-7: another name in its place would make every request a new one.
+#[test]
+fn a_damaged_name_is_refused_and_not_replaced() {
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path();
+    let first = name(root);
+    let file = root.join(".actum/id");
+    let sound = fs::read(&file).unwrap();
+    for damaged in [&b""[..], b"x", &sound[..sound.len() - 1], &[0xff; 64]] {
+        fs::write(&file, damaged).unwrap();
+        let mut workspace = Workspace::open(root).unwrap();
+        let transaction = workspace.begin(RunOptions::default()).unwrap();
+        let error = transaction.workspace_id().unwrap_err();
+        assert!(matches!(error.kind, ErrorKind::State { .. }), "{error}");
+        assert_eq!(fs::read(&file).unwrap(), damaged);
+    }
+    fs::write(&file, &sound).unwrap();
+    assert_eq!(name(root), first);
+}
+
+/// AEC-8: whether a run began is told by what has its place, and where that is not known any more it is
+/// said to be unknown.
+#[test]
+fn the_ending_of_a_run_is_told_or_is_said_to_be_unknown() {
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path();
+    let mut workspace = Workspace::open(root).unwrap();
+    let never = RunId::from_random(1);
+    let place = |workspace: &mut Workspace| workspace.begin(RunOptions::default()).unwrap().place();
+    let ending = |workspace: &mut Workspace, run, place| {
+        let transaction = workspace.begin(RunOptions::default()).unwrap();
+        transaction.ending_of(run, place).unwrap()
+    };
+    let at = place(&mut workspace);
+    assert_eq!(ending(&mut workspace, never, at), Ending::NeverBegan, "nothing is there yet");
+    let run = workspace.apply_operations(&create("a"), RunOptions::default()).unwrap();
+    let is_told = |ending| matches!(ending, Ending::Ended(Outcome::Committed, _));
+    assert!(is_told(ending(&mut workspace, run, at)));
+    assert_eq!(ending(&mut workspace, never, at), Ending::NeverBegan, "another run is there");
+    workspace.gc(&GcOptions::default()).unwrap();
+    assert!(is_told(ending(&mut workspace, run, at)), "the history tells it");
+    workspace.apply_operations(&create("b"), RunOptions::default()).unwrap();
+    workspace.gc(&GcOptions { runs_max: 0, ..GcOptions::default() }).unwrap();
+    assert_eq!(ending(&mut workspace, run, at), Ending::Unknown, "it was forgotten");
+    assert_eq!(ending(&mut workspace, never, at), Ending::Unknown);
+    drop(workspace);
+    let at = place(&mut Workspace::open(root).unwrap());
+    let journal = root.join(".actum/journal");
+    let mut bytes = fs::read(&journal).unwrap();
+    bytes[100] ^= 1;
+    fs::write(&journal, bytes).unwrap();
+    Workspace::set_aside_journal(root).unwrap();
+    fs::remove_dir_all(root.join(".actum/lost")).unwrap();
+    let mut workspace = Workspace::open(root).unwrap();
+    assert_eq!(ending(&mut workspace, never, at), Ending::Unknown, "its journal is gone");
+}

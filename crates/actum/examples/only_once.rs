@@ -1,0 +1,56 @@
+//! A request that is made twice and carried out once, looked at before it is published:
+//! `cargo run -p actum --example only_once DIRECTORY`.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    reason = "an example is a whole program"
+)]
+
+use std::error::Error;
+use std::path::{Path, PathBuf};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use actum::{Clock, Engine, Records, Request, Stage};
+use actum_core::ledger::TenantId;
+use actum_core::{Operation, RelPath, Timestamp};
+
+fn main() -> Result<(), Box<dyn Error>> {
+    story(&PathBuf::from(std::env::args_os().nth(1).ok_or("name a directory")?))
+}
+
+pub(crate) fn story(directory: &Path) -> Result<(), Box<dyn Error>> {
+    let project = directory.join("project");
+    std::fs::create_dir_all(&project)?;
+    let records = Records::open(&directory.join("records"), &TenantId::default(), clock())?;
+    let mut engine = Engine::open(&project, records)?;
+
+    for _ in 0..2 {
+        let operation = Operation::Create {
+            path: RelPath::new("once.txt")?,
+            content: b"once\n".to_vec(),
+            mode: None,
+        };
+        // A caller that does not know whether its request was heard asks again with the same key.
+        let request = Request::apply(vec![operation]).keyed("ticket-17".parse()?);
+
+        let admitted = engine.admit(request)?;
+        match engine.stage(admitted)? {
+            Stage::Answered(done) => println!("run {} did this before", done.run()),
+            Stage::Staged(mut staged) => {
+                for change in staged.transaction().changes() {
+                    println!("would change {}", change.path);
+                }
+                let done = staged.clear()?.verify()?.publish()?.settle()?;
+                println!("run {} did it", done.run());
+            }
+        }
+    }
+    Ok(())
+}
+
+fn clock() -> Clock {
+    Clock::new(|| {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Timestamp::from_micros(i64::try_from(since.as_micros()).unwrap_or(i64::MAX))
+    })
+}

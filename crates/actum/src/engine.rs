@@ -1,0 +1,110 @@
+//! The one pipeline that every effect goes through.
+
+pub(crate) mod admit;
+pub(crate) mod clear;
+pub(crate) mod publish;
+pub(crate) mod resume;
+pub(crate) mod settle;
+pub(crate) mod stage;
+pub(crate) mod verify;
+
+use std::path::Path;
+
+use actum_workspace::disk::Disk;
+use actum_workspace::{LinuxDisk, Recovery, RunOptions, Workspace};
+
+use crate::engine::resume::{Resumed, settle_open_runs};
+use crate::engine::settle::Done;
+use crate::engine::stage::Stage;
+use crate::error::Result;
+use crate::records::Records;
+use crate::request::Request;
+
+/// A workspace, and the records that its changes go into.
+pub struct Engine<D: Disk = LinuxDisk> {
+    workspace: Workspace<D>,
+    records: Records,
+    /// Where the workspace is, for the reader of a record.
+    root: String,
+    resumed: Vec<Resumed>,
+}
+
+impl Engine<LinuxDisk> {
+    /// Opens the workspace at `root`, making its state directory when there is none.
+    ///
+    /// # Errors
+    /// As [`Workspace::open`]; `HomeInside` where ledger and keys lie in it.
+    pub fn open(root: impl AsRef<Path>, records: Records) -> Result<Self> {
+        let root = root.as_ref();
+        records.must_lie_outside(root)?;
+        Ok(Self::new(Workspace::open(root)?, root, records))
+    }
+
+    /// The same where there is one.
+    ///
+    /// # Errors
+    /// As [`Workspace::open_existing`]; `HomeInside`.
+    pub fn open_existing(root: impl AsRef<Path>, records: Records) -> Result<Self> {
+        let root = root.as_ref();
+        records.must_lie_outside(root)?;
+        Ok(Self::new(Workspace::open_existing(root)?, root, records))
+    }
+}
+
+impl<D: Disk> Engine<D> {
+    /// The engine of an open workspace.
+    pub fn new(workspace: Workspace<D>, root: &Path, records: Records) -> Self {
+        use std::os::unix::ffi::OsStrExt;
+        let root = actum_core::path::Quoted(root.as_os_str().as_bytes()).to_string();
+        Self { workspace, records, root, resumed: Vec::new() }
+    }
+
+    /// Carries out a request: all of it, or nothing; and records how it ended.
+    ///
+    /// A request whose key was carried out before is answered with that receipt and has no second
+    /// effect.
+    ///
+    /// # Errors
+    /// [`Error`](crate::Error), which says the state of the workspace.
+    pub fn run(&mut self, request: Request) -> Result<Done> {
+        let admitted = self.admit(request)?;
+        match self.stage(admitted)? {
+            Stage::Answered(done) => Ok(*done),
+            Stage::Staged(staged) => staged.clear()?.verify()?.publish()?.settle(),
+        }
+    }
+
+    /// Does what every run does first, alone: recovers the workspace, and records how the runs ended
+    /// that earlier processes left open.
+    ///
+    /// # Errors
+    /// `Workspace`, `Ledger`, `Key`.
+    pub fn resume(&mut self) -> Result<()> {
+        let signer = self.records.signer()?;
+        let options = RunOptions { label: "recover".to_owned(), ..RunOptions::default() };
+        let transaction = self.workspace.begin(options)?;
+        let workspace = transaction.workspace_id()?;
+        self.resumed.extend(settle_open_runs(&transaction, &self.records, &signer, workspace)?);
+        Ok(())
+    }
+
+    /// What was recovered in the workspace since it was opened, if anything was.
+    pub fn recovery(&self) -> Option<&Recovery> {
+        self.workspace.recovery()
+    }
+
+    /// Runs of earlier processes whose end was recorded since this engine was made.
+    pub fn resumed(&self) -> &[Resumed] {
+        &self.resumed
+    }
+
+    /// The workspace.
+    pub fn workspace(&self) -> &Workspace<D> {
+        &self.workspace
+    }
+
+    /// The workspace, for what is no change of its files.
+    pub fn workspace_mut(&mut self) -> &mut Workspace<D> {
+        &mut self.workspace
+    }
+}

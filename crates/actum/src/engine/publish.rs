@@ -1,0 +1,91 @@
+//! Publish: the intent is recorded, then announced in the journal; then all of it happens, or nothing.
+
+use actum_core::canonical;
+use actum_core::ledger::{EffectStarted, EntryKind};
+use actum_core::receipt::{EntryRef, PathEffect, change_digest};
+use actum_ledger::{NewEntry, SigningKey};
+use actum_workspace::disk::Disk;
+
+use crate::engine::clear::Cleared;
+use crate::engine::stage::Staged;
+use crate::engine::verify::Verified;
+use crate::error::Result;
+use crate::records::Records;
+
+/// A run that has ended and whose end is not recorded yet. The workspace stays locked.
+#[must_use = "how it ended is not recorded"]
+pub struct Published<'e, D: Disk> {
+    pub(crate) records: &'e Records,
+    pub(crate) signer: SigningKey,
+    pub(crate) intent: Intent,
+    pub(crate) end: End<'e, D>,
+}
+
+/// What the ledger holds of a run before its effects.
+pub(crate) struct Intent {
+    pub(crate) started: EffectStarted,
+    pub(crate) entry: EntryRef,
+    pub(crate) paths: Vec<PathEffect>,
+}
+
+/// How a run ended.
+pub(crate) enum End<'e, D: Disk> {
+    /// It could not be staged; nothing was touched.
+    Unstaged(actum_workspace::Error),
+    /// It was announced.
+    Announced(Box<actum_workspace::Published<'e, D>>),
+}
+
+impl<'e, D: Disk> Verified<'e, D> {
+    /// Records the intent, durably, and makes the change visible. While the ledger's thread waits for
+    /// its disk the new content is staged; nothing is announced or touched before both are done.
+    ///
+    /// # Errors
+    /// `Ledger`, `Record`: nothing was changed. That the change itself fails is no error here, but
+    /// an end to be recorded.
+    pub fn publish(self) -> Result<Published<'e, D>> {
+        let Cleared { staged, bundle, paths, decision } = self.cleared;
+        let Staged {
+            transaction,
+            records,
+            root,
+            request,
+            plan,
+            policy,
+            signer,
+            workspace,
+            undoes,
+            attempt,
+        } = staged;
+        let started = EffectStarted {
+            format: EffectStarted::FORMAT.to_owned(),
+            time: records.clock.now(),
+            tenant: records.tenant.clone(),
+            workspace,
+            root: root.to_owned(),
+            run: transaction.run(),
+            place: transaction.place(),
+            undoes,
+            request: request.key,
+            attempt,
+            actor: request.actor,
+            door: request.door,
+            label: transaction.label().to_owned(),
+            plan,
+            change: change_digest(&paths)?,
+            policy,
+            decision,
+            engine: concat!("actum ", env!("CARGO_PKG_VERSION")).to_owned(),
+        };
+        let body = canonical::to_vec(&started)?;
+        let entry = NewEntry { kind: EntryKind::EffectStarted, body, blobs: vec![bundle] };
+        let appended = records.ledger.append(vec![entry]);
+        let prepared = transaction.prepare();
+        let entry = records.entry(&appended.wait()?)?;
+        let end = match prepared {
+            Ok(prepared) => End::Announced(Box::new(prepared.publish())),
+            Err(error) => End::Unstaged(error),
+        };
+        Ok(Published { records, signer, intent: Intent { started, entry, paths }, end })
+    }
+}

@@ -1,0 +1,103 @@
+//! Resume: what an earlier process left open is ended, from what the journal of the workspace says.
+
+use actum_core::ledger::{EffectStarted, WorkspaceId};
+use actum_core::merkle::leaf_hash;
+use actum_core::receipt::{EntryRef, PathEffect, SettledBy};
+use actum_core::{Digest, RunId, Status, Timestamp};
+use actum_gate::decision::Bundle;
+use actum_ledger::{LedgerError, SigningKey, Store};
+use actum_workspace::disk::Disk;
+use actum_workspace::{Ending, Outcome, Transaction};
+
+use crate::engine::publish::Intent;
+use crate::engine::settle::Ended;
+use crate::error::Result;
+use crate::records::Records;
+
+/// A run of an earlier process whose end is recorded now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Resumed {
+    /// The run.
+    pub run: RunId,
+    /// How it ended.
+    pub status: Status,
+}
+
+/// Records how the runs ended that the ledger holds for open. The lock is held and the journal
+/// recovered, so none of them is under way, and the journal knows each that ever touched a file.
+pub(crate) fn settle_open_runs<D: Disk>(
+    transaction: &Transaction<'_, D>,
+    records: &Records,
+    signer: &SigningKey,
+    workspace: WorkspaceId,
+) -> Result<Vec<Resumed>> {
+    let (origin, open) = records
+        .ledger
+        .ask(move |store: &mut dyn Store| Ok((store.origin()?, open_runs(store, workspace)?)))
+        .wait()?;
+    // Whoever set it before set the same.
+    let origin = records.origin.get_or_init(|| origin);
+    let mut resumed = Vec::with_capacity(open.len());
+    for Open { index, leaf, started, paths } in open {
+        let run = started.run;
+        let taken_back = transaction.recovery().is_some_and(|found| found.unfinished == Some(run));
+        let ended = ended(transaction.ending_of(run, started.place)?, started.time, taken_back);
+        let entry = EntryRef { origin: origin.clone(), index, leaf };
+        records.settle(signer, &Intent { started, entry, paths }, ended)?;
+        resumed.push(Resumed { run, status: ended.status });
+    }
+    Ok(resumed)
+}
+
+/// An intent without an end.
+struct Open {
+    index: u64,
+    leaf: Digest,
+    started: EffectStarted,
+    paths: Vec<PathEffect>,
+}
+
+fn open_runs(
+    store: &mut dyn Store,
+    workspace: WorkspaceId,
+) -> std::result::Result<Vec<Open>, LedgerError> {
+    let rows = store.open_runs(workspace)?;
+    let mut open = Vec::with_capacity(rows.len());
+    for row in rows {
+        let index = row.started;
+        let damaged =
+            |message: String| LedgerError::Damaged { message: format!("entry {index}: {message}") };
+        let entry = store.entry(index)?.ok_or_else(|| damaged("it is missing".to_owned()))?;
+        let started: EffectStarted =
+            serde_json::from_slice(&entry.body).map_err(|error| damaged(error.to_string()))?;
+        let bundle = store.blob(&started.decision.bundle)?;
+        let bundle = bundle.ok_or_else(|| damaged("its bundle is missing".to_owned()))?;
+        let bundle = Bundle::read(&bundle).map_err(|error| damaged(error.to_string()))?;
+        open.push(Open {
+            index,
+            leaf: leaf_hash(&entry.body),
+            started,
+            paths: bundle.change().to_vec(),
+        });
+    }
+    Ok(open)
+}
+
+/// `taken_back` says that the recovery of this handle took the run back, so nobody ended it before.
+fn ended(ending: Ending, started: Timestamp, taken_back: bool) -> Ended {
+    let (status, reason, at) = match ending {
+        Ending::Ended(outcome, time) => {
+            let at = Timestamp::from_micros(time.0 / 1000).max(started);
+            match outcome {
+                Outcome::Committed => (Status::Succeeded, None, at),
+                Outcome::RolledBack if taken_back => (Status::Reverted, Some("INTERRUPTED"), at),
+                // Why it was taken back only its own process knew.
+                Outcome::RolledBack => (Status::Reverted, Some("REASON_NOT_RECORDED"), at),
+                Outcome::Failed => (Status::Failed, Some("CHANGED_MEANWHILE"), at),
+            }
+        }
+        Ending::NeverBegan => (Status::Rejected, Some("INTERRUPTED"), started),
+        Ending::Unknown => (Status::Failed, Some("OUTCOME_UNKNOWN"), started),
+    };
+    Ended { status, reason, at, settled_by: SettledBy::Recovery }
+}

@@ -1,0 +1,201 @@
+//! Settle: how a run ended is signed, and recorded.
+
+use actum_core::dsse::Envelope;
+use actum_core::ledger::{EffectStarted, EntryKind};
+use actum_core::merkle::leaf_hash;
+use actum_core::receipt::{EntryRef, PAYLOAD_TYPE, Rollback, RunResult, SettledBy, Statement};
+use actum_core::{Digest, RunId, Status, Timestamp, canonical};
+use actum_ledger::{LedgerError, Log, NewEntry, SigningKey};
+use actum_workspace::disk::Disk;
+use actum_workspace::{Committed, ErrorKind, State};
+
+use crate::engine::publish::{End, Intent, Published};
+use crate::error::{Error, Result};
+use crate::records::Records;
+
+/// What came of a request.
+#[derive(Debug)]
+pub struct Done {
+    /// What was committed; `None` where an earlier run carried the request out.
+    pub committed: Option<Committed>,
+    /// The proof.
+    pub receipt: Receipt,
+}
+
+/// The signed end of a run, as the ledger holds it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Receipt {
+    /// Its place in the log, counted from 0.
+    pub index: u64,
+    /// Its hash as a leaf of the Merkle tree.
+    pub leaf: Digest,
+    /// The exact bytes: a DSSE envelope.
+    pub envelope: Vec<u8>,
+    /// What it states.
+    pub statement: Statement,
+}
+
+/// How a run ended, for its receipt.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ended {
+    pub(crate) status: Status,
+    pub(crate) reason: Option<&'static str>,
+    pub(crate) at: Timestamp,
+    pub(crate) settled_by: SettledBy,
+}
+
+impl Done {
+    pub(crate) fn before(receipt: Receipt) -> Self {
+        Self { committed: None, receipt }
+    }
+
+    /// The run that carried the request out.
+    pub fn run(&self) -> RunId {
+        self.receipt.statement.predicate.run
+    }
+}
+
+impl Receipt {
+    /// How the run ended.
+    pub fn status(&self) -> Status {
+        self.statement.predicate.status
+    }
+
+    /// Reads the receipt at `index` of a ledger.
+    ///
+    /// # Errors
+    /// [`LedgerError`], also where the entry is no receipt.
+    pub fn read(log: &(impl Log + ?Sized), index: u64) -> std::result::Result<Self, LedgerError> {
+        let damaged =
+            |message: String| LedgerError::Damaged { message: format!("entry {index}: {message}") };
+        let entry = log.entry(index)?.ok_or_else(|| damaged("it is missing".to_owned()))?;
+        let envelope =
+            Envelope::read_own(&entry.body).map_err(|error| damaged(error.to_string()))?;
+        let statement = serde_json::from_slice(&envelope.payload);
+        let statement = statement.map_err(|error| damaged(error.to_string()))?;
+        Ok(Self { index, leaf: leaf_hash(&entry.body), envelope: entry.body, statement })
+    }
+}
+
+impl<D: Disk> Published<'_, D> {
+    /// Signs and records how the run ended; then it can be acknowledged. The workspace stays locked
+    /// until then.
+    ///
+    /// # Errors
+    /// `Workspace` where the run was not committed, which is recorded all the same; `Unsettled`
+    /// where it ended and that could not be recorded: the next run in the workspace does.
+    pub fn settle(self) -> Result<Done> {
+        let Self { records, signer, intent, end } = self;
+        let (result, _lock) = match end {
+            End::Unstaged(error) => (Err(error), None),
+            End::Announced(published) => {
+                let (result, lock) = published.into_parts();
+                (result, Some(lock))
+            }
+        };
+        let (run, at) = (intent.started.run, records.clock.now().max(intent.started.time));
+        let settle = |status, reason| {
+            let ended = Ended { status, reason, at, settled_by: SettledBy::Run };
+            records.settle(&signer, &intent, ended)
+        };
+        let unsettled = |state, source, cause| {
+            let source = Box::new(source);
+            Error::Unsettled { run, state, source, cause }
+        };
+        match result {
+            Ok(committed) => {
+                let receipt = settle(Status::Succeeded, None)
+                    .map_err(|source| unsettled(State::Published, source, None))?;
+                Ok(Done { committed: Some(committed), receipt })
+            }
+            Err(error) => {
+                let status = match error.state {
+                    State::Unchanged => Status::Rejected,
+                    State::Restored => Status::Reverted,
+                    // Whether it lasts is known when the journal is read again.
+                    State::Published | State::NeedsAttention => return Err(error.into()),
+                };
+                match settle(status, Some(reason(&error))) {
+                    Ok(_) => Err(error.into()),
+                    Err(source) => Err(unsettled(error.state, source, Some(Box::new(error)))),
+                }
+            }
+        }
+    }
+}
+
+/// The permanent name of the reason why a run that had begun was not committed.
+fn reason(error: &actum_workspace::Error) -> &'static str {
+    if let ErrorKind::Conflict { .. } = error.kind { "CHANGED_MEANWHILE" } else { "SYSTEM_ERROR" }
+}
+
+impl Records {
+    /// Signs how a run ended, and appends that to the ledger.
+    pub(crate) fn settle(
+        &self,
+        signer: &SigningKey,
+        intent: &Intent,
+        ended: Ended,
+    ) -> Result<Receipt> {
+        let statement = Statement::of(self.result(intent, ended));
+        let payload = canonical::to_vec(&statement)?;
+        let envelope = Envelope::sign(PAYLOAD_TYPE, payload, signer)?.to_vec()?;
+        let entry =
+            NewEntry { kind: EntryKind::EffectDone, body: envelope.clone(), blobs: Vec::new() };
+        let EntryRef { index, leaf, .. } = self.entry(&self.ledger.append(vec![entry]).wait()?)?;
+        Ok(Receipt { index, leaf, envelope, statement })
+    }
+
+    fn result(&self, intent: &Intent, ended: Ended) -> RunResult {
+        let EffectStarted {
+            time,
+            tenant,
+            workspace,
+            run,
+            undoes,
+            request,
+            attempt,
+            actor,
+            door,
+            label,
+            plan,
+            change,
+            policy,
+            decision,
+            engine,
+            format: _,
+            root: _,
+            place: _,
+        } = intent.started.clone();
+        let Ended { status, reason, at, settled_by } = ended;
+        RunResult {
+            tenant,
+            workspace,
+            run,
+            undoes,
+            status,
+            reason: reason.map(str::to_owned),
+            plan,
+            change,
+            paths: intent.paths.clone(),
+            policy,
+            decision,
+            approval: None,
+            lease: None,
+            sandbox: None,
+            verification: Vec::new(),
+            rollback: (status == Status::Succeeded).then_some(Rollback { undo: run }),
+            request,
+            attempt,
+            actor,
+            door,
+            label,
+            started: time,
+            ended: at,
+            settled: self.clock.now().max(at),
+            intent: intent.entry.clone(),
+            settled_by,
+            engine,
+        }
+    }
+}

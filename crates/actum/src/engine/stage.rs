@@ -1,0 +1,187 @@
+//! Stage: what would change, computed under the lock, and nothing of it visible.
+
+use actum_core::ledger::{RequestKey, WorkspaceId};
+use actum_core::{Digest, RunId, Status};
+use actum_ledger::{RunRow, SigningKey, Store};
+use actum_workspace::disk::Disk;
+use actum_workspace::{RunOptions, Transaction, Workspace};
+
+use crate::engine::Engine;
+use crate::engine::admit::Admitted;
+use crate::engine::resume::settle_open_runs;
+use crate::engine::settle::{Done, Receipt};
+use crate::error::{Error, Result};
+use crate::records::Records;
+use crate::request::{Request, Which, Work};
+
+/// Where a request stands once the workspace is known.
+pub enum Stage<'e, D: Disk> {
+    /// It is to be carried out.
+    Staged(Box<Staged<'e, D>>),
+    /// It was carried out before, under the same key.
+    Answered(Box<Done>),
+}
+
+/// A request whose change is computed. It holds the workspace's lock; dropping it leaves no trace.
+#[must_use = "what is staged is not cleared"]
+pub struct Staged<'e, D: Disk> {
+    pub(crate) transaction: Transaction<'e, D>,
+    pub(crate) records: &'e Records,
+    pub(crate) root: &'e str,
+    pub(crate) request: Request,
+    pub(crate) plan: Digest,
+    pub(crate) policy: Digest,
+    pub(crate) signer: SigningKey,
+    pub(crate) workspace: WorkspaceId,
+    pub(crate) undoes: Option<RunId>,
+    pub(crate) attempt: u32,
+}
+
+impl<D: Disk> Engine<D> {
+    /// Computes what an admitted request would change. First the end of what earlier processes
+    /// left open is recorded, from what the journal of the workspace says.
+    ///
+    /// # Errors
+    /// `Workspace` about any step; `Ledger`, `RequestKeyTaken`, `OutcomeUnknown`.
+    pub fn stage(&mut self, admitted: Admitted) -> Result<Stage<'_, D>> {
+        let Admitted { request, plan, policy, signer } = admitted;
+        let Self { workspace, records, root, resumed } = self;
+        let transaction = workspace.begin(options(&request))?;
+        let id = transaction.workspace_id()?;
+        resumed.extend(settle_open_runs(&transaction, records, &signer, id)?);
+        let attempt = match &request.key {
+            None => 1,
+            Some(key) => match earlier(records, id, key, plan)? {
+                Earlier::Next(attempt) => attempt,
+                Earlier::Done(receipt) => {
+                    return Ok(Stage::Answered(Box::new(Done::before(*receipt))));
+                }
+            },
+        };
+        let (transaction, undoes) = compute(transaction, &request.work)?;
+        Ok(Stage::Staged(Box::new(Staged {
+            transaction,
+            records,
+            root,
+            plan,
+            policy,
+            signer,
+            workspace: id,
+            undoes,
+            attempt,
+            request,
+        })))
+    }
+}
+
+/// What a request would change, computed without any record of it.
+pub struct Preview<'w, D: Disk> {
+    /// The change.
+    pub transaction: Transaction<'w, D>,
+    /// The run that it takes back.
+    pub undoes: Option<RunId>,
+}
+
+/// Computes what a request would change; nothing is recorded, and nothing can come of it.
+///
+/// # Errors
+/// `Workspace` about any step.
+pub fn preview<'w, D: Disk>(
+    workspace: &'w mut Workspace<D>,
+    request: &Request,
+) -> Result<Preview<'w, D>> {
+    let transaction = workspace.begin(options(request))?;
+    let (transaction, undoes) = compute(transaction, &request.work)?;
+    Ok(Preview { transaction, undoes })
+}
+
+fn options(request: &Request) -> RunOptions {
+    RunOptions { limits: request.limits.clone(), label: label(request), wait: request.wait }
+}
+
+/// Computes the change; gives the run that it takes back.
+fn compute<'w, D: Disk>(
+    mut transaction: Transaction<'w, D>,
+    work: &Work,
+) -> Result<(Transaction<'w, D>, Option<RunId>)> {
+    Ok(match work {
+        Work::Apply(operations) => {
+            transaction.operate_all(operations)?;
+            (transaction, None)
+        }
+        Work::Undo(Which::Run(run)) => (transaction.undo(*run)?, Some(*run)),
+        Work::Undo(Which::Newest) => {
+            let (run, transaction) = transaction.undo_newest()?;
+            (transaction, Some(run))
+        }
+        Work::Redo(Which::Run(run)) => {
+            let (undo, transaction) = transaction.redo(*run)?;
+            (transaction, Some(undo))
+        }
+        Work::Redo(Which::Newest) => {
+            let (undo, transaction) = transaction.redo_newest()?;
+            (transaction, Some(undo))
+        }
+    })
+}
+
+/// What is known of earlier attempts at a request.
+enum Earlier {
+    /// None is in effect; this would be the next one.
+    Next(u32),
+    /// It was carried out.
+    Done(Box<Receipt>),
+}
+
+/// Looks for earlier attempts at the request of this key (AEC-7).
+fn earlier(
+    records: &Records,
+    workspace: WorkspaceId,
+    key: &RequestKey,
+    plan: Digest,
+) -> Result<Earlier> {
+    let asked = key.clone();
+    let attempts: Vec<(RunRow, Receipt)> = records
+        .ledger
+        .ask(move |store: &mut dyn Store| {
+            let rows = store.request(workspace, &asked)?;
+            let settled = rows.into_iter().filter_map(|row| Some((row.done?, row)));
+            settled.map(|(done, row)| Ok((row, Receipt::read(store, done)?))).collect()
+        })
+        .wait()?;
+    let mut next = 1;
+    for (row, receipt) in attempts {
+        let (key, run) = (key.clone(), row.run);
+        next = next.max(row.attempt.saturating_add(1));
+        match receipt.status() {
+            Status::Reverted | Status::Rejected | Status::Queued => {}
+            _ if receipt.statement.predicate.plan != plan => {
+                return Err(Error::RequestKeyTaken { key, run });
+            }
+            Status::Succeeded => return Ok(Earlier::Done(Box::new(receipt))),
+            Status::Failed => return Err(Error::OutcomeUnknown { key, run }),
+        }
+    }
+    Ok(Earlier::Next(next))
+}
+
+fn label(request: &Request) -> String {
+    match (&request.label, &request.work) {
+        (Some(label), _) => label.clone(),
+        (None, Work::Apply(_)) => "apply operations".to_owned(),
+        // The workspace labels what it finds.
+        (None, Work::Undo(_) | Work::Redo(_)) => String::new(),
+    }
+}
+
+impl<'e, D: Disk> Staged<'e, D> {
+    /// The run that it takes back.
+    pub fn undoes(&self) -> Option<RunId> {
+        self.undoes
+    }
+
+    /// What is staged, to be looked at.
+    pub fn transaction(&mut self) -> &mut Transaction<'e, D> {
+        &mut self.transaction
+    }
+}

@@ -1,0 +1,151 @@
+//! Why a request was not carried out, and in which state that leaves things.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+use actum_core::RunId;
+use actum_core::canonical::CanonicalError;
+use actum_core::ledger::RequestKey;
+use actum_core::path::Quoted;
+use actum_core::signer::SignError;
+use actum_ledger::{HomeError, KeyError, LedgerError};
+use actum_workspace::State;
+
+/// Why a request was not carried out.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The workspace refused or failed.
+    #[error(transparent)]
+    Workspace(#[from] actum_workspace::Error),
+    /// The directory of ledgers and keys cannot be used.
+    #[error(transparent)]
+    Home(#[from] HomeError),
+    /// Ledger and keys lie where changes are made.
+    #[error(
+        "cannot use `{}` as the home of the ledger: it lies in the workspace `{}`, where a change could \
+         touch it; nothing was changed",
+        Quoted(home.as_os_str().as_bytes()),
+        Quoted(root.as_os_str().as_bytes())
+    )]
+    HomeInside {
+        /// The home.
+        home: PathBuf,
+        /// The root of the workspace.
+        root: PathBuf,
+    },
+    /// A key that must sign cannot.
+    #[error(transparent)]
+    Key(#[from] KeyError),
+    /// The ledger refused or failed before anything was changed.
+    #[error("{source}; no file was changed")]
+    Ledger {
+        /// Why.
+        source: LedgerError,
+    },
+    /// The same key was used for something else.
+    #[error(
+        "the request key `{key}` stands for another request, which run {run} carried out; nothing \
+         was changed"
+    )]
+    RequestKeyTaken {
+        /// The key.
+        key: RequestKey,
+        /// The run of the other request.
+        run: RunId,
+    },
+    /// An earlier attempt at the same request ended in a way that only a person can judge.
+    #[error(
+        "the request `{key}` was tried by run {run}, and it is not known whether that had an effect; \
+         nothing was changed"
+    )]
+    OutcomeUnknown {
+        /// The key.
+        key: RequestKey,
+        /// The earlier run.
+        run: RunId,
+    },
+    /// Everything is as asked already; no run is made.
+    #[error("there is nothing to change; no run was made")]
+    NothingToChange,
+    /// A gate said no.
+    #[error("the gate `{gate}` refuses the change: {ground}; nothing was changed")]
+    Denied {
+        /// Its name.
+        gate: String,
+        /// Why.
+        ground: String,
+    },
+    /// The run ended, and the workspace says how; its receipt is still to be written.
+    #[error(
+        "run {run} {}, but its receipt could not be written: {}; the next run here writes it",
+        after(*state, cause.as_deref()),
+        Bare(source)
+    )]
+    Unsettled {
+        /// The run.
+        run: RunId,
+        /// The state of the workspace.
+        state: State,
+        /// Why.
+        source: Box<Error>,
+        /// Why the run itself failed, where it did.
+        cause: Option<Box<actum_workspace::Error>>,
+    },
+    /// Something could not be signed.
+    #[error(transparent)]
+    Sign(#[from] SignError),
+    /// What is to be recorded has no exact form.
+    #[error("cannot record the change: {source}; nothing was changed")]
+    Record {
+        /// Why.
+        #[from]
+        source: CanonicalError,
+    },
+}
+
+/// An error without what it says of the files, which would be of another moment.
+struct Bare<'e>(&'e Error);
+
+impl std::fmt::Display for Bare<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if let Error::Ledger { source } = self.0 { source.fmt(f) } else { self.0.fmt(f) }
+    }
+}
+
+/// What became of a run whose receipt is still to be written.
+fn after(state: State, cause: Option<&actum_workspace::Error>) -> String {
+    match (state, cause) {
+        (State::Published, _) => "is done and durable".to_owned(),
+        (_, Some(cause)) => format!("changed nothing that lasts ({cause})"),
+        (_, None) => "changed nothing that lasts".to_owned(),
+    }
+}
+
+/// A result whose error says the state of the workspace.
+pub type Result<T> = std::result::Result<T, Error>;
+
+impl Error {
+    /// In which state the workspace is.
+    pub fn workspace(&self) -> State {
+        match self {
+            Self::Workspace(error) => error.state,
+            Self::Unsettled { state, .. } => *state,
+            Self::Home(_)
+            | Self::HomeInside { .. }
+            | Self::Key(_)
+            | Self::Ledger { .. }
+            | Self::RequestKeyTaken { .. }
+            | Self::OutcomeUnknown { .. }
+            | Self::NothingToChange
+            | Self::Denied { .. }
+            | Self::Sign(_)
+            | Self::Record { .. } => State::Unchanged,
+        }
+    }
+}
+
+impl From<LedgerError> for Error {
+    fn from(source: LedgerError) -> Self {
+        Self::Ledger { source }
+    }
+}

@@ -1,0 +1,42 @@
+//! Every side effect of an AI agent as a transaction: what it would do is computed and judged first,
+//! its intent is recorded before its effect, all of it happens or nothing, and a signed receipt says
+//! how it ended.
+//!
+//! ```no_run
+//! use actum::{Engine, Records, Request};
+//! use actum_core::{Operation, RelPath};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let (home, clock) = (std::path::Path::new("/"), actum::Clock::fixed(0));
+//! let records = Records::open(home, &"default".parse()?, clock)?;
+//! let mut engine = Engine::open("my-project", records)?;
+//! let operation = Operation::Create {
+//!     path: RelPath::new("greeting.txt")?,
+//!     content: b"hello\n".to_vec(),
+//!     mode: None,
+//! };
+//! let done = engine.run(Request::apply(vec![operation]).labelled("say hello"))?;
+//! println!("{}", String::from_utf8_lossy(&done.receipt.envelope));
+//! # Ok(()) }
+//! ```
+//!
+//! [`Engine::run`] tells the story; its steps can be taken one by one where a caller wants to look
+//! at what is staged. The order is a matter of types: each step consumes the proof of the one
+//! before.
+
+mod engine;
+mod error;
+mod records;
+mod request;
+
+pub use engine::Engine;
+pub use engine::admit::Admitted;
+pub use engine::clear::Cleared;
+pub use engine::publish::Published;
+pub use engine::resume::Resumed;
+pub use engine::settle::{Done, Receipt};
+pub use engine::stage::{Preview, Stage, Staged, preview};
+pub use engine::verify::Verified;
+pub use error::{Error, Result};
+pub use records::{Clock, Records};
+pub use request::{Request, Which, Work};

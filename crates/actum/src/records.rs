@@ -1,0 +1,102 @@
+//! Where intents and ends are recorded, and what signs them.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
+
+use actum_core::Timestamp;
+use actum_core::keyring::Keyring;
+use actum_core::ledger::TenantId;
+use actum_core::receipt::EntryRef;
+use actum_core::signer::KeyRole;
+use actum_ledger::{Appended, Keys, Ledger, LedgerError, LedgerHome, SigningKey};
+
+use crate::error::{Error, Result};
+
+/// A clock, given as a value: this crate reads none by itself.
+#[derive(Clone)]
+pub struct Clock(Arc<dyn Fn() -> Timestamp + Send + Sync>);
+
+impl Clock {
+    /// A clock that tells what `read` tells.
+    pub fn new(read: impl Fn() -> Timestamp + Send + Sync + 'static) -> Self {
+        Self(Arc::new(read))
+    }
+
+    /// A clock that stands still, for tests and examples.
+    pub fn fixed(micros: i64) -> Self {
+        Self::new(move || Timestamp::from_micros(micros))
+    }
+
+    /// The time now.
+    pub fn now(&self) -> Timestamp {
+        (self.0)()
+    }
+}
+
+/// The ledger of one tenant, the keys, and the clock.
+#[derive(Clone)]
+pub struct Records {
+    pub(crate) tenant: TenantId,
+    pub(crate) ledger: Ledger,
+    pub(crate) keys: Arc<Keys>,
+    pub(crate) clock: Clock,
+    /// Where ledger and keys are.
+    pub(crate) home: Option<PathBuf>,
+    /// The name of the log, once it was asked for.
+    pub(crate) origin: Arc<OnceLock<String>>,
+}
+
+impl Records {
+    /// Opens the ledger of `tenant` below `home`, and makes both at first use. The ledger is opened by
+    /// a thread of its own; what goes wrong there is told when it is first needed.
+    ///
+    /// # Errors
+    /// `Home` and `Key` where the directory or a key in it cannot be trusted.
+    pub fn open(home: &Path, tenant: &TenantId, clock: Clock) -> Result<Self> {
+        let home = LedgerHome::open(home)?;
+        let keys = Arc::new(Keys::open(&home, clock.now())?);
+        let ledger = Ledger::open(&home, tenant, Arc::clone(&keys), clock.0.clone());
+        let home = Some(home.path().to_owned());
+        Ok(Self { home, ..Self::over(tenant.clone(), ledger, keys, clock) })
+    }
+
+    /// The same over a ledger that is open already.
+    pub fn over(tenant: TenantId, ledger: Ledger, keys: Arc<Keys>, clock: Clock) -> Self {
+        Self { tenant, ledger, keys, clock, home: None, origin: Arc::default() }
+    }
+
+    /// The ledger.
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// Refuses a workspace in which the ledger and the keys lie: a change could touch them.
+    pub(crate) fn must_lie_outside(&self, root: &Path) -> Result<()> {
+        let Some(home) = &self.home else { return Ok(()) };
+        let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+        if real(home).starts_with(real(root)) {
+            return Err(Error::HomeInside { home: home.clone(), root: root.to_owned() });
+        }
+        Ok(())
+    }
+
+    /// The public keys.
+    pub fn keyring(&self) -> &Keyring {
+        self.keys.keyring()
+    }
+
+    /// An entry that was just appended, as others name it.
+    pub(crate) fn entry(&self, appended: &[Appended]) -> Result<EntryRef> {
+        let first = appended.first().copied().ok_or(LedgerError::Stopped)?;
+        let origin = match self.origin.get() {
+            Some(origin) => origin.clone(),
+            None => self.ledger.origin().wait()?,
+        };
+        Ok(EntryRef { origin, index: first.index, leaf: first.leaf })
+    }
+
+    /// The key that signs receipts, if it may sign now.
+    pub(crate) fn signer(&self) -> Result<SigningKey> {
+        Ok(self.keys.signer(KeyRole::Result, self.clock.now())?)
+    }
+}

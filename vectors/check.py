@@ -1,0 +1,646 @@
+#!/usr/bin/env python3
+"""Judges the vectors beside it, or in the directory that is given.
+
+It shares no code with actum, and needs Python 3.9 and the package `cryptography` for Ed25519 alone.
+The formats: canonical JSON (RFC 8785), DSSE v1, in-toto Statement v1, RFC 6962 trees with the checks
+of RFC 9162, C2SP signed notes and checkpoints.
+
+Exit code 0: every vector is judged as it says; 1: not; 2: it cannot run.
+"""
+
+import base64
+import hashlib
+import json
+import pathlib
+import re
+import sys
+
+try:
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+except ImportError:
+    print("missing: the Python package `cryptography` (Debian: python3-cryptography)", file=sys.stderr)
+    sys.exit(2)
+
+
+class Refused(Exception):
+    """The permanent name of a reason."""
+
+
+def need(condition, reason):
+    if not condition:
+        raise Refused(reason)
+
+
+# --- canonical JSON -------------------------------------------------------------------------------
+
+NUMBER_MAX = 2**53 - 1
+
+
+def read_json(data):
+    """What the bytes say, if every reader has the same idea of it."""
+
+    def pairs(members):
+        names = [name for name, _ in members]
+        need(len(names) == len(set(names)), "NAME_TWICE")
+        return dict(members)
+
+    def number(kind):
+        def read(text):
+            need(abs(float(text)) <= NUMBER_MAX, "NUMBER_NOT_EXACT")
+            return kind(text)
+
+        return read
+
+    def constant(_):
+        raise Refused("NOT_JSON")
+
+    try:
+        text = data.decode("utf-8")
+        value = json.loads(
+            text,
+            object_pairs_hook=pairs,
+            parse_int=number(int),
+            parse_float=number(float),
+            parse_constant=constant,
+        )
+        json.dumps(value, ensure_ascii=False).encode("utf-8")  # No half of a character.
+        return value
+    except (ValueError, RecursionError):
+        raise Refused("NOT_JSON") from None
+
+
+def canonical(value):
+    if value is None or isinstance(value, (bool, str)):
+        return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, (int, float)):
+        return number_text(value)
+    if isinstance(value, list):
+        return "[" + ",".join(map(canonical, value)) + "]"
+    names = sorted(value, key=lambda name: name.encode("utf-16-be"))
+    return "{" + ",".join(f"{canonical(name)}:{canonical(value[name])}" for name in names) + "}"
+
+
+def number_text(value):
+    """As ECMAScript writes a double: the fewest digits that lead back to it."""
+    if value == 0:
+        return "0"
+    if isinstance(value, int):
+        return str(value)
+    sign = "-" if value < 0 else ""
+    mantissa, _, exponent = f"{abs(value)!r}".partition("e")
+    whole, _, part = mantissa.partition(".")
+    digits = (whole + part).lstrip("0")
+    point = len(whole) + int(exponent or 0) - (len(whole + part) - len(digits))
+    digits = digits.rstrip("0")
+    count = len(digits)
+    if count <= point <= 21:
+        text = digits + "0" * (point - count)
+    elif 0 < point <= 21:
+        text = digits[:point] + "." + digits[point:]
+    elif -6 < point <= 0:
+        text = "0." + "0" * -point + digits
+    else:
+        shown = digits[0] + ("." + digits[1:] if count > 1 else "")
+        text = f"{shown}e{point - 1:+d}"
+    return sign + text
+
+
+# --- digests, keys, signatures --------------------------------------------------------------------
+
+
+def sha256(data):
+    return hashlib.sha256(data).digest()
+
+
+def tagged(tag, *parts):
+    data = tag.encode() + b"\0"
+    return sha256(data + b"".join(len(part).to_bytes(8, "little") + part for part in parts))
+
+
+def decode(text, alphabets=(b"+/",)):
+    """Base64 in the one spelling that each alphabet has, or None."""
+    for alphabet in alphabets:
+        try:
+            data = base64.b64decode(text, altchars=alphabet, validate=True)
+        except ValueError:
+            continue
+        if base64.b64encode(data, altchars=alphabet).decode() == text:
+            return data
+    return None
+
+
+P = 2**255 - 19
+D = -121665 * pow(121666, -1, P) % P
+
+
+def is_small(point):
+    """Whether eight times an encoded point of the curve is the neutral element; None for no point."""
+    y = int.from_bytes(point, "little")
+    sign, y = y >> 255, y & ((1 << 255) - 1)
+    xx = (y * y - 1) * pow(D * y * y + 1, -1, P) % P
+    x = pow(xx, (P + 3) // 8, P)
+    if x * x % P != xx:
+        x = x * pow(2, (P - 1) // 4, P) % P
+    if x * x % P != xx:
+        return None
+    if x & 1 != sign:
+        x = P - x
+    for _ in range(3):
+        k = D * x * x * y * y % P
+        x, y = (
+            2 * x * y * pow(1 + k, -1, P) % P,
+            (y * y + x * x) * pow(1 - k, -1, P) % P,
+        )
+    return (x % P, y % P) == (0, 1)
+
+
+def is_signed(public, message, signature):
+    if len(signature) != 64 or is_small(public) is not False or is_small(signature[:32]) is not False:
+        return False
+    try:
+        Ed25519PublicKey.from_public_bytes(public).verify(signature, message)
+        return True
+    except InvalidSignature:
+        return False
+
+
+TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
+
+
+def keys_of(keyring):
+    assert keyring["format"] == "actum.keyring/1"
+    for key in keyring["keys"]:
+        key["bytes"] = decode(key["public"])
+        name = tagged("actum/key/v1", key["role"].encode(), key["bytes"]).hex()[:16]
+        assert key["id"] == name, "a key of another name"
+        assert TIME.fullmatch(key["not_before"])
+    return keyring["keys"]
+
+
+def check_key(key, role, time):
+    """Times of the one form sort as texts."""
+    need(key["role"] == role, "KEY_OF_ANOTHER_ROLE")
+    need(key["revoked"] is None, "KEY_REVOKED")
+    need(key["not_before"] <= time, "KEY_NOT_YET_VALID")
+    need(key["not_after"] is None or time <= key["not_after"], "KEY_EXPIRED")
+
+
+# --- envelopes ------------------------------------------------------------------------------------
+
+
+def read_envelope(value, malformed):
+    try:
+        payload = decode(value["payload"], (b"+/", b"-_"))
+        signatures = [
+            (one.get("keyid", ""), decode(one["sig"], (b"+/", b"-_"))) for one in value["signatures"]
+        ]
+        payload_type = value["payloadType"]
+    except (KeyError, TypeError, AttributeError):
+        raise Refused(malformed) from None
+    sound = [payload] + [signature for _, signature in signatures]
+    need(isinstance(payload_type, str) and None not in sound, malformed)
+    return payload_type, payload, signatures
+
+
+def signers(envelope, keys):
+    payload_type, payload, signatures = envelope
+    need(len(signatures) <= 16, "TOO_MANY_SIGNATURES")
+    kind = payload_type.encode()
+    message = b"DSSEv1 %d %s %d %s" % (len(kind), kind, len(payload), payload)
+    found = []
+    for name, signature in signatures:
+        named = [key for key in keys if key["id"] == name] if name else keys
+        signed = [key for key in named if is_signed(key["bytes"], message, signature)]
+        need(signed or not named or not name, "SIGNATURE_WRONG")
+        found += signed[:1]
+    need(found, "SIGNER_UNKNOWN")
+    return found
+
+
+def counting(found, role, time):
+    problems = []
+    for key in found:
+        try:
+            check_key(key, role, time)
+            return key
+        except Refused as refused:
+            problems.append(refused)
+    raise problems[0]
+
+
+def entry_of(envelope):
+    """The canonical bytes under which an envelope is in a log."""
+    payload_type, payload, signatures = envelope
+    b64 = lambda data: base64.b64encode(data).decode()
+    written = [{"keyid": name, "sig": b64(signature)} for name, signature in signatures]
+    value = {"payload": b64(payload), "payloadType": payload_type, "signatures": written}
+    return canonical(value).encode()
+
+
+# --- receipts -------------------------------------------------------------------------------------
+
+text = lambda value: isinstance(value, str)
+whole = lambda value: isinstance(value, int) and not isinstance(value, bool) and value >= 0
+digest = lambda value: text(value) and re.fullmatch("[0-9a-f]{64}", value)
+time = lambda value: text(value) and TIME.fullmatch(value)
+name = lambda value: text(value) and re.fullmatch("[0-9a-hjkmnp-tv-z]{12}", value)
+optional = lambda check: lambda value: value is None or check(value)
+each = lambda check: lambda value: isinstance(value, list) and all(map(check, value))
+one_of = lambda *words: lambda value: value in words
+
+
+def fields(**checks):
+    def check(value):
+        known = lambda field, one: one(value[field]) if field in value else one(None)
+        return isinstance(value, dict) and all(known(*item) for item in checks.items())
+
+    return check
+
+
+def path_bytes(value):
+    if isinstance(value, dict):
+        return bytes.fromhex(value["hex"])
+    return value.encode()
+
+
+def path(value):
+    try:
+        data = path_bytes(value)
+    except (KeyError, ValueError, AttributeError):
+        return False
+    reserved = (b"", b".", b"..", b".git", b".actum")
+    return b"\0" not in data and all(part.lower() not in reserved for part in data.split(b"/"))
+
+
+def shown(value):
+    """A path as the name of a subject."""
+    if text(value):
+        return value
+    marks = {"\t": "\\t", "\\": "\\\\", "\n": "\\n", "\r": "\\r"}
+    decoded = path_bytes(value).decode("utf-8", "surrogateescape")
+    octal = lambda char: f"\\{ord(char) - 0xDC00:03o}"
+    each_char = (octal(c) if "\udc80" <= c <= "\udcff" else marks.get(c, c) for c in decoded)
+    return "".join(each_char)
+
+
+file_facts = fields(sha256=digest, size=whole, mode=text)
+is_effect = fields(
+    path=path,
+    effect=one_of(
+        "created",
+        "modified",
+        "renamed",
+        "mode",
+        "attributes",
+        "deleted",
+        "directory_created",
+        "directory_removed",
+    ),
+    **{"from": optional(path)},
+    before=optional(file_facts),
+    after=optional(file_facts),
+    added=whole,
+    removed=whole,
+)
+is_result = fields(
+    tenant=lambda value: text(value) and re.fullmatch("[a-z0-9][a-z0-9-]{0,63}", value),
+    workspace=name,
+    run=name,
+    undoes=optional(name),
+    status=one_of("succeeded", "reverted", "queued", "rejected", "failed"),
+    reason=optional(text),
+    plan=digest,
+    change=digest,
+    paths=each(is_effect),
+    policy=digest,
+    decision=fields(
+        semantics=whole,
+        bundle=digest,
+        digest=digest,
+        gates=each(fields(gate=text, verdict=text, ground=text)),
+    ),
+    approval=optional(text),
+    lease=optional(text),
+    sandbox=optional(text),
+    verification=each(text),
+    rollback=optional(fields(undo=name)),
+    request=optional(lambda value: text(value) and re.fullmatch("[!-~]{1,128}", value)),
+    attempt=whole,
+    actor=fields(user=text, uid=whole, agent=optional(text)),
+    door=text,
+    label=text,
+    started=time,
+    ended=time,
+    settled=time,
+    intent=fields(origin=text, index=whole, leaf=digest),
+    settled_by=one_of("run", "recovery"),
+    engine=text,
+)
+is_statement = fields(
+    subject=each(fields(name=text, digest=fields(sha256=digest))), predicate=is_result
+)
+
+
+def signed_json(payload, malformed):
+    try:
+        return read_json(payload)
+    except Refused:
+        raise Refused(malformed) from None
+
+
+def typed(value, field):
+    found = value.get(field) if isinstance(value, dict) else None
+    return found if text(found) else ""
+
+
+def verify_receipt(value, keys):
+    envelope = read_envelope(value, "RECEIPT_MALFORMED")
+    found = signers(envelope, keys)
+    payload_type, payload, _ = envelope
+    other = "RECEIPT_OF_ANOTHER_TYPE"
+    need(payload_type == "application/vnd.in-toto+json", other)
+    statement = signed_json(payload, "RECEIPT_MALFORMED")
+    need(typed(statement, "_type") == "https://in-toto.io/Statement/v1", other)
+    need(typed(statement, "predicateType") == "urn:actum:run-result:1", other)
+    need(is_statement(statement), "RECEIPT_MALFORMED")
+    result = statement["predicate"]
+    left = result["paths"] if result["status"] == "succeeded" else []
+    change = tagged("actum/change/v1", canonical(result["paths"]).encode()).hex()
+    subjects = [[f"urn:actum:change:{result['run']}", change]]
+    subjects += [[shown(one["path"]), one["after"]["sha256"]] for one in left if one.get("after")]
+    said = [[one["name"], one["digest"]["sha256"]] for one in statement["subject"]]
+    in_order = result["started"] <= result["ended"]
+    need(in_order and result["change"] == change and said == subjects, "RECEIPT_INCONSISTENT")
+    key = counting(found, "result", result["settled"])
+    leaf = sha256(b"\0" + entry_of(envelope))
+    told = {
+        "key": key["id"],
+        "leaf": leaf.hex(),
+        "run": result["run"],
+        "status": result["status"],
+        "subjects": said,
+    }
+    return told, result, leaf
+
+
+def judge_receipt(given, keys):
+    return verify_receipt(signed_json(given["text"].encode(), "RECEIPT_MALFORMED"), keys)[0]
+
+
+def judge_rotation(given, keys):
+    value = signed_json(given["text"].encode(), "ROTATION_MALFORMED")
+    envelope = read_envelope(value, "ROTATION_MALFORMED")
+    found = signers(envelope, keys)
+    other = "ROTATION_OF_ANOTHER_TYPE"
+    need(envelope[0] == "application/vnd.actum.key-rotated+json", other)
+    said = signed_json(envelope[1], "ROTATION_MALFORMED")
+    need(typed(said, "format") == "actum.key-rotated/1", other)
+    names = {"format", "time", "role", "old", "new", "public"}
+    public = decode(said["public"]) if set(said) == names and text(said["public"]) else None
+    need(public is not None and len(public) == 32 and time(said["time"]), "ROTATION_MALFORMED")
+    found = [key for key in found if key["id"] == said["old"]]
+    need(found, "ROTATION_NOT_BY_THE_OLD_KEY")
+    check_key(found[0], said["role"], said["time"])
+    named = tagged("actum/key/v1", said["role"].encode(), public).hex()[:16]
+    need(said["old"] != said["new"] == named, "ROTATION_INCONSISTENT")
+    return {"old": said["old"], "new": said["new"], "public": said["public"]}
+
+
+# --- Merkle trees ---------------------------------------------------------------------------------
+
+
+def node(left, right):
+    return sha256(b"\1" + left + right)
+
+
+def check_inclusion(leaf, index, size, hashes, root):
+    """RFC 9162, section 2.1.3.2."""
+    need(index < size, "PROOF_NO_ENTRY")
+    fn, sn, found = index, size - 1, leaf
+    for beside in hashes:
+        need(sn, "PROOF_LENGTH")
+        if fn & 1 or fn == sn:
+            found = node(beside, found)
+            while not fn & 1 and fn:
+                fn, sn = fn >> 1, sn >> 1
+        else:
+            found = node(found, beside)
+        fn, sn = fn >> 1, sn >> 1
+    need(sn == 0, "PROOF_LENGTH")
+    need(found == root, "PROOF_OTHER_ROOT")
+
+
+def check_consistency(first, first_root, second, second_root, hashes):
+    """RFC 9162, section 2.1.4.2, and what it leaves to the reader: empty and equal logs."""
+    need(first <= second, "PROOF_LOG_SHORTER")
+    if first in (0, second):
+        need(not hashes, "PROOF_LENGTH")
+        if first == 0 < second:
+            need(first_root == sha256(b""), "PROOF_OTHER_OLD_ROOT")
+        elif first == 0:
+            need(second_root == sha256(b""), "PROOF_OTHER_ROOT")
+        need(first == 0 < second or first_root == second_root, "PROOF_OTHER_OLD_ROOT")
+        return
+    need(hashes, "PROOF_LENGTH")
+    path = list(hashes) if first & (first - 1) else [first_root] + list(hashes)
+    fn, sn = first - 1, second - 1
+    while fn & 1:
+        fn, sn = fn >> 1, sn >> 1
+    old = new = path[0]
+    for beside in path[1:]:
+        need(sn, "PROOF_LENGTH")
+        if fn & 1 or fn == sn:
+            old, new = node(beside, old), node(beside, new)
+            while not fn & 1 and fn:
+                fn, sn = fn >> 1, sn >> 1
+        else:
+            new = node(new, beside)
+        fn, sn = fn >> 1, sn >> 1
+    need(sn == 0, "PROOF_LENGTH")
+    need(old == first_root, "PROOF_OTHER_OLD_ROOT")
+    need(new == second_root, "PROOF_OTHER_ROOT")
+
+
+def hexes(values):
+    return [bytes.fromhex(value) for value in values]
+
+
+def judge_inclusion(given, _):
+    leaf, root = hexes([given["leaf"], given["root"]])
+    check_inclusion(leaf, given["index"], given["size"], hexes(given["hashes"]), root)
+    return {}
+
+
+def judge_consistency(given, _):
+    old, root = hexes([given["old_root"], given["root"]])
+    check_consistency(given["old_size"], old, given["size"], root, hexes(given["hashes"]))
+    return {}
+
+
+# --- checkpoints ----------------------------------------------------------------------------------
+
+
+def verify_checkpoint(note, keys):
+    malformed = "CHECKPOINT_MALFORMED"
+    need(not re.search("[\0-\x09\x0b-\x1f]", note), malformed)
+    body, blank, lines = note.rpartition("\n\n")
+    need(blank and lines.endswith("\n"), malformed)
+    body += "\n"
+    signatures = []
+    for line in lines[:-1].split("\n"):
+        parts = re.fullmatch("\u2014 ([^\\s+]+) (\\S+)", line)
+        data = decode(parts[2]) if parts else None
+        need(data is not None and len(data) > 4, malformed)
+        signatures.append((parts[1], data[:4], data[4:]))
+    parts = re.fullmatch("([^\n]+)\n(0|[1-9][0-9]*)\n([^\n]+)\n", body)
+    root = decode(parts[3]) if parts else None
+    need(root is not None and len(root) == 32, malformed)
+    origin, size = parts[1], int(parts[2])
+    need(size or root == sha256(b""), malformed)
+    signer, revoked = None, False
+    for named, hashed, signature in signatures:
+        known = [
+            key
+            for key in keys
+            if key["role"] == "checkpoint"
+            and named == origin
+            and sha256(origin.encode() + b"\n\1" + key["bytes"])[:4] == hashed
+        ]
+        signed = [key for key in known if is_signed(key["bytes"], body.encode(), signature)]
+        need(signed or not known, "SIGNATURE_WRONG")
+        counted = [key for key in signed if key["revoked"] is None]
+        revoked = revoked or bool(signed and not counted)
+        signer = signer or (counted[0]["id"] if counted else None)
+    need(signer or not revoked, "KEY_REVOKED")
+    need(signer, "SIGNER_UNKNOWN")
+    return {"origin": origin, "size": size, "root": root.hex(), "key": signer}
+
+
+def judge_checkpoint(given, keys):
+    return verify_checkpoint(given["note"], keys)
+
+
+def judge_bundle(given, keys):
+    bundle = signed_json(given["text"].encode(), "BUNDLE_MALFORMED")
+    need(typed(bundle, "format") == "actum.receipt/1", "BUNDLE_OF_ANOTHER_FORMAT")
+    is_proof = fields(index=whole, size=whole, hashes=each(digest), checkpoint=text)
+    need("receipt" in bundle and is_proof(bundle.get("proof")), "BUNDLE_MALFORMED")
+    told, result, leaf = verify_receipt(bundle["receipt"], keys)
+    proof = bundle["proof"]
+    log = verify_checkpoint(proof["checkpoint"], keys)
+    need(result["intent"]["origin"] == log["origin"], "PROOF_OF_ANOTHER_LOG")
+    need(proof["size"] == log["size"], "PROOF_OF_ANOTHER_SIZE")
+    need(proof["index"] > result["intent"]["index"], "RECEIPT_BEFORE_INTENT")
+    root = bytes.fromhex(log["root"])
+    check_inclusion(leaf, proof["index"], proof["size"], hexes(proof["hashes"]), root)
+    return {**told, "log": {**log, "index": proof["index"]}}
+
+
+# --- decisions ------------------------------------------------------------------------------------
+
+DIRECTORIES = ("directory_created", "directory_removed")
+
+
+def covers(rule, path):
+    inside = rule.rstrip(b"/") + b"/"
+    return path.startswith(inside) or path == rule
+
+
+def decide(bundle):
+    """What the gates of scope and budget say; their words are in the digest."""
+    allow, deny = bundle["scope"]["allow"], [path_bytes(r) for r in bundle["scope"]["deny"]]
+    allow = None if allow is None else [path_bytes(rule) for rule in allow]
+    effects = bundle["change"]
+    files = [one for one in effects if one["effect"] not in DIRECTORIES]
+    paths = lambda one: [path_bytes(p) for p in (one["path"], one["from"]) if p is not None]
+    touched = [path for one in files for path in paths(one)]
+
+    def in_scope(path, is_directory):
+        if any(covers(rule, path) for rule in deny):
+            return False
+        if allow is None or any(covers(rule, path) for rule in allow):
+            return True
+        return is_directory and any(file.startswith(path + b"/") for file in touched)
+
+    scope = all(in_scope(p, one["effect"] in DIRECTORIES) for one in effects for p in paths(one))
+    loc = sum(one["added"] + one["removed"] for one in files)
+    limit = bundle["budget"]
+    within = lambda count, most: most is None or count <= most
+    budget = within(len(files), limit["max_files"]) and within(loc, limit["max_loc"])
+    return [["scope", "allow" if scope else "deny"], ["budget", "allow" if budget else "deny"]]
+
+
+def judge_decision(given, _):
+    data, record = given["bundle"].encode(), given["record"]
+    need(sha256(data).hex() == record["bundle"], "REPLAY_REF_HASH_MISMATCH")
+    unsupported, mismatch = "REPLAY_ENGINE_UNSUPPORTED", "REPLAY_DECISION_MISMATCH"
+    bundle = signed_json(data, unsupported)
+    need(record["semantics"] == bundle["semantics"] == 1, unsupported)
+    names = {"format", "semantics", "scope", "budget", "change"}
+    need(bundle["format"] == "actum.bundle/1" and set(bundle) == names, unsupported)
+    need(canonical(bundle).encode() == data, unsupported)
+    said = decide(bundle)
+    need([[one["gate"], one["verdict"]] for one in record["gates"]] == said, mismatch)
+    verdict = "deny" if any(word == "deny" for _, word in said) else "allow"
+    decision = {"semantics": 1, "verdict": verdict, "gates": record["gates"]}
+    bound = tagged("actum/decision/v1", data, canonical(decision).encode())
+    need(bound.hex() == record["digest"], mismatch)
+    return {"verdict": verdict}
+
+
+def judge_canonical(given, _):
+    data = given["text"].encode() if "text" in given else bytes.fromhex(given["hex"])
+    return {"canonical": canonical(read_json(data))}
+
+
+JUDGES = {
+    "canonical": judge_canonical,
+    "decisions": judge_decision,
+    "inclusion": judge_inclusion,
+    "consistency": judge_consistency,
+    "checkpoints": judge_checkpoint,
+    "receipts": judge_receipt,
+    "bundles": judge_bundle,
+    "rotations": judge_rotation,
+}
+
+
+def judged(judge, case, keyrings):
+    keys = keyrings.get(case["input"].get("keyring"), [])
+    try:
+        return {"expect": "accept", "result": judge(case["input"], keys)}
+    except Refused as refused:
+        return {"expect": "refuse", "reason": str(refused)}
+
+
+def main():
+    here = pathlib.Path(__file__).resolve().parent
+    directory = pathlib.Path(sys.argv[1]) if len(sys.argv) > 1 else here
+    count, wrong = 0, 0
+    seen = set()
+    for file in sorted(directory.glob("*.json")):
+        vectors = json.loads(file.read_text(encoding="utf-8"))
+        judge = JUDGES[vectors["kind"]]
+        seen.add(vectors["kind"])
+        keyrings = {name: keys_of(keyring) for name, keyring in vectors["keyrings"].items()}
+        verdicts = {"accept": 0, "refuse": 0}
+        for case in vectors["cases"]:
+            found = judged(judge, case, keyrings)
+            expected = {key: value for key, value in case.items() if key not in ("name", "input")}
+            count += 1
+            verdicts[case["expect"]] += 1
+            if found != expected:
+                wrong += 1
+                print(f"{file.name}: {case['name']}: expected {expected}, found {found}")
+        accepted, refused = verdicts["accept"], verdicts["refuse"]
+        print(f"{file.name}: {accepted} to accept, {refused} to refuse")
+    missing = sorted(set(JUDGES) - seen)
+    if missing:
+        print(f"no vectors in {directory}: {', '.join(missing)}")
+    print(f"{count} vectors, {wrong} disagreements")
+    return 1 if wrong or missing else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,124 @@
+//! `cargo xtask bench ledger`: appending beside the same insert without a Merkle tree, many clients
+//! beside one, long ledgers beside short ones, and verifying.
+
+mod append;
+mod material;
+mod page;
+mod plain;
+mod slowest;
+pub(crate) mod syncs;
+mod verify;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use super::machine::Machine;
+use super::options::Options;
+use super::place::Grounds;
+use super::race::Finish;
+use super::{Failure, take_precedence};
+use crate::{Outcome, packages};
+use slowest::Crowd;
+use syncs::Syncs;
+use verify::Rate;
+
+/// Written by a full run.
+const PAGE: &str = "docs/benchmarks-ledger.md";
+
+/// Everything that came out.
+struct Results {
+    machine: Machine,
+    file_system: String,
+    contests: Vec<Contest>,
+    verify: Option<Rate>,
+    syncs: Option<Syncs>,
+    crowd: Option<Crowd>,
+}
+
+/// Contestants that took turns at one work. Times are of one append.
+struct Contest {
+    title: &'static str,
+    /// The first is what the others are compared with.
+    finishes: Vec<Finish>,
+    bars: Vec<Bar>,
+}
+
+/// A promise about one of the contestants: how long it may take, where the first takes 1.
+struct Bar {
+    who: &'static str,
+    must: f64,
+    aim: f64,
+}
+
+pub(super) fn run(root: &Path, options: &Options) -> Outcome {
+    packages::require("bench ledger")?;
+    take_precedence();
+    let grounds = Grounds::make()?;
+    let results = measure(options, &grounds);
+    eprintln!("removing what was made");
+    grounds.clear()?;
+    let text = page::render(&results?);
+    if options.quick || options.only.is_some() {
+        print!("{text}");
+        eprintln!("only a full run writes {PAGE}; this was a part");
+    } else {
+        std::fs::write(root.join(PAGE), &text)
+            .map_err(|error| format!("writing `{PAGE}`: {error}"))?;
+        print!("{text}");
+        eprintln!("wrote {PAGE}");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn measure(options: &Options, grounds: &Grounds) -> Result<Results, Failure> {
+    let home = grounds.home()?;
+    let mut results = Results {
+        machine: Machine::this(&["rustc"]),
+        file_system: super::machine::file_system(&home)?,
+        contests: Vec::new(),
+        verify: None,
+        syncs: None,
+        crowd: None,
+    };
+    let rounds = |full: usize, quick: usize| {
+        let usual = if options.quick { quick } else { full };
+        options.rounds.map_or(usual, std::num::NonZeroUsize::get)
+    };
+    if options.selects("append") {
+        eprintln!("appending with and without a Merkle tree");
+        results.contests.push(append::one_writer(&home.join("append"), rounds(40, 8))?);
+    }
+    if options.selects("clients") {
+        eprintln!("appending from 64 threads");
+        results.contests.push(append::clients(&home.join("clients"), rounds(30, 6))?);
+    }
+    if options.selects("pages") {
+        eprintln!("opening again and again");
+        results.contests.push(append::pages(&home.join("pages"), rounds(20, 5))?);
+    }
+    if options.selects("syncs") {
+        eprintln!("counting syncs");
+        results.syncs = Some(syncs::measure(&home.join("syncs"))?);
+    }
+    if options.selects("length") || options.selects("verify") {
+        let long = home.join("long");
+        let entries = if options.quick { 100_000 } else { 1_000_000 };
+        eprintln!("making a ledger of {entries} entries");
+        material::fill(&long, entries)?;
+        if options.selects("length") {
+            eprintln!("appending to it");
+            let short = home.join("short");
+            results.contests.push(append::length(&long, &short, rounds(40, 8))?);
+        }
+        if options.selects("verify") {
+            eprintln!("verifying it");
+            results.verify = Some(verify::measure(&long, rounds(5, 3))?);
+        }
+    }
+    if options.selects("slowest") {
+        let seconds = if options.quick { options.seconds.min(5) } else { options.seconds };
+        eprintln!("appending from 64 threads for {seconds} s");
+        results.crowd = Some(slowest::measure(&home.join("slowest"), seconds)?);
+    }
+    Ok(results)
+}

@@ -1,0 +1,76 @@
+//! How many entries are verified in a second.
+
+use std::path::Path;
+use std::time::Duration;
+
+use actum_core::merkle::leaf_hash;
+use actum_ledger::verify::{Checks, Receipts, verify};
+use actum_ledger::{LedgerView, Log};
+
+use crate::bench::Failure;
+use crate::bench::race::{Contestant, Finish, race, time};
+
+/// What came out.
+pub(super) struct Rate {
+    pub(super) entries: u64,
+    /// Of one body, in the mean.
+    pub(super) bytes: u64,
+    /// Hashing the same number of bytes, as a measure of the machine; and verifying.
+    pub(super) finishes: Vec<Finish>,
+}
+
+pub(super) fn measure(directory: &Path, rounds: usize) -> Result<Rate, Failure> {
+    let open = || LedgerView::open_directory(directory)?.ok_or_else(|| Failure::from("it is gone"));
+    let entries = open()?.size()?;
+    let bodies: Vec<Vec<u8>> =
+        open()?.entries(1, 10_000)?.into_iter().map(|entry| entry.body).collect();
+    let count = u64::try_from(bodies.len())?;
+    let bytes = bodies.iter().map(|body| body.len() as u64).sum::<u64>() / count;
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let times = entries / count;
+    let hash = || {
+        std::thread::scope(|scope| {
+            for thread in 0..threads {
+                let bodies = &bodies;
+                scope.spawn(move || {
+                    for _ in 0..times {
+                        for body in bodies.iter().skip(thread).step_by(threads) {
+                            std::hint::black_box(leaf_hash(body));
+                        }
+                    }
+                });
+            }
+        });
+        Ok(())
+    };
+    let finishes = race(
+        vec![
+            Contestant::new("hashing the bodies alone", || time(hash)),
+            Contestant::new("verifying", || {
+                let view = open()?;
+                time(|| {
+                    // What signs is measured elsewhere; here is no receipt behind a checkpoint.
+                    let mut checks = Checks {
+                        note: &mut |_| Ok(()),
+                        entry: &mut |_, _| Ok(()),
+                        receipts: Receipts::NotCovered,
+                    };
+                    let result = verify(&view, &mut checks, &mut |_| {})?;
+                    match result.findings.first() {
+                        None => Ok(()),
+                        Some(finding) => Err(finding.to_string().into()),
+                    }
+                })
+            }),
+        ],
+        rounds,
+    );
+    Ok(Rate { entries, bytes, finishes })
+}
+
+impl Rate {
+    /// Entries a second.
+    pub(super) fn of(&self, time: Duration) -> f64 {
+        self.entries as f64 / time.as_secs_f64()
+    }
+}
