@@ -105,6 +105,9 @@ impl Plan {
         let entrance = group.as_ref().map(Group::entrance).transpose()?;
         let mut descriptors = vec![input.as_fd(), output.as_fd(), error.as_fd()];
         descriptors.extend(entrance.as_ref().map(AsFd::as_fd));
+        // Before the command can begin, and so make any of it.
+        let deny_write = self.policy.deny_write.iter();
+        let absent = deny_write.filter(|path| is_absent(path)).cloned().collect();
         channel.send(&start, &descriptors)?;
         drop((input, output, error, entrance));
         let mut child = Child {
@@ -114,7 +117,7 @@ impl Plan {
             captures: None,
             group,
             _scratch: scratch,
-            absent: self.policy.deny_write.iter().filter(|path| is_absent(path)).cloned().collect(),
+            absent,
             stdin,
             stdout: Stream::new(Output::Stdout, stdout),
             stderr: Stream::new(Output::Stderr, stderr),
