@@ -297,7 +297,6 @@ fn zero<D: Disk>(disk: &D, file: &D::Handle, from: u64, to: u64) -> io::Result<(
     Ok(())
 }
 
-/// Reads the record area in large steps, each byte once.
 /// Reads the records from front to back, holding little more than is looked at.
 struct Reader<'a, D: Disk> {
     disk: &'a D,

@@ -48,6 +48,7 @@ impl<D: Disk> Workspace<D> {
             return Ok(());
         }
         let (told, torn) = self.read_runs()?;
+        self.read_bytes = self.journal.tail_bytes();
         let other_epoch = self.journal.epoch() != self.epoch;
         let unfinished = told.last().is_some_and(|run| run.end.is_none());
         if other_epoch || unfinished || torn {

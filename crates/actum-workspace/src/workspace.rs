@@ -21,6 +21,9 @@ pub type ChangeSetId = RunId;
 
 /// When the journal holds this many bytes of settled runs, they go into the history first.
 const TAIL_BYTES_MAX: u64 = 2 << 20;
+/// The same for who had to read them, since the next process would have to as well: a process that
+/// makes one run pays more for reading the runs before it than for its part in tidying them up.
+const READ_BYTES_MAX: u64 = 512 << 10;
 /// The same for the number of runs.
 const TAIL_RUNS_MAX: usize = 256;
 
@@ -120,6 +123,8 @@ pub struct Workspace<D: Disk = LinuxDisk> {
     pub(crate) tail: Vec<EndedRun>,
     /// Whether `tail` and the journal's position are known.
     pub(crate) loaded: bool,
+    /// How many bytes of the journal were read to know them.
+    pub(crate) read_bytes: u64,
     pub(crate) blocked: BTreeMap<RelPath, RunId>,
     pub(crate) recovery: Option<Recovery>,
     /// The journal or the tree may not be as this handle believes.
@@ -197,6 +202,7 @@ impl<D: Disk> Workspace<D> {
             epoch,
             tail: Vec::new(),
             loaded: false,
+            read_bytes: 0,
             blocked: BTreeMap::new(),
             recovery: None,
             poisoned: false,
@@ -282,7 +288,10 @@ impl<D: Disk> Workspace<D> {
         options: RunOptions,
     ) -> Result<Transaction<'_, D>> {
         let lock = self.lock(options.wait, &options.label)?;
-        if self.journal.tail_bytes() > TAIL_BYTES_MAX || self.tail.len() > TAIL_RUNS_MAX {
+        if self.journal.tail_bytes() > TAIL_BYTES_MAX
+            || self.read_bytes > READ_BYTES_MAX
+            || self.tail.len() > TAIL_RUNS_MAX
+        {
             self.checkpoint(None)?;
         }
         Transaction::new(self, lock, kind, options.label, options.limits)

@@ -63,6 +63,7 @@ impl<D: Disk> Workspace<D> {
             self.poisoned = true;
             return Err(error);
         }
+        self.read_bytes = 0;
         let mut displaced = Amount::default();
         for EndedRun { intent, superfluous, .. } in self.tail.drain(..) {
             let changed = intent.entries.iter().filter(|entry| !entry.only_attributes());
