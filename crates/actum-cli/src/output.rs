@@ -181,9 +181,10 @@ impl Screen {
         self.tell(format_args!("{}: {what}", style::Painted(style, kind)));
     }
 
-    /// Where standard error cannot be written to, there is nobody left to tell.
+    /// In one piece: what is escaped is written a letter at a time, and standard error keeps nothing back.
+    /// Where it cannot be written to, there is nobody left to tell.
     fn tell(&self, line: impl Display) {
         let mut err = AutoStream::new(io::stderr().lock(), self.color);
-        drop(writeln!(err, "{line}"));
+        drop(err.write_all(format!("{line}\n").as_bytes()));
     }
 }
