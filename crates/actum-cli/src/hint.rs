@@ -43,13 +43,22 @@ pub(crate) fn of_ledger(error: &LedgerError) -> Vec<String> {
             "`actum ledger verify` tells all that is wrong; a copy of the ledger from before brings it \
              back"
         }
+        LedgerError::Forgot { .. } => {
+            "a copy of the ledger from after that run brings it back; where there is none, remove \
+             `.actum/recorded` to go on with the ledger as it is"
+        }
         LedgerError::NewerSchema { .. } => "use the version of actum that made it, or a later one",
         LedgerError::Home { .. } => {
             "`ACTUM_HOME` names another directory for ledgers and keys, for you alone"
         }
         LedgerError::Key { .. } => "`actum key list` shows the keys",
         LedgerError::Locked { .. } => {
-            "end the program that has the ledger open, such as a database browser"
+            "end the program that has the ledger open, such as a database browser, or a run that was \
+             stopped in the middle"
+        }
+        LedgerError::Gone { .. } => {
+            "put the ledger back where it was, or start anew with the one that is there now; what this \
+             program wrote before is where the ledger went"
         }
         LedgerError::Full { .. } => "make room on the file system of `ACTUM_HOME`",
         LedgerError::ReadOnly { .. } | LedgerError::File { .. } | LedgerError::NoFile { .. } => {

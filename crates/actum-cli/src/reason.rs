@@ -218,7 +218,9 @@ pub(crate) fn of_engine(error: &actum::Error) -> Reason {
 /// The same for a ledger.
 pub(crate) fn of_ledger(error: &LedgerError) -> Reason {
     match error {
-        LedgerError::Damaged { .. } | LedgerError::NoLedger { .. } => Reason::LedgerDamaged,
+        LedgerError::Damaged { .. } | LedgerError::NoLedger { .. } | LedgerError::Forgot { .. } => {
+            Reason::LedgerDamaged
+        }
         LedgerError::NewerSchema { .. } => Reason::NewerFormat,
         LedgerError::Home { .. } => Reason::LedgerHomeUnusable,
         LedgerError::Key { .. } => Reason::KeyUnusable,
@@ -226,6 +228,7 @@ pub(crate) fn of_ledger(error: &LedgerError) -> Reason {
         | LedgerError::File { .. }
         | LedgerError::NoFile { .. }
         | LedgerError::Locked { .. }
+        | LedgerError::Gone { .. }
         | LedgerError::Full { .. }
         | LedgerError::ReadOnly { .. }
         | LedgerError::OutcomeUnknown { .. }

@@ -1,5 +1,7 @@
 //! What the ledger knows of a run: who asked for it, why, what the gates said, and where its receipt is.
 
+use std::fmt;
+
 use actum::Receipt;
 use actum_core::RunId;
 use actum_core::dsse::Envelope;
@@ -40,17 +42,16 @@ impl Record {
     pub(crate) fn of(log: &dyn Log, run: RunId) -> Result<Option<Self>, LedgerError> {
         let Some(row) = log.run(run)? else { return Ok(None) };
         let index = row.started;
-        let damaged =
-            |message: String| LedgerError::Damaged { message: format!("entry {index}: {message}") };
-        let entry = log.entry(index)?.ok_or_else(|| damaged("it is missing".to_owned()))?;
-        let started: EffectStarted =
-            serde_json::from_slice(&entry.body).map_err(|error| damaged(error.to_string()))?;
+        let damaged = |error: &dyn fmt::Display| LedgerError::entry(index, error);
+        let entry = log.entry(index)?.ok_or_else(|| damaged(&"it is missing"))?;
+        let started = serde_json::from_slice(&entry.body);
+        let started: EffectStarted = started.map_err(|error| damaged(&error))?;
         let receipt = match row.done {
             None => None,
             Some(done) => {
                 let receipt = Receipt::read(log, done)?;
                 let envelope = Envelope::read_own(&receipt.envelope);
-                let envelope = envelope.map_err(|error| damaged(error.to_string()))?;
+                let envelope = envelope.map_err(|error| LedgerError::entry(done, &error))?;
                 let key = envelope.signatures.first().map(|signature| signature.key_id.clone());
                 Some(SignedBy { index: done, key: key.unwrap_or_default() })
             }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use std::path::Path;
 
-use actum::{Clock, Records, Resumed};
+use actum::{Clock, Records, Resumed, Witness};
 use actum_core::path::Quoted;
 use actum_core::signer::KeyRole;
 use actum_core::{RunId, Timestamp};
@@ -96,7 +96,14 @@ pub(crate) fn examine(root: &Path) -> Result<Examination, Failure> {
     let view = LedgerView::open(&home, &home::tenant()?).map_err(actum::Error::from)?;
     let Some(view) = view else { return Ok(Examination::None) };
     let open = match crate::root::is_made(root) {
-        true => open_runs(&View::open(root)?)?.len(),
+        true => {
+            let workspace = View::open(root)?;
+            if let Some(witness) = Witness::of(&workspace)? {
+                let origin = view.origin().map_err(actum::Error::from)?;
+                witness.must_be_in(&view, &origin).map_err(actum::Error::from)?;
+            }
+            open_runs(&workspace)?.len()
+        }
         false => 0,
     };
     if open > 0 {

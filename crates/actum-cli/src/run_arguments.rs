@@ -103,8 +103,11 @@ impl RunArguments {
             .and_then(|work| Ok(RunEnd::make(&mut engine, self.request(work, asked, key), diff)?));
         recovery_note::tell(&session.screen, engine.recovery());
         records::tell(&session.screen, engine.resumed());
-        end?.after(engine.recovery()).show(&session.screen)?;
-        Ok(Exit::Success)
+        let shown = end.and_then(|end| end.after(engine.recovery()).show(&session.screen));
+        if let Some(warning) = engine.close() {
+            session.screen.note(format_args!("what was done is recorded, but {warning}"));
+        }
+        shown.map(|()| Exit::Success)
     }
 
     /// The key of the request. An error shows it escaped, which the parser of the command line would

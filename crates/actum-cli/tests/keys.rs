@@ -58,6 +58,21 @@ fn current(root: &Path) -> Vec<(String, String)> {
     current
 }
 
+/// FE-14: the entries are there, and who made the run learns that nothing vouches for them as a whole.
+#[test]
+fn a_checkpoint_that_could_not_be_signed_is_told_by_the_run_after_which_it_was_due() {
+    let (_directory, root) = recorded();
+    fs::remove_dir_all(home_of(&root).join("keys/checkpoint")).unwrap();
+    let mut told = 0;
+    for run in 0..40 {
+        let ended = actum(&root, if run % 2 == 0 { &["undo"] } else { &["redo"] });
+        assert_eq!(ended.code, 0, "{ended:?}");
+        let note = "note: what was done is recorded, but the checkpoint key `";
+        told += usize::from(ended.stderr.contains(note));
+    }
+    assert!((1..20).contains(&told), "{told}");
+}
+
 /// FE-14: killed before any of its system calls it leaves one key that signs, no private key is lost, and
 /// what is signed then is verified.
 #[test]

@@ -411,7 +411,14 @@ fn a_ledger_that_was_cut_off_is_told_by_a_checkpoint_that_was_kept() {
     let findings = json!([{ "what": "log", "message": cut_off }]);
     assert_eq!(document(&root, &verify)["findings"], findings);
     assert_eq!(actum(&root, &verify).code, 4);
+    // The workspace that made the last of them knows, too.
+    let refused = actum(&root, &["redo"]);
+    assert_eq!(refused.code, 4);
+    assert!(refused.stderr.contains("does not hold entry 6 any more"), "{refused:?}");
+    assert!(actum(&root, &["doctor"]).stdout.contains("does not hold entry 6 any more"));
+    assert_eq!(document(&root, &["redo"])["reason"], "LEDGER_DAMAGED");
     // Other entries in their place are not the same.
+    fs::remove_file(root.join(".actum/recorded")).unwrap();
     for verb in ["redo", "undo"] {
         assert_ne!(actum(&root, &[verb]).code, 4);
     }

@@ -74,6 +74,16 @@ pub enum LedgerError {
         /// How long it was waited for.
         seconds: u64,
     },
+    /// Its file was taken away while it was open.
+    #[error(
+        "the ledger `{}` was moved or removed, or another put in its place, while it was open; nothing \
+         was appended",
+        path.display()
+    )]
+    Gone {
+        /// Where it was.
+        path: PathBuf,
+    },
     /// The file system is full.
     #[error("there is no space left for the ledger `{}`; nothing was appended", path.display())]
     Full {
@@ -113,6 +123,19 @@ pub enum LedgerError {
     Damaged {
         /// How.
         message: String,
+    },
+    /// An entry that a workspace was told of is not there any more, or is another.
+    #[error(
+        "the ledger `{origin}` does not hold entry {index} any more as a workspace was told of it (it has \
+         {size} entries): it lost what was recorded, or was changed; nothing was appended"
+    )]
+    Forgot {
+        /// The name of the log.
+        origin: String,
+        /// Where the entry was, counted from 0.
+        index: u64,
+        /// How many entries there are.
+        size: u64,
     },
     /// The home of the ledger cannot be used.
     #[error(transparent)]

@@ -135,6 +135,14 @@ impl Ledger {
         self.shared.warning.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// Ends this handle; where it is the last one, waits for the writer and gives what
+    /// [`Ledger::warning`] would then.
+    pub fn close(self) -> Option<LedgerError> {
+        let mut shared = Arc::into_inner(self.shared)?;
+        shared.end();
+        shared.warning.lock().unwrap_or_else(PoisonError::into_inner).take()
+    }
+
     /// A message that cannot be delivered is dropped, and with it the way to the answer, which is how
     /// who waits learns of it.
     fn send(&self, message: Message) {
@@ -144,14 +152,20 @@ impl Ledger {
     }
 }
 
-impl Drop for Shared {
-    fn drop(&mut self) {
+impl Shared {
+    fn end(&mut self) {
         self.messages = None;
         let writer = self.writer.get_mut().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(writer) = writer {
             // A writer that panicked left everyone without an answer, which they were told.
             drop(writer.join());
         }
+    }
+}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        self.end();
     }
 }
 

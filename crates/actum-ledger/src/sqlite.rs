@@ -10,6 +10,7 @@ mod schema;
 mod turnstile;
 
 use std::path::Path;
+use std::time::Duration;
 
 use actum_core::ledger::{RequestKey, WorkspaceId};
 use actum_core::merkle::{Frontier, Node};
@@ -19,6 +20,7 @@ use rusqlite::OpenFlags;
 use crate::error::{LedgerError, Refusal};
 use crate::store::{Appended, Entry, Log, NewEntry, Request, RunRow, SignedCheckpoint, Store};
 use link::Link;
+use make::FileId;
 use schema::Purpose;
 use turnstile::Turnstile;
 
@@ -32,6 +34,10 @@ pub const DATABASE: &str = "ledger.db";
 /// How long another program may keep the database locked, in seconds. Processes of ours wait for
 /// each other elsewhere.
 pub const LOCKED_SECONDS_MAX: u64 = 10;
+/// How long a process of ours waits in the queue of the others, and once more before the door, in
+/// seconds: far longer than all that may stand there take, and not without end behind one that was
+/// stopped.
+pub const TURN_SECONDS_MAX: u64 = 30;
 
 /// In how many transactions the length of the log of the database is looked at once.
 const TRANSACTIONS_UNSEEN: u32 = 8;
@@ -44,11 +50,13 @@ pub struct SqliteOptions {
     /// How many pages may stand in the log of the database before they are taken over. Whoever opens
     /// it after all others have closed it reads that log first; taking it over costs three syncs.
     pub log_pages: u32,
+    /// How long it may take until it is one's turn, twice, in seconds.
+    pub turn_seconds: u64,
 }
 
 impl Default for SqliteOptions {
     fn default() -> Self {
-        Self { page_bytes: 4096, log_pages: 128 }
+        Self { page_bytes: 4096, log_pages: 128, turn_seconds: TURN_SECONDS_MAX }
     }
 }
 
@@ -56,6 +64,8 @@ impl Default for SqliteOptions {
 #[derive(Debug)]
 pub struct SqliteStore {
     link: Link,
+    /// Which file that leads to.
+    file: FileId,
     turnstile: Turnstile,
     options: SqliteOptions,
     /// The edge of the log as this connection last saw it.
@@ -80,15 +90,17 @@ impl SqliteStore {
         let directory = make::canonical(directory)?;
         let path = directory.join(DATABASE);
         let is_there = make::is_there(&path)?;
-        let turnstile = Turnstile::open(&directory)?;
+        let mut turnstile = Turnstile::open(&path, Duration::from_secs(options.turn_seconds))?;
         let inside = turnstile.enter()?;
         if !is_there && !make::is_there(&path)? {
             make::make(&directory, &path, options, first)?;
         }
         let link = connect(&path)?;
+        let file = FileId::of(&path)?;
         make::make_room(&link, &directory, options)?;
         drop(inside);
-        Ok(Self { link, turnstile, options, frontier: None, unseen: u32::MAX, is_spent: false })
+        let (frontier, unseen, is_spent) = (None, u32::MAX, false);
+        Ok(Self { link, file, turnstile, options, frontier, unseen, is_spent })
     }
 
     /// Where the database is.

@@ -11,8 +11,8 @@ use std::process::Command;
 
 use actum_core::ledger::TenantId;
 use actum_ledger::conformance::sample::SampleRun;
-use actum_ledger::sqlite::{DATABASE, LOCKED_SECONDS_MAX};
-use actum_ledger::{Ledger, LedgerError, LedgerHome, LedgerView, Log};
+use actum_ledger::sqlite::{DATABASE, LOCKED_SECONDS_MAX, SqliteOptions};
+use actum_ledger::{Ledger, LedgerError, LedgerHome, LedgerView, Log, SqliteStore, Store};
 use grounds::{Grounds, child_behind, fill, given_ledger, given_place, is_root};
 
 /// The files of a directory.
@@ -109,6 +109,55 @@ fn a_program_that_keeps_the_database_locked_is_waited_for_and_then_told() {
     assert_eq!(grounds.verify().unwrap().entries, 5);
 }
 
+/// AEC-8. A process that was stopped while it had its turn, and one that was stopped in the queue.
+#[test]
+fn a_turn_that_does_not_come_is_told_and_comes_when_it_is_given_back() {
+    let grounds = Grounds::new();
+    fill(&grounds.ledger(), 0..1);
+    for (number, lock) in ["ledger.door", "ledger.queue"].into_iter().enumerate() {
+        let ledger = patient_for_a_second(&grounds);
+        fill(&ledger, 10 + number as u64..11 + number as u64);
+        let held = fs::File::options().write(true).open(grounds.place().join(lock)).unwrap();
+        held.lock().unwrap();
+        let error = append_fails(&ledger);
+        assert!(matches!(error, LedgerError::Locked { seconds: 1, .. }), "{error}");
+        drop(held);
+        fill(&ledger, 20 + number as u64..21 + number as u64);
+        fill(&grounds.ledger(), 30 + number as u64..31 + number as u64);
+    }
+    assert_eq!(grounds.verify().unwrap().entries, 15);
+}
+
+/// A ledger that waits a second for its turn.
+fn patient_for_a_second(grounds: &Grounds) -> Ledger {
+    let place = grounds.place();
+    let open = move || -> Result<Box<dyn Store>, LedgerError> {
+        let options = SqliteOptions { turn_seconds: 1, ..SqliteOptions::default() };
+        let mut first = |_| Err(LedgerError::Stopped);
+        Ok(Box::new(SqliteStore::open(&place, options, &mut first)?))
+    };
+    Ledger::over(Box::new(open), Box::new(|| Err(LedgerError::Stopped)))
+}
+
+/// FE-14. Entries in a file without a name would be gone with the process.
+#[test]
+fn a_ledger_that_is_taken_away_while_it_is_open_is_appended_to_no_more() {
+    for is_replaced in [false, true] {
+        let grounds = Grounds::new();
+        let ledger = grounds.ledger();
+        fill(&ledger, 0..1);
+        let aside = grounds.place().with_file_name("aside");
+        fs::rename(grounds.place(), &aside).unwrap();
+        if is_replaced {
+            fill(&grounds.ledger(), 1..2);
+        }
+        let error = append_fails(&ledger);
+        assert!(matches!(error, LedgerError::Gone { .. }), "{error}");
+        assert!(error.to_string().contains("while it was open; nothing was appended"), "{error}");
+        assert_eq!(grounds.verify_at(&aside).unwrap().entries, 3);
+    }
+}
+
 #[test]
 fn a_program_that_reads_keeps_nobody_out() {
     let grounds = Grounds::new();
@@ -161,10 +210,7 @@ fn child_that_cannot_write() {
 
 #[test]
 fn a_directory_that_cannot_be_written_can_be_read() {
-    if !is_root() {
-        println!("only root can mount a directory so that it cannot be written");
-        return;
-    }
+    assert!(is_root(), "this test must run as root, as all of `cargo xtask test` that needs it");
     for is_settled in [false, true] {
         let grounds = Grounds::new();
         fill(&grounds.ledger(), 0..2);
@@ -240,10 +286,7 @@ fn compare(grounds: &Grounds, told: &str) {
 /// FE-14
 #[test]
 fn a_full_disk_in_the_middle_of_an_append_loses_nothing_that_was_told() {
-    if !is_root() {
-        println!("only root can mount a small file system");
-        return;
-    }
+    assert!(is_root(), "this test must run as root, as all of `cargo xtask test` that needs it");
     let grounds = Grounds::new();
     fill(&grounds.ledger(), 0..0);
     let place = tempfile::tempdir().unwrap();
@@ -252,10 +295,7 @@ fn a_full_disk_in_the_middle_of_an_append_loses_nothing_that_was_told() {
     let run = |program: &str, arguments: &[&str]| {
         Command::new(program).args(arguments).arg(&mounted).status().unwrap().success()
     };
-    if !run("mount", &["-t", "tmpfs", "-o", "size=2m,mode=0700", "none"]) {
-        println!("no small file system can be mounted here");
-        return;
-    }
+    assert!(run("mount", &["-t", "tmpfs", "-o", "size=2m,mode=0700", "none"]));
     let home = mounted.join("home");
     let tested = std::panic::catch_unwind(|| {
         let grounds = Grounds::at(&home);
@@ -292,6 +332,7 @@ fn a_write_that_fails_in_the_middle_of_an_append_loses_nothing_that_was_told() {
 /// FE-14: whoever can write the file can write other entries.
 #[test]
 fn a_ledger_that_others_could_write_is_refused() {
+    assert!(is_root(), "this test must run as root, as all of `cargo xtask test` that needs it");
     for file in [DATABASE.to_owned(), format!("{DATABASE}-wal")] {
         let grounds = Grounds::new();
         fill(&grounds.ledger(), 0..2);
@@ -304,11 +345,9 @@ fn a_ledger_that_others_could_write_is_refused() {
         fs::set_permissions(&path, Permissions::from_mode(0o666)).unwrap();
         refused("mode");
         fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
-        if is_root() {
-            chown(&path, Some(1000), None).unwrap();
-            refused("owner");
-            chown(&path, Some(0), None).unwrap();
-        }
+        chown(&path, Some(1000), None).unwrap();
+        refused("owner");
+        chown(&path, Some(0), None).unwrap();
         let elsewhere = place.parent().unwrap().join("second-name");
         fs::hard_link(&path, &elsewhere).unwrap();
         let error = append_fails(&grounds.ledger());

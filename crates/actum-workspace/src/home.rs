@@ -34,7 +34,7 @@ const NOTE: usize = 200;
 const REBUILDING: &[u8] = b"rebuilding";
 const REBUILDING_NEW: &[u8] = b"rebuilding.new";
 const DURABLE_END: &[u8] = b"durable-end";
-const PRIVATE: FileMode = FileMode::PRIVATE;
+pub(crate) const PRIVATE: FileMode = FileMode::PRIVATE;
 const PRIVATE_DIRECTORY: FileMode = FileMode::PRIVATE_DIRECTORY;
 
 /// Open handles on the root and the state directory: the authority of a workspace.

@@ -42,6 +42,7 @@ mod recovery;
 mod run;
 mod transaction;
 mod tree;
+mod witness;
 mod workspace;
 
 pub use change::{Change, ChangeKind, Extent, Lines, Modes};

@@ -7,9 +7,11 @@ pub(crate) mod resume;
 pub(crate) mod settle;
 pub(crate) mod stage;
 pub(crate) mod verify;
+pub(crate) mod witness;
 
 use std::path::Path;
 
+use actum_ledger::LedgerError;
 use actum_workspace::disk::Disk;
 use actum_workspace::{LinuxDisk, Recovery, RunOptions, Workspace};
 
@@ -86,6 +88,14 @@ impl<D: Disk> Engine<D> {
         let workspace = transaction.workspace_id()?;
         self.resumed.extend(settle_open_runs(&transaction, &self.records, &signer, workspace)?);
         Ok(())
+    }
+
+    /// Ends the work with workspace and ledger. Gives why the ledger's checkpoint that was due could not
+    /// be signed, where that is so and nobody else has the ledger open here: the runs are recorded all the
+    /// same.
+    pub fn close(self) -> Option<LedgerError> {
+        drop(self.workspace);
+        self.records.ledger.close()
     }
 
     /// What was recovered in the workspace since it was opened, if anything was.

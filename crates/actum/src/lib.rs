@@ -37,6 +37,7 @@ pub use engine::resume::Resumed;
 pub use engine::settle::{Done, Receipt};
 pub use engine::stage::{Preview, Stage, Staged, preview};
 pub use engine::verify::Verified;
+pub use engine::witness::Witness;
 pub use error::{Error, Result};
 pub use records::{Clock, Records};
 pub use request::{Request, Which, Work};

@@ -20,8 +20,9 @@ impl SqliteStore {
         &mut self,
         change: impl FnOnce(&mut Link, &mut Frontier) -> Result<T, LedgerError>,
     ) -> Result<T, LedgerError> {
-        let Self { link, turnstile, frontier, is_spent, .. } = self;
+        let Self { link, file, turnstile, frontier, is_spent, .. } = self;
         let _inside = turnstile.enter()?;
+        file.must_be_at(&link.path)?;
         if *is_spent {
             reconnect(link)?;
             *is_spent = false;

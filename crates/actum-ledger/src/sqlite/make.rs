@@ -22,6 +22,34 @@ use crate::store::{NewEntry, Prepared};
 /// What stands before each page in the database's own log, in bytes.
 const FRAME_HEAD: u64 = 24;
 
+/// Which file a name leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct FileId {
+    device: u64,
+    inode: u64,
+}
+
+impl FileId {
+    pub(super) fn of(path: &Path) -> Result<Self, LedgerError> {
+        match fs::symlink_metadata(path) {
+            Ok(found) => Ok(Self { device: found.dev(), inode: found.ino() }),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Err(LedgerError::Gone { path: path.to_owned() })
+            }
+            Err(error) => Err(failed("look at", path, error)),
+        }
+    }
+
+    /// Sees to it that the name leads to it still: what is appended to a file without a name is lost
+    /// with the process, and nothing would tell.
+    pub(super) fn must_be_at(self, path: &Path) -> Result<(), LedgerError> {
+        if Self::of(path)? == self {
+            return Ok(());
+        }
+        Err(LedgerError::Gone { path: path.to_owned() })
+    }
+}
+
 /// The directory without links in its path, which SQLite refuses.
 pub(super) fn canonical(directory: &Path) -> Result<PathBuf, LedgerError> {
     fs::canonicalize(directory).map_err(|error| failed("open", directory, error))

@@ -3,58 +3,104 @@
 //! SQLite itself lets those who wait try again after a while, so that some try for seconds. Here the
 //! kernel wakes them: whoever has the queue waits for the door, and everyone else for the queue.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::time::Duration;
 
 use crate::error::LedgerError;
 
 const QUEUE: &str = "ledger.queue";
 const DOOR: &str = "ledger.door";
-
 /// Two files that are locked, and never written.
 #[derive(Debug)]
 pub(super) struct Turnstile {
-    queue: File,
-    door: File,
-    /// Of the door, for messages.
-    path: PathBuf,
+    queue: Lock,
+    door: Lock,
+    /// What is behind it, for messages.
+    database: PathBuf,
+    patience: Duration,
 }
 
 /// Held while one transaction is made.
 #[must_use]
 #[derive(Debug)]
-pub(super) struct Inside<'t>(&'t Turnstile);
+pub(super) struct Inside<'t>(&'t Lock);
+
+/// A file that one process has at a time.
+#[derive(Debug)]
+struct Lock {
+    path: PathBuf,
+    file: File,
+}
 
 impl Turnstile {
-    pub(super) fn open(directory: &Path) -> Result<Self, LedgerError> {
-        let path = directory.join(DOOR);
-        Ok(Self { queue: open(&directory.join(QUEUE))?, door: open(&path)?, path })
+    pub(super) fn open(database: &Path, patience: Duration) -> Result<Self, LedgerError> {
+        let open = |name| Lock::open(database.with_file_name(name));
+        let (queue, door) = (open(QUEUE)?, open(DOOR)?);
+        Ok(Self { queue, door, database: database.to_owned(), patience })
     }
 
     /// Waits for the turn.
-    pub(super) fn enter(&self) -> Result<Inside<'_>, LedgerError> {
-        let failed = |error| failed("lock", &self.path, error);
-        self.queue.lock().map_err(failed)?;
-        let entered = self.door.lock();
-        self.queue.unlock().map_err(failed)?;
-        entered.map_err(failed)?;
-        Ok(Inside(self))
+    pub(super) fn enter(&mut self) -> Result<Inside<'_>, LedgerError> {
+        let Self { queue, door, database, patience } = self;
+        let late = || LedgerError::Locked { path: database.clone(), seconds: patience.as_secs() };
+        if !queue.take(*patience)? {
+            return Err(late());
+        }
+        let entered = door.take(*patience);
+        queue.give_back()?;
+        if entered? { Ok(Inside(door)) } else { Err(late()) }
     }
 }
 
 impl Drop for Inside<'_> {
     fn drop(&mut self) {
         // A lock that cannot be released ends with the file's last descriptor.
-        drop(self.0.door.unlock());
+        drop(self.0.give_back());
+    }
+}
+
+impl Lock {
+    fn open(path: PathBuf) -> Result<Self, LedgerError> {
+        let file = open(&path)?;
+        Ok(Self { path, file })
+    }
+
+    /// Waits until it is free; says whether that was in time. The system has no wait for a lock that
+    /// ends, so a thread of its own waits with a descriptor of its own: where it comes too late it
+    /// closes that again, and with it gives back the lock that nobody asks for any more.
+    fn take(&mut self, patience: Duration) -> Result<bool, LedgerError> {
+        match self.file.try_lock() {
+            Ok(()) => return Ok(true),
+            Err(TryLockError::WouldBlock) => {}
+            Err(TryLockError::Error(error)) => return Err(failed("lock", &self.path, error)),
+        }
+        let file = open(&self.path)?;
+        let (sender, locked) = channel();
+        let wait = move || drop(sender.send(file.lock().map(|()| file)));
+        let waits = std::thread::Builder::new().name("ledger turn".to_owned()).spawn(wait);
+        waits.map_err(|error| failed("wait for", &self.path, error))?;
+        match locked.recv_timeout(patience) {
+            Ok(file) => {
+                self.file = file.map_err(|error| failed("lock", &self.path, error))?;
+                Ok(true)
+            }
+            Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => Ok(false),
+        }
+    }
+
+    fn give_back(&self) -> Result<(), LedgerError> {
+        self.file.unlock().map_err(|error| failed("unlock", &self.path, error))
     }
 }
 
 fn open(path: &Path) -> Result<File, LedgerError> {
     // Nobody else can put one into this directory; who did so by mistake is told.
-    if std::fs::symlink_metadata(path).is_ok_and(|found| !found.is_file()) {
+    if fs::symlink_metadata(path).is_ok_and(|found| !found.is_file()) {
         return Err(LedgerError::NoFile { path: path.to_owned(), found: "a link, or no file" });
     }
     let mut options = OpenOptions::new();

@@ -108,7 +108,7 @@ impl<'w, D: Disk> Prepared<'w, D> {
 /// The lock of a workspace in which a run has just ended.
 #[must_use = "without it another run may begin"]
 pub struct Held<'w, D: Disk> {
-    _transaction: Transaction<'w, D>,
+    pub(crate) transaction: Transaction<'w, D>,
 }
 
 impl<'w, D: Disk> Published<'w, D> {
@@ -122,6 +122,6 @@ impl<'w, D: Disk> Published<'w, D> {
 
     /// The same, and the lock.
     pub fn into_parts(self) -> (Result<Committed>, Held<'w, D>) {
-        (self.result, Held { _transaction: self.transaction })
+        (self.result, Held { transaction: self.transaction })
     }
 }

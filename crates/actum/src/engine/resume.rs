@@ -1,5 +1,7 @@
 //! Resume: what an earlier process left open is ended, from what the journal of the workspace says.
 
+use std::fmt;
+
 use actum_core::ledger::{EffectStarted, WorkspaceId};
 use actum_core::merkle::leaf_hash;
 use actum_core::receipt::{EntryRef, PathEffect, SettledBy};
@@ -11,6 +13,7 @@ use actum_workspace::{Ending, Outcome, Transaction};
 
 use crate::engine::publish::Intent;
 use crate::engine::settle::Ended;
+use crate::engine::witness::Witness;
 use crate::error::Result;
 use crate::records::Records;
 
@@ -31,10 +34,13 @@ pub(crate) fn settle_open_runs<D: Disk>(
     signer: &SigningKey,
     workspace: WorkspaceId,
 ) -> Result<Vec<Resumed>> {
-    let (origin, open) = records
-        .ledger
-        .ask(move |store: &mut dyn Store| Ok((store.origin()?, open_runs(store, workspace)?)))
-        .wait()?;
+    let witness = Witness::under(transaction)?;
+    let asked = records.ledger.ask(move |store: &mut dyn Store| {
+        let origin = store.origin()?;
+        witness.map_or(Ok(()), |witness| witness.must_be_in(store, &origin))?;
+        Ok((origin, open_runs(store, workspace)?))
+    });
+    let (origin, open) = asked.wait()?;
     // Whoever set it before set the same.
     let origin = records.origin.get_or_init(|| origin);
     let mut resumed = Vec::with_capacity(open.len());
@@ -43,7 +49,11 @@ pub(crate) fn settle_open_runs<D: Disk>(
         let taken_back = transaction.recovery().is_some_and(|found| found.unfinished == Some(run));
         let ended = ended(transaction.ending_of(run, started.place)?, started.time, taken_back);
         let entry = EntryRef { origin: origin.clone(), index, leaf };
-        records.settle(signer, &Intent { started, entry, paths }, ended)?;
+        let intent = Intent { started, entry, paths };
+        let receipt = records.settle(signer, &intent, ended)?;
+        if let Some(line) = Witness::line(&receipt, &intent) {
+            transaction.keep_witness(&line);
+        }
         resumed.push(Resumed { run, status: ended.status });
     }
     Ok(resumed)
@@ -65,14 +75,13 @@ fn open_runs(
     let mut open = Vec::with_capacity(rows.len());
     for row in rows {
         let index = row.started;
-        let damaged =
-            |message: String| LedgerError::Damaged { message: format!("entry {index}: {message}") };
-        let entry = store.entry(index)?.ok_or_else(|| damaged("it is missing".to_owned()))?;
-        let started: EffectStarted =
-            serde_json::from_slice(&entry.body).map_err(|error| damaged(error.to_string()))?;
+        let damaged = |error: &dyn fmt::Display| LedgerError::entry(index, error);
+        let entry = store.entry(index)?.ok_or_else(|| damaged(&"it is missing"))?;
+        let started = serde_json::from_slice(&entry.body);
+        let started: EffectStarted = started.map_err(|error| damaged(&error))?;
         let bundle = store.blob(&started.decision.bundle)?;
-        let bundle = bundle.ok_or_else(|| damaged("its bundle is missing".to_owned()))?;
-        let bundle = Bundle::read(&bundle).map_err(|error| damaged(error.to_string()))?;
+        let bundle = bundle.ok_or_else(|| damaged(&"its bundle is missing"))?;
+        let bundle = Bundle::read(&bundle).map_err(|error| damaged(&error))?;
         open.push(Open {
             index,
             leaf: leaf_hash(&entry.body),

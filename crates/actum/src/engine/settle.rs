@@ -1,5 +1,7 @@
 //! Settle: how a run ended is signed, and recorded.
 
+use std::fmt;
+
 use actum_core::dsse::Envelope;
 use actum_core::ledger::{EffectStarted, EntryKind};
 use actum_core::merkle::leaf_hash;
@@ -10,6 +12,7 @@ use actum_workspace::disk::Disk;
 use actum_workspace::{Committed, ErrorKind, State};
 
 use crate::engine::publish::{End, Intent, Published};
+use crate::engine::witness::Witness;
 use crate::error::{Error, Result};
 use crate::records::Records;
 
@@ -66,13 +69,11 @@ impl Receipt {
     /// # Errors
     /// [`LedgerError`], also where the entry is no receipt.
     pub fn read(log: &(impl Log + ?Sized), index: u64) -> std::result::Result<Self, LedgerError> {
-        let damaged =
-            |message: String| LedgerError::Damaged { message: format!("entry {index}: {message}") };
-        let entry = log.entry(index)?.ok_or_else(|| damaged("it is missing".to_owned()))?;
-        let envelope =
-            Envelope::read_own(&entry.body).map_err(|error| damaged(error.to_string()))?;
+        let damaged = |error: &dyn fmt::Display| LedgerError::entry(index, error);
+        let entry = log.entry(index)?.ok_or_else(|| damaged(&"it is missing"))?;
+        let envelope = Envelope::read_own(&entry.body).map_err(|error| damaged(&error))?;
         let statement = serde_json::from_slice(&envelope.payload);
-        let statement = statement.map_err(|error| damaged(error.to_string()))?;
+        let statement = statement.map_err(|error| damaged(&error))?;
         Ok(Self { index, leaf: leaf_hash(&entry.body), envelope: entry.body, statement })
     }
 }
@@ -86,7 +87,7 @@ impl<D: Disk> Published<'_, D> {
     /// where it ended and that could not be recorded: the next run in the workspace does.
     pub fn settle(self) -> Result<Done> {
         let Self { records, signer, intent, end } = self;
-        let (result, _lock) = match end {
+        let (result, lock) = match end {
             End::Unstaged(error) => (Err(error), None),
             End::Announced(published) => {
                 let (result, lock) = published.into_parts();
@@ -96,7 +97,11 @@ impl<D: Disk> Published<'_, D> {
         let (run, at) = (intent.started.run, records.clock.now().max(intent.started.time));
         let settle = |status, reason| {
             let ended = Ended { status, reason, at, settled_by: SettledBy::Run };
-            records.settle(&signer, &intent, ended)
+            let receipt = records.settle(&signer, &intent, ended)?;
+            if let (Some(lock), Some(line)) = (&lock, Witness::line(&receipt, &intent)) {
+                lock.keep_witness(&line);
+            }
+            Ok(receipt)
         };
         let unsettled = |state, source, cause| {
             let source = Box::new(source);

@@ -1,0 +1,147 @@
+//! A ledger that lost what it had acknowledged: the workspace remembers, and nothing goes on unseen.
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
+#![allow(clippy::disallowed_methods, reason = "a ledger lies outside any workspace")]
+
+mod grounds;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use actum::{Clock, Done, Engine, Error, Records, Request};
+use actum_core::ledger::TenantId;
+use actum_core::{Operation, RelPath};
+use actum_ledger::{LedgerError, LedgerHome, LedgerView, Log};
+use actum_testkit::SimDisk;
+use grounds::{Grounds, mixture, run};
+use tempfile::TempDir;
+
+/// A workspace and a home on a real disk.
+struct Place {
+    _directory: TempDir,
+    workspace: PathBuf,
+    home: PathBuf,
+}
+
+impl Place {
+    fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let (workspace, home) = (directory.path().join("project"), directory.path().join("home"));
+        fs::create_dir(&workspace).unwrap();
+        Self { _directory: directory, workspace, home }
+    }
+
+    fn create(&self, home: &Path, name: &str) -> actum::Result<Done> {
+        let path = RelPath::new(name).unwrap();
+        let operation = Operation::Create { path, content: b"text\n".to_vec(), mode: None };
+        let mut engine = Engine::open(&self.workspace, records(home)).unwrap();
+        engine.run(Request::apply(vec![operation]))
+    }
+
+    /// What the next run would do first.
+    fn resume(&self) -> actum::Result<()> {
+        Engine::open_existing(&self.workspace, records(&self.home))?.resume()
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.home.join("tenants/default").join(name)
+    }
+
+    fn size(&self) -> Option<u64> {
+        let home = LedgerHome::open_existing(&self.home).unwrap()?;
+        LedgerView::open(&home, &TenantId::default()).ok()??.size().ok()
+    }
+}
+
+fn records(home: &Path) -> Records {
+    Records::open(home, &TenantId::default(), Clock::fixed(1_795_000_000_000_000)).unwrap()
+}
+
+fn copy(from: &Path, to: &Path) {
+    let copied = std::process::Command::new("cp").arg("-a").args([from, to]).status().unwrap();
+    assert!(copied.success());
+}
+
+/// FE-14, AEC-8
+#[test]
+fn a_ledger_brought_back_from_before_a_run_is_refused_until_a_person_says_to_go_on() {
+    let place = Place::new();
+    place.create(&place.home, "a").unwrap();
+    let (before, after) = (place.home.with_extension("before"), place.home.with_extension("after"));
+    copy(&place.home, &before);
+    place.create(&place.home, "b").unwrap();
+    fs::rename(&place.home, &after).unwrap();
+    fs::rename(&before, &place.home).unwrap();
+    let error = place.create(&place.home, "c").unwrap_err();
+    let forgot =
+        matches!(error, Error::Ledger { source: LedgerError::Forgot { index: 4, size: 3, .. } });
+    assert!(forgot, "{error}");
+    assert!(!place.workspace.join("c").exists());
+    assert_eq!(place.size(), Some(3), "nothing was appended");
+    // The newer one is put back, or whoever knows better removes the note.
+    fs::rename(&place.home, &before).unwrap();
+    fs::rename(&after, &place.home).unwrap();
+    place.create(&place.home, "c").unwrap();
+    fs::rename(&place.home, &after).unwrap();
+    fs::rename(&before, &place.home).unwrap();
+    fs::remove_file(place.workspace.join(".actum/recorded")).unwrap();
+    place.create(&place.home, "d").unwrap();
+    assert_eq!(place.size(), Some(5));
+}
+
+/// FE-14. Another home is another log, of which nothing was told.
+#[test]
+fn a_workspace_may_be_recorded_in_another_ledger() {
+    let place = Place::new();
+    place.create(&place.home, "a").unwrap();
+    let other = place.home.with_extension("other");
+    place.create(&other, "b").unwrap();
+    place.create(&place.home, "c").unwrap();
+    place.create(&other, "d").unwrap();
+}
+
+/// FE-14. SQLite takes its log to end before a page of which the checksum does not hold, and says
+/// nothing.
+#[test]
+fn any_byte_of_the_log_of_the_database_that_is_flipped_is_told_or_loses_nothing() {
+    let place = Place::new();
+    for name in ["a", "b", "c"] {
+        place.create(&place.home, name).unwrap();
+    }
+    let (log, size) = (place.file("ledger.db-wal"), place.size().unwrap());
+    assert_eq!(size, 7);
+    let sound = fs::read(&log).unwrap();
+    let used = sound.iter().rposition(|&byte| byte != 0).unwrap();
+    let (mut refused, mut forgot, mut without_effect) = (0, 0, 0);
+    let head_of_frame = |at: usize| at < 32 || (at - 32) % (4096 + 24) < 24;
+    for at in (0..=used).filter(|&at| head_of_frame(at) || at % 391 == 0) {
+        let mut flipped = sound.clone();
+        flipped[at] ^= 0x10;
+        fs::write(&log, &flipped).unwrap();
+        match place.resume() {
+            Err(Error::Ledger { source: LedgerError::Forgot { .. } }) => forgot += 1,
+            Err(_) => refused += 1,
+            Ok(()) => {
+                assert_eq!(place.size(), Some(size), "byte {at}: entries were lost, untold");
+                without_effect += 1;
+            }
+        }
+        fs::write(&log, &sound).unwrap();
+    }
+    println!("{refused} refused, {forgot} told, {without_effect} without effect");
+    assert!(forgot > 0 && refused + forgot > without_effect);
+    place.resume().unwrap();
+    assert_eq!(place.size(), Some(size));
+}
+
+/// FE-14. The note is an older one after a power cut, or none; then it proves less, and is never wrong.
+#[test]
+fn a_power_cut_leaves_no_note_that_the_ledger_contradicts() {
+    let grounds = Grounds::new();
+    let disk: SimDisk = grounds::disk(&grounds);
+    run(&disk, grounds.records(), Request::apply(mixture())).unwrap();
+    for state in disk.crash_states(200) {
+        let mut engine =
+            grounds::engine(&state, grounds.records_of(&grounds.store.fork())).unwrap();
+        engine.resume().unwrap();
+    }
+}
