@@ -135,12 +135,11 @@ impl Ledger {
         self.shared.warning.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Ends this handle; where it is the last one, waits for the writer and gives what
-    /// [`Ledger::warning`] would then.
-    pub fn close(self) -> Option<LedgerError> {
-        let mut shared = Arc::into_inner(self.shared)?;
-        shared.end();
-        shared.warning.lock().unwrap_or_else(PoisonError::into_inner).take()
+    /// Waits until the writer has done what it does after its answers, and gives [`Ledger::warning`].
+    pub fn finish(&self) -> Option<LedgerError> {
+        // A writer that is gone has told so to everyone who waited for something.
+        drop(self.ask(|_| Ok(())).wait());
+        self.warning()
     }
 
     /// A message that cannot be delivered is dropped, and with it the way to the answer, which is how
@@ -152,20 +151,14 @@ impl Ledger {
     }
 }
 
-impl Shared {
-    fn end(&mut self) {
+impl Drop for Shared {
+    fn drop(&mut self) {
         self.messages = None;
         let writer = self.writer.get_mut().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(writer) = writer {
             // A writer that panicked left everyone without an answer, which they were told.
             drop(writer.join());
         }
-    }
-}
-
-impl Drop for Shared {
-    fn drop(&mut self) {
-        self.end();
     }
 }
 

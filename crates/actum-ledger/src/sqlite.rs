@@ -188,6 +188,11 @@ impl Store for SqliteStore {
         self.write(|link, _| append::checkpoint(link, checkpoint))
     }
 
+    fn warm(&mut self) -> Result<(), LedgerError> {
+        self.frontier = Some(self.link.frontier(self.link.size()?)?);
+        append::prepare(&self.link)
+    }
+
     fn tidy(&mut self) -> Result<(), LedgerError> {
         self.unseen = self.unseen.saturating_add(1);
         // The first time, since processes that append once must not leave it to each other.

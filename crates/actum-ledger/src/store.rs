@@ -195,6 +195,14 @@ pub trait Store: Log + Send {
     /// See [`Store::append`].
     fn put_checkpoint(&mut self, checkpoint: &SignedCheckpoint) -> Result<(), LedgerError>;
 
+    /// Gets ready what the next append will need, while nobody waits for an answer.
+    ///
+    /// # Errors
+    /// See [`Log::size`].
+    fn warm(&mut self) -> Result<(), LedgerError> {
+        Ok(())
+    }
+
     /// Does what can wait until nobody waits for an answer.
     ///
     /// # Errors

@@ -90,12 +90,10 @@ impl<D: Disk> Engine<D> {
         Ok(())
     }
 
-    /// Ends the work with workspace and ledger. Gives why the ledger's checkpoint that was due could not
-    /// be signed, where that is so and nobody else has the ledger open here: the runs are recorded all the
-    /// same.
-    pub fn close(self) -> Option<LedgerError> {
-        drop(self.workspace);
-        self.records.ledger.close()
+    /// Waits until the ledger has done what nobody waits for. Gives why its checkpoint that was due could
+    /// not be signed, where that is so: the runs are recorded all the same.
+    pub fn finish(&self) -> Option<LedgerError> {
+        self.records.ledger.finish()
     }
 
     /// What was recovered in the workspace since it was opened, if anything was.

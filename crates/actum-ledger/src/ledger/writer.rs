@@ -52,6 +52,7 @@ impl Writer {
         // It is opened while nobody waits yet; what goes wrong is told to the first who asks.
         let mut first = self.store().err();
         let mut next = messages.recv().ok();
+        let mut is_warm = false;
         while let Some(message) = next.take() {
             let failed = first.take().map_or(Ok(()), Err);
             match message {
@@ -68,6 +69,11 @@ impl Writer {
                     // Whoever asked may have gone, here and below.
                     drop(answer.send(failed.and_then(|()| self.checkpoint())));
                 }
+            }
+            if next.is_none() && !is_warm {
+                is_warm = true;
+                // What keeps it from getting ready is told to the next who asks.
+                drop(self.store().and_then(Store::warm));
             }
             if next.is_none() {
                 next = messages.recv().ok();

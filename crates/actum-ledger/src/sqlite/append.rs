@@ -13,6 +13,22 @@ use crate::error::{LedgerError, Refusal};
 use crate::projection::{Kept, Known, Outlook};
 use crate::store::{Appended, Log, Prepared, Request, RunRow, SignedCheckpoint};
 
+const PUT_ENTRY: &str = "INSERT INTO entry (seq, kind, time, run, workspace, request, attempt, status, \
+                         nodes, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
+const PUT_BLOB: &str = "INSERT INTO blob (number, digest, bytes) \
+                        SELECT coalesce(max(number) + 1, 0), ?, ? FROM blob";
+const HAS_BLOB: &str = "SELECT 1 FROM blob WHERE digest = ?";
+const PUT_RUN: &str = "INSERT INTO run (run, workspace, request, attempt, started, done, status) \
+                       VALUES (?, ?, ?, ?, ?, ?, ?) \
+                       ON CONFLICT (run) DO UPDATE SET done = excluded.done, status = excluded.status";
+
+/// Has the statements of an append ready.
+pub(super) fn prepare(link: &Link) -> Result<(), LedgerError> {
+    let prepare = |sql| link.connection.prepare_cached(sql).map(drop);
+    let prepared = [PUT_ENTRY, PUT_BLOB, HAS_BLOB, PUT_RUN].into_iter().try_for_each(prepare);
+    prepared.map_err(|error| fault("read", &link.path, error))
+}
+
 impl SqliteStore {
     /// Makes one durable transaction. INVARIANT: `Ok` is durable, and any error but `OutcomeUnknown`
     /// is of a transaction that nobody will ever see.
@@ -123,10 +139,7 @@ fn put_entry(
     frontier.push(*leaf, |hash| nodes.extend_from_slice(hash.as_bytes()));
     let (request, attempt) = facts.request.as_ref().map(|(key, n)| (key.as_str(), *n)).unzip();
     let put = || {
-        let mut insert = link.connection.prepare_cached(
-            "INSERT INTO entry (seq, kind, time, run, workspace, request, attempt, status, nodes, \
-             body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-        )?;
+        let mut insert = link.connection.prepare_cached(PUT_ENTRY)?;
         insert.execute(params![
             index,
             facts.kind.as_str(),
@@ -144,10 +157,7 @@ fn put_entry(
     for (digest, bytes) in blobs {
         if !has_blob(link, digest)? {
             let put = || {
-                let mut insert = link.connection.prepare_cached(
-                    "INSERT INTO blob (number, digest, bytes) \
-                     SELECT coalesce(max(number) + 1, 0), ?, ? FROM blob",
-                )?;
+                let mut insert = link.connection.prepare_cached(PUT_BLOB)?;
                 insert.execute(params![digest.as_bytes(), bytes])
             };
             put().map_err(|error| fault("append to", &link.path, error))?;
@@ -158,7 +168,7 @@ fn put_entry(
 
 fn has_blob(link: &Link, digest: &Digest) -> Result<bool, LedgerError> {
     let ask = || {
-        let mut found = link.connection.prepare_cached("SELECT 1 FROM blob WHERE digest = ?")?;
+        let mut found = link.connection.prepare_cached(HAS_BLOB)?;
         found.exists([digest.as_bytes()])
     };
     ask().map_err(|error| fault("read", &link.path, error))
@@ -166,11 +176,7 @@ fn has_blob(link: &Link, digest: &Digest) -> Result<bool, LedgerError> {
 
 fn put_run(link: &Link, row: &RunRow) -> Result<(), LedgerError> {
     let put = || {
-        let mut insert = link.connection.prepare_cached(
-            "INSERT INTO run (run, workspace, request, attempt, started, done, status) \
-             VALUES (?, ?, ?, ?, ?, ?, ?) \
-             ON CONFLICT (run) DO UPDATE SET done = excluded.done, status = excluded.status",
-        )?;
+        let mut insert = link.connection.prepare_cached(PUT_RUN)?;
         insert.execute(params![
             Column(row.run),
             Column(row.workspace),
