@@ -13,13 +13,16 @@ use actum_workspace::{Attempt, Difference, ErrorKind, NotAFile};
 pub(crate) fn after_engine(error: &actum::Error) -> Vec<String> {
     let hint = match error {
         actum::Error::Workspace(error) => return after(&error.kind),
-        actum::Error::Home(_) | actum::Error::HomeInside { .. } => {
+        actum::Error::Home(_) => ANOTHER_HOME,
+        actum::Error::HomeInside { .. } => {
             "`ACTUM_HOME` names another directory for ledgers and keys, for you alone"
         }
         actum::Error::Key(_) | actum::Error::Sign(_) => "`actum key list` shows the keys",
         actum::Error::Ledger { source } => return of_ledger(source),
-        actum::Error::RequestKeyTaken { .. } => {
-            "give another key; `actum show RUN` tells what this one stands for"
+        actum::Error::RequestKeyTaken { run, .. } => {
+            return vec![format!(
+                "give another key; `actum show {run}` tells what this one stands for"
+            )];
         }
         actum::Error::OutcomeUnknown { .. } => {
             "look at the files; then ask under another key for what is still missing"
@@ -36,6 +39,9 @@ pub(crate) fn after_engine(error: &actum::Error) -> Vec<String> {
     vec![hint.to_owned()]
 }
 
+const ANOTHER_HOME: &str = "see to that: with another `ACTUM_HOME` there would be another ledger, which knows \
+                            nothing of the runs in this one";
+
 /// The same about a ledger.
 pub(crate) fn of_ledger(error: &LedgerError) -> Vec<String> {
     let hint = match error {
@@ -45,12 +51,10 @@ pub(crate) fn of_ledger(error: &LedgerError) -> Vec<String> {
         }
         LedgerError::Forgot { .. } => {
             "a copy of the ledger from after that run brings it back; where there is none, remove \
-             `.actum/recorded` to go on with the ledger as it is"
+             the directory `.actum/recorded` to go on with the ledger as it is"
         }
         LedgerError::NewerSchema { .. } => "use the version of actum that made it, or a later one",
-        LedgerError::Home { .. } => {
-            "`ACTUM_HOME` names another directory for ledgers and keys, for you alone"
-        }
+        LedgerError::Home { .. } => ANOTHER_HOME,
         LedgerError::Key { .. } => "`actum key list` shows the keys",
         LedgerError::Locked { .. } => {
             "end the program that has the ledger open, such as a database browser, or a run that was \

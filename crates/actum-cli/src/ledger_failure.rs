@@ -36,7 +36,7 @@ pub(crate) enum LedgerFailure {
         "{input} is no ledger as `actum ledger export` writes it; nothing was verified or changed"
     )]
     NoExport { input: String, found: Option<String> },
-    #[error("{input} is not verified: {source}; nothing was changed")]
+    #[error("{input} is not verified: {source}")]
     Receipt { input: String, source: Box<BundleProblem> },
     #[error(
         "the ledger has {size} entries, and entry {index} is not among them; nothing was changed"
@@ -54,6 +54,8 @@ fn shown(path: &std::path::Path) -> Quoted<'_> {
     use std::os::unix::ffi::OsStrExt;
     Quoted(path.as_os_str().as_bytes())
 }
+
+const KEYRING_OF_THE_SIGNER: &str = "`actum key export` writes one, where the ledger is";
 
 impl LedgerFailure {
     /// What is not as it was when it was recorded needs a person.
@@ -104,18 +106,16 @@ impl LedgerFailure {
         let hint = match self {
             Self::NoHome => "`ACTUM_HOME=DIR` names a directory for them, for you alone",
             Self::NoKeys { .. } => {
-                "the first run makes keys; to verify with those of someone else, name their keyring: \
-                 `--keyring FILE`"
+                "the first run makes them; `actum verify` and `actum ledger verify` take those of \
+                 someone else: `--keyring FILE`"
             }
             Self::NoLedger { .. } => {
                 "the first run makes it; `--tenant` and `ACTUM_HOME` say which is meant"
             }
             Self::Keyring { source: KeyringError::Format { found }, .. } => {
-                own_format::hint(found).unwrap_or("`actum key export` writes one")
+                own_format::hint(found).unwrap_or(KEYRING_OF_THE_SIGNER)
             }
-            Self::Keyring { .. } | Self::KeyringUnreadable { .. } => {
-                "`actum key export` writes one"
-            }
+            Self::Keyring { .. } | Self::KeyringUnreadable { .. } => KEYRING_OF_THE_SIGNER,
             Self::NoExport { found, .. } => {
                 let hint = found.as_deref().and_then(own_format::hint);
                 hint.unwrap_or("`actum ledger export -o FILE` writes one")
@@ -144,7 +144,8 @@ fn after(problem: &BundleProblem) -> Vec<String> {
     }
     let hint = match problem.reason() {
         "SIGNER_UNKNOWN" | "KEY_UNKNOWN" => {
-            "give the keyring of who signed it: `--keyring FILE`; `actum key export` writes it there"
+            "give the keyring of who signed it (`--keyring FILE`), or a newer one, where a key was made \
+             since: `actum key export` writes it there"
         }
         "KEY_EXPIRED" => {
             "if the key was changed since, an old keyring does not know until when it counted: get the \

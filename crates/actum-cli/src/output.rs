@@ -110,22 +110,28 @@ impl Screen {
     pub(crate) fn failure(&self, failure: &Failure) -> Exit {
         let in_json = self.form == Form::Json && !matches!(failure, Failure::Unwritten { .. });
         if !in_json || self.write(failure).is_err() {
-            self.say(style::ERROR, "error", failure);
-            if let Some(excerpt) = failure.excerpt() {
-                self.tell(excerpt);
-            }
-            let mut told = failure.hints();
-            self.advise(&told);
-            for refusal in failure.also() {
-                self.say(style::ERROR, "error", refusal);
-                let mut hints = hint::after(refusal);
-                hints.retain(|hint| !told.contains(hint));
-                self.advise(&hints);
-                told.append(&mut hints);
-            }
-            if let Some(page) = failure.page() {
-                self.say(style::HINT, "help", page);
-            }
+            self.told(failure);
+        }
+        failure.exit()
+    }
+
+    /// The same on standard error alone, behind a document that was written.
+    pub(crate) fn told(&self, failure: &Failure) -> Exit {
+        self.say(style::ERROR, "error", failure);
+        if let Some(excerpt) = failure.excerpt() {
+            self.tell(excerpt);
+        }
+        let mut told = failure.hints();
+        self.advise(&told);
+        for refusal in failure.also() {
+            self.say(style::ERROR, "error", refusal);
+            let mut hints = hint::after(refusal);
+            hints.retain(|hint| !told.contains(hint));
+            self.advise(&hints);
+            told.append(&mut hints);
+        }
+        if let Some(page) = failure.page() {
+            self.say(style::HINT, "help", page);
         }
         failure.exit()
     }

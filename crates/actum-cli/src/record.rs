@@ -1,12 +1,11 @@
 //! What the ledger knows of a run: who asked for it, why, what the gates said, and where its receipt is.
 
-use std::fmt;
-
-use actum::Receipt;
+use actum::RecordedRun;
 use actum_core::RunId;
-use actum_core::dsse::Envelope;
-use actum_core::ledger::{Actor, EffectStarted, RequestKey};
+use actum_core::keyring::Keyring;
+use actum_core::ledger::{Actor, RequestKey};
 use actum_core::receipt::GateRecord;
+use actum_core::signer::KeyId;
 use actum_ledger::{LedgerError, Log};
 use serde::Serialize;
 
@@ -28,50 +27,72 @@ pub(crate) struct Record {
     pub(crate) receipt: Option<SignedBy>,
 }
 
+/// What is told of a run that a ledger was asked about.
+#[derive(Debug, Clone, Default, Serialize)]
+pub(crate) struct Told {
+    /// What is known, if anything is.
+    pub(crate) record: Option<Record>,
+    /// Why nothing of it can be believed, where that is so.
+    #[serde(rename = "record_problem", skip_serializing_if = "Option::is_none")]
+    pub(crate) problem: Option<String>,
+}
+
 /// Where a receipt is, and who signed it.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct SignedBy {
     /// Its place in the ledger, counted from 0.
     pub(crate) index: u64,
     /// The key.
-    pub(crate) key: String,
+    pub(crate) key: KeyId,
 }
 
 impl Record {
-    /// What `log` knows of `run`, if anything.
-    pub(crate) fn of(log: &dyn Log, run: RunId) -> Result<Option<Self>, LedgerError> {
+    /// What `log` proves of `run`, if it knows it.
+    pub(crate) fn of(
+        log: &dyn Log,
+        keyring: &Keyring,
+        run: RunId,
+    ) -> Result<Option<Self>, LedgerError> {
         let Some(row) = log.run(run)? else { return Ok(None) };
-        let index = row.started;
-        let damaged = |error: &dyn fmt::Display| LedgerError::entry(index, error);
-        let entry = log.entry(index)?.ok_or_else(|| damaged(&"it is missing"))?;
-        let started = serde_json::from_slice(&entry.body);
-        let started: EffectStarted = started.map_err(|error| damaged(&error))?;
-        let receipt = match row.done {
-            None => None,
-            Some(done) => {
-                let receipt = Receipt::read(log, done)?;
-                let envelope = Envelope::read_own(&receipt.envelope);
-                let envelope = envelope.map_err(|error| LedgerError::entry(done, &error))?;
-                let key = envelope.signatures.first().map(|signature| signature.key_id.clone());
-                Some(SignedBy { index: done, key: key.unwrap_or_default() })
+        let RecordedRun { row, intent, receipt } = RecordedRun::read(log, keyring, row)?;
+        Ok(Some(Self {
+            actor: intent.actor,
+            door: intent.door,
+            request: intent.request,
+            attempt: intent.attempt,
+            gates: intent.decision.gates,
+            intent: row.started,
+            receipt: receipt.map(|(receipt, key)| SignedBy { index: receipt.index, key }),
+        }))
+    }
+}
+
+impl Told {
+    /// What `log` proves of `run`. A record that is damaged does not hide the others.
+    pub(crate) fn of(log: &dyn Log, keyring: &Keyring, run: RunId) -> Result<Self, LedgerError> {
+        match Record::of(log, keyring, run) {
+            Ok(record) => Ok(Self { record, problem: None }),
+            Err(LedgerError::Damaged { message }) => {
+                Ok(Self { record: None, problem: Some(message) })
             }
-        };
-        let EffectStarted { actor, door, request, attempt, decision, .. } = started;
-        let (gates, intent) = (decision.gates, index);
-        Ok(Some(Self { actor, door, request, attempt, gates, intent, receipt }))
+            Err(error) => Err(error),
+        }
     }
 
     /// Who asked, in a word.
     pub(crate) fn who(&self) -> String {
-        let who = self.actor.agent.as_ref().unwrap_or(&self.actor.user);
+        let Some(Record { actor, .. }) = &self.record else { return "-".to_owned() };
+        let who = actor.agent.as_ref().unwrap_or(&actor.user);
         actum_core::path::Quoted(who.as_bytes()).to_string()
     }
 
     /// Where its receipt is, in a word.
     pub(crate) fn place(&self) -> String {
-        match &self.receipt {
-            Some(receipt) => format!("#{}", receipt.index),
-            None => "open".to_owned(),
+        match (&self.record, &self.problem) {
+            (_, Some(_)) => "wrong".to_owned(),
+            (None, None) => "-".to_owned(),
+            (Some(Record { receipt: None, .. }), None) => "open".to_owned(),
+            (Some(Record { receipt: Some(receipt), .. }), None) => format!("#{}", receipt.index),
         }
     }
 }

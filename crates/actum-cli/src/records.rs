@@ -5,14 +5,18 @@ use std::sync::Arc;
 use std::path::Path;
 
 use actum::{Clock, Records, Resumed, Witness};
+use actum_core::keyring::Keyring;
 use actum_core::path::Quoted;
 use actum_core::signer::KeyRole;
 use actum_core::{RunId, Timestamp};
 use actum_ledger::{Keys, LedgerHome, LedgerView, Log};
 use actum_workspace::View;
 
+use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Screen;
+use crate::record::Told;
+use crate::trusted::Trusted;
 use crate::{home, signals};
 
 /// Opens the ledger. Its thread is begun while signals wait, and so they never end it in the middle
@@ -25,8 +29,8 @@ pub(crate) fn open() -> Result<Records, Failure> {
 
 /// The ledger, as far as who only looks can see it.
 pub(crate) enum Seen {
-    /// It can be read.
-    Ledger(LedgerView),
+    /// It can be read, and these keys sign for it.
+    Ledger(LedgerView, Keyring),
     /// There is none yet.
     Nothing,
     /// It cannot be read, which was told.
@@ -36,8 +40,8 @@ pub(crate) enum Seen {
 impl Seen {
     /// Looks at the ledger; tells on standard error where it cannot be read.
     pub(crate) fn look(screen: &Screen) -> Self {
-        match opened_view() {
-            Ok(Some(view)) => Self::Ledger(view),
+        match opened_view().and_then(with_keys) {
+            Ok(Some((view, keyring))) => Self::Ledger(view, keyring),
             Ok(None) => Self::Nothing,
             Err(failure) => {
                 screen.note(format_args!("what the ledger knows is not shown: {failure}"));
@@ -46,13 +50,30 @@ impl Seen {
         }
     }
 
-    /// The ledger, where it can be read.
-    pub(crate) fn log(&self) -> Option<&dyn Log> {
+    /// What it tells of a run.
+    pub(crate) fn told(&self, run: RunId) -> Result<Told, Failure> {
         match self {
-            Self::Ledger(view) => Some(view),
-            Self::Nothing | Self::Unreadable => None,
+            Self::Ledger(view, keyring) => {
+                Ok(Told::of(view, keyring, run).map_err(actum::Error::from)?)
+            }
+            Self::Nothing | Self::Unreadable => Ok(Told::default()),
         }
     }
+}
+
+/// Tells that something in the ledger is not what it was; gives the code to end with.
+pub(crate) fn end_with<'t>(screen: &Screen, mut told: impl Iterator<Item = &'t Told>) -> Exit {
+    let Some(problem) = told.find_map(|told| told.problem.as_ref()) else { return Exit::Success };
+    screen.note(format_args!(
+        "the ledger is damaged: {}; `actum ledger verify` tells all that is wrong",
+        Quoted(problem.as_bytes())
+    ));
+    Exit::NeedsAttention
+}
+
+fn with_keys(view: Option<LedgerView>) -> Result<Option<(LedgerView, Keyring)>, Failure> {
+    let Some(view) = view else { return Ok(None) };
+    Ok(Some((view, Trusted::own()?.keyring)))
 }
 
 fn opened_view() -> Result<Option<LedgerView>, Failure> {
@@ -80,34 +101,44 @@ pub(crate) enum Examination {
     Sound { entries: u64 },
     /// Runs of this workspace wait for their receipts.
     Open { runs: u64 },
+    /// This workspace was recorded in a ledger that is not here.
+    Elsewhere { origin: String },
 }
 
 /// Looks whether the next run in the workspace at `root` could be recorded and signed.
 pub(crate) fn examine(root: &Path) -> Result<Examination, Failure> {
-    let Some(home) = LedgerHome::open_existing(&home::path()?).map_err(actum::Error::from)? else {
-        return Ok(Examination::None);
+    let workspace = match crate::root::is_made(root) {
+        true => Some(View::open(root)?),
+        false => None,
     };
-    let Some(keys) = Keys::open_existing(&home).map_err(actum::Error::from)? else {
-        return Ok(Examination::None);
+    let elsewhere = || -> Result<Option<Examination>, Failure> {
+        let witness = workspace.as_ref().map(Witness::of_any_log).transpose()?.flatten();
+        Ok(witness.map(|it| Examination::Elsewhere { origin: it.origin().to_owned() }))
     };
+    let nothing = || Ok(elsewhere()?.unwrap_or(Examination::None));
+    let home = LedgerHome::open_existing(&home::path()?).map_err(actum::Error::from)?;
+    let Some(home) = home else { return nothing() };
+    let keys = Keys::open_existing(&home).map_err(actum::Error::from)?;
+    let Some(keys) = keys else { return nothing() };
     for role in [KeyRole::Result, KeyRole::Checkpoint] {
         keys.signer(role, now()).map_err(actum::Error::from)?;
     }
     let view = LedgerView::open(&home, &home::tenant()?).map_err(actum::Error::from)?;
-    let Some(view) = view else { return Ok(Examination::None) };
-    let open = match crate::root::is_made(root) {
-        true => {
-            let workspace = View::open(root)?;
-            if let Some(witness) = Witness::of(&workspace)? {
-                let origin = view.origin().map_err(actum::Error::from)?;
-                witness.must_be_in(&view, &origin).map_err(actum::Error::from)?;
+    let Some(view) = view else { return nothing() };
+    if let Some(workspace) = &workspace {
+        let origin = view.origin().map_err(actum::Error::from)?;
+        match Witness::of(workspace, &origin)? {
+            Some(witness) => witness.must_be_in(&view).map_err(actum::Error::from)?,
+            None => {
+                if let Some(elsewhere) = elsewhere()? {
+                    return Ok(elsewhere);
+                }
             }
-            open_runs(&workspace)?.len()
         }
-        false => 0,
-    };
-    if open > 0 {
-        return Ok(Examination::Open { runs: u64::try_from(open).unwrap_or(u64::MAX) });
+        let open = open_runs(workspace)?.len();
+        if open > 0 {
+            return Ok(Examination::Open { runs: u64::try_from(open).unwrap_or(u64::MAX) });
+        }
     }
     Ok(Examination::Sound { entries: view.size().map_err(actum::Error::from)? })
 }

@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use actum::{Engine, Request, Work};
+use actum::{Engine, Records, Request, Work};
 use actum_core::ledger::{NameError, RequestKey};
+use actum_core::path::Quoted;
 use actum_workspace::{LaterEdits, Limits, Workspace};
 
 use crate::actor;
@@ -12,7 +13,7 @@ use crate::failure::Failure;
 use crate::records;
 use crate::run_end::RunEnd;
 use crate::verb::Session;
-use crate::{recovery_note, root};
+use crate::{home, recovery_note, root};
 
 /// How a run is made.
 #[derive(clap::Args)]
@@ -26,8 +27,9 @@ pub(crate) struct RunArguments {
     /// Wait for another process that is at work in the workspace
     #[arg(long)]
     wait: bool,
-    /// Do it once: where this key was carried out before, show that run and change nothing
-    #[arg(long, value_name = "KEY")]
+    /// Do it once: where a request with this key was carried out before, show that run and change
+    /// nothing, also where it was undone since
+    #[arg(long, value_name = "KEY", conflicts_with = "dry_run")]
     request_key: Option<String>,
     /// The agent that asks, for the record
     #[arg(long, value_name = "NAME", value_parser = label)]
@@ -94,17 +96,27 @@ impl RunArguments {
         if if_missing == IfMissing::Refuse && !root::is_made(root) {
             drop(Workspace::open_existing(root)?); // refused before anything is made elsewhere
         }
+        Records::check_home(&home::path()?, root)?; // before anything is made there
         let records = records::open()?;
         let mut engine = match if_missing {
             IfMissing::Make => Engine::open(root, records)?,
             IfMissing::Refuse => Engine::open_existing(root, records)?,
         };
         let end = work()
-            .and_then(|work| Ok(RunEnd::make(&mut engine, self.request(work, asked, key), diff)?));
+            .and_then(|work| Ok(RunEnd::make(&mut engine, self.request(work, asked, key), diff)?))
+            .map(|end| end.with_what_came_since(root));
         recovery_note::tell(&session.screen, engine.recovery());
         records::tell(&session.screen, engine.resumed());
+        if let Some(other) = engine.elsewhere() {
+            session.screen.note(format_args!(
+                "this workspace was recorded in the ledger `{}` before, which is not the one that is used \
+                 now; a ledger that was lost is brought back from a backup, not by going on",
+                Quoted(other.as_bytes())
+            ));
+        }
+        let is_done = end.is_ok();
         let shown = end.and_then(|end| end.after(engine.recovery()).show(&session.screen));
-        if let Some(warning) = engine.finish() {
+        if is_done && let Some(warning) = engine.finish() {
             session.screen.note(format_args!("what was done is recorded, but {warning}"));
         }
         // The process ends now; to close all that is open in good order would take it a third of a

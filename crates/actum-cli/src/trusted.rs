@@ -52,15 +52,18 @@ impl Trusted {
                 let keyring = keyring.map_err(|source| LedgerFailure::Keyring { input, source })?;
                 Ok(Self::new(keyring, file, Source::Argument))
             }
-            None => {
-                let path = home::path()?;
-                let ours = LedgerHome::open_existing(&path).map_err(actum::Error::from)?;
-                let keys = ours.as_ref().map(Keys::open_existing).transpose();
-                let keys = keys.map_err(actum::Error::from)?.flatten();
-                let keys = keys.ok_or(LedgerFailure::NoKeys { home: path })?;
-                Ok(Self::new(keys.keyring().clone(), &keys.keyring_path(), Source::Home))
-            }
+            None => Self::own(),
         }
+    }
+
+    /// The keyring of this user.
+    pub(crate) fn own() -> Result<Self, Failure> {
+        let path = home::path()?;
+        let ours = LedgerHome::open_existing(&path).map_err(actum::Error::from)?;
+        let keys = ours.as_ref().map(Keys::open_existing).transpose();
+        let keys = keys.map_err(actum::Error::from)?.flatten();
+        let keys = keys.ok_or(LedgerFailure::NoKeys { home: path })?;
+        Ok(Self::new(keys.keyring().clone(), &keys.keyring_path(), Source::Home))
     }
 
     fn new(keyring: Keyring, file: &Path, source: Source) -> Self {

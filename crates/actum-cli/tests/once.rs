@@ -14,6 +14,7 @@ use std::fs;
 use std::process::Stdio;
 
 use program::{Ended, actum, command, text, workspace};
+use serde_json::{Value, json};
 
 /// AEC-7
 #[test]
@@ -72,6 +73,23 @@ fn a_request_that_was_refused_can_be_made_again_under_its_key() {
     assert_eq!(text(&root, "a.txt"), "one\n");
 }
 
+/// AEC-7: who asks again learns that it was taken back.
+#[test]
+fn a_request_that_was_carried_out_and_undone_since_is_told_so() {
+    let (_directory, root) = workspace();
+    let apply = ["--json", "apply", "../change.diff", "--request-key", "T-17"];
+    assert_eq!(actum(&root, &apply).code, 0);
+    let again: Value = serde_json::from_str(&actum(&root, &apply).stdout).unwrap();
+    assert_eq!((&again["done_before"], &again["undone_by"]), (&json!(true), &Value::Null));
+    let undo: Value = serde_json::from_str(&actum(&root, &["--json", "undo"]).stdout).unwrap();
+    let again: Value = serde_json::from_str(&actum(&root, &apply).stdout).unwrap();
+    assert_eq!((&again["done_before"], &again["undone_by"]), (&json!(true), &undo["run"]));
+    assert!(actum(&root, &apply[1..]).stdout.contains("is not in effect"));
+    assert_eq!(text(&root, "a.txt"), "1\n");
+    // A dry run looks at no ledger, so it cannot tell.
+    assert_eq!(actum(&root, &[&apply[..], &["--dry-run"]].concat()).code, 2);
+}
+
 /// AEC-8: an intent that cannot be recorded has no effect.
 #[test]
 fn without_a_ledger_nothing_is_changed() {
@@ -95,6 +113,7 @@ fn a_home_of_the_ledger_inside_the_workspace_is_refused() {
         let ended = Ended::from(apply.env("ACTUM_HOME", &home).output().unwrap());
         assert_eq!(ended.code, 1, "{ended:?}");
         assert!(ended.stderr.contains("nothing was changed"), "{ended:?}");
+        assert!(!home.join("keys").exists(), "private keys in a project");
     }
     assert_eq!(text(&root, "a.txt"), "1\n");
     assert_eq!(actum(&root, &["apply", "../change.diff"]).code, 0);

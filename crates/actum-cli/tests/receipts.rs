@@ -19,6 +19,7 @@ use std::process::{Command, Stdio};
 
 use actum_core::Digest;
 use actum_core::keyring::{KeyEntry, Keyring};
+use actum_core::merkle::leaf_hash;
 use actum_core::signer::KeyRole;
 use actum_core::{Timestamp, note::NoteKey};
 use actum_gate::{check_inclusion, verify_checkpoint};
@@ -57,6 +58,7 @@ const NO_PROOF: &str =
     "that it is in the log: the file has no proof (`actum receipt RUN` writes one)";
 const ONE_LOG: &str =
     "that nobody was shown another log: compare the checkpoint with one that you kept";
+const NAMES: &str = "that names are right: user and agent are as the program gave them that signed";
 const FILES_NOW: &str = "that files are now as it says: it tells how the run left them";
 
 /// FE-14
@@ -89,6 +91,14 @@ fn a_receipt_is_verified_by_public_keys_alone() {
             "door": said["door"],
             "label": "apply change.diff",
             "ended": said["ended"],
+            "gates": [
+                { "gate": "scope", "verdict": "allow", "ground": "every path is in scope" },
+                {
+                    "gate": "budget",
+                    "verdict": "allow",
+                    "ground": "files: 2 (no limit); changed lines: 4 (no limit)",
+                },
+            ],
             "paths": said["paths"],
             "key": keys[0]["id"],
             "leaf": entry["leaf"],
@@ -101,7 +111,7 @@ fn a_receipt_is_verified_by_public_keys_alone() {
                 "key": keys[1]["id"],
             },
             "verified": [SIGNED, CONSISTENT, LOGGED, BEHIND],
-            "not_verified": [ONE_LOG, FILES_NOW],
+            "not_verified": [ONE_LOG, FILES_NOW, NAMES],
         })
     );
     // The same from standard input, by one's own keys.
@@ -124,7 +134,7 @@ fn a_receipt_without_proof_says_what_it_cannot_tell() {
     let verified = document(&root, &["verify", "../bare.json"]);
     assert_eq!(verified["log"], Value::Null);
     assert_eq!(verified["verified"], json!([SIGNED, CONSISTENT]));
-    assert_eq!(verified["not_verified"], json!([NO_PROOF, FILES_NOW]));
+    assert_eq!(verified["not_verified"], json!([NO_PROOF, FILES_NOW, NAMES]));
 }
 
 /// FE-14
@@ -407,7 +417,7 @@ fn a_ledger_that_was_cut_off_is_told_by_a_checkpoint_that_was_kept() {
     fs::rename(&older, &home).unwrap();
     assert_eq!(actum(&root, &["ledger", "verify"]).code, 0);
     let cut_off =
-        "compared with the checkpoint `../kept.txt`: it covers 5 entries, so 2 were cut off";
+        "compared with the checkpoint that was kept: it covers 5 entries, so 2 were cut off";
     let findings = json!([{ "what": "log", "message": cut_off }]);
     assert_eq!(document(&root, &verify)["findings"], findings);
     assert_eq!(actum(&root, &verify).code, 4);
@@ -418,14 +428,67 @@ fn a_ledger_that_was_cut_off_is_told_by_a_checkpoint_that_was_kept() {
     assert!(actum(&root, &["doctor"]).stdout.contains("does not hold entry 6 any more"));
     assert_eq!(document(&root, &["redo"])["reason"], "LEDGER_DAMAGED");
     // Other entries in their place are not the same.
-    fs::remove_file(root.join(".actum/recorded")).unwrap();
+    fs::remove_dir_all(root.join(".actum/recorded")).unwrap();
     for verb in ["redo", "undo"] {
         assert_ne!(actum(&root, &[verb]).code, 4);
     }
     let other =
-        "compared with the checkpoint `../kept.txt`: the first 5 entries are other ones now";
+        "compared with the checkpoint that was kept: the first 5 entries are other ones now";
     let findings = json!([{ "what": "log", "message": other }]);
     assert_eq!(document(&root, &verify)["findings"], findings);
+}
+
+/// FE-14, AEC-11: whoever can write the file can write another name into it, and into the tree.
+#[test]
+fn what_was_changed_in_the_ledger_is_not_shown_as_signed() {
+    for entry in [1, 2] {
+        for is_in_the_tree in [false, true] {
+            let (_directory, root) = recorded();
+            let path = home_of(&root).join("tenants/default/ledger.db");
+            let ledger = rusqlite::Connection::open(path).unwrap();
+            let read = |row: &rusqlite::Row<'_>| Ok((row.get(0)?, row.get(1)?));
+            let sql = "SELECT body, nodes FROM entry WHERE seq = ?";
+            let (body, mut nodes): (Vec<u8>, Vec<u8>) =
+                ledger.query_row(sql, [entry], read).unwrap();
+            let (old, new) = match entry {
+                1 => ("\"label\":\"apply", "\"label\":\"APPLY"),
+                _ => ("\"sig\":\"", "\"sig\":\"AAAA"),
+            };
+            let at = body.windows(old.len()).position(|it| it == old.as_bytes()).unwrap();
+            let mut forged = body.clone();
+            forged[at..at + new.len()].copy_from_slice(new.as_bytes());
+            assert_ne!(forged, body);
+            if is_in_the_tree {
+                nodes[..32].copy_from_slice(leaf_hash(&forged).as_bytes());
+            }
+            ledger.execute_batch("DROP TRIGGER entry_update").unwrap();
+            let sql = "UPDATE entry SET body = ?, nodes = ? WHERE seq = ?";
+            ledger.execute(sql, (forged, nodes, entry)).unwrap();
+            let trigger = "CREATE TRIGGER entry_update BEFORE UPDATE ON entry \
+                           BEGIN SELECT RAISE(ABORT, 'entries are never changed'); END";
+            ledger.execute_batch(trigger).unwrap();
+            drop(ledger);
+
+            let shown = actum(&root, &["show"]);
+            assert_eq!(shown.code, 4, "{shown:?}");
+            assert!(
+                shown.stdout.contains("what the ledger has of the run was changed"),
+                "{shown:?}"
+            );
+            let who_tells = if is_in_the_tree { 2 } else { entry };
+            assert!(shown.stderr.contains(&format!("entry {who_tells}: ")), "{shown:?}");
+            let log = actum(&root, &["log"]);
+            assert!(log.code == 4 && log.stdout.contains("  wrong  "), "{log:?}");
+            for arguments in [&["replay"][..], &["receipt"], &["receipt", "--no-proof"]] {
+                let refused = document(&root, arguments);
+                let is_about_another = arguments[0] == "receipt" && entry == 1;
+                assert_eq!(refused["reason"] == "LEDGER_DAMAGED", !is_about_another, "{refused}");
+            }
+            let shown = document(&root, &["ledger", "show", &entry.to_string()]);
+            assert_eq!(shown["recorded_leaf"].is_string(), !is_in_the_tree);
+            assert_eq!(actum(&root, &["ledger", "verify"]).code, 4);
+        }
+    }
 }
 
 /// AEC-11

@@ -155,7 +155,9 @@ impl Drop for Shared {
     fn drop(&mut self) {
         self.messages = None;
         let writer = self.writer.get_mut().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(writer) = writer {
+        // A question may hold the last handle, and the writer cannot wait for itself.
+        let others = writer.filter(|it| it.thread().id() != std::thread::current().id());
+        if let Some(writer) = others {
             // A writer that panicked left everyone without an answer, which they were told.
             drop(writer.join());
         }

@@ -20,7 +20,7 @@ use rusqlite::OpenFlags;
 use crate::error::{LedgerError, Refusal};
 use crate::store::{Appended, Entry, Log, NewEntry, Request, RunRow, SignedCheckpoint, Store};
 use link::Link;
-use make::FileId;
+use make::Files;
 use schema::Purpose;
 use turnstile::Turnstile;
 
@@ -64,8 +64,8 @@ impl Default for SqliteOptions {
 #[derive(Debug)]
 pub struct SqliteStore {
     link: Link,
-    /// Which file that leads to.
-    file: FileId,
+    /// Which files that leads to.
+    files: Files,
     turnstile: Turnstile,
     options: SqliteOptions,
     /// The edge of the log as this connection last saw it.
@@ -96,11 +96,11 @@ impl SqliteStore {
             make::make(&directory, &path, options, first)?;
         }
         let link = connect(&path)?;
-        let file = FileId::of(&path)?;
         make::make_room(&link, &directory, options)?;
+        let files = Files::of(&path)?;
         drop(inside);
         let (frontier, unseen, is_spent) = (None, u32::MAX, false);
-        Ok(Self { link, file, turnstile, options, frontier, unseen, is_spent })
+        Ok(Self { link, files, turnstile, options, frontier, unseen, is_spent })
     }
 
     /// Where the database is.
@@ -188,8 +188,12 @@ impl Store for SqliteStore {
         self.write(|link, _| append::checkpoint(link, checkpoint))
     }
 
+    fn make_durable(&mut self) -> Result<(), LedgerError> {
+        make::sync_log(&self.link.path)
+    }
+
     fn warm(&mut self) -> Result<(), LedgerError> {
-        self.frontier = Some(self.link.frontier(self.link.size()?)?);
+        self.frontier = Some(append::edge(&self.link, self.frontier.take())?);
         append::prepare(&self.link)
     }
 

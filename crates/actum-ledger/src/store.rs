@@ -100,6 +100,22 @@ pub trait Log {
     /// See [`Log::size`].
     fn entry(&self, index: u64) -> Result<Option<Entry>, LedgerError>;
 
+    /// One entry that must be there, with the hash that was recorded with it: what stands in the file of a
+    /// ledger can be changed by whoever owns that.
+    ///
+    /// # Errors
+    /// See [`Log::size`]; `Damaged` where it is missing, or not what it was.
+    fn sound_entry(&self, index: u64) -> Result<Entry, LedgerError> {
+        let damaged = |message: &str| LedgerError::entry(index, &message);
+        let entry = self.entry(index)?.ok_or_else(|| damaged("it is missing"))?;
+        match self.node(Node { level: 0, index })? == leaf_hash(&entry.body) {
+            true => Ok(entry),
+            false => {
+                Err(damaged("its bytes do not have the hash that was recorded: it was changed"))
+            }
+        }
+    }
+
     /// At most `count` entries from `from` on.
     ///
     /// # Errors
@@ -194,6 +210,14 @@ pub trait Store: Log + Send {
     /// # Errors
     /// See [`Store::append`].
     fn put_checkpoint(&mut self, checkpoint: &SignedCheckpoint) -> Result<(), LedgerError>;
+
+    /// Makes durable what can be read already: a process may have been ended before it did so itself.
+    ///
+    /// # Errors
+    /// [`LedgerError`] where the system fails.
+    fn make_durable(&mut self) -> Result<(), LedgerError> {
+        Ok(())
+    }
 
     /// Gets ready what the next append will need, while nobody waits for an answer.
     ///

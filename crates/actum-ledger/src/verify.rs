@@ -147,17 +147,28 @@ pub fn verify(
 /// [`LedgerError`] where the log cannot be read.
 pub fn compare(log: &dyn Log, kept: &Checkpoint) -> Result<Result<(), String>, LedgerError> {
     let (origin, size) = (log.origin()?, log.size()?);
+    let root = if kept.size <= size { Some(log.frontier(kept.size)?.root()) } else { None };
+    Ok(compared(kept, &origin, size, root))
+}
+
+/// The same of a log of which this is known; `root` is that of as many entries as `kept` covers.
+pub(crate) fn compared(
+    kept: &Checkpoint,
+    origin: &str,
+    size: u64,
+    root: Option<Digest>,
+) -> Result<(), String> {
     if kept.origin != origin {
-        return Ok(Err(format!("it is of another log, `{}`", Quoted(kept.origin.as_bytes()))));
+        return Err(format!("it is of another log, `{}`", Quoted(kept.origin.as_bytes())));
     }
     if kept.size > size {
         let lost = kept.size.saturating_sub(size);
-        return Ok(Err(format!("it covers {} entries, so {lost} were cut off", kept.size)));
+        return Err(format!("it covers {} entries, so {lost} were cut off", kept.size));
     }
-    Ok(match log.frontier(kept.size)?.root() == kept.root {
+    match root == Some(kept.root) {
         true => Ok(()),
         false => Err(format!("the first {} entries are other ones now", kept.size)),
-    })
+    }
 }
 
 /// Reads the log with several threads, and hands over its chunks in their order.

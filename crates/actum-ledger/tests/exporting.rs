@@ -21,7 +21,7 @@ fn exported(grounds: &Grounds) -> (Exported, Vec<u8>) {
 fn read(grounds: &Grounds, mut file: &[u8]) -> Verification {
     let (note, entry) = (&mut grounds.check(), &mut |_, _: &[u8]| Ok(()));
     let mut checks = Checks { note, entry, receipts: Receipts::NotCovered };
-    verify(&mut file, &mut checks, &mut |_| {}).unwrap()
+    verify(&mut file, &mut checks, None, &mut |_| {}).unwrap()
 }
 
 fn small() -> Grounds {

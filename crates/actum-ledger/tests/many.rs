@@ -31,6 +31,24 @@ fn child_that_appends_its_share() {
     println!("\nslowest {} {own}", slowest.as_micros());
 }
 
+/// The writer cannot wait for its own end.
+#[test]
+fn the_last_handle_may_go_with_a_question() {
+    let grounds = Grounds::new();
+    let ledger = grounds.ledger();
+    let (go, gone) = std::sync::mpsc::channel::<()>();
+    let held = ledger.clone();
+    let answer = ledger.ask(move |store| {
+        let size = store.size();
+        assert!(gone.recv().is_err(), "it tells by going");
+        drop(held);
+        size
+    });
+    drop(ledger);
+    drop(go);
+    assert_eq!(answer.wait().unwrap(), 1);
+}
+
 /// AEC-8. SQLite's own way of waiting lets some wait for seconds.
 #[test]
 fn sixteen_processes_append_at_once_and_none_starves() {

@@ -158,6 +158,37 @@ fn a_ledger_that_is_taken_away_while_it_is_open_is_appended_to_no_more() {
     }
 }
 
+/// FE-14. Without its log an open database would go on, and with another index so would two.
+#[test]
+fn a_ledger_of_which_a_file_is_removed_while_it_is_open_is_appended_to_no_more() {
+    for end in ["", "-wal", "-shm"] {
+        let grounds = Grounds::new();
+        let ledger = grounds.ledger();
+        fill(&ledger, 0..1);
+        fs::remove_file(grounds.place().join(format!("{DATABASE}{end}"))).unwrap();
+        let error = append_fails(&ledger);
+        assert!(matches!(error, LedgerError::Gone { .. }), "{end}: {error}");
+    }
+}
+
+/// FE-14. A new database would be written over by the log of the old one, or that by it.
+#[test]
+fn a_log_without_its_database_is_refused_and_both_are_whole_again_together() {
+    let grounds = Grounds::new();
+    fill(&grounds.ledger(), 0..13);
+    let (database, aside) = (grounds.database(), grounds.place().join("aside"));
+    fs::rename(&database, &aside).unwrap();
+    let before = files(&grounds.place());
+    for error in [append_fails(&grounds.ledger()), view_fails(&grounds)] {
+        assert!(matches!(error, LedgerError::NoLedger { .. }), "{error}");
+        assert!(error.to_string().contains("its log `ledger.db-wal` is still there"), "{error}");
+    }
+    assert_eq!(files(&grounds.place()), before);
+    fs::rename(&aside, &database).unwrap();
+    fill(&grounds.ledger(), 13..14);
+    assert_eq!(grounds.verify().unwrap().entries, 29);
+}
+
 #[test]
 fn a_program_that_reads_keeps_nobody_out() {
     let grounds = Grounds::new();

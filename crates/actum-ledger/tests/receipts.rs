@@ -16,7 +16,7 @@ fn looked(grounds: &Grounds, receipts: Receipts, forged: u64) -> [(Vec<u64>, Ver
     let mut file = Vec::new();
     export::export(&view, &mut file).unwrap();
     let mut from_export = |checks: &mut Checks<'_>| {
-        export::verify(&mut file.as_slice(), checks, &mut |_| {}).unwrap()
+        export::verify(&mut file.as_slice(), checks, None, &mut |_| {}).unwrap()
     };
     let mut from_database = |checks: &mut Checks<'_>| verify(&view, checks, &mut |_| {}).unwrap();
     [

@@ -104,6 +104,25 @@ fn no_checkpoint_is_signed_of_a_log_that_is_not_the_one_signed_before() {
     assert!(warning.contains("the log is not the one that was signed"), "{warning}");
 }
 
+/// FE-14. What is shorter than was signed is not gone on with, whichever process sees it first.
+#[test]
+fn a_log_that_is_shorter_than_its_newest_checkpoint_is_neither_signed_nor_appended_to() {
+    let grounds = Grounds::new();
+    let ledger = grounds.ledger();
+    fill(&ledger, 0..4);
+    ledger.checkpoint().wait().unwrap();
+    drop(ledger);
+    let cut = "DROP TRIGGER entry_delete; DELETE FROM entry WHERE seq >= 7; \
+               DELETE FROM run WHERE started >= 7";
+    grounds.foreign().execute_batch(cut).unwrap();
+    let ledger = grounds.ledger();
+    let told = ledger.checkpoint().wait().unwrap_err().to_string();
+    assert!(told.contains("entries were cut off"), "{told}");
+    let entry = sample::SampleRun::numbered(9, 0).started().unwrap();
+    let told = ledger.append(vec![entry]).wait().unwrap_err().to_string();
+    assert!(told.contains("covers 9 entries, so 2 were cut off"), "{told}");
+}
+
 #[test]
 fn entries_stay_where_no_checkpoint_can_be_signed() {
     let grounds = Grounds::new();

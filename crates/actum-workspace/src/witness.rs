@@ -1,40 +1,52 @@
-//! What a ledger last acknowledged about this workspace, in `.actum/recorded`: a witness beside the
+//! What ledgers last acknowledged about this workspace, in `.actum/recorded/`: a witness beside each
 //! ledger, so that one that lost its newest entries cannot go on as if it had not.
 //!
-//! A note in place, in one sector and made durable by nobody: after a power cut it may be an older one,
-//! which is as true and proves less. What it says is for whoever keeps the ledger.
+//! A note for each log, in place, in one sector and made durable by nobody: after a power cut it may be an
+//! older one, which is as true and proves less. What it says is for whoever keeps the ledger.
+
+use actum_core::{Digest, FileMode};
 
 use crate::disk::Disk;
-use crate::error::{Doing, Result};
+use crate::error::{Doing, ErrorKind, Result};
 use crate::history::view::View;
 use crate::home::{Home, PRIVATE};
 use crate::transaction::Transaction;
 use crate::transaction::commit::Held;
 
 const RECORDED: &[u8] = b"recorded";
+/// How many characters of a digest name the note about a log.
+const NAME_BYTES: usize = 16;
 /// The longest note, in bytes, with the newline behind it: what a disk writes whole or not at all.
 const WITNESS_BYTES_MAX: usize = 512;
 
 impl<D: Disk> Transaction<'_, D> {
-    /// What was kept last, if anything was.
+    /// What was kept last of a log, if anything was.
     ///
     /// # Errors
     /// `Io`.
-    pub fn witness(&self) -> Result<Option<String>> {
-        read(&self.workspace.disk, &self.workspace.home)
+    pub fn witness(&self, log: &str) -> Result<Option<String>> {
+        witness(&self.workspace.disk, &self.workspace.home, &name(log))
     }
 
-    /// Keeps one line of text, of at most 511 bytes, in the place of the last. Where that fails the old
-    /// one stays.
-    pub fn keep_witness(&self, line: &str) {
-        drop(write(&self.workspace.disk, &self.workspace.home, line));
+    /// One of the notes about other logs, where there is one.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn witness_of_another_log(&self, log: &str) -> Result<Option<String>> {
+        another(&self.workspace.disk, &self.workspace.home, Some(log))
+    }
+
+    /// Keeps one line of text about a log, of at most 511 bytes, in the place of the last. Where that
+    /// fails the old one stays.
+    pub fn keep_witness(&self, log: &str, line: &str) {
+        drop(keep(&self.workspace.disk, &self.workspace.home, &name(log), line));
     }
 }
 
 impl<D: Disk> Held<'_, D> {
     /// As [`Transaction::keep_witness`].
-    pub fn keep_witness(&self, line: &str) {
-        self.transaction.keep_witness(line);
+    pub fn keep_witness(&self, log: &str, line: &str) {
+        self.transaction.keep_witness(log, line);
     }
 }
 
@@ -43,30 +55,92 @@ impl<D: Disk> View<D> {
     ///
     /// # Errors
     /// `Io`.
-    pub fn witness(&self) -> Result<Option<String>> {
-        read(&self.disk, &self.home)
+    pub fn witness(&self, log: &str) -> Result<Option<String>> {
+        witness(&self.disk, &self.home, &name(log))
+    }
+
+    /// One of the notes about any log, where there is one.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn witness_of_any_log(&self) -> Result<Option<String>> {
+        another(&self.disk, &self.home, None)
     }
 }
 
-fn read<D: Disk>(disk: &D, home: &Home<D::Handle>) -> Result<Option<String>> {
-    let doing = || "read what the ledger recorded last (`.actum/recorded`)".to_owned();
-    let file = match disk.open_file(&home.state, RECORDED) {
+fn name(log: &str) -> Vec<u8> {
+    let mut name = Digest::of(log.as_bytes()).to_string().into_bytes();
+    name.truncate(NAME_BYTES);
+    name
+}
+
+fn doing() -> String {
+    "read what ledgers recorded last (`.actum/recorded`)".to_owned()
+}
+
+fn directory<D: Disk>(disk: &D, home: &Home<D::Handle>) -> Result<Option<D::Handle>> {
+    match disk.open_directory(&home.state, RECORDED) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        opened => opened.map(Some).map_err(|error| unusable(&error)),
+    }
+}
+
+fn witness<D: Disk>(disk: &D, home: &Home<D::Handle>, name: &[u8]) -> Result<Option<String>> {
+    match directory(disk, home)? {
+        None => Ok(None),
+        Some(directory) => read(disk, &directory, name),
+    }
+}
+
+fn another<D: Disk>(disk: &D, home: &Home<D::Handle>, but: Option<&str>) -> Result<Option<String>> {
+    let Some(directory) = directory(disk, home)? else { return Ok(None) };
+    let but = but.map(name);
+    let names = disk.list(&directory).doing(doing)?;
+    match names.iter().find(|&found| Some(found) != but.as_ref()) {
+        None => Ok(None),
+        Some(name) => read(disk, &directory, name),
+    }
+}
+
+fn read<D: Disk>(disk: &D, directory: &D::Handle, name: &[u8]) -> Result<Option<String>> {
+    let file = match disk.open_file(directory, name) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        opened => opened.doing(doing)?,
+        opened => opened.map_err(|error| unusable(&error))?,
     };
     let mut bytes = [0; WITNESS_BYTES_MAX];
-    let read = disk.read_at(&file, &mut bytes, 0).doing(doing)?;
-    let text = bytes.get(..read).and_then(|bytes| std::str::from_utf8(bytes).ok());
-    // Behind the line stand the ends of longer ones.
-    Ok(text.and_then(|text| text.split_once('\n')).map(|(line, _)| line.to_owned()))
+    let read = disk.read_at(&file, &mut bytes, 0).map_err(|error| unusable(&error))?;
+    let bytes = bytes.get(..read).unwrap_or_default();
+    if bytes.iter().all(|&byte| byte == 0) {
+        return Ok(None); // the power was cut before it was written
+    }
+    let line = bytes.split(|&byte| byte == b'\n').next().unwrap_or_default();
+    match std::str::from_utf8(line) {
+        Ok(line) => Ok(Some(line.to_owned())),
+        Err(error) => Err(unusable(&error)),
+    }
 }
 
-fn write<D: Disk>(disk: &D, home: &Home<D::Handle>, line: &str) -> std::io::Result<()> {
-    let line = format!("{line}\n");
-    if line.len() > WITNESS_BYTES_MAX {
-        return Err(std::io::ErrorKind::InvalidInput.into());
-    }
-    let own = disk.open_own(&home.state, RECORDED);
-    let file = own.or_else(|_| disk.create(&home.state, RECORDED, PRIVATE))?;
-    disk.write_at(&file, line.as_bytes(), 0)
+/// A note that says nothing would be one that keeps nothing from going on.
+fn unusable(why: &dyn std::fmt::Display) -> crate::error::Error {
+    let what = format!(
+        "its directory `recorded`, of what ledgers acknowledged, cannot be used: {why}; remove it, and \
+         there are no such notes"
+    );
+    ErrorKind::State { what }.into()
+}
+
+fn keep<D: Disk>(disk: &D, home: &Home<D::Handle>, name: &[u8], line: &str) -> std::io::Result<()> {
+    let mut sector = [0; WITNESS_BYTES_MAX];
+    let place = sector.get_mut(..=line.len()).ok_or(std::io::ErrorKind::InvalidInput)?;
+    place.copy_from_slice(format!("{line}\n").as_bytes());
+    let directory = match disk.open_directory(&home.state, RECORDED) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            disk.make_directory(&home.state, RECORDED, FileMode::PRIVATE_DIRECTORY)?;
+            disk.open_directory(&home.state, RECORDED)?
+        }
+        opened => opened?,
+    };
+    let own = disk.open_own(&directory, name);
+    let file = own.or_else(|_| disk.create(&directory, name, PRIVATE))?;
+    disk.write_at(&file, &sector, 0)
 }

@@ -292,7 +292,12 @@ impl<D: Disk> Workspace<D> {
             || self.read_bytes > READ_BYTES_MAX
             || self.tail.len() > TAIL_RUNS_MAX
         {
-            self.checkpoint(None)?;
+            match self.checkpoint(None) {
+                // There may be room for the run itself, which may be what makes room.
+                Err(Error { kind: ErrorKind::Io { source, .. }, .. })
+                    if source.kind() == std::io::ErrorKind::StorageFull && !self.poisoned => {}
+                tidied => tidied?,
+            }
         }
         Transaction::new(self, lock, kind, options.label, options.limits)
     }

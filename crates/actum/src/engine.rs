@@ -29,6 +29,7 @@ pub struct Engine<D: Disk = LinuxDisk> {
     /// Where the workspace is, for the reader of a record.
     root: String,
     resumed: Vec<Resumed>,
+    elsewhere: Option<String>,
 }
 
 impl Engine<LinuxDisk> {
@@ -58,7 +59,7 @@ impl<D: Disk> Engine<D> {
     pub fn new(workspace: Workspace<D>, root: &Path, records: Records) -> Self {
         use std::os::unix::ffi::OsStrExt;
         let root = actum_core::path::Quoted(root.as_os_str().as_bytes()).to_string();
-        Self { workspace, records, root, resumed: Vec::new() }
+        Self { workspace, records, root, resumed: Vec::new(), elsewhere: None }
     }
 
     /// Carries out a request: all of it, or nothing; and records how it ended.
@@ -86,7 +87,9 @@ impl<D: Disk> Engine<D> {
         let options = RunOptions { label: "recover".to_owned(), ..RunOptions::default() };
         let transaction = self.workspace.begin(options)?;
         let workspace = transaction.workspace_id()?;
-        self.resumed.extend(settle_open_runs(&transaction, &self.records, &signer, workspace)?);
+        let looked = settle_open_runs(&transaction, &self.records, &signer, workspace)?;
+        self.resumed.extend(looked.resumed);
+        self.elsewhere = looked.elsewhere;
         Ok(())
     }
 
@@ -104,6 +107,12 @@ impl<D: Disk> Engine<D> {
     /// Runs of earlier processes whose end was recorded since this engine was made.
     pub fn resumed(&self) -> &[Resumed] {
         &self.resumed
+    }
+
+    /// A log that the workspace was recorded in before the last request, where this engine's never had:
+    /// that one is somewhere else, or lost.
+    pub fn elsewhere(&self) -> Option<&str> {
+        self.elsewhere.as_deref()
     }
 
     /// The workspace.

@@ -18,7 +18,7 @@ pub enum Error {
     #[error(transparent)]
     Workspace(#[from] actum_workspace::Error),
     /// The directory of ledgers and keys cannot be used.
-    #[error(transparent)]
+    #[error("{}", of_files(.0))]
     Home(#[from] HomeError),
     /// Ledger and keys lie where changes are made.
     #[error(
@@ -34,10 +34,10 @@ pub enum Error {
         root: PathBuf,
     },
     /// A key that must sign cannot.
-    #[error(transparent)]
+    #[error("{}", of_files(.0))]
     Key(#[from] KeyError),
     /// The ledger refused or failed before anything was changed.
-    #[error("{source}; no file was changed")]
+    #[error("{}", of_files(source))]
     Ledger {
         /// Why.
         source: LedgerError,
@@ -101,6 +101,23 @@ pub enum Error {
         #[from]
         source: CanonicalError,
     },
+}
+
+/// An error of ledger or keys, with what it says of entries and signatures put as who asked for a change
+/// of files wants to know it.
+fn of_files(error: &dyn std::fmt::Display) -> String {
+    let text = error.to_string();
+    let endings = [
+        "nothing was appended",
+        "nothing was signed",
+        "nothing was changed",
+        "no entry of a ledger was changed",
+    ];
+    let bare = endings.iter().find_map(|ending| text.strip_suffix(ending)?.strip_suffix("; "));
+    match bare {
+        Some(bare) => format!("{bare}; nothing was changed"),
+        None => format!("{text}; no file was changed"),
+    }
 }
 
 /// An error without what it says of the files, which would be of another moment.

@@ -26,6 +26,7 @@
 
 mod engine;
 mod error;
+mod recorded;
 mod records;
 mod request;
 
@@ -39,5 +40,6 @@ pub use engine::stage::{Preview, Stage, Staged, preview};
 pub use engine::verify::Verified;
 pub use engine::witness::Witness;
 pub use error::{Error, Result};
+pub use recorded::RecordedRun;
 pub use records::{Clock, Records};
 pub use request::{Request, Which, Work};

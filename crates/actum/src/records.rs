@@ -70,14 +70,20 @@ impl Records {
         &self.ledger
     }
 
-    /// Refuses a workspace in which the ledger and the keys lie: a change could touch them.
-    pub(crate) fn must_lie_outside(&self, root: &Path) -> Result<()> {
-        let Some(home) = &self.home else { return Ok(()) };
-        let real = |path: &Path| std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        if real(home).starts_with(real(root)) {
-            return Err(Error::HomeInside { home: home.clone(), root: root.to_owned() });
+    /// Refuses a home of ledger and keys, made already or not, that lies in the workspace at `root`: a
+    /// change could touch them. [`Engine::open`](crate::Engine::open) does so too.
+    ///
+    /// # Errors
+    /// `HomeInside`.
+    pub fn check_home(home: &Path, root: &Path) -> Result<()> {
+        match real(home).starts_with(real(root)) {
+            true => Err(Error::HomeInside { home: home.to_owned(), root: root.to_owned() }),
+            false => Ok(()),
         }
-        Ok(())
+    }
+
+    pub(crate) fn must_lie_outside(&self, root: &Path) -> Result<()> {
+        self.home.as_ref().map_or(Ok(()), |home| Self::check_home(home, root))
     }
 
     /// The public keys.
@@ -88,15 +94,32 @@ impl Records {
     /// An entry that was just appended, as others name it.
     pub(crate) fn entry(&self, appended: &[Appended]) -> Result<EntryRef> {
         let first = appended.first().copied().ok_or(LedgerError::Stopped)?;
-        let origin = match self.origin.get() {
-            Some(origin) => origin.clone(),
-            None => self.ledger.origin().wait()?,
-        };
+        let origin = self.origin()?.to_owned();
         Ok(EntryRef { origin, index: first.index, leaf: first.leaf })
+    }
+
+    /// The name of the log.
+    pub(crate) fn origin(&self) -> Result<&str> {
+        if let Some(origin) = self.origin.get() {
+            return Ok(origin);
+        }
+        let origin = self.ledger.origin().wait()?;
+        // Whoever set it meanwhile set the same.
+        Ok(self.origin.get_or_init(|| origin))
     }
 
     /// The key that signs receipts, if it may sign now.
     pub(crate) fn signer(&self) -> Result<SigningKey> {
         Ok(self.keys.signer(KeyRole::Result, self.clock.now())?)
     }
+}
+
+/// A path without links in what there is of it.
+fn real(path: &Path) -> PathBuf {
+    let there =
+        path.ancestors().find_map(|there| Some((there, std::fs::canonicalize(there).ok()?)));
+    there.map_or_else(
+        || path.to_owned(),
+        |(there, real)| real.join(path.strip_prefix(there).unwrap_or(Path::new(""))),
+    )
 }

@@ -1,5 +1,5 @@
 //! A ledger that lost what it had acknowledged: the workspace remembers, and nothing goes on unseen.
-#![allow(clippy::unwrap_used, clippy::indexing_slicing, reason = "a test")]
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic, reason = "a test")]
 #![allow(clippy::disallowed_methods, reason = "a ledger lies outside any workspace")]
 
 mod grounds;
@@ -57,8 +57,12 @@ fn records(home: &Path) -> Records {
 }
 
 fn copy(from: &Path, to: &Path) {
-    let copied = std::process::Command::new("cp").arg("-a").args([from, to]).status().unwrap();
-    assert!(copied.success());
+    fs::create_dir(to).unwrap();
+    fs::set_permissions(to, fs::metadata(from).unwrap().permissions()).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let (from, to) = (entry.as_ref().unwrap().path(), to.join(entry.unwrap().file_name()));
+        if from.is_dir() { copy(&from, &to) } else { assert!(fs::copy(&from, &to).is_ok()) }
+    }
 }
 
 /// FE-14, AEC-8
@@ -83,20 +87,61 @@ fn a_ledger_brought_back_from_before_a_run_is_refused_until_a_person_says_to_go_
     place.create(&place.home, "c").unwrap();
     fs::rename(&place.home, &after).unwrap();
     fs::rename(&before, &place.home).unwrap();
-    fs::remove_file(place.workspace.join(".actum/recorded")).unwrap();
+    fs::remove_dir_all(place.workspace.join(".actum/recorded")).unwrap();
     place.create(&place.home, "d").unwrap();
     assert_eq!(place.size(), Some(5));
 }
 
-/// FE-14. Another home is another log, of which nothing was told.
+/// FE-14. Another home is another log: that is told, and takes nothing from what is known of the first.
 #[test]
-fn a_workspace_may_be_recorded_in_another_ledger() {
+fn a_workspace_may_be_recorded_in_another_ledger_and_remembers_both() {
     let place = Place::new();
     place.create(&place.home, "a").unwrap();
-    let other = place.home.with_extension("other");
-    place.create(&other, "b").unwrap();
-    place.create(&place.home, "c").unwrap();
-    place.create(&other, "d").unwrap();
+    let (before, other) = (place.home.with_extension("before"), place.home.with_extension("other"));
+    copy(&place.home, &before);
+    place.create(&place.home, "b").unwrap();
+    let mut engine = Engine::open(&place.workspace, records(&other)).unwrap();
+    let path = RelPath::new("c").unwrap();
+    let operation = Operation::Create { path, content: Vec::new(), mode: None };
+    let done = engine.run(Request::apply(vec![operation])).unwrap();
+    let first = engine.elsewhere().unwrap().to_owned();
+    assert_ne!(first, done.receipt.statement.predicate.intent.origin);
+    drop(engine);
+    place.create(&place.home, "d").unwrap();
+    place.create(&other, "e").unwrap();
+    fs::remove_dir_all(&place.home).unwrap();
+    fs::rename(&before, &place.home).unwrap();
+    let error = place.create(&place.home, "f").unwrap_err();
+    assert!(matches!(error, Error::Ledger { source: LedgerError::Forgot { .. } }), "{error}");
+}
+
+/// FE-14. A note that says nothing would let anything pass.
+#[test]
+fn a_note_that_cannot_be_read_is_refused_and_told_how_to_go_on() {
+    let spoil: [fn(&Path) -> std::io::Result<()>; 4] = [
+        |note| fs::create_dir(note),
+        |note| std::os::unix::fs::symlink("/etc/hostname", note),
+        |note| fs::write(note, "something else\n"),
+        |note| fs::write(note, b"\xff\n"),
+    ];
+    for (number, make) in spoil.into_iter().enumerate() {
+        let place = Place::new();
+        place.create(&place.home, "a").unwrap();
+        let recorded = place.workspace.join(".actum/recorded");
+        let note = fs::read_dir(&recorded).unwrap().next().unwrap().unwrap().path();
+        // An empty directory has no notes, which is no mistake.
+        for spoilt in [&note, &recorded].into_iter().take(if number == 0 { 1 } else { 2 }) {
+            let gone = fs::remove_file(spoilt).or_else(|_| fs::remove_dir_all(spoilt));
+            gone.unwrap();
+            make(spoilt).unwrap();
+            let Err(error) = place.create(&place.home, "b") else { panic!("{spoilt:?}") };
+            let error = error.to_string();
+            assert!(error.contains("recorded") && error.contains("remove"), "{error}");
+        }
+        let gone = fs::remove_file(&recorded).or_else(|_| fs::remove_dir_all(&recorded));
+        gone.unwrap();
+        place.create(&place.home, "b").unwrap();
+    }
 }
 
 /// FE-14. SQLite takes its log to end before a page of which the checksum does not hold, and says

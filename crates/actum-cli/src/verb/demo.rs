@@ -20,6 +20,7 @@ use super::log::log;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
+use crate::records::Seen;
 use crate::run_end::RunEnd;
 use crate::{actor, records, shown_path};
 
@@ -100,7 +101,7 @@ impl Story {
         self.check("not one byte is different", Tree::read(root)? == changed);
 
         self.title("3  The log");
-        let log = log(&View::open(root)?, None, usize::MAX)?;
+        let log = log(&View::open(root)?, &Seen::Nothing, usize::MAX)?;
         self.lines(|out| log.write_lines(out, 5))?;
 
         self.title("4  Undo");

@@ -3,11 +3,13 @@
 use std::io::{self, Write};
 use std::path::Path;
 
+use actum_core::path::Quoted;
 use actum_sandbox::{Helper, HostReport};
 use actum_workspace::examination::{Finding, Verdict, examine};
 use serde::Serialize;
 
 use super::Session;
+use super::ledger::entries_of;
 use crate::change_list::count;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -64,14 +66,21 @@ fn record(root: &Path) -> Finding {
         Ok(Examination::None) => {
             (Verdict::Good, "there is none yet; the first run makes it, with its keys".to_owned())
         }
-        Ok(Examination::Sound { entries }) => (
-            Verdict::Good,
-            format!("it can be read, its keys may sign; {}", count(entries, "entry")),
-        ),
+        Ok(Examination::Sound { entries }) => {
+            (Verdict::Good, format!("it can be read, its keys may sign; {}", entries_of(entries)))
+        }
         Ok(Examination::Open { runs }) => {
             let runs = count(runs, "run");
             let detail = format!(
                 "{runs} here without a receipt yet; the next run, or `actum recover`, writes it"
+            );
+            (Verdict::Limited, detail)
+        }
+        Ok(Examination::Elsewhere { origin }) => {
+            let origin = Quoted(origin.as_bytes());
+            let detail = format!(
+                "this workspace was recorded in the ledger `{origin}`, which is not the one that the \
+                 next run would use; where it was lost, bring it back from a backup"
             );
             (Verdict::Limited, detail)
         }

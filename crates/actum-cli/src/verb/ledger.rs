@@ -98,6 +98,6 @@ impl Opened {
     }
 }
 
-fn entries_of(count: u64) -> String {
+pub(super) fn entries_of(count: u64) -> String {
     if count == 1 { "1 entry".to_owned() } else { format!("{count} entries") }
 }

@@ -3,7 +3,6 @@
 use std::io::{self, Write};
 
 use actum_core::{RunId, Status};
-use actum_ledger::Log;
 use actum_workspace::{ErrorKind, RunRef, RunReport, View};
 use serde::Serialize;
 
@@ -13,15 +12,16 @@ use crate::change_list::{ChangeList, count, lines};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{Document, Kind};
-use crate::record::Record;
-use crate::records::Seen;
+use crate::record::Told;
+use crate::records::{self, Seen};
 use crate::style::{self, Painted};
 use crate::timestamp;
 
 /// List past runs, the newest first
 ///
 /// A line tells the run, when it was made, how it ended, where its receipt is in the ledger (`-` where the
-/// ledger does not know the run, `open` where its end is still to be recorded), who asked, how much it
+/// ledger does not know the run, `open` where its end is still to be recorded, `wrong` where the ledger was
+/// changed), who asked, how much it
 /// changed, and what for.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -51,8 +51,9 @@ struct Line {
     #[serde(flatten)]
     facts: Option<Facts>,
     damaged: bool,
-    /// What the ledger knows of it, if anything.
-    record: Option<Record>,
+    /// What the ledger tells of it.
+    #[serde(flatten)]
+    told: Told,
 }
 
 #[derive(Debug, Clone, Serialize)]
@@ -70,23 +71,19 @@ struct Facts {
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let view = View::open(session.root())?;
     let seen = Seen::look(&session.screen);
-    let log = log(&view, seen.log(), arguments.number)?;
+    let log = log(&view, &seen, arguments.number)?;
     session.screen.show(&log)?;
     let older = log.total.saturating_sub(log.runs.len());
     if older > 0 {
         session.screen.note(format_args!("{older} older; `actum log -n {}` lists all", log.total));
     }
-    Ok(Exit::Success)
+    Ok(records::end_with(&session.screen, log.runs.iter().map(|line| &line.told)))
 }
 
-pub(super) fn log(
-    view: &View,
-    ledger: Option<&dyn Log>,
-    number: usize,
-) -> Result<History, Failure> {
+pub(super) fn log(view: &View, seen: &Seen, number: usize) -> Result<History, Failure> {
     let (newest, status) = (view.newest(number)?.into_iter(), view.status()?);
     Ok(History {
-        runs: newest.map(|(run, report)| line(&run, report, ledger)).collect::<Result<_, _>>()?,
+        runs: newest.map(|(run, report)| line(&run, report, seen)).collect::<Result<_, _>>()?,
         total: status.runs,
         unfinished: status.unfinished,
     })
@@ -95,10 +92,9 @@ pub(super) fn log(
 fn line(
     known: &RunRef,
     report: actum_workspace::Result<RunReport>,
-    ledger: Option<&dyn Log>,
+    seen: &Seen,
 ) -> Result<Line, Failure> {
-    let record = ledger.map(|ledger| Record::of(ledger, known.run)).transpose();
-    let record = record.map_err(actum::Error::from)?.flatten();
+    let told = seen.told(known.run)?;
     let facts = match report {
         Ok(report) => {
             let changes = report.changes.iter().map(|shown| &shown.change);
@@ -118,7 +114,7 @@ fn line(
         status: status_of(known.outcome),
         damaged: facts.is_none(),
         facts,
-        record,
+        told,
     })
 }
 
@@ -183,8 +179,8 @@ impl Line {
             time: facts.short_time.clone(),
             files: count(facts.files, "file"),
             lines: lines(facts.added, facts.removed).unwrap_or_default(),
-            record: self.record.as_ref().map_or("-".to_owned(), Record::place),
-            who: self.record.as_ref().map_or("-".to_owned(), Record::who),
+            record: self.told.place(),
+            who: self.told.who(),
             label: format!("{}{undone}", actum_core::path::Quoted(facts.label.as_bytes())),
         })
     }

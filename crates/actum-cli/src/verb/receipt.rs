@@ -1,11 +1,11 @@
 //! `actum receipt`: the signed receipt of a run, with the proof that it is in the ledger.
 
+use std::fmt;
 use std::path::PathBuf;
 
-use actum::Receipt;
 use actum_core::dsse::Envelope;
-use actum_gate::ReceiptBundle;
-use actum_ledger::LedgerError;
+use actum_gate::{ReceiptBundle, verify_bundle, verify_receipt};
+use actum_ledger::{LedgerError, Log};
 
 use super::Session;
 use super::ledger::{Opened, path};
@@ -14,6 +14,7 @@ use crate::failure::Failure;
 use crate::ledger_failure::LedgerFailure;
 use crate::output_file;
 use crate::run_prefix::RunPrefix;
+use crate::trusted::Trusted;
 
 /// Write the receipt of a run, with the proof that it is in the ledger
 ///
@@ -35,10 +36,20 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let opened = Opened::existing()?;
     let row = opened.run(arguments.run.as_ref(), session)?;
     let index = row.done.ok_or(LedgerFailure::NoReceipt { run: row.run })?;
-    let receipt = Receipt::read(&opened.log, index).map_err(actum::Error::from)?;
+    let damaged = |error: &dyn fmt::Display| actum::Error::from(LedgerError::entry(index, error));
+    let receipt = opened.log.sound_entry(index).map_err(actum::Error::from)?.body;
+    // What is handed over is verified first: elsewhere nobody could do anything about it.
+    let keyring = Trusted::own()?.keyring;
     let mut bytes = match arguments.no_proof {
-        true => receipt.envelope,
-        false => proven(opened, receipt)?,
+        true => {
+            verify_receipt(&receipt, &keyring).map_err(|problem| damaged(&problem))?;
+            receipt
+        }
+        false => {
+            let bundle = proven(opened, index, &receipt)?;
+            verify_bundle(&bundle, &keyring).map_err(|problem| damaged(&problem))?;
+            bundle
+        }
     };
     bytes.push(b'\n');
     match &arguments.output {
@@ -48,11 +59,10 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     Ok(Exit::Success)
 }
 
-fn proven(opened: Opened, Receipt { index, envelope, .. }: Receipt) -> Result<Vec<u8>, Failure> {
-    let damaged =
-        |error: &dyn std::fmt::Display| actum::Error::from(LedgerError::entry(index, error));
+fn proven(opened: Opened, index: u64, envelope: &[u8]) -> Result<Vec<u8>, Failure> {
+    let damaged = |error: &dyn fmt::Display| actum::Error::from(LedgerError::entry(index, error));
     let (checkpoint, hashes) = path(opened, index)?;
-    let receipt = Envelope::read_own(&envelope).map_err(|error| damaged(&error))?;
+    let receipt = Envelope::read_own(envelope).map_err(|error| damaged(&error))?;
     let (size, checkpoint) = (checkpoint.size, checkpoint.note);
     let bundle = ReceiptBundle { receipt, index, size, hashes, checkpoint };
     Ok(bundle.to_vec().map_err(|error| damaged(&error))?)

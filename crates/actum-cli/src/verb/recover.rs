@@ -56,8 +56,14 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         Ok(engine.resumed().to_vec())
     });
     session.screen.show(&recovered)?;
-    records::tell(&session.screen, &resumed?);
-    Ok(attention(&recovered.blocked))
+    match resumed {
+        Ok(resumed) => {
+            records::tell(&session.screen, &resumed);
+            Ok(attention(&recovered.blocked))
+        }
+        // One document is written; the rest is told.
+        Err(failure) => Ok(session.screen.told(&failure)),
+    }
 }
 
 impl Document for Recovered {

@@ -15,8 +15,8 @@ use crate::change_list::{ChangeLine, ChangeList, count, octal};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{Document, Kind};
-use crate::record::{Record, SignedBy};
-use crate::records::Seen;
+use crate::record::{Record, SignedBy, Told};
+use crate::records::{self, Seen};
 use crate::run_prefix::{RunPrefix, newest};
 use crate::shown_path;
 use crate::timestamp;
@@ -45,8 +45,9 @@ struct Shown {
     added: u64,
     removed: u64,
     changes: Vec<ShownChange>,
-    /// What the ledger knows of it, if anything.
-    record: Option<Record>,
+    /// What the ledger tells of it.
+    #[serde(flatten)]
+    told: Told,
     /// Whether it could not be asked.
     #[serde(skip)]
     unread: bool,
@@ -98,13 +99,10 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         false => Some(FileDiffs::of(view.diff(run)?, session.screen.audience())),
     };
     let seen = Seen::look(&session.screen);
-    let record = match seen.log() {
-        None => None,
-        Some(ledger) => Record::of(ledger, run).map_err(actum::Error::from)?,
-    };
-    let unread = matches!(seen, Seen::Unreadable);
-    session.screen.show(&Shown { diff, record, unread, ..Shown::of(report) })?;
-    Ok(Exit::Success)
+    let (told, unread) = (seen.told(run)?, matches!(seen, Seen::Unreadable));
+    let shown = Shown { diff, told, unread, ..Shown::of(report) };
+    session.screen.show(&shown)?;
+    Ok(records::end_with(&session.screen, [&shown.told].into_iter()))
 }
 
 /// The outcome in the frozen words (D-1).
@@ -152,7 +150,7 @@ impl Shown {
             added,
             removed,
             changes: changes.collect(),
-            record: None,
+            told: Told::default(),
             unread: false,
             short_time: timestamp::to_the_second(report.time),
             diff: None,
@@ -235,9 +233,12 @@ impl Document for Shown {
         }
         writeln!(out, "time       {}", self.short_time)?;
         writeln!(out, "label      {}", Quoted(self.label.as_bytes()))?;
-        match &self.record {
+        match &self.told.record {
             None if self.unread => {
                 writeln!(out, "receipt    not shown; the ledger cannot be read")?
+            }
+            None if self.told.problem.is_some() => {
+                writeln!(out, "receipt    not shown; what the ledger has of the run was changed")?
             }
             None => writeln!(out, "receipt    none; this ledger does not know the run")?,
             Some(record) => write_record(out, record)?,

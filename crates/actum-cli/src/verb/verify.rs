@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use actum_core::ledger::{Actor, TenantId, WorkspaceId};
 use actum_core::path::Quoted;
 use actum_core::path_name::PathName;
-use actum_core::receipt::{EffectKind, PathEffect, RunResult};
+use actum_core::receipt::{EffectKind, GateRecord, PathEffect, RunResult};
 use actum_core::signer::KeyId;
 use actum_core::{Digest, RunId, Status, Timestamp};
 use actum_gate::bundle::BUNDLE_BYTES_MAX;
@@ -52,6 +52,8 @@ struct Verified {
     door: String,
     label: String,
     ended: Timestamp,
+    /// What the gates said.
+    gates: Vec<GateRecord>,
     paths: Vec<PathEffect>,
     /// The key that signed the receipt.
     key: KeyId,
@@ -99,7 +101,7 @@ impl Verified {
     fn of(receipt: VerifiedReceipt, inclusion: Option<Inclusion>, keyring: Trusted) -> Self {
         let VerifiedReceipt { statement, key, leaf, .. } = receipt;
         let RunResult { run, tenant, workspace, status, actor, door, .. } = statement.predicate;
-        let RunResult { label, ended, paths, .. } = statement.predicate;
+        let RunResult { label, ended, decision, paths, .. } = statement.predicate;
         let log = inclusion.map(|place| {
             let Inclusion { origin, index, size, root, key, .. } = place;
             Place { origin, index, size, root, key }
@@ -112,7 +114,7 @@ impl Verified {
             }
             None => not_verified.push(NO_PROOF),
         }
-        not_verified.push(FILES_NOW);
+        not_verified.extend([FILES_NOW, NAMES]);
         Self {
             run,
             tenant,
@@ -122,6 +124,7 @@ impl Verified {
             door,
             label,
             ended,
+            gates: decision.gates,
             paths,
             key,
             leaf,
@@ -142,6 +145,7 @@ const NO_PROOF: &str =
     "that it is in the log: the file has no proof (`actum receipt RUN` writes one)";
 const ONE_LOG: &str =
     "that nobody was shown another log: compare the checkpoint with one that you kept";
+const NAMES: &str = "that names are right: user and agent are as the program gave them that signed";
 const FILES_NOW: &str = "that files are now as it says: it tells how the run left them";
 
 impl Document for Verified {
@@ -164,6 +168,11 @@ impl Document for Verified {
         }
         if let Some(more @ 1..) = self.paths.len().checked_sub(PATHS_SHOWN_MAX) {
             writeln!(out, "          and {more} more")?;
+        }
+        for GateRecord { gate, verdict, ground } in &self.gates {
+            let [gate, verdict, ground] =
+                [gate, verdict, ground].map(|text| Quoted(text.as_bytes()).to_string());
+            writeln!(out, "gate      {gate}: {verdict}, {ground}")?;
         }
         writeln!(out, "in        workspace {workspace}, tenant {tenant}")?;
         writeln!(out, "signed    by the result key {key}")?;

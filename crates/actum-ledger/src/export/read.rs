@@ -5,6 +5,7 @@ use std::io::{BufRead, Read};
 
 use actum_core::Digest;
 use actum_core::canonical;
+use actum_core::checkpoint::Checkpoint;
 use actum_core::ledger::{EntryFacts, EntryKind, LogStarted};
 use actum_core::merkle::{Frontier, empty_root, leaf_hash};
 use serde::Serialize;
@@ -12,7 +13,7 @@ use serde::de::DeserializeOwned;
 
 use super::{CheckpointLine, DocumentLine, EntryLine, ExportError, FORMAT, Header, Line, bytes_of};
 use crate::store::{BODY_BYTES_MAX, SignedCheckpoint};
-use crate::verify::{Checkpoints, Checks, Fold, Receipts, Subject, Verification};
+use crate::verify::{Checkpoints, Checks, Fold, Receipts, Subject, Verification, compared};
 
 /// The longest line, in bytes: each byte of a body may need six characters.
 const LINE_BYTES_MAX: u64 = BODY_BYTES_MAX as u64 * 6 + 4096;
@@ -27,6 +28,7 @@ const WAITING_MAX: usize = 256;
 pub fn verify(
     from: &mut dyn BufRead,
     checks: &mut Checks<'_>,
+    kept: Option<&Checkpoint>,
     progress: &mut dyn FnMut(u64),
 ) -> Result<Verification, ExportError> {
     let mut fold = Fold::default();
@@ -55,6 +57,7 @@ pub fn verify(
         frontier: Frontier::default(),
         documents: 0,
         largest: 0,
+        kept: None,
         known: HashSet::new(),
         due: VecDeque::new(),
         waiting: Vec::new(),
@@ -77,6 +80,9 @@ pub fn verify(
             fold.tell(Subject::Line(lines.line), message);
             break;
         }
+        if kept.is_some_and(|kept| kept.size == log.frontier.size()) {
+            log.kept.get_or_insert_with(|| log.frontier.root());
+        }
         progress(log.frontier.size());
     }
     log.check_waiting(&mut fold, checks);
@@ -90,6 +96,11 @@ pub fn verify(
         );
     } else if let Err(message) = log.check_nothing_is_due() {
         fold.tell(Subject::Log, message);
+    }
+    if let Some(kept) = kept
+        && let Err(message) = compared(kept, &header.origin, log.frontier.size(), log.kept)
+    {
+        fold.tell(Subject::Log, format!("compared with the checkpoint that was kept: {message}"));
     }
     let Progress { checkpoints: Checkpoints { count, covered, .. }, frontier, documents, .. } = log;
     let root = frontier.root();
@@ -112,6 +123,8 @@ struct Progress<'a> {
     documents: u64,
     /// How many entries the newest checkpoint covers.
     largest: u64,
+    /// The root when there were as many entries as the checkpoint that was kept covers.
+    kept: Option<Digest>,
     /// The documents that entries named.
     known: HashSet<Digest>,
     /// Those that come next.

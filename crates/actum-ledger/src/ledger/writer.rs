@@ -143,12 +143,12 @@ impl Writer {
         let store = self.store()?;
         let size = store.size()?;
         let newest = store.newest_checkpoint()?;
-        if size == 0 || newest.as_ref().is_some_and(|newest| newest.size >= size) {
-            return Ok(newest);
-        }
         let failed = |message: String| LedgerError::Checkpoint { message };
-        if let Some(newest) = newest {
-            check_continues(store, &newest)?;
+        if let Some(newest) = &newest {
+            check_continues(store, newest, size)?;
+        }
+        if size == 0 || newest.as_ref().is_some_and(|newest| newest.size == size) {
+            return Ok(newest);
         }
         let checkpoint =
             Checkpoint { origin: store.origin()?, size, root: store.frontier(size)?.root() };
@@ -164,8 +164,18 @@ impl Writer {
 }
 
 /// Two checkpoints of one log that contradict each other would convict whoever signed them.
-fn check_continues(store: &dyn Store, newest: &SignedCheckpoint) -> Result<(), LedgerError> {
+fn check_continues(
+    store: &dyn Store,
+    newest: &SignedCheckpoint,
+    size: u64,
+) -> Result<(), LedgerError> {
     let failed = |message: String| LedgerError::Checkpoint { message };
+    if newest.size > size {
+        return Err(failed(format!(
+            "the log has {size} entries, and the newest that was signed covers {}: entries were cut off",
+            newest.size
+        )));
+    }
     let note = Note::read(newest.note.as_bytes()).map_err(|error| failed(error.to_string()))?;
     let signed = Checkpoint::read(&note.text).map_err(|error| failed(error.to_string()))?;
     let is_continued = signed.origin == store.origin()?

@@ -36,9 +36,9 @@ impl SqliteStore {
         &mut self,
         change: impl FnOnce(&mut Link, &mut Frontier) -> Result<T, LedgerError>,
     ) -> Result<T, LedgerError> {
-        let Self { link, file, turnstile, frontier, is_spent, .. } = self;
+        let Self { link, files, turnstile, frontier, is_spent, .. } = self;
         let _inside = turnstile.enter()?;
-        file.must_be_at(&link.path)?;
+        files.must_be_at(&link.path)?;
         if *is_spent {
             reconnect(link)?;
             *is_spent = false;
@@ -68,15 +68,27 @@ fn transaction<T>(
     seen: Option<Frontier>,
     change: impl FnOnce(&mut Link, &mut Frontier) -> Result<T, LedgerError>,
 ) -> Result<(T, Frontier), LedgerError> {
-    let size = link.size()?;
-    let mut frontier = match seen.filter(|seen| seen.size() == size) {
-        Some(seen) => seen,
-        None => link.frontier(size)?,
-    };
+    let mut frontier = edge(link, seen)?;
     let done = change(link, &mut frontier)?;
     let committed = link.connection.execute_batch("COMMIT");
     committed.map_err(|error| commit_fault(&link.path, error))?;
     Ok((done, frontier))
+}
+
+/// The edge of the log, as it was seen or as it is now.
+pub(super) fn edge(link: &Link, seen: Option<Frontier>) -> Result<Frontier, LedgerError> {
+    let size = link.size()?;
+    if let Some(seen) = seen.filter(|seen| seen.size() == size) {
+        return Ok(seen);
+    }
+    let signed = link.newest_checkpoint()?.map_or(0, |newest| newest.size);
+    if signed > size {
+        let lost = signed.saturating_sub(size);
+        let message =
+            format!("a signed checkpoint covers {signed} entries, so {lost} were cut off");
+        return Err(LedgerError::Damaged { message });
+    }
+    link.frontier(size)
 }
 
 /// A new connection in the place of one whose last commit failed. What that commit left may be found

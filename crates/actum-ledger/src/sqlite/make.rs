@@ -22,26 +22,27 @@ use crate::store::{NewEntry, Prepared};
 /// What stands before each page in the database's own log, in bytes.
 const FRAME_HEAD: u64 = 24;
 
-/// Which file a name leads to.
+/// Which files the names of a database lead to: its own, that of its log, and that of the index of the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct FileId {
-    device: u64,
-    inode: u64,
-}
+pub(super) struct Files([(u64, u64); 3]);
 
-impl FileId {
+impl Files {
     pub(super) fn of(path: &Path) -> Result<Self, LedgerError> {
-        match fs::symlink_metadata(path) {
-            Ok(found) => Ok(Self { device: found.dev(), inode: found.ino() }),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                Err(LedgerError::Gone { path: path.to_owned() })
+        let id = |end| {
+            let path = beside(path, end);
+            match fs::symlink_metadata(&path) {
+                Ok(found) => Ok((found.dev(), found.ino())),
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    Err(LedgerError::Gone { path })
+                }
+                Err(error) => Err(failed("look at", &path, error)),
             }
-            Err(error) => Err(failed("look at", path, error)),
-        }
+        };
+        Ok(Self([id("")?, id("-wal")?, id("-shm")?]))
     }
 
-    /// Sees to it that the name leads to it still: what is appended to a file without a name is lost
-    /// with the process, and nothing would tell.
+    /// Sees to it that the names lead to them still: what is appended to a file without a name is lost
+    /// with the process, and who has another index does not see it. Nothing would tell.
     pub(super) fn must_be_at(self, path: &Path) -> Result<(), LedgerError> {
         if Self::of(path)? == self {
             return Ok(());
@@ -70,9 +71,7 @@ pub(super) fn is_there(path: &Path) -> Result<bool, LedgerError> {
         Ok(found) => {
             must_be_own(path, &found)?;
             for beside in ["-wal", "-shm"] {
-                let mut name = path.as_os_str().to_owned();
-                name.push(beside);
-                let beside = PathBuf::from(name);
+                let beside = self::beside(path, beside);
                 match fs::symlink_metadata(&beside) {
                     Ok(found) if found.is_file() => must_be_own(&beside, &found)?,
                     Ok(found) if found.is_symlink() => {
@@ -90,9 +89,24 @@ pub(super) fn is_there(path: &Path) -> Result<bool, LedgerError> {
             }
             Ok(true)
         }
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            // A new database would be taken for the one that the log beside it belongs to.
+            if is_blank(&beside(path, "-wal"))? {
+                return Ok(false);
+            }
+            let message = "it is gone, and its log `ledger.db-wal` is still there, with what was \
+                           appended last; put it back beside that, or take that away too for a new one";
+            Err(LedgerError::NoLedger { path: path.to_owned(), message: message.to_owned() })
+        }
         Err(error) => Err(failed("look at", path, error)),
     }
+}
+
+/// A file of the database beside it.
+fn beside(path: &Path, end: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(end);
+    name.into()
 }
 
 /// Refuses what others could have written, or write: the directory is closed to them, but not a second
@@ -126,6 +140,13 @@ pub(super) fn is_blank(log: &Path) -> Result<bool, LedgerError> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
         Err(error) => Err(failed("read", log, error)),
     }
+}
+
+/// Makes the database's own log durable, whoever wrote it.
+pub(super) fn sync_log(path: &Path) -> Result<(), LedgerError> {
+    let log = beside(path, "-wal");
+    let synced = File::open(&log).and_then(|log| log.sync_data());
+    synced.map_err(|error| failed("sync", &log, error))
 }
 
 /// How long a file is. `None` where there is none.
@@ -234,5 +255,8 @@ fn fill(
 }
 
 fn failed(action: &'static str, path: &Path, error: io::Error) -> LedgerError {
+    if error.kind() == io::ErrorKind::StorageFull {
+        return LedgerError::Full { path: path.to_owned() };
+    }
     LedgerError::File { action, path: path.to_owned(), source: Arc::new(error) }
 }

@@ -81,7 +81,7 @@ impl Lock {
         }
         let file = open(&self.path)?;
         let (sender, locked) = channel();
-        let wait = move || drop(sender.send(file.lock().map(|()| file)));
+        let wait = move || drop(sender.send(lock(&file).map(|()| file)));
         let waits = std::thread::Builder::new().name("ledger turn".to_owned()).spawn(wait);
         waits.map_err(|error| failed("wait for", &self.path, error))?;
         match locked.recv_timeout(patience) {
@@ -95,6 +95,16 @@ impl Lock {
 
     fn give_back(&self) -> Result<(), LedgerError> {
         self.file.unlock().map_err(|error| failed("unlock", &self.path, error))
+    }
+}
+
+/// Waits as long as it takes, also where signals come in between.
+fn lock(file: &File) -> io::Result<()> {
+    loop {
+        match file.lock() {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            locked => return locked,
+        }
     }
 }
 

@@ -26,6 +26,15 @@ pub struct Resumed {
     pub status: Status,
 }
 
+/// What a run finds before it begins.
+#[derive(Debug, Default)]
+pub(crate) struct Looked {
+    /// Runs whose end was recorded now.
+    pub(crate) resumed: Vec<Resumed>,
+    /// A log that the workspace was recorded in before, where this one never recorded it.
+    pub(crate) elsewhere: Option<String>,
+}
+
 /// Records how the runs ended that the ledger holds for open. The lock is held and the journal
 /// recovered, so none of them is under way, and the journal knows each that ever touched a file.
 pub(crate) fn settle_open_runs<D: Disk>(
@@ -33,30 +42,30 @@ pub(crate) fn settle_open_runs<D: Disk>(
     records: &Records,
     signer: &SigningKey,
     workspace: WorkspaceId,
-) -> Result<Vec<Resumed>> {
-    let witness = Witness::under(transaction)?;
+) -> Result<Looked> {
+    let origin = records.origin()?;
+    let witness = Witness::under(transaction, origin)?;
+    let elsewhere = match witness {
+        Some(_) => None,
+        None => Witness::elsewhere(transaction, origin)?,
+    };
     let asked = records.ledger.ask(move |store: &mut dyn Store| {
-        let origin = store.origin()?;
-        witness.map_or(Ok(()), |witness| witness.must_be_in(store, &origin))?;
-        Ok((origin, open_runs(store, workspace)?))
+        witness.map_or(Ok(()), |witness| witness.must_be_in(store))?;
+        open_runs(store, workspace)
     });
-    let (origin, open) = asked.wait()?;
-    // Whoever set it before set the same.
-    let origin = records.origin.get_or_init(|| origin);
+    let open = asked.wait()?;
     let mut resumed = Vec::with_capacity(open.len());
     for Open { index, leaf, started, paths } in open {
         let run = started.run;
         let taken_back = transaction.recovery().is_some_and(|found| found.unfinished == Some(run));
         let ended = ended(transaction.ending_of(run, started.place)?, started.time, taken_back);
-        let entry = EntryRef { origin: origin.clone(), index, leaf };
+        let entry = EntryRef { origin: origin.to_owned(), index, leaf };
         let intent = Intent { started, entry, paths };
         let receipt = records.settle(signer, &intent, ended)?;
-        if let Some(line) = Witness::line(&receipt, &intent) {
-            transaction.keep_witness(&line);
-        }
+        Witness::keep(&receipt, &intent, |log, line| transaction.keep_witness(log, line));
         resumed.push(Resumed { run, status: ended.status });
     }
-    Ok(resumed)
+    Ok(Looked { resumed, elsewhere: elsewhere.map(|it| it.origin().to_owned()) })
 }
 
 /// An intent without an end.

@@ -98,8 +98,8 @@ impl<D: Disk> Published<'_, D> {
         let settle = |status, reason| {
             let ended = Ended { status, reason, at, settled_by: SettledBy::Run };
             let receipt = records.settle(&signer, &intent, ended)?;
-            if let (Some(lock), Some(line)) = (&lock, Witness::line(&receipt, &intent)) {
-                lock.keep_witness(&line);
+            if let Some(lock) = &lock {
+                Witness::keep(&receipt, &intent, |log, line| lock.keep_witness(log, line));
             }
             Ok(receipt)
         };

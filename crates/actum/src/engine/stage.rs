@@ -45,10 +45,12 @@ impl<D: Disk> Engine<D> {
     /// `Workspace` about any step; `Ledger`, `RequestKeyTaken`, `OutcomeUnknown`.
     pub fn stage(&mut self, admitted: Admitted) -> Result<Stage<'_, D>> {
         let Admitted { request, plan, policy, signer } = admitted;
-        let Self { workspace, records, root, resumed } = self;
+        let Self { workspace, records, root, resumed, elsewhere } = self;
         let transaction = workspace.begin(options(&request))?;
         let id = transaction.workspace_id()?;
-        resumed.extend(settle_open_runs(&transaction, records, &signer, id)?);
+        let looked = settle_open_runs(&transaction, records, &signer, id)?;
+        resumed.extend(looked.resumed);
+        *elsewhere = looked.elsewhere;
         let attempt = match &request.key {
             None => 1,
             Some(key) => match earlier(records, id, key, plan)? {
@@ -145,6 +147,11 @@ fn earlier(
         .ledger
         .ask(move |store: &mut dyn Store| {
             let rows = store.request(workspace, &asked)?;
+            // What is answered must outlive the machine, also where the process that recorded it did not
+            // live to see to that.
+            if rows.iter().any(|row| row.done.is_some()) {
+                store.make_durable()?;
+            }
             let settled = rows.into_iter().filter_map(|row| Some((row.done?, row)));
             settled.map(|(done, row)| Ok((row, Receipt::read(store, done)?))).collect()
         })

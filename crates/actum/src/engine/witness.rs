@@ -11,48 +11,71 @@ use crate::engine::publish::Intent;
 use crate::engine::settle::Receipt;
 use crate::error::Result;
 
-/// The entry that recorded the last run of a workspace, as the workspace tells.
+/// The entry that recorded the last run of a workspace in one log, as the workspace tells.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Witness(EntryRef);
 
 impl Witness {
-    /// What a workspace tells, for who only looks.
+    /// What a workspace tells of a log, for who only looks.
     ///
     /// # Errors
     /// `Workspace` where it cannot be read.
-    pub fn of<D: Disk>(workspace: &View<D>) -> Result<Option<Self>> {
-        Ok(Self::read(workspace.witness()?))
+    pub fn of<D: Disk>(workspace: &View<D>, log: &str) -> Result<Option<Self>> {
+        Self::read(workspace.witness(log)?)
     }
 
-    pub(crate) fn under<D: Disk>(lock: &Transaction<'_, D>) -> Result<Option<Self>> {
-        Ok(Self::read(lock.witness()?))
+    /// What it tells of any log.
+    ///
+    /// # Errors
+    /// `Workspace` where it cannot be read.
+    pub fn of_any_log<D: Disk>(workspace: &View<D>) -> Result<Option<Self>> {
+        Self::read(workspace.witness_of_any_log()?)
     }
 
-    /// What cannot be read says nothing.
-    fn read(line: Option<String>) -> Option<Self> {
-        Some(Self(serde_json::from_str(&line?).ok()?))
+    pub(crate) fn under<D: Disk>(lock: &Transaction<'_, D>, log: &str) -> Result<Option<Self>> {
+        Self::read(lock.witness(log)?)
     }
 
-    /// Sees to it that a log holds the entry still, where it is the log that acknowledged it.
+    /// What it tells of another log, where it tells nothing of this one.
+    pub(crate) fn elsewhere<D: Disk>(lock: &Transaction<'_, D>, log: &str) -> Result<Option<Self>> {
+        Self::read(lock.witness_of_another_log(log)?)
+    }
+
+    fn read(line: Option<String>) -> Result<Option<Self>> {
+        let Some(line) = line else { return Ok(None) };
+        let entry = serde_json::from_str(&line).map_err(|error| LedgerError::Damaged {
+            message: format!(
+                "what the workspace noted of it in `.actum/recorded` was changed ({error}); remove that \
+                 directory to go on without"
+            ),
+        })?;
+        Ok(Some(Self(entry)))
+    }
+
+    /// The name of the log.
+    pub fn origin(&self) -> &str {
+        &self.0.origin
+    }
+
+    /// Sees to it that the log holds the entry still.
     ///
     /// # Errors
     /// `Forgot`; any other where the log cannot be read.
-    pub fn must_be_in(&self, log: &dyn Log, origin: &str) -> std::result::Result<(), LedgerError> {
-        let EntryRef { origin: named, index, leaf } = &self.0;
-        if named != origin {
-            return Ok(());
-        }
+    pub fn must_be_in(&self, log: &dyn Log) -> std::result::Result<(), LedgerError> {
+        let EntryRef { origin, index, leaf } = &self.0;
         let (index, size) = (*index, log.size()?);
         if index < size && log.node(Node { level: 0, index })? == *leaf {
             return Ok(());
         }
-        Err(LedgerError::Forgot { origin: origin.to_owned(), index, size })
+        Err(LedgerError::Forgot { origin: origin.clone(), index, size })
     }
 
-    /// The line that a workspace keeps of a receipt.
-    pub(crate) fn line(receipt: &Receipt, intent: &Intent) -> Option<String> {
+    /// Has the workspace keep that a receipt recorded its last run.
+    pub(crate) fn keep(receipt: &Receipt, intent: &Intent, keep: impl FnOnce(&str, &str)) {
         let (index, leaf) = (receipt.index, receipt.leaf);
         let entry = EntryRef { origin: intent.entry.origin.clone(), index, leaf };
-        serde_json::to_string(&entry).ok()
+        if let Ok(line) = serde_json::to_string(&entry) {
+            keep(&entry.origin, &line);
+        }
     }
 }

@@ -1,11 +1,13 @@
 //! `actum ledger prove`: that an entry is in the log.
 
+use std::fmt;
 use std::io::{self, Write};
 
 use actum_core::Digest;
 use actum_core::merkle::leaf_hash;
 use actum_core::path::Quoted;
-use actum_ledger::{Log, SignedCheckpoint, inclusion};
+use actum_gate::{check_inclusion, verify_checkpoint};
+use actum_ledger::{LedgerError, Log, SignedCheckpoint, inclusion};
 use serde::Serialize;
 
 use super::Opened;
@@ -14,6 +16,7 @@ use crate::failure::Failure;
 use crate::ledger_failure::LedgerFailure;
 use crate::output::Document;
 use crate::run_prefix::RunPrefix;
+use crate::trusted::Trusted;
 use crate::verb::Session;
 
 /// Prove that a run is in the ledger
@@ -55,12 +58,23 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
 impl Proven {
     fn of(opened: Opened, index: u64) -> Result<Self, Failure> {
         let log = &opened.log;
-        let entry = log.entry(index).map_err(actum::Error::from)?;
         let size = log.size().map_err(actum::Error::from)?;
-        let entry = entry.ok_or(LedgerFailure::NoEntry { index, size })?;
+        if index >= size {
+            return Err(LedgerFailure::NoEntry { index, size }.into());
+        }
+        let leaf = leaf_hash(&log.sound_entry(index).map_err(actum::Error::from)?.body);
         let origin = log.origin().map_err(actum::Error::from)?;
         let (SignedCheckpoint { size, note: checkpoint }, hashes) = path(opened, index)?;
-        Ok(Self { origin, index, leaf: leaf_hash(&entry.body), size, hashes, checkpoint })
+        // What is handed over is verified first: elsewhere nobody could do anything about it.
+        let wrong = |error: &dyn fmt::Display| {
+            let message = format!("its checkpoint of size {size}: {error}");
+            actum::Error::from(LedgerError::Damaged { message })
+        };
+        let signed = verify_checkpoint(checkpoint.as_bytes(), &Trusted::own()?.keyring);
+        let root = signed.map_err(|problem| wrong(&problem))?.checkpoint.root;
+        let included = check_inclusion(&leaf, index, size, &hashes, &root);
+        included.map_err(|problem| wrong(&problem))?;
+        Ok(Self { origin, index, leaf, size, hashes, checkpoint })
     }
 }
 

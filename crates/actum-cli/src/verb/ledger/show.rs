@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use actum_core::dsse::Envelope;
 use actum_core::ledger::{EntryFacts, EntryKind, TenantId};
-use actum_core::merkle::leaf_hash;
+use actum_core::merkle::{Node, leaf_hash};
 use actum_core::path::{Harmless, Quoted};
 use actum_core::{Digest, RunId, Status};
 use actum_ledger::{Entry, LedgerError, Log};
@@ -59,6 +59,9 @@ struct Line {
 struct Shown {
     #[serde(flatten)]
     line: Line,
+    /// The hash that was recorded, where that is another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recorded_leaf: Option<Digest>,
     /// The digests of the documents that it names.
     documents: Vec<Digest>,
     body: Value,
@@ -83,7 +86,11 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         Some(index) => {
             let entry = log.entry(index).map_err(actum::Error::from)?;
             let entry = entry.ok_or(LedgerFailure::NoEntry { index, size })?;
-            session.screen.show(&Shown::of(&entry).map_err(actum::Error::from)?)?;
+            let shown = Shown::of(&log, &entry).map_err(actum::Error::from)?;
+            session.screen.show(&shown)?;
+            if shown.recorded_leaf.is_some() {
+                return Ok(Exit::NeedsAttention);
+            }
         }
     }
     Ok(Exit::Success)
@@ -113,8 +120,10 @@ impl Line {
 }
 
 impl Shown {
-    fn of(entry: &Entry) -> Result<Self, LedgerError> {
+    fn of(log: &dyn Log, entry: &Entry) -> Result<Self, LedgerError> {
         let (line, facts) = Line::of(entry)?;
+        let recorded = log.node(Node { level: 0, index: entry.index })?;
+        let recorded_leaf = (recorded != line.leaf).then_some(recorded);
         let json = |bytes: &[u8]| {
             serde_json::from_slice(bytes).map_err(|error| LedgerError::entry(entry.index, &error))
         };
@@ -127,7 +136,7 @@ impl Shown {
             }
             EntryKind::LogStarted | EntryKind::EffectStarted => None,
         };
-        Ok(Self { line, documents: facts.blobs, body: json(&entry.body)?, payload })
+        Ok(Self { line, recorded_leaf, documents: facts.blobs, body: json(&entry.body)?, payload })
     }
 }
 
@@ -166,6 +175,10 @@ impl Document for Shown {
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         let Line { index, kind, time, leaf, .. } = &self.line;
         writeln!(out, "entry     {index}\nkind      {kind}\ntime      {time}\nleaf      {leaf}")?;
+        if let Some(recorded) = &self.recorded_leaf {
+            let wrong = Painted(style::REMOVED, "wrong");
+            writeln!(out, "{wrong}     it was recorded with the leaf {recorded}: it was changed")?;
+        }
         for document in &self.documents {
             writeln!(out, "document  {document}")?;
         }

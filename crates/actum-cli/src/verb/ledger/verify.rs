@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use actum_core::Digest;
+use actum_core::checkpoint::Checkpoint;
 use actum_core::keyring::Keyring;
 use actum_core::ledger::EntryKind;
 use actum_core::note::NOTE_BYTES_MAX;
@@ -43,7 +44,7 @@ pub(crate) struct Arguments {
     #[arg(long, value_name = "FILE")]
     keyring: Option<PathBuf>,
     /// Also compare with a checkpoint that was kept elsewhere, which tells whether entries were cut off
-    #[arg(long, value_name = "FILE", conflicts_with = "export")]
+    #[arg(long, value_name = "FILE")]
     checkpoint: Option<PathBuf>,
     /// Verify the signatures of all receipts, also of those that a checkpoint covers, which takes longer
     #[arg(long)]
@@ -68,6 +69,9 @@ struct Verified {
     receipts: u64,
     findings: Vec<Found>,
     findings_left_out: u64,
+    /// How many entries the checkpoint covers that was kept elsewhere and compared.
+    #[serde(serialize_with = "size_alone", skip_serializing_if = "Option::is_none")]
+    compared: Option<(String, u64)>,
     keyring: Trusted,
     /// Of which receipts the signatures were verified, for people.
     #[serde(skip)]
@@ -83,6 +87,23 @@ struct Found {
     message: String,
     #[serde(skip)]
     text: String,
+}
+
+/// A checkpoint that was kept elsewhere.
+struct Kept {
+    /// How it was named.
+    name: String,
+    /// What it says; where no key of the keyring signed it, why that is.
+    checkpoint: Result<Checkpoint, String>,
+}
+
+impl Kept {
+    fn read(file: &Path, keyring: &Trusted, session: &Session) -> Result<Self, Failure> {
+        let (name, note) = input::document(file, &session.start, NOTE_BYTES_MAX)?;
+        let verified = verify_checkpoint(&note, &keyring.keyring);
+        let checkpoint = verified.map(|verified| verified.checkpoint);
+        Ok(Self { name, checkpoint: checkpoint.map_err(|problem| problem.to_string()) })
+    }
 }
 
 /// What is verified.
@@ -107,27 +128,34 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let receipts = if arguments.receipts { Receipts::All } else { Receipts::NotCovered };
     let mut checks = Checks { note: &mut note, entry: &mut entry, receipts };
     let mut told = |entries| progress.tell(entries);
-    let verification = match subject {
-        What::Export(file) => exported(&session.start.join(file), file, &mut checks, &mut told)?,
+    let kept = arguments.checkpoint.as_deref().map(|file| Kept::read(file, &keyring, session));
+    let kept = kept.transpose()?;
+    let mut verification = match subject {
+        What::Export(file) => exported(
+            &session.start.join(file),
+            file,
+            &mut checks,
+            kept.as_ref().and_then(|kept| kept.checkpoint.as_ref().ok()),
+            &mut told,
+        )?,
         What::Own(log) => {
             let mut verification =
                 verify(&log, &mut checks, &mut told).map_err(actum::Error::from)?;
-            if let Some(file) = &arguments.checkpoint {
-                let (name, note) = input::document(file, &session.start, NOTE_BYTES_MAX)?;
-                let compared = match verify_checkpoint(&note, &keyring.keyring) {
-                    Ok(kept) => compare(&log, &kept.checkpoint).map_err(actum::Error::from)?,
-                    Err(problem) => Err(problem.to_string()),
-                };
-                if let Err(message) = compared {
-                    let message = format!("compared with the checkpoint {name}: {message}");
-                    verification.tell(Subject::Log, message);
-                }
+            if let Some(Kept { checkpoint: Ok(kept), .. }) = &kept
+                && let Err(message) = compare(&log, kept).map_err(actum::Error::from)?
+            {
+                let message = format!("compared with the checkpoint that was kept: {message}");
+                verification.tell(Subject::Log, message);
             }
             verification
         }
     };
+    if let Some(Kept { name, checkpoint: Err(problem) }) = &kept {
+        verification.tell(Subject::Log, format!("the checkpoint {name} is not one: {problem}"));
+    }
     progress.end();
-    let verified = Verified::of(verification, receipts, keyring);
+    let compared = kept.and_then(|kept| Some((kept.name, kept.checkpoint.ok()?.size)));
+    let verified = Verified { compared, ..Verified::of(verification, receipts, keyring) };
     session.screen.show(&verified)?;
     Ok(if verified.sound { Exit::Success } else { Exit::NeedsAttention })
 }
@@ -136,6 +164,7 @@ fn exported(
     path: &Path,
     file: &Path,
     checks: &mut Checks<'_>,
+    kept: Option<&Checkpoint>,
     progress: &mut dyn FnMut(u64),
 ) -> Result<Verification, Failure> {
     let input = format!("`{}`", Quoted(file.as_os_str().as_bytes()));
@@ -148,7 +177,7 @@ fn exported(
     if !found.as_deref().is_some_and(|found| found.starts_with("actum.ledger-export/")) {
         return Err(LedgerFailure::NoExport { input, found }.into());
     }
-    let verified = export::verify(&mut opened, checks, progress);
+    let verified = export::verify(&mut opened, checks, kept, progress);
     verified.map_err(|error| match error {
         export::ExportError::Read(source) | export::ExportError::Write(source) => {
             unreadable(source)
@@ -192,6 +221,7 @@ impl Verified {
             receipts,
             findings,
             findings_left_out,
+            compared: None,
             keyring,
             of_which: match receipts_asked {
                 Receipts::All => "",
@@ -199,6 +229,13 @@ impl Verified {
             },
         }
     }
+}
+
+fn size_alone<S: serde::Serializer>(
+    compared: &Option<(String, u64)>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    compared.as_ref().map(|(_, size)| size).serialize(serializer)
 }
 
 impl Found {
@@ -237,6 +274,13 @@ impl Document for Verified {
         let receipts = count(self.receipts, "signature");
         writeln!(out, "receipts  {receipts} verified{}", self.of_which)?;
         writeln!(out, "root      {}", self.root)?;
+        if let Some((name, size)) = &self.compared {
+            writeln!(
+                out,
+                "compared  with the checkpoint {name}, which covers {}",
+                entries_of(*size)
+            )?;
+        }
         self.keyring.write_text(out)?;
         if self.steps_back > 0 {
             writeln!(
