@@ -107,8 +107,9 @@ pub fn verify(
     in_order(view, directory, size, |chunk| {
         upper.take(&mut fold, &chunk);
         fold.found(chunk.findings);
-        for (facts, index) in chunk.facts.into_iter().zip(chunk.start..) {
-            if let Some((facts, leaf)) = facts {
+        let entries = chunk.facts.into_iter().zip(chunk.leaves);
+        for ((facts, leaf), index) in entries.zip(chunk.start..) {
+            if let Some(facts) = facts {
                 fold.take(&facts, (index, leaf));
             }
         }
