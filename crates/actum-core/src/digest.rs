@@ -144,6 +144,45 @@ impl TryFrom<String> for Digest {
     }
 }
 
+/// Messages that are gathered to be hashed together; [`Digest::of_each`].
+#[derive(Debug, Default)]
+pub struct Messages {
+    bytes: Vec<u8>,
+    /// Where each of them ends.
+    ends: Vec<usize>,
+}
+
+impl Messages {
+    /// As many bytes as are worth being hashed together. More of them only go farther from the
+    /// processor.
+    const BYTES_ENOUGH: usize = 256 << 10;
+
+    /// Gathers a message that is made of these parts.
+    pub fn push(&mut self, parts: &[&[u8]]) {
+        parts.iter().for_each(|part| self.bytes.extend_from_slice(part));
+        self.ends.push(self.bytes.len());
+    }
+
+    /// Whether it is time for [`Self::digests`].
+    pub fn are_enough(&self) -> bool {
+        self.bytes.len() >= Self::BYTES_ENOUGH
+    }
+
+    /// Puts the digest of each behind `digests`, in their order, and lets go of them.
+    pub fn digests(&mut self, digests: &mut Vec<Digest>) {
+        let mut rest = &*self.bytes;
+        let mut start = 0;
+        let messages = self.ends.iter().map(|&end| {
+            let (message, behind) = rest.split_at_checked(end - start).unwrap_or_default();
+            (rest, start) = (behind, end);
+            message
+        });
+        digests.extend(Digest::of_each(&messages.collect::<Vec<_>>()));
+        self.bytes.clear();
+        self.ends.clear();
+    }
+}
+
 /// Computes a [`Digest`] piece by piece. Cloning one shares the work done on a common prefix.
 #[derive(Clone, Default)]
 pub struct Hasher(sha2::Sha256);

@@ -4,7 +4,7 @@
 //! A log keeps the hash of every complete subtree. They are numbered in the order in which they
 //! come to be, so that keeping them is appending: [`position`].
 
-use crate::{Digest, Hasher};
+use crate::{Digest, Hasher, Messages};
 
 /// The most hashes a proof has: a log of 2^63 entries.
 pub const PROOF_HASHES_MAX: usize = 64;
@@ -43,46 +43,9 @@ pub fn parents(level: &[Digest]) -> Vec<Digest> {
     Digest::of_each(&messages)
 }
 
-/// Entries that are gathered to be hashed together, which is much faster than one after another;
-/// [`Digest::of_each`].
-#[derive(Debug, Default)]
-pub struct Leaves {
-    /// Each entry behind the byte that makes it a leaf.
-    bytes: Vec<u8>,
-    ends: Vec<usize>,
-}
-
-impl Leaves {
-    /// As many bytes as are worth being hashed together: the messages of this size stay near the
-    /// processor.
-    pub const BYTES_ENOUGH: usize = 256 << 10;
-
-    /// Gathers an entry.
-    pub fn push(&mut self, entry: &[u8]) {
-        self.bytes.push(0);
-        self.bytes.extend_from_slice(entry);
-        self.ends.push(self.bytes.len());
-    }
-
-    /// How many bytes are gathered.
-    pub fn bytes(&self) -> usize {
-        self.bytes.len()
-    }
-
-    /// Puts the hash of each behind `hashes`, as [`leaf_hash`] gives it and in their order, and
-    /// lets go of them.
-    pub fn hash(&mut self, hashes: &mut Vec<Digest>) {
-        let mut rest = &*self.bytes;
-        let mut start = 0;
-        let entries = self.ends.iter().map(|&end| {
-            let (entry, behind) = rest.split_at_checked(end - start).unwrap_or_default();
-            (rest, start) = (behind, end);
-            entry
-        });
-        hashes.extend(Digest::of_each(&entries.collect::<Vec<_>>()));
-        self.bytes.clear();
-        self.ends.clear();
-    }
+/// Gathers an entry for [`leaf_hash`].
+pub fn gather_leaf(messages: &mut Messages, entry: &[u8]) {
+    messages.push(&[&[0], entry]);
 }
 
 /// The root of a log without entries.
@@ -341,11 +304,10 @@ mod tests {
     fn entries_and_subtrees_hashed_together_are_as_they_are_alone() {
         for count in 0..70 {
             let entries = entries(count);
-            let (mut leaves, mut together) = (Leaves::default(), Vec::new());
+            let (mut leaves, mut together) = (Messages::default(), Vec::new());
             for half in entries.chunks(40) {
-                half.iter().for_each(|entry| leaves.push(entry));
-                leaves.hash(&mut together);
-                assert_eq!(leaves.bytes(), 0);
+                half.iter().for_each(|entry| gather_leaf(&mut leaves, entry));
+                leaves.digests(&mut together);
             }
             let alone: Vec<Digest> = entries.iter().map(|entry| leaf_hash(entry)).collect();
             assert_eq!(together, alone, "{count}");

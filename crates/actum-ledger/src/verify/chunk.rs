@@ -4,8 +4,8 @@
 use std::ops::Range;
 
 use actum_core::ledger::{EntryFacts, EntryKind};
-use actum_core::merkle::{Frontier, Leaves, parents};
-use actum_core::{Digest, Status};
+use actum_core::merkle::{Frontier, gather_leaf, parents};
+use actum_core::{Digest, Messages, Status};
 use rusqlite::Row;
 use rusqlite::types::ValueRef;
 
@@ -72,7 +72,7 @@ impl Upper {
 struct Reading {
     chunk: Chunk,
     /// Entries that are not hashed yet.
-    waiting: Leaves,
+    waiting: Messages,
     /// The hashes kept with each entry, one entry after another, and where those of each end.
     kept: Vec<u8>,
     kept_ends: Vec<usize>,
@@ -97,7 +97,7 @@ impl Chunk {
                 root: None,
                 above: Vec::new(),
             },
-            waiting: Leaves::default(),
+            waiting: Messages::default(),
             kept: Vec::new(),
             kept_ends: Vec::with_capacity(1 << LEVEL),
             whole: None,
@@ -153,7 +153,7 @@ impl Reading {
     fn miss(&mut self, index: u64, message: &str) {
         self.interrupt();
         self.tell(index, message);
-        self.waiting.hash(&mut self.chunk.leaves);
+        self.waiting.digests(&mut self.chunk.leaves);
         self.chunk.leaves.push(Digest::from_bytes([0; HASH_BYTES]));
         self.chunk.facts.push(None);
         self.steps += 1;
@@ -166,9 +166,9 @@ impl Reading {
             self.miss(index, "its hashes or its body are not there");
             return Ok(());
         };
-        self.waiting.push(body);
-        if self.waiting.bytes() >= Leaves::BYTES_ENOUGH {
-            self.waiting.hash(&mut self.chunk.leaves);
+        gather_leaf(&mut self.waiting, body);
+        if self.waiting.are_enough() {
+            self.waiting.digests(&mut self.chunk.leaves);
         }
         if self.whole.is_none() {
             self.kept.extend_from_slice(nodes);
@@ -202,7 +202,7 @@ impl Reading {
 
     /// Compares the hashes, now that all entries were read.
     fn finish(mut self) -> Chunk {
-        self.waiting.hash(&mut self.chunk.leaves);
+        self.waiting.digests(&mut self.chunk.leaves);
         let Self { mut chunk, kept, kept_ends, whole, mut found, .. } = self;
         let whole = chunk.leaves.get(..whole.unwrap_or(chunk.leaves.len())).unwrap_or_default();
         let levels = levels(whole);

@@ -322,6 +322,13 @@ fn what_is_nested_deeply_is_told_of_as_by_the_long_way() {
 
 #[test]
 fn payloads_in_other_spellings_of_base64_are_told_of_as_by_the_long_way() {
+    for character in 0..=0xff {
+        for place in 0..4 {
+            let mut body = envelope(b"{\"a\":1}");
+            body[12 + place] = character;
+            assert_the_same(EntryKind::EffectDone, &body);
+        }
+    }
     for length in 0..10 {
         let body = String::from_utf8(envelope(&vec![b' '; length])).unwrap();
         assert_the_same(EntryKind::EffectDone, body.as_bytes());
