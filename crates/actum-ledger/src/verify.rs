@@ -133,7 +133,7 @@ pub fn verify(
             Digest::from_bytes([0; 32])
         }
     };
-    let stretches = documents::stretches(&view.link, fold.named().len())?;
+    let (stretches, rest) = documents::stretches(fold.named().len());
     let mut documents = Documents::default();
     let (mut rows, mut about_runs) = (Vec::new(), Vec::new());
     // The other threads read documents while this one looks at the runs, of which only this
@@ -149,6 +149,7 @@ pub fn verify(
         },
         |some| rows.push(some),
     )?;
+    rows.push(Rows::read(&view.link, rest)?);
     fold.found(about_runs);
     rows.into_iter().for_each(|rows| documents.take(&mut fold, rows));
     let documents = documents.finish(&view.link, &mut fold)?;

@@ -105,8 +105,11 @@ impl<'m> Lane<'m> {
         let (whole, rest) = message.as_chunks::<BLOCK_BYTES>();
         let ends = if rest.len() < BLOCK_BYTES - LENGTH_BYTES { 1 } else { 2 };
         let mut end = [[0; BLOCK_BYTES]; 2];
-        let bytes = end.as_flattened_mut().iter_mut().skip(BLOCK_BYTES * (2 - ends));
-        bytes.zip(rest.iter().chain([&0x80])).for_each(|(byte, next)| *byte = *next);
+        let (_, used) = end.as_flattened_mut().split_at_mut(BLOCK_BYTES * (2 - ends));
+        if let Some((start, [bit, ..])) = used.split_at_mut_checked(rest.len()) {
+            start.copy_from_slice(rest);
+            *bit = 0x80;
+        }
         let bits = crate::count(message.len()).wrapping_mul(8).to_be_bytes();
         if let Some(length) = end.as_flattened_mut().last_chunk_mut() {
             *length = bits;

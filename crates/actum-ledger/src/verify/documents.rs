@@ -1,5 +1,7 @@
 //! Documents beside their names, and beside the entries that name them.
 
+use std::collections::HashMap;
+
 use actum_core::{Digest, Messages};
 
 use super::{Fold, Subject};
@@ -17,9 +19,16 @@ pub(super) struct Stretch(i64, i64);
 /// A row, and what its bytes are.
 struct Row {
     number: i64,
-    name: Option<Digest>,
+    name: Name,
     /// Nothing where it has no bytes.
     digest: Option<Digest>,
+}
+
+/// Under which name a document is kept.
+enum Name {
+    Digest(Digest),
+    /// Bytes that are no digest, or nothing.
+    Other(Vec<u8>),
 }
 
 /// The rows of a stretch.
@@ -30,31 +39,39 @@ pub(super) struct Rows(Vec<Row>);
 pub(super) struct Documents {
     /// How many there are, where none is missing.
     count: u64,
-    /// Under which name each is kept.
-    names: Vec<(i64, Option<Digest>)>,
+    /// The number and the name of each.
+    names: Vec<(i64, Name)>,
 }
 
-/// Stretches that have every document in them that `link` has, whatever their numbers are. `expected`
-/// of them are divided evenly.
-pub(super) fn stretches(link: &Link, expected: usize) -> Result<Vec<Stretch>, LedgerError> {
-    let ask = || {
-        let sql = "SELECT min(number), max(number) FROM blob";
-        link.connection.prepare_cached(sql)?.query_row((), |row| Ok((row.get(0)?, row.get(1)?)))
-    };
-    let found: (Option<i64>, Option<i64>) =
-        ask().map_err(|error| fault("read", &link.path, error))?;
-    let (Some(first), Some(last)) = found else { return Ok(Vec::new()) };
-    let expected = i64::try_from(expected).unwrap_or(i64::MAX).min(last);
-    let mut stretches = Vec::new();
-    let mut from = first;
-    let mut to = STRETCH - 1;
-    while to < expected {
-        stretches.push(Stretch(from, to));
-        from = to + 1;
-        to = to.saturating_add(STRETCH);
+/// Divides all numbers there can be, where there should be `expected` documents. Behind the last
+/// stretch others may be added at any time, so only the connection that knows how many there were
+/// can read that one.
+pub(super) fn stretches(expected: usize) -> (Vec<Stretch>, Stretch) {
+    let expected = i64::try_from(expected).unwrap_or(i64::MAX);
+    let mut from = i64::MIN;
+    let mut whole = Vec::new();
+    let mut next = STRETCH;
+    while next < expected {
+        whole.push(Stretch(from, next - 1));
+        from = next;
+        next = next.saturating_add(STRETCH);
     }
-    stretches.push(Stretch(from, last));
-    Ok(stretches)
+    (whole, Stretch(from, i64::MAX))
+}
+
+impl Name {
+    fn of(bytes: &[u8]) -> Self {
+        bytes
+            .try_into()
+            .map_or_else(|_| Self::Other(bytes.to_owned()), |b| Self::Digest(Digest::from_bytes(b)))
+    }
+
+    fn as_bytes(&self) -> &[u8] {
+        match self {
+            Self::Digest(digest) => digest.as_bytes(),
+            Self::Other(bytes) => bytes,
+        }
+    }
 }
 
 impl Rows {
@@ -68,13 +85,13 @@ impl Rows {
             let mut statement = link.connection.prepare_cached(sql)?;
             let mut found = statement.query([from, to])?;
             while let Some(row) = found.next()? {
-                let name = row.get_ref(1)?.as_blob().ok().and_then(|name| name.try_into().ok());
+                let name = Name::of(row.get_ref(1)?.as_blob().unwrap_or_default());
                 let bytes = row.get_ref(2)?.as_blob().ok();
                 waiting.push(&[bytes.unwrap_or_default()]);
                 if waiting.are_enough() {
                     waiting.digests(&mut digests);
                 }
-                rows.push((row.get(0)?, name.map(Digest::from_bytes), bytes.is_some()));
+                rows.push((row.get(0)?, name, bytes.is_some()));
             }
             Ok(())
         };
@@ -93,19 +110,19 @@ impl Documents {
     /// Looks at the next rows.
     pub(super) fn take(&mut self, fold: &mut Fold, rows: Rows) {
         for Row { number, name, digest } in rows.0 {
-            match (name, digest) {
-                (Some(name), Some(digest)) if name != digest => {
+            match (&name, digest) {
+                (Name::Digest(name), Some(digest)) if *name != digest => {
                     let message =
                         format!("its bytes are not those of that name; they are {digest}");
-                    fold.tell(Subject::Document(name), message);
+                    fold.tell(Subject::Document(*name), message);
                 }
-                (Some(_), Some(digest)) => {
+                (Name::Digest(_), Some(digest)) => {
                     if !fold.named().remove(&digest) {
                         let message = "no entry names it, or it is there twice".to_owned();
                         fold.tell(Subject::Document(digest), message);
                     }
                 }
-                (None, _) | (_, None) => {
+                (Name::Other(_), _) | (_, None) => {
                     fold.tell(Subject::Database, format!("document {number} is none"));
                 }
             }
@@ -122,9 +139,8 @@ impl Documents {
     pub(super) fn finish(self, link: &Link, fold: &mut Fold) -> Result<u64, LedgerError> {
         let (is_found, indexed) =
             self.found(link).map_err(|error| fault("read", &link.path, error))?;
-        for ((number, name), is_found) in self.names.iter().zip(is_found) {
-            // What has no name was told before.
-            if name.is_some() && !is_found {
+        for ((number, _), is_found) in self.names.iter().zip(is_found) {
+            if !is_found {
                 let message = format!("what finds document {number} leads elsewhere");
                 fold.tell(Subject::Database, message);
             }
@@ -146,27 +162,29 @@ impl Documents {
         let mut index = link.connection.prepare_cached(sql)?;
         let mut rows = index.query(())?;
         let mut is_found = vec![false; self.names.len()];
+        // Where no number is missing, each is its place among them.
+        let is_whole = self.names.iter().zip(0..).all(|((number, _), place)| *number == place);
+        let places: Option<HashMap<i64, usize>> = (!is_whole).then(|| {
+            self.names.iter().enumerate().map(|(place, (number, _))| (*number, place)).collect()
+        });
         let mut indexed = 0u64;
-        let mut last: Option<Digest> = None;
+        let mut last: Option<Vec<u8>> = None;
         while let Some(row) = rows.next()? {
             indexed = indexed.saturating_add(1);
-            let name = row.get_ref(0)?.as_blob().ok().and_then(|name| name.try_into().ok());
-            let name = name.map(Digest::from_bytes);
+            let Ok(name) = row.get_ref(0)?.as_blob() else { continue };
             let number: i64 = row.get(1)?;
-            let is_in_order = name.is_some_and(|name| last.is_none_or(|last| last < name));
-            // Where no number is missing, the place among them is the number.
-            let likely = usize::try_from(number).unwrap_or(usize::MAX);
-            let place = match self.names.get(likely) {
-                Some((found, _)) if *found == number => Some(likely),
-                Some(_) | None => {
-                    self.names.binary_search_by_key(&number, |(number, _)| *number).ok()
-                }
+            let is_in_order = last.as_deref().is_none_or(|last| last < name);
+            let place = match &places {
+                Some(places) => places.get(&number).copied(),
+                None => usize::try_from(number).ok(),
             };
             let named = place.and_then(|place| self.names.get(place).zip(is_found.get_mut(place)));
             if let Some(((_, kept), is_found)) = named {
-                *is_found |= is_in_order && *kept == name;
+                *is_found |= is_in_order && kept.as_bytes() == name;
             }
-            last = name.or(last);
+            let last = last.get_or_insert_default();
+            last.clear();
+            last.extend_from_slice(name);
         }
         Ok((is_found, indexed))
     }
