@@ -101,7 +101,7 @@ fn done(body: &[u8]) -> Option<EntryFacts> {
     let mut at = Cursor { rest: body };
     at.members(|name, at| {
         match name {
-            b"payload" => payload = Some(at.plain()?),
+            b"payload" => payload = Some(at.base64()?),
             b"payloadType" => payload_type = Some(at.word(PAYLOAD_TYPE)?),
             _ => at.value(DEPTH_MAX)?,
         }
@@ -229,21 +229,23 @@ impl<'b> Cursor<'b> {
         self.rest.is_empty().then_some(())
     }
 
-    /// A text as it is written: without its quotes, and with its escapes.
-    fn text(&mut self) -> Option<&'b [u8]> {
+    /// A text as it is written: without its quotes, and with its escapes; and whether it has any.
+    fn written(&mut self) -> Option<(&'b [u8], bool)> {
         self.pass(b"\"")?;
         let from = self.rest;
-        let mut is_ascii = true;
+        let (mut is_ascii, mut has_escapes) = (true, false);
         loop {
             let (plain, special) = plain_bytes(self.rest);
             self.rest = self.rest.get(plain..)?;
             match special? {
                 b'"' => break,
                 b'\\' => {
-                    let (_, rest) = self.rest.split_first()?;
-                    let (escaped, rest) = rest.split_first()?;
-                    matches!(escaped, b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't')
-                        .then_some(())?;
+                    has_escapes = true;
+                    let [_, b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't', rest @ ..] =
+                        self.rest
+                    else {
+                        return None;
+                    };
                     self.rest = rest;
                 }
                 0x80.. => {
@@ -256,25 +258,38 @@ impl<'b> Cursor<'b> {
         }
         let text = from.get(..from.len() - self.rest.len())?;
         self.pass(b"\"")?;
-        (is_ascii || std::str::from_utf8(text).is_ok()).then_some(text)
+        (is_ascii || std::str::from_utf8(text).is_ok()).then_some((text, has_escapes))
+    }
+
+    /// Any text.
+    fn text(&mut self) -> Option<()> {
+        self.written().map(|_| ())
+    }
+
+    fn text_or_null(&mut self) -> Option<()> {
+        if self.is_null() { self.pass(b"null") } else { self.text() }
     }
 
     /// A text without escapes, which is what it is written as.
     fn plain(&mut self) -> Option<&'b [u8]> {
-        self.text().filter(|text| !text.contains(&b'\\'))
+        self.written().and_then(|(text, has_escapes)| (!has_escapes).then_some(text))
     }
 
     fn plain_or_null(&mut self) -> Option<Option<&'b [u8]>> {
-        self.text_or_null()?
-            .map_or(Some(None), |text| (!text.contains(&b'\\')).then_some(Some(text)))
+        if self.is_null() { self.pass(b"null").map(|()| None) } else { self.plain().map(Some) }
     }
 
-    fn text_or_null(&mut self) -> Option<Option<&'b [u8]>> {
-        if self.rest.starts_with(b"n") {
-            self.pass(b"null").map(|()| None)
-        } else {
-            self.text().map(Some)
-        }
+    fn is_null(&self) -> bool {
+        self.rest.starts_with(b"n")
+    }
+
+    /// A text of which only base64 will be taken.
+    fn base64(&mut self) -> Option<&'b [u8]> {
+        self.pass(b"\"")?;
+        let (text, rest) = self.rest.split_at_checked(memchr::memchr(b'"', self.rest)?)?;
+        self.rest = rest;
+        self.pass(b"\"")?;
+        Some(text)
     }
 
     /// This text and no other.
@@ -374,7 +389,7 @@ impl<'b> Cursor<'b> {
     fn value(&mut self, depth: usize) -> Option<()> {
         let depth = depth.checked_sub(1)?;
         match self.rest.first()? {
-            b'"' => self.text().map(|_| ()),
+            b'"' => self.text(),
             b'{' => self.members(|_, at| at.value(depth)),
             b'[' => self.elements(|at| at.value(depth)),
             b'n' => self.pass(b"null"),
