@@ -1,7 +1,5 @@
 //! Documents beside their names, and beside the entries that name them.
 
-use std::collections::HashMap;
-
 use actum_core::{Digest, Messages};
 
 use super::{Fold, Subject};
@@ -10,7 +8,7 @@ use crate::sqlite::fault;
 use crate::sqlite::link::Link;
 
 /// How many one thread reads at a stretch.
-const STRETCH: i64 = 4096;
+const STRETCH: i64 = 512;
 
 /// Numbers of documents, the last one included.
 #[derive(Debug, Clone, Copy)]
@@ -137,55 +135,82 @@ impl Documents {
     /// Looks at what finds them, and for those that were named and are not there. Gives how many
     /// there are.
     pub(super) fn finish(self, link: &Link, fold: &mut Fold) -> Result<u64, LedgerError> {
-        let (is_found, indexed) =
-            self.found(link).map_err(|error| fault("read", &link.path, error))?;
-        for ((number, _), is_found) in self.names.iter().zip(is_found) {
+        let failed = |error| fault("read", &link.path, error);
+        // SQLite tells of a damaged page once for each connection, so no error may be passed over here.
+        if !self.is_index_whole(link).map_err(failed)? {
+            self.ask_index(link, fold).map_err(failed)?;
+        }
+        fold.tell_missing_documents();
+        Ok(self.count)
+    }
+
+    /// Whether the index has each document once and nothing else, in its order. What is sought in it
+    /// is found then, and need not be asked for one by one.
+    fn is_index_whole(&self, link: &Link) -> rusqlite::Result<bool> {
+        let sql = "SELECT digest, number FROM blob INDEXED BY sqlite_autoindex_blob_1 \
+                   ORDER BY digest";
+        let mut index = link.connection.prepare_cached(sql)?;
+        let mut rows = index.query(())?;
+        let mut left = self.names.len();
+        let mut last: Option<&[u8]> = None;
+        while let Some(row) = rows.next()? {
+            let (name, number) = (row.get_ref(0)?.as_blob().ok(), row.get::<_, i64>(1)?);
+            // Where no number is missing, each is its place among them.
+            let kept = usize::try_from(number).ok().and_then(|place| self.names.get(place));
+            let kept = kept.filter(|(kept, _)| *kept == number).map(|(_, kept)| kept.as_bytes());
+            if name.is_none() || kept != name || last >= kept || left == 0 {
+                return Ok(false);
+            }
+            left -= 1;
+            last = kept;
+        }
+        Ok(left == 0)
+    }
+
+    /// Asks for each document, and counts what there is to be found.
+    fn ask_index(&self, link: &Link, fold: &mut Fold) -> rusqlite::Result<()> {
+        let mut find =
+            link.connection.prepare_cached("SELECT number FROM blob WHERE digest = ?")?;
+        for (number, name) in &self.names {
+            let mut found = find.query([name.as_bytes()])?;
+            let is_found = match found.next()? {
+                Some(found) => found.get::<_, i64>(0)? == *number,
+                None => false,
+            };
             if !is_found {
                 let message = format!("what finds document {number} leads elsewhere");
                 fold.tell(Subject::Database, message);
             }
+        }
+        let sql = "SELECT digest FROM blob INDEXED BY sqlite_autoindex_blob_1 ORDER BY digest";
+        let mut index = link.connection.prepare_cached(sql)?;
+        let mut rows = index.query(())?;
+        let mut indexed = 0u64;
+        while rows.next()?.is_some() {
+            indexed = indexed.saturating_add(1);
         }
         let count = self.count;
         if indexed != count {
             let message = format!("what finds documents finds {indexed}, and there are {count}");
             fold.tell(Subject::Database, message);
         }
-        fold.tell_missing_documents();
-        Ok(count)
+        Ok(())
     }
+}
 
-    /// Which of them the index finds, and how many rows it has. What is sought in it is found where
-    /// all of it is in order, so it is read in its order and not asked for each.
-    fn found(&self, link: &Link) -> rusqlite::Result<(Vec<bool>, u64)> {
-        let sql = "SELECT digest, number FROM blob INDEXED BY sqlite_autoindex_blob_1 \
-                   ORDER BY digest";
-        let mut index = link.connection.prepare_cached(sql)?;
-        let mut rows = index.query(())?;
-        let mut is_found = vec![false; self.names.len()];
-        // Where no number is missing, each is its place among them.
-        let is_whole = self.names.iter().zip(0..).all(|((number, _), place)| *number == place);
-        let places: Option<HashMap<i64, usize>> = (!is_whole).then(|| {
-            self.names.iter().enumerate().map(|(place, (number, _))| (*number, place)).collect()
-        });
-        let mut indexed = 0u64;
-        let mut last: Option<Vec<u8>> = None;
-        while let Some(row) = rows.next()? {
-            indexed = indexed.saturating_add(1);
-            let Ok(name) = row.get_ref(0)?.as_blob() else { continue };
-            let number: i64 = row.get(1)?;
-            let is_in_order = last.as_deref().is_none_or(|last| last < name);
-            let place = match &places {
-                Some(places) => places.get(&number).copied(),
-                None => usize::try_from(number).ok(),
-            };
-            let named = place.and_then(|place| self.names.get(place).zip(is_found.get_mut(place)));
-            if let Some(((_, kept), is_found)) = named {
-                *is_found |= is_in_order && kept.as_bytes() == name;
-            }
-            let last = last.get_or_insert_default();
-            last.clear();
-            last.extend_from_slice(name);
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_number_there_can_be_is_in_one_stretch() {
+        for expected in [0, 1, 511, 512, 513, 1024, 1025, 5000] {
+            let (whole, rest) = stretches(expected);
+            assert_eq!(whole.len(), expected.saturating_sub(1) / 512, "{expected}");
+            let all: Vec<Stretch> = whole.into_iter().chain([rest]).collect();
+            assert!(all.windows(2).all(|two| two[0].1.checked_add(1) == Some(two[1].0)), "{all:?}");
+            let ends = (all.first().map(|first| first.0), all.last().map(|last| last.1));
+            assert_eq!(ends, (Some(i64::MIN), Some(i64::MAX)));
         }
-        Ok((is_found, indexed))
     }
 }
