@@ -33,7 +33,7 @@ pub mod timestamp;
 
 pub use budget::{Budget, BudgetStatus, PathCost};
 pub use change_set::{ChangeSet, Hunk, Patch};
-pub use digest::{Digest, Hasher};
+pub use digest::{Digest, Hasher, Messages};
 pub use edit::{Edit, EditError};
 pub use hunk::{HunkError, LineHunk};
 pub use operation::{EmptyParents, FileMode, ModeChange, Operation};

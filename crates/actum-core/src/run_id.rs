@@ -14,6 +14,9 @@ pub struct RunId(u64);
 const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 const LENGTH: usize = 12;
 const MASK: u64 = (1 << 60) - 1;
+/// What each byte stands for: its place in the alphabet, or [`NONE`].
+const DIGITS: [u8; 256] = digits();
+const NONE: u8 = 0xff;
 
 /// What was given is not the name of a run.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -27,6 +30,20 @@ impl RunId {
     /// A run id from random bits; the upper four are ignored.
     pub fn from_random(bits: u64) -> Self {
         Self(bits & MASK)
+    }
+
+    /// The run id that is written so, if it is one.
+    pub(crate) fn from_text(text: &[u8]) -> Option<Self> {
+        let text: &[u8; LENGTH] = text.try_into().ok()?;
+        let mut bits = 0;
+        for byte in text {
+            let digit = *DIGITS.get(usize::from(*byte))?;
+            if digit == NONE {
+                return None;
+            }
+            bits = (bits << 5) | u64::from(digit);
+        }
+        Some(Self(bits))
     }
 
     /// The 60 bits.
@@ -56,17 +73,19 @@ impl FromStr for RunId {
     type Err = RunIdError;
 
     fn from_str(text: &str) -> Result<Self, RunIdError> {
-        let error = || RunIdError { given: text.to_owned() };
-        if text.len() != LENGTH {
-            return Err(error());
-        }
-        let mut bits = 0u64;
-        for byte in text.bytes() {
-            let digit = ALPHABET.iter().position(|&a| a == byte).ok_or_else(error)?;
-            bits = (bits << 5) | u64::try_from(digit).map_err(|_| error())?;
-        }
-        Ok(Self(bits))
+        Self::from_text(text.as_bytes()).ok_or_else(|| RunIdError { given: text.to_owned() })
     }
+}
+
+#[expect(clippy::indexing_slicing, clippy::cast_possible_truncation, reason = "32 characters")]
+const fn digits() -> [u8; 256] {
+    let mut digits = [NONE; 256];
+    let mut digit = 0;
+    while digit < ALPHABET.len() {
+        digits[ALPHABET[digit] as usize] = digit as u8;
+        digit += 1;
+    }
+    digits
 }
 
 impl From<RunId> for String {

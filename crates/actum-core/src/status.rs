@@ -19,6 +19,10 @@ pub enum Status {
 }
 
 impl Status {
+    /// All of them.
+    pub const ALL: [Self; 5] =
+        [Self::Succeeded, Self::Reverted, Self::Queued, Self::Rejected, Self::Failed];
+
     /// The word used in reports and JSON.
     pub fn as_str(self) -> &'static str {
         match self {

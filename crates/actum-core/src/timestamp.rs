@@ -35,6 +35,51 @@ impl Timestamp {
         Self(micros.clamp(*RANGE.start(), *RANGE.end()))
     }
 
+    /// The moment that is written so, if it is one. RFC 3339 would let a minute have 61 seconds; a
+    /// moment that is counted from 1970 never is in such a one.
+    pub(crate) fn from_text(text: &[u8]) -> Option<Self> {
+        let text: &[u8; 27] = text.try_into().ok()?;
+        let [
+            a,
+            b,
+            c,
+            d,
+            b'-',
+            e,
+            f,
+            b'-',
+            g,
+            h,
+            b'T',
+            i,
+            j,
+            b':',
+            k,
+            l,
+            b':',
+            m,
+            n,
+            b'.',
+            rest @ ..,
+        ] = text
+        else {
+            return None;
+        };
+        let [o, p, q, r, s, t, b'Z'] = rest else { return None };
+        let (year, month, day) = (number([a, b, c, d])?, number([e, f])?, number([g, h])?);
+        let (hour, minute, second) = (number([i, j])?, number([k, l])?, number([m, n])?);
+        if !(1..=days_of_month(year, month)).contains(&day)
+            || hour > 23
+            || minute > 59
+            || second > 59
+        {
+            return None;
+        }
+        let seconds = ((days_before(year, month, day) * 24 + hour) * 60 + minute) * 60 + second;
+        let micros = seconds * 1_000_000 + number([o, p, q, r, s, t])?;
+        RANGE.contains(&micros).then_some(Self(micros))
+    }
+
     /// Microseconds since the beginning of 1970.
     pub fn micros(self) -> i64 {
         self.0
@@ -54,13 +99,38 @@ impl FromStr for Timestamp {
     type Err = TimestampError;
 
     fn from_str(text: &str) -> Result<Self, TimestampError> {
-        let read = text
-            .parse::<jiff::Timestamp>()
-            .ok()
-            .map(|moment| Self::from_micros(moment.as_microsecond()));
-        read.filter(|read| read.to_string() == text)
-            .ok_or_else(|| TimestampError { given: text.to_owned() })
+        let read = Self::from_text(text.as_bytes());
+        read.ok_or_else(|| TimestampError { given: text.to_owned() })
     }
+}
+
+/// The number that is written with these digits.
+fn number<const N: usize>(digits: [&u8; N]) -> Option<i64> {
+    digits.into_iter().try_fold(0, |sum, digit| {
+        digit.is_ascii_digit().then(|| sum * 10 + i64::from(digit - b'0'))
+    })
+}
+
+/// 0 where there is no such month.
+fn days_of_month(year: i64, month: i64) -> i64 {
+    let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    match month {
+        1 | 3 | 5 | 7 | 8 | 10 | 12 => 31,
+        4 | 6 | 9 | 11 => 30,
+        2 if is_leap => 29,
+        2 => 28,
+        _ => 0,
+    }
+}
+
+/// Days from the beginning of 1970 to this one. Years are counted from March, so that the day that
+/// some have more is their last; 400 of them have always the same number of days.
+fn days_before(year: i64, month: i64, day: i64) -> i64 {
+    let year = if month > 2 { year } else { year - 1 };
+    let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));
+    let of_year = (153 * ((month + 9) % 12) + 2) / 5 + day - 1;
+    let days = of_era * 365 + of_era / 4 - of_era / 100 + of_year;
+    era * 146_097 + days - 719_468
 }
 
 impl From<Timestamp> for String {
@@ -96,6 +166,45 @@ mod tests {
         }
         assert_eq!(Timestamp::from_micros(i64::MAX).micros(), *RANGE.end());
         assert_eq!(Timestamp::from_micros(i64::MIN).micros(), *RANGE.start());
+    }
+
+    /// What stood here before: `jiff` reads, and the one form is what it writes.
+    fn by_the_calendar_of_jiff(text: &str) -> Option<i64> {
+        let moment: jiff::Timestamp = text.parse().ok()?;
+        let read = Timestamp::from_micros(moment.as_microsecond());
+        (read.to_string() == text).then_some(read.micros())
+    }
+
+    #[test]
+    fn every_day_of_the_calendar_is_read_as_another_implementation_does() {
+        for year in (0..=2400).chain([4000, 9998, 9999]) {
+            for (month, day) in (0..=13).flat_map(|month| (27..=32).map(move |day| (month, day))) {
+                for time in ["00:00:00.000000", "23:59:59.999999"] {
+                    let text = format!("{year:04}-{month:02}-{day:02}T{time}Z");
+                    let read = text.parse().ok().map(Timestamp::micros);
+                    assert_eq!(read, by_the_calendar_of_jiff(&text), "{text}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_change_of_a_byte_is_read_as_another_implementation_does() {
+        for text in [
+            "2024-02-29T23:59:59.999999Z",
+            "9999-12-30T22:00:00.000000Z",
+            "0000-01-01T00:00:00.000000Z",
+        ] {
+            for at in 0..text.len() {
+                for byte in 0..0x80 {
+                    let mut changed = text.as_bytes().to_vec();
+                    changed[at] = byte;
+                    let changed = String::from_utf8(changed).unwrap();
+                    let read = changed.parse().ok().map(Timestamp::micros);
+                    assert_eq!(read, by_the_calendar_of_jiff(&changed), "{changed}");
+                }
+            }
+        }
     }
 
     #[test]

@@ -22,7 +22,7 @@ pub(crate) struct Known {
 /// # Errors
 /// [`Refusal`] where the entry cannot stand there.
 pub(crate) fn after(
-    before: Option<Known>,
+    before: Option<&Known>,
     facts: &EntryFacts,
     (index, leaf): (u64, Digest),
 ) -> Result<Option<Known>, Refusal> {
@@ -44,9 +44,9 @@ pub(crate) fn after(
         }
         (EntryKind::EffectDone, None) => Err(Refusal::NotStarted { run }),
         (EntryKind::EffectDone, Some(known)) => {
-            ended(&known, facts, workspace)?;
-            let row = RunRow { done: Some(index), status: facts.status, ..known.row };
-            Ok(Some(Known { row, ..known }))
+            ended(known, facts, workspace)?;
+            let row = RunRow { done: Some(index), status: facts.status, ..known.row.clone() };
+            Ok(Some(Known { row, ..*known }))
         }
     }
 }
@@ -108,7 +108,7 @@ impl Outlook {
             }
             None => None,
         };
-        let known = match after(before, facts, (index, leaf)) {
+        let known = match after(before.as_ref(), facts, (index, leaf)) {
             Ok(None) => return Ok(Ok(())),
             Ok(Some(known)) => known,
             Err(refusal) => return Ok(Err(refusal)),

@@ -21,18 +21,20 @@ use actum_core::note::Note;
 use actum_core::path::Quoted;
 
 use crate::error::LedgerError;
+use crate::sqlite::link::Link;
 use crate::sqlite::{check_schema, open_for_reading};
 use crate::store::{Log, SignedCheckpoint};
 use crate::view::LedgerView;
 use chunk::{Chunk, chunks};
+use documents::{Documents, Rows};
 pub use finding::{Finding, Subject};
 pub(crate) use fold::Fold;
 pub use signatures::{Checks, EntryCheck, NoteCheck, Receipts};
 
 /// Threads that read and hash, where the machine has as many processors.
 const THREADS_MAX: usize = 8;
-/// Chunks that may wait to be folded, of each thread.
-const WAITING: usize = 4;
+/// Chunks that may wait to be folded, of all threads.
+const WAITING: usize = 8;
 /// Checkpoints that are read at once.
 const CHECKPOINTS: u64 = 1024;
 
@@ -104,16 +106,26 @@ pub fn verify(
     chunk::check_beginning(&view.link, &mut fold)?;
     let directory = view.path().parent().unwrap_or(Path::new("/"));
     let mut upper = chunk::Upper::default();
-    in_order(view, directory, size, |chunk| {
-        upper.take(&mut fold, &chunk);
-        fold.found(chunk.findings);
-        for (facts, index) in chunk.facts.into_iter().zip(chunk.start..) {
-            if let Some((facts, leaf)) = facts {
-                fold.take(&facts, (index, leaf));
+    let starts: Vec<u64> = chunks(size).collect();
+    let read = |link: &Link, start: u64| Chunk::read(link, start, size);
+    in_order(
+        view,
+        directory,
+        (&starts, WAITING),
+        read,
+        || Ok(()),
+        |chunk| {
+            upper.take(&mut fold, &chunk);
+            fold.found(chunk.findings);
+            let entries = chunk.facts.into_iter().zip(chunk.leaves);
+            for ((facts, leaf), index) in entries.zip(chunk.start..) {
+                if let Some(facts) = facts {
+                    fold.take(&facts, (index, leaf));
+                }
             }
-        }
-        progress(fold.entries());
-    })?;
+            progress(fold.entries());
+        },
+    )?;
     let root = match view.frontier(size) {
         Ok(frontier) => frontier.root(),
         Err(error) => {
@@ -121,8 +133,26 @@ pub fn verify(
             Digest::from_bytes([0; 32])
         }
     };
-    runs::check(&view.link, &mut fold)?;
-    let documents = documents::check(&view.link, &mut fold)?;
+    let (stretches, rest) = documents::stretches(fold.named().len());
+    let mut documents = Documents::default();
+    let (mut rows, mut about_runs) = (Vec::new(), Vec::new());
+    // The other threads read documents while this one looks at the runs, of which only this
+    // connection knows what they were at the moment of the view.
+    in_order(
+        view,
+        directory,
+        (&stretches, stretches.len()),
+        Rows::read,
+        || {
+            about_runs = runs::check(&view.link, &fold)?;
+            Ok(())
+        },
+        |some| rows.push(some),
+    )?;
+    rows.push(Rows::read(&view.link, rest)?);
+    fold.found(about_runs);
+    rows.into_iter().for_each(|rows| documents.take(&mut fold, rows));
+    let documents = documents.finish(&view.link, &mut fold)?;
     let origin = view.origin().ok();
     let mut checked = Checkpoints { origin: origin.as_deref(), count: 0, covered: 0 };
     let mut from = 0;
@@ -171,47 +201,52 @@ pub(crate) fn compared(
     }
 }
 
-/// Reads the log with several threads, and hands over its chunks in their order.
-fn in_order(
+/// Has several threads read `jobs`, and takes what they read in the order of the jobs. Each thread may
+/// be `ahead` of that by so many. `meanwhile` is done here, when the threads have begun.
+fn in_order<J: Copy + Sync, T: Send>(
     view: &LedgerView,
     directory: &Path,
-    size: u64,
-    mut take: impl FnMut(Chunk),
+    (jobs, ahead): (&[J], usize),
+    read: impl Fn(&Link, J) -> Result<T, LedgerError> + Sync,
+    meanwhile: impl FnOnce() -> Result<(), LedgerError>,
+    mut take: impl FnMut(T),
 ) -> Result<(), LedgerError> {
-    if chunks(size).nth(1).is_none() {
-        return chunks(size).try_for_each(|start| {
-            take(Chunk::read(&view.link, start, size)?);
+    if let [] | [_] = jobs {
+        meanwhile()?;
+        return jobs.iter().try_for_each(|job| {
+            take(read(&view.link, *job)?);
             Ok(())
         });
     }
     let threads = thread::available_parallelism().map_or(1, usize::from).min(THREADS_MAX);
     thread::scope(|scope| {
-        let readers: Vec<Receiver<Result<Chunk, LedgerError>>> = (0..threads)
+        let read = &read;
+        let readers: Vec<Receiver<Result<T, LedgerError>>> = (0..threads)
             .map(|thread| {
-                let (sender, receiver) = sync_channel(WAITING);
+                let (sender, receiver) = sync_channel(ahead.div_ceil(threads).max(1));
                 scope.spawn(move || {
-                    let read = || {
+                    let read_all = || {
                         let gone = || LedgerError::Damaged {
                             message: "it went away while it was read".to_owned(),
                         };
                         let link = open_for_reading(directory)?.ok_or_else(gone)?;
-                        for start in chunks(size).skip(thread).step_by(threads) {
-                            let chunk = Chunk::read(&link, start, size)?;
+                        for job in jobs.iter().skip(thread).step_by(threads) {
                             // Nobody waits for more after an error of another thread.
-                            if sender.send(Ok(chunk)).is_err() {
+                            if sender.send(Ok(read(&link, *job)?)).is_err() {
                                 break;
                             }
                         }
                         Ok(())
                     };
-                    if let Err(error) = read() {
+                    if let Err(error) = read_all() {
                         drop(sender.send(Err(error)));
                     }
                 });
                 receiver
             })
             .collect();
-        for (_, reader) in chunks(size).zip(readers.iter().cycle()) {
+        meanwhile()?;
+        for (_, reader) in jobs.iter().zip(readers.iter().cycle()) {
             take(reader.recv().unwrap_or(Err(LedgerError::Stopped))?);
         }
         Ok(())

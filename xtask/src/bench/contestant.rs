@@ -10,7 +10,7 @@ use super::Failure;
 use super::material::Change;
 use super::measurement::Who;
 
-pub(super) use processes::Surroundings;
+pub(in crate::bench) use processes::Surroundings;
 
 /// Does a change and takes it back. Only these two are timed.
 pub(super) trait Contestant {

@@ -1,10 +1,11 @@
 //! `cargo xtask bench ledger`: appending beside the same insert without a Merkle tree, many clients
-//! beside one, long ledgers beside short ones, and verifying.
+//! beside one, long ledgers beside short ones, verifying and looking back.
 
 mod append;
 mod material;
 mod page;
 mod plain;
+mod shop;
 mod slowest;
 pub(crate) mod syncs;
 mod verify;
@@ -18,6 +19,7 @@ use super::place::Grounds;
 use super::race::Finish;
 use super::{Failure, take_precedence};
 use crate::{Outcome, packages};
+use shop::Shop;
 use slowest::Crowd;
 use syncs::Syncs;
 use verify::Rate;
@@ -31,8 +33,16 @@ struct Results {
     file_system: String,
     contests: Vec<Contest>,
     verify: Option<Rate>,
+    log: Option<Log>,
     syncs: Option<Syncs>,
     crowd: Option<Crowd>,
+}
+
+/// What looking back takes.
+struct Log {
+    /// Rows of the long ledger.
+    entries: u64,
+    finishes: Vec<Finish>,
 }
 
 /// Contestants that took turns at one work. Times are of one append.
@@ -54,7 +64,7 @@ pub(super) fn run(root: &Path, options: &Options) -> Outcome {
     packages::require("bench ledger")?;
     take_precedence();
     let grounds = Grounds::make()?;
-    let results = measure(options, &grounds);
+    let results = measure(root, options, &grounds);
     eprintln!("removing what was made");
     grounds.clear()?;
     let text = page::render(&results?);
@@ -70,13 +80,14 @@ pub(super) fn run(root: &Path, options: &Options) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-fn measure(options: &Options, grounds: &Grounds) -> Result<Results, Failure> {
+fn measure(root: &Path, options: &Options, grounds: &Grounds) -> Result<Results, Failure> {
     let home = grounds.home()?;
     let mut results = Results {
         machine: Machine::this(&["rustc"]),
         file_system: super::machine::file_system(&home)?,
         contests: Vec::new(),
         verify: None,
+        log: None,
         syncs: None,
         crowd: None,
     };
@@ -100,19 +111,31 @@ fn measure(options: &Options, grounds: &Grounds) -> Result<Results, Failure> {
         eprintln!("counting syncs");
         results.syncs = Some(syncs::measure(&home.join("syncs"))?);
     }
-    if options.selects("length") || options.selects("verify") {
-        let long = home.join("long");
+    if ["length", "verify", "log"].iter().any(|work| options.selects(work)) {
         let entries = if options.quick { 100_000 } else { 1_000_000 };
         eprintln!("making a ledger of {entries} entries");
-        material::fill(&long, entries)?;
+        let program = super::build_actum(root)?;
+        let mut shops = [
+            Shop::open(&program, &home.join("short-log"))?,
+            Shop::open(&program, &home.join("long-log"))?,
+        ];
+        let [short, long] = &mut shops;
+        material::fill(&long.ledger(), entries)?;
+        [&mut *short, &mut *long].into_iter().try_for_each(Shop::settle)?;
+        let ledger = long.ledger();
+        if options.selects("verify") {
+            eprintln!("verifying it");
+            results.verify = Some(verify::measure(&ledger, rounds(7, 3))?);
+        }
+        if options.selects("log") {
+            eprintln!("looking back");
+            let finishes = shop::log(short, long, rounds(40, 10));
+            results.log = Some(Log { entries, finishes });
+        }
         if options.selects("length") {
             eprintln!("appending to it");
             let short = home.join("short");
-            results.contests.push(append::length(&long, &short, rounds(40, 8))?);
-        }
-        if options.selects("verify") {
-            eprintln!("verifying it");
-            results.verify = Some(verify::measure(&long, rounds(5, 3))?);
+            results.contests.push(append::length(&ledger, &short, rounds(40, 8))?);
         }
     }
     if options.selects("slowest") {

@@ -23,7 +23,7 @@ pub(crate) struct Options {
     pub(super) rounds: Option<NonZeroUsize>,
     /// Only works whose name contains PATTERN, such as `own/10-of-10000`, `ext4/`, `/50-mb`, `/size`,
     /// `syscalls`, `memory`; of the sandbox `start`, `build`, `view`; of the ledger `append`,
-    /// `clients`, `length`, `pages`, `verify`, `syncs`, `slowest`
+    /// `clients`, `length`, `pages`, `verify`, `log`, `syncs`, `slowest`
     #[arg(long, value_name = "PATTERN")]
     pub(super) only: Option<String>,
     /// For how long 64 clients of the ledger append

@@ -105,6 +105,11 @@ impl WorkspaceId {
         Self(RunId::from_random(bits))
     }
 
+    /// The name that is written as this one.
+    pub(crate) fn of(name: RunId) -> Self {
+        Self(name)
+    }
+
     /// The 60 bits.
     pub fn bits(self) -> u64 {
         self.0.bits()

@@ -83,9 +83,7 @@ impl FromSql for Column<EntryKind> {
 impl FromSql for Column<Status> {
     fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
         let text = value.as_str()?;
-        let all =
-            [Status::Succeeded, Status::Reverted, Status::Queued, Status::Rejected, Status::Failed];
-        let status = all.into_iter().find(|status| status.as_str() == text);
+        let status = Status::ALL.into_iter().find(|status| status.as_str() == text);
         status.map(Self).ok_or(FromSqlError::InvalidType)
     }
 }

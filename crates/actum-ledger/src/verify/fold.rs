@@ -1,5 +1,6 @@
 //! What the entries of a log say, taken in one after another.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use actum_core::ledger::{EntryFacts, EntryKind, RequestKey, WorkspaceId};
@@ -35,19 +36,25 @@ impl Fold {
             self.key_entries.push(index);
         }
         self.named.extend(&facts.blobs);
-        let before = facts.run.and_then(|run| self.runs.get(&run)).cloned();
+        let kept = facts.run.map(|run| self.runs.entry(run));
+        let before = match &kept {
+            Some(Entry::Occupied(kept)) => Some(kept.get()),
+            Some(Entry::Vacant(_)) | None => None,
+        };
         match projection::after(before, facts, (index, leaf)) {
             Ok(None) => {}
             Ok(Some(known)) => {
                 let row = &known.row;
                 let attempt = row.request.clone().map(|key| (row.workspace, key, row.attempt));
-                if let Some(attempt) = attempt.filter(|_| facts.kind == EntryKind::EffectStarted)
-                    && !self.attempts.insert(attempt)
-                {
+                let attempt = attempt.filter(|_| facts.kind == EntryKind::EffectStarted);
+                let is_first = attempt.is_none_or(|attempt| self.attempts.insert(attempt));
+                if let Some(kept) = kept {
+                    kept.insert_entry(known);
+                }
+                if !is_first {
                     let message = "its attempt at its request was made before".to_owned();
                     self.tell(Subject::Entry(index), message);
                 }
-                self.runs.insert(row.run, known);
             }
             Err(refusal) => self.tell(Subject::Entry(index), refusal.to_string()),
         }

@@ -5,22 +5,20 @@ use std::collections::HashMap;
 use actum_core::RunId;
 use rusqlite::Row;
 
-use super::{Fold, Subject};
+use super::{Finding, Fold, Subject};
 use crate::error::LedgerError;
 use crate::projection::Known;
 use crate::sqlite::link::Link;
 use crate::sqlite::{fault, run_of_row};
 use crate::store::RunRow;
 
-pub(super) fn check(link: &Link, fold: &mut Fold) -> Result<(), LedgerError> {
+pub(super) fn check(link: &Link, fold: &Fold) -> Result<Vec<Finding>, LedgerError> {
     let failed = |error| fault("read", &link.path, error);
     let rows = rows(link, fold.runs()).map_err(failed)?;
     let open = open(link, fold.runs()).map_err(failed)?;
     let requests = requests(link, fold.runs()).map_err(failed)?;
-    for (subject, message) in rows.into_iter().chain(open).chain(requests) {
-        fold.tell(subject, message.to_owned());
-    }
-    Ok(())
+    let told = rows.into_iter().chain(open).chain(requests);
+    Ok(told.map(|(subject, message)| Finding { subject, message: message.to_owned() }).collect())
 }
 
 type Told = Vec<(Subject, &'static str)>;

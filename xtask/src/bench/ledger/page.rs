@@ -39,8 +39,15 @@ $ cargo xtask bench ledger --only slowest --seconds 10
   client pays for that; many clients share transactions.
 - No checkpoints are signed here: the ledger signs one in 64 entries or more, after it has answered.
 - Verifying computes every hash again, tells every column from the bytes of its entry, folds the
-  runs, and looks at every document and every index. The machine's speed of hashing is its bound.
+  runs, and looks at every document and every index. A checkpoint covers all entries, so that no
+  signature of a receipt is looked at; what looks at signatures is not measured here. Those beside it
+  do no more than hash the same number of bytes as leaves, on one processor and on all.
+- *`actum log`* is a whole process that lists the newest 20 of its workspace's runs, each with its
+  place in the ledger.
 ";
+
+/// How long `actum log` may take.
+const LOG_MAX: Duration = Duration::from_millis(100);
 
 pub(super) fn render(results: &Results) -> String {
     let Machine { processor, processors, memory, kernel, programs, load } = &results.machine;
@@ -52,6 +59,7 @@ pub(super) fn render(results: &Results) -> String {
     );
     text.extend(results.contests.iter().map(table));
     text.extend(verify(results));
+    text.extend(log(results));
     text.extend(syncs(results));
     text.extend(crowd(results));
     text + HOW
@@ -128,6 +136,32 @@ fn verify(results: &Results) -> Option<String> {
         None => "not measured",
     };
     writeln!(text, "\n- must 500,000 entries a second, aim 1,000,000: {reached}").ok()?;
+    Some(text)
+}
+
+fn log(results: &Results) -> Option<String> {
+    let log = results.log.as_ref()?;
+    let entries = thousands(usize::try_from(log.entries).unwrap_or(usize::MAX));
+    let mut text = format!("\n## `actum log` with a ledger of {entries} rows\n\n");
+    let rows = log.finishes.iter().map(|finish| {
+        let mut row = vec![finish.who.clone()];
+        match &finish.times {
+            Ok(_) => {
+                let ranks = [0, 50, 95].into_iter().filter_map(|rank| finish.percentile(rank));
+                row.extend(ranks.map(milliseconds));
+            }
+            Err(why) => row.push(format!("not measured: {why}")),
+        }
+        row
+    });
+    let head = ["milliseconds", "minimum", "median", "95th"].map(str::to_owned);
+    text += &markdown(&head, &rows.collect::<Vec<_>>());
+    let reached = match log.finishes.last().and_then(Finish::median) {
+        Some(found) if found < LOG_MAX => "must reached",
+        Some(_) => "NOT reached",
+        None => "not measured",
+    };
+    writeln!(text, "\n- must take less than {} ms: {reached}", LOG_MAX.as_millis()).ok()?;
     Some(text)
 }
 
