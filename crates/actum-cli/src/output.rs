@@ -110,13 +110,13 @@ impl Screen {
     pub(crate) fn failure(&self, failure: &Failure) -> Exit {
         let in_json = self.form == Form::Json && !matches!(failure, Failure::Unwritten { .. });
         if !in_json || self.write(failure).is_err() {
-            self.told(failure);
+            self.tell_failure(failure);
         }
         failure.exit()
     }
 
     /// The same on standard error alone, behind a document that was written.
-    pub(crate) fn told(&self, failure: &Failure) -> Exit {
+    pub(crate) fn tell_failure(&self, failure: &Failure) {
         self.say(style::ERROR, "error", failure);
         if let Some(excerpt) = failure.excerpt() {
             self.tell(excerpt);
@@ -133,7 +133,6 @@ impl Screen {
         if let Some(page) = failure.page() {
             self.say(style::HINT, "help", page);
         }
-        failure.exit()
     }
 
     fn advise(&self, hints: &[String]) {

@@ -54,14 +54,14 @@ impl Record {
         run: RunId,
     ) -> Result<Option<Self>, LedgerError> {
         let Some(row) = log.run(run)? else { return Ok(None) };
-        let RecordedRun { row, intent, receipt } = RecordedRun::read(log, keyring, row)?;
+        let RecordedRun { started, intent, receipt } = RecordedRun::read(log, keyring, row)?;
         Ok(Some(Self {
             actor: intent.actor,
             door: intent.door,
             request: intent.request,
             attempt: intent.attempt,
             gates: intent.decision.gates,
-            intent: row.started,
+            intent: started,
             receipt: receipt.map(|(receipt, key)| SignedBy { index: receipt.index, key }),
         }))
     }

@@ -1,10 +1,9 @@
 //! The ledger and the keys that every run of this program is recorded with.
 
+use std::path::Path;
 use std::sync::Arc;
 
-use std::path::Path;
-
-use actum::{Clock, Records, Resumed, Witness};
+use actum::{Clock, Engine, Records, Resumed, Witness};
 use actum_core::keyring::Keyring;
 use actum_core::path::Quoted;
 use actum_core::signer::KeyRole;
@@ -22,9 +21,20 @@ use crate::{home, signals};
 /// Opens the ledger. Its thread is begun while signals wait, and so they never end it in the middle
 /// of a run: they are answered by the thread that reads the command line.
 pub(crate) fn open() -> Result<Records, Failure> {
-    let (path, tenant) = (home::path()?, home::tenant()?);
+    opened(&home::path()?)
+}
+
+/// The same for runs in the workspace at `root`, in which it must not lie.
+pub(crate) fn open_for(root: &Path) -> Result<Records, Failure> {
+    let path = home::path()?;
+    Records::check_home(&path, root)?; // before anything is made there
+    opened(&path)
+}
+
+fn opened(path: &Path) -> Result<Records, Failure> {
+    let tenant = home::tenant()?;
     let _held = signals::hold();
-    Ok(Records::open(&path, &tenant, clock())?)
+    Ok(Records::open(path, &tenant, clock())?)
 }
 
 /// The ledger, as far as who only looks can see it.
@@ -62,10 +72,10 @@ impl Seen {
 }
 
 /// Tells that something in the ledger is not what it was; gives the code to end with.
-pub(crate) fn end_with<'t>(screen: &Screen, mut told: impl Iterator<Item = &'t Told>) -> Exit {
+pub(crate) fn tell_problems<'t>(screen: &Screen, mut told: impl Iterator<Item = &'t Told>) -> Exit {
     let Some(problem) = told.find_map(|told| told.problem.as_ref()) else { return Exit::Success };
     screen.note(format_args!(
-        "the ledger is damaged: {}; `actum ledger verify` tells all that is wrong",
+        "what the ledger has of a run is not proven: {}; `actum ledger verify` tells all that is wrong",
         Quoted(problem.as_bytes())
     ));
     Exit::NeedsAttention
@@ -128,7 +138,11 @@ pub(crate) fn examine(root: &Path) -> Result<Examination, Failure> {
     if let Some(workspace) = &workspace {
         let origin = view.origin().map_err(actum::Error::from)?;
         match Witness::of(workspace, &origin)? {
-            Some(witness) => witness.must_be_in(&view).map_err(actum::Error::from)?,
+            // A run may have ended since the ledger was opened, so it is looked at as it is now.
+            Some(witness) => match opened_view()? {
+                Some(view) => witness.must_be_in(&view).map_err(actum::Error::from)?,
+                None => return nothing(),
+            },
             None => {
                 if let Some(elsewhere) = elsewhere()? {
                     return Ok(elsewhere);
@@ -161,9 +175,16 @@ pub(crate) fn now() -> Timestamp {
     Timestamp::from_micros(micros)
 }
 
-/// Tells on standard error of runs whose end was recorded only now.
-pub(crate) fn tell(screen: &Screen, resumed: &[Resumed]) {
-    for Resumed { run, status } in resumed {
+/// Tells on standard error of runs whose end was recorded only now, and of another ledger.
+pub(crate) fn tell(screen: &Screen, engine: &Engine) {
+    if let Some(other) = engine.elsewhere() {
+        screen.note(format_args!(
+            "this workspace was recorded in the ledger `{}` before, which is not the one that is used \
+             now; a ledger that was lost is brought back from a backup, not by going on",
+            Quoted(other.as_bytes())
+        ));
+    }
+    for Resumed { run, status } in engine.resumed() {
         screen.note(format_args!(
             "the process of run {run} ended before it could record how the run ended: {}; now it is \
              recorded",

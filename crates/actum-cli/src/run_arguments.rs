@@ -2,9 +2,8 @@
 
 use std::path::Path;
 
-use actum::{Engine, Records, Request, Work};
+use actum::{Engine, Request, Work};
 use actum_core::ledger::{NameError, RequestKey};
-use actum_core::path::Quoted;
 use actum_workspace::{LaterEdits, Limits, Workspace};
 
 use crate::actor;
@@ -13,7 +12,7 @@ use crate::failure::Failure;
 use crate::records;
 use crate::run_end::RunEnd;
 use crate::verb::Session;
-use crate::{home, recovery_note, root};
+use crate::{recovery_note, root};
 
 /// How a run is made.
 #[derive(clap::Args)]
@@ -96,8 +95,7 @@ impl RunArguments {
         if if_missing == IfMissing::Refuse && !root::is_made(root) {
             drop(Workspace::open_existing(root)?); // refused before anything is made elsewhere
         }
-        Records::check_home(&home::path()?, root)?; // before anything is made there
-        let records = records::open()?;
+        let records = records::open_for(root)?;
         let mut engine = match if_missing {
             IfMissing::Make => Engine::open(root, records)?,
             IfMissing::Refuse => Engine::open_existing(root, records)?,
@@ -106,14 +104,7 @@ impl RunArguments {
             .and_then(|work| Ok(RunEnd::make(&mut engine, self.request(work, asked, key), diff)?))
             .map(|end| end.with_what_came_since(root));
         recovery_note::tell(&session.screen, engine.recovery());
-        records::tell(&session.screen, engine.resumed());
-        if let Some(other) = engine.elsewhere() {
-            session.screen.note(format_args!(
-                "this workspace was recorded in the ledger `{}` before, which is not the one that is used \
-                 now; a ledger that was lost is brought back from a backup, not by going on",
-                Quoted(other.as_bytes())
-            ));
-        }
+        records::tell(&session.screen, &engine);
         let is_done = end.is_ok();
         let shown = end.and_then(|end| end.after(engine.recovery()).show(&session.screen));
         if is_done && let Some(warning) = engine.finish() {

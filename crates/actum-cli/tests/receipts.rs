@@ -472,7 +472,7 @@ fn what_was_changed_in_the_ledger_is_not_shown_as_signed() {
             let shown = actum(&root, &["show"]);
             assert_eq!(shown.code, 4, "{shown:?}");
             assert!(
-                shown.stdout.contains("what the ledger has of the run was changed"),
+                shown.stdout.contains("what the ledger has of the run is not proven"),
                 "{shown:?}"
             );
             let who_tells = if is_in_the_tree { 2 } else { entry };

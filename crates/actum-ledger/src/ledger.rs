@@ -135,11 +135,10 @@ impl Ledger {
         self.shared.warning.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// Waits until the writer has done what it does after its answers, and gives [`Ledger::warning`].
+    /// Waits until the writer has done what it does after its answers, and gives [`Ledger::warning`], or
+    /// why it could not.
     pub fn finish(&self) -> Option<LedgerError> {
-        // A writer that is gone has told so to everyone who waited for something.
-        drop(self.ask(|_| Ok(())).wait());
-        self.warning()
+        self.ask(|_| Ok(())).wait().err().or_else(|| self.warning())
     }
 
     /// A message that cannot be delivered is dropped, and with it the way to the answer, which is how

@@ -9,6 +9,7 @@
 //! .actum/swept        when the stage directory was last swept, and what was displaced since
 //! .actum/stage/       new inodes before they are published, displaced ones after
 //! .actum/keep/        second names of images too large for the journal
+//! .actum/recorded/    for each ledger the entry that recorded the last run there
 //! .actum/history/     one file for each past run: what undo needs
 //! .actum/lost/        what recovery could not put back or had no record of, and damaged journals
 //! .actum/blocked      paths that wait for a person

@@ -60,6 +60,7 @@ pub use transaction::Transaction;
 pub use transaction::commit::{Committed, Held, Prepared, Published};
 pub use transaction::content::INLINE_BYTES_MAX;
 pub use transaction::stage::INLINE_TOTAL_MAX;
+pub use witness::unusable_witness;
 pub use workspace::{
     ChangeSetId, ExistingFiles, HardLinks, HunkPlaces, LaterEdits, Limits, RunOptions, Workspace,
 };

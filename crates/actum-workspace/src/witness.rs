@@ -7,7 +7,7 @@
 use actum_core::{Digest, FileMode};
 
 use crate::disk::Disk;
-use crate::error::{Doing, ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::history::view::View;
 use crate::home::{Home, PRIVATE};
 use crate::transaction::Transaction;
@@ -23,7 +23,7 @@ impl<D: Disk> Transaction<'_, D> {
     /// What was kept last of a log, if anything was.
     ///
     /// # Errors
-    /// `Io`.
+    /// `State` where the notes cannot be read.
     pub fn witness(&self, log: &str) -> Result<Option<String>> {
         witness(&self.workspace.disk, &self.workspace.home, &name(log))
     }
@@ -31,7 +31,7 @@ impl<D: Disk> Transaction<'_, D> {
     /// One of the notes about other logs, where there is one.
     ///
     /// # Errors
-    /// `Io`.
+    /// `State` where the notes cannot be read.
     pub fn witness_of_another_log(&self, log: &str) -> Result<Option<String>> {
         another(&self.workspace.disk, &self.workspace.home, Some(log))
     }
@@ -54,7 +54,7 @@ impl<D: Disk> View<D> {
     /// As [`Transaction::witness`].
     ///
     /// # Errors
-    /// `Io`.
+    /// `State` where the notes cannot be read.
     pub fn witness(&self, log: &str) -> Result<Option<String>> {
         witness(&self.disk, &self.home, &name(log))
     }
@@ -62,7 +62,7 @@ impl<D: Disk> View<D> {
     /// One of the notes about any log, where there is one.
     ///
     /// # Errors
-    /// `Io`.
+    /// `State` where the notes cannot be read.
     pub fn witness_of_any_log(&self) -> Result<Option<String>> {
         another(&self.disk, &self.home, None)
     }
@@ -74,14 +74,10 @@ fn name(log: &str) -> Vec<u8> {
     name
 }
 
-fn doing() -> String {
-    "read what ledgers recorded last (`.actum/recorded`)".to_owned()
-}
-
 fn directory<D: Disk>(disk: &D, home: &Home<D::Handle>) -> Result<Option<D::Handle>> {
     match disk.open_directory(&home.state, RECORDED) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
-        opened => opened.map(Some).map_err(|error| unusable(&error)),
+        opened => opened.map(Some).map_err(|error| unusable_witness(&error)),
     }
 }
 
@@ -95,20 +91,18 @@ fn witness<D: Disk>(disk: &D, home: &Home<D::Handle>, name: &[u8]) -> Result<Opt
 fn another<D: Disk>(disk: &D, home: &Home<D::Handle>, but: Option<&str>) -> Result<Option<String>> {
     let Some(directory) = directory(disk, home)? else { return Ok(None) };
     let but = but.map(name);
-    let names = disk.list(&directory).doing(doing)?;
-    match names.iter().find(|&found| Some(found) != but.as_ref()) {
-        None => Ok(None),
-        Some(name) => read(disk, &directory, name),
-    }
+    let names = disk.list(&directory).map_err(|error| unusable_witness(&error))?;
+    let mut others = names.iter().filter(|&found| Some(found) != but.as_ref());
+    others.find_map(|name| read(disk, &directory, name).transpose()).transpose()
 }
 
 fn read<D: Disk>(disk: &D, directory: &D::Handle, name: &[u8]) -> Result<Option<String>> {
     let file = match disk.open_file(directory, name) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        opened => opened.map_err(|error| unusable(&error))?,
+        opened => opened.map_err(|error| unusable_witness(&error))?,
     };
     let mut bytes = [0; WITNESS_BYTES_MAX];
-    let read = disk.read_at(&file, &mut bytes, 0).map_err(|error| unusable(&error))?;
+    let read = disk.read_at(&file, &mut bytes, 0).map_err(|error| unusable_witness(&error))?;
     let bytes = bytes.get(..read).unwrap_or_default();
     if bytes.iter().all(|&byte| byte == 0) {
         return Ok(None); // the power was cut before it was written
@@ -116,15 +110,15 @@ fn read<D: Disk>(disk: &D, directory: &D::Handle, name: &[u8]) -> Result<Option<
     let line = bytes.split(|&byte| byte == b'\n').next().unwrap_or_default();
     match std::str::from_utf8(line) {
         Ok(line) => Ok(Some(line.to_owned())),
-        Err(error) => Err(unusable(&error)),
+        Err(error) => Err(unusable_witness(&error)),
     }
 }
 
-/// A note that says nothing would be one that keeps nothing from going on.
-fn unusable(why: &dyn std::fmt::Display) -> crate::error::Error {
+/// The error of notes that cannot be read: one that says nothing would keep nothing from going on.
+pub fn unusable_witness(why: &dyn std::fmt::Display) -> Error {
     let what = format!(
-        "its directory `recorded`, of what ledgers acknowledged, cannot be used: {why}; remove it, and \
-         there are no such notes"
+        "its directory `recorded`, of what ledgers acknowledged, cannot be used: {why}; remove it to go \
+         on, and a ledger that lost entries is no longer noticed here"
     );
     ErrorKind::State { what }.into()
 }

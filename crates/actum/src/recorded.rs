@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use actum_core::canonical::plainly;
 use actum_core::keyring::Keyring;
 use actum_core::ledger::EffectStarted;
 use actum_core::merkle::leaf_hash;
@@ -15,8 +16,8 @@ use crate::engine::settle::Receipt;
 /// can be written by whoever owns it.
 #[derive(Debug, Clone)]
 pub struct RecordedRun {
-    /// Where its entries are.
-    pub row: RunRow,
+    /// Where its intent is, counted from 0.
+    pub started: u64,
     /// Its intent: the bytes that have the hash that the tree, and the receipt, have of it.
     pub intent: EffectStarted,
     /// Its receipt, and the key that signed it. `None` while how the run ended is not recorded.
@@ -34,11 +35,13 @@ impl RecordedRun {
         let damaged = |error: &dyn fmt::Display| LedgerError::entry(index, error);
         let body = log.sound_entry(index)?.body;
         let intent: EffectStarted =
-            serde_json::from_slice(&body).map_err(|error| damaged(&error))?;
+            serde_json::from_slice(&body).map_err(|error| damaged(&plainly(&error)))?;
         if intent.run != run || intent.workspace != row.workspace {
             return Err(damaged(&format_args!("it is not the intent of the run {run}")));
         }
-        let Some(done) = row.done else { return Ok(Self { row, intent, receipt: None }) };
+        let Some(done) = row.done else {
+            return Ok(Self { started: index, intent, receipt: None });
+        };
         let damaged = |error: &dyn fmt::Display| LedgerError::entry(done, error);
         let envelope = log.sound_entry(done)?.body;
         let verified = verify_receipt(&envelope, keyring).map_err(|error| damaged(&error))?;
@@ -53,6 +56,6 @@ impl RecordedRun {
             )));
         }
         let receipt = Receipt { index: done, leaf, envelope, statement };
-        Ok(Self { row, intent, receipt: Some((receipt, key)) })
+        Ok(Self { started: index, intent, receipt: Some((receipt, key)) })
     }
 }

@@ -20,8 +20,8 @@ use crate::timestamp;
 /// List past runs, the newest first
 ///
 /// A line tells the run, when it was made, how it ended, where its receipt is in the ledger (`-` where the
-/// ledger does not know the run, `open` where its end is still to be recorded, `wrong` where the ledger was
-/// changed), who asked, how much it
+/// ledger does not know the run, `open` where its end is still to be recorded, `wrong` where what
+/// it has is not proven), who asked, how much it
 /// changed, and what for.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -77,7 +77,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     if older > 0 {
         session.screen.note(format_args!("{older} older; `actum log -n {}` lists all", log.total));
     }
-    Ok(records::end_with(&session.screen, log.runs.iter().map(|line| &line.told)))
+    Ok(records::tell_problems(&session.screen, log.runs.iter().map(|line| &line.told)))
 }
 
 pub(super) fn log(view: &View, seen: &Seen, number: usize) -> Result<History, Failure> {

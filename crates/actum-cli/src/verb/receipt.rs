@@ -40,17 +40,21 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let receipt = opened.log.sound_entry(index).map_err(actum::Error::from)?.body;
     // What is handed over is verified first: elsewhere nobody could do anything about it.
     let keyring = Trusted::own()?.keyring;
-    let mut bytes = match arguments.no_proof {
+    let (statement, mut bytes) = match arguments.no_proof {
         true => {
-            verify_receipt(&receipt, &keyring).map_err(|problem| damaged(&problem))?;
-            receipt
+            let verified =
+                verify_receipt(&receipt, &keyring).map_err(|problem| damaged(&problem))?;
+            (verified.statement, receipt)
         }
         false => {
             let bundle = proven(opened, index, &receipt)?;
-            verify_bundle(&bundle, &keyring).map_err(|problem| damaged(&problem))?;
-            bundle
+            let verified = verify_bundle(&bundle, &keyring).map_err(|problem| damaged(&problem))?;
+            (verified.receipt.statement, bundle)
         }
     };
+    if statement.predicate.run != row.run {
+        return Err(damaged(&format_args!("it is not the receipt of the run {}", row.run)).into());
+    }
     bytes.push(b'\n');
     match &arguments.output {
         Some(file) => output_file::write(session, file, "receipt", &bytes)?,

@@ -50,19 +50,22 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         recovery: RecoveryNote::of(workspace.recovery()),
         blocked: Blocked::all(workspace.blocked()),
     };
-    let resumed = records::open().and_then(|records| {
+    let resumed = records::open_for(root).and_then(|records| {
         let mut engine = Engine::open_existing(root, records)?;
         engine.resume()?;
-        Ok(engine.resumed().to_vec())
+        Ok(engine)
     });
     session.screen.show(&recovered)?;
     match resumed {
-        Ok(resumed) => {
-            records::tell(&session.screen, &resumed);
+        Ok(engine) => {
+            records::tell(&session.screen, &engine);
             Ok(attention(&recovered.blocked))
         }
         // One document is written; the rest is told.
-        Err(failure) => Ok(session.screen.told(&failure)),
+        Err(failure) => {
+            session.screen.tell_failure(&failure);
+            Ok(failure.exit())
+        }
     }
 }
 

@@ -102,7 +102,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let (told, unread) = (seen.told(run)?, matches!(seen, Seen::Unreadable));
     let shown = Shown { diff, told, unread, ..Shown::of(report) };
     session.screen.show(&shown)?;
-    Ok(records::end_with(&session.screen, [&shown.told].into_iter()))
+    Ok(records::tell_problems(&session.screen, [&shown.told].into_iter()))
 }
 
 /// The outcome in the frozen words (D-1).
@@ -238,7 +238,7 @@ impl Document for Shown {
                 writeln!(out, "receipt    not shown; the ledger cannot be read")?
             }
             None if self.told.problem.is_some() => {
-                writeln!(out, "receipt    not shown; what the ledger has of the run was changed")?
+                writeln!(out, "receipt    not shown; what the ledger has of the run is not proven")?
             }
             None => writeln!(out, "receipt    none; this ledger does not know the run")?,
             Some(record) => write_record(out, record)?,

@@ -62,7 +62,7 @@ pub fn verify(
         due: VecDeque::new(),
         waiting: Vec::new(),
     };
-    let mut is_cut = false;
+    let (mut is_cut, mut is_broken) = (false, false);
     loop {
         let line = match lines.next().map_err(ExportError::Read)? {
             NextLine::Line(line) => parsed::<Line>(&line),
@@ -78,6 +78,7 @@ pub fn verify(
         };
         if let Err(message) = line.and_then(|line| log.take(&mut fold, line, &header, checks)) {
             fold.tell(Subject::Line(lines.line), message);
+            is_broken = true;
             break;
         }
         if kept.is_some_and(|kept| kept.size == log.frontier.size()) {
@@ -97,7 +98,9 @@ pub fn verify(
     } else if let Err(message) = log.check_nothing_is_due() {
         fold.tell(Subject::Log, message);
     }
-    if let Some(kept) = kept
+    // What is behind a line that cannot be understood may be there all the same.
+    let is_read = |kept: &&Checkpoint| !is_broken || kept.size <= log.frontier.size();
+    if let Some(kept) = kept.filter(is_read)
         && let Err(message) = compared(kept, &header.origin, log.frontier.size(), log.kept)
     {
         fold.tell(Subject::Log, format!("compared with the checkpoint that was kept: {message}"));

@@ -76,6 +76,10 @@ fn transaction<T>(
 }
 
 /// The edge of the log, as it was seen or as it is now.
+///
+/// # Errors
+/// `Damaged` where a checkpoint covers more than there is; looked at only where the size is not the one
+/// that was seen.
 pub(super) fn edge(link: &Link, seen: Option<Frontier>) -> Result<Frontier, LedgerError> {
     let size = link.size()?;
     if let Some(seen) = seen.filter(|seen| seen.size() == size) {

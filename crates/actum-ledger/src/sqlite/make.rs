@@ -131,7 +131,7 @@ fn must_be_own(path: &Path, found: &Metadata) -> Result<(), LedgerError> {
     Ok(())
 }
 
-/// Whether the database's own log holds anything.
+/// Whether the database's own log holds nothing: there is none, or zeros stand where it would begin.
 pub(super) fn is_blank(log: &Path) -> Result<bool, LedgerError> {
     let mut magic = [0; 4];
     let read = File::open(log).and_then(|mut file| file.read(&mut magic));

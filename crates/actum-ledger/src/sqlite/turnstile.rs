@@ -15,6 +15,7 @@ use crate::error::LedgerError;
 
 const QUEUE: &str = "ledger.queue";
 const DOOR: &str = "ledger.door";
+
 /// Two files that are locked, and never written.
 #[derive(Debug)]
 pub(super) struct Turnstile {
@@ -52,8 +53,9 @@ impl Turnstile {
             return Err(late());
         }
         let entered = door.take(*patience);
-        queue.give_back()?;
-        if entered? { Ok(Inside(door)) } else { Err(late()) }
+        let left = queue.give_back();
+        let inside = if entered? { Inside(door) } else { return Err(late()) };
+        left.map(|()| inside)
     }
 }
 

@@ -9,6 +9,10 @@ use actum_core::{Digest, RunId, Timestamp};
 use super::{Finding, Subject, Verification};
 use crate::projection::{self, Known};
 
+/// An entry is dated before its turn comes, so that it may be a little older than the one before it: by as
+/// long as anybody waits, in microseconds.
+const STEP_MICROS: i64 = 60_000_000;
+
 /// All that follows from the entries so far. It grows with the runs, by about 250 bytes each.
 #[derive(Default)]
 pub(crate) struct Fold {
@@ -28,7 +32,8 @@ impl Fold {
     /// Takes in the next entry, of which `leaf` is the hash.
     pub(crate) fn take(&mut self, facts: &EntryFacts, (index, leaf): (u64, Digest)) {
         self.entries = self.entries.saturating_add(1);
-        if self.newest.is_some_and(|newest| facts.time < newest) {
+        let step = |newest: Timestamp| newest.micros().saturating_sub(facts.time.micros());
+        if self.newest.is_some_and(|newest| step(newest) > STEP_MICROS) {
             self.steps_back = self.steps_back.saturating_add(1);
         }
         self.newest = Some(facts.time);

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use actum_core::canonical::plainly;
 use actum_core::ledger::{EffectStarted, WorkspaceId};
 use actum_core::merkle::leaf_hash;
 use actum_core::receipt::{EntryRef, PathEffect, SettledBy};
@@ -85,9 +86,9 @@ fn open_runs(
     for row in rows {
         let index = row.started;
         let damaged = |error: &dyn fmt::Display| LedgerError::entry(index, error);
-        let entry = store.entry(index)?.ok_or_else(|| damaged(&"it is missing"))?;
+        let entry = store.sound_entry(index)?;
         let started = serde_json::from_slice(&entry.body);
-        let started: EffectStarted = started.map_err(|error| damaged(&error))?;
+        let started: EffectStarted = started.map_err(|error| damaged(&plainly(&error)))?;
         let bundle = store.blob(&started.decision.bundle)?;
         let bundle = bundle.ok_or_else(|| damaged(&"its bundle is missing"))?;
         let bundle = Bundle::read(&bundle).map_err(|error| damaged(&error))?;

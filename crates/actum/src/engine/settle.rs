@@ -1,13 +1,10 @@
 //! Settle: how a run ended is signed, and recorded.
 
-use std::fmt;
-
 use actum_core::dsse::Envelope;
 use actum_core::ledger::{EffectStarted, EntryKind};
-use actum_core::merkle::leaf_hash;
 use actum_core::receipt::{EntryRef, PAYLOAD_TYPE, Rollback, RunResult, SettledBy, Statement};
 use actum_core::{Digest, RunId, Status, Timestamp, canonical};
-use actum_ledger::{LedgerError, Log, NewEntry, SigningKey};
+use actum_ledger::{NewEntry, SigningKey};
 use actum_workspace::disk::Disk;
 use actum_workspace::{Committed, ErrorKind, State};
 
@@ -63,24 +60,12 @@ impl Receipt {
     pub fn status(&self) -> Status {
         self.statement.predicate.status
     }
-
-    /// Reads the receipt at `index` of a ledger.
-    ///
-    /// # Errors
-    /// [`LedgerError`], also where the entry is no receipt.
-    pub fn read(log: &(impl Log + ?Sized), index: u64) -> std::result::Result<Self, LedgerError> {
-        let damaged = |error: &dyn fmt::Display| LedgerError::entry(index, error);
-        let entry = log.entry(index)?.ok_or_else(|| damaged(&"it is missing"))?;
-        let envelope = Envelope::read_own(&entry.body).map_err(|error| damaged(&error))?;
-        let statement = serde_json::from_slice(&envelope.payload);
-        let statement = statement.map_err(|error| damaged(&error))?;
-        Ok(Self { index, leaf: leaf_hash(&entry.body), envelope: entry.body, statement })
-    }
 }
 
 impl<D: Disk> Published<'_, D> {
     /// Signs and records how the run ended; then it can be acknowledged. The workspace stays locked
-    /// until then.
+    /// until then, except where nothing could be staged: then it is free already, and another process may
+    /// record the run first, as one that never began.
     ///
     /// # Errors
     /// `Workspace` where the run was not committed, which is recorded all the same; `Unsettled`

@@ -1,8 +1,10 @@
 //! Stage: what would change, computed under the lock, and nothing of it visible.
 
-use actum_core::ledger::{RequestKey, WorkspaceId};
+use std::sync::Arc;
+
+use actum_core::ledger::{EffectStarted, RequestKey, WorkspaceId};
 use actum_core::{Digest, RunId, Status};
-use actum_ledger::{RunRow, SigningKey, Store};
+use actum_ledger::{SigningKey, Store};
 use actum_workspace::disk::Disk;
 use actum_workspace::{RunOptions, Transaction, Workspace};
 
@@ -11,6 +13,7 @@ use crate::engine::admit::Admitted;
 use crate::engine::resume::settle_open_runs;
 use crate::engine::settle::{Done, Receipt};
 use crate::error::{Error, Result};
+use crate::recorded::RecordedRun;
 use crate::records::Records;
 use crate::request::{Request, Which, Work};
 
@@ -143,7 +146,8 @@ fn earlier(
     plan: Digest,
 ) -> Result<Earlier> {
     let asked = key.clone();
-    let attempts: Vec<(RunRow, Receipt)> = records
+    let keys = Arc::clone(&records.keys);
+    let attempts: Vec<(EffectStarted, Receipt)> = records
         .ledger
         .ask(move |store: &mut dyn Store| {
             let rows = store.request(workspace, &asked)?;
@@ -152,14 +156,16 @@ fn earlier(
             if rows.iter().any(|row| row.done.is_some()) {
                 store.make_durable()?;
             }
-            let settled = rows.into_iter().filter_map(|row| Some((row.done?, row)));
-            settled.map(|(done, row)| Ok((row, Receipt::read(store, done)?))).collect()
+            let recorded =
+                rows.into_iter().map(|row| RecordedRun::read(store, keys.keyring(), row));
+            let ended = |recorded: RecordedRun| Some((recorded.intent, recorded.receipt?.0));
+            recorded.filter_map(|recorded| recorded.map(ended).transpose()).collect()
         })
         .wait()?;
     let mut next = 1;
-    for (row, receipt) in attempts {
-        let (key, run) = (key.clone(), row.run);
-        next = next.max(row.attempt.saturating_add(1));
+    for (intent, receipt) in attempts {
+        let (key, run) = (key.clone(), intent.run);
+        next = next.max(intent.attempt.saturating_add(1));
         match receipt.status() {
             Status::Reverted | Status::Rejected | Status::Queued => {}
             _ if receipt.statement.predicate.plan != plan => {

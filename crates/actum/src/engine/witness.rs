@@ -1,6 +1,7 @@
 //! Witness: a workspace remembers the entry that recorded its last run, so that a ledger which lost its
 //! newest entries does not go on as if it had not.
 
+use actum_core::canonical::plainly;
 use actum_core::merkle::Node;
 use actum_core::receipt::EntryRef;
 use actum_ledger::{LedgerError, Log};
@@ -43,13 +44,10 @@ impl Witness {
 
     fn read(line: Option<String>) -> Result<Option<Self>> {
         let Some(line) = line else { return Ok(None) };
-        let entry = serde_json::from_str(&line).map_err(|error| LedgerError::Damaged {
-            message: format!(
-                "what the workspace noted of it in `.actum/recorded` was changed ({error}); remove that \
-                 directory to go on without"
-            ),
-        })?;
-        Ok(Some(Self(entry)))
+        match serde_json::from_str(&line) {
+            Ok(entry) => Ok(Some(Self(entry))),
+            Err(error) => Err(actum_workspace::unusable_witness(&plainly(&error)).into()),
+        }
     }
 
     /// The name of the log.

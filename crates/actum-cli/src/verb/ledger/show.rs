@@ -50,6 +50,9 @@ struct Line {
     #[serde(skip_serializing_if = "Option::is_none")]
     status: Option<Status>,
     leaf: Digest,
+    /// The hash that was recorded, where that is another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    recorded_leaf: Option<Digest>,
     #[serde(skip)]
     second: String,
 }
@@ -59,9 +62,6 @@ struct Line {
 struct Shown {
     #[serde(flatten)]
     line: Line,
-    /// The hash that was recorded, where that is another one.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    recorded_leaf: Option<Digest>,
     /// The digests of the documents that it names.
     documents: Vec<Digest>,
     body: Value,
@@ -79,16 +79,23 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
             let count = arguments.count.min(size);
             let found = log.entries(size.saturating_sub(count), count);
             let found = found.map_err(actum::Error::from)?;
-            let lines = found.iter().rev().map(|entry| Ok(Line::of(entry)?.0));
-            let entries = lines.collect::<Result<_, LedgerError>>().map_err(actum::Error::from)?;
+            let lines = found.iter().rev().map(|entry| Ok(Line::of(&log, entry)?.0));
+            let entries = lines.collect::<Result<Vec<_>, LedgerError>>();
+            let entries = entries.map_err(actum::Error::from)?;
+            let is_sound = entries.iter().all(|line| line.recorded_leaf.is_none());
             session.screen.show(&Listed { tenant, origin, size, entries })?;
+            if !is_sound {
+                session.screen.note("`actum ledger verify` tells all that is wrong");
+                return Ok(Exit::NeedsAttention);
+            }
         }
         Some(index) => {
             let entry = log.entry(index).map_err(actum::Error::from)?;
             let entry = entry.ok_or(LedgerFailure::NoEntry { index, size })?;
             let shown = Shown::of(&log, &entry).map_err(actum::Error::from)?;
             session.screen.show(&shown)?;
-            if shown.recorded_leaf.is_some() {
+            if shown.line.recorded_leaf.is_some() {
+                session.screen.note("`actum ledger verify` tells all that is wrong");
                 return Ok(Exit::NeedsAttention);
             }
         }
@@ -103,7 +110,9 @@ fn number(text: &str) -> Result<u64, String> {
 }
 
 impl Line {
-    fn of(entry: &Entry) -> Result<(Self, EntryFacts), LedgerError> {
+    fn of(log: &dyn Log, entry: &Entry) -> Result<(Self, EntryFacts), LedgerError> {
+        let (leaf, recorded) =
+            (leaf_hash(&entry.body), log.node(Node { level: 0, index: entry.index })?);
         let facts = EntryFacts::of(entry.kind, &entry.body);
         let facts = facts.map_err(|error| LedgerError::entry(entry.index, &error))?;
         let line = Self {
@@ -112,7 +121,8 @@ impl Line {
             time: facts.time.to_string(),
             run: facts.run,
             status: facts.status,
-            leaf: leaf_hash(&entry.body),
+            leaf,
+            recorded_leaf: (recorded != leaf).then_some(recorded),
             second: timestamp::second(facts.time),
         };
         Ok((line, facts))
@@ -121,9 +131,7 @@ impl Line {
 
 impl Shown {
     fn of(log: &dyn Log, entry: &Entry) -> Result<Self, LedgerError> {
-        let (line, facts) = Line::of(entry)?;
-        let recorded = log.node(Node { level: 0, index: entry.index })?;
-        let recorded_leaf = (recorded != line.leaf).then_some(recorded);
+        let (line, facts) = Line::of(log, entry)?;
         let json = |bytes: &[u8]| {
             serde_json::from_slice(bytes).map_err(|error| LedgerError::entry(entry.index, &error))
         };
@@ -136,7 +144,7 @@ impl Shown {
             }
             EntryKind::LogStarted | EntryKind::EffectStarted => None,
         };
-        Ok(Self { line, recorded_leaf, documents: facts.blobs, body: json(&entry.body)?, payload })
+        Ok(Self { line, documents: facts.blobs, body: json(&entry.body)?, payload })
     }
 }
 
@@ -147,14 +155,17 @@ impl Document for Listed {
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         let Self { tenant, origin, size, entries } = self;
-        for Line { index, kind, second, run, status, .. } in entries {
+        for Line { index, kind, second, run, status, recorded_leaf, .. } in entries {
             write!(out, "{index:>8}  {second}  ")?;
             match run {
                 Some(run) => write!(out, "{kind:14}  {}", Painted(style::RUN, run))?,
                 None => write!(out, "{kind}")?,
             }
-            match status {
-                Some(status) => writeln!(out, "  {}", status.as_str())?,
+            if let Some(status) = status {
+                write!(out, "  {}", status.as_str())?;
+            }
+            match recorded_leaf {
+                Some(_) => writeln!(out, "  {}", Painted(style::REMOVED, "wrong"))?,
                 None => writeln!(out)?,
             }
         }
@@ -175,7 +186,7 @@ impl Document for Shown {
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         let Line { index, kind, time, leaf, .. } = &self.line;
         writeln!(out, "entry     {index}\nkind      {kind}\ntime      {time}\nleaf      {leaf}")?;
-        if let Some(recorded) = &self.recorded_leaf {
+        if let Some(recorded) = &self.line.recorded_leaf {
             let wrong = Painted(style::REMOVED, "wrong");
             writeln!(out, "{wrong}     it was recorded with the leaf {recorded}: it was changed")?;
         }

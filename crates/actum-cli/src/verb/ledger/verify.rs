@@ -142,7 +142,8 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
             let mut verification =
                 verify(&log, &mut checks, &mut told).map_err(actum::Error::from)?;
             if let Some(Kept { checkpoint: Ok(kept), .. }) = &kept
-                && let Err(message) = compare(&log, kept).map_err(actum::Error::from)?
+                && let Err(message) =
+                    compare(&log, kept).unwrap_or_else(|error| Err(error.to_string()))
             {
                 let message = format!("compared with the checkpoint that was kept: {message}");
                 verification.tell(Subject::Log, message);
