@@ -57,8 +57,6 @@ pub enum CanonicalError {
 /// # Errors
 /// `Number` and `Unwritable`.
 pub fn to_vec(value: &impl Serialize) -> Result<Vec<u8>, CanonicalError> {
-    let unwritable =
-        |error: serde_json::Error| CanonicalError::Unwritable { message: error.to_string() };
     let bytes = serde_json_canonicalizer::to_vec(value).map_err(unwritable)?;
     if written_numbers(&bytes).all(|number| check_number(number.parse().ok(), number).is_ok()) {
         return Ok(bytes);
@@ -108,9 +106,11 @@ fn behind_string(mut text: &[u8]) -> &[u8] {
 pub fn read(text: &[u8]) -> Result<Value, CanonicalError> {
     let parsed = json::Value::read(text).map_err(|source| CanonicalError::Syntax { source })?;
     check(&parsed)?;
-    let unwritable =
-        |error: serde_json::Error| CanonicalError::Unwritable { message: error.to_string() };
     serde_json::from_slice(text).map_err(unwritable)
+}
+
+fn unwritable(error: serde_json::Error) -> CanonicalError {
+    CanonicalError::Unwritable { message: error.to_string() }
 }
 
 /// Whether these are the canonical bytes of some value.

@@ -12,14 +12,12 @@ mod turnstile;
 use std::path::Path;
 use std::time::Duration;
 
-use actum_core::ledger::{RequestKey, WorkspaceId};
-use actum_core::merkle::{Frontier, Node};
-use actum_core::{Digest, RunId};
+use actum_core::merkle::Frontier;
 use rusqlite::OpenFlags;
 
 use crate::error::{LedgerError, Refusal};
-use crate::store::{Appended, Entry, Log, NewEntry, Request, RunRow, SignedCheckpoint, Store};
-use link::Link;
+use crate::store::{Appended, NewEntry, Request, SignedCheckpoint, Store};
+use link::{Link, Linked};
 use make::Files;
 use schema::Purpose;
 use turnstile::Turnstile;
@@ -130,49 +128,9 @@ fn connect(path: &Path) -> Result<Link, LedgerError> {
     Ok(link)
 }
 
-impl Log for SqliteStore {
-    fn size(&self) -> Result<u64, LedgerError> {
-        self.link.size()
-    }
-
-    fn entry(&self, index: u64) -> Result<Option<Entry>, LedgerError> {
-        self.link.entry(index)
-    }
-
-    fn entries(&self, from: u64, count: u64) -> Result<Vec<Entry>, LedgerError> {
-        self.link.entries(from, count)
-    }
-
-    fn node(&self, node: Node) -> Result<Digest, LedgerError> {
-        self.link.node(node)
-    }
-
-    fn blob(&self, digest: &Digest) -> Result<Option<Vec<u8>>, LedgerError> {
-        self.link.blob(digest)
-    }
-
-    fn run(&self, run: RunId) -> Result<Option<RunRow>, LedgerError> {
-        self.link.run(run)
-    }
-
-    fn open_runs(&self, workspace: WorkspaceId) -> Result<Vec<RunRow>, LedgerError> {
-        self.link.open_runs(workspace)
-    }
-
-    fn request(
-        &self,
-        workspace: WorkspaceId,
-        request: &RequestKey,
-    ) -> Result<Vec<RunRow>, LedgerError> {
-        self.link.request(workspace, request)
-    }
-
-    fn newest_checkpoint(&self) -> Result<Option<SignedCheckpoint>, LedgerError> {
-        self.link.newest_checkpoint()
-    }
-
-    fn checkpoints(&self, size: u64, count: u64) -> Result<Vec<SignedCheckpoint>, LedgerError> {
-        self.link.checkpoints(size, count)
+impl Linked for SqliteStore {
+    fn link(&self) -> &Link {
+        &self.link
     }
 }
 

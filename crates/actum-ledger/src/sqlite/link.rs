@@ -83,19 +83,31 @@ impl Link {
     }
 }
 
-impl Log for Link {
+/// What answers as its connection does.
+pub(crate) trait Linked {
+    /// The connection.
+    fn link(&self) -> &Link;
+}
+
+impl Linked for Link {
+    fn link(&self) -> &Link {
+        self
+    }
+}
+
+impl<T: Linked> Log for T {
     fn size(&self) -> Result<u64, LedgerError> {
         let sql = "SELECT coalesce(max(seq) + 1, 0) FROM entry";
-        Ok(self.one(sql, (), |row| row.get(0))?.unwrap_or(0))
+        Ok(self.link().one(sql, (), |row| row.get(0))?.unwrap_or(0))
     }
 
     fn entry(&self, index: u64) -> Result<Option<Entry>, LedgerError> {
-        self.one("SELECT seq, kind, body FROM entry WHERE seq = ?", [index], rows::entry)
+        self.link().one("SELECT seq, kind, body FROM entry WHERE seq = ?", [index], rows::entry)
     }
 
     fn entries(&self, from: u64, count: u64) -> Result<Vec<Entry>, LedgerError> {
         let sql = "SELECT seq, kind, body FROM entry WHERE seq >= ? ORDER BY seq LIMIT ?";
-        self.all(sql, [from, count.min(ROWS_MAX)], rows::entry)
+        self.link().all(sql, [from, count.min(ROWS_MAX)], rows::entry)
     }
 
     fn node(&self, node: Node) -> Result<Digest, LedgerError> {
@@ -105,7 +117,7 @@ impl Log for Link {
             let nodes = row.get_ref(0)?;
             Ok(nodes.as_blob().ok().and_then(|nodes| hash_of_level(nodes, node.level)))
         };
-        let found = self.one("SELECT nodes FROM entry WHERE seq = ?", [last], read)?;
+        let found = self.link().one("SELECT nodes FROM entry WHERE seq = ?", [last], read)?;
         found.flatten().ok_or_else(|| LedgerError::Damaged {
             message: format!("entry {last} has no hash of the level {}", node.level),
         })
@@ -113,19 +125,19 @@ impl Log for Link {
 
     fn blob(&self, digest: &Digest) -> Result<Option<Vec<u8>>, LedgerError> {
         let sql = "SELECT bytes FROM blob WHERE digest = ?";
-        self.one(sql, [digest.as_bytes()], |row| row.get(0))
+        self.link().one(sql, [digest.as_bytes()], |row| row.get(0))
     }
 
     fn run(&self, run: RunId) -> Result<Option<RunRow>, LedgerError> {
         let sql = "SELECT run, workspace, request, attempt, started, done, status FROM run \
                    WHERE run = ?";
-        self.one(sql, [Column(run)], rows::run)
+        self.link().one(sql, [Column(run)], rows::run)
     }
 
     fn open_runs(&self, workspace: WorkspaceId) -> Result<Vec<RunRow>, LedgerError> {
         let sql = "SELECT run, workspace, request, attempt, started, done, status FROM run \
                    WHERE workspace = ? AND done IS NULL ORDER BY started";
-        self.all(sql, [Column(workspace)], rows::run)
+        self.link().all(sql, [Column(workspace)], rows::run)
     }
 
     fn request(
@@ -135,16 +147,16 @@ impl Log for Link {
     ) -> Result<Vec<RunRow>, LedgerError> {
         let sql = "SELECT run, workspace, request, attempt, started, done, status FROM run \
                    WHERE workspace = ? AND request = ? ORDER BY started";
-        self.all(sql, (Column(workspace), request.as_str()), rows::run)
+        self.link().all(sql, (Column(workspace), request.as_str()), rows::run)
     }
 
     fn newest_checkpoint(&self) -> Result<Option<SignedCheckpoint>, LedgerError> {
         let sql = "SELECT size, note FROM checkpoint ORDER BY size DESC LIMIT 1";
-        self.one(sql, (), rows::checkpoint)
+        self.link().one(sql, (), rows::checkpoint)
     }
 
     fn checkpoints(&self, size: u64, count: u64) -> Result<Vec<SignedCheckpoint>, LedgerError> {
         let sql = "SELECT size, note FROM checkpoint WHERE size >= ? ORDER BY size LIMIT ?";
-        self.all(sql, [size, count.min(ROWS_MAX)], rows::checkpoint)
+        self.link().all(sql, [size, count.min(ROWS_MAX)], rows::checkpoint)
     }
 }

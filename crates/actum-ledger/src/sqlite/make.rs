@@ -103,7 +103,7 @@ pub(super) fn is_there(path: &Path) -> Result<bool, LedgerError> {
 }
 
 /// A file of the database beside it.
-fn beside(path: &Path, end: &str) -> PathBuf {
+pub(super) fn beside(path: &Path, end: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(end);
     name.into()

@@ -1,7 +1,6 @@
 //! A connection that only reads, and that no writer waits for. It makes no file, except where the log
 //! of the database is missing, as after a foreign program closed it.
 
-use std::ffi::OsString;
 use std::fmt::Write;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -28,13 +27,13 @@ pub(crate) fn open(directory: &Path) -> Result<Option<Link>, LedgerError> {
         return Ok(None);
     }
     let path = make::canonical(directory)?.join(DATABASE);
-    let [log, index] = ["-wal", "-shm"].map(|end| make::length(&beside(&path, end)));
+    let [log, index] = ["-wal", "-shm"].map(|end| make::length(&make::beside(&path, end)));
     // With a log that has but a header SQLite waits for someone to write the rest of it.
     let is_shared = log?.is_some_and(|length| length > LOG_HEADER_BYTES) && index?.is_some();
     let mut result = open_as(&path, if is_shared { SHARED } else { ALONE });
     for way in [ALONE, UNCHANGED] {
         // Without its log the database is what it was some time ago.
-        if way == UNCHANGED && !make::is_blank(&beside(&path, "-wal"))? {
+        if way == UNCHANGED && !make::is_blank(&make::beside(&path, "-wal"))? {
             break;
         }
         match result {
@@ -57,12 +56,6 @@ fn open_as(path: &Path, way: &str) -> Result<Link, LedgerError> {
     begin().map_err(|error| fault("read", path, error))?;
     schema::check(&link.connection, path, Purpose::Read)?;
     Ok(link)
-}
-
-fn beside(path: &Path, end: &str) -> PathBuf {
-    let mut name = OsString::from(path);
-    name.push(end);
-    name.into()
 }
 
 /// The path as SQLite reads it where it takes options behind it.
