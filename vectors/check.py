@@ -14,6 +14,7 @@ import json
 import pathlib
 import re
 import sys
+import unicodedata
 
 try:
     from cryptography.exceptions import InvalidSignature
@@ -279,11 +280,27 @@ def shown(value):
         return value
     marks = {"\t": "\\t", "\\": "\\\\", "\n": "\\n", "\r": "\\r"}
     decoded = path_bytes(value).decode("utf-8", "surrogateescape")
-    octal = lambda char: f"\\{ord(char) - 0xDC00:03o}"
-    each_char = (octal(c) if "\udc80" <= c <= "\udcff" else marks.get(c, c) for c in decoded)
+    octal = lambda char: "".join(f"\\{byte:03o}" for byte in char.encode("utf-8", "surrogateescape"))
+    each_char = (marks.get(c) or (octal(c) if is_escaped(c) else c) for c in decoded)
     return "".join(each_char)
 
 
+# Unicode, Default_Ignorable_Code_Point; separators of lines and annotations; bytes that are no text.
+UNSEEN = """ad-ad 34f-34f 61c-61c 115f-1160 17b4-17b5 180b-180f 200b-200f 2028-202e 2060-206f 2800-2800 3164-3164
+    d800-dfff fe00-fe0f feff-feff ffa0-ffa0 fff0-fffb 1bca0-1bca3 1d173-1d17a e0000-e0fff"""
+UNSEEN = [[int(end, 16) for end in ends.split("-")] for ends in UNSEEN.split()]
+
+
+def is_escaped(char):
+    unseen = any(first <= ord(char) <= last for first, last in UNSEEN)
+    return unseen or unicodedata.category(char) == "Cc"
+
+
+bound = fields(plan=digest, limits=digest, change=digest, policy=digest)
+is_actor = fields(user=text, uid=whole, agent=optional(text))
+is_entry = fields(origin=text, index=whole, leaf=digest)
+isolation = one_of("passphrase", "same_user")
+is_approval = fields(plan=name, entry=is_entry, key=text, by=is_actor, isolation=isolation)
 file_facts = fields(sha256=digest, size=whole, mode=text)
 is_effect = fields(
     path=path,
@@ -303,6 +320,21 @@ is_effect = fields(
     added=whole,
     removed=whole,
 )
+is_answer = fields(
+    time=time,
+    tenant=lambda value: text(value) and re.fullmatch("[a-z0-9][a-z0-9-]{0,63}", value),
+    workspace=name,
+    plan=name,
+    queued=is_entry,
+    answer=one_of("approved", "denied", "revoked"),
+    reason=optional(text),
+    bound=bound,
+    expires=time,
+    by=is_actor,
+    isolation=isolation,
+)
+ANSWER = {"format", "time", "tenant", "workspace", "plan", "queued", "answer", "reason", "bound"}
+ANSWER |= {"expires", "by", "isolation"}
 is_result = fields(
     tenant=lambda value: text(value) and re.fullmatch("[a-z0-9][a-z0-9-]{0,63}", value),
     workspace=name,
@@ -318,22 +350,23 @@ is_result = fields(
         semantics=whole,
         bundle=digest,
         digest=digest,
+        tier=one_of("R0", "R1", "R2", "R3", "R4"),
         gates=each(fields(gate=text, verdict=text, ground=text)),
     ),
-    approval=optional(text),
+    approval=optional(is_approval),
     lease=optional(text),
     sandbox=optional(text),
     verification=each(text),
     rollback=optional(fields(undo=name)),
     request=optional(lambda value: text(value) and re.fullmatch("[!-~]{1,128}", value)),
     attempt=whole,
-    actor=fields(user=text, uid=whole, agent=optional(text)),
+    actor=is_actor,
     door=text,
     label=text,
     started=time,
     ended=time,
     settled=time,
-    intent=fields(origin=text, index=whole, leaf=digest),
+    intent=is_entry,
     settled_by=one_of("run", "recovery"),
     engine=text,
 )
@@ -354,6 +387,16 @@ def typed(value, field):
     return found if text(found) else ""
 
 
+def together(gates):
+    """What gates said together; a word that is not known allows nothing."""
+    said = [one["verdict"] if one["verdict"] in VERDICTS else "deny" for one in gates]
+    answer = said.pop() if gates and gates[-1]["gate"] == "approval" else None
+    strictest = max(said, key=VERDICTS.index, default="deny")
+    if answer is None or strictest == "needs_approval":
+        return answer or strictest
+    return max(strictest, answer, key=VERDICTS.index)
+
+
 def verify_receipt(value, keys):
     envelope = read_envelope(value, "RECEIPT_MALFORMED")
     found = signers(envelope, keys)
@@ -371,6 +414,7 @@ def verify_receipt(value, keys):
     subjects += [[shown(one["path"]), one["after"]["sha256"]] for one in left if one.get("after")]
     said = [[one["name"], one["digest"]["sha256"]] for one in statement["subject"]]
     in_order = result["started"] <= result["ended"]
+    in_order &= result["status"] != "succeeded" or together(result["decision"]["gates"]) == "allow"
     need(in_order and result["change"] == change and said == subjects, "RECEIPT_INCONSISTENT")
     key = counting(found, "result", result["settled"])
     leaf = sha256(b"\0" + entry_of(envelope))
@@ -386,6 +430,19 @@ def verify_receipt(value, keys):
 
 def judge_receipt(given, keys):
     return verify_receipt(signed_json(given["text"].encode(), "RECEIPT_MALFORMED"), keys)[0]
+
+
+def judge_answer(given, keys):
+    value = signed_json(given["text"].encode(), "ANSWER_MALFORMED")
+    envelope = read_envelope(value, "ANSWER_MALFORMED")
+    found = signers(envelope, keys)
+    other = "ANSWER_OF_ANOTHER_TYPE"
+    need(envelope[0] == "application/vnd.actum.plan-answered+json", other)
+    said = signed_json(envelope[1], "ANSWER_MALFORMED")
+    need(typed(said, "format") == "actum.plan-answered/1", other)
+    need(set(said) == ANSWER and is_answer(said), "ANSWER_MALFORMED")
+    key = counting(found, "approval", said["time"])
+    return {"plan": said["plan"], "answer": said["answer"], "key": key["id"]}
 
 
 def judge_rotation(given, keys):
@@ -540,53 +597,244 @@ def judge_bundle(given, keys):
 # --- decisions ------------------------------------------------------------------------------------
 
 DIRECTORIES = ("directory_created", "directory_removed")
+OWN_AREAS = (b"agent/agent_outputs/", b"agent/temp/")
+DELETED_FILES_MAX, CHANGED_FILES_MAX = 200, 2000
+IGNORABLE = "".join(
+    f"\\U{first:08x}-\\U{last:08x}"
+    for first, last in (
+        *((one, one) for one in (0xAD, 0x34F, 0x61C, 0x3164, 0xFEFF, 0xFFA0)),
+        *((0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F), (0x200B, 0x200F)),
+        *((0x202A, 0x202E), (0x2060, 0x206F), (0xFE00, 0xFE0F), (0xFFF0, 0xFFF8)),
+        *((0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A), (0xE0000, 0xE0FFF)),
+    )
+)
 
 
-def covers(rule, path):
-    inside = rule.rstrip(b"/") + b"/"
-    return path.startswith(inside) or path == rule
+def folded(name):
+    """A name without case, compatibility forms and what is not seen."""
+    normal = lambda value: unicodedata.normalize("NFKC", value)
+    value = normal(name.decode("utf-8", "surrogateescape")).casefold()
+    value = normal(re.sub(f"[{IGNORABLE}]", "", value).casefold())
+    return value.encode("utf-8", "surrogateescape")
 
 
-def decide(bundle):
-    """What the gates of scope and budget say; their words are in the digest."""
-    allow, deny = bundle["scope"]["allow"], [path_bytes(r) for r in bundle["scope"]["deny"]]
-    allow = None if allow is None else [path_bytes(rule) for rule in allow]
-    effects = bundle["change"]
+def as_windows_opens(name):
+    return name.split(b":")[0].rstrip(b". ")
+
+
+def name_pattern(name, form):
+    """One name of a rule as a regular expression over bytes."""
+    pattern, run = b"", b""
+    for piece in re.findall(rb"\\.|.", name, re.DOTALL):
+        if piece in (b"*", b"?"):
+            anything = b".*" if piece == b"*" else b"(?:[\\x00-\\x7f]|[\\xc0-\\xff][\\x80-\\xbf]*)"
+            pattern, run = pattern + re.escape(form(run)) + anything, b""
+        else:
+            run += piece[-1:]
+    return re.compile(pattern + re.escape(form(run)), re.DOTALL)
+
+
+def covers(rule, path, form=lambda name: name):
+    """Whether a rule speaks of a path, or of a directory that it is in."""
+    below_only = rule.endswith(b"/")
+    names = [
+        None if name == b"**" else name_pattern(name, form)
+        for name in (rule[:-1] if below_only else rule).split(b"/")
+    ]
+    path = path.split(b"/")
+
+    def speaks(rule, path):
+        if not rule:
+            return len(path) > 0 if below_only else True
+        if rule[0] is None:
+            return speaks(rule[1:], path) or (bool(path) and speaks(rule, path[1:]))
+        return bool(path) and bool(rule[0].fullmatch(path[0])) and speaks(rule[1:], path[1:])
+
+    return speaks(names, path)
+
+
+def guards(rule, path, above=b""):
+    """The same for all spellings of a path, and where it lies for a rule that begins anywhere."""
+    if above and rule.split(b"/")[0] == b"**":
+        path = above + b"/" + path
+    if covers(rule, path):
+        return True
+    names = [folded(name) for name in path.split(b"/")]
+    spellings = (b"/".join(names), b"/".join(as_windows_opens(name) for name in names))
+    return any(covers(rule, one, folded) for one in spellings)
+
+
+def within(limit, files, loc):
+    fits = lambda count, most: most is None or count <= most
+    return fits(files, limit["max_files"]) and fits(loc, limit["max_loc"])
+
+
+VERDICTS = ("allow", "needs_approval", "deny")
+DECISIONS = {"allow": "allow", "ask": "needs_approval", "deny": "deny"}
+COMMANDS_MAX = 1000
+
+
+def decide(bundle, policy, rules):
+    """What the gates say, what comes of it, and the tier; their words are in the digest."""
+    case = bundle["case"]
+    effects = case["change"]
     files = [one for one in effects if one["effect"] not in DIRECTORIES]
     paths = lambda one: [path_bytes(p) for p in (one["path"], one["from"]) if p is not None]
+    all_paths = [path for one in effects for path in paths(one)]
     touched = [path for one in files for path in paths(one)]
 
-    def in_scope(path, is_directory):
-        if any(covers(rule, path) for rule in deny):
+    def in_scope(path, is_directory, scope):
+        allow, deny = scope["allow"], scope["deny"]
+        if any(covers(path_bytes(rule), path) for rule in deny):
             return False
-        if allow is None or any(covers(rule, path) for rule in allow):
+        if allow is None or any(covers(path_bytes(rule), path) for rule in allow):
             return True
         return is_directory and any(file.startswith(path + b"/") for file in touched)
 
-    scope = all(in_scope(p, one["effect"] in DIRECTORIES) for one in effects for p in paths(one))
+    groups = [one for one in rules["protected"] if set(one["profiles"]) & set(policy["profiles"])]
+    protected = [rule.encode() for group in groups for rule in group["rules"]]
+    protected += [path_bytes(rule) for layer in policy["layers"] for rule in layer["protected"]]
+    above = b"" if case["is_repository"] else case["root"].strip("/").encode()
+    free = not any(guards(rule, path, above) for rule in protected for path in all_paths)
+    linked = [path_bytes(path) for path in case["linked"]]
+    shared = ("mode", "attributes")
+    free &= not any(one["effect"] in shared and path_bytes(one["path"]) in linked for one in effects)
+    restores = case["undoes"] is not None and case["restores"]
+    layers = [] if restores else policy["layers"]
+    scopes = [case["scope"], *(layer["scope"] for layer in layers)]
+    scope = all(
+        in_scope(path, one["effect"] in DIRECTORIES, scope)
+        for scope in scopes
+        for one in effects
+        for path in paths(one)
+    )
     loc = sum(one["added"] + one["removed"] for one in files)
-    limit = bundle["budget"]
-    within = lambda count, most: most is None or count <= most
-    budget = within(len(files), limit["max_files"]) and within(loc, limit["max_loc"])
-    return [["scope", "allow" if scope else "deny"], ["budget", "allow" if budget else "deny"]]
+    budgets = [case["budget"], *(layer["budget"] for layer in layers)]
+    budget = all(within(limit, len(files), loc) for limit in budgets)
+    allowed = set(policy["credentials"])
+    secret = any(one["finding"]["digest"] not in allowed for one in case["found"])
+    credentials = "deny" if secret or case["unscanned"] else "allow"
+    tier = tier_of(case, policy, rules, files, paths, above)
+    # Access policies are written in Cedar, which nobody knows here.
+    need(policy["access"] is None or restores, "REPLAY_ENGINE_UNSUPPORTED")
+    word = lambda passes: "allow" if passes else "deny"
+    asked = "needs_approval" if tier >= "R3" else "allow"
+    said = [["protected", word(free)], ["scope", word(scope)], ["budget", word(budget)]]
+    said += [["commands", commands_of(case["commands"], case["confined"], policy["layers"])]]
+    said += [["credentials", credentials], ["tier", asked], ["access", "allow"]]
+    strictest = max((word for _, word in said), key=VERDICTS.index)
+    approval = approval_of(bundle, strictest)
+    verdict = approval if strictest == "needs_approval" else max(strictest, approval, key=VERDICTS.index)
+    return [*said, ["approval", approval]], verdict, tier
+
+
+def fits(rule, argv, same_program):
+    """Whether a command begins as a rule says or, where that is exact, is so."""
+    places = [place if isinstance(place, list) else [place] for place in rule["argv"]]
+    if len(argv) < len(places) or rule.get("exact") and len(argv) > len(places):
+        return False
+    same = lambda number: same_program if number == 0 else lambda one, other: one == other
+    return all(
+        any(same(number)(word, argv[number]) for word in words) for number, words in enumerate(places)
+    )
+
+
+def covers_command(rule, argv):
+    """Whether a rule speaks of a command as it is written."""
+
+    def is_barred(word, option):
+        name = word.split("=")[0]
+        if option.startswith("--"):
+            return len(name) > 2 and option.startswith(name)
+        if len(option) == 2:
+            return word.startswith("-") and not word.startswith("--") and option[1] in word[1:]
+        return name == option
+
+    rest = argv[len(rule["argv"]) :]
+    barred = any(is_barred(word, option) for word in rest for option in rule.get("barred", []))
+    return fits(rule, argv, lambda one, other: one == other) and not barred
+
+
+def restrains(rule, argv):
+    """Whether a rule that asks or denies means a command, whatever path its program is called by."""
+    name = lambda program: program.rsplit("/", 1)[-1].encode().lower()  # Of bytes: ASCII alone.
+    same = lambda one, other: name(one) == name(other)
+    return rule["decision"] != "allow" and fits(rule, argv, same)
+
+
+def commands_of(commands, confined, layers):
+    """What no rule that counts in full speaks of is denied; else the strictest rule decides. What is confined
+    is only held back by rules."""
+    if len(commands) + len(confined) > COMMANDS_MAX:
+        return "deny"
+    full = [rule for layer in layers for rule in layer["commands"]["rules"]]
+    every = full + [rule for layer in layers for rule in layer["commands"]["narrowing"]]
+    verdict = "allow"
+    for argv in commands:
+        covering = [rule for rule in full if covers_command(rule, argv)]
+        held = covering + [rule for rule in every if restrains(rule, argv)]
+        said = [DECISIONS[rule["decision"]] for rule in held] if covering else ["deny"]
+        verdict = max([verdict, *said], key=VERDICTS.index)
+    for argv in confined:
+        said = [DECISIONS[rule["decision"]] for rule in every if restrains(rule, argv)]
+        verdict = max([verdict, *said], key=VERDICTS.index)
+    return verdict
+
+
+def approval_of(bundle, strictest):
+    case, approved = bundle["case"], bundle["case"]["approved"]
+    if approved is None:
+        return "needs_approval" if strictest == "needs_approval" else "allow"
+    change = tagged("actum/change/v1", canonical(case["change"]).encode()).hex()
+    now = {"plan": case["plan"], "limits": case["limits"], "change": change}
+    now["policy"] = bundle["policy"]
+    counts = approved["bound"] == now and case["time"] <= approved["expires"]
+    return "allow" if counts else "deny"
+
+
+def tier_of(case, policy, rules, files, paths, above):
+    effects = case["change"]
+    if not effects:
+        found = ["R0"]
+    elif case["undoes"] is not None and case["restores"]:
+        found = ["R2"]
+    else:
+        own = lambda path: any(covers(area, path) for area in OWN_AREAS)
+        found = ["R1" if all(own(path) for one in effects for path in paths(one)) else "R2"]
+        deleted = [one for one in files if one["effect"] == "deleted"]
+        if len(deleted) > DELETED_FILES_MAX or len(files) > CHANGED_FILES_MAX or case["linked"]:
+            found.append("R3")
+        for rule in rules["tiers"]:
+            spoken_of = [rule["tier"] for one in files for path in paths(one)
+                         if any(guards(text.encode(), path, above) for text in rule["paths"])]
+            found += spoken_of
+        for rule in (rule for layer in policy["layers"] for rule in layer["tiers"]):
+            named = rule.get("effects") or None
+            found += [rule["tier"] for one in effects for path in paths(one)
+                      if (named is None or one["effect"] in named)
+                      and any(guards(path_bytes(text), path, above) for text in rule["paths"])]
+    return max([*found, case["declared"] or "R0"])
 
 
 def judge_decision(given, _):
-    data, record = given["bundle"].encode(), given["record"]
+    data, record, policy = given["bundle"].encode(), given["record"], given["policy"].encode()
     need(sha256(data).hex() == record["bundle"], "REPLAY_REF_HASH_MISMATCH")
     unsupported, mismatch = "REPLAY_ENGINE_UNSUPPORTED", "REPLAY_DECISION_MISMATCH"
     bundle = signed_json(data, unsupported)
-    need(record["semantics"] == bundle["semantics"] == 1, unsupported)
-    names = {"format", "semantics", "scope", "budget", "change"}
-    need(bundle["format"] == "actum.bundle/1" and set(bundle) == names, unsupported)
+    need(record["semantics"] == bundle["semantics"] == 5, unsupported)
+    names = {"format", "semantics", "policy", "case"}
+    need(bundle["format"] == "actum.bundle/5" and set(bundle) == names, unsupported)
     need(canonical(bundle).encode() == data, unsupported)
-    said = decide(bundle)
+    need(sha256(policy).hex() == bundle["policy"], "REPLAY_REF_HASH_MISMATCH")
+    policy = signed_json(policy, unsupported)
+    need(policy["format"] == "actum.policy/2", unsupported)
+    said, verdict, tier = decide(bundle, policy, BUILT_IN)
     need([[one["gate"], one["verdict"]] for one in record["gates"]] == said, mismatch)
-    verdict = "deny" if any(word == "deny" for _, word in said) else "allow"
-    decision = {"semantics": 1, "verdict": verdict, "gates": record["gates"]}
-    bound = tagged("actum/decision/v1", data, canonical(decision).encode())
+    need(record["tier"] == tier, mismatch)
+    decision = {"semantics": 5, "verdict": verdict, "tier": tier, "gates": record["gates"]}
+    bound = tagged("actum/decision/v5", sha256(data), canonical(decision).encode())
     need(bound.hex() == record["digest"], mismatch)
-    return {"verdict": verdict}
+    return {"verdict": verdict, "tier": tier}
 
 
 def judge_canonical(given, _):
@@ -594,6 +842,9 @@ def judge_canonical(given, _):
     return {"canonical": canonical(read_json(data))}
 
 
+BUILT_IN = json.loads(
+    (pathlib.Path(__file__).resolve().parent / "rules" / "built-in.json").read_text("utf-8")
+)
 JUDGES = {
     "canonical": judge_canonical,
     "decisions": judge_decision,
@@ -601,6 +852,7 @@ JUDGES = {
     "consistency": judge_consistency,
     "checkpoints": judge_checkpoint,
     "receipts": judge_receipt,
+    "answers": judge_answer,
     "bundles": judge_bundle,
     "rotations": judge_rotation,
 }

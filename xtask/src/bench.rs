@@ -3,6 +3,7 @@
 mod contestant;
 mod course;
 mod format;
+mod gates;
 pub(crate) mod in_child;
 pub(crate) mod ledger;
 mod machine;
@@ -42,6 +43,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
     match options.subject {
         Subject::Changes => {}
         Subject::Ledger => return ledger::run(root, options),
+        Subject::Gates => return gates::run(root, options),
         Subject::Sandbox => return sandbox::run(root, options),
     }
     packages::require("bench")?;

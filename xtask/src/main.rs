@@ -5,6 +5,7 @@ mod crash;
 mod fuzz;
 mod packages;
 mod realworld;
+mod schemas;
 mod test;
 mod tidy;
 
@@ -40,6 +41,7 @@ enum Work {
     CrashWorker(crash::Job),
     Fuzz(fuzz::Options),
     Realworld(realworld::Options),
+    Schemas(schemas::Options),
     /// All tests: format, lints, tidy, doc-tests, tests
     Test,
     /// House rules: crate arrows, files, fences, conformance table
@@ -63,6 +65,7 @@ fn main() -> ExitCode {
         Work::CrashWorker(job) => crash::worker::run(&job).map(|()| ExitCode::SUCCESS),
         Work::Fuzz(options) => fuzz::run(&root, &options),
         Work::Realworld(options) => realworld::run(&root, &options),
+        Work::Schemas(options) => schemas::run(&root, &options),
         Work::Test => test::run(&root),
         Work::Tidy => tidy::run(&root),
     };

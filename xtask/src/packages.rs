@@ -46,6 +46,8 @@ const PACKAGES: &[Package] = &[
         brings: PythonModule("cryptography"),
         needed_by: &["test"],
     },
+    // What keys under a passphrase are read and written with elsewhere.
+    Package { name: "openssl", brings: Program("openssl"), needed_by: &["test"] },
     Package { name: "make", brings: Program("make"), needed_by: &["test"] },
     // What a user would pick instead of the sandbox.
     Package { name: "bubblewrap", brings: Program("bwrap"), needed_by: &["bench sandbox"] },
@@ -210,9 +212,9 @@ mod tests {
         };
         assert_eq!(
             missing_in_bin(),
-            ["git", "patch", "nodejs", "python3", "python3-cryptography", "make"]
+            ["git", "patch", "nodejs", "python3", "python3-cryptography", "openssl", "make"]
         );
-        for program in ["git", "node", "python3", "make"] {
+        for program in ["git", "node", "python3", "openssl", "make"] {
             put(program, 0o755);
         }
         put("patch", 0o644);

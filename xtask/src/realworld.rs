@@ -8,6 +8,7 @@ mod counts;
 mod download;
 mod format;
 mod git;
+mod judged;
 mod moved_down;
 mod options;
 mod table;
@@ -27,6 +28,7 @@ use counts::Counts;
 use download::{Cache, fresh};
 use format::{Format, Material};
 use git::{Renames, Repository};
+use judged::Judged;
 pub(crate) use options::Options;
 use table::{Findings, Row};
 use tree::{Modes, TakenOut, Tree};
@@ -43,7 +45,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
     let rows = rows(options, &directory, &scratch);
     remove_dir_all(&scratch)?;
 
-    print!("{}{}", table::table(&rows), table::legend(&rows));
+    print!("{}{}{}", table::table(&rows), table::legend(&rows), judged::told(&rows));
     let mut problems: Vec<String> = rows.iter().flat_map(Row::problems).collect();
     if options.only.is_none() {
         problems.extend(missing_kinds(&table::all_counts(&rows)));
@@ -88,6 +90,7 @@ fn findings(pair: &Pair, cache: &Cache, place: &Path) -> Result<Findings, Failur
     Ok(Findings {
         counts: Counts::of(&material),
         paths: material.changes.len(),
+        judged: Judged::of(&material.changes)?,
         taken_out: TakenOut {
             links: old_out.links + new_out.links,
             empty_directories: old_out.empty_directories + new_out.empty_directories,

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 use actum_core::Status;
 use actum_workspace::{Error, ErrorKind, State};
 
+use crate::failure::Failure;
 use crate::reason::{self, Reason};
 
 /// An exit code. The numbers are frozen; a new meaning gets a new number.
@@ -22,19 +23,22 @@ pub(crate) enum Exit {
     NeedsAttention,
     /// Another process is at work in the workspace.
     InUse,
+    /// A person has to agree first.
+    Queued,
     /// That of a command that was run, or of `actum sandbox run` where it was not.
     Passed(u8),
 }
 
 impl Exit {
     /// Those of our own.
-    const ALL: [Self; 6] = [
+    const ALL: [Self; 7] = [
         Self::Success,
         Self::Refused,
         Self::Usage,
         Self::TakenBack,
         Self::NeedsAttention,
         Self::InUse,
+        Self::Queued,
     ];
 
     /// The code for an error of the engine. A damaged or missing journal counts as needing attention
@@ -58,11 +62,38 @@ impl Exit {
             State::Restored => Self::TakenBack,
             State::Unchanged => {
                 let reason = reason::of_engine(error);
+                if reason == Reason::NeedsApproval {
+                    return Self::Queued;
+                }
                 // A person must look, as where a journal is damaged.
                 let waits = matches!(reason, Reason::LedgerDamaged | Reason::OutcomeUnknown);
                 if waits { Self::NeedsAttention } else { Self::Refused }
             }
         }
+    }
+
+    /// The code for a failure of ours where the codes from 0 on are those of a command: as of `actum sandbox run`
+    /// where it could not be run, else 110 and the code that it has elsewhere.
+    pub(crate) fn beside_a_command(failure: &Failure) -> Self {
+        const OURS: u8 = 110;
+        const UNAVAILABLE: u8 = 125;
+        const NOT_RUN: u8 = 126;
+        const NOT_FOUND: u8 = 127;
+        Self::Passed(match (failure.exit(), failure.reason()) {
+            (Self::Passed(code), _) => code,
+            (_, Reason::CommandNotRun) => match failure.is_no_program() {
+                true => NOT_FOUND,
+                false => NOT_RUN,
+            },
+            (
+                _,
+                Reason::NeedsTierN
+                | Reason::SandboxFailed
+                | Reason::SandboxUnavailable
+                | Reason::PolicyInvalid,
+            ) => UNAVAILABLE,
+            (ours, _) => OURS + ours.code(),
+        })
     }
 
     /// The outcome in the frozen words (D-1).
@@ -71,6 +102,7 @@ impl Exit {
             Self::Success | Self::Passed(0) => Status::Succeeded,
             Self::Refused | Self::Usage | Self::InUse | Self::Passed(_) => Status::Rejected,
             Self::TakenBack => Status::Reverted,
+            Self::Queued => Status::Queued,
             Self::NeedsAttention => Status::Failed,
         }
     }
@@ -89,6 +121,7 @@ impl Exit {
             Self::TakenBack => 3,
             Self::NeedsAttention => 4,
             Self::InUse => 5,
+            Self::Queued => 6,
             Self::Passed(code) => code,
         }
     }
@@ -103,6 +136,7 @@ impl Exit {
                 "needs attention: a person must look; `actum status` says at what"
             }
             Self::InUse => "in use: another process is at work, nothing was changed",
+            Self::Queued => "queued: a person has to agree first; nothing was changed",
             Self::Passed(_) => "that of the command",
         }
     }
@@ -120,7 +154,7 @@ mod tests {
 
     #[test]
     fn the_numbers_count_up_from_zero() {
-        assert_eq!(Exit::ALL.map(Exit::code), [0, 1, 2, 3, 4, 5]);
+        assert_eq!(Exit::ALL.map(Exit::code), [0, 1, 2, 3, 4, 5, 6]);
     }
 
     /// D-1

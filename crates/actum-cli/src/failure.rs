@@ -4,9 +4,12 @@ use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
+use actum::CommandError;
 use actum_core::format::{INPUT_BYTES_MAX, ParseError, Place};
 use actum_core::path::Quoted;
-use actum_core::{BudgetStatus, RelPath, RunId, Status};
+use actum_core::receipt::GateRecord;
+use actum_core::{BudgetStatus, RelPath, RiskTier, RunId, Status, Timestamp};
+use actum_sandbox::NoProgram;
 use actum_workspace::{Error, ErrorKind, PathConflict, State};
 use serde::{Serialize, Serializer};
 
@@ -14,9 +17,12 @@ use crate::exit::Exit;
 use crate::hint;
 use crate::ledger_failure::LedgerFailure;
 use crate::output::Document;
+use crate::passphrase::PassphraseFailure;
+use crate::plan_failure::PlanFailure;
 use crate::reason::{self, Reason};
 use crate::shown_path::ShownPath;
 use crate::snippet::Snippet;
+use crate::verb::policy::PolicyTestFailure;
 use crate::verb::sandbox::SandboxFailure;
 
 /// Why a command failed. Each message says the state of the workspace.
@@ -52,6 +58,11 @@ pub(crate) enum Failure {
     NoSuchRun { prefix: String },
     #[error("there is no run yet; nothing was changed")]
     NoRunYet,
+    #[error(
+        "there is no policy `{}` to trust; nothing was changed",
+        Quoted(path.as_os_str().as_bytes())
+    )]
+    NoPolicy { path: PathBuf },
     #[error("there is no reason `{}`; nothing was changed", Quoted(name.as_bytes()))]
     UnknownReason { name: String },
     #[error("cannot write `{}`: {source}; nothing else was changed", Quoted(path.as_os_str().as_bytes()))]
@@ -61,9 +72,15 @@ pub(crate) enum Failure {
     #[error("the demo could not {action}: {source}; nothing outside its own directory was changed")]
     Demo { action: &'static str, source: io::Error },
     #[error(transparent)]
+    PolicyTest { source: Box<PolicyTestFailure> },
+    #[error(transparent)]
+    Plan { source: Box<PlanFailure> },
+    #[error(transparent)]
     Sandbox { source: Box<SandboxFailure> },
     #[error(transparent)]
     Ledger { source: Box<LedgerFailure> },
+    #[error(transparent)]
+    Passphrase { source: Box<PassphraseFailure> },
     #[error("the command did its work, but its result could not be written: {source}")]
     Unwritten { source: io::Error },
 }
@@ -102,9 +119,13 @@ impl Failure {
             | Self::Input { .. }
             | Self::NoSuchRun { .. }
             | Self::NoRunYet
+            | Self::NoPolicy { .. }
+            | Self::PolicyTest { .. }
             | Self::AmbiguousRun { .. }
             | Self::UnknownReason { .. }
             | Self::PageUnwritten { .. }
+            | Self::Passphrase { .. }
+            | Self::Plan { .. }
             | Self::Demo { .. } => Exit::Refused,
         }
     }
@@ -120,6 +141,8 @@ impl Failure {
             Self::TooLarge { .. } => Reason::InputTooLarge,
             Self::Input { source, .. } => reason::of_input(&source.problem),
             Self::NoSuchRun { .. } | Self::NoRunYet => Reason::UnknownRun,
+            Self::NoPolicy { .. } => Reason::PolicyMissing,
+            Self::PolicyTest { .. } => Reason::PolicyTestUnusable,
             Self::AmbiguousRun { .. } => Reason::AmbiguousRun,
             Self::UnknownReason { .. } => Reason::UnknownReason,
             Self::PageUnwritten { .. } => Reason::ResultUnwritten,
@@ -127,7 +150,18 @@ impl Failure {
             Self::Unwritten { .. } => Reason::ResultUnwritten,
             Self::Sandbox { source } => source.reason(),
             Self::Ledger { source } => source.reason(),
+            Self::Passphrase { source } => source.reason(),
+            Self::Plan { source } => source.reason(),
         }
+    }
+
+    /// Whether a command names no program that could be found.
+    pub(crate) fn is_no_program(&self) -> bool {
+        let Self::Engine { source } = self else { return false };
+        matches!(
+            **source,
+            actum::Error::Command(CommandError::NotFound { why, .. }) if why != NoProgram::NotExecutable
+        )
     }
 
     /// The line of the input that it speaks of.
@@ -156,14 +190,20 @@ impl Failure {
             }
             Self::NoSuchRun { .. } => vec!["`actum log` lists the runs".to_owned()],
             Self::NoRunYet => vec![hint::MAKES_A_RUN.to_owned()],
+            Self::NoPolicy { .. } => {
+                vec!["`actum policy check` shows what is in force without one".to_owned()]
+            }
             Self::AmbiguousRun { .. } => vec!["give more characters of the id".to_owned()],
             Self::Unwritten { .. } => vec!["`actum log` lists what was done".to_owned()],
             Self::Demo { .. } => {
                 vec!["set `TMPDIR` to a directory on a local file system".to_owned()]
             }
             Self::Usage { .. } => vec!["`actum help` lists what there is".to_owned()],
+            Self::PolicyTest { source } => source.hints(),
             Self::Sandbox { source } => source.hints(),
             Self::Ledger { source } => source.hints(),
+            Self::Passphrase { source } => source.hints(),
+            Self::Plan { source } => source.hints(),
             Self::UnknownReason { .. } => vec!["`actum explain` lists the reasons".to_owned()],
             Self::Input { source, inside, .. } => {
                 hint::for_input(&source.problem, inside.as_ref()).into_iter().collect()
@@ -183,11 +223,15 @@ impl Failure {
             | Self::Input { .. }
             | Self::NoSuchRun { .. }
             | Self::NoRunYet
+            | Self::NoPolicy { .. }
+            | Self::PolicyTest { .. }
             | Self::AmbiguousRun { .. }
             | Self::UnknownReason { .. }
             | Self::PageUnwritten { .. }
             | Self::Sandbox { .. }
             | Self::Ledger { .. }
+            | Self::Passphrase { .. }
+            | Self::Plan { .. }
             | Self::Demo { .. } => State::Unchanged,
             Self::Unwritten { .. } => State::Published,
         }
@@ -210,12 +254,56 @@ impl Failure {
         Some(conflicts.iter().map(one).collect())
     }
 
+    fn gates(&self) -> &[GateRecord] {
+        let Self::Engine { source } = self else { return &[] };
+        if let actum::Error::Denied { gates } | actum::Error::Queued { gates, .. } = &**source {
+            gates
+        } else {
+            &[]
+        }
+    }
+
+    /// The plan that waits for a person now.
+    pub(crate) fn queued(&self) -> Option<QueuedFacts> {
+        let Self::Engine { source } = self else { return None };
+        let actum::Error::Queued { plan, tier, expires, waited, denied, .. } = &**source else {
+            return None;
+        };
+        let (plan, tier, expires, is_new) = (*plan, *tier, *expires, !waited);
+        let denied_before =
+            denied.as_ref().map(|(plan, reason)| Denied { plan: *plan, reason: reason.clone() });
+        Some(QueuedFacts { plan, tier, expires, denied_before, is_new })
+    }
+
     fn budget(&self) -> Option<BudgetFacts> {
         if let Self::Workspace(Error { kind: ErrorKind::Budget { status }, .. }) = self {
             return Some(BudgetFacts::of(status));
         }
         None
     }
+}
+
+/// A plan that waits for a person.
+#[derive(Debug, Clone, Serialize)]
+pub(crate) struct QueuedFacts {
+    /// The plan.
+    pub(crate) plan: RunId,
+    tier: RiskTier,
+    /// Until when it can be approved.
+    expires: Timestamp,
+    /// The version before, where a person denied it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    denied_before: Option<Denied>,
+    /// Whether it was queued now, and did not wait before.
+    #[serde(skip)]
+    pub(crate) is_new: bool,
+}
+
+/// A plan that a person denied.
+#[derive(Debug, Clone, Serialize)]
+struct Denied {
+    plan: RunId,
+    reason: Option<String>,
 }
 
 /// FO-4: what was asked for beside what is allowed.
@@ -254,7 +342,7 @@ impl BudgetFacts {
 }
 
 #[derive(Serialize)]
-struct Facts {
+struct Facts<'f> {
     status: Status,
     reason: Reason,
     message: String,
@@ -270,6 +358,12 @@ struct Facts {
     conflicts: Option<Vec<Conflict>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     budget: Option<BudgetFacts>,
+    /// The plan in the queue that it is now.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    queued: Option<QueuedFacts>,
+    /// What the gates said that refuse the change.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    gates: &'f [GateRecord],
     /// What else of the change is refused.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     also: Vec<Refusal>,
@@ -314,6 +408,8 @@ impl Serialize for Failure {
             column: self.place().map(|place| place.column),
             conflicts: self.conflicts(),
             budget: self.budget(),
+            queued: self.queued(),
+            gates: self.gates(),
             also: self.also().iter().map(Refusal::of).collect(),
         };
         facts.serialize(serializer)
@@ -328,5 +424,11 @@ impl Document for Failure {
     /// As text a failure is told on standard error.
     fn write_text(&self, _: &mut dyn Write) -> io::Result<()> {
         Ok(())
+    }
+}
+
+impl From<PlanFailure> for Failure {
+    fn from(source: PlanFailure) -> Self {
+        Self::Plan { source: Box::new(source) }
     }
 }

@@ -1,13 +1,22 @@
 //! What the reader can do about an error of the engine.
 
 use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
+use actum::{CommandError, QueueError, Unkept, WhyUnkept};
 use actum_core::edit::{ChunkError, JsonPatchError, OCCURRENCES_MAX, ReplacementError};
 use actum_core::format::{DocumentProblem, Problem};
 use actum_core::near::Near;
+use actum_core::path::Quoted;
+use actum_core::receipt::GateRecord;
 use actum_core::{EditError, HunkError, RelPath};
-use actum_ledger::LedgerError;
+use actum_ledger::{KeyError, LedgerError};
+use actum_sandbox::{NoProgram, SandboxPolicy, SpawnError};
 use actum_workspace::{Attempt, Difference, ErrorKind, NotAFile};
+
+use crate::policy;
+use crate::verb::sandbox::policy::inherited;
 
 /// The same about what is no error of the workspace.
 pub(crate) fn after_engine(error: &actum::Error) -> Vec<String> {
@@ -17,6 +26,10 @@ pub(crate) fn after_engine(error: &actum::Error) -> Vec<String> {
         actum::Error::HomeInside { .. } => {
             "`ACTUM_HOME` names another directory for ledgers and keys, for you alone"
         }
+        actum::Error::Key(KeyError::ShortPassphrase) => {
+            "several words that have nothing to do with each other are easy to keep and hard to guess"
+        }
+        actum::Error::Key(KeyError::Unattended { .. }) => "leave `--passphrase-file` out",
         actum::Error::Key(_) | actum::Error::Sign(_) => "`actum key list` shows the keys",
         actum::Error::Ledger { source } => return of_ledger(source),
         actum::Error::RequestKeyTaken { run, .. } => {
@@ -28,7 +41,27 @@ pub(crate) fn after_engine(error: &actum::Error) -> Vec<String> {
             "look at the files; then ask under another key for what is still missing"
         }
         actum::Error::NothingToChange => "the files are as the change would make them",
-        actum::Error::Denied { .. } => "ask whoever set the policy",
+        actum::Error::Policy(_) => "mend the file; until then nothing is done here",
+        actum::Error::Denied { gates } => return gates.iter().map(of_gate).collect(),
+        actum::Error::Queued { plan, denied, .. } => {
+            let denied = denied.as_ref().map(|(before, reason)| match reason {
+                Some(reason) => format!(
+                    "the version before, plan {before}, was denied: {}",
+                    Quoted(reason.as_bytes())
+                ),
+                None => format!("the version before, plan {before}, was denied"),
+            });
+            let ways = [
+                format!("`actum queue {plan}` shows it, and `actum approve {plan}` lets it go"),
+                "once it is approved, asking for the same again does it; until then that changes nothing".to_owned(),
+            ];
+            return denied.into_iter().chain(ways).collect();
+        }
+        actum::Error::Queue(error) => of_queue(error),
+        actum::Error::Command(error) => return of_command(error),
+        actum::Error::Unverified { .. } => {
+            "mend what the check finds, and run the command again; `--drop` shows what it changes"
+        }
         actum::Error::Unsettled { .. } => {
             "the run itself is over; see to what is named, and the next run here writes the receipt"
         }
@@ -37,6 +70,109 @@ pub(crate) fn after_engine(error: &actum::Error) -> Vec<String> {
         }
     };
     vec![hint.to_owned()]
+}
+
+/// What the reader can do about a command.
+fn of_command(error: &CommandError) -> Vec<String> {
+    let hint = match error {
+        CommandError::NotFound { why: NoProgram::NotExecutable, .. } => {
+            "`chmod +x` makes it executable; or start it by its interpreter"
+        }
+        CommandError::NotFound { name, .. } => return vec![of_program(name)],
+        CommandError::Spawn(SpawnError::Command { .. }) => {
+            "what a program outside of `/usr` needs is allowed with `--exec PATH`, also where a link leads to it"
+        }
+        CommandError::Unsatisfiable(_) => {
+            "`actum doctor` says what this host can hold, and what would change that"
+        }
+        CommandError::Unkept(unkept) => {
+            let any =
+                |is_it: fn(&WhyUnkept) -> bool| unkept.iter().any(|it: &Unkept| is_it(&it.why));
+            match (
+                any(|why| *why == WhyUnkept::ChangedMeanwhile),
+                any(|why| matches!(why, WhyUnkept::Path(_))),
+            ) {
+                (true, _) => "run the command again: it worked on what is not there any more",
+                (false, true) => "what git keeps in `.git` is changed by git itself, without actum",
+                (false, false) => {
+                    "runs change files and directories; what else the command needs it can have in `$TMPDIR`, or \
+                     in a directory that the operator's policy names in `caches` under `[sandbox]`"
+                }
+            }
+        }
+        CommandError::Line(_)
+        | CommandError::NoText(_)
+        | CommandError::Spawn(_)
+        | CommandError::Wait(_)
+        | CommandError::Layer(_)
+        | CommandError::Staged(_)
+        | CommandError::NoRunner => return Vec::new(),
+    };
+    vec![hint.to_owned()]
+}
+
+/// Where a program is that the sandbox does not see.
+fn of_program(name: &str) -> String {
+    let ours =
+        inherited("PATH").and_then(|path| SandboxPolicy::new("/").in_path(Path::new(name), &path));
+    match ours {
+        Some(ours) => format!(
+            "your `PATH` has {}; what it needs is allowed with `--exec DIRECTORY`, or by `exec` under `[sandbox]` in \
+             {}",
+            Quoted(ours.as_os_str().as_bytes()),
+            policy::operators()
+        ),
+        None => "what it needs outside of `/usr` is allowed with `--exec DIRECTORY`; a line for a shell is run by \
+                 one: `-- sh -c 'LINE'`"
+            .to_owned(),
+    }
+}
+
+/// What the reader can do where a gate refuses.
+fn of_gate(GateRecord { gate, ground, .. }: &GateRecord) -> String {
+    match gate.as_str() {
+        "credentials" => format!(
+            "take it out, and let what needs it read it from where secrets are kept; where everybody may know it, \
+             add the digest that is named to `allow` under `[credentials]` in {}, after `version = 1`",
+            policy::operators()
+        ),
+        "protected" => {
+            "what is protected is changed by a person, without actum; `actum policy check` \
+                        lists it"
+                .to_owned()
+        }
+        "scope" if ground.contains(" is denied by the rule ") => {
+            "the rule denies it on purpose; `actum policy check` shows what is in force, and where it is \
+             from"
+                .to_owned()
+        }
+        "scope" | "budget" => {
+            "`actum policy suggest` prints the narrowest rules that would let it pass, and `actum policy check` \
+             shows what is in force"
+                .to_owned()
+        }
+        _ => "`actum policy check` shows what is in force, and where it is from".to_owned(),
+    }
+}
+
+/// The same about a plan in the queue.
+fn of_queue(error: &QueueError) -> &'static str {
+    match error {
+        QueueError::NoPlan { .. } => "`actum queue` lists the plans that wait",
+        QueueError::State { .. } | QueueError::NotApproved { .. } => {
+            "ask for the change again, and it is judged anew"
+        }
+        QueueError::Stale { .. } => {
+            "ask for the change again: it is computed anew from the files as they are, and queued again"
+        }
+        QueueError::Input { .. } => "ask for the change again, and deny this plan",
+        QueueError::Unproven { .. } => {
+            "`actum key list` tells which approval key counts, and from when"
+        }
+        QueueError::Full | QueueError::FullOfOne => {
+            "`actum queue` lists them; approve or deny some"
+        }
+    }
 }
 
 const ANOTHER_HOME: &str = "see to that: with another `ACTUM_HOME` there would be another ledger, which knows \

@@ -25,6 +25,20 @@ pub(crate) fn path() -> Result<PathBuf, Failure> {
     place(variable).ok_or_else(|| LedgerFailure::NoHome.into())
 }
 
+/// Where this user's programs keep their configuration, also in an empty environment: who starts us in one gets
+/// no other policy with that. Who cannot find it does not know what the policy says, and does nothing.
+pub(crate) fn configuration() -> Result<PathBuf, Failure> {
+    base(variable_or_known, "XDG_CONFIG_HOME", ".config")
+        .ok_or_else(|| LedgerFailure::NoHome.into())
+}
+
+/// Where this user's programs keep what they can find out again; it is made where it is not there.
+#[expect(clippy::disallowed_methods, reason = "this is the module that knows whose directories")]
+pub(crate) fn cache_directory() -> Option<PathBuf> {
+    let ours = base(variable, "XDG_CACHE_HOME", ".cache")?;
+    std::fs::create_dir_all(&ours).ok().map(|()| ours)
+}
+
 /// Whose ledger it is: `--tenant`, else `ACTUM_TENANT`, else `default`.
 pub(crate) fn tenant() -> Result<TenantId, Failure> {
     if let Some(tenant) = TYPED.get() {
@@ -39,20 +53,38 @@ pub(crate) fn tenant() -> Result<TenantId, Failure> {
     }
 }
 
-/// A relative `ACTUM_HOME` is given on, to be refused; the others do not count then, as their
-/// specification says.
+/// A relative `ACTUM_HOME` is given on, to be refused.
 fn place(variable: impl Fn(&str) -> Option<OsString>) -> Option<PathBuf> {
+    let named = variable("ACTUM_HOME").map(PathBuf::from);
+    named.or_else(|| base(variable, "XDG_DATA_HOME", ".local/share"))
+}
+
+/// Our directory in one of this user's: the one that a variable names, else one below `HOME`. Neither
+/// counts where it is relative (XDG Base Directory Specification).
+fn base(
+    variable: impl Fn(&str) -> Option<OsString>,
+    name: &str,
+    below_home: &str,
+) -> Option<PathBuf> {
     let absolute = |name| variable(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    variable("ACTUM_HOME")
-        .map(PathBuf::from)
-        .or_else(|| Some(absolute("XDG_DATA_HOME")?.join("actum")))
-        .or_else(|| Some(absolute("HOME")?.join(".local/share/actum")))
+    let directory = absolute(name).or_else(|| Some(absolute("HOME")?.join(below_home)))?;
+    Some(directory.join("actum"))
 }
 
 /// A variable of the environment; an empty one counts as none.
 #[expect(clippy::disallowed_methods, reason = "only the command line reads the environment")]
 fn variable(name: &str) -> Option<OsString> {
     std::env::var_os(name).filter(|value| !value.is_empty())
+}
+
+/// The same, and without `HOME` the directory that the system knows this user by.
+fn variable_or_known(name: &str) -> Option<OsString> {
+    variable(name).or_else(|| if name == "HOME" { known_home() } else { None })
+}
+
+fn known_home() -> Option<OsString> {
+    let user = nix::unistd::User::from_uid(nix::unistd::geteuid()).ok()??;
+    Some(user.dir.into_os_string()).filter(|directory| !directory.is_empty())
 }
 
 #[cfg(test)]
@@ -76,5 +108,6 @@ mod tests {
         let relative = [("XDG_DATA_HOME", "x"), ("HOME", "/h")];
         assert_eq!(with(&relative).as_deref(), Some("/h/.local/share/actum"));
         assert_eq!(with(&[("HOME", "h")]), None);
+        assert!(known_home().is_some_and(|home| home.as_encoded_bytes().starts_with(b"/")));
     }
 }

@@ -12,6 +12,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::hint;
 use crate::pager::Pager;
+use crate::plan_failure::PlanFailure;
 use crate::style;
 
 /// What a verb has to say: one JSON document, or the same as text.
@@ -84,11 +85,31 @@ impl Screen {
         if self.form == Form::Text && for_eyes { Audience::Terminal } else { Audience::Program }
     }
 
+    /// The same for what a person decides on: as text it is escaped wherever it goes.
+    pub(crate) fn audience_of_decisions(&self) -> Audience {
+        match self.form {
+            Form::Text => Audience::Terminal,
+            Form::Json => Audience::Program,
+        }
+    }
+
     /// Writes a result to standard output. Who stopped reading has seen enough.
     pub(crate) fn show(&self, document: &impl Document) -> Result<(), Failure> {
+        self.show_next(document).map(drop)
+    }
+
+    /// Shows on standard error what a person is asked about. Who cannot be shown it is not asked.
+    pub(crate) fn tell_text(&self, document: &impl Document) -> Result<(), Failure> {
+        let mut out = BufWriter::new(AutoStream::new(io::stderr().lock(), self.color));
+        let written = document.write_text(&mut out).and_then(|()| out.flush());
+        Ok(written.map_err(|source| PlanFailure::Unshown { source })?)
+    }
+
+    /// Writes one result of many; false where nobody reads any more.
+    pub(crate) fn show_next(&self, document: &impl Document) -> Result<bool, Failure> {
         match self.write(document) {
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-            written => written.map_err(|source| Failure::Unwritten { source }),
+            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+            written => written.map(|()| true).map_err(|source| Failure::Unwritten { source }),
         }
     }
 
@@ -117,7 +138,10 @@ impl Screen {
 
     /// The same on standard error alone, behind a document that was written.
     pub(crate) fn tell_failure(&self, failure: &Failure) {
-        self.say(style::ERROR, "error", failure);
+        match failure.queued() {
+            None => self.say(style::ERROR, "error", failure),
+            Some(_) => self.say(style::NOTE, "queued", failure),
+        }
         if let Some(excerpt) = failure.excerpt() {
             self.tell(excerpt);
         }

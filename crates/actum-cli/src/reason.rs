@@ -1,9 +1,13 @@
 //! The permanent names of the reasons for a refusal.
 
+use actum::CommandError;
+use actum::{PolicyProblem, QueueError};
 use actum_core::EditError;
 use actum_core::change_set::ChangeSetError;
 use actum_core::format::{DocumentProblem, Problem};
-use actum_ledger::LedgerError;
+use actum_gate::PolicyFileError;
+use actum_ledger::{KeyError, LedgerError};
+use actum_sandbox::{SpawnError, Unsatisfiable};
 use actum_workspace::ErrorKind;
 use serde::{Serialize, Serializer};
 
@@ -54,8 +58,10 @@ reasons! {
     ChangeSetUnsound = "CHANGE_SET_UNSOUND",
     CheckpointMalformed = "CHECKPOINT_MALFORMED",
     CommandNotRun = "COMMAND_NOT_RUN",
+    ConfirmationNeeded = "CONFIRMATION_NEEDED",
     DemoFailed = "DEMO_FAILED",
     EditHasNoPlace = "EDIT_HAS_NO_PLACE",
+    EffectNotKept = "EFFECT_NOT_KEPT",
     FileMissing = "FILE_MISSING",
     FileTooLargeToSearch = "FILE_TOO_LARGE_TO_SEARCH",
     HandlePoisoned = "HANDLE_POISONED",
@@ -71,7 +77,9 @@ reasons! {
     JournalDamaged = "JOURNAL_DAMAGED",
     JournalMissing = "JOURNAL_MISSING",
     JournalSound = "JOURNAL_SOUND",
+    KeyExists = "KEY_EXISTS",
     KeyExpired = "KEY_EXPIRED",
+    KeyLocked = "KEY_LOCKED",
     KeyNotYetValid = "KEY_NOT_YET_VALID",
     KeyOfAnotherRole = "KEY_OF_ANOTHER_ROLE",
     KeyRevoked = "KEY_REVOKED",
@@ -84,6 +92,7 @@ reasons! {
     LedgerHomeUnusable = "LEDGER_HOME_UNUSABLE",
     LedgerMissing = "LEDGER_MISSING",
     LedgerUnavailable = "LEDGER_UNAVAILABLE",
+    NeedsApproval = "NEEDS_APPROVAL",
     NeedsTierN = "NEEDS_TIER_N",
     NewerFormat = "NEWER_FORMAT",
     NothingToRedo = "NOTHING_TO_REDO",
@@ -95,11 +104,20 @@ reasons! {
     OutcomeUnknown = "OUTCOME_UNKNOWN",
     OutsideScope = "OUTSIDE_SCOPE",
     OverBudget = "OVER_BUDGET",
+    PassphraseNeeded = "PASSPHRASE_NEEDED",
+    PassphraseUnusable = "PASSPHRASE_UNUSABLE",
+    PassphraseWrong = "PASSPHRASE_WRONG",
     PathBlocked = "PATH_BLOCKED",
     PathExists = "PATH_EXISTS",
     PathNotBlocked = "PATH_NOT_BLOCKED",
     PathRefused = "PATH_REFUSED",
+    PlanNotOpen = "PLAN_NOT_OPEN",
+    PlanRequestLost = "PLAN_REQUEST_LOST",
+    PlanStale = "PLAN_STALE",
     PolicyInvalid = "POLICY_INVALID",
+    PolicyMissing = "POLICY_MISSING",
+    PolicyTestUnusable = "POLICY_TEST_UNUSABLE",
+    PolicyUnusable = "POLICY_UNUSABLE",
     ProofLength = "PROOF_LENGTH",
     ProofLogShorter = "PROOF_LOG_SHORTER",
     ProofNoEntry = "PROOF_NO_ENTRY",
@@ -107,6 +125,7 @@ reasons! {
     ProofOfAnotherSize = "PROOF_OF_ANOTHER_SIZE",
     ProofOtherOldRoot = "PROOF_OTHER_OLD_ROOT",
     ProofOtherRoot = "PROOF_OTHER_ROOT",
+    QueueFull = "QUEUE_FULL",
     ReceiptBeforeIntent = "RECEIPT_BEFORE_INTENT",
     ReceiptInconsistent = "RECEIPT_INCONSISTENT",
     ReceiptMalformed = "RECEIPT_MALFORMED",
@@ -138,9 +157,11 @@ reasons! {
     SystemError = "SYSTEM_ERROR",
     TooManySignatures = "TOO_MANY_SIGNATURES",
     UnknownEntry = "UNKNOWN_ENTRY",
+    UnknownPlan = "UNKNOWN_PLAN",
     UnknownReason = "UNKNOWN_REASON",
     UnknownRun = "UNKNOWN_RUN",
     Usage = "USAGE",
+    VerificationFailed = "VERIFICATION_FAILED",
     WayIsAFile = "WAY_IS_A_FILE",
     WayIsNoDirectory = "WAY_IS_NO_DIRECTORY",
     WorkspaceInUse = "WORKSPACE_IN_USE",
@@ -204,14 +225,85 @@ pub(crate) fn of_engine(error: &actum::Error) -> Reason {
     match error {
         Error::Workspace(error) => of(&error.kind),
         Error::Home(_) | Error::HomeInside { .. } => Reason::LedgerHomeUnusable,
-        Error::Key(_) | Error::Sign(_) => Reason::KeyUnusable,
+        Error::Key(error) => of_key(error),
+        Error::Sign(_) => Reason::KeyUnusable,
         Error::Ledger { source } => of_ledger(source),
         Error::RequestKeyTaken { .. } => Reason::RequestKeyTaken,
         Error::OutcomeUnknown { .. } => Reason::OutcomeUnknown,
         Error::NothingToChange => Reason::AlreadyAsBefore,
+        Error::Policy(error) => of_policy(&error.problem),
         Error::Denied { .. } => Reason::ChangeDenied,
+        Error::Queued { .. } => Reason::NeedsApproval,
+        Error::Queue(error) => of_queue(error),
+        Error::Command(error) => of_command(error),
+        Error::Unverified { .. } => Reason::VerificationFailed,
         Error::Unsettled { .. } => Reason::ReceiptPending,
         Error::Record { .. } => Reason::RunTooLarge,
+    }
+}
+
+fn of_command(error: &CommandError) -> Reason {
+    match error {
+        CommandError::Line(_)
+        | CommandError::NoText(_)
+        | CommandError::NotFound { .. }
+        | CommandError::Spawn(SpawnError::Command { .. }) => Reason::CommandNotRun,
+        CommandError::Unsatisfiable(Unsatisfiable::Policy(_)) => Reason::PolicyInvalid,
+        CommandError::Unsatisfiable(refused) if refused.code() == "NEEDS_TIER_N" => {
+            Reason::NeedsTierN
+        }
+        CommandError::Unsatisfiable(_) => Reason::SandboxUnavailable,
+        CommandError::Spawn(_)
+        | CommandError::Wait(_)
+        | CommandError::Staged(_)
+        | CommandError::NoRunner => Reason::SandboxFailed,
+        CommandError::Unkept(_) | CommandError::Layer(_) => Reason::EffectNotKept,
+    }
+}
+
+/// The same for a key; what has no reason of its own is a key that cannot be used.
+fn of_key(error: &KeyError) -> Reason {
+    if let KeyError::Exists { .. } = error {
+        Reason::KeyExists
+    } else if let KeyError::Locked { .. } = error {
+        Reason::KeyLocked
+    } else if let KeyError::WrongPassphrase { .. } = error {
+        Reason::PassphraseWrong
+    } else if let KeyError::Unprotected { .. }
+    | KeyError::Unattended { .. }
+    | KeyError::ShortPassphrase = error
+    {
+        Reason::PassphraseUnusable
+    } else {
+        Reason::KeyUnusable
+    }
+}
+
+fn of_queue(error: &QueueError) -> Reason {
+    match error {
+        QueueError::NoPlan { .. } => Reason::UnknownPlan,
+        QueueError::State { .. } | QueueError::NotApproved { .. } => Reason::PlanNotOpen,
+        QueueError::Stale { .. } => Reason::PlanStale,
+        QueueError::Input { .. } => Reason::PlanRequestLost,
+        QueueError::Unproven { .. } => Reason::KeyUnusable,
+        QueueError::Full | QueueError::FullOfOne => Reason::QueueFull,
+    }
+}
+
+fn of_policy(problem: &PolicyProblem) -> Reason {
+    match problem {
+        PolicyProblem::File(PolicyFileError::Newer { .. }) => Reason::NewerFormat,
+        PolicyProblem::File(_)
+        | PolicyProblem::Unreadable(_)
+        | PolicyProblem::OfAnother { .. }
+        | PolicyProblem::NoFile
+        | PolicyProblem::NoDirectory
+        | PolicyProblem::TooManyFiles
+        | PolicyProblem::Name { .. }
+        | PolicyProblem::NoText
+        | PolicyProblem::Access(_)
+        | PolicyProblem::OperatorsOwn { .. }
+        | PolicyProblem::TooOpen { .. } => Reason::PolicyUnusable,
     }
 }
 
@@ -223,7 +315,7 @@ pub(crate) fn of_ledger(error: &LedgerError) -> Reason {
         }
         LedgerError::NewerSchema { .. } => Reason::NewerFormat,
         LedgerError::Home { .. } => Reason::LedgerHomeUnusable,
-        LedgerError::Key { .. } => Reason::KeyUnusable,
+        LedgerError::Key { source } => of_key(source),
         LedgerError::Refused { .. }
         | LedgerError::File { .. }
         | LedgerError::NoFile { .. }

@@ -1,9 +1,13 @@
 //! What the ledger knows of a run: who asked for it, why, what the gates said, and where its receipt is.
 
+use std::io::{self, Write};
+
 use actum::RecordedRun;
 use actum_core::RunId;
+use actum_core::command::{CommandRecord, CommandsRun, SandboxRecord};
 use actum_core::keyring::Keyring;
-use actum_core::ledger::{Actor, RequestKey};
+use actum_core::ledger::{Actor, Approval, RequestKey};
+use actum_core::path::{Harmless, Quoted};
 use actum_core::receipt::GateRecord;
 use actum_core::signer::KeyId;
 use actum_ledger::{LedgerError, Log};
@@ -19,12 +23,58 @@ pub(crate) struct Record {
     /// The key of the request, and which attempt at it this was.
     pub(crate) request: Option<RequestKey>,
     pub(crate) attempt: u32,
+    /// Who agreed to it, where that was needed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) approval: Option<Approval>,
     /// What the gates said.
     pub(crate) gates: Vec<GateRecord>,
+    /// What was run for it.
+    #[serde(skip_serializing_if = "CommandsRun::is_empty")]
+    pub(crate) commands: CommandsRun,
     /// Where the intent is in the ledger, counted from 0.
     pub(crate) intent: u64,
     /// The receipt; none while how it ended is not recorded.
     pub(crate) receipt: Option<SignedBy>,
+}
+
+/// What one gate said, on a line.
+pub(crate) struct GateLine<'g>(pub(crate) &'g GateRecord);
+
+impl std::fmt::Display for GateLine<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let GateRecord { gate, verdict, ground } = self.0;
+        // What a ground takes over from outside is escaped in it already, but who wrote it is not known.
+        let [gate, verdict, ground] = [gate, verdict, ground].map(|text| Harmless(text.as_bytes()));
+        write!(f, "{gate}: {}, {ground}", verdict.to_string().replace('_', " "))
+    }
+}
+
+/// Tells what was run for a run, with words before it of so many characters.
+pub(crate) fn write_commands(
+    out: &mut dyn Write,
+    width: usize,
+    commands: &CommandsRun,
+) -> io::Result<()> {
+    let CommandsRun { made, verified, sandbox } = commands;
+    let told = made.iter().map(|it| ("ran", it)).chain(verified.iter().map(|it| ("checked", it)));
+    for (word, CommandRecord { argv, ended, wall_ms, .. }) in told {
+        let words = argv.iter().map(|word| Quoted(word.as_bytes()).to_string());
+        let line = words.collect::<Vec<_>>().join(" ");
+        let ended = Harmless(ended.to_string().as_bytes()).to_string();
+        writeln!(out, "{word:width$}{line}: {ended} ({wall_ms} ms)")?;
+    }
+    if let Some(SandboxRecord { tier, caches, .. }) = sandbox {
+        let tier = Harmless(tier.as_bytes());
+        write!(out, "{:width$}in tier {tier}, without network", "confined")?;
+        match caches.is_empty() {
+            true => writeln!(out)?,
+            false => {
+                let caches = Harmless(caches.join("`, `").as_bytes()).to_string();
+                writeln!(out, "; `{caches}` passed through, and not part of the run")?;
+            }
+        }
+    }
+    Ok(())
 }
 
 /// What is told of a run that a ledger was asked about.
@@ -60,7 +110,9 @@ impl Record {
             door: intent.door,
             request: intent.request,
             attempt: intent.attempt,
+            approval: intent.approval,
             gates: intent.decision.gates,
+            commands: intent.commands,
             intent: started,
             receipt: receipt.map(|(receipt, key)| SignedBy { index: receipt.index, key }),
         }))

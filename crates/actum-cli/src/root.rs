@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use actum::PolicyFiles;
 use actum_workspace::STATE_DIRECTORY;
 
 use crate::failure::Failure;
@@ -30,9 +31,11 @@ pub(crate) fn existing(start: &Path) -> &Path {
     nearest(start, STATE_DIRECTORY).unwrap_or(start)
 }
 
-/// The same where a workspace may be made: then the root of the git repository, else `start`.
+/// The same where a workspace may be made: then the root of the git repository, else where a policy
+/// stands, which would not count for a workspace below it; else `start`.
 pub(crate) fn existing_or_new(start: &Path) -> &Path {
-    nearest(start, STATE_DIRECTORY).or_else(|| repository(start)).unwrap_or(start)
+    let ruled = || nearest(start, PolicyFiles::IN_WORKSPACE);
+    nearest(start, STATE_DIRECTORY).or_else(|| repository(start)).or_else(ruled).unwrap_or(start)
 }
 
 /// The same for who asks for a workspace to be made: the root of a repository gets its own, also
@@ -50,17 +53,6 @@ pub(crate) fn repository(start: &Path) -> Option<&Path> {
 /// Whether `root` has a state directory, sound or not.
 pub(crate) fn is_made(root: &Path) -> bool {
     has(root, STATE_DIRECTORY)
-}
-
-/// Where this user's programs keep what they can find out again (XDG Base Directory Specification); it
-/// is made where it is not there.
-#[expect(clippy::disallowed_methods, reason = "this is the module that knows where we stand")]
-pub(crate) fn cache_directory() -> Option<PathBuf> {
-    let absolute =
-        |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|it| it.is_absolute());
-    let caches = absolute("XDG_CACHE_HOME").or_else(|| Some(absolute("HOME")?.join(".cache")))?;
-    let ours = caches.join("actum");
-    std::fs::create_dir_all(&ours).ok().map(|()| ours)
 }
 
 fn nearest<'a>(start: &'a Path, name: &str) -> Option<&'a Path> {

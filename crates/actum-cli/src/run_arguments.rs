@@ -2,17 +2,18 @@
 
 use std::path::Path;
 
-use actum::{Engine, Request, Work};
+use actum::{Commands, Engine, PolicyInForce, Request, Work};
 use actum_core::ledger::{NameError, RequestKey};
 use actum_workspace::{LaterEdits, Limits, Workspace};
 
 use crate::actor;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::notify;
 use crate::records;
 use crate::run_end::RunEnd;
 use crate::verb::Session;
-use crate::{recovery_note, root};
+use crate::{home, policy, recovery_note, root};
 
 /// How a run is made.
 #[derive(clap::Args)]
@@ -80,13 +81,17 @@ impl RunArguments {
     ) -> Result<Exit, Failure> {
         let (if_missing, key) = (asked.if_missing, self.key()?);
         let diff = self.diff.then(|| session.screen.audience());
+        let files = policy::files()?;
+        // Refused before anything is made.
+        let in_force: PolicyInForce = files.read(root)?;
         if self.dry_run {
             let mut workspace = match if_missing {
                 IfMissing::Make => Workspace::open(root)?,
                 IfMissing::Refuse => Workspace::open_existing(root)?,
             };
             let end = work().and_then(|work| {
-                Ok(RunEnd::look(&mut workspace, &self.request(work, asked, key), diff)?)
+                let request = self.request(work, asked, key);
+                Ok(RunEnd::look(&mut workspace, &request, (&in_force, &home::tenant()?), diff)?)
             });
             recovery_note::tell(&session.screen, workspace.recovery());
             end?.after(workspace.recovery()).show(&session.screen)?;
@@ -96,15 +101,19 @@ impl RunArguments {
             drop(Workspace::open_existing(root)?); // refused before anything is made elsewhere
         }
         let records = records::open_for(root)?;
-        let mut engine = match if_missing {
+        let engine = match if_missing {
             IfMissing::Make => Engine::open(root, records)?,
             IfMissing::Refuse => Engine::open_existing(root, records)?,
         };
+        let mut engine = engine.under_files(files, root);
         let end = work()
             .and_then(|work| Ok(RunEnd::make(&mut engine, self.request(work, asked, key), diff)?))
             .map(|end| end.with_what_came_since(root));
         recovery_note::tell(&session.screen, engine.recovery());
         records::tell(&session.screen, &engine);
+        if let (Some(command), Err(failure)) = (&in_force.notify, &end) {
+            notify::tell(&session.screen, command, failure);
+        }
         let is_done = end.is_ok();
         let shown = end.and_then(|end| end.after(engine.recovery()).show(&session.screen));
         if is_done && let Some(warning) = engine.finish() {
@@ -131,8 +140,11 @@ impl RunArguments {
             limits: asked.limits,
             label: asked.label,
             actor: actor::of(self.agent.clone()),
-            door: "command line".to_owned(),
+            door: actor::DOOR.to_owned(),
             key,
+            declared: None,
+            plan: None,
+            commands: Commands::default(),
             wait: self.wait,
         }
     }

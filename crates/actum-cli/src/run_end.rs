@@ -3,8 +3,12 @@
 use std::io::{self, Write};
 use std::path::Path;
 
-use actum::{Done, Engine, Error, Preview, Receipt, Request, Stage, Work};
-use actum_core::{Digest, RunId, Status};
+use actum::{Done, Engine, Error, PolicyInForce, Preview, Receipt, Request, Stage, Work};
+use actum_core::ledger::{Approval, TenantId};
+use actum_core::path::{Harmless, Quoted};
+use actum_core::receipt::GateRecord;
+use actum_core::{Digest, RiskTier, RunId, Status};
+use actum_gate::Verdict;
 use actum_workspace::{LinuxDisk, Recovery, Transaction, View, Workspace};
 use serde::Serialize;
 
@@ -12,6 +16,7 @@ use crate::change_list::ChangeList;
 use crate::diff_text::Audience;
 use crate::failure::Failure;
 use crate::output::{Document, Screen};
+use crate::records;
 use crate::recovery_note::RecoveryNote;
 use crate::shown_path::ShownPath;
 use crate::signals::{self, Held};
@@ -81,7 +86,22 @@ pub(crate) struct RunEnd {
     kept_edits: Vec<ShownPath>,
     /// Paths that are as before the run that is undone already.
     as_before: Vec<ShownPath>,
+    /// The risk tier that the gates found; none where they were not asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    tier: Option<RiskTier>,
+    /// Why it would wait for a person, where that is so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    needs_approval: Option<String>,
+    /// Who agreed to it, where that was needed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    approval: Option<Approval>,
     recovery: Option<RecoveryNote>,
+}
+
+/// What the gates say that a person has to agree to.
+fn held(gates: &[GateRecord]) -> Option<String> {
+    let asks = |gate: &&GateRecord| gate.verdict == Verdict::NeedsApproval.as_str();
+    gates.iter().find(asks).map(|gate| gate.ground.clone())
 }
 
 /// Where a receipt is.
@@ -109,17 +129,23 @@ struct ShownHunk {
 }
 
 impl RunEnd {
-    /// Shows what a request would do; `diff` says for whom the diff is written, where it is asked
+    /// Shows what a request would do under what is in force; `diff` says for whom the diff is written, where it is asked
     /// for.
     pub(crate) fn look(
         workspace: &mut Workspace,
         request: &Request,
+        (in_force, tenant): (&PolicyInForce, &TenantId),
         diff: Option<Audience>,
     ) -> Result<Self, Error> {
-        let Preview { mut transaction, undoes } = actum::preview(workspace, request)?;
-        let end = Self::of(&mut transaction, Title::of(&request.work, undoes), diff)?;
-        transaction.check_budget()?;
-        Ok(Self { dry_run: true, ..end })
+        let mut preview: Preview<'_, _> = actum::preview(workspace, request)?;
+        let title = Title::of(&request.work, preview.undoes);
+        let end = Self::of(&mut preview.transaction, title, diff)?;
+        if end.changes.is_empty() {
+            return Ok(Self { dry_run: true, ..end });
+        }
+        let decision = preview.judge(request, in_force, tenant, records::now())?;
+        let (tier, needs_approval) = (Some(decision.tier), held(&decision.gates));
+        Ok(Self { dry_run: true, tier, needs_approval, ..end })
     }
 
     /// Carries a request out. One that changes nothing leaves no run.
@@ -139,12 +165,15 @@ impl RunEnd {
         if end.changes.is_empty() {
             return Ok(end);
         }
+        let verified = staged.clear()?.verify()?;
         // A signal that arrives meanwhile is answered when the run has ended and was shown: what is
         // half done would otherwise wait for a recovery.
         let held = signals::hold();
-        let done = staged.clear()?.verify()?.publish()?.settle()?;
+        let done = verified.publish()?.settle()?;
         let receipt = Some(ReceiptRef::of(&done.receipt));
-        Ok(Self { _held: Some(held), run: Some(done.run()), receipt, ..end })
+        let result = &done.receipt.statement.predicate;
+        let (approval, tier) = (result.approval.clone(), Some(result.decision.tier));
+        Ok(Self { _held: Some(held), run: Some(done.run()), receipt, approval, tier, ..end })
     }
 
     /// What a transaction would do.
@@ -179,6 +208,9 @@ impl RunEnd {
             as_before: ShownPath::all(transaction.as_before()),
             changes: ChangeList::of(&transaction.changes()),
             diff,
+            tier: None,
+            needs_approval: None,
+            approval: None,
             recovery: None,
         })
     }
@@ -202,6 +234,9 @@ impl RunEnd {
             moved_hunks: Vec::new(),
             kept_edits: Vec::new(),
             as_before: Vec::new(),
+            tier: None,
+            needs_approval: None,
+            approval: done.receipt.statement.predicate.approval.clone(),
             recovery: None,
         }
     }
@@ -221,6 +256,17 @@ impl RunEnd {
 
     /// Shows it, and tells what went beyond what was asked for.
     pub(crate) fn show(&self, screen: &Screen) -> Result<(), Failure> {
+        self.note(screen);
+        screen.show(self)
+    }
+
+    /// The same on standard error, where standard output is somebody else's.
+    pub(crate) fn tell(&self, screen: &Screen) -> Result<(), Failure> {
+        self.note(screen);
+        screen.tell_text(self)
+    }
+
+    fn note(&self, screen: &Screen) {
         for path in &self.broken_links {
             screen.note(format_args!(
                 "`{path}` has other names (hard links); they keep the old content"
@@ -234,12 +280,19 @@ impl RunEnd {
         for path in &self.as_before {
             screen.note(format_args!("`{path}` is as it was before that run already"));
         }
+        if let Some(ground) = &self.needs_approval {
+            let ground = Harmless(ground.as_bytes());
+            screen.note(format_args!("this would wait for a person: {ground}"));
+        }
+        if let Some(Approval { plan, by, .. }) = &self.approval {
+            let by = Quoted(by.user.as_bytes());
+            screen.note(format_args!("{by} agreed to this as plan {plan}"));
+        }
         for path in &self.kept_edits {
             screen.note(format_args!(
                 "`{path}` was edited since; only the lines of the run are taken back"
             ));
         }
-        screen.show(self)
     }
 }
 
@@ -276,7 +329,8 @@ impl Document for RunEnd {
         let Some(run) = self.run else {
             return match self.title {
                 Title::Apply => {
-                    writeln!(out, "dry run: {count} would change; nothing was changed")
+                    let tier = self.tier.map(|tier| format!(" ({tier})")).unwrap_or_default();
+                    writeln!(out, "dry run: {count} would change{tier}; nothing was changed")
                 }
                 Title::Undo(run) => {
                     writeln!(

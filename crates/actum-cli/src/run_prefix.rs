@@ -32,6 +32,12 @@ impl FromStr for RunPrefix {
     }
 }
 
+impl std::fmt::Display for RunPrefix {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
 impl RunPrefix {
     /// The one run that is meant. A whole id is taken at its word; the engine knows whether there
     /// is such a run.
@@ -47,8 +53,13 @@ impl RunPrefix {
         self.0.parse().ok()
     }
 
+    /// Whether an id begins so.
+    pub(crate) fn begins(&self, run: RunId) -> bool {
+        run.to_string().starts_with(&self.0)
+    }
+
     fn pick(&self, runs: impl Iterator<Item = RunId>) -> Result<RunId, Failure> {
-        let found: Vec<_> = runs.filter(|run| run.to_string().starts_with(&self.0)).collect();
+        let found: Vec<_> = runs.filter(|&run| self.begins(run)).collect();
         match found.as_slice() {
             [run] => Ok(*run),
             [] => Err(Failure::NoSuchRun { prefix: self.0.clone() }),

@@ -1,6 +1,18 @@
-//! Signals that ask the program to end wait while a run is made.
+//! Signals that ask the program to end: they wait while a run is made, and find the terminal as it was.
 
-use nix::sys::signal::{SigSet, Signal};
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use nix::sys::signal::{SigSet, Signal, kill};
+use nix::sys::signalfd::{SfdFlags, SignalFd};
+use nix::sys::termios::{SetArg, Termios, tcgetattr, tcsetattr};
+use nix::unistd::Pid;
+
+/// How long a signal that came while the terminal was another may go unseen.
+const STEP: Duration = Duration::from_millis(50);
 
 /// While it lives, `SIGINT`, `SIGTERM` and `SIGHUP` wait; then they do what they always do.
 #[derive(Debug)]
@@ -15,6 +27,52 @@ pub(crate) fn hold() -> Held {
     }
     // Where they cannot be held, a signal ends the run as a kill does, and recovery takes it back.
     Held(signals.thread_block().is_ok().then_some(signals))
+}
+
+/// While it lives, the same signals put the terminal at standard input back before they do what they always do.
+#[must_use = "the terminal is put back only as long as this lives"]
+pub(crate) struct TerminalKept {
+    is_over: Arc<AtomicBool>,
+    _held: Held,
+}
+
+/// Keeps the terminal at standard input as it is now.
+///
+/// # Errors
+/// Where there is no terminal, or nobody can look for signals.
+pub(crate) fn keep_terminal() -> io::Result<TerminalKept> {
+    let terminal = tcgetattr(io::stdin())?;
+    let held = hold();
+    let is_over = Arc::new(AtomicBool::new(false));
+    if let Some(signals) = held.0 {
+        let flags = SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC;
+        let came = SignalFd::with_flags(&signals, flags)?;
+        let is_over = Arc::clone(&is_over);
+        let watch = move || watch(&came, signals, &terminal, &is_over);
+        drop(thread::Builder::new().spawn(watch)?);
+    }
+    Ok(TerminalKept { is_over, _held: held })
+}
+
+/// Waits for a signal, until nobody needs that any more.
+fn watch(came: &SignalFd, signals: SigSet, terminal: &Termios, is_over: &AtomicBool) {
+    while !is_over.load(Ordering::Acquire) {
+        let Ok(Some(found)) = came.read_signal() else {
+            thread::sleep(STEP);
+            continue;
+        };
+        let signal = i32::try_from(found.ssi_signo).ok().and_then(|it| Signal::try_from(it).ok());
+        // The program ends here, whether the terminal could be put back or not.
+        tcsetattr(io::stdin(), SetArg::TCSANOW, terminal).unwrap_or_default();
+        signals.thread_unblock().unwrap_or_default();
+        kill(Pid::this(), signal.unwrap_or(Signal::SIGTERM)).unwrap_or_default();
+    }
+}
+
+impl Drop for TerminalKept {
+    fn drop(&mut self) {
+        self.is_over.store(true, Ordering::Release);
+    }
 }
 
 impl Drop for Held {

@@ -1,10 +1,13 @@
 //! The verbs, one file each.
 
 mod apply;
+mod approve;
 mod completions;
 mod demo;
+mod deny;
 pub(crate) mod diff;
 mod doctor;
+mod exec;
 mod explain;
 mod gc;
 mod init;
@@ -12,6 +15,8 @@ mod key;
 mod ledger;
 mod log;
 mod man;
+pub(crate) mod policy;
+mod queue;
 mod receipt;
 mod recover;
 mod redo;
@@ -20,6 +25,7 @@ mod resolve;
 pub(crate) mod sandbox;
 mod show;
 mod status;
+mod trust;
 mod undo;
 mod verify;
 
@@ -48,8 +54,13 @@ impl Session {
 pub(crate) enum Verb {
     Init(init::Arguments),
     Apply(apply::Arguments),
+    Exec(Box<exec::Arguments>),
     Undo(undo::Arguments),
     Redo(redo::Arguments),
+    Queue(queue::Arguments),
+    Approve(approve::Arguments),
+    Deny(deny::Arguments),
+    Revoke(deny::RevokeArguments),
     Log(log::Arguments),
     Show(show::Arguments),
     Diff(diff::Arguments),
@@ -62,6 +73,8 @@ pub(crate) enum Verb {
     Ledger(ledger::Arguments),
     Replay(replay::Arguments),
     Key(key::Arguments),
+    Policy(policy::Arguments),
+    Trust(trust::Arguments),
     Sandbox(sandbox::Arguments),
     Doctor(doctor::Arguments),
     Explain(explain::Arguments),
@@ -75,14 +88,21 @@ impl Verb {
         match self {
             Self::Init(arguments) => init::run(arguments, session),
             Self::Apply(arguments) => apply::run(arguments, session),
+            Self::Exec(arguments) => exec::run(arguments, session),
             Self::Undo(arguments) => undo::run(arguments, session),
             Self::Redo(arguments) => redo::run(arguments, session),
+            Self::Queue(arguments) => queue::run(arguments, session),
+            Self::Approve(arguments) => approve::run(arguments, session),
+            Self::Deny(arguments) => deny::run(arguments, session),
+            Self::Revoke(arguments) => deny::revoke(arguments, session),
             Self::Diff(arguments) => diff::run(arguments, session),
             Self::Receipt(arguments) => receipt::run(arguments, session),
             Self::Verify(arguments) => verify::run(arguments, session),
             Self::Ledger(arguments) => ledger::run(arguments, session),
             Self::Replay(arguments) => replay::run(arguments, session),
             Self::Key(arguments) => key::run(arguments, session),
+            Self::Policy(arguments) => policy::run(arguments, session),
+            Self::Trust(arguments) => trust::run(arguments, session),
             Self::Sandbox(arguments) => sandbox::run(arguments, session),
             Self::Doctor(arguments) => doctor::run(arguments, session),
             Self::Explain(arguments) => explain::run(arguments, session),

@@ -64,6 +64,21 @@ fn the_page_on_the_ledger_shows_what_the_program_says() {
 }
 
 #[test]
+fn the_page_on_policies_shows_what_the_program_says() {
+    play("policy.md");
+}
+
+#[test]
+fn the_page_on_approvals_shows_what_the_program_says() {
+    play("approvals.md");
+}
+
+#[test]
+fn the_page_on_commands_shows_what_the_program_says() {
+    play("exec.md");
+}
+
+#[test]
 fn the_page_on_json_shows_what_the_program_says() {
     play("json.md");
 }
@@ -188,7 +203,9 @@ impl Stage {
             block = match block {
                 Block::Text if is_fence => self.opened(line),
                 Block::File(path, text) if is_fence => {
-                    fs::create_dir_all(path.parent().unwrap()).unwrap();
+                    let directory = path.parent().unwrap();
+                    fs::create_dir_all(directory).unwrap();
+                    fs::set_permissions(directory, Permissions::from_mode(0o755)).unwrap();
                     fs::write(&path, text).unwrap();
                     fs::set_permissions(&path, Permissions::from_mode(0o644)).unwrap();
                     Block::Text
@@ -237,6 +254,7 @@ impl Stage {
             .env_clear()
             .env("PATH", format!("{program}:/usr/bin:/bin"))
             .env("ACTUM_HOME", home_of(&self.root()))
+            .env("XDG_CONFIG_HOME", self.directory.path().join(".config"))
             .output()
             .unwrap();
         self.code = ended.status.code().expect("a command of a page is not killed");
@@ -254,6 +272,15 @@ impl Stage {
                 self.runs.push(run.to_owned());
             }
         }
+        // A plan that waits has an id of its own.
+        let queue = actum(&self.root(), &["queue", "--json"]);
+        let queue: serde_json::Value = serde_json::from_str(&queue.stdout).unwrap();
+        for plan in queue["plans"].as_array().into_iter().flatten() {
+            let plan = plan["plan"].as_str().unwrap();
+            if !self.runs.iter().any(|known| known == plan) {
+                self.runs.push(plan.to_owned());
+            }
+        }
         assert!(self.runs.len() <= IDS.len(), "give more ids to the pages");
     }
 
@@ -263,6 +290,10 @@ impl Stage {
         for (shown, run) in IDS.iter().zip(&self.runs) {
             text = text.replace(run, shown);
         }
+        // Who agreed is who runs the test.
+        let user = Command::new("id").arg("-un").output().unwrap().stdout;
+        let user = String::from_utf8(user).unwrap();
+        text = text.replace(&format!("note: {} agreed", user.trim()), "note: you agreed");
         let text = without_chance(&without_times(&text));
         let lines = text.lines().map(|line| match line.starts_with("{\"format\":") {
             true => spread(&without_users(line), 0) + "\n",

@@ -108,7 +108,10 @@ fn a_run_is_shown_with_what_each_path_held_before_and_after() {
     );
     let gates: Vec<_> =
         record["gates"].as_array().unwrap().iter().map(|gate| &gate["gate"]).collect();
-    assert_eq!(gates, ["scope", "budget"]);
+    assert_eq!(
+        gates,
+        ["protected", "scope", "budget", "commands", "credentials", "tier", "access", "approval"]
+    );
     let diff = shown["diff"]["changes"].take();
     assert_eq!(document(&root, &["diff", run.as_str().unwrap()])["changes"], diff);
     let first = json!({

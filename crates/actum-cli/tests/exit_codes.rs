@@ -34,7 +34,8 @@ fn the_help_lists_every_exit_code() {
          \x20 2  wrong command line: nothing was changed\n\
          \x20 3  taken back: the workspace is as before\n\
          \x20 4  needs attention: a person must look; `actum status` says at what\n\
-         \x20 5  in use: another process is at work, nothing was changed\n"
+         \x20 5  in use: another process is at work, nothing was changed\n\
+         \x20 6  queued: a person has to agree first; nothing was changed\n"
     );
 }
 
@@ -49,7 +50,7 @@ fn the_page_on_exit_codes_has_the_codes_of_the_help() {
         Some((code.to_owned(), meaning.to_owned()))
     };
     let rows: Vec<_> = page.lines().filter_map(cells).collect();
-    assert_eq!(rows.len(), 6);
+    assert_eq!(rows.len(), 7);
     for (code, meaning) in rows {
         assert!(help.contains(&format!("  {code}  {meaning}\n")), "{code}: {meaning}");
     }
@@ -107,7 +108,11 @@ fn a_run_that_is_taken_back_is_3_and_the_workspace_is_as_before() {
         if is_root {
             command.uid(NOBODY).gid(NOBODY);
         }
-        command.env_clear().env("ACTUM_HOME", &home).current_dir(&root);
+        command
+            .env_clear()
+            .env("XDG_CONFIG_HOME", "/nonexistent")
+            .env("ACTUM_HOME", &home)
+            .current_dir(&root);
         Ended::from(command.args(arguments).output().unwrap())
     };
     let Ended { code, stdout, stderr } = run(&APPLY);

@@ -99,6 +99,16 @@ fn a_signal_that_asks_to_end_leaves_before_or_after_at_any_call() {
     assert!(begun > 50 && done > 20, "{begun} before, {done} after");
 }
 
+/// AA-6: whenever `exec` is killed, all that its command did is there, or nothing.
+#[test]
+fn an_exec_killed_at_any_call_leaves_before_or_after() {
+    let template = Template::new();
+    let script =
+        "echo new > edited.txt; rm -r gone; mkdir -p made; echo x > made/x; chmod 755 tool.sh";
+    let count = template.kill_at_each_call(&["exec", "--json", "--", "sh", "-c", script]);
+    assert!(count.between > 0, "no kill came between two changes: {count:?}");
+}
+
 /// FO-2, FO-5
 #[test]
 fn an_undo_killed_at_any_call_leaves_before_or_after() {
@@ -306,7 +316,7 @@ impl Template {
         fields.retain(|name, _| !["root", "runs", "drift_runs"].contains(&name.as_str()));
         let quiet = serde_json::json!({
             "format": "actum.status/1", "unfinished": null, "recovery_due": false, "blocked": [],
-            "drifted": [],
+            "drifted": [], "plans": [],
         });
         assert_eq!(status, quiet, "{what}");
     }

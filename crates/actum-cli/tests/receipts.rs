@@ -45,7 +45,8 @@ fn recorded() -> (TempDir, PathBuf) {
 /// The program where there is nothing but what is named, and no environment.
 fn elsewhere(directory: &Path, arguments: &[&str]) -> Value {
     let mut command = command(directory, &[&["--json"], arguments].concat());
-    let ended = Ended::from(command.env_clear().output().unwrap());
+    let ended =
+        Ended::from(command.env_clear().env("XDG_CONFIG_HOME", "/nonexistent").output().unwrap());
     serde_json::from_str(&ended.stdout).unwrap_or_else(|_| panic!("{ended:?}"))
 }
 
@@ -92,12 +93,26 @@ fn a_receipt_is_verified_by_public_keys_alone() {
             "label": "apply change.diff",
             "ended": said["ended"],
             "gates": [
+                { "gate": "protected", "verdict": "allow", "ground": "no path is protected" },
                 { "gate": "scope", "verdict": "allow", "ground": "every path is in scope" },
                 {
                     "gate": "budget",
                     "verdict": "allow",
                     "ground": "files: 2 (no limit); changed lines: 4 (no limit)",
                 },
+                { "gate": "commands", "verdict": "allow", "ground": "no command would be run" },
+                {
+                    "gate": "credentials",
+                    "verdict": "allow",
+                    "ground": "nothing new looks like one",
+                },
+                { "gate": "tier", "verdict": "allow", "ground": "R2: all of it can be taken back" },
+                {
+                    "gate": "access",
+                    "verdict": "allow",
+                    "ground": "no access policies are in force",
+                },
+                { "gate": "approval", "verdict": "allow", "ground": "no gate asks for a person" },
             ],
             "paths": said["paths"],
             "key": keys[0]["id"],
@@ -311,7 +326,8 @@ fn a_ledger_is_verified_here_and_as_a_file_elsewhere() {
     assert_ne!(changed, export);
     fs::write(directory.path().join("ledger.jsonl"), changed).unwrap();
     let mut command = command(directory.path(), &verify);
-    let ended = Ended::from(command.env_clear().output().unwrap());
+    let ended =
+        Ended::from(command.env_clear().env("XDG_CONFIG_HOME", "/nonexistent").output().unwrap());
     assert_eq!(ended.code, 4, "{ended:?}");
     assert!(ended.stdout.starts_with("wrong     the ledger "), "{ended:?}");
     assert_eq!(elsewhere(directory.path(), &verify)["sound"], false);
@@ -506,6 +522,8 @@ fn the_decision_about_a_run_is_made_again() {
             "semantics": decision["semantics"],
             "bundle": decision["bundle"],
             "digest": decision["digest"],
+            "policy": started["body"]["policy"],
+            "tier": "R2",
             "gates": decision["gates"],
             "receipt": 2,
         })

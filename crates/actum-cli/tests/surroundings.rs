@@ -102,16 +102,22 @@ fn a_result_that_cannot_be_written_is_told() {
 }
 
 #[test]
-fn a_file_with_other_names_is_parted_from_them_and_that_is_told() {
+fn a_file_with_other_names_waits_for_a_person_since_undo_does_not_tie_them_again() {
     let (_directory, root) = workspace();
     fs::hard_link(root.join("a.txt"), root.join("other.txt")).unwrap();
     let applied = actum(&root, &["apply", "../change.diff"]);
-    assert_eq!(applied.code, 0);
+    assert_eq!(applied.code, 6);
+    let told = "R3: `a.txt` has another name elsewhere, and undo does not tie them again\n";
+    assert!(applied.stderr.contains(told), "{applied:?}");
+    assert_eq!((text(&root, "a.txt"), text(&root, "other.txt")), ("1\n".into(), "1\n".into()));
+    let looked = actum(&root, &["apply", "--dry-run", "../change.diff"]);
     assert_eq!(
-        applied.stderr,
-        "note: `a.txt` has other names (hard links); they keep the old content\n"
+        looked.stderr,
+        format!(
+            "note: `a.txt` has other names (hard links); they keep the old content\n\
+             note: this would wait for a person: {told}"
+        )
     );
-    assert_eq!((text(&root, "a.txt"), text(&root, "other.txt")), ("one\n".into(), "1\n".into()));
 }
 
 #[test]

@@ -14,6 +14,8 @@ use crate::path::Cut;
 
 /// The largest number, and its negative the smallest: 2^53 − 1. Beyond it a double skips integers.
 pub const NUMBER_MAX: f64 = 9_007_199_254_740_991.0;
+/// The same for what counts.
+pub const COUNT_MAX: u64 = (1 << 53) - 1;
 
 /// How much of a text an error repeats.
 const SHOWN_BYTES_MAX: usize = 40;
@@ -66,6 +68,60 @@ pub fn to_vec(value: &impl Serialize) -> Result<Vec<u8>, CanonicalError> {
     Err(CanonicalError::Unwritable { message: "a number in it has no exact form".to_owned() })
 }
 
+/// The same of a value without fractions, by a way that takes a tenth of the time where the fields of each object
+/// are written in the order of their names. A number without a value (`f64::NAN`) would become `null`.
+///
+/// # Errors
+/// As [`to_vec`].
+pub fn ordered_to_vec(value: &impl Serialize) -> Result<Vec<u8>, CanonicalError> {
+    let bytes = serde_json::to_vec(value).map_err(unwritable)?;
+    if is_ordered(&bytes) { Ok(bytes) } else { to_vec(value) }
+}
+
+/// Whether what `serde_json` wrote is canonical: names of ASCII in their order, and numbers that are whole and not
+/// too large. It escapes what has to be escaped, in the form that is canonical, and puts no blanks anywhere.
+fn is_ordered(text: &[u8]) -> bool {
+    // Of each object that is open, the last name.
+    let mut names: Vec<&[u8]> = Vec::new();
+    let mut rest = text;
+    while let Some((&first, behind)) = rest.split_first() {
+        rest = behind;
+        match first {
+            b'{' => names.push(b""),
+            b'}' => drop(names.pop()),
+            b'"' => {
+                rest = behind_string(behind);
+                let is_name = rest.first() == Some(&b':');
+                let text = behind.get(..behind.len() - rest.len() - 1).unwrap_or_default();
+                match names.last_mut() {
+                    Some(last) if is_name => {
+                        let is_plain = text.is_ascii() && !text.contains(&b'\\');
+                        if !is_plain || *last >= text {
+                            return false;
+                        }
+                        *last = text;
+                    }
+                    Some(_) | None => {}
+                }
+            }
+            b'0'..=b'9' => {
+                let length = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+                let (digits, behind) = rest.split_at(length);
+                rest = behind;
+                let number = digits.iter().fold(u64::from(first - b'0'), |number, digit| {
+                    number.saturating_mul(10).saturating_add(u64::from(digit - b'0'))
+                });
+                // With a fraction or an exponent it is written in another way.
+                if number > COUNT_MAX || matches!(rest.first(), Some(b'.' | b'e')) {
+                    return false;
+                }
+            }
+            _ => {}
+        }
+    }
+    true
+}
+
 /// The numbers in canonical JSON, as they are written there.
 fn written_numbers(mut text: &[u8]) -> impl Iterator<Item = &str> {
     std::iter::from_fn(move || {
@@ -104,8 +160,7 @@ fn behind_string(mut text: &[u8]) -> &[u8] {
 /// # Errors
 /// `Syntax`, `Number`, `Duplicate`.
 pub fn read(text: &[u8]) -> Result<Value, CanonicalError> {
-    let parsed = json::Value::read(text).map_err(|source| CanonicalError::Syntax { source })?;
-    check(&parsed)?;
+    check(&json::Value::read(text).map_err(|source| CanonicalError::Syntax { source })?)?;
     serde_json::from_slice(text).map_err(unwritable)
 }
 
@@ -270,6 +325,35 @@ mod tests {
         for text in ["{\"b\":1,\"a\":2}", "{ }", "1.0", "-0", "\"\\u00e9\"", "\"\\/\"", "nul"] {
             assert!(!is_canonical(text.as_bytes()), "{text}");
         }
+    }
+
+    /// FE-14. What is not in order goes the long way, and what is refused there is refused.
+    #[test]
+    fn what_is_written_in_order_has_the_same_bytes_by_the_short_way() {
+        let values = [
+            json!({ "a": [1, { "b": "\u{1}\u{7f}\"\\/\u{e9}\n" }, { "a": null, "b": -3 }], "b": { "a": 1 }, "c": true }),
+            json!({ "": 1, "a": 0.5, "b": 1e300 / 1e299 }),
+            json!({ "\u{e9}": 1, "\n": 2, "a\"": [{}, [], ""] }),
+            json!([]),
+            json!("a\":{"),
+        ];
+        for value in &values {
+            assert_eq!(ordered_to_vec(value), to_vec(value), "{value}");
+        }
+        #[derive(Serialize)]
+        struct Turned {
+            b: u64,
+            a: u64,
+        }
+        let turned = |b| [Turned { b, a: 2 }, Turned { b: 1, a: 1 }];
+        assert!(!is_ordered(&serde_json::to_vec(&turned(1)).unwrap()));
+        assert_eq!(ordered_to_vec(&turned(1)), to_vec(&turned(1)));
+        assert_eq!(ordered_to_vec(&turned(1 << 53)), to_vec(&turned(1 << 53)));
+        assert!(ordered_to_vec(&json!([u64::MAX])).is_err());
+        for twice in [r#"{"a":1,"a":1}"#, r#"{"b":{"c":1},"a":1}"#, r#"[{"a":1},{"b":1,"a":1}]"#] {
+            assert!(!is_ordered(twice.as_bytes()), "{twice}");
+        }
+        assert!(is_ordered(br#"[{"a":{"z":1}},{"a":1,"b":[{"a":1}]}]"#));
     }
 
     /// FE-14. By the way that is short, and by the way through a tree of values.

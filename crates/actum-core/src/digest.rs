@@ -5,14 +5,14 @@ mod lanes;
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use sha2::Digest as _;
 
 use crate::path::Cut;
 
 /// A SHA-256 digest, written as 64 lowercase hexadecimal characters.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(into = "String", try_from = "String")]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
+#[serde(try_from = "String")]
 pub struct Digest([u8; 32]);
 
 /// How much of what is no digest an error shows.
@@ -76,9 +76,26 @@ impl Digest {
     }
 }
 
+/// The 64 characters that a digest is written as.
+fn hexadecimal(digest: &Digest) -> [u8; 64] {
+    let digit = |half: u8| if half < 10 { b'0' + half } else { b'a' - 10 + half };
+    let mut text = [0; 64];
+    for (pair, byte) in text.as_chunks_mut::<2>().0.iter_mut().zip(digest.0) {
+        *pair = [digit(byte >> 4), digit(byte & 15)];
+    }
+    text
+}
+
 impl fmt::Display for Digest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        f.write_str(std::str::from_utf8(&hexadecimal(self)).map_err(|_| fmt::Error)?)
+    }
+}
+
+impl Serialize for Digest {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let text = hexadecimal(self);
+        serializer.serialize_str(std::str::from_utf8(&text).map_err(serde::ser::Error::custom)?)
     }
 }
 
@@ -128,12 +145,6 @@ const fn values() -> [u8; 256] {
         value += 1;
     }
     values
-}
-
-impl From<Digest> for String {
-    fn from(digest: Digest) -> Self {
-        digest.to_string()
-    }
 }
 
 impl TryFrom<String> for Digest {

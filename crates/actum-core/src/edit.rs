@@ -15,6 +15,8 @@ pub use chunk::{Chunk, ChunkError, ChunkLine};
 pub use json_patch::{JsonPatch, JsonPatchError};
 pub use replacement::{OCCURRENCES_MAX, Occurrences, Replacement, ReplacementError};
 
+use serde::{Deserialize, Serialize};
+
 use crate::Splice;
 
 /// The largest content, in bytes, that is edited so, and the largest a delta makes: 100 MiB. It is
@@ -22,7 +24,8 @@ use crate::Splice;
 pub const EDIT_BYTES_MAX: u64 = 100 * 1024 * 1024;
 
 /// One edit of one file.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Edit {
     /// A text is replaced by another.
     Replace(Replacement),

@@ -9,9 +9,12 @@ pub use error::HunkError;
 pub use patcher::Patcher;
 pub use place::{MovedHunk, SEARCHED_BYTES_MAX};
 
+use serde::{Deserialize, Serialize};
+
 /// A hunk of a unified diff over bytes, so that it can edit files in any encoding. The seed's
 /// [`Hunk`](crate::Hunk) converts into it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct LineHunk {
     /// First line it replaces, counted from 1; for a pure insertion the line it follows.
     pub old_start: u32,
@@ -23,6 +26,7 @@ pub struct LineHunk {
     pub new_lines: u32,
     /// Lines that begin with ` `, `-` or `+`; `\` marks that the line before has no newline. A
     /// wholly empty line is an empty context line, as GNU diff writes it.
+    #[serde(with = "crate::byte_text")]
     pub body: Vec<u8>,
     /// Whether nothing may follow it. A diff has no context behind a change only where the content
     /// ends there; without this rule, which git apply has too, lines appended at the end of a file

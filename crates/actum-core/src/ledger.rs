@@ -6,7 +6,11 @@
 mod document;
 mod facts;
 mod name;
+mod plan;
 
 pub use document::{Actor, EffectStarted, KeyRotated, LogStarted, StartedKey};
 pub use facts::{EntryError, EntryFacts, EntryKind};
 pub use name::{NameError, RequestKey, TenantId, WorkspaceId};
+pub use plan::{
+    Answer, Approval, Bound, Isolation, Judged, JudgedPlan, PlanAnswered, PlanQueued, PlanRefused,
+};

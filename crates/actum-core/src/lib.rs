@@ -3,10 +3,13 @@
 //! Everything here is a value or a function of values, so an auditor can recompute whatever the
 //! engine decided. The crate that acts on directories is `actum-workspace`.
 
+pub mod action;
 pub mod budget;
+mod byte_text;
 pub mod canonical;
 pub mod change_set;
 pub mod checkpoint;
+pub mod command;
 pub mod digest;
 pub mod dsse;
 pub mod edit;
@@ -22,6 +25,7 @@ pub mod note;
 pub mod operation;
 pub mod path;
 pub mod path_name;
+pub mod path_rule;
 pub mod receipt;
 pub mod run_id;
 pub mod scope;
@@ -29,6 +33,7 @@ pub mod signer;
 pub mod splice;
 pub mod status;
 pub mod text;
+pub mod tier;
 pub mod timestamp;
 
 pub use budget::{Budget, BudgetStatus, PathCost};
@@ -38,10 +43,12 @@ pub use edit::{Edit, EditError};
 pub use hunk::{HunkError, LineHunk};
 pub use operation::{EmptyParents, FileMode, ModeChange, Operation};
 pub use path::{PathError, RelPath};
+pub use path_rule::{PathRule, PathRuleError};
 pub use run_id::RunId;
-pub use scope::{Scope, ScopeRule};
+pub use scope::Scope;
 pub use splice::Splice;
 pub use status::Status;
+pub use tier::RiskTier;
 pub use timestamp::Timestamp;
 
 /// A count of things in memory as a number that is written down.

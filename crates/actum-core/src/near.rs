@@ -1,6 +1,6 @@
 //! Where a text that is not at its place is instead, or what is almost it: for error messages.
 //!
-//! Nothing here decides where an edit goes; it only tells a reader where to look.
+//! Nothing here decides where an edit goes or what a word means; it only tells a reader where to look.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -49,6 +49,8 @@ pub enum Near {
 const LINES_SHOWN_MAX: usize = 8;
 /// Longer texts are not compared line by line.
 const COMPARED_LINES_MAX: usize = 2_000;
+/// Longer words are not compared.
+const COMPARED_BYTES_MAX: usize = 100;
 /// Lines that are in a text more often than this say nothing about where it belongs.
 const REPEATED_MAX: usize = 8;
 
@@ -75,6 +77,20 @@ impl Near {
             })
             .or_else(|| partly(old, content))
     }
+}
+
+/// The word that is meant by one that is none of them, where one is almost the same. Case, `_` and
+/// `-` make no difference, as other languages spell names in other ways.
+pub fn word<'w>(given: &str, known: &[&'w str]) -> Option<&'w str> {
+    let plain = |word: &str| word.replace(['_', '-'], "").to_lowercase();
+    if given.len() > COMPARED_BYTES_MAX {
+        return None;
+    }
+    let given = plain(given);
+    let distances =
+        known.iter().map(|word| (strsim::damerau_levenshtein(&given, &plain(word)), word));
+    let (distance, word) = distances.min_by_key(|(distance, _)| *distance)?;
+    (distance <= word.len().min(6) / 3).then_some(*word)
 }
 
 /// Where `old` is in `content` if only the bytes to keep count.
@@ -194,6 +210,28 @@ mod tests {
         assert_eq!(near("b\nq\nd\n", "x", "a\nb\nc\nd\n"), "; 2 of its 3 lines are at line 2");
         assert_eq!(near("b\nq\nr\n", "x", "a\nb\nc\nd\n"), "");
         assert_eq!(near("\n\n", "x", "a\n\n\n"), "");
+    }
+
+    #[test]
+    fn the_word_that_is_meant_is_found_where_one_is_almost_the_same() {
+        let known = ["actionType", "input", "scope", "ok"];
+        for (given, meant) in [
+            ("action_type", Some("actionType")),
+            ("ACTION-TYPE", Some("actionType")),
+            ("actoinTpye", Some("actionType")),
+            ("inptu", Some("input")),
+            ("scopes", Some("scope")),
+            ("OK", Some("ok")),
+            ("kk", None),
+            ("output", None),
+            ("", None),
+        ] {
+            assert_eq!(word(given, &known), meant, "{given}");
+        }
+        assert_eq!(word("a", &[]), None);
+        let long = "é".repeat(COMPARED_BYTES_MAX / 2);
+        assert_eq!(word(&long, &[&long]), Some(&*long));
+        assert_eq!(word(&format!("{long}x"), &[&long]), None);
     }
 
     #[test]

@@ -4,6 +4,9 @@
 //! [`ChangeSet`]: crate::ChangeSet
 
 mod digest;
+mod mode;
+
+use serde::{Deserialize, Serialize};
 
 use crate::{Digest, Edit, LineHunk, RelPath};
 
@@ -41,7 +44,8 @@ impl FileMode {
 }
 
 /// Which permission bits a step asks for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum ModeChange {
     /// Exactly these bits.
     Exact(FileMode),
@@ -60,7 +64,8 @@ impl ModeChange {
 }
 
 /// What happens to the directories that a deletion leaves empty.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum EmptyParents {
     /// They stay.
     Keep,
@@ -70,7 +75,8 @@ pub enum EmptyParents {
 
 /// One step of a change. Steps are computed in order, each against the result of those before it;
 /// all of them become visible together.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Operation {
     /// Edits the lines of an existing file. A missing file is created when the only hunk is
     /// at line 0 and nothing may follow it.
@@ -80,6 +86,7 @@ pub enum Operation {
         /// What changes, in ascending order.
         hunks: Vec<LineHunk>,
         /// The digest the file must have before this step.
+        #[serde(deserialize_with = "Option::deserialize")]
         expected: Option<Digest>,
     },
     /// Edits an existing file at a place that is found in its content, or as a whole.
@@ -89,6 +96,7 @@ pub enum Operation {
         /// What changes.
         edit: Edit,
         /// The digest the file must have before this step.
+        #[serde(deserialize_with = "Option::deserialize")]
         expected: Option<Digest>,
     },
     /// Replaces the whole content of an existing file.
@@ -96,8 +104,10 @@ pub enum Operation {
         /// The file.
         path: RelPath,
         /// Its new content.
+        #[serde(with = "crate::byte_text")]
         content: Vec<u8>,
         /// The digest the file must have before this step.
+        #[serde(deserialize_with = "Option::deserialize")]
         expected: Option<Digest>,
     },
     /// Makes a file where nothing is, and the directories that lead to it.
@@ -105,8 +115,10 @@ pub enum Operation {
         /// The file.
         path: RelPath,
         /// Its content.
+        #[serde(with = "crate::byte_text")]
         content: Vec<u8>,
         /// Its mode; the process's umask is applied to the default of `rw-rw-rw-` when absent.
+        #[serde(deserialize_with = "Option::deserialize")]
         mode: Option<ModeChange>,
     },
     /// Removes a file.
@@ -114,6 +126,7 @@ pub enum Operation {
         /// The file.
         path: RelPath,
         /// The digest the file must have before this step.
+        #[serde(deserialize_with = "Option::deserialize")]
         expected: Option<Digest>,
         /// What happens to directories left empty.
         parents: EmptyParents,
@@ -141,6 +154,19 @@ pub enum Operation {
         /// The bits.
         mode: ModeChange,
     },
+    /// Makes an empty directory where nothing is, and those that lead to it.
+    MakeDirectory {
+        /// The directory.
+        path: RelPath,
+        /// Its mode; as any new directory's when absent.
+        #[serde(deserialize_with = "Option::deserialize")]
+        mode: Option<FileMode>,
+    },
+    /// Removes an empty directory.
+    RemoveDirectory {
+        /// The directory.
+        path: RelPath,
+    },
 }
 
 impl Operation {
@@ -152,7 +178,9 @@ impl Operation {
             | Self::Write { path, .. }
             | Self::Create { path, .. }
             | Self::Delete { path, .. }
-            | Self::Chmod { path, .. } => (path, None),
+            | Self::Chmod { path, .. }
+            | Self::MakeDirectory { path, .. }
+            | Self::RemoveDirectory { path } => (path, None),
             Self::Rename { from, to, .. } | Self::Copy { from, to } => (from, Some(to)),
         };
         std::iter::once(path).chain(other)

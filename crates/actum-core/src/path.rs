@@ -204,20 +204,34 @@ fn write_octal(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
     bytes.iter().try_for_each(|byte| write!(f, "\\{byte:03o}"))
 }
 
-/// Characters that nobody sees, so that a text is taken for another: those that change its direction
-/// (UAX #9), those without width, and the separators of lines that only some programs know.
+/// Characters that nobody sees, so that a text is taken for another: those that are ignored, the blank of
+/// Braille, and the separators of lines and of annotations that only some programs know.
 fn is_unseen(c: char) -> bool {
+    is_ignorable(c) || matches!(c, '\u{2028}'..='\u{2029}' | '\u{2800}' | '\u{fff9}'..='\u{fffb}')
+}
+
+/// Characters that are not shown (Unicode, `Default_Ignorable_Code_Point`): without width, or of another
+/// direction. File systems leave out some of them where they compare names.
+pub fn is_ignorable(c: char) -> bool {
     matches!(
         c,
         '\u{ad}'
+            | '\u{34f}'
             | '\u{61c}'
-            | '\u{180e}'
+            | '\u{115f}'..='\u{1160}'
+            | '\u{17b4}'..='\u{17b5}'
+            | '\u{180b}'..='\u{180f}'
             | '\u{200b}'..='\u{200f}'
-            | '\u{2028}'..='\u{202e}'
+            | '\u{202a}'..='\u{202e}'
             | '\u{2060}'..='\u{206f}'
+            | '\u{3164}'
+            | '\u{fe00}'..='\u{fe0f}'
             | '\u{feff}'
-            | '\u{fff9}'..='\u{fffb}'
-            | '\u{e0000}'..='\u{e007f}'
+            | '\u{ffa0}'
+            | '\u{fff0}'..='\u{fff8}'
+            | '\u{1bca0}'..='\u{1bca3}'
+            | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0000}'..='\u{e0fff}'
     )
 }
 
@@ -290,9 +304,18 @@ mod tests {
 
     #[test]
     fn what_nobody_sees_is_shown_escaped() {
-        for unseen in
-            ['\u{202a}', '\u{202e}', '\u{2066}', '\u{2069}', '\u{200b}', '\u{200f}', '\u{feff}']
-        {
+        for unseen in [
+            '\u{202a}',
+            '\u{202e}',
+            '\u{2066}',
+            '\u{2069}',
+            '\u{200b}',
+            '\u{200f}',
+            '\u{feff}',
+            '\u{3164}',
+            '\u{e0101}',
+            '\u{2028}',
+        ] {
             let text = format!("a{unseen}b");
             let escaped: String =
                 unseen.to_string().bytes().map(|byte| format!("\\{byte:03o}")).collect();

@@ -8,7 +8,8 @@ use crate::RelPath;
 use crate::path::Quoted;
 
 /// A path as a ledger names it: its text, or where the bytes are no UTF-8 an object with `hex`.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct PathName(pub RelPath);
 
 /// Bytes of the file system in a document.
@@ -21,11 +22,13 @@ enum Written {
 
 /// Writes bytes as their text or, where they are no UTF-8, as an object with `hex`.
 pub(crate) fn write<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
-    let written = match std::str::from_utf8(bytes) {
-        Ok(text) => Written::Text(text.to_owned()),
-        Err(_) => Written::Bytes { hex: bytes.iter().map(|byte| format!("{byte:02x}")).collect() },
-    };
-    written.serialize(serializer)
+    match std::str::from_utf8(bytes) {
+        Ok(text) => serializer.serialize_str(text),
+        Err(_) => {
+            let hex = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+            Written::Bytes { hex }.serialize(serializer)
+        }
+    }
 }
 
 /// Reads what [`write`] writes.
@@ -42,15 +45,16 @@ pub(crate) fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>
     }
 }
 
-impl Serialize for PathName {
+impl Serialize for RelPath {
+    /// Its text; an object with `hex` where the bytes are no UTF-8.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        write(self.0.as_bytes(), serializer)
+        write(self.as_bytes(), serializer)
     }
 }
 
-impl<'de> Deserialize<'de> for PathName {
+impl<'de> Deserialize<'de> for RelPath {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        RelPath::new(read(deserializer)?).map(Self).map_err(serde::de::Error::custom)
+        Self::new(read(deserializer)?).map_err(serde::de::Error::custom)
     }
 }
 

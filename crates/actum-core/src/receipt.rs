@@ -3,9 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use crate::canonical::{self, CanonicalError};
-use crate::ledger::{Actor, RequestKey, TenantId, WorkspaceId};
+use crate::command::{CommandRecord, SandboxRecord};
+use crate::ledger::{Actor, Approval, RequestKey, TenantId, WorkspaceId};
 use crate::path_name::PathName;
-use crate::{Digest, RunId, Status, Timestamp};
+use crate::{Digest, RelPath, RiskTier, RunId, Status, Timestamp};
 
 /// The payload type of an envelope that holds a statement.
 pub const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
@@ -72,13 +73,16 @@ pub struct RunResult {
     /// What the gates said.
     pub decision: DecisionRecord,
     /// The approval that let it run, where one was needed.
-    pub approval: Option<String>,
+    pub approval: Option<Approval>,
     /// The lease it ran under.
     pub lease: Option<String>,
-    /// The sandbox that was in force for what it started.
-    pub sandbox: Option<String>,
-    /// The checks that were made on the staged change before anything was visible.
-    pub verification: Vec<String>,
+    /// The commands whose effects it is.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<CommandRecord>,
+    /// The sandbox that was in force for what was started.
+    pub sandbox: Option<SandboxRecord>,
+    /// The commands that found the staged change good before anything was visible.
+    pub verification: Vec<CommandRecord>,
     /// How to take it back, where it is in effect.
     pub rollback: Option<Rollback>,
     /// The key of the request, where the caller gave one.
@@ -105,21 +109,21 @@ pub struct RunResult {
     pub engine: String,
 }
 
-/// What a run does to one path.
+/// What a run does to one path. The fields stand in the order of their names, as canonical JSON has them.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PathEffect {
-    /// The path; of a renamed file the new one.
-    pub path: PathName,
+    /// Lines added; 0 for what has none.
+    pub added: u64,
+    /// The file after.
+    pub after: Option<FileFacts>,
+    /// The file before.
+    pub before: Option<FileFacts>,
     /// What happens to it.
     pub effect: EffectKind,
     /// Where a renamed file was.
     pub from: Option<PathName>,
-    /// The file before.
-    pub before: Option<FileFacts>,
-    /// The file after.
-    pub after: Option<FileFacts>,
-    /// Lines added; 0 for what has none.
-    pub added: u64,
+    /// The path; of a renamed file the new one.
+    pub path: PathName,
     /// Lines removed.
     pub removed: u64,
 }
@@ -146,15 +150,38 @@ pub enum EffectKind {
     DirectoryRemoved,
 }
 
+impl PathEffect {
+    /// Each path that it touches; of a renamed file both.
+    pub fn paths(&self) -> impl Iterator<Item = &RelPath> {
+        std::iter::once(&self.path).chain(&self.from).map(|path| &path.0)
+    }
+}
+
+impl EffectKind {
+    /// The word for it in documents.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Modified => "modified",
+            Self::Renamed => "renamed",
+            Self::Mode => "mode",
+            Self::Attributes => "attributes",
+            Self::Deleted => "deleted",
+            Self::DirectoryCreated => "directory_created",
+            Self::DirectoryRemoved => "directory_removed",
+        }
+    }
+}
+
 /// What is recorded of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct FileFacts {
+    /// Its permission bits, in octal.
+    pub mode: String,
     /// SHA-256 of its bytes.
     pub sha256: Digest,
     /// Its size in bytes.
     pub size: u64,
-    /// Its permission bits, in octal.
-    pub mode: String,
 }
 
 /// The decision of the gates.
@@ -166,6 +193,8 @@ pub struct DecisionRecord {
     pub bundle: Digest,
     /// The digest of bundle and decision together.
     pub digest: Digest,
+    /// The risk tier of the change.
+    pub tier: RiskTier,
     /// What each gate said, in their order.
     pub gates: Vec<GateRecord>,
 }
@@ -215,7 +244,7 @@ pub enum SettledBy {
 /// # Errors
 /// [`CanonicalError`] where a size has no exact number in JSON.
 pub fn change_digest(paths: &(impl Serialize + ?Sized)) -> Result<Digest, CanonicalError> {
-    Ok(Digest::tagged("actum/change/v1", &[&canonical::to_vec(&paths)?]))
+    Ok(Digest::tagged("actum/change/v1", &[&canonical::ordered_to_vec(&paths)?]))
 }
 
 impl Statement {

@@ -1,58 +1,8 @@
 //! Which paths a run may touch (FO-3).
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
-use crate::{PathError, RelPath, path_name};
-
-/// One entry of an allow-list or deny-list.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ScopeRule {
-    path: RelPath,
-    /// `dir/`: what lies below, but not a file of that very name.
-    below_only: bool,
-}
-
-impl ScopeRule {
-    /// Reads a rule: `src/` covers everything below the directory `src`; `src` and `a/b.rs` cover
-    /// that path and whatever lies below it. Rules are compared component by component, never as
-    /// the beginning of a string.
-    ///
-    /// # Errors
-    /// [`PathError`] when it is no path inside a workspace.
-    pub fn new(text: impl AsRef<[u8]>) -> Result<Self, PathError> {
-        let text = text.as_ref();
-        let (path, below_only) = match text.strip_suffix(b"/") {
-            Some(path) => (path, true),
-            None => (text, false),
-        };
-        Ok(Self { path: RelPath::new(path)?, below_only })
-    }
-
-    /// Whether the rule speaks of `path`.
-    pub fn covers(&self, path: &RelPath) -> bool {
-        path.starts_with(&self.path) && !(self.below_only && *path == self.path)
-    }
-}
-
-impl Serialize for ScopeRule {
-    /// As it is given to [`ScopeRule::new`]; as an object with `hex` where that is no UTF-8.
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let end: &[u8] = if self.below_only { b"/" } else { b"" };
-        path_name::write(&[self.path.as_bytes(), end].concat(), serializer)
-    }
-}
-
-impl<'de> Deserialize<'de> for ScopeRule {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Self::new(path_name::read(deserializer)?).map_err(serde::de::Error::custom)
-    }
-}
-
-impl std::fmt::Display for ScopeRule {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{}{}", self.path, if self.below_only { "/" } else { "" })
-    }
-}
+use crate::{PathRule, RelPath};
 
 /// Which paths a run may touch: those an allow rule covers and no deny rule does. Deny wins.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -60,9 +10,9 @@ impl std::fmt::Display for ScopeRule {
 pub struct Scope {
     /// `None` allows every path; an empty list allows none.
     #[serde(deserialize_with = "Option::deserialize")]
-    pub allow: Option<Vec<ScopeRule>>,
+    pub allow: Option<Vec<PathRule>>,
     /// What is refused whatever `allow` says.
-    pub deny: Vec<ScopeRule>,
+    pub deny: Vec<PathRule>,
 }
 
 /// A path that lies outside the scope, and the rule that says so.
@@ -74,7 +24,7 @@ pub enum ScopeError {
         /// The path.
         path: RelPath,
         /// The rule.
-        rule: ScopeRule,
+        rule: PathRule,
     },
     /// No allow rule covers it.
     #[error("the path `{path}` is in none of the allowed places ({})", list(rules))]
@@ -82,11 +32,11 @@ pub enum ScopeError {
         /// The path.
         path: RelPath,
         /// The allow-list.
-        rules: Vec<ScopeRule>,
+        rules: Vec<PathRule>,
     },
 }
 
-fn list(rules: &[ScopeRule]) -> String {
+fn list(rules: &[PathRule]) -> String {
     if rules.is_empty() {
         return "the allow-list is empty".to_owned();
     }
@@ -120,8 +70,8 @@ impl Scope {
 mod tests {
     use super::*;
 
-    fn rules(texts: &[&str]) -> Vec<ScopeRule> {
-        texts.iter().map(|t| ScopeRule::new(t).unwrap()).collect()
+    fn rules(texts: &[&str]) -> Vec<PathRule> {
+        texts.iter().map(|t| PathRule::new(t).unwrap()).collect()
     }
 
     fn path(text: &str) -> RelPath {
@@ -153,7 +103,7 @@ mod tests {
     #[test]
     fn a_scope_survives_being_written_and_read() {
         let mut allow = rules(&["src/", "Cargo.toml"]);
-        allow.push(ScopeRule::new(b"a\xff/").unwrap());
+        allow.push(PathRule::new(b"a\xff/").unwrap());
         let scope = Scope { allow: Some(allow), deny: rules(&["src/é"]) };
         let json = r#"{"allow":["src/","Cargo.toml",{"hex":"61ff2f"}],"deny":["src/é"]}"#;
         assert_eq!(serde_json::to_string(&scope).unwrap(), json);
@@ -172,6 +122,7 @@ mod tests {
             r#"{"allow":[],"deny":[],"more":1}"#,
             r#"{"allow":["../a"],"deny":[]}"#,
             r#"{"allow":["/"],"deny":[]}"#,
+            r#"{"allow":["a[b]"],"deny":[]}"#,
         ] {
             assert!(serde_json::from_str::<Scope>(json).is_err(), "{json}");
         }

@@ -40,7 +40,9 @@ fn made(input: &str, content: &[u8]) -> Vec<u8> {
         | Operation::Delete { .. }
         | Operation::Rename { .. }
         | Operation::Copy { .. }
-        | Operation::Chmod { .. } => panic!("{operation:?}"),
+        | Operation::Chmod { .. }
+        | Operation::MakeDirectory { .. }
+        | Operation::RemoveDirectory { .. } => panic!("{operation:?}"),
     }
 }
 

@@ -1,26 +1,33 @@
-//! The decision: what the gates say of a change, as a pure function of a bundle that is kept.
+//! The decision: what the gates say of a change, as a pure function of a bundle and a policy that are
+//! kept.
 //!
-//! Whoever has the bundle comes to the same decision, to the byte: [`replay()`]. So the words of the
+//! Whoever has both comes to the same decision, to the byte: [`replay()`]. So the words of the
 //! grounds are part of it, and other words are another version of the rules.
 
-mod budget;
 mod bundle;
 mod replay;
-mod scope;
 
-use actum_core::Digest;
 use actum_core::canonical::{self, CanonicalError};
 use actum_core::receipt::{DecisionRecord, GateRecord};
+use actum_core::{Digest, RiskTier};
 use serde::{Deserialize, Serialize};
 
-pub use bundle::{Bundle, BundleError};
+use crate::access::{AccessJudge, AccessUnknown};
+use crate::gate::{self, Said};
+use crate::policy::Policy;
+
+pub use bundle::{Approved, Bundle, Case, Found, WorkKind};
 pub use replay::{ReplayProblem, replay};
 
-/// The version of the rules that lead from a bundle to a decision.
-pub const DECISION_SEMANTICS: u32 = 1;
+/// The version of the rules that lead from a bundle to a decision. Another version of Cedar, which may
+/// read or judge an access policy in another way, is another version of the rules.
+pub const DECISION_SEMANTICS: u32 = 5;
 
 /// The purpose of the digest of bundle and decision.
-const DIGEST_TAG: &str = "actum/decision/v1";
+const DIGEST_TAG: &str = "actum/decision/v5";
+
+/// The name of the last gate, which answers the others.
+pub const APPROVAL: &str = "approval";
 
 /// What a gate says, and all of them together: the strictest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -35,6 +42,32 @@ pub enum Verdict {
 }
 
 impl Verdict {
+    /// All of them, the strictest last.
+    pub const ALL: [Self; 3] = [Self::Allow, Self::NeedsApproval, Self::Deny];
+
+    /// What comes of the strictest of the gates where that of approval says `answer`: it answers what asks for a
+    /// person, and lifts nothing that is denied.
+    #[must_use]
+    pub fn answered(self, answer: Self) -> Self {
+        match self {
+            Self::NeedsApproval => answer,
+            Self::Allow | Self::Deny => self.max(answer),
+        }
+    }
+
+    /// What gates said together, as it was recorded. A word that is not known allows nothing.
+    pub fn together(gates: &[GateRecord]) -> Self {
+        let verdict = |gate: &GateRecord| {
+            Self::ALL.into_iter().find(|it| it.as_str() == gate.verdict).unwrap_or(Self::Deny)
+        };
+        let (last, others) = match gates.split_last() {
+            Some((last, others)) if last.gate == APPROVAL => (Some(last), others),
+            Some(_) | None => (None, gates),
+        };
+        let strictest = others.iter().map(verdict).max().unwrap_or(Self::Deny);
+        last.map_or(strictest, |approval| strictest.answered(verdict(approval)))
+    }
+
     /// The word for it in documents.
     pub fn as_str(self) -> &'static str {
         match self {
@@ -52,35 +85,50 @@ impl Verdict {
 pub struct Decision {
     /// [`DECISION_SEMANTICS`] of the program that decided.
     pub semantics: u32,
-    /// The strictest of what they said.
+    /// The strictest of what they said, where no person's approval stands against it.
     pub verdict: Verdict,
+    /// The risk tier of the change.
+    pub tier: RiskTier,
     /// What each said, in their order.
     pub gates: Vec<GateRecord>,
 }
 
-/// What one gate says, and why.
-struct Said {
-    verdict: Verdict,
-    ground: String,
+/// Decides whether a change may be made visible (AEC-11). Where the strictest gate asks for a person, an
+/// approval answers it; what a gate denies no approval allows. Where access policies have a say and `access`
+/// cannot tell what they say, it is denied.
+pub fn decide(bundle: &Bundle, policy: &Policy, access: &dyn AccessJudge) -> Decision {
+    decided(bundle, policy, access).0
 }
 
-/// A gate: a function of the bundle and of nothing else.
-type Gate = fn(&Bundle) -> Said;
-
-/// The gates in their order; all are asked, whatever one says.
-const GATES: [(&str, Gate); 2] = [("scope", scope::judge), ("budget", budget::judge)];
-
-/// Decides whether a change may be made visible (AEC-11).
-pub fn decide(bundle: &Bundle) -> Decision {
-    let mut verdict = Verdict::Allow;
-    let gates = GATES.iter().map(|(gate, judge)| {
-        let said = judge(bundle);
-        verdict = verdict.max(said.verdict);
-        let word = said.verdict.as_str().to_owned();
-        GateRecord { gate: (*gate).to_owned(), verdict: word, ground: said.ground }
-    });
-    let gates = gates.collect();
-    Decision { semantics: DECISION_SEMANTICS, verdict, gates }
+/// The same, and why access policies could not be asked, where they could not: such a decision is not the one
+/// that they lead to.
+fn decided(
+    bundle: &Bundle,
+    policy: &Policy,
+    access: &dyn AccessJudge,
+) -> (Decision, Option<AccessUnknown>) {
+    let (tier, of_tier) = gate::tier::judge(bundle, policy);
+    let (of_access, unknown) = match gate::access::judge(bundle, policy, tier, access) {
+        Ok(said) => (said, None),
+        Err(unknown) => {
+            let ground = unknown.to_string();
+            (Said { verdict: Verdict::Deny, ground }, Some(unknown))
+        }
+    };
+    let said = gate::GATES.iter().map(|(name, judge)| (*name, judge(bundle, policy)));
+    let mut gates: Vec<(&str, Said)> =
+        said.chain([("tier", of_tier), ("access", of_access)]).collect();
+    let strictest = gates.iter().map(|(_, said)| said.verdict).max().unwrap_or(Verdict::Deny);
+    let of_approval = gate::approval::judge(bundle, strictest);
+    let verdict = strictest.answered(of_approval.verdict);
+    gates.push((APPROVAL, of_approval));
+    let record = |(gate, said): (&str, Said)| GateRecord {
+        gate: gate.to_owned(),
+        verdict: said.verdict.as_str().to_owned(),
+        ground: said.ground,
+    };
+    let gates = gates.into_iter().map(record).collect();
+    (Decision { semantics: DECISION_SEMANTICS, verdict, tier, gates }, unknown)
 }
 
 impl Decision {
@@ -104,7 +152,11 @@ impl Decision {
     /// # Errors
     /// [`CanonicalError`], which what [`decide`] gives never leads to.
     pub fn digest(&self, bundle: &[u8]) -> Result<Digest, CanonicalError> {
-        Ok(Digest::tagged(DIGEST_TAG, &[bundle, &self.to_vec()?]))
+        self.digest_with(Digest::of(bundle))
+    }
+
+    fn digest_with(&self, bundle: Digest) -> Result<Digest, CanonicalError> {
+        Ok(Digest::tagged(DIGEST_TAG, &[bundle.as_bytes(), &self.to_vec()?]))
     }
 
     /// What a receipt records of the decision that was made from the bundle of these bytes.
@@ -112,10 +164,12 @@ impl Decision {
     /// # Errors
     /// [`CanonicalError`], which what [`decide`] gives never leads to.
     pub fn record(&self, bundle: &[u8]) -> Result<DecisionRecord, CanonicalError> {
+        let bundle = Digest::of(bundle);
         Ok(DecisionRecord {
             semantics: self.semantics,
-            bundle: Digest::of(bundle),
-            digest: self.digest(bundle)?,
+            bundle,
+            digest: self.digest_with(bundle)?,
+            tier: self.tier,
             gates: self.gates.clone(),
         })
     }

@@ -3,10 +3,14 @@
 use std::collections::BTreeSet;
 
 use actum_core::Timestamp;
+use actum_core::canonical::{self, CanonicalError};
 use actum_core::dsse::{Envelope, EnvelopeSignature};
 use actum_core::keyring::{KeyEntry, KeyProblem, Keyring};
+use actum_core::path::Cut;
 use actum_core::signer::{KeyId, KeyRole};
+use serde::de::DeserializeOwned;
 
+use crate::document::format_of;
 use crate::signature;
 
 /// The most signatures of an envelope.
@@ -45,6 +49,61 @@ impl SignerProblem {
             Self::Wrong { .. } => "SIGNATURE_WRONG",
         }
     }
+}
+
+/// Why what was signed is not what it is taken for.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PayloadProblem {
+    /// It is something else.
+    #[error("what was signed is no {noun}: its {what} is `{}` and not `{wanted}`", Cut(found.as_bytes(), 80))]
+    Type {
+        /// What it is taken for.
+        noun: &'static str,
+        /// Which of its types.
+        what: &'static str,
+        /// The type.
+        found: String,
+        /// What it should be.
+        wanted: &'static str,
+    },
+    /// It is not JSON of which every reader has the same idea.
+    #[error("the {noun} cannot be read: {source}")]
+    Json {
+        /// What it is taken for.
+        noun: &'static str,
+        /// Why.
+        source: CanonicalError,
+    },
+    /// Fields of it are missing, too many, or of another kind.
+    #[error("the {noun} cannot be read: {message}")]
+    Shape {
+        /// What it is taken for.
+        noun: &'static str,
+        /// Which, and how.
+        message: String,
+    },
+}
+
+/// What stands in an envelope whose signature was found sound: a document of a type, and of a format.
+///
+/// # Errors
+/// [`PayloadProblem`].
+pub(crate) fn payload<T: DeserializeOwned>(
+    envelope: &Envelope,
+    noun: &'static str,
+    payload_type: &'static str,
+    format: &'static str,
+) -> Result<T, PayloadProblem> {
+    let is = |what: &'static str, found: &str, wanted: &'static str| match found == wanted {
+        true => Ok(()),
+        false => Err(PayloadProblem::Type { noun, what, found: found.to_owned(), wanted }),
+    };
+    is("payload type", &envelope.payload_type, payload_type)?;
+    let value = canonical::read(&envelope.payload);
+    let value = value.map_err(|source| PayloadProblem::Json { noun, source })?;
+    is("format", format_of(&value), format)?;
+    let shape = |error| PayloadProblem::Shape { noun, message: canonical::plainly(&error) };
+    serde_json::from_value(value).map_err(shape)
 }
 
 /// The keys that signed an envelope, each once, in the order of the signatures; one at least.

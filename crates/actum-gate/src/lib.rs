@@ -3,19 +3,37 @@
 //! An auditor needs this crate and `actum-core` alone: a receipt, the checkpoint of the log that it
 //! is in and a keyring are bytes, and so is all that a decision was made from.
 
+pub mod access;
+pub mod answer;
 pub mod bundle;
 pub mod checkpoint;
+pub mod command;
+pub mod credential;
 pub mod decision;
+pub mod document;
 pub mod envelope;
+mod fold;
+mod gate;
 pub mod merkle;
+pub mod policy;
 pub mod receipt;
 pub mod rotation;
 pub mod signature;
 
+pub use access::{AccessJudge, AccessSaid, AccessText, AccessUnknown, NoAccess};
+pub use answer::{AnswerProblem, VerifiedAnswer, verify_answer};
 pub use bundle::{BundleProblem, Inclusion, ReceiptBundle, VerifiedBundle, verify_bundle};
 pub use checkpoint::{CheckpointProblem, VerifiedCheckpoint, verify_checkpoint};
-pub use decision::{Bundle, DECISION_SEMANTICS, Decision, ReplayProblem, Verdict, decide, replay};
+pub use command::{
+    CommandJudgement, CommandLine, CommandLineError, CommandRule, CommandRules, suggest,
+};
+pub use decision::{
+    Approved, Bundle, Case, DECISION_SEMANTICS, Decision, ReplayProblem, Verdict, WorkKind, decide,
+    replay,
+};
+pub use document::{DocumentError, DocumentProblem};
 pub use merkle::{ProofError, check_consistency, check_inclusion};
+pub use policy::{Policy, PolicyFile, PolicyFileError, Profile};
 pub use receipt::{ReceiptProblem, VerifiedReceipt, verify_receipt};
 pub use rotation::{RotationProblem, VerifiedRotation, verify_rotation};
 pub use signature::{SignatureError, verify};

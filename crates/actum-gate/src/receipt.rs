@@ -9,9 +9,10 @@ use actum_core::receipt::{
     PAYLOAD_TYPE, PREDICATE_TYPE, RunResult, STATEMENT_TYPE, Statement, change_digest,
 };
 use actum_core::signer::{KeyId, KeyRole};
-use actum_core::{Digest, Timestamp};
+use actum_core::{Digest, Status, Timestamp};
 use serde_json::Value;
 
+use crate::decision::Verdict;
 use crate::envelope::{SignerProblem, counting, signers};
 
 /// A receipt that a result key of the keyring signed, within its time.
@@ -66,6 +67,9 @@ pub enum ReceiptProblem {
     /// Its digest of the change is not that of the paths that it tells.
     #[error("the digest of the change in the receipt is not that of the paths that it tells")]
     Change,
+    /// The run would have had an effect that its gates did not let it have.
+    #[error("the receipt says that the run succeeded, and that its gates did not allow it")]
+    NotAllowed,
     /// The run would have ended before it began.
     #[error("the receipt says that the run began at {started} and ended before that, at {ended}")]
     Times {
@@ -84,7 +88,9 @@ impl ReceiptProblem {
             Self::Signer(problem) => problem.reason(),
             Self::Key(problem) => crate::key_reason(problem),
             Self::Type { .. } => "RECEIPT_OF_ANOTHER_TYPE",
-            Self::Subjects | Self::Change | Self::Times { .. } => "RECEIPT_INCONSISTENT",
+            Self::Subjects | Self::Change | Self::NotAllowed | Self::Times { .. } => {
+                "RECEIPT_INCONSISTENT"
+            }
         }
     }
 }
@@ -135,6 +141,10 @@ fn read(payload_type: &str, payload: &[u8]) -> Result<Statement, ReceiptProblem>
     let RunResult { started, ended, .. } = statement.predicate;
     if ended < started {
         return Err(ReceiptProblem::Times { started, ended });
+    }
+    let RunResult { status, ref decision, .. } = statement.predicate;
+    if status == Status::Succeeded && Verdict::together(&decision.gates) != Verdict::Allow {
+        return Err(ReceiptProblem::NotAllowed);
     }
     if statement.predicate.change != change {
         return Err(ReceiptProblem::Change);

@@ -1,13 +1,11 @@
 //! A key that takes the place of another, which says so itself.
 
-use actum_core::canonical::{self, CanonicalError};
 use actum_core::dsse::{Envelope, EnvelopeError};
 use actum_core::keyring::{KeyEntry, KeyProblem, Keyring};
 use actum_core::ledger::KeyRotated;
-use actum_core::path::Cut;
 use actum_core::signer::KeyId;
 
-use crate::envelope::{SignerProblem, counting, signers};
+use crate::envelope::{PayloadProblem, SignerProblem, counting, payload, signers};
 
 /// A change of keys that the old key signed, within its time.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,27 +28,8 @@ pub enum RotationProblem {
     #[error("the change of keys does not count: {0}")]
     Key(#[from] KeyProblem),
     /// What was signed is something else.
-    #[error(
-        "what was signed is no change of keys: its {what} is `{}` and not `{wanted}`",
-        Cut(found.as_bytes(), 80)
-    )]
-    Type {
-        /// Which of its types.
-        what: &'static str,
-        /// The type.
-        found: String,
-        /// What it should be.
-        wanted: &'static str,
-    },
-    /// What was signed is not JSON of which every reader has the same idea.
-    #[error("the change of keys cannot be read: {0}")]
-    Json(#[source] CanonicalError),
-    /// Fields of it are missing, too many, or of another kind.
-    #[error("the change of keys cannot be read: {message}")]
-    Shape {
-        /// Which, and how.
-        message: String,
-    },
+    #[error(transparent)]
+    Payload(#[from] PayloadProblem),
     /// Not the key that goes signed it.
     #[error("the key `{old}` goes, and it did not sign that")]
     NotTheOld {
@@ -75,10 +54,13 @@ impl RotationProblem {
     /// The permanent name.
     pub fn reason(&self) -> &'static str {
         match self {
-            Self::Envelope(_) | Self::Json(_) | Self::Shape { .. } => "ROTATION_MALFORMED",
+            Self::Envelope(_)
+            | Self::Payload(PayloadProblem::Json { .. } | PayloadProblem::Shape { .. }) => {
+                "ROTATION_MALFORMED"
+            }
             Self::Signer(problem) => problem.reason(),
             Self::Key(problem) => crate::key_reason(problem),
-            Self::Type { .. } => "ROTATION_OF_ANOTHER_TYPE",
+            Self::Payload(PayloadProblem::Type { .. }) => "ROTATION_OF_ANOTHER_TYPE",
             Self::NotTheOld { .. } => "ROTATION_NOT_BY_THE_OLD_KEY",
             Self::Name { .. } | Self::Same { .. } => "ROTATION_INCONSISTENT",
         }
@@ -96,7 +78,8 @@ pub fn verify_rotation(
 ) -> Result<VerifiedRotation, RotationProblem> {
     let envelope = Envelope::read(envelope)?;
     let signers = signers(&envelope, keyring)?;
-    let rotation = read(&envelope)?;
+    let rotation: KeyRotated =
+        payload(&envelope, "change of keys", KeyRotated::PAYLOAD_TYPE, KeyRotated::FORMAT)?;
     let KeyRotated { role, old, new, public, time, .. } = &rotation;
     let signed: Vec<&KeyEntry> = signers.into_iter().filter(|key| key.id == *old).collect();
     if signed.is_empty() {
@@ -110,17 +93,4 @@ pub fn verify_rotation(
         return Err(RotationProblem::Name { new: new.clone() });
     }
     Ok(VerifiedRotation { rotation })
-}
-
-fn read(envelope: &Envelope) -> Result<KeyRotated, RotationProblem> {
-    let is = |what: &'static str, found: &str, wanted: &'static str| match found == wanted {
-        true => Ok(()),
-        false => Err(RotationProblem::Type { what, found: found.to_owned(), wanted }),
-    };
-    is("payload type", &envelope.payload_type, KeyRotated::PAYLOAD_TYPE)?;
-    let value = canonical::read(&envelope.payload).map_err(RotationProblem::Json)?;
-    let format = value.get("format").and_then(serde_json::Value::as_str).unwrap_or_default();
-    is("format", format, KeyRotated::FORMAT)?;
-    let shape = |error| RotationProblem::Shape { message: canonical::plainly(&error) };
-    serde_json::from_value(value).map_err(shape)
 }

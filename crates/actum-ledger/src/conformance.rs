@@ -1,5 +1,6 @@
 //! What every store must do: a suite that the tests run for each of them.
 
+mod plan;
 pub mod sample;
 
 use actum_core::canonical::CanonicalError;
@@ -49,6 +50,7 @@ pub const RULES: &[Rule] = &[
     ("a receipt names the entry that its run began with", names_its_beginning),
     ("an attempt at a request is made once in a workspace", attempts_once),
     ("open runs are those without an end", tells_open_runs),
+    ("a plan is queued once, answered in order, and carried out once", plan::once),
     ("documents are kept once, and none that is named is missing", keeps_blobs),
     ("hashes of subtrees and proofs are those of the entries", proves),
     ("checkpoints cover more and more, and no more than there is", signs),

@@ -5,7 +5,7 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use actum_core::ledger::{EntryError, RequestKey, WorkspaceId};
+use actum_core::ledger::{Answer, EntryError, RequestKey, WorkspaceId};
 use actum_core::{Digest, RunId};
 
 use crate::home::HomeError;
@@ -253,6 +253,75 @@ pub enum Refusal {
         /// Where.
         done: u64,
     },
+    /// A plan with that name was queued before.
+    #[error("the plan {plan} was queued before, in entry {queued}")]
+    PlanQueued {
+        /// The plan.
+        plan: RunId,
+        /// Where.
+        queued: u64,
+    },
+    /// No such plan was ever queued.
+    #[error("the plan {plan} was never queued")]
+    NoPlan {
+        /// The plan.
+        plan: RunId,
+    },
+    /// The plan is for another workspace.
+    #[error("the plan {plan} is for the workspace {queued_in} and not for {workspace}")]
+    OtherWorkspaceOfPlan {
+        /// The plan.
+        plan: RunId,
+        /// Where it is queued.
+        queued_in: WorkspaceId,
+        /// The other.
+        workspace: WorkspaceId,
+    },
+    /// The entry names another one as the one that it follows.
+    #[error(
+        "about the plan {plan} it names entry {index} with the hash {leaf}, and that is not the one which it \
+         would follow"
+    )]
+    OtherEntryOfPlan {
+        /// The plan.
+        plan: RunId,
+        /// The entry that it names.
+        index: u64,
+        /// The hash that it names.
+        leaf: Digest,
+    },
+    /// The entry speaks of something else than what was queued.
+    #[error("it is not what was queued as the plan {plan}: request, change or policy are others")]
+    OtherThanPlan {
+        /// The plan.
+        plan: RunId,
+    },
+    /// The plan was carried out: what was approved counts once.
+    #[error("the plan {plan} was carried out before, in entry {started}: an approval counts once")]
+    PlanStarted {
+        /// The plan.
+        plan: RunId,
+        /// Where.
+        started: u64,
+    },
+    /// After what was answered the plan cannot get that answer.
+    #[error("the plan {plan} {}, so it cannot be {}", said(*before), answer.as_str())]
+    PlanAnswered {
+        /// The plan.
+        plan: RunId,
+        /// What was answered before.
+        before: Option<Answer>,
+        /// The new answer.
+        answer: Answer,
+    },
+    /// Nobody approved the plan, or not any more.
+    #[error("the plan {plan} {}, so it cannot be carried out", said(*before))]
+    PlanNotApproved {
+        /// The plan.
+        plan: RunId,
+        /// What was answered.
+        before: Option<Answer>,
+    },
     /// A document that the entry names is not there.
     #[error("the document {digest}, which the entry names, is not in the ledger")]
     BlobMissing {
@@ -265,6 +334,11 @@ pub enum Refusal {
         /// Its name.
         digest: Digest,
     },
+}
+
+/// What was said of a plan.
+fn said(answer: Option<Answer>) -> String {
+    answer.map_or("has no answer yet".to_owned(), |answer| format!("was {}", answer.as_str()))
 }
 
 impl LedgerError {

@@ -5,17 +5,21 @@
 //! HOME/keys/            private keys, and the keyring (see `keys`); there or not, but never half
 //! HOME/keys.new/        the same while it is made
 //! HOME/tenants/TENANT/  one log each
+//! HOME/trusted/         which workspaces' policies are trusted (see `trust`)
 //! ```
 
 mod disk;
+mod inputs;
 mod problem;
+mod trust;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use actum_core::ledger::TenantId;
 
-pub(crate) use disk::{Directory, random};
+pub(crate) use disk::{Directory, FileId, random};
+pub use inputs::INPUT_BYTES_MAX;
 pub(crate) use problem::Shown;
 pub use problem::{HomeError, Thing};
 

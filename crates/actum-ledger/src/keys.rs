@@ -8,10 +8,16 @@
 //! A key is durable before the keyring names it, and the keyring before anything is signed. So what
 //! was signed can be told from what was not, also after a power cut. A private key that no keyring
 //! names was being made when its process was killed, and signed nothing.
+//!
+//! The key that approves may be under a passphrase. All others sign while nobody is there, so whoever
+//! can read their files has them.
 
+mod passphrase;
 mod pem;
+mod private;
 mod problem;
 mod rotation;
+mod sealed;
 
 use std::fmt;
 use std::path::PathBuf;
@@ -22,8 +28,13 @@ use actum_core::keyring::{KEYRING_BYTES_MAX, KEYS_MAX, KeyEntry, KeyProblem, Key
 use actum_core::signer::{KeyId, KeyRole, PublicKey, SignError, Signature, Signer};
 use ed25519_dalek::Signer as _;
 
-use crate::home::{Directory, HomeError, LedgerHome, random};
+use crate::home::{Directory, HomeError, LedgerHome};
+pub use passphrase::{
+    PASSPHRASE_BYTES_MAX, PASSPHRASE_CHARACTERS_MIN, Passphrase, PassphraseError,
+};
 pub use pem::public as public_pem;
+use private::NewKey;
+pub use private::Protection;
 pub use problem::KeyError;
 pub use rotation::{RotationReport, Unrecorded, rotate};
 
@@ -32,8 +43,6 @@ const DIRECTORY_NEW: &str = "keys.new";
 const KEYRING: &str = "keyring.json";
 /// The roles of which there is a key from the beginning.
 const ROLES: [KeyRole; 2] = [KeyRole::Result, KeyRole::Checkpoint];
-/// The longest file of a private key, in bytes; ours have 119.
-const PEM_BYTES_MAX: usize = 4096;
 
 /// How much longer than from one change to the next a key counts, on both sides, in microseconds: an
 /// hour, in which runs that are under way can end, and a clock that is set right does no harm.
@@ -54,14 +63,23 @@ pub struct SigningKey {
     key: Arc<ed25519_dalek::SigningKey>,
 }
 
+/// The passphrases of a change of keys.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Passphrases<'p> {
+    /// That of the key that goes. Without it a key that is protected so cannot say that it goes.
+    pub old: Option<&'p Passphrase>,
+    /// That of the key that comes; without one nothing but its permissions protects its file.
+    pub new: Option<&'p Passphrase>,
+}
+
 /// What a ledger must record of a change of keys.
 #[derive(Debug)]
 #[must_use]
 pub struct Rotated {
     /// The key that signed until now.
     pub old: KeyId,
-    /// Its private half, to sign that it does so no longer; where that is gone, or its signatures do
-    /// not count any more, nobody can say so for it.
+    /// Its private half, to sign that it does so no longer; where that is gone or locked, or its
+    /// signatures do not count any more, nobody can say so for it.
     pub signer: Option<SigningKey>,
     /// The key that signs from now on.
     pub new: KeyEntry,
@@ -95,6 +113,11 @@ impl Keys {
         Ok(Some(Self { home: home.clone(), keyring }))
     }
 
+    /// Where they lie.
+    pub fn home(&self) -> &LedgerHome {
+        &self.home
+    }
+
     /// The public keys, as they were when they were opened or last changed from here.
     pub fn keyring(&self) -> &Keyring {
         &self.keyring
@@ -104,25 +127,96 @@ impl Keys {
     /// which may be newer than [`Keys::keyring`].
     ///
     /// # Errors
-    /// [`KeyError`]: there is none, or it is not sound, or it does not count at `now`.
+    /// [`KeyError`]: there is none, or it is not sound, or it does not count at `now`, or it is
+    /// protected by a passphrase.
     pub fn signer(&self, role: KeyRole, now: Timestamp) -> Result<SigningKey, KeyError> {
         let _settled = self.home.settled()?;
-        self.usable(role, now)
+        self.usable(role, now, None)
     }
 
-    /// Whether there is such a key; nothing is made or written to find out.
+    /// The same for a key that is protected by a passphrase. It takes about 100 ms.
+    ///
+    /// # Errors
+    /// As [`Keys::signer`]; also where the passphrase is another one, and where the key is not
+    /// protected by one.
+    pub fn unlock(
+        &self,
+        role: KeyRole,
+        now: Timestamp,
+        passphrase: &Passphrase,
+    ) -> Result<SigningKey, KeyError> {
+        let _settled = self.home.settled()?;
+        self.usable(role, now, Some(passphrase))
+    }
+
+    /// Whether there is such a key; nothing is made or written to find out. A key that may wait for its
+    /// passphrase passes, though nobody can tell before whether it will open.
     ///
     /// # Errors
     /// As [`Keys::signer`].
     pub fn check(&self, role: KeyRole, now: Timestamp) -> Result<(), KeyError> {
-        self.usable(role, now).map(drop)
+        match self.usable(role, now, None) {
+            Err(KeyError::Locked { role, .. }) if private::may_wait(role) => Ok(()),
+            usable => usable.map(drop),
+        }
     }
 
-    fn usable(&self, role: KeyRole, now: Timestamp) -> Result<SigningKey, KeyError> {
+    fn usable(
+        &self,
+        role: KeyRole,
+        now: Timestamp,
+        passphrase: Option<&Passphrase>,
+    ) -> Result<SigningKey, KeyError> {
         let directory = self.directory()?;
         let entry = newest(&read_keyring(&directory)?, &directory, role)?;
         check(&entry, &directory, now)?;
-        read_private(&directory, &entry)
+        private::read(&directory, &entry, passphrase)
+    }
+
+    /// What protects the newest key of a role, as its file says.
+    ///
+    /// # Errors
+    /// [`KeyError`]: there is none, or its file is no key.
+    pub fn protection(&self, role: KeyRole) -> Result<Protection, KeyError> {
+        let directory = self.directory()?;
+        let entry = newest(&read_keyring(&directory)?, &directory, role)?;
+        private::protection(&directory, &entry)
+    }
+
+    /// The same for any key of the keyring.
+    ///
+    /// # Errors
+    /// As [`Keys::protection`].
+    pub fn protection_of(&self, key: &KeyEntry) -> Result<Protection, KeyError> {
+        private::protection(&self.directory()?, key)
+    }
+
+    /// Makes the first key of a role. A process that is killed meanwhile leaves either all as it was or
+    /// all done.
+    ///
+    /// # Errors
+    /// [`KeyError`]: there is one, or the passphrase is too short or not for this role.
+    pub fn make(
+        &mut self,
+        role: KeyRole,
+        now: Timestamp,
+        passphrase: Option<&Passphrase>,
+    ) -> Result<KeyEntry, KeyError> {
+        let made = NewKey::generate(role, passphrase)?;
+        let (new, keyring) = self.home.change(|_| {
+            let directory = self.directory()?;
+            let keyring = read_keyring(&directory)?;
+            if let Some(KeyEntry { id, .. }) = keyring.newest(role) {
+                return Err(KeyError::Exists { role, id: id.clone() });
+            }
+            check_room(&keyring, &directory)?;
+            let new = made.store(&directory, now)?;
+            let keyring = Keyring::new([keyring.keys(), std::slice::from_ref(&new)].concat());
+            directory.replace(KEYRING, &written(&keyring)?)?;
+            Ok((new, keyring))
+        })?;
+        self.keyring = keyring;
+        Ok(new)
     }
 
     /// Makes a new key for a role, which takes the place of the newest one. The old one counts a little
@@ -132,21 +226,26 @@ impl Keys {
     /// records it is left to the caller.
     ///
     /// # Errors
-    /// [`KeyError`]: the clock stands before the time of the old key, or others may reach its file.
-    pub fn rotate(&mut self, role: KeyRole, now: Timestamp) -> Result<Rotated, KeyError> {
+    /// [`KeyError`]: the clock stands before the time of the old key, or others may reach its file, or
+    /// its passphrase is another one; as with [`Keys::make`], where there is none.
+    pub fn rotate(
+        &mut self,
+        role: KeyRole,
+        now: Timestamp,
+        passphrases: Passphrases<'_>,
+    ) -> Result<Rotated, KeyError> {
+        let made = NewKey::generate(role, passphrases.new)?;
         let (rotated, keyring) = self.home.change(|_| {
             let directory = self.directory()?;
             let keyring = read_keyring(&directory)?;
             let old = newest(&keyring, &directory, role)?;
             let signer = match check(&old, &directory, now) {
-                Ok(()) => present(read_private(&directory, &old))?,
+                Ok(()) => private::read_last(&directory, &old, passphrases.old)?,
                 Err(KeyError::Expired { .. } | KeyError::Revoked { .. }) => None,
                 Err(error) => return Err(error),
             };
-            if keyring.keys().len() >= KEYS_MAX {
-                return Err(KeyError::TooMany { path: directory.path().join(KEYRING) });
-            }
-            let new = make_key(&directory, role, now)?;
+            check_room(&keyring, &directory)?;
+            let new = made.store(&directory, now)?;
             let until = Timestamp::from_micros(now.micros().saturating_add(LEEWAY_MICROS));
             let mut keys = keyring.keys().to_vec();
             for key in keys.iter_mut().filter(|key| key.id == old.id) {
@@ -219,7 +318,7 @@ pub(crate) fn sync(root: &Directory) -> Result<(), HomeError> {
 fn make(root: &Directory, now: Timestamp) -> Result<(), KeyError> {
     clear(root)?;
     let directory = root.directory_made(DIRECTORY_NEW)?;
-    let keys = ROLES.map(|role| make_key(&directory, role, now));
+    let keys = ROLES.map(|role| NewKey::generate(role, None)?.store(&directory, now));
     let keyring = Keyring::new(keys.into_iter().collect::<Result<_, _>>()?);
     directory.replace(KEYRING, &written(&keyring)?)?;
     Ok(root.rename(DIRECTORY_NEW, DIRECTORY)?)
@@ -238,25 +337,6 @@ fn clear(root: &Directory) -> Result<(), HomeError> {
     root.remove_directory(DIRECTORY_NEW)
 }
 
-/// Makes a private key; it is durable, and no keyring names it yet.
-fn make_key(directory: &Directory, role: KeyRole, now: Timestamp) -> Result<KeyEntry, KeyError> {
-    let seed = random().map_err(|source| KeyError::NoRandomness { source })?;
-    let key = SigningKey::new(role, ed25519_dalek::SigningKey::from_bytes(&seed));
-    let keys = directory.directory_made(role.as_str())?;
-    let text = pem::write(&seed).ok_or(KeyError::Unwritable { what: "key" })?;
-    keys.create(&file_name(&key.id), text.as_bytes())?;
-    keys.sync()?;
-    directory.sync()?;
-    Ok(KeyEntry {
-        id: key.key_id(),
-        role,
-        public: key.public_key(),
-        not_before: Timestamp::from_micros(now.micros().saturating_sub(LEEWAY_MICROS)),
-        not_after: None,
-        revoked: None,
-    })
-}
-
 fn read_keyring(directory: &Directory) -> Result<Keyring, KeyError> {
     let path = || directory.path().join(KEYRING);
     let bytes = directory.read(KEYRING, KEYRING_BYTES_MAX)?;
@@ -273,35 +353,12 @@ fn newest(keyring: &Keyring, directory: &Directory, role: KeyRole) -> Result<Key
     keyring.newest(role).cloned().ok_or_else(none)
 }
 
-/// Reads the private half of a key.
-fn read_private(directory: &Directory, entry: &KeyEntry) -> Result<SigningKey, KeyError> {
-    let KeyEntry { id, role, .. } = entry.clone();
-    let name = file_name(&id);
-    let path = || directory.path().join(role.as_str()).join(&name);
-    let text = match directory.directory(role.as_str())? {
-        Some(keys) => keys.read(&name, PEM_BYTES_MAX)?,
-        None => None,
-    };
-    let Some(text) = text else {
-        return Err(KeyError::NoFile { role, id, path: path() });
-    };
-    let key = pem::read(&text).ok_or_else(|| KeyError::Malformed { role, path: path() })?;
-    let key = SigningKey::new(role, key);
-    if key.public_key() != entry.public {
-        return Err(KeyError::OtherKey { role, id, path: path() });
+/// Refuses one more key where there are as many as there may be.
+fn check_room(keyring: &Keyring, directory: &Directory) -> Result<(), KeyError> {
+    if keyring.keys().len() < KEYS_MAX {
+        return Ok(());
     }
-    Ok(key)
-}
-
-/// The private half of a key, where that is what the file holds.
-fn present(read: Result<SigningKey, KeyError>) -> Result<Option<SigningKey>, KeyError> {
-    match read {
-        Ok(key) => Ok(Some(key)),
-        Err(KeyError::NoFile { .. } | KeyError::Malformed { .. } | KeyError::OtherKey { .. }) => {
-            Ok(None)
-        }
-        Err(error) => Err(error),
-    }
+    Err(KeyError::TooMany { path: directory.path().join(KEYRING) })
 }
 
 /// Whether a key counts now.
@@ -321,8 +378,4 @@ fn check(key: &KeyEntry, directory: &Directory, now: Timestamp) -> Result<(), Ke
             Err(KeyError::NoKey { role, path: directory.path().join(KEYRING) })
         }
     }
-}
-
-fn file_name(id: &KeyId) -> String {
-    format!("{id}.pem")
 }

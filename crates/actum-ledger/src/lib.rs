@@ -21,13 +21,13 @@ mod view;
 
 pub use error::{LedgerError, Refusal};
 pub use home::{HomeError, LedgerHome};
-pub use keys::{KeyError, Keys, Rotated, SigningKey};
+pub use keys::{KeyError, Keys, Passphrase, Passphrases, Protection, Rotated, SigningKey};
 pub use ledger::{Ledger, Pending};
 pub use memory::MemoryStore;
 pub use proof::{consistency, inclusion};
 pub use sqlite::SqliteStore;
 pub use store::{
-    Appended, BODY_BYTES_MAX, Entry, Log, NewEntry, Prepared, REQUEST_ENTRIES_MAX, Request, RunRow,
-    SignedCheckpoint, Store,
+    Appended, BODY_BYTES_MAX, Entry, Log, NewEntry, PlanRow, Prepared, REQUEST_ENTRIES_MAX,
+    Request, RunRow, SignedCheckpoint, Store,
 };
 pub use view::LedgerView;

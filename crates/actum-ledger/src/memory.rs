@@ -8,8 +8,8 @@ use actum_core::merkle::{Frontier, Node};
 use actum_core::{Digest, RunId};
 
 use crate::error::{LedgerError, Refusal};
-use crate::projection::{Kept, Known, Outlook};
-use crate::store::{Appended, Entry, Log, Request, RunRow, SignedCheckpoint, Store};
+use crate::projection::{Kept, Known, KnownPlan, Outlook};
+use crate::store::{Appended, Entry, Log, PlanRow, Request, RunRow, SignedCheckpoint, Store};
 
 /// A ledger that is gone with the process.
 #[derive(Debug, Default)]
@@ -19,6 +19,7 @@ pub struct MemoryStore {
     nodes: Vec<Digest>,
     blobs: BTreeMap<Digest, Vec<u8>>,
     runs: BTreeMap<RunId, Known>,
+    plans: BTreeMap<RunId, KnownPlan>,
     checkpoints: Vec<SignedCheckpoint>,
 }
 
@@ -45,6 +46,7 @@ impl MemoryStore {
             }
         }
         self.runs.extend(outlook.runs().map(|known| (known.row.run, known.clone())));
+        self.plans.extend(outlook.plans().map(|known| (known.row.plan, known.clone())));
         let appended = request.iter().zip(size..).map(|(entry, index)| {
             self.frontier.push(entry.leaf, |hash| self.nodes.push(hash));
             self.blobs.extend(entry.blobs.iter().cloned());
@@ -108,6 +110,30 @@ impl Log for MemoryStore {
         Ok(self.rows(|row| row.workspace == workspace && row.request.as_ref() == Some(request)))
     }
 
+    fn plan(&self, plan: RunId) -> Result<Option<PlanRow>, LedgerError> {
+        Ok(self.plans.get(&plan).map(|known| known.row.clone()))
+    }
+
+    fn open_plans(&self) -> Result<Vec<PlanRow>, LedgerError> {
+        let rows = self.plans.values().map(|known| &known.row);
+        let mut open: Vec<PlanRow> = rows.filter(|row| row.is_open()).cloned().collect();
+        open.sort_by_key(|row| row.queued);
+        Ok(open)
+    }
+
+    fn newest_plans(
+        &self,
+        workspace: WorkspaceId,
+        count: u64,
+    ) -> Result<Vec<PlanRow>, LedgerError> {
+        let rows = self.plans.values().map(|known| &known.row);
+        let mut rows: Vec<PlanRow> =
+            rows.filter(|row| row.workspace == workspace).cloned().collect();
+        rows.sort_by_key(|row| std::cmp::Reverse(row.queued));
+        rows.truncate(usize::try_from(count).unwrap_or(usize::MAX));
+        Ok(rows)
+    }
+
     fn newest_checkpoint(&self) -> Result<Option<SignedCheckpoint>, LedgerError> {
         Ok(self.checkpoints.last().cloned())
     }
@@ -143,6 +169,10 @@ impl Kept for MemoryStore {
 
     fn known(&self, run: RunId) -> Result<Option<Known>, Infallible> {
         Ok(self.runs.get(&run).cloned())
+    }
+
+    fn known_plan(&self, plan: RunId) -> Result<Option<KnownPlan>, Infallible> {
+        Ok(self.plans.get(&plan).cloned())
     }
 
     fn attempt(

@@ -1,5 +1,7 @@
-//! What is known of runs: a fold over the entries, one step of it for appending, for keeping and for
-//! verifying (AEC-8).
+//! What is known of runs and of plans: a fold over the entries, one step of it for appending, for keeping and
+//! for verifying (AEC-8).
+
+mod plan;
 
 use std::collections::BTreeMap;
 
@@ -8,6 +10,8 @@ use actum_core::{Digest, RunId};
 
 use crate::error::Refusal;
 use crate::store::RunRow;
+
+pub(crate) use plan::{KnownPlan, after as plan_after};
 
 /// What is known of a run, and the hash of the entry that it began with.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +36,14 @@ pub(crate) fn after(
     }
     let (Some(run), Some(workspace)) = (facts.run, facts.workspace) else { return Ok(None) };
     match (facts.kind, before) {
-        (EntryKind::LogStarted | EntryKind::KeyRotated, _) => Ok(None),
+        (
+            EntryKind::LogStarted
+            | EntryKind::KeyRotated
+            | EntryKind::PlanRefused
+            | EntryKind::PlanQueued
+            | EntryKind::PlanAnswered,
+            _,
+        ) => Ok(None),
         (EntryKind::EffectStarted, Some(Known { row, .. })) => {
             Err(Refusal::RunStarted { run, started: row.started })
         }
@@ -64,7 +75,7 @@ fn ended(
     if row.workspace != workspace {
         return Err(Refusal::OtherWorkspace { run, started_in: row.workspace, workspace });
     }
-    match facts.intent.filter(|intent| *intent != (started, *started_leaf)) {
+    match facts.follows.filter(|intent| *intent != (started, *started_leaf)) {
         None => Ok(()),
         Some((index, leaf)) => {
             let started_leaf = *started_leaf;
@@ -73,10 +84,11 @@ fn ended(
     }
 }
 
-/// What the entries of one request make of the runs, before any of it is kept.
+/// What the entries of one request make of the runs and plans, before any of it is kept.
 #[derive(Default)]
 pub(crate) struct Outlook {
     runs: BTreeMap<RunId, Known>,
+    plans: BTreeMap<RunId, KnownPlan>,
 }
 
 /// What is kept already.
@@ -85,6 +97,8 @@ pub(crate) trait Kept {
     type Error;
 
     fn known(&self, run: RunId) -> Result<Option<Known>, Self::Error>;
+
+    fn known_plan(&self, plan: RunId) -> Result<Option<KnownPlan>, Self::Error>;
 
     fn attempt(
         &self,
@@ -108,8 +122,22 @@ impl Outlook {
             }
             None => None,
         };
+        let plan = match facts.plan {
+            Some(plan) => {
+                let now = self.plans.get(&plan).cloned();
+                now.map_or_else(|| kept.known_plan(plan), |known| Ok(Some(known)))?
+            }
+            None => None,
+        };
+        let plan = match plan_after(plan.as_ref(), facts, (index, leaf)) {
+            Ok(plan) => plan,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
         let known = match after(before.as_ref(), facts, (index, leaf)) {
-            Ok(None) => return Ok(Ok(())),
+            Ok(None) => {
+                self.plans.extend(plan.map(|known| (known.row.plan, known)));
+                return Ok(Ok(()));
+            }
             Ok(Some(known)) => known,
             Err(refusal) => return Ok(Err(refusal)),
         };
@@ -130,6 +158,7 @@ impl Outlook {
                 return Ok(Err(refusal));
             }
         }
+        self.plans.extend(plan.map(|known| (known.row.plan, known)));
         self.runs.insert(row.run, known);
         Ok(Ok(()))
     }
@@ -137,5 +166,10 @@ impl Outlook {
     /// The runs that the entries were about, as they are now.
     pub(crate) fn runs(&self) -> impl Iterator<Item = &Known> {
         self.runs.values()
+    }
+
+    /// The plans that the entries were about, as they are now.
+    pub(crate) fn plans(&self) -> impl Iterator<Item = &KnownPlan> {
+        self.plans.values()
     }
 }

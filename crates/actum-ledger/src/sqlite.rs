@@ -24,7 +24,7 @@ use turnstile::Turnstile;
 
 pub(crate) use fault::fault;
 pub(crate) use reading::open as open_for_reading;
-pub(crate) use rows::run as run_of_row;
+pub(crate) use rows::{plan as plan_of_row, run as run_of_row};
 pub(crate) use schema::check_whole as check_schema;
 
 /// The name of the database in the directory of a tenant.
@@ -94,6 +94,7 @@ impl SqliteStore {
             make::make(&directory, &path, options, first)?;
         }
         let link = connect(&path)?;
+        schema::renew(&link.connection, &path)?;
         make::make_room(&link, &directory, options)?;
         let files = Files::of(&path)?;
         drop(inside);

@@ -4,7 +4,7 @@
 //! above.
 
 use actum_core::canonical;
-use actum_core::ledger::{EntryFacts, EntryKind, LogStarted, RequestKey, WorkspaceId};
+use actum_core::ledger::{Answer, EntryFacts, EntryKind, LogStarted, RequestKey, WorkspaceId};
 use actum_core::merkle::{Frontier, Node, leaf_hash};
 use actum_core::{Digest, RunId, Status};
 
@@ -75,6 +75,29 @@ pub struct RunRow {
     pub done: Option<u64>,
     /// How it ended.
     pub status: Option<Status>,
+}
+
+/// One plan that was queued, as its entries tell. All of it follows from them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlanRow {
+    /// The plan.
+    pub plan: RunId,
+    /// For which workspace.
+    pub workspace: WorkspaceId,
+    /// The index of its `PLAN_QUEUED`.
+    pub queued: u64,
+    /// What was said of it last, and the index of that `PLAN_ANSWERED`.
+    pub answered: Option<(Answer, u64)>,
+    /// The index of the `EFFECT_STARTED` that its approval let go.
+    pub started: Option<u64>,
+}
+
+impl PlanRow {
+    /// Whether something can still come of it, as far as its entries tell; it may have expired.
+    pub fn is_open(&self) -> bool {
+        let is_refused = matches!(self.answered, Some((Answer::Denied | Answer::Revoked, _)));
+        self.started.is_none() && !is_refused
+    }
 }
 
 /// A signed checkpoint.
@@ -155,6 +178,25 @@ pub trait Log {
         workspace: WorkspaceId,
         request: &RequestKey,
     ) -> Result<Vec<RunRow>, LedgerError>;
+
+    /// What is known of a plan that was queued.
+    ///
+    /// # Errors
+    /// See [`Log::size`].
+    fn plan(&self, plan: RunId) -> Result<Option<PlanRow>, LedgerError>;
+
+    /// The plans of which something can still come, oldest first; also those that have expired.
+    ///
+    /// # Errors
+    /// See [`Log::size`].
+    fn open_plans(&self) -> Result<Vec<PlanRow>, LedgerError>;
+
+    /// The plans of a workspace, at most `count`, the newest first.
+    ///
+    /// # Errors
+    /// See [`Log::size`].
+    fn newest_plans(&self, workspace: WorkspaceId, count: u64)
+    -> Result<Vec<PlanRow>, LedgerError>;
 
     /// The checkpoint that covers the most.
     ///

@@ -8,6 +8,7 @@ mod chunk;
 mod documents;
 mod finding;
 mod fold;
+mod plans;
 mod runs;
 mod signatures;
 
@@ -145,6 +146,7 @@ pub fn verify(
         Rows::read,
         || {
             about_runs = runs::check(&view.link, &fold)?;
+            about_runs.extend(plans::check(&view.link, &fold)?);
             Ok(())
         },
         |some| rows.push(some),

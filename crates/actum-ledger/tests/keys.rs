@@ -12,7 +12,7 @@ use actum_core::canonical::is_canonical;
 use actum_core::keyring::{KEYS_MAX, KeyEntry, Keyring};
 use actum_core::signer::{KeyId, KeyRole, PublicKey, Signer};
 use actum_ledger::keys::LEEWAY_MICROS;
-use actum_ledger::{HomeError, KeyError, Keys, LedgerHome, SigningKey};
+use actum_ledger::{HomeError, KeyError, Keys, LedgerHome, Passphrases, Rotated, SigningKey};
 use ed25519_dalek::{Signature, VerifyingKey};
 use tempfile::TempDir;
 
@@ -39,6 +39,10 @@ fn key_path(home: &LedgerHome, key: &KeyEntry) -> PathBuf {
 
 fn signer(home: &LedgerHome, now: Timestamp) -> Result<SigningKey, KeyError> {
     Keys::open(home, now)?.signer(ROLE, now)
+}
+
+fn rotate(keys: &mut Keys, now: Timestamp) -> Result<Rotated, KeyError> {
+    keys.rotate(ROLE, now, Passphrases::default())
 }
 
 fn newest(home: &LedgerHome) -> KeyEntry {
@@ -114,7 +118,7 @@ fn one_of_many_processes() {
     let mut keys = Keys::open(&home, at(0)).unwrap();
     let id = keys.signer(ROLE, at(0)).unwrap().key_id();
     if std::env::var_os("ACTUM_TEST_ROTATE").is_some() {
-        drop(keys.rotate(ROLE, at(0)).unwrap());
+        drop(rotate(&mut keys, at(0)).unwrap());
     }
     println!("signer {id}");
 }
@@ -172,7 +176,7 @@ fn a_new_key_takes_the_place_of_the_old_one_which_counts_a_little_longer() {
     let before = keys.keyring().clone();
     let old = before.newest(ROLE).unwrap().clone();
     let now = at(10 * LEEWAY_MICROS);
-    let rotated = keys.rotate(ROLE, now).unwrap();
+    let rotated = rotate(&mut keys, now).unwrap();
     assert_eq!(rotated.signer.unwrap().key_id(), old.id);
     assert_eq!(rotated.new.not_before, at(9 * LEEWAY_MICROS));
     let ended = KeyEntry { not_after: Some(at(11 * LEEWAY_MICROS)), ..old.clone() };
@@ -220,14 +224,14 @@ fn a_rotation_that_was_cut_off_leaves_the_old_key_in_use() {
     let mut keys = Keys::open(&home, at(0)).unwrap();
     let before = fs::read(keyring_path(&home)).unwrap();
     let first = newest(&home);
-    let cut_off = keys.rotate(ROLE, at(1)).unwrap().new;
+    let cut_off = rotate(&mut keys, at(1)).unwrap().new;
     for half in [&b""[..], &before[..40]] {
         fs::write(keyring_path(&home), &before).unwrap();
         fs::write(home.path().join("keys/keyring.json.new"), half).unwrap();
         fs::write(home.path().join("lock"), "").unwrap();
         assert_eq!(signer(&home, at(2)).unwrap().key_id(), first.id);
         let mut keys = Keys::open(&home, at(2)).unwrap();
-        let rotated = keys.rotate(ROLE, at(3)).unwrap();
+        let rotated = rotate(&mut keys, at(3)).unwrap();
         assert_eq!(rotated.signer.unwrap().key_id(), first.id);
         assert_eq!(signer(&home, at(3)).unwrap().key_id(), rotated.new.id);
         assert_eq!(keys.keyring().keys().len(), 3);
@@ -336,7 +340,7 @@ fn a_key_that_is_gone_is_told_and_not_made_anew() {
     fs::remove_dir_all(path.parent().unwrap()).unwrap();
     assert!(matches!(signer(&home, at(0)), Err(KeyError::NoFile { .. })));
     // Who asks for it gets a new key, of which the old one says nothing.
-    let rotated = keys.rotate(ROLE, at(1)).unwrap();
+    let rotated = rotate(&mut keys, at(1)).unwrap();
     assert!(rotated.signer.is_none());
     assert_eq!(signer(&home, at(1)).unwrap().key_id(), rotated.new.id);
 }
@@ -430,7 +434,7 @@ fn a_clock_that_stands_before_the_key_is_told() {
             at(-LEEWAY_MICROS)
         )
     );
-    assert!(matches!(keys.rotate(ROLE, early), Err(KeyError::TooEarly { .. })));
+    assert!(matches!(rotate(&mut keys, early), Err(KeyError::TooEarly { .. })));
     assert_eq!(private_files(&home), 2);
 }
 
@@ -450,7 +454,7 @@ fn an_expired_or_revoked_key_signs_nothing_until_it_is_rotated() {
     assert!(matches!(refused, KeyError::Expired { .. }));
     assert!(refused.to_string().contains("`actum key rotate result`"), "{refused}");
     let mut keys = Keys::open(&home, at(6)).unwrap();
-    let rotated = keys.rotate(ROLE, at(6)).unwrap();
+    let rotated = rotate(&mut keys, at(6)).unwrap();
     assert!(rotated.signer.is_none(), "what it signs now does not count");
     let new = rotated.new;
     assert_eq!(keys.keyring().keys()[0].not_after, Some(at(5)), "an end is not put off");
@@ -464,7 +468,7 @@ fn an_expired_or_revoked_key_signs_nothing_until_it_is_rotated() {
     let refused = signer(&home, at(8)).unwrap_err();
     assert!(matches!(refused, KeyError::Revoked { .. }));
     assert!(refused.to_string().contains("`actum key rotate result`"), "{refused}");
-    assert!(keys.rotate(ROLE, at(8)).unwrap().signer.is_none());
+    assert!(rotate(&mut keys, at(8)).unwrap().signer.is_none());
     signer(&home, at(8)).unwrap();
 }
 
@@ -486,9 +490,9 @@ fn a_keyring_has_a_limit_on_both_sides() {
         fs::write(keyring_path(&home), Keyring::new(all).to_vec().unwrap()).unwrap();
     };
     fill(KEYS_MAX - 1);
-    drop(keys.rotate(ROLE, at(1)).unwrap());
+    drop(rotate(&mut keys, at(1)).unwrap());
     let files = private_files(&home);
-    assert!(matches!(keys.rotate(ROLE, at(1)), Err(KeyError::TooMany { .. })));
+    assert!(matches!(rotate(&mut keys, at(1)), Err(KeyError::TooMany { .. })));
     assert_eq!(private_files(&home), files);
 }
 

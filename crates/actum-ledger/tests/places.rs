@@ -34,14 +34,14 @@ fn view_fails(grounds: &Grounds) -> LedgerError {
 
 #[test]
 fn a_ledger_of_a_later_program_is_not_written_and_read_only_where_it_says_so() {
-    for (version, may_be_read) in [((2u32 << 16) | 2, false), ((1 << 16) | 2, true)] {
+    for (version, may_be_read) in [((3u32 << 16) | 3, false), ((2 << 16) | 3, true)] {
         let grounds = Grounds::new();
         fill(&grounds.ledger(), 0..2);
         grounds.foreign().pragma_update(None, "user_version", version).unwrap();
         grounds.settle();
         let before = files(&grounds.place());
         let error = append_fails(&grounds.ledger());
-        let newer = matches!(error, LedgerError::NewerSchema { found: 2, known: 1, .. });
+        let newer = matches!(error, LedgerError::NewerSchema { found: 3, known: 2, .. });
         assert!(newer, "{error}");
         match LedgerView::open(&grounds.home, &TenantId::default()) {
             Ok(view) => assert!(may_be_read && view.unwrap().size().unwrap() == 5),

@@ -36,6 +36,8 @@ pub(crate) struct Start {
     pub(crate) command: Vec<OsString>,
     /// The scratch directory, as the command sees it.
     pub(crate) scratch: Option<PathBuf>,
+    /// Whether the three files are a terminal, which is to be that of its session. No policy says it.
+    pub(crate) has_terminal: bool,
 }
 
 /// What the helper says.

@@ -20,6 +20,7 @@ use crate::outcome::{Ended, Outcome, Violation};
 use crate::plan::Plan;
 use crate::spawn::{Reaped, Scratch, SpawnError};
 use crate::streams::{Feed, Output, Stream, is_any_ready};
+use crate::terminal::{SIZE_STEP, Terminal};
 
 /// How much longer than its time a command may take to be ended and told of.
 const GRACE: Duration = Duration::from_secs(5);
@@ -54,9 +55,13 @@ pub struct Child {
     pub(crate) stdin: Option<Feed>,
     pub(crate) stdout: Stream,
     pub(crate) stderr: Stream,
+    /// Where the command has one, the terminal behind its three files.
+    pub(crate) terminal: Option<Terminal>,
     pub(crate) plan: Plan,
     /// Whether it was ended at once.
     pub(crate) is_killed: Cell<bool>,
+    /// The command began after this.
+    pub(crate) since: Timespec,
     pub(crate) started: Instant,
     /// Its limit of time.
     pub(crate) wall: Duration,
@@ -194,7 +199,7 @@ impl Child {
             }
         }
         let captured = match (self.captures.take(), &self.plan.policy.view) {
-            (Some(layer), Some(view)) => Some(Layer::captured(layer, view)?),
+            (Some(layer), Some(view)) => Some(Layer::captured(layer, view, self.since)?),
             _ => None,
         };
         let is_limit = |violation: &Violation| matches!(violation, Violation::Limit(_));
@@ -242,6 +247,13 @@ impl Child {
             None => {}
         }
         let left = (self.wall + GRACE + TICK).saturating_sub(self.started.elapsed());
+        let left = match &mut self.terminal {
+            Some(terminal) => {
+                terminal.follow_size();
+                left.min(SIZE_STEP)
+            }
+            None => left,
+        };
         let left = Timespec::try_from(left.max(TICK)).unwrap_or_default();
         match poll(&mut ends, Some(&left)) {
             Ok(_) | Err(Errno::INTR) => {}

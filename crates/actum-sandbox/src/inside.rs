@@ -14,6 +14,7 @@ mod view;
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{CWD, Mode, OFlags, openat};
 use rustix::io::fcntl_dupfd_cloexec;
@@ -25,7 +26,7 @@ use rustix::stdio::{self, dup2_stdin};
 
 use crate::channel::{Channel, Said, Start};
 use crate::host::Missing;
-use crate::policy::{Net, Tier};
+use crate::policy::{Net, SandboxPolicy, Stdin, Tier};
 use crate::sys;
 use keeper::Keeper;
 use processes::{Kin, Processes};
@@ -45,6 +46,15 @@ pub(crate) fn landlock_used(version: u32) -> u32 {
 
 /// Devices that hold nothing of the host, which every program may use, by their names in `/dev`.
 const DEVICES: [&str; 5] = ["null", "zero", "full", "random", "urandom"];
+
+/// The terminal of whoever opens it, for a command that has one.
+const TERMINAL: &str = "tty";
+
+/// The devices that a command may use.
+fn devices(policy: &SandboxPolicy) -> impl Iterator<Item = PathBuf> {
+    let terminal = (policy.stdin == Stdin::Terminal).then_some(TERMINAL);
+    DEVICES.into_iter().chain(terminal).map(|name| Path::new("/dev").join(name))
+}
 
 type Result<T> = std::result::Result<T, Missing>;
 
@@ -78,7 +88,10 @@ fn run() -> io::Result<()> {
     let channel = Channel::from_fd(fcntl_dupfd_cloexec(stdio::stdin(), 3)?);
     // Nobody but us holds the line any more, so that its end is heard at the other end.
     dup2_stdin(openat(CWD, "/dev/null", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty())?)?;
-    let Some((start, stdio)) = channel.receive::<Start>()? else { return Ok(()) };
+    let Some((mut start, stdio)) = channel.receive::<Start>()? else { return Ok(()) };
+    if start.has_terminal {
+        start.plan.policy.stdin = Stdin::Terminal;
+    }
     let kin = match start.plan.in_force.tier {
         Tier::N => match namespaces::enter(&channel) {
             Ok(Some(init)) => return namespaces::wait_outside(&channel, &init),

@@ -8,15 +8,16 @@ use std::collections::BTreeSet;
 use std::ffi::{CStr, CString, OsStr};
 use std::fs::File;
 use std::io::{self, Read};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{
-    AtFlags, CWD, Dir, FileType, Mode, OFlags, RawMode, ResolveFlags, Stat, fgetxattr, openat,
-    openat2, readlinkat, statat,
+    AtFlags, CWD, Dir, FileType, Mode, OFlags, RawMode, ResolveFlags, Stat, fgetxattr, lgetxattr,
+    openat, openat2, readlinkat, statat,
 };
 use rustix::io::Errno;
+use rustix::time::Timespec;
 
 pub use staged::StagedLayer;
 
@@ -24,6 +25,8 @@ use crate::policy::View;
 
 /// The mark of an opaque directory, where an ordinary user mounts (`userxattr`).
 pub(crate) const OPAQUE: &CStr = c"user.overlay.opaque";
+/// The mark of what was copied from below before it was changed.
+const ORIGIN: &CStr = c"user.overlay.origin";
 /// How deep directories may lie in each other in what a command made.
 const DEPTH_MAX: usize = 128;
 /// The largest file of which the content is compared, in bytes. A larger one that was opened for writing is
@@ -39,6 +42,8 @@ pub struct Layer {
     /// What lies below it, uppermost first.
     lower: Vec<OwnedFd>,
     caches: Vec<PathBuf>,
+    /// The command began after this; all that anyone did to a file since has a later stamp.
+    since: Timespec,
 }
 
 /// One path that is not as it was.
@@ -50,6 +55,9 @@ pub struct Change {
     pub before: Option<Node>,
     /// What is there now.
     pub after: Option<Node>,
+    /// Whether somebody else moved, made or removed something here while the command ran, so that it worked on
+    /// something else than what is told. Of the content of a file [`Layer::changed_meanwhile`] tells.
+    pub is_disturbed: bool,
 }
 
 /// What can be at a path.
@@ -120,7 +128,7 @@ impl<T> Doing<T> for io::Result<T> {
 
 impl Layer {
     /// The layer that took what was changed in a view.
-    pub(crate) fn captured(root: OwnedFd, view: &View) -> io::Result<Self> {
+    pub(crate) fn captured(root: OwnedFd, view: &View, since: Timespec) -> io::Result<Self> {
         let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let open = |path: &PathBuf| openat(CWD, path, flags, Mode::empty());
         let lower = view.staged.iter().chain([&view.base]).map(open);
@@ -129,6 +137,7 @@ impl Layer {
             root,
             lower: lower.collect::<rustix::io::Result<_>>()?,
             caches: caches.map(Path::to_owned).collect(),
+            since,
         })
     }
 
@@ -157,6 +166,33 @@ impl Layer {
         file.map(File::from).doing("open", path)
     }
 
+    /// Opens a file as it was before the command, with the staged changes.
+    ///
+    /// # Errors
+    /// Where there was none, or it was no file.
+    pub fn open_before(&self, path: &Path) -> Result<File> {
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
+        for directory in &self.lower {
+            match openat2(directory, path, flags, Mode::empty(), resolve) {
+                Ok(file) => return Ok(file.into()),
+                Err(Errno::NOENT | Errno::NOTDIR) => {}
+                Err(error) => return Err(error).doing("open", path),
+            }
+        }
+        Err(Errno::NOENT).doing("open", path)
+    }
+
+    /// Whether somebody else changed such a file, or put it there, while the command ran. Ask when it was read:
+    /// what was read is then what was there when the command began.
+    ///
+    /// # Errors
+    /// Where it cannot be looked at.
+    pub fn changed_meanwhile(&self, before: &File) -> io::Result<bool> {
+        let stat = rustix::fs::fstat(before)?;
+        Ok(self.is_since(stat.st_ctime, stat.st_ctime_nsec))
+    }
+
     fn reopened(&self) -> Result<Vec<OwnedFd>> {
         self.lower.iter().map(reopen).collect()
     }
@@ -175,13 +211,24 @@ impl Layer {
                 .doing("look at", &at.path)?;
             let below = find(&lower, &name, &at)?;
             if is_whiteout(&stat) {
-                remove(below, &at, changes)?;
+                self.remove(below, &at, changes)?;
                 continue;
             }
             let after = node(upper, &name, &stat, &at)?;
             let directory = match after {
                 Node::Directory { .. } => Some(open_directory(upper, &name, &at)?),
                 Node::File { .. } | Node::Symlink { .. } | Node::Special { .. } => None,
+            };
+            let is_disturbed = match (&directory, &below) {
+                // Where nothing of it is left below, whoever changed the directory took it away.
+                (_, None) => {
+                    self.any_changed(&lower)? && was_copied(upper, &name, directory.as_ref())
+                }
+                // A directory that was made where none was, or one that was moved to where another was.
+                (Some(directory), Some((_, held))) if !held.is_empty() && !is_opaque(directory) => {
+                    !was_copied(upper, &name, Some(directory)) || self.any_moved(held)?
+                }
+                (_, Some(_)) => false,
             };
             // What a directory holds goes with it where it is replaced.
             let (before, mut held) = match below {
@@ -190,17 +237,102 @@ impl Layer {
             };
             let hides = directory.as_ref().is_none_or(is_opaque);
             if hides {
-                remove_contents(&std::mem::take(&mut held), directory.as_ref(), &at, changes)?;
+                let held = std::mem::take(&mut held);
+                self.remove_contents(&held, directory.as_ref(), &at, changes)?;
             }
-            if before.as_ref() != Some(&after) || !same_content(upper, &lower, &name, &after, &at)?
+            if is_disturbed
+                || before.as_ref() != Some(&after)
+                || !same_content(upper, &lower, &name, &after, &at)?
             {
-                changes.push(Change { path: at.path.clone(), before, after: Some(after) });
+                let (path, after) = (at.path.clone(), Some(after));
+                changes.push(Change { path, before, after, is_disturbed });
             }
             if let Some(directory) = directory {
                 self.compare(&directory, held, &at, changes)?;
             }
         }
         Ok(())
+    }
+
+    /// Tells what was there as deleted, with all that it held.
+    fn remove(
+        &self,
+        below: Option<(Node, Vec<OwnedFd>)>,
+        at: &Place,
+        changes: &mut Vec<Change>,
+    ) -> Result<()> {
+        let Some((before, held)) = below else { return Ok(()) };
+        // What came into it, or with it, was seen by no command.
+        let is_disturbed = self.any_changed(&held)?;
+        self.remove_contents(&held, None, at, changes)?;
+        let (path, before) = (at.path.clone(), Some(before));
+        changes.push(Change { path, before, after: None, is_disturbed });
+        Ok(())
+    }
+
+    /// Tells what a directory held as deleted, but for what `but` holds.
+    fn remove_contents(
+        &self,
+        held: &[OwnedFd],
+        but: Option<&OwnedFd>,
+        at: &Place,
+        changes: &mut Vec<Change>,
+    ) -> Result<()> {
+        let mut all = BTreeSet::new();
+        for directory in held {
+            all.extend(names(directory, at)?);
+        }
+        if let Some(but) = but {
+            let kept = names(but, at)?;
+            all.retain(|name| !kept.contains(name));
+        }
+        for name in all {
+            let at = at.join(&name)?;
+            self.remove(find(held, &name, &at)?, &at, changes)?;
+        }
+        Ok(())
+    }
+
+    /// Whether any of these directories was changed since the command began: in its names, or itself.
+    fn any_changed(&self, directories: &[OwnedFd]) -> Result<bool> {
+        self.any(directories, |stat| self.is_since(stat.st_ctime, stat.st_ctime_nsec))
+    }
+
+    /// Whether any of them was moved since, or changed in its permissions, and not in its names.
+    fn any_moved(&self, directories: &[OwnedFd]) -> Result<bool> {
+        self.any(directories, |stat| {
+            self.is_since(stat.st_ctime, stat.st_ctime_nsec)
+                && !self.is_since(stat.st_mtime, stat.st_mtime_nsec)
+        })
+    }
+
+    fn any(&self, directories: &[OwnedFd], is_so: impl Fn(&Stat) -> bool) -> Result<bool> {
+        for directory in directories {
+            let stat = rustix::fs::fstat(directory).doing("look at", Path::new("."))?;
+            if is_so(&stat) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    fn is_since(&self, seconds: i64, nanoseconds: impl TryInto<i64>) -> bool {
+        (seconds, nanoseconds.try_into().unwrap_or(i64::MAX))
+            > (self.since.tv_sec, self.since.tv_nsec)
+    }
+}
+
+/// Whether something of the layer was copied there from below, and not made by the command. A file that was copied
+/// and then renamed counts, too.
+fn was_copied(parent: &OwnedFd, name: &CStr, directory: Option<&OwnedFd>) -> bool {
+    let mut value = [0; 256];
+    match directory {
+        Some(directory) => fgetxattr(directory, ORIGIN, &mut value).is_ok(),
+        None => {
+            let parent = PathBuf::from(format!("/proc/self/fd/{}", parent.as_raw_fd()));
+            let path = parent.join(OsStr::from_bytes(name.to_bytes()));
+            lgetxattr(path, ORIGIN, &mut value).is_ok()
+        }
     }
 }
 
@@ -305,40 +437,6 @@ fn find(lower: &[OwnedFd], name: &CStr, at: &Place) -> Result<Option<(Node, Vec<
         }
     }
     Ok(found)
-}
-
-/// Tells what was there as deleted, with all that it held.
-fn remove(
-    below: Option<(Node, Vec<OwnedFd>)>,
-    at: &Place,
-    changes: &mut Vec<Change>,
-) -> Result<()> {
-    let Some((before, held)) = below else { return Ok(()) };
-    remove_contents(&held, None, at, changes)?;
-    changes.push(Change { path: at.path.clone(), before: Some(before), after: None });
-    Ok(())
-}
-
-/// Tells what a directory held as deleted, but for what `but` holds.
-fn remove_contents(
-    held: &[OwnedFd],
-    but: Option<&OwnedFd>,
-    at: &Place,
-    changes: &mut Vec<Change>,
-) -> Result<()> {
-    let mut all = BTreeSet::new();
-    for directory in held {
-        all.extend(names(directory, at)?);
-    }
-    if let Some(but) = but {
-        let kept = names(but, at)?;
-        all.retain(|name| !kept.contains(name));
-    }
-    for name in all {
-        let at = at.join(&name)?;
-        remove(find(held, &name, &at)?, &at, changes)?;
-    }
-    Ok(())
 }
 
 /// Whether a file of the layer holds what the lower one does. What is no file has no content.

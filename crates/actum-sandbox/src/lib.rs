@@ -38,6 +38,8 @@ mod spawn;
 mod streams;
 #[cfg(target_os = "linux")]
 mod sys;
+#[cfg(target_os = "linux")]
+mod terminal;
 
 // Built in tests too, so that they stay right.
 #[cfg(any(target_os = "macos", test))]
@@ -49,7 +51,7 @@ pub use host::{Controllers, HostReport, Missing};
 pub use limits::{Enforcement, Limit, Limits, Resource};
 pub use plan::{InForce, Plan, Unmet, Unsatisfiable};
 pub use policy::{Net, PolicyError, SandboxPolicy, Stdin, Tier, View};
-pub use program::Helper;
+pub use program::{Helper, NoProgram};
 
 #[cfg(target_os = "linux")]
 pub use child::{Child, WaitError};

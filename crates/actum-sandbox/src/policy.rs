@@ -49,6 +49,9 @@ pub enum Stdin {
     Bytes(Vec<u8>),
     /// What the supervisor reads from its own standard input, through a pipe.
     Inherited,
+    /// A terminal of its own, to which the supervisor passes what is typed at its own, and to which the outputs go
+    /// as well. Standard input of the supervisor must be a terminal.
+    Terminal,
 }
 
 /// What a command may do. Nothing is allowed that is not said here.

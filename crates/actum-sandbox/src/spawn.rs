@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::ffi::OsString;
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::process::CommandExt;
@@ -11,8 +11,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use rustix::io::fcntl_dupfd_cloexec;
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use rustix::time::{ClockId, Timespec, clock_gettime};
 
 use crate::SCRATCH;
 use crate::cgroup::{Delegated, Group};
@@ -24,7 +26,8 @@ use crate::limits::Resource;
 use crate::plan::Plan;
 use crate::policy::{SandboxPolicy, Stdin, Tier};
 use crate::program::Helper;
-use crate::streams::{Output, Stream, input};
+use crate::streams::{Feed, Output, Stream, input};
+use crate::terminal::Terminal;
 
 /// Why nothing was started.
 #[derive(Debug, thiserror::Error)]
@@ -78,6 +81,7 @@ impl Plan {
     }
 
     fn start(&self, helper: &Helper, command: &[OsString]) -> Result<Child, SpawnError> {
+        let since = clock_gettime(ClockId::Realtime);
         let (channel, theirs) = Channel::pair()?;
         let process = Command::new(helper.program())
             .arg0(inside::NAME)
@@ -89,9 +93,8 @@ impl Plan {
             .spawn()?;
         let helper = Reaped(process);
         let end = pidfd_open(helper.id()?, PidfdFlags::empty()).map_err(io::Error::from)?;
-        let (input, stdin) = input(&self.policy.stdin)?;
-        let (stdout, output) = pipe_with(PipeFlags::CLOEXEC).map_err(io::Error::from)?;
-        let (stderr, error) = pipe_with(PipeFlags::CLOEXEC).map_err(io::Error::from)?;
+        let Files { theirs: [input, output, error], stdin, stdout, stderr, terminal } =
+            Files::of(&self.policy.stdin)?;
         let scratch = match (self.policy.scratch, self.in_force.tier) {
             (Some(_), Tier::L) => Some(Scratch::new()?),
             (Some(_), Tier::N) | (None, _) => None,
@@ -99,6 +102,7 @@ impl Plan {
         let start = Start {
             plan: self.for_helper(scratch.as_ref()),
             command: command.to_vec(),
+            has_terminal: self.policy.stdin == Stdin::Terminal,
             scratch: self.policy.scratch.map(|_| place_of(scratch.as_ref())),
         };
         let group = if self.has_group { Some(self.group()?) } else { None };
@@ -108,6 +112,9 @@ impl Plan {
         // Before the command can begin, and so make any of it.
         let deny_write = self.policy.deny_write.iter();
         let absent = deny_write.filter(|path| is_absent(path)).cloned().collect();
+        if self.policy.view.is_some() {
+            wait_for_stamps_after(since);
+        }
         channel.send(&start, &descriptors)?;
         drop((input, output, error, entrance));
         let mut child = Child {
@@ -119,10 +126,12 @@ impl Plan {
             _scratch: scratch,
             absent,
             stdin,
-            stdout: Stream::new(Output::Stdout, stdout),
-            stderr: Stream::new(Output::Stderr, stderr),
+            stdout,
+            stderr,
+            terminal,
             plan: self.clone(),
             is_killed: Cell::new(false),
+            since,
             started: Instant::now(),
             wall: Duration::from_millis(self.policy.limits.of(Resource::Wall).max),
             _helper: helper,
@@ -145,7 +154,7 @@ impl Plan {
 
     /// The plan without what only the supervisor needs, and with what it adds.
     fn for_helper(&self, scratch: Option<&Scratch>) -> Self {
-        // What the command reads comes through its own pipe.
+        // What the command reads comes through its own files.
         let mut policy = SandboxPolicy { stdin: Stdin::Empty, ..self.policy.clone() };
         if policy.scratch.is_some() {
             let place = place_of(scratch).display().to_string();
@@ -157,11 +166,78 @@ impl Plan {
     }
 }
 
+/// The three files of a command, and our ends of them.
+struct Files {
+    theirs: [OwnedFd; 3],
+    stdin: Option<Feed>,
+    stdout: Stream,
+    stderr: Stream,
+    terminal: Option<Terminal>,
+}
+
+impl Files {
+    fn of(stdin: &Stdin) -> io::Result<Self> {
+        if *stdin == Stdin::Terminal {
+            return Self::terminal();
+        }
+        let (input, stdin) = input(stdin)?;
+        let (stdout, output) = pipe_with(PipeFlags::CLOEXEC)?;
+        let (stderr, error) = pipe_with(PipeFlags::CLOEXEC)?;
+        Ok(Self {
+            theirs: [input, output, error],
+            stdin,
+            stdout: Stream::new(Output::Stdout, stdout),
+            stderr: Stream::new(Output::Stderr, stderr),
+            terminal: None,
+        })
+    }
+
+    /// One terminal for all of them; what comes from it is taken for standard output.
+    fn terminal() -> io::Result<Self> {
+        let (terminal, theirs) = Terminal::open()?;
+        let another = || fcntl_dupfd_cloexec(&theirs, 0);
+        let theirs = [another()?, another()?, theirs];
+        let stdin = Feed { pipe: terminal.handle()?, bytes: Vec::new(), has_more: true };
+        Ok(Self {
+            theirs,
+            stdin: Some(stdin),
+            stdout: Stream::passing(Output::Stdout, terminal.handle()?),
+            stderr: Stream::closed(Output::Stderr),
+            terminal: Some(terminal),
+        })
+    }
+}
+
+/// Waits until the kernel stamps files with a later time than this. It reads its clock for that a few hundred
+/// times a second, so this takes four milliseconds at most.
+fn wait_for_stamps_after(time: Timespec) {
+    let stamp = || clock_gettime(ClockId::RealtimeCoarse);
+    // A clock that is set back meanwhile must not keep anyone waiting.
+    for _ in 0..STAMP_WAITS_MAX {
+        let stamp = stamp();
+        if (stamp.tv_sec, stamp.tv_nsec) > (time.tv_sec, time.tv_nsec) {
+            return;
+        }
+        std::thread::sleep(STAMP_WAIT);
+    }
+}
+
+/// How long is waited before the clock is looked at again.
+const STAMP_WAIT: Duration = Duration::from_micros(250);
+/// How often it is looked at.
+const STAMP_WAITS_MAX: u32 = 100;
+
 /// A directory of the host for temporary files, which is removed with all that is in it.
+#[derive(Debug)]
 pub(crate) struct Scratch(PathBuf);
 
 impl Scratch {
-    fn new() -> io::Result<Self> {
+    /// Where it is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+
+    pub(crate) fn new() -> io::Result<Self> {
         let place = Path::new(SCRATCH).canonicalize()?;
         let path = place.join(unique_name()?);
         std::fs::DirBuilder::new().mode(0o700).create(&path)?;

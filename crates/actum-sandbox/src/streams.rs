@@ -32,7 +32,10 @@ pub(crate) struct Feed {
 /// What the command gets as standard input, and what feeds it.
 pub(crate) fn input(stdin: &Stdin) -> io::Result<(OwnedFd, Option<Feed>)> {
     let (bytes, has_more) = match stdin {
-        Stdin::Empty => return Ok((std::fs::File::open("/dev/null")?.into(), None)),
+        // Both ends of a terminal are made by whoever made that.
+        Stdin::Empty | Stdin::Terminal => {
+            return Ok((std::fs::File::open("/dev/null")?.into(), None));
+        }
         Stdin::Inherited => (Vec::new(), true),
         Stdin::Bytes(bytes) => (bytes.clone(), false),
     };
@@ -74,11 +77,23 @@ pub(crate) struct Stream {
     pub(crate) pipe: Option<OwnedFd>,
     pub(crate) bytes: Vec<u8>,
     pub(crate) count: u64,
+    /// Whether what comes is kept. What comes from a terminal is for whoever sits there.
+    is_kept: bool,
 }
 
 impl Stream {
     pub(crate) fn new(output: Output, pipe: OwnedFd) -> Self {
-        Self { output, pipe: Some(pipe), bytes: Vec::new(), count: 0 }
+        Self { output, pipe: Some(pipe), bytes: Vec::new(), count: 0, is_kept: true }
+    }
+
+    /// One of which nothing is kept, and that so has no limit.
+    pub(crate) fn passing(output: Output, pipe: OwnedFd) -> Self {
+        Self { is_kept: false, ..Self::new(output, pipe) }
+    }
+
+    /// One to which nothing comes.
+    pub(crate) fn closed(output: Output) -> Self {
+        Self { output, pipe: None, bytes: Vec::new(), count: 0, is_kept: true }
     }
 
     pub(crate) fn kept(&self) -> u64 {
@@ -103,10 +118,15 @@ impl Stream {
             match rustix::io::read(pipe, &mut buffer) {
                 Ok(0) => self.pipe = None,
                 Ok(count) => {
-                    let room = max.saturating_sub(self.bytes.len());
+                    let room = match self.is_kept {
+                        true => max.saturating_sub(self.bytes.len()),
+                        false => usize::MAX,
+                    };
                     let bytes = buffer.get(..count.min(room)).unwrap_or_default();
                     let is_over = sink(self.output, bytes).is_break();
-                    self.bytes.extend_from_slice(bytes);
+                    if self.is_kept {
+                        self.bytes.extend_from_slice(bytes);
+                    }
                     self.count += count as u64;
                     if is_over {
                         self.pipe = None; // nobody hears it
@@ -116,6 +136,9 @@ impl Stream {
                     }
                 }
                 Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => return Ok(false),
+                // So a terminal ends that nobody has open any more.
+                Err(Errno::IO) => self.pipe = None,
                 Err(error) => return Err(error.into()),
             }
         }

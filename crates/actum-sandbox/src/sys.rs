@@ -92,9 +92,15 @@ pub(crate) fn set_mount_flags(tree: impl AsFd, flags: u64) -> io::Result<()> {
     if set == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Lets every signal do what it does where nobody says otherwise. That a signal is ignored is inherited,
-/// also by execve(2).
+/// Lets every signal come, and do what it does where nobody says otherwise. What is ignored and what is blocked is
+/// inherited, also by execve(2).
 pub(crate) fn default_signals() {
+    // SAFETY: the set is made by the call before it is read.
+    unsafe {
+        let mut none = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
+        libc::sigemptyset(none.as_mut_ptr());
+        libc::sigprocmask(libc::SIG_SETMASK, none.as_ptr(), std::ptr::null_mut());
+    }
     for signal in 1..=libc::SIGRTMAX() {
         // SAFETY: no handler of ours is replaced: the helper has none. SIGKILL and SIGSTOP are refused.
         unsafe { libc::signal(signal, libc::SIG_DFL) };

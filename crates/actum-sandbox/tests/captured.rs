@@ -54,7 +54,8 @@ fn tree(root: &Path) -> Tree {
 
 /// The tree with the changes made to it. Each must begin at what is there.
 fn changed(mut tree: Tree, changes: &[Change], layer: &Layer) -> Tree {
-    for Change { path, before, after } in changes {
+    for Change { path, before, after, is_disturbed } in changes {
+        assert!(!is_disturbed, "nobody else was there: {}", path.display());
         assert_eq!(tree.get(path).map(node), *before, "{}", path.display());
         let seen = after.as_ref().map(|after| match after {
             Node::File { mode, .. } => {

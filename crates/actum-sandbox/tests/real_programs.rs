@@ -446,7 +446,12 @@ printf cached > cache/new; rm cache/old
     let captured = outcome.captured.unwrap();
     let mut changes = captured.changes().unwrap();
     changes.sort_by(|a, b| a.path.cmp(&b.path));
-    let change = |path: &str, before, after| Change { path: path.into(), before, after };
+    let change = |path: &str, before, after| Change {
+        path: path.into(),
+        before,
+        after,
+        is_disturbed: false,
+    };
     let link = |target: &str| Some(Node::Symlink { target: target.into() });
     let expected = [
         change("chmod", file(0o644, 4), file(0o755, 4)),

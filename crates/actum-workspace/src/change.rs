@@ -181,9 +181,30 @@ impl Change {
         }
     }
 
+    /// All that is told of a path, in the order in which it happens: where a file takes the place of a directory,
+    /// or the other way round, both are told.
+    pub(crate) fn all(
+        path: &RelPath,
+        from: Option<&RelPath>,
+        sides: (Held<'_>, Held<'_>),
+        extent: Extent,
+    ) -> impl Iterator<Item = Self> {
+        use Held::{Directory, File, Nothing};
+        let of_directory = |kind| {
+            let extent = Extent::Lines(Lines::default());
+            Some(Self { path: path.clone(), kind, extent, modes: None })
+        };
+        let (first, last) = match sides {
+            (Directory(_), File(..)) => (of_directory(ChangeKind::DirectoryRemoved), None),
+            (File(..), Directory(_)) => (None, of_directory(ChangeKind::DirectoryCreated)),
+            (Nothing | Directory(_) | File(..), _) => (None, None),
+        };
+        first.into_iter().chain(Self::of(path, from, sides, extent)).chain(last)
+    }
+
     /// What is told of a path; nothing where it stays as it is. `from` is where a renamed file was,
     /// and `before` what was there.
-    pub(crate) fn of(
+    fn of(
         path: &RelPath,
         from: Option<&RelPath>,
         (before, after): (Held<'_>, Held<'_>),

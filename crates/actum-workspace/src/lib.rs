@@ -59,6 +59,9 @@ pub use recovery::Recovery;
 pub use transaction::Transaction;
 pub use transaction::commit::{Committed, Held, Prepared, Published};
 pub use transaction::content::INLINE_BYTES_MAX;
+pub use transaction::new_content::{
+    AROUND_BYTES, NEW_CONTENT_BYTES_MAX, NewContent, PARTS_MAX, Part,
+};
 pub use transaction::stage::INLINE_TOTAL_MAX;
 pub use witness::unusable_witness;
 pub use workspace::{

@@ -8,6 +8,7 @@ pub(crate) mod content;
 mod cost;
 pub(crate) mod edit;
 pub(crate) mod inherit;
+pub(crate) mod new_content;
 pub(crate) mod node;
 pub(crate) mod observe;
 pub(crate) mod stage;
@@ -18,7 +19,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 use actum_core::hunk::MovedHunk;
-use actum_core::{Digest, EmptyParents, ModeChange, Operation, RelPath, RunId};
+use actum_core::{Digest, EmptyParents, FileMode, ModeChange, Operation, RelPath, RunId};
 
 use crate::disk::Disk;
 use crate::error::{Doing, ErrorKind, Result};
@@ -44,9 +45,13 @@ pub struct Transaction<'w, D: Disk> {
     pub(crate) limits: Limits,
     pub(crate) nodes: Nodes<D::Handle>,
     pub(crate) broken_links: Vec<RelPath>,
+    /// Whether second names of ours were looked for.
+    pub(crate) is_swept: bool,
     moved_hunks: Vec<(RelPath, MovedHunk)>,
     pub(crate) kept_edits: Vec<RelPath>,
     pub(crate) as_before: Vec<RelPath>,
+    /// Whether it takes back a change, and not what took one back.
+    pub(crate) takes_back: bool,
     staged: u32,
     /// The directories in which files were read; what is published reaches its own.
     pub(crate) parents: Parents<D::Handle>,
@@ -75,9 +80,11 @@ impl<'w, D: Disk> Transaction<'w, D> {
             limits,
             nodes: BTreeMap::new(),
             broken_links: Vec::new(),
+            is_swept: false,
             moved_hunks: Vec::new(),
             kept_edits: Vec::new(),
             as_before: Vec::new(),
+            takes_back: false,
             staged: 0,
             parents: Parents::default(),
             names: HashMap::new(),
@@ -114,6 +121,8 @@ impl<'w, D: Disk> Transaction<'w, D> {
             Operation::Rename { from, to, parents } => self.rename(from, to, *parents),
             Operation::Copy { from, to } => self.copy(from, to),
             Operation::Chmod { path, mode } => self.chmod(path, *mode),
+            Operation::MakeDirectory { path, mode } => self.make_directory(path, *mode),
+            Operation::RemoveDirectory { path } => self.remove_directory(path),
         }
     }
 
@@ -233,6 +242,33 @@ impl<'w, D: Disk> Transaction<'w, D> {
         self.set(path, Post::File(file))
     }
 
+    /// Makes an empty directory where nothing is, and those that lead to it.
+    pub fn make_directory(&mut self, path: &RelPath, mode: Option<FileMode>) -> Result<()> {
+        self.directory_in_scope(path)?;
+        self.must_be_absent(path)?;
+        self.make_parents(path)?;
+        let attributes = self.fresh_directory_attributes(path, mode)?;
+        self.set(path, Post::Directory(attributes))
+    }
+
+    /// Removes an empty directory.
+    ///
+    /// # Errors
+    /// `Scope`, `Missing`, `Exists` where a file is there; `Conflict` where something is in it.
+    pub fn remove_directory(&mut self, path: &RelPath) -> Result<()> {
+        self.directory_in_scope(path)?;
+        match self.node(path)?.post {
+            Post::Directory(_) => {}
+            Post::Absent => return Err(ErrorKind::Missing { path: path.clone() }.into()),
+            Post::File(_) => return Err(ErrorKind::Exists { path: path.clone() }.into()),
+        }
+        if !self.is_empty_directory(path)? {
+            let detail = "something is in the directory that is to be removed";
+            return Err(ErrorKind::Conflict { path: path.clone(), detail }.into());
+        }
+        self.set(path, Post::Absent)
+    }
+
     /// Whether a file is at `path` and may be replaced.
     fn replaces(&mut self, path: &RelPath) -> Result<bool> {
         let may = self.limits.existing_files == ExistingFiles::Replace;
@@ -251,6 +287,12 @@ impl<'w, D: Disk> Transaction<'w, D> {
     /// Paths whose file had more names than one, and which the commit will part from the others.
     pub fn broken_links(&self) -> &[RelPath] {
         &self.broken_links
+    }
+
+    /// Whether it brings back what was there before a change, and nothing else: it is the undo of a
+    /// change, not of an undo, and no file keeps edits of later.
+    pub fn restores(&self) -> bool {
+        self.takes_back && self.kept_edits.is_empty()
     }
 
     /// Paths that are as before the run that is undone already, and stay as they are.
@@ -314,7 +356,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
             Post::Absent => {}
         }
         self.make_parents(&parent)?;
-        let attributes = self.fresh_directory_attributes(&parent)?;
+        let attributes = self.fresh_directory_attributes(&parent, None)?;
         self.set(&parent, Post::Directory(attributes))
     }
 

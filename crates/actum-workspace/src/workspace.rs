@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use actum_core::{Budget, ChangeSet, Operation, RelPath, RunId, Scope};
+use serde::{Deserialize, Serialize};
 
 use crate::disk::{Disk, Epoch, LinuxDisk};
 use crate::error::{Doing, Error, ErrorKind, Result};
@@ -28,7 +29,8 @@ const READ_BYTES_MAX: u64 = 512 << 10;
 const TAIL_RUNS_MAX: usize = 256;
 
 /// What a run may touch and how.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Limits {
     /// Which paths.
     pub scope: Scope,
@@ -45,7 +47,8 @@ pub struct Limits {
 }
 
 /// What an undo does with a file that was edited since.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum LaterEdits {
     /// It is refused.
     Refuse,
@@ -55,7 +58,8 @@ pub enum LaterEdits {
 }
 
 /// What happens to a file where one is to be made, or moved or copied to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum ExistingFiles {
     /// The run is refused.
     Keep,
@@ -64,7 +68,8 @@ pub enum ExistingFiles {
 }
 
 /// Where hunks may apply.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum HunkPlaces {
     /// At the lines they say.
     Stated,
@@ -73,7 +78,8 @@ pub enum HunkPlaces {
 }
 
 /// What happens to a file with more than one name (hard link) when it is changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum HardLinks {
     /// It is parted from its other names, which keep the old content; the run reports it.
     Break,

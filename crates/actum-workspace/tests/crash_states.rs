@@ -8,7 +8,7 @@
     reason = "a test may fail loudly"
 )]
 
-use actum_core::{FileMode, ModeChange, Operation};
+use actum_core::{EmptyParents, FileMode, ModeChange, Operation};
 use actum_testkit::SimDisk;
 use actum_workspace::{GcOptions, RunOptions};
 
@@ -90,6 +90,19 @@ fn changed_modes_are_before_or_after() {
     holds(vec![
         Operation::Chmod { path: path("a"), mode: ModeChange::Executable(true) },
         Operation::Chmod { path: path("run.sh"), mode: ModeChange::Exact(FileMode::new(0o600)) },
+    ]);
+}
+
+/// FO-2, AA-6
+#[test]
+fn empty_directories_are_made_and_removed_or_neither() {
+    let delete =
+        Operation::Delete { path: path("d/c"), expected: None, parents: EmptyParents::Keep };
+    let mode = Some(FileMode::PRIVATE_DIRECTORY);
+    holds(vec![
+        delete,
+        Operation::RemoveDirectory { path: path("d") },
+        Operation::MakeDirectory { path: path("n/e"), mode },
     ]);
 }
 

@@ -5,8 +5,11 @@
     clippy::panic,
     clippy::indexing_slicing,
     clippy::disallowed_methods,
+    unreachable_pub,
     reason = "a test may fail loudly"
 )]
+
+mod there_and_back;
 
 use std::os::unix::fs::{FileExt, MetadataExt};
 
@@ -17,6 +20,7 @@ use actum_core::{
 };
 use actum_testkit::TestDir;
 use actum_workspace::{ChangeKind, ErrorKind, RunOptions, View, Workspace};
+use there_and_back::there_and_back;
 
 fn path(path: impl AsRef<[u8]>) -> RelPath {
     RelPath::new(path).unwrap()
@@ -51,25 +55,6 @@ fn rename(from: &str, to: &str) -> Operation {
 fn write(file: &str, content: impl AsRef<[u8]>) -> Operation {
     let content = content.as_ref().to_vec();
     Operation::Write { path: path(file), content, expected: None }
-}
-
-/// Applies, compares with what `expect` makes of the tree, undoes, compares with before, redoes.
-fn there_and_back(dir: &TestDir, operations: &[Operation], expect: impl Fn()) {
-    let before = dir.tree();
-    let mut workspace = Workspace::open(dir.path()).unwrap();
-    let run = workspace.apply_operations(operations, RunOptions::default()).unwrap();
-    let after = dir.tree();
-    expect();
-    let undo = workspace.revert(run).unwrap();
-    assert_eq!(dir.tree(), before, "undo");
-    // Once more from another handle, and from the history.
-    drop(workspace);
-    let mut workspace = Workspace::open(dir.path()).unwrap();
-    workspace.gc(&actum_workspace::GcOptions::default()).unwrap();
-    let redo = workspace.revert(undo).unwrap();
-    assert_eq!(dir.tree(), after, "undo of the undo");
-    workspace.revert(redo).unwrap();
-    assert_eq!(dir.tree(), before, "undo of the undo of the undo");
 }
 
 /// FO-1, FO-5

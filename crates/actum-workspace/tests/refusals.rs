@@ -4,7 +4,7 @@
 use std::os::unix::net::UnixListener;
 
 use actum_core::{
-    Budget, ChangeSet, EmptyParents, Hunk, Operation, Patch, RelPath, RunId, Scope, ScopeRule,
+    Budget, ChangeSet, EmptyParents, Hunk, Operation, Patch, PathRule, RelPath, RunId, Scope,
 };
 use actum_testkit::TestDir;
 use actum_workspace::{Limits, RunOptions, State, View, Workspace};
@@ -246,8 +246,8 @@ fn two_patches_for_one_path_are_refused() {
 #[test]
 fn a_path_outside_the_scope_is_refused_with_its_rule() {
     let scope = Scope {
-        allow: Some(vec![ScopeRule::new("directory/").unwrap()]),
-        deny: vec![ScopeRule::new("directory/secret").unwrap()],
+        allow: Some(vec![PathRule::new("directory/").unwrap()]),
+        deny: vec![PathRule::new("directory/secret").unwrap()],
     };
     let limits = Limits { scope, ..Limits::default() };
     let options = || RunOptions { limits: limits.clone(), ..RunOptions::default() };

@@ -219,6 +219,24 @@ fn a_binary_file_has_a_size_and_no_lines() {
 
 /// FO-10
 #[test]
+fn a_file_in_the_place_of_a_directory_is_told_alike_at_the_commit_and_later() {
+    for content in ["1\n2\n", "\0"] {
+        let dir = TestDir::new();
+        dir.put("d/a", "1\n");
+        let mut workspace = Workspace::open(dir.path()).unwrap();
+        let steps = [delete("d/a"), create("d", content)];
+        let there = workspace.apply_operations(&steps, RunOptions::default()).unwrap();
+        let undo = workspace.begin_undo(there, RunOptions::default()).unwrap();
+        let undone = undo.commit().unwrap();
+        let report = View::open(dir.path()).unwrap().show(undone.run).unwrap();
+        let later: Vec<_> = report.changes.into_iter().map(|shown| shown.change).collect();
+        assert_eq!(later, undone.changes);
+        assert_ne!(later[0].extent, Extent::Lines(Lines::default()), "{later:?}");
+    }
+}
+
+/// FO-10
+#[test]
 fn a_change_of_the_mode_is_told_with_the_bits() {
     let dir = TestDir::new();
     dir.put("alone", "1\n");

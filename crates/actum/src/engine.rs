@@ -2,32 +2,70 @@
 
 pub(crate) mod admit;
 pub(crate) mod clear;
+pub(crate) mod hold;
+pub(crate) mod place;
 pub(crate) mod publish;
 pub(crate) mod resume;
+pub(crate) mod scan;
 pub(crate) mod settle;
 pub(crate) mod stage;
 pub(crate) mod verify;
 pub(crate) mod witness;
 
-use std::path::Path;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
+use actum_access::Cedar;
+use actum_core::path::Quoted;
+use actum_gate::Policy;
 use actum_ledger::LedgerError;
 use actum_workspace::disk::Disk;
 use actum_workspace::{LinuxDisk, Recovery, RunOptions, Workspace};
 
+use crate::command::Runner;
+use crate::engine::place::Place;
 use crate::engine::resume::{Resumed, settle_open_runs};
 use crate::engine::settle::Done;
 use crate::engine::stage::Stage;
 use crate::error::Result;
+use crate::policies::{PolicyFiles, PolicyInForce};
 use crate::records::Records;
 use crate::request::Request;
+
+/// The program, as it is recorded.
+const ENGINE: &str = concat!("actum ", env!("CARGO_PKG_VERSION"));
+
+/// Where the policy is from.
+enum Rules {
+    Fixed(Policy, Cedar),
+    /// Files, and the root of the workspace.
+    Files(PolicyFiles, PathBuf),
+}
+
+impl Rules {
+    /// What is in force now, and what tells what access policies say.
+    fn read(&self) -> Result<(Policy, Cedar)> {
+        match self {
+            Self::Fixed(policy, cedar) => Ok((policy.clone(), cedar.clone())),
+            Self::Files(files, root) => {
+                let PolicyInForce { policy, cedar, .. } = files.read(root)?;
+                Ok((policy, cedar))
+            }
+        }
+    }
+}
 
 /// A workspace, and the records that its changes go into.
 pub struct Engine<D: Disk = LinuxDisk> {
     workspace: Workspace<D>,
     records: Records,
+    rules: Rules,
+    /// What runs checks.
+    runner: Option<Runner>,
     /// Where the workspace is, for the reader of a record.
     root: String,
+    /// The same, as the gates are told.
+    place: Place,
     resumed: Vec<Resumed>,
     elsewhere: Option<String>,
 }
@@ -57,9 +95,40 @@ impl Engine<LinuxDisk> {
 impl<D: Disk> Engine<D> {
     /// The engine of an open workspace.
     pub fn new(workspace: Workspace<D>, root: &Path, records: Records) -> Self {
-        use std::os::unix::ffi::OsStrExt;
-        let root = actum_core::path::Quoted(root.as_os_str().as_bytes()).to_string();
-        Self { workspace, records, root, resumed: Vec::new(), elsewhere: None }
+        let (place, root) = (Place::of(root), Quoted(root.as_os_str().as_bytes()).to_string());
+        let rules = Rules::Fixed(Policy::default(), Cedar::default());
+        Self {
+            workspace,
+            records,
+            rules,
+            runner: None,
+            root,
+            place,
+            resumed: Vec::new(),
+            elsewhere: None,
+        }
+    }
+
+    /// The same under a policy; without one what is built in is in force.
+    #[must_use]
+    pub fn under(mut self, policy: Policy) -> Self {
+        self.rules = Rules::Fixed(policy, Cedar::default());
+        self
+    }
+
+    /// The same under the policies in these files, for the workspace at `root`. They are read for each
+    /// request, once the workspace is locked.
+    #[must_use]
+    pub fn under_files(mut self, files: PolicyFiles, root: &Path) -> Self {
+        self.rules = Rules::Files(files, root.to_owned());
+        self
+    }
+
+    /// The same with what runs the checks of requests; without it a request that has any is refused.
+    #[must_use]
+    pub fn running(mut self, runner: Runner) -> Self {
+        self.runner = Some(runner);
+        self
     }
 
     /// Carries out a request: all of it, or nothing; and records how it ended.

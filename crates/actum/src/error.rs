@@ -3,13 +3,20 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use actum_core::RunId;
 use actum_core::canonical::CanonicalError;
+use actum_core::command::CommandRecord;
 use actum_core::ledger::RequestKey;
-use actum_core::path::Quoted;
+use actum_core::path::{Harmless, Quoted};
+use actum_core::receipt::GateRecord;
 use actum_core::signer::SignError;
+use actum_core::{RiskTier, RunId, Timestamp};
+use actum_gate::CommandLine;
 use actum_ledger::{HomeError, KeyError, LedgerError};
 use actum_workspace::State;
+
+use crate::command::CommandError;
+use crate::policies::PolicyError;
+use crate::queue::QueueError;
 
 /// Why a request was not carried out.
 #[derive(Debug, thiserror::Error)]
@@ -67,13 +74,54 @@ pub enum Error {
     /// Everything is as asked already; no run is made.
     #[error("there is nothing to change; no run was made")]
     NothingToChange,
-    /// A gate said no.
-    #[error("the gate `{gate}` refuses the change: {ground}; nothing was changed")]
+    /// A policy cannot be used, so nothing may be done under it.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
+    /// Gates said no.
+    #[error("{}; nothing was changed", of_gates(.gates))]
     Denied {
-        /// Its name.
-        gate: String,
-        /// Why.
-        ground: String,
+        /// What each of them said, in their order.
+        gates: Vec<GateRecord>,
+    },
+    /// A person has to agree: it waits in the queue.
+    #[error(
+        "a person has to agree to this ({tier}), so it waits as plan {plan}; nothing was changed: {}",
+        grounds(.gates)
+    )]
+    Queued {
+        /// The plan in the queue.
+        plan: RunId,
+        /// Its risk tier.
+        tier: RiskTier,
+        /// The gates that ask for a person.
+        gates: Vec<GateRecord>,
+        /// Until when it waits.
+        expires: Timestamp,
+        /// Whether exactly this waited before, so that nothing new was queued.
+        waited: bool,
+        /// The version before, where a person denied it, and why.
+        denied: Option<(RunId, Option<String>)>,
+    },
+    /// A plan in the queue cannot be answered or carried out.
+    #[error(transparent)]
+    Queue(#[from] QueueError),
+    /// A command did not run, or what it did could not be told or kept.
+    #[error(transparent)]
+    Command(#[from] CommandError),
+    /// A check did not find the staged change good.
+    #[error(
+        "the check `{}` refused the staged change: {}; nothing was changed{}",
+        Harmless(.check.quoted().as_bytes()),
+        .record.ended,
+        said(.output)
+    )]
+    Unverified {
+        /// The check.
+        check: CommandLine,
+        /// How it ended.
+        record: Box<CommandRecord>,
+        /// The end of what it wrote.
+        output: String,
     },
     /// The run ended, and the workspace says how; its receipt is still to be written.
     #[error(
@@ -120,6 +168,14 @@ fn of_files(error: &dyn std::fmt::Display) -> String {
     }
 }
 
+/// The last of what a check wrote.
+fn said(output: &str) -> String {
+    match output.is_empty() {
+        true => String::new(),
+        false => format!("; it said: {}", Harmless(output.as_bytes())),
+    }
+}
+
 /// An error without what it says of the files, which would be of another moment.
 struct Bare<'e>(&'e Error);
 
@@ -138,6 +194,20 @@ fn after(state: State, cause: Option<&actum_workspace::Error>) -> String {
     }
 }
 
+/// What the gates said that refuse a change.
+fn of_gates(gates: &[GateRecord]) -> String {
+    let told = gates.iter().map(|GateRecord { gate, ground, .. }| {
+        format!("the gate `{gate}`: {}", Harmless(ground.as_bytes()))
+    });
+    format!("the change is refused by {}", told.collect::<Vec<_>>().join("; and by "))
+}
+
+/// Why a person has to agree.
+fn grounds(gates: &[GateRecord]) -> String {
+    let told = gates.iter().map(|gate| Harmless(gate.ground.as_bytes()).to_string());
+    told.collect::<Vec<_>>().join("; ")
+}
+
 /// A result whose error says the state of the workspace.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -154,7 +224,12 @@ impl Error {
             | Self::RequestKeyTaken { .. }
             | Self::OutcomeUnknown { .. }
             | Self::NothingToChange
+            | Self::Policy(_)
             | Self::Denied { .. }
+            | Self::Queued { .. }
+            | Self::Queue(_)
+            | Self::Command(_)
+            | Self::Unverified { .. }
             | Self::Sign(_)
             | Self::Record { .. } => State::Unchanged,
         }

@@ -24,15 +24,23 @@
 //! at what is staged. The order is a matter of types: each step consumes the proof of the one
 //! before.
 
+mod command;
 mod engine;
 mod error;
+mod policies;
+mod queue;
 mod recorded;
 mod records;
 mod request;
 
+pub use actum_access::Cedar;
+pub use command::{
+    Accepted, Caches, Captured, CommandError, Runner, Trial, Tried, Unkept, WhyUnkept,
+};
 pub use engine::Engine;
 pub use engine::admit::Admitted;
-pub use engine::clear::Cleared;
+pub use engine::clear::{Cleared, Judgement};
+pub use engine::place::Place;
 pub use engine::publish::Published;
 pub use engine::resume::Resumed;
 pub use engine::settle::{Done, Receipt};
@@ -40,6 +48,13 @@ pub use engine::stage::{Preview, Stage, Staged, preview};
 pub use engine::verify::Verified;
 pub use engine::witness::Witness;
 pub use error::{Error, Result};
+pub use policies::{
+    PolicyError, PolicyFiles, PolicyInForce, PolicyProblem, ReadAccess, ReadPolicy,
+};
+pub use queue::{
+    APPROVED_MICROS, AnsweredPlan, Approver, Moved, PlanState, QUEUE_MAX, QUEUE_OF_ONE_MAX,
+    QUEUED_MICROS, QueueError, QueuedPlan, Reply,
+};
 pub use recorded::RecordedRun;
 pub use records::{Clock, Records};
-pub use request::{Request, Which, Work};
+pub use request::{Commands, Request, Which, Work};

@@ -115,7 +115,7 @@ impl Records {
 }
 
 /// A path without links in what there is of it.
-fn real(path: &Path) -> PathBuf {
+pub(crate) fn real(path: &Path) -> PathBuf {
     let there =
         path.ancestors().find_map(|there| Some((there, std::fs::canonicalize(there).ok()?)));
     there.map_or_else(

@@ -1,8 +1,15 @@
 //! What is asked for, by whom, and under which limits.
 
+mod document;
+
+use actum_core::canonical::{self, CanonicalError};
+use actum_core::command::{CommandRecord, SandboxRecord};
 use actum_core::ledger::{Actor, RequestKey};
-use actum_core::{Digest, Operation, RunId};
+use actum_core::{Digest, Operation, RiskTier, RunId};
+use actum_gate::{CommandLine, CommandLineError};
+use actum_sandbox::SandboxPolicy;
 use actum_workspace::{ExistingFiles, HardLinks, HunkPlaces, LaterEdits, Limits};
+use serde::{Deserialize, Serialize};
 
 /// The number of a user who is not known (`overflowuid`, proc_sys_kernel(5)).
 const NOBODY: u32 = 65_534;
@@ -23,12 +30,35 @@ pub struct Request {
     /// The key under which it is asked for, so that asking again does not do it again. Without one
     /// every request is a new one.
     pub key: Option<RequestKey>,
+    /// The risk tier that it was declared as; it can only raise the one that is computed.
+    pub declared: Option<RiskTier>,
+    /// The plan in the queue that it is: it is carried out as that was approved, or not at all. Who
+    /// asks for the same again may leave it out; what was approved of it counts all the same.
+    pub plan: Option<RunId>,
+    /// What was run, or is to be, for it.
+    pub commands: Commands,
     /// Whether to wait for another process that is at work in the workspace.
     pub wait: bool,
 }
 
+/// Commands that belong to a request.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Commands {
+    /// Those whose effects the operations are, which have ended.
+    pub made: Vec<CommandRecord>,
+    /// What confined them.
+    pub sandbox: Option<SandboxRecord>,
+    /// Those that are to find the change good where it is staged, before anything of it is visible (AA-3).
+    pub checks: Vec<CommandLine>,
+    /// How the checks are confined, and where they start. Without it they are as whoever carries the request out says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confinement: Option<SandboxPolicy>,
+}
+
 /// What is to be done.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Work {
     /// Operations, in this order.
     Apply(Vec<Operation>),
@@ -39,7 +69,8 @@ pub enum Work {
 }
 
 /// Which past run is meant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Which {
     /// This one.
     Run(RunId),
@@ -71,6 +102,9 @@ impl Request {
             actor: Actor { user: "unknown".to_owned(), uid: NOBODY, agent: None },
             door: "library".to_owned(),
             key: None,
+            declared: None,
+            plan: None,
+            commands: Commands::default(),
             wait: false,
         }
     }
@@ -94,6 +128,23 @@ impl Request {
     pub fn asked_by(mut self, actor: Actor) -> Self {
         self.actor = actor;
         self
+    }
+
+    /// The digest of what is asked for: of the work, and of the checks that it has to pass.
+    pub(crate) fn digest(&self) -> Result<Digest, CanonicalError> {
+        let Commands { checks, confinement, .. } = &self.commands;
+        let work = self.work.digest();
+        if checks.is_empty() {
+            return Ok(work);
+        }
+        let checks = canonical::to_vec(&(checks, confinement))?;
+        Ok(Digest::tagged("actum/checked-plan/v1", &[work.as_bytes(), &checks]))
+    }
+
+    /// All commands of it, in the order in which they run.
+    pub(crate) fn confined(&self) -> Result<Vec<CommandLine>, CommandLineError> {
+        let made = self.commands.made.iter().map(|made| CommandLine::new(made.argv.clone()));
+        made.chain(self.commands.checks.iter().cloned().map(Ok)).collect()
     }
 
     /// The same under limits.
@@ -120,10 +171,10 @@ impl Work {
     }
 }
 
-/// The digest of the limits as a policy.
-pub(crate) fn policy_digest(limits: &Limits) -> Digest {
+/// The digest of the limits.
+pub(crate) fn limits_digest(limits: &Limits) -> Digest {
     let Limits { scope, budget, hard_links, existing_files, hunk_places, later_edits } = limits;
-    let list = |rules: &[actum_core::ScopeRule]| {
+    let list = |rules: &[actum_core::PathRule]| {
         let mut text = String::new();
         for rule in rules {
             text.push_str(&rule.to_string());

@@ -7,8 +7,8 @@ mod grounds;
 use actum::{Error, Request, Stage, Which};
 use actum_core::ledger::{Actor, EntryKind};
 use actum_core::receipt::{EffectKind, SettledBy, change_digest};
-use actum_core::{Budget, Scope, ScopeRule, Status};
-use actum_gate::{replay, verify_receipt};
+use actum_core::{Budget, PathRule, Scope, Status};
+use actum_gate::{NoAccess, Policy, replay, verify_receipt};
 use actum_ledger::Log;
 use actum_workspace::{ErrorKind, Limits, State};
 use grounds::{Grounds, create, disk, engine, mixture, patch, run};
@@ -58,7 +58,9 @@ fn a_decision_is_made_again_from_its_bundle() {
     let done = run(&disk, grounds.records(), Request::apply(mixture())).unwrap();
     let decision = &done.receipt.statement.predicate.decision;
     let bundle = grounds.store.blob(&decision.bundle).unwrap().unwrap();
-    replay(&bundle, decision).unwrap();
+    let policy = grounds.store.blob(&done.receipt.statement.predicate.policy).unwrap().unwrap();
+    assert_eq!(Policy::read(&policy).unwrap(), Policy::default());
+    replay(&bundle, &policy, decision, &NoAccess).unwrap();
 }
 
 /// AEC-7
@@ -136,7 +138,7 @@ fn undo_and_redo_have_receipts_of_their_own() {
 fn a_change_beyond_its_limits_is_refused_before_it_is_recorded() {
     let grounds = Grounds::new();
     let disk = disk(&grounds);
-    let deny = vec![ScopeRule::new("a").unwrap()];
+    let deny = vec![PathRule::new("a").unwrap()];
     let scope = Limits { scope: Scope { allow: None, deny }, ..Limits::default() };
     let budget = Budget { max_files: Some(1), max_loc: None };
     let budget = Limits { budget, ..Limits::default() };

@@ -4,6 +4,7 @@
 
 mod grounds;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -31,10 +32,8 @@ impl Place {
     }
 
     fn create(&self, home: &Path, name: &str) -> actum::Result<Done> {
-        let path = RelPath::new(name).unwrap();
-        let operation = Operation::Create { path, content: b"text\n".to_vec(), mode: None };
         let mut engine = Engine::open(&self.workspace, records(home)).unwrap();
-        engine.run(Request::apply(vec![operation]))
+        engine.run(Request::apply(vec![create(name)]))
     }
 
     /// What the next run would do first.
@@ -50,6 +49,11 @@ impl Place {
         let home = LedgerHome::open_existing(&self.home).unwrap()?;
         LedgerView::open(&home, &TenantId::default()).ok()??.size().ok()
     }
+}
+
+fn create(name: &str) -> Operation {
+    let path = RelPath::new(name).unwrap();
+    Operation::Create { path, content: b"text\n".to_vec(), mode: None }
 }
 
 fn records(home: &Path) -> Records {
@@ -178,15 +182,39 @@ fn any_byte_of_the_log_of_the_database_that_is_flipped_is_told_or_loses_nothing(
     assert_eq!(place.size(), Some(size));
 }
 
-/// FE-14. The note is an older one after a power cut, or none; then it proves less, and is never wrong.
+/// FE-14. After a power cut the note is an older one, or none; then it proves less, and is never wrong.
+/// Of a ledger that lost entries the same states tell, where the note is the newer one.
 #[test]
 fn a_power_cut_leaves_no_note_that_the_ledger_contradicts() {
     let grounds = Grounds::new();
-    let disk: SimDisk = grounds::disk(&grounds);
-    run(&disk, grounds.records(), Request::apply(mixture())).unwrap();
-    for state in disk.crash_states(200) {
-        let mut engine =
-            grounds::engine(&state, grounds.records_of(&grounds.store.fork())).unwrap();
-        engine.resume().unwrap();
+    let base: SimDisk = grounds::disk(&grounds);
+    run(&base, grounds.records(), Request::apply(mixture())).unwrap();
+    let again = || Request::apply(vec![create("again")]);
+    let whole = base.clone_deep();
+    run(&whole, grounds.records_of(&grounds.store.fork()), again()).unwrap();
+    let (mut notes, mut forgot) = (BTreeSet::new(), 0);
+    for at in 0..=whole.calls() {
+        let (disk, store) = (base.clone_deep(), grounds.store.fork());
+        disk.kill_at(at);
+        drop(run(&disk, grounds.records_of(&store), again()));
+        for state in disk.crash_states(12) {
+            notes.insert(note(&state));
+            let lost = state.clone_deep();
+            let records = grounds.records_of(&store.fork());
+            grounds::engine(&state, records).unwrap().resume().unwrap();
+            let records = grounds.records_of(&grounds.store.fork());
+            let resumed = grounds::engine(&lost, records).unwrap().resume();
+            if let Err(Error::Ledger { source: LedgerError::Forgot { .. } }) = resumed {
+                forgot += 1;
+            }
+        }
     }
+    assert!(notes.len() > 1, "no state has an older note");
+    assert!(forgot > 0, "no state has the newer note");
+}
+
+/// The notes that lie on a disk.
+fn note(disk: &SimDisk) -> Vec<(String, Option<Vec<u8>>)> {
+    let paths = disk.snapshot().into_keys().filter(|path| path.starts_with(".actum/recorded/"));
+    paths.map(|path| (path.clone(), disk.get(&path))).collect()
 }

@@ -37,6 +37,8 @@ pub(super) enum Subject {
     Changes,
     /// Appending to a ledger, beside the same without a Merkle tree; verifying it
     Ledger,
+    /// What a decision takes, beside hashing the same content
+    Gates,
     /// Running a command confined, beside running it plainly and in bubblewrap
     Sandbox,
 }

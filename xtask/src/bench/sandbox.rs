@@ -2,6 +2,7 @@
 //! run.
 
 mod build;
+mod exec;
 mod page;
 pub(crate) mod start;
 mod view;
@@ -57,8 +58,9 @@ enum Limit {
 pub(super) fn run(root: &Path, options: &Options) -> Outcome {
     packages::require("bench sandbox")?;
     take_precedence();
+    let program = super::build_actum(root)?;
     let grounds = Grounds::make()?;
-    let results = measure(options, &grounds);
+    let results = measure(options, &program, &grounds);
     eprintln!("removing what was made");
     grounds.clear()?;
     let results = results?;
@@ -78,7 +80,7 @@ pub(super) fn run(root: &Path, options: &Options) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-fn measure(options: &Options, grounds: &Grounds) -> Result<Results, Failure> {
+fn measure(options: &Options, program: &Path, grounds: &Grounds) -> Result<Results, Failure> {
     let mut results = Results {
         machine: Machine::this(&["bwrap", "cargo"]),
         helper: std::fs::metadata("/proc/self/exe")?.len() >> 10,
@@ -99,6 +101,11 @@ fn measure(options: &Options, grounds: &Grounds) -> Result<Results, Failure> {
     if options.selects("build") {
         eprintln!("building a crate");
         results.contests.push(build::contest(&home, rounds(8, 2))?);
+    }
+    if options.selects("exec") {
+        eprintln!("running commands through `actum exec`");
+        results.contests.extend(exec::contests(program, &home, rounds(40, 5))?);
+        results.contests.push(exec::build(program, &home, rounds(8, 2))?);
     }
     Ok(results)
 }

@@ -310,6 +310,8 @@ mod tests {
                     Operation::Rename { .. } => "rename",
                     Operation::Copy { .. } => "copy",
                     Operation::Chmod { .. } => "chmod",
+                    Operation::MakeDirectory { .. } => "make directory",
+                    Operation::RemoveDirectory { .. } => "remove directory",
                 })),
             }
             let version = plan.version(step).unwrap();

@@ -112,6 +112,8 @@ fn name(operation: &Operation) -> String {
         | Operation::Create { path, .. }
         | Operation::Delete { path, .. }
         | Operation::Chmod { path, .. }
+        | Operation::MakeDirectory { path, .. }
+        | Operation::RemoveDirectory { path }
         | Operation::Rename { from: path, .. }
         | Operation::Copy { from: path, .. } => format!("`{path}`"),
     }

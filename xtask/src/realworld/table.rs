@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::catalogue::Pair;
 use super::counts::Counts;
 use super::format::Format;
+use super::judged::Judged;
 use super::moved_down::Refusals;
 use super::tree::TakenOut;
 use super::trial::{Trial, Verdict};
@@ -19,6 +20,7 @@ pub(super) struct Row<'a> {
 pub(super) struct Findings {
     pub(super) counts: Counts,
     pub(super) paths: usize,
+    pub(super) judged: Judged,
     pub(super) taken_out: TakenOut,
     /// How long `git apply` took; or in what its result differs from what was published, so that
     /// it proves nothing.
@@ -190,6 +192,7 @@ mod tests {
         let findings = Findings {
             counts: Counts { added: 1, modified: 2, ..Counts::default() },
             paths: 4,
+            judged: Judged::of(&[]).unwrap(),
             taken_out: TakenOut::default(),
             git_apply: Ok(Duration::from_millis(10)),
             trials: trials.collect(),

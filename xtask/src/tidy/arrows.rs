@@ -18,12 +18,20 @@ struct Arrows {
 /// Any other arrow is refused, and so is a crate that does not stand here.
 const ARROWS: &[Arrows] = &[
     Arrows { from: "actum-core", to: &[], to_in_tests: &[] },
+    Arrows { from: "actum-access", to: &["actum-core", "actum-gate"], to_in_tests: &[] },
     Arrows { from: "actum-gate", to: &["actum-core"], to_in_tests: &[] },
     Arrows { from: "actum-workspace", to: &["actum-core"], to_in_tests: &["actum-testkit"] },
     Arrows { from: "actum-ledger", to: &["actum-core"], to_in_tests: &["actum-gate"] },
     Arrows {
         from: "actum",
-        to: &["actum-core", "actum-gate", "actum-ledger", "actum-workspace"],
+        to: &[
+            "actum-access",
+            "actum-core",
+            "actum-gate",
+            "actum-ledger",
+            "actum-sandbox",
+            "actum-workspace",
+        ],
         to_in_tests: &["actum-testkit"],
     },
     Arrows {
@@ -42,7 +50,14 @@ const ARROWS: &[Arrows] = &[
     Arrows { from: "actum-testkit", to: &["actum-core", "actum-workspace"], to_in_tests: &[] },
     Arrows {
         from: "xtask",
-        to: &["actum-core", "actum-ledger", "actum-sandbox", "actum-workspace"],
+        to: &[
+            "actum-access",
+            "actum-core",
+            "actum-gate",
+            "actum-ledger",
+            "actum-sandbox",
+            "actum-workspace",
+        ],
         to_in_tests: &["actum-testkit"],
     },
 ];

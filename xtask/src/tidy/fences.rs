@@ -21,6 +21,9 @@ const HOSTILE: &str = "crates/actum-sandbox/tests/hostile/";
 /// Keys and ledgers lie outside any workspace.
 const LEDGER_HOME: &str = "crates/actum-ledger/src/home/disk.rs";
 
+/// Policies lie beside the workspace, and are read by their paths.
+const POLICIES: &str = "crates/actum/src/policies.rs";
+
 const FENCES: &[Fence] = &[
     Fence {
         word: "unsafe",
@@ -33,6 +36,7 @@ const FENCES: &[Fence] = &[
             path.starts_with(SYSTEM_CALLS)
                 || path.starts_with(SANDBOX)
                 || path == LEDGER_HOME
+                || path == POLICIES
                 || !path.starts_with("crates/")
                 || path.starts_with("crates/actum-testkit/")
                 || path.contains("/tests/")

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use actum::Work;
 use actum_core::format::{Format, Reading};
 use actum_core::path::Quoted;
-use actum_core::{Budget, PathError, RelPath, Scope, ScopeRule};
+use actum_core::{Budget, PathRule, RelPath, Scope};
 use actum_workspace::{ExistingFiles, HardLinks, HunkPlaces, LaterEdits, Limits, Workspace};
 use clap::builder::{OsStringValueParser, TypedValueParser};
 
@@ -31,12 +31,13 @@ pub(crate) struct Arguments {
     /// What the log shows of the run, instead of `apply FILE`
     #[arg(short, long, value_name = "LABEL", value_parser = label)]
     message: Option<String>,
-    /// Allow only paths under RULE: `src/` is what lies below src, `src` also src itself
+    /// Allow only paths that RULE speaks of: `src` and all below it, `src/` only what is below it,
+    /// `**/*.rs` with wildcards
     #[arg(long, value_name = "RULE", value_parser = rule())]
-    allow: Vec<ScopeRule>,
-    /// Refuse paths under RULE, whatever is allowed
+    allow: Vec<PathRule>,
+    /// Refuse paths that RULE speaks of, whatever is allowed
     #[arg(long, value_name = "RULE", value_parser = rule())]
-    deny: Vec<ScopeRule>,
+    deny: Vec<PathRule>,
     /// Refuse to change more files than this; a renamed one counts once
     #[arg(long, value_name = "N")]
     max_files: Option<u64>,
@@ -86,23 +87,8 @@ impl From<InputFormat> for Format {
     }
 }
 
-/// Why a text is no scope rule.
-#[derive(Debug, thiserror::Error)]
-enum RuleError {
-    /// A pattern would cover nothing, and a deny rule that covers nothing protects nothing.
-    #[error("`*` has no meaning in a rule; name a path, or a directory for all that is in it")]
-    Pattern,
-    #[error(transparent)]
-    Path(#[from] PathError),
-}
-
-fn rule() -> impl TypedValueParser<Value = ScopeRule> {
-    OsStringValueParser::new().try_map(|text| -> Result<_, RuleError> {
-        if text.as_encoded_bytes().contains(&b'*') {
-            return Err(RuleError::Pattern);
-        }
-        Ok(ScopeRule::new(text.as_encoded_bytes())?)
-    })
+pub(crate) fn rule() -> impl TypedValueParser<Value = PathRule> {
+    OsStringValueParser::new().try_map(|text| PathRule::new(text.as_encoded_bytes()))
 }
 
 fn relative_path() -> impl TypedValueParser<Value = RelPath> {

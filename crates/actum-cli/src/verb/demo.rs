@@ -5,7 +5,7 @@ mod project;
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 
-use actum::{Engine, Records, Request, Which};
+use actum::{Engine, PolicyInForce, Records, Request, Which};
 use actum_core::Operation;
 use actum_core::format::{Reading, parse};
 use actum_core::ledger::TenantId;
@@ -175,7 +175,9 @@ fn named(label: &str, operations: Vec<Operation>) -> Request {
 
 fn fits(root: &std::path::Path, operations: &[Operation]) -> Result<bool, Failure> {
     let mut workspace = Workspace::open(root)?;
-    let tried = RunEnd::look(&mut workspace, &Request::apply(operations.to_vec()), None);
+    let request = Request::apply(operations.to_vec());
+    let built_in = PolicyInForce::built_in(root);
+    let tried = RunEnd::look(&mut workspace, &request, (&built_in, &TenantId::default()), None);
     Ok(tried.is_ok_and(|end| !end.changes.is_empty()))
 }
 

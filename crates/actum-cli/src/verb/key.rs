@@ -1,13 +1,16 @@
-//! `actum key`: the keys that sign receipts and checkpoints.
+//! `actum key`: the keys that sign receipts, checkpoints and approvals.
 
 mod export;
 mod list;
+mod make;
+mod protect;
 mod rotate;
 
 use std::path::Path;
 
+use actum_core::keyring::KeyEntry;
 use actum_core::signer::KeyRole;
-use actum_ledger::{Keys, LedgerHome};
+use actum_ledger::{KeyError, Keys, LedgerHome};
 
 use super::Session;
 use crate::exit::Exit;
@@ -15,7 +18,7 @@ use crate::failure::Failure;
 use crate::home;
 use crate::ledger_failure::LedgerFailure;
 
-/// Show, change and export the keys that sign receipts and checkpoints
+/// Show, make, change and export the keys that sign receipts, checkpoints and approvals
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -25,22 +28,26 @@ pub(crate) struct Arguments {
 #[derive(clap::Subcommand)]
 enum Command {
     List(list::Arguments),
+    Make(make::Arguments),
     Rotate(rotate::Arguments),
     Export(export::Arguments),
 }
 
-/// What a key signs, as far as there are keys for it.
+/// What a key signs, as far as there can be keys for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 enum Role {
     /// Receipts
     Result,
     /// The state of a ledger
     Checkpoint,
+    /// That a person agrees
+    Approval,
 }
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     match &arguments.command {
         Command::List(arguments) => list::run(arguments, session),
+        Command::Make(arguments) => make::run(arguments, session),
         Command::Rotate(arguments) => rotate::run(arguments, session),
         Command::Export(arguments) => export::run(arguments, session),
     }
@@ -51,6 +58,13 @@ pub(super) fn existing() -> Result<(LedgerHome, Keys), Failure> {
     let path = home::path()?;
     let keys = at(&path)?;
     keys.ok_or_else(|| LedgerFailure::NoKeys { home: path }.into())
+}
+
+/// The newest key of a role.
+fn current(keys: &Keys, role: KeyRole) -> Result<KeyEntry, Failure> {
+    let path = keys.keyring_path();
+    let newest = keys.keyring().newest(role).cloned().ok_or(KeyError::NoKey { role, path });
+    Ok(newest.map_err(actum::Error::from)?)
 }
 
 fn at(path: &Path) -> Result<Option<(LedgerHome, Keys)>, Failure> {
@@ -66,6 +80,7 @@ impl From<Role> for KeyRole {
         match role {
             Role::Result => Self::Result,
             Role::Checkpoint => Self::Checkpoint,
+            Role::Approval => Self::Approval,
         }
     }
 }

@@ -55,13 +55,16 @@ pub(super) struct Opened {
 impl Opened {
     /// That of this user and tenant, which must be there.
     pub(super) fn existing() -> Result<Self, Failure> {
-        let (path, tenant) = (home::path()?, home::tenant()?);
-        let home = LedgerHome::open_existing(&path).map_err(actum::Error::from)?;
+        let (home, tenant) = (home::path()?, home::tenant()?);
+        Self::if_there()?.ok_or_else(|| LedgerFailure::NoLedger { tenant, home }.into())
+    }
+
+    /// The same where it is there.
+    pub(super) fn if_there() -> Result<Option<Self>, Failure> {
+        let tenant = home::tenant()?;
+        let home = LedgerHome::open_existing(&home::path()?).map_err(actum::Error::from)?;
         let log = home.map(|home| LedgerView::open(&home, &tenant)).transpose();
-        match log.map_err(actum::Error::from)?.flatten() {
-            Some(log) => Ok(Self { tenant, log }),
-            None => Err(LedgerFailure::NoLedger { tenant, home: path }.into()),
-        }
+        Ok(log.map_err(actum::Error::from)?.flatten().map(|log| Self { tenant, log }))
     }
 
     /// What is known of a run: of the one that is named, by all of its id or by what the workspace that

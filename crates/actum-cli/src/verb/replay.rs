@@ -2,12 +2,11 @@
 
 use std::io::{self, Write};
 
-use actum::RecordedRun;
-use actum_core::path::Quoted;
+use actum::{Cedar, RecordedRun};
 use actum_core::receipt::{DecisionRecord, GateRecord};
-use actum_core::{Digest, RunId};
+use actum_core::{Digest, RiskTier, RunId};
 use actum_gate::{ReplayProblem, replay};
-use actum_ledger::Log;
+use actum_ledger::{Log, RunRow};
 use serde::Serialize;
 
 use super::Session;
@@ -16,6 +15,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::ledger_failure::LedgerFailure;
 use crate::output::Document;
+use crate::record::GateLine;
 use crate::run_prefix::RunPrefix;
 use crate::trusted::Trusted;
 
@@ -39,30 +39,72 @@ struct Replayed {
     bundle: Digest,
     /// The digest of bundle and decision together.
     digest: Digest,
+    /// The policy that was in force.
+    policy: Digest,
+    /// The risk tier of the change.
+    tier: RiskTier,
     gates: Vec<GateRecord>,
     /// Whether the receipt, where there is one, says the same.
     receipt: Option<u64>,
+}
+
+/// A recorded run, and the documents that its decision was made from.
+pub(super) struct Kept {
+    pub(super) recorded: RecordedRun,
+    pub(super) bundle: Vec<u8>,
+    pub(super) policy: Vec<u8>,
+}
+
+impl Kept {
+    /// What is kept of a run. Its receipt, where there is one, is verified and says the same.
+    pub(super) fn of(opened: &Opened, row: RunRow) -> Result<Self, Failure> {
+        let run = row.run;
+        let recorded = RecordedRun::read(&opened.log, &Trusted::own()?.keyring, row);
+        let recorded = recorded.map_err(actum::Error::from)?;
+        let intent = &recorded.intent;
+        let document = |digest: Digest| -> Result<Vec<u8>, Failure> {
+            let bytes = opened.log.blob(&digest).map_err(actum::Error::from)?;
+            bytes.ok_or_else(|| failed(run, ReplayProblem::RefMissing { digest }))
+        };
+        let (bundle, policy) = (document(intent.decision.bundle)?, document(intent.policy)?);
+        let receipt = recorded.receipt.as_ref().map(|(receipt, _)| receipt);
+        if receipt.is_some_and(|it| it.statement.predicate.decision != intent.decision) {
+            let what = "what the receipt says".to_owned();
+            return Err(failed(run, ReplayProblem::DecisionMismatch { what }));
+        }
+        Ok(Self { recorded, bundle, policy })
+    }
+
+    /// Makes the decision again, and compares it.
+    pub(super) fn replay(&self) -> Result<(), ReplayProblem> {
+        replay(&self.bundle, &self.policy, &self.recorded.intent.decision, &Cedar::default())
+    }
+}
+
+pub(super) fn failed(run: RunId, source: ReplayProblem) -> Failure {
+    LedgerFailure::Replay { run, source: Box::new(source) }.into()
 }
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let opened = Opened::existing()?;
     let row = opened.run(arguments.run.as_ref(), session)?;
     let run = row.run;
-    let failed = |source| LedgerFailure::Replay { run, source: Box::new(source) };
-    let recorded = RecordedRun::read(&opened.log, &Trusted::own()?.keyring, row);
-    let RecordedRun { intent, receipt, .. } = recorded.map_err(actum::Error::from)?;
-    let decision = intent.decision;
-    let digest = decision.bundle;
-    let bundle = opened.log.blob(&digest).map_err(actum::Error::from)?;
-    let bundle = bundle.ok_or_else(|| failed(ReplayProblem::RefMissing { digest }))?;
-    replay(&bundle, &decision).map_err(failed)?;
-    if receipt.as_ref().is_some_and(|(it, _)| it.statement.predicate.decision != decision) {
-        let what = "what the receipt says".to_owned();
-        return Err(failed(ReplayProblem::DecisionMismatch { what }).into());
-    }
-    let DecisionRecord { semantics, bundle, digest, gates } = decision;
+    let kept = Kept::of(&opened, row)?;
+    kept.replay().map_err(|problem| failed(run, problem))?;
+    let RecordedRun { intent, receipt, .. } = kept.recorded;
+    let policy = intent.policy;
+    let DecisionRecord { semantics, bundle, digest, tier, gates } = intent.decision;
     let receipt = receipt.map(|(receipt, _)| receipt.index);
-    session.screen.show(&Replayed { run, semantics, bundle, digest, gates, receipt })?;
+    session.screen.show(&Replayed {
+        run,
+        semantics,
+        bundle,
+        digest,
+        policy,
+        tier,
+        gates,
+        receipt,
+    })?;
     Ok(Exit::Success)
 }
 
@@ -72,14 +114,15 @@ impl Document for Replayed {
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        let Self { run, semantics, bundle, digest, gates, receipt } = self;
+        let Self { run, semantics, bundle, digest, policy, tier, gates, receipt } = self;
         writeln!(out, "the same  decision of run {run}, by version {semantics} of the rules")?;
-        for GateRecord { gate, verdict, ground } in gates {
-            let [gate, verdict, ground] =
-                [gate, verdict, ground].map(|text| Quoted(text.as_bytes()).to_string());
-            writeln!(out, "{verdict:8}  {gate}: {ground}")?;
+        for gate in gates {
+            writeln!(out, "gate      {}", GateLine(gate))?;
         }
-        writeln!(out, "made from {bundle}\ndecision  {digest}")?;
+        writeln!(
+            out,
+            "tier      {tier}\nmade from {bundle}\npolicy    {policy}\ndecision  {digest}"
+        )?;
         match receipt {
             Some(index) => writeln!(out, "receipt   entry {index} says the same"),
             None => writeln!(out, "receipt   there is none yet"),

@@ -1,13 +1,16 @@
 //! `actum sandbox`: runs a command confined and limited.
 
+mod confinement;
 mod failure;
 mod limit;
-mod policy;
-mod program;
-mod report;
+pub(crate) mod policy;
+pub(crate) mod program;
+pub(crate) mod report;
 mod run;
 
+pub(crate) use confinement::Confinement;
 pub(crate) use failure::SandboxFailure;
+pub(crate) use run::known_host;
 
 use super::Session;
 use crate::exit::Exit;

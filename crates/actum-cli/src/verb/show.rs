@@ -4,7 +4,6 @@ use std::io::{self, Write};
 
 use actum_core::ledger::Actor;
 use actum_core::path::Quoted;
-use actum_core::receipt::GateRecord;
 use actum_core::{Digest, RunId, Status};
 use actum_workspace::{Image, Outcome, RunKind, RunReport, View};
 use serde::Serialize;
@@ -15,7 +14,7 @@ use crate::change_list::{ChangeLine, ChangeList, count, octal};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{Document, Kind};
-use crate::record::{Record, SignedBy, Told};
+use crate::record::{GateLine, Record, SignedBy, Told, write_commands};
 use crate::records::{self, Seen};
 use crate::run_prefix::{RunPrefix, newest};
 use crate::shown_path;
@@ -204,8 +203,9 @@ fn write_record(out: &mut dyn Write, record: &Record) -> io::Result<()> {
     if let Some(request) = &record.request {
         writeln!(out, "request    {request}, attempt {}", record.attempt)?;
     }
-    for GateRecord { gate, verdict, ground } in &record.gates {
-        writeln!(out, "gate       {gate}: {verdict}, {}", Quoted(ground.as_bytes()))?;
+    write_commands(out, 11, &record.commands)?;
+    for gate in &record.gates {
+        writeln!(out, "gate       {}", GateLine(gate))?;
     }
     match &record.receipt {
         None => writeln!(out, "receipt    none yet; the next run here records how this one ended"),

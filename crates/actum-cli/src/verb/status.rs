@@ -8,7 +8,7 @@ use actum_core::{RelPath, RunId};
 use actum_workspace::{Drift, View, WorkspaceStatus};
 use serde::Serialize;
 
-use super::Session;
+use super::{Session, queue};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
@@ -36,6 +36,8 @@ struct Shown {
     blocked: Vec<Blocked>,
     /// Paths that are not as the newest run that changed them left them.
     drifted: Vec<Drifted>,
+    /// Plans of this workspace that wait for a person, or for who asks again.
+    plans: Vec<RunId>,
     /// How many of the newest runs were looked at for that.
     drift_runs: usize,
 }
@@ -88,10 +90,23 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
                 run,
             })
             .collect(),
+        plans: plans(&view, session)?,
         drift_runs: arguments.runs.min(runs),
     };
     session.screen.show(&shown)?;
     Ok(attention(&shown.blocked))
+}
+
+/// The plans that are for this workspace. Where the ledger cannot be read, that is told.
+fn plans(view: &View, session: &Session) -> Result<Vec<RunId>, Failure> {
+    let Some(id) = view.workspace_id()? else { return Ok(Vec::new()) };
+    match queue::open(|plan| plan.row.workspace == id) {
+        Ok(plans) => Ok(plans),
+        Err(failure) => {
+            session.screen.note(format_args!("which plans wait is not known: {failure}"));
+            Ok(Vec::new())
+        }
+    }
 }
 
 /// Blocked paths need a person; an unfinished run does not, since the next command takes it back.
@@ -120,6 +135,10 @@ impl Document for Shown {
             )?,
         }
         write_blocked(&self.blocked, out)?;
+        if !self.plans.is_empty() {
+            let plans: Vec<String> = self.plans.iter().map(ToString::to_string).collect();
+            writeln!(out, "waiting     {}; `actum queue` lists them", plans.join(", "))?;
+        }
         if self.drifted.is_empty() {
             return writeln!(out, "drifted     nothing");
         }

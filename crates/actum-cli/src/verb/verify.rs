@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
+use actum_core::command::CommandsRun;
 use actum_core::ledger::{Actor, TenantId, WorkspaceId};
 use actum_core::path::Quoted;
 use actum_core::path_name::PathName;
@@ -24,6 +25,7 @@ use crate::input;
 use crate::ledger_failure::LedgerFailure;
 use crate::output::Document;
 use crate::own_format;
+use crate::record::{GateLine, write_commands};
 use crate::trusted::Trusted;
 
 /// Verify a receipt, with its proof or alone, by public keys
@@ -54,6 +56,9 @@ struct Verified {
     ended: Timestamp,
     /// What the gates said.
     gates: Vec<GateRecord>,
+    /// What was run for it.
+    #[serde(skip_serializing_if = "CommandsRun::is_empty")]
+    commands: CommandsRun,
     paths: Vec<PathEffect>,
     /// The key that signed the receipt.
     key: KeyId,
@@ -101,7 +106,9 @@ impl Verified {
     fn of(receipt: VerifiedReceipt, inclusion: Option<Inclusion>, keyring: Trusted) -> Self {
         let VerifiedReceipt { statement, key, leaf, .. } = receipt;
         let RunResult { run, tenant, workspace, status, actor, door, .. } = statement.predicate;
-        let RunResult { label, ended, decision, paths, .. } = statement.predicate;
+        let RunResult { label, ended, decision, paths, approval, .. } = statement.predicate;
+        let RunResult { commands: made, verification: verified, sandbox, .. } = statement.predicate;
+        let commands = CommandsRun { made, verified, sandbox };
         let log = inclusion.map(|place| {
             let Inclusion { origin, index, size, root, key, .. } = place;
             Place { origin, index, size, root, key }
@@ -115,6 +122,7 @@ impl Verified {
             None => not_verified.push(NO_PROOF),
         }
         not_verified.extend([FILES_NOW, NAMES]);
+        not_verified.extend(approval.map(|_| APPROVAL));
         Self {
             run,
             tenant,
@@ -125,6 +133,7 @@ impl Verified {
             label,
             ended,
             gates: decision.gates,
+            commands,
             paths,
             key,
             leaf,
@@ -143,6 +152,8 @@ const BEHIND_ITS_INTENT: &str =
     "it stands behind the entry that it names as its intent, which is itself not in the file";
 const NO_PROOF: &str =
     "that it is in the log: the file has no proof (`actum receipt RUN` writes one)";
+const APPROVAL: &str =
+    "that a person agreed: the signed answer is the entry of the ledger that the gate names";
 const ONE_LOG: &str =
     "that nobody was shown another log: compare the checkpoint with one that you kept";
 const NAMES: &str = "that names are right: user and agent are as the program gave them that signed";
@@ -169,10 +180,9 @@ impl Document for Verified {
         if let Some(more @ 1..) = self.paths.len().checked_sub(PATHS_SHOWN_MAX) {
             writeln!(out, "          and {more} more")?;
         }
-        for GateRecord { gate, verdict, ground } in &self.gates {
-            let [gate, verdict, ground] =
-                [gate, verdict, ground].map(|text| Quoted(text.as_bytes()).to_string());
-            writeln!(out, "gate      {gate}: {verdict}, {ground}")?;
+        write_commands(out, 10, &self.commands)?;
+        for gate in &self.gates {
+            writeln!(out, "gate      {}", GateLine(gate))?;
         }
         writeln!(out, "in        workspace {workspace}, tenant {tenant}")?;
         writeln!(out, "signed    by the result key {key}")?;
@@ -195,12 +205,12 @@ impl Document for Verified {
 /// What happened to one path, as `actum show` tells it.
 fn line_of(PathEffect { path, effect, from, added, removed, .. }: &PathEffect) -> String {
     let (word, slash) = match effect {
-        EffectKind::Created => ("created", ""),
-        EffectKind::Modified => ("modified", ""),
-        EffectKind::Renamed => ("renamed", ""),
-        EffectKind::Mode => ("mode", ""),
-        EffectKind::Attributes => ("attributes", ""),
-        EffectKind::Deleted => ("deleted", ""),
+        EffectKind::Created
+        | EffectKind::Modified
+        | EffectKind::Renamed
+        | EffectKind::Mode
+        | EffectKind::Attributes
+        | EffectKind::Deleted => (effect.as_str(), ""),
         EffectKind::DirectoryCreated => ("created", "/"),
         EffectKind::DirectoryRemoved => ("deleted", "/"),
     };

@@ -24,6 +24,9 @@ impl From<Output> for Ended {
     }
 }
 
+/// Nobody's own policy is in force in a test.
+pub const NO_CONFIGURATION: &str = "/nonexistent";
+
 /// The program, about to be started in `directory`.
 pub fn command(directory: &Path, arguments: &[&str]) -> Command {
     // A umask is set before a program starts, and nothing in std sets one.
@@ -31,6 +34,7 @@ pub fn command(directory: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new("/bin/sh");
     command.args(["-c", script, env!("CARGO_BIN_EXE_actum")]);
     command.env_clear().env("ACTUM_HOME", home_of(directory));
+    command.env("XDG_CONFIG_HOME", NO_CONFIGURATION);
     command.current_dir(directory).args(arguments);
     command
 }

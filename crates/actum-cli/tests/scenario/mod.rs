@@ -128,6 +128,9 @@ impl Stage {
         names.push((text(&verified["root"]), "ROOT".to_owned()));
         names.push((text(&verified["origin"]), "actum/LOG/default".to_owned()));
         names.push((text(&first["body"]["workspace"]), "WORKSPACE".to_owned()));
+        let decision = &first["body"]["decision"];
+        names.push((text(&decision["bundle"]), "BUNDLE".to_owned()));
+        names.push((text(&decision["digest"]), "DECISION".to_owned()));
         names
     }
 }

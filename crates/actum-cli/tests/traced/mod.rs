@@ -86,7 +86,10 @@ enum Stop {
 fn stop_before_call(directory: &Path, arguments: &[&str], call: usize, said: &Path) -> Stop {
     let mut command = Command::new("/bin/sh");
     command.args(["-c", SCRIPT, env!("CARGO_BIN_EXE_actum")]).args(arguments);
-    command.env_clear().env("ACTUM_HOME", crate::program::home_of(directory));
+    command
+        .env_clear()
+        .env("XDG_CONFIG_HOME", "/nonexistent")
+        .env("ACTUM_HOME", crate::program::home_of(directory));
     command.current_dir(directory).stdin(Stdio::null());
     let said = File::create(said).expect("a file of the test");
     let child = command.stdout(said).stderr(Stdio::null()).spawn().expect("a shell starts");

@@ -8,10 +8,13 @@ pub use blob_id::BlobId;
 pub(crate) use delta::Delta;
 pub use delta::DeltaError;
 
+use serde::{Deserialize, Serialize};
+
 use crate::Splice;
 
 /// Turns the content with one id into the content with another.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct BinaryEdit {
     /// The id of the content it starts from.
     pub before: BlobId,
@@ -22,13 +25,14 @@ pub struct BinaryEdit {
 }
 
 /// How a content is given.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum BinaryChange {
     /// Whole.
-    Literal(Vec<u8>),
+    Literal(#[serde(with = "crate::byte_text")] Vec<u8>),
     /// By copies out of the old content and new bytes between them (gitformat-pack(5), "Deltified
     /// representation").
-    Delta(Vec<u8>),
+    Delta(#[serde(with = "crate::byte_text")] Vec<u8>),
 }
 
 /// Why a binary edit cannot be made.

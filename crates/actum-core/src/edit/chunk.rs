@@ -4,7 +4,11 @@
 //! there must be exactly one such place. Lines that stand before it (anchors) can choose between
 //! several.
 
+mod line;
+
 use std::collections::BTreeSet;
+
+use serde::{Deserialize, Serialize};
 
 use super::overlapping;
 use crate::hunk::Side;
@@ -13,10 +17,12 @@ use crate::path::Cut;
 use crate::{Splice, count};
 
 /// Lines of a file, and what they become.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Chunk {
     /// Lines before the chunk, each after the one before it, compared without the blanks around
     /// them. Of what follows them the first place counts.
+    #[serde(with = "crate::byte_text::list")]
     pub anchors: Vec<Vec<u8>>,
     /// The lines of the chunk, without newline.
     pub lines: Vec<ChunkLine>,

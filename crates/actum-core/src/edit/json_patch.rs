@@ -17,6 +17,8 @@ mod tree;
 pub use error::{JsonPatchError, PointerProblem};
 pub use pointer::{Pointer, PointerError};
 
+use serde::{Deserialize, Serialize};
+
 use apply::Document;
 
 use crate::format::Place;
@@ -34,14 +36,16 @@ pub const WORK_MAX: u64 = 256 * 1024 * 1024;
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Operations that are made one after the other, all or none.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct JsonPatch {
     /// The operations.
     pub operations: Vec<PatchOperation>,
 }
 
 /// One operation (RFC 6902, section 4).
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum PatchOperation {
     /// Adds a member or an element, or replaces the value of a member that is there.
     Add {
@@ -86,7 +90,8 @@ pub enum PatchOperation {
 }
 
 /// A JSON value as it is spelled, without blanks around it; no object in it has a name twice.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String")]
 pub struct JsonText(String);
 
 /// What was given is no JSON value, or not one that everybody reads alike.
@@ -177,6 +182,14 @@ impl JsonText {
     /// The text.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+impl TryFrom<String> for JsonText {
+    type Error = JsonTextError;
+
+    fn try_from(text: String) -> Result<Self, JsonTextError> {
+        Self::new(&text)
     }
 }
 

@@ -2,24 +2,30 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use super::{EDIT_BYTES_MAX, overlapping};
 use crate::near::{Clause, Lines, Near};
 use crate::path::Cut;
 use crate::{Splice, count};
 
 /// Replaces `old` by `new`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Replacement {
     /// What is searched for, byte for byte; never empty.
+    #[serde(with = "crate::byte_text")]
     pub old: Vec<u8>,
     /// What takes its place.
+    #[serde(with = "crate::byte_text")]
     pub new: Vec<u8>,
     /// How often `old` may be there.
     pub occurrences: Occurrences,
 }
 
 /// How often the text that is replaced may be there.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Occurrences {
     /// Exactly once.
     One,

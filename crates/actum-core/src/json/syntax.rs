@@ -217,7 +217,10 @@ fn word_at(text: &str, offset: usize) -> Excerpt {
 
 /// Refuses sound JSON that is too deep or has too many values, before memory is taken for it. The
 /// judge does not descend and so sets no limit of its own.
-fn within_limits(json: &[u8]) -> Result<(), SyntaxError> {
+///
+/// # Errors
+/// `TooDeep` and `TooManyValues`, at the byte where the limit is passed.
+pub fn within_limits(json: &[u8]) -> Result<(), SyntaxError> {
     let (mut values, mut depth, mut in_string, mut escaped) = (1usize, 0usize, false, false);
     for (offset, &byte) in json.iter().enumerate() {
         if in_string {

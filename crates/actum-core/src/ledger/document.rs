@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{RequestKey, TenantId, WorkspaceId};
+use super::{Approval, RequestKey, TenantId, WorkspaceId};
+use crate::command::CommandsRun;
 use crate::receipt::DecisionRecord;
 use crate::signer::{KeyId, KeyRole, PublicKey};
 use crate::{Digest, RunId, Timestamp};
@@ -10,12 +11,12 @@ use crate::{Digest, RunId, Timestamp};
 /// Who asked for something.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Actor {
-    /// The user of the operating system, by name where it has one.
-    pub user: String,
-    /// The same by number.
-    pub uid: u32,
     /// The agent that acts for that user, as it calls itself.
     pub agent: Option<String>,
+    /// The same by number.
+    pub uid: u32,
+    /// The user of the operating system, by name where it has one.
+    pub user: String,
 }
 
 /// The first entry of every log.
@@ -103,6 +104,11 @@ pub struct EffectStarted {
     pub policy: Digest,
     /// What the gates said.
     pub decision: DecisionRecord,
+    /// The approval that lets it go, where one was needed.
+    pub approval: Option<Approval>,
+    /// What was run for it.
+    #[serde(default, skip_serializing_if = "CommandsRun::is_empty")]
+    pub commands: CommandsRun,
     /// The program.
     pub engine: String,
 }

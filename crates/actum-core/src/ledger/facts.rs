@@ -6,7 +6,10 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 
-use super::{EffectStarted, KeyRotated, LogStarted, RequestKey, WorkspaceId};
+use super::{
+    Answer, EffectStarted, Judged, KeyRotated, LogStarted, PlanAnswered, PlanQueued, PlanRefused,
+    RequestKey, WorkspaceId,
+};
 use crate::receipt::{EntryRef, PAYLOAD_TYPE, PREDICATE_TYPE, STATEMENT_TYPE};
 use crate::{Digest, RunId, Status, Timestamp};
 
@@ -21,6 +24,12 @@ pub enum EntryKind {
     EffectStarted,
     /// A run has ended; the entry is its receipt.
     EffectDone,
+    /// Gates refused a plan.
+    PlanRefused,
+    /// A plan waits for a person.
+    PlanQueued,
+    /// A person said something of a plan.
+    PlanAnswered,
 }
 
 /// What is kept beside an entry, to find it again.
@@ -32,14 +41,21 @@ pub struct EntryFacts {
     pub time: Timestamp,
     /// The run it is about.
     pub run: Option<RunId>,
-    /// The workspace of that run.
+    /// The plan in the queue that it is about, or that lets the run go.
+    pub plan: Option<RunId>,
+    /// What was judged of that plan.
+    pub judged: Option<Judged>,
+    /// The workspace of run or plan.
     pub workspace: Option<WorkspaceId>,
     /// The key of the request that it begins, and which attempt at it this is.
     pub request: Option<(RequestKey, u32)>,
     /// How the run ended.
     pub status: Option<Status>,
-    /// The entry that it names as the beginning of the run: its place, and its hash as a leaf.
-    pub intent: Option<(u64, Digest)>,
+    /// What a person said of the plan.
+    pub answer: Option<Answer>,
+    /// The entry that it names as the one that it follows, its place and its hash as a leaf: of a receipt
+    /// the beginning of its run, of an answer the plan in the queue, of the beginning of a run its approval.
+    pub follows: Option<(u64, Digest)>,
     /// The documents in the ledger that it names.
     pub blobs: Vec<Digest>,
 }
@@ -56,8 +72,15 @@ pub struct EntryError {
 
 impl EntryKind {
     /// All of them.
-    pub const ALL: [Self; 4] =
-        [Self::LogStarted, Self::KeyRotated, Self::EffectStarted, Self::EffectDone];
+    pub const ALL: [Self; 7] = [
+        Self::LogStarted,
+        Self::KeyRotated,
+        Self::EffectStarted,
+        Self::EffectDone,
+        Self::PlanRefused,
+        Self::PlanQueued,
+        Self::PlanAnswered,
+    ];
 
     /// The permanent name.
     pub fn as_str(self) -> &'static str {
@@ -66,6 +89,9 @@ impl EntryKind {
             Self::KeyRotated => "KEY_ROTATED",
             Self::EffectStarted => "EFFECT_STARTED",
             Self::EffectDone => "EFFECT_DONE",
+            Self::PlanRefused => "PLAN_REFUSED",
+            Self::PlanQueued => "PLAN_QUEUED",
+            Self::PlanAnswered => "PLAN_ANSWERED",
         }
     }
 
@@ -128,10 +154,13 @@ impl EntryFacts {
             kind,
             time,
             run: None,
+            plan: None,
+            judged: None,
             workspace: None,
             request: None,
             status: None,
-            intent: None,
+            answer: None,
+            follows: None,
             blobs: Vec::new(),
         };
         let payload = |wanted: &str| {
@@ -154,12 +183,53 @@ impl EntryFacts {
             EntryKind::EffectStarted => {
                 let entry: EffectStarted = serde_json::from_slice(body).map_err(json)?;
                 format(&entry.format, EffectStarted::FORMAT)?;
+                let approval = entry.approval.as_ref();
+                let EffectStarted { plan, change, policy, .. } = entry;
                 Ok(Self {
                     run: Some(entry.run),
+                    plan: approval.map(|approval| approval.plan),
+                    judged: approval.map(|_| Judged { plan, change, policy }),
                     workspace: Some(entry.workspace),
                     request: entry.request.map(|request| (request, entry.attempt)),
-                    blobs: vec![entry.decision.bundle],
+                    follows: approval.map(|approval| (approval.entry.index, approval.entry.leaf)),
+                    blobs: vec![entry.decision.bundle, policy],
                     ..nothing(entry.time)
+                })
+            }
+            EntryKind::PlanRefused => {
+                let PlanRefused { format: found, time, plan } =
+                    serde_json::from_slice(body).map_err(json)?;
+                format(&found, PlanRefused::FORMAT)?;
+                Ok(Self {
+                    workspace: Some(plan.workspace),
+                    blobs: vec![plan.decision.bundle, plan.bound.policy],
+                    ..nothing(time)
+                })
+            }
+            EntryKind::PlanQueued => {
+                let PlanQueued { format: found, time, plan, .. } =
+                    serde_json::from_slice(body).map_err(json)?;
+                format(&found, PlanQueued::FORMAT)?;
+                Ok(Self {
+                    plan: Some(plan.id),
+                    judged: Some(plan.bound.judged()),
+                    workspace: Some(plan.workspace),
+                    blobs: vec![plan.decision.bundle, plan.bound.policy],
+                    ..nothing(time)
+                })
+            }
+            EntryKind::PlanAnswered => {
+                let payload = payload(PlanAnswered::PAYLOAD_TYPE)?;
+                let entry: PlanAnswered = serde_json::from_slice(&payload).map_err(json)?;
+                format(&entry.format, PlanAnswered::FORMAT)?;
+                let PlanAnswered { time, plan, workspace, queued, answer, bound, .. } = entry;
+                Ok(Self {
+                    plan: Some(plan),
+                    judged: Some(bound.judged()),
+                    workspace: Some(workspace),
+                    answer: Some(answer),
+                    follows: Some((queued.index, queued.leaf)),
+                    ..nothing(time)
                 })
             }
             EntryKind::EffectDone => {
@@ -172,7 +242,7 @@ impl EntryFacts {
                     run: Some(run),
                     workspace: Some(workspace),
                     status: Some(status),
-                    intent: Some((intent.index, intent.leaf)),
+                    follows: Some((intent.index, intent.leaf)),
                     ..nothing(settled)
                 })
             }

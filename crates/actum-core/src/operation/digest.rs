@@ -65,6 +65,14 @@ impl Feed {
                 self.named("chmod", path);
                 self.mode(*mode);
             }
+            Operation::MakeDirectory { path, mode } => {
+                self.named("make directory", path);
+                match mode {
+                    None => self.name("no mode"),
+                    Some(mode) => self.mode(ModeChange::Exact(*mode)),
+                }
+            }
+            Operation::RemoveDirectory { path } => self.named("remove directory", path),
         }
     }
 
@@ -216,6 +224,7 @@ mod tests {
         let value = || JsonText::new("1").unwrap();
         let delete = |parents, expected| Operation::Delete { path: path("a"), expected, parents };
         let chmod = |mode| Operation::Chmod { path: path("a"), mode };
+        let make = |mode| Operation::MakeDirectory { path: path("a"), mode };
         let create = |mode| Operation::Create { path: path("a"), content: b"c".into(), mode };
         let different = [
             vec![],
@@ -235,6 +244,9 @@ mod tests {
             vec![delete(EmptyParents::Keep, Some(Digest::of(b"")))],
             vec![chmod(ModeChange::Executable(true))],
             vec![chmod(ModeChange::Exact(FileMode::new(1)))],
+            vec![make(None)],
+            vec![make(Some(FileMode::PRIVATE_DIRECTORY))],
+            vec![Operation::RemoveDirectory { path: path("a") }],
             vec![create(None)],
             vec![create(Some(ModeChange::Executable(false)))],
             vec![Operation::Write { path: path("a"), content: b"c".into(), expected: None }],

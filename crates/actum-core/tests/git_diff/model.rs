@@ -66,6 +66,9 @@ impl Tree {
                 self.put(to, file)?;
             }
             Operation::Chmod { path, mode } => self.get(path)?.1 = is_executable(*mode),
+            Operation::MakeDirectory { .. } | Operation::RemoveDirectory { .. } => {
+                return Err("no diff speaks of directories".into());
+            }
         }
         Ok(())
     }

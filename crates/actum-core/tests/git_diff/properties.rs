@@ -178,7 +178,11 @@ proptest! {
             let is_of_header = match &operation {
                 Operation::Create { content, .. } => content.is_empty(),
                 Operation::Delete { expected, .. } => *expected == Some(Digest::of(b"")),
-                Operation::Patch { .. } | Operation::Edit { .. } | Operation::Write { .. } => false,
+                Operation::Patch { .. }
+                | Operation::Edit { .. }
+                | Operation::Write { .. }
+                | Operation::MakeDirectory { .. }
+                | Operation::RemoveDirectory { .. } => false,
                 Operation::Rename { .. } | Operation::Copy { .. } | Operation::Chmod { .. } => true,
             };
             prop_assert!(is_of_header || operations.contains(&operation), "{:?}", operation);

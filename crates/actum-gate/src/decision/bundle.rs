@@ -1,89 +1,300 @@
 //! All that a decision is made from, as a document that is kept.
 
-use actum_core::canonical::{self, CanonicalError};
-use actum_core::path::Cut;
-use actum_core::receipt::PathEffect;
-use actum_core::{Budget, Scope};
+use actum_core::canonical::{self, COUNT_MAX, CanonicalError};
+use actum_core::ledger::{Actor, Approval, Bound, TenantId};
+use actum_core::path_name::PathName;
+use actum_core::receipt::{PathEffect, change_digest};
+use actum_core::{Budget, Digest, RelPath, RiskTier, RunId, Scope, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::DECISION_SEMANTICS;
+use crate::command::CommandLine;
+use crate::credential::Finding;
+use crate::document::{self, DocumentError};
+use crate::gate::{Guard, Spellings, is_of_file};
 
-/// The largest number that a document can hold: 2^53 − 1. No run changes as many lines.
-const LIMIT_MAX: u64 = (1 << 53) - 1;
+/// The number of a user who is not known (`overflowuid`, proc_sys_kernel(5)).
+const NOBODY: u32 = 65_534;
 
-/// What a change would do, and what it may do.
+/// What is judged: a change, and what was asked for with it. The fields stand in the order of their names, as
+/// canonical JSON has them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Case {
+    /// Who asks.
+    pub actor: Actor,
+    /// What a person approved, where there is such an approval.
+    pub approved: Option<Approved>,
+    /// How much.
+    pub budget: Budget,
+    /// What it would do to each path, ordered by path.
+    pub change: Vec<PathEffect>,
+    /// The commands that would be run for it, in their order. What was asked for leads to them, so that
+    /// an approval of that plan is one of them.
+    pub commands: Vec<CommandLine>,
+    /// The commands that ran, or are to run, in a sandbox where all that they change is captured; what of
+    /// that is to last is the change itself. Rules hold them back, and none has to allow them.
+    pub confined: Vec<CommandLine>,
+    /// The tier that it was declared as, which can only raise it.
+    pub declared: Option<RiskTier>,
+    /// By which door it came in.
+    pub door: String,
+    /// What in its new content looks like a credential, ordered by path.
+    pub found: Vec<Found>,
+    /// Whether that is the root of a repository: a project of its own, wherever it lies. Else protection sees
+    /// the names of the directories that it lies in, too.
+    pub is_repository: bool,
+    /// The digest of the limits that were set with it, also of those that no gate judges.
+    pub limits: Digest,
+    /// Files of it that have other names as well, ordered by path.
+    pub linked: Vec<PathName>,
+    /// The digest of what was asked for.
+    pub plan: Digest,
+    /// Whether it brings back what was there before that run, and nothing else; a redo does not.
+    pub restores: bool,
+    /// The root of the workspace, without links.
+    pub root: String,
+    /// Where who asks lets it change something.
+    pub scope: Scope,
+    /// Whose ledger records it.
+    pub tenant: TenantId,
+    /// When it is judged.
+    pub time: Timestamp,
+    /// The run that it takes back.
+    pub undoes: Option<RunId>,
+    /// Files whose new content could not be looked through, ordered by path.
+    pub unscanned: Vec<PathName>,
+    /// What is asked for.
+    pub work: WorkKind,
+}
+
+/// What is asked for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum WorkKind {
+    /// To change files.
+    Apply,
+    /// To take a change back.
+    Undo,
+    /// To take an undo back.
+    Redo,
+}
+
+/// An approval that was found in the ledger, signed by a key that may, and what it is bound to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Approved {
+    /// Whose it is, and where it stands.
+    pub approval: Approval,
+    /// What was approved.
+    pub bound: Bound,
+    /// Until when it counts.
+    pub expires: Timestamp,
+}
+
+/// Something in the new content of a file that looks like a credential.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Found {
+    /// The file.
+    pub path: PathName,
+    /// What was found.
+    pub finding: Finding,
+}
+
+impl Case {
+    /// A change alone: asked for by nobody who is known, without limits, and with nothing out of the ordinary.
+    pub fn of(change: Vec<PathEffect>) -> Self {
+        let nothing = Digest::of(b"");
+        Self {
+            plan: nothing,
+            limits: nothing,
+            time: Timestamp::from_micros(0),
+            actor: Actor { user: "unknown".to_owned(), uid: NOBODY, agent: None },
+            door: "library".to_owned(),
+            tenant: TenantId::default(),
+            root: "/".to_owned(),
+            is_repository: false,
+            work: WorkKind::Apply,
+            declared: None,
+            undoes: None,
+            restores: false,
+            scope: Scope::everything(),
+            budget: Budget::unlimited(),
+            change,
+            linked: Vec::new(),
+            commands: Vec::new(),
+            confined: Vec::new(),
+            found: Vec::new(),
+            unscanned: Vec::new(),
+            approved: None,
+        }
+    }
+}
+
+/// All that a decision is made from beside the policy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bundle {
+    case: Case,
     format: String,
+    policy: Digest,
     semantics: u32,
-    scope: Scope,
-    budget: Budget,
-    change: Vec<PathEffect>,
-}
-
-/// Bytes that are no bundle of this version.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum BundleError {
-    /// It is not JSON of which every reader has the same idea.
-    #[error("the bundle of a decision cannot be read: {0}")]
-    Json(#[from] CanonicalError),
-    /// It is of another format, or to be judged by other rules.
-    #[error(
-        "the bundle is a `{}` for version {} of the rules, and this program knows `{}` for version \
-         {DECISION_SEMANTICS}",
-        Cut(format.as_bytes(), 80),
-        Cut(semantics.as_bytes(), 80),
-        Bundle::FORMAT
-    )]
-    OtherVersion {
-        /// Its format.
-        format: String,
-        /// The version of the rules, as it stands there.
-        semantics: String,
-    },
-    /// Fields are missing, too many, or of another kind.
-    #[error("the bundle of a decision cannot be read: {message}")]
-    Shape {
-        /// Which, and how.
-        message: String,
-    },
-    /// It says more than this program reads from it, or in another form.
-    #[error("the bundle of a decision is not in its canonical form")]
-    NotCanonical,
 }
 
 impl Bundle {
     /// The value of `format`.
-    pub const FORMAT: &str = "actum.bundle/1";
+    pub const FORMAT: &str = "actum.bundle/5";
 
-    /// The bundle of a change. A limit beyond 2^53 − 1 is held at that.
-    pub fn new(scope: Scope, budget: Budget, change: Vec<PathEffect>) -> Self {
-        let held = |limit: Option<u64>| limit.map(|limit| limit.min(LIMIT_MAX));
-        let Budget { max_files, max_loc } = budget;
-        Self {
-            format: Self::FORMAT.to_owned(),
-            semantics: DECISION_SEMANTICS,
-            scope,
-            budget: Budget { max_files: held(max_files), max_loc: held(max_loc) },
-            change,
-        }
+    /// The bundle of what is judged by the policy of that digest. A limit beyond 2^53 − 1 is held at
+    /// that.
+    pub fn new(policy: Digest, mut case: Case) -> Self {
+        let held = |limit: Option<u64>| limit.map(|limit| limit.min(COUNT_MAX));
+        let Budget { max_files, max_loc } = case.budget;
+        case.budget = Budget { max_files: held(max_files), max_loc: held(max_loc) };
+        Self { format: Self::FORMAT.to_owned(), semantics: DECISION_SEMANTICS, policy, case }
     }
 
-    /// Where the change may be made.
+    /// The same with what a person approved.
+    #[must_use]
+    pub fn with_approval(mut self, approved: Approved) -> Self {
+        self.case.approved = Some(approved);
+        self
+    }
+
+    /// The digest of the policy.
+    pub fn policy(&self) -> Digest {
+        self.policy
+    }
+
+    /// Where who asks lets the change be made.
     pub fn scope(&self) -> &Scope {
-        &self.scope
+        &self.case.scope
     }
 
     /// How large it may be.
     pub fn budget(&self) -> Budget {
-        self.budget
+        self.case.budget
     }
 
     /// What it does to each path.
     pub fn change(&self) -> &[PathEffect] {
-        &self.change
+        &self.case.change
+    }
+
+    /// Each path that it touches; of a renamed file both.
+    pub fn paths(&self) -> impl Iterator<Item = &RelPath> {
+        self.change().iter().flat_map(PathEffect::paths)
+    }
+
+    /// The names of the directories that the workspace lies in, first to last, as far as protection sees them:
+    /// whoever chooses where a workspace begins does not choose with it what is protected.
+    pub(crate) fn above(&self) -> Vec<&[u8]> {
+        match self.case.is_repository {
+            true => Vec::new(),
+            false => {
+                let names = self.case.root.split('/').filter(|name| !name.is_empty());
+                names.map(str::as_bytes).collect()
+            }
+        }
+    }
+
+    /// A path that a rule speaks of, with the root before it where the rule speaks of it because of that.
+    pub(crate) fn shown(&self, path: &RelPath, guard: &Guard) -> String {
+        match guard.covers(&Spellings::of(path)) {
+            true => format!("`{path}`"),
+            false => format!("`{}/{path}`", self.case.root.trim_end_matches('/')),
+        }
+    }
+
+    /// What it does to files: all of it but directories that come and go.
+    pub fn files(&self) -> impl Iterator<Item = &PathEffect> {
+        self.change().iter().filter(|effect| is_of_file(effect.effect))
+    }
+
+    /// Who asks.
+    pub fn actor(&self) -> &Actor {
+        &self.case.actor
+    }
+
+    /// By which door it came in.
+    pub fn door(&self) -> &str {
+        &self.case.door
+    }
+
+    /// Whose ledger records it.
+    pub fn tenant(&self) -> &TenantId {
+        &self.case.tenant
+    }
+
+    /// The root of the workspace.
+    pub fn root(&self) -> &str {
+        &self.case.root
+    }
+
+    /// The version of the rules that it was made for.
+    pub(crate) fn semantics(&self) -> u32 {
+        self.semantics
+    }
+
+    /// What is asked for.
+    pub fn work(&self) -> WorkKind {
+        self.case.work
+    }
+
+    /// Files of it that have other names as well.
+    pub fn linked(&self) -> &[PathName] {
+        &self.case.linked
+    }
+
+    /// The commands that would be run for it.
+    pub fn commands(&self) -> &[CommandLine] {
+        &self.case.commands
+    }
+
+    /// The commands of which all effects were captured.
+    pub fn confined(&self) -> &[CommandLine] {
+        &self.case.confined
+    }
+
+    /// What in its new content looks like a credential.
+    pub fn found(&self) -> &[Found] {
+        &self.case.found
+    }
+
+    /// Files whose new content could not be looked through.
+    pub fn unscanned(&self) -> &[PathName] {
+        &self.case.unscanned
+    }
+
+    /// The tier that it was declared as.
+    pub fn declared(&self) -> Option<RiskTier> {
+        self.case.declared
+    }
+
+    /// When it is judged.
+    pub fn time(&self) -> Timestamp {
+        self.case.time
+    }
+
+    /// What a person approved.
+    pub fn approved(&self) -> Option<&Approved> {
+        self.case.approved.as_ref()
+    }
+
+    /// What an approval of it is bound to.
+    ///
+    /// # Errors
+    /// As [`change_digest`].
+    pub fn bound(&self) -> Result<Bound, CanonicalError> {
+        let Case { plan, limits, ref change, .. } = self.case;
+        Ok(Bound { plan, limits, change: change_digest(change)?, policy: self.policy })
+    }
+
+    /// Whether it brings back what was there before a run, and nothing else.
+    pub fn restores(&self) -> bool {
+        self.case.undoes.is_some() && self.case.restores
     }
 
     /// The canonical JSON of the bundle.
@@ -91,27 +302,16 @@ impl Bundle {
     /// # Errors
     /// `Number` for a file or a count of lines beyond 2^53 − 1.
     pub fn to_vec(&self) -> Result<Vec<u8>, CanonicalError> {
-        canonical::to_vec(self)
+        canonical::ordered_to_vec(self)
     }
 
-    /// Reads the canonical bytes of a bundle.
+    /// Reads the canonical bytes of a bundle, by whichever version of the rules it was judged: what it tells of
+    /// the change stays readable.
     ///
     /// # Errors
-    /// [`BundleError`].
-    pub fn read(bytes: &[u8]) -> Result<Self, BundleError> {
-        let value = canonical::read(bytes)?;
-        let format = value.get("format").and_then(Value::as_str).unwrap_or_default();
-        let semantics = value.get("semantics").unwrap_or(&Value::Null);
-        let is_known = semantics.as_u64() == Some(u64::from(DECISION_SEMANTICS));
-        if format != Self::FORMAT || !is_known {
-            let (format, semantics) = (format.to_owned(), semantics.to_string());
-            return Err(BundleError::OtherVersion { format, semantics });
-        }
-        let shape = |error| BundleError::Shape { message: canonical::plainly(&error) };
-        let bundle: Self = serde_json::from_value(value).map_err(shape)?;
-        if bundle.to_vec()? != bytes {
-            return Err(BundleError::NotCanonical);
-        }
-        Ok(bundle)
+    /// [`DocumentError`].
+    pub fn read(bytes: &[u8]) -> Result<Self, DocumentError> {
+        let version = |value: &Value| document::format_of(value).to_owned();
+        document::read("the bundle of a decision", bytes, version, Self::FORMAT.to_owned())
     }
 }

@@ -3,8 +3,10 @@
 use actum_core::Digest;
 use actum_core::receipt::DecisionRecord;
 
-use super::bundle::{Bundle, BundleError};
-use super::{DECISION_SEMANTICS, decide};
+use super::bundle::Bundle;
+use super::{DECISION_SEMANTICS, decided};
+use crate::access::AccessJudge;
+use crate::policy::Policy;
 
 /// Why a decision could not be confirmed. The set is closed; whatever it is, nothing may be built
 /// on the decision.
@@ -30,7 +32,8 @@ pub enum ReplayProblem {
         /// What differs first.
         what: String,
     },
-    /// Other rules led to the decision than those of this program.
+    /// Other rules led to the decision than those of this program, or access policies that it
+    /// cannot read.
     #[error("this program cannot make the decision again: {message}")]
     EngineUnsupported {
         /// Which rules, or what of the bundle it does not know.
@@ -58,36 +61,57 @@ impl ReplayProblem {
     }
 }
 
-/// Makes a decision again from the bytes of its bundle, and compares it with what was recorded.
+/// Makes a decision again from the bytes of its bundle and of the policy, and compares it with what was
+/// recorded. Who does not know Cedar passes [`NoAccess`](crate::NoAccess), and hears of a decision in which
+/// access policies were asked that it is not supported.
 ///
 /// # Errors
 /// [`ReplayProblem`]: `RefHashMismatch`, `EngineUnsupported`, `DecisionMismatch`.
-pub fn replay(bundle: &[u8], expected: &DecisionRecord) -> Result<(), ReplayProblem> {
-    let found = Digest::of(bundle);
-    if found != expected.bundle {
-        return Err(ReplayProblem::RefHashMismatch { expected: expected.bundle, found });
-    }
+pub fn replay(
+    bundle: &[u8],
+    policy: &[u8],
+    expected: &DecisionRecord,
+    access: &dyn AccessJudge,
+) -> Result<(), ReplayProblem> {
+    must_be(expected.bundle, bundle)?;
     let unsupported = |message: String| ReplayProblem::EngineUnsupported { message };
-    if expected.semantics != DECISION_SEMANTICS {
-        return Err(unsupported(format!(
-            "it was made by version {} of the rules, and this program knows version \
-             {DECISION_SEMANTICS}",
-            expected.semantics
-        )));
+    let must_be_known = |semantics| match semantics {
+        DECISION_SEMANTICS => Ok(()),
+        other => Err(unsupported(format!(
+            "it was made by version {other} of the rules, and this program knows version \
+             {DECISION_SEMANTICS}"
+        ))),
+    };
+    must_be_known(expected.semantics)?;
+    let read = Bundle::read(bundle).map_err(|error| unsupported(error.to_string()))?;
+    must_be_known(read.semantics())?;
+    must_be(read.policy(), policy)?;
+    let policy = Policy::read(policy).map_err(|error| unsupported(error.to_string()))?;
+    let (decision, unknown) = decided(&read, &policy, access);
+    if let Some(unknown) = unknown {
+        return Err(unsupported(unknown.to_string()));
     }
-    let read = Bundle::read(bundle).map_err(|error: BundleError| unsupported(error.to_string()))?;
-    let decision = decide(&read);
     let recorded = decision.record(bundle).map_err(|error| unsupported(error.to_string()))?;
-    let differs = |what: String| Err(ReplayProblem::DecisionMismatch { what });
+    let differs = |what: &str| Err(ReplayProblem::DecisionMismatch { what: what.to_owned() });
     let mut gates = recorded.gates.iter().zip(&expected.gates);
     if let Some((gate, _)) = gates.find(|(now, then)| now != then) {
-        return differs(format!("the gate `{}`", gate.gate));
+        return differs(&format!("the gate `{}`", gate.gate));
     }
     if recorded.gates.len() != expected.gates.len() {
-        return differs("the number of gates".to_owned());
+        return differs("the number of gates");
+    }
+    if recorded.tier != expected.tier {
+        return differs("the tier");
     }
     if recorded.digest != expected.digest {
-        return differs("the digest".to_owned());
+        return differs("the digest");
     }
     Ok(())
+}
+
+fn must_be(expected: Digest, bytes: &[u8]) -> Result<(), ReplayProblem> {
+    match Digest::of(bytes) {
+        found if found == expected => Ok(()),
+        found => Err(ReplayProblem::RefHashMismatch { expected, found }),
+    }
 }

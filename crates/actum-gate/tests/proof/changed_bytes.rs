@@ -37,6 +37,11 @@ fn span(text: &[u8], part: &str) -> std::ops::Range<usize> {
     start..start + part.len()
 }
 
+/// The same six bits in the other alphabet of base64, both of which DSSE takes.
+fn is_same_in_base64(one: u8, other: u8) -> bool {
+    [(b'+', b'-'), (b'/', b'_')].contains(&(one, other))
+}
+
 /// FE-14. Only the name of the field `keyid` may change: a signature that names no key is tried with
 /// all of them, and found to be of the same.
 #[test]
@@ -45,8 +50,12 @@ fn a_receipt_with_one_byte_changed_is_refused_or_says_the_same() {
     let keyring = keyring();
     let sound = verify_receipt(&text, &keyring).unwrap();
     let mut places = BTreeSet::new();
-    for (at, _, result) in accepted(&text, |text| verify_receipt(text, &keyring).ok()) {
+    for (at, other, result) in accepted(&text, |text| verify_receipt(text, &keyring).ok()) {
         assert_eq!((&result.statement, &result.key), (&sound.statement, &sound.key));
+        if is_same_in_base64(text[at], other) {
+            assert_eq!(result.leaf, sound.leaf);
+            continue;
+        }
         assert_ne!(result.leaf, sound.leaf, "another entry of a log, and so in no proof");
         places.insert(at);
     }
@@ -63,6 +72,9 @@ fn a_bundle_with_one_byte_changed_is_refused_or_says_the_same() {
     let hashes: Vec<_> = bundle.hashes.iter().map(|hash| span(&text, &hash.to_string())).collect();
     for (at, other, result) in accepted(&text, |text| verify_bundle(text, &keyring).ok()) {
         assert_eq!(result, sound);
+        if is_same_in_base64(text[at], other) {
+            continue;
+        }
         assert!(hashes.iter().any(|hash| hash.contains(&at)), "byte {at}");
         assert_eq!(text[at].to_ascii_uppercase(), other);
     }

@@ -2,15 +2,17 @@
 //! that was changed goes unseen.
 
 use actum_core::receipt::{DecisionRecord, EffectKind, PathEffect};
-use actum_core::{Budget, Digest, Scope, ScopeRule};
-use actum_gate::decision::BundleError;
-use actum_gate::{Bundle, DECISION_SEMANTICS, ReplayProblem, Verdict, decide, replay};
+use actum_core::{Budget, Digest, PathRule, Scope};
+use actum_gate::{
+    Bundle, DECISION_SEMANTICS, DocumentError, DocumentProblem, NoAccess, ReplayProblem, Verdict,
+    decide, replay,
+};
 use proptest::prelude::*;
 
-use crate::material::{bundle, change, path};
+use crate::material::{bundle, bundle_of, change, path, policy, policy_bytes};
 
-fn rules(texts: &[&str]) -> Vec<ScopeRule> {
-    texts.iter().map(|text| ScopeRule::new(text).unwrap()).collect()
+fn rules(texts: &[&str]) -> Vec<PathRule> {
+    texts.iter().map(|text| PathRule::new(text).unwrap()).collect()
 }
 
 fn touching(path_text: &str, effect: EffectKind) -> PathEffect {
@@ -19,7 +21,7 @@ fn touching(path_text: &str, effect: EffectKind) -> PathEffect {
 }
 
 fn judged(scope: Scope, budget: Budget, change: Vec<PathEffect>) -> (Verdict, Vec<String>) {
-    let decision = decide(&Bundle::new(scope, budget, change));
+    let decision = decide(&bundle_of(scope, budget, change), &policy(), &NoAccess);
     let words = decision
         .gates
         .into_iter()
@@ -37,10 +39,16 @@ fn the_grounds_of_all_gates_are_kept_and_the_strictest_decides() {
         (
             Verdict::Deny,
             vec![
+                "protected allow: no path is protected".to_owned(),
                 "scope deny: the path `docs/gone.md` is denied by the rule `docs/gone.md`; so it \
                  is with 1 more"
                     .to_owned(),
                 "budget deny: files: 4 (limit 2); changed lines: 6 (no limit)".to_owned(),
+                "commands allow: no command would be run".to_owned(),
+                "credentials allow: nothing new looks like one".to_owned(),
+                "tier allow: R2: all of it can be taken back".to_owned(),
+                "access allow: no access policies are in force".to_owned(),
+                "approval allow: no gate asks for a person".to_owned(),
             ]
         )
     );
@@ -49,8 +57,14 @@ fn the_grounds_of_all_gates_are_kept_and_the_strictest_decides() {
         (
             Verdict::Allow,
             vec![
+                "protected allow: no path is protected".to_owned(),
                 "scope allow: every path is in scope".to_owned(),
                 "budget allow: files: 4 (no limit); changed lines: 6 (no limit)".to_owned(),
+                "commands allow: no command would be run".to_owned(),
+                "credentials allow: nothing new looks like one".to_owned(),
+                "tier allow: R2: all of it can be taken back".to_owned(),
+                "access allow: no access policies are in force".to_owned(),
+                "approval allow: no gate asks for a person".to_owned(),
             ]
         )
     );
@@ -59,13 +73,13 @@ fn the_grounds_of_all_gates_are_kept_and_the_strictest_decides() {
 /// AEC-10: what is told first is the first gate that denies.
 #[test]
 fn the_first_refusal_is_the_first_of_the_strictest() {
-    let decision = decide(&bundle());
+    let decision = decide(&bundle(), &policy(), &NoAccess);
     assert_eq!((decision.verdict, decision.first_refusal()), (Verdict::Allow, None));
     let budget = Budget { max_files: Some(0), max_loc: Some(0) };
-    let decision = decide(&Bundle::new(Scope::everything(), budget, change()));
+    let decision = decide(&bundle_of(Scope::everything(), budget, change()), &policy(), &NoAccess);
     assert_eq!(decision.first_refusal().unwrap().gate, "budget");
     let nowhere = Scope { allow: Some(Vec::new()), deny: Vec::new() };
-    let decision = decide(&Bundle::new(nowhere, budget, change()));
+    let decision = decide(&bundle_of(nowhere, budget, change()), &policy(), &NoAccess);
     assert_eq!(decision.first_refusal().unwrap().gate, "scope");
     assert!(Verdict::Allow < Verdict::NeedsApproval && Verdict::NeedsApproval < Verdict::Deny);
 }
@@ -124,7 +138,7 @@ fn a_directory_comes_and_goes_with_the_files_below_it() {
 
 fn recorded(bundle: &Bundle) -> (Vec<u8>, DecisionRecord) {
     let bytes = bundle.to_vec().unwrap();
-    let record = decide(bundle).record(&bytes).unwrap();
+    let record = decide(bundle, &policy(), &NoAccess).record(&bytes).unwrap();
     (bytes, record)
 }
 
@@ -132,11 +146,11 @@ fn recorded(bundle: &Bundle) -> (Vec<u8>, DecisionRecord) {
 #[test]
 fn a_decision_is_the_same_when_it_is_made_again() {
     let scope = Scope { allow: Some(rules(&["src/"])), deny: Vec::new() };
-    let refused = Bundle::new(scope, Budget { max_files: Some(1), max_loc: Some(1) }, change());
+    let refused = bundle_of(scope, Budget { max_files: Some(1), max_loc: Some(1) }, change());
     for bundle in [bundle(), refused] {
         let (bytes, record) = recorded(&bundle);
         assert_eq!(Bundle::read(&bytes), Ok(bundle));
-        assert_eq!(replay(&bytes, &record), Ok(()));
+        assert_eq!(replay(&bytes, &policy_bytes(), &record, &NoAccess), Ok(()));
     }
 }
 
@@ -144,7 +158,7 @@ fn a_decision_is_the_same_when_it_is_made_again() {
 #[test]
 fn the_digest_of_a_decision_is_the_one_that_was_recorded() {
     let (_, record) = recorded(&bundle());
-    let digest = "7815403850f4e73098e65959285638c2a768a46efd586c40d5bf12a5658b735f";
+    let digest = "fa4a88aba4da22aa7edf11112b56b17595370b60249bdf8260d576a203a62e61";
     assert_eq!(record.digest.to_string(), digest);
 }
 
@@ -157,7 +171,7 @@ fn any_changed_byte_of_a_bundle_is_a_changed_reference() {
         changed[at] ^= 1;
         let (expected, found) = (record.bundle, Digest::of(&changed));
         let problem = ReplayProblem::RefHashMismatch { expected, found };
-        assert_eq!(replay(&changed, &record), Err(problem));
+        assert_eq!(replay(&changed, &policy_bytes(), &record, &NoAccess), Err(problem));
     }
 }
 
@@ -168,7 +182,7 @@ fn any_other_record_is_a_mismatch_and_names_the_gate() {
     let mismatch = |change: &dyn Fn(&mut DecisionRecord)| {
         let mut record = record.clone();
         change(&mut record);
-        match replay(&bytes, &record) {
+        match replay(&bytes, &policy_bytes(), &record, &NoAccess) {
             Err(ReplayProblem::DecisionMismatch { what }) => what,
             judged => panic!("{judged:?}"),
         }
@@ -179,9 +193,12 @@ fn any_other_record_is_a_mismatch_and_names_the_gate() {
         mismatch(&|record| record.gates.push(record.gates[0].clone())),
         "the number of gates"
     );
-    assert_eq!(mismatch(&|record| record.gates[1].ground.push('.')), "the gate `budget`");
-    assert_eq!(mismatch(&|record| record.gates[0].verdict = "deny".to_owned()), "the gate `scope`");
-    assert_eq!(mismatch(&|record| record.gates.swap(0, 1)), "the gate `scope`");
+    assert_eq!(mismatch(&|record| record.gates[2].ground.push('.')), "the gate `budget`");
+    assert_eq!(
+        mismatch(&|record| record.gates[0].verdict = "deny".to_owned()),
+        "the gate `protected`"
+    );
+    assert_eq!(mismatch(&|record| record.gates.swap(0, 1)), "the gate `protected`");
 }
 
 /// AEC-11: other rules are no mismatch.
@@ -192,29 +209,35 @@ fn a_decision_by_other_rules_is_unsupported_and_no_mismatch() {
     let unsupported = |bytes: &[u8], semantics| {
         let bundle = Digest::of(bytes);
         let record = DecisionRecord { semantics, bundle, ..record.clone() };
-        let problem = replay(bytes, &record).unwrap_err();
+        let problem = replay(bytes, &policy_bytes(), &record, &NoAccess).unwrap_err();
         assert!(matches!(problem, ReplayProblem::EngineUnsupported { .. }), "{problem}");
         assert_eq!(problem.reason(), "REPLAY_ENGINE_UNSUPPORTED");
     };
     unsupported(&bytes, DECISION_SEMANTICS + 1);
     for (from, to) in [
-        ("\"semantics\":1", "\"semantics\":2"),
-        ("\"semantics\":1", "\"semantics\":1.5"),
-        ("actum.bundle/1", "actum.bundle/2"),
-        ("{\"budget\"", "{\"access\":1,\"budget\""),
-        ("{\"budget\"", "{ \"budget\""),
+        ("\"semantics\":5", "\"semantics\":6"),
+        ("\"semantics\":5", "\"semantics\":5.5"),
+        ("actum.bundle/5", "actum.bundle/6"),
+        ("{\"case\"", "{\"access\":1,\"case\""),
+        ("{\"case\"", "{ \"case\""),
         ("\"max_files\":15,", ""),
     ] {
         let other = text.replacen(from, to, 1);
         assert_ne!(other, text);
         unsupported(other.as_bytes(), DECISION_SEMANTICS);
     }
-    let later = text.replace("\"semantics\":1", "\"semantics\":2");
+    // What it tells of the change can be read all the same, by whoever settles or shows it.
+    let later = text.replace("\"semantics\":5", "\"semantics\":6");
+    assert_eq!(Bundle::read(later.as_bytes()).unwrap().change(), bundle().change());
+    let format = text.replace("actum.bundle/5", "actum.bundle/6");
     assert_eq!(
-        Bundle::read(later.as_bytes()),
-        Err(BundleError::OtherVersion {
-            format: "actum.bundle/1".to_owned(),
-            semantics: "2".to_owned()
+        Bundle::read(format.as_bytes()),
+        Err(DocumentError {
+            what: "the bundle of a decision",
+            problem: DocumentProblem::OtherVersion {
+                found: "actum.bundle/6".to_owned(),
+                known: "actum.bundle/5".to_owned(),
+            },
         })
     );
 }
@@ -224,17 +247,18 @@ fn a_decision_by_other_rules_is_unsupported_and_no_mismatch() {
 fn a_bundle_that_says_more_than_is_read_is_refused_at_any_depth() {
     let text = String::from_utf8(bundle().to_vec().unwrap()).unwrap();
     let more = text.replacen("\"effect\":", "\"aside\":1,\"effect\":", 1);
-    assert_eq!(Bundle::read(more.as_bytes()), Err(BundleError::NotCanonical));
+    let problem = Bundle::read(more.as_bytes()).unwrap_err().problem;
+    assert_eq!(problem, DocumentProblem::NotCanonical);
 }
 
 /// FO-4: what no run reaches is held at the largest number that JSON can hold.
 #[test]
 fn a_limit_beyond_what_a_document_holds_is_held_at_that() {
     let budget = Budget { max_files: Some(u64::MAX), max_loc: Some((1 << 53) - 1) };
-    let bundle = Bundle::new(Scope::everything(), budget, change());
+    let bundle = bundle_of(Scope::everything(), budget, change());
     assert_eq!(bundle.budget().max_files, Some((1 << 53) - 1));
     let (bytes, record) = recorded(&bundle);
-    assert_eq!(replay(&bytes, &record), Ok(()));
+    assert_eq!(replay(&bytes, &policy_bytes(), &record, &NoAccess), Ok(()));
 }
 
 fn any_effect() -> impl Strategy<Value = PathEffect> {
@@ -254,7 +278,7 @@ fn any_effect() -> impl Strategy<Value = PathEffect> {
     )
 }
 
-fn any_rules() -> impl Strategy<Value = Vec<ScopeRule>> {
+fn any_rules() -> impl Strategy<Value = Vec<PathRule>> {
     let rule = prop::sample::select(vec!["a", "a/", "a/b", "c/", "ab"]);
     prop::collection::vec(rule, 0..3).prop_map(|texts| rules(&texts))
 }
@@ -275,14 +299,14 @@ proptest! {
     ) {
         let scope = Scope { allow, deny };
         let budget = Budget { max_files, max_loc };
-        let bundle = Bundle::new(scope.clone(), budget, change.clone());
-        let verdict = decide(&bundle).verdict;
+        let bundle = bundle_of(scope.clone(), budget, change.clone());
+        let verdict = decide(&bundle, &policy(), &NoAccess).verdict;
         let (bytes, record) = recorded(&bundle);
-        prop_assert_eq!(replay(&bytes, &record), Ok(()));
+        prop_assert_eq!(replay(&bytes, &policy_bytes(), &record, &NoAccess), Ok(()));
         let stricter = Scope { deny: [scope.deny.clone(), more_deny].concat(), ..scope.clone() };
         let lower = Budget { max_files: max_files.map(|max| max / 2), max_loc: Some(0) };
-        prop_assert!(decide(&Bundle::new(stricter, lower, change.clone())).verdict >= verdict);
+        prop_assert!(decide(&bundle_of(stricter, lower, change.clone()), &policy(), &NoAccess).verdict >= verdict);
         change.reverse();
-        prop_assert_eq!(decide(&Bundle::new(scope, budget, change)).verdict, verdict);
+        prop_assert_eq!(decide(&bundle_of(scope, budget, change), &policy(), &NoAccess).verdict, verdict);
     }
 }

@@ -10,12 +10,19 @@
     reason = "a test fails by panicking, and its texts are its own"
 )]
 
+mod access;
+mod approvals;
 mod changed_bytes;
+mod commands;
 mod decisions;
 mod differential;
+mod golden;
 mod hostile;
 mod material;
 mod merkle;
+mod policies;
+mod policy_mistakes;
+mod policy_tests;
 mod published;
 mod refusals;
 mod vectors;

@@ -3,7 +3,7 @@
 use actum_core::checkpoint::Checkpoint;
 use actum_core::dsse::Envelope;
 use actum_core::keyring::{KeyEntry, Keyring};
-use actum_core::ledger::{Actor, KeyRotated};
+use actum_core::ledger::{Actor, Answer, Approval, Isolation, KeyRotated, PlanAnswered};
 use actum_core::merkle::{self, Frontier, Node, leaf_hash};
 use actum_core::note::{Note, NoteKey};
 use actum_core::path_name::PathName;
@@ -13,7 +13,7 @@ use actum_core::receipt::{
 };
 use actum_core::signer::{KeyId, KeyRole, PublicKey, SignError, Signature, Signer};
 use actum_core::{Budget, Digest, RelPath, Scope, Status, Timestamp, canonical};
-use actum_gate::{Bundle, ReceiptBundle, decide};
+use actum_gate::{Approved, Bundle, Case, NoAccess, Policy, ReceiptBundle, decide};
 use ed25519_dalek::{Signer as _, SigningKey};
 
 pub const ORIGIN: &str = "actum/0123456789ab/default";
@@ -72,8 +72,13 @@ pub fn checkpoint_key() -> TestKey {
     TestKey::new(KeyRole::Checkpoint, 2)
 }
 
+pub fn approval_key() -> TestKey {
+    TestKey::new(KeyRole::Approval, 4)
+}
+
 pub fn keyring() -> Keyring {
-    Keyring::new(vec![result_key().entry(), checkpoint_key().entry()])
+    let keys = [result_key(), checkpoint_key(), approval_key()];
+    Keyring::new(keys.iter().map(TestKey::entry).collect())
 }
 
 pub fn path(bytes: impl AsRef<[u8]>) -> PathName {
@@ -110,14 +115,34 @@ pub fn change() -> Vec<PathEffect> {
     ]
 }
 
+/// What is in force in these tests.
+pub fn policy() -> Policy {
+    Policy::default()
+}
+
+pub fn policy_bytes() -> Vec<u8> {
+    policy().to_vec().unwrap()
+}
+
+/// What is judged, with nothing out of the ordinary.
+pub fn case(scope: Scope, budget: Budget, change: Vec<PathEffect>) -> Case {
+    let (plan, limits) = (Digest::of(b"plan"), Digest::of(b"limits"));
+    Case { plan, limits, time: at(30), scope, budget, ..Case::of(change) }
+}
+
+/// A bundle under the policy of these tests.
+pub fn bundle_of(scope: Scope, budget: Budget, change: Vec<PathEffect>) -> Bundle {
+    Bundle::new(Digest::of(&policy_bytes()), case(scope, budget, change))
+}
+
 pub fn bundle() -> Bundle {
     let budget = Budget { max_files: Some(15), max_loc: Some(800) };
-    Bundle::new(Scope::everything(), budget, change())
+    bundle_of(Scope::everything(), budget, change())
 }
 
 pub fn decision() -> DecisionRecord {
     let bundle = bundle();
-    decide(&bundle).record(&bundle.to_vec().unwrap()).unwrap()
+    decide(&bundle, &policy(), &NoAccess).record(&bundle.to_vec().unwrap()).unwrap()
 }
 
 /// How a run ended that began at 30 s and ended at 31 s, its intent being entry 1 of the log.
@@ -132,10 +157,11 @@ pub fn run_result() -> RunResult {
         plan: Digest::of(b"plan"),
         change: change_digest(&change()).unwrap(),
         paths: change(),
-        policy: Digest::of(b"policy"),
+        policy: Digest::of(&policy_bytes()),
         decision: decision(),
         approval: None,
         lease: None,
+        commands: Vec::new(),
         sandbox: None,
         verification: Vec::new(),
         rollback: Some(Rollback { undo: "r0000000000n".parse().unwrap() }),
@@ -187,6 +213,51 @@ pub fn receipt_of(result: RunResult, keys: &[&TestKey]) -> Envelope {
 
 pub fn receipt() -> Envelope {
     receipt_of(run_result(), &[&result_key()])
+}
+
+fn person() -> Actor {
+    Actor { user: "grace".to_owned(), uid: 1001, agent: None }
+}
+
+/// What a person says of a plan, at 29 s.
+pub fn answered(answer: Answer) -> PlanAnswered {
+    let bound = bundle().bound().unwrap();
+    let queued = EntryRef { origin: ORIGIN.to_owned(), index: 1, leaf: Digest::of(b"queued") };
+    PlanAnswered {
+        format: PlanAnswered::FORMAT.to_owned(),
+        time: at(29),
+        tenant: "default".parse().unwrap(),
+        workspace: "w0000000000k".parse().unwrap(),
+        plan: "r0000000000n".parse().unwrap(),
+        queued,
+        answer,
+        reason: None,
+        bound,
+        expires: at(3600),
+        by: person(),
+        isolation: Isolation::Passphrase,
+    }
+}
+
+/// The same as it is signed.
+pub fn answer_of(answered: &PlanAnswered, key: &TestKey) -> Envelope {
+    signed(PlanAnswered::PAYLOAD_TYPE, canonical::to_vec(answered).unwrap(), &[key])
+}
+
+/// An approval of what is judged.
+pub fn approved(bundle: &Bundle) -> Approved {
+    let entry = EntryRef { origin: ORIGIN.to_owned(), index: 2, leaf: Digest::of(b"answered") };
+    Approved {
+        approval: Approval {
+            plan: "r0000000000n".parse().unwrap(),
+            entry,
+            key: approval_key().key_id(),
+            by: person(),
+            isolation: Isolation::Passphrase,
+        },
+        bound: bundle.bound().unwrap(),
+        expires: at(3600),
+    }
 }
 
 /// A log, all of it in memory.

@@ -4,6 +4,7 @@
 //! `UPDATE_VECTORS=1` writes them anew. A vector that changes is a format that changes.
 #![allow(clippy::disallowed_methods, reason = "these tests own the files, and start the checker")]
 
+mod answers;
 mod checker;
 mod documents;
 mod proofs;
@@ -53,6 +54,7 @@ fn all() -> Vec<Vectors> {
         receipts::receipts(),
         receipts::bundles(),
         receipts::rotations(),
+        answers::answers(),
     ]
 }
 
@@ -66,9 +68,16 @@ fn directory() -> PathBuf {
                 let path = directory.join(format!("{}.json", vectors.name));
                 std::fs::write(path, vectors.to_text()).unwrap();
             }
+            std::fs::create_dir_all(directory.join("rules")).unwrap();
+            std::fs::write(rules(&directory), documents::built_in_rules()).unwrap();
         }
     });
     directory
+}
+
+/// The rules that hold everywhere.
+fn rules(directory: &Path) -> PathBuf {
+    directory.join("rules/built-in.json")
 }
 
 impl Vectors {
@@ -122,4 +131,6 @@ fn the_vectors_are_judged_as_they_say_and_no_format_has_changed() {
         let found = std::fs::read_to_string(&path).unwrap_or_default();
         assert!(found == text, "{}: UPDATE_VECTORS=1 writes it anew", path.display());
     }
+    let found = std::fs::read_to_string(rules(&directory)).unwrap_or_default();
+    assert!(found == documents::built_in_rules(), "the rules: UPDATE_VECTORS=1 writes them anew");
 }

@@ -4,19 +4,24 @@
 use actum_core::canonical::{self, CanonicalError};
 use actum_core::dsse::{Envelope, EnvelopeSignature};
 use actum_core::ledger::{
-    Actor, EffectStarted, EntryKind, KeyRotated, LogStarted, RequestKey, TenantId, WorkspaceId,
+    Actor, Answer, Approval, Bound, EffectStarted, EntryKind, Isolation, JudgedPlan, KeyRotated,
+    LogStarted, PlanAnswered, PlanQueued, PlanRefused, RequestKey, TenantId, WorkspaceId,
 };
 use actum_core::merkle::leaf_hash;
 use actum_core::receipt::{
     DecisionRecord, EntryRef, GateRecord, PAYLOAD_TYPE, RunResult, SettledBy, Statement,
 };
 use actum_core::signer::{KeyId, KeyRole, PublicKey};
-use actum_core::{Digest, RunId, Status, Timestamp};
+use actum_core::{Digest, RiskTier, RunId, Status, Timestamp};
 
 use crate::store::NewEntry;
 
 /// The name of the log in samples.
 pub const ORIGIN: &str = "actum/sample/default";
+
+/// The policy that every sample is decided under.
+const POLICY: &[u8] =
+    b"{\"credentials\":[],\"format\":\"actum.policy/2\",\"layers\":[],\"profiles\":[\"interactive\"]}";
 
 /// One run as a caller asks for it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +38,10 @@ pub struct SampleRun {
     pub bundle: Vec<u8>,
     /// How many bytes what it is for has.
     pub label_bytes: usize,
+    /// What it would change.
+    pub change: Digest,
+    /// The approval that lets it go.
+    pub approval: Option<Approval>,
 }
 
 impl SampleRun {
@@ -49,6 +58,8 @@ impl SampleRun {
             time: Timestamp::from_micros(1_795_000_000_000_000),
             bundle: format!("{{\"number\":{number}}}").into_bytes(),
             label_bytes: 16,
+            change: Digest::of(b"change"),
+            approval: None,
         }
     }
 
@@ -73,12 +84,18 @@ impl SampleRun {
             door: "cli".to_owned(),
             label: "x".repeat(self.label_bytes),
             plan: Digest::of(b"plan"),
-            change: Digest::of(b"change"),
-            policy: Digest::of(b"policy"),
+            change: self.change,
+            policy: Digest::of(POLICY),
             decision: self.decision(),
+            approval: self.approval.clone(),
+            commands: Default::default(),
             engine: "actum 0.1.0".to_owned(),
         })?;
-        Ok(NewEntry { kind: EntryKind::EffectStarted, body, blobs: vec![self.bundle.clone()] })
+        Ok(NewEntry {
+            kind: EntryKind::EffectStarted,
+            body,
+            blobs: vec![self.bundle.clone(), POLICY.to_vec()],
+        })
     }
 
     /// Its `EFFECT_DONE`, where it began with the entry `started`.
@@ -97,12 +114,13 @@ impl SampleRun {
             status,
             reason: None,
             plan: Digest::of(b"plan"),
-            change: Digest::of(b"change"),
+            change: self.change,
             paths: Vec::new(),
-            policy: Digest::of(b"policy"),
+            policy: Digest::of(POLICY),
             decision: self.decision(),
-            approval: None,
+            approval: self.approval.clone(),
             lease: None,
+            commands: Vec::new(),
             sandbox: None,
             verification: Vec::new(),
             rollback: None,
@@ -121,6 +139,98 @@ impl SampleRun {
         enveloped(EntryKind::EffectDone, PAYLOAD_TYPE, canonical::to_vec(&statement)?)
     }
 
+    /// The `PLAN_QUEUED` of the same as a plan that waits for a person.
+    ///
+    /// # Errors
+    /// See [`SampleRun::started`].
+    pub fn queued(&self) -> Result<NewEntry, CanonicalError> {
+        let body = canonical::to_vec(&PlanQueued {
+            format: PlanQueued::FORMAT.to_owned(),
+            time: self.time,
+            expires: self.time,
+            plan: self.judged(),
+            input: Digest::of(b"input"),
+            earlier: None,
+        })?;
+        let blobs = vec![self.bundle.clone(), POLICY.to_vec()];
+        Ok(NewEntry { kind: EntryKind::PlanQueued, body, blobs })
+    }
+
+    /// The `PLAN_REFUSED` of the same as a plan that gates refuse.
+    ///
+    /// # Errors
+    /// See [`SampleRun::started`].
+    pub fn refused(&self) -> Result<NewEntry, CanonicalError> {
+        let body = canonical::to_vec(&PlanRefused {
+            format: PlanRefused::FORMAT.to_owned(),
+            time: self.time,
+            plan: self.judged(),
+        })?;
+        let blobs = vec![self.bundle.clone(), POLICY.to_vec()];
+        Ok(NewEntry { kind: EntryKind::PlanRefused, body, blobs })
+    }
+
+    /// A `PLAN_ANSWERED` about it, where the entry `queued` with that hash queued it.
+    ///
+    /// # Errors
+    /// See [`SampleRun::started`].
+    pub fn answered(
+        &self,
+        answer: Answer,
+        (queued, leaf): (u64, Digest),
+    ) -> Result<NewEntry, CanonicalError> {
+        let payload = canonical::to_vec(&PlanAnswered {
+            format: PlanAnswered::FORMAT.to_owned(),
+            time: self.time,
+            tenant: TenantId::default(),
+            workspace: self.workspace,
+            plan: self.run,
+            queued: EntryRef { origin: ORIGIN.to_owned(), index: queued, leaf },
+            answer,
+            reason: None,
+            bound: self.judged().bound,
+            expires: self.time,
+            by: actor(),
+            isolation: Isolation::SameUser,
+        })?;
+        enveloped(EntryKind::PlanAnswered, PlanAnswered::PAYLOAD_TYPE, payload)
+    }
+
+    /// The run `run` that the approval in the entry `answered` with that hash lets go.
+    #[must_use]
+    pub fn approved(&self, run: RunId, (answered, leaf): (u64, Digest)) -> Self {
+        let approval = Approval {
+            plan: self.run,
+            entry: EntryRef { origin: ORIGIN.to_owned(), index: answered, leaf },
+            key: KeyId::of(KeyRole::Approval, &PublicKey([3; 32])),
+            by: actor(),
+            isolation: Isolation::SameUser,
+        };
+        Self { run, approval: Some(approval), ..self.clone() }
+    }
+
+    fn judged(&self) -> JudgedPlan {
+        JudgedPlan {
+            id: self.run,
+            tenant: TenantId::default(),
+            workspace: self.workspace,
+            root: "/home/ada/project".to_owned(),
+            undoes: None,
+            request: self.request.clone().map(|(request, _)| request),
+            actor: actor(),
+            door: "cli".to_owned(),
+            label: "x".repeat(self.label_bytes),
+            bound: Bound {
+                plan: Digest::of(b"plan"),
+                limits: Digest::of(b"limits"),
+                change: self.change,
+                policy: Digest::of(POLICY),
+            },
+            decision: self.decision(),
+            engine: "actum 0.1.0".to_owned(),
+        }
+    }
+
     fn decision(&self) -> DecisionRecord {
         let allow = |gate: &str| GateRecord {
             gate: gate.to_owned(),
@@ -131,6 +241,7 @@ impl SampleRun {
             semantics: 1,
             bundle: Digest::of(&self.bundle),
             digest: Digest::of(b"decision"),
+            tier: RiskTier::R2,
             gates: vec![allow("scope"), allow("budget")],
         }
     }

@@ -5,11 +5,16 @@ use actum_core::signer::PublicKey;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ed25519_dalek::SigningKey;
-use ed25519_dalek::pkcs8::spki::der::pem::LineEnding;
-use ed25519_dalek::pkcs8::spki::der::{Decode, SecretDocument};
+use pkcs8::PrivateKeyInfoRef;
+use pkcs8::der::pem::LineEnding;
+use pkcs8::der::{Decode, SecretDocument};
 use zeroize::Zeroizing;
 
+use super::sealed::{self, Sealed};
+
 const LABEL: &str = "PRIVATE KEY";
+/// How long a key is that does not tell its public half.
+pub(super) const DER_BYTES: usize = 48;
 /// Version 1, Ed25519, and an octet string of an octet string of 32 bytes, which follow.
 const HEAD: [u8; 16] = *b"\x30\x2e\x02\x01\x00\x30\x05\x06\x03\x2b\x65\x70\x04\x22\x04\x20";
 
@@ -22,21 +27,50 @@ pub fn public(key: &PublicKey) -> String {
     format!("-----BEGIN PUBLIC KEY-----\n{der}\n-----END PUBLIC KEY-----\n")
 }
 
+/// What the file of a private key holds.
+pub(super) enum Content {
+    /// A key that whoever reads the file has.
+    Open(SigningKey),
+    /// One that takes a passphrase, too.
+    Sealed(Sealed),
+}
+
+/// Why a text holds no key that we read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unreadable {
+    /// It is no key, or is damaged.
+    Malformed,
+    /// It is protected in another way than ours, or at a cost beyond our limit.
+    Scheme,
+}
+
 /// The text of a key. Without its public half, which old programs do not expect there.
 pub(super) fn write(seed: &[u8; 32]) -> Option<Zeroizing<String>> {
-    let mut der = Zeroizing::new([0; 48]);
+    SecretDocument::try_from(&der(seed)?[..]).ok()?.to_pem(LABEL, LineEnding::LF).ok()
+}
+
+pub(super) fn der(seed: &[u8; 32]) -> Option<Zeroizing<[u8; DER_BYTES]>> {
+    let mut der = Zeroizing::new([0; DER_BYTES]);
     let (head, rest) = der.split_at_mut_checked(HEAD.len())?;
     head.copy_from_slice(&HEAD);
     rest.copy_from_slice(seed);
-    SecretDocument::try_from(&der[..]).ok()?.to_pem(LABEL, LineEnding::LF).ok()
+    Some(der)
 }
 
 /// The key of a text, with or without the public half.
-pub(super) fn read(text: &[u8]) -> Option<SigningKey> {
-    let text = std::str::from_utf8(text).ok()?;
-    let (label, document) = SecretDocument::from_pem(text).ok()?;
-    let info = ed25519_dalek::pkcs8::PrivateKeyInfoRef::from_der(document.as_bytes()).ok()?;
-    if label != LABEL || info.algorithm != ed25519_dalek::ed25519::pkcs8::ALGORITHM_ID {
+pub(super) fn read(text: &[u8]) -> Result<Content, Unreadable> {
+    let text = std::str::from_utf8(text).map_err(|_| Unreadable::Malformed)?;
+    let (label, document) = SecretDocument::from_pem(text).map_err(|_| Unreadable::Malformed)?;
+    match label {
+        LABEL => read_der(document.as_bytes()).map(Content::Open).ok_or(Unreadable::Malformed),
+        sealed::LABEL => Sealed::read(document.as_bytes()).map(Content::Sealed),
+        _ => Err(Unreadable::Malformed),
+    }
+}
+
+pub(super) fn read_der(der: &[u8]) -> Option<SigningKey> {
+    let info = PrivateKeyInfoRef::from_der(der).ok()?;
+    if info.algorithm != ed25519_dalek::ed25519::pkcs8::ALGORITHM_ID {
         return None;
     }
     let (head, seed) = info.private_key.as_bytes().split_first_chunk::<2>()?;
@@ -71,6 +105,14 @@ mod tests {
         assert_eq!(public(&PublicKey(key)), PUBLIC);
     }
 
+    /// The key of a text that is in the open.
+    fn read(text: &[u8]) -> Option<SigningKey> {
+        match super::read(text) {
+            Ok(Content::Open(key)) => Some(key),
+            Ok(Content::Sealed(_)) | Err(_) => None,
+        }
+    }
+
     fn hex(bytes: &[u8]) -> String {
         bytes.iter().map(|byte| format!("{byte:02x}")).collect()
     }
@@ -92,6 +134,7 @@ mod tests {
         for (from, to) in [
             ("PRIVATE KEY", "EC PRIVATE KEY"),
             ("PRIVATE KEY", "PUBLIC KEY"),
+            ("PRIVATE KEY", "ENCRYPTED PRIVATE KEY"),
             ("MC4CAQAwBQYDK2Vw", "MC4CAQAwBQYDK2Vu"), // X25519
             ("BCIEIN", "BCIFIN"),
             ("VhC\n", "Vh\n"),

@@ -7,6 +7,7 @@ use actum_core::Timestamp;
 use actum_core::keyring::{KEYS_MAX, KeyringError};
 use actum_core::signer::{KeyId, KeyRole};
 
+use super::passphrase::PASSPHRASE_CHARACTERS_MIN;
 use crate::home::{HomeError, Shown};
 
 /// Why there is no key to sign with.
@@ -49,7 +50,8 @@ pub enum KeyError {
     },
     /// The keyring has no key of the role.
     #[error(
-        "no key of the keyring `{}` signs for the role `{role}`; nothing was signed",
+        "no key of the keyring `{}` signs for the role `{role}`; make one with `actum key make {role}`; \
+         nothing was signed",
         Shown(path)
     )]
     NoKey {
@@ -57,6 +59,17 @@ pub enum KeyError {
         role: KeyRole,
         /// The keyring.
         path: PathBuf,
+    },
+    /// There is a key, and it would not sign any more.
+    #[error(
+        "the {role} key `{id}` is there already; `actum key rotate {role}` makes one that takes its \
+         place; nothing was changed"
+    )]
+    Exists {
+        /// Its role.
+        role: KeyRole,
+        /// Its name.
+        id: KeyId,
     },
     /// The keyring is full.
     #[error(
@@ -107,6 +120,74 @@ pub enum KeyError {
         /// The file.
         path: PathBuf,
     },
+    /// The file is protected in a way that is not ours.
+    #[error(
+        "cannot use the {role} key `{}`: what protects it is not scrypt with AES-256-CBC, or costs more \
+         than 256 MiB; protect it so, or put it back from a backup; nothing was signed",
+        Shown(path)
+    )]
+    OtherProtection {
+        /// Its role.
+        role: KeyRole,
+        /// The file.
+        path: PathBuf,
+    },
+    /// A passphrase protects the key, and none was given.
+    #[error(
+        "cannot use the {role} key `{id}`: `{}` is protected by a passphrase, and none was given; nothing \
+         was signed",
+        Shown(path)
+    )]
+    Locked {
+        /// Its role.
+        role: KeyRole,
+        /// Its name.
+        id: KeyId,
+        /// Its file.
+        path: PathBuf,
+    },
+    /// The passphrase is another one, or the file is damaged.
+    #[error(
+        "cannot open the {role} key `{id}`: the passphrase is another one, or `{}` is damaged; where it \
+         is lost, make a new key with `actum key rotate {role} --old-passphrase-lost`; nothing was signed",
+        Shown(path)
+    )]
+    WrongPassphrase {
+        /// Its role.
+        role: KeyRole,
+        /// Its name.
+        id: KeyId,
+        /// Its file.
+        path: PathBuf,
+    },
+    /// No passphrase protects the key, and one was given.
+    #[error(
+        "cannot use the {role} key `{id}` with a passphrase: none protects `{}`; nothing was signed",
+        Shown(path)
+    )]
+    Unprotected {
+        /// Its role.
+        role: KeyRole,
+        /// Its name.
+        id: KeyId,
+        /// Its file.
+        path: PathBuf,
+    },
+    /// The key must sign while nobody is there to give a passphrase.
+    #[error(
+        "cannot protect a {role} key by a passphrase: it signs while nobody is there; nothing was \
+         changed"
+    )]
+    Unattended {
+        /// Its role.
+        role: KeyRole,
+    },
+    /// It could be guessed.
+    #[error(
+        "cannot make a key: the passphrase has fewer than {PASSPHRASE_CHARACTERS_MIN} characters; nothing \
+         was changed"
+    )]
+    ShortPassphrase,
     /// The clock stands before the key was made.
     #[error(
         "the {role} key `{id}` counts from {from} on, and the clock says that it is {now}: set the \

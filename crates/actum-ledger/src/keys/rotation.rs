@@ -8,7 +8,7 @@ use actum_core::ledger::{EntryKind, KeyRotated, TenantId};
 use actum_core::signer::{KeyId, KeyRole, Signer};
 use actum_core::{Timestamp, canonical};
 
-use super::{KeyError, Keys, Rotated, SigningKey};
+use super::{KeyError, Keys, Passphrases, Rotated, SigningKey};
 use crate::error::LedgerError;
 use crate::home::LedgerHome;
 use crate::ledger::Ledger;
@@ -53,12 +53,13 @@ pub enum Unrecorded {
 pub fn rotate(
     home: &LedgerHome,
     role: KeyRole,
+    passphrases: Passphrases<'_>,
     clock: &Arc<dyn Fn() -> Timestamp + Send + Sync>,
 ) -> Result<RotationReport, KeyError> {
     let mut keys = Keys::open(home, clock())?;
     let tenants = home.tenants()?;
     let now = clock();
-    let Rotated { old, signer, new } = keys.rotate(role, now)?;
+    let Rotated { old, signer, new } = keys.rotate(role, now, passphrases)?;
     let keys = Arc::new(keys);
     let (mut recorded, mut unrecorded) = (Vec::new(), Vec::new());
     for tenant in tenants {

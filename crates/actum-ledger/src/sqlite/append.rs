@@ -1,6 +1,6 @@
 //! Appending: entries, hashes, documents and projection in one transaction.
 
-use actum_core::ledger::{RequestKey, WorkspaceId};
+use actum_core::ledger::{Answer, EntryFacts, EntryKind, RequestKey, WorkspaceId};
 use actum_core::merkle::{Frontier, Node};
 use actum_core::{Digest, RunId};
 use rusqlite::params;
@@ -10,8 +10,8 @@ use super::link::Link;
 use super::rows::Column;
 use super::{SqliteStore, connect};
 use crate::error::{LedgerError, Refusal};
-use crate::projection::{Kept, Known, Outlook};
-use crate::store::{Appended, Log, Prepared, Request, RunRow, SignedCheckpoint};
+use crate::projection::{Kept, Known, KnownPlan, Outlook};
+use crate::store::{Appended, Log, PlanRow, Prepared, Request, RunRow, SignedCheckpoint};
 
 const PUT_ENTRY: &str = "INSERT INTO entry (seq, kind, time, run, workspace, request, attempt, status, \
                          nodes, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
@@ -21,6 +21,11 @@ const HAS_BLOB: &str = "SELECT 1 FROM blob WHERE digest = ?";
 const PUT_RUN: &str = "INSERT INTO run (run, workspace, request, attempt, started, done, status) \
                        VALUES (?, ?, ?, ?, ?, ?, ?) \
                        ON CONFLICT (run) DO UPDATE SET done = excluded.done, status = excluded.status";
+
+const PUT_PLAN: &str = "INSERT INTO plan (plan, workspace, queued, answer, answered, started, open) \
+                        VALUES (?, ?, ?, ?, ?, ?, ?) \
+                        ON CONFLICT (plan) DO UPDATE SET answer = excluded.answer, \
+                        answered = excluded.answered, started = excluded.started, open = excluded.open";
 
 /// Has the statements of an append ready.
 pub(super) fn prepare(link: &Link) -> Result<(), LedgerError> {
@@ -38,7 +43,7 @@ impl SqliteStore {
     ) -> Result<T, LedgerError> {
         let Self { link, files, turnstile, frontier, is_spent, .. } = self;
         let _inside = turnstile.enter()?;
-        files.must_be_at(&link.path)?;
+        files.must_be_there()?;
         if *is_spent {
             reconnect(link)?;
             *is_spent = false;
@@ -141,6 +146,7 @@ fn request(
     let appended = entries.iter().map(|entry| put_entry(link, frontier, entry));
     let appended = appended.collect::<Result<_, _>>()?;
     outlook.runs().try_for_each(|known| put_run(link, &known.row))?;
+    outlook.plans().try_for_each(|known| put_plan(link, &known.row))?;
     Ok(Ok(appended))
 }
 
@@ -206,6 +212,23 @@ fn put_run(link: &Link, row: &RunRow) -> Result<(), LedgerError> {
     put().map(|_| ()).map_err(|error| fault("append to", &link.path, error))
 }
 
+fn put_plan(link: &Link, row: &PlanRow) -> Result<(), LedgerError> {
+    let (answer, answered) = row.answered.unzip();
+    let put = || {
+        let mut insert = link.connection.prepare_cached(PUT_PLAN)?;
+        insert.execute(params![
+            Column(row.plan),
+            Column(row.workspace),
+            row.queued,
+            answer.map(Answer::as_str),
+            answered,
+            row.started,
+            row.is_open(),
+        ])
+    };
+    put().map(|_| ()).map_err(|error| fault("append to", &link.path, error))
+}
+
 /// Keeps a checkpoint, inside a transaction.
 pub(super) fn checkpoint(link: &Link, checkpoint: &SignedCheckpoint) -> Result<(), LedgerError> {
     let SignedCheckpoint { size, note } = checkpoint;
@@ -245,6 +268,19 @@ impl Kept for Link {
         let Some(row) = self.run(run)? else { return Ok(None) };
         let leaf = self.node(Node { level: 0, index: row.started })?;
         Ok(Some(Known { row, leaf }))
+    }
+
+    fn known_plan(&self, plan: RunId) -> Result<Option<KnownPlan>, LedgerError> {
+        let Some(row) = self.plan(plan)? else { return Ok(None) };
+        let leaf = |index| self.node(Node { level: 0, index });
+        let answered_leaf = row.answered.map(|(_, index)| leaf(index)).transpose()?;
+        let queued_leaf = leaf(row.queued)?;
+        let facts = EntryFacts::of(EntryKind::PlanQueued, &self.sound_entry(row.queued)?.body);
+        let judged = facts.ok().and_then(|facts| facts.judged);
+        let no_plan =
+            || LedgerError::entry(row.queued, &"it is not what put a plan into the queue");
+        let judged = judged.ok_or_else(no_plan)?;
+        Ok(Some(KnownPlan { row, judged, queued_leaf, answered_leaf }))
     }
 
     fn attempt(

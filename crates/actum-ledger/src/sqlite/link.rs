@@ -13,7 +13,7 @@ use super::LOCKED_SECONDS_MAX;
 use super::fault::fault;
 use super::rows::{self, Column, hash_of_level};
 use crate::error::LedgerError;
-use crate::store::{Entry, Log, RunRow, SignedCheckpoint};
+use crate::store::{Entry, Log, PlanRow, RunRow, SignedCheckpoint};
 
 /// The most rows that one question of the ledger has room for at once.
 const ROWS_MAX: u64 = 1 << 20;
@@ -148,6 +148,28 @@ impl<T: Linked> Log for T {
         let sql = "SELECT run, workspace, request, attempt, started, done, status FROM run \
                    WHERE workspace = ? AND request = ? ORDER BY started";
         self.link().all(sql, (Column(workspace), request.as_str()), rows::run)
+    }
+
+    fn plan(&self, plan: RunId) -> Result<Option<PlanRow>, LedgerError> {
+        let sql = "SELECT plan, workspace, queued, answer, answered, started FROM plan \
+                   WHERE plan = ?";
+        self.link().one(sql, [Column(plan)], rows::plan)
+    }
+
+    fn open_plans(&self) -> Result<Vec<PlanRow>, LedgerError> {
+        let sql = "SELECT plan, workspace, queued, answer, answered, started FROM plan \
+                   WHERE open = 1 ORDER BY queued";
+        self.link().all(sql, (), rows::plan)
+    }
+
+    fn newest_plans(
+        &self,
+        workspace: WorkspaceId,
+        count: u64,
+    ) -> Result<Vec<PlanRow>, LedgerError> {
+        let sql = "SELECT plan, workspace, queued, answer, answered, started FROM plan \
+                   WHERE workspace = ? ORDER BY queued DESC LIMIT ?";
+        self.link().all(sql, (Column(workspace), count.min(ROWS_MAX)), rows::plan)
     }
 
     fn newest_checkpoint(&self) -> Result<Option<SignedCheckpoint>, LedgerError> {

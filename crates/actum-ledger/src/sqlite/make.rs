@@ -16,38 +16,45 @@ use super::fault::fault;
 use super::link::Link;
 use super::{DATABASE, SqliteOptions, append, schema};
 use crate::error::{LedgerError, Refusal};
-use crate::home::{HomeError, Thing};
+use crate::home::{FileId, HomeError, Thing};
 use crate::store::{NewEntry, Prepared};
 
 /// What stands before each page in the database's own log, in bytes.
 const FRAME_HEAD: u64 = 24;
 
 /// Which files the names of a database lead to: its own, that of its log, and that of the index of the log.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Files([(u64, u64); 3]);
+#[derive(Debug)]
+pub(super) struct Files([(PathBuf, FileId); 3]);
 
 impl Files {
     pub(super) fn of(path: &Path) -> Result<Self, LedgerError> {
         let id = |end| {
             let path = beside(path, end);
-            match fs::symlink_metadata(&path) {
-                Ok(found) => Ok((found.dev(), found.ino())),
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    Err(LedgerError::Gone { path })
-                }
-                Err(error) => Err(failed("look at", &path, error)),
-            }
+            let id = file_id(&path)?;
+            Ok::<_, LedgerError>((path, id))
         };
         Ok(Self([id("")?, id("-wal")?, id("-shm")?]))
     }
 
     /// Sees to it that the names lead to them still: what is appended to a file without a name is lost
     /// with the process, and who has another index does not see it. Nothing would tell.
-    pub(super) fn must_be_at(self, path: &Path) -> Result<(), LedgerError> {
-        if Self::of(path)? == self {
-            return Ok(());
+    pub(super) fn must_be_there(&self) -> Result<(), LedgerError> {
+        for (path, id) in &self.0 {
+            if file_id(path)? != *id {
+                return Err(LedgerError::Gone { path: path.clone() });
+            }
         }
-        Err(LedgerError::Gone { path: path.to_owned() })
+        Ok(())
+    }
+}
+
+fn file_id(path: &Path) -> Result<FileId, LedgerError> {
+    match FileId::of(path) {
+        Ok(id) => Ok(id),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            Err(LedgerError::Gone { path: path.to_owned() })
+        }
+        Err(error) => Err(failed("look at", path, error)),
     }
 }
 

@@ -55,6 +55,7 @@ fn open_as(path: &Path, way: &str) -> Result<Link, LedgerError> {
     };
     begin().map_err(|error| fault("read", path, error))?;
     schema::check(&link.connection, path, Purpose::Read)?;
+    schema::stand_in(&link.connection, path)?;
     Ok(link)
 }
 

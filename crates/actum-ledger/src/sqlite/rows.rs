@@ -1,11 +1,11 @@
 //! How values stand in columns.
 
-use actum_core::ledger::{EntryKind, WorkspaceId};
+use actum_core::ledger::{Answer, EntryKind, WorkspaceId};
 use actum_core::{Digest, RunId, Status};
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
 use rusqlite::{Result, Row};
 
-use crate::store::{Entry, RunRow, SignedCheckpoint};
+use crate::store::{Entry, PlanRow, RunRow, SignedCheckpoint};
 
 /// A value of ours as a column holds it.
 pub(super) struct Column<T>(pub(super) T);
@@ -22,6 +22,18 @@ pub(crate) fn run(row: &Row<'_>) -> Result<RunRow> {
         started: row.get(4)?,
         done: row.get(5)?,
         status: status.map(|Column(status)| status),
+    })
+}
+
+/// Reads `plan, workspace, queued, answer, answered, started`.
+pub(crate) fn plan(row: &Row<'_>) -> Result<PlanRow> {
+    let answer: Option<Column<Answer>> = row.get(3)?;
+    Ok(PlanRow {
+        plan: row.get::<_, Column<RunId>>(0)?.0,
+        workspace: row.get::<_, Column<WorkspaceId>>(1)?.0,
+        queued: row.get(2)?,
+        answered: answer.map(|Column(answer)| answer).zip(row.get(4)?),
+        started: row.get(5)?,
     })
 }
 
@@ -85,6 +97,14 @@ impl FromSql for Column<Status> {
         let text = value.as_str()?;
         let status = Status::ALL.into_iter().find(|status| status.as_str() == text);
         status.map(Self).ok_or(FromSqlError::InvalidType)
+    }
+}
+
+impl FromSql for Column<Answer> {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
+        let text = value.as_str()?;
+        let answer = Answer::ALL.into_iter().find(|answer| answer.as_str() == text);
+        answer.map(Self).ok_or(FromSqlError::InvalidType)
     }
 }
 

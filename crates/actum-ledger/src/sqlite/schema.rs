@@ -12,14 +12,15 @@ use crate::error::LedgerError;
 /// "actL", in the header of the file.
 const APPLICATION: i32 = 0x6163_744c;
 /// The version that this program writes.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// The oldest version of this program that may read what it writes.
-const READ_FROM: u32 = 1;
+const READ_FROM: u32 = 2;
 
-const TABLES: &str = include_str!("schema.sql");
+/// What came with each version.
+const TABLES: [&str; 2] = [include_str!("schema.sql"), include_str!("schema_plans.sql")];
 
-/// What SQLite makes of it.
-static MADE: OnceLock<Vec<[String; 4]>> = OnceLock::new();
+/// What SQLite makes of the tables up to each version.
+static MADE: [OnceLock<Vec<[String; 4]>>; 2] = [OnceLock::new(), OnceLock::new()];
 
 /// What a database says of itself: `user_version` holds the version of the schema in its lower half,
 /// and in its upper half the oldest version of the program that may read it.
@@ -39,9 +40,47 @@ pub(super) enum Purpose {
 
 /// Makes the tables in an empty database.
 pub(super) fn make(connection: &Connection) -> rusqlite::Result<()> {
-    connection.execute_batch(TABLES)?;
+    TABLES.iter().try_for_each(|tables| connection.execute_batch(tables))?;
     connection.pragma_update(None, "application_id", APPLICATION)?;
     connection.pragma_update(None, "user_version", (READ_FROM << 16) | VERSION)
+}
+
+/// Adds what came since a ledger was made, in one transaction. Nobody else writes meanwhile.
+pub(super) fn renew(connection: &Connection, path: &Path) -> Result<(), LedgerError> {
+    let renew = || {
+        if Identity::read(connection)?.version == VERSION {
+            return Ok(());
+        }
+        connection.execute_batch("BEGIN IMMEDIATE")?;
+        let renewed = added(Identity::read(connection)?.version)
+            .try_for_each(|tables| connection.execute_batch(tables))
+            .and_then(|()| {
+                connection.pragma_update(None, "user_version", (READ_FROM << 16) | VERSION)
+            });
+        connection.execute_batch(if renewed.is_ok() { "COMMIT" } else { "ROLLBACK" })?;
+        renewed
+    };
+    renew().map_err(|error| fault("append to", path, error))
+}
+
+/// Lets a connection that only reads find the tables that an older ledger does not have: empty, and of this
+/// connection alone.
+pub(super) fn stand_in(connection: &Connection, path: &Path) -> Result<(), LedgerError> {
+    let stand_in = || {
+        for tables in added(Identity::read(connection)?.version) {
+            connection.pragma_update(None, "temp_store", "MEMORY")?;
+            let tables = tables.replace("CREATE TABLE ", "CREATE TABLE temp.");
+            connection.execute_batch(&tables.replace("CREATE INDEX ", "CREATE INDEX temp."))?;
+        }
+        Ok(())
+    };
+    stand_in().map_err(|error| fault("read", path, error))
+}
+
+/// The tables that came after a version.
+fn added(version: u32) -> impl Iterator<Item = &'static str> {
+    let known = usize::try_from(version).unwrap_or(usize::MAX);
+    TABLES.iter().skip(known).copied()
 }
 
 /// Refuses what is no ledger, and what a later program made.
@@ -69,15 +108,19 @@ pub(super) fn check(
 /// Tells where the tables, indexes and triggers are not those of this version.
 pub(crate) fn check_whole(link: &Link, tell: &mut dyn FnMut(String)) -> Result<(), LedgerError> {
     let failed = |error| fault("read", &link.path, error);
-    let made = match MADE.get() {
+    let version = Identity::read(&link.connection).map_err(failed)?.version;
+    let newest = MADE.len().saturating_sub(1);
+    let version = usize::try_from(version).unwrap_or(0).saturating_sub(1).min(newest);
+    let Some(kept) = MADE.get(version) else { return Ok(()) };
+    let made = match kept.get() {
         Some(made) => made,
         None => {
             let made = Connection::open_in_memory().and_then(|fresh| {
-                fresh.execute_batch(TABLES)?;
+                TABLES.iter().take(version + 1).try_for_each(|it| fresh.execute_batch(it))?;
                 parts(&fresh)
             });
             let made = made.map_err(failed)?;
-            MADE.get_or_init(|| made)
+            kept.get_or_init(|| made)
         }
     };
     let found = parts(&link.connection).map_err(failed)?;

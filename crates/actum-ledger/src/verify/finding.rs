@@ -24,6 +24,8 @@ pub enum Subject {
     Entry(u64),
     /// What is kept about a run.
     Run(RunId),
+    /// What is kept about a plan.
+    Plan(RunId),
     /// A document, by its digest.
     Document(Digest),
     /// A checkpoint, by the number of entries it is kept for.
@@ -40,6 +42,7 @@ impl fmt::Display for Finding {
             Subject::Database => write!(f, "the database: {message}"),
             Subject::Entry(index) => write!(f, "entry {index}: {message}"),
             Subject::Run(run) => write!(f, "run {run}: {message}"),
+            Subject::Plan(plan) => write!(f, "plan {plan}: {message}"),
             Subject::Document(digest) => write!(f, "document {digest}: {message}"),
             Subject::Checkpoint(size) => write!(f, "checkpoint of {size} entries: {message}"),
             Subject::Line(line) => write!(f, "line {line}: {message}"),

@@ -7,7 +7,7 @@ use actum_core::ledger::{EntryFacts, EntryKind, RequestKey, WorkspaceId};
 use actum_core::{Digest, RunId, Timestamp};
 
 use super::{Finding, Subject, Verification};
-use crate::projection::{self, Known};
+use crate::projection::{self, Known, KnownPlan};
 
 /// An entry is dated before its turn comes, so that it may be a little older than the one before it: by as
 /// long as anybody waits, in microseconds.
@@ -18,12 +18,14 @@ const STEP_MICROS: i64 = 60_000_000;
 pub(crate) struct Fold {
     entries: u64,
     runs: HashMap<RunId, Known>,
+    plans: HashMap<RunId, KnownPlan>,
     attempts: BTreeSet<(WorkspaceId, RequestKey, u32)>,
     named: HashSet<Digest>,
     newest: Option<Timestamp>,
     receipts: u64,
     steps_back: u64,
     key_entries: Vec<u64>,
+    answers: Vec<u64>,
     findings: Vec<Finding>,
     findings_left_out: u64,
 }
@@ -40,7 +42,16 @@ impl Fold {
         if matches!(facts.kind, EntryKind::LogStarted | EntryKind::KeyRotated) {
             self.key_entries.push(index);
         }
+        if facts.kind == EntryKind::PlanAnswered {
+            self.answers.push(index);
+        }
         self.named.extend(&facts.blobs);
+        if let Some(plan) = facts.plan {
+            match projection::plan_after(self.plans.get(&plan), facts, (index, leaf)) {
+                Ok(known) => self.plans.extend(known.map(|known| (plan, known))),
+                Err(refusal) => self.tell(Subject::Entry(index), refusal.to_string()),
+            }
+        }
         let kept = facts.run.map(|run| self.runs.entry(run));
         let before = match &kept {
             Some(Entry::Occupied(kept)) => Some(kept.get()),
@@ -73,6 +84,16 @@ impl Fold {
     /// The entries that say which keys there are.
     pub(crate) fn key_entries(&self) -> &[u64] {
         &self.key_entries
+    }
+
+    /// The entries that say what a person answered.
+    pub(crate) fn answers(&self) -> &[u64] {
+        &self.answers
+    }
+
+    /// What is known of each plan.
+    pub(crate) fn plans(&self) -> &HashMap<RunId, KnownPlan> {
+        &self.plans
     }
 
     /// How many entries there were.

@@ -1,4 +1,5 @@
-//! The signatures of entries: of all changes of keys, and of receipts that no checkpoint vouches for.
+//! The signatures of entries: of all changes of keys, of all answers of people, and of receipts that no
+//! checkpoint vouches for.
 
 use std::ops::Range;
 
@@ -18,9 +19,9 @@ pub type EntryCheck<'a> = dyn FnMut(EntryKind, &[u8]) -> Result<(), String> + 'a
 pub struct Checks<'a> {
     /// Of each checkpoint.
     pub note: &'a mut NoteCheck<'a>,
-    /// Of `EFFECT_DONE` and `KEY_ROTATED`, which alone are envelopes.
+    /// Of `EFFECT_DONE`, `KEY_ROTATED` and `PLAN_ANSWERED`, which alone are envelopes.
     pub entry: &'a mut EntryCheck<'a>,
-    /// Which receipts it is asked about; about changes of keys it is always asked.
+    /// Which receipts it is asked about; about the others it is always asked.
     pub receipts: Receipts,
 }
 
@@ -43,8 +44,11 @@ impl Fold {
         body: &[u8],
     ) {
         let is_receipt = match kind {
-            EntryKind::LogStarted | EntryKind::EffectStarted => return,
-            EntryKind::KeyRotated => false,
+            EntryKind::LogStarted
+            | EntryKind::EffectStarted
+            | EntryKind::PlanRefused
+            | EntryKind::PlanQueued => return,
+            EntryKind::KeyRotated | EntryKind::PlanAnswered => false,
             EntryKind::EffectDone => true,
         };
         match (checks.entry)(kind, body) {
@@ -67,9 +71,9 @@ pub(super) fn check(
         Receipts::NotCovered => covered,
         Receipts::All => 0,
     };
-    let key_entries = fold.key_entries().iter().copied().filter(|index| *index < from);
-    let mut ranges: Vec<Range<u64>> =
-        key_entries.map(|index| index..index.saturating_add(1)).collect();
+    let always = fold.key_entries().iter().chain(fold.answers()).copied();
+    let always = always.filter(|index| *index < from);
+    let mut ranges: Vec<Range<u64>> = always.map(|index| index..index.saturating_add(1)).collect();
     ranges.push(from..size);
     let mut ranges = ranges.into_iter();
     let looked = ranges.try_for_each(|range| rows(link, fold, range, checks, progress));

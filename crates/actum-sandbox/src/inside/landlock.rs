@@ -72,9 +72,12 @@ pub(super) fn confine(
     for (path, access) in declared_rules(policy, &rights) {
         rules = allow(rules, path, access, &rights)?;
     }
-    for name in super::DEVICES {
-        let path = Path::new("/dev").join(name);
-        let access = AccessFs::ReadFile | AccessFs::WriteFile;
+    for path in super::devices(policy) {
+        let mut access = AccessFs::ReadFile | AccessFs::WriteFile;
+        if path.ends_with(super::TERMINAL) {
+            // Programs set the terminal as they need it.
+            access |= AccessFs::from_all(abi) & AccessFs::IoctlDev;
+        }
         rules = allow(rules, &path, access, &rights)?;
     }
     if let Some(scratch) = scratch {

@@ -8,7 +8,8 @@ use std::path::Path;
 
 use nix::unistd::execve;
 use rustix::process::{
-    Resource as Kernel, Rlimit, chdir, getegid, geteuid, getrlimit, setrlimit, setsid,
+    Resource as Kernel, Rlimit, chdir, getegid, geteuid, getrlimit, ioctl_tiocsctty, setrlimit,
+    setsid,
 };
 use rustix::stdio::{dup2_stderr, dup2_stdin, dup2_stdout};
 use rustix::thread::{
@@ -22,7 +23,7 @@ use crate::filter::filter;
 use crate::host::{HostReport, Missing};
 use crate::limits::Resource;
 use crate::plan::{OUR_PROCESSES, Plan};
-use crate::policy::Tier;
+use crate::policy::{Stdin, Tier};
 use crate::sys;
 
 /// What is executed.
@@ -48,6 +49,10 @@ pub(super) fn confine(start: &Start, stdio: &[OwnedFd]) -> Result<Option<Words>>
     let moved =
         dup2_stdin(input).and_then(|()| dup2_stdout(output)).and_then(|()| dup2_stderr(error));
     moved.trying(|| "take over its files".to_owned())?;
+    if policy.stdin == Stdin::Terminal {
+        // So that what is typed there can end it, and programs find it.
+        ioctl_tiocsctty(rustix::stdio::stdin()).trying(|| "take over its terminal".to_owned())?;
+    }
     if let Some(entrance) = entrance {
         rustix::io::write(entrance, b"0").trying(|| "enter a control group".to_owned())?;
     }

@@ -69,7 +69,7 @@ pub(super) fn enter(policy: &SandboxPolicy) -> Result<Option<OwnedFd>> {
     for (path, it) in &mounts {
         trees.extend(tree(path, *it)?.map(|what| (path.as_path(), what)));
     }
-    let devices = super::DEVICES.map(|name| Path::new("/dev").join(name));
+    let devices: Vec<_> = super::devices(policy).collect();
     for path in &devices {
         let opened = open_tree(CWD, path, clone()).trying(|| taking(path))?;
         trees.push((path, What::File(opened)));

@@ -13,12 +13,16 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use super::{Doing, LayerError, OPAQUE, Result};
+use crate::spawn::Scratch;
 
 /// A directory that holds staged changes as a layer over a base.
 #[derive(Debug)]
 pub struct StagedLayer {
     root: OwnedFd,
     base: OwnedFd,
+    path: PathBuf,
+    /// Removed with the layer.
+    _temporary: Option<Scratch>,
 }
 
 impl StagedLayer {
@@ -32,7 +36,22 @@ impl StagedLayer {
         std::fs::DirBuilder::new().mode(0o700).create(path).doing("make", path)?;
         let root = openat(CWD, path, flags, Mode::empty()).doing("open", path)?;
         fchmod(&root, mode_of(&base, path)?).doing("set the mode of", path)?;
-        Ok(Self { root, base })
+        Ok(Self { root, base, path: path.to_owned(), _temporary: None })
+    }
+
+    /// Makes an empty layer among the temporary files of the host, which is removed with this.
+    ///
+    /// # Errors
+    /// [`LayerError::Io`]
+    pub fn temporary(base: &Path) -> Result<Self> {
+        let scratch = Scratch::new().doing("make", Path::new(crate::SCRATCH))?;
+        let made = Self::create(&scratch.path().join("staged"), base)?;
+        Ok(Self { _temporary: Some(scratch), ..made })
+    }
+
+    /// Where the layer is, for a view.
+    pub fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Stages a file with its content and mode, in place of whatever is there.

@@ -23,7 +23,9 @@ pub(super) fn run(input: &[u8]) {
             | Operation::Delete { .. }
             | Operation::Rename { .. }
             | Operation::Copy { .. }
-            | Operation::Chmod { .. } => None,
+            | Operation::Chmod { .. }
+            | Operation::MakeDirectory { .. }
+            | Operation::RemoveDirectory { .. } => None,
         }));
     } else {
         let mut bytes = Bytes(text);

@@ -153,39 +153,55 @@ impl<'a, D: Disk> Runs<'a, D> {
     /// The newest undo that is in effect, and the run it undid. The undo of an undo is none: it
     /// brought a change back.
     pub(crate) fn newest_undo_in_effect(&self) -> Option<(RunId, RunId)> {
-        let undoes: BTreeMap<RunId, RunId> = self
-            .refs
-            .iter()
-            .filter_map(|known| match known.kind {
-                RunKind::Undo(of) => Some((known.run, of)),
-                RunKind::Apply => None,
-            })
-            .collect();
-        let applied: BTreeSet<RunId> = self
-            .refs
-            .iter()
-            .filter(|known| known.kind == RunKind::Apply)
-            .map(|known| known.run)
-            .collect();
-        // How many undos lie between a run and the change they are about. Where the history no
-        // longer holds that change, it cannot be told whether the run took it away or back.
-        let depth = |run: RunId| {
-            let chain = std::iter::successors(Some(run), |run| undoes.get(run).copied());
-            let (count, root) = chain.fold((0, run), |(count, _), run| (count + 1, run));
-            applied.contains(&root).then_some(count - 1)
-        };
+        let chains = Chains::of(&self.refs);
         let mut newest = self.refs.iter().rev();
         newest.find_map(|known| {
             let in_effect =
                 known.outcome == Outcome::Committed && !self.undone.contains_key(&known.run);
-            let of = undoes.get(&known.run)?;
-            (in_effect && depth(known.run).is_some_and(|depth| depth % 2 == 1))
-                .then_some((known.run, *of))
+            let of = chains.undoes.get(&known.run)?;
+            let depth = chains.depth(known.run);
+            (in_effect && depth.is_some_and(|depth| depth % 2 == 1)).then_some((known.run, *of))
         })
+    }
+
+    /// Whether a run put a change into effect: it is one, or the undo of its undo.
+    pub(crate) fn puts_into_effect(&self, run: RunId) -> bool {
+        Chains::of(&self.refs).depth(run).is_some_and(|depth| depth % 2 == 0)
     }
 
     /// The run that undid `run` and was not undone itself.
     pub(crate) fn undone_by(&self, run: RunId) -> Option<RunId> {
         self.undone.get(&run).copied()
+    }
+}
+
+/// Which runs undo which.
+struct Chains {
+    undoes: BTreeMap<RunId, RunId>,
+    applied: BTreeSet<RunId>,
+}
+
+impl Chains {
+    fn of(refs: &[RunRef]) -> Self {
+        let mut chains = Self { undoes: BTreeMap::new(), applied: BTreeSet::new() };
+        for known in refs {
+            match known.kind {
+                RunKind::Undo(of) => {
+                    chains.undoes.insert(known.run, of);
+                }
+                RunKind::Apply => {
+                    chains.applied.insert(known.run);
+                }
+            }
+        }
+        chains
+    }
+
+    /// How many undos lie between a run and the change they are about. Where the history no longer
+    /// holds that change, it cannot be told whether the run took it away or back.
+    fn depth(&self, run: RunId) -> Option<usize> {
+        let chain = std::iter::successors(Some(run), |run| self.undoes.get(run).copied());
+        let (count, change) = chain.fold((0, run), |(count, _), run| (count + 1, run));
+        self.applied.contains(&change).then_some(count - 1)
     }
 }

@@ -97,6 +97,19 @@ impl<D: Disk> Workspace<D> {
         }
     }
 
+    /// Removes second names of live files that runs left which were cut off. None of them is under way, but
+    /// `working`. Best effort: what stays is found next time.
+    pub(crate) fn sweep_second_names(&self, working: RunId) {
+        let Ok(names) = self.disk.list(&self.home.stage) else { return };
+        let working = format!("{working}.").into_bytes();
+        for name in names.iter().filter(|name| !name.starts_with(&working)) {
+            let found = self.disk.stat_at(&self.home.stage, name);
+            if found.is_ok_and(|found| found.is_some_and(|stat| stat.links > 1)) {
+                self.remove(&self.home.stage, name);
+            }
+        }
+    }
+
     /// Removes what a given-up run had staged.
     pub(crate) fn sweep_run(&self, run: RunId) {
         let run = format!("{run}.").into_bytes();

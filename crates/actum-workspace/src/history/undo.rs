@@ -141,6 +141,10 @@ impl<D: Disk> Transaction<'_, D> {
             return Err(ErrorKind::AlreadyUndone { attempt: Attempt::Undo(run), by }.into());
         }
         let intent = intent.into_owned();
+        self.takes_back = match intent.kind {
+            RunKind::Apply => true,
+            RunKind::Undo(_) => self.workspace.runs()?.puts_into_effect(run),
+        };
         self.invert(&intent)?;
         Ok(self)
     }

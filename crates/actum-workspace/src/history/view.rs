@@ -226,14 +226,18 @@ fn report<D: Disk>(runs: &Runs<'_, D>, found: &RunRef) -> Result<RunReport> {
 /// What is told of a run.
 fn changes(intent: &Intent) -> Vec<ShownChange> {
     let renames = intent.renames();
-    let shown = intent.entries.iter().enumerate().filter_map(|(index, entry)| {
+    let shown = intent.entries.iter().enumerate().flat_map(|(index, entry)| {
         let source = |index: usize| intent.entries.get(index);
         let before = renames.before(index).and_then(source);
         let before = before.map_or(&Image::Absent, |before| &before.pre);
         let from = renames.from(index).and_then(source).map(|from| &from.path);
         let sides = (Held::in_image(before), Held::in_image(&entry.post));
-        let change = Change::of(&entry.path, from, sides, entry.extent)?;
-        Some(ShownChange { change, before: before.clone(), after: entry.post.clone() })
+        let changes = Change::all(&entry.path, from, sides, entry.extent);
+        changes.map(|change| ShownChange {
+            change,
+            before: before.clone(),
+            after: entry.post.clone(),
+        })
     });
     shown.collect()
 }

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use actum_core::receipt::PathEffect;
-use actum_core::{RelPath, line_diff};
+use actum_core::{FileMode, RelPath, line_diff};
 
 use crate::change::{Change, Extent, Held, Lines, Renames, facts};
 use crate::disk::Disk;
@@ -19,12 +19,12 @@ impl<D: Disk> Transaction<'_, D> {
     pub fn changes(&mut self) -> Vec<Change> {
         self.count_once();
         let renames = renames(&self.nodes);
-        let changes = self.nodes.iter().filter_map(|(path, node)| {
+        let changes = self.nodes.iter().flat_map(|(path, node)| {
             let before = renames.before(path);
             let pre = before.and_then(|before| self.nodes.get(before)).map(|node| &node.pre);
             let sides = (pre.map_or(Held::Nothing, Pre::held), node.post.held());
             let extent = self.extent(path, before, node);
-            Change::of(path, renames.from(path), sides, extent)
+            Change::all(path, renames.from(path), sides, extent)
         });
         changes.collect()
     }
@@ -35,6 +35,9 @@ impl<D: Disk> Transaction<'_, D> {
         let changes = self.changes();
         let renames = renames(&self.nodes);
         let effects = changes.iter().map(|change| {
+            if !change.kind.is_of_file() {
+                return change.effect(None, None);
+            }
             let source = renames.before(&change.path).and_then(|before| self.nodes.get(before));
             let before = source.and_then(|node| node.pre.file());
             let before = before.map(|file| facts(file.digest, file.stat.size, &file.attributes));
@@ -43,6 +46,15 @@ impl<D: Disk> Transaction<'_, D> {
             change.effect(before, after)
         });
         effects.collect()
+    }
+
+    /// The permission bits that a path would have, where the change speaks of it and leaves something there.
+    pub fn mode_of(&self, path: &RelPath) -> Option<FileMode> {
+        match &self.nodes.get(path)?.post {
+            Post::Absent => None,
+            Post::Directory(attributes) => Some(attributes.mode),
+            Post::File(file) => Some(file.attributes.mode),
+        }
     }
 
     /// Counts the lines of files that were written whole or by several steps by comparing the first

@@ -1,6 +1,9 @@
 //! The commit: stage, INTENT, publish, verify, COMMIT. Two barriers, whatever the number of
 //! files, unless an image is too large for the journal.
 
+use std::collections::BTreeSet;
+
+use actum_core::scope::ScopeError;
 use actum_core::{Budget, PathCost, RelPath, RunId};
 
 use crate::change::{Change, Lines};
@@ -56,7 +59,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
     /// # Errors
     /// Any [`ErrorKind`]; the workspace is untouched.
     pub fn prepare(mut self) -> Result<Prepared<'w, D>> {
-        self.check_budget()?;
+        self.check_limits()?;
         let changes = self.changes();
         let broken_links = std::mem::take(&mut self.broken_links);
         let mut nodes = std::mem::take(&mut self.nodes);
@@ -68,11 +71,12 @@ impl<'w, D: Disk> Transaction<'w, D> {
         Ok(Prepared { transaction: self, intent, displaced, changes, broken_links })
     }
 
-    /// Whether the steps so far stay within the budget; the commit checks the same.
+    /// Whether the steps so far, taken together, stay within scope and budget; the commit checks the same.
     ///
     /// # Errors
-    /// `Budget` with the budget status (FO-4).
-    pub fn check_budget(&mut self) -> Result<()> {
+    /// `Scope`; `Budget` with the budget status (FO-4).
+    pub fn check_limits(&mut self) -> Result<()> {
+        self.check_directories()?;
         if self.limits.budget == Budget::unlimited() {
             return Ok(());
         }
@@ -83,6 +87,26 @@ impl<'w, D: Disk> Transaction<'w, D> {
         });
         let checked = self.limits.budget.check(costs.collect());
         checked.map(drop).map_err(|status| ErrorKind::Budget { status }.into())
+    }
+
+    /// A directory outside of what is allowed comes and goes only for the sake of a file below it.
+    fn check_directories(&mut self) -> Result<()> {
+        if self.limits.scope.allow.is_none() {
+            return Ok(());
+        }
+        let (files, directories): (Vec<_>, Vec<_>) =
+            self.changes().into_iter().partition(|change| change.kind.is_of_file());
+        let touched: BTreeSet<&RelPath> = files.iter().map(|change| &change.path).collect();
+        for Change { path, .. } in &directories {
+            let has_file_below = || touched.iter().any(|file| file.starts_with(path));
+            match self.limits.scope.check(path) {
+                Err(source @ ScopeError::NotAllowed { .. }) if !has_file_below() => {
+                    return Err(ErrorKind::Scope { source }.into());
+                }
+                Ok(()) | Err(_) => {}
+            }
+        }
+        Ok(())
     }
 }
 

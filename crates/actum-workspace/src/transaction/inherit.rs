@@ -37,10 +37,15 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(self.fresh(&inherited, asked, exact, false))
     }
 
-    pub(crate) fn fresh_directory_attributes(&self, path: &RelPath) -> Result<Attributes> {
+    pub(crate) fn fresh_directory_attributes(
+        &self,
+        path: &RelPath,
+        mode: Option<FileMode>,
+    ) -> Result<Attributes> {
         let inherited = self.inherited(path)?;
         let group_bit = if inherited.group.is_some() { SET_GROUP } else { 0 };
-        let mut fresh = self.fresh(&inherited, FileMode::new(0o777), false, true);
+        let asked = mode.unwrap_or(FileMode::new(0o777));
+        let mut fresh = self.fresh(&inherited, asked, mode.is_some(), true);
         fresh.mode = FileMode::new(fresh.mode.bits() | group_bit);
         Ok(fresh)
     }

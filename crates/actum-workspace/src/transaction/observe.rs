@@ -2,6 +2,7 @@
 
 use std::rc::Rc;
 
+use actum_core::scope::ScopeError;
 use actum_core::text::{self, LineCounter};
 use actum_core::{Digest, Hasher, RelPath};
 
@@ -20,6 +21,16 @@ impl<D: Disk> Transaction<'_, D> {
             return Err(ErrorKind::Blocked { path: path.clone(), run: *run }.into());
         }
         Ok(())
+    }
+
+    /// The same for a directory, which may lead to what is in scope: [`Self::check_limits`] tells when all is known.
+    pub(crate) fn directory_in_scope(&self, path: &RelPath) -> Result<()> {
+        match self.in_scope(path) {
+            Err(Error {
+                kind: ErrorKind::Scope { source: ScopeError::NotAllowed { .. } }, ..
+            }) => Ok(()),
+            other => other,
+        }
     }
 
     /// The node of `path`, looked up on the disk when it is new.
@@ -92,13 +103,21 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(Pre::File(PreFile { stat, attributes, digest, lines, bytes, read_at }))
     }
 
-    /// A large file may still have a second name of ours from a run not yet in the history.
+    /// A large file may still have a second name of ours from a run not yet in the history, and any file one
+    /// from a run that was cut off. A name of ours must not be taken for someone else's.
     fn without_our_links(&mut self, path: &RelPath, stat: Stat, file: &D::Handle) -> Result<Stat> {
         if stat.links < 2 {
             return Ok(stat);
         }
         self.workspace.checkpoint(Some(self.run))?;
-        self.workspace.disk.stat(file).doing(|| format!("look at `{path}`"))
+        let doing = || format!("look at `{path}`");
+        let stat = self.workspace.disk.stat(file).doing(doing)?;
+        if stat.links < 2 || self.is_swept {
+            return Ok(stat);
+        }
+        self.is_swept = true;
+        self.workspace.sweep_second_names(self.run);
+        self.workspace.disk.stat(file).doing(doing)
     }
 
     /// The file at `path`, which must be one.

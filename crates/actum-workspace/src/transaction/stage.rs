@@ -34,6 +34,8 @@ impl<D: Disk> Transaction<'_, D> {
         changes: &[Change],
     ) -> Result<Intent> {
         let disk = &self.workspace.disk;
+        // Of a directory that takes the place of a file both are told, and only the file has content.
+        let files = changes.iter().filter(|change| change.kind.is_of_file());
         let mut staging = Staging {
             disk,
             tree: Tree::new(disk, &self.workspace.home.root),
@@ -43,7 +45,7 @@ impl<D: Disk> Transaction<'_, D> {
             nodes,
             moved,
             indices: nodes.keys().zip(0u32..).collect(),
-            extents: changes.iter().map(|change| (&change.path, change.extent)).collect(),
+            extents: files.map(|change| (&change.path, change.extent)).collect(),
             inline_left: INLINE_TOTAL_MAX,
             kept: Vec::new(),
         };
@@ -98,7 +100,7 @@ struct Staging<'a, D: Disk> {
     moved: &'a BTreeSet<RelPath>,
     /// The index of each path's entry.
     indices: BTreeMap<&'a RelPath, u32>,
-    /// What is told of each path.
+    /// By how much the file at each path changes.
     extents: BTreeMap<&'a RelPath, Extent>,
     inline_left: u64,
     /// Files whose bytes must be durable before INTENT.

@@ -6,7 +6,7 @@ use actum_workspace::disk::Disk;
 
 use crate::engine::Engine;
 use crate::error::Result;
-use crate::request::{Request, policy_digest};
+use crate::request::Request;
 
 /// A request that may be looked at.
 #[must_use = "what is admitted is not staged"]
@@ -14,8 +14,6 @@ pub struct Admitted {
     pub(crate) request: Request,
     /// The digest of what is asked for.
     pub(crate) plan: Digest,
-    /// The digest of the limits.
-    pub(crate) policy: Digest,
     /// What will sign the receipt.
     pub(crate) signer: SigningKey,
 }
@@ -28,7 +26,7 @@ impl<D: Disk> Engine<D> {
     /// `Key`.
     pub fn admit(&self, request: Request) -> Result<Admitted> {
         let signer = self.records.signer()?;
-        let (plan, policy) = (request.work.digest(), policy_digest(&request.limits));
-        Ok(Admitted { request, plan, policy, signer })
+        let plan = request.digest()?;
+        Ok(Admitted { request, plan, signer })
     }
 }

@@ -1,11 +1,22 @@
 //! Clear: the gates judge what would really change.
 
+use actum_access::Cedar;
+use actum_core::ledger::{Approval, TenantId};
+use actum_core::path_name::PathName;
 use actum_core::receipt::{DecisionRecord, GateRecord, PathEffect};
-use actum_gate::decision::{Bundle, decide};
+use actum_core::{Digest, RunId, Timestamp};
+use actum_gate::Policy;
+use actum_gate::decision::{Bundle, Case, Decision, Verdict, WorkKind, decide};
+use actum_workspace::Transaction;
 use actum_workspace::disk::Disk;
 
-use crate::engine::stage::Staged;
+use crate::command::CommandError;
+use crate::engine::place::Place;
+use crate::engine::scan::Scanned;
+use crate::engine::stage::{Preview, Staged};
 use crate::error::{Error, Result};
+use crate::policies::PolicyInForce;
+use crate::request::{Request, Work, limits_digest};
 
 /// A staged change that the gates let pass.
 #[must_use = "what is cleared is not verified"]
@@ -13,32 +24,172 @@ pub struct Cleared<'e, D: Disk> {
     pub(crate) staged: Staged<'e, D>,
     /// What the decision was made from, in canonical JSON.
     pub(crate) bundle: Vec<u8>,
+    /// The policy that was in force, in canonical JSON.
+    pub(crate) policy: Vec<u8>,
     /// What it does to each path.
     pub(crate) paths: Vec<PathEffect>,
     /// What the gates said.
     pub(crate) decision: DecisionRecord,
+    /// The approval that lets it go.
+    pub(crate) approval: Option<Approval>,
 }
 
 impl<'e, D: Disk> Staged<'e, D> {
-    /// Lets the gates judge.
+    /// Lets the gates judge. What they refuse, and what waits for a person, is recorded.
     ///
     /// # Errors
-    /// `NothingToChange`; `Workspace` with the budget status; `Denied` with the ground of the first gate that refuses; `Record`.
+    /// `NothingToChange`; `Workspace` with the budget status; `Denied` with the grounds of the gates that
+    /// refuse; `Queued` where a person has to agree; `Queue` where it is another change than was approved;
+    /// `Ledger`, `Home`, `Record`.
     pub fn clear(mut self) -> Result<Cleared<'e, D>> {
-        if self.transaction.changes().is_empty() {
-            return Err(Error::NothingToChange);
-        }
-        // The workspace tells of a budget in more detail than a gate has to.
-        self.transaction.check_budget()?;
-        let limits = &self.request.limits;
-        let bundle = Bundle::new(limits.scope.clone(), limits.budget, self.transaction.effects());
-        let decision = decide(&bundle);
-        if let Some(GateRecord { gate, ground, .. }) = decision.first_refusal().cloned() {
-            return Err(Error::Denied { gate, ground });
-        }
+        let asked = Asked {
+            request: &self.request,
+            plan: self.plan,
+            undoes: self.undoes,
+            time: self.records.clock.now(),
+            tenant: &self.records.tenant,
+            place: self.place.clone(),
+        };
+        let judged = Judgement::of(&mut self.transaction, asked, &self.policy, &self.cedar)?;
+        self.must_be_as_approved(&judged)?;
+        let judged = match judged.decision.verdict {
+            Verdict::Allow => judged,
+            Verdict::Deny => return Err(self.refuse(judged)?),
+            Verdict::NeedsApproval => self.approve_or_queue(judged)?,
+        };
+        let Judgement { bundle, decision, policy } = judged;
         let bytes = bundle.to_vec()?;
         let record = decision.record(&bytes)?;
         let paths = bundle.change().to_vec();
-        Ok(Cleared { staged: self, bundle: bytes, paths, decision: record })
+        let approval = bundle.approved().map(|approved| approved.approval.clone());
+        Ok(Cleared { staged: self, bundle: bytes, policy, paths, decision: record, approval })
     }
+}
+
+impl<D: Disk> Preview<'_, D> {
+    /// What the gates would say of it now, where the ledger of `tenant` would record it.
+    ///
+    /// # Errors
+    /// As [`Staged::clear`], without `Queued`: that a person would have to agree is what they say.
+    pub fn judge(
+        &mut self,
+        request: &Request,
+        in_force: &PolicyInForce,
+        tenant: &TenantId,
+        time: Timestamp,
+    ) -> Result<Decision> {
+        let judged = self.judged(request, in_force, tenant, time)?;
+        match judged.decision.verdict {
+            Verdict::Deny => Err(judged.denial()),
+            Verdict::Allow | Verdict::NeedsApproval => Ok(judged.decision),
+        }
+    }
+
+    /// What would be judged, and what the gates would say, whatever that is.
+    ///
+    /// # Errors
+    /// `NothingToChange`; `Workspace`, `Record`.
+    pub fn judged(
+        &mut self,
+        request: &Request,
+        in_force: &PolicyInForce,
+        tenant: &TenantId,
+        time: Timestamp,
+    ) -> Result<Judgement> {
+        let (plan, undoes) = (request.digest()?, self.undoes);
+        let asked = Asked { request, plan, undoes, time, tenant, place: in_force.place() };
+        Judgement::of(&mut self.transaction, asked, &in_force.policy, &in_force.cedar)
+    }
+}
+
+/// What is judged, beside the change.
+pub(crate) struct Asked<'r> {
+    request: &'r Request,
+    plan: Digest,
+    undoes: Option<RunId>,
+    time: Timestamp,
+    tenant: &'r TenantId,
+    place: Place,
+}
+
+/// A decision, and what it was made from.
+#[derive(Debug)]
+pub struct Judgement {
+    /// What was judged.
+    pub bundle: Bundle,
+    /// What the gates said.
+    pub decision: Decision,
+    /// The exact bytes of the policy.
+    pub(crate) policy: Vec<u8>,
+}
+
+impl Judgement {
+    fn of<D: Disk>(
+        transaction: &mut Transaction<'_, D>,
+        asked: Asked<'_>,
+        policy: &Policy,
+        cedar: &Cedar,
+    ) -> Result<Self> {
+        if transaction.changes().is_empty() {
+            return Err(Error::NothingToChange);
+        }
+        // The workspace tells of scope and budget in more detail than a gate has to.
+        transaction.check_limits()?;
+        let bytes = policy.to_vec()?;
+        let bundle = Bundle::new(Digest::of(&bytes), case(transaction, asked)?);
+        let decision = decide(&bundle, policy, cedar);
+        Ok(Self { bundle, decision, policy: bytes })
+    }
+
+    /// The error that says which gates said no.
+    pub(crate) fn denial(&self) -> Error {
+        Error::Denied { gates: self.said(Verdict::Deny) }
+    }
+
+    /// The gates that said so.
+    pub(crate) fn said(&self, verdict: Verdict) -> Vec<GateRecord> {
+        let said = |gate: &&GateRecord| gate.verdict == verdict.as_str();
+        self.decision.gates.iter().filter(said).cloned().collect()
+    }
+}
+
+/// What the gates judge.
+fn case<D: Disk>(transaction: &mut Transaction<'_, D>, asked: Asked<'_>) -> Result<Case> {
+    let Asked { request, plan, undoes, time, tenant, place } = asked;
+    let restores = transaction.restores();
+    // What is brought back was there before, whatever it is.
+    let Scanned { found, unscanned } = match restores {
+        true => Scanned::default(),
+        false => Scanned::of(transaction)?,
+    };
+    let mut linked: Vec<_> = transaction.broken_links().iter().cloned().map(PathName).collect();
+    linked.sort();
+    let limits = &request.limits;
+    Ok(Case {
+        plan,
+        limits: limits_digest(limits),
+        time,
+        actor: request.actor.clone(),
+        door: request.door.clone(),
+        tenant: tenant.clone(),
+        root: place.root,
+        is_repository: place.is_repository,
+        work: match request.work {
+            Work::Apply(_) => WorkKind::Apply,
+            Work::Undo(_) => WorkKind::Undo,
+            Work::Redo(_) => WorkKind::Redo,
+        },
+        confined: request.confined().map_err(CommandError::from)?,
+        declared: request.declared,
+        undoes,
+        restores,
+        scope: limits.scope.clone(),
+        budget: limits.budget,
+        change: transaction.effects(),
+        linked,
+        commands: Vec::new(),
+        found,
+        unscanned,
+        approved: None,
+    })
 }

@@ -1,8 +1,8 @@
 //! Publish: the intent is recorded, then announced in the journal; then all of it happens, or nothing.
 
-use actum_core::canonical;
 use actum_core::ledger::{EffectStarted, EntryKind};
 use actum_core::receipt::{EntryRef, PathEffect, change_digest};
+use actum_core::{Digest, canonical};
 use actum_ledger::{NewEntry, SigningKey};
 use actum_workspace::disk::Disk;
 
@@ -44,18 +44,22 @@ impl<'e, D: Disk> Verified<'e, D> {
     /// `Ledger`, `Record`: nothing was changed. That the change itself fails is no error here, but
     /// an end to be recorded.
     pub fn publish(self) -> Result<Published<'e, D>> {
-        let Cleared { staged, bundle, paths, decision } = self.cleared;
+        let Self { cleared, commands } = self;
+        let Cleared { staged, bundle, policy: policy_bytes, paths, decision, approval } = cleared;
         let Staged {
             transaction,
             records,
             root,
+            place: _,
             request,
             plan,
-            policy,
+            policy: _,
+            cedar: _,
             signer,
             workspace,
             undoes,
             attempt,
+            runner: _,
         } = staged;
         let started = EffectStarted {
             format: EffectStarted::FORMAT.to_owned(),
@@ -73,12 +77,15 @@ impl<'e, D: Disk> Verified<'e, D> {
             label: transaction.label().to_owned(),
             plan,
             change: change_digest(&paths)?,
-            policy,
+            policy: Digest::of(&policy_bytes),
             decision,
-            engine: concat!("actum ", env!("CARGO_PKG_VERSION")).to_owned(),
+            approval,
+            commands,
+            engine: super::ENGINE.to_owned(),
         };
         let body = canonical::to_vec(&started)?;
-        let entry = NewEntry { kind: EntryKind::EffectStarted, body, blobs: vec![bundle] };
+        let entry =
+            NewEntry { kind: EntryKind::EffectStarted, body, blobs: vec![bundle, policy_bytes] };
         let appended = records.ledger.append(vec![entry]);
         let prepared = transaction.prepare();
         let entry = records.entry(&appended.wait()?)?;

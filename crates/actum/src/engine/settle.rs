@@ -83,6 +83,9 @@ impl<D: Disk> Published<'_, D> {
         let settle = |status, reason| {
             let ended = Ended { status, reason, at, settled_by: SettledBy::Run };
             let receipt = records.settle(&signer, &intent, ended)?;
+            if let Some(approval) = &intent.started.approval {
+                records.forget_input(approval.plan);
+            }
             if let Some(lock) = &lock {
                 Witness::keep(&receipt, &intent, |log, line| lock.keep_witness(log, line));
             }
@@ -152,6 +155,8 @@ impl Records {
             change,
             policy,
             decision,
+            approval,
+            commands,
             engine,
             format: _,
             root: _,
@@ -170,10 +175,11 @@ impl Records {
             paths: intent.paths.clone(),
             policy,
             decision,
-            approval: None,
+            approval,
             lease: None,
-            sandbox: None,
-            verification: Vec::new(),
+            commands: commands.made,
+            sandbox: commands.sandbox,
+            verification: commands.verified,
             rollback: (status == Status::Succeeded).then_some(Rollback { undo: run }),
             request,
             attempt,

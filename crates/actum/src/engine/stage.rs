@@ -2,14 +2,19 @@
 
 use std::sync::Arc;
 
+use actum_access::Cedar;
 use actum_core::ledger::{EffectStarted, RequestKey, WorkspaceId};
 use actum_core::{Digest, RunId, Status};
+use actum_gate::Policy;
 use actum_ledger::{SigningKey, Store};
 use actum_workspace::disk::Disk;
 use actum_workspace::{RunOptions, Transaction, Workspace};
 
+use crate::command::Runner;
 use crate::engine::Engine;
 use crate::engine::admit::Admitted;
+use crate::engine::hold::approved_plan;
+use crate::engine::place::Place;
 use crate::engine::resume::settle_open_runs;
 use crate::engine::settle::{Done, Receipt};
 use crate::error::{Error, Result};
@@ -31,13 +36,16 @@ pub struct Staged<'e, D: Disk> {
     pub(crate) transaction: Transaction<'e, D>,
     pub(crate) records: &'e Records,
     pub(crate) root: &'e str,
+    pub(crate) place: &'e Place,
     pub(crate) request: Request,
     pub(crate) plan: Digest,
-    pub(crate) policy: Digest,
+    pub(crate) policy: Policy,
+    pub(crate) cedar: Cedar,
     pub(crate) signer: SigningKey,
     pub(crate) workspace: WorkspaceId,
     pub(crate) undoes: Option<RunId>,
     pub(crate) attempt: u32,
+    pub(crate) runner: Option<&'e Runner>,
 }
 
 impl<D: Disk> Engine<D> {
@@ -45,11 +53,12 @@ impl<D: Disk> Engine<D> {
     /// left open is recorded, from what the journal of the workspace says.
     ///
     /// # Errors
-    /// `Workspace` about any step; `Ledger`, `RequestKeyTaken`, `OutcomeUnknown`.
+    /// `Workspace` about any step; `Policy`, `Ledger`, `RequestKeyTaken`, `OutcomeUnknown`.
     pub fn stage(&mut self, admitted: Admitted) -> Result<Stage<'_, D>> {
-        let Admitted { request, plan, policy, signer } = admitted;
-        let Self { workspace, records, root, resumed, elsewhere } = self;
+        let Admitted { request, plan, signer } = admitted;
+        let Self { workspace, records, rules, runner, root, place, resumed, elsewhere } = self;
         let transaction = workspace.begin(options(&request))?;
+        let (policy, cedar) = rules.read()?;
         let id = transaction.workspace_id()?;
         let looked = settle_open_runs(&transaction, records, &signer, id)?;
         resumed.extend(looked.resumed);
@@ -63,17 +72,24 @@ impl<D: Disk> Engine<D> {
                 }
             },
         };
+        if let Some(plan) = request.plan {
+            // Else what is done already would be told as a change that does not fit.
+            approved_plan(records, plan, id)?;
+        }
         let (transaction, undoes) = compute(transaction, &request.work)?;
         Ok(Stage::Staged(Box::new(Staged {
             transaction,
             records,
             root,
+            place,
             plan,
             policy,
+            cedar,
             signer,
             workspace: id,
             undoes,
             attempt,
+            runner: runner.as_ref(),
             request,
         })))
     }

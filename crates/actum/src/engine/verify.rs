@@ -1,24 +1,50 @@
 //! Verify: declared checks see the staged state before anyone else does.
 
+use actum_core::command::CommandsRun;
+use actum_core::receipt::PathEffect;
 use actum_workspace::disk::Disk;
 
+use crate::command::{Checked, CommandError};
 use crate::engine::clear::Cleared;
+use crate::engine::stage::Staged;
 use crate::error::Result;
 
 /// A cleared change that passed its checks.
 #[must_use = "what is verified is not published"]
 pub struct Verified<'e, D: Disk> {
     pub(crate) cleared: Cleared<'e, D>,
+    /// What was run for it.
+    pub(crate) commands: CommandsRun,
 }
 
 impl<'e, D: Disk> Cleared<'e, D> {
-    /// Runs the checks that the request declares. None of the requests there are now can declare
-    /// any: digests that files must have are checked while a change is staged, and once more when it
-    /// is published.
+    /// Runs the checks of the request on a view of the workspace with what is staged; what they change there is
+    /// forgotten. Digests that files must have are checked while a change is staged, and once more when it is
+    /// published.
     ///
     /// # Errors
-    /// None yet.
-    pub fn verify(self) -> Result<Verified<'e, D>> {
-        Ok(Verified { cleared: self })
+    /// `Unverified` where one does not find it good; `Command` where one could not be run.
+    pub fn verify(mut self) -> Result<Verified<'e, D>> {
+        let commands = &self.staged.request.commands;
+        let (made, sandbox) = (commands.made.clone(), commands.sandbox.clone());
+        let Checked { records: verified, sandbox: of_checks } = self.staged.check(&self.paths)?;
+        let sandbox = sandbox.or(of_checks);
+        let commands = CommandsRun { made, verified, sandbox };
+        Ok(Verified { cleared: self, commands })
+    }
+}
+
+impl<D: Disk> Staged<'_, D> {
+    /// Runs the checks of the request, if it has any, on what is staged.
+    pub(crate) fn check(&mut self, change: &[PathEffect]) -> Result<Checked> {
+        let checks = &self.request.commands.checks;
+        if checks.is_empty() {
+            return Ok(Checked::default());
+        }
+        let mut runner = self.runner.ok_or(CommandError::NoRunner)?.clone();
+        if let Some(confinement) = &self.request.commands.confinement {
+            runner = runner.confined_by(confinement.clone());
+        }
+        Checked::all(&runner, checks, &mut self.transaction, change)
     }
 }

@@ -8,10 +8,11 @@ use std::sync::{Arc, Mutex};
 use actum::{Clock, Engine, Records, Request};
 use actum_core::ledger::{EntryKind, RequestKey, TenantId, WorkspaceId};
 use actum_core::merkle::Node;
+use actum_core::signer::KeyRole;
 use actum_core::{Digest, LineHunk, Operation, RelPath, RunId, Timestamp};
 use actum_ledger::{
-    Appended, Entry, Keys, Ledger, LedgerError, LedgerHome, Log, MemoryStore, Prepared, Refusal,
-    RunRow, SignedCheckpoint, Store,
+    Appended, Entry, Keys, Ledger, LedgerError, LedgerHome, Log, MemoryStore, PlanRow, Prepared,
+    Refusal, RunRow, SignedCheckpoint, Store,
 };
 use actum_testkit::SimDisk;
 use actum_workspace::Workspace;
@@ -22,6 +23,7 @@ pub(crate) struct Grounds {
     home: TempDir,
     keys: Arc<Keys>,
     clock: Clock,
+    ticks: Arc<AtomicI64>,
     pub(crate) store: SharedStore,
 }
 
@@ -48,12 +50,15 @@ struct Inside {
 impl Grounds {
     pub(crate) fn new() -> Self {
         let home = tempfile::tempdir().unwrap();
-        let ticks = AtomicI64::new(1_700_000_000_000_000);
+        let ticks = Arc::new(AtomicI64::new(1_700_000_000_000_000));
+        let ticking = Arc::clone(&ticks);
         let clock =
-            Clock::new(move || Timestamp::from_micros(ticks.fetch_add(1000, Ordering::Relaxed)));
+            Clock::new(move || Timestamp::from_micros(ticking.fetch_add(1000, Ordering::Relaxed)));
         let ledger_home = LedgerHome::open(&home.path().join("records")).unwrap();
-        let keys = Arc::new(Keys::open(&ledger_home, clock.now()).unwrap());
-        let grounds = Self { home, keys, clock, store: SharedStore::default() };
+        let mut keys = Keys::open(&ledger_home, clock.now()).unwrap();
+        keys.make(KeyRole::Approval, clock.now(), None).unwrap();
+        let keys = Arc::new(keys);
+        let grounds = Self { home, keys, clock, ticks, store: SharedStore::default() };
         grounds.begin(&grounds.store);
         grounds
     }
@@ -67,6 +72,19 @@ impl Grounds {
         );
         let (keys, clock) = (Arc::clone(&self.keys), self.clock.clone());
         Records::over(TenantId::default(), ledger, keys, clock)
+    }
+
+    /// So many microseconds pass.
+    pub(crate) fn wait(&self, micros: i64) {
+        self.ticks.fetch_add(micros, Ordering::Relaxed);
+    }
+
+    pub(crate) fn keys(&self) -> &Keys {
+        &self.keys
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        self.clock.now()
     }
 
     pub(crate) fn records(&self) -> Records {
@@ -167,6 +185,19 @@ impl Log for SharedStore {
         key: &RequestKey,
     ) -> Result<Vec<RunRow>, LedgerError> {
         self.read(|store| store.request(workspace, key))
+    }
+    fn plan(&self, plan: RunId) -> Result<Option<PlanRow>, LedgerError> {
+        self.read(|store| store.plan(plan))
+    }
+    fn open_plans(&self) -> Result<Vec<PlanRow>, LedgerError> {
+        self.read(|store| store.open_plans())
+    }
+    fn newest_plans(
+        &self,
+        workspace: WorkspaceId,
+        count: u64,
+    ) -> Result<Vec<PlanRow>, LedgerError> {
+        self.read(|store| store.newest_plans(workspace, count))
     }
     fn newest_checkpoint(&self) -> Result<Option<SignedCheckpoint>, LedgerError> {
         self.read(|store| store.newest_checkpoint())

@@ -24,9 +24,7 @@ const SCRIPT: &str = "export HOME=\"$TMPDIR\" CARGO_HOME=\"$TMPDIR/cargo\"\n\
                       exec \"$0\" build --offline --quiet";
 
 pub(super) fn contest(home: &Path, rounds: usize) -> Result<Contest, Failure> {
-    let sysroot = sysroot()?;
-    let site = Site { place: home.join("crate"), path: path(&sysroot)?, sysroot };
-    put_crate(&site.place)?;
+    let site = Site::put(&home.join("crate"))?;
     let (lower, upper) = (site.plan(Tier::L)?, site.plan(Tier::N)?);
     let temporary = home.join("temporary");
     let finishes = race(
@@ -45,13 +43,20 @@ pub(super) fn contest(home: &Path, rounds: usize) -> Result<Contest, Failure> {
 }
 
 /// A crate, and what builds it.
-struct Site {
-    place: PathBuf,
-    sysroot: PathBuf,
-    path: String,
+pub(super) struct Site {
+    pub(super) place: PathBuf,
+    pub(super) sysroot: PathBuf,
+    pub(super) path: String,
 }
 
 impl Site {
+    /// Puts the crate at a place.
+    pub(super) fn put(place: &Path) -> Result<Self, Failure> {
+        put_crate(place)?;
+        let sysroot = sysroot()?;
+        Ok(Self { place: place.to_owned(), path: path(&sysroot)?, sysroot })
+    }
+
     fn plan(&self, tier: Tier) -> Result<Plan, Failure> {
         let system = super::system();
         let with = |list: Vec<PathBuf>| list.into_iter().chain([self.sysroot.clone()]).collect();
@@ -68,11 +73,17 @@ impl Site {
     }
 
     fn command(&self) -> Vec<OsString> {
-        let cargo = self.sysroot.join("bin/cargo").into_os_string();
-        ["/bin/sh", "-c", SCRIPT].map(OsString::from).into_iter().chain([cargo]).collect()
+        self.words().into_iter().map(OsString::from).collect()
     }
 
-    fn plain(&self, temporary: &Path) -> Result<Duration, Failure> {
+    /// What builds it, as texts.
+    pub(super) fn words(&self) -> Vec<String> {
+        let cargo = self.sysroot.join("bin/cargo").display().to_string();
+        let words = ["/bin/sh", "-c", SCRIPT].map(str::to_owned);
+        words.into_iter().chain([cargo]).collect()
+    }
+
+    pub(super) fn plain(&self, temporary: &Path) -> Result<Duration, Failure> {
         create_dir_all(temporary)?;
         let words = self.command();
         let (program, arguments) = words.split_first().ok_or("no command")?;
@@ -99,7 +110,7 @@ impl Site {
     }
 
     /// Takes away what was built, which is also what says that something was.
-    fn clear(&self) -> Result<(), Failure> {
+    pub(super) fn clear(&self) -> Result<(), Failure> {
         let target = self.place.join("target");
         if !target.join("debug/libbuilt.rlib").is_file() {
             return Err("cargo said that it built the crate, and it did not".into());

@@ -7,10 +7,10 @@ use actum_core::keyring::KeyEntry;
 use actum_core::note::NoteKey;
 use actum_core::signer::{KeyId, KeyRole};
 use actum_ledger::keys::public_pem;
-use actum_ledger::{KeyError, Keys, LedgerView, Log};
+use actum_ledger::{LedgerView, Log};
 use serde::Serialize;
 
-use super::Role;
+use super::{Role, current};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::ledger_failure::LedgerFailure;
@@ -85,12 +85,6 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         None => session.screen.show(&exported)?,
     }
     Ok(Exit::Success)
-}
-
-fn current(keys: &Keys, role: KeyRole) -> Result<KeyEntry, Failure> {
-    let path = keys.keyring_path();
-    let newest = keys.keyring().newest(role).cloned().ok_or(KeyError::NoKey { role, path });
-    Ok(newest.map_err(actum::Error::from)?)
 }
 
 impl Exported {

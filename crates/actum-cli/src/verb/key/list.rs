@@ -6,10 +6,11 @@ use std::os::unix::ffi::OsStrExt;
 use actum_core::keyring::KeyEntry;
 use actum_core::path::Quoted;
 use actum_core::{Timestamp, signer::KeyRole};
-use actum_ledger::Keys;
+use actum_ledger::{Keys, Protection};
 use serde::Serialize;
 
 use super::at;
+use super::protect::words;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
@@ -20,8 +21,8 @@ use crate::{home, records, shown_path, timestamp};
 /// List the keys: what each signs, from when until when, and whether it can
 ///
 /// Private keys are in files that only you can read, below `keys` in the directory that `ACTUM_HOME`
-/// names; they are never shown. A key counts from an hour before it was made, so that nothing it signs is
-/// refused where the clock is put back a little.
+/// names; they are never shown. Of each it is told whether a passphrase protects it, too. A key counts from
+/// an hour before it was made, so that nothing it signs is refused where the clock is put back a little.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {}
 
@@ -39,6 +40,8 @@ struct Listing {
     key: KeyEntry,
     /// Whether it is the one that signs for its role.
     current: bool,
+    /// What protects its private half, where that is there.
+    protection: Option<Protection>,
     /// Why it cannot sign, where it should.
     problem: Option<String>,
 }
@@ -64,7 +67,8 @@ fn listings(keys: &Keys, now: Timestamp) -> Vec<Listing> {
             let current = Some(&key.id) == newest.as_ref();
             let problem = current.then(|| keys.check(role, now).err()).flatten();
             let problem = problem.map(|problem| problem.to_string());
-            Listing { key: key.clone(), current, problem }
+            let protection = keys.protection_of(key).ok();
+            Listing { key: key.clone(), current, protection, problem }
         })
     };
     KeyRole::ALL.into_iter().flat_map(of_role).collect()
@@ -81,7 +85,7 @@ impl Document for Listed {
             return writeln!(out, "there are no keys in {home} yet; the first run makes them");
         }
         writeln!(out, "keys in {home}")?;
-        for Listing { key, current, problem } in &self.keys {
+        for Listing { key, current, protection, problem } in &self.keys {
             let KeyEntry { id, role, not_before, not_after, revoked, .. } = key;
             let from = timestamp::second(*not_before);
             let until = match (revoked, not_after) {
@@ -97,7 +101,9 @@ impl Document for Listed {
                 (false, _) => ("past", style::CHANGED),
             };
             let word = format!("{word:6}");
-            writeln!(out, "{}  {:10}  {id}  {until}", Painted(painted, word), role.as_str())?;
+            let by = protection.map(|protection| format!(", protected by {}", words(protection)));
+            let by = by.unwrap_or_default();
+            writeln!(out, "{}  {:10}  {id}  {until}{by}", Painted(painted, word), role.as_str())?;
             if let Some(problem) = problem {
                 writeln!(out, "        {problem}")?;
             }

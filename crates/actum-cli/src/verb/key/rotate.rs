@@ -1,18 +1,21 @@
 //! `actum key rotate`: a new key takes the place of an old one, and the ledgers record it.
 
 use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 
 use actum_core::keyring::KeyEntry;
 use actum_core::ledger::TenantId;
 use actum_core::signer::KeyId;
-use actum_ledger::LedgerHome;
 use actum_ledger::keys::{RotationReport, Unrecorded, rotate};
+use actum_ledger::{Keys, LedgerHome, Passphrase, Passphrases, Protection};
 use serde::Serialize;
 
-use super::Role;
+use super::protect::Protect;
+use super::{Role, current};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
+use crate::passphrase::{self, PassphraseFailure};
 use crate::reason::Reason;
 use crate::verb::Session;
 use crate::{records, signals};
@@ -25,6 +28,14 @@ use crate::{records, signals};
 pub(crate) struct Arguments {
     /// What the key signs
     role: Role,
+    #[command(flatten)]
+    protect: Protect,
+    /// Take the passphrase of the key that goes from FILE; `-` is standard input
+    #[arg(long, value_name = "FILE", conflicts_with = "old_passphrase_lost")]
+    old_passphrase_file: Option<PathBuf>,
+    /// Go on without the passphrase of the key that goes: no ledger can record the change
+    #[arg(long)]
+    old_passphrase_lost: bool,
 }
 
 #[derive(Serialize)]
@@ -44,12 +55,16 @@ struct NotThere {
 }
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
-    let (home, _) = super::existing()?;
+    let (home, keys) = super::existing()?;
     let home = LedgerHome::open(home.path()).map_err(actum::Error::from)?;
+    current(&keys, arguments.role.into())?;
+    let old = arguments.old_passphrase(&keys, session)?;
+    let new = arguments.protect.passphrase(arguments.role, session)?;
+    let passphrases = Passphrases { old: old.as_ref(), new: new.as_ref() };
     let report = {
         // A key that was made and is not recorded is what nobody wants who asks us to end.
         let _held = signals::hold();
-        rotate(&home, arguments.role.into(), &records::clock_function())
+        rotate(&home, arguments.role.into(), passphrases, &records::clock_function())
     };
     let changed = Changed::of(report.map_err(actum::Error::from)?);
     for NotThere { tenant, message, .. } in &changed.unrecorded {
@@ -60,6 +75,33 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     }
     session.screen.show(&changed)?;
     Ok(if changed.unrecorded.is_empty() { Exit::Success } else { Exit::NeedsAttention })
+}
+
+impl Arguments {
+    /// The passphrase of the key that goes, where it takes one to open it.
+    fn old_passphrase(
+        &self,
+        keys: &Keys,
+        session: &Session,
+    ) -> Result<Option<Passphrase>, Failure> {
+        let file = self.old_passphrase_file.as_deref();
+        if file == Some(Path::new("-")) && self.protect.takes_standard_input() {
+            let message = "`--passphrase-file` and `--old-passphrase-file` cannot both be read from \
+                           standard input; nothing was changed";
+            return Err(Failure::Usage { message: message.to_owned() });
+        }
+        let is_locked = || {
+            // Where its file is gone or damaged there is nothing to open.
+            keys.protection(self.role.into()).is_ok_and(|by| by == Protection::Passphrase)
+        };
+        if file.is_none() && (self.old_passphrase_lost || !is_locked()) {
+            return Ok(None);
+        }
+        if file.is_none() && !passphrase::can_ask() {
+            return Err(PassphraseFailure::NoTerminalForOld.into());
+        }
+        passphrase::read(session, "Passphrase of the key that goes: ", file).map(Some)
+    }
 }
 
 impl Changed {

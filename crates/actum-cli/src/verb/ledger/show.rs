@@ -119,7 +119,7 @@ impl Line {
             index: entry.index,
             kind: entry.kind.as_str(),
             time: facts.time.to_string(),
-            run: facts.run,
+            run: facts.run.or(facts.plan),
             status: facts.status,
             leaf,
             recorded_leaf: (recorded != leaf).then_some(recorded),
@@ -136,13 +136,16 @@ impl Shown {
             serde_json::from_slice(bytes).map_err(|error| LedgerError::entry(entry.index, &error))
         };
         let payload = match entry.kind {
-            EntryKind::EffectDone | EntryKind::KeyRotated => {
+            EntryKind::EffectDone | EntryKind::KeyRotated | EntryKind::PlanAnswered => {
                 let envelope = Envelope::read_own(&entry.body);
                 Some(json(
                     &envelope.map_err(|error| LedgerError::entry(entry.index, &error))?.payload,
                 )?)
             }
-            EntryKind::LogStarted | EntryKind::EffectStarted => None,
+            EntryKind::LogStarted
+            | EntryKind::EffectStarted
+            | EntryKind::PlanRefused
+            | EntryKind::PlanQueued => None,
         };
         Ok(Self { line, documents: facts.blobs, body: json(&entry.body)?, payload })
     }

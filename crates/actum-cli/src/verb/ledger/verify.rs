@@ -11,7 +11,7 @@ use actum_core::keyring::Keyring;
 use actum_core::ledger::EntryKind;
 use actum_core::note::NOTE_BYTES_MAX;
 use actum_core::path::Quoted;
-use actum_gate::{verify_checkpoint, verify_receipt, verify_rotation};
+use actum_gate::{verify_answer, verify_checkpoint, verify_receipt, verify_rotation};
 use actum_ledger::verify::{Checks, Finding, Receipts, Subject, Verification, compare, verify};
 use actum_ledger::{LedgerView, export};
 use serde::Serialize;
@@ -188,7 +188,7 @@ fn exported(
     })
 }
 
-/// Of a receipt and of a change of keys, which are envelopes.
+/// Of receipts, answers and changes of keys, which are envelopes.
 fn check_entry(kind: EntryKind, body: &[u8], keyring: &Keyring) -> Result<(), String> {
     match kind {
         EntryKind::EffectDone => {
@@ -197,7 +197,13 @@ fn check_entry(kind: EntryKind, body: &[u8], keyring: &Keyring) -> Result<(), St
         EntryKind::KeyRotated => {
             verify_rotation(body, keyring).map(drop).map_err(|problem| problem.to_string())
         }
-        EntryKind::LogStarted | EntryKind::EffectStarted => Ok(()),
+        EntryKind::PlanAnswered => {
+            verify_answer(body, keyring).map(drop).map_err(|problem| problem.to_string())
+        }
+        EntryKind::LogStarted
+        | EntryKind::EffectStarted
+        | EntryKind::PlanRefused
+        | EntryKind::PlanQueued => Ok(()),
     }
 }
 
@@ -246,6 +252,7 @@ impl Found {
             Subject::Database => ("database", None),
             Subject::Entry(index) => ("entry", Some(index.to_string())),
             Subject::Run(run) => ("run", Some(run.to_string())),
+            Subject::Plan(plan) => ("plan", Some(plan.to_string())),
             Subject::Document(digest) => ("document", Some(digest.to_string())),
             Subject::Checkpoint(size) => ("checkpoint", Some(size.to_string())),
             Subject::Line(line) => ("line", Some(line.to_string())),

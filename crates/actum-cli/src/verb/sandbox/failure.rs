@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use actum_sandbox::{PolicyError, SpawnError, Unmet, Unsatisfiable, WaitError};
+use actum_sandbox::{NoProgram, PolicyError, SpawnError, Unmet, Unsatisfiable, WaitError};
 
 use super::policy::PolicyFileError;
 use crate::exit::Exit;
@@ -19,7 +19,7 @@ pub(crate) enum SandboxFailure {
     #[error(transparent)]
     Unsatisfiable(#[from] Unsatisfiable),
     #[error("cannot find `{}`: {why}; nothing was started", name.display())]
-    NotFound { name: PathBuf, why: &'static str, hint: String },
+    NotFound { name: PathBuf, why: NoProgram, hint: String },
     #[error("cannot run `{}`: it is not executable; nothing was started", name.display())]
     NotExecutable { name: PathBuf },
     #[error(transparent)]

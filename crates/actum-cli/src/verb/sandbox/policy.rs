@@ -8,11 +8,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
 use actum_core::path::Quoted;
+use actum_gate::policy::SandboxAllowance;
 use actum_sandbox::{Net, SandboxPolicy, Stdin, View};
 use toml::Table;
 
+use super::confinement::Confinement;
 use super::run::Arguments;
-use crate::root;
+use crate::{home, root};
 
 /// What programs of the system read and execute.
 const PROGRAMS: [&str; 8] =
@@ -42,6 +44,13 @@ const PASSED: [&str; 4] = ["PATH", "LANG", "LC_ALL", "TERM"];
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /// Directories that a sandbox has its own of, or that hold everything.
 const NOT_HERE: [&str; 5] = ["/", "/dev", "/proc", "/sys", "/tmp"];
+/// Git brings its index up to date where it only looks, which nobody means to keep (git(1), git-config(1)).
+const GIT_ONLY_LOOKS: [(&str, &str); 4] = [
+    ("GIT_OPTIONAL_LOCKS", "0"),
+    ("GIT_CONFIG_COUNT", "1"),
+    ("GIT_CONFIG_KEY_0", "diff.autoRefreshIndex"),
+    ("GIT_CONFIG_VALUE_0", "false"),
+];
 /// What stays as it is where a directory may be written.
 const KEPT: [&str; 2] = [".git", ".actum"];
 /// The most bytes that are read of a policy.
@@ -55,10 +64,10 @@ pub(crate) enum PolicyFileError {
     Unreadable { file: PathBuf, source: io::Error },
     #[error("the policy `{}` is not valid: {message}", Quoted(file.as_os_str().as_bytes()))]
     Malformed { file: PathBuf, message: String },
-    #[error("cannot allow `{}` by `{option}`: {source}", Quoted(path.as_os_str().as_bytes()))]
+    #[error("cannot allow `{}` by {option}: {source}", Quoted(path.as_os_str().as_bytes()))]
     NotThere { option: &'static str, path: PathBuf, source: io::Error },
     #[error(
-        "cannot allow `{}` by `{option}`: it leads through a symbolic link to `{}`; give that",
+        "cannot allow `{}` by {option}: it leads through a symbolic link to `{}`; give that",
         Quoted(path.as_os_str().as_bytes()),
         Quoted(real.as_os_str().as_bytes())
     )]
@@ -80,14 +89,9 @@ pub(super) fn read(arguments: &Arguments, start: &Path) -> Result<SandboxPolicy,
         Some(file) => from_file(&start.join(file), start)?,
         None => for_trying(start)?,
     };
-    let there =
-        |option: &'static str, paths: &[PathBuf]| -> Result<Vec<PathBuf>, PolicyFileError> {
-            paths.iter().map(|path| typed(option, path, start)).collect()
-        };
-    let exec = there("--exec", &arguments.exec)?;
-    policy.read.extend(there("--read", &arguments.read)?.into_iter().chain(exec.clone()));
-    policy.exec.extend(exec);
-    let write = there("--write", &arguments.write)?;
+    confine(&mut policy, &arguments.confinement, start)?;
+    let there = |option: &'static str, paths: &[PathBuf]| all_typed(option, paths, start);
+    let write = there("`--write`", &arguments.write)?;
     policy.deny_write.extend(kept_unless_named(&write));
     policy.write.extend(write);
     // Nothing is resolved here: what a link leads to now may not be what it leads to then.
@@ -97,32 +101,86 @@ pub(super) fn read(arguments: &Arguments, start: &Path) -> Result<SandboxPolicy,
         policy.view = Some(View { base, staged: None, caches, max: GIB });
     }
     match &mut policy.view {
-        Some(view) => view.caches.extend(there("--cache", &arguments.cache)?),
+        Some(view) => view.caches.extend(there("`--cache`", &arguments.cache)?),
         None if arguments.cache.is_empty() => {}
         None => return Err(PolicyFileError::CacheWithoutView),
     }
-    if arguments.loopback {
-        policy.net = Net::PrivateLoopback;
-    }
     if let Some(floor) = arguments.floor {
         policy.floor = policy.floor.max(floor.into());
-    }
-    for limit in &arguments.limit {
-        policy.limits = policy.limits.with(limit.resource, limit.max, limit.require);
-    }
-    for variable in &arguments.env {
-        match variable.split_once('=') {
-            Some((name, value)) => policy.env.insert(name.to_owned(), value.to_owned()),
-            None => {
-                inherited(variable).and_then(|value| policy.env.insert(variable.clone(), value))
-            }
-        };
     }
     if arguments.policy.is_none() {
         keep_what_it_can_run(&mut policy);
     }
     policy.stdin = Stdin::Inherited;
     Ok(policy)
+}
+
+/// The policy for commands whose effects are captured: what every command may do, what the operator lets them do
+/// besides, and what the command line adds to it.
+pub(crate) fn for_captured(
+    confinement: &Confinement,
+    allowance: &SandboxAllowance,
+    start: &Path,
+) -> Result<SandboxPolicy, PolicyFileError> {
+    let mut policy = for_trying(start)?;
+    for (name, value) in GIT_ONLY_LOOKS {
+        policy.env.insert(name.to_owned(), value.to_owned());
+    }
+    let paths = |paths: &[String]| paths.iter().map(PathBuf::from).collect::<Vec<_>>();
+    allow(
+        &mut policy,
+        all_typed("`read` in the operator's policy", &paths(&allowance.read), start)?,
+        all_typed("`exec` in the operator's policy", &paths(&allowance.exec), start)?,
+    );
+    allowance.env.iter().for_each(|variable| set(&mut policy, variable));
+    confine(&mut policy, confinement, start)?;
+    keep_what_it_can_run(&mut policy);
+    policy.stdin = Stdin::Inherited;
+    Ok(policy)
+}
+
+/// Adds what the command line says.
+fn confine(
+    policy: &mut SandboxPolicy,
+    confinement: &Confinement,
+    start: &Path,
+) -> Result<(), PolicyFileError> {
+    allow(
+        policy,
+        all_typed("`--read`", &confinement.read, start)?,
+        all_typed("`--exec`", &confinement.exec, start)?,
+    );
+    if confinement.loopback {
+        policy.net = Net::PrivateLoopback;
+    }
+    for limit in &confinement.limit {
+        policy.limits =
+            std::mem::take(&mut policy.limits).with(limit.resource, limit.max, limit.require);
+    }
+    confinement.env.iter().for_each(|variable| set(policy, variable));
+    Ok(())
+}
+
+/// Lets it read, and execute what it may execute.
+fn allow(policy: &mut SandboxPolicy, read: Vec<PathBuf>, exec: Vec<PathBuf>) {
+    policy.read.extend(read.into_iter().chain(exec.iter().cloned()));
+    policy.exec.extend(exec);
+}
+
+/// Sets a variable, or takes over one of ours.
+fn set(policy: &mut SandboxPolicy, variable: &str) {
+    match variable.split_once('=') {
+        Some((name, value)) => policy.env.insert(name.to_owned(), value.to_owned()),
+        None => inherited(variable).and_then(|value| policy.env.insert(variable.to_owned(), value)),
+    };
+}
+
+fn all_typed(
+    option: &'static str,
+    paths: &[PathBuf],
+    start: &Path,
+) -> Result<Vec<PathBuf>, PolicyFileError> {
+    paths.iter().map(|path| typed(option, path, start)).collect()
 }
 
 /// As the file for `--policy` has it, for a command that starts in `start`: paths below that are written
@@ -160,7 +218,7 @@ pub(super) fn notes(policy: &SandboxPolicy) -> Vec<String> {
 fn kept_unless_named(write: &[PathBuf]) -> Vec<PathBuf> {
     let states = write.iter().flat_map(|path| KEPT.map(|name| path.join(name)));
     // What we found out about the host, which decides how commands are confined.
-    let ours = root::cache_directory().and_then(|path| path.canonicalize().ok());
+    let ours = home::cache_directory().and_then(|path| path.canonicalize().ok());
     let ours = ours.filter(|ours| write.iter().any(|tree| ours.starts_with(tree)));
     states
         .chain(ours)
@@ -234,7 +292,7 @@ fn keep_what_it_can_run(policy: &mut SandboxPolicy) {
 }
 
 #[expect(clippy::disallowed_methods, reason = "what comes from outside is asked for by name")]
-pub(super) fn inherited(name: &str) -> Option<String> {
+pub(crate) fn inherited(name: &str) -> Option<String> {
     std::env::var(name).ok()
 }
 

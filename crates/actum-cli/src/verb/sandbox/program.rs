@@ -1,9 +1,8 @@
 //! The program of a command, sought as a shell does, among what the policy lets it see.
 
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use actum_sandbox::SandboxPolicy;
+use actum_sandbox::{NoProgram, SandboxPolicy};
 
 use super::failure::SandboxFailure;
 use super::policy;
@@ -19,42 +18,44 @@ pub(super) struct Program {
 impl Program {
     /// Finds a program: by its path, or else in the `PATH` of the policy.
     pub(super) fn find(name: &Path, policy: &SandboxPolicy) -> Result<Self, SandboxFailure> {
-        if name.components().count() > 1 || name.is_absolute() {
-            let path: PathBuf = policy.cwd.join(name).components().collect();
-            let refused = |why: &'static str, hint: String| {
-                Err(SandboxFailure::NotFound { name: name.to_owned(), why, hint })
-            };
-            return match std::fs::metadata(&path) {
-                Err(_) => refused("there is no such file", "give its path".to_owned()),
-                Ok(found) if found.is_dir() => {
-                    refused("it is a directory", "give the program in it".to_owned())
-                }
-                Ok(found) if found.permissions().mode() & 0o111 == 0 => {
-                    Err(SandboxFailure::NotExecutable { name: name.to_owned() })
-                }
-                Ok(_) => Ok(Self { path, ours: None }),
-            };
-        }
-        let ours = policy::inherited("PATH").and_then(|path| first(name, &path, &policy.cwd));
-        let found = policy.env.get("PATH").and_then(|path| first(name, path, &policy.cwd));
-        let Some(path) = found else {
-            let hint = match ours {
-                Some(ours) => format!(
-                    "your `PATH` has `{}`; what it needs is allowed with `--exec DIRECTORY`",
-                    ours.display()
-                ),
-                None if is_shell_text(name) => {
-                    "a line for a shell is run by one: `-- sh -c 'LINE'`".to_owned()
-                }
-                None => "give a program; what a shell knows by itself is run by one: \
-                         `-- sh -c 'LINE'`"
-                    .to_owned(),
-            };
-            let why = "it is in no directory of the policy's `PATH`";
-            return Err(SandboxFailure::NotFound { name: name.to_owned(), why, hint });
+        let refused = |why: NoProgram, hint: String| {
+            Err(SandboxFailure::NotFound { name: name.to_owned(), why, hint })
         };
-        let ours = ours.filter(|ours| *ours != path);
-        Ok(Self { path, ours })
+        let why = match policy.program(name) {
+            Ok(path) => {
+                let is_name = name.components().count() == 1 && !name.is_absolute();
+                let ours = if is_name { Self::ours(name, policy) } else { None };
+                return Ok(Self { ours: ours.filter(|ours| *ours != path), path });
+            }
+            Err(NoProgram::NotExecutable) => {
+                return Err(SandboxFailure::NotExecutable { name: name.to_owned() });
+            }
+            Err(why) => why,
+        };
+        match why {
+            NoProgram::NotThere => refused(why, "give its path".to_owned()),
+            NoProgram::Directory => refused(why, "give the program in it".to_owned()),
+            NoProgram::NotExecutable | NoProgram::NotInPath => {
+                let hint = match Self::ours(name, policy) {
+                    Some(ours) => format!(
+                        "your `PATH` has `{}`; what it needs is allowed with `--exec DIRECTORY`",
+                        ours.display()
+                    ),
+                    None if is_shell_text(name) => {
+                        "a line for a shell is run by one: `-- sh -c 'LINE'`".to_owned()
+                    }
+                    None => "give a program; what a shell knows by itself is run by one: \
+                         `-- sh -c 'LINE'`"
+                        .to_owned(),
+                };
+                refused(why, hint)
+            }
+        }
+    }
+
+    /// The program that a shell would start outside.
+    fn ours(name: &Path, policy: &SandboxPolicy) -> Option<PathBuf> {
+        policy.in_path(name, &policy::inherited("PATH")?)
     }
 
     /// That it is another program than a shell would start here.
@@ -66,14 +67,6 @@ impl Program {
             ours.display()
         ))
     }
-}
-
-fn first(name: &Path, path: &str, from: &Path) -> Option<PathBuf> {
-    let mut places = path.split(':').map(|directory| from.join(directory).join(name));
-    places.find(|place| {
-        std::fs::metadata(place)
-            .is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
-    })
 }
 
 fn is_shell_text(name: &Path) -> bool {

@@ -26,7 +26,7 @@ const TOLD_MAX: usize = 50;
 const OVER: u8 = 124;
 
 #[derive(Serialize)]
-pub(super) struct Report {
+pub(crate) struct Report {
     command: Vec<String>,
     /// How it ended by itself, or nothing.
     ended: Option<Ended>,
@@ -88,7 +88,7 @@ fn hex(bytes: &[u8]) -> Option<String> {
 }
 
 impl Report {
-    pub(super) fn of(
+    pub(crate) fn of(
         command: &[OsString],
         policy: &SandboxPolicy,
         outcome: &Outcome,
@@ -128,6 +128,15 @@ impl Report {
 
     /// Standard output is the command's; what there is to say goes beside it.
     fn note(&self, screen: &Screen, quiet: bool) {
+        self.note_violations(screen);
+        if !quiet {
+            self.note_usage(screen);
+        }
+        self.note_changes(screen);
+    }
+
+    /// Tells what it was ended for.
+    pub(crate) fn note_violations(&self, screen: &Screen) {
         for violation in &self.violated {
             match violation {
                 Violation::Limit(resource) => {
@@ -140,21 +149,21 @@ impl Report {
         if self.ended.is_none() && self.violated.is_empty() {
             screen.note("the command was ended from outside");
         }
-        if !quiet {
-            let Usage { wall, cpu, memory, processes, .. } = self.usage;
-            screen.note(format_args!(
-                "tier {}: {}, {} of processor, {}, {}",
-                self.in_force.tier,
-                time(wall),
-                time(cpu),
-                Size(memory),
-                match processes {
-                    1 => "1 process".to_owned(),
-                    more => format!("{more} processes and threads"),
-                },
-            ));
-        }
-        self.note_changes(screen);
+    }
+
+    fn note_usage(&self, screen: &Screen) {
+        let Usage { wall, cpu, memory, processes, .. } = self.usage;
+        screen.note(format_args!(
+            "tier {}: {}, {} of processor, {}, {}",
+            self.in_force.tier,
+            time(wall),
+            time(cpu),
+            Size(memory),
+            match processes {
+                1 => "1 process".to_owned(),
+                more => format!("{more} processes and threads"),
+            },
+        ));
     }
 
     fn note_changes(&self, screen: &Screen) {
@@ -175,7 +184,7 @@ impl Report {
         }
     }
 
-    fn exit(&self) -> Exit {
+    pub(crate) fn exit(&self) -> Exit {
         let code = match (self.violated.is_empty(), self.ended) {
             (false, _) => return Exit::Passed(OVER),
             (true, Some(Ended::Code(code))) => code,
@@ -203,7 +212,7 @@ fn amount(resource: Resource, max: u64) -> String {
 
 impl Shown {
     fn of(change: Change) -> Self {
-        let Change { path, before, after } = change;
+        let Change { path, before, after, is_disturbed: _ } = change;
         let kind = match (&before, &after) {
             (None, Some(Node::Directory { .. })) => "directory_created",
             (None, _) => "created",

@@ -9,8 +9,8 @@ use actum_sandbox::{
     Child, Helper, HostReport, Layer, Output, PolicyError, SpawnError, Tier, WaitError,
 };
 
+use super::confinement::Confinement;
 use super::failure::SandboxFailure;
-use super::limit::TypedLimit;
 use super::policy;
 use super::program::Program;
 use super::report::Report;
@@ -33,12 +33,8 @@ pub(crate) struct Arguments {
     /// Let it change the directory as it likes, tell what it changed, and keep none of that
     #[arg(long)]
     pub(super) capture: bool,
-    /// Let it read PATH, and what is in it
-    #[arg(long, value_name = "PATH")]
-    pub(super) read: Vec<PathBuf>,
-    /// Let it read and execute PATH, and what is in it
-    #[arg(long, value_name = "PATH")]
-    pub(super) exec: Vec<PathBuf>,
+    #[command(flatten)]
+    pub(super) confinement: Confinement,
     /// Let it read and write PATH, and what is in it but `.git` and `.actum`, unless they are named
     #[arg(long, value_name = "PATH")]
     pub(super) write: Vec<PathBuf>,
@@ -48,16 +44,6 @@ pub(crate) struct Arguments {
     /// With --capture: let it change DIR for good, without telling
     #[arg(long, value_name = "DIR")]
     pub(super) cache: Vec<PathBuf>,
-    /// Give it a loopback of its own, in which it can talk to itself
-    #[arg(long)]
-    pub(super) loopback: bool,
-    /// Set a variable, or take over one of ours; others it does not see
-    #[arg(long, value_name = "NAME[=VALUE]")]
-    pub(super) env: Vec<String>,
-    /// How much it may use, for example `memory=512M`, `wall=30s`, `processes=64`; `open_files=64:hard`
-    /// demands that the kernel holds it
-    #[arg(long, value_name = "NAME=AMOUNT")]
-    pub(super) limit: Vec<TypedLimit>,
     /// Do not run it in less than this tier
     #[arg(long, value_name = "TIER")]
     pub(super) floor: Option<Floor>,
@@ -151,8 +137,8 @@ fn shown(child: Child) -> Result<actum_sandbox::Outcome, WaitError> {
 }
 
 /// What this host can hold, as it was found out since the machine was started.
-fn known_host(helper: &Helper) -> HostReport {
-    match crate::root::cache_directory() {
+pub(crate) fn known_host(helper: &Helper) -> HostReport {
+    match crate::home::cache_directory() {
         Some(directory) => HostReport::kept(helper, &directory.join("sandbox.json")),
         None => HostReport::probe(helper),
     }

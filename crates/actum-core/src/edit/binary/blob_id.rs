@@ -2,9 +2,15 @@
 
 use std::fmt;
 
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha1::Digest as _;
 
 use crate::digest::from_hex;
+use crate::path::Cut;
+
+/// How much of what is no id an error shows.
+const SHOWN_BYTES_MAX: usize = 80;
 
 /// The id of a content in git: the hash of `blob SIZE`, a NUL, and the content.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -68,6 +74,24 @@ impl fmt::Debug for BlobId {
     }
 }
 
+impl Serialize for BlobId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for BlobId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::parse(text.as_bytes()).ok_or_else(|| {
+            let given = Cut(text.as_bytes(), SHOWN_BYTES_MAX);
+            D::Error::custom(format_args!(
+                "`{given}` is no id of git: expected 40 or 64 lowercase hexadecimal characters"
+            ))
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -94,6 +118,7 @@ mod tests {
         let zeros = |count: usize| "0".repeat(count);
         for text in ["", "e69de29", &zeros(39), &zeros(41), &"g".repeat(40), &"A".repeat(40)] {
             assert_eq!(BlobId::parse(text.as_bytes()), None, "{text}");
+            assert!(serde_json::from_value::<BlobId>(text.into()).is_err(), "{text}");
         }
     }
 }

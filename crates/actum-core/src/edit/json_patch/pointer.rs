@@ -2,10 +2,13 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize, Serializer};
+
 use crate::format::Excerpt;
 
 /// The way to a value: the names and indices from the outside in.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize)]
+#[serde(try_from = "String")]
 pub struct Pointer(Vec<String>);
 
 /// What was given is no pointer.
@@ -106,6 +109,20 @@ impl fmt::Display for Pointer {
         self.0
             .iter()
             .try_for_each(|step| write!(f, "/{}", step.replace('~', "~0").replace('/', "~1")))
+    }
+}
+
+impl Serialize for Pointer {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl TryFrom<String> for Pointer {
+    type Error = PointerError;
+
+    fn try_from(text: String) -> Result<Self, PointerError> {
+        Self::new(&text)
     }
 }
 

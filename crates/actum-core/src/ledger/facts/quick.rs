@@ -12,7 +12,7 @@ use multiversion::multiversion;
 use super::{EntryFacts, EntryKind};
 use crate::ledger::{EffectStarted, RequestKey, TenantId, WorkspaceId};
 use crate::receipt::{PAYLOAD_TYPE, PREDICATE_TYPE, STATEMENT_TYPE};
-use crate::{Digest, RunId, Status, Timestamp};
+use crate::{Digest, RiskTier, RunId, Status, Timestamp};
 
 /// Values within values that are followed.
 const DEPTH_MAX: usize = 16;
@@ -20,7 +20,11 @@ const DEPTH_MAX: usize = 16;
 /// What the bytes tell, where they are an ordinary entry.
 pub(super) fn of(kind: EntryKind, body: &[u8]) -> Option<EntryFacts> {
     match kind {
-        EntryKind::LogStarted | EntryKind::KeyRotated => None,
+        EntryKind::LogStarted
+        | EntryKind::KeyRotated
+        | EntryKind::PlanRefused
+        | EntryKind::PlanQueued
+        | EntryKind::PlanAnswered => None,
         EntryKind::EffectStarted => started(body),
         EntryKind::EffectDone => done(body),
     }
@@ -35,7 +39,8 @@ fn started(body: &[u8]) -> Option<EntryFacts> {
     u32::try_from(at.number()?).ok()?;
     at.pass(br#","user":"#)?;
     at.text()?;
-    at.pass(br#"},"attempt":"#)?;
+    // One that was approved is none of the many.
+    at.pass(br#"},"approval":null,"attempt":"#)?;
     let attempt = u32::try_from(at.number()?).ok()?;
     at.pass(br#","change":"#)?;
     at.digest()?;
@@ -47,6 +52,8 @@ fn started(body: &[u8]) -> Option<EntryFacts> {
     at.elements(Cursor::gate)?;
     at.pass(br#","semantics":"#)?;
     u32::try_from(at.number()?).ok()?;
+    at.pass(br#","tier":"#)?;
+    parsed::<RiskTier>(at.plain()?)?;
     at.pass(br#"},"door":"#)?;
     at.text()?;
     at.pass(br#","engine":"#)?;
@@ -60,7 +67,7 @@ fn started(body: &[u8]) -> Option<EntryFacts> {
     at.pass(br#","plan":"#)?;
     at.digest()?;
     at.pass(br#","policy":"#)?;
-    at.digest()?;
+    let policy = at.digest()?;
     at.pass(br#","request":"#)?;
     let request = at.plain_or_null()?.map(parsed::<RequestKey>);
     at.pass(br#","root":"#)?;
@@ -87,11 +94,14 @@ fn started(body: &[u8]) -> Option<EntryFacts> {
         kind: EntryKind::EffectStarted,
         time,
         run: Some(run),
+        plan: None,
+        judged: None,
         workspace: Some(workspace),
         request,
         status: None,
-        intent: None,
-        blobs: vec![bundle],
+        answer: None,
+        follows: None,
+        blobs: vec![bundle, policy],
     })
 }
 
@@ -144,10 +154,13 @@ fn receipt(payload: &[u8]) -> Option<EntryFacts> {
         kind: EntryKind::EffectDone,
         time: settled?,
         run: Some(run?),
+        plan: None,
+        judged: None,
         workspace: Some(workspace?),
         request: None,
         status: Some(status?),
-        intent: Some(intent?),
+        answer: None,
+        follows: Some(intent?),
         blobs: Vec::new(),
     })
 }

@@ -1,16 +1,18 @@
 //! The short way beside the long one, which was there first and says what an entry is.
 
+use crate::RiskTier;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::*;
 use crate::canonical;
-use crate::ledger::{Actor, TenantId};
+use crate::ledger::{Actor, Approval, Bound, Isolation, JudgedPlan, TenantId};
 use crate::path_name::PathName;
 use crate::receipt::{
     DecisionRecord, EffectKind, FileFacts, GateRecord, PathEffect, Rollback, RunResult, SettledBy,
     Statement,
 };
+use crate::signer::{KeyId, KeyRole, PublicKey};
 
 const KINDS: [EntryKind; 2] = [EntryKind::EffectStarted, EntryKind::EffectDone];
 
@@ -33,6 +35,7 @@ fn decision(number: u64) -> DecisionRecord {
         semantics: 1,
         bundle: Digest::of(&number.to_le_bytes()),
         digest: Digest::of(b"decision"),
+        tier: RiskTier::ALL[(number % 5) as usize],
         gates: ["scope", "budget"].into_iter().map(gate).take((number % 3) as usize).collect(),
     }
 }
@@ -61,7 +64,23 @@ fn started(number: u64) -> EffectStarted {
         change: Digest::of(b"change"),
         policy: Digest::of(b"policy"),
         decision: decision(number),
+        approval: (number % 5 == 4).then(|| approval(number)),
+        commands: Default::default(),
         engine: "actum 0.1.0".to_owned(),
+    }
+}
+
+fn approval(number: u64) -> Approval {
+    Approval {
+        plan: run(number + 2),
+        entry: EntryRef {
+            origin: "actum/sample/default".to_owned(),
+            index: 7,
+            leaf: Digest::of(b"leaf"),
+        },
+        key: KeyId::of(KeyRole::Approval, &PublicKey([4; 32])),
+        by: actor(0),
+        isolation: Isolation::Passphrase,
     }
 }
 
@@ -93,8 +112,9 @@ fn result(number: u64) -> RunResult {
             .collect(),
         policy: intent.policy,
         decision: intent.decision,
-        approval: None,
+        approval: intent.approval,
         lease: None,
+        commands: Vec::new(),
         sandbox: None,
         verification: Vec::new(),
         rollback: Some(Rollback { undo: intent.run }),
@@ -159,9 +179,103 @@ fn assert_the_same_in_all_ways(body: &[u8]) {
 #[test]
 fn entries_as_they_are_written_go_the_short_way() {
     for (kind, body) in ordinary() {
-        let facts = quick::of(kind, &body);
-        assert_eq!(facts, EntryFacts::at_length(kind, &body).ok());
-        assert!(facts.is_some(), "{}", String::from_utf8_lossy(&body));
+        let facts = EntryFacts::at_length(kind, &body).unwrap();
+        // A run that a person let go is none of the many.
+        let is_ordinary = facts.plan.is_none();
+        assert_eq!(quick::of(kind, &body), is_ordinary.then_some(facts));
+    }
+}
+
+fn judged(number: u64) -> JudgedPlan {
+    let EffectStarted { run: id, tenant, workspace, root, undoes, request, actor, .. } =
+        started(number);
+    let EffectStarted { door, label, plan, change, policy, decision, engine, .. } = started(number);
+    let bound = Bound { plan, limits: Digest::of(b"limits"), change, policy };
+    JudgedPlan {
+        id,
+        tenant,
+        workspace,
+        root,
+        undoes,
+        request,
+        actor,
+        door,
+        label,
+        bound,
+        decision,
+        engine,
+    }
+}
+
+/// AA-5
+#[test]
+fn an_entry_about_a_plan_tells_which_and_what_it_follows() {
+    let plan = judged(3);
+    let time = started(3).time;
+    let blobs = vec![plan.decision.bundle, plan.bound.policy];
+    let about = |kind| EntryFacts {
+        kind,
+        time,
+        run: None,
+        plan: None,
+        judged: None,
+        workspace: Some(plan.workspace),
+        request: None,
+        status: None,
+        answer: None,
+        follows: None,
+        blobs: Vec::new(),
+    };
+    let refused = PlanRefused { format: PlanRefused::FORMAT.to_owned(), time, plan: plan.clone() };
+    let body = canonical::to_vec(&refused).unwrap();
+    let expected = EntryFacts { blobs: blobs.clone(), ..about(EntryKind::PlanRefused) };
+    assert_eq!(EntryFacts::of(EntryKind::PlanRefused, &body).unwrap(), expected);
+    let queued = PlanQueued {
+        format: PlanQueued::FORMAT.to_owned(),
+        time,
+        expires: time,
+        plan: plan.clone(),
+        input: Digest::of(b"input"),
+        earlier: None,
+    };
+    let body = canonical::to_vec(&queued).unwrap();
+    let judged = Some(plan.bound.judged());
+    let expected =
+        EntryFacts { plan: Some(plan.id), judged, blobs, ..about(EntryKind::PlanQueued) };
+    assert_eq!(EntryFacts::of(EntryKind::PlanQueued, &body).unwrap(), expected);
+    // One is not the other.
+    assert!(EntryFacts::of(EntryKind::PlanRefused, &body).is_err());
+    for answer in Answer::ALL {
+        let entry = approval(3).entry;
+        let answered = PlanAnswered {
+            format: PlanAnswered::FORMAT.to_owned(),
+            time,
+            tenant: plan.tenant.clone(),
+            workspace: plan.workspace,
+            plan: plan.id,
+            queued: entry.clone(),
+            answer,
+            reason: Some("not on a Friday".to_owned()),
+            bound: plan.bound,
+            expires: time,
+            by: actor(0),
+            isolation: Isolation::SameUser,
+        };
+        let payload = canonical::to_vec(&answered).unwrap();
+        let envelope = json!({
+            "payload": STANDARD.encode(payload),
+            "payloadType": PlanAnswered::PAYLOAD_TYPE,
+            "signatures": [],
+        });
+        let body = canonical::to_vec(&envelope).unwrap();
+        let expected = EntryFacts {
+            plan: Some(plan.id),
+            judged,
+            answer: Some(answer),
+            follows: Some((entry.index, entry.leaf)),
+            ..about(EntryKind::PlanAnswered)
+        };
+        assert_eq!(EntryFacts::of(EntryKind::PlanAnswered, &body).unwrap(), expected);
     }
 }
 

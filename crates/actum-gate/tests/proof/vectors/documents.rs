@@ -2,12 +2,18 @@
 
 use actum_core::canonical::{self, CanonicalError};
 use actum_core::receipt::{DecisionRecord, EffectKind, PathEffect};
-use actum_core::{Budget, Digest, Scope, ScopeRule};
-use actum_gate::{Bundle, DECISION_SEMANTICS, ReplayProblem, decide, replay};
+use actum_core::{Budget, Digest, PathRule, RiskTier, RunId, Scope};
+use actum_gate::credential::Finding;
+use actum_gate::decision::Found;
+use actum_gate::policy::{BUILT_IN, PROTECTED_GROUPS, Trust};
+use actum_gate::{
+    AccessText, Approved, Bundle, Case as Judged, CommandLine, DECISION_SEMANTICS, NoAccess,
+    Policy, PolicyFile, ReplayProblem, WorkKind, decide, replay,
+};
 use serde_json::{Map, Value, json};
 
-use super::{Case, Vectors, accepted, refused};
-use crate::material::{bundle, change, path};
+use super::{Case as Vector, Vectors, accepted, refused};
+use crate::material::{approved, at, bundle, bundle_of, case, change, path, policy, policy_bytes};
 
 pub(super) fn canonical_json() -> Vectors {
     let text = |text: &str| json!({ "text": text });
@@ -69,44 +75,319 @@ pub(super) fn canonical_json() -> Vectors {
 pub(super) fn decisions() -> Vectors {
     Vectors {
         name: "decisions",
-        about: "Decisions made again (AEC-11): the canonical bytes of a bundle, and what was \
-                recorded of the decision. Accepted where the same bundle leads to it again.",
+        about: "Decisions made again (AEC-11): the canonical bytes of a bundle and of a policy, \
+                and what was recorded of the decision. Accepted where both lead to it again. The \
+                rules that hold everywhere are in `rules/built-in.json`.",
         keyrings: Map::new(),
         cases: decision_cases(),
         judge: |input, _| {
             let record: DecisionRecord = serde_json::from_value(input["record"].clone()).unwrap();
             let bytes = input["bundle"].as_str().unwrap().as_bytes();
-            replay(bytes, &record).map_err(|problem: ReplayProblem| problem.reason())?;
-            let decision = decide(&Bundle::read(bytes).unwrap());
-            Ok(json!({ "verdict": decision.verdict.as_str() }))
+            let policy = input["policy"].as_str().unwrap().as_bytes();
+            replay(bytes, policy, &record, &NoAccess)
+                .map_err(|problem: ReplayProblem| problem.reason())?;
+            let policy = Policy::read(policy).unwrap();
+            let decision = decide(&Bundle::read(bytes).unwrap(), &policy, &NoAccess);
+            let (verdict, tier) = (decision.verdict.as_str(), decision.tier);
+            Ok(json!({ "verdict": verdict, "tier": tier }))
         },
     }
 }
 
-fn input(bundle: &str, record: &DecisionRecord) -> Value {
-    json!({ "bundle": bundle, "record": record })
+fn input(bundle: &str, policy: &Policy, record: &DecisionRecord) -> Value {
+    let policy = String::from_utf8(policy.to_vec().unwrap()).unwrap();
+    json!({ "bundle": bundle, "policy": policy, "record": record })
 }
 
-fn recorded(bundle: &Bundle) -> (String, DecisionRecord) {
+fn recorded(bundle: &Bundle, policy: &Policy) -> (String, DecisionRecord) {
     let bytes = bundle.to_vec().unwrap();
-    let record = decide(bundle).record(&bytes).unwrap();
+    let record = decide(bundle, policy, &NoAccess).record(&bytes).unwrap();
     (String::from_utf8(bytes).unwrap(), record)
 }
 
-fn decision_cases() -> Vec<Case> {
-    let rules = |texts: &[&str]| texts.iter().map(|text| ScopeRule::new(text).unwrap()).collect();
+/// The rules that hold everywhere, for whoever decides again without this program.
+pub(super) fn built_in_rules() -> String {
+    let groups: Vec<Value> = PROTECTED_GROUPS
+        .iter()
+        .map(
+            |group| json!({ "name": group.name, "profiles": group.profiles, "rules": group.rules }),
+        )
+        .collect();
+    let tiers: Vec<Value> = BUILT_IN
+        .iter()
+        .map(|rule| json!({ "paths": rule.paths, "tier": rule.tier, "why": rule.why }))
+        .collect();
+    let whole = json!({ "protected": groups, "semantics": DECISION_SEMANTICS, "tiers": tiers });
+    serde_json::to_string_pretty(&whole).unwrap() + "\n"
+}
+
+/// Decisions under policies of files.
+fn policy_cases() -> Vec<Vector> {
+    let operator = PolicyFile::read(
+        br#"
+        version = 1
+        [protected]
+        paths = ["infra", "**/*.KEY"]
+        [scope]
+        deny = ["vendor/"]
+        [budget]
+        max_files = 3
+        [[tier]]
+        tier = "R4"
+        paths = ["db/migrations/"]
+        effects = ["deleted"]
+        why = "a migration that is gone cannot be run back"
+        [[tier]]
+        tier = "R3"
+        paths = ["src/pay*"]
+        why = "it moves money"
+        "#,
+    );
+    let workspace = PolicyFile::read(
+        br#"
+        version = 1
+        [protected]
+        profile = "agent-executor"
+        [scope]
+        allow = ["src/", "**/*.md", "ci", "db", "README.md"]
+        "#,
+    );
+    let (operator, workspace) = (operator.unwrap(), workspace.unwrap());
+    let both = |trust| Policy::of(Some(operator.clone()), Some((workspace.clone(), trust))).0;
+    let (untrusted, trusted) = (both(Trust::Untrusted), both(Trust::Trusted));
+    let alone = Policy::of(Some(operator.clone()), None).0;
+    let only = |effect: EffectKind, names: &[&str]| -> Vec<PathEffect> {
+        let effects = names.iter().map(|name| PathEffect {
+            path: path(name),
+            effect,
+            from: None,
+            before: None,
+            after: None,
+            added: 1,
+            removed: 0,
+        });
+        effects.collect()
+    };
+    let modified = |names: &[&str]| only(EffectKind::Modified, names);
+    let plain = |change| case(Scope::everything(), Budget::unlimited(), change);
+    let default = Policy::default();
+    let cases = [
+        ("a secret in another case", &default, plain(modified(&["a/.ENV.Local"]))),
+        ("a secret with a letter that is not seen", &default, plain(modified(&[".e\u{200b}nv"]))),
+        ("a secret in wide letters", &default, plain(modified(&["ｓecrets.yml"]))),
+        ("a secret as Windows opens it", &default, plain(modified(&["credentials.json. "]))),
+        ("a stream of a secret", &default, plain(modified(&["x/.env::$DATA"]))),
+        ("the policy itself", &default, plain(modified(&["Actum.TOML"]))),
+        ("no secret", &default, plain(modified(&["env", "secrets/a.rs", "src/environment.rs"]))),
+        ("orders for agents", &default, plain(modified(&[".claude/settings.local.json"]))),
+        ("continuous integration", &default, plain(modified(&[".github/Workflows/ci.yml", "a"]))),
+        ("its directory", &default, plain(only(EffectKind::DirectoryCreated, &[".circleci"]))),
+        ("declared higher", &default, Judged { declared: Some(RiskTier::R4), ..plain(change()) }),
+        ("declared lower", &default, Judged { declared: Some(RiskTier::R0), ..plain(change()) }),
+        ("work of its own", &default, plain(modified(&["agent/temp/a", "agent/agent_outputs/b"]))),
+        (
+            "a file with another name",
+            &default,
+            Judged { linked: vec![path("a"), path("b")], ..plain(modified(&["a", "b"])) },
+        ),
+        (
+            "permissions of a file with another name",
+            &default,
+            Judged { linked: vec![path("a")], ..plain(only(EffectKind::Mode, &["a"])) },
+        ),
+        ("a policy of another workspace", &default, plain(modified(&["sub/actum.toml"]))),
+        (
+            "an undo",
+            &default,
+            Judged { undoes: Some(run()), restores: true, ..plain(modified(&[".travis.yml"])) },
+        ),
+        ("a redo", &default, Judged { undoes: Some(run()), ..plain(modified(&[".travis.yml"])) }),
+        ("nothing, under a policy", &untrusted, plain(Vec::new())),
+        ("protected by the operator", &alone, plain(modified(&["infra/main.rs", "a/b.key"]))),
+        ("denied by the operator", &alone, plain(modified(&["vendor/a"]))),
+        ("over the operator's budget", &alone, plain(modified(&["a", "b", "c", "d"]))),
+        (
+            "an undo outside of the scope and over the budget",
+            &alone,
+            Judged {
+                undoes: Some(run()),
+                restores: true,
+                ..plain(modified(&["vendor/a", "b", "c", "d"]))
+            },
+        ),
+        ("raised by the operator", &alone, plain(modified(&["src/payments.rs"]))),
+        ("a deleted migration", &alone, plain(only(EffectKind::Deleted, &["db/migrations/1.sql"]))),
+        ("an added migration", &alone, plain(only(EffectKind::Created, &["db/migrations/1.sql"]))),
+        ("outside of the workspace's scope", &untrusted, plain(modified(&["lib/a"]))),
+        ("in the workspace's scope", &untrusted, plain(modified(&["a/b.md", "src/x"]))),
+        ("protected by either profile", &untrusted, plain(modified(&["README.md"]))),
+        ("protected by the operator's profile", &untrusted, plain(modified(&["ci/.mcp.json"]))),
+        ("protected by none of a trusted profile", &trusted, plain(modified(&["ci/.mcp.json"]))),
+    ];
+    let finding = |name: &str| Found {
+        path: path(name),
+        finding: Finding {
+            line: 3,
+            rule: "private-key".to_owned(),
+            digest: Digest::tagged("actum/credential/v1", &[name.as_bytes()]),
+        },
+    };
+    let known =
+        format!("version = 1\n[credentials]\nallow = [\"{}\"]\n", finding("known").finding.digest);
+    let known = PolicyFile::read(known.as_bytes()).unwrap();
+    let of_operator = Policy::of(Some(known.clone()), None).0;
+    let of_workspace = Policy::of(None, Some((known, Trust::Untrusted))).0;
+    let holds = |names: &[&str]| Judged {
+        found: names.iter().map(|name| finding(name)).collect(),
+        ..plain(modified(&["known", "new"]))
+    };
+    let secrets = [
+        ("a credential", &default, holds(&["known", "new"])),
+        ("a credential that is allowed", &of_operator, holds(&["known"])),
+        ("one that is allowed and another", &of_operator, holds(&["known", "new"])),
+        ("allowed by who is not trusted", &of_workspace, holds(&["known"])),
+        (
+            "too large to be looked through",
+            &default,
+            Judged { unscanned: vec![path("new")], ..plain(modified(&["new"])) },
+        ),
+    ];
+    let commands = command_cases();
+    let commands = commands.iter().map(|(name, policy, judged)| (*name, policy, judged.clone()));
+    let many: Vec<String> = (0..201).map(|number| format!("d/{number:03}")).collect();
+    let many: Vec<&str> = many.iter().map(String::as_str).collect();
+    let sizes = [
+        ("many deleted", &default, plain(only(EffectKind::Deleted, &many))),
+        ("one less deleted", &default, plain(only(EffectKind::Deleted, &many[1..]))),
+    ];
+    let all = cases.into_iter().chain(secrets).chain(sizes).chain(commands);
+    let recorded = all.map(|(name, policy, judged)| {
+        let bundle = Bundle::new(Digest::of(&policy.to_vec().unwrap()), judged);
+        let (text, record) = recorded(&bundle, policy);
+        accepted(name, input(&text, policy, &record))
+    });
+    recorded.collect()
+}
+
+/// What would be run, under rules of an operator and of a workspace.
+fn command_cases() -> Vec<(&'static str, Policy, Judged)> {
+    let operator = PolicyFile::read(
+        br#"
+        version = 1
+        [[command]]
+        argv = ["cargo", ["test", "check"]]
+        decision = "allow"
+        match = ["cargo test", "cargo check --all"]
+        not_match = ["cargo test --config x"]
+        [[command]]
+        argv = ["bash", "-c", "a; b"]
+        exact = true
+        decision = "allow"
+        match = ["bash -c 'a; b'"]
+        [[command]]
+        argv = ["cargo", "test", "--release"]
+        decision = "ask"
+        reason = "it takes an hour"
+        [[command]]
+        argv = ["/bin/tool", "run"]
+        decision = "deny"
+        [[command]]
+        argv = ["tool"]
+        decision = "allow"
+        match = ["tool x"]
+        "#,
+    );
+    let workspace = PolicyFile::read(
+        br#"
+        version = 1
+        [[command]]
+        argv = ["make", "test"]
+        decision = "allow"
+        match = ["make test"]
+        exact = true
+        [[command]]
+        argv = ["make", "release"]
+        exact = true
+        decision = "ask"
+        [[command]]
+        argv = ["cargo", "check"]
+        decision = "deny"
+        reason = "it is too slow here"
+        "#,
+    );
+    let (operator, workspace) = (operator.unwrap(), workspace.unwrap());
+    let both = |trust| Policy::of(Some(operator.clone()), Some((workspace.clone(), trust))).0;
+    let of = |name, policy: &Policy, lines: &[&[&str]]| {
+        let line = |words: &&[&str]| {
+            CommandLine::new(words.iter().map(ToString::to_string).collect()).unwrap()
+        };
+        let commands = lines.iter().map(line).collect();
+        let judged = case(Scope::everything(), Budget::unlimited(), Vec::new());
+        (name, policy.clone(), Judged { commands, ..judged })
+    };
+    let confined = |name, policy: &Policy, lines: &[&[&str]]| {
+        let (name, policy, judged) = of(name, policy, lines);
+        let Judged { commands: confined, .. } = judged.clone();
+        (name, policy, Judged { commands: Vec::new(), confined, ..judged })
+    };
+    let (alone, default) = (Policy::of(Some(operator.clone()), None).0, Policy::default());
+    let (untrusted, trusted) = (both(Trust::Untrusted), both(Trust::Trusted));
+    let test: &[&str] = &["cargo", "test"];
+    vec![
+        of("a command without rules", &default, &[&["true"]]),
+        of("a command that a rule allows", &alone, &[&["cargo", "check", "--all"]]),
+        of("one that begins otherwise", &alone, &[&["cargo", "--all", "check"]]),
+        of("one that is longer than a rule that is exact", &alone, &[&["bash", "-c", "a; b", "c"]]),
+        of("one that is just as a rule says", &alone, &[&["bash", "-c", "a; b"]]),
+        of("one argument more or less in a word", &alone, &[&["bash", "-c a; b"]]),
+        of("an option that a rule does not reach over", &alone, &[&["cargo", "test", "-Zx"]]),
+        of("one that a rule asks about", &alone, &[&["cargo", "test", "--release", "x"]]),
+        of("the same under another path", &alone, &[&["/opt/cargo", "test", "--release"]]),
+        of("one that is denied under another path and case", &alone, &[&["./TOOL", "run"]]),
+        of("one that is denied and allowed", &alone, &[&["tool", "run", "x"]]),
+        of("one that is allowed beside it", &alone, &[&["tool", "walk"]]),
+        of("a letter that is not of ASCII in another case", &alone, &[&["\u{212a}ool", "run"]]),
+        of(
+            "several, the strictest last",
+            &alone,
+            &[test, &["cargo", "test", "--release"], &["rm"]],
+        ),
+        of("several that are asked about", &alone, &[&["cargo", "test", "--release"], test]),
+        of("allowed by a workspace that is not trusted", &untrusted, &[&["make", "test"]]),
+        of("allowed by a workspace that is trusted", &trusted, &[&["make", "test"]]),
+        of("asked about by one that is not trusted", &untrusted, &[&["make", "release"]]),
+        of("asked about by one that is trusted", &trusted, &[&["make", "release"]]),
+        of("denied by one that is not trusted", &untrusted, &[&["cargo", "check"]]),
+        of("left alone by one that is not trusted", &untrusted, &[test]),
+        of("as many commands as may be", &alone, &[test; 1000]),
+        of("one command more", &alone, &[test; 1001]),
+        confined("a confined command without rules", &default, &[&["true"]]),
+        confined("a confined command that a rule allows", &alone, &[&["cargo", "check", "--all"]]),
+        confined("a confined one that is asked about", &alone, &[&["cargo", "test", "--release"]]),
+        confined("a confined one that is denied", &alone, &[&["true"], &["./TOOL", "run"]]),
+        confined("a confined one denied by one not trusted", &untrusted, &[&["cargo", "check"]]),
+        confined("one confined command more", &alone, &[test; 1001]),
+    ]
+}
+
+fn run() -> RunId {
+    "r0000000000n".parse().unwrap()
+}
+
+fn decision_cases() -> Vec<Vector> {
+    let rules = |texts: &[&str]| texts.iter().map(|text| PathRule::new(text).unwrap()).collect();
     let unlimited = Budget::unlimited();
     let directory = PathEffect { effect: EffectKind::DirectoryCreated, ..change().remove(2) };
-    let mut strange: Vec<ScopeRule> = rules(&["docs/"]);
-    strange.push(ScopeRule::new(b"str\xffnge\n\"name\"").unwrap());
+    let mut strange: Vec<PathRule> = rules(&["docs/"]);
+    strange.push(PathRule::new(b"str\xffnge\n\"name\"").unwrap());
     let many: Vec<String> = (0..12).map(|number| format!("d{number}/")).collect();
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
     let cases = [
         ("allowed", bundle()),
-        ("no change", Bundle::new(Scope::everything(), unlimited, Vec::new())),
+        ("no change", bundle_of(Scope::everything(), unlimited, Vec::new())),
         (
             "allowed by rules",
-            Bundle::new(
+            bundle_of(
                 Scope { allow: Some(rules(&["src", "docs/", "str"])), deny: strange },
                 unlimited,
                 change()[1..4].to_vec(),
@@ -114,7 +395,7 @@ fn decision_cases() -> Vec<Case> {
         ),
         (
             "denied by a rule and over the budget",
-            Bundle::new(
+            bundle_of(
                 Scope { allow: None, deny: rules(&["docs/gone.md"]) },
                 Budget { max_files: Some(3), max_loc: Some(5) },
                 change(),
@@ -122,7 +403,7 @@ fn decision_cases() -> Vec<Case> {
         ),
         (
             "at the limit",
-            Bundle::new(
+            bundle_of(
                 Scope::everything(),
                 Budget { max_files: Some(4), max_loc: Some(6) },
                 change(),
@@ -130,7 +411,7 @@ fn decision_cases() -> Vec<Case> {
         ),
         (
             "renamed out of the scope",
-            Bundle::new(
+            bundle_of(
                 Scope { allow: Some(rules(&["src/new/"])), deny: Vec::new() },
                 unlimited,
                 change()[2..4].to_vec(),
@@ -138,7 +419,7 @@ fn decision_cases() -> Vec<Case> {
         ),
         (
             "a directory that nothing leads to",
-            Bundle::new(
+            bundle_of(
                 Scope { allow: Some(rules(&["src/new/"])), deny: Vec::new() },
                 unlimited,
                 vec![directory, PathEffect { path: path("src/newer"), ..change().remove(1) }],
@@ -146,34 +427,113 @@ fn decision_cases() -> Vec<Case> {
         ),
         (
             "nothing is allowed",
-            Bundle::new(Scope { allow: Some(Vec::new()), deny: Vec::new() }, unlimited, change()),
+            bundle_of(Scope { allow: Some(Vec::new()), deny: Vec::new() }, unlimited, change()),
         ),
         (
             "in none of many places",
-            Bundle::new(Scope { allow: Some(rules(&many)), deny: Vec::new() }, unlimited, change()),
+            bundle_of(Scope { allow: Some(rules(&many)), deny: Vec::new() }, unlimited, change()),
         ),
     ];
     let sound = cases.into_iter().map(|(name, bundle)| {
-        let (text, record) = recorded(&bundle);
-        accepted(name, input(&text, &record))
+        let (text, record) = recorded(&bundle, &policy());
+        accepted(name, input(&text, &policy(), &record))
     });
-    sound.chain(mismatches()).collect()
+    sound
+        .chain(policy_cases())
+        .chain(place_cases())
+        .chain(approval_cases())
+        .chain(access_cases())
+        .chain(mismatches())
+        .collect()
 }
 
-fn mismatches() -> Vec<Case> {
-    let (text, record) = recorded(&bundle());
+/// Decisions in workspaces that lie where protection looks.
+fn place_cases() -> Vec<Vector> {
+    let at = |root: &str, is_repository, name: &str| {
+        let effect = PathEffect { path: path(name), ..change().remove(1) };
+        let case = case(Scope::everything(), Budget::unlimited(), vec![effect]);
+        let case = Judged { root: root.to_owned(), is_repository, ..case };
+        Bundle::new(Digest::of(&policy_bytes()), case)
+    };
+    let cases = [
+        ("in a protected directory", at("/home/ada/.Claude", false, "settings.json")),
+        ("in a repository in such a directory", at("/home/ada/.Claude", true, "settings.json")),
+        ("in the directory of continuous integration", at("/p/.github", false, "workflows/ci.yml")),
+    ];
+    let recorded = cases.map(|(name, bundle)| {
+        let (text, record) = recorded(&bundle, &policy());
+        accepted(name, input(&text, &policy(), &record))
+    });
+    recorded.into()
+}
+
+/// Decisions about what a person approved.
+fn approval_cases() -> Vec<Vector> {
+    let ci = PathEffect { path: path(".github/workflows/ci.yml"), ..change().remove(1) };
+    let asks = case(Scope::everything(), Budget::unlimited(), vec![ci]);
+    let bundle = |case| Bundle::new(Digest::of(&policy_bytes()), case);
+    let with = |change: &dyn Fn(&mut Approved)| {
+        let mut approved = approved(&bundle(asks.clone()));
+        change(&mut approved);
+        bundle(Judged { approved: Some(approved), ..asks.clone() })
+    };
+    let other = Digest::of(b"other");
+    let cases = [
+        ("what nobody approved", bundle(asks.clone())),
+        ("what a person approved", with(&|_| {})),
+        ("an approval in its last moment", with(&|it| it.expires = at(30))),
+        ("an approval that has expired", with(&|it| it.expires = at(29))),
+        ("an approval of another plan", with(&|it| it.bound.plan = other)),
+        ("an approval of another change", with(&|it| it.bound.change = other)),
+        ("an approval under other limits", with(&|it| it.bound.limits = other)),
+        ("an approval under another policy", with(&|it| it.bound.policy = other)),
+    ];
+    let recorded = cases.map(|(name, bundle)| {
+        let (text, record) = recorded(&bundle, &policy());
+        accepted(name, input(&text, &policy(), &record))
+    });
+    recorded.into()
+}
+
+/// Decisions under access policies, which only who knows Cedar can make again.
+fn access_cases() -> Vec<Vector> {
+    let text = "permit (principal, action, resource);\n".to_owned();
+    let text = AccessText { name: "all.cedar".to_owned(), text };
+    let policy = Policy::default().with_access(vec![text]);
+    let of = |judged: Judged| {
+        let bundle = Bundle::new(Digest::of(&policy.to_vec().unwrap()), judged);
+        let (text, record) = recorded(&bundle, &policy);
+        input(&text, &policy, &record)
+    };
+    let asked = case(Scope::everything(), Budget::unlimited(), change());
+    let restores =
+        Judged { undoes: Some(run()), restores: true, work: WorkKind::Undo, ..asked.clone() };
+    vec![
+        refused("access policies", "REPLAY_ENGINE_UNSUPPORTED", of(asked)),
+        accepted("an undo that access policies have no say in", of(restores)),
+    ]
+}
+
+fn mismatches() -> Vec<Vector> {
+    let (text, record) = recorded(&bundle(), &policy());
+    let input = |text: &str, record: &DecisionRecord| input(text, &policy(), record);
     let of = |text: &str, semantics| {
         let bundle = Digest::of(text.as_bytes());
         input(text, &DecisionRecord { semantics, bundle, ..record.clone() })
+    };
+    let elsewhere = |policy: &str| {
+        let mut given = input(&text, &record);
+        given["policy"] = json!(policy);
+        given
     };
     let altered = |change: &dyn Fn(&mut DecisionRecord)| {
         let mut record = record.clone();
         change(&mut record);
         input(&text, &record)
     };
-    let later = text.replace("\"semantics\":1", "\"semantics\":2");
-    let format = text.replace("actum.bundle/1", "actum.bundle/2");
-    let more = text.replacen("{\"budget\"", "{\"access\":{},\"budget\"", 1);
+    let later = text.replace("\"semantics\":5", "\"semantics\":6");
+    let format = text.replace("actum.bundle/5", "actum.bundle/6");
+    let more = text.replacen("{\"case\"", "{\"access\":{},\"case\"", 1);
     let mismatch = "REPLAY_DECISION_MISMATCH";
     let unsupported = "REPLAY_ENGINE_UNSUPPORTED";
     vec![
@@ -183,8 +543,10 @@ fn mismatches() -> Vec<Case> {
             input(&text.replace("\"max_files\":15", "\"max_files\":16"), &record),
         ),
         refused("another ground", mismatch, altered(&|r| r.gates[0].ground.push('.'))),
-        refused("another verdict", mismatch, altered(&|r| r.gates[1].verdict = "deny".to_owned())),
+        refused("another verdict", mismatch, altered(&|r| r.gates[2].verdict = "deny".to_owned())),
         refused("a gate is missing", mismatch, altered(&|r| drop(r.gates.pop()))),
+        refused("another tier", mismatch, altered(&|r| r.tier = RiskTier::R1)),
+        refused("another policy", "REPLAY_REF_HASH_MISMATCH", elsewhere("{}")),
         refused("another digest", mismatch, altered(&|r| r.digest = Digest::of(b"other"))),
         refused("other rules", unsupported, of(&text, DECISION_SEMANTICS + 1)),
         refused("a bundle for other rules", unsupported, of(&later, DECISION_SEMANTICS)),

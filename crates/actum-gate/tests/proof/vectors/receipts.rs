@@ -94,14 +94,15 @@ fn sound_receipts() -> Vec<Case> {
     unnamed.signatures[0].key_id = String::new();
     let label = "?>?>~~~ÿÿ".to_owned();
     let other_alphabet = receipt_of(RunResult { label, ..run_result() }, &[&result_key()]);
+    // In the order of the names, which a map of `serde_json` keeps or makes, as its features are.
     let other_alphabet = json!({
+        "aside": "not signed, and passed over",
         "payload": URL_SAFE.encode(&other_alphabet.payload),
         "payloadType": other_alphabet.payload_type,
         "signatures": [{
-            "sig": URL_SAFE.encode(&other_alphabet.signatures[0].signature),
             "keyid": other_alphabet.signatures[0].key_id,
+            "sig": URL_SAFE.encode(&other_alphabet.signatures[0].signature),
         }],
-        "aside": "not signed, and passed over",
     });
     let more = said(|value| {
         value["more"] = json!(1);

@@ -1,0 +1,76 @@
+// What has to stay at the beginning of a file, before any header.
+
+import { Skip } from './skip.js';
+
+const BOM = '\xEF\xBB\xBF';
+
+/** How many of the bytes of `content` (latin1) have to stay first. */
+export function keptLength(content, style) {
+  const cursor = { content, at: content.startsWith(BOM) ? BOM.length : 0 };
+  // `#![` at the beginning is an attribute of Rust.
+  skip(cursor, /#!(?![ \t]*\[)[^\n]*(?:\n|$)/y);
+  if (style.keep === 'php') keepPhp(cursor);
+  else if (style.keep === 'prolog') keepProlog(cursor);
+  else if (content.startsWith('<?xml', cursor.at)) throw new Skip('it is XML, whatever its name says');
+  if (style.keep === 'charset') {
+    skip(cursor, /@charset[^\n;]*;/iy) && requireLineEnd(cursor, '`@charset`');
+  }
+  if (style.line) keepMagicLines(cursor, style);
+  return cursor.at;
+}
+
+/** Lines for editors and for those who read the file: its encoding, its kind, its parser. */
+function keepMagicLines(cursor, style) {
+  const patterns = [/[^\n]*-\*-[^\n]*(?:\n|$)/y];
+  if (style.line === '#') {
+    patterns.push(
+      /[ \t\f]*#(?![^\n]*SPDX-)[^\n]*?coding[:=][ \t]*[-\w.]+[^\n]*(?:\n|$)/y,
+      /#[ \t]*(?:syntax|escape|check)[ \t]*=[^\n]*(?:\n|$)/y,
+      /#cloud-config[ \t]*\r?(?:\n|$)/y,
+    );
+  }
+  while (cursor.content.startsWith(style.line, cursor.at)) {
+    if (!patterns.some((pattern) => skip(cursor, pattern))) break;
+  }
+}
+
+/** A comment is one from the line after `<?php` on, if nothing begins there that it could be in. */
+function keepPhp(cursor) {
+  if (!skip(cursor, /<\?php(?=\s|$)/iy)) throw new Skip('it does not begin with `<?php`');
+  skip(cursor, /[ \t]*declare\(strict_types ?= ?1\);/y);
+  requireLineEnd(cursor, '`<?php`');
+}
+
+function keepProlog(cursor) {
+  const frontMatter = /(---|\+\+\+)[ \t]*\r?\n/y;
+  const { at } = cursor;
+  if (skip(cursor, frontMatter)) {
+    const fence = cursor.content.slice(at, at + 3);
+    const end = new RegExp(`(?:^|\\n)${fence.replaceAll('+', '\\+')}[ \\t]*(?:\\r?\\n|$)`, 'g');
+    end.lastIndex = cursor.at - 1;
+    if (!end.exec(cursor.content)) throw new Skip(`its front matter has no second \`${fence}\``);
+    cursor.at = end.lastIndex;
+    return;
+  }
+  const isXml = skip(cursor, /<\?xml\s[^]*?\?>/y);
+  const hasDoctype = /\s*<!doctype/iy;
+  hasDoctype.lastIndex = cursor.at;
+  if (!hasDoctype.test(cursor.content)) {
+    if (isXml) requireLineEnd(cursor, '`<?xml`');
+    return;
+  }
+  const doctype = /\s*<!doctype(?:[^[>"']|"[^"]*"|'[^']*'|\[[^\]]*\])*>/iy;
+  if (!skip(cursor, doctype)) throw new Skip('its `<!DOCTYPE` has no end');
+  requireLineEnd(cursor, '`<!DOCTYPE`');
+}
+
+function requireLineEnd(cursor, what) {
+  if (!skip(cursor, /[ \t]*\r?(?:\n|$)/y)) throw new Skip(`it has more on the line of ${what}`);
+}
+
+function skip(cursor, pattern) {
+  pattern.lastIndex = cursor.at;
+  const taken = pattern.exec(cursor.content)?.[0];
+  cursor.at += taken?.length ?? 0;
+  return taken !== undefined;
+}

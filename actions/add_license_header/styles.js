@@ -1,0 +1,41 @@
+// How comments are written in a file, by its name.
+
+/** `line` begins a comment of one line, `block` begins and ends one of several. `write` is the form of
+    a new header: its first line, what stands before each tag, its last line. `keep` names what has to
+    stay first in such files, beside what does everywhere. */
+const SLASH = { line: '//', block: ['/*', '*/'], write: { prefix: '// ' } };
+const HASH = { line: '#', write: { prefix: '# ' } };
+const DASH = { line: '--', write: { prefix: '-- ' } };
+const SEMICOLON = { line: ';', write: { prefix: ';; ' } };
+const PERCENT = { line: '%', write: { prefix: '% ' } };
+const CSS = { block: ['/*', '*/'], write: { open: '/*', prefix: ' * ', close: ' */' }, keep: 'charset' };
+const XML = { block: ['<!--', '-->'], write: { open: '<!--', prefix: '', close: '-->' }, keep: 'prolog' };
+
+/** Endings that stand for two languages with different comments (`.m`, `.pl`, `.v`) are left out. */
+const BY_ENDING = new Map();
+const add = (style, endings) => endings.split(' ').forEach((ending) => BY_ENDING.set(ending, style));
+add(SLASH, 'c cc cpp cxx h hh hpp hxx cs cu cuh dart glsl go gradle groovy hlsl java js cjs mjs jsx jsonc kt kts');
+add(SLASH, 'metal mm proto rs scala sol sv svh swift ts cts mts tsx wgsl zig');
+add({ ...SLASH, keep: 'charset' }, 'less scss');
+add({ ...SLASH, keep: 'php' }, 'php');
+add(HASH, 'awk bash bazel bzl cmake coffee cr ex exs fish gd gemspec gql graphql hcl jl ksh mk nim nix pm ps1 psm1');
+add(HASH, 'py pyi pyx r rake rb sh star tcl tf tfvars toml yaml yml zsh');
+add(DASH, 'adb ads elm hs lua sql vhd vhdl');
+add(SEMICOLON, 'clj cljc cljs edn el lisp scm');
+add(PERCENT, 'erl hrl sty tex');
+add(CSS, 'css');
+add(XML, 'htm html markdown md plist svelte svg vue xhtml xml xsd xsl xslt');
+
+const BY_NAME = new Map();
+for (const name of ['BUILD', 'CMakeLists.txt', 'Containerfile', 'Dockerfile', 'GNUmakefile', 'Gemfile', 'Justfile',
+  'Makefile', 'Rakefile', 'Vagrantfile', 'WORKSPACE', 'justfile', 'makefile']) {
+  BY_NAME.set(name, HASH);
+}
+BY_NAME.set('Jenkinsfile', SLASH);
+
+/** The style of the file at `path`, or undefined where none is known. */
+export function styleOf(path) {
+  const name = path.slice(path.lastIndexOf('/') + 1);
+  const dot = name.lastIndexOf('.');
+  return BY_NAME.get(name) ?? (dot > 0 ? BY_ENDING.get(name.slice(dot + 1).toLowerCase()) : undefined);
+}

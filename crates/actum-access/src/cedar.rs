@@ -1,0 +1,127 @@
+//! Cedar, as the gate of access asks it.
+
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use actum_core::RiskTier;
+use actum_core::receipt::{EffectKind, PathEffect};
+use actum_gate::{AccessJudge, AccessSaid, AccessText, AccessUnknown, Bundle, Verdict, WorkKind};
+
+use crate::answer::{Access, AccessAnswer};
+use crate::policies::AccessPolicies;
+use crate::problem::AccessFileError;
+use crate::request::{AccessAction, AccessRequest, ChangeKind};
+
+/// How many policies one ground names.
+const TOLD_MAX: usize = 3;
+
+/// How many people can agree to a change: it goes with the first who does.
+const PEOPLE_MAX: u32 = 1;
+
+/// Reads access policies and tells what they say. A thousand take tens of milliseconds to read, so those
+/// that were read last are kept; clones keep the same.
+#[derive(Clone, Default)]
+pub struct Cedar(Arc<Mutex<Option<Last>>>);
+
+struct Last {
+    texts: Vec<AccessText>,
+    policies: Arc<AccessPolicies>,
+}
+
+impl Cedar {
+    /// The policies in these files.
+    ///
+    /// # Errors
+    /// As [`AccessPolicies::read_files`].
+    pub fn read(&self, texts: &[AccessText]) -> Result<Arc<AccessPolicies>, AccessFileError> {
+        // Whoever panicked in between left what was there, or what is whole.
+        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(last) = last.as_ref().filter(|last| last.texts == texts) {
+            return Ok(Arc::clone(&last.policies));
+        }
+        let policies = Arc::new(AccessPolicies::read_files(texts)?);
+        *last = Some(Last { texts: texts.to_owned(), policies: Arc::clone(&policies) });
+        Ok(policies)
+    }
+}
+
+impl fmt::Debug for Cedar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Cedar").finish_non_exhaustive()
+    }
+}
+
+impl AccessJudge for Cedar {
+    fn judge(
+        &self,
+        policies: &[AccessText],
+        bundle: &Bundle,
+        tier: RiskTier,
+    ) -> Result<AccessSaid, AccessUnknown> {
+        let policies = self.read(policies);
+        let policies = policies.map_err(|error| AccessUnknown { message: error.to_string() })?;
+        let AccessAnswer { access, grounds } = policies.answer(&AccessRequest::of(bundle, tier));
+        let ground = told(&grounds);
+        let (verdict, ground) = match access {
+            Access::Allowed => (Verdict::Allow, ground),
+            Access::NeedsApproval { approvals: ..=PEOPLE_MAX } => (Verdict::NeedsApproval, ground),
+            Access::NeedsApproval { approvals } => (
+                Verdict::Deny,
+                format!("{approvals} people would have to agree, and only one can; {ground}"),
+            ),
+            Access::Denied => (Verdict::Deny, ground),
+        };
+        Ok(AccessSaid { verdict, ground })
+    }
+}
+
+/// The first grounds, and how many more there are.
+fn told(grounds: &[String]) -> String {
+    let (first, more) = grounds.split_at(grounds.len().min(TOLD_MAX));
+    let first = first.join("; ");
+    match more.len() {
+        0 => first,
+        more => format!("{first}; and {more} more"),
+    }
+}
+
+impl AccessRequest {
+    /// What is asked about the change in a bundle, to which nobody has agreed.
+    pub fn of(bundle: &Bundle, tier: RiskTier) -> Self {
+        let actor = bundle.actor();
+        let is_deleted = |effect: &&PathEffect| effect.effect == EffectKind::Deleted;
+        let count = |files: usize| u64::try_from(files).unwrap_or(u64::MAX);
+        let lines = bundle.files().map(|effect| effect.added.saturating_add(effect.removed));
+        // Commands and actions are not carried out yet; what there is changes files.
+        let (action, kind) = match bundle.work() {
+            WorkKind::Apply | WorkKind::Redo => (AccessAction::ChangeFiles, ChangeKind::New),
+            WorkKind::Undo => (AccessAction::ChangeFiles, ChangeKind::Undo),
+        };
+        Self {
+            user: actor.user.clone(),
+            uid: actor.uid,
+            agent: actor.agent.clone(),
+            action,
+            workspace: bundle.root().to_owned(),
+            tenant: bundle.tenant().as_str().to_owned(),
+            tier: number(tier),
+            approvals: 0,
+            door: bundle.door().to_owned(),
+            files: count(bundle.files().count()),
+            lines: lines.fold(0, u64::saturating_add),
+            deletes: count(bundle.files().filter(is_deleted).count()),
+            paths: bundle.paths().cloned().collect(),
+            kind,
+        }
+    }
+}
+
+fn number(tier: RiskTier) -> u8 {
+    match tier {
+        RiskTier::R0 => 0,
+        RiskTier::R1 => 1,
+        RiskTier::R2 => 2,
+        RiskTier::R3 => 3,
+        RiskTier::R4 => 4,
+    }
+}

@@ -1,0 +1,172 @@
+//! The answer, with three values out of evaluations that have two.
+
+use cedar_policy::{
+    AuthorizationError, Decision, Effect, EvaluationError, PolicyId, PolicySet, Request,
+};
+
+use crate::answer::{Access, AccessAnswer};
+use crate::policies::AccessPolicies;
+use crate::request::{AccessRequest, Asked, RequestProblem};
+
+/// How many people may have to agree.
+const APPROVALS_MAX: u32 = 4;
+
+/// The ground of a denial that no policy gave.
+const NOTHING: &str = "no policy permits it";
+
+/// What policies say together: a `forbid` that holds wins, and without any there must be a `permit`.
+enum Said {
+    /// By these.
+    Forbidden(Vec<PolicyId>),
+    /// By these.
+    Permitted(Vec<PolicyId>),
+    Nothing,
+}
+
+impl Said {
+    /// What they say together with others.
+    fn and(&self, others: &Self) -> Self {
+        let both = |some: &[PolicyId], more: &[PolicyId]| [some, more].concat();
+        match (self, others) {
+            (Self::Forbidden(some), Self::Forbidden(more)) => Self::Forbidden(both(some, more)),
+            (Self::Forbidden(some), Self::Permitted(_) | Self::Nothing)
+            | (Self::Permitted(_) | Self::Nothing, Self::Forbidden(some)) => {
+                Self::Forbidden(some.clone())
+            }
+            (Self::Permitted(some), Self::Permitted(more)) => Self::Permitted(both(some, more)),
+            (Self::Permitted(some), Self::Nothing) | (Self::Nothing, Self::Permitted(some)) => {
+                Self::Permitted(some.clone())
+            }
+            (Self::Nothing, Self::Nothing) => Self::Nothing,
+        }
+    }
+}
+
+/// Why nothing can be said; it is denied then.
+enum Failed {
+    Request(RequestProblem),
+    /// Policies whose evaluation failed, and how.
+    Policies(Vec<String>),
+}
+
+impl From<RequestProblem> for Failed {
+    fn from(problem: RequestProblem) -> Self {
+        Self::Request(problem)
+    }
+}
+
+impl AccessPolicies {
+    /// Whether a change may be made, and by which policies (AEC-6).
+    ///
+    /// It is asked with the approvals that there are and, where these are not enough, with more.
+    /// Where any policy cannot be evaluated, the change is denied.
+    pub fn answer(&self, request: &AccessRequest) -> AccessAnswer {
+        let grounds = match self.try_answer(request) {
+            Ok(answer) => return answer,
+            Err(Failed::Request(problem)) => vec![problem.to_string()],
+            Err(Failed::Policies(grounds)) => grounds,
+        };
+        AccessAnswer::new(Access::Denied, grounds)
+    }
+
+    fn try_answer(&self, request: &AccessRequest) -> Result<AccessAnswer, Failed> {
+        let Some(policies) = self.about(request.action) else {
+            return Ok(AccessAnswer::new(Access::Denied, vec![NOTHING.to_owned()]));
+        };
+        let asked = Asked::new(request, &self.types)?;
+        let actual = asked.with_approvals(request.approvals, &self.types)?;
+        let settled = self.evaluate(&policies.settled, &asked, &actual);
+        let varying = self.evaluate(&policies.varying, &asked, &actual);
+        let (settled, varying) = match (settled, varying) {
+            (Ok(settled), Ok(varying)) => (settled, varying),
+            (Err(some), Err(more)) => return Err(Failed::Policies([some, more].concat())),
+            (Err(failed), Ok(_)) | (Ok(_), Err(failed)) => return Err(Failed::Policies(failed)),
+        };
+        let mut grounds = match settled.and(&varying) {
+            Said::Permitted(by) => {
+                return Ok(AccessAnswer::new(Access::Allowed, self.told(&by, "")));
+            }
+            Said::Forbidden(by) => self.told(&by, ""),
+            Said::Nothing => vec![NOTHING.to_owned()],
+        };
+        // What is settled stays as it is, so only the others are asked again.
+        let can_change = !matches!(settled, Said::Forbidden(_));
+        let first = request.approvals.saturating_add(1);
+        for approvals in (first..=APPROVALS_MAX).filter(|_| can_change) {
+            let more = asked.with_approvals(approvals, &self.types)?;
+            let varying = self.evaluate(&policies.varying, &asked, &more);
+            if let Said::Permitted(by) = settled.and(&varying.map_err(Failed::Policies)?) {
+                let people = if approvals == 1 { "person" } else { "people" };
+                let condition = format!("once {approvals} {people} agreed, ");
+                grounds.extend(self.told(&by, &condition));
+                return Ok(AccessAnswer::new(Access::NeedsApproval { approvals }, grounds));
+            }
+        }
+        Ok(AccessAnswer::new(Access::Denied, grounds))
+    }
+
+    /// What these policies say or, where any of them cannot be evaluated, which and why not.
+    fn evaluate(
+        &self,
+        policies: &PolicySet,
+        asked: &Asked,
+        request: &Request,
+    ) -> Result<Said, Vec<String>> {
+        let response = self.authorizer.is_authorized(request, policies, &asked.entities);
+        let failed = response.diagnostics().errors().map(|error| {
+            let AuthorizationError::PolicyEvaluationError(error) = error;
+            format!("{} cannot be evaluated: {}", self.name(error.policy_id()), why(error.inner()))
+        });
+        let failed: Vec<String> = failed.collect();
+        if !failed.is_empty() {
+            return Err(failed);
+        }
+        let by: Vec<PolicyId> = response.diagnostics().reason().cloned().collect();
+        Ok(match response.decision() {
+            Decision::Allow => Said::Permitted(by),
+            Decision::Deny if by.is_empty() => Said::Nothing,
+            Decision::Deny => Said::Forbidden(by),
+        })
+    }
+
+    /// Each policy with what it does and why.
+    fn told(&self, policies: &[PolicyId], condition: &str) -> Vec<String> {
+        let told = policies.iter().map(|id| {
+            let named = self.named.get(id);
+            let does = match named.map(|named| named.effect) {
+                Some(Effect::Permit) => "permitted by",
+                Some(Effect::Forbid) | None => "forbidden by",
+            };
+            let reason = named.and_then(|named| named.reason.as_ref());
+            let reason = reason.map(|reason| format!(": {reason}")).unwrap_or_default();
+            format!("{condition}{does} {}{reason}", self.name(id))
+        });
+        told.collect()
+    }
+
+    fn name(&self, id: &PolicyId) -> String {
+        self.named.get(id).map_or_else(|| id.to_string(), ToString::to_string)
+    }
+}
+
+/// Why a policy cannot be evaluated, in words that no other version of Cedar changes.
+fn why(error: &EvaluationError) -> &'static str {
+    match error {
+        EvaluationError::IntegerOverflow(_) => "a number in it becomes too large",
+        EvaluationError::EntityDoesNotExist(_) => {
+            "it speaks of an attribute of somebody else, or of another workspace"
+        }
+        EvaluationError::FailedExtensionFunctionExecution(_) => {
+            "a function in it is given what it does not take"
+        }
+        EvaluationError::RecursionLimit(_) => "it is too deep",
+        // What was validated has no other errors.
+        EvaluationError::EntityAttrDoesNotExist(_)
+        | EvaluationError::RecordAttrDoesNotExist(_)
+        | EvaluationError::FailedExtensionFunctionLookup(_)
+        | EvaluationError::TypeError(_)
+        | EvaluationError::WrongNumArguments(_)
+        | EvaluationError::UnlinkedSlot(_)
+        | EvaluationError::NonValue(_) => "a value in it is not of its kind",
+    }
+}

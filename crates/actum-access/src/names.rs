@@ -1,0 +1,71 @@
+//! The names that policies use, and what of them there is.
+
+use std::str::FromStr;
+
+use cedar_policy::{EntityId, EntityTypeName, EntityUid, Schema};
+
+use crate::problem::AccessError;
+use crate::request::AccessAction;
+
+/// Of what policies may speak.
+pub(crate) const SCHEMA: &str = include_str!("schema.cedarschema");
+
+/// The attributes of `context`, sorted.
+pub(crate) const CONTEXT: &[&str] =
+    &["approvals", "deletes", "directories", "door", "files", "lines", "paths", "tier", "undo"];
+
+/// The attributes of `principal`, sorted.
+pub(crate) const USER: &[&str] = &["agent", "uid"];
+
+/// The attributes of `resource`.
+pub(crate) const WORKSPACE: &[&str] = &["tenant"];
+
+/// The schema, and the names in it, read once.
+#[derive(Debug, Clone)]
+pub(crate) struct Types {
+    pub(crate) schema: Schema,
+    pub(crate) user: EntityTypeName,
+    pub(crate) workspace: EntityTypeName,
+    action: EntityTypeName,
+}
+
+impl Types {
+    pub(crate) fn new() -> Result<Self, AccessError> {
+        let (schema, _) = Schema::from_cedarschema_str(SCHEMA).map_err(AccessError::built_in)?;
+        let name = |name| EntityTypeName::from_str(name).map_err(AccessError::built_in);
+        Ok(Self {
+            schema,
+            user: name("User")?,
+            workspace: name("Workspace")?,
+            action: name("Action")?,
+        })
+    }
+
+    pub(crate) fn action(&self, action: AccessAction) -> EntityUid {
+        EntityUid::from_type_name_and_id(self.action.clone(), EntityId::new(action.as_str()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use cedar_policy::SchemaFragment;
+
+    use super::*;
+
+    /// AEC-6: what an error says that there is, is what there is.
+    #[test]
+    fn the_names_that_are_told_are_those_of_the_schema() {
+        let (fragment, _) = SchemaFragment::from_cedarschema_str(SCHEMA).unwrap();
+        let schema = &fragment.to_json_value().unwrap()[""];
+        let names = |place: &str| -> Vec<String> {
+            schema.pointer(place).unwrap().as_object().unwrap().keys().cloned().collect()
+        };
+        assert_eq!(names("/commonTypes/Change/attributes"), CONTEXT);
+        assert_eq!(names("/entityTypes/User/shape/attributes"), USER);
+        assert_eq!(names("/entityTypes/Workspace/shape/attributes"), WORKSPACE);
+        assert_eq!(names("/entityTypes"), ["User", "Workspace"]);
+        let mut actions = AccessAction::ALL.map(AccessAction::as_str);
+        actions.sort_unstable();
+        assert_eq!(names("/actions"), actions);
+    }
+}

@@ -1,0 +1,293 @@
+//! Policies as they are read: parsed, validated, named.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::str::FromStr;
+use std::sync::Arc;
+
+use actum_gate::AccessText;
+
+use cedar_policy::{
+    ActionConstraint, Authorizer, Effect, Policy, PolicyId, PolicySet, ValidationMode, Validator,
+};
+use miette::Diagnostic;
+
+use crate::depth;
+use crate::names::Types;
+use crate::problem::{AccessError, AccessFileError, Problems};
+use crate::request::AccessAction;
+
+/// How long the text of all policies may be.
+pub const POLICY_BYTES_MAX: usize = 1024 * 1024;
+
+/// How many policies there may be.
+pub const POLICIES_MAX: usize = 10_000;
+
+/// How long an `@id` and a `@reason` may be.
+pub const ANNOTATION_BYTES_MAX: usize = 1000;
+
+/// What no policy of an operator permits.
+const ALWAYS: &str = include_str!("always.cedar");
+
+/// How the names of what is built in begin.
+const BUILT_IN: &str = "actum.";
+
+/// The operator's policies, and what is forbidden always (AEC-6).
+pub struct AccessPolicies {
+    pub(crate) types: Types,
+    /// Those that may speak of each action; an action has no others above it.
+    sorted: BTreeMap<AccessAction, Sorted>,
+    pub(crate) named: BTreeMap<PolicyId, Named>,
+    pub(crate) authorizer: Authorizer,
+}
+
+/// Policies, by whether they can say something else where more people have agreed.
+#[derive(Default)]
+pub(crate) struct Sorted {
+    /// They say the same.
+    pub(crate) settled: PolicySet,
+    /// They may not.
+    pub(crate) varying: PolicySet,
+}
+
+/// What a policy is called in grounds, and why it is there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Named {
+    /// The file that it stands in, where it stands in one.
+    file: Option<Arc<str>>,
+    /// Counted from 1; those that are built in have none.
+    position: Option<usize>,
+    id: Option<String>,
+    pub(crate) reason: Option<String>,
+    pub(crate) effect: Effect,
+}
+
+impl fmt::Display for Named {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.id, self.position) {
+            (Some(id), _) => write!(f, "`{id}`")?,
+            (None, Some(position)) => write!(f, "policy {position}")?,
+            (None, None) => f.write_str("a policy of actum")?,
+        }
+        self.file.as_ref().map_or(Ok(()), |file| write!(f, " of `{file}`"))
+    }
+}
+
+impl AccessPolicies {
+    /// Reads the policies of one text; an empty one has none, and permits nothing.
+    ///
+    /// # Errors
+    /// [`AccessError`] naming the policy, its line and what is known instead.
+    pub fn read(text: &str) -> Result<Self, AccessError> {
+        Self::of(&[(None, text)]).map_err(|error| error.problem)
+    }
+
+    /// Reads the policies of an operator's files, together. Each is read by itself, so that none ends
+    /// in another.
+    ///
+    /// # Errors
+    /// [`AccessFileError`] naming the file, if it is in one, and what [`read`](Self::read) names.
+    pub fn read_files(files: &[AccessText]) -> Result<Self, AccessFileError> {
+        let texts: Vec<_> = files.iter().map(|file| (Some(&*file.name), &*file.text)).collect();
+        Self::of(&texts)
+    }
+
+    fn of(texts: &[(Option<&str>, &str)]) -> Result<Self, AccessFileError> {
+        let bytes = texts.iter().map(|(_, text)| text.len()).sum();
+        if bytes > POLICY_BYTES_MAX {
+            return Err(AccessError::Bytes { bytes }.into());
+        }
+        let types = Types::new()?;
+        let validator = Validator::new(types.schema.clone());
+        depth::try_validator(&validator)?;
+        let (mut all, mut named) = (Vec::new(), BTreeMap::new());
+        for (number, (file, text)) in texts.iter().enumerate() {
+            let failed = |problem| AccessFileError { file: file.map(ToOwned::to_owned), problem };
+            let (set, names) = read_one(text, &validator).map_err(failed)?;
+            let count = all.len() + names.len();
+            if count > POLICIES_MAX {
+                return Err(AccessError::TooMany { count }.into());
+            }
+            let file: Option<Arc<str>> = file.map(Arc::from);
+            for policy in set.policies() {
+                // Each text has a `policy0`.
+                let id = PolicyId::new(format!("{number}.{}", policy.id()));
+                if let Some(name) = names.get(policy.id()) {
+                    named.insert(id.clone(), Named { file: file.clone(), ..name.clone() });
+                }
+                all.push(policy.new_id(id));
+            }
+        }
+        for (policy, name) in built_in(&validator)? {
+            named.insert(policy.id().clone(), name);
+            all.push(policy);
+        }
+        let sorted = sorted(&all, &types)?;
+        Ok(Self { types, sorted, named, authorizer: Authorizer::new() })
+    }
+
+    pub(crate) fn about(&self, action: AccessAction) -> Option<&Sorted> {
+        self.sorted.get(&action)
+    }
+
+    /// How many policies the operator has.
+    pub fn count(&self) -> usize {
+        self.named.values().filter(|named| named.position.is_some()).count()
+    }
+
+    /// How many of them stand in the file of this name.
+    pub fn count_in(&self, file: &str) -> usize {
+        self.named.values().filter(|named| named.file.as_deref() == Some(file)).count()
+    }
+}
+
+/// Reads one text, and the names of its policies.
+fn read_one(
+    text: &str,
+    validator: &Validator,
+) -> Result<(PolicySet, BTreeMap<PolicyId, Named>), AccessError> {
+    depth::check(text)?;
+    let set = PolicySet::from_str(text).map_err(|errors| {
+        let errors = errors.iter().map(|error| error as &dyn Diagnostic);
+        AccessError::Syntax(Problems::of_syntax(text, errors))
+    })?;
+    let count = set.num_of_policies() + set.num_of_templates();
+    if count > POLICIES_MAX {
+        return Err(AccessError::TooMany { count });
+    }
+    if let Some(template) = set.templates().min_by_key(|template| position(template.id())) {
+        let position = position(template.id());
+        let named = Named::new(position, template.effect(), template.annotations());
+        let policy = named?.to_string();
+        return Err(AccessError::Template { policy });
+    }
+    let named = names(&set)?;
+    let result = validator.validate(&set, ValidationMode::Strict);
+    let name = |id: &PolicyId| named.get(id).cloned();
+    match Problems::of_validation(text, &result, name) {
+        Some(problems) => Err(AccessError::Invalid(problems)),
+        None => Ok((set, named)),
+    }
+}
+
+impl fmt::Debug for AccessPolicies {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("AccessPolicies").field("named", &self.named).finish_non_exhaustive()
+    }
+}
+
+impl Named {
+    /// From all annotations at once: asking Cedar for one by its name parses that name.
+    fn new<'a>(
+        position: Option<usize>,
+        effect: Effect,
+        annotations: impl Iterator<Item = (&'a str, &'a str)>,
+    ) -> Result<Self, AccessError> {
+        let at = position.unwrap_or_default();
+        let (mut id, mut reason) = (None, None);
+        for (key, text) in annotations {
+            let (key, value) = match key {
+                "id" => ("id", &mut id),
+                "reason" => ("reason", &mut reason),
+                _ => continue,
+            };
+            if text.len() > ANNOTATION_BYTES_MAX {
+                return Err(AccessError::Annotation { position: at, key, bytes: text.len() });
+            }
+            *value = Some(text.to_owned());
+        }
+        if let Some(id) = &id {
+            check_id(at, id)?;
+        }
+        Ok(Self { file: None, position, id, reason, effect })
+    }
+}
+
+fn check_id(position: usize, id: &str) -> Result<(), AccessError> {
+    let why = if id.trim().is_empty() {
+        "is no name"
+    } else if id.starts_with(BUILT_IN) {
+        "is for what is part of actum"
+    } else if id.contains(char::is_control) {
+        "holds a control character"
+    } else {
+        return Ok(());
+    };
+    Err(AccessError::Id { position, id: id.escape_debug().to_string(), why })
+}
+
+/// What is forbidden always, with ids that no policy of a text has.
+fn built_in(validator: &Validator) -> Result<Vec<(Policy, Named)>, AccessError> {
+    let always = PolicySet::from_str(ALWAYS).map_err(AccessError::built_in)?;
+    let result = validator.validate(&always, ValidationMode::Strict);
+    if !result.validation_passed_without_warnings() {
+        return Err(AccessError::built_in(result));
+    }
+    let named = always.policies().map(|policy| {
+        let annotation = |key: &str| policy.annotation(key).map(str::to_owned);
+        let (id, reason) = (annotation("id"), annotation("reason"));
+        let named = Named { file: None, position: None, id, reason, effect: policy.effect() };
+        (policy.new_id(PolicyId::new(format!("{BUILT_IN}{}", policy.id()))), named)
+    });
+    Ok(named.collect())
+}
+
+/// The policies that may speak of each action. Evaluation takes as long as there are policies, and
+/// one whose head names another action holds never and fails never.
+fn sorted(
+    policies: &[Policy],
+    types: &Types,
+) -> Result<BTreeMap<AccessAction, Sorted>, AccessError> {
+    let actions = AccessAction::ALL.map(|action| (action, types.action(action)));
+    let mut sorted: BTreeMap<AccessAction, Sorted> = BTreeMap::new();
+    for policy in policies {
+        let constraint = policy.action_constraint();
+        let varies = varies(&policy.to_string());
+        for (action, id) in &actions {
+            let speaks = match &constraint {
+                ActionConstraint::Any => true,
+                ActionConstraint::Eq(named) => named == id,
+                ActionConstraint::In(named) => named.contains(id),
+            };
+            if speaks {
+                let sorted = sorted.entry(*action).or_default();
+                let set = if varies { &mut sorted.varying } else { &mut sorted.settled };
+                set.add(policy.clone()).map_err(AccessError::built_in)?;
+            }
+        }
+    }
+    Ok(sorted)
+}
+
+/// Whether a policy of this text may look at the approvals: by their name or, as a name can be written
+/// as a string with escapes, by `context` in any other way than `context.name`. A text that only looks
+/// so costs time and nothing else.
+fn varies(policy: &str) -> bool {
+    policy.contains("approvals")
+        || policy.split("context").skip(1).any(|behind| !behind.starts_with('.'))
+}
+
+/// The names of all policies, none twice.
+fn names(set: &PolicySet) -> Result<BTreeMap<PolicyId, Named>, AccessError> {
+    let mut policies: Vec<&Policy> = set.policies().collect();
+    policies.sort_by_key(|policy| position(policy.id()));
+    let mut named = BTreeMap::new();
+    let mut positions = BTreeMap::new();
+    for policy in policies {
+        let position = position(policy.id());
+        let name = Named::new(position, policy.effect(), policy.annotations())?;
+        if let (Some(id), Some(second)) = (&name.id, position)
+            && let Some(first) = positions.insert(id.clone(), second)
+        {
+            return Err(AccessError::SameId { first, second, id: id.clone() });
+        }
+        named.insert(policy.id().clone(), name);
+    }
+    Ok(named)
+}
+
+/// Cedar calls the policies of a text `policy0`, `policy1`, in their order.
+fn position(id: &PolicyId) -> Option<usize> {
+    let id: &str = id.as_ref();
+    id.strip_prefix("policy")?.parse::<usize>().ok()?.checked_add(1)
+}

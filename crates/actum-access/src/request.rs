@@ -1,0 +1,245 @@
+//! What the policies are asked about, and how it is told to them.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use actum_core::RelPath;
+use cedar_policy::{Context, Entities, Entity, EntityId, EntityUid, Request, RestrictedExpression};
+
+use crate::names::Types;
+
+/// How many paths a request may have.
+pub const REQUEST_PATHS_MAX: usize = 100_000;
+
+/// The highest risk tier.
+const TIER_MAX: u8 = 4;
+
+/// One change, whatever its size, and who asks for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AccessRequest {
+    /// The name of the account.
+    pub user: String,
+    /// Its number.
+    pub uid: u32,
+    /// The agent that asks in the user's name.
+    pub agent: Option<String>,
+    /// What is to be done.
+    pub action: AccessAction,
+    /// The root of the workspace.
+    pub workspace: String,
+    /// Whose ledger records it.
+    pub tenant: String,
+    /// The risk tier that was computed, 0 to 4.
+    pub tier: u8,
+    /// How many people have agreed to exactly this change.
+    pub approvals: u32,
+    /// The way in which it came.
+    pub door: String,
+    /// How many files it touches.
+    pub files: u64,
+    /// How many lines it adds and removes, together.
+    pub lines: u64,
+    /// How many files it deletes.
+    pub deletes: u64,
+    /// What it touches; both paths of a renamed file.
+    pub paths: BTreeSet<RelPath>,
+    /// Whether it takes an earlier run back.
+    pub kind: ChangeKind,
+}
+
+/// What is to be done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum AccessAction {
+    /// To change files.
+    ChangeFiles,
+    /// To run a command, whose changes are captured.
+    RunCommand,
+    /// To run an action of a catalog or a package.
+    RunAction,
+}
+
+impl AccessAction {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::ChangeFiles, Self::RunCommand, Self::RunAction];
+
+    /// Its name in policies: `Action::"change_files"`.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::ChangeFiles => "change_files",
+            Self::RunCommand => "run_command",
+            Self::RunAction => "run_action",
+        }
+    }
+}
+
+/// Where a change leads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChangeKind {
+    /// To something new.
+    New,
+    /// Back to what was before an earlier run.
+    Undo,
+}
+
+/// Why a request cannot be told to the policies; it is denied then.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum RequestProblem {
+    /// There is no such tier.
+    #[error("the policies cannot be asked: there is no risk tier {tier}")]
+    Tier {
+        /// The tier.
+        tier: u8,
+    },
+    /// More than [`REQUEST_PATHS_MAX`].
+    #[error(
+        "the policies cannot be asked about more than {REQUEST_PATHS_MAX} paths, and here are {count}"
+    )]
+    Paths {
+        /// How many.
+        count: usize,
+    },
+    /// More than a policy can count to.
+    #[error("the policies cannot be asked: {count} {what} are more than a policy can count to")]
+    Count {
+        /// Of what.
+        what: &'static str,
+        /// How many.
+        count: u64,
+    },
+    /// What is told does not agree with the schema, which would be a defect of actum.
+    #[error(
+        "the policies cannot be asked: what is told of the change does not agree with their schema"
+    )]
+    Schema {
+        /// What Cedar says.
+        message: String,
+    },
+}
+
+impl RequestProblem {
+    fn of(error: impl std::fmt::Display) -> Self {
+        Self::Schema { message: error.to_string() }
+    }
+}
+
+/// A request as Cedar takes it, but for the approvals.
+pub(crate) struct Asked {
+    principal: EntityUid,
+    action: EntityUid,
+    resource: EntityUid,
+    pub(crate) entities: Entities,
+    context: Vec<(String, RestrictedExpression)>,
+}
+
+impl Asked {
+    pub(crate) fn new(request: &AccessRequest, types: &Types) -> Result<Self, RequestProblem> {
+        let AccessRequest { tier, files, lines, deletes, paths, .. } = request;
+        if *tier > TIER_MAX {
+            return Err(RequestProblem::Tier { tier: *tier });
+        }
+        if paths.len() > REQUEST_PATHS_MAX {
+            return Err(RequestProblem::Paths { count: paths.len() });
+        }
+        let (principal, user) = user(request, types)?;
+        let (resource, workspace) = workspace(request, types)?;
+        let entities = Entities::from_entities([user, workspace], Some(&types.schema));
+        let undo = match request.kind {
+            ChangeKind::New => false,
+            ChangeKind::Undo => true,
+        };
+        let context = [
+            ("tier", RestrictedExpression::new_long(i64::from(*tier))),
+            ("door", string(&request.door)),
+            ("files", count("files", *files)?),
+            ("lines", count("lines", *lines)?),
+            ("deletes", count("deletes", *deletes)?),
+            ("paths", set(paths.iter().map(RelPath::as_bytes))),
+            ("directories", set(directories(paths))),
+            ("undo", RestrictedExpression::new_bool(undo)),
+        ];
+        Ok(Self {
+            principal,
+            action: types.action(request.action),
+            resource,
+            entities: entities.map_err(RequestProblem::of)?,
+            context: context.map(|(name, value)| (name.to_owned(), value)).into(),
+        })
+    }
+
+    /// The request as it would be with so many approvals.
+    pub(crate) fn with_approvals(
+        &self,
+        approvals: u32,
+        types: &Types,
+    ) -> Result<Request, RequestProblem> {
+        let approvals = RestrictedExpression::new_long(i64::from(approvals));
+        let context = self.context.iter().cloned().chain([("approvals".to_owned(), approvals)]);
+        let context = Context::from_pairs(context).map_err(RequestProblem::of)?;
+        let (principal, action, resource) =
+            (self.principal.clone(), self.action.clone(), self.resource.clone());
+        Request::new(principal, action, resource, context, Some(&types.schema))
+            .map_err(RequestProblem::of)
+    }
+}
+
+fn user(request: &AccessRequest, types: &Types) -> Result<(EntityUid, Entity), RequestProblem> {
+    let uid = RestrictedExpression::new_long(i64::from(request.uid));
+    let agent = request.agent.as_deref().map(|agent| ("agent".to_owned(), string(agent)));
+    let attributes = agent.into_iter().chain([("uid".to_owned(), uid)]).collect();
+    let id = EntityUid::from_type_name_and_id(types.user.clone(), EntityId::new(&request.user));
+    Ok((id.clone(), entity(id, attributes)?))
+}
+
+fn workspace(
+    request: &AccessRequest,
+    types: &Types,
+) -> Result<(EntityUid, Entity), RequestProblem> {
+    let attributes = HashMap::from([("tenant".to_owned(), string(&request.tenant))]);
+    let id = EntityId::new(&request.workspace);
+    let id = EntityUid::from_type_name_and_id(types.workspace.clone(), id);
+    Ok((id.clone(), entity(id, attributes)?))
+}
+
+fn entity(
+    id: EntityUid,
+    attributes: HashMap<String, RestrictedExpression>,
+) -> Result<Entity, RequestProblem> {
+    Entity::new(id, attributes, HashSet::new()).map_err(RequestProblem::of)
+}
+
+fn string(text: &str) -> RestrictedExpression {
+    RestrictedExpression::new_string(text.to_owned())
+}
+
+fn count(what: &'static str, count: u64) -> Result<RestrictedExpression, RequestProblem> {
+    let number = i64::try_from(count).map_err(|_| RequestProblem::Count { what, count })?;
+    Ok(RestrictedExpression::new_long(number))
+}
+
+fn set<'a>(paths: impl IntoIterator<Item = &'a [u8]>) -> RestrictedExpression {
+    let paths = paths.into_iter().map(|path| RestrictedExpression::new_string(path_text(path)));
+    RestrictedExpression::new_set(paths)
+}
+
+fn directories(paths: &BTreeSet<RelPath>) -> BTreeSet<&[u8]> {
+    let above = |path: &'_ RelPath| -> Vec<usize> {
+        let bytes = path.as_bytes().iter().enumerate();
+        bytes.filter(|&(_, byte)| *byte == b'/').map(|(at, _)| at).collect()
+    };
+    let directories = paths
+        .iter()
+        .flat_map(|path| above(path).into_iter().filter_map(|at| path.as_bytes().get(..at)));
+    directories.collect()
+}
+
+/// A path as policies see it. None begins with a slash, so what is not UTF-8 gets a name that no
+/// other path has.
+fn path_text(path: &[u8]) -> String {
+    match std::str::from_utf8(path) {
+        Ok(path) => path.to_owned(),
+        Err(_) => {
+            let digits = path.iter().flat_map(|byte| [byte >> 4, byte & 0xf]);
+            let digits = digits.filter_map(|digit| char::from_digit(u32::from(digit), 16));
+            "/hex/".chars().chain(digits).collect()
+        }
+    }
+}

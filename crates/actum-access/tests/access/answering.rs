@@ -1,0 +1,299 @@
+//! What the policies say of a change, and which of them.
+
+use actum_access::{
+    Access, AccessAction, AccessAnswer, AccessRequest, ChangeKind, GROUNDS_MAX, REQUEST_PATHS_MAX,
+};
+use actum_core::RelPath;
+
+use crate::{policies, request};
+
+const TIERS: &str = r#"
+    @id("small-changes")
+    permit (principal, action == Action::"change_files", resource)
+    when { context.tier <= 2 && context.files <= 15 };
+
+    @id("with-an-agreement")
+    permit (principal, action, resource)
+    when { context.tier == 3 && context.approvals >= 1 };
+
+    @id("with-two")
+    @reason("four eyes see more")
+    permit (principal, action, resource)
+    when { context.tier == 4 && context.approvals >= 2 };
+
+    @id("no-ci")
+    @reason("CI is changed by hand")
+    forbid (principal, action, resource)
+    when { context.directories.contains(".github/workflows") };
+
+    forbid (principal, action, resource)
+    when { principal has agent && context.deletes > 5 };
+"#;
+
+fn answer(text: &str, change: impl FnOnce(&mut AccessRequest)) -> AccessAnswer {
+    let mut request = request();
+    change(&mut request);
+    policies(text).answer(&request)
+}
+
+fn paths(texts: &[&[u8]]) -> std::collections::BTreeSet<RelPath> {
+    texts.iter().map(|text| RelPath::new(text).unwrap()).collect()
+}
+
+fn access(condition: &str, change: impl FnOnce(&mut AccessRequest)) -> Access {
+    answer(&format!("permit (principal, action, resource) when {{ {condition} }};"), change).access
+}
+
+const TIER_GROUND: &str =
+    "forbidden by `actum.tier`: a change of tier R3 or R4 never runs without a person's agreement";
+
+/// AEC-6: allowed, needs approval, denied; each with the policies that say so.
+#[test]
+fn an_answer_has_three_values_and_names_its_policies() {
+    let is = |answer: AccessAnswer, access: Access, grounds: &[&str]| {
+        assert_eq!(answer.access, access);
+        assert_eq!(answer.grounds, grounds);
+    };
+    is(answer(TIERS, |_| ()), Access::Allowed, &["permitted by `small-changes`"]);
+    is(
+        answer(TIERS, |request| request.tier = 3),
+        Access::NeedsApproval { approvals: 1 },
+        &[TIER_GROUND, "once 1 person agreed, permitted by `with-an-agreement`"],
+    );
+    is(
+        answer(TIERS, |request| (request.tier, request.approvals) = (3, 1)),
+        Access::Allowed,
+        &["permitted by `with-an-agreement`"],
+    );
+    is(
+        answer(TIERS, |request| request.tier = 4),
+        Access::NeedsApproval { approvals: 2 },
+        &[TIER_GROUND, "once 2 people agreed, permitted by `with-two`: four eyes see more"],
+    );
+    is(
+        answer(TIERS, |request| (request.tier, request.approvals) = (4, 1)),
+        Access::NeedsApproval { approvals: 2 },
+        &[
+            "no policy permits it",
+            "once 2 people agreed, permitted by `with-two`: four eyes see more",
+        ],
+    );
+    is(answer(TIERS, |request| request.files = 16), Access::Denied, &["no policy permits it"]);
+    is(
+        answer(TIERS, |request| request.paths = paths(&[b"a", b".github/workflows/ci.yml"])),
+        Access::Denied,
+        &["forbidden by `no-ci`: CI is changed by hand"],
+    );
+    is(
+        answer(TIERS, |request| {
+            (request.tier, request.agent, request.deletes) = (3, Some("x".to_owned()), 6);
+        }),
+        Access::Denied,
+        &[TIER_GROUND, "forbidden by policy 5"],
+    );
+}
+
+/// AEC-6: what is built in wins over whatever an operator permits.
+#[test]
+fn no_policy_permits_tiers_3_and_4_without_an_agreement() {
+    let everything = "permit(principal, action, resource);";
+    for action in AccessAction::ALL {
+        for tier in 0..=4 {
+            let access = |approvals| {
+                answer(everything, |request| {
+                    (request.action, request.tier, request.approvals) = (action, tier, approvals);
+                })
+                .access
+            };
+            let expected =
+                if tier < 3 { Access::Allowed } else { Access::NeedsApproval { approvals: 1 } };
+            assert_eq!(access(0), expected, "{action:?} {tier}");
+            assert_eq!(access(1), Access::Allowed, "{action:?} {tier}");
+        }
+    }
+}
+
+/// AEC-6: at most four people are asked for.
+#[test]
+fn the_least_number_of_approvals_is_told() {
+    for least in 1..=6u32 {
+        for there in 0..=6u32 {
+            let access = access(&format!("context.approvals >= {least}"), |request| {
+                request.approvals = there;
+            });
+            let expected = if there >= least {
+                Access::Allowed
+            } else if least <= 4 {
+                Access::NeedsApproval { approvals: least }
+            } else {
+                Access::Denied
+            };
+            assert_eq!(access, expected, "{least} {there}");
+        }
+    }
+    assert_eq!(access("context.approvals < 1", |request| request.approvals = 1), Access::Denied);
+}
+
+/// AEC-6: whether more approvals are tried does not depend on how a policy is written.
+#[test]
+fn approvals_are_seen_in_whatever_way_a_policy_names_them() {
+    for condition in [
+        "context.approvals >= 1",
+        "context // where\n . // what\n approvals >= 1",
+        "context[\"approvals\"] >= 1",
+        r#"context["approv\u{61}ls"] >= 1"#,
+        r#"context["\x61pprovals"] >= 1"#,
+        "(context).approvals >= 1",
+        "{whole: context}.whole.approvals >= 1",
+        "(if context.undo then context else context).approvals >= 1",
+        "!(context.approvals < 1)",
+    ] {
+        assert_eq!(
+            access(condition, |_| ()),
+            Access::NeedsApproval { approvals: 1 },
+            "{condition}"
+        );
+        let forbid = format!(
+            "permit (principal, action, resource); forbid (principal, action, resource) \
+             unless {{ {condition} }};"
+        );
+        assert_eq!(answer(&forbid, |_| ()).access, Access::NeedsApproval { approvals: 1 });
+    }
+}
+
+/// AEC-6: policies about other actions say nothing, and those in a list of actions do.
+#[test]
+fn a_policy_speaks_of_the_actions_in_its_head() {
+    let text = r#"
+        permit (principal, action, resource);
+        @id("one")
+        forbid (principal, action == Action::"run_command", resource);
+        @id("two")
+        forbid (principal, action in [Action::"run_command", Action::"run_action"], resource);
+    "#;
+    for (action, grounds) in [
+        (AccessAction::ChangeFiles, vec!["permitted by policy 1"]),
+        (AccessAction::RunCommand, vec!["forbidden by `one`", "forbidden by `two`"]),
+        (AccessAction::RunAction, vec!["forbidden by `two`"]),
+    ] {
+        assert_eq!(answer(text, |request| request.action = action).grounds, grounds);
+    }
+}
+
+/// AEC-6: fail closed, whatever the other policies say.
+#[test]
+fn a_policy_that_cannot_be_evaluated_denies() {
+    let overflow = "permit(principal, action, resource);\n@id(\"sum\") forbid(principal, action, \
+                    resource) when { context.lines + 9223372036854775807 < 0 };";
+    assert_eq!(
+        answer(overflow, |_| ()),
+        AccessAnswer {
+            access: Access::Denied,
+            grounds: vec!["`sum` cannot be evaluated: a number in it becomes too large".to_owned()],
+        }
+    );
+    // Also where only more approvals bring it about.
+    let later = "permit(principal, action, resource) when { context.approvals > 1 };\npermit( \
+                 principal, action, resource) when { context.approvals + 9223372036854775806 < 0 };";
+    assert_eq!(
+        answer(later, |_| ()),
+        AccessAnswer {
+            access: Access::Denied,
+            grounds: vec![
+                "policy 2 cannot be evaluated: a number in it becomes too large".to_owned()
+            ],
+        }
+    );
+    // A user of whom nothing is known.
+    let other = "permit(principal, action, resource);\nforbid(principal, action, resource) when { \
+                 User::\"bob\".uid == 0 };";
+    assert_eq!(
+        answer(other, |_| ()),
+        AccessAnswer {
+            access: Access::Denied,
+            grounds: vec![
+                "policy 2 cannot be evaluated: it speaks of an attribute of somebody else, or of \
+                 another workspace"
+                    .to_owned()
+            ],
+        }
+    );
+}
+
+/// AEC-6: all that is told of a change reaches the policies as it is.
+#[test]
+fn each_part_of_a_request_can_be_asked_about() {
+    let with_agent = |request: &mut AccessRequest| request.agent = Some("coder \"1\"".to_owned());
+    let undo = |request: &mut AccessRequest| request.kind = ChangeKind::Undo;
+    let allowed = Access::Allowed;
+    assert_eq!(access("principal == User::\"ada\" && principal.uid == 1000", |_| ()), allowed);
+    assert_eq!(access("!(principal has agent)", |_| ()), allowed);
+    let agent = r#"principal has agent && principal.agent == "coder \"1\"""#;
+    assert_eq!(access(agent, with_agent), allowed);
+    assert_eq!(access(agent, |_| ()), Access::Denied);
+    let workspace = r#"resource == Workspace::"/home/ada/project" && resource.tenant == "home""#;
+    assert_eq!(access(workspace, |_| ()), allowed);
+    let numbers = "context.tier == 2 && context.approvals == 0 && context.files == 1 && \
+                   context.lines == 10 && context.deletes == 0";
+    assert_eq!(access(numbers, |_| ()), allowed);
+    assert_eq!(access("context.door == \"cli\" && !context.undo", |_| ()), allowed);
+    assert_eq!(access("context.undo", undo), allowed);
+    let everywhere = r#"context.paths == ["src/parser/lexer.rs"] &&
+                        context.directories == ["src", "src/parser"]"#;
+    assert_eq!(access(everywhere, |_| ()), allowed);
+    let top = r#"context.paths == ["a", "b"] && ["x"].containsAll(context.directories)"#;
+    assert_eq!(access(top, |request| request.paths = paths(&[b"b", b"a"])), allowed);
+    for action in AccessAction::ALL {
+        let only = format!("action == Action::\"{}\"", action.as_str());
+        assert_eq!(access(&only, |request| request.action = action), allowed);
+    }
+}
+
+/// AEC-6: a name that is not UTF-8 passes for no other, and the directories above it are known.
+#[test]
+fn a_path_that_is_not_utf8_has_a_name_of_its_own() {
+    let change = |request: &mut AccessRequest| request.paths = paths(&[b"src/\xff/a", b"src/b"]);
+    let told = r#"context.paths == ["/hex/7372632fff2f61", "src/b"] &&
+                  context.directories == ["src", "/hex/7372632fff"]"#;
+    assert_eq!(access(told, change), Access::Allowed);
+}
+
+/// AEC-6: each limit, on both its sides; beyond it, it is denied.
+#[test]
+fn a_request_has_limits() {
+    let everything = "permit(principal, action, resource) when { context.tier <= 4 };";
+    let with = |change: &dyn Fn(&mut AccessRequest)| {
+        let answer = answer(everything, change);
+        (answer.access, answer.grounds.join(", "))
+    };
+    let permitted = (Access::Allowed, "permitted by policy 1".to_owned());
+    let denied = |ground: &str| (Access::Denied, ground.to_owned());
+    assert_eq!(with(&|request| (request.tier, request.approvals) = (4, 1)), permitted);
+    assert_eq!(
+        with(&|request| (request.tier, request.approvals) = (5, 1)),
+        denied("the policies cannot be asked: there is no risk tier 5")
+    );
+    assert_eq!(with(&|request| request.lines = u64::MAX / 2), permitted);
+    assert_eq!(
+        with(&|request| request.lines = u64::MAX / 2 + 1),
+        denied(
+            "the policies cannot be asked: 9223372036854775808 lines are more than a policy can \
+             count to"
+        )
+    );
+    let many = |count: usize| {
+        move |request: &mut AccessRequest| {
+            request.paths = (0..count).map(|n| RelPath::new(n.to_string()).unwrap()).collect();
+        }
+    };
+    assert_eq!(with(&many(REQUEST_PATHS_MAX)), permitted);
+    assert_eq!(
+        with(&many(REQUEST_PATHS_MAX + 1)),
+        denied("the policies cannot be asked about more than 100000 paths, and here are 100001")
+    );
+    let text = "permit(principal, action, resource);";
+    let grounds = |count: usize| answer(&text.repeat(count), |_| ()).grounds;
+    assert_eq!(grounds(GROUNDS_MAX).len(), GROUNDS_MAX);
+    let more = grounds(GROUNDS_MAX + 1);
+    assert_eq!((more.len(), &*more[GROUNDS_MAX]), (GROUNDS_MAX + 1, "and 1 more"));
+}

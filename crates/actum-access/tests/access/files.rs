@@ -1,0 +1,226 @@
+//! Policies of several files, and what the gate hears of them.
+
+use actum_access::{Access, AccessError, AccessFileError, AccessPolicies, Cedar, POLICY_BYTES_MAX};
+use actum_core::ledger::Actor;
+use actum_core::path_name::PathName;
+use actum_core::receipt::{EffectKind, PathEffect};
+use actum_core::{Digest, RelPath, RiskTier};
+use actum_gate::{
+    AccessJudge, AccessText, Bundle, Case, NoAccess, Policy, ReplayProblem, Verdict, WorkKind,
+    decide, replay,
+};
+
+use crate::request;
+
+fn file(name: &str, text: &str) -> AccessText {
+    AccessText { name: name.to_owned(), text: text.to_owned() }
+}
+
+fn refused(files: &[AccessText]) -> String {
+    AccessPolicies::read_files(files).unwrap_err().to_string()
+}
+
+/// A change of these paths, one line in each, that ada asks for.
+fn case(paths: &[&str]) -> Case {
+    let effect = |path: &&str| PathEffect {
+        path: PathName(RelPath::new(path).unwrap()),
+        effect: EffectKind::Modified,
+        from: None,
+        before: None,
+        after: None,
+        added: 1,
+        removed: 0,
+    };
+    let actor = Actor { user: "ada".to_owned(), uid: 1000, agent: Some("robot".to_owned()) };
+    Case { actor, root: "/srv/app".to_owned(), ..Case::of(paths.iter().map(effect).collect()) }
+}
+
+fn bundle(case: Case, policy: &Policy) -> Bundle {
+    Bundle::new(Digest::of(&policy.to_vec().unwrap()), case)
+}
+
+/// What the gate of access says.
+fn said(files: &[AccessText], case: Case) -> (Verdict, String) {
+    let policy = Policy::default().with_access(files.to_vec());
+    let decision = decide(&bundle(case, &policy), &policy, &Cedar::default());
+    let gate = decision.gates.iter().find(|gate| gate.gate == "access").unwrap();
+    let verdicts = [Verdict::Allow, Verdict::NeedsApproval, Verdict::Deny];
+    let verdict = verdicts.into_iter().find(|it| it.as_str() == gate.verdict).unwrap();
+    (verdict, gate.ground.clone())
+}
+
+const ALL: &str = "permit (principal, action, resource);";
+const NO_CI: &str = "@id(\"no-ci\")\n@reason(\"CI is changed by hand\")\nforbid (principal, action, \
+                     resource) when { context.directories.contains(\"ci\") };";
+
+/// AEC-6: grounds name the file and the policy, and none depends on the order of the files.
+#[test]
+fn policies_of_several_files_count_together_and_are_told_by_file_and_name() {
+    let (all, ci) = (file("all.cedar", ALL), file("ci.cedar", NO_CI));
+    for files in [vec![all.clone(), ci.clone()], vec![ci.clone(), all.clone()]] {
+        let policies = AccessPolicies::read_files(&files).unwrap();
+        assert_eq!((policies.count(), policies.count_in("ci.cedar")), (2, 1));
+        assert_eq!(policies.answer(&request()).access, Access::Allowed);
+        assert_eq!(
+            said(&files, case(&["src/a"])),
+            (Verdict::Allow, "permitted by policy 1 of `all.cedar`".to_owned())
+        );
+        let ground = "forbidden by `no-ci` of `ci.cedar`: CI is changed by hand";
+        assert_eq!(said(&files, case(&["src/a", "ci/b"])), (Verdict::Deny, ground.to_owned()));
+    }
+    // Alone a file that only forbids permits nothing.
+    let nothing = (Verdict::Deny, "no policy permits it".to_owned());
+    assert_eq!(said(&[ci], case(&["src/a"])), nothing);
+    assert_eq!(said(&[file("empty.cedar", "")], case(&["src/a"])), nothing);
+}
+
+/// AEC-6: what is wrong is told with the file that it is in, and lines are those of that file.
+#[test]
+fn a_mistake_is_told_with_its_file() {
+    let sound = file("a.cedar", &format!("{ALL}\n"));
+    let wrong = file("b.cedar", &format!("\n{}", NO_CI.replace("directories", "folders")));
+    let error = AccessPolicies::read_files(&[sound.clone(), wrong.clone()]).unwrap_err();
+    assert_eq!(error.file.as_deref(), Some("b.cedar"));
+    assert!(error.to_string().starts_with(
+        "`b.cedar`: the access policies are not valid: `no-ci`, line 4: attribute `folders` in context"
+    ));
+    assert_eq!(AccessPolicies::read_files(&[wrong, sound.clone()]).unwrap_err(), error);
+    // A file cannot end what another began.
+    let begun = file("b.cedar", "permit (principal, action, resource) when { context.undo");
+    let ended = file("c.cedar", "};");
+    assert!(refused(&[sound.clone(), begun, ended]).starts_with("`b.cedar`: "));
+    let open = file("b.cedar", "permit (principal, action, resource) // the end is in");
+    assert!(refused(&[open, file("c.cedar", ";")]).starts_with("`b.cedar`: "));
+    // Names are told with their files, so that only one file must hold them apart.
+    let ci = file("ci.cedar", NO_CI);
+    assert!(AccessPolicies::read_files(&[ci.clone(), file("d.cedar", NO_CI)]).is_ok());
+    let twice = file("ci.cedar", &format!("{NO_CI}{NO_CI}"));
+    let same = "`ci.cedar`: the access policies 1 and 2 have the same `@id`, `no-ci`";
+    assert_eq!(refused(&[twice]), same);
+}
+
+/// AEC-6: the limits hold for all files together.
+#[test]
+fn the_limits_are_those_of_all_files_together() {
+    let half = format!("// {}", "x".repeat(POLICY_BYTES_MAX / 2 - 3));
+    let two = [file("a.cedar", &half), file("b.cedar", &half)];
+    assert!(AccessPolicies::read_files(&two).is_ok());
+    let three = [two.as_slice(), &[file("c.cedar", "\n")]].concat();
+    let problem = AccessError::Bytes { bytes: POLICY_BYTES_MAX + 1 };
+    let error = AccessPolicies::read_files(&three).unwrap_err();
+    assert_eq!(error, AccessFileError { file: None, problem });
+    let many = ALL.replace(' ', "").repeat(5001);
+    let error = refused(&[file("a.cedar", &many), file("b.cedar", &many)]);
+    assert_eq!(error, "there are 10002 access policies, and at most 10000 are read");
+}
+
+/// AEC-6: all that a bundle holds of a change reaches the policies.
+#[test]
+fn the_change_in_the_bundle_is_what_is_asked_about() {
+    let holds = |condition: &str, case: Case| {
+        let text = format!("permit (principal, action, resource) when {{ {condition} }};");
+        said(&[file("a.cedar", &text)], case).0 == Verdict::Allow
+    };
+    let who = r#"principal == User::"ada" && principal.uid == 1000 &&
+                 principal has agent && principal.agent == "robot""#;
+    assert!(holds(who, case(&["a"])));
+    let place = r#"resource == Workspace::"/srv/app" && resource.tenant == "default" &&
+                   context.door == "library""#;
+    assert!(holds(place, case(&["a"])));
+    let mut all = case(&["a/b", "c"]);
+    all.change[1].effect = EffectKind::Deleted;
+    all.change[0].effect = EffectKind::Renamed;
+    all.change[0].from = Some(PathName(RelPath::new("old/b").unwrap()));
+    all.change
+        .push(PathEffect { effect: EffectKind::DirectoryCreated, ..case(&["a"]).change.remove(0) });
+    let what = r#"action == Action::"change_files" && context.tier == 2 && context.approvals == 0 &&
+                  context.files == 2 && context.lines == 2 && context.deletes == 1 &&
+                  context.paths == ["a", "a/b", "old/b", "c"] && context.directories == ["a", "old"] &&
+                  !context.undo"#;
+    assert!(holds(what, all.clone()));
+    // An undo that keeps later edits, and a redo.
+    let undoes = Some("r0000000000n".parse().unwrap());
+    let undo = Case { undoes, work: WorkKind::Undo, ..case(&["a"]) };
+    assert!(holds("context.undo", undo.clone()));
+    assert!(!holds("context.undo", Case { work: WorkKind::Redo, ..undo }));
+}
+
+/// AA-5, AEC-6: one person can agree to a change, so what asks for more is denied; and what is built in holds.
+#[test]
+fn what_needs_one_person_asks_and_what_needs_two_is_denied() {
+    let when =
+        |condition: &str| format!("permit(principal, action, resource) when {{ {condition} }};");
+    let one = file("a.cedar", &when("context.approvals >= 1"));
+    assert_eq!(
+        said(&[one], case(&["a"])),
+        (
+            Verdict::NeedsApproval,
+            "no policy permits it; once 1 person agreed, permitted by policy 1 of `a.cedar`"
+                .to_owned()
+        )
+    );
+    let two = file("a.cedar", &when("context.approvals >= 2"));
+    let (verdict, ground) = said(&[two], case(&["a"]));
+    assert_eq!(verdict, Verdict::Deny);
+    assert!(ground.starts_with("2 people would have to agree, and only one can; "), "{ground}");
+    let risky = Case { declared: Some(RiskTier::R4), ..case(&["a"]) };
+    let (verdict, ground) = said(&[file("a.cedar", ALL)], risky);
+    assert_eq!(verdict, Verdict::NeedsApproval);
+    assert!(ground.starts_with("forbidden by `actum.tier`: "), "{ground}");
+}
+
+/// AEC-10: fail closed, and the same words whatever version of Cedar says it.
+#[test]
+fn what_cannot_be_evaluated_is_denied_by_the_gate() {
+    let text = format!(
+        "{ALL}\n@id(\"sum\") forbid (principal, action, resource) when {{ context.lines + \
+         9223372036854775807 < 0 }};"
+    );
+    let ground = "`sum` of `a.cedar` cannot be evaluated: a number in it becomes too large";
+    assert_eq!(said(&[file("a.cedar", &text)], case(&["a"])), (Verdict::Deny, ground.to_owned()));
+}
+
+/// AEC-11: who knows Cedar confirms a decision, and who does not says no more than that.
+#[test]
+fn a_decision_is_made_again_by_who_knows_cedar() {
+    let policy = Policy::default().with_access(vec![file("a.cedar", ALL), file("b.cedar", NO_CI)]);
+    let policy_bytes = policy.to_vec().unwrap();
+    for paths in [["src/a"], ["ci/b"]] {
+        let bundle = bundle(case(&paths), &policy);
+        let bytes = bundle.to_vec().unwrap();
+        let record = decide(&bundle, &policy, &Cedar::default()).record(&bytes).unwrap();
+        assert_eq!(replay(&bytes, &policy_bytes, &record, &Cedar::default()), Ok(()));
+        let problem = replay(&bytes, &policy_bytes, &record, &NoAccess).unwrap_err();
+        assert_eq!(problem.reason(), "REPLAY_ENGINE_UNSUPPORTED");
+    }
+    // A text that this version cannot read led to no decision of this version.
+    let policy = Policy::default().with_access(vec![file("a.cedar", "permit")]);
+    let bundle = bundle(case(&["a"]), &policy);
+    let decision = decide(&bundle, &policy, &Cedar::default());
+    assert_eq!(
+        (decision.verdict, &*decision.first_refusal().unwrap().gate),
+        (Verdict::Deny, "access")
+    );
+    let bytes = bundle.to_vec().unwrap();
+    let record = decision.record(&bytes).unwrap();
+    let policy = policy.to_vec().unwrap();
+    let problem = replay(&bytes, &policy, &record, &Cedar::default()).unwrap_err();
+    assert!(matches!(problem, ReplayProblem::EngineUnsupported { .. }), "{problem}");
+}
+
+/// AEC-6: what was read last is read once, by whichever clone.
+#[test]
+fn the_same_texts_are_read_once_and_others_again() {
+    let (cedar, all) = (Cedar::default(), [file("a.cedar", ALL)]);
+    let first = cedar.read(&all).unwrap();
+    assert!(std::sync::Arc::ptr_eq(&first, &cedar.clone().read(&all).unwrap()));
+    let other = cedar.read(&[file("b.cedar", ALL)]).unwrap();
+    assert!(!std::sync::Arc::ptr_eq(&first, &other));
+    assert_eq!(other.count_in("a.cedar"), 0);
+    // A text that cannot be read leaves what was read before.
+    assert!(cedar.read(&[file("c.cedar", "permit")]).is_err());
+    let judge: &dyn AccessJudge = &cedar;
+    let policy = Policy::default();
+    let said = judge.judge(&all, &bundle(case(&["a"]), &policy), RiskTier::R2).unwrap();
+    assert_eq!(said.verdict, Verdict::Allow);
+}

@@ -1,0 +1,43 @@
+//! What is proven of the access policies: what is read and what is refused, what is answered and
+//! with which grounds, and that no order and no permission of an operator changes that.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    unreachable_pub,
+    reason = "a test fails by panicking, and its texts are its own"
+)]
+
+mod answering;
+mod files;
+mod properties;
+mod reading;
+
+use actum_access::{AccessAction, AccessPolicies, AccessRequest, ChangeKind};
+use actum_core::RelPath;
+
+/// A change of one file, of tier R2, that nobody has agreed to.
+fn request() -> AccessRequest {
+    AccessRequest {
+        user: "ada".to_owned(),
+        uid: 1000,
+        agent: None,
+        action: AccessAction::ChangeFiles,
+        workspace: "/home/ada/project".to_owned(),
+        tenant: "home".to_owned(),
+        tier: 2,
+        approvals: 0,
+        door: "cli".to_owned(),
+        files: 1,
+        lines: 10,
+        deletes: 0,
+        paths: [RelPath::new("src/parser/lexer.rs").unwrap()].into(),
+        kind: ChangeKind::New,
+    }
+}
+
+fn policies(text: &str) -> AccessPolicies {
+    AccessPolicies::read(text).unwrap()
+}

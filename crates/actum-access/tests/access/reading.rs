@@ -1,0 +1,197 @@
+//! Which policies are read, and what is said of those that are not.
+
+use actum_access::{
+    ANNOTATION_BYTES_MAX, Access, AccessPolicies, POLICIES_MAX, POLICY_BYTES_MAX,
+    POLICY_NESTING_MAX,
+};
+
+use crate::{policies, request};
+
+fn refused(text: &str) -> String {
+    AccessPolicies::read(text).unwrap_err().to_string()
+}
+
+/// A policy with this condition.
+fn when(condition: &str) -> String {
+    format!("forbid (principal, action, resource) when {{ {condition} }};")
+}
+
+/// AEC-6: a slip of the pen is an error when policies are read, and not a rule that never holds.
+#[test]
+fn what_the_schema_does_not_know_is_refused_with_what_it_knows() {
+    assert_eq!(
+        refused(&format!(
+            "// First.\n{}\n@id(\"no-rush\")\n{}",
+            when("context.undo"),
+            when("\ncontext.rsik > 1")
+        )),
+        "the access policies are not valid: `no-rush`, line 5: attribute `rsik` in context for \
+         Action::\"change_files\" not found; `context` has `approvals`, `deletes`, `directories`, \
+         `door`, `files`, `lines`, `paths`, `tier`, `undo`"
+    );
+    assert_eq!(
+        refused(&when("principal.name == \"ada\"")),
+        "the access policies are not valid: policy 1, line 1: attribute `name` on entity type `User` \
+         not found; a user has `agent`, `uid`"
+    );
+    assert_eq!(
+        refused(&when("resource.owner == \"ada\"")),
+        "the access policies are not valid: policy 1, line 1: attribute `owner` on entity type \
+         `Workspace` not found; a workspace has `tenant`"
+    );
+    assert_eq!(
+        refused("permit (principal, action == Action::\"delete_files\", resource);"),
+        "the access policies are not valid: policy 1, line 1: unrecognized action \
+         `Action::\"delete_files\"`; there are `Action::\"change_files\"`, \
+         `Action::\"run_command\"`, `Action::\"run_action\"`"
+    );
+    assert_eq!(
+        refused("permit (principal in Group::\"admins\", action, resource);"),
+        "the access policies are not valid: policy 1, line 1: unrecognized entity type `Group`; \
+         there are `User`, `Workspace`, `Action`"
+    );
+    assert_eq!(
+        refused(&when("context.tier == \"R3\"")),
+        "the access policies are not valid: policy 1, line 1: the types Long and String are not \
+         compatible; both operands to a `==` expression must have compatible \
+         types. Types must be exactly equal to be compatible"
+    );
+    assert_eq!(
+        refused(&when("principal.agent == \"x\"")),
+        "the access policies are not valid: policy 1, line 1: unable to guarantee safety of access \
+         to optional attribute `agent` on entity type `User`; try testing for the attribute's \
+         presence with `e has agent && ..`"
+    );
+    assert_eq!(policies(&when("principal has agent && principal.agent == \"x\"")).count(), 1);
+}
+
+/// AEC-6: what would protect nothing is refused as well.
+#[test]
+fn a_policy_that_can_never_hold_is_refused() {
+    assert_eq!(
+        refused(&when("context.undo && !context.undo && false")),
+        "the access policies are not valid: policy 1, line 1: policy is impossible: the policy \
+         expression evaluates to false for all valid requests"
+    );
+    assert_eq!(
+        refused("@id(\"per-user\") forbid (principal == ?principal, action, resource);"),
+        "the access policy `per-user` is a template, with `?principal` or `?resource`, and nothing \
+         fills these; name whom and what it is about"
+    );
+    assert!(refused(&when("context.door == \"\u{202e}cli\"")).contains("BIDI"));
+    assert_eq!(policies(&when("context.paths.contains(\"docs/обзор-overview\")")).count(), 1);
+}
+
+/// AEC-6
+#[test]
+fn what_is_no_policy_is_refused_with_its_line() {
+    assert_eq!(
+        refused("permit (principal, action, resource);\n\nallow (principal, action, resource);"),
+        "the access policies cannot be read: line 3: invalid policy effect: allow; effect must be \
+         either `permit` or `forbid`"
+    );
+    assert!(refused("permit (principal").starts_with("the access policies cannot be read: "));
+    assert!(refused(&when("now() == 1")).contains("line 1: `now` is not a valid function"));
+}
+
+/// AEC-6: grounds name policies, so no two have one name, and none that of another.
+#[test]
+fn names_of_policies_are_held_apart() {
+    let named = |id: &str| format!("@id(\"{id}\") permit (principal, action, resource);");
+    assert_eq!(
+        refused(&[named("a"), named("b"), named("a")].join("\n")),
+        "the access policies 1 and 3 have the same `@id`, `a`"
+    );
+    assert_eq!(
+        refused(&named("actum.tier")),
+        "the access policy 1 has the `@id` `actum.tier`, which is for what is part of actum"
+    );
+    assert_eq!(refused(&named(" ")), "the access policy 1 has the `@id` ` `, which is no name");
+    assert_eq!(
+        refused(&named("a\\nb")),
+        "the access policy 1 has the `@id` `a\\nb`, which holds a control character"
+    );
+}
+
+/// AEC-6: each limit, on both its sides.
+#[test]
+fn policies_have_limits() {
+    let padded = |bytes: usize| format!("// {}", "x".repeat(bytes - 3));
+    assert_eq!(policies(&padded(POLICY_BYTES_MAX)).count(), 0);
+    assert_eq!(
+        refused(&padded(POLICY_BYTES_MAX + 1)),
+        "the access policies have 1048577 bytes, and at most 1048576 are read"
+    );
+    let many = |count: usize| "permit(principal,action,resource);".repeat(count);
+    assert_eq!(policies(&many(POLICIES_MAX)).count(), POLICIES_MAX);
+    assert_eq!(
+        refused(&many(POLICIES_MAX + 1)),
+        "there are 10001 access policies, and at most 10000 are read"
+    );
+    let reason = |bytes: usize| {
+        format!("@reason(\"{}\") permit (principal, action, resource);", "x".repeat(bytes))
+    };
+    assert_eq!(policies(&reason(ANNOTATION_BYTES_MAX)).count(), 1);
+    assert_eq!(
+        refused(&reason(ANNOTATION_BYTES_MAX + 1)),
+        "the `@reason` of the access policy 1 has 1001 bytes, and at most 1000 are read"
+    );
+}
+
+/// AEC-6: neither ends a deep policy the program, nor does the validator pass over it; tests run with
+/// 2 MiB of stack.
+#[test]
+fn the_deepest_policy_is_still_checked_and_a_deeper_one_is_refused() {
+    // The brackets of the condition itself are one level.
+    let depth = POLICY_NESTING_MAX - 1;
+    for (open, bottom, close, rest) in [
+        ("(", "context.wrong", ")", " == 1"),
+        ("!(", "context.wrong", ")", ""),
+        ("{a: ", "context.wrong", "}", " == {}"),
+        ("[", "context.wrong", "]", " == [[1]]"),
+        ("if (", "context.wrong", ") then true else false", ""),
+    ] {
+        let nested =
+            |depth| when(&format!("{}{bottom}{}{rest}", open.repeat(depth), close.repeat(depth)));
+        let message = refused(&nested(depth));
+        assert!(message.contains("`wrong`"), "{open}: {message}");
+        assert!(refused(&nested(depth + 1)).contains("nested more than 20 deep"), "{open}");
+        assert!(refused(&nested(10_000)).contains("nested more than 20 deep"), "{open}");
+    }
+    // Together with the operators that end each of them, these are as many as there may be.
+    for (link, links, first, last) in [
+        (".a", 249, "context.wrong", ""),
+        (" || context.undo", 124, "context.wrong", ""),
+        (" && context.undo", 124, "context.wrong", ""),
+        (" + context.tier", 124, "context.wrong", " > 1"),
+        ("if context.undo then true else ", 124, "", "context.wrong"),
+    ] {
+        let chained = |links: usize| when(&format!("{first}{}{last}", link.repeat(links)));
+        assert!(refused(&chained(links)).contains("`wrong`"), "{link}");
+        assert!(refused(&chained(links + 1)).contains("more than 250 operators"), "{link}");
+        assert!(refused(&chained(20_000)).contains("more than 250 operators"), "{link}");
+    }
+}
+
+/// AEC-6: where the stack is too small for the validator to see all of a policy, nothing is read.
+#[test]
+fn policies_are_not_read_where_the_validator_would_pass_over_them() {
+    let read = || AccessPolicies::read("").map(drop).map_err(|error| error.to_string());
+    let small = std::thread::Builder::new().stack_size(400 * 1024).spawn(read).unwrap();
+    assert_eq!(
+        small.join().unwrap(),
+        Err("the access policies that are part of actum cannot be read: the stack is too small, or \
+             its size is unknown, so that nothing would be checked"
+            .to_owned())
+    );
+}
+
+/// AEC-6
+#[test]
+fn without_policies_nothing_is_permitted() {
+    for text in ["", "// Nothing.\n"] {
+        let answer = policies(text).answer(&request());
+        assert_eq!(answer.access, Access::Denied);
+        assert_eq!(answer.grounds, ["no policy permits it"]);
+    }
+}

@@ -1,0 +1,87 @@
+//! The operator's command that tells of a plan that waits.
+
+#![expect(
+    clippy::disallowed_methods,
+    reason = "the operator names the program, and the environment"
+)]
+
+use std::io::Write;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use actum_core::path::Quoted;
+
+use crate::failure::Failure;
+use crate::output::Screen;
+
+/// What a program needs of the environment to reach a person's screen; nothing that could change what it
+/// does is handed on.
+const KEPT: [&str; 8] = [
+    "HOME",
+    "USER",
+    "LOGNAME",
+    "LANG",
+    "DISPLAY",
+    "WAYLAND_DISPLAY",
+    "DBUS_SESSION_BUS_ADDRESS",
+    "XDG_RUNTIME_DIR",
+];
+const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
+/// How long it is waited for: what takes longer goes on by itself.
+const STEPS: u32 = 200;
+const STEP: Duration = Duration::from_millis(10);
+
+/// Runs the command where a plan was queued now, with the failure that says so as JSON on its standard
+/// input. That it fails is told, and changes nothing: the plan waits.
+pub(crate) fn tell(screen: &Screen, command: &[String], failure: &Failure) {
+    if !failure.queued().is_some_and(|queued| queued.is_new) {
+        return;
+    }
+    let Some((program, arguments)) = command.split_first() else { return };
+    let told = start(program, arguments, failure).and_then(|mut child| ended(&mut child));
+    let shown = Quoted(program.as_bytes());
+    match told {
+        Ok(None) => {}
+        Ok(Some(status)) if status.success() => {}
+        Ok(Some(status)) => screen.note(format_args!(
+            "the plan waits, but the command that tells of it, `{shown}`, failed: {status}"
+        )),
+        Err(error) => screen.note(format_args!(
+            "the plan waits, but the command that tells of it, `{shown}`, could not be run: {error}"
+        )),
+    }
+}
+
+fn start(program: &str, arguments: &[String], failure: &Failure) -> std::io::Result<Child> {
+    let kept = KEPT.iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
+    let mut child = Command::new(program)
+        .args(arguments)
+        .current_dir("/")
+        .env_clear()
+        .env("PATH", PATH)
+        .envs(kept)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()?;
+    let mut text = serde_json::to_vec(failure)?;
+    text.push(b'\n');
+    if let Some(mut stdin) = child.stdin.take() {
+        // It need not read it, and nobody waits until it has.
+        let write = move || drop(stdin.write_all(&text));
+        drop(thread::Builder::new().spawn(write)?);
+    }
+    Ok(child)
+}
+
+/// How it ended, where that was soon.
+fn ended(child: &mut Child) -> std::io::Result<Option<ExitStatus>> {
+    for _ in 0..STEPS {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        thread::sleep(STEP);
+    }
+    Ok(None)
+}

@@ -1,0 +1,226 @@
+//! Passphrases, from a terminal, a file or standard input: the only place that reads one.
+
+use std::fs::File;
+use std::io::{self, IsTerminal, Read};
+use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use actum_core::path::Quoted;
+use actum_ledger::Passphrase;
+use actum_ledger::keys::{PASSPHRASE_BYTES_MAX, PassphraseError};
+use zeroize::Zeroizing;
+
+use crate::failure::Failure;
+use crate::reason::Reason;
+use crate::signals;
+use crate::verb::Session;
+
+/// Permission bits of the group and of all others.
+const OTHERS: u32 = 0o077;
+/// What a terminal library puts in the place of bytes that are no text.
+const NO_TEXT: char = '\u{fffd}';
+
+/// Why there is no passphrase.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum PassphraseFailure {
+    #[error("a passphrase is needed, and there is no terminal to ask for it; nothing was changed")]
+    NoTerminal,
+    #[error(
+        "the passphrase of the key that goes is needed, and there is no terminal to ask for it; nothing \
+         was changed"
+    )]
+    NoTerminalForOld,
+    #[error(
+        "cannot use the passphrase file `{}`: other users may reach it: its mode is {mode:04o} and must \
+         be 0600; nothing was changed",
+        Quoted(path.as_os_str().as_bytes())
+    )]
+    TooOpen { path: PathBuf, mode: u32 },
+    #[error("cannot read the passphrase from {input}: {source}; nothing was changed")]
+    Unreadable { input: String, source: io::Error },
+    #[error("cannot use the passphrase from {input}: {source}; nothing was changed")]
+    Unusable { input: String, source: PassphraseError },
+    #[error("cannot use the passphrase: what was typed is no UTF-8 text; nothing was changed")]
+    NoText,
+    #[error("the two passphrases are not the same; nothing was changed")]
+    Different,
+}
+
+/// A passphrase: what `file` holds, seen from where the command was started and without the line break
+/// at its end (`-` is standard input), or what is typed at the terminal, which does not show it.
+pub(crate) fn read(
+    session: &Session,
+    prompt: &str,
+    file: Option<&Path>,
+) -> Result<Passphrase, Failure> {
+    match file.filter(|file| !is_terminal(file)) {
+        Some(file) if file == Path::new("-") => {
+            let stdin = io::stdin().as_fd().try_clone_to_owned().map(File::from);
+            of(stdin.and_then(line), "standard input".to_owned())
+        }
+        Some(file) => read_file(&session.start, file),
+        None => ask(prompt),
+    }
+}
+
+/// The passphrase of a new key, for which a terminal asks twice.
+pub(crate) fn read_new(session: &Session, file: Option<&Path>) -> Result<Passphrase, Failure> {
+    let passphrase = read(session, "New passphrase: ", file)?;
+    if file.is_none_or(is_terminal) && !ask("The same again: ")?.is(&passphrase) {
+        return Err(PassphraseFailure::Different.into());
+    }
+    Ok(passphrase)
+}
+
+/// Whether there is a terminal to ask at.
+pub(crate) fn can_ask() -> bool {
+    io::stdin().is_terminal()
+}
+
+/// A terminal that is named as standard input would show what is typed.
+fn is_terminal(file: &Path) -> bool {
+    file == Path::new("-") && can_ask()
+}
+
+fn ask(prompt: &str) -> Result<Passphrase, Failure> {
+    if !can_ask() {
+        return Err(PassphraseFailure::NoTerminal.into());
+    }
+    let typed = {
+        // Whoever is ended meanwhile would leave a terminal that does not show what is typed.
+        let kept = signals::keep_terminal();
+        kept.and_then(|_kept| rpassword::prompt_password(prompt).map(Zeroizing::new))
+    };
+    let typed = match typed {
+        Ok(typed) if typed.contains(NO_TEXT) => return Err(PassphraseFailure::NoText.into()),
+        Ok(typed) => Ok(Zeroizing::new(typed.as_bytes().to_vec())),
+        Err(error) => Err(error),
+    };
+    of(typed, "the terminal".to_owned())
+}
+
+#[expect(clippy::disallowed_methods, reason = "the file was named on the command line")]
+fn read_file(start: &Path, file: &Path) -> Result<Passphrase, Failure> {
+    let input = format!("`{}`", Quoted(file.as_os_str().as_bytes()));
+    let opened = File::open(start.join(file)).and_then(|file| {
+        let mode = file.metadata()?.permissions().mode() & 0o7777;
+        Ok((file, mode))
+    });
+    match opened {
+        Ok((_, mode)) if mode & OTHERS != 0 => {
+            Err(PassphraseFailure::TooOpen { path: file.to_owned(), mode }.into())
+        }
+        Ok((file, _)) => of(line(file), input),
+        Err(source) => Err(PassphraseFailure::Unreadable { input, source }.into()),
+    }
+}
+
+/// What can be read, without the line break at its end. Of more than a passphrase may have only so much
+/// that this can be told.
+fn line(mut from: impl Read) -> io::Result<Zeroizing<Vec<u8>>> {
+    // Never moved, so that no copy stays behind.
+    let mut bytes = Zeroizing::new(vec![0; PASSPHRASE_BYTES_MAX + "\r\n?".len()]);
+    let mut filled = 0;
+    while let Some(rest) = bytes.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+        match from.read(rest) {
+            Ok(0) => break,
+            Ok(read) => filled += read,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    bytes.truncate(filled);
+    for end in [b'\n', b'\r'] {
+        if bytes.last() != Some(&end) {
+            break;
+        }
+        bytes.pop();
+    }
+    Ok(bytes)
+}
+
+fn of(read: io::Result<Zeroizing<Vec<u8>>>, input: String) -> Result<Passphrase, Failure> {
+    let bytes = match read {
+        Ok(bytes) => bytes,
+        Err(source) => return Err(PassphraseFailure::Unreadable { input, source }.into()),
+    };
+    Passphrase::new(bytes).map_err(|source| PassphraseFailure::Unusable { input, source }.into())
+}
+
+impl PassphraseFailure {
+    pub(crate) fn reason(&self) -> Reason {
+        match self {
+            Self::NoTerminal | Self::NoTerminalForOld => Reason::PassphraseNeeded,
+            Self::Unreadable { .. } => Reason::InputUnreadable,
+            Self::TooOpen { .. } | Self::Unusable { .. } | Self::NoText | Self::Different => {
+                Reason::PassphraseUnusable
+            }
+        }
+    }
+
+    pub(crate) fn hints(&self) -> Vec<String> {
+        let hint = match self {
+            Self::NoTerminal => {
+                "`--passphrase-file FILE` reads it from a file that only you can read, and from standard \
+                 input where FILE is `-`"
+            }
+            Self::NoTerminalForOld => {
+                "`--old-passphrase-file FILE` reads it; where it is lost, `--old-passphrase-lost` goes on \
+                 without it"
+            }
+            Self::TooOpen { path, .. } => {
+                return vec![format!(
+                    "`chmod 600 {}` closes it; whoever may have read it knows the passphrase",
+                    Quoted(path.as_os_str().as_bytes())
+                )];
+            }
+            Self::Unusable { .. } | Self::NoText => {
+                "a passphrase is one line of text, of 1024 bytes at most"
+            }
+            Self::Different => "type the same one twice",
+            Self::Unreadable { .. } => return Vec::new(),
+        };
+        vec![hint.to_owned()]
+    }
+}
+
+impl From<PassphraseFailure> for Failure {
+    fn from(source: PassphraseFailure) -> Self {
+        Self::Passphrase { source: Box::new(source) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_line_break_at_the_end_is_no_part_of_a_passphrase() {
+        for (text, kept) in [
+            ("secret", "secret"),
+            ("secret\n", "secret"),
+            ("secret\r\n", "secret"),
+            ("secret\n\n", "secret\n"),
+            ("secret\r", "secret\r"),
+            (" secret \n", " secret "),
+            ("\n", ""),
+            ("", ""),
+        ] {
+            assert_eq!(line(text.as_bytes()).unwrap().as_slice(), kept.as_bytes(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn reading_a_passphrase_stops_where_it_is_too_long() {
+        for (length, ends, is_usable) in
+            [(1024, "", true), (1024, "\n", true), (1024, "\r\n", true), (1025, "\n", false)]
+        {
+            let read = line(format!("{}{ends}", "x".repeat(length)).as_bytes());
+            let passphrase = of(read, String::new());
+            assert_eq!(passphrase.is_ok(), is_usable, "{length} {ends:?}");
+        }
+        assert_eq!(line(io::repeat(b'x')).unwrap().len(), 1027);
+    }
+}

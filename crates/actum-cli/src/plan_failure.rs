@@ -1,0 +1,68 @@
+//! Why a plan in the queue cannot be shown or answered.
+
+use actum_core::RunId;
+
+use crate::reason::Reason;
+
+/// The same, as far as the engine has no say in it.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum PlanFailure {
+    #[error("no plan in the queue has an id that begins with `{prefix}`; nothing was changed")]
+    None { prefix: String },
+    #[error("the ids of {} plans begin with `{prefix}`: {}; nothing was changed", plans.len(), listed(plans))]
+    Ambiguous { prefix: String, plans: Vec<RunId> },
+    #[error(
+        "the workspace of plan {plan} is not at `{root}`, where it was when the plan was queued; nothing was \
+         changed"
+    )]
+    Elsewhere { plan: RunId, root: String },
+    #[error(
+        "a person must confirm this at a terminal, since the approval key has no passphrase and any program \
+         of yours could use it; nothing was changed"
+    )]
+    NoTerminal,
+    #[error("plan {plan} would not do any more what was queued: {moved}; nothing was changed")]
+    Moved { plan: RunId, moved: String },
+    #[error("cannot show what is to be decided: {source}; nothing was changed")]
+    Unshown { source: std::io::Error },
+    #[error("cannot ask at the terminal: {source}; nothing was changed")]
+    Unheard { source: std::io::Error },
+    #[error("it was not confirmed; nothing was changed")]
+    NotConfirmed,
+}
+
+fn listed(plans: &[RunId]) -> String {
+    plans.iter().take(5).map(|plan| format!("`{plan}`")).collect::<Vec<_>>().join(", ")
+}
+
+impl PlanFailure {
+    pub(crate) fn reason(&self) -> Reason {
+        match self {
+            Self::None { .. } => Reason::UnknownPlan,
+            Self::Ambiguous { .. } => Reason::AmbiguousRun,
+            Self::Elsewhere { .. } => Reason::NotAWorkspace,
+            Self::Moved { .. } => Reason::PlanStale,
+            Self::NoTerminal | Self::NotConfirmed | Self::Unshown { .. } | Self::Unheard { .. } => {
+                Reason::ConfirmationNeeded
+            }
+        }
+    }
+
+    pub(crate) fn hints(&self) -> Vec<String> {
+        let hint = match self {
+            Self::None { .. } => "`actum queue` lists the plans that wait",
+            Self::Ambiguous { .. } => "give more characters of the id",
+            Self::Elsewhere { .. } => "`-C DIRECTORY` says where the workspace is now",
+            Self::NoTerminal => {
+                "`actum key rotate approval --passphrase-file FILE` makes one that only who knows the \
+                 passphrase can use"
+            }
+            Self::Moved { .. } => {
+                "who wants it asks for the change again: it is computed anew from the files as they are"
+            }
+            Self::Unshown { .. } => "see to it that standard error can be written",
+            Self::NotConfirmed | Self::Unheard { .. } => "`y` confirms it",
+        };
+        vec![hint.to_owned()]
+    }
+}

@@ -1,0 +1,167 @@
+//! Plans in the queue: found by what was typed, with the workspace that they are for.
+
+use std::path::{Path, PathBuf};
+
+use actum::{Approver, QueuedPlan};
+use actum_core::RunId;
+use actum_core::keyring::Keyring;
+use actum_core::ledger::{Isolation, WorkspaceId};
+use actum_core::signer::KeyRole;
+use actum_ledger::keys::Protection;
+use actum_ledger::{Keys, LedgerHome, LedgerView, Log, SigningKey};
+use actum_workspace::View;
+
+use crate::failure::Failure;
+use crate::plan_failure::PlanFailure;
+use crate::run_prefix::RunPrefix;
+use crate::trusted::Trusted;
+use crate::verb::Session;
+use crate::{actor, confirm, home, passphrase, records, root};
+
+/// The ledger, as far as who looks at the queue needs it.
+pub(crate) struct Queue {
+    pub(crate) home: LedgerHome,
+    pub(crate) view: LedgerView,
+    keyring: Keyring,
+}
+
+impl Queue {
+    /// What there is; nothing is made.
+    pub(crate) fn open() -> Result<Option<Self>, Failure> {
+        let place = home::path()?;
+        let Some(home) = LedgerHome::open_existing(&place).map_err(actum::Error::from)? else {
+            return Ok(None);
+        };
+        let view = LedgerView::open(&home, &home::tenant()?).map_err(actum::Error::from)?;
+        let Some(view) = view else { return Ok(None) };
+        Ok(Some(Self { home, view, keyring: Trusted::own()?.keyring }))
+    }
+
+    /// The plans of which something can still come, the oldest first; also those that have expired.
+    pub(crate) fn plans(&self) -> Result<Vec<QueuedPlan>, Failure> {
+        Ok(QueuedPlan::open(&self.view, &self.keyring).map_err(actum::Error::from)?)
+    }
+
+    /// The plan of that id.
+    pub(crate) fn plan(&self, plan: RunId) -> Result<Option<QueuedPlan>, Failure> {
+        let row = self.view.plan(plan).map_err(actum::Error::from)?;
+        let read = row.map(|row| QueuedPlan::read(&self.view, &self.keyring, row));
+        Ok(read.transpose().map_err(actum::Error::from)?)
+    }
+
+    /// The one plan that is meant: a whole id of any plan there ever was, or the beginning of one that is
+    /// open or, where none is, of a newer one of the workspace here.
+    fn find(&self, prefix: &RunPrefix, start: &Path) -> Result<QueuedPlan, Failure> {
+        let none = || PlanFailure::None { prefix: prefix.to_string() };
+        if let Some(whole) = prefix.whole() {
+            return Ok(self.plan(whole)?.ok_or_else(none)?);
+        }
+        let mut found = self.plans()?;
+        found.retain(|plan| prefix.begins(plan.id()));
+        if found.is_empty() {
+            found = self.newest(start, prefix)?;
+        }
+        match found.len() {
+            0 => Err(none().into()),
+            1 => Ok(found.remove(0)),
+            _ => {
+                let plans = found.iter().map(QueuedPlan::id).collect();
+                Err(PlanFailure::Ambiguous { prefix: prefix.to_string(), plans }.into())
+            }
+        }
+    }
+
+    /// Those of the newest plans of the workspace here that begin so.
+    fn newest(&self, start: &Path, prefix: &RunPrefix) -> Result<Vec<QueuedPlan>, Failure> {
+        let root = root::existing(start);
+        let workspace = match root::is_made(root) {
+            true => View::open(root)?.workspace_id()?,
+            false => None,
+        };
+        let Some(workspace) = workspace else { return Ok(Vec::new()) };
+        let rows = self.view.newest_plans(workspace, NEWEST_MAX).map_err(actum::Error::from)?;
+        let meant = rows.into_iter().filter(|row| prefix.begins(row.plan));
+        let read = meant.map(|row| QueuedPlan::read(&self.view, &self.keyring, row));
+        Ok(read.collect::<Result<_, _>>().map_err(actum::Error::from)?)
+    }
+}
+
+/// How many plans of a workspace are looked through for one that is over.
+const NEWEST_MAX: u64 = 1000;
+
+/// The one plan that is meant, where there may be no ledger yet.
+pub(crate) fn find(prefix: &RunPrefix, session: &Session) -> Result<(Queue, QueuedPlan), Failure> {
+    let none = || PlanFailure::None { prefix: prefix.to_string() };
+    let queue = Queue::open()?.ok_or_else(none)?;
+    let plan = queue.find(prefix, &session.start)?;
+    Ok((queue, plan))
+}
+
+/// A plan that is known, as it is now.
+pub(crate) fn answered(id: RunId) -> Result<(Queue, QueuedPlan), Failure> {
+    let none = || PlanFailure::None { prefix: id.to_string() };
+    let queue = Queue::open()?.ok_or_else(none)?;
+    let plan = queue.plan(id)?.ok_or_else(none)?;
+    Ok((queue, plan))
+}
+
+/// Where the workspace of a plan is: here, or where it was.
+pub(crate) fn root_of(plan: &QueuedPlan, session: &Session) -> Result<PathBuf, Failure> {
+    let told = &plan.queued.plan.root;
+    let here = root::existing(&session.start).to_owned();
+    [here, PathBuf::from(told)]
+        .into_iter()
+        .find(|root| is_at(root, plan.row.workspace))
+        .ok_or_else(|| PlanFailure::Elsewhere { plan: plan.id(), root: told.clone() }.into())
+}
+
+/// Whether a workspace is at `root`. What cannot be looked at is somewhere else.
+fn is_at(root: &Path, workspace: WorkspaceId) -> bool {
+    let id = root::is_made(root).then(|| View::open(root)?.workspace_id());
+    id.is_some_and(|id| id.is_ok_and(|id| id == Some(workspace)))
+}
+
+/// What signs an answer, and what keeps others from using it.
+pub(crate) struct ApprovalKey {
+    signer: SigningKey,
+    isolation: Isolation,
+}
+
+impl ApprovalKey {
+    /// The approval key, once a person has shown to be one: by its passphrase, or by a word at the terminal.
+    pub(crate) fn ask(
+        session: &Session,
+        question: &str,
+        file: Option<&Path>,
+    ) -> Result<Self, Failure> {
+        let role = KeyRole::Approval;
+        let keys = || -> Result<Keys, Failure> {
+            let home = LedgerHome::open(&home::path()?).map_err(actum::Error::from)?;
+            Ok(Keys::open(&home, records::now()).map_err(actum::Error::from)?)
+        };
+        let protection = keys()?.protection(role).map_err(actum::Error::from)?;
+        // A person may take a while, and the key may be another one after that.
+        match protection {
+            Protection::Passphrase => {
+                // Who types it confirms with that.
+                let prompt = format!("{question} Passphrase of the approval key: ");
+                let passphrase = passphrase::read(session, &prompt, file)?;
+                let signer = keys()?.unlock(role, records::now(), &passphrase);
+                let signer = signer.map_err(actum::Error::from)?;
+                Ok(Self { signer, isolation: Isolation::Passphrase })
+            }
+            Protection::FilePermissions => {
+                // Without a key nobody is asked.
+                keys()?.signer(role, records::now()).map_err(actum::Error::from)?;
+                confirm::ask(question)?;
+                let signer = keys()?.signer(role, records::now()).map_err(actum::Error::from)?;
+                Ok(Self { signer, isolation: Isolation::SameUser })
+            }
+        }
+    }
+
+    /// The person at this terminal, with the key.
+    pub(crate) fn approver(&self) -> Approver<'_> {
+        Approver { by: actor::of(None), signer: &self.signer, isolation: self.isolation }
+    }
+}

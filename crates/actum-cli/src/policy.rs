@@ -1,0 +1,51 @@
+//! The policy that is in force, and where it is from.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use actum::{Cedar, Place, PolicyFiles, PolicyInForce};
+use actum_core::path::Quoted;
+use actum_gate::Case;
+
+use crate::failure::Failure;
+use crate::{actor, home};
+
+/// Where policies are.
+pub(crate) fn files() -> Result<PolicyFiles, Failure> {
+    let operator = Some(home::configuration()?.join("actum.toml"));
+    Ok(PolicyFiles { operator, home: home::path()?, cedar: Cedar::default() })
+}
+
+/// The operator's policy, there or not, for messages.
+pub(crate) fn operators() -> String {
+    match home::configuration() {
+        Ok(directory) => {
+            let path = directory.join("actum.toml");
+            format!("`{}`", Quoted(path.as_os_str().as_bytes()))
+        }
+        Err(_) => "`actum/actum.toml` in `XDG_CONFIG_HOME`".to_owned(),
+    }
+}
+
+/// What is in force in the workspace at `root`.
+pub(crate) fn in_force(root: &Path) -> Result<PolicyInForce, Failure> {
+    Ok(files()?.read(root)?)
+}
+
+/// Who asks for a change that the gates are only asked about, and where; the change is not in it.
+pub(crate) fn asked(in_force: &PolicyInForce, agent: Option<String>) -> Result<Case, Failure> {
+    let Place { root, is_repository } = in_force.place();
+    Ok(Case {
+        actor: actor::of(agent),
+        door: actor::DOOR.to_owned(),
+        tenant: home::tenant()?,
+        root,
+        is_repository,
+        ..Case::of(Vec::new())
+    })
+}
+
+/// The policy of the workspace at `root`, there or not.
+pub(crate) fn in_workspace(root: &Path) -> PathBuf {
+    root.join(PolicyFiles::IN_WORKSPACE)
+}

@@ -1,0 +1,112 @@
+//! `actum approve`: lets a plan that waits be carried out.
+
+use std::path::PathBuf;
+
+use actum::{Engine, PlanState, QueueError, Reply};
+use actum_core::RunId;
+use actum_core::ledger::Answer;
+
+use super::queue::Shown;
+use super::sandbox::Confinement;
+use super::{Session, exec};
+use crate::diff_text::Audience;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::plan_failure::PlanFailure;
+use crate::plans::{self, ApprovalKey};
+use crate::run_arguments::label;
+use crate::run_end::RunEnd;
+use crate::run_prefix::RunPrefix;
+use crate::{policy, records, recovery_note};
+
+/// Approve a plan that waits, and carry it out
+///
+/// What is approved is exactly what `actum queue PLAN` shows: this change of these files as they are now,
+/// under the policy that is in force. It counts once, for a day. The approval is signed by the approval key
+/// (`actum key make approval`), and a person has to be there: at the terminal, or with the passphrase of the
+/// key.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// The plan, or at least 4 characters of the beginning of its id
+    plan: RunPrefix,
+    /// Only approve it; it is carried out when it is asked for again
+    #[arg(long)]
+    later: bool,
+    /// What the record says of it
+    #[arg(long, value_name = "TEXT", value_parser = label)]
+    reason: Option<String>,
+    /// Read the passphrase of the approval key from FILE; `-` is standard input
+    #[arg(long, value_name = "FILE")]
+    passphrase_file: Option<PathBuf>,
+}
+
+pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
+    let (queue, plan) = plans::find(&arguments.plan, session)?;
+    let (id, state) = (plan.id(), plan.state(records::now()));
+    // What was approved before and not carried out is carried out now.
+    let is_approved = state == PlanState::Approved && !arguments.later;
+    if state != PlanState::Waiting && !is_approved {
+        let wanted = Answer::Approved;
+        return Err(actum::Error::from(QueueError::State { plan: id, wanted, state }).into());
+    }
+    let shown = Shown::of(&queue, &plan, session, Audience::Terminal)?;
+    if !shown.moved().is_empty() {
+        session.screen.tell_text(&shown)?;
+        return Err(PlanFailure::Moved { plan: id, moved: shown.moved().join(", and ") }.into());
+    }
+    let root = plans::root_of(&plan, session)?;
+    let request = plan.request(&queue.home)?;
+    let files = policy::files()?;
+    // Who reads a ledger keeps the same process from writing it.
+    drop(queue);
+    let records = records::open_for(&root)?;
+    if !is_approved {
+        session.screen.tell_text(&shown)?;
+        let file = arguments.passphrase_file.as_deref();
+        let question = format!("Approve plan {id}?");
+        let key = ApprovalKey::ask(session, &question, file)?;
+        let reply = Reply { answer: Answer::Approved, reason: arguments.reason.clone() };
+        records.answer(id, reply, &key.approver())?;
+    }
+    if arguments.later {
+        drop(records);
+        let (queue, plan) = plans::answered(id)?;
+        let audience = session.screen.audience_of_decisions();
+        session.screen.show(&Shown::of(&queue, &plan, session, audience)?)?;
+        return Ok(Exit::Success);
+    }
+    let in_force = files.read(&root)?;
+    let mut engine = Engine::open_existing(&root, records)?.under_files(files, &root);
+    if !request.commands.checks.is_empty() {
+        let confinement = Confinement::default();
+        engine = engine.running(exec::runner(&confinement, &in_force, &root, &root)?);
+    }
+    let end = RunEnd::make(&mut engine, request, None);
+    recovery_note::tell(&session.screen, engine.recovery());
+    records::tell(&session.screen, &engine);
+    let end = match end {
+        Ok(end) => end,
+        Err(error) => {
+            drop(engine);
+            tell_what_stays(id, session)?;
+            return Err(error.into());
+        }
+    };
+    end.after(engine.recovery()).show(&session.screen)?;
+    if let Some(warning) = engine.finish() {
+        session.screen.note(format_args!("what was done is recorded, but {warning}"));
+    }
+    Ok(Exit::Success)
+}
+
+/// Tells that an approval counts still, where nothing came of it.
+fn tell_what_stays(id: RunId, session: &Session) -> Result<(), Failure> {
+    let (_, plan) = plans::answered(id)?;
+    if plan.state(records::now()) == PlanState::Approved {
+        session.screen.note(format_args!(
+            "plan {id} is approved all the same, for a day: who asks for it again gets it done; `actum revoke {id}` \
+             takes that back"
+        ));
+    }
+    Ok(())
+}

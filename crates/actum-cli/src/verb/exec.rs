@@ -1,0 +1,350 @@
+//! `actum exec`: a command runs on a view of the workspace, and what it changed goes through the gates.
+
+mod report;
+mod runner;
+
+use std::ffi::OsString;
+use std::io::{self, IsTerminal, Write};
+use std::ops::ControlFlow;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use actum::{Accepted, Caches, Engine, PolicyInForce, Request, Runner, Trial, Tried};
+use actum_core::path::{Harmless, Quoted};
+use actum_core::{Budget, PathRule, RiskTier, Scope};
+use actum_gate::CommandLine;
+use actum_sandbox::{Enforcement, Output, Resource, SandboxPolicy, Stdin};
+use actum_workspace::{Limits, Workspace};
+
+use super::Session;
+use super::apply::rule;
+use super::sandbox::Confinement;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::{Form, Screen};
+use crate::run_arguments::label;
+use crate::run_end::RunEnd;
+use crate::{actor, home, notify, policy, records, recovery_note, root, signals};
+
+use report::{Executed, Outcome};
+pub(crate) use runner::of as runner;
+
+/// Run a command, and keep what it changed as one run, or nothing of it
+///
+/// The command sees the workspace as it is, and may change there what it likes: all of that is captured. When
+/// it has succeeded, what it changed is judged and made like any other change, all of it or nothing, with a
+/// receipt and a way back. Where it fails nothing is kept. It reads the programs of the system, reaches
+/// no network, and has a scratch directory of its own. Its output is passed on; what actum says goes to standard
+/// error.
+///
+/// The exit code is that of the command where it fails; 0 where it succeeds and what it changed is kept, or was to
+/// be dropped. 111 tells that the change was refused, 116 that it waits for a person, and so on: 110 and the exit
+/// code that other commands have for it. 124 to 127 are as of `actum sandbox run`.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Keep what it changed, if the gates let it pass; this is what happens where nothing is said
+    #[arg(long, group = "end")]
+    keep: bool,
+    /// Leave what it changed in the queue, for a person to look at
+    #[arg(long, group = "end")]
+    review: bool,
+    /// Show what it changed and what the gates say of it, and keep nothing
+    #[arg(long, group = "end")]
+    drop: bool,
+    /// Run this on the workspace with the change before it is kept; where it fails nothing is. No shell reads it
+    #[arg(long, value_name = "COMMAND", value_parser = CommandLine::parse)]
+    verify: Vec<CommandLine>,
+    /// Take this exit code for success, as well as 0
+    #[arg(long, value_name = "CODE", value_parser = clap::value_parser!(u8).range(1..))]
+    accept: Vec<u8>,
+    /// Keep only changes of paths that RULE speaks of; where it changed others nothing is kept
+    #[arg(long, value_name = "RULE", value_parser = rule())]
+    scope: Vec<PathRule>,
+    /// Refuse changes of paths that RULE speaks of, whatever is in the scope
+    #[arg(long, value_name = "RULE", value_parser = rule())]
+    deny: Vec<PathRule>,
+    /// Refuse a change of more files than this
+    #[arg(long, value_name = "N")]
+    max_files: Option<u64>,
+    /// Refuse a change that adds and removes more lines than this, taken together
+    #[arg(long, value_name = "N")]
+    max_loc: Option<u64>,
+    /// Show the change as a diff, too
+    #[arg(long)]
+    diff: bool,
+    /// What the log shows of the run, instead of the command
+    #[arg(short, long, value_name = "LABEL", value_parser = label)]
+    message: Option<String>,
+    /// The agent that asks, for the record
+    #[arg(long, value_name = "NAME", value_parser = label)]
+    agent: Option<String>,
+    /// Wait for another process that is at work in the workspace
+    #[arg(long)]
+    wait: bool,
+    #[command(flatten)]
+    confinement: Confinement,
+    /// The command and its arguments
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "COMMAND",
+        required = true
+    )]
+    command: Vec<OsString>,
+}
+
+/// The door by which such a change comes in.
+const DOOR: &str = "exec";
+
+pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
+    // The codes from 1 on are the command's.
+    let ended = executed(arguments, session).and_then(|executed| executed.tell(&session.screen));
+    Ok(ended.unwrap_or_else(|failure| {
+        session.screen.failure(&failure);
+        Exit::beside_a_command(&failure)
+    }))
+}
+
+/// What is to come of what the command changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    Keep,
+    Review,
+    Drop,
+}
+
+/// What is open of the workspace while the command runs. Nobody is locked out by it, and what an earlier run left
+/// half done is put right before the command sees it.
+enum Place {
+    /// There is none yet.
+    Nothing,
+    Looked(Box<Workspace>),
+    Opened(Box<Engine>),
+}
+
+/// Runs the command, and sees to what it changed.
+fn executed(arguments: &Arguments, session: &Session) -> Result<Executed, Failure> {
+    arguments.must_name_a_program()?;
+    let root = root::existing_or_new(&session.start);
+    let files = policy::files()?;
+    let in_force: PolicyInForce = files.read(root)?;
+    let runner = runner(&arguments.confinement, &in_force, root, &session.start)?;
+    // A check that cannot run would make the command's work worth nothing.
+    for check in &arguments.verify {
+        runner.program(check).map_err(actum::Error::from)?;
+    }
+    let place = match root::is_made(root) {
+        true => opened(arguments.ending(), root)?,
+        false => Place::Nothing,
+    };
+    let tried = tried(arguments, session, &runner, &in_force)?;
+    let accepted: Accepted = arguments.accept.iter().copied().map(i32::from).collect();
+    if !tried.succeeded(&accepted) {
+        // Of what is dropped anyway nobody has to know that it could not be looked at.
+        let dropped_changes = tried.changed_paths().map_or(0, |paths| paths as u64);
+        return Ok(Executed::of(&tried, &runner, Outcome::Dropped { dropped_changes }));
+    }
+    let end = tried.captured().map_err(Failure::from).and_then(|captured| {
+        if captured.is_empty() {
+            return Ok(None);
+        }
+        let request = tried.request(captured, arguments.verify.clone(), &runner)?;
+        let request = arguments.request(request, &tried);
+        let place = match place {
+            Place::Nothing => made(arguments.ending(), root, session)?,
+            place @ (Place::Looked(_) | Place::Opened(_)) => place,
+        };
+        let diff = arguments.diff.then(|| session.screen.audience());
+        match place {
+            Place::Nothing => Ok(None),
+            Place::Looked(mut workspace) => {
+                let in_force = (&in_force, &home::tenant()?);
+                Ok(Some(RunEnd::look(&mut workspace, &request, in_force, diff)?))
+            }
+            Place::Opened(engine) => {
+                let engine = engine.under_files(files, root).running(runner.clone());
+                make(engine, request, diff, session).map(Some)
+            }
+        }
+    });
+    if let (Some(command), Err(failure)) = (&in_force.notify, &end) {
+        notify::tell(&session.screen, command, failure);
+    }
+    let outcome = match end {
+        Ok(None) => Outcome::Nothing,
+        Ok(Some(change)) => Outcome::Changed { change: Box::new(change) },
+        Err(error) if error.exit() == Exit::Queued => Outcome::Queued { error: Box::new(error) },
+        Err(error) => Outcome::Refused { error: Box::new(error) },
+    };
+    Ok(Executed::of(&tried, &runner, outcome))
+}
+
+/// Opens the workspace that is there.
+fn opened(ending: Ending, root: &Path) -> Result<Place, Failure> {
+    Ok(match ending {
+        Ending::Drop => Place::Looked(Box::new(Workspace::open_existing(root)?)),
+        Ending::Keep | Ending::Review => {
+            let records = records::open_for(root)?;
+            Place::Opened(Box::new(Engine::open_existing(root, records)?))
+        }
+    })
+}
+
+/// Makes one where there is none.
+fn made(ending: Ending, root: &Path, session: &Session) -> Result<Place, Failure> {
+    let place = match ending {
+        Ending::Drop => Place::Looked(Box::new(Workspace::open(root)?)),
+        Ending::Keep | Ending::Review => {
+            Place::Opened(Box::new(Engine::open(root, records::open_for(root)?)?))
+        }
+    };
+    let root = Quoted(root.as_os_str().as_bytes());
+    session.screen.note(format_args!("made a workspace in {root}"));
+    Ok(place)
+}
+
+/// Runs the command to its end.
+fn tried(
+    arguments: &Arguments,
+    session: &Session,
+    runner: &Runner,
+    in_force: &PolicyInForce,
+) -> Result<Tried, Failure> {
+    let (stdin, caches) = (stdin(&session.screen), arguments.ending().caches());
+    // A signal that ends us meanwhile finds the terminal as it was.
+    let _kept = match stdin {
+        Stdin::Terminal => signals::keep_terminal().ok(),
+        Stdin::Empty | Stdin::Bytes(_) | Stdin::Inherited => None,
+    };
+    let runner = match stdin {
+        // Nobody knows how long a person takes.
+        Stdin::Terminal => &arguments.patient(runner),
+        Stdin::Empty | Stdin::Bytes(_) | Stdin::Inherited => runner,
+    };
+    let trial = Trial::start(runner, &in_force.policy, &arguments.command, stdin, caches)?;
+    Ok(match session.screen.form {
+        Form::Json => trial.wait(|_, _| ControlFlow::Continue(()))?,
+        Form::Text => trial.wait(pass_on)?,
+    })
+}
+
+impl Ending {
+    /// What is kept of what the command does in caches.
+    fn caches(self) -> Caches {
+        match self {
+            Self::Keep | Self::Review => Caches::Passed,
+            Self::Drop => Caches::Forgotten,
+        }
+    }
+}
+
+/// Makes the change, and tells what was recovered before it.
+fn make(
+    mut engine: Engine,
+    request: Request,
+    diff: Option<crate::diff_text::Audience>,
+    session: &Session,
+) -> Result<RunEnd, Failure> {
+    let end = RunEnd::make(&mut engine, request, diff);
+    recovery_note::tell(&session.screen, engine.recovery());
+    records::tell(&session.screen, &engine);
+    let end = end?.after(engine.recovery());
+    if let Some(warning) = engine.finish() {
+        session.screen.note(format_args!("what was done is recorded, but {warning}"));
+    }
+    Ok(end)
+}
+
+impl Arguments {
+    /// Refuses what is most likely a mistyped option: it would be sought as a program.
+    fn must_name_a_program(&self) -> Result<(), Failure> {
+        match self.command.first() {
+            Some(first) if first.as_bytes().starts_with(b"-") => {
+                let first = Harmless(first.as_bytes());
+                let message = format!(
+                    "`{first}` is no option of `exec`, and no program; one whose name begins with `-` is given by \
+                     its path; nothing was started"
+                );
+                Err(Failure::Usage { message })
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// The same with as much time as there is, unless a limit was given.
+    fn patient(&self, runner: &Runner) -> Runner {
+        let is_given = self.confinement.limit.iter().any(|limit| limit.resource == Resource::Wall);
+        let policy = runner.policy().clone();
+        let (_, most) = Resource::Wall.sensible();
+        let limits = match is_given {
+            true => policy.limits,
+            false => policy.limits.with(Resource::Wall, most, Enforcement::Polled),
+        };
+        runner.clone().confined_by(SandboxPolicy { limits, ..policy })
+    }
+
+    fn ending(&self) -> Ending {
+        match (self.review, self.drop) {
+            (true, _) => Ending::Review,
+            (false, true) => Ending::Drop,
+            // `--keep` says what happens anyway.
+            (false, false) => Ending::Keep,
+        }
+    }
+
+    /// What is asked for, with what was said on the command line.
+    fn request(&self, request: Request, tried: &Tried) -> Request {
+        let allow = (!self.scope.is_empty()).then(|| self.scope.clone());
+        let label = self.message.clone().unwrap_or_else(|| format!("exec {}", shown(tried)));
+        Request {
+            limits: Limits {
+                scope: Scope { allow, deny: self.deny.clone() },
+                budget: Budget { max_files: self.max_files, max_loc: self.max_loc },
+                ..Limits::default()
+            },
+            label: Some(label),
+            actor: actor::of(self.agent.clone()),
+            door: DOOR.to_owned(),
+            // A person looks at what is of this tier.
+            declared: (self.ending() == Ending::Review).then_some(RiskTier::R3),
+            wait: self.wait,
+            ..request
+        }
+    }
+}
+
+/// The most characters of a command in the log.
+const LABEL_CHARS_MAX: usize = 200;
+
+/// The command, as the log shows it.
+fn shown(tried: &Tried) -> String {
+    let words = tried.record.argv.iter().map(|word| Harmless(word.as_bytes()).to_string());
+    let line = words.collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(LABEL_CHARS_MAX) {
+        Some((end, _)) => format!("{}…", line.get(..end).unwrap_or_default()),
+        None => line,
+    }
+}
+
+/// A command that a person talks with gets a terminal, any other what comes to our own standard input.
+fn stdin(screen: &Screen) -> Stdin {
+    let is_terminal =
+        io::stdin().is_terminal() && io::stdout().is_terminal() && io::stderr().is_terminal();
+    match screen.form == Form::Text && is_terminal {
+        true => Stdin::Terminal,
+        false => Stdin::Inherited,
+    }
+}
+
+/// Passes on what the command writes, as it writes it.
+fn pass_on(output: Output, bytes: &[u8]) -> ControlFlow<()> {
+    let written = match output {
+        Output::Stdout => {
+            let mut out = io::stdout().lock();
+            out.write_all(bytes).and_then(|()| out.flush())
+        }
+        Output::Stderr => io::stderr().lock().write_all(bytes),
+    };
+    // Where nobody reads any more, the command is to notice that itself.
+    written.map_or(ControlFlow::Break(()), ControlFlow::Continue)
+}

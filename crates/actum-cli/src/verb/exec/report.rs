@@ -1,0 +1,140 @@
+//! What a command did and what came of it, for people and for programs.
+
+use std::io::{self, Write};
+
+use actum::{Runner, Tried};
+use actum_core::Status;
+use actum_core::command::CommandEnd;
+use serde::Serialize;
+
+use crate::change_list::count;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::{Document, Form, Screen};
+use crate::run_end::RunEnd;
+use crate::verb::sandbox::report::Report;
+
+/// A command that ran.
+#[derive(Serialize)]
+pub(super) struct Executed {
+    /// The outcome in the frozen words (D-1).
+    status: Status,
+    #[serde(flatten)]
+    report: Report,
+    #[serde(skip)]
+    ended: CommandEnd,
+    /// The caches of which what it did there is there for good.
+    #[serde(skip)]
+    passed: Vec<String>,
+    #[serde(flatten)]
+    outcome: Outcome,
+}
+
+/// What came of what it changed.
+#[derive(Serialize)]
+#[serde(tag = "outcome", rename_all = "snake_case")]
+pub(super) enum Outcome {
+    /// It changed nothing.
+    Nothing,
+    /// It failed, and so many changes were dropped.
+    Dropped { dropped_changes: u64 },
+    /// This was made of it or, where that was asked, would be.
+    Changed { change: Box<RunEnd> },
+    /// It waits for a person.
+    Queued { error: Box<Failure> },
+    /// Nothing of it is kept.
+    Refused { error: Box<Failure> },
+}
+
+impl Executed {
+    pub(super) fn of(tried: &Tried, runner: &Runner, outcome: Outcome) -> Self {
+        let command = tried.record.argv.iter().map(Into::into).collect::<Vec<_>>();
+        Self {
+            status: outcome.status(),
+            report: Report::of(&command, runner.policy(), &tried.outcome, None),
+            ended: tried.record.ended.clone(),
+            passed: tried.passed().to_vec(),
+            outcome,
+        }
+    }
+
+    /// Tells it; gives what to end with.
+    pub(super) fn tell(&self, screen: &Screen) -> Result<Exit, Failure> {
+        match screen.form {
+            Form::Json => screen.show(self)?,
+            Form::Text => self.tell_text(screen)?,
+        }
+        Ok(match &self.outcome {
+            Outcome::Nothing | Outcome::Changed { .. } => Exit::Success,
+            Outcome::Dropped { .. } => self.report.exit(),
+            Outcome::Queued { error } | Outcome::Refused { error } => Exit::beside_a_command(error),
+        })
+    }
+
+    /// Standard output is the command's; what there is to say goes beside it.
+    fn tell_text(&self, screen: &Screen) -> Result<(), Failure> {
+        self.report.note_violations(screen);
+        match (&self.outcome, &self.ended) {
+            (Outcome::Dropped { dropped_changes }, ended) => {
+                let left = self.left(*dropped_changes);
+                match ended {
+                    // Why was told already.
+                    CommandEnd::Stopped(_) => screen.note(left),
+                    CommandEnd::Code(_) | CommandEnd::Signal(_) => {
+                        screen.note(format_args!("the command failed: {ended}; {left}"));
+                    }
+                }
+                return Ok(());
+            }
+            (_, CommandEnd::Code(1..)) => {
+                screen.note(format_args!("the command did its work, as was said: {}", self.ended));
+            }
+            (_, CommandEnd::Code(_) | CommandEnd::Signal(_) | CommandEnd::Stopped(_)) => {}
+        }
+        match &self.outcome {
+            Outcome::Nothing | Outcome::Dropped { .. } => {
+                screen.note("the command changed nothing")
+            }
+            Outcome::Changed { change } => change.tell(screen)?,
+            Outcome::Queued { error } | Outcome::Refused { error } => drop(screen.failure(error)),
+        }
+        Ok(())
+    }
+
+    /// In which state a command that failed leaves things.
+    fn left(&self, dropped: u64) -> String {
+        let but = match self.passed.is_empty() {
+            true => String::new(),
+            false => format!(", but for `{}`", self.passed.join("`, `")),
+        };
+        match dropped {
+            0 => format!("nothing was changed{but}"),
+            1 => format!("1 change that it made is dropped, and the workspace is as before{but}"),
+            more => {
+                let changes = count(more, "change");
+                format!("{changes} that it made are dropped, and the workspace is as before{but}")
+            }
+        }
+    }
+}
+
+impl Outcome {
+    fn status(&self) -> Status {
+        match self {
+            Self::Nothing | Self::Changed { .. } => Status::Succeeded,
+            Self::Dropped { .. } => Status::Rejected,
+            Self::Queued { error } | Self::Refused { error } => error.exit().status(),
+        }
+    }
+}
+
+impl Document for Executed {
+    fn format(&self) -> &'static str {
+        "actum.exec/1"
+    }
+
+    /// As text it is told on standard error.
+    fn write_text(&self, _: &mut dyn Write) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,66 @@
+//! `actum key make`: the first key of a role.
+
+use std::io::{self, Write};
+
+use actum_core::keyring::KeyEntry;
+use actum_ledger::{KeyError, Keys, LedgerHome, Protection};
+use serde::Serialize;
+
+use super::Role;
+use super::protect::{Protect, words};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::Document;
+use crate::verb::Session;
+use crate::{home, records, signals};
+
+/// Make the first key of a role, such as the one that approves
+///
+/// The keys of receipts and checkpoints are made by the first run. The approval key is yours: it is
+/// protected by a passphrase, which nobody can bring back where it is lost. Whoever verifies needs the new
+/// keyring: `actum key export`.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// What the key signs
+    role: Role,
+    #[command(flatten)]
+    protect: Protect,
+}
+
+#[derive(Serialize)]
+struct Made {
+    new: KeyEntry,
+    protection: Protection,
+}
+
+pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
+    let role = arguments.role.into();
+    let home = LedgerHome::open(&home::path()?).map_err(actum::Error::from)?;
+    let mut keys = Keys::open(&home, records::now()).map_err(actum::Error::from)?;
+    if let Some(KeyEntry { id, .. }) = keys.keyring().newest(role) {
+        // Nobody is asked for a passphrase in vain.
+        return Err(actum::Error::from(KeyError::Exists { role, id: id.clone() }).into());
+    }
+    let passphrase = arguments.protect.passphrase(arguments.role, session)?;
+    let made = {
+        let _held = signals::hold();
+        keys.make(role, records::now(), passphrase.as_ref())
+    };
+    let new = made.map_err(actum::Error::from)?;
+    let protection = keys.protection_of(&new).map_err(actum::Error::from)?;
+    session.screen.show(&Made { new, protection })?;
+    Ok(Exit::Success)
+}
+
+impl Document for Made {
+    fn format(&self) -> &'static str {
+        "actum.key-made/1"
+    }
+
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let KeyEntry { id, role, .. } = &self.new;
+        let by = words(self.protection);
+        writeln!(out, "the {role} key {id} signs from now on, protected by {by}")?;
+        writeln!(out, "give the new keyring to whoever verifies: `actum key export`")
+    }
+}

@@ -1,0 +1,36 @@
+//! `actum policy`: what changes may do here, and why.
+
+mod check;
+mod explain;
+mod suggest;
+mod test;
+
+pub(crate) use test::PolicyTestFailure;
+
+use super::Session;
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+/// Check and test what changes may do here, explain why, and suggest rules
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    Check(check::Arguments),
+    Test(test::Arguments),
+    Explain(explain::Arguments),
+    Suggest(suggest::Arguments),
+}
+
+pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
+    match &arguments.command {
+        Command::Check(arguments) => check::run(arguments, session),
+        Command::Test(arguments) => test::run(arguments, session),
+        Command::Explain(arguments) => explain::run(arguments, session),
+        Command::Suggest(arguments) => suggest::run(arguments, session),
+    }
+}

@@ -1,0 +1,264 @@
+//! `actum policy check`: whether the policies are sound, and what they come to.
+
+use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
+
+use actum::{PolicyInForce, ReadAccess, ReadPolicy};
+use actum_core::path::{Harmless, Quoted};
+use actum_core::{Budget, Digest, Scope};
+use actum_gate::policy::SandboxAllowance;
+use actum_gate::policy::{Layer, Source, TierRule, Trust};
+use actum_gate::{CommandRule, Policy};
+use serde::Serialize;
+
+use crate::change_list::count;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::Document;
+use crate::verb::Session;
+use crate::{policy, root, shown_path};
+
+/// Check the policies that are in force here, and show what they come to
+///
+/// The operator's is `actum/actum.toml` in the directory of the user's configuration, and beside it may be access
+/// policies in Cedar, the files `access/*.cedar`; a workspace's own is
+/// `actum.toml` in its root, and can only narrow what may be done until `actum trust`. Every rule is
+/// read, and its examples are tried. Ends with code 4 where a rule is there that nobody can have meant.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {}
+
+#[derive(Serialize)]
+struct Checked {
+    /// The digest of all that is in force, as it stands in receipts.
+    digest: Digest,
+    files: Vec<File>,
+    policy: Policy,
+    /// The command that tells the operator of a plan that waits.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    notify: Option<Vec<String>>,
+    /// What commands may see and pass through besides.
+    #[serde(skip_serializing_if = "SandboxAllowance::is_empty")]
+    sandbox: SandboxAllowance,
+    /// The files of the operator's access policies.
+    access: Vec<AccessFile>,
+    /// What the workspace's policy asks for and does not get before it is trusted.
+    ignored: Vec<String>,
+    /// Rules that do something that nobody can have meant.
+    warnings: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct File {
+    source: Source,
+    path: String,
+    digest: Digest,
+    trusted: bool,
+    /// What was trusted in its place, where the file changed since.
+    trusted_before: Option<Digest>,
+    #[serde(skip)]
+    shown: String,
+}
+
+/// A file of access policies.
+#[derive(Serialize)]
+struct AccessFile {
+    path: String,
+    digest: Digest,
+    /// How many policies it has.
+    policies: usize,
+    #[serde(skip)]
+    shown: String,
+}
+
+/// Where files are there, and no policy in them.
+const NOTHING_PERMITTED: &str = "no access policy permits anything: nothing can be changed";
+
+pub(crate) fn run(_: &Arguments, session: &Session) -> Result<Exit, Failure> {
+    let PolicyInForce { policy, files, ignored, notify, sandbox, access, .. } =
+        policy::in_force(root::existing_or_new(&session.start))?;
+    let mut warnings = warnings(&policy);
+    if !access.is_empty() && access.iter().all(|file| file.policies == 0) {
+        warnings.push(NOTHING_PERMITTED.to_owned());
+    }
+    let exit = if warnings.is_empty() { Exit::Success } else { Exit::NeedsAttention };
+    let checked = Checked {
+        digest: Digest::of(&policy.to_vec().map_err(actum::Error::from)?),
+        files: files.into_iter().map(File::of).collect(),
+        policy,
+        notify,
+        sandbox,
+        access: access.into_iter().map(AccessFile::of).collect(),
+        ignored: ignored.iter().map(ToString::to_string).collect(),
+        warnings,
+    };
+    session.screen.show(&checked)?;
+    Ok(exit)
+}
+
+impl File {
+    fn of(read: ReadPolicy) -> Self {
+        let ReadPolicy { source, path, digest, trust, trusted_before } = read;
+        let bytes = path.as_os_str().as_bytes();
+        let (path, shown) = (shown_path::text(bytes), Quoted(bytes).to_string());
+        let trusted = trust == Trust::Trusted;
+        Self { source, path, digest, trusted, trusted_before, shown }
+    }
+}
+
+impl AccessFile {
+    fn of(read: ReadAccess) -> Self {
+        let ReadAccess { path, digest, policies } = read;
+        let bytes = path.as_os_str().as_bytes();
+        let (path, shown) = (shown_path::text(bytes), Quoted(bytes).to_string());
+        Self { path, digest, policies, shown }
+    }
+}
+
+/// What nobody can have meant.
+fn warnings(policy: &Policy) -> Vec<String> {
+    policy.layers().iter().flat_map(warnings_of).collect()
+}
+
+fn warnings_of(layer: &Layer) -> Vec<String> {
+    let Layer { source, protected, scope, budget, tiers, commands } = layer;
+    let mut warnings = Vec::new();
+    let everything = |rules: &[actum_core::PathRule]| {
+        rules.iter().find(|rule| rule.covers_everything()).map(ToString::to_string)
+    };
+    if let Some(rule) = everything(protected) {
+        warnings.push(format!(
+            "`{rule}` under `protected.paths` protects everything: nothing can be changed"
+        ));
+    }
+    if let Some(rule) = everything(&scope.deny) {
+        warnings
+            .push(format!("`{rule}` under `scope.deny` denies everything: nothing can be changed"));
+    }
+    if scope.allow.as_ref().is_some_and(Vec::is_empty) {
+        warnings.push("`scope.allow` is empty: nothing can be changed".to_owned());
+    }
+    for rule in tiers.iter().filter(|rule| rule.effects.is_empty()) {
+        if let Some(path) = everything(&rule.paths) {
+            let tier = rule.tier;
+            warnings.push(format!("`{path}` under `[[tier]]` makes every change {tier}"));
+        }
+    }
+    for (name, limit) in [("max_files", budget.max_files), ("max_loc", budget.max_loc)] {
+        if limit == Some(0) {
+            warnings.push(format!("`budget.{name}` is 0: nothing can be changed"));
+        }
+    }
+    for (rule, held_back) in commands.rules.idle() {
+        warnings.push(format!(
+            "`{rule}` under `[[command]]` allows none of its examples: {}",
+            held_back.ground
+        ));
+    }
+    warnings.iter().map(|warning| format!("{}: {warning}", source.policy())).collect()
+}
+
+impl Document for Checked {
+    fn format(&self) -> &'static str {
+        "actum.policy-check/1"
+    }
+
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        if self.files.is_empty() {
+            let operators = policy::operators();
+            writeln!(
+                out,
+                "policy     what is built in; {operators}, or `actum.toml` here, can say more"
+            )?;
+        }
+        for File { source, shown, trusted, trusted_before, .. } in &self.files {
+            let trusted = match (source, trusted, trusted_before) {
+                (Source::Operator, _, _) => "",
+                (Source::Workspace, true, _) => ", trusted",
+                (Source::Workspace, false, None) => ", which can only narrow",
+                (Source::Workspace, false, Some(_)) => {
+                    ", which can only narrow: it was trusted, and changed since"
+                }
+            };
+            writeln!(out, "policy     {shown} ({}{trusted})", source.policy())?;
+        }
+        let profiles: Vec<String> = self.policy.profiles().map(|it| it.to_string()).collect();
+        writeln!(out, "protected  {}", profiles.join(" and "))?;
+        for group in self.policy.protected_groups() {
+            writeln!(out, "           {}: {}", group.name, group.rules.join(" "))?;
+        }
+        for layer in self.policy.layers() {
+            write_layer(out, layer)?;
+        }
+        for AccessFile { shown, policies, .. } in &self.access {
+            let policies = u64::try_from(*policies).unwrap_or(u64::MAX);
+            let how_many = match policies {
+                1 => "1 policy".to_owned(),
+                _ => format!("{policies} policies"),
+            };
+            writeln!(out, "access     {how_many} of {shown}")?;
+        }
+        let known = u64::try_from(self.policy.credentials().len()).unwrap_or(u64::MAX);
+        if known > 0 {
+            writeln!(out, "known      {} that look like credentials", count(known, "content"))?;
+        }
+        if let Some(command) = &self.notify {
+            let words: Vec<_> =
+                command.iter().map(|it| Quoted(it.as_bytes()).to_string()).collect();
+            writeln!(out, "notify     {}", words.join(" "))?;
+        }
+        let SandboxAllowance { read, exec, env, caches } = &self.sandbox;
+        let caches = caches.iter().map(ToString::to_string).collect();
+        for (what, told) in [("read", read), ("exec", exec), ("env", env), ("caches", &caches)] {
+            if !told.is_empty() {
+                let told: Vec<_> =
+                    told.iter().map(|it| Quoted(it.as_bytes()).to_string()).collect();
+                writeln!(out, "commands   {what}: {}", told.join(", "))?;
+            }
+        }
+        for ignored in &self.ignored {
+            writeln!(out, "ignored    {ignored}; `actum trust` lets it count")?;
+        }
+        for warning in &self.warnings {
+            writeln!(out, "warning    {}", Harmless(warning.as_bytes()))?;
+        }
+        Ok(())
+    }
+}
+
+fn write_layer(out: &mut dyn Write, layer: &Layer) -> io::Result<()> {
+    let Layer { source, protected, scope, budget, tiers, commands } = layer;
+    let whose = source.policy();
+    let list = |rules: &[actum_core::PathRule]| {
+        rules.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+    };
+    if !protected.is_empty() {
+        writeln!(out, "           {whose}: {}", list(protected))?;
+    }
+    let Scope { allow, deny } = scope;
+    if let Some(allow) = allow {
+        let only = if allow.is_empty() { "nothing".to_owned() } else { list(allow) };
+        writeln!(out, "scope      {whose}: only {only}")?;
+    }
+    if !deny.is_empty() {
+        writeln!(out, "scope      {whose}: not {}", list(deny))?;
+    }
+    let Budget { max_files, max_loc } = budget;
+    for (limit, what) in [(max_files, "files"), (max_loc, "changed lines")] {
+        if let Some(limit) = limit {
+            writeln!(out, "budget     {whose}: {limit} {what}")?;
+        }
+    }
+    for TierRule { tier, paths, effects, why, .. } in tiers {
+        let why = Quoted(why.as_bytes());
+        let only = effects.iter().map(|effect| effect.as_str()).collect::<Vec<_>>().join(" or ");
+        let only = if only.is_empty() { only } else { format!(" if {only}") };
+        writeln!(out, "tier       {whose}: {tier} {}{only}: {why}", list(paths))?;
+    }
+    for rule in commands.rules.rules().chain(commands.narrowing.rules()) {
+        let CommandRule { decision, reason, .. } = rule;
+        let why = reason.as_ref().map(|reason| format!(": {}", Quoted(reason.as_bytes())));
+        let (says, why) = (decision.as_str(), why.unwrap_or_default());
+        writeln!(out, "command    {whose}: {says} {rule}{why}")?;
+    }
+    Ok(())
+}

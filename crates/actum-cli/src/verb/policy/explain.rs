@@ -1,0 +1,249 @@
+//! `actum policy explain`: what the gates say of a path or a command, or said of a run, and why.
+
+mod command;
+mod run;
+
+use std::ffi::{OsStr, OsString};
+use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
+
+use actum::PolicyInForce;
+use actum_core::path::PathError;
+use actum_core::path_name::PathName;
+use actum_core::receipt::{EffectKind, GateRecord, PathEffect};
+use actum_core::{Digest, RelPath, RiskTier, RunId};
+use actum_gate::{Bundle, Case, CommandLine, Verdict, decide};
+use actum_ledger::Log;
+use actum_workspace::View;
+use clap::builder::{OsStringValueParser, TypedValueParser};
+use serde::Serialize;
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::Document;
+use crate::record::GateLine;
+use crate::run_arguments::label;
+use crate::run_prefix::RunPrefix;
+use crate::shown_path::ShownPath;
+use crate::verb::Session;
+use crate::verb::ledger::Opened;
+use crate::{policy, root};
+
+/// Explain what the gates would say of a change of a path or of a command, or what they said of a run
+///
+/// The path need not be there. A command is not run. Of a run it is told what the gates said of it, the policy that was in force, and
+/// what they would say of the same change under the policy that is in force now. Nothing is changed, and nothing is
+/// recorded.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// The path, relative to the root of the workspace; or the run, by at least 4 characters of the beginning of its
+    /// id, if there is one. `./NAME` is a path in any case
+    #[arg(
+        value_name = "PATH|RUN",
+        required_unless_present = "command",
+        value_parser = OsStringValueParser::new().try_map(Named::read)
+    )]
+    named: Option<Named>,
+    /// A command in place of a path, as one text: it is split at blanks and unquoted as a shell does it, and nothing
+    /// else of a shell is known
+    #[arg(
+        long,
+        value_name = "TEXT",
+        conflicts_with_all = ["named", "path", "effect", "from"],
+        value_parser = CommandLine::parse
+    )]
+    command: Option<CommandLine>,
+    /// It is a path, whatever it looks like
+    #[arg(long)]
+    path: bool,
+    /// What would happen to the path; `modified` if nothing is said
+    #[arg(long, value_enum)]
+    effect: Option<Effect>,
+    /// Where the file was before it is renamed to the path
+    #[arg(
+        long,
+        value_name = "OLD",
+        required_if_eq("effect", "renamed"),
+        value_parser = OsStringValueParser::new().try_map(|text| RelPath::new(text.as_encoded_bytes()))
+    )]
+    from: Option<RelPath>,
+    /// The agent that would ask in your name; by itself you would
+    #[arg(long, value_name = "NAME", value_parser = label)]
+    agent: Option<String>,
+}
+
+/// What was typed: a path in any case, and perhaps a run.
+#[derive(Debug, Clone)]
+struct Named {
+    path: RelPath,
+    run: Option<RunPrefix>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Effect {
+    /// A file appears
+    Created,
+    /// Its bytes change
+    Modified,
+    /// It comes from another path, which `--from` names
+    Renamed,
+    /// Its permission bits change
+    Mode,
+    /// It disappears
+    Deleted,
+}
+
+#[derive(Serialize)]
+struct Explained {
+    #[serde(flatten)]
+    path: ShownPath,
+    /// What would happen to it.
+    effect: EffectKind,
+    /// Where a renamed file was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from: Option<ShownPath>,
+    verdict: Verdict,
+    tier: RiskTier,
+    gates: Vec<GateRecord>,
+}
+
+pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
+    let Arguments { named, command, path: is_path, effect, from, agent } = arguments;
+    if let Some(line) = command {
+        return command::explain(line, session);
+    }
+    let Some(Named { path, run }) = named else {
+        let message = "a path, a run or `--command` is missing; nothing was changed".to_owned();
+        return Err(Failure::Usage { message });
+    };
+    let effect = match (effect, from) {
+        (None, None) => Effect::Modified,
+        (None | Some(Effect::Renamed), Some(_)) => Effect::Renamed,
+        (Some(effect), None) => *effect,
+        (Some(_), Some(_)) => {
+            let message = "`--from` is for `--effect renamed`; nothing was changed".to_owned();
+            return Err(Failure::Usage { message });
+        }
+    };
+    // Only a path is changed in some way.
+    let is_path = *is_path || arguments.effect.is_some() || from.is_some() || agent.is_some();
+    if let Some(prefix) = run.as_ref().filter(|_| !is_path) {
+        match known(prefix, session)? {
+            Some(run) => return run::explain(run, session),
+            None => tell_if_nothing_is_there(path, session),
+        }
+    }
+    explain(path, effect.into(), from.as_ref(), agent.clone(), session)
+}
+
+/// The run that is meant, if there is one: in the ledger, by all of its id, or in this workspace.
+fn known(prefix: &RunPrefix, session: &Session) -> Result<Option<RunId>, Failure> {
+    let whole = prefix.whole();
+    if let Some(run) = whole
+        && let Some(opened) = Opened::if_there()?
+        && opened.log.run(run).map_err(actum::Error::from)?.is_some()
+    {
+        return Ok(Some(run));
+    }
+    if !root::is_made(session.root()) {
+        return Ok(None);
+    }
+    let view = View::open(session.root())?;
+    if let Some(run) = whole {
+        return Ok(view.runs()?.iter().any(|known| known.run == run).then_some(run));
+    }
+    match prefix.resolve(&view) {
+        Ok(run) => Ok(Some(run)),
+        Err(Failure::NoSuchRun { .. }) => Ok(None),
+        Err(failure) => Err(failure),
+    }
+}
+
+/// Who mistypes a run is not to take what is said for an answer.
+fn tell_if_nothing_is_there(path: &RelPath, session: &Session) {
+    let place = root::existing_or_new(&session.start).join(OsStr::from_bytes(path.as_bytes()));
+    if place.symlink_metadata().is_err() {
+        session.screen.note(format_args!("there is no run `{path}`; it is taken for a path"));
+    }
+}
+
+/// What is in force, and the digest of the policy.
+fn in_force(session: &Session) -> Result<(PolicyInForce, Digest), Failure> {
+    let in_force = policy::in_force(root::existing_or_new(&session.start))?;
+    let digest = Digest::of(&in_force.policy.to_vec().map_err(actum::Error::from)?);
+    Ok((in_force, digest))
+}
+
+fn explain(
+    path: &RelPath,
+    effect: EffectKind,
+    from: Option<&RelPath>,
+    agent: Option<String>,
+    session: &Session,
+) -> Result<Exit, Failure> {
+    let (in_force, digest) = in_force(session)?;
+    let change = PathEffect {
+        path: PathName(path.clone()),
+        effect,
+        from: from.cloned().map(PathName),
+        before: None,
+        after: None,
+        added: 0,
+        removed: 0,
+    };
+    let case = Case { change: vec![change], ..policy::asked(&in_force, agent)? };
+    let decision = decide(&Bundle::new(digest, case), &in_force.policy, &in_force.cedar);
+    session.screen.show(&Explained {
+        path: ShownPath(path.clone()),
+        effect,
+        from: from.cloned().map(ShownPath),
+        verdict: decision.verdict,
+        tier: decision.tier,
+        gates: decision.gates,
+    })?;
+    Ok(Exit::Success)
+}
+
+/// What all gates together say, in words.
+fn told(verdict: Verdict) -> &'static str {
+    match verdict {
+        Verdict::Allow => "allowed",
+        Verdict::NeedsApproval => "a person has to agree",
+        Verdict::Deny => "denied",
+    }
+}
+
+impl Named {
+    fn read(text: OsString) -> Result<Self, PathError> {
+        let bytes = text.as_bytes();
+        let plain = bytes.strip_prefix(b"./");
+        let path = RelPath::new(plain.unwrap_or(bytes))?;
+        let run = text.to_str().filter(|_| plain.is_none()).and_then(|text| text.parse().ok());
+        Ok(Self { path, run })
+    }
+}
+
+impl From<Effect> for EffectKind {
+    fn from(effect: Effect) -> Self {
+        match effect {
+            Effect::Created => Self::Created,
+            Effect::Modified => Self::Modified,
+            Effect::Renamed => Self::Renamed,
+            Effect::Mode => Self::Mode,
+            Effect::Deleted => Self::Deleted,
+        }
+    }
+}
+
+impl Document for Explained {
+    fn format(&self) -> &'static str {
+        "actum.policy-explanation/1"
+    }
+
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let Self { path, effect, from, verdict, tier, gates } = self;
+        let from = from.as_ref().map(|from| format!("{from} -> ")).unwrap_or_default();
+        writeln!(out, "{from}{path} {}: {}, {tier}", effect.as_str(), told(*verdict))?;
+        gates.iter().try_for_each(|gate| writeln!(out, "gate  {}", GateLine(gate)))
+    }
+}

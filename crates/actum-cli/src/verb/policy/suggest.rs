@@ -1,0 +1,173 @@
+//! `actum policy suggest`: what the policies would have to say for what was refused.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use actum::PolicyInForce;
+use actum_core::Digest;
+use actum_core::ledger::{EntryKind, PlanRefused, WorkspaceId};
+use actum_core::path::Quoted;
+use actum_gate::policy::{Addition, Source};
+use actum_gate::{Bundle, Verdict, decide};
+use actum_ledger::{LedgerError, Log};
+use actum_workspace::View;
+use serde::Serialize;
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::Document;
+use crate::plans::Queue;
+use crate::record::GateLine;
+use crate::verb::Session;
+use crate::{policy, root};
+
+/// Suggest what the policies would have to say for what was refused here
+///
+/// Looks at the changes in the ledger that gates refused in this workspace, judges them once more by the policies of
+/// today, and prints the narrowest rules that would let them pass: single paths, exact sizes. Nothing is changed.
+/// What is denied by a rule, protected, looks like a credential or needs a person is so on purpose, and is only told.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// At how many entries of the ledger to look, the newest ones
+    #[arg(long, value_name = "N", default_value_t = 10_000)]
+    entries: u64,
+}
+
+#[derive(Serialize)]
+struct Suggested {
+    /// At how many entries of the ledger was looked.
+    entries: u64,
+    /// How many changes were refused, by different plans, that would be refused now as well.
+    refused: usize,
+    /// How many of them would pass with all that is suggested.
+    would_pass: usize,
+    additions: Vec<ShownAddition>,
+    /// Why others would be refused all the same, each ground once.
+    still: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct ShownAddition {
+    source: Source,
+    /// Lines for the file.
+    toml: String,
+}
+
+/// How many entries are read at once.
+const STRETCH: u64 = 512;
+/// How many grounds are told.
+const TOLD_MAX: usize = 10;
+
+pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
+    let root = root::existing_or_new(&session.start);
+    let in_force = policy::in_force(root)?;
+    let workspace = match root::is_made(root) {
+        true => View::open(root)?.workspace_id()?,
+        false => None,
+    };
+    let refused = match (Queue::open()?, workspace) {
+        (Some(queue), Some(workspace)) => {
+            refused(&queue.view, workspace, arguments.entries).map_err(actum::Error::from)?
+        }
+        (None, _) | (_, None) => Vec::new(),
+    };
+    session.screen.show(&Suggested::of(refused, &in_force, arguments.entries))?;
+    Ok(Exit::Success)
+}
+
+/// What was refused in a workspace, each plan once, as it was refused last.
+fn refused(log: &dyn Log, workspace: WorkspaceId, count: u64) -> Result<Vec<Bundle>, LedgerError> {
+    let size = log.size()?;
+    let mut found: BTreeMap<Digest, Bundle> = BTreeMap::new();
+    let mut from = size.saturating_sub(count);
+    while from < size {
+        for entry in log.entries(from, STRETCH)? {
+            if entry.kind != EntryKind::PlanRefused {
+                continue;
+            }
+            let damaged = |error: &dyn std::fmt::Display| LedgerError::entry(entry.index, error);
+            let refused: PlanRefused =
+                serde_json::from_slice(&entry.body).map_err(|error| damaged(&error))?;
+            if refused.plan.workspace != workspace {
+                continue;
+            }
+            let digest = refused.plan.decision.bundle;
+            let bytes = log.blob(&digest)?.filter(|bytes| Digest::of(bytes) == digest);
+            let bytes = bytes.ok_or_else(|| damaged(&"its bundle is missing or changed"))?;
+            // What was judged by rules that are not known any more says nothing about those of today.
+            if let Ok(bundle) = Bundle::read(&bytes) {
+                found.insert(refused.plan.bound.plan, bundle);
+            }
+        }
+        from = from.saturating_add(STRETCH);
+    }
+    Ok(found.into_values().collect())
+}
+
+impl Suggested {
+    fn of(refused: Vec<Bundle>, in_force: &PolicyInForce, entries: u64) -> Self {
+        let PolicyInForce { policy, cedar, .. } = in_force;
+        let refused: Vec<Bundle> = refused
+            .into_iter()
+            .filter(|bundle| decide(bundle, policy, cedar).verdict == Verdict::Deny)
+            .collect();
+        // What would be refused all the same is no reason to widen anything.
+        let helps = |bundle: &&Bundle| {
+            let alone = policy.additions(std::iter::once(*bundle));
+            decide(bundle, &policy.clone().with(&alone), cedar).verdict != Verdict::Deny
+        };
+        let additions = policy.additions(refused.iter().filter(helps));
+        let wider = policy.clone().with(&additions);
+        let mut still = Vec::new();
+        let mut would_pass = 0;
+        for bundle in &refused {
+            let decision = decide(bundle, &wider, cedar);
+            match decision.first_refusal() {
+                Some(gate) if decision.verdict == Verdict::Deny => {
+                    let told = GateLine(gate).to_string();
+                    if !still.contains(&told) {
+                        still.push(told);
+                    }
+                }
+                Some(_) | None => would_pass += 1,
+            }
+        }
+        let shown = |it: &Addition| ShownAddition { source: it.source, toml: it.to_toml() };
+        let additions = additions.iter().map(shown).collect();
+        Self { entries, refused: refused.len(), would_pass, additions, still }
+    }
+}
+
+impl Document for Suggested {
+    fn format(&self) -> &'static str {
+        "actum.policy-suggestion/1"
+    }
+
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        if self.refused == 0 {
+            let entries = self.entries;
+            return writeln!(
+                out,
+                "nothing that was refused here, in the newest {entries} entries of the ledger, would be refused now"
+            );
+        }
+        for ShownAddition { source, toml } in &self.additions {
+            let file = match source {
+                Source::Operator => policy::operators(),
+                Source::Workspace => "`actum.toml` in this workspace".to_owned(),
+            };
+            writeln!(out, "# in {file}:")?;
+            write!(out, "{toml}")?;
+        }
+        let (would, all) = (self.would_pass, self.refused);
+        writeln!(out, "# {would} of {all} refused changes would pass with this")?;
+        for ground in self.still.iter().take(TOLD_MAX) {
+            writeln!(out, "# still refused by {}", Quoted(ground.as_bytes()))?;
+        }
+        let more = self.still.len().saturating_sub(TOLD_MAX);
+        if more > 0 {
+            writeln!(out, "# and for {more} other reasons")?;
+        }
+        Ok(())
+    }
+}

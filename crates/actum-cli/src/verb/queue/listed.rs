@@ -1,0 +1,95 @@
+//! Plans, a few lines each.
+
+use std::io::{self, Write};
+
+use actum::{PlanState, QueuedPlan};
+use actum_core::ledger::{Actor, PlanAnswered};
+use actum_core::path::{Harmless, Quoted};
+use actum_core::{RiskTier, RunId, Timestamp};
+use actum_gate::Verdict;
+use serde::Serialize;
+
+use crate::output::{Document, Kind};
+use crate::style::{self, Painted};
+use crate::timestamp;
+
+/// All of them.
+#[derive(Serialize)]
+pub(super) struct Listed {
+    pub(super) plans: Vec<Line>,
+}
+
+/// One plan, as it is listed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(super) struct Line {
+    pub(super) plan: RunId,
+    pub(super) state: &'static str,
+    tier: RiskTier,
+    /// Why it waits.
+    why: String,
+    label: String,
+    actor: Actor,
+    /// Where its workspace was; where one plan is shown, where it is.
+    pub(super) root: String,
+    queued: Timestamp,
+    /// Until when it can be approved or, where it is, carried out.
+    expires: Timestamp,
+}
+
+impl Line {
+    pub(super) fn of(plan: &QueuedPlan, state: PlanState) -> Self {
+        let judged = &plan.queued.plan;
+        let asks = Verdict::NeedsApproval.as_str();
+        let why = judged.decision.gates.iter().find(|gate| gate.verdict == asks);
+        let approved = plan.answer.as_ref().map(|answer| &answer.verified.answered);
+        let expires = approved.map_or(plan.queued.expires, |PlanAnswered { expires, .. }| *expires);
+        Self {
+            plan: plan.id(),
+            state: state.as_str(),
+            tier: judged.decision.tier,
+            why: why.map(|gate| gate.ground.clone()).unwrap_or_default(),
+            label: judged.label.clone(),
+            actor: judged.actor.clone(),
+            root: judged.root.clone(),
+            queued: plan.queued.time,
+            expires,
+        }
+    }
+
+    pub(super) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        let Self { plan, state, why, label, actor, root, expires, .. } = self;
+        let [user, label] = [&actor.user, label].map(|text| Quoted(text.as_bytes()));
+        let who = match &actor.agent {
+            // What it calls itself is its own word.
+            Some(agent) => format!("the agent `{}` for {user}", Quoted(agent.as_bytes())),
+            None => user.to_string(),
+        };
+        let [why, root] = [why, root].map(|text| Harmless(text.as_bytes()));
+        let state = match *state {
+            // Until when it can be approved or carried out.
+            "waiting" | "approved" => format!("{state} until {}", timestamp::second(*expires)),
+            over => over.replace('_', " "),
+        };
+        writeln!(out, "{}  {state}  {who}: {label}", Painted(style::RUN, plan))?;
+        writeln!(out, "              {why}")?;
+        writeln!(out, "              in {root}")
+    }
+}
+
+impl Document for Listed {
+    fn format(&self) -> &'static str {
+        "actum.queue/1"
+    }
+
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        if self.plans.is_empty() {
+            return writeln!(out, "no plan waits for a person");
+        }
+        self.plans.iter().try_for_each(|plan| plan.write(out))?;
+        writeln!(out, "`actum queue PLAN` shows what one of them would change")
+    }
+
+    fn kind(&self) -> Kind {
+        Kind::Long
+    }
+}

@@ -1,0 +1,286 @@
+//! One plan: who asks for what, why it waits, what it would change, and what is other than it was.
+
+use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use actum::{Moved, PlanState, PolicyInForce, QueuedPlan, Request};
+use actum_core::ledger::PlanAnswered;
+use actum_core::path::{Harmless, Quoted};
+use actum_core::receipt::{GateRecord, PathEffect};
+use actum_core::{Digest, Timestamp};
+use actum_gate::Verdict;
+use actum_gate::decision::{APPROVAL, Bundle};
+use actum_workspace::path_change::PathChange;
+use actum_workspace::{ErrorKind, Workspace};
+use serde::Serialize;
+
+use super::listed::Line;
+use crate::diff_text::Audience;
+use crate::failure::Failure;
+use crate::output::{Document, Kind};
+use crate::plans::{self, Queue};
+use crate::record::GateLine;
+use crate::timestamp;
+use crate::verb::Session;
+use crate::verb::diff::FileDiffs;
+use crate::{policy, records, recovery_note};
+
+/// A plan, and what would come of it now.
+#[derive(Serialize)]
+pub(crate) struct Shown {
+    #[serde(flatten)]
+    line: Line,
+    /// What was asked for, as the digest that an approval is bound to.
+    digest: Digest,
+    door: String,
+    gates: Vec<GateRecord>,
+    /// What a person said.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    answer: Option<PlanAnswered>,
+    changes: Vec<PathEffect>,
+    /// The version before, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    earlier: Option<Earlier>,
+    /// Why it would not do any more what was queued.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    moved: Vec<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    diff: Option<FileDiffs>,
+    #[serde(skip)]
+    state: PlanState,
+}
+
+/// An earlier version of a plan.
+#[derive(Serialize)]
+struct Earlier {
+    plan: actum_core::RunId,
+    state: &'static str,
+    /// What was said of it.
+    reason: Option<String>,
+    /// What this one does otherwise.
+    differs: Vec<String>,
+}
+
+impl Shown {
+    /// What a person decides on is always escaped, wherever it goes: an audience of programs gets it byte for byte.
+    pub(crate) fn of(
+        queue: &Queue,
+        plan: &QueuedPlan,
+        session: &Session,
+        audience: Audience,
+    ) -> Result<Self, Failure> {
+        let now = records::now();
+        let state = plan.state(now);
+        let bundle = plan.bundle(&queue.view).map_err(actum::Error::from)?;
+        let judged = &plan.queued.plan;
+        let changes = bundle.change().to_vec();
+        let earlier = match plan.queued.earlier.map(|earlier| queue.plan(earlier)).transpose()? {
+            Some(Some(earlier)) => Some(Earlier::of(queue, &earlier, &changes, now)?),
+            Some(None) | None => None,
+        };
+        let is_open = matches!(state, PlanState::Waiting | PlanState::Approved);
+        let mut line = Line::of(plan, state);
+        let (moved, diff) = match is_open {
+            true => {
+                let root = plans::root_of(plan, session)?;
+                line.root = Quoted(root.as_os_str().as_bytes()).to_string();
+                would_do(queue, plan, &bundle, &root, (session, audience))?
+            }
+            false => (Vec::new(), None),
+        };
+        Ok(Self {
+            line,
+            digest: judged.bound.plan,
+            door: judged.door.clone(),
+            gates: judged.decision.gates.clone(),
+            answer: plan.answer.as_ref().map(|answer| answer.verified.answered.clone()),
+            changes,
+            earlier,
+            moved,
+            diff,
+            state,
+        })
+    }
+
+    /// Why it cannot be carried out as it was queued, if it cannot.
+    pub(crate) fn moved(&self) -> &[String] {
+        &self.moved
+    }
+}
+
+/// What the plan would do now, as a diff; or why that is not what was queued.
+fn would_do(
+    queue: &Queue,
+    plan: &QueuedPlan,
+    was: &Bundle,
+    root: &Path,
+    (session, audience): (&Session, Audience),
+) -> Result<(Vec<String>, Option<FileDiffs>), Failure> {
+    let request = plan.request(&queue.home)?;
+    let mut workspace = Workspace::open_existing(root)?;
+    let in_force = policy::in_force(root)?;
+    let would = would_do_in(&mut workspace, plan, was, (&request, &in_force), audience);
+    // To compute it anew is to begin it, which takes back what was cut off.
+    recovery_note::tell(&session.screen, workspace.recovery());
+    would
+}
+
+fn would_do_in(
+    workspace: &mut Workspace,
+    plan: &QueuedPlan,
+    was: &Bundle,
+    (request, in_force): (&Request, &PolicyInForce),
+    audience: Audience,
+) -> Result<(Vec<String>, Option<FileDiffs>), Failure> {
+    let mut preview = match actum::preview(workspace, request) {
+        Ok(preview) => preview,
+        // Who else is at work says nothing about the plan.
+        Err(error) if is_busy(&error) => return Err(error.into()),
+        Err(error) => return Ok((vec![told(&error)], None)),
+    };
+    // A file may do at its new path what it did not do before, so all of it is shown.
+    let whole = |change| PathChange { renamed_from: None, ..change };
+    let changes = preview.transaction.diff()?.into_iter().map(whole).collect();
+    let diff = FileDiffs::of(changes, audience);
+    let tenant = &plan.queued.plan.tenant;
+    let judged = match preview.judged(request, in_force, tenant, records::now()) {
+        Ok(judged) => judged,
+        Err(error) => return Ok((vec![told(&error)], None)),
+    };
+    let moved = plan.moved(was, &judged, &request.actor).map_err(actum::Error::from)?;
+    Ok((moved.iter().map(ToString::to_string).collect(), Some(diff)))
+}
+
+/// An error as a part of a sentence that says what is otherwise.
+fn told(error: &actum::Error) -> String {
+    let told = error.to_string();
+    told.strip_suffix("; nothing was changed").map_or_else(|| told.clone(), str::to_owned)
+}
+
+fn is_busy(error: &actum::Error) -> bool {
+    matches!(error, actum::Error::Workspace(error) if matches!(error.kind, ErrorKind::Busy { .. }))
+}
+
+impl Earlier {
+    fn of(
+        queue: &Queue,
+        earlier: &QueuedPlan,
+        changes: &[PathEffect],
+        now: Timestamp,
+    ) -> Result<Self, Failure> {
+        let bundle = earlier.bundle(&queue.view).map_err(actum::Error::from)?;
+        let answered = earlier.answer.as_ref().map(|answer| &answer.verified.answered);
+        Ok(Self {
+            plan: earlier.id(),
+            state: earlier.state(now).as_str(),
+            reason: answered.and_then(|answered| answered.reason.clone()),
+            differs: Moved::in_files(bundle.change(), changes)
+                .iter()
+                .map(ToString::to_string)
+                .collect(),
+        })
+    }
+}
+
+impl Document for Shown {
+    fn format(&self) -> &'static str {
+        "actum.plan/1"
+    }
+
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        self.line.write(out)?;
+        let asks = Verdict::NeedsApproval.as_str();
+        // The first is told above, and what that of approval says the state does.
+        let gates = self.gates.iter().filter(|it| it.verdict == asks && it.gate != APPROVAL);
+        for gate in gates.skip(1) {
+            writeln!(out, "gate     {}", GateLine(gate))?;
+        }
+        if let Some(PlanAnswered { answer, by, reason, time, .. }) = &self.answer {
+            let (by, time) = (Quoted(by.user.as_bytes()), timestamp::second(*time));
+            write!(out, "{:<8} by {by} at {time}", answer.as_str())?;
+            match reason {
+                Some(reason) => writeln!(out, ": {}", Quoted(reason.as_bytes()))?,
+                None => writeln!(out)?,
+            }
+        }
+        if let Some(Earlier { plan, state, reason, differs }) = &self.earlier {
+            write!(out, "earlier  {plan} ({})", state.replace('_', " "))?;
+            match reason {
+                Some(reason) => writeln!(out, ": {}", Quoted(reason.as_bytes()))?,
+                None => writeln!(out)?,
+            }
+            for differs in differs {
+                writeln!(out, "         since then {}", Harmless(differs.as_bytes()))?;
+            }
+        }
+        for effect in &self.changes {
+            write_effect(out, effect)?;
+        }
+        if let Some(diff) = &self.diff {
+            diff.write(out)?;
+        }
+        if self.changes.len() > 1 {
+            let sum = |lines: fn(&PathEffect) -> u64| {
+                self.changes.iter().map(lines).fold(0, u64::saturating_add)
+            };
+            let (added, removed) = (sum(|effect| effect.added), sum(|effect| effect.removed));
+            writeln!(out, "in all   {} paths  +{added} -{removed}", self.changes.len())?;
+        }
+        for moved in &self.moved {
+            writeln!(out, "moved    {}", Harmless(moved.as_bytes()))?;
+        }
+        let plan = self.line.plan;
+        match (self.state, self.moved.is_empty()) {
+            (PlanState::Waiting, true) => writeln!(
+                out,
+                "`actum approve {plan}` lets exactly this be done, once; `actum deny {plan} --reason WHY` refuses it"
+            ),
+            (PlanState::Waiting, false) => writeln!(
+                out,
+                "it would not do any more what was queued, so it cannot be approved; `actum deny {plan} --reason \
+                 WHY` takes it away"
+            ),
+            (PlanState::Approved, false) => writeln!(
+                out,
+                "it would not do any more what was approved, so it is not done; `actum revoke {plan}` takes it away"
+            ),
+            (PlanState::Approved, true) => writeln!(
+                out,
+                "who asks for it again gets it done; `actum approve {plan}` does it now, `actum revoke \
+                 {plan}` takes it back"
+            ),
+            (PlanState::Unproven, _) => {
+                writeln!(
+                    out,
+                    "no key that counts signed its answer; `actum revoke {plan}` takes it away"
+                )
+            }
+            (
+                PlanState::Denied | PlanState::Revoked | PlanState::CarriedOut | PlanState::Expired,
+                _,
+            ) => Ok(()),
+        }
+    }
+
+    fn kind(&self) -> Kind {
+        Kind::Long
+    }
+}
+
+fn write_effect(out: &mut dyn Write, effect: &PathEffect) -> io::Result<()> {
+    let PathEffect { path, effect, from, before, after, added, removed } = effect;
+    write!(out, "  {} ", effect.as_str().replace('_', " "))?;
+    if let Some(from) = from {
+        write!(out, "`{from}` -> ")?;
+    }
+    write!(out, "`{path}`  +{added} -{removed}")?;
+    let is_other =
+        before.as_ref().map(|file| file.sha256) != after.as_ref().map(|file| file.sha256);
+    if let Some(after) = after.as_ref().filter(|after| is_other && after.size > 0)
+        && (*added, *removed) == (0, 0)
+    {
+        write!(out, "  {} bytes that are no text, and not shown", after.size)?;
+    }
+    writeln!(out)
+}

@@ -1,0 +1,63 @@
+//! The queue as it changes: a document for each plan that comes, changes or goes.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::thread;
+use std::time::Duration;
+
+use actum_core::RunId;
+use serde::Serialize;
+
+use super::listed::Line;
+use super::waiting;
+use crate::failure::Failure;
+use crate::output::Document;
+use crate::style::{self, Painted};
+use crate::verb::Session;
+
+/// How often the ledger is looked at.
+const INTERVAL: Duration = Duration::from_secs(1);
+
+/// What happened to a plan.
+#[derive(Serialize)]
+#[serde(tag = "event", rename_all = "snake_case")]
+enum Event {
+    /// It waits, or stands otherwise than before.
+    Waits(Line),
+    /// It waits no longer: it was answered, carried out, or has expired.
+    Gone { plan: RunId },
+}
+
+/// Looks until the program is ended, or nobody reads any more.
+pub(super) fn run(session: &Session) -> Result<(), Failure> {
+    let mut known: BTreeMap<RunId, Line> = BTreeMap::new();
+    loop {
+        let now: BTreeMap<RunId, Line> =
+            waiting()?.into_iter().map(|line| (line.plan, line)).collect();
+        for &plan in known.keys().filter(|plan| !now.contains_key(plan)) {
+            if !session.screen.show_next(&Event::Gone { plan })? {
+                return Ok(());
+            }
+        }
+        for line in now.values().filter(|line| known.get(&line.plan) != Some(line)) {
+            if !session.screen.show_next(&Event::Waits(line.clone()))? {
+                return Ok(());
+            }
+        }
+        known = now;
+        thread::sleep(INTERVAL);
+    }
+}
+
+impl Document for Event {
+    fn format(&self) -> &'static str {
+        "actum.queue-event/1"
+    }
+
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        match self {
+            Self::Waits(line) => line.write(out),
+            Self::Gone { plan } => writeln!(out, "{}  waits no longer", Painted(style::RUN, plan)),
+        }
+    }
+}

@@ -1,0 +1,575 @@
+//! `actum exec`, as people and programs use it: a command runs, and what it changed is one run, or nothing.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::disallowed_methods,
+    unreachable_pub,
+    reason = "a test fails by panicking, and plays the user"
+)]
+
+mod program;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::Read;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use program::{Ended, actum, command, home_of, workspace};
+use serde_json::Value;
+
+fn exec(root: &Path, options: &[&str], script: &str) -> Ended {
+    actum(root, &[&["exec"], options, &["--", "sh", "-c", script]].concat())
+}
+
+fn json(ended: &Ended) -> Value {
+    serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {ended:?}"))
+}
+
+/// Names, modes and contents of all that is in a directory, but for the state of actum.
+fn tree(root: &Path) -> BTreeMap<PathBuf, (u32, Option<Vec<u8>>)> {
+    fn walk(at: &Path, root: &Path, found: &mut BTreeMap<PathBuf, (u32, Option<Vec<u8>>)>) {
+        for entry in fs::read_dir(at).unwrap() {
+            let path = entry.unwrap().path();
+            if path.ends_with(".actum") {
+                continue;
+            }
+            let metadata = fs::symlink_metadata(&path).unwrap();
+            let content = metadata.is_file().then(|| fs::read(&path).unwrap());
+            let name = path.strip_prefix(root).unwrap().to_owned();
+            found.insert(name, (metadata.permissions().mode() & 0o7777, content));
+            if metadata.is_dir() {
+                walk(&path, root, found);
+            }
+        }
+    }
+    let mut found = BTreeMap::new();
+    walk(root, root, &mut found);
+    found
+}
+
+fn copied(root: &Path) -> tempfile::TempDir {
+    let copy = tempfile::tempdir().unwrap();
+    let copied = Command::new("cp").arg("-a").arg(root.join(".")).arg(copy.path()).status();
+    assert!(copied.unwrap().success());
+    copy
+}
+
+/// What a plain run of the same script on a copy leaves.
+fn plainly(root: &Path, script: &str) -> BTreeMap<PathBuf, (u32, Option<Vec<u8>>)> {
+    let copy = copied(root);
+    let umask = format!("umask 022; {script}");
+    let run = Command::new("sh").args(["-c", &umask]).current_dir(copy.path()).status();
+    assert!(run.unwrap().success(), "{script}");
+    tree(copy.path())
+}
+
+/// AA-6
+#[test]
+fn what_a_command_changed_is_kept_as_one_run_and_undo_takes_it_back() {
+    let (_directory, root) = workspace();
+    let before = tree(&root);
+    let script =
+        "echo more >> a.txt; rm -r sub; mkdir -p new/empty; echo x > new/x; chmod 755 new/x";
+    let after = plainly(&root, script);
+    let ended = exec(&root, &[], script);
+    assert_eq!(ended.code, 0, "{ended:?}");
+    assert!(ended.stdout.is_empty(), "standard output is the command's: {ended:?}");
+    assert!(ended.stderr.contains("3 files changed; undo with `actum undo"), "{}", ended.stderr);
+    assert_eq!(tree(&root), after);
+    let log = json(&actum(&root, &["log", "--json"]));
+    assert_eq!(log["runs"].as_array().unwrap().len(), 1);
+    let label = log["runs"][0]["label"].as_str().unwrap();
+    assert!(label.starts_with("exec sh -c echo more"), "{label}");
+    assert_eq!(actum(&root, &["undo"]).code, 0);
+    assert_eq!(tree(&root), before);
+}
+
+/// AA-6: real commands, compared with a plain run on a copy, tree by tree.
+#[test]
+fn real_commands_leave_what_they_leave_without_actum() {
+    let (_directory, root) = workspace();
+    for number in 0..1000 {
+        let text = format!("line {number}\nold text\n");
+        fs::create_dir_all(root.join(format!("many/{}", number % 10))).unwrap();
+        fs::write(root.join(format!("many/{}/{number}.txt", number % 10)), text).unwrap();
+    }
+    let scripts = [
+        "sed -i s/old/new/ many/*/*.txt",
+        "tar -cf all.tar many && mkdir unpacked && tar -xf all.tar -C unpacked && rm all.tar",
+        "rm -rf many/3 many/4",
+        "mv many/5 many/5.moved && cp -r many/6 copy",
+        "rm -r sub && echo now a file > sub",
+        "rm a.txt && mkdir a.txt && echo in > a.txt/in",
+        "chmod 600 sub; truncate -s 100000 sub",
+    ];
+    for script in scripts {
+        let (before, after) = (tree(&root), plainly(&root, script));
+        let ended = exec(&root, &[], script);
+        assert_eq!(ended.code, 0, "{script}: {ended:?}");
+        assert_eq!(tree(&root), after, "{script}");
+        assert_eq!(actum(&root, &["undo"]).code, 0, "{script}");
+        assert_eq!(tree(&root), before, "the undo of {script}");
+        assert_eq!(actum(&root, &["redo"]).code, 0, "{script}");
+        assert_eq!(tree(&root), after, "the redo of {script}");
+    }
+}
+
+/// AA-6
+#[test]
+fn of_a_command_that_fails_nothing_is_kept_and_its_code_is_passed_on() {
+    let (_directory, root) = workspace();
+    let before = tree(&root);
+    let ended = exec(&root, &[], "echo said; echo gone > a.txt; exit 7");
+    assert_eq!((ended.code, ended.stdout.as_str()), (7, "said\n"));
+    assert_eq!(
+        ended.stderr,
+        "note: the command failed: it exited with the code 7; 1 change that it made is dropped, and \
+         the workspace is as before\n"
+    );
+    assert_eq!(exec(&root, &[], "echo gone > a.txt; kill -TERM $$").code, 143);
+    assert_eq!(exec(&root, &["--limit", "wall=200ms"], "echo gone > a.txt; sleep 60").code, 124);
+    assert_eq!(exec(&root, &["--limit", "output=10K"], "echo gone > a.txt; yes").code, 124);
+    assert_eq!(actum(&root, &["exec", "no-such-program"]).code, 127);
+    assert_eq!(actum(&root, &["exec", "./a.txt"]).code, 126);
+    assert_eq!(tree(&root), before);
+    let accepted = exec(&root, &["--accept", "7"], "echo kept > a.txt; exit 7");
+    assert_eq!(accepted.code, 0, "{accepted:?}");
+    assert_eq!(fs::read_to_string(root.join("a.txt")).unwrap(), "kept\n");
+}
+
+/// AA-6
+#[test]
+fn a_command_that_changes_nothing_makes_no_run() {
+    let (_directory, root) = workspace();
+    let ended = exec(&root, &[], "cat a.txt; echo 1 > a.txt; touch sub/b.txt");
+    assert_eq!((ended.code, ended.stdout.as_str()), (0, "1\n"));
+    assert_eq!(ended.stderr, "note: the command changed nothing\n");
+    let log = json(&actum(&root, &["log", "--json"]));
+    assert_eq!(log["runs"].as_array().unwrap().len(), 0);
+}
+
+/// AA-4, AA-5
+#[test]
+fn the_exit_code_tells_a_gate_from_the_command() {
+    let (_directory, root) = workspace();
+    let before = tree(&root);
+    let cases: [(&[&str], &str, i32, &str); 6] = [
+        (&["--scope", "sub/"], "echo x > a.txt", 111, "outside the scope: the path `a.txt`"),
+        (&["--deny", "a.txt"], "echo x > a.txt", 111, "the path `a.txt` is denied"),
+        (&["--max-files", "1"], "echo x > a.txt; echo x > sub/b.txt", 111, "2 files"),
+        (&[], "mkdir .git; echo x > .git/config", 111, "`.git/config`"),
+        (&[], "echo SECRET=x > .env", 111, "`.env`"),
+        (&["--review"], "echo x > a.txt", 116, "R3: it was declared so"),
+    ];
+    for (options, script, code, told) in cases {
+        let ended = exec(&root, options, script);
+        assert_eq!(ended.code, code, "{script}: {ended:?}");
+        assert!(ended.stderr.contains(told), "{script}: {}", ended.stderr);
+        assert!(ended.stderr.contains("nothing was changed"), "{script}: {}", ended.stderr);
+        assert_eq!(tree(&root), before, "{script}");
+    }
+}
+
+/// AA-4: what no run can do is named, and nothing of the rest is kept.
+#[test]
+fn links_pipes_sockets_and_set_id_files_are_refused_by_name() {
+    let (_directory, root) = workspace();
+    symlink("a.txt", root.join("link")).unwrap();
+    let before = tree(&root);
+    let cases = [
+        ("ln -s a.txt other", "`other` is a symbolic link"),
+        ("rm link", "`link` is a symbolic link"),
+        ("rm link; echo x > link", "`link` is a symbolic link"),
+        ("mkfifo pipe", "`pipe` is a pipe, a socket or a device"),
+        ("chmod 700 sub", "`sub` is a directory that was there, and got other permissions"),
+        ("mkdir deep; ln -s / deep/out; echo x > a.txt", "`deep/out` is a symbolic link"),
+        ("truncate -s 1200M hole", "`hole` is too large"),
+    ];
+    for (script, told) in cases {
+        let ended = exec(&root, &[], script);
+        assert_eq!(ended.code, 111, "{script}: {ended:?}");
+        assert!(ended.stderr.contains(told), "{script}: {}", ended.stderr);
+        assert_eq!(tree(&root), before, "{script}");
+    }
+    // A link that stays as it was is no hindrance, nor is one to write through.
+    assert_eq!(exec(&root, &[], "echo through > link").code, 0);
+    assert_eq!(fs::read_to_string(root.join("a.txt")).unwrap(), "through\n");
+    assert!(fs::symlink_metadata(root.join("link")).unwrap().is_symlink());
+}
+
+/// AA-3, AA-7
+#[test]
+fn checks_see_the_change_before_it_is_made_and_what_they_write_is_forgotten() {
+    let (_directory, root) = workspace();
+    fs::write(root.join("script.sh"), "test -e new/x && ! test -e sub && grep -q done a.txt")
+        .unwrap();
+    let script = "echo done > a.txt; rm -r sub; mkdir -p new/empty; echo x > new/x";
+    let ended =
+        exec(&root, &["--verify", "sh script.sh", "--verify", "touch new/x2 a.txt"], script);
+    assert_eq!(ended.code, 0, "{ended:?}");
+    assert!(!root.join("new/x2").exists());
+    let run =
+        json(&actum(&root, &["log", "--json"]))["runs"][0]["run"].as_str().unwrap().to_owned();
+    let receipt = json(&actum(&root, &["receipt", &run]));
+    let verified = json(&{
+        let path = root.parent().unwrap().join("receipt.json");
+        fs::write(&path, receipt.to_string()).unwrap();
+        actum(&root, &["verify", "--json", path.to_str().unwrap()])
+    });
+    assert_eq!(verified["status"], "succeeded", "{verified}");
+    let before = tree(&root);
+    let refused = exec(&root, &["--verify", "grep -q never a.txt"], "echo other > a.txt");
+    assert_eq!(refused.code, 111);
+    let told =
+        "the check `grep -q never a.txt` refused the staged change: it exited with the code 1";
+    assert!(refused.stderr.contains(told), "{}", refused.stderr);
+    let queued = exec(&root, &["--review", "--verify", "false"], "echo other > a.txt");
+    assert_eq!(queued.code, 111, "nobody is asked about what its checks refuse: {queued:?}");
+    let hangs =
+        exec(&root, &["--limit", "wall=300ms", "--verify", "sleep 60"], "echo other > a.txt");
+    assert_eq!(hangs.code, 111, "{hangs:?}");
+    assert!(hangs.stderr.contains("it went over its limit of wall"), "{}", hangs.stderr);
+    let shell = actum(&root, &["exec", "--verify", "true; rm a.txt", "--", "true"]);
+    assert_eq!(shell.code, 2, "no shell reads a check: {shell:?}");
+    assert_eq!(tree(&root), before);
+}
+
+/// A file with a passphrase, beside the workspace.
+fn passphrase(root: &Path) -> String {
+    let passphrase = root.parent().unwrap().join("passphrase");
+    fs::write(&passphrase, "correct horse battery staple").unwrap();
+    fs::set_permissions(&passphrase, fs::Permissions::from_mode(0o600)).unwrap();
+    passphrase.to_str().unwrap().to_owned()
+}
+
+/// AA-5
+#[test]
+fn what_waits_for_a_person_is_the_change_itself_and_no_second_run_of_the_command() {
+    let (_directory, root) = workspace();
+    let ended = exec(&root, &["--review", "--verify", "grep -q . a.txt"], "date +%s%N > a.txt");
+    assert_eq!(ended.code, 116, "{ended:?}");
+    let plans = json(&actum(&root, &["queue", "--json"]));
+    let plan = plans["plans"][0]["plan"].as_str().unwrap().to_owned();
+    let queued = actum(&root, &["queue", &plan]);
+    let file = passphrase(&root);
+    let made = actum(&root, &["key", "make", "approval", "--passphrase-file", &file]);
+    assert_eq!(made.code, 0, "{made:?}");
+    let approved = actum(&root, &["approve", &plan, "--passphrase-file", &file]);
+    assert_eq!(approved.code, 0, "{approved:?}");
+    let stamp = fs::read_to_string(root.join("a.txt")).unwrap();
+    assert!(queued.stdout.contains(&format!("+{}", stamp.trim())), "{stamp}: {queued:?}");
+}
+
+/// AA-6
+#[test]
+fn a_drop_shows_the_change_and_its_tier_and_keeps_nothing() {
+    let (_directory, root) = workspace();
+    let before = tree(&root);
+    let ended = exec(&root, &["--drop", "--diff"], "echo new > a.txt");
+    assert_eq!(ended.code, 0, "{ended:?}");
+    assert!(ended.stderr.contains("-1\n+new\n"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("dry run: 1 file would change (R2)"), "{}", ended.stderr);
+    assert_eq!(tree(&root), before);
+    let refused = exec(&root, &["--drop"], "echo x > .env");
+    assert_eq!(refused.code, 111, "{refused:?}");
+}
+
+/// AA-3, AA-5, AA-7: an approval cannot move a check to where it says something else.
+#[test]
+fn a_check_starts_where_it_was_asked_for_also_when_a_person_approves() {
+    let (_directory, root) = workspace();
+    fs::write(root.join("sub/only-here"), "").unwrap();
+    let asked = ["exec", "--review", "--verify", "test -e only-here", "--env", "WORD=x"];
+    let asked =
+        [&asked[..], &["--verify", "sh -c 'test \"$WORD\" = x'", "--", "touch", "new"]].concat();
+    let ended: Ended =
+        command(&root, &asked).current_dir(root.join("sub")).output().unwrap().into();
+    assert_eq!(ended.code, 116, "{ended:?}");
+    let plans = json(&actum(&root, &["queue", "--json"]));
+    let plan = plans["plans"][0]["plan"].as_str().unwrap().to_owned();
+    let file = passphrase(&root);
+    assert_eq!(actum(&root, &["key", "make", "approval", "--passphrase-file", &file]).code, 0);
+    let approved = actum(&root, &["approve", &plan, "--passphrase-file", &file]);
+    assert_eq!(approved.code, 0, "{approved:?}");
+    assert!(root.join("sub/new").exists());
+}
+
+/// AA-4: what is told, judged and checked is what is made, whatever takes the place of what.
+#[test]
+fn a_file_in_the_place_of_a_directory_is_told_with_both_and_checked_so() {
+    let (_directory, root) = workspace();
+    fs::create_dir(root.join("empty")).unwrap();
+    let script =
+        "rm a.txt; mkdir -m 750 a.txt; rmdir empty; echo x > empty; rm -r sub; echo y > sub";
+    let check =
+        "sh -c 'test -d a.txt && test $(stat -c %a a.txt) = 750 && test -f empty && test -f sub'";
+    let ended = exec(&root, &["--verify", check], script);
+    assert_eq!(ended.code, 0, "{ended:?}");
+    for told in
+        ["deleted     a.txt ", "created     a.txt/", "deleted     empty/", "created     empty "]
+    {
+        assert!(ended.stderr.contains(told), "{told}: {}", ended.stderr);
+    }
+    let shown = actum(&root, &["show", "--no-diff"]);
+    assert!(
+        shown.stdout.contains("created `a.txt/`") || shown.stdout.contains("a.txt/"),
+        "{shown:?}"
+    );
+    assert_eq!(actum(&root, &["undo"]).code, 0);
+    assert!(root.join("a.txt").is_file() && root.join("empty").is_dir());
+}
+
+/// AA-6: what somebody else took away does not come back, and what somebody else put there stays.
+#[test]
+fn what_somebody_else_moved_or_removed_meanwhile_is_a_conflict() {
+    type Act = fn(&Path);
+    let cases: [(&str, Act); 6] = [
+        ("touch a.txt; WAIT", |root| fs::remove_file(root.join("a.txt")).unwrap()),
+        ("echo x >> sub/b.txt; WAIT", |root| fs::remove_dir_all(root.join("sub")).unwrap()),
+        ("echo x >> sub/b.txt; WAIT", |root| {
+            fs::rename(root.join("sub"), root.join("sub.old")).unwrap();
+            fs::rename(root.join("other"), root.join("sub")).unwrap();
+        }),
+        ("rm -r sub; WAIT", |root| fs::rename(root.join("other"), root.join("sub/other")).unwrap()),
+        ("mkdir new; echo x > new/b.txt; WAIT", |root| {
+            fs::rename(root.join("other"), root.join("new")).unwrap();
+        }),
+        ("rm -r sub; mkdir sub; WAIT", |root| fs::write(root.join("sub/precious"), "p").unwrap()),
+    ];
+    for (number, (script, act)) in cases.into_iter().enumerate() {
+        let (_directory, root) = workspace();
+        fs::create_dir(root.join("other")).unwrap();
+        fs::write(root.join("other/b.txt"), "precious\n").unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        let script = script.replace("WAIT", "echo ready; sleep 1.5");
+        let mut child = command(&root, &["exec", "--", "sh", "-c", &script])
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut ready = [0; 6];
+        child.stdout.as_mut().unwrap().read_exact(&mut ready).unwrap();
+        act(&root);
+        let left = tree(&root);
+        let ended: Ended = child.wait_with_output().unwrap().into();
+        assert_eq!(ended.code, 111, "case {number}: {ended:?}");
+        let told = "was changed by somebody else while the command ran";
+        assert!(ended.stderr.contains(told), "case {number}: {}", ended.stderr);
+        assert_eq!(tree(&root), left, "case {number}");
+    }
+}
+
+/// AA-6: nobody's bytes are lost, whoever was first.
+#[test]
+fn a_file_that_somebody_else_changed_meanwhile_is_a_conflict() {
+    let (_directory, root) = workspace();
+    actum(&root, &["init"]);
+    let script = "echo ready; sleep 2; echo mine >> a.txt; echo mine >> sub/b.txt";
+    let mut child = command(&root, &["exec", "--", "sh", "-c", script])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut ready = [0; 6];
+    child.stdout.as_mut().unwrap().read_exact(&mut ready).unwrap();
+    fs::write(root.join("a.txt"), "somebody else's\n").unwrap();
+    let ended: Ended = child.wait_with_output().unwrap().into();
+    assert_eq!(ended.code, 111, "{ended:?}");
+    let told = "`a.txt` was changed by somebody else while the command ran";
+    assert!(ended.stderr.contains(told), "{}", ended.stderr);
+    assert_eq!(fs::read_to_string(root.join("a.txt")).unwrap(), "somebody else's\n");
+    assert_eq!(fs::read_to_string(root.join("sub/b.txt")).unwrap(), "2\n");
+}
+
+/// AA-6: with `--json` all of it is one document, whatever the command wrote.
+#[test]
+fn in_json_everything_is_one_document() {
+    let (_directory, root) = workspace();
+    let kept = json(&exec(&root, &["--json"], "echo out; echo err >&2; echo x > a.txt"));
+    assert_eq!(kept["format"], "actum.exec/1");
+    assert_eq!((&kept["status"], &kept["outcome"]), (&"succeeded".into(), &"changed".into()));
+    assert_eq!((&kept["stdout"], &kept["stderr"]), (&"out\n".into(), &"err\n".into()));
+    assert_eq!(kept["change"]["changes"][0]["path"], "a.txt");
+    assert_eq!(kept["change"]["tier"], "R2");
+    let failed = json(&exec(&root, &["--json"], "echo y > a.txt; exit 3"));
+    assert_eq!((&failed["status"], &failed["outcome"]), (&"rejected".into(), &"dropped".into()));
+    assert_eq!(failed["dropped_changes"], 1);
+    let refused = json(&exec(&root, &["--json"], "echo y > .env"));
+    assert_eq!((&refused["status"], &refused["outcome"]), (&"rejected".into(), &"refused".into()));
+    assert_eq!(refused["error"]["reason"], "CHANGE_DENIED", "{refused}");
+    let queued = json(&exec(&root, &["--json", "--review"], "echo z > a.txt"));
+    assert_eq!((&queued["status"], &queued["outcome"]), (&"queued".into(), &"queued".into()));
+    let nothing = json(&exec(&root, &["--json"], "true"));
+    assert_eq!((&nothing["status"], &nothing["outcome"]), (&"succeeded".into(), &"nothing".into()));
+}
+
+/// The program under an operator's policy.
+fn under_policy(root: &Path, policy: &str, arguments: &[&str]) -> Ended {
+    let configuration = root.parent().unwrap().join("configuration");
+    let directory = configuration.join("actum");
+    fs::create_dir_all(&directory).unwrap();
+    for path in [&configuration, &directory] {
+        fs::set_permissions(path, fs::Permissions::from_mode(0o700)).unwrap();
+    }
+    fs::write(directory.join("actum.toml"), policy).unwrap();
+    fs::set_permissions(directory.join("actum.toml"), fs::Permissions::from_mode(0o600)).unwrap();
+    let mut started = command(root, arguments);
+    started.env("XDG_CONFIG_HOME", &configuration);
+    started.output().unwrap().into()
+}
+
+/// AA-6
+#[test]
+fn what_an_operator_declares_as_a_cache_is_changed_for_good_and_part_of_no_run() {
+    let (_directory, root) = workspace();
+    let policy = "version = 1\n[sandbox]\ncaches = [\"target\", \"none/below\"]\n";
+    let script = "echo built > target/out; ln -s out target/link; echo x > a.txt";
+    let ended = under_policy(&root, policy, &["exec", "--", "sh", "-c", script]);
+    assert_eq!(ended.code, 0, "{ended:?}");
+    assert_eq!(fs::read_to_string(root.join("target/out")).unwrap(), "built\n");
+    assert_eq!(actum(&root, &["undo"]).code, 0);
+    assert!(root.join("target/link").exists(), "it is no part of the run");
+}
+
+/// AA-6: what is built from a change that never comes is not found by the next build.
+#[test]
+fn a_cache_keeps_nothing_of_checks_nor_of_what_is_dropped() {
+    let (_directory, root) = workspace();
+    let policy = "version = 1\n[sandbox]\ncaches = [\"target\"]\n";
+    fs::create_dir(root.join("target")).unwrap();
+    let build = "cp a.txt target/built; echo x > a.txt";
+    let ended = under_policy(&root, policy, &["exec", "--drop", "--", "sh", "-c", build]);
+    assert_eq!(ended.code, 0, "{ended:?}");
+    assert!(!ended.stderr.contains("target"), "{}", ended.stderr);
+    assert!(!root.join("target/built").exists());
+    let verify = ["exec", "--verify", "cp a.txt target/built", "--verify", "false"];
+    let ended = under_policy(&root, policy, &[&verify[..], &["--", "touch", "new"]].concat());
+    assert_eq!(ended.code, 111, "{ended:?}");
+    assert!(!root.join("target/built").exists());
+    let failed =
+        under_policy(&root, policy, &["exec", "--", "sh", "-c", "cp a.txt target/; exit 1"]);
+    assert!(failed.stderr.contains("but for `target`"), "{}", failed.stderr);
+}
+
+/// AA-6
+#[test]
+fn git_looks_without_writing_and_what_it_would_write_is_refused() {
+    let (_directory, root) = workspace();
+    let git = |arguments: &[&str]| {
+        let mut git = Command::new("git");
+        git.args(["-c", "user.name=a", "-c", "user.email=a@example.invalid"]).args(arguments);
+        assert!(git.current_dir(&root).output().unwrap().status.success(), "{arguments:?}");
+    };
+    git(&["init", "-q"]);
+    git(&["add", "a.txt"]);
+    git(&["commit", "-qm", "first"]);
+    fs::write(root.join("a.txt"), fs::read(root.join("a.txt")).unwrap()).unwrap();
+    for look in
+        [&["status"][..], &["diff"], &["log", "--oneline"], &["describe", "--always", "--dirty"]]
+    {
+        let ended = actum(&root, &[&["exec", "--", "git"], look].concat());
+        assert_eq!(ended.code, 0, "{look:?}: {ended:?}");
+    }
+    let ended =
+        exec(&root, &[], "echo x > a.txt; git -c user.name=a -c user.email=a commit -qam x");
+    assert_eq!(ended.code, 111, "{ended:?}");
+    assert!(ended.stderr.contains("`.git/"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("without actum"), "{}", ended.stderr);
+}
+
+/// D-4
+#[test]
+fn a_mistyped_option_is_no_program() {
+    let (_directory, root) = workspace();
+    let ended = actum(&root, &["exec", "--vreify", "true", "--", "ls"]);
+    assert_eq!(ended.code, 112, "{ended:?}");
+    assert!(ended.stderr.contains("`--vreify` is no option of `exec`"), "{}", ended.stderr);
+}
+
+/// AA-7
+#[test]
+fn a_rule_of_the_operator_denies_a_command_before_it_starts() {
+    let (_directory, root) = workspace();
+    let policy = "version = 1\n[[command]]\nargv = [\"touch\"]\ndecision = \"deny\"\n\
+                  reason = \"use an editor\"\n[[command]]\nargv = [\"cp\"]\ndecision = \"ask\"\n";
+    let denied = under_policy(&root, policy, &["exec", "--", "touch", "new"]);
+    assert_eq!(denied.code, 111, "{denied:?}");
+    assert!(denied.stderr.contains("use an editor"), "{}", denied.stderr);
+    let asked = under_policy(&root, policy, &["exec", "--", "cp", "a.txt", "new"]);
+    assert_eq!(asked.code, 116, "{asked:?}");
+    let other = under_policy(&root, policy, &["exec", "--", "tee", "new"]);
+    assert_eq!(other.code, 0, "{other:?}");
+}
+
+/// AA-10: a workspace does not say what commands may see.
+#[test]
+fn a_workspaces_own_policy_cannot_let_commands_do_more() {
+    let (_directory, root) = workspace();
+    fs::write(root.join("actum.toml"), "version = 1\n[sandbox]\nread = [\"/root\"]\n").unwrap();
+    let ended = exec(&root, &[], "echo x > a.txt");
+    assert_eq!(ended.code, 111, "{ended:?}");
+    assert!(ended.stderr.contains("only the operator's policy can"), "{}", ended.stderr);
+}
+
+/// Starts the program at a terminal of its own, types what is given once it said `ready`, and tells how it ended.
+const AT_A_TERMINAL: &str = r#"
+import os, pty, select, sys, termios, time
+typed, program, arguments = sys.argv[1], sys.argv[2], sys.argv[3:]
+child, terminal = pty.fork()
+if child == 0:
+    os.execv(program, [program, *arguments])
+before = termios.tcgetattr(terminal)
+said, is_typed, until = b"", False, time.monotonic() + 60
+while time.monotonic() < until:
+    if not select.select([terminal], [], [], 0.1)[0]:
+        continue
+    try:
+        piece = os.read(terminal, 4096)
+    except OSError:
+        break
+    if not piece:
+        break
+    said += piece
+    if not is_typed and b"ready" in said:
+        os.write(terminal, typed.encode())
+        is_typed = True
+_, status = os.waitpid(child, 0)
+sys.stdout.buffer.write(said)
+sys.exit(os.waitstatus_to_exitcode(status))
+"#;
+
+fn at_a_terminal(root: &Path, typed: &str, script: &str) -> Ended {
+    let program = env!("CARGO_BIN_EXE_actum");
+    let mut python = Command::new("python3");
+    python.args(["-c", AT_A_TERMINAL, typed, program, "exec", "--", "sh", "-c", script]);
+    python.env("ACTUM_HOME", home_of(root)).env("XDG_CONFIG_HOME", program::NO_CONFIGURATION);
+    python.current_dir(root).output().unwrap().into()
+}
+
+/// AA-10
+#[test]
+fn a_program_that_a_person_talks_with_gets_a_terminal() {
+    let (_directory, root) = workspace();
+    let script = "test -t 0 && test -t 1 && test -t 2 && echo ready; read word; \
+                  echo got $word > a.txt; echo by name > /dev/tty";
+    let ended = at_a_terminal(&root, "hello\r", script);
+    assert_eq!(ended.code, 0, "{ended:?}");
+    assert!(ended.stdout.contains("by name\r\n"), "{ended:?}");
+    assert!(ended.stdout.contains("1 file changed"), "{ended:?}");
+    assert_eq!(fs::read_to_string(root.join("a.txt")).unwrap(), "got hello\n");
+}
+
+/// AA-10: what is typed to end a command ends that, and nothing that it did is kept.
+#[test]
+fn a_command_is_interrupted_at_its_terminal_and_leaves_nothing() {
+    let (_directory, root) = workspace();
+    let before = tree(&root);
+    let ended = at_a_terminal(&root, "\u{3}", "echo gone > a.txt; echo ready; exec sleep 60");
+    assert_eq!(ended.code, 130, "{ended:?}");
+    assert!(ended.stdout.contains("the command failed: the signal 2 ended it"), "{ended:?}");
+    assert_eq!(tree(&root), before);
+}

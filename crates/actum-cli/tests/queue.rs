@@ -1,0 +1,263 @@
+//! Plans that wait for a person, as agents and people meet them.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::disallowed_methods,
+    unreachable_pub,
+    reason = "a test fails by panicking, and plays the user"
+)]
+
+mod program;
+
+use std::fs::{self, Permissions};
+use std::io::{BufRead, BufReader};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use program::{Ended, actum, command, home_of, workspace};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+const CI: &str = ".github/workflows/ci.yml";
+
+/// A workspace with an approval key under a passphrase, and a change that asks for a person.
+fn asking() -> (TempDir, PathBuf) {
+    let (directory, root) = workspace();
+    let file = directory.path().join("passphrase");
+    fs::write(&file, "open sesame\n").unwrap();
+    fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
+    let made = actum(&root, &["key", "make", "approval", "--passphrase-file", "../passphrase"]);
+    assert_eq!(made.code, 0, "{made:?}");
+    change(directory.path(), "on: push\n");
+    (directory, root)
+}
+
+fn change(directory: &Path, content: &str) {
+    let files = json!({ "files": [{ "path": CI, "content": content }, { "path": "new", "content": "n\n" }] });
+    fs::write(directory.join("ci.json"), files.to_string()).unwrap();
+}
+
+fn value(ended: &Ended) -> Value {
+    serde_json::from_str(&ended.stdout).unwrap_or_else(|_| panic!("{ended:?}"))
+}
+
+/// Asks for the change; gives the plan that it waits as.
+fn asked(root: &Path) -> String {
+    let ended = actum(root, &["apply", "../ci.json", "--json", "--agent", "builder"]);
+    assert_eq!(ended.code, 6, "{ended:?}");
+    value(&ended)["plan"].as_str().unwrap().to_owned()
+}
+
+fn answered(root: &Path, arguments: &[&str]) -> Ended {
+    actum(root, &[arguments, &["--passphrase-file", "../passphrase"]].concat())
+}
+
+/// AA-5, D-1
+#[test]
+fn what_asks_for_a_person_is_queued_shown_approved_and_proven() {
+    let (_directory, root) = asking();
+    let ended = actum(&root, &["apply", "../ci.json", "--json", "--agent", "builder"]);
+    let error = value(&ended);
+    assert_eq!((&error["status"], &error["reason"]), (&json!("queued"), &json!("NEEDS_APPROVAL")));
+    assert_eq!((&error["tier"], &error["workspace"]), (&json!("R3"), &json!("unchanged")));
+    let plan = error["plan"].as_str().unwrap();
+    assert!(!root.join("new").exists());
+    assert_eq!(asked(&root), plan, "the same waits once");
+    let queue = value(&actum(&root, &["queue", "--json"]));
+    assert_eq!(queue["plans"].as_array().unwrap().len(), 1);
+    assert_eq!(queue["plans"][0]["actor"]["agent"], "builder");
+    let shown = actum(&root, &["queue", &plan.chars().take(4).collect::<String>()]);
+    assert!(shown.stdout.contains("+on: push\n"), "{shown:?}");
+    assert!(shown.stdout.lines().count() <= 30, "{}", shown.stdout);
+    let approved = answered(&root, &["approve", plan]);
+    assert_eq!(approved.code, 0, "{approved:?}");
+    assert_eq!(fs::read_to_string(root.join(CI)).unwrap(), "on: push\n");
+    // The receipt says who agreed, by which key, and what kept others from doing so.
+    assert_eq!(actum(&root, &["receipt", "--output", "../receipt.json"]).code, 0);
+    assert_eq!(actum(&root, &["verify", "../receipt.json"]).code, 0);
+    let record = value(&actum(&root, &["show", "--json"]))["record"].clone();
+    assert_eq!(record["approval"]["plan"], plan);
+    assert_eq!(record["approval"]["isolation"], "passphrase");
+    assert_eq!(record["actor"]["agent"], "builder");
+    assert_eq!(actum(&root, &["replay"]).code, 0);
+    assert_eq!(value(&actum(&root, &["ledger", "verify", "--receipts", "--json"]))["sound"], true);
+    let twice = answered(&root, &["approve", plan]);
+    assert_eq!(twice.code, 1);
+    assert!(twice.stderr.contains("an approval counts once"), "{twice:?}");
+    assert_eq!(actum(&root, &["queue"]).stdout, "no plan waits for a person\n");
+    // What is over is found here by its beginning as well.
+    assert_eq!(actum(&root, &["queue", &plan.chars().take(4).collect::<String>()]).code, 0);
+    // What was approved can be taken back by anyone.
+    assert_eq!(actum(&root, &["undo"]).code, 0);
+    assert!(!root.join(CI).exists());
+}
+
+/// AA-5
+#[test]
+fn who_asks_again_for_what_was_approved_later_gets_it_done_once() {
+    let (_directory, root) = asking();
+    let plan = asked(&root);
+    let approved = answered(&root, &["approve", &plan, "--later", "--reason", "fine"]);
+    assert_eq!(approved.code, 0, "{approved:?}");
+    assert!(!root.join(CI).exists());
+    assert!(actum(&root, &["queue"]).stdout.contains("  approved until "));
+    let done = actum(&root, &["apply", "../ci.json", "--agent", "builder"]);
+    assert_eq!(done.code, 0, "{done:?}");
+    assert!(done.stderr.contains(&format!("agreed to this as plan {plan}")), "{done:?}");
+    assert_eq!(actum(&root, &["undo"]).code, 0);
+    assert_ne!(asked(&root), plan);
+}
+
+/// AA-5
+#[test]
+fn a_plan_that_is_denied_says_why_to_who_asks_again() {
+    let (directory, root) = asking();
+    let plan = asked(&root);
+    let short = plan.chars().take(5).collect::<String>();
+    let denied = answered(&root, &["deny", &short, "--reason", "not on a Friday"]);
+    assert_eq!(denied.code, 0, "{denied:?}");
+    assert!(denied.stdout.contains("denied"), "{denied:?}");
+    assert_eq!(answered(&root, &["approve", &plan]).code, 1);
+    assert_eq!(answered(&root, &["revoke", &plan]).code, 1);
+    change(directory.path(), "on: [push]\n");
+    let told = actum(&root, &["apply", "../ci.json", "--json", "--agent", "builder"]);
+    assert_eq!(value(&told)["denied_before"], json!({ "plan": plan, "reason": "not on a Friday" }));
+    let second = asked(&root);
+    assert_ne!(second, plan);
+    let shown = actum(&root, &["queue", &second]).stdout;
+    assert!(shown.contains(&format!("earlier  {plan} (denied): not on a Friday\n")), "{shown}");
+    assert!(shown.contains("since then something else would become of `.github"), "{shown}");
+    let approved = answered(&root, &["approve", &second, "--later"]);
+    assert_eq!(approved.code, 0, "{approved:?}");
+    let revoked = answered(&root, &["revoke", &second]);
+    assert_eq!(revoked.code, 0, "{revoked:?}");
+    assert_eq!(actum(&root, &["apply", "../ci.json"]).code, 6);
+    assert!(!root.join(CI).exists());
+}
+
+/// AA-5: after the workspace moved.
+#[test]
+fn a_plan_whose_files_moved_cannot_be_approved_and_the_message_says_which() {
+    let (_directory, root) = asking();
+    let plan = asked(&root);
+    fs::create_dir_all(root.join(".github/workflows")).unwrap();
+    let shown = actum(&root, &["queue", &plan]);
+    assert!(
+        shown.stdout.contains("moved    something else would become of `.github`"),
+        "{shown:?}"
+    );
+    let stale = answered(&root, &["approve", &plan, "--json"]);
+    assert_eq!(stale.code, 1, "{stale:?}");
+    assert_eq!(value(&stale)["reason"], "PLAN_STALE");
+    fs::write(root.join(CI), "mine\n").unwrap();
+    let stale = answered(&root, &["approve", &plan]);
+    assert!(stale.stderr.contains("something is there already"), "{stale:?}");
+    assert_eq!(fs::read_to_string(root.join(CI)).unwrap(), "mine\n");
+    let denied = answered(&root, &["deny", &plan, "--reason", "too late"]);
+    assert_eq!(denied.code, 0, "{denied:?}");
+}
+
+/// AA-5: no door that an agent uses can approve.
+#[test]
+fn nobody_approves_without_a_terminal_or_the_passphrase() {
+    let (directory, root) = asking();
+    let plan = asked(&root);
+    for arguments in [vec!["approve", &plan], vec!["deny", &plan, "--reason", "x"]] {
+        let refused = actum(&root, &[&arguments[..], &["--json"]].concat());
+        assert_eq!(refused.code, 1, "{refused:?}");
+        assert_eq!(value(&refused)["reason"], "PASSPHRASE_NEEDED");
+    }
+    fs::write(directory.path().join("passphrase"), "open sesamy\n").unwrap();
+    let wrong = answered(&root, &["approve", &plan, "--json"]);
+    assert_eq!(value(&wrong)["reason"], "PASSPHRASE_WRONG");
+    assert!(!root.join(CI).exists());
+    let unknown = actum(&root, &["approve", "zzzz", "--json"]);
+    assert_eq!(value(&unknown)["reason"], "UNKNOWN_PLAN");
+    // A key without a passphrase wants a person at a terminal.
+    let (directory_open, root_open) = workspace();
+    change(directory_open.path(), "on: push\n");
+    assert_eq!(actum(&root_open, &["key", "make", "approval", "--no-passphrase"]).code, 0);
+    let waiting = asked(&root_open);
+    let refused = actum(&root_open, &["approve", &waiting, "--json"]);
+    assert_eq!(value(&refused)["reason"], "CONFIRMATION_NEEDED");
+    // Where there is no key at all, that is what is said.
+    let (directory, root) = workspace();
+    change(directory.path(), "on: push\n");
+    let plan = asked(&root);
+    let refused = actum(&root, &["approve", &plan]);
+    assert!(refused.stderr.contains("actum key make approval"), "{refused:?}");
+}
+
+/// AA-5: who is not shown what is decided decides nothing, and who does not listen any more is not waited for.
+#[test]
+fn what_waits_is_told_by_status_and_by_a_watch_that_ends_with_its_reader() {
+    let (_directory, root) = asking();
+    let plan = asked(&root);
+    assert_eq!(value(&actum(&root, &["status", "--json"]))["plans"], json!([plan]));
+    let script = "exec \"$0\" approve \"$1\" --passphrase-file ../passphrase 2>/dev/full";
+    let mut unseen = Command::new("/bin/sh");
+    unseen.args(["-c", script, env!("CARGO_BIN_EXE_actum"), &plan]).current_dir(&root);
+    let unseen = unseen.env_clear().env("ACTUM_HOME", home_of(&root));
+    let unseen = unseen.env("XDG_CONFIG_HOME", "/nonexistent").status().unwrap();
+    assert_eq!(unseen.code(), Some(1));
+    assert!(actum(&root, &["queue"]).stdout.contains("  waiting until "));
+    let mut watch = command(&root, &["queue", "--watch", "--json"]);
+    let mut watch = watch.stdout(Stdio::piped()).spawn().unwrap();
+    let mut line = String::new();
+    BufReader::new(watch.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let event: Value = serde_json::from_str(&line).unwrap();
+    assert_eq!((&event["event"], &event["plan"]), (&json!("waits"), &json!(plan)));
+    assert_eq!(answered(&root, &["deny", &plan, "--reason", "no"]).code, 0);
+    assert_eq!(watch.wait().unwrap().code(), Some(0));
+    assert_eq!(value(&actum(&root, &["status", "--json"]))["plans"], json!([]));
+}
+
+/// AA-5: what lies beside the ledger is compared with it.
+#[test]
+fn a_request_that_was_changed_beside_the_ledger_is_not_carried_out() {
+    let (_directory, root) = asking();
+    let plan = asked(&root);
+    let file = home_of(&root).join(format!("tenants/default/queue/{plan}.json"));
+    let evil = fs::read_to_string(&file).unwrap().replace("on: push", "on: evil");
+    fs::write(&file, evil).unwrap();
+    let refused = answered(&root, &["approve", &plan, "--json"]);
+    assert_eq!(value(&refused)["reason"], "PLAN_REQUEST_LOST");
+    assert!(!root.join(CI).exists());
+}
+
+/// AA-5, D-5
+#[test]
+fn the_operators_command_is_told_of_each_plan_and_a_workspace_can_name_none() {
+    let (directory, root) = asking();
+    let place = directory.path().join("config/actum");
+    fs::create_dir_all(&place).unwrap();
+    let told = directory.path().join("told");
+    let policy = format!(
+        "version = 1\n[approvals]\nnotify = ['/bin/sh', '-c', 'cat >> \"$0\"', '{}']\n",
+        told.display()
+    );
+    fs::write(place.join("actum.toml"), policy).unwrap();
+    fs::set_permissions(place.join("actum.toml"), Permissions::from_mode(0o644)).unwrap();
+    let run = || -> Ended {
+        let mut command = command(&root, &["apply", "../ci.json"]);
+        command.env("XDG_CONFIG_HOME", directory.path().join("config"));
+        command.env("LD_PRELOAD", "").output().unwrap().into()
+    };
+    assert_eq!(run().code, 6);
+    assert_eq!(run().code, 6);
+    let lines = fs::read_to_string(&told).unwrap();
+    assert_eq!(lines.lines().count(), 1, "{lines}");
+    let line: Value = serde_json::from_str(lines.trim()).unwrap();
+    assert_eq!(line["reason"], "NEEDS_APPROVAL");
+    fs::write(root.join("actum.toml"), "version = 1\n[approvals]\nnotify = ['/bin/true']\n")
+        .unwrap();
+    let refused = run();
+    assert_eq!(refused.code, 1);
+    assert!(refused.stderr.contains("only the operator's policy can"), "{refused:?}");
+    fs::write(root.join("actum.toml"), "version = 1\n[approvals]\nnotify = ['notify-send']\n")
+        .unwrap();
+    assert!(run().stderr.contains("absolute path"));
+}

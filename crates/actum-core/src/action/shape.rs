@@ -1,0 +1,228 @@
+//! How the documents of the contract are described: what a reader checks and a schema says.
+
+use std::fmt;
+
+/// An object whose members are known by name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// What a message calls it, with its article.
+    pub name: &'static str,
+    /// What it is, in a sentence.
+    pub about: &'static str,
+    /// Its members, in the order in which they are written.
+    pub members: &'static [Member],
+    /// What becomes of other members.
+    pub others: Others,
+}
+
+/// A member of an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Member {
+    /// Its name.
+    pub name: &'static str,
+    /// Whether it must be there.
+    pub need: Need,
+    /// What its value must be.
+    pub form: Form,
+    /// What it means, in a sentence.
+    pub about: &'static str,
+}
+
+/// Whether a member must be there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Need {
+    /// It must.
+    Required,
+    /// It can be left out.
+    Optional,
+}
+
+/// What becomes of members that are not known (D-4).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Others {
+    /// They are refused: of inputs.
+    Refused,
+    /// They are passed over: of results, which may gain fields.
+    PassedOver,
+}
+
+/// What a value must be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// A text.
+    Text(Text),
+    /// One of some words.
+    Word(&'static [&'static str]),
+    /// `true` or `false`.
+    Flag,
+    /// A number from 0 to 1.
+    Share,
+    /// A whole number.
+    Whole {
+        /// The least.
+        min: i64,
+        /// The largest.
+        max: i64,
+    },
+    /// A list of texts.
+    Texts {
+        /// Each of them.
+        of: Text,
+        /// The most of them.
+        count_max: usize,
+    },
+    /// An object with known members.
+    Object(&'static Shape),
+    /// A list of such objects.
+    Objects {
+        /// Each of them.
+        of: &'static Shape,
+        /// The most of them.
+        count_max: usize,
+    },
+    /// An object with any members.
+    AnyObject,
+    /// `null`, a text, or an object with any members.
+    NullTextOrObject(Text),
+    /// Any value.
+    Any,
+}
+
+/// What a text must be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Text {
+    /// How many characters it has at least.
+    pub chars_min: usize,
+    /// How many characters it has at most.
+    pub chars_max: usize,
+    /// Which characters.
+    pub characters: Characters,
+    /// What it must not be, because actum itself has that name.
+    pub taken: &'static [&'static str],
+}
+
+/// Which characters a text has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Characters {
+    /// Any.
+    Any,
+    /// Any but NUL, which no path has.
+    NoNul,
+    /// Any but control characters: one line.
+    OneLine,
+    /// Those of the name of an action.
+    Name,
+    /// Those of a version in three numbers.
+    Version,
+}
+
+impl Shape {
+    /// The member of this name.
+    pub fn member(&self, name: &str) -> Option<&Member> {
+        self.members.iter().find(|member| member.name == name)
+    }
+}
+
+impl Member {
+    /// A member that must be there.
+    pub(super) const fn required(name: &'static str, form: Form, about: &'static str) -> Self {
+        Self { name, need: Need::Required, form, about }
+    }
+
+    /// A member that can be left out.
+    pub(super) const fn optional(name: &'static str, form: Form, about: &'static str) -> Self {
+        Self { name, need: Need::Optional, form, about }
+    }
+}
+
+impl Text {
+    /// A text with any characters.
+    pub(super) const fn any(chars_max: usize) -> Self {
+        Self { chars_min: 0, chars_max, characters: Characters::Any, taken: &[] }
+    }
+
+    /// A text with something in it.
+    pub(super) const fn filled(chars_max: usize, characters: Characters) -> Self {
+        Self { chars_min: 1, chars_max, characters, taken: &[] }
+    }
+}
+
+impl Characters {
+    /// Whether `text` has such characters alone.
+    pub(super) fn hold(self, text: &str) -> bool {
+        match self {
+            Self::Any => true,
+            Self::NoNul => !text.contains('\0'),
+            Self::OneLine => !text.contains(char::is_control),
+            Self::Name => is_name(text),
+            Self::Version => is_version(text),
+        }
+    }
+}
+
+fn is_name(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_lowercase())
+        && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
+}
+
+/// `1.20.3`, or `1.20.3-rc.1` with letters, digits, dots and hyphens behind the first hyphen.
+fn is_version(text: &str) -> bool {
+    let (numbers, rest) = text.split_once('-').map_or((text, None), |(n, rest)| (n, Some(rest)));
+    let is_number = |n: &str| {
+        !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()) && (n == "0" || !n.starts_with('0'))
+    };
+    let is_rest = |rest: &str| {
+        !rest.is_empty()
+            && rest.bytes().all(|b| b.is_ascii_alphanumeric() || matches!(b, b'.' | b'-'))
+    };
+    numbers.split('.').count() == 3 && numbers.split('.').all(is_number) && rest.is_none_or(is_rest)
+}
+
+/// What must be there, as it follows "expected" in a message.
+impl fmt::Display for Form {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Text(text) => write!(f, "a text {text}"),
+            Self::Word(words) => {
+                for (index, word) in words.iter().enumerate() {
+                    let between = match index {
+                        0 => "",
+                        _ if index + 1 == words.len() => " or ",
+                        _ => ", ",
+                    };
+                    write!(f, "{between}`{word}`")?;
+                }
+                Ok(())
+            }
+            Self::Flag => f.write_str("`true` or `false`"),
+            Self::Share => f.write_str("a number from 0 to 1"),
+            Self::Whole { min, max } => write!(f, "a whole number from {min} to {max}"),
+            Self::Texts { count_max, of } => {
+                write!(f, "a list of at most {count_max} texts, each {of}")
+            }
+            Self::Object(shape) => write!(f, "{}, which is an object", shape.name),
+            Self::Objects { of, count_max } => {
+                write!(f, "a list of at most {count_max} objects, each {}", of.name)
+            }
+            Self::AnyObject => f.write_str("an object"),
+            Self::NullTextOrObject(text) => write!(f, "`null`, an object or a text {text}"),
+            Self::Any => f.write_str("any value"),
+        }
+    }
+}
+
+impl fmt::Display for Text {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.chars_min {
+            0 => write!(f, "of at most {} characters", self.chars_max),
+            least => write!(f, "of {least} to {} characters", self.chars_max),
+        }?;
+        f.write_str(match self.characters {
+            Characters::Any => "",
+            Characters::NoNul => " without NUL",
+            Characters::OneLine => " without control characters",
+            Characters::Name => " of a-z, 0-9 and `_`, the first of them a letter",
+            Characters::Version => " that is a version, such as `1.20.3` or `1.20.3-rc.1`",
+        })
+    }
+}

@@ -1,0 +1,10 @@
+//! The contract of the action API: what is read and written, and that it stays as it was frozen.
+
+#![expect(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
+
+mod contract;
+mod documents;
+mod examples;
+mod limits;
+mod refusals;
+mod schemas;

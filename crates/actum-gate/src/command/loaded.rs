@@ -1,0 +1,141 @@
+//! A rule that was found to say what it claims, with what follows from its program.
+
+use serde::{Deserialize, Serialize};
+
+use super::line::{CommandLine, check_argument, shown_argument};
+use super::rule::{CommandRule, Fit, RuleDecision};
+use super::runner::{barred_behind, is_barred};
+use super::{ALTERNATIVES_MAX, CommandRuleProblem, EXAMPLES_MAX};
+
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub(crate) struct LoadedRule {
+    #[serde(flatten)]
+    rule: CommandRule,
+    /// Options that the rule does not reach over.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    barred: Vec<String>,
+}
+
+/// How near a rule comes to a command of which it does not speak.
+pub(super) struct Nearness<'a> {
+    pub(super) rule: &'a CommandRule,
+    /// How many arguments are the same; after that, whether more of it is.
+    pub(super) rank: (usize, bool),
+    /// Where they part.
+    pub(super) parting: String,
+}
+
+impl LoadedRule {
+    /// Checks a rule and its examples.
+    pub(crate) fn new(rule: CommandRule) -> Result<Self, CommandRuleProblem> {
+        check_places(&rule)?;
+        let barred = barred_behind(&rule).map_err(CommandRuleProblem::Open)?;
+        let barred = barred.into_iter().map(str::to_owned).collect();
+        let loaded = Self { rule, barred };
+        loaded.check_examples()?;
+        Ok(loaded)
+    }
+
+    /// One that was loaded before, of which it is only seen to that it could be a rule.
+    pub(super) fn checked(self) -> Result<Self, CommandRuleProblem> {
+        check_places(&self.rule)?;
+        Ok(self)
+    }
+
+    pub(crate) fn rule(&self) -> &CommandRule {
+        &self.rule
+    }
+
+    fn check_examples(&self) -> Result<(), CommandRuleProblem> {
+        let CommandRule { matches, not_match, decision, .. } = &self.rule;
+        if *decision == RuleDecision::Allow && matches.is_empty() {
+            return Err(CommandRuleProblem::NoExample);
+        }
+        let count = matches.len().max(not_match.len());
+        if count > EXAMPLES_MAX {
+            return Err(CommandRuleProblem::Examples { count });
+        }
+        for example in matches {
+            if !self.speaks_of(example)? {
+                return Err(CommandRuleProblem::NoMatch { example: example.clone() });
+            }
+        }
+        for example in not_match {
+            if self.speaks_of(example)? {
+                return Err(CommandRuleProblem::Match { example: example.clone() });
+            }
+        }
+        Ok(())
+    }
+
+    fn speaks_of(&self, example: &str) -> Result<bool, CommandRuleProblem> {
+        let line = CommandLine::parse(example).map_err(|problem| {
+            CommandRuleProblem::Unreadable { example: example.to_owned(), problem }
+        })?;
+        Ok(self.covers(&line) || self.restrains(&line))
+    }
+
+    /// Whether the rule speaks of the command, its program as it is written.
+    pub(super) fn covers(&self, line: &CommandLine) -> bool {
+        match self.rule.fit(line) {
+            Fit::Covered { rest } => self.barred_in(rest).is_none(),
+            Fit::Parted { .. } => false,
+        }
+    }
+
+    /// Whether the rule holds something against the command, whatever its program is called by.
+    pub(super) fn restrains(&self, line: &CommandLine) -> bool {
+        self.rule.decision > RuleDecision::Allow && self.rule.means(line)
+    }
+
+    fn barred_in<'a>(&self, rest: &'a [String]) -> Option<&'a String> {
+        rest.iter().find(|argument| is_barred(argument, &self.barred))
+    }
+
+    /// `None` where not even the program is the same, or where the rule would deny it.
+    pub(super) fn nearness(&self, line: &CommandLine) -> Option<Nearness<'_>> {
+        let rule = &self.rule;
+        let argv = line.argv();
+        let (after, parting) = match rule.fit(line) {
+            Fit::Covered { rest } => {
+                let option = shown_argument(self.barred_in(rest)?);
+                (rule.argv.len(), format!("does not reach over {option}, which can name a program"))
+            }
+            Fit::Parted { after } => {
+                let found = argv.get(after).map(|argument| shown_argument(argument));
+                let parting = match (rule.argv.get(after), found) {
+                    (Some(place), Some(found)) => {
+                        format!("has {place} where the command has {found}")
+                    }
+                    (Some(place), None) => format!("has {place} where the command ends"),
+                    (None, Some(found)) => format!("ends where the command has {found}"),
+                    (None, None) => return None,
+                };
+                (after, parting)
+            }
+        };
+        let names_program = argv.first().zip(rule.argv.first());
+        let names_program = names_program.is_some_and(|(program, place)| place.names(program));
+        let is_near = names_program && rule.decision < RuleDecision::Deny;
+        let rank = (after, after == rule.argv.len());
+        is_near.then_some(Nearness { rule, rank, parting })
+    }
+}
+
+/// Whether the longest command that the rule tells is one.
+fn check_places(rule: &CommandRule) -> Result<(), CommandRuleProblem> {
+    let mut longest = Vec::new();
+    for (number, place) in rule.argv.iter().enumerate() {
+        let alternatives = place.alternatives();
+        let count = alternatives.len();
+        let argument = alternatives.iter().max_by_key(|argument| argument.len());
+        let Some(argument) = argument.filter(|_| count <= ALTERNATIVES_MAX) else {
+            return Err(CommandRuleProblem::Alternatives { number, count });
+        };
+        for argument in alternatives {
+            check_argument(number, argument).map_err(CommandRuleProblem::Line)?;
+        }
+        longest.push(argument.clone());
+    }
+    CommandLine::new(longest).map(drop).map_err(CommandRuleProblem::Line)
+}

@@ -1,0 +1,220 @@
+//! What must stand around a literal for it to be part of a secret.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use super::Secret;
+use super::checksum::{bech32_holds, crc32_holds};
+use super::placeholder::is_made_up;
+use super::{database_url, effort, private_key};
+
+/// How a secret is recognised, once a literal of its rule was found.
+pub(super) enum Shape {
+    /// The literal begins a word; these parts follow, and with them the word ends.
+    Token(&'static [Part], Proof),
+    /// The literal is a name to which so many of these characters are assigned.
+    Assigned(Alphabet, usize, Proof),
+    /// The literal is in the middle of a word: this before it, and between them, as behind it, so
+    /// many letters and digits.
+    Within(&'static str, usize),
+    /// The literal begins the header of a key in PEM.
+    PrivateKey,
+    /// The literal is the scheme of a URL.
+    DatabaseUrl,
+}
+
+/// A stretch of a token.
+pub(super) enum Part {
+    /// Just this.
+    Text(&'static str),
+    /// As many of these characters as there are, which must be at least and at most so many.
+    Run(Alphabet, usize, usize),
+}
+
+/// Which characters a stretch is made of.
+#[derive(Clone, Copy)]
+pub(super) enum Alphabet {
+    Digits,
+    /// Lowercase hexadecimal digits.
+    Hex,
+    /// Lowercase letters and digits.
+    Lower,
+    /// Uppercase letters and digits.
+    Upper,
+    /// RFC 4648: uppercase letters and the digits from 2 to 7.
+    Base32,
+    /// Letters and digits.
+    Base62,
+    /// Letters, digits, `+`, `/`.
+    Base64,
+    /// Letters, digits, `-`, `_`.
+    Base64Url,
+}
+
+impl Alphabet {
+    fn has(self, byte: u8) -> bool {
+        match self {
+            Self::Digits => byte.is_ascii_digit(),
+            Self::Hex => matches!(byte, b'0'..=b'9' | b'a'..=b'f'),
+            Self::Lower => matches!(byte, b'0'..=b'9' | b'a'..=b'z'),
+            Self::Upper => matches!(byte, b'0'..=b'9' | b'A'..=b'Z'),
+            Self::Base32 => matches!(byte, b'A'..=b'Z' | b'2'..=b'7'),
+            Self::Base62 => byte.is_ascii_alphanumeric(),
+            Self::Base64 => byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/'),
+            Self::Base64Url => byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'),
+        }
+    }
+}
+
+/// What else must be so of what stands behind the literal.
+#[derive(Clone, Copy)]
+pub(super) enum Proof {
+    /// It is not made up.
+    Unlikely,
+    /// It is not made up, and has characters of at least two kinds: lower case, upper case, digits.
+    Random,
+    /// The same of three kinds.
+    Mixed,
+    /// It ends with its CRC-32.
+    Crc32,
+    /// With this prefix it is sound Bech32.
+    Bech32(&'static str),
+    /// It is random and holds this.
+    Holds(&'static str),
+    /// It is random and ends with this.
+    Ends(&'static str),
+    /// It is random and begins with none of these, which are published.
+    NotOneOf(&'static [&'static str]),
+}
+
+impl Proof {
+    fn holds(self, random: &[u8]) -> bool {
+        let kinds = [u8::is_ascii_lowercase, u8::is_ascii_uppercase, u8::is_ascii_digit];
+        let kinds = kinds.iter().filter(|is_kind| random.iter().any(is_kind)).count();
+        let is_random = kinds >= 2 && !is_made_up(random);
+        match self {
+            Self::Unlikely => !is_made_up(random),
+            Self::Random => is_random,
+            Self::Mixed => is_random && kinds == 3,
+            Self::Crc32 => crc32_holds(random) && !is_made_up(random),
+            Self::Bech32(prefix) => bech32_holds(prefix.as_bytes(), random),
+            Self::Holds(text) => {
+                is_random && random.windows(text.len()).any(|window| window == text.as_bytes())
+            }
+            Self::Ends(text) => is_random && random.ends_with(text.as_bytes()),
+            Self::NotOneOf(texts) => {
+                is_random && !texts.iter().any(|text| random.starts_with(text.as_bytes()))
+            }
+        }
+    }
+}
+
+/// How far an assigned value may be from its name.
+const ASSIGNMENT_BYTES_MAX: usize = 12;
+
+impl Shape {
+    /// The secret that the literal at this place is part of, if it has this shape.
+    ///
+    /// INVARIANT: the bytes that all calls for one content look at are at most a fixed multiple of
+    /// its length. A token is looked at from the beginning of a word on, and words do not overlap;
+    /// what else is looked at is bounded, or ends where the same literal would begin again.
+    pub(super) fn secret<'a>(&self, content: &'a [u8], at: &Range<usize>) -> Option<Secret<'a>> {
+        match self {
+            Self::Token(parts, proof) => token(content, at, parts, *proof),
+            Self::Assigned(alphabet, length, proof) => {
+                assigned(content, at.end, *alphabet, *length, *proof)
+            }
+            Self::Within(before, length) => within(content, at, before, *length),
+            Self::PrivateKey => private_key::secret(content, at),
+            Self::DatabaseUrl => database_url::secret(content, at),
+        }
+    }
+}
+
+fn token<'a>(
+    content: &'a [u8],
+    at: &Range<usize>,
+    parts: &[Part],
+    proof: Proof,
+) -> Option<Secret<'a>> {
+    if !begins_word(content.get(..at.start)?) {
+        return None;
+    }
+    let mut rest = content.get(at.end..)?;
+    for part in parts {
+        rest = match part {
+            Part::Text(text) => rest.strip_prefix(text.as_bytes())?,
+            Part::Run(alphabet, min, max) => {
+                let run = rest.iter().take(max + 1).take_while(|&&byte| alphabet.has(byte)).count();
+                effort::spend(run);
+                (*min..=*max).contains(&run).then(|| rest.get(run..)).flatten()?
+            }
+        };
+    }
+    if rest.first().is_some_and(|&byte| is_of_word(byte) && byte != b'-') {
+        return None;
+    }
+    let end = content.len() - rest.len();
+    let random = content.get(at.end..end)?;
+    proof.holds(random).then(|| secret(content, at.start..end)).flatten()
+}
+
+fn assigned(
+    content: &[u8],
+    name_end: usize,
+    alphabet: Alphabet,
+    length: usize,
+    proof: Proof,
+) -> Option<Secret<'_>> {
+    let rest = content.get(name_end..)?;
+    let is_between = |byte: u8| matches!(byte, b' ' | b'\t' | b'"' | b'\'' | b'\\' | b':' | b'=');
+    let gap = rest.iter().take(ASSIGNMENT_BYTES_MAX).take_while(|&&byte| is_between(byte)).count();
+    let (gap, value) = rest.split_at_checked(gap)?;
+    let found = value.iter().take(length + 1).take_while(|&&byte| alphabet.has(byte)).count();
+    let behind = value.get(length);
+    effort::spend(gap.len() + found);
+    if found != length || !gap.iter().any(|byte| b":=".contains(byte)) || behind == Some(&b'=') {
+        return None;
+    }
+    let start = name_end + gap.len();
+    proof.holds(value.get(..length)?).then(|| secret(content, start..start + length)).flatten()
+}
+
+fn within<'a>(
+    content: &'a [u8],
+    at: &Range<usize>,
+    before: &str,
+    length: usize,
+) -> Option<Secret<'a>> {
+    let start = at.start.checked_sub(before.len() + length)?;
+    let head = content.get(start..at.start)?.strip_prefix(before.as_bytes())?;
+    let end = at.end + length;
+    let tail = content.get(at.end..end)?;
+    let are_of_it = [head, tail].concat();
+    effort::spend(are_of_it.len());
+    let is_one = begins_word(content.get(..start)?)
+        && !content.get(end).is_some_and(|&byte| is_of_word(byte))
+        && are_of_it.iter().all(|&byte| Alphabet::Base62.has(byte))
+        && Proof::Random.holds(&are_of_it);
+    is_one.then(|| secret(content, start..end)).flatten()
+}
+
+fn secret(content: &[u8], at: Range<usize>) -> Option<Secret<'_>> {
+    let start = at.start;
+    Some(Secret { at: start, bytes: Cow::Borrowed(content.get(at)?) })
+}
+
+fn is_of_word(byte: u8) -> bool {
+    Alphabet::Base64Url.has(byte)
+}
+
+/// Whether a word may begin behind this. A letter may be the end of `\n` in a string, or of `%3D`
+/// in a URL, rather than part of the word.
+fn begins_word(before: &[u8]) -> bool {
+    match before {
+        [.., b'\\', b'n' | b'r' | b't'] => true,
+        [.., b'%', one, other] if one.is_ascii_hexdigit() && other.is_ascii_hexdigit() => true,
+        [.., last] => !is_of_word(*last),
+        [] => true,
+    }
+}

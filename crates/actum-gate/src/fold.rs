@@ -1,0 +1,71 @@
+//! Spellings of a name that some file system takes for the same name.
+//!
+//! Linux compares names byte by byte; the file systems of other systems, which a workspace may lie on
+//! or go to, do not. What is protected is protected in each of its spellings.
+
+use std::borrow::Cow;
+
+use actum_core::path::is_ignorable;
+use icu_casemap::CaseMapper;
+use icu_normalizer::ComposingNormalizer;
+
+/// The form in which names are compared: without case, with one form for what looks alike (NFKC), and
+/// without what is not seen (Unicode, `NFKC_Casefold`). Bytes that are no UTF-8 stay as they are.
+pub(crate) fn folded(name: &[u8]) -> Cow<'_, [u8]> {
+    if name.is_ascii() {
+        return match name.iter().any(u8::is_ascii_uppercase) {
+            true => Cow::Owned(name.to_ascii_lowercase()),
+            false => Cow::Borrowed(name),
+        };
+    }
+    let mut folded = Vec::with_capacity(name.len());
+    for chunk in name.utf8_chunks() {
+        folded.extend(folded_text(chunk.valid()).into_bytes());
+        folded.extend(chunk.invalid());
+    }
+    Cow::Owned(folded)
+}
+
+fn folded_text(text: &str) -> String {
+    let normal = ComposingNormalizer::new_nfkc();
+    let case = CaseMapper::new();
+    let once = case.fold_string(&normal.normalize(text)).into_owned();
+    let seen: String = once.chars().filter(|character| !is_ignorable(*character)).collect();
+    // What is left may fold and compose once more.
+    normal.normalize(&case.fold_string(&seen)).into_owned()
+}
+
+/// The same name as Windows opens it: without a stream, and without dots and spaces at its end.
+pub(crate) fn as_windows_opens(name: &[u8]) -> &[u8] {
+    let name = name.split(|&byte| byte == b':').next().unwrap_or_default();
+    let end = name.iter().rposition(|&byte| byte != b'.' && byte != b' ');
+    name.get(..end.map_or(0, |end| end + 1)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// D-5
+    #[test]
+    fn spellings_of_one_name_fold_to_one_form() {
+        for name in [".env", ".ENV", ".Env", ".\u{200b}env", ".e\u{200d}nv", ".ｅｎｖ", "．env"]
+        {
+            assert_eq!(&*folded(name.as_bytes()), b".env", "{name}");
+        }
+        // One letter, and a letter with an accent.
+        assert_eq!(folded("É".as_bytes()), folded("e\u{301}".as_bytes()));
+        assert_eq!(&*folded("STRASSE".as_bytes()), &*folded("straße".as_bytes()));
+        assert_eq!(&*folded(b"A\xffB"), b"a\xffB".to_ascii_lowercase());
+    }
+
+    /// D-5
+    #[test]
+    fn what_windows_leaves_out_is_left_out() {
+        for name in [".env", ".env.", ".env ", ".env. .", ".env::$DATA", ".env:x"] {
+            assert_eq!(as_windows_opens(name.as_bytes()), b".env", "{name}");
+        }
+        assert_eq!(as_windows_opens(b"..."), b"");
+        assert_eq!(as_windows_opens(b":x"), b"");
+    }
+}

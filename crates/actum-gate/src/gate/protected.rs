@@ -1,0 +1,55 @@
+//! The gate of protected paths: what no change may touch, however its path is spelled (D-5, EX-4).
+
+use std::sync::OnceLock;
+
+use actum_core::RelPath;
+use actum_core::receipt::{EffectKind, PathEffect};
+
+use super::spelling::{Guard, Guards, Spellings};
+use super::{Said, with_more};
+use crate::decision::{Bundle, Verdict};
+use crate::policy::{PROTECTED_GROUPS, Policy, ProtectedGroup, Source};
+
+pub(super) fn judge(bundle: &Bundle, policy: &Policy) -> Said {
+    // Permission bits belong to all names of a file, and one of the others may be protected.
+    let is_shared = |effect: &&PathEffect| {
+        matches!(effect.effect, EffectKind::Mode | EffectKind::Attributes)
+            && bundle.linked().contains(&effect.path)
+    };
+    if let Some(PathEffect { path, .. }) = bundle.change().iter().find(is_shared) {
+        let ground =
+            format!("`{path}` has another name elsewhere, whose permissions would change too");
+        return Said { verdict: Verdict::Deny, ground };
+    }
+    let own = policy
+        .layers()
+        .iter()
+        .flat_map(|layer| layer.protected.iter().map(|rule| (Guard::new(rule), layer.source)));
+    let own: Guards<Source> = Guards::new(own);
+    let above = bundle.above();
+    let rule_for = |path: &RelPath| {
+        let path = Spellings::below(&above, path);
+        let of_group = built_in().covering(&path).find(|(_, group)| policy.protects(group));
+        let of_group =
+            of_group.map(|(guard, group)| (guard, format!("`{}`, {}", guard.rule(), group.name)));
+        of_group.or_else(|| {
+            let (guard, source) = own.covering(&path).next()?;
+            Some((guard, format!("`{}` of {}", guard.rule(), source.policy())))
+        })
+    };
+    let mut touched = bundle.paths().filter_map(|path| Some((path, rule_for(path)?)));
+    match touched.next() {
+        None => Said { verdict: Verdict::Allow, ground: "no path is protected".to_owned() },
+        Some((path, (guard, rule))) => {
+            let path = bundle.shown(path, guard);
+            let first = format!("the path {path} is protected by {rule}");
+            Said { verdict: Verdict::Deny, ground: with_more(first, touched.count()) }
+        }
+    }
+}
+
+fn built_in() -> &'static Guards<&'static ProtectedGroup> {
+    static BUILT_IN: OnceLock<Guards<&ProtectedGroup>> = OnceLock::new();
+    let rules = |group: &'static ProtectedGroup| group.rules.iter().map(move |&rule| (rule, group));
+    BUILT_IN.get_or_init(|| Guards::built_in(PROTECTED_GROUPS.iter().flat_map(rules)))
+}

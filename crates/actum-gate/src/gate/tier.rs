@@ -1,0 +1,156 @@
+//! The gate of the risk tier: what the change would really do, whatever it was declared as (AA-1, AA-5,
+//! D-2).
+
+use std::collections::BTreeMap;
+use std::sync::OnceLock;
+
+use actum_core::receipt::{EffectKind, PathEffect};
+use actum_core::{PathRule, RelPath, RiskTier};
+
+use super::spelling::{Guard, Guards, Spellings};
+use super::{Said, with_more};
+use crate::decision::{Bundle, Verdict};
+use crate::policy::{BUILT_IN, BuiltIn, Policy, TierRule};
+
+/// More deleted files than that are no ordinary work.
+const DELETED_FILES_MAX: usize = 200;
+/// More changed files than that are no ordinary work.
+const CHANGED_FILES_MAX: usize = 2000;
+
+/// Where agents keep their own work (EX-4).
+const OWN_AREAS: [&str; 2] = ["agent/agent_outputs/", "agent/temp/"];
+
+/// A tier, and why it is that.
+type Ground = (RiskTier, String);
+
+/// The tier of the change, and what the gate says of it.
+pub(crate) fn judge(bundle: &Bundle, policy: &Policy) -> (RiskTier, Said) {
+    let (computed, why) = computed(bundle, policy);
+    let (tier, why) = match bundle.declared() {
+        Some(declared) if declared > computed => (declared, "it was declared so".to_owned()),
+        Some(_) | None => (computed, why),
+    };
+    let verdict = if tier.needs_approval() { Verdict::NeedsApproval } else { Verdict::Allow };
+    (tier, Said { verdict, ground: format!("{tier}: {why}") })
+}
+
+/// To bring back what was there asks nobody: it is what makes everything else safe. To do again what was
+/// taken back is a change like any other.
+fn computed(bundle: &Bundle, policy: &Policy) -> Ground {
+    let change = bundle.change();
+    if change.is_empty() {
+        return (RiskTier::R0, "nothing changes".to_owned());
+    }
+    if bundle.restores() {
+        return (RiskTier::R2, "it brings back what was there before a run".to_owned());
+    }
+    // Of grounds that are alike the first counts, so that their order is part of the rules.
+    let raised = size(change).into_iter().chain(raised(bundle, policy));
+    raised.fold(ordinary(bundle), |first, next| if next.0 > first.0 { next } else { first })
+}
+
+fn ordinary(bundle: &Bundle) -> Ground {
+    static OWN: OnceLock<Vec<PathRule>> = OnceLock::new();
+    // They are sound: a test reads them.
+    let own =
+        OWN.get_or_init(|| OWN_AREAS.iter().filter_map(|it| PathRule::new(it).ok()).collect());
+    match bundle.paths().all(|path| own.iter().any(|rule| rule.covers(path))) {
+        true => (RiskTier::R1, "all of it lies where agents keep their own work".to_owned()),
+        false => (RiskTier::R2, "all of it can be taken back".to_owned()),
+    }
+}
+
+fn size(change: &[PathEffect]) -> Option<Ground> {
+    let count = |is_counted: fn(EffectKind) -> bool| {
+        change.iter().filter(|effect| is_counted(effect.effect)).count()
+    };
+    let deleted = count(|effect| effect == EffectKind::Deleted);
+    let files = count(super::scope::is_of_file);
+    if deleted > DELETED_FILES_MAX {
+        return Some((RiskTier::R3, format!("it deletes {deleted} files")));
+    }
+    (files > CHANGED_FILES_MAX).then(|| (RiskTier::R3, format!("it changes {files} files")))
+}
+
+/// What the rules say, those that are built in first.
+fn raised(bundle: &Bundle, policy: &Policy) -> Vec<Ground> {
+    static GUARDS: OnceLock<Guards<usize>> = OnceLock::new();
+    let built_in = GUARDS.get_or_init(|| {
+        let paths = BUILT_IN.iter().enumerate();
+        Guards::built_in(
+            paths.flat_map(|(of, rule)| rule.paths.iter().map(move |&path| (path, of))),
+        )
+    });
+    let own: Vec<(&TierRule, &str)> = policy
+        .layers()
+        .iter()
+        .flat_map(|layer| layer.tiers.iter().map(move |rule| (rule, layer.source.policy())))
+        .collect();
+    let paths = own.iter().enumerate();
+    let paths =
+        paths.flat_map(|(of, (rule, _))| rule.paths.iter().map(move |path| (Guard::new(path), of)));
+    let guards = Guards::new(paths);
+    let above = bundle.above();
+    let touched: Vec<Touched<'_>> = bundle
+        .change()
+        .iter()
+        .flat_map(|it| it.paths().map(|path| (path, it.effect, Spellings::below(&above, path))))
+        .collect();
+    let of_all = spoken_of(built_in, &touched, |_, effect| super::scope::is_of_file(effect));
+    let of_all = of_all.into_iter().filter_map(|(of, (path, guard, more))| {
+        let BuiltIn { tier, why, .. } = BUILT_IN.get(of)?;
+        Some((*tier, with_more(format!("{}: {why}", bundle.shown(path, guard)), more)))
+    });
+    let speaks = |of: usize, effect| {
+        let effects = own.get(of).map(|(rule, _)| &rule.effects);
+        effects.is_some_and(|effects| effects.is_empty() || effects.contains(&effect))
+    };
+    let of_policy = spoken_of(&guards, &touched, speaks).into_iter().filter_map(|(of, told)| {
+        let (TierRule { tier, why, .. }, policy) = own.get(of)?;
+        let (path, guard, more) = told;
+        let path = bundle.shown(path, guard);
+        Some((*tier, with_more(format!("{path}: {why} ({policy})"), more)))
+    });
+    let linked = bundle.linked().first().map(|path| {
+        let first =
+            format!("`{path}` has another name elsewhere, and undo does not tie them again");
+        (RiskTier::R3, with_more(first, bundle.linked().len() - 1))
+    });
+    of_all.chain(of_policy).chain(linked).collect()
+}
+
+/// A path, what happens to it, and its spellings.
+type Touched<'b> = (&'b RelPath, EffectKind, Spellings<'b>);
+
+/// Of each rule that speaks of any of it: the first path, by which guard, and of how many more. A rule speaks by
+/// any of its guards.
+fn spoken_of<'b, 'g>(
+    guards: &'g Guards<usize>,
+    touched: &[Touched<'b>],
+    speaks: impl Fn(usize, EffectKind) -> bool,
+) -> BTreeMap<usize, (&'b RelPath, &'g Guard, usize)> {
+    let mut spoken_of = BTreeMap::new();
+    for (path, effect, spellings) in touched {
+        let mut covering: Vec<(usize, &Guard)> =
+            guards.covering(spellings).map(|(guard, of)| (*of, guard)).collect();
+        covering.dedup_by_key(|(of, _)| *of);
+        for (of, guard) in covering.into_iter().filter(|(of, _)| speaks(*of, *effect)) {
+            let told = spoken_of.entry(of).and_modify(|(_, _, more)| *more += 1);
+            told.or_insert((*path, guard, 0));
+        }
+    }
+    spoken_of
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// EX-4
+    #[test]
+    fn the_areas_of_agents_can_be_read_as_rules() {
+        for area in OWN_AREAS {
+            PathRule::new(area).unwrap();
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! What is in force where a decision is made: the operator's policy, and that of the workspace.
+//!
+//! Each file is a layer. A gate asks all layers and takes the strictest answer, so that another layer
+//! can only narrow what may be done. What would widen it counts from the operator alone, and from a
+//! workspace that the operator trusts: of rules about commands, which allow as well, a layer says which of
+//! them only narrow.
+
+mod command;
+mod expectation;
+mod file;
+mod mistake;
+mod profile;
+mod sandbox;
+mod suggest;
+mod tier_rule;
+mod written;
+
+use std::collections::BTreeSet;
+
+use actum_core::canonical::{self, CanonicalError};
+use actum_core::{Budget, Digest, PathRule, Scope};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use crate::access::AccessText;
+use crate::document::{self, DocumentError};
+
+pub use command::LayerCommands;
+pub use expectation::{ExpectedCase, PolicyTest, PolicyTestError, expected_word};
+pub use file::{POLICY_BYTES_MAX, PolicyFile, PolicyFileError};
+pub use mistake::{Mistake, MistakeProblem};
+pub use profile::{PROTECTED_GROUPS, Profile, ProtectedGroup};
+pub use sandbox::SandboxAllowance;
+pub use suggest::Addition;
+pub use tier_rule::{BUILT_IN, BuiltIn, TierRule};
+
+/// All that is in force, as a document that is kept. Its digest stands in every receipt.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Policy {
+    format: String,
+    /// Which groups of paths are protected: those of all these profiles.
+    profiles: BTreeSet<Profile>,
+    layers: Vec<Layer>,
+    /// What looks like a credential and is none, or may be known, by digest.
+    credentials: BTreeSet<Digest>,
+    /// Files of access policies, by name; nothing where there are none.
+    access: Option<Vec<AccessText>>,
+}
+
+/// Where a layer is from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Source {
+    /// The operator's own file.
+    Operator,
+    /// The file in the workspace.
+    Workspace,
+}
+
+/// What one file says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Layer {
+    /// Where it is from.
+    pub source: Source,
+    /// Paths that no change may touch, besides those of the profiles.
+    pub protected: Vec<PathRule>,
+    /// Where changes may be made.
+    pub scope: Scope,
+    /// How large they may be.
+    pub budget: Budget,
+    /// What is of a higher tier than it would be.
+    pub tiers: Vec<TierRule>,
+    /// Which commands may run.
+    pub commands: LayerCommands,
+}
+
+/// Whether the operator trusts a workspace's policy as it is now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trust {
+    /// What it widens counts.
+    Trusted,
+    /// It can only narrow.
+    Untrusted,
+}
+
+/// What a workspace's policy asks for and does not get before it is trusted.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Ignored {
+    /// A profile that protects less.
+    Profile(Profile),
+    /// Contents that look like credentials.
+    Credentials(usize),
+    /// Rules that allow commands.
+    Commands(usize),
+}
+
+impl Source {
+    /// The policy, in words.
+    pub fn policy(self) -> &'static str {
+        match self {
+            Self::Operator => "the operator's policy",
+            Self::Workspace => "this workspace's policy",
+        }
+    }
+}
+
+impl std::fmt::Display for Ignored {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Profile(profile) => {
+                write!(
+                    f,
+                    "the profile `{profile}` in the place of the one in force, to which it is added"
+                )
+            }
+            Self::Credentials(1) => write!(f, "a content that looks like a credential"),
+            Self::Credentials(count) => {
+                write!(f, "{count} contents that look like credentials")
+            }
+            Self::Commands(1) => write!(f, "a rule that allows commands"),
+            Self::Commands(count) => write!(f, "{count} rules that allow commands"),
+        }
+    }
+}
+
+impl Default for Policy {
+    /// What is in force where nobody wrote a policy.
+    fn default() -> Self {
+        Self {
+            format: Self::FORMAT.to_owned(),
+            profiles: BTreeSet::from([Profile::default()]),
+            layers: Vec::new(),
+            credentials: BTreeSet::new(),
+            access: None,
+        }
+    }
+}
+
+impl Policy {
+    /// The value of `format`.
+    pub const FORMAT: &str = "actum.policy/2";
+
+    /// What is in force with these files, and what of them does not count.
+    pub fn of(
+        operator: Option<PolicyFile>,
+        workspace: Option<(PolicyFile, Trust)>,
+    ) -> (Self, Vec<Ignored>) {
+        let mut ignored = Vec::new();
+        let base = operator.as_ref().and_then(|file| file.profile).unwrap_or_default();
+        let profiles =
+            match workspace.as_ref().and_then(|(file, trust)| Some((file.profile?, *trust))) {
+                None => BTreeSet::from([base]),
+                Some((own, Trust::Trusted)) => BTreeSet::from([own]),
+                Some((own, Trust::Untrusted)) => {
+                    if !own.protects_all_of(base) {
+                        ignored.push(Ignored::Profile(own));
+                    }
+                    BTreeSet::from([base, own])
+                }
+            };
+        let mut credentials = BTreeSet::new();
+        credentials.extend(operator.iter().flat_map(|file| file.credentials.iter().copied()));
+        match &workspace {
+            Some((file, Trust::Trusted)) => credentials.extend(&file.credentials),
+            Some((file, Trust::Untrusted)) if !file.credentials.is_empty() => {
+                ignored.push(Ignored::Credentials(file.credentials.len()));
+            }
+            Some(_) | None => {}
+        }
+        let operator = operator.map(|file| file.layer(Source::Operator));
+        let workspace = workspace.map(|(file, trust)| {
+            let mut layer = file.layer(Source::Workspace);
+            if trust == Trust::Untrusted {
+                ignored.extend(layer.commands.narrow());
+            }
+            layer
+        });
+        let layers = operator.into_iter().chain(workspace).collect();
+        (Self { profiles, layers, credentials, ..Self::default() }, ignored)
+    }
+
+    /// The same with the operator's access policies. Where there is no file of them they are not in force; where
+    /// there is one, what no policy permits is denied.
+    #[must_use]
+    pub fn with_access(mut self, mut texts: Vec<AccessText>) -> Self {
+        texts.sort_by(|one, other| one.name.cmp(&other.name));
+        self.access = Some(texts).filter(|texts| !texts.is_empty());
+        self
+    }
+
+    /// The same where the operator protects more paths than are written down.
+    #[must_use]
+    pub fn protecting(mut self, rules: Vec<PathRule>) -> Self {
+        if rules.is_empty() {
+            return self;
+        }
+        if self.layers.first().is_none_or(|layer| layer.source != Source::Operator) {
+            self.layers.insert(0, PolicyFile::empty().layer(Source::Operator));
+        }
+        if let Some(operator) = self.layers.first_mut() {
+            operator.protected.extend(rules);
+        }
+        self
+    }
+
+    /// Files of access policies, where there are any.
+    pub fn access(&self) -> Option<&[AccessText]> {
+        self.access.as_deref()
+    }
+
+    /// The groups of paths that are protected, each once.
+    pub fn protected_groups(&self) -> impl Iterator<Item = &'static ProtectedGroup> {
+        PROTECTED_GROUPS.iter().filter(|group| self.protects(group))
+    }
+
+    /// Whether a group is protected.
+    pub fn protects(&self, group: &ProtectedGroup) -> bool {
+        group.profiles.iter().any(|profile| self.profiles.contains(profile))
+    }
+
+    /// The profiles in force.
+    pub fn profiles(&self) -> impl Iterator<Item = Profile> {
+        self.profiles.iter().copied()
+    }
+
+    /// What looks like a credential and may stand in files.
+    pub fn credentials(&self) -> &BTreeSet<Digest> {
+        &self.credentials
+    }
+
+    /// What each file says.
+    pub fn layers(&self) -> &[Layer] {
+        &self.layers
+    }
+
+    /// The canonical JSON of the policy.
+    ///
+    /// # Errors
+    /// `Number` for a limit beyond 2^53 − 1, which no file can have.
+    pub fn to_vec(&self) -> Result<Vec<u8>, CanonicalError> {
+        canonical::to_vec(self)
+    }
+
+    /// Reads the canonical bytes of a policy.
+    ///
+    /// # Errors
+    /// [`DocumentError`].
+    pub fn read(bytes: &[u8]) -> Result<Self, DocumentError> {
+        let version = |value: &Value| document::format_of(value).to_owned();
+        document::read("the policy", bytes, version, Self::FORMAT.to_owned())
+    }
+}

@@ -1,0 +1,160 @@
+//! Rules about commands as policies have them: `[[command]]`.
+
+use serde::{Deserialize, Serialize};
+
+use super::file::{PolicyFileError, RULES_MAX};
+use super::mistake::Mistake;
+use super::written::{Secret, Table, Value};
+use super::{Ignored, Policy};
+use crate::command::{
+    CommandJudgement, CommandLine, CommandRule, CommandRuleProblem, CommandRules, LoadedRule,
+    NarrowedRules, RuleArgument, RuleDecision,
+};
+
+/// The longest reason of a rule, in bytes; it stands in receipts.
+const REASON_BYTES_MAX: usize = 1000;
+
+/// What one file says about commands.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LayerCommands {
+    /// Rules that count in full.
+    pub rules: CommandRules,
+    /// Rules of which only what they hold back counts: those of a workspace that is not trusted.
+    pub narrowing: CommandRules,
+}
+
+impl LayerCommands {
+    /// From now on only what they hold back counts; told is what else they said.
+    pub(super) fn narrow(&mut self) -> Option<Ignored> {
+        let rules = std::mem::take(&mut self.rules);
+        let all = rules.rules().count();
+        self.narrowing = rules.restraining();
+        let ignored = all - self.narrowing.rules().count();
+        (ignored > 0).then_some(Ignored::Commands(ignored))
+    }
+}
+
+impl Policy {
+    /// Whether a command may run, and which rule of which file says so; it may not where no rule
+    /// that counts in full speaks of it.
+    pub fn judge_command(&self, line: &CommandLine) -> CommandJudgement {
+        self.named(self.command_rules().judge(line))
+    }
+
+    /// What rules hold against a command of which all effects are captured, and which file says so; nothing
+    /// where they hold nothing against it.
+    pub fn restrain_command(&self, line: &CommandLine) -> Option<CommandJudgement> {
+        self.command_rules().restraint(line).map(|judgement| self.named(judgement))
+    }
+
+    fn command_rules(&self) -> NarrowedRules<'_> {
+        let layers = self.layers();
+        let rules = NarrowedRules::of(layers.iter().map(|layer| &layer.commands.rules));
+        let narrowing = layers.iter().map(|layer| &layer.commands.narrowing);
+        narrowing.fold(rules, NarrowedRules::narrowed_by)
+    }
+
+    /// The same with the file that the rule is from.
+    fn named(&self, mut judgement: CommandJudgement) -> CommandJudgement {
+        let layers = self.layers();
+        if let Some(rule) = &judgement.rule {
+            let has = |rules: &CommandRules| rules.rules().any(|it| it == rule);
+            let layer = layers
+                .iter()
+                .find(|layer| has(&layer.commands.rules) || has(&layer.commands.narrowing));
+            let whose = layer.map(|layer| format!(" ({})", layer.source.policy()));
+            judgement.ground += &whose.unwrap_or_default();
+        }
+        judgement
+    }
+}
+
+/// The rules of a file, each of which says what it claims.
+pub(super) fn rules(root: &Table<'_>) -> Result<CommandRules, PolicyFileError> {
+    let tables = root.tables("command")?;
+    let too_many = || PolicyFileError::TooMany { kind: "[[command]]", rules: tables.len() };
+    if tables.len() > RULES_MAX {
+        return Err(too_many());
+    }
+    let rules = tables
+        .iter()
+        .map(|table| LoadedRule::new(rule(table)?).map_err(|problem| mistake(table, &problem)));
+    let rules = rules.collect::<Result<Vec<_>, Mistake>>()?;
+    CommandRules::of(rules).map_err(|_| too_many())
+}
+
+fn rule(table: &Table<'_>) -> Result<CommandRule, Mistake> {
+    table.only(&["argv", "exact", "decision", "reason", "match", "not_match"], Secret::No)?;
+    let decisions = [RuleDecision::Allow, RuleDecision::Ask, RuleDecision::Deny];
+    let examples = |key| -> Result<Vec<String>, Mistake> {
+        let text = |it: &Value<'_>| Ok(it.text("a command, which is a text")?.to_owned());
+        Ok(table.list(key, "commands", text)?.unwrap_or_default())
+    };
+    let exact = table.get("exact").map_or(Ok(false), |it| it.truth())?;
+    Ok(CommandRule {
+        argv: table.need("argv")?.list("arguments", argument)?,
+        extent: exact.into(),
+        decision: table.need("decision")?.one_of(&decisions, RuleDecision::as_str)?,
+        reason: table.get("reason").map(|it| reason(&it)).transpose()?,
+        matches: examples("match")?,
+        not_match: examples("not_match")?,
+    })
+}
+
+/// One argument, or several of which the command has one.
+fn argument(place: &Value<'_>) -> Result<RuleArgument, Mistake> {
+    if !place.is_list() {
+        return Ok(place.text("an argument, which is a text, or a list of them")?.into());
+    }
+    let text = |it: &Value<'_>| Ok(it.text("an argument, which is a text")?.to_owned());
+    let all = place.list("arguments", text)?;
+    let count = all.len();
+    let argument = RuleArgument::one_of(all);
+    match argument.alternatives().len() == count {
+        true => Ok(argument),
+        false => Err(place.unusable(&"one of its alternatives stands in it twice")),
+    }
+}
+
+fn reason(value: &Value<'_>) -> Result<String, Mistake> {
+    let reason = value.text("a text")?;
+    match reason.len() {
+        1..=REASON_BYTES_MAX => Ok(reason.to_owned()),
+        bytes => {
+            let expected = format!("a text of 1 to {REASON_BYTES_MAX} bytes");
+            Err(value.other_than(expected, format!("one of {bytes}")))
+        }
+    }
+}
+
+/// What is wrong with a rule, at the key that says it.
+fn mistake(table: &Table<'_>, problem: &CommandRuleProblem) -> Mistake {
+    // Of examples the very one, in whichever list it is.
+    let example = |key, found: &str| {
+        let is_it = |it: &Value<'_>| match it.text("")? == found {
+            true => Err(it.unusable(problem)),
+            false => Ok(()),
+        };
+        table.list(key, "commands", is_it).err()
+    };
+    let examples =
+        |key| table.list(key, "commands", |_| Ok(())).ok().flatten().map_or(0, |it| it.len());
+    let (guilty, key) = match problem {
+        CommandRuleProblem::NoMatch { example: text } => (example("match", text), "match"),
+        CommandRuleProblem::Match { example: text } => (example("not_match", text), "not_match"),
+        CommandRuleProblem::Unreadable { example: text, .. } => {
+            (example("match", text).or_else(|| example("not_match", text)), "match")
+        }
+        CommandRuleProblem::Examples { count } if *count == examples("match") => (None, "match"),
+        CommandRuleProblem::Examples { .. } => (None, "not_match"),
+        CommandRuleProblem::NoExample => (None, "decision"),
+        CommandRuleProblem::Line(_)
+        | CommandRuleProblem::Alternatives { .. }
+        | CommandRuleProblem::Open(_) => (None, "argv"),
+    };
+    guilty.unwrap_or_else(|| match table.need(key) {
+        Ok(value) => value.unusable(problem),
+        Err(mistake) => mistake,
+    })
+}

@@ -1,0 +1,59 @@
+//! What commands may see and pass through besides what every command may: `[sandbox]`.
+
+use actum_core::RelPath;
+use serde::Serialize;
+
+use super::mistake::Mistake;
+use super::written::{Secret, Table, Value};
+
+/// What an operator lets commands do whose effects are captured. No gate judges it, and only the operator's own
+/// policy can say it: what is passed through is not part of any run.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct SandboxAllowance {
+    /// Absolute paths of what they may read besides.
+    pub read: Vec<String>,
+    /// Absolute paths of what they may read and execute besides.
+    pub exec: Vec<String>,
+    /// Names of variables that they get from outside, or `NAME=VALUE`.
+    pub env: Vec<String>,
+    /// Directories of a workspace that are passed through: what commands change there is changed, and is part of
+    /// no run.
+    pub caches: Vec<RelPath>,
+}
+
+impl SandboxAllowance {
+    /// Whether nothing is allowed besides.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Reads the table.
+    pub(super) fn read(table: Option<Table<'_>>) -> Result<Self, Mistake> {
+        let Some(table) = table else { return Ok(Self::default()) };
+        table.only(&["read", "exec", "env", "caches"], Secret::Perhaps)?;
+        let absolute = |it: &Value<'_>| match it.text("a path, which is a text")? {
+            path if path.starts_with('/') && path.len() > 1 => Ok(path.to_owned()),
+            other => Err(it.other_than("an absolute path".to_owned(), format!("`{other}`"))),
+        };
+        let list = |key| Ok(table.list(key, "paths", absolute)?.unwrap_or_default());
+        let variable = |it: &Value<'_>| match it.text("a variable, which is a text")? {
+            text if text.starts_with('=') || text.is_empty() || text.contains('\0') => {
+                Err(it.other_than("a name, or `NAME=VALUE`".to_owned(), "another text".to_owned()))
+            }
+            text => Ok(text.to_owned()),
+        };
+        Ok(Self {
+            read: list("read")?,
+            exec: list("exec")?,
+            env: table.list("env", "variables", variable)?.unwrap_or_default(),
+            caches: table.list("caches", "directories", cache)?.unwrap_or_default(),
+        })
+    }
+}
+
+fn cache(value: &Value<'_>) -> Result<RelPath, Mistake> {
+    let text = value.text("a directory, which is a text")?;
+    let path = RelPath::new(text.strip_suffix('/').unwrap_or(text));
+    // The state of git and of actum is no such path.
+    path.map_err(|error| value.unusable(&error))
+}

@@ -1,0 +1,145 @@
+//! Which rules would have let changes pass: the narrowest ones, as additions to the policies there are.
+//!
+//! Only what a file can widen by saying more is suggested: places where changes may be made, and how large they
+//! may be. What is denied by a rule, protected or of a high tier is so on purpose, and that a content is no secret
+//! nobody knows here.
+
+use std::collections::BTreeMap;
+
+use actum_core::receipt::PathEffect;
+use actum_core::scope::ScopeError;
+use actum_core::{Budget, PathRule, RelPath};
+
+use super::{Layer, Policy, Source};
+use crate::decision::Bundle;
+use crate::gate::is_of_file;
+
+/// What one file would have to say besides what it says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Addition {
+    /// Whose file it is.
+    pub source: Source,
+    /// Where changes may be made, too.
+    pub allow: Vec<PathRule>,
+    /// How large they may be.
+    pub budget: Budget,
+}
+
+impl Policy {
+    /// What the files would have to say for these changes, in their order; files that need say nothing
+    /// more are left out. Some may be refused all the same: who asks decides again.
+    pub fn additions<'b>(
+        &self,
+        changes: impl Iterator<Item = &'b Bundle> + Clone,
+    ) -> Vec<Addition> {
+        let mut found: BTreeMap<Source, Addition> = BTreeMap::new();
+        for layer in &self.layers {
+            let mut allow: BTreeMap<&[u8], PathRule> = BTreeMap::new();
+            let mut budget = Budget::unlimited();
+            for bundle in changes.clone().filter(|bundle| !bundle.restores()) {
+                for path in missing(layer, bundle) {
+                    if let Some(rule) = PathRule::exactly(path) {
+                        allow.insert(path.as_bytes(), rule);
+                    }
+                }
+                let (files, loc) = size(bundle);
+                let raised = |limit: Option<u64>, needed: u64, so_far: Option<u64>| {
+                    limit.filter(|limit| *limit < needed).map(|_| needed).max(so_far)
+                };
+                budget = Budget {
+                    max_files: raised(layer.budget.max_files, files, budget.max_files),
+                    max_loc: raised(layer.budget.max_loc, loc, budget.max_loc),
+                };
+            }
+            let allow: Vec<PathRule> = allow.into_values().collect();
+            if !allow.is_empty() || budget != Budget::unlimited() {
+                let source = layer.source;
+                found.insert(source, Addition { source, allow, budget });
+            }
+        }
+        found.into_values().collect()
+    }
+
+    /// The same policy with these additions.
+    #[must_use]
+    pub fn with(mut self, additions: &[Addition]) -> Self {
+        for addition in additions {
+            let layers = self.layers.iter_mut().filter(|layer| layer.source == addition.source);
+            for Layer { scope, budget, .. } in layers {
+                if let Some(allow) = &mut scope.allow {
+                    allow.extend(addition.allow.iter().cloned());
+                }
+                budget.max_files = addition.budget.max_files.or(budget.max_files);
+                budget.max_loc = addition.budget.max_loc.or(budget.max_loc);
+            }
+        }
+        self
+    }
+}
+
+impl Addition {
+    /// The lines for the file: each says what its key would hold besides what it holds.
+    pub fn to_toml(&self) -> String {
+        let mut text = String::new();
+        let mut put = |line: String| {
+            text.push_str(&line);
+            text.push('\n');
+        };
+        if !self.allow.is_empty() {
+            put("[scope]".to_owned());
+            put("allow = [ # besides what it has".to_owned());
+            for rule in &self.allow {
+                match std::str::from_utf8(rule.as_bytes()) {
+                    Ok(rule) => put(format!("  {},", literal(rule))),
+                    Err(_) => put(format!("  {{ hex = '{}' }}, # {rule}", hex(rule.as_bytes()))),
+                }
+            }
+            put("]".to_owned());
+        }
+        let Budget { max_files, max_loc } = self.budget;
+        if self.budget != Budget::unlimited() {
+            put("[budget]".to_owned());
+        }
+        for (key, limit) in [("max_files", max_files), ("max_loc", max_loc)] {
+            if let Some(limit) = limit {
+                put(format!("{key} = {limit}"));
+            }
+        }
+        text
+    }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// A text of TOML in which nothing has to be escaped, where it can be one.
+fn literal(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_graphic() || c == ' ' || c.is_alphanumeric();
+    if text.chars().all(|c| is_plain(c) && c != '\'') {
+        return format!("'{text}'");
+    }
+    let escaped = |c: char| match c {
+        '"' | '\\' => format!("\\{c}"),
+        c if is_plain(c) => c.to_string(),
+        c => format!("\\U{:08X}", u32::from(c)),
+    };
+    format!("\"{}\"", text.chars().map(escaped).collect::<String>())
+}
+
+/// What of a change lies in none of the places that a layer allows, and is denied by no rule of it.
+fn missing<'b>(layer: &'b Layer, bundle: &'b Bundle) -> impl Iterator<Item = &'b RelPath> {
+    let files = bundle.change().iter().filter(|effect| is_of_file(effect.effect));
+    files
+        .flat_map(PathEffect::paths)
+        .filter(|path| matches!(layer.scope.check(path), Err(ScopeError::NotAllowed { .. })))
+}
+
+/// Files and lines, as the gate of the budget counts them.
+fn size(bundle: &Bundle) -> (u64, u64) {
+    let files = bundle.change().iter().filter(|effect| is_of_file(effect.effect));
+    files.fold((0, 0), |(files, loc), effect| {
+        let lines = effect.added.saturating_add(effect.removed);
+        (files + 1, u64::saturating_add(loc, lines))
+    })
+}

@@ -1,0 +1,264 @@
+//! A file in TOML, taken apart key by key, so that a mistake is told by its key and its line.
+
+use std::rc::Rc;
+
+use actum_core::PathRule;
+use serde::Deserialize;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::mistake::{Mistake, MistakeProblem, kind, listed, no_toml, shown};
+
+/// The text of a file.
+pub(super) struct Text<'t> {
+    text: &'t str,
+    /// Where its lines end.
+    ends: Vec<usize>,
+}
+
+/// A table in it.
+pub(super) struct Table<'t> {
+    text: &'t Text<'t>,
+    /// Its key; empty for the file itself.
+    key: Rc<str>,
+    at: usize,
+    entries: &'t DeTable<'t>,
+}
+
+/// A value in it.
+pub(super) struct Value<'t> {
+    text: &'t Text<'t>,
+    key: Rc<str>,
+    /// Which item of a list it is, counted from 1.
+    item: Option<usize>,
+    value: &'t Spanned<DeValue<'t>>,
+}
+
+impl<'t> Text<'t> {
+    pub(super) fn new(text: &'t str) -> Self {
+        let ends = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
+        Self { text, ends: ends.map(|(at, _)| at).collect() }
+    }
+
+    /// The same as TOML.
+    pub(super) fn parse(&self) -> Result<Spanned<DeTable<'t>>, Mistake> {
+        DeTable::parse(self.text).map_err(|error| {
+            let place = error.span().unwrap_or_default();
+            let spoken_of = self.text.get(place.clone()).unwrap_or_default();
+            Mistake {
+                line: self.line(place.start),
+                column: Some(self.column(place.start)),
+                problem: no_toml(error.message(), spoken_of),
+            }
+        })
+    }
+
+    /// The keys of the file itself.
+    pub(super) fn root(&'t self, parsed: &'t Spanned<DeTable<'t>>) -> Table<'t> {
+        Table { text: self, key: Rc::from(""), at: 0, entries: parsed.get_ref() }
+    }
+
+    fn line(&self, at: usize) -> u64 {
+        let before = self.ends.partition_point(|&end| end < at);
+        u64::try_from(before).unwrap_or(u64::MAX).saturating_add(1)
+    }
+
+    fn column(&self, at: usize) -> u64 {
+        let before = self.ends.partition_point(|&end| end < at);
+        let start =
+            before.checked_sub(1).and_then(|last| self.ends.get(last)).map_or(0, |end| end + 1);
+        let characters = self.text.get(start..at).unwrap_or_default().chars().count();
+        u64::try_from(characters).unwrap_or(u64::MAX).saturating_add(1)
+    }
+
+    fn mistake(&self, at: usize, problem: MistakeProblem) -> Mistake {
+        Mistake { line: self.line(at), column: None, problem }
+    }
+}
+
+impl<'t> Table<'t> {
+    /// The line that it begins in.
+    pub(super) fn line(&self) -> u64 {
+        self.text.line(self.at)
+    }
+
+    /// Refuses all keys but these. A key in a `secret` place is not repeated.
+    pub(super) fn only(
+        &self,
+        known: &'static [&'static str],
+        secret: Secret,
+    ) -> Result<(), Mistake> {
+        let unknown = self.entries.keys().filter(|key| !known.contains(&key.get_ref().as_ref()));
+        // The first in the file, not in the alphabet.
+        let Some(key) = unknown.min_by_key(|key| key.span().start) else { return Ok(()) };
+        let shown = match secret {
+            Secret::No => Some(key.get_ref().to_string()),
+            Secret::Perhaps => None,
+        };
+        let problem = MistakeProblem::Unknown { table: self.key.to_string(), key: shown, known };
+        Err(self.text.mistake(key.span().start, problem))
+    }
+
+    /// What stands under a key.
+    pub(super) fn get(&self, key: &str) -> Option<Value<'t>> {
+        let value = self.entries.get(key)?;
+        let dot = if self.key.is_empty() { "" } else { "." };
+        let key = Rc::from(format!("{}{dot}{key}", self.key));
+        Some(Value { text: self.text, key, item: None, value })
+    }
+
+    /// What must stand under a key.
+    pub(super) fn need(&self, key: &'static str) -> Result<Value<'t>, Mistake> {
+        self.get(key).ok_or_else(|| {
+            let problem = MistakeProblem::Missing { table: self.key.to_string(), key };
+            self.text.mistake(self.at, problem)
+        })
+    }
+
+    /// A table in this one, if it is there.
+    pub(super) fn table(&self, key: &str) -> Result<Option<Self>, Mistake> {
+        let Some(value) = self.get(key) else { return Ok(None) };
+        let expected = || format!("one table, under `[{}]`", value.key);
+        value.table().map(Some).ok_or_else(|| value.other(expected()))
+    }
+
+    /// The tables of a list of them; none where it is not there.
+    pub(super) fn tables(&self, key: &str) -> Result<Vec<Self>, Mistake> {
+        let Some(list) = self.get(key) else { return Ok(Vec::new()) };
+        let expected = || format!("a list of tables, each under `[[{}]]`", list.key);
+        let items = list.value.get_ref().as_array().ok_or_else(|| list.other(expected()))?;
+        let table = |item: Value<'t>| item.table().ok_or_else(|| item.other("a table".to_owned()));
+        list.items(items).map(table).collect()
+    }
+
+    /// What a list under a key has, item by item; `None` where it is not there.
+    pub(super) fn list<T>(
+        &self,
+        key: &str,
+        of: &str,
+        read: impl Fn(&Value<'t>) -> Result<T, Mistake>,
+    ) -> Result<Option<Vec<T>>, Mistake> {
+        self.get(key).map(|list| list.list(of, read)).transpose()
+    }
+}
+
+/// Whether a secret may stand somewhere by mistake.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Secret {
+    No,
+    Perhaps,
+}
+
+impl<'t> Value<'t> {
+    fn items(&self, items: &'t [Spanned<DeValue<'t>>]) -> impl Iterator<Item = Self> {
+        let (text, key) = (self.text, &self.key);
+        let item = move |(value, item)| Self { text, key: Rc::clone(key), item: Some(item), value };
+        items.iter().zip(1..).map(item)
+    }
+
+    /// What it has, item by item; `of` is what a list of them is called.
+    pub(super) fn list<T>(
+        &self,
+        of: &str,
+        read: impl Fn(&Self) -> Result<T, Mistake>,
+    ) -> Result<Vec<T>, Mistake> {
+        let items = self.value.get_ref().as_array();
+        let items = items.ok_or_else(|| self.other(format!("a list of {of}, in `[` and `]`")))?;
+        self.items(items).map(|item| read(&item)).collect()
+    }
+
+    /// A table, where it is one.
+    pub(super) fn table(&self) -> Option<Table<'t>> {
+        let (key, at) = (Rc::clone(&self.key), self.value.span().start);
+        let entries = self.value.get_ref().as_table()?;
+        Some(Table { text: self.text, key, at, entries })
+    }
+
+    /// A text; `expected` is what it is called.
+    pub(super) fn text(&self, expected: &str) -> Result<&'t str, Mistake> {
+        self.value.get_ref().as_str().ok_or_else(|| self.other(expected.to_owned()))
+    }
+
+    /// Yes or no.
+    pub(super) fn truth(&self) -> Result<bool, Mistake> {
+        let expected = || self.other("`true` or `false`".to_owned());
+        self.value.get_ref().as_bool().ok_or_else(expected)
+    }
+
+    /// Whether it is a list.
+    pub(super) fn is_list(&self) -> bool {
+        self.value.get_ref().is_array()
+    }
+
+    /// A number that may be less than 0.
+    pub(super) fn whole(&self) -> Result<i64, Mistake> {
+        self.number(|digits, radix| i64::from_str_radix(digits, radix).ok(), "a whole number")
+    }
+
+    /// A number from 0 on.
+    pub(super) fn count(&self) -> Result<u64, Mistake> {
+        self.number(
+            |digits, radix| u64::from_str_radix(digits, radix).ok(),
+            "a whole number, 0 or more",
+        )
+    }
+
+    fn number<T>(
+        &self,
+        read: impl Fn(&str, u32) -> Option<T>,
+        in_range: &str,
+    ) -> Result<T, Mistake> {
+        let number = self.value.get_ref().as_integer();
+        let number = number.ok_or_else(|| self.other("a whole number".to_owned()))?;
+        read(number.as_str(), number.radix())
+            .ok_or_else(|| self.other_than(in_range.to_owned(), shown(&number.to_string())))
+    }
+
+    /// One of a few words.
+    pub(super) fn one_of<T: Copy>(
+        &self,
+        all: &[T],
+        word: impl Fn(T) -> &'static str,
+    ) -> Result<T, Mistake> {
+        let expected = || listed(all.iter().map(|it| word(*it)), "or");
+        let text = self.text(&expected())?;
+        let found = all.iter().copied().find(|it| word(*it) == text);
+        found.ok_or_else(|| self.other_than(expected(), format!("`{}`", shown(text))))
+    }
+
+    /// A pattern for paths; a table with `hex` where it is no UTF-8, as documents have it.
+    pub(super) fn pattern(&self) -> Result<PathRule, Mistake> {
+        if let Some(table) = self.table() {
+            table.only(&["hex"], Secret::No)?;
+            let hex = table.need("hex")?.text("a text of hexadecimal digits")?.to_owned();
+            let read = PathRule::deserialize(serde_json::json!({ "hex": hex }));
+            return read.map_err(|error| self.unusable(&error));
+        }
+        PathRule::new(self.text("a pattern, which is a text")?)
+            .map_err(|error| self.unusable(&error))
+    }
+
+    /// It is no such thing.
+    pub(super) fn other(&self, expected: String) -> Mistake {
+        self.other_than(expected, kind(self.value.get_ref()).to_owned())
+    }
+
+    /// It is something else, in these words.
+    pub(super) fn other_than(&self, expected: String, found: String) -> Mistake {
+        let problem = MistakeProblem::Other { key: self.name(), expected, found };
+        self.text.mistake(self.value.span().start, problem)
+    }
+
+    /// It is a text that says nothing.
+    pub(super) fn unusable(&self, why: &dyn std::fmt::Display) -> Mistake {
+        let problem = MistakeProblem::Unusable { key: self.name(), why: why.to_string() };
+        self.text.mistake(self.value.span().start, problem)
+    }
+
+    fn name(&self) -> String {
+        match self.item {
+            None => format!("`{}`", self.key),
+            Some(item) => format!("item {item} of `{}`", self.key),
+        }
+    }
+}

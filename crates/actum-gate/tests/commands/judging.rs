@@ -1,0 +1,226 @@
+//! What the rules say of a command, and why.
+
+use actum_gate::command::{CommandRules, suggest};
+use actum_gate::{CommandLine, Verdict};
+
+use crate::{line, policy, rules};
+
+fn said(rules: &CommandRules, text: &str) -> (Verdict, String) {
+    let judgement = rules.judge(&line(text));
+    (judgement.verdict, judgement.ground)
+}
+
+const POLICY: &str = r#"
+    [[command]]
+    argv = ["cargo", ["test", "check"], ["-q", "--quiet"]]
+    decision = "allow"
+    match = ["cargo test -q", "cargo check --quiet --all"]
+    not_match = ["cargo test --all -q"]
+
+    [[command]]
+    argv = ["make", "test"]
+    exact = true
+    decision = "allow"
+    match = ["make test"]
+
+    [[command]]
+    argv = ["cargo", "test", "-q", "--release"]
+    decision = "ask"
+    reason = "it takes an hour"
+
+    [[command]]
+    argv = ["rm"]
+    decision = "deny"
+    reason = "files are deleted by a change"
+"#;
+
+/// AA-7
+#[test]
+fn the_strictest_of_the_rules_that_speak_of_a_command_decides() {
+    let rules = rules(POLICY);
+    for (text, verdict, ground) in [
+        (
+            "cargo test -q --all",
+            Verdict::Allow,
+            r#"the rule `["cargo", ["check", "test"], ["--quiet", "-q"], …]` allows it"#,
+        ),
+        (
+            "cargo test -q --release x",
+            Verdict::NeedsApproval,
+            "the rule `[\"cargo\", \"test\", \"-q\", \"--release\", …]` asks for a person's \
+             agreement: it takes an hour",
+        ),
+        (
+            "rm -r src",
+            Verdict::Deny,
+            r#"the rule `["rm", …]` denies it: files are deleted by a change"#,
+        ),
+    ] {
+        assert_eq!(said(&rules, text), (verdict, ground.to_owned()), "{text}");
+    }
+}
+
+/// AA-7: default deny, with what is nearest and what would allow it.
+#[test]
+fn what_no_rule_allows_is_denied_and_told_what_would_allow_it() {
+    let rules = rules(POLICY);
+    for (text, nearest) in [
+        ("python3 x.py", "no rule names its program"),
+        (
+            "make test V=1",
+            r#"the nearest rule, `["make", "test"]`, ends where the command has "V=1""#,
+        ),
+        ("make", r#"the nearest rule, `["make", "test"]`, has "test" where the command ends"#),
+        (
+            "cargo test --all",
+            "the nearest rule, `[\"cargo\", [\"check\", \"test\"], [\"--quiet\", \"-q\"], …]`, has \
+             [\"--quiet\", \"-q\"] where the command has \"--all\"",
+        ),
+        (
+            "./make test",
+            r#"the nearest rule, `["make", "test"]`, has "make" where the command has "./make""#,
+        ),
+        (
+            "cargo check -q --config=x",
+            "the nearest rule, `[\"cargo\", [\"check\", \"test\"], [\"--quiet\", \"-q\"], …]`, does \
+             not reach over \"--config=x\", which can name a program",
+        ),
+    ] {
+        let argv = line(text).to_string();
+        let ground = format!(
+            "no rule allows the command `{argv}`: {nearest}; a `[[command]]` with `argv = {argv}`, \
+             `exact = true`, `decision = \"allow\"` and the command as its example in `match` would \
+             allow exactly this"
+        );
+        assert_eq!(said(&rules, text), (Verdict::Deny, ground), "{text}");
+    }
+    let long = CommandLine::new(vec!["a".repeat(2000)]).unwrap();
+    assert_eq!(
+        rules.judge(&long).ground,
+        "no rule allows the command `[…]`: no rule names its program; the command is too long to \
+         be shown as a rule"
+    );
+}
+
+/// AA-7: a program of the same name elsewhere is another program, and yet it is meant by a denial.
+#[test]
+fn only_rules_that_ask_or_deny_mean_a_program_by_its_name_alone() {
+    let rules = rules(
+        r#"
+        [[command]]
+        argv = ["tool", "run"]
+        decision = "allow"
+        match = ["tool run"]
+        [[command]]
+        argv = ["./tool", "run", "fast"]
+        exact = true
+        decision = "allow"
+        match = ["./tool run fast"]
+        [[command]]
+        argv = ["tool", "run", "fast"]
+        decision = "ask"
+        [[command]]
+        argv = ["/usr/bin/tool", "run", "away"]
+        decision = "deny"
+        "#,
+    );
+    let verdict = |text| said(&rules, text).0;
+    assert_eq!(verdict("tool run"), Verdict::Allow);
+    assert_eq!(verdict("./tool run"), Verdict::Deny);
+    assert_eq!(verdict("./tool run fast"), Verdict::NeedsApproval);
+    assert_eq!(verdict("tool run away"), Verdict::Deny);
+    // Asking alone is no permission where no rule speaks of this very program.
+    assert_eq!(verdict("/bin/tool run fast"), Verdict::Deny);
+    assert_eq!(verdict("TOOL run away"), Verdict::Deny);
+}
+
+/// AA-7
+#[test]
+fn arguments_are_compared_whole_and_without_patterns() {
+    let rules = rules(
+        r#"
+        [[command]]
+        argv = ["tool", "a*", ".+"]
+        decision = "allow"
+        match = ["tool 'a*' .+"]
+        "#,
+    );
+    let denied =
+        ["tool ab .+", "tool 'a*' xx", "tool 'a* .+'", "tool 'A*' .+", "tool 'a*'", "tool"];
+    for text in denied {
+        assert_eq!(said(&rules, text).0, Verdict::Deny, "{text}");
+    }
+    assert_eq!(said(&rules, "tool 'a*' .+ x").0, Verdict::Allow);
+}
+
+/// AA-7: a workspace's own rules hold back, and permit nothing.
+#[test]
+fn rules_that_narrow_only_narrow() {
+    let operator = rules(POLICY);
+    let workspace = rules(
+        r#"
+        [[command]]
+        argv = ["cargo", "check"]
+        decision = "ask"
+        [[command]]
+        argv = ["make"]
+        decision = "deny"
+        reason = "use cargo"
+        [[command]]
+        argv = ["cargo", "publish"]
+        decision = "allow"
+        match = ["cargo publish"]
+        "#,
+    );
+    let narrowed = operator.narrowed_by(&workspace);
+    let verdict = |text| narrowed.judge(&line(text)).verdict;
+    assert_eq!(verdict("cargo test -q"), Verdict::Allow);
+    assert_eq!(verdict("cargo check -q"), Verdict::NeedsApproval);
+    assert_eq!(verdict("cargo publish"), Verdict::Deny);
+    assert_eq!(
+        narrowed.judge(&line("make test")).ground,
+        "the rule `[\"make\", …]` denies it: use cargo"
+    );
+    let nothing = CommandRules::new(Vec::new()).unwrap();
+    assert_eq!(operator.narrowed_by(&nothing).judge(&line("make test")).verdict, Verdict::Allow);
+    let twice = nothing.narrowed_by(&operator).narrowed_by(&workspace);
+    assert_eq!(twice.judge(&line("make test")).verdict, Verdict::Deny);
+}
+
+/// AA-7: what was seen is what is allowed, also for programs that run their arguments.
+#[test]
+fn suggested_rules_allow_what_was_seen_and_nothing_else() {
+    let seen = ["make test", "bash -c 'a; b'", "make test", "cargo test --all"].map(line);
+    let suggested = suggest(&seen);
+    let text =
+        toml::to_string(&std::collections::BTreeMap::from([("command", &suggested)])).unwrap();
+    assert_eq!(
+        text,
+        r#"[[command]]
+argv = ["bash", "-c", "a; b"]
+exact = true
+decision = "allow"
+match = ["bash -c 'a; b'"]
+
+[[command]]
+argv = ["cargo", "test", "--all"]
+exact = true
+decision = "allow"
+match = ["cargo test --all"]
+
+[[command]]
+argv = ["make", "test"]
+exact = true
+decision = "allow"
+match = ["make test"]
+"#
+    );
+    assert_eq!(policy(&text).unwrap(), suggested);
+    let rules = CommandRules::new(suggested).unwrap();
+    for seen in &seen {
+        assert_eq!(rules.judge(seen).verdict, Verdict::Allow);
+    }
+    for other in ["make", "make test x", "cargo test", "bash -c 'a; b' c"] {
+        assert_eq!(said(&rules, other).0, Verdict::Deny, "{other}");
+    }
+}

@@ -1,0 +1,123 @@
+//! What a policy must be, so that it is used at all.
+
+use actum_gate::command::{
+    ALTERNATIVES_MAX, COMMAND_ARGUMENTS_MAX, COMMAND_RULES_MAX, CommandRule, CommandRules,
+    CommandRulesError, EXAMPLES_MAX, RuleArgument, RuleDecision,
+};
+
+use crate::{allowing_all, policy};
+
+fn refused(text: &str) -> String {
+    CommandRules::new(policy(text).unwrap()).unwrap_err().to_string()
+}
+
+fn rule(lines: &str) -> String {
+    format!("[[command]]\n{lines}")
+}
+
+/// AA-7: a rule says what its author thinks that it says, or it is not loaded.
+#[test]
+fn an_example_that_is_not_as_claimed_is_refused_with_its_rule() {
+    let allow = "argv = [\"cargo\", \"test\"]\ndecision = \"allow\"\n";
+    assert_eq!(
+        refused(&rule(&format!("{allow}match = [\"cargo test\", \"cargo testx\"]"))),
+        "the command rule 1, `[\"cargo\", \"test\", …]`, cannot be used: it does not speak of its \
+         own example `cargo testx` in `match`"
+    );
+    assert_eq!(
+        refused(&rule(&format!(
+            "{allow}match = [\"cargo test\"]\nnot_match = [\"cargo test --all\"]"
+        ))),
+        "the command rule 1, `[\"cargo\", \"test\", …]`, cannot be used: it speaks of its own \
+         example `cargo test --all` in `not_match`"
+    );
+    assert_eq!(
+        refused(&rule(&format!("{allow}match = [\"cargo test | tee x\"]"))),
+        "the command rule 1, `[\"cargo\", \"test\", …]`, cannot be used: its example `cargo test | \
+         tee x`: the command is run without a shell, and the `|` at character 12 would need one; \
+         quote it where it is meant as it stands"
+    );
+    let fine = rule(&format!("{allow}match = [\"cargo test\"]\nnot_match = [\"cargo test -Zx\"]"));
+    let second = rule("argv = [\"rm\"]\ndecision = \"deny\"\nnot_match = [\"/bin/RM x\"]");
+    assert_eq!(
+        refused(&format!("{fine}\n{second}")),
+        "the command rule 2, `[\"rm\", …]`, cannot be used: it speaks of its own example `/bin/RM \
+         x` in `not_match`"
+    );
+    assert_eq!(
+        refused(&rule(allow)),
+        "the command rule 1, `[\"cargo\", \"test\", …]`, cannot be used: a rule that allows has at \
+         least one example in `match`"
+    );
+}
+
+/// D-4
+#[test]
+fn an_unknown_field_or_word_or_another_type_in_a_rule_is_refused() {
+    let of = |lines: &str| policy(&rule(lines)).unwrap_err();
+    assert_eq!(
+        of("argv = [\"a\"]\ndecision = \"deny\"\nregex = \"x\""),
+        "unknown field `regex`, expected one of `argv`, `exact`, `decision`, `reason`, `match`, \
+         `not_match`"
+    );
+    assert_eq!(
+        of("argv = [\"a\"]\ndecision = \"maybe\""),
+        "unknown variant `maybe`, expected one of `allow`, `ask`, `deny`"
+    );
+    assert_eq!(
+        of("argv = [\"a\", 1]\ndecision = \"deny\""),
+        "invalid type: integer `1`, expected an argument, or an array of arguments of which the \
+         command has one"
+    );
+    assert_eq!(
+        of("argv = [\"a\", [\"b\", \"b\"]]\ndecision = \"deny\""),
+        "the alternative \"b\" is there twice"
+    );
+    assert_eq!(of("argv = [\"a\"]"), "missing field `decision`");
+}
+
+/// AA-7: each limit, on both its sides.
+#[test]
+fn rules_have_limits() {
+    let deny = |argv: Vec<RuleArgument>| CommandRule {
+        argv,
+        decision: RuleDecision::Deny,
+        matches: Vec::new(),
+        ..allowing_all(&["x"])
+    };
+    let of = |rule: CommandRule| match CommandRules::new(vec![rule]) {
+        Ok(_) => String::new(),
+        Err(CommandRulesError::Rule { problem, .. }) => problem.to_string(),
+        Err(error) => error.to_string(),
+    };
+    let many = |count: usize| RuleArgument::one_of((0..count).map(|n| n.to_string()).collect());
+    assert_eq!(of(deny(vec!["a".into(), many(ALTERNATIVES_MAX)])), "");
+    assert_eq!(
+        of(deny(vec!["a".into(), many(ALTERNATIVES_MAX + 1)])),
+        "place 1 has 101 alternatives, and a place has at least one and at most 100"
+    );
+    assert_eq!(
+        of(deny(vec!["a".into(), many(0)])),
+        "place 1 has 0 alternatives, and a place has at least one and at most 100"
+    );
+    assert_eq!(of(deny(vec!["a".into(); COMMAND_ARGUMENTS_MAX])), "");
+    assert_eq!(
+        of(deny(vec!["a".into(); COMMAND_ARGUMENTS_MAX + 1])),
+        "the command has more than 1024 arguments: 1025"
+    );
+    assert_eq!(of(deny(Vec::new())), "the command names no program");
+    assert_eq!(of(deny(vec!["".into()])), "the command names no program");
+    assert_eq!(of(deny(vec!["a".into(), "\0".into()])), "argument 1 of the command holds a NUL");
+    let shown =
+        |count| CommandRule { matches: vec!["a".to_owned(); count], ..allowing_all(&["a"]) };
+    assert_eq!(of(shown(EXAMPLES_MAX)), "");
+    assert_eq!(
+        of(shown(EXAMPLES_MAX + 1)),
+        "it has 101 examples of one kind, and at most 100 are read"
+    );
+    let full = vec![allowing_all(&["a"]); COMMAND_RULES_MAX];
+    assert!(CommandRules::new(full.clone()).is_ok());
+    let count = COMMAND_RULES_MAX + 1;
+    let over = [full, vec![allowing_all(&["a"])]].concat();
+    assert_eq!(CommandRules::new(over), Err(CommandRulesError::TooMany { count }));
+}

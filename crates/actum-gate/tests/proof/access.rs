@@ -1,0 +1,160 @@
+//! The gate of access, whoever reads the policies: when it asks, what becomes of the answer, and what where
+//! nobody can tell it.
+
+use std::cell::Cell;
+
+use actum_core::ledger::Actor;
+use actum_core::{Budget, Digest, RiskTier, Scope};
+use actum_gate::{
+    AccessJudge, AccessSaid, AccessText, AccessUnknown, Bundle, Case, Decision, NoAccess, Policy,
+    ReplayProblem, Verdict, WorkKind, decide, replay,
+};
+
+use crate::material::{approved, case, change};
+
+/// Says the same of everything, and counts how often it is asked.
+struct Says(Verdict, Cell<usize>);
+
+impl Says {
+    fn new(verdict: Verdict) -> Self {
+        Self(verdict, Cell::new(0))
+    }
+}
+
+impl AccessJudge for Says {
+    fn judge(
+        &self,
+        policies: &[AccessText],
+        bundle: &Bundle,
+        tier: RiskTier,
+    ) -> Result<AccessSaid, AccessUnknown> {
+        self.1.set(self.1.get() + 1);
+        let (user, files) = (&bundle.actor().user, bundle.files().count());
+        let ground = format!("{}: {user}, {tier}, {files} files", policies[0].name);
+        Ok(AccessSaid { verdict: self.0, ground })
+    }
+}
+
+fn text(name: &str) -> AccessText {
+    AccessText { name: name.to_owned(), text: "permit (principal, action, resource);".to_owned() }
+}
+
+fn with_texts() -> Policy {
+    Policy::default().with_access(vec![text("team.cedar"), text("all.cedar")])
+}
+
+fn asked() -> Case {
+    let actor = Actor { user: "ada".to_owned(), uid: 1000, agent: None };
+    Case { actor, ..case(Scope::everything(), Budget::unlimited(), change()) }
+}
+
+fn restoring() -> Case {
+    let undoes = Some("r0000000000n".parse().unwrap());
+    Case { undoes, restores: true, work: WorkKind::Undo, ..asked() }
+}
+
+fn bundle(case: Case, policy: &Policy) -> Bundle {
+    Bundle::new(Digest::of(&policy.to_vec().unwrap()), case)
+}
+
+fn said(decision: &Decision) -> (&str, &str) {
+    let gate = decision.gates.iter().find(|gate| gate.gate == "access").unwrap();
+    (&gate.verdict, &gate.ground)
+}
+
+/// AEC-6, AEC-10: what access policies say is one gate's word, before that of approval.
+#[test]
+fn what_access_policies_say_counts_like_any_gate() {
+    let policy = with_texts();
+    for verdict in [Verdict::Allow, Verdict::NeedsApproval, Verdict::Deny] {
+        let decision = decide(&bundle(asked(), &policy), &policy, &Says::new(verdict));
+        assert_eq!(decision.verdict, verdict);
+        assert_eq!(said(&decision), (verdict.as_str(), "all.cedar: ada, R2, 4 files"));
+        let gates: Vec<_> = decision.gates.iter().map(|gate| gate.gate.as_str()).collect();
+        assert_eq!(
+            gates,
+            [
+                "protected",
+                "scope",
+                "budget",
+                "commands",
+                "credentials",
+                "tier",
+                "access",
+                "approval"
+            ]
+        );
+    }
+    // What another gate denies they cannot let pass.
+    let nowhere = Scope { allow: Some(Vec::new()), deny: Vec::new() };
+    let outside = bundle(Case { scope: nowhere, ..asked() }, &policy);
+    let decision = decide(&outside, &policy, &Says::new(Verdict::Allow));
+    assert_eq!(decision.verdict, Verdict::Deny);
+}
+
+/// AA-5, AEC-6: an approval answers what access policies ask, and not what they deny.
+#[test]
+fn an_approval_answers_what_access_policies_ask_and_not_what_they_deny() {
+    let policy = with_texts();
+    let agreed = approved(&bundle(asked(), &policy));
+    let agreed = bundle(Case { approved: Some(agreed), ..asked() }, &policy);
+    let asks = decide(&agreed, &policy, &Says::new(Verdict::NeedsApproval));
+    assert_eq!((asks.verdict, said(&asks).0), (Verdict::Allow, "needs_approval"));
+    assert_eq!(decide(&agreed, &policy, &Says::new(Verdict::Deny)).verdict, Verdict::Deny);
+}
+
+/// AEC-6: without access policies nobody is asked about them, and undo that restores waits for nobody.
+#[test]
+fn nobody_is_asked_without_policies_nor_about_what_brings_back_what_was_there() {
+    let judge = Says::new(Verdict::Deny);
+    for policy in [Policy::default(), Policy::default().with_access(Vec::new())] {
+        let decision = decide(&bundle(asked(), &policy), &policy, &judge);
+        assert_eq!(said(&decision), ("allow", "no access policies are in force"));
+        assert_eq!(policy, Policy::default());
+    }
+    let policy = with_texts();
+    let decision = decide(&bundle(restoring(), &policy), &policy, &judge);
+    assert_eq!(said(&decision), ("allow", "it brings back what was there"));
+    assert_eq!(judge.1.get(), 0);
+    // A redo, and an undo that keeps later edits, are changes like any other.
+    let redo = Case { restores: false, work: WorkKind::Redo, ..restoring() };
+    assert_eq!(decide(&bundle(redo, &policy), &policy, &judge).verdict, Verdict::Deny);
+    assert_eq!(judge.1.get(), 1);
+}
+
+/// AEC-6, AEC-10, AEC-11: who does not know Cedar allows nothing, and neither confirms nor denies a decision.
+#[test]
+fn where_nobody_knows_what_they_say_nothing_is_allowed_and_no_decision_is_judged() {
+    let policy = with_texts();
+    let (asked, policy_bytes) = (bundle(asked(), &policy), policy.to_vec().unwrap());
+    let denied = decide(&asked, &policy, &NoAccess);
+    assert_eq!(denied.verdict, Verdict::Deny);
+    assert_eq!(denied.first_refusal().unwrap().gate, "access");
+    let bytes = asked.to_vec().unwrap();
+    let allowed = decide(&asked, &policy, &Says::new(Verdict::Allow));
+    for decision in [allowed, denied] {
+        let record = decision.record(&bytes).unwrap();
+        let problem = replay(&bytes, &policy_bytes, &record, &NoAccess).unwrap_err();
+        let message = "this program does not know Cedar, in which access policies are written";
+        assert_eq!(problem, ReplayProblem::EngineUnsupported { message: message.to_owned() });
+        assert_eq!(problem.reason(), "REPLAY_ENGINE_UNSUPPORTED");
+    }
+    // Where they have no say, nobody needs to know them.
+    let restoring = bundle(restoring(), &policy);
+    let bytes = restoring.to_vec().unwrap();
+    let record = decide(&restoring, &policy, &Says::new(Verdict::Deny)).record(&bytes).unwrap();
+    assert_eq!(replay(&bytes, &policy_bytes, &record, &NoAccess), Ok(()));
+}
+
+/// AEC-11: the exact texts are in the policy, in the order of their names.
+#[test]
+fn a_policy_holds_the_texts_and_their_digest_stands_for_them() {
+    let turned = Policy::default().with_access(vec![text("all.cedar"), text("team.cedar")]);
+    assert_eq!(turned, with_texts());
+    let bytes = turned.to_vec().unwrap();
+    assert_eq!(Policy::read(&bytes), Ok(turned.clone()));
+    let names: Vec<_> = turned.access().unwrap().iter().map(|it| it.name.as_str()).collect();
+    assert_eq!(names, ["all.cedar", "team.cedar"]);
+    let alone = Policy::default().with_access(vec![text("all.cedar")]);
+    assert_ne!(Digest::of(&alone.to_vec().unwrap()), Digest::of(&bytes));
+}

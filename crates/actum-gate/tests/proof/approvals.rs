@@ -1,0 +1,176 @@
+//! Approvals: what lets a change go that asks for a person, and what does not.
+
+use actum_core::ledger::{Answer, PlanAnswered};
+use actum_core::receipt::{EffectKind, GateRecord, PathEffect};
+use actum_core::signer::KeyRole;
+use actum_core::{Budget, Digest, RelPath, Scope};
+use actum_gate::{
+    Approved, Bundle, Case, Decision, NoAccess, Policy, Verdict, decide, verify_answer,
+};
+
+use crate::material::{
+    TestKey, answer_of, answered, approval_key, approved, at, case, keyring, keyring_with, path,
+    policy, policy_bytes, result_key,
+};
+
+fn asks(name: &str) -> Case {
+    let effect = PathEffect {
+        path: path(name),
+        effect: EffectKind::Modified,
+        from: None,
+        before: None,
+        after: None,
+        added: 1,
+        removed: 0,
+    };
+    case(Scope::everything(), Budget::unlimited(), vec![effect])
+}
+
+fn bundle(case: Case) -> Bundle {
+    Bundle::new(Digest::of(&policy_bytes()), case)
+}
+
+/// The same case with an approval that is bound to it, and changed then.
+fn with_approval(case: &Case, change: impl FnOnce(&mut Approved)) -> Case {
+    let mut approved = approved(&bundle(case.clone()));
+    change(&mut approved);
+    Case { approved: Some(approved), ..case.clone() }
+}
+
+fn judged(case: &Case) -> Decision {
+    decide(&bundle(case.clone()), &policy(), &NoAccess)
+}
+
+fn ground(decision: &Decision) -> &str {
+    &decision.gates.last().unwrap().ground
+}
+
+const CI: &str = ".github/workflows/ci.yml";
+
+/// AA-5
+#[test]
+fn what_asks_for_a_person_goes_with_an_approval_of_exactly_this_and_not_without() {
+    let waiting = judged(&asks(CI));
+    assert_eq!(waiting.verdict, Verdict::NeedsApproval);
+    assert_eq!(waiting.first_refusal().unwrap().gate, "tier");
+    let agreed = judged(&with_approval(&asks(CI), |_| {}));
+    assert_eq!(agreed.verdict, Verdict::Allow, "{agreed:?}");
+    assert_eq!(agreed.first_refusal(), None);
+    assert!(ground(&agreed).starts_with("`grace` agreed to plan r0000000000n"), "{agreed:?}");
+    // The tier is what it was: what was agreed to is told beside what asked for it.
+    assert_eq!(agreed.tier, waiting.tier);
+    assert_eq!(agreed.gates.iter().find(|it| it.gate == "tier").unwrap().verdict, "needs_approval");
+    let ordinary = judged(&asks("src/lib.rs"));
+    assert_eq!(
+        (ordinary.verdict, ground(&ordinary)),
+        (Verdict::Allow, "no gate asks for a person")
+    );
+}
+
+/// AA-5: each thing that an approval is bound to.
+#[test]
+fn an_approval_of_something_else_denies_and_says_what_is_other() {
+    let other = Digest::of(b"other");
+    type Change<'c> = &'c dyn Fn(&mut Approved);
+    let cases: [(&str, Change<'_>); 5] = [
+        ("is for another plan", &|it| it.bound.plan = other),
+        ("is for other limits", &|it| it.bound.limits = other),
+        ("is for another change", &|it| it.bound.change = other),
+        ("was given under another policy", &|it| it.bound.policy = other),
+        ("has expired", &|it| it.expires = at(29)),
+    ];
+    for (what, change) in cases {
+        for name in [CI, "src/lib.rs"] {
+            let decision = judged(&with_approval(&asks(name), change));
+            assert_eq!(decision.verdict, Verdict::Deny, "{what}");
+            assert!(ground(&decision).ends_with(what), "{decision:?}");
+            assert_eq!(decision.first_refusal().unwrap().gate, "approval");
+        }
+    }
+    // Until it expires it counts.
+    let last = judged(&with_approval(&asks(CI), |it| it.expires = at(30)));
+    assert_eq!(last.verdict, Verdict::Allow);
+}
+
+/// AA-5: the files as they were are part of what was approved.
+#[test]
+fn an_approval_does_not_outlive_a_file_that_somebody_changed() {
+    let before = with_approval(&asks(CI), |_| {});
+    let mut moved = before.clone();
+    moved.change[0].added += 1;
+    assert_eq!(judged(&moved).verdict, Verdict::Deny);
+    let mut renamed = before;
+    renamed.change[0].path.0 = RelPath::new(".github/workflows/other.yml").unwrap();
+    assert_eq!(judged(&renamed).verdict, Verdict::Deny);
+}
+
+/// AA-5, D-5: what a gate denies no approval allows.
+#[test]
+fn an_approval_of_what_is_denied_changes_nothing() {
+    let denied = with_approval(&asks(".env"), |_| {});
+    let decision = judged(&denied);
+    assert_eq!(decision.verdict, Verdict::Deny);
+    assert_eq!(decision.first_refusal().unwrap().gate, "protected");
+    let plain = decide(&bundle(asks(".env")), &Policy::default(), &NoAccess);
+    assert_eq!(plain.verdict, Verdict::Deny);
+    assert_eq!(ground(&plain), "no gate asks for a person");
+}
+
+/// AA-5: by another key.
+#[test]
+fn an_answer_counts_by_an_approval_key_of_its_time_alone() {
+    let sound = answer_of(&answered(Answer::Approved), &approval_key());
+    let verified = verify_answer(&sound.to_vec().unwrap(), &keyring()).unwrap();
+    assert_eq!(verified.answered, answered(Answer::Approved));
+    let by = |key: &TestKey, said: &PlanAnswered, keyring: &actum_core::keyring::Keyring| {
+        let envelope = answer_of(said, key).to_vec().unwrap();
+        verify_answer(&envelope, keyring).unwrap_err().reason()
+    };
+    let said = answered(Answer::Approved);
+    assert_eq!(by(&result_key(), &said, &keyring()), "KEY_OF_ANOTHER_ROLE");
+    let stranger = TestKey::new(KeyRole::Approval, 77);
+    assert_eq!(by(&stranger, &said, &keyring()), "SIGNER_UNKNOWN");
+    let late = PlanAnswered { time: at(3601), ..said.clone() };
+    assert_eq!(by(&approval_key(), &late, &keyring()), "KEY_EXPIRED");
+    let revoked = keyring_with(&stranger, |key| key.revoked = Some(at(0)));
+    assert_eq!(by(&stranger, &said, &revoked), "KEY_REVOKED");
+}
+
+#[test]
+fn every_byte_of_an_answer_that_is_another_one_is_refused_or_changes_nothing() {
+    let said = answered(Answer::Approved);
+    let sound = answer_of(&said, &approval_key()).to_vec().unwrap();
+    for at in 0..sound.len() {
+        for bit in 0..8 {
+            let mut changed = sound.clone();
+            changed[at] ^= 1 << bit;
+            if let Ok(verified) = verify_answer(&changed, &keyring()) {
+                assert_eq!(verified.answered, said, "byte {at}, bit {bit}");
+            }
+        }
+    }
+}
+
+/// D-4, AA-5: a word of a later version allows nothing, and only what asks for a person is answered.
+#[test]
+fn gates_together_say_the_strictest_that_one_says_or_what_a_person_answered() {
+    let said = |verdicts: &[(&str, &str)]| {
+        let gate = |(gate, verdict): &(&str, &str)| GateRecord {
+            gate: (*gate).to_owned(),
+            verdict: (*verdict).to_owned(),
+            ground: String::new(),
+        };
+        Verdict::together(&verdicts.iter().map(gate).collect::<Vec<_>>())
+    };
+    let (allow, ask, deny) = ("allow", "needs_approval", "deny");
+    assert_eq!(said(&[("scope", allow), ("tier", allow)]), Verdict::Allow);
+    assert_eq!(said(&[("scope", allow), ("tier", ask)]), Verdict::NeedsApproval);
+    assert_eq!(said(&[("scope", deny), ("tier", ask)]), Verdict::Deny);
+    assert_eq!([said(&[("scope", allow), ("tier", "perhaps")]), said(&[])], [Verdict::Deny; 2]);
+    assert_eq!(said(&[("tier", ask), ("approval", allow)]), Verdict::Allow);
+    assert_eq!(said(&[("tier", ask), ("approval", ask)]), Verdict::NeedsApproval);
+    assert_eq!(said(&[("tier", allow), ("approval", deny)]), Verdict::Deny);
+    assert_eq!(said(&[("tier", deny), ("approval", allow)]), Verdict::Deny);
+    // Another gate of that name answers nothing.
+    assert_eq!(said(&[("approval", allow), ("tier", ask)]), Verdict::NeedsApproval);
+}

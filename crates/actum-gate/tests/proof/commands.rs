@@ -1,0 +1,445 @@
+//! Rules about commands in policies: what a file may say, and what the gate makes of it.
+
+use actum_core::{Budget, Digest, Scope};
+use actum_gate::command::CommandLineError;
+use actum_gate::policy::{Ignored, Trust};
+use actum_gate::{
+    Bundle, Case, CommandLine, Decision, NoAccess, Policy, PolicyFile, Verdict, decide,
+};
+use proptest::prelude::*;
+use proptest::sample::select;
+
+use crate::material::case;
+
+const CARGO: &str =
+    "[[command]]\nargv = ['cargo', 'test']\ndecision = 'allow'\nmatch = ['cargo test']\n";
+
+fn file(text: &str) -> PolicyFile {
+    PolicyFile::read(format!("version = 1\n{text}").as_bytes()).unwrap()
+}
+
+fn told(text: &str) -> String {
+    PolicyFile::read(format!("version = 1\n{text}").as_bytes()).unwrap_err().to_string()
+}
+
+fn operator(text: &str) -> Policy {
+    Policy::of(Some(file(text)), None).0
+}
+
+fn line(text: &str) -> CommandLine {
+    CommandLine::parse(text).unwrap()
+}
+
+fn running(policy: &Policy, lines: &[CommandLine]) -> Decision {
+    let judged = case(Scope::everything(), Budget::unlimited(), Vec::new());
+    let judged = Case { commands: lines.to_vec(), ..judged };
+    decide(&Bundle::new(Digest::of(&policy.to_vec().unwrap()), judged), policy, &NoAccess)
+}
+
+/// What the gate says of these commands.
+fn said(policy: &Policy, texts: &[&str]) -> (String, String) {
+    let lines: Vec<_> = texts.iter().map(|text| line(text)).collect();
+    let decision = running(policy, &lines);
+    let gate = decision.gates.iter().find(|gate| gate.gate == "commands").unwrap();
+    (gate.verdict.clone(), gate.ground.clone())
+}
+
+fn verdict(policy: &Policy, text: &str) -> Verdict {
+    running(policy, &[line(text)]).verdict
+}
+
+/// AEC-10: what no rule allows is denied, whoever wrote none.
+#[test]
+fn nothing_runs_without_a_rule_that_allows_it() {
+    let ask = "[[command]]\nargv = ['make']\ndecision = 'ask'\n";
+    let workspace = Policy::of(None, Some((file(CARGO), Trust::Untrusted))).0;
+    for policy in [Policy::default(), operator(""), operator(ask), workspace] {
+        for text in ["cargo test", "true", "/bin/cargo test"] {
+            let (verdict, ground) = said(&policy, &[text]);
+            assert_eq!(verdict, "deny", "{text}");
+            assert!(ground.starts_with("no rule allows the command `["), "{ground}");
+        }
+        let nothing = ("allow".to_owned(), "no command would be run".to_owned());
+        assert_eq!(said(&policy, &[]), nothing);
+    }
+}
+
+/// AA-5, AEC-10: the strictest command decides, and is named with the rule and whose that is.
+#[test]
+fn the_strictest_command_is_told_with_its_rule_and_whose_it_is() {
+    let own = "[[command]]\nargv = ['cargo', 'test', '--release']\ndecision = 'ask'\nreason = 'it is slow'\n\
+               [[command]]\nargv = ['rm']\ndecision = 'deny'\n";
+    let (policy, _) = Policy::of(Some(file(CARGO)), Some((file(own), Trust::Untrusted)));
+    let allowed = r#"the rule `["cargo", "test", …]` allows it (the operator's policy)"#;
+    let asked = "the rule `[\"cargo\", \"test\", \"--release\", …]` asks for a person's agreement: it \
+                 is slow (this workspace's policy)";
+    for (texts, verdict, ground) in [
+        (
+            &["cargo test"][..],
+            "allow",
+            format!("the command `[\"cargo\", \"test\"]`: {allowed}"),
+        ),
+        (
+            &["cargo test -q", "cargo test"],
+            "allow",
+            format!("the command `[\"cargo\", \"test\", \"-q\"]`: {allowed}; so it is with 1 more"),
+        ),
+        (
+            &["cargo test", "cargo test --release"],
+            "needs_approval",
+            format!("the command `[\"cargo\", \"test\", \"--release\"]`: {asked}"),
+        ),
+        (
+            &["rm x", "cargo test --release", "/bin/RM y", "cargo test"],
+            "deny",
+            "the command `[\"rm\", \"x\"]`: the rule `[\"rm\", …]` denies it (this workspace's policy); \
+             so it is with 1 more"
+                .to_owned(),
+        ),
+    ] {
+        assert_eq!(said(&policy, texts), (verdict.to_owned(), ground), "{texts:?}");
+    }
+    let asks = running(&policy, &[line("cargo test --release")]);
+    assert_eq!(asks.verdict, Verdict::NeedsApproval);
+    assert_eq!(asks.first_refusal().unwrap().gate, "commands");
+}
+
+/// AEC-10: a ground stands in receipts, and is short and harmless.
+#[test]
+fn what_is_told_of_a_command_is_short_and_escaped() {
+    let long = "x".repeat(100_000);
+    let rule = format!(
+        "[[command]]\nargv = ['tool', '{long}', ['{long}', 'y']]\ndecision = 'deny'\nreason = '{}'\n",
+        "r".repeat(1000)
+    );
+    let policy = operator(&rule);
+    for argv in
+        [vec!["tool", &long, "y"], vec!["tool", &long], vec![&long], vec!["a\u{1b}[31m\u{202e}"]]
+    {
+        let line = CommandLine::new(argv.into_iter().map(str::to_owned).collect()).unwrap();
+        let decision = running(&policy, &[line]);
+        let ground = &decision.first_refusal().unwrap().ground;
+        assert!(ground.len() < 6000, "{}", ground.len());
+        let obeyed = |c: char| c.is_control() || c == '\u{202e}';
+        assert!(!ground.contains(obeyed), "{ground:?}");
+    }
+}
+
+/// D-5: what a workspace allows counts when it is trusted, and what it holds back counts always.
+#[test]
+fn a_workspace_allows_commands_only_when_it_is_trusted() {
+    let own = "[[command]]\nargv = ['make', 'test']\nexact = true\ndecision = 'allow'\nmatch = ['make test']\n\
+               [[command]]\nargv = ['cargo', 'test']\ndecision = 'ask'\n\
+               [[command]]\nargv = ['npm', 'ci']\nexact = true\ndecision = 'ask'\n";
+    let of = |trust| Policy::of(Some(file(CARGO)), Some((file(own), trust)));
+    let (untrusted, ignored) = of(Trust::Untrusted);
+    assert_eq!(ignored, [Ignored::Commands(1)]);
+    let (trusted, ignored) = of(Trust::Trusted);
+    assert_eq!(ignored, []);
+    for (text, before, after) in [
+        ("make test", Verdict::Deny, Verdict::Allow),
+        ("cargo test", Verdict::NeedsApproval, Verdict::NeedsApproval),
+        // To ask is more than nothing, so it allows nothing by itself either.
+        ("npm ci", Verdict::Deny, Verdict::NeedsApproval),
+    ] {
+        assert_eq!((verdict(&untrusted, text), verdict(&trusted, text)), (before, after), "{text}");
+    }
+    let alone = file("[[command]]\nargv = ['rm']\ndecision = 'deny'\n");
+    let (_, ignored) = Policy::of(None, Some((alone, Trust::Untrusted)));
+    assert_eq!(ignored, [], "all of it counts");
+}
+
+/// AEC-10, D-4: a rule that would let anything run is told by its line, and what to write instead.
+#[test]
+fn shells_and_interpreters_are_not_allowed_by_their_beginning() {
+    for program in ["bash", "/bin/sh", "python3", "node", "env", "sudo", "xargs", "perl", "find"] {
+        let rule = format!(
+            "\n[[command]]\ndecision = 'allow'\nargv = ['{program}']\nmatch = ['{program} x']\n"
+        );
+        let message = told(&rule);
+        let expected = format!(
+            "line 5: `command.argv` cannot be used: `{program}` runs what its arguments say, and the \
+             rule leaves them open; "
+        );
+        assert!(message.starts_with(&expected), "{message}");
+    }
+    assert_eq!(
+        told("[[command]]\nargv = [['ls', 'bash']]\ndecision = 'allow'\nmatch = ['ls']\n")
+            .split_once(';')
+            .unwrap()
+            .0,
+        "line 3: `command.argv` cannot be used: `bash` runs what its arguments say, and the rule \
+         leaves them open"
+    );
+    let exact = "[[command]]\nargv = ['bash', '-c', 'a; b']\nexact = true\ndecision = 'allow'\n\
+                 match = ['''bash -c 'a; b' ''']\n";
+    assert_eq!(verdict(&operator(exact), "bash -c 'a; b'"), Verdict::Allow);
+    assert_eq!(verdict(&operator(exact), "bash -c 'a; c'"), Verdict::Deny);
+}
+
+/// AEC-10, D-4: a rule that does not do what its author thinks is told by the line of the example.
+#[test]
+fn an_example_that_is_not_so_refuses_the_file_with_its_line() {
+    let rule = |examples: &str| {
+        told(&format!("[[command]]\nargv = ['cargo', 'test']\ndecision = 'allow'\n{examples}\n"))
+    };
+    for (examples, expected) in [
+        (
+            "match = [\n'cargo test',\n'cargo  testx']",
+            "line 7: item 2 of `command.match` cannot be used: it does not speak of its own example \
+             `cargo  testx` in `match`",
+        ),
+        (
+            "match = ['cargo test']\nnot_match = ['cargo test x']",
+            "line 6: item 1 of `command.not_match` cannot be used: it speaks of its own example `cargo \
+             test x` in `not_match`",
+        ),
+        (
+            "match = ['cargo test']\nnot_match = ['cargo | x']",
+            "line 6: item 1 of `command.not_match` cannot be used: its example `cargo | x`: the command \
+             is run without a shell, and the `|` at character 7 would need one",
+        ),
+        (
+            "reason = 'r'",
+            "line 4: `command.decision` cannot be used: a rule that allows has at least one example in \
+             `match`",
+        ),
+        ("match = []", "line 4: `command.decision` cannot be used: a rule that allows"),
+    ] {
+        let message = rule(examples);
+        assert!(message.starts_with(expected), "{message}");
+    }
+    let many = format!("match = [{}]", "'cargo test',".repeat(101));
+    let expected = "line 5: `command.match` cannot be used: it has 101 examples of one kind";
+    assert!(rule(&many).starts_with(expected), "{}", rule(&many));
+    let harmless = rule("match = [\"a\\u001b[31m\\u202e\"]");
+    assert!(!harmless.contains(['\u{1b}', '\u{202e}']), "{harmless:?}");
+}
+
+/// D-4
+#[test]
+fn a_rule_about_commands_that_cannot_be_meant_is_told_by_key_and_line() {
+    for (text, expected) in [
+        (
+            "[command]\nargv = ['a']\n",
+            "line 2: `command` must be a list of tables, each under `[[command]]`, and is a table",
+        ),
+        (
+            "[[command]]\nargs = ['a']\n",
+            "line 3: `command.args` is not known, perhaps `argv` is meant; there are `argv`, `exact`, `decision`, `reason`, \
+             `match` and `not_match`",
+        ),
+        ("[[command]]\nargv = ['a']\n", "line 2: `command` has no `decision`"),
+        ("[[command]]\ndecision = 'deny'\n", "line 2: `command` has no `argv`"),
+        (
+            "[[command]]\nargv = 'a'\n",
+            "line 3: `command.argv` must be a list of arguments, in `[` and `]`, and is a text",
+        ),
+        (
+            "[[command]]\nargv = ['a', 1]\n",
+            "line 3: item 2 of `command.argv` must be an argument, which is a text, or a list of them, \
+             and is a whole number",
+        ),
+        (
+            "[[command]]\nargv = ['a', ['b', 'b']]\n",
+            "line 3: item 2 of `command.argv` cannot be used: one of its alternatives stands in it twice",
+        ),
+        (
+            "[[command]]\nargv = ['a']\ndecision = 'maybe'\n",
+            "line 4: `command.decision` must be `allow`, `ask` or `deny`, and is `maybe`",
+        ),
+        (
+            "[[command]]\nargv = ['a']\nexact = 'yes'\n",
+            "line 4: `command.exact` must be `true` or `false`, and is a text",
+        ),
+        (
+            "[[command]]\nargv = ['a']\ndecision = 'deny'\nreason = ''\n",
+            "line 5: `command.reason` must be a text of 1 to 1000 bytes, and is one of 0",
+        ),
+        (
+            "[[command]]\nargv = []\ndecision = 'deny'\n",
+            "line 3: `command.argv` cannot be used: the command names no program",
+        ),
+        (
+            "[[command]]\nargv = ['a', []]\ndecision = 'deny'\n",
+            "line 3: `command.argv` cannot be used: place 1 has 0 alternatives",
+        ),
+    ] {
+        let message = told(text);
+        assert!(message.starts_with(expected), "{text}\n{message}");
+    }
+    let reason = |length: usize| {
+        let reason = "r".repeat(length);
+        let text =
+            format!("version = 1\n[[command]]\nargv=['a']\ndecision='deny'\nreason='{reason}'\n");
+        PolicyFile::read(text.as_bytes()).is_ok()
+    };
+    assert_eq!([1, 1000, 1001].map(reason), [true, true, false]);
+    let rules = |count: usize| "[[command]]\nargv=['a']\ndecision='deny'\n".repeat(count);
+    assert_eq!(file(&rules(10_000)), file(&rules(10_000)));
+    assert_eq!(
+        told(&rules(10_001)),
+        "it has 10001 rules under `[[command]]`, and 10000 is the most"
+    );
+}
+
+/// AEC-10: what a shell would read is refused, and what is quoted stays one argument.
+#[test]
+fn a_text_that_needs_a_shell_is_no_command() {
+    let policy = operator(CARGO);
+    for text in [
+        "cargo test; rm x",
+        "cargo test && rm x",
+        "cargo test $(rm x)",
+        "cargo test > x",
+        "A=b cargo test",
+        "cargo test *",
+        "cargo test `x`",
+        "cargo test\nrm x",
+    ] {
+        let error = CommandLine::parse(text).unwrap_err();
+        let needs_shell = matches!(
+            error,
+            CommandLineError::Metacharacter { .. } | CommandLineError::Assignment { .. }
+        );
+        assert!(needs_shell, "{text}: {error}");
+    }
+    let quoted = line("cargo test '; rm x'");
+    assert_eq!(quoted.argv(), ["cargo", "test", "; rm x"]);
+    assert_eq!(running(&policy, &[quoted]).verdict, Verdict::Allow);
+    assert_eq!(verdict(&policy, "'cargo test'"), Verdict::Deny);
+}
+
+/// AEC-10: as many commands as may be, and no more.
+#[test]
+fn a_change_comes_with_a_thousand_commands_at_most() {
+    let policy = operator(CARGO);
+    let of = |count: usize| running(&policy, &vec![line("cargo test"); count]);
+    assert_eq!(of(1000).verdict, Verdict::Allow);
+    let over = of(1001);
+    assert_eq!(over.verdict, Verdict::Deny);
+    let ground = &over.first_refusal().unwrap().ground;
+    assert_eq!(ground, "1001 commands would be run, and 1000 is the most");
+}
+
+/// AEC-11: a policy that is kept has with each rule what it does not reach over, so that a decision
+/// does not depend on what is known of programs when it is made again.
+#[test]
+fn rules_that_are_kept_are_read_back_and_sorted() {
+    let second = "[[command]]\nargv = ['ls', ['-l', '-a']]\nexact = true\ndecision = 'ask'\n";
+    let (policy, _) =
+        Policy::of(Some(file(&format!("{second}{CARGO}"))), Some((file(second), Trust::Untrusted)));
+    let bytes = policy.to_vec().unwrap();
+    let text = String::from_utf8(bytes.clone()).unwrap();
+    assert_eq!(Policy::read(&bytes), Ok(policy));
+    let cargo = r#"{"argv":["cargo","test"],"barred":["--config","--manifest-path","-Z","-C"],"decision":"allow","match":["cargo test"]}"#;
+    let ls = r#"{"argv":["ls",["-a","-l"]],"decision":"ask","exact":true}"#;
+    assert!(
+        text.contains(&format!(r#""commands":{{"narrowing":[],"rules":[{cargo},{ls}]}}"#)),
+        "{text}"
+    );
+    for (from, to) in [
+        (format!("{cargo},{ls}"), format!("{ls},{cargo}")),
+        (format!("{cargo},{ls}"), format!("{cargo},{cargo},{ls}")),
+        (r#"["-a","-l"]"#.to_owned(), r#"["-l","-a"]"#.to_owned()),
+        (r#"["cargo","test"]"#.to_owned(), "[]".to_owned()),
+        (r#""exact":true"#.to_owned(), r#""exact":true,"more":1"#.to_owned()),
+        (r#""narrowing":[],"#.to_owned(), String::new()),
+    ] {
+        let other = text.replacen(&from, &to, 1);
+        assert_ne!(other, text);
+        assert!(Policy::read(other.as_bytes()).is_err(), "{other}");
+    }
+}
+
+/// D-4: a rule whose every example another rule of the file holds back does nothing.
+#[test]
+fn a_rule_that_allows_nothing_of_what_it_shows_is_known_as_such() {
+    let idle = |text: &str| {
+        let policy = operator(text);
+        let rules = &policy.layers()[0].commands.rules;
+        rules.idle().map(|(rule, by)| (rule.to_string(), by.verdict)).collect::<Vec<_>>()
+    };
+    let deny = "[[command]]\nargv = ['/usr/bin/cargo']\ndecision = 'deny'\n";
+    assert_eq!(
+        idle(&format!("{CARGO}{deny}")),
+        [(r#"["cargo", "test", …]"#.to_owned(), Verdict::Deny)]
+    );
+    let narrower = "[[command]]\nargv = ['cargo', 'test', '-q']\ndecision = 'ask'\n";
+    assert_eq!(idle(&format!("{CARGO}{narrower}")), []);
+}
+
+fn any_rule() -> impl Strategy<Value = String> {
+    let word = || select(vec!["tool", "./tool", "cargo", "run", "-q", "--config", "x"]);
+    (word(), prop::collection::vec(word(), 0..3), any::<bool>(), select(vec!["allow", "ask", "deny"]))
+        .prop_map(|(program, arguments, exact, decision)| {
+            let argv = [&[program][..], &arguments].concat();
+            let example = argv.join(" ");
+            format!(
+                "[[command]]\nargv = {argv:?}\nexact = {exact}\ndecision = {decision:?}\nmatch = [{example:?}]\n"
+            )
+        })
+        .prop_filter("it must be one", |rule| {
+            PolicyFile::read(format!("version = 1\n{rule}").as_bytes()).is_ok()
+        })
+}
+
+fn any_rules() -> impl Strategy<Value = Vec<String>> {
+    prop::collection::vec(any_rule(), 0..5)
+}
+
+fn any_lines() -> impl Strategy<Value = Vec<CommandLine>> {
+    let word = || select(vec!["tool", "./TOOL", "cargo", "run", "-q", "--config=y", "x"]);
+    let line = prop::collection::vec(word(), 1..4).prop_map(|words| {
+        CommandLine::new(words.into_iter().map(str::to_owned).collect()).unwrap()
+    });
+    prop::collection::vec(line, 0..4)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { failure_persistence: None, ..Default::default() })]
+
+    /// D-5, AEC-10: a rule more in a workspace that is not trusted never allows more, and neither
+    /// does a command more.
+    #[test]
+    fn a_rule_more_in_a_layer_that_narrows_never_allows_more(
+        own in any_rules(),
+        narrowing in any_rules(),
+        more in any_rule(),
+        lines in any_lines(),
+    ) {
+        let with = |rules: &[String]| {
+            let workspace = (file(&rules.concat()), Trust::Untrusted);
+            Policy::of(Some(file(&own.concat())), Some(workspace)).0
+        };
+        let alone = running(&operator(&own.concat()), &lines).verdict;
+        let before = running(&with(&narrowing), &lines).verdict;
+        let after = running(&with(&[&narrowing[..], &[more]].concat()), &lines).verdict;
+        prop_assert!(alone <= before && before <= after);
+        for line in &lines {
+            let one = running(&with(&narrowing), std::slice::from_ref(line)).verdict;
+            prop_assert!(one <= before);
+        }
+    }
+
+    /// AEC-10, AEC-11: files that differ in the order of their rules are one policy.
+    #[test]
+    fn the_order_of_rules_in_a_file_never_matters(
+        (rules, shuffled) in any_rules().prop_flat_map(|rules| {
+            (Just(rules.clone()), Just(rules).prop_shuffle())
+        }),
+        trusted in any::<bool>(),
+    ) {
+        let trust = if trusted { Trust::Trusted } else { Trust::Untrusted };
+        let of = |rules: &[String]| Policy::of(None, Some((file(&rules.concat()), trust)));
+        prop_assert_eq!(of(&rules), of(&shuffled));
+    }
+
+    /// AEC-11: a policy with any rules is kept and read as it is.
+    #[test]
+    fn a_policy_with_rules_about_commands_is_read_back(own in any_rules(), other in any_rules()) {
+        let workspace = (file(&other.concat()), Trust::Untrusted);
+        let (policy, _) = Policy::of(Some(file(&own.concat())), Some(workspace));
+        prop_assert_eq!(Policy::read(&policy.to_vec().unwrap()), Ok(policy));
+    }
+}

@@ -1,0 +1,83 @@
+//! The golden decisions in `vectors/decisions.json`: the same in any surroundings, and none without each gate.
+#![allow(clippy::disallowed_methods, reason = "these tests start themselves elsewhere")]
+
+use std::path::Path;
+use std::process::Command;
+
+use actum_core::receipt::{DecisionRecord, GateRecord};
+use actum_gate::{Bundle, Decision, NoAccess, Policy, Verdict, decide};
+use serde_json::Value;
+
+/// What is kept of each golden decision: the bundle, the policy, and what was recorded.
+fn corpus() -> Vec<(String, Bundle, Policy, DecisionRecord)> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../vectors/decisions.json");
+    let file: Value = serde_json::from_slice(&std::fs::read(path).unwrap()).unwrap();
+    let accepted = file["cases"].as_array().unwrap().iter().filter(|it| it["expect"] == "accept");
+    let read = |case: &Value| {
+        let text = |name: &str| case["input"][name].as_str().unwrap().as_bytes();
+        let name = case["name"].as_str().unwrap().to_owned();
+        let record = serde_json::from_value(case["input"]["record"].clone()).unwrap();
+        (name, Bundle::read(text("bundle")).unwrap(), Policy::read(text("policy")).unwrap(), record)
+    };
+    accepted.map(read).collect()
+}
+
+/// AEC-11: nothing around a decision has a say in it. Each child judges the whole corpus.
+#[test]
+fn golden_decisions_are_the_same_in_other_time_zones_locales_and_numbers_of_threads() {
+    let surroundings = [
+        ("Pacific/Kiritimati", "tr_TR.UTF-8", "1"),
+        ("America/St_Johns", "C", "8"),
+        ("Asia/Kathmandu", "ar_EG.UTF-8", "3"),
+    ];
+    for (zone, locale, threads) in surroundings {
+        let ended = Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", "golden::golden_decisions_are_made_again_by_many_threads_at_once"])
+            .env_clear()
+            .envs([("TZ", zone), ("LC_ALL", locale), ("LANG", locale)])
+            .env("RUST_TEST_THREADS", threads)
+            .output()
+            .unwrap();
+        let said = String::from_utf8_lossy(&ended.stdout).into_owned();
+        assert!(ended.status.success() && said.contains("1 passed"), "{zone} {locale}: {said}");
+    }
+}
+
+/// AEC-11: each process has other seeds of its hash tables, and each thread is one of many.
+#[test]
+fn golden_decisions_are_made_again_by_many_threads_at_once() {
+    let corpus = corpus();
+    assert!(corpus.len() > 60, "{}", corpus.len());
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let corpus = &corpus;
+            scope.spawn(move || {
+                for (name, bundle, policy, record) in
+                    corpus.iter().cycle().skip(thread * 31).take(corpus.len())
+                {
+                    let bytes = bundle.to_vec().unwrap();
+                    let made = decide(bundle, policy, &NoAccess).record(&bytes).unwrap();
+                    assert_eq!(&made, record, "{name}");
+                }
+            });
+        }
+    });
+}
+
+/// AEC-10: a gate that says nothing any more is noticed. Access policies are held by tests of their own, since
+/// the corpus is judged without Cedar.
+#[test]
+fn each_gate_alone_decides_a_golden_decision() {
+    let corpus = corpus();
+    for gate in ["protected", "scope", "budget", "commands", "credentials", "tier", "approval"] {
+        let decided_by_it = corpus.iter().find(|(_, bundle, policy, _)| {
+            let Decision { verdict, gates, .. } = decide(bundle, policy, &NoAccess);
+            assert_eq!(Verdict::together(&gates), verdict);
+            // That of approval repeats that another asks for a person.
+            let is_left = |said: &GateRecord| said.gate != gate && said.gate != "approval";
+            let without: Vec<GateRecord> = gates.into_iter().filter(is_left).collect();
+            Verdict::together(&without) != verdict
+        });
+        assert!(decided_by_it.is_some(), "no golden decision rests on the gate `{gate}` alone");
+    }
+}

@@ -1,0 +1,170 @@
+//! What is told of a policy with a mistake in it: the key, the line, what it must be and what it is.
+
+use actum_gate::PolicyFile;
+
+fn told(text: &str) -> String {
+    PolicyFile::read(format!("version = 1\n{text}").as_bytes()).unwrap_err().to_string()
+}
+
+/// D-4: what can be meant is said in the words of the page on policies.
+#[test]
+fn a_value_of_another_kind_is_told_by_its_key_and_in_plain_words() {
+    for (text, expected) in [
+        (
+            "[budget]\n\nmax_files = \"ten\"\n",
+            "line 4: `budget.max_files` must be a whole number, and is a text",
+        ),
+        (
+            "[budget]\nmax_loc = -1\n",
+            "line 3: `budget.max_loc` must be a whole number, 0 or more, and is -1",
+        ),
+        (
+            "[budget]\nmax_loc = 2.5\n",
+            "line 3: `budget.max_loc` must be a whole number, and is a number with a fraction",
+        ),
+        (
+            "[scope]\nallow = 'src/'\n",
+            "line 3: `scope.allow` must be a list of patterns, in `[` and `]`, and is a text",
+        ),
+        (
+            "[scope]\ndeny = [\n'a',\n7]\n",
+            "line 5: item 2 of `scope.deny` must be a pattern, which is a text, and is a whole number",
+        ),
+        (
+            "protected = true\n",
+            "line 2: `protected` must be one table, under `[protected]`, and is `true`",
+        ),
+        (
+            "[protected]\nprofile = 'lax'\n",
+            "line 3: `protected.profile` must be `critical`, `interactive` or `agent-executor`, and is \
+             `lax`",
+        ),
+        (
+            "[[tier]]\ntier = 'R3'\npaths = ['a']\nwhy = 1979-05-27\n",
+            "line 5: `tier.why` must be a text, and is a date or a time",
+        ),
+        (
+            "[[tier]]\ntier = 'high'\npaths = ['a']\nwhy = 'w'\n",
+            "line 3: `tier.tier` must be `R0`, `R1`, `R2`, `R3` or `R4`, and is `high`",
+        ),
+        (
+            "[scope]\nallow = ['{a}']\n",
+            "line 3: item 1 of `scope.allow` cannot be used: the rule `{a}`",
+        ),
+    ] {
+        let message = told(text);
+        assert!(message.starts_with(expected), "{text}\n{message}");
+        assert_eq!(message.lines().count(), 1, "{message}");
+    }
+    let version = PolicyFile::read(b"version = '1'\n").unwrap_err().to_string();
+    assert_eq!(version, "line 1: `version` must be a whole number, and is a text");
+}
+
+/// D-4
+#[test]
+fn a_table_in_the_place_of_a_list_of_them_is_told_and_the_other_way_round() {
+    assert_eq!(
+        told("[tier]\ntier = 'R3'\n"),
+        "line 2: `tier` must be a list of tables, each under `[[tier]]`, and is a table"
+    );
+    assert_eq!(
+        told("[[budget]]\nmax_files = 1\n"),
+        "line 2: `budget` must be one table, under `[budget]`, and is a list"
+    );
+    assert_eq!(told("tier = ['a']\n"), "line 2: item 1 of `tier` must be a table, and is a text");
+}
+
+/// D-4: what is misspelt is told before what is missing because of it.
+#[test]
+fn a_key_that_is_not_known_is_told_with_those_that_are() {
+    assert_eq!(
+        told("[protected]\npahts = ['a']\n"),
+        "line 3: `protected.pahts` is not known, perhaps `paths` is meant; there are `profile` and `paths`"
+    );
+    assert_eq!(
+        told("[protected]\npattern = ['a']\n"),
+        "line 3: `protected.pattern` is not known; there are `profile` and `paths`"
+    );
+    assert_eq!(
+        told("[scpoe]\n"),
+        "line 2: `scpoe` is not known, perhaps `scope` is meant; there are `version`, `protected`, `scope`, `budget`, `tier`, \
+         `command`, `credentials`, `approvals` and `sandbox`"
+    );
+    assert_eq!(
+        told("[[tier]]\ntier = 'R3'\npahts = ['a']\n"),
+        "line 4: `tier.pahts` is not known, perhaps `paths` is meant; there are `tier`, `paths`, `effects`, `why`, `match` and \
+         `not_match`"
+    );
+    assert_eq!(told("\n[[tier]]\ntier = 'R3'\npaths = ['a']\n"), "line 3: `tier` has no `why`");
+}
+
+/// D-4: each mistake that people make in TOML itself, by its place.
+#[test]
+fn what_is_no_toml_is_told_in_plain_words() {
+    let escape = "`\\` begins an escape in double quotes, and this is none; in single quotes ('…') \
+                  nothing is an escape";
+    let no_end = "a text does not end; a quote is missing";
+    let no_end_of_list = "a list does not end; `]` is missing, or a quote";
+    let quotes = "a text stands in quotes, as 'src/' does";
+    for (text, place, words) in [
+        ("a = \"app/\\[id\\]/\"\n", "line 2, column 11", escape),
+        ("a = \"C:\\Users\"\n", "line 2, column 10", escape),
+        ("a = \"x\n", "line 2, column 7", no_end),
+        ("a = 'x\n", "line 2, column 7", no_end),
+        ("\na = ['x]\n", "line 3, column 9", no_end_of_list),
+        ("a = '''x\n", "line 3, column 1", "a text does not end; three quotes are missing"),
+        ("a = src/\n", "line 2, column 5", quotes),
+        ("ä = “src”\n", "line 2, column 1", "it is no TOML"),
+        ("a = \n", "line 2, column 5", "a value is missing"),
+        ("a\n", "line 2, column 2", "a key has `=` and a value behind it"),
+        ("a = 1 b = 2\n", "line 2, column 9", "what follows belongs on a line of its own"),
+        ("a = ['x'\n", "line 2, column 9", no_end_of_list),
+        ("a = ['x' 'y']\n", "line 2, column 10", "`,` is missing between two items of a list"),
+        ("[a\n", "line 2, column 3", "the head of a table does not end; `]` is missing"),
+        ("[[a]\n", "line 2, column 5", "the head of a table does not end; `]]` is missing"),
+        ("a = True\n", "line 2, column 5", "write `true` or `false`"),
+        ("[a]\n[a]\n", "line 3, column 2", "this key stands in its table already"),
+    ] {
+        let message = told(text);
+        assert!(message.starts_with(&format!("{place}: {words}")), "{text}\n{message}");
+    }
+}
+
+/// EX-20: who pastes the secret where its digest belongs does not find it in a log.
+#[test]
+fn nothing_that_stands_under_credentials_is_told() {
+    for text in [
+        "[credentials]\nallow = ['SECRET']\n",
+        "[credentials]\nallow = 'SECRET'\n",
+        "[credentials]\nallow = [SECRET]\n",
+        "[credentials]\nallow = ['SECRET\n",
+        "[credentials]\nallow = [\"SEC\\RET\"]\n",
+        "[credentials]\nallow = ['x' 'SECRET']\n",
+        "[credentials]\nallow = [{ SECRET = 'SECRET' }]\n",
+        "[credentials]\nSECRET\n",
+        "[credentials]\nSECRET = 1\n",
+        "[credentials]\nSECRET = 1\nSECRET = 1\n",
+        "[credentials.SECRET]\n",
+        "credentials = 'SECRET'\n",
+        "credentials = ['SECRET']\n",
+        "credentials.allow = ['SECRET']\n",
+        "credentials.SECRET = 1\n",
+    ] {
+        let message = told(text);
+        assert!(!message.contains("SEC"), "{text}\n{message}");
+        assert!(message.starts_with("line "), "{message}");
+    }
+    assert_eq!(
+        told("[credentials]\nallow = ['SECRET']\n"),
+        "line 3: item 1 of `credentials.allow` must be a digest of 64 hexadecimal characters, and is \
+         another text, which is not shown as it could be a secret"
+    );
+}
+
+/// D-4: what was read before is read still.
+#[test]
+fn a_pattern_that_is_no_text_can_be_written_in_hexadecimal() {
+    let read = |text: &str| PolicyFile::read(format!("version = 1\n{text}").as_bytes());
+    assert!(read("[scope]\nallow = [{ hex = '61ff' }]\n").is_ok());
+    assert!(read("[scope]\nallow = [{ hex = '6' }]\n").is_err());
+}

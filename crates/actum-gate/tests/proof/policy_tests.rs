@@ -1,0 +1,236 @@
+//! What an operator expects of a policy, checked.
+
+use actum_core::{Digest, RiskTier};
+use actum_gate::policy::{Policy, PolicyFile, PolicyTest, PolicyTestError};
+use actum_gate::{
+    AccessJudge, AccessSaid, AccessText, AccessUnknown, Bundle, Case, NoAccess, Verdict,
+};
+
+fn policy(text: &str) -> Policy {
+    Policy::of(Some(PolicyFile::read(format!("version = 1\n{text}").as_bytes()).unwrap()), None).0
+}
+
+/// Who asks, and it is nobody in particular.
+fn nobody() -> Case {
+    Case::of(Vec::new())
+}
+
+/// Which of the cases hold.
+fn held(text: &str, policy: &Policy) -> Vec<bool> {
+    let test = PolicyTest::read(text.as_bytes()).unwrap();
+    let digest = Digest::of(b"");
+    test.cases()
+        .iter()
+        .map(|case| case.holds(&case.decide(&nobody(), policy, digest, &NoAccess)))
+        .collect()
+}
+
+fn refused(text: &str) -> String {
+    PolicyTest::read(text.as_bytes()).unwrap_err().to_string()
+}
+
+/// D-5, AA-5, EX-4
+#[test]
+fn a_case_holds_where_the_gates_say_what_was_expected() {
+    let policy = policy(
+        "[scope]\ndeny = ['vendor/']\n[budget]\nmax_loc = 10\n[protected]\nprofile = 'agent-executor'\n\
+         [[tier]]\ntier = 'R3'\npaths = ['db/']\neffects = ['deleted']\nwhy = 'w'\n",
+    );
+    let cases = [
+        ("change = ['modified src/a.rs']\nexpect = 'allow'\ntier = 'R2'", true),
+        ("change = ['modified src/a.rs']\nexpect = 'ask'", false),
+        ("change = ['modified src/a.rs']\nexpect = 'allow'\ntier = 'R1'", false),
+        ("change = ['modified db/1.sql']\nexpect = 'allow'", true),
+        ("change = ['deleted db/1.sql']\nexpect = 'ask'\ntier = 'R3'\ngate = 'tier'", true),
+        ("change = ['created x', 'deleted db/1.sql']\nexpect = 'ask'", true),
+        ("change = ['modified a b.rs']\ndeclared = 'R4'\nexpect = 'ask'\ntier = 'R4'", true),
+        ("change = ['modified README.md']\nexpect = 'deny'\ngate = 'protected'", true),
+        ("change = ['modified README.md']\nexpect = 'deny'\ngate = 'scope'", false),
+        ("change = ['renamed vendor/a -> src/a']\nexpect = 'deny'\ngate = 'scope'", true),
+        ("change = ['mode .ENV', 'modified vendor/a']\nexpect = 'deny'\ngate = 'protected'", true),
+        ("change = [{ path = 'a', effect = 'renamed', from = 'b -> c' }]\nexpect = 'allow'", true),
+        (
+            "change = [{ path = 'a', effect = 'modified', added = 11 }]\nexpect = 'deny'\ngate = 'budget'",
+            true,
+        ),
+        ("change = [{ path = 'a', effect = 'modified', removed = 10 }]\nexpect = 'allow'", true),
+    ];
+    let text: String =
+        cases.iter().map(|(case, _)| format!("[[case]]\nname = 'n'\n{case}\n")).collect();
+    assert_eq!(held(&text, &policy), cases.map(|(_, holds)| holds));
+}
+
+/// AA-5, AEC-10: a command is expected to be let run, asked about or denied, with a change or without.
+#[test]
+fn a_case_can_be_a_command() {
+    let policy = policy(
+        "[[command]]\nargv = ['cargo', 'test']\ndecision = 'allow'\nmatch = ['cargo test']\n\
+         [[command]]\nargv = ['cargo', 'test', '--release']\ndecision = 'ask'\n",
+    );
+    let cases = [
+        ("command = 'cargo test -q'\nexpect = 'allow'\ntier = 'R0'", true),
+        ("command = 'cargo test --release'\nexpect = 'ask'\ngate = 'commands'", true),
+        ("command = 'cargo build'\nexpect = 'deny'\ngate = 'commands'", true),
+        ("command = 'cargo build'\nexpect = 'allow'", false),
+        (
+            "command = 'cargo test'\nchange = ['modified .env']\nexpect = 'deny'\ngate = 'protected'",
+            true,
+        ),
+    ];
+    let text: String =
+        cases.iter().map(|(case, _)| format!("[[case]]\nname = 'n'\n{case}\n")).collect();
+    assert_eq!(held(&text, &policy), cases.map(|(_, holds)| holds));
+    let test = PolicyTest::read(b"[[case]]\nname = 'n'\ncommand = 'cargo test'\nexpect = 'deny'\n")
+        .unwrap();
+    let decision =
+        test.cases()[0].decide(&Case::of(Vec::new()), &policy, Digest::of(b""), &NoAccess);
+    assert_eq!(test.cases()[0].telling(&decision).unwrap().gate, "commands");
+    assert_eq!(
+        refused("[[case]]\nname = 'n'\ncommand = 'cargo test; ls'\nexpect = 'deny'\n"),
+        "line 3: `case.command` cannot be used: the command is run without a shell, and the `;` at \
+         character 11 would need one; quote it where it is meant as it stands"
+    );
+}
+
+/// AEC-6: what access policies say of an agent can be expected of it.
+#[test]
+fn a_case_can_be_asked_for_by_an_agent() {
+    /// Lets a user do what no agent may.
+    struct NoAgents;
+    impl AccessJudge for NoAgents {
+        fn judge(
+            &self,
+            _: &[AccessText],
+            bundle: &Bundle,
+            _: RiskTier,
+        ) -> Result<AccessSaid, AccessUnknown> {
+            let agent = bundle.actor().agent.clone();
+            let verdict = if agent.is_some() { Verdict::Deny } else { Verdict::Allow };
+            Ok(AccessSaid { verdict, ground: agent.unwrap_or_default() })
+        }
+    }
+    let text = "[[case]]\nname = 'n'\nchange = ['modified a']\nexpect = 'allow'\n\
+                [[case]]\nname = 'n'\nchange = ['modified a']\nexpect = 'deny'\nagent = 'it'\n\
+                gate = 'access'\n";
+    let file = AccessText { name: "a.cedar".to_owned(), text: String::new() };
+    let policy = Policy::default().with_access(vec![file]);
+    for case in PolicyTest::read(text.as_bytes()).unwrap().cases() {
+        let decision = case.decide(&nobody(), &policy, Digest::of(b""), &NoAgents);
+        assert!(case.holds(&decision), "{decision:?}");
+    }
+}
+
+/// AEC-10: what is told of a case that does not hold is the ground of who decided it.
+#[test]
+fn a_case_tells_the_gate_that_refuses_or_should_have() {
+    let test = "[[case]]\nname = 'one'\nchange = ['modified .env']\nexpect = 'allow'\n\
+                [[case]]\nname = 'two'\nchange = ['modified a']\nexpect = 'deny'\ngate = 'scope'\n\
+                [[case]]\nname = 'three'\nchange = ['modified a']\nexpect = 'ask'\n";
+    let test = PolicyTest::read(test.as_bytes()).unwrap();
+    let told = test.cases().iter().map(|case| {
+        let decision = case.decide(&nobody(), &Policy::default(), Digest::of(b""), &NoAccess);
+        let gate = case.telling(&decision).unwrap();
+        (case.line, decision.verdict, decision.tier, gate.gate.clone())
+    });
+    let expected = [
+        (1, Verdict::Deny, RiskTier::R2, "protected"),
+        (5, Verdict::Allow, RiskTier::R2, "scope"),
+        (10, Verdict::Allow, RiskTier::R2, "tier"),
+    ];
+    let expected =
+        expected.map(|(line, verdict, tier, gate)| (line, verdict, tier, gate.to_owned()));
+    assert_eq!(told.collect::<Vec<_>>(), expected);
+}
+
+/// D-4: what is not understood tests nothing, and is refused with its line.
+#[test]
+fn a_file_of_cases_that_cannot_be_meant_is_refused_with_its_line() {
+    for text in ["", "# nothing\n", "case = []\n"] {
+        assert_eq!(refused(text), "it has no `[[case]]`, so it could not fail", "{text}");
+    }
+    let case = |rest: &str| refused(&format!("[[case]]\nname = 'n'\n{rest}\n"));
+    let change = |change: &str| case(&format!("change = {change}\nexpect = 'allow'"));
+    for (message, expected) in [
+        (refused("[case]\n"), "line 1: `case` must be a list of tables, each under `[[case]]`"),
+        (refused("version = 1\n"), "line 1: `version` is not known; there is `case`"),
+        (
+            refused("[[case]]\nname = ''\n"),
+            "line 2: `case.name` must be a text of 1 to 200 bytes, and is",
+        ),
+        (
+            case("expects = 'ask'"),
+            "line 3: `case.expects` is not known, perhaps `expect` is meant; there are `name`, `agent`, `change`",
+        ),
+        (case("change = ['mode a']"), "line 1: `case` has no `expect`"),
+        (case("expect = 'ask'"), "line 1: `case` has no `change`"),
+        (
+            case("change = ['mode a']\nexpect = 'denied'"),
+            "line 4: `case.expect` must be `allow`, `ask` or `deny`, and is `denied`",
+        ),
+        (
+            case("change = ['mode a']\nexpect = 'deny'\ngate = 'paths'"),
+            "line 5: `case.gate` must be `protected`, `scope`, `budget`, `commands`, `tier` or `access`, \
+             and is `paths`",
+        ),
+        (
+            case("change = ['mode a']\nexpect = 'allow'\ngate = 'tier'"),
+            "line 5: `case.gate` cannot be used: a gate refuses, and `expect` is `allow`",
+        ),
+        (change("[]"), "line 3: `case.change` cannot be used: it is empty"),
+        (
+            change("['mode a', 'deleted a']"),
+            "line 3: `case.change` cannot be used: a path stands in it twice",
+        ),
+        (
+            change("['mode a', 'renamed a -> b']"),
+            "line 3: `case.change` cannot be used: a path stands",
+        ),
+        (
+            change("['src/a.rs']"),
+            "line 3: item 1 of `case.change` cannot be used: it is `created`, `modified`",
+        ),
+        (
+            change("['created']"),
+            "line 3: item 1 of `case.change` cannot be used: it is `created`, `modified`",
+        ),
+        (
+            change("['renamed a']"),
+            "line 3: item 1 of `case.change` cannot be used: it is `renamed OLD -> NEW`",
+        ),
+        (
+            change("['created ../a']"),
+            "line 3: item 1 of `case.change` cannot be used: the path `../a`",
+        ),
+        (change("[{ path = 'a' }]"), "line 3: `case.change` has no `effect`"),
+        (change("[{ path = 'a', effect = 'renamed' }]"), "line 3: `case.change` has no `from`"),
+        (
+            change("[{ path = 'a', effect = 'mode', from = 'b' }]"),
+            "line 3: `case.change.from` cannot be used: only what is renamed comes from another path",
+        ),
+    ] {
+        assert!(message.starts_with(expected), "{expected}\n{message}");
+    }
+}
+
+/// D-4
+#[test]
+fn a_file_has_as_many_cases_and_bytes_as_fit_and_no_more() {
+    let cases =
+        |number: usize| "[[case]]\nname='n'\nchange=['mode a']\nexpect='allow'\n".repeat(number);
+    assert!(PolicyTest::read(cases(10_000).as_bytes()).is_ok());
+    assert_eq!(
+        PolicyTest::read(cases(10_001).as_bytes()),
+        Err(PolicyTestError::TooMany { cases: 10_001 })
+    );
+    let filled = |bytes: usize| {
+        let case = cases(1);
+        format!("{case}#{}", "x".repeat(bytes - case.len() - 1))
+    };
+    assert!(PolicyTest::read(filled(1 << 20).as_bytes()).is_ok());
+    assert_eq!(PolicyTest::read(filled((1 << 20) + 1).as_bytes()), Err(PolicyTestError::TooLong));
+    assert_eq!(PolicyTest::read(b"\xff"), Err(PolicyTestError::NoText));
+    let name =
+        |length: usize| cases(1).replace("name='n'", &format!("name='{}'", "n".repeat(length)));
+    assert!(PolicyTest::read(name(200).as_bytes()).is_ok());
+    assert!(PolicyTest::read(name(201).as_bytes()).is_err());
+}

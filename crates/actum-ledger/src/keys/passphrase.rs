@@ -1,0 +1,108 @@
+//! A passphrase that protects a private key.
+
+use std::fmt;
+
+use zeroize::Zeroizing;
+
+/// The longest passphrase, in bytes.
+pub const PASSPHRASE_BYTES_MAX: usize = 1024;
+/// The shortest passphrase that a key is made with, in characters.
+pub const PASSPHRASE_CHARACTERS_MIN: usize = 8;
+
+/// A passphrase, wiped when it goes. It is used byte for byte.
+pub struct Passphrase(Zeroizing<Vec<u8>>);
+
+/// Bytes that are no passphrase. Of what they are nothing is said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum PassphraseError {
+    /// There are none.
+    #[error("it is empty")]
+    Empty,
+    /// There are more than [`PASSPHRASE_BYTES_MAX`].
+    #[error("it has more than {PASSPHRASE_BYTES_MAX} bytes")]
+    TooLong,
+    /// Nobody could type it, and programs would not agree where it ends.
+    #[error("it is not one line: it has a line break or a zero byte in it")]
+    NotALine,
+}
+
+impl Passphrase {
+    /// A passphrase of these bytes.
+    ///
+    /// # Errors
+    /// [`PassphraseError`].
+    pub fn new(bytes: Zeroizing<Vec<u8>>) -> Result<Self, PassphraseError> {
+        if bytes.is_empty() {
+            Err(PassphraseError::Empty)
+        } else if bytes.len() > PASSPHRASE_BYTES_MAX {
+            Err(PassphraseError::TooLong)
+        } else if bytes.iter().any(|byte| matches!(byte, b'\n' | b'\r' | 0)) {
+            Err(PassphraseError::NotALine)
+        } else {
+            Ok(Self(bytes))
+        }
+    }
+
+    /// Whether another one is the same.
+    pub fn is(&self, other: &Self) -> bool {
+        self.0 == other.0
+    }
+
+    /// Whether a key may be made with it. What is no UTF-8 is counted in bytes.
+    pub(super) fn is_long_enough(&self) -> bool {
+        let characters = std::str::from_utf8(&self.0).map(|text| text.chars().count());
+        characters.unwrap_or(self.0.len()) >= PASSPHRASE_CHARACTERS_MIN
+    }
+
+    pub(super) fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Passphrase {
+    /// Nothing of it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Passphrase")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn passphrase(text: &str) -> Result<Passphrase, PassphraseError> {
+        Passphrase::new(Zeroizing::new(text.as_bytes().to_vec()))
+    }
+
+    #[test]
+    fn a_passphrase_is_one_line_of_1_to_1024_bytes() {
+        for (text, problem) in [
+            (String::new(), Some(PassphraseError::Empty)),
+            ("a".to_owned(), None),
+            (" ".to_owned(), None),
+            ("a".repeat(1024), None),
+            ("a".repeat(1025), Some(PassphraseError::TooLong)),
+            ("a\nb".to_owned(), Some(PassphraseError::NotALine)),
+            ("a\r".to_owned(), Some(PassphraseError::NotALine)),
+            ("a\0b".to_owned(), Some(PassphraseError::NotALine)),
+        ] {
+            assert_eq!(passphrase(&text).err(), problem, "{text:?}");
+        }
+    }
+
+    #[test]
+    fn the_length_of_a_passphrase_is_counted_in_characters() {
+        for (text, is_enough) in
+            [("1234567", false), ("12345678", true), ("äöüß", false), ("äöüßäöüß", true)]
+        {
+            assert_eq!(passphrase(text).unwrap().is_long_enough(), is_enough, "{text}");
+        }
+        let bytes = Passphrase::new(Zeroizing::new(vec![0xff; 8])).unwrap();
+        assert!(bytes.is_long_enough());
+    }
+
+    #[test]
+    fn a_passphrase_is_never_shown() {
+        assert_eq!(format!("{:?}", passphrase("open sesame").unwrap()), "Passphrase");
+    }
+}

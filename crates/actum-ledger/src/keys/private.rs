@@ -1,0 +1,154 @@
+//! The files of the private keys.
+
+use actum_core::Timestamp;
+use actum_core::keyring::KeyEntry;
+use actum_core::signer::{KeyId, KeyRole, Signer};
+use serde::Serialize;
+use zeroize::Zeroizing;
+
+use super::passphrase::Passphrase;
+use super::pem::{self, Content, Unreadable};
+use super::{KeyError, LEEWAY_MICROS, SigningKey, sealed};
+use crate::home::{Directory, random};
+
+/// The longest file of a private key, in bytes; ours have 119, and under a passphrase 290.
+const PEM_BYTES_MAX: usize = 4096;
+
+/// What keeps others from a private key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Protection {
+    /// A passphrase, which each use takes.
+    Passphrase,
+    /// Nothing but that other users may not read the file.
+    FilePermissions,
+}
+
+/// A private key that is in no file yet.
+pub(super) struct NewKey {
+    key: SigningKey,
+    text: Zeroizing<String>,
+}
+
+impl NewKey {
+    /// Makes a private key. With a passphrase that takes a while, so nothing should wait for it.
+    pub(super) fn generate(
+        role: KeyRole,
+        passphrase: Option<&Passphrase>,
+    ) -> Result<Self, KeyError> {
+        if passphrase.is_some() && !may_wait(role) {
+            return Err(KeyError::Unattended { role });
+        }
+        if passphrase.is_some_and(|passphrase| !passphrase.is_long_enough()) {
+            return Err(KeyError::ShortPassphrase);
+        }
+        let random = || random().map_err(|source| KeyError::NoRandomness { source });
+        let seed = random()?;
+        let text = match passphrase {
+            Some(passphrase) => sealed::write(&seed, passphrase, &*random()?),
+            None => pem::write(&seed),
+        };
+        let text = text.ok_or(KeyError::Unwritable { what: "key" })?;
+        let key = ed25519_dalek::SigningKey::from_bytes(&seed);
+        Ok(Self { key: SigningKey::new(role, key), text })
+    }
+
+    /// Writes its file; it is durable, and no keyring names it yet.
+    pub(super) fn store(self, directory: &Directory, now: Timestamp) -> Result<KeyEntry, KeyError> {
+        let Self { key, text } = self;
+        let keys = directory.directory_made(key.role().as_str())?;
+        keys.create(&file_name(&key.id), text.as_bytes())?;
+        keys.sync()?;
+        directory.sync()?;
+        Ok(KeyEntry {
+            id: key.key_id(),
+            role: key.role(),
+            public: key.public_key(),
+            not_before: Timestamp::from_micros(now.micros().saturating_sub(LEEWAY_MICROS)),
+            not_after: None,
+            revoked: None,
+        })
+    }
+}
+
+/// Whether a key of the role may wait for a person: the others sign while nobody is there.
+pub(super) fn may_wait(role: KeyRole) -> bool {
+    match role {
+        KeyRole::Approval => true,
+        KeyRole::Lease | KeyRole::Result | KeyRole::Checkpoint => false,
+    }
+}
+
+/// Reads the private half of a key: with a passphrase one that is protected so, and without one that is
+/// not.
+pub(super) fn read(
+    directory: &Directory,
+    entry: &KeyEntry,
+    passphrase: Option<&Passphrase>,
+) -> Result<SigningKey, KeyError> {
+    let content = content(directory, entry)?;
+    let KeyEntry { id, role, .. } = entry.clone();
+    let path = directory.path().join(role.as_str()).join(file_name(&id));
+    let key = match (content, passphrase) {
+        (Content::Open(key), None) => key,
+        (Content::Open(_), Some(_)) => return Err(KeyError::Unprotected { role, id, path }),
+        (Content::Sealed(_), None) => return Err(KeyError::Locked { role, id, path }),
+        (Content::Sealed(sealed), Some(passphrase)) => match sealed.open(passphrase) {
+            Some(key) => key,
+            None => return Err(KeyError::WrongPassphrase { role, id, path }),
+        },
+    };
+    let key = SigningKey::new(role, key);
+    if key.public_key() != entry.public {
+        return Err(KeyError::OtherKey { role, id, path });
+    }
+    Ok(key)
+}
+
+/// The private half of a key that goes, where it is at hand. A passphrase that was given must be the
+/// right one.
+pub(super) fn read_last(
+    directory: &Directory,
+    entry: &KeyEntry,
+    passphrase: Option<&Passphrase>,
+) -> Result<Option<SigningKey>, KeyError> {
+    match read(directory, entry, passphrase) {
+        Ok(key) => Ok(Some(key)),
+        Err(
+            KeyError::NoFile { .. }
+            | KeyError::Malformed { .. }
+            | KeyError::OtherKey { .. }
+            | KeyError::OtherProtection { .. }
+            | KeyError::Locked { .. },
+        ) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// How the file of a key is protected.
+pub(super) fn protection(directory: &Directory, entry: &KeyEntry) -> Result<Protection, KeyError> {
+    content(directory, entry).map(|content| match content {
+        Content::Open(_) => Protection::FilePermissions,
+        Content::Sealed(_) => Protection::Passphrase,
+    })
+}
+
+fn content(directory: &Directory, entry: &KeyEntry) -> Result<Content, KeyError> {
+    let KeyEntry { id, role, .. } = entry.clone();
+    let name = file_name(&id);
+    let path = directory.path().join(role.as_str()).join(&name);
+    let text = match directory.directory(role.as_str())? {
+        Some(keys) => keys.read(&name, PEM_BYTES_MAX)?,
+        None => None,
+    };
+    match text.as_deref().map(|text| pem::read(text)) {
+        Some(Ok(content)) => Ok(content),
+        Some(Err(Unreadable::Malformed)) => Err(KeyError::Malformed { role, path }),
+        Some(Err(Unreadable::Scheme)) => Err(KeyError::OtherProtection { role, path }),
+        None => Err(KeyError::NoFile { role, id, path }),
+    }
+}
+
+fn file_name(id: &KeyId) -> String {
+    format!("{id}.pem")
+}

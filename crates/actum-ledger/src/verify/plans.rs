@@ -1,0 +1,67 @@
+//! The projection of plans, and the index that finds the open ones, beside what the entries say (AA-5).
+
+use actum_core::RunId;
+
+use super::{Finding, Fold, Subject};
+use crate::error::LedgerError;
+use crate::sqlite::link::Link;
+use crate::sqlite::{fault, plan_of_row};
+
+const OTHER: &str = "what is kept about it is not what its entries say";
+
+pub(super) fn check(link: &Link, fold: &Fold) -> Result<Vec<Finding>, LedgerError> {
+    let told = rows(link, fold).and_then(|mut told| {
+        told.extend(open(link, fold)?);
+        Ok(told)
+    });
+    let told = told.map_err(|error| fault("read", &link.path, error))?;
+    Ok(told.into_iter().map(|(subject, message)| Finding { subject, message }).collect())
+}
+
+type Told = Vec<(Subject, String)>;
+
+/// The rows themselves.
+fn rows(link: &Link, fold: &Fold) -> rusqlite::Result<Told> {
+    let sql = "SELECT plan, workspace, queued, answer, answered, started, open FROM plan";
+    let mut told = Told::new();
+    let mut count = 0;
+    let mut statement = link.connection.prepare_cached(sql)?;
+    let mut kept = statement.query(())?;
+    while let Some(row) = kept.next()? {
+        count += 1;
+        let plan = RunId::from_random(row.get::<_, i64>(0)?.cast_unsigned());
+        let known = fold.plans().get(&plan).map(|known| &known.row);
+        let is_right = match (plan_of_row(row), known) {
+            (Ok(row_now), Some(known)) => {
+                row_now == *known && row.get::<_, i64>(6)? == i64::from(known.is_open())
+            }
+            (Ok(_) | Err(_), _) => false,
+        };
+        if !is_right {
+            told.push((Subject::Plan(plan), OTHER.to_owned()));
+        }
+    }
+    if count != fold.plans().len() {
+        let message = "there are more or fewer plans than the entries tell of";
+        told.push((Subject::Database, message.to_owned()));
+    }
+    Ok(told)
+}
+
+/// The index that finds open plans.
+fn open(link: &Link, fold: &Fold) -> rusqlite::Result<Told> {
+    let sql = "SELECT plan, queued FROM plan INDEXED BY plan_open WHERE open = 1 ORDER BY queued";
+    let mut statement = link.connection.prepare_cached(sql)?;
+    let found =
+        statement.query_map((), |row| Ok((row.get::<_, i64>(0)?, row.get::<_, u64>(1)?)))?;
+    let found = found.collect::<rusqlite::Result<Vec<_>>>()?;
+    let rows = fold.plans().values().map(|known| &known.row).filter(|row| row.is_open());
+    let mut expected: Vec<_> =
+        rows.map(|row| (row.plan.bits().cast_signed(), row.queued)).collect();
+    expected.sort_unstable_by_key(|(_, queued)| *queued);
+    let message = "what finds open plans finds others than there are";
+    Ok(match found == expected {
+        true => Told::new(),
+        false => vec![(Subject::Database, message.to_owned())],
+    })
+}

@@ -1,0 +1,168 @@
+//! What a transaction would put into files that was not there, for whoever looks through it before it
+//! is seen.
+
+use std::rc::Rc;
+
+use actum_core::{RelPath, Splice};
+
+use crate::disk::Disk;
+use crate::error::{Doing, ErrorKind, Result};
+use crate::path_change::CONTENT_BYTES_MAX;
+use crate::transaction::Transaction;
+use crate::transaction::node::{Bytes, Content, New, PostFile};
+
+/// The longest new file, in bytes, that is read whole to be looked through: 256 MiB.
+pub const NEW_CONTENT_BYTES_MAX: u64 = 256 << 20;
+
+/// What is new in one file.
+#[derive(Debug)]
+pub enum NewContent {
+    /// All that the file would hold.
+    Whole(Rc<Vec<u8>>),
+    /// Only what edits put into it, with what stands around that: of a file over 16 MiB.
+    Parts(Vec<Part>),
+    /// It was written whole, and is longer than [`NEW_CONTENT_BYTES_MAX`].
+    TooLarge,
+}
+
+/// A part of a file that an edit changes, with [`AROUND_BYTES`] before and behind it.
+#[derive(Debug)]
+pub struct Part {
+    /// What stood there.
+    pub before: Vec<u8>,
+    /// What would stand there.
+    pub after: Vec<u8>,
+}
+
+/// The most edits of a large file of which the parts are read; where there are more the file is read whole.
+pub const PARTS_MAX: usize = 256;
+
+/// How much is read before and behind an edit, in bytes: more than the longest private key has.
+pub const AROUND_BYTES: u64 = 16 << 10;
+
+impl<D: Disk> Transaction<'_, D> {
+    /// The files that would get new bytes, ordered by path; not those that only move.
+    pub fn rewritten(&self) -> impl Iterator<Item = &RelPath> {
+        self.nodes.iter().filter_map(|(path, node)| {
+            let file = node.post.file()?;
+            matches!(file.content, Content::New(_)).then_some(path)
+        })
+    }
+
+    /// What is new in one of them.
+    ///
+    /// # Errors
+    /// `Io`, `Missing`.
+    pub fn new_content(&self, path: &RelPath) -> Result<NewContent> {
+        let file = self.nodes.get(path).and_then(|node| node.post.file());
+        let Some(file) = file else { return Err(ErrorKind::Missing { path: path.clone() }.into()) };
+        if file.size > CONTENT_BYTES_MAX
+            && let Content::New(New { splices: Some(splices), .. }) = &file.content
+            && splices.len() <= PARTS_MAX
+        {
+            return self.parts(path, file, splices);
+        }
+        if file.size > NEW_CONTENT_BYTES_MAX {
+            return Ok(NewContent::TooLarge);
+        }
+        if let Some(Bytes::Memory(bytes)) = self.bytes(path, file) {
+            return Ok(NewContent::Whole(bytes));
+        }
+        let mut whole = Vec::new();
+        self.each_piece(path, file, |piece| {
+            whole.extend_from_slice(piece);
+            Ok(())
+        })?;
+        Ok(NewContent::Whole(Rc::new(whole)))
+    }
+
+    /// What one of them held before, there or where it comes from; nothing where it is made, or where
+    /// that is over 16 MiB.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn replaced_content(&self, path: &RelPath) -> Result<Option<Vec<u8>>> {
+        let Some(Content::New(New { origin: Some(origin), .. })) =
+            self.nodes.get(path).and_then(|node| node.post.file()).map(|file| &file.content)
+        else {
+            return Ok(None);
+        };
+        let old = self.nodes.get(origin).map(|node| node.pre.unchanged());
+        let Some(old) = old.as_ref().and_then(|old| old.file()) else { return Ok(None) };
+        if old.size > CONTENT_BYTES_MAX {
+            return Ok(None);
+        }
+        let mut bytes = Vec::new();
+        self.each_piece(origin, old, |piece| {
+            bytes.extend_from_slice(piece);
+            Ok(())
+        })?;
+        Ok(Some(bytes))
+    }
+
+    fn parts(
+        &self,
+        path: &RelPath,
+        file: &PostFile<D::Handle>,
+        splices: &[Splice],
+    ) -> Result<NewContent> {
+        let Content::New(New { origin: Some(origin), .. }) = &file.content else {
+            return Ok(NewContent::TooLarge);
+        };
+        let old = self.nodes.get(origin).map(|node| node.pre.unchanged());
+        let Some(old) = old.as_ref().and_then(|old| old.file()) else {
+            return Ok(NewContent::TooLarge);
+        };
+        let length = |bytes: &[u8]| u64::try_from(bytes.len()).unwrap_or(u64::MAX);
+        let mut parts = Vec::with_capacity(splices.len());
+        // How much was put in and taken out before the place that is looked at.
+        let (mut added, mut removed) = (0u64, 0u64);
+        for splice in splices {
+            let there = splice.offset;
+            let here = there.saturating_add(added).saturating_sub(removed);
+            parts.push(Part {
+                before: self.stretch(origin, old, (there, length(&splice.old)))?,
+                after: self.stretch(path, file, (here, length(&splice.new)))?,
+            });
+            added = added.saturating_add(length(&splice.new));
+            removed = removed.saturating_add(length(&splice.old));
+        }
+        Ok(NewContent::Parts(parts))
+    }
+
+    /// So many bytes of a file from a place on, with what stands around them.
+    fn stretch(
+        &self,
+        path: &RelPath,
+        file: &PostFile<D::Handle>,
+        (from, length): (u64, u64),
+    ) -> Result<Vec<u8>> {
+        let start = from.saturating_sub(AROUND_BYTES);
+        let end = from.saturating_add(length).saturating_add(AROUND_BYTES).min(file.size);
+        let wanted = usize::try_from(end.saturating_sub(start)).unwrap_or(usize::MAX);
+        match self.bytes(path, file) {
+            Some(Bytes::Memory(bytes)) => {
+                let start = usize::try_from(start).unwrap_or(usize::MAX);
+                let rest = bytes.get(start..).unwrap_or_default();
+                Ok(rest.get(..wanted).unwrap_or(rest).to_vec())
+            }
+            Some(Bytes::File(handle, _)) => {
+                let mut stretch = vec![0; wanted];
+                let mut filled = 0;
+                while let Some(rest) = stretch.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+                    let at = start.saturating_add(u64::try_from(filled).unwrap_or(u64::MAX));
+                    let read = self.workspace.disk.read_at(&handle, rest, at);
+                    match read.doing(|| format!("read `{path}`"))? {
+                        0 => {
+                            let detail = "its size changed while it was read";
+                            return Err(ErrorKind::Conflict { path: path.clone(), detail }.into());
+                        }
+                        read => filled += read,
+                    }
+                }
+                Ok(stretch)
+            }
+            None => Err(ErrorKind::Missing { path: path.clone() }.into()),
+        }
+    }
+}

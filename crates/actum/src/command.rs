@@ -1,0 +1,203 @@
+//! Commands of which all effects are captured: each runs in a sandbox, on a view of the workspace, and what it
+//! changes there comes back as operations that go through the gates like any other (AA-6, AA-10).
+
+mod cache;
+mod capture;
+mod check;
+mod trial;
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use actum_core::command::{CommandEnd, CommandRecord, SandboxRecord};
+use actum_core::path::Quoted;
+use actum_core::{Digest, RelPath};
+use actum_gate::policy::SandboxAllowance;
+use actum_gate::{CommandLine, CommandLineError};
+use actum_sandbox::{
+    Ended, Helper, HostReport, InForce, LayerError, NoProgram, Outcome, SandboxPolicy, SpawnError,
+    Stdin, Tier, Unsatisfiable, View, Violation, WaitError,
+};
+
+pub use cache::Caches;
+pub use capture::{Captured, Unkept, WhyUnkept};
+pub(crate) use check::Checked;
+pub use trial::{Trial, Tried};
+
+/// What runs commands for a workspace: by which program, on which host, and how confined.
+#[derive(Debug, Clone)]
+pub struct Runner {
+    helper: Helper,
+    host: HostReport,
+    policy: SandboxPolicy,
+    root: PathBuf,
+    /// The directories that the operator declares as caches.
+    caches: Vec<RelPath>,
+}
+
+/// The most bytes that the changes of a command may take, and the files that it leaves taken together. They are held
+/// in memory until they are staged.
+const CAPTURED_BYTES_MAX: u64 = 1 << 30;
+
+/// Why a command did not run, or what it did could not be told. In no case was anything in the workspace
+/// changed.
+#[derive(Debug, thiserror::Error)]
+pub enum CommandError {
+    /// It cannot be recorded or judged as it is.
+    #[error("cannot run the command: {0}; nothing was started")]
+    Line(#[from] CommandLineError),
+    /// An argument that is no text.
+    #[error(
+        "cannot run the command: its argument `{}` is no UTF-8 text, and could not be recorded; nothing was \
+         started",
+        Quoted(.0.as_bytes())
+    )]
+    NoText(OsString),
+    /// There is no such program.
+    #[error("cannot find `{}`: {why}; nothing was started", Quoted(name.as_bytes()))]
+    NotFound {
+        /// As it was asked for.
+        name: String,
+        /// Why not.
+        why: NoProgram,
+    },
+    /// The host cannot hold the sandbox.
+    #[error(transparent)]
+    Unsatisfiable(#[from] Unsatisfiable),
+    /// It could not be started.
+    #[error(transparent)]
+    Spawn(#[from] SpawnError),
+    /// Its end could not be told.
+    #[error("{0}; nothing of what it did is kept")]
+    Wait(#[from] WaitError),
+    /// What it changed could not be read.
+    #[error(
+        "cannot tell what the command changed: {0}; nothing of it is kept, and nothing was changed"
+    )]
+    Layer(#[from] LayerError),
+    /// Nobody said how to run the checks of a request.
+    #[error(
+        "cannot run the checks of the request: nothing was given that runs commands; nothing was changed"
+    )]
+    NoRunner,
+    /// What is staged could not be shown to the checks.
+    #[error("cannot show the staged change to its checks: {0}; nothing was changed")]
+    Staged(LayerError),
+    /// It made or changed what no run can.
+    #[error("the command did what cannot be kept: {}; nothing was changed", list(.0))]
+    Unkept(Vec<Unkept>),
+}
+
+/// How many paths a message names.
+const NAMED_MAX: usize = 5;
+
+fn list(unkept: &[Unkept]) -> String {
+    let named = unkept.iter().take(NAMED_MAX).map(ToString::to_string);
+    let more = unkept.len().saturating_sub(NAMED_MAX);
+    let more = (more > 0).then(|| format!("and {more} more"));
+    named.chain(more).collect::<Vec<_>>().join("; ")
+}
+
+impl Runner {
+    /// What runs commands in the workspace at `root`, confined by `policy`, which has no view and lets nothing in
+    /// the workspace be written; the operator's allowance says which directories are caches.
+    pub fn new(
+        helper: Helper,
+        host: HostReport,
+        policy: SandboxPolicy,
+        root: &Path,
+        allowance: &SandboxAllowance,
+    ) -> Self {
+        let caches = allowance.caches.clone();
+        Self { helper, host, policy, root: root.to_owned(), caches }
+    }
+
+    /// The same, confined by another policy of the same kind.
+    #[must_use]
+    pub fn confined_by(mut self, policy: SandboxPolicy) -> Self {
+        self.policy = policy;
+        self
+    }
+
+    /// What confines commands.
+    pub fn policy(&self) -> &SandboxPolicy {
+        &self.policy
+    }
+
+    /// Starts a command on a view of the workspace, over which lies what is staged.
+    fn start(
+        &self,
+        line: &CommandLine,
+        staged: Option<PathBuf>,
+        stdin: Stdin,
+        passed: &[PathBuf],
+    ) -> Result<actum_sandbox::Child, CommandError> {
+        let (base, caches) = (self.root.clone(), passed.to_vec());
+        let view = Some(View { base, staged, caches, max: CAPTURED_BYTES_MAX });
+        let policy = SandboxPolicy { view, stdin, floor: Tier::N, ..self.policy.clone() };
+        let plan = policy.plan(&self.host)?;
+        let program = self.program(line)?;
+        let arguments = line.argv().get(1..).unwrap_or_default();
+        let arguments = arguments.iter().map(OsString::from);
+        let words: Vec<_> = std::iter::once(program.into_os_string()).chain(arguments).collect();
+        Ok(plan.spawn(&self.helper, &words)?)
+    }
+
+    /// The program that a command means.
+    ///
+    /// # Errors
+    /// `NotFound`
+    pub fn program(&self, line: &CommandLine) -> Result<PathBuf, CommandError> {
+        let name = line.argv().first().ok_or(SpawnError::Empty)?;
+        let found = self.policy.program(Path::new(name));
+        found.map_err(|why| CommandError::NotFound { name: name.clone(), why })
+    }
+
+    /// What confined a command, for the record.
+    fn record(&self, in_force: &InForce, passed: &[PathBuf]) -> SandboxRecord {
+        let caches = passed.iter();
+        let caches = caches.map(|cache| cache.strip_prefix(&self.root).unwrap_or(cache));
+        SandboxRecord {
+            tier: in_force.tier.to_string(),
+            landlock: in_force.landlock,
+            is_root: in_force.is_root,
+            caches: caches.map(|cache| Quoted(cache.as_os_str().as_bytes()).to_string()).collect(),
+        }
+    }
+}
+
+/// What is recorded of a command.
+fn record(line: &CommandLine, outcome: &Outcome) -> CommandRecord {
+    CommandRecord {
+        argv: line.argv().to_vec(),
+        ended: end(outcome),
+        wall_ms: outcome.usage.wall,
+        stdout: Digest::of(&outcome.stdout),
+        stderr: Digest::of(&outcome.stderr),
+    }
+}
+
+/// How a command ended. One that did what it may not was ended for that, whatever it says itself.
+fn end(outcome: &Outcome) -> CommandEnd {
+    match (outcome.violated.first(), outcome.ended) {
+        (Some(violation), _) => CommandEnd::Stopped(told(violation)),
+        (None, Some(Ended::Code(code))) => CommandEnd::Code(code),
+        (None, Some(Ended::Signal(signal))) => CommandEnd::Signal(signal),
+        (None, None) => CommandEnd::Stopped("it was ended before it could tell".to_owned()),
+    }
+}
+
+fn told(violation: &Violation) -> String {
+    match violation {
+        Violation::Limit(resource) => format!("it went over its limit of {resource}"),
+        Violation::Unwatched => "one of its processes could not be watched".to_owned(),
+        Violation::Made(path) => {
+            format!("it made `{}`, which was to stay absent", Quoted(path.as_os_str().as_bytes()))
+        }
+    }
+}
+
+/// The codes besides 0 with which a command says that it did its work.
+pub type Accepted = BTreeSet<i32>;

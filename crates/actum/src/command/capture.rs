@@ -1,0 +1,218 @@
+//! What a command changed in its view, as operations.
+
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use actum_core::path::{PathProblem, Quoted};
+use actum_core::{Digest, EmptyParents, FileMode, Hasher, ModeChange, Operation, RelPath};
+use actum_sandbox::{Change, Layer, LayerError, Node};
+
+use super::CAPTURED_BYTES_MAX;
+
+/// What a command changed.
+#[derive(Debug, Default)]
+pub struct Captured {
+    /// What would change the workspace in the same way, in an order in which it can be done.
+    pub operations: Vec<Operation>,
+    /// What no run can do.
+    pub unkept: Vec<Unkept>,
+    /// The bytes of the files that it left.
+    bytes: u64,
+}
+
+/// Something that a command did, and no run can.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{}` {why}", Quoted(path.as_os_str().as_bytes()))]
+pub struct Unkept {
+    /// Where, relative to the root of the workspace.
+    pub path: PathBuf,
+    /// What it is.
+    pub why: WhyUnkept,
+}
+
+/// Why something cannot be kept.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum WhyUnkept {
+    /// Runs change regular files and directories.
+    #[error("is a symbolic link that was made, changed or removed")]
+    Symlink,
+    /// Runs change regular files and directories.
+    #[error("is a pipe, a socket or a device")]
+    Special,
+    /// Who starts the file would act for somebody else.
+    #[error("would run with the rights of its owner or group")]
+    SetId,
+    /// A run does not change the mode of a directory that was there.
+    #[error("is a directory that was there, and got other permissions")]
+    DirectoryMode,
+    /// No run speaks of it.
+    #[error("cannot be in a run: {0}")]
+    Path(PathProblem),
+    /// It would be held in memory.
+    #[error(
+        "is too large: what a command leaves in files may be {CAPTURED_BYTES_MAX} bytes in all"
+    )]
+    TooLarge,
+    /// The command worked on something else than what is there now.
+    #[error("was changed by somebody else while the command ran")]
+    ChangedMeanwhile,
+}
+
+/// Set-user-id and set-group-id (inode(7)).
+const SET_ID: u32 = 0o6000;
+
+impl Captured {
+    /// Reads what a layer holds, but for what lies in the places that are forgotten.
+    pub(super) fn of(layer: &Layer, forgotten: &[&Path]) -> Result<Self, LayerError> {
+        let mut captured = Self::default();
+        for change in changes(layer, forgotten)? {
+            let path = match RelPath::new(change.path.as_os_str().as_bytes()) {
+                Ok(path) => path,
+                Err(error) => {
+                    captured.refuse(change.path, WhyUnkept::Path(error.problem));
+                    continue;
+                }
+            };
+            if let Some(why) = why_unkept(&change).or_else(|| captured.too_large(&change)) {
+                captured.refuse(change.path, why);
+                continue;
+            }
+            captured.take(layer, path, change)?;
+        }
+        Ok(captured)
+    }
+
+    /// Counts the file that a change leaves. A file of holes takes no room in a layer.
+    fn too_large(&mut self, change: &Change) -> Option<WhyUnkept> {
+        let Some(Node::File { size, .. }) = change.after else { return None };
+        self.bytes = self.bytes.saturating_add(size);
+        (self.bytes > CAPTURED_BYTES_MAX).then_some(WhyUnkept::TooLarge)
+    }
+
+    /// Whether nothing was changed.
+    pub fn is_empty(&self) -> bool {
+        self.operations.is_empty() && self.unkept.is_empty()
+    }
+
+    fn refuse(&mut self, path: PathBuf, why: WhyUnkept) {
+        self.unkept.push(Unkept { path, why });
+    }
+
+    fn take(&mut self, layer: &Layer, path: RelPath, change: Change) -> Result<(), LayerError> {
+        let Change { path: at, before, after, is_disturbed: _ } = change;
+        let same_kind = matches!(
+            (&before, &after),
+            (Some(Node::File { .. }), Some(Node::File { .. }))
+                | (Some(Node::Directory { .. }), Some(Node::Directory { .. }))
+        );
+        let expected = match &before {
+            Some(Node::File { .. }) => match self.digest_before(layer, &at)? {
+                Some(digest) => Some(digest),
+                None => return Ok(()),
+            },
+            Some(_) | None => None,
+        };
+        let operations = &mut self.operations;
+        if !same_kind {
+            match before {
+                Some(Node::File { .. }) => {
+                    let (path, parents) = (path.clone(), EmptyParents::Keep);
+                    operations.push(Operation::Delete { path, expected, parents });
+                }
+                Some(Node::Directory { .. }) => {
+                    operations.push(Operation::RemoveDirectory { path: path.clone() });
+                }
+                Some(Node::Symlink { .. } | Node::Special { .. }) | None => {}
+            }
+        }
+        match after {
+            Some(Node::File { mode, .. }) => {
+                let content = read(layer, &at)?;
+                let mode = FileMode::new(mode);
+                match before.filter(|_| same_kind) {
+                    Some(Node::File { mode: before, .. }) => {
+                        if expected != Some(Digest::of(&content)) {
+                            let path = path.clone();
+                            operations.push(Operation::Write { path, content, expected });
+                        }
+                        if FileMode::new(before) != mode {
+                            let mode = ModeChange::Exact(mode);
+                            operations.push(Operation::Chmod { path, mode });
+                        }
+                    }
+                    Some(_) | None => {
+                        let mode = Some(ModeChange::Exact(mode));
+                        operations.push(Operation::Create { path, content, mode });
+                    }
+                }
+            }
+            Some(Node::Directory { mode }) if !same_kind => {
+                let mode = Some(FileMode::new(mode & !SET_ID));
+                operations.push(Operation::MakeDirectory { path, mode });
+            }
+            Some(Node::Directory { .. } | Node::Symlink { .. } | Node::Special { .. }) | None => {}
+        }
+        Ok(())
+    }
+
+    /// The digest of a file as it was when the command began; nothing where that cannot be known, which is
+    /// noted.
+    fn digest_before(&mut self, layer: &Layer, path: &Path) -> Result<Option<Digest>, LayerError> {
+        let io = |why| LayerError::Io { step: "read", path: path.to_owned(), why };
+        let mut file = layer.open_before(path)?;
+        let digest = digest(&mut file).map_err(io)?;
+        if layer.changed_meanwhile(&file).map_err(io)? {
+            self.refuse(path.to_owned(), WhyUnkept::ChangedMeanwhile);
+            return Ok(None);
+        }
+        Ok(Some(digest))
+    }
+}
+
+/// What a layer holds, but for what lies in the places that are forgotten.
+pub(super) fn changes(layer: &Layer, forgotten: &[&Path]) -> Result<Vec<Change>, LayerError> {
+    let mut changes = layer.changes()?;
+    changes.retain(|change| !forgotten.iter().any(|cache| change.path.starts_with(cache)));
+    Ok(changes)
+}
+
+/// Why no run could do it.
+fn why_unkept(change: &Change) -> Option<WhyUnkept> {
+    let Change { before, after, is_disturbed, .. } = change;
+    if *is_disturbed {
+        return Some(WhyUnkept::ChangedMeanwhile);
+    }
+    let nodes = || before.iter().chain(after);
+    if nodes().any(|node| matches!(node, Node::Symlink { .. })) {
+        return Some(WhyUnkept::Symlink);
+    }
+    if nodes().any(|node| matches!(node, Node::Special { .. })) {
+        return Some(WhyUnkept::Special);
+    }
+    match (before, after) {
+        (_, Some(Node::File { mode, .. })) if mode & SET_ID != 0 => Some(WhyUnkept::SetId),
+        (Some(Node::Directory { .. }), Some(Node::Directory { .. })) => {
+            Some(WhyUnkept::DirectoryMode)
+        }
+        _ => None,
+    }
+}
+
+fn digest(file: &mut impl Read) -> std::io::Result<Digest> {
+    const STEP: usize = 64 << 10;
+    let (mut hasher, mut piece) = (Hasher::new(), vec![0; STEP]);
+    loop {
+        match file.read(&mut piece)? {
+            0 => return Ok(hasher.finish()),
+            read => hasher.update(piece.get(..read).unwrap_or_default()),
+        }
+    }
+}
+
+fn read(layer: &Layer, path: &Path) -> Result<Vec<u8>, LayerError> {
+    let mut content = Vec::new();
+    let read = layer.open(path)?.read_to_end(&mut content);
+    read.map_err(|why| LayerError::Io { step: "read", path: path.to_owned(), why })?;
+    Ok(content)
+}

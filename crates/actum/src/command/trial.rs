@@ -1,0 +1,160 @@
+//! A trial: a command runs, and nothing of what it does is there until it goes through the gates.
+
+use std::ffi::OsStr;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+
+use actum_core::command::{CommandEnd, CommandRecord, SandboxRecord};
+use actum_core::receipt::GateRecord;
+use actum_gate::{CommandLine, Policy, Verdict};
+use actum_sandbox::{Outcome, Output, Stdin};
+
+use super::cache::{Caches, passed, possible};
+use super::capture::changes;
+use super::{Accepted, Captured, CommandError, Runner, record};
+use crate::error::{Error, Result};
+use crate::request::{Commands, Request};
+
+/// A command that runs.
+#[must_use = "who drops it ends the command"]
+pub struct Trial<'r> {
+    runner: &'r Runner,
+    line: CommandLine,
+    child: actum_sandbox::Child,
+    passed: Vec<PathBuf>,
+    /// Caches of which what is done there is forgotten.
+    forgotten: Vec<PathBuf>,
+}
+
+/// A command that has ended, and what it changed in its view. That is there as long as this is held.
+#[derive(Debug)]
+pub struct Tried {
+    /// How it ended.
+    pub record: CommandRecord,
+    /// All that is known of how it ran.
+    pub outcome: Outcome,
+    sandbox: SandboxRecord,
+    root: PathBuf,
+    forgotten: Vec<PathBuf>,
+}
+
+impl<'r> Trial<'r> {
+    /// Starts a command, unless a rule of the policy denies it.
+    ///
+    /// # Errors
+    /// `Denied` where a rule denies it, which is not recorded, since nothing was done; `Command` where it cannot run.
+    /// Nothing was started then.
+    pub fn start(
+        runner: &'r Runner,
+        policy: &Policy,
+        words: &[impl AsRef<OsStr>],
+        stdin: Stdin,
+        caches: Caches,
+    ) -> Result<Self> {
+        let text = |word: &OsStr| {
+            word.to_str().map(str::to_owned).ok_or_else(|| CommandError::NoText(word.to_owned()))
+        };
+        let argv = words.iter().map(|word| text(word.as_ref()));
+        let line = CommandLine::new(argv.collect::<std::result::Result<_, _>>()?);
+        let line = line.map_err(CommandError::from)?;
+        must_not_be_denied(policy, &line)?;
+        let (passed, forgotten) = match caches {
+            Caches::Passed => (passed(&runner.root, &runner.caches), Vec::new()),
+            Caches::Forgotten => (Vec::new(), possible(&runner.root, &runner.caches)),
+        };
+        let child = runner.start(&line, None, stdin, &passed)?;
+        Ok(Self { runner, line, child, passed, forgotten })
+    }
+
+    /// Waits until it has ended. What it writes is told as it comes; where `sink` breaks off, that output is
+    /// closed.
+    ///
+    /// # Errors
+    /// `Command`
+    pub fn wait(self, sink: impl FnMut(Output, &[u8]) -> ControlFlow<()>) -> Result<Tried> {
+        let Self { runner, line, child, passed, forgotten } = self;
+        let outcome = child.wait_with(sink).map_err(CommandError::from)?;
+        let sandbox = runner.record(&outcome.in_force, &passed);
+        let (record, root) = (record(&line, &outcome), runner.root.clone());
+        Ok(Tried { record, outcome, sandbox, root, forgotten })
+    }
+}
+
+/// What no rule would let through later is not begun.
+fn must_not_be_denied(policy: &Policy, line: &CommandLine) -> Result<()> {
+    match policy.restrain_command(line) {
+        Some(judged) if judged.verdict == Verdict::Deny => {
+            let (gate, verdict) = ("commands".to_owned(), judged.verdict.as_str().to_owned());
+            let ground = format!("the command `{line}`: {}", judged.ground);
+            Err(Error::Denied { gates: vec![GateRecord { gate, verdict, ground }] })
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+impl Tried {
+    /// Whether it did its work: it ended by itself, with 0 or one of these codes.
+    pub fn succeeded(&self, accepted: &Accepted) -> bool {
+        match &self.record.ended {
+            CommandEnd::Code(code) => *code == 0 || accepted.contains(code),
+            CommandEnd::Signal(_) | CommandEnd::Stopped(_) => false,
+        }
+    }
+
+    /// What it changed, as operations; and what of it no run can do.
+    ///
+    /// # Errors
+    /// `Command` where it cannot be read.
+    pub fn captured(&self) -> Result<Captured> {
+        match &self.outcome.captured {
+            Some(layer) => Ok(Captured::of(layer, &self.forgotten()).map_err(CommandError::from)?),
+            None => Ok(Captured::default()),
+        }
+    }
+
+    /// How many paths it changed; what is in them is not read.
+    ///
+    /// # Errors
+    /// `Command` where that cannot be told.
+    pub fn changed_paths(&self) -> Result<usize> {
+        match &self.outcome.captured {
+            Some(layer) => Ok(changes(layer, &self.forgotten()).map_err(CommandError::from)?.len()),
+            None => Ok(0),
+        }
+    }
+
+    /// Relative to the root, as a layer has its paths.
+    fn forgotten(&self) -> Vec<&Path> {
+        let forgotten = self.forgotten.iter();
+        forgotten.filter_map(|cache| cache.strip_prefix(&self.root).ok()).collect()
+    }
+
+    /// The caches of which what it did there is there for good.
+    pub fn passed(&self) -> &[String] {
+        &self.sandbox.caches
+    }
+
+    /// The request to make that change, once `checks`, confined as by `runner`, find it good where it is
+    /// staged, also when a person approves it. The caller says who asks, and within which limits.
+    ///
+    /// # Errors
+    /// `Command` where something of it cannot be kept.
+    pub fn request(
+        &self,
+        captured: Captured,
+        checks: Vec<CommandLine>,
+        runner: &Runner,
+    ) -> Result<Request> {
+        let Captured { operations, unkept, .. } = captured;
+        if !unkept.is_empty() {
+            return Err(CommandError::Unkept(unkept).into());
+        }
+        let commands = Commands {
+            made: vec![self.record.clone()],
+            sandbox: Some(self.sandbox.clone()),
+            confinement: (!checks.is_empty()).then(|| runner.policy().clone()),
+            checks,
+        };
+        Ok(Request { commands, ..Request::apply(operations) })
+    }
+}

@@ -1,0 +1,187 @@
+//! Hold: what the gates refuse is recorded; what waits for a person is queued, or let go where one agreed.
+
+use actum_core::ledger::{Answer, EntryKind, JudgedPlan, PlanQueued, PlanRefused, WorkspaceId};
+use actum_core::{Digest, RunId, Timestamp, canonical};
+use actum_gate::Verdict;
+use actum_gate::decision::{APPROVAL, decide};
+use actum_ledger::{NewEntry, Store};
+use actum_workspace::disk::Disk;
+
+use crate::engine::clear::Judgement;
+use crate::engine::stage::Staged;
+use crate::error::{Error, Result};
+use crate::queue::{
+    self, PlanState, QUEUE_MAX, QUEUE_OF_ONE_MAX, QUEUED_MICROS, QueueError, QueuedPlan,
+};
+use crate::records::Records;
+
+impl<D: Disk> Staged<'_, D> {
+    /// Where the request is a plan of the queue, it must do what was approved, whatever the gates say now.
+    pub(crate) fn must_be_as_approved(&self, judged: &Judgement) -> Result<()> {
+        let Some(plan) = self.request.plan else { return Ok(()) };
+        let queued = approved_plan(self.records, plan, self.workspace)?;
+        let actor = &self.request.actor;
+        if queued.is_same(judged, actor)? {
+            return Ok(());
+        }
+        let asked = self.records.ledger.ask({
+            let queued = queued.clone();
+            move |store: &mut dyn Store| queued.bundle(store)
+        });
+        let moved = queued.moved(&asked.wait()?, judged, actor)?;
+        Err(QueueError::Stale { plan, moved }.into())
+    }
+
+    /// Records that gates refuse it; gives the error that says so.
+    pub(crate) fn refuse(&self, judged: Judgement) -> Result<Error> {
+        let denial = judged.denial();
+        let bundle = judged.bundle.to_vec()?;
+        let refused = PlanRefused {
+            format: PlanRefused::FORMAT.to_owned(),
+            time: self.records.clock.now(),
+            plan: self.judged_plan(&judged, &bundle)?,
+        };
+        let (body, blobs) = (canonical::to_vec(&refused)?, vec![bundle, judged.policy]);
+        self.append(NewEntry { kind: EntryKind::PlanRefused, body, blobs })?;
+        Ok(denial)
+    }
+
+    /// Where a person agreed to exactly this, it goes with that; else it waits. Nobody is asked about what its own
+    /// checks refuse.
+    ///
+    /// # Errors
+    /// `Queued`, also where the same waits already; those of checks.
+    pub(crate) fn approve_or_queue(&mut self, judged: Judgement) -> Result<Judgement> {
+        let keys = std::sync::Arc::clone(&self.records.keys);
+        let asked = self
+            .records
+            .ledger
+            .ask(move |store: &mut dyn Store| QueuedPlan::open(store, keys.keyring()));
+        let open = asked.wait()?;
+        let now = self.records.clock.now();
+        let mut same = Vec::new();
+        for plan in open.iter().filter(|plan| plan.row.workspace == self.workspace) {
+            same.extend(plan.is_same(&judged, &self.request.actor)?.then_some(plan));
+        }
+        if let Some(approved) = same.iter().find_map(|plan| plan.approved(now)) {
+            let Judgement { bundle, policy, .. } = judged;
+            let bundle = bundle.with_approval(approved);
+            let decision = decide(&bundle, &self.policy, &self.cedar);
+            let judged = Judgement { bundle, decision, policy };
+            return match judged.decision.verdict {
+                Verdict::Allow => Ok(judged),
+                Verdict::NeedsApproval | Verdict::Deny => Err(self.refuse(judged)?),
+            };
+        }
+        if let Some(waiting) = same.iter().find(|plan| plan.state(now) == PlanState::Waiting) {
+            let denied = self.denied(waiting.queued.earlier)?;
+            return Err(held(&judged, (waiting.id(), waiting.queued.expires), true, denied));
+        }
+        self.check(judged.bundle.change())?;
+        Err(self.queue(judged, &open, now)?)
+    }
+
+    /// Puts it into the queue; gives the error that says so.
+    fn queue(&self, judged: Judgement, open: &[QueuedPlan], now: Timestamp) -> Result<Error> {
+        let home = self.records.keys.home();
+        let waiting = open.iter().filter(|plan| plan.state(now) != PlanState::Expired);
+        if waiting.clone().count() >= QUEUE_MAX {
+            return Err(QueueError::Full.into());
+        }
+        let is_of_one = |plan: &&QueuedPlan| {
+            plan.row.workspace == self.workspace && plan.queued.plan.actor == self.request.actor
+        };
+        if waiting.filter(is_of_one).count() >= QUEUE_OF_ONE_MAX {
+            return Err(QueueError::FullOfOne.into());
+        }
+        self.records.forget_inputs(now)?;
+        let bundle = judged.bundle.to_vec()?;
+        let plan = self.judged_plan(&judged, &bundle)?;
+        let id = plan.id;
+        let earlier = self.records.ledger.ask({
+            let plan = plan.clone();
+            let files = judged.bundle.files().map(|effect| effect.path.clone()).collect();
+            move |store: &mut dyn Store| queue::earlier(store, &plan, &files)
+        });
+        let input = self.request.to_document()?;
+        let queued = PlanQueued {
+            format: PlanQueued::FORMAT.to_owned(),
+            time: now,
+            expires: Timestamp::from_micros(now.micros().saturating_add(QUEUED_MICROS)),
+            plan,
+            input: Digest::of(&input),
+            earlier: earlier.wait()?,
+        };
+        let tenant = home.tenant(&self.records.tenant)?;
+        tenant.keep_input(id, &input)?;
+        let denied = self.denied(queued.earlier)?;
+        let held = held(&judged, (id, queued.expires), false, denied);
+        let (body, blobs) = (canonical::to_vec(&queued)?, vec![bundle, judged.policy]);
+        self.append(NewEntry { kind: EntryKind::PlanQueued, body, blobs })?;
+        Ok(held)
+    }
+
+    /// The version before, where a person denied it, and why.
+    fn denied(&self, earlier: Option<RunId>) -> Result<Option<(RunId, Option<String>)>> {
+        let Some(earlier) = earlier else { return Ok(None) };
+        let answer = self.records.plan(earlier)?.answer;
+        let answered = answer.map(|answer| answer.verified.answered);
+        let denied = answered.filter(|answered| answered.answer == Answer::Denied);
+        Ok(denied.map(|denied| (earlier, denied.reason)))
+    }
+
+    fn append(&self, entry: NewEntry) -> Result<()> {
+        self.records.ledger.append(vec![entry]).wait()?;
+        Ok(())
+    }
+
+    /// The plan, as it was judged from a bundle of these bytes.
+    fn judged_plan(&self, judged: &Judgement, bundle: &[u8]) -> Result<JudgedPlan> {
+        Ok(JudgedPlan {
+            id: self.transaction.run(),
+            tenant: self.records.tenant.clone(),
+            workspace: self.workspace,
+            root: self.root.to_owned(),
+            undoes: self.undoes,
+            request: self.request.key.clone(),
+            actor: self.request.actor.clone(),
+            door: self.request.door.clone(),
+            label: self.transaction.label().to_owned(),
+            bound: judged.bundle.bound()?,
+            decision: judged.decision.record(bundle)?,
+            engine: super::ENGINE.to_owned(),
+        })
+    }
+}
+
+/// A plan for this workspace that may be carried out.
+pub(crate) fn approved_plan(
+    records: &Records,
+    plan: RunId,
+    workspace: WorkspaceId,
+) -> Result<QueuedPlan> {
+    let queued = records.plan(plan)?;
+    if queued.row.workspace != workspace {
+        return Err(QueueError::NoPlan { plan }.into());
+    }
+    let state = queued.state(records.clock.now());
+    if state == PlanState::Approved {
+        Ok(queued)
+    } else {
+        Err(QueueError::NotApproved { plan, state }.into())
+    }
+}
+
+/// It waits for a person.
+fn held(
+    judged: &Judgement,
+    (plan, expires): (RunId, Timestamp),
+    waited: bool,
+    denied: Option<(RunId, Option<String>)>,
+) -> Error {
+    let tier = judged.decision.tier;
+    // What the gate of approval adds is what this error says.
+    let mut gates = judged.said(Verdict::NeedsApproval);
+    gates.retain(|gate| gate.gate != APPROVAL);
+    Error::Queued { plan, tier, gates, expires, waited, denied }
+}

@@ -1,0 +1,60 @@
+//! Scan: new content is looked through for what looks like a credential.
+
+use actum_core::path_name::PathName;
+use actum_gate::credential::{FINDINGS_MAX, Finding, scan};
+use actum_gate::decision::Found;
+use actum_workspace::disk::Disk;
+use actum_workspace::{NewContent, Part, Transaction};
+
+use crate::error::Result;
+
+/// What was found in new content.
+#[derive(Debug, Default)]
+pub(crate) struct Scanned {
+    pub(crate) found: Vec<Found>,
+    /// Files that could not be looked through to the end.
+    pub(crate) unscanned: Vec<PathName>,
+}
+
+/// The most findings that are told of one change.
+const FOUND_MAX: usize = 1000;
+
+impl Scanned {
+    /// Looks through all that a change would put into files. What was there before is read only where
+    /// something was found.
+    pub(crate) fn of<D: Disk>(transaction: &Transaction<'_, D>) -> Result<Self> {
+        let mut scanned = Self::default();
+        for path in transaction.rewritten() {
+            let name = PathName(path.clone());
+            // What would be found behind so much is not known.
+            if scanned.found.len() >= FOUND_MAX {
+                scanned.unscanned.push(name);
+                continue;
+            }
+            let findings = match transaction.new_content(path)? {
+                NewContent::TooLarge => None,
+                NewContent::Whole(content) => {
+                    let before = match scan(None, &content).is_empty() {
+                        true => None,
+                        false => transaction.replaced_content(path)?,
+                    };
+                    Some(scan(before.as_deref(), &content))
+                }
+                NewContent::Parts(parts) => {
+                    // Lines are counted from the beginning of a file, which was not read.
+                    let told = |part: &Part| scan(Some(&part.before), &part.after);
+                    let told = parts.iter().flat_map(told).map(|it| Finding { line: 0, ..it });
+                    Some(told.collect())
+                }
+            };
+            match findings.filter(|findings: &Vec<Finding>| findings.len() < FINDINGS_MAX) {
+                Some(findings) => {
+                    let found = |finding| Found { path: name.clone(), finding };
+                    scanned.found.extend(findings.into_iter().map(found));
+                }
+                None => scanned.unscanned.push(name),
+            }
+        }
+        Ok(scanned)
+    }
+}

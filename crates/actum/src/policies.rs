@@ -1,0 +1,357 @@
+//! The files that policies are written in: the operator's, with access policies beside it, and that of the
+//! workspace.
+
+mod access;
+
+use std::collections::BTreeSet;
+use std::ffi::OsString;
+use std::fs;
+use std::io::{self, Read};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+use actum_access::{AccessError, Cedar};
+use actum_core::path::Quoted;
+use actum_core::{Digest, PathRule, RelPath};
+use actum_gate::policy::{Ignored, POLICY_BYTES_MAX, SandboxAllowance, Source, Trust};
+use actum_gate::{Policy, PolicyFile, PolicyFileError};
+use actum_ledger::LedgerHome;
+use rustix::fs::OFlags;
+
+use crate::engine::place::Place;
+use crate::error::{Error, Result};
+use crate::records::real;
+
+use access::{ACCESS_FILES_MAX, ACCESS_NAME_BYTES_MAX};
+
+pub use access::ReadAccess;
+
+/// Where the policies are that are in force.
+#[derive(Debug, Clone)]
+pub struct PolicyFiles {
+    /// The operator's; it need not be there. Access policies are the files `access/*.cedar` beside it.
+    pub operator: Option<PathBuf>,
+    /// The home of ledger and keys, which says whose policies are trusted; it need not be there.
+    pub home: PathBuf,
+    /// What reads access policies, and keeps those that it read last.
+    pub cedar: Cedar,
+}
+
+/// What is in force in a workspace.
+#[derive(Debug, Clone)]
+pub struct PolicyInForce {
+    /// All of it.
+    pub policy: Policy,
+    /// The files that it was read from.
+    pub files: Vec<ReadPolicy>,
+    /// What the workspace's policy asks for and does not get.
+    pub ignored: Vec<Ignored>,
+    /// The command that tells the operator of a plan that waits.
+    pub notify: Option<Vec<String>>,
+    /// What commands may see and pass through besides.
+    pub sandbox: SandboxAllowance,
+    /// The files of access policies, in the order of their names.
+    pub access: Vec<ReadAccess>,
+    /// What tells what these policies say.
+    pub cedar: Cedar,
+    /// The root of the workspace.
+    pub root: PathBuf,
+}
+
+/// A file that was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ReadPolicy {
+    /// Whose it is.
+    pub source: Source,
+    /// Where it is.
+    pub path: PathBuf,
+    /// The digest of its bytes.
+    pub digest: Digest,
+    /// Whether what it widens counts.
+    pub trust: Trust,
+    /// The digest that was trusted in its place, where it is another: the file changed since.
+    pub trusted_before: Option<Digest>,
+}
+
+/// A policy that cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "cannot use {} `{}`: {problem}; nothing was changed",
+    whose.policy(),
+    Quoted(path.as_os_str().as_bytes())
+)]
+pub struct PolicyError {
+    /// Whose it is.
+    pub whose: Source,
+    /// Where it is.
+    pub path: PathBuf,
+    /// What is wrong.
+    pub problem: PolicyProblem,
+}
+
+/// What is wrong with a policy.
+#[derive(Debug, thiserror::Error)]
+pub enum PolicyProblem {
+    /// It cannot be read.
+    #[error("{0}")]
+    Unreadable(io::Error),
+    /// A link, a directory or something special is in its place.
+    #[error("it is no regular file")]
+    NoFile,
+    /// Others may write to it.
+    #[error(
+        "other users may write to it (its mode is {mode:04o}); `chmod go-w` takes that from them"
+    )]
+    TooOpen {
+        /// Its permission bits.
+        mode: u32,
+    },
+    /// It belongs to somebody else.
+    #[error(
+        "it belongs to the user with the number {uid}, who may write to it; `chown` gives it to you"
+    )]
+    OfAnother {
+        /// The number.
+        uid: u32,
+    },
+    /// It says what only the operator's may say.
+    #[error("it sets `{key}`, {what}; only the operator's policy can")]
+    OperatorsOwn {
+        /// What it sets.
+        key: &'static str,
+        /// What that is.
+        what: &'static str,
+    },
+    /// Something else is in the place of the directory of access policies.
+    #[error("it is no directory; access policies are files in one")]
+    NoDirectory,
+    /// Too many files of access policies.
+    #[error("it has more than {ACCESS_FILES_MAX} files of access policies; write several into one")]
+    TooManyFiles,
+    /// A file of access policies whose name cannot stand in a receipt.
+    #[error(
+        "the name of the file `{}` has something else in it than letters of ASCII, digits, `.`, `_` and `-`, or \
+         more than {ACCESS_NAME_BYTES_MAX} bytes",
+        Quoted(name.as_bytes())
+    )]
+    Name {
+        /// The name.
+        name: OsString,
+    },
+    /// Access policies that are no text.
+    #[error("it is no UTF-8 text")]
+    NoText,
+    /// Access policies that cannot be read, or are not valid.
+    #[error(transparent)]
+    Access(#[from] AccessError),
+    /// It is no policy.
+    #[error(transparent)]
+    File(#[from] PolicyFileError),
+}
+
+impl PolicyInForce {
+    /// What is in force in the workspace at `root` where nobody wrote a policy.
+    pub fn built_in(root: &Path) -> Self {
+        Self {
+            policy: Policy::default(),
+            files: Vec::new(),
+            ignored: Vec::new(),
+            notify: None,
+            sandbox: SandboxAllowance::default(),
+            access: Vec::new(),
+            cedar: Cedar::default(),
+            root: root.to_owned(),
+        }
+    }
+
+    /// Where the workspace is, as the gates are told.
+    pub fn place(&self) -> Place {
+        Place::of(&self.root)
+    }
+}
+
+impl PolicyFiles {
+    /// The name of a workspace's policy in its root.
+    pub const IN_WORKSPACE: &str = "actum.toml";
+
+    /// Reads what is in force in the workspace at `root`. Files that are not there say nothing.
+    ///
+    /// # Errors
+    /// `Policy` where one cannot be read or is none: nothing may be done then. `Home`.
+    pub fn read(&self, root: &Path) -> Result<PolicyInForce> {
+        self.check_directory()?;
+        let operator = self.operator.as_deref().map(|path| read(Source::Operator, path));
+        let operator = operator.transpose()?.flatten();
+        let own = read(Source::Workspace, &root.join(Self::IN_WORKSPACE))?;
+        let mut files = Vec::new();
+        let operator = operator.map(|(file, read)| {
+            files.push(read);
+            file
+        });
+        let notify = operator.as_ref().and_then(|file| file.notify.clone());
+        let sandbox = operator.as_ref().map(|file| file.sandbox.clone()).unwrap_or_default();
+        let own = match own {
+            None => None,
+            Some((file, read)) => {
+                let notifies = ("approvals.notify", "a command that would be run");
+                let widens = ("sandbox", "which lets commands do more");
+                let own = file.notify.as_ref().map(|_| notifies);
+                let own = own.or_else(|| (!file.sandbox.is_empty()).then_some(widens));
+                if let Some((key, what)) = own {
+                    let whose = Source::Workspace;
+                    let problem = PolicyProblem::OperatorsOwn { key, what };
+                    return Err(PolicyError { whose, path: read.path, problem }.into());
+                }
+                let (trust, trusted_before) = match self.trusted(root)? {
+                    Some(digest) if digest == read.digest => (Trust::Trusted, None),
+                    before => (Trust::Untrusted, before),
+                };
+                files.push(ReadPolicy { trust, trusted_before, ..read });
+                Some((file, trust))
+            }
+        };
+        let (policy, ignored) = Policy::of(operator, own);
+        let beside = self.operator.as_deref();
+        let (texts, access) = beside.map_or_else(
+            || Ok((Vec::new(), Vec::new())),
+            |operator| access::read(operator, &self.cedar),
+        )?;
+        let policy = policy.with_access(texts).protecting(self.own_places(root, &access));
+        let cedar = self.cedar.clone();
+        let root = root.to_owned();
+        Ok(PolicyInForce { policy, files, ignored, notify, sandbox, access, cedar, root })
+    }
+
+    /// Refuses a directory of the operator's in which others can put files in the place of these.
+    fn check_directory(&self) -> Result<()> {
+        let Some(directory) = self.operator.as_deref().and_then(Path::parent) else {
+            return Ok(());
+        };
+        let failed = |problem| {
+            Error::from(PolicyError {
+                whose: Source::Operator,
+                path: directory.to_owned(),
+                problem,
+            })
+        };
+        match fs::metadata(directory) {
+            Ok(found) => must_be_closed(&found).map_err(failed),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            Err(error) => Err(failed(PolicyProblem::Unreadable(error))),
+        }
+    }
+
+    /// The rules that speak of the operator's own files and their directory, where these lie in the workspace or
+    /// it lies in them: no change touches what it is judged by.
+    fn own_places(&self, root: &Path, access: &[ReadAccess]) -> Vec<PathRule> {
+        let Some(operator) = &self.operator else { return Vec::new() };
+        let directory = operator.parent().unwrap_or(operator);
+        let beside = directory.join(access::DIRECTORY);
+        let files = access.iter().map(|read| &*read.path);
+        // Each as it is named, and where a link in its place leads to.
+        let named = [operator, directory, &beside].into_iter().chain(files).map(|path| {
+            match (path.parent(), path.file_name()) {
+                (Some(parent), Some(name)) => real(parent).join(name),
+                (_, None) | (None, _) => path.to_owned(),
+            }
+        });
+        let named: Vec<PathBuf> = named.collect();
+        let places: BTreeSet<PathBuf> =
+            named.iter().map(|path| real(path)).chain(named.iter().cloned()).collect();
+        let root = real(root);
+        places.iter().filter_map(|place| rule_of(place, &root)).collect()
+    }
+
+    /// The digest of the policy that the operator trusts in the workspace at `root`.
+    fn trusted(&self, root: &Path) -> Result<Option<Digest>> {
+        let Some(home) = LedgerHome::open_existing(&self.home)? else { return Ok(None) };
+        // What cannot be found is trusted by nobody.
+        let Ok(root) = fs::canonicalize(root) else { return Ok(None) };
+        Ok(home.trusted(&root)?)
+    }
+}
+
+/// The rule that speaks of a place in the workspace at `root`, or of all of it where it lies in that place.
+fn rule_of(place: &Path, root: &Path) -> Option<PathRule> {
+    let all = || PathRule::new(EVERYTHING).ok();
+    if root.starts_with(place) {
+        return all();
+    }
+    let within = place.strip_prefix(root).ok()?;
+    // What no change can touch anyway is no path of one.
+    let path = RelPath::new(within.as_os_str().as_bytes()).ok()?;
+    PathRule::exactly(&path).or_else(all)
+}
+
+/// The rule that speaks of every path.
+const EVERYTHING: &str = "**";
+
+/// Reads the policy at `path`, if there is one.
+fn read(whose: Source, path: &Path) -> Result<Option<(PolicyFile, ReadPolicy)>> {
+    let failed = |problem| PolicyError { whose, path: path.to_owned(), problem };
+    let bytes = bytes(whose, path).map_err(failed)?;
+    let Some(bytes) = bytes else { return Ok(None) };
+    let file = PolicyFile::read(&bytes).map_err(|error| failed(error.into()))?;
+    let (path, digest) = (path.to_owned(), Digest::of(&bytes));
+    let trust = match whose {
+        Source::Operator => Trust::Trusted,
+        Source::Workspace => Trust::Untrusted,
+    };
+    Ok(Some((file, ReadPolicy { source: whose, path, digest, trust, trusted_before: None })))
+}
+
+/// What stands there.
+fn bytes(whose: Source, path: &Path) -> std::result::Result<Option<Vec<u8>>, PolicyProblem> {
+    // Operators keep their configuration elsewhere and link to it; a workspace has no reason to.
+    let found = match whose {
+        Source::Operator => fs::metadata(path),
+        Source::Workspace => fs::symlink_metadata(path),
+    };
+    let found = match found {
+        Ok(found) => found,
+        // A link that leads nowhere was meant to lead to a policy.
+        Err(error)
+            if error.kind() == io::ErrorKind::NotFound && fs::symlink_metadata(path).is_err() =>
+        {
+            return Ok(None);
+        }
+        Err(error) => return Err(PolicyProblem::Unreadable(error)),
+    };
+    if !found.is_file() {
+        return Err(PolicyProblem::NoFile);
+    }
+    // A pipe that was put there meanwhile is not waited for, and a link not followed.
+    let flags = match whose {
+        Source::Operator => OFlags::NONBLOCK,
+        Source::Workspace => OFlags::NONBLOCK | OFlags::NOFOLLOW,
+    };
+    let flags = i32::try_from(flags.bits()).unwrap_or_default();
+    let opened = fs::OpenOptions::new().read(true).custom_flags(flags).open(path);
+    let file = opened.map_err(PolicyProblem::Unreadable)?;
+    let opened = file.metadata().map_err(PolicyProblem::Unreadable)?;
+    // Another one may have been put there meanwhile.
+    if !opened.is_file() || (opened.dev(), opened.ino()) != (found.dev(), found.ino()) {
+        return Err(PolicyProblem::NoFile);
+    }
+    if whose == Source::Operator {
+        must_be_closed(&opened)?;
+    }
+    let mut bytes = Vec::new();
+    // One byte more than a policy may have tells that it is too long.
+    let read = file.take(POLICY_BYTES_MAX + 1).read_to_end(&mut bytes);
+    read.map_err(PolicyProblem::Unreadable)?;
+    Ok(Some(bytes))
+}
+
+/// Refuses what another user than this one and root owns, or may write to.
+fn must_be_closed(found: &fs::Metadata) -> std::result::Result<(), PolicyProblem> {
+    let us = rustix::process::geteuid();
+    if found.uid() != 0 && found.uid() != us.as_raw() {
+        return Err(PolicyProblem::OfAnother { uid: found.uid() });
+    }
+    match found.mode() & 0o7777 {
+        mode if mode & 0o022 != 0 => Err(PolicyProblem::TooOpen { mode }),
+        _ => Ok(()),
+    }
+}

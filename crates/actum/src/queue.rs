@@ -1,0 +1,392 @@
+//! Plans that wait for a person: what is known of them, and what a person says (AA-5).
+//!
+//! A plan is queued where a gate asks for a person. What it would do is in the ledger, and its request
+//! beside it. Once it is approved the same request goes through the whole pipeline again, under the lock,
+//! and is carried out only where it would do exactly what was approved.
+
+mod answer;
+mod moved;
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use actum_core::canonical::{CanonicalError, plainly};
+use actum_core::keyring::Keyring;
+use actum_core::ledger::{Actor, Answer, Approval, JudgedPlan, PlanAnswered, PlanQueued};
+use actum_core::merkle::leaf_hash;
+use actum_core::path_name::PathName;
+use actum_core::receipt::{EntryRef, GateRecord};
+use actum_core::{Digest, RunId, Timestamp};
+use actum_gate::answer::AnswerProblem;
+use actum_gate::decision::{APPROVAL, Bundle};
+use actum_gate::{Approved, VerifiedAnswer, verify_answer};
+use actum_ledger::{LedgerError, LedgerHome, Log, PlanRow};
+
+use crate::engine::clear::Judgement;
+use crate::request::Request;
+
+pub use answer::{Approver, Reply};
+pub use moved::Moved;
+
+const HOUR_MICROS: i64 = 3_600_000_000;
+/// How long a plan waits, in microseconds: a week.
+pub const QUEUED_MICROS: i64 = 168 * HOUR_MICROS;
+/// How long an approval counts, in microseconds: a day.
+pub const APPROVED_MICROS: i64 = 24 * HOUR_MICROS;
+/// The most plans that wait at once in one ledger.
+pub const QUEUE_MAX: usize = 1000;
+/// The most of them in one workspace that one user, or one agent of the user's, asks for.
+pub const QUEUE_OF_ONE_MAX: usize = 100;
+/// Among how many plans of a workspace an earlier version is looked for.
+const EARLIER_MAX: u64 = 50;
+
+/// A plan in the queue, compared and verified before anyone is shown any of it.
+#[derive(Debug, Clone)]
+pub struct QueuedPlan {
+    /// What the ledger keeps about it.
+    pub row: PlanRow,
+    /// The entry that queued it.
+    pub entry: EntryRef,
+    /// What that says.
+    pub queued: PlanQueued,
+    /// What a person said last, where that counts.
+    pub answer: Option<AnsweredPlan>,
+    /// Why the answer in the ledger does not.
+    pub unproven: Option<AnswerProblem>,
+}
+
+/// What a person said, where it stands, and who signed it.
+#[derive(Debug, Clone)]
+pub struct AnsweredPlan {
+    /// The entry.
+    pub entry: EntryRef,
+    /// The answer, and its key.
+    pub verified: VerifiedAnswer,
+}
+
+/// Where a plan stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PlanState {
+    /// Nobody has answered.
+    Waiting,
+    /// It can be carried out.
+    Approved,
+    /// It may not be carried out.
+    Denied,
+    /// It was approved, and may not be carried out any more.
+    Revoked,
+    /// It was carried out, or begun: the entry says where.
+    CarriedOut,
+    /// Nobody answered in time, or it was not carried out in time.
+    Expired,
+    /// There is an answer, and no key that counts signed it.
+    Unproven,
+}
+
+/// Why a plan in the queue cannot be answered or carried out.
+#[derive(Debug, thiserror::Error)]
+pub enum QueueError {
+    /// There is no such plan.
+    #[error("there is no plan {plan} in the queue; nothing was changed")]
+    NoPlan {
+        /// Its name.
+        plan: RunId,
+    },
+    /// It is too late, or too early.
+    #[error("plan {plan} cannot be {}: {}; nothing was changed", wanted.as_str(), state.told())]
+    State {
+        /// The plan.
+        plan: RunId,
+        /// What was to be said.
+        wanted: Answer,
+        /// Where it stands.
+        state: PlanState,
+    },
+    /// It cannot be carried out.
+    #[error("plan {plan} cannot be carried out: {}; nothing was changed", state.told())]
+    NotApproved {
+        /// The plan.
+        plan: RunId,
+        /// Where it stands.
+        state: PlanState,
+    },
+    /// What was approved is not what would happen now.
+    #[error(
+        "plan {plan} would not do any more what was looked at: {}; nothing was changed",
+        moved::listed(moved)
+    )]
+    Stale {
+        /// The plan.
+        plan: RunId,
+        /// What is other now.
+        moved: Vec<Moved>,
+    },
+    /// What is kept of the request is not what was queued.
+    #[error("what is kept of the request of plan {plan} {what}; nothing was changed")]
+    Input {
+        /// The plan.
+        plan: RunId,
+        /// What is wrong with it.
+        what: String,
+    },
+    /// The answer is signed by no key that counts, so nothing would come of it.
+    #[error("plan {plan} cannot be answered so: {problem}; nothing was changed")]
+    Unproven {
+        /// The plan.
+        plan: RunId,
+        /// Why it would not count.
+        problem: AnswerProblem,
+    },
+    /// Too many of one wait already, so that nobody keeps others from asking.
+    #[error(
+        "{QUEUE_OF_ONE_MAX} plans that the same asks for wait for a person in this workspace already, which is the \
+         most; nothing was changed, and the plan was not queued"
+    )]
+    FullOfOne,
+    /// Too many wait already.
+    #[error(
+        "{QUEUE_MAX} plans wait for a person already, which is the most; nothing was changed, and the \
+         plan was not queued"
+    )]
+    Full,
+}
+
+impl PlanState {
+    /// The word for it in documents.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Waiting => "waiting",
+            Self::Approved => "approved",
+            Self::Denied => "denied",
+            Self::Revoked => "revoked",
+            Self::CarriedOut => "carried_out",
+            Self::Expired => "expired",
+            Self::Unproven => "unproven",
+        }
+    }
+
+    fn told(self) -> &'static str {
+        match self {
+            Self::Waiting => "nobody has answered yet",
+            Self::Approved => "it is approved already",
+            Self::Denied => "it was denied",
+            Self::Revoked => "its approval was revoked",
+            Self::CarriedOut => "it was carried out, and an approval counts once",
+            Self::Expired => "it has expired",
+            Self::Unproven => {
+                "no key that counts signed its answer; `actum revoke` takes that away"
+            }
+        }
+    }
+}
+
+impl QueuedPlan {
+    /// Reads what `row` tells of. The keys are the ones that the reader trusts.
+    ///
+    /// # Errors
+    /// [`LedgerError`]; `Damaged` where an entry is not what it was. An answer that no key of the keyring signed is
+    /// none, and the plan says so.
+    pub fn read(log: &dyn Log, keyring: &Keyring, row: PlanRow) -> Result<Self, LedgerError> {
+        let (index, plan) = (row.queued, row.plan);
+        let damaged = |error: &dyn fmt::Display| LedgerError::entry(index, error);
+        let body = log.sound_entry(index)?.body;
+        let queued: PlanQueued =
+            serde_json::from_slice(&body).map_err(|error| damaged(&plainly(&error)))?;
+        if queued.plan.id != plan || queued.plan.workspace != row.workspace {
+            return Err(damaged(&format_args!("it does not queue the plan {plan}")));
+        }
+        let origin = log.origin()?;
+        let entry = EntryRef { origin: origin.clone(), index, leaf: leaf_hash(&body) };
+        let Some((said, answered)) = row.answered else {
+            return Ok(Self { row, entry, queued, answer: None, unproven: None });
+        };
+        let damaged = |error: &dyn fmt::Display| LedgerError::entry(answered, error);
+        let body = log.sound_entry(answered)?.body;
+        let verified = match verify_answer(&body, keyring) {
+            Ok(verified) => verified,
+            Err(problem) => {
+                return Ok(Self { row, entry, queued, answer: None, unproven: Some(problem) });
+            }
+        };
+        let PlanAnswered { plan: of, answer, queued: about, bound, .. } = &verified.answered;
+        if (*of, *answer, about, *bound) != (plan, said, &entry, queued.plan.bound) {
+            return Err(damaged(&format_args!("it does not answer the plan {plan}")));
+        }
+        let leaf = leaf_hash(&body);
+        let answer = AnsweredPlan { entry: EntryRef { origin, index: answered, leaf }, verified };
+        Ok(Self { row, entry, queued, answer: Some(answer), unproven: None })
+    }
+
+    /// All of which something can still come, the oldest first; also those that have expired.
+    ///
+    /// # Errors
+    /// As [`QueuedPlan::read`].
+    pub fn open(log: &dyn Log, keyring: &Keyring) -> Result<Vec<Self>, LedgerError> {
+        let read = |row| Self::read(log, keyring, row);
+        log.open_plans()?.into_iter().map(read).collect()
+    }
+
+    /// The plan.
+    pub fn id(&self) -> RunId {
+        self.row.plan
+    }
+
+    /// Where it stands at a moment.
+    pub fn state(&self, now: Timestamp) -> PlanState {
+        if self.row.started.is_some() {
+            return PlanState::CarriedOut;
+        }
+        if self.unproven.is_some() {
+            return PlanState::Unproven;
+        }
+        let Some(AnsweredPlan { verified, .. }) = &self.answer else {
+            let is_late = self.queued.expires < now;
+            return if is_late { PlanState::Expired } else { PlanState::Waiting };
+        };
+        match verified.answered.answer {
+            Answer::Denied => PlanState::Denied,
+            Answer::Revoked => PlanState::Revoked,
+            Answer::Approved if verified.answered.expires < now => PlanState::Expired,
+            Answer::Approved => PlanState::Approved,
+        }
+    }
+
+    /// Sees to it that the plan can be answered so.
+    ///
+    /// # Errors
+    /// `State`.
+    pub fn must_take(&self, answer: Answer, now: Timestamp) -> Result<(), QueueError> {
+        let (plan, state) = (self.id(), self.state(now));
+        // The ledger takes no other order of answers.
+        let takes = match (answer, self.row.answered.map(|(said, _)| said)) {
+            (Answer::Approved, None) => state == PlanState::Waiting,
+            // What has expired may still be taken out of the queue.
+            (Answer::Denied, None) => matches!(state, PlanState::Waiting | PlanState::Expired),
+            (Answer::Revoked, Some(Answer::Approved)) => {
+                matches!(state, PlanState::Approved | PlanState::Expired | PlanState::Unproven)
+            }
+            (Answer::Approved | Answer::Denied | Answer::Revoked, _) => false,
+        };
+        match takes {
+            true => Ok(()),
+            false => Err(QueueError::State { plan, wanted: answer, state }),
+        }
+    }
+
+    /// Whether it is judged as it was when it was queued, and the same asks for it.
+    pub(crate) fn is_same(
+        &self,
+        judged: &Judgement,
+        actor: &Actor,
+    ) -> Result<bool, CanonicalError> {
+        let JudgedPlan { bound, actor: asked, decision, .. } = &self.queued.plan;
+        // What one agent may do after a look is not what another may.
+        let is_bound = *bound == judged.bundle.bound()? && asked == actor;
+        Ok(is_bound && is_said_alike(&decision.gates, judged))
+    }
+
+    /// What is other than when it was queued, where `was` was judged then; nothing where [`Request::plan`] may be
+    /// carried out.
+    ///
+    /// # Errors
+    /// [`CanonicalError`], which what was judged never leads to.
+    pub fn moved(
+        &self,
+        was: &Bundle,
+        judged: &Judgement,
+        actor: &Actor,
+    ) -> Result<Vec<Moved>, CanonicalError> {
+        if self.is_same(judged, actor)? {
+            return Ok(Vec::new());
+        }
+        let JudgedPlan { bound, actor: asked, .. } = &self.queued.plan;
+        let (bundle, now) = (&judged.bundle, judged.bundle.bound()?);
+        let mut moved = Moved::between((bound, was.change()), (&now, bundle.change()));
+        moved.extend((asked != actor).then_some(Moved::Actor));
+        if moved.is_empty() {
+            moved.push(Moved::Grounds);
+        }
+        Ok(moved)
+    }
+
+    /// The approval, for the gate that judges it; nothing where there is none that counts.
+    pub(crate) fn approved(&self, now: Timestamp) -> Option<Approved> {
+        let AnsweredPlan { entry, verified } = self.answer.as_ref()?;
+        let VerifiedAnswer { answered, key, .. } = verified;
+        let PlanAnswered { bound, expires, by, isolation, .. } = answered.clone();
+        let approval =
+            Approval { plan: self.id(), entry: entry.clone(), key: key.clone(), by, isolation };
+        let is_approved = self.state(now) == PlanState::Approved;
+        is_approved.then_some(Approved { approval, bound, expires })
+    }
+
+    /// What would change, as it was judged.
+    ///
+    /// # Errors
+    /// [`LedgerError`]; `Damaged` where it is missing or not what it was.
+    pub fn bundle(&self, log: &dyn Log) -> Result<Bundle, LedgerError> {
+        bundle_of(log, self.row.queued, self.queued.plan.decision.bundle)
+    }
+
+    /// The request, as it was queued.
+    ///
+    /// # Errors
+    /// `Input` where it is missing, or not what it was; `Home`.
+    pub fn request(&self, home: &LedgerHome) -> crate::Result<Request> {
+        let PlanQueued { plan, input, .. } = &self.queued;
+        let wrong = |what: String| QueueError::Input { plan: plan.id, what };
+        let kept = home.existing_tenant(&plan.tenant)?.map(|tenant| tenant.input(plan.id));
+        let Some(bytes) = kept.transpose()?.flatten() else {
+            return Err(wrong("is missing".to_owned()).into());
+        };
+        if Digest::of(&bytes) != *input {
+            return Err(wrong("was changed since".to_owned()).into());
+        }
+        let request = Request::read_document(&bytes);
+        let request = request.map_err(|error| wrong(format!("cannot be used: {error}")))?;
+        Ok(Request { plan: Some(plan.id), ..request })
+    }
+}
+
+/// Whether the gates say the same as when a person looked, each word of it; that of approval aside.
+fn is_said_alike(then: &[GateRecord], judged: &Judgement) -> bool {
+    let is_asked = |gate: &&GateRecord| gate.gate != APPROVAL;
+    then.iter().filter(is_asked).eq(judged.decision.gates.iter().filter(is_asked))
+}
+
+/// The last plan of a workspace that `plan`, which is about these files, comes in the place of: one that was not
+/// carried out, and is the same, or was asked for under the same key, or by the same and about one of the files.
+pub(crate) fn earlier(
+    log: &dyn Log,
+    plan: &JudgedPlan,
+    files: &BTreeSet<PathName>,
+) -> Result<Option<RunId>, LedgerError> {
+    for row in log.newest_plans(plan.workspace, EARLIER_MAX)? {
+        if row.started.is_some() {
+            continue;
+        }
+        let body = log.sound_entry(row.queued)?.body;
+        let other: PlanQueued = serde_json::from_slice(&body)
+            .map_err(|error| LedgerError::entry(row.queued, &plainly(&error)))?;
+        let is_same_key = plan.request.is_some() && other.plan.request == plan.request;
+        let is_same = is_same_key || other.plan.bound.plan == plan.bound.plan;
+        let is_of_files = || -> Result<bool, LedgerError> {
+            let was = bundle_of(log, row.queued, other.plan.decision.bundle)?;
+            Ok(was.files().any(|effect| files.contains(&effect.path)))
+        };
+        if is_same || other.plan.actor == plan.actor && is_of_files()? {
+            return Ok(Some(row.plan));
+        }
+    }
+    Ok(None)
+}
+
+/// The bundle that the entry `index` names.
+fn bundle_of(log: &dyn Log, index: u64, digest: Digest) -> Result<Bundle, LedgerError> {
+    let damaged = |error: &dyn fmt::Display| LedgerError::entry(index, error);
+    let bytes = log.blob(&digest)?.ok_or_else(|| damaged(&"its bundle is missing"))?;
+    if Digest::of(&bytes) != digest {
+        return Err(damaged(&"its bundle was changed"));
+    }
+    Bundle::read(&bytes).map_err(|error| damaged(&error))
+}

@@ -1,0 +1,113 @@
+//! What a person says of a plan: signed, and appended to the ledger.
+
+use actum_core::dsse::Envelope;
+use actum_core::ledger::{Actor, Answer, EntryKind, Isolation, PlanAnswered};
+use actum_core::signer::Signer;
+use actum_core::{RunId, Timestamp, canonical};
+use actum_gate::verify_answer;
+use actum_ledger::{NewEntry, Store};
+
+use super::{APPROVED_MICROS, PlanState, QueueError, QueuedPlan};
+use crate::error::Result;
+use crate::records::Records;
+
+/// Who answers, and what signs it.
+pub struct Approver<'k> {
+    /// The person.
+    pub by: Actor,
+    /// An approval key.
+    pub signer: &'k dyn Signer,
+    /// What keeps others from using that key.
+    pub isolation: Isolation,
+}
+
+/// What a person says, and why.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reply {
+    /// Yes or no.
+    pub answer: Answer,
+    /// In the person's words.
+    pub reason: Option<String>,
+}
+
+impl Records {
+    /// A plan in the queue, as it is now.
+    ///
+    /// # Errors
+    /// `Queue` where there is none; `Ledger`.
+    pub fn plan(&self, plan: RunId) -> Result<QueuedPlan> {
+        let keys = std::sync::Arc::clone(&self.keys);
+        let asked = self.ledger.ask(move |store: &mut dyn Store| {
+            let row = store.plan(plan)?;
+            row.map(|row| QueuedPlan::read(store, keys.keyring(), row)).transpose()
+        });
+        asked.wait()?.ok_or_else(|| QueueError::NoPlan { plan }.into())
+    }
+
+    /// Records what a person says of a plan. An approval lets exactly what was queued be carried out, once,
+    /// within a day; a plan that was denied or revoked is carried out never more.
+    ///
+    /// # Errors
+    /// `Queue` where the plan cannot be answered so, or the key does not count; `Sign`, `Ledger`, `Record`.
+    pub fn answer(&self, plan: RunId, reply: Reply, approver: &Approver<'_>) -> Result<QueuedPlan> {
+        let Reply { answer, reason } = reply;
+        let queued = self.plan(plan)?;
+        let now = self.clock.now();
+        queued.must_take(answer, now)?;
+        let expires = now.micros().saturating_add(APPROVED_MICROS);
+        let payload = canonical::to_vec(&PlanAnswered {
+            format: PlanAnswered::FORMAT.to_owned(),
+            time: now,
+            tenant: self.tenant.clone(),
+            workspace: queued.row.workspace,
+            plan,
+            queued: queued.entry.clone(),
+            answer,
+            reason,
+            bound: queued.queued.plan.bound,
+            expires: Timestamp::from_micros(expires),
+            by: approver.by.clone(),
+            isolation: approver.isolation,
+        })?;
+        let body =
+            Envelope::sign(PlanAnswered::PAYLOAD_TYPE, payload, approver.signer)?.to_vec()?;
+        // What the ledger takes stays there.
+        verify_answer(&body, self.keyring())
+            .map_err(|problem| QueueError::Unproven { plan, problem })?;
+        let entry = NewEntry { kind: EntryKind::PlanAnswered, body, blobs: Vec::new() };
+        self.ledger.append(vec![entry]).wait()?;
+        if answer != Answer::Approved {
+            self.forget_input(plan);
+        }
+        self.plan(plan)
+    }
+
+    /// Removes the requests of plans of which nothing can come any more. One that the ledger knows nothing of is
+    /// just about to be queued by another process, and stays.
+    pub(crate) fn forget_inputs(&self, now: Timestamp) -> Result<()> {
+        let Some(tenant) = self.keys.home().existing_tenant(&self.tenant)? else { return Ok(()) };
+        let (plans, keys) = (tenant.inputs()?, std::sync::Arc::clone(&self.keys));
+        // They are looked up after the files were, each of which may have been queued just before.
+        let over = self.ledger.ask(move |store: &mut dyn Store| {
+            let mut over = Vec::new();
+            for plan in plans {
+                let Some(row) = store.plan(plan)? else { continue };
+                let is_over = !row.is_open()
+                    || QueuedPlan::read(store, keys.keyring(), row)?.state(now)
+                        == PlanState::Expired;
+                over.extend(is_over.then_some(plan));
+            }
+            Ok(over)
+        });
+        over.wait()?.into_iter().for_each(|plan| self.forget_input(plan));
+        Ok(())
+    }
+
+    /// Removes the request of a plan of which nothing can come any more. Where that fails it stays until the
+    /// next plan is queued: what was answered or done is so all the same.
+    pub(crate) fn forget_input(&self, plan: RunId) {
+        if let Ok(Some(tenant)) = self.keys.home().existing_tenant(&self.tenant) {
+            drop(tenant.forget_input(plan));
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! What is other than it was when a plan was looked at.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use actum_core::ledger::Bound;
+use actum_core::path_name::PathName;
+use actum_core::receipt::{FileFacts, PathEffect};
+
+/// How many are told of.
+const TOLD_MAX: usize = 5;
+
+/// Something that an approval is bound to and that is other now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Moved {
+    /// What is asked for.
+    Plan,
+    /// The limits that were set with it.
+    Limits,
+    /// The policy that is in force.
+    Policy,
+    /// Who asks.
+    Actor,
+    /// What the gates say of it.
+    Grounds,
+    /// A file that it starts from.
+    File {
+        /// Which.
+        path: PathName,
+        /// What it was.
+        was: Option<FileFacts>,
+        /// What it is.
+        is: Option<FileFacts>,
+    },
+    /// What would become of a file.
+    Effect {
+        /// Which.
+        path: PathName,
+    },
+}
+
+impl Moved {
+    /// What is other, where `then` and `now` are bound to these changes.
+    pub fn between(
+        (then, was): (&Bound, &[PathEffect]),
+        (now, is): (&Bound, &[PathEffect]),
+    ) -> Vec<Self> {
+        let whole = [
+            (then.plan != now.plan, Self::Plan),
+            (then.limits != now.limits, Self::Limits),
+            (then.policy != now.policy, Self::Policy),
+        ];
+        let whole = whole.into_iter().filter_map(|(is_other, moved)| is_other.then_some(moved));
+        whole.chain(Self::in_files(was, is)).collect()
+    }
+
+    /// The same of files alone.
+    pub fn in_files(was: &[PathEffect], is: &[PathEffect]) -> Vec<Self> {
+        let by_path = |change: &[PathEffect]| -> BTreeMap<PathName, PathEffect> {
+            change.iter().map(|effect| (effect.path.clone(), effect.clone())).collect()
+        };
+        let (was, mut is) = (by_path(was), by_path(is));
+        let mut moved = Vec::new();
+        for (path, was) in was {
+            match is.remove(&path) {
+                Some(is) if is == was => {}
+                Some(is) if is.before != was.before => {
+                    moved.push(Self::File { path, was: was.before, is: is.before });
+                }
+                Some(_) | None => moved.push(Self::Effect { path }),
+            }
+        }
+        moved.extend(is.into_keys().map(|path| Self::Effect { path }));
+        moved
+    }
+}
+
+impl fmt::Display for Moved {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Plan => f.write_str("another change is asked for"),
+            Self::Limits => f.write_str("other limits are set"),
+            Self::Policy => f.write_str("the policy in force is another one"),
+            Self::Grounds => f.write_str("the gates say something else of it"),
+            Self::Actor => f.write_str("somebody else asks for it"),
+            Self::File { path, was, is } => match (was, is) {
+                (Some(_), None) => write!(f, "the file `{path}` is gone"),
+                (None, Some(_)) => write!(f, "the file `{path}` is there now"),
+                (Some(was), Some(is)) if was.sha256 == is.sha256 => {
+                    write!(f, "the file `{path}` had the mode {} and has {}", was.mode, is.mode)
+                }
+                (_, _) => write!(f, "the file `{path}` was edited"),
+            },
+            Self::Effect { path } => write!(f, "something else would become of `{path}`"),
+        }
+    }
+}
+
+/// All of it in one sentence.
+pub(crate) fn listed(moved: &[Moved]) -> String {
+    let mut told: Vec<String> = moved.iter().take(TOLD_MAX).map(ToString::to_string).collect();
+    let more = moved.len().saturating_sub(TOLD_MAX);
+    if more > 0 {
+        told.push(format!("{more} more are other"));
+    }
+    told.join(", and ")
+}

@@ -1,0 +1,89 @@
+//! Requests as documents: kept until a person has agreed, and read back exactly.
+
+use std::borrow::Cow;
+
+use actum_core::RiskTier;
+use actum_core::canonical::{self, CanonicalError};
+use actum_core::json;
+use actum_core::ledger::{Actor, RequestKey};
+use actum_gate::{DocumentError, document};
+use actum_workspace::Limits;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Commands, Request, Work};
+
+/// A request as it is written.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Document<'r> {
+    format: Cow<'r, str>,
+    work: Cow<'r, Work>,
+    limits: Cow<'r, Limits>,
+    #[serde(deserialize_with = "Option::deserialize")]
+    label: Option<Cow<'r, str>>,
+    actor: Cow<'r, Actor>,
+    door: Cow<'r, str>,
+    #[serde(deserialize_with = "Option::deserialize")]
+    key: Option<Cow<'r, RequestKey>>,
+    #[serde(deserialize_with = "Option::deserialize")]
+    declared: Option<RiskTier>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    commands: Option<Cow<'r, Commands>>,
+}
+
+impl Request {
+    /// The value of `format`.
+    pub const FORMAT: &str = "actum.request/1";
+
+    /// The canonical JSON of the request. Whether to wait is no part of it.
+    ///
+    /// # Errors
+    /// `Number` for a limit beyond 2^53 − 1; `Syntax` where the document would have more values than
+    /// are read of one ([`json::VALUES_MAX`]).
+    pub fn to_document(&self) -> Result<Vec<u8>, CanonicalError> {
+        let Self { work, limits, label, actor, door, key, declared, commands, plan: _, wait: _ } =
+            self;
+        let document = Document {
+            format: Cow::Borrowed(Self::FORMAT),
+            work: Cow::Borrowed(work),
+            limits: Cow::Borrowed(limits),
+            label: label.as_deref().map(Cow::Borrowed),
+            actor: Cow::Borrowed(actor),
+            door: Cow::Borrowed(door),
+            key: key.as_ref().map(Cow::Borrowed),
+            declared: *declared,
+            commands: (*commands != Commands::default()).then_some(Cow::Borrowed(commands)),
+        };
+        let bytes = canonical::to_vec(&document)?;
+        json::within_limits(&bytes).map_err(|source| CanonicalError::Syntax { source })?;
+        Ok(bytes)
+    }
+
+    /// Reads what [`Self::to_document`] writes. The request does not wait.
+    ///
+    /// # Errors
+    /// [`DocumentError`].
+    pub fn read_document(bytes: &[u8]) -> Result<Self, DocumentError> {
+        let version = |value: &Value| document::format_of(value).to_owned();
+        let read: Document<'static> =
+            document::read("the request", bytes, version, Self::FORMAT.to_owned())?;
+        let Document { format: _, work, limits, label, actor, door, key, declared, commands } =
+            read;
+        Ok(Self {
+            work: work.into_owned(),
+            limits: limits.into_owned(),
+            label: label.map(Cow::into_owned),
+            actor: actor.into_owned(),
+            door: door.into_owned(),
+            key: key.map(Cow::into_owned),
+            declared,
+            plan: None,
+            commands: commands.map(Cow::into_owned).unwrap_or_default(),
+            wait: false,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

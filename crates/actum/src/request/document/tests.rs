@@ -1,0 +1,220 @@
+//! Requests that are written and read, and documents that are none.
+
+use actum_core::edit::json_patch::{JsonText, PatchOperation, Pointer};
+use actum_core::edit::{Chunk, ChunkLine, JsonPatch, Occurrences, Replacement};
+use actum_core::hunk::Side;
+use actum_core::{
+    Budget, Digest, Edit, EmptyParents, FileMode, LineHunk, ModeChange, Operation, PathRule,
+    RelPath, Scope,
+};
+use actum_workspace::{ExistingFiles, HardLinks, HunkPlaces, LaterEdits};
+
+use super::*;
+use crate::request::{Which, limits_digest};
+
+fn path(text: impl AsRef<[u8]>) -> RelPath {
+    RelPath::new(text).unwrap()
+}
+
+fn operations() -> Vec<Operation> {
+    let hunk = LineHunk {
+        old_start: 1,
+        old_lines: 1,
+        new_start: 1,
+        new_lines: 1,
+        body: b"-a\n+\xff\n".to_vec(),
+        at_end: true,
+    };
+    let chunk = Chunk {
+        anchors: vec![b"fn a()".to_vec()],
+        lines: vec![ChunkLine { side: Side::Old, bytes: b"b".to_vec() }],
+        at_end: false,
+    };
+    let (old, new) = (b"a".to_vec(), b"b".to_vec());
+    let replacement = Replacement { old, new, occurrences: Occurrences::All };
+    let value = JsonText::new("{\"b\": 1.0}").unwrap();
+    let add = PatchOperation::Add { path: Pointer::new("/a").unwrap(), value };
+    let edit = |edit| Operation::Edit { path: path("e"), edit, expected: None };
+    let (content, expected) = (b"\0\xff".to_vec(), Some(Digest::of(b"")));
+    let mode = Some(ModeChange::Exact(FileMode::PRIVATE));
+    vec![
+        Operation::Patch { path: path(b"p\xff"), hunks: vec![hunk], expected },
+        edit(Edit::Replace(replacement)),
+        edit(Edit::Chunks(vec![chunk])),
+        edit(Edit::Json(JsonPatch { operations: vec![add] })),
+        Operation::Create { path: path("c"), content, mode },
+        Operation::Delete { path: path("d"), expected: None, parents: EmptyParents::Remove },
+        Operation::Chmod { path: path("m"), mode: ModeChange::Executable(true) },
+        Operation::MakeDirectory { path: path("n"), mode: Some(FileMode::PRIVATE_DIRECTORY) },
+        Operation::RemoveDirectory { path: path("r") },
+    ]
+}
+
+/// A request that says something of everything.
+fn full() -> Request {
+    let limits = Limits {
+        scope: Scope {
+            allow: Some(vec![PathRule::new("src/").unwrap()]),
+            deny: vec![PathRule::new(b"x\xff").unwrap()],
+        },
+        budget: Budget { max_files: Some(7), max_loc: None },
+        hard_links: HardLinks::Refuse,
+        existing_files: ExistingFiles::Replace,
+        hunk_places: HunkPlaces::Searched,
+        later_edits: LaterEdits::Keep,
+    };
+    let actor = Actor { user: "ann".to_owned(), uid: 1000, agent: Some("robot".to_owned()) };
+    let request = Request::apply(operations()).within(limits).labelled("tidy up\n");
+    let request = request.asked_by(actor).keyed("T-17".parse().unwrap());
+    Request { declared: Some(RiskTier::R3), door: "command line".to_owned(), ..request }
+}
+
+fn document(request: &Request) -> String {
+    String::from_utf8(request.to_document().unwrap()).unwrap()
+}
+
+fn problem(text: &str) -> String {
+    Request::read_document(text.as_bytes()).unwrap_err().to_string()
+}
+
+/// AA-5
+#[test]
+fn a_request_is_read_as_it_was_written() {
+    let run = Which::Run("0123456789ab".parse().unwrap());
+    for request in [
+        full(),
+        Request::apply(Vec::new()),
+        Request::undo(Which::Newest),
+        Request::redo(Which::Newest),
+        Request::undo(run),
+        Request::redo(run),
+    ] {
+        let bytes = request.to_document().unwrap();
+        let read = Request::read_document(&bytes).unwrap();
+        assert_eq!(read, request);
+        assert_eq!(read.work.digest(), request.work.digest());
+        assert_eq!(limits_digest(&read.limits), limits_digest(&request.limits));
+        assert_eq!(read.to_document().unwrap(), bytes);
+    }
+}
+
+#[test]
+fn a_request_that_waits_is_kept_as_one_that_does_not() {
+    let waiting = Request { wait: true, ..full() };
+    assert_eq!(waiting.to_document().unwrap(), full().to_document().unwrap());
+}
+
+#[test]
+fn a_request_is_written_plainly() {
+    assert_eq!(
+        document(&Request::undo(Which::Newest)),
+        "{\"actor\":{\"agent\":null,\"uid\":65534,\"user\":\"unknown\"},\"declared\":null,\
+         \"door\":\"library\",\"format\":\"actum.request/1\",\"key\":null,\"label\":null,\
+         \"limits\":{\"budget\":{\"max_files\":null,\"max_loc\":null},\"existing_files\":\"keep\",\
+         \"hard_links\":\"break\",\"hunk_places\":\"stated\",\"later_edits\":\"refuse\",\
+         \"scope\":{\"allow\":null,\"deny\":[]}},\"work\":{\"undo\":\"newest\"}}"
+    );
+    let create = Operation::Create { path: path("a"), content: b"\xff".to_vec(), mode: None };
+    let text =
+        r#""work":{"apply":[{"create":{"content":{"base64":"/w=="},"mode":null,"path":"a"}}]}}"#;
+    let written = document(&Request::apply(vec![create]));
+    assert!(written.ends_with(text), "{written}");
+}
+
+/// AA-5: a plan that was changed while it waited is not the one that was agreed to.
+#[test]
+fn a_document_with_one_byte_changed_is_refused_or_another_request() {
+    let request = full();
+    let mut bytes = request.to_document().unwrap();
+    let mut read = 0;
+    for at in 0..bytes.len() {
+        for bit in 0..8 {
+            bytes[at] ^= 1 << bit;
+            if let Ok(other) = Request::read_document(&bytes) {
+                assert_ne!(other, request, "{}", String::from_utf8_lossy(&bytes));
+                assert_eq!(other.to_document().unwrap(), bytes);
+                read += 1;
+            }
+            bytes[at] ^= 1 << bit;
+        }
+        assert!(Request::read_document(&bytes[..at]).is_err());
+    }
+    assert!(read > 0);
+}
+
+/// D-4
+#[test]
+fn what_is_not_such_a_document_is_refused_and_says_why() {
+    let text = document(&Request::undo(Which::Newest));
+    let with = |from: &str, to: &str| {
+        assert!(text.contains(from), "{from}");
+        problem(&text.replace(from, to))
+    };
+    assert_eq!(
+        with("request/1", "request/2"),
+        "the request is a `actum.request/2`, and this program knows `actum.request/1`"
+    );
+    assert_eq!(problem("{}"), "the request is a ``, and this program knows `actum.request/1`");
+    assert_eq!(
+        with("\"key\":null", "\"key\":null,\"keys\":null"),
+        "the request cannot be read: unknown field `keys`, expected one of `format`, `work`, \
+         `limits`, `label`, `actor`, `door`, `key`, `declared`, `commands`"
+    );
+    assert_eq!(with("\"key\":null,", ""), "the request cannot be read: missing field `key`");
+    for (from, to) in [
+        (",\"key\"", ", \"key\""),
+        ("\"agent\":null,", ""),
+        ("\"agent\":null,", "\"agent\":null,\"host\":1,"),
+        ("newest", "newes\\u0074"),
+        ("\"newest\"", "{\"newest\":null}"),
+    ] {
+        assert_eq!(with(from, to), "the request is not in its canonical form", "{to}");
+    }
+    assert_eq!(
+        with("65534", "65534.0"),
+        "the request cannot be read: invalid type: floating point `65534.0`, expected u32"
+    );
+    assert_eq!(
+        with("\"door\":\"library\"", "\"door\":\"library\",\"door\":\"cli\""),
+        "the request cannot be read: the name `door` stands twice in one object"
+    );
+    assert_eq!(
+        with("\"max_loc\":null", "\"max_loc\":9007199254740992"),
+        "the request cannot be read: the number `9007199254740992` is beyond ±(2^53 − 1), where \
+         readers round; write it as a string"
+    );
+    let deep = with("\"newest\"", &format!("{}1{}", "[".repeat(200), "]".repeat(200)));
+    assert!(deep.ends_with("arrays and objects are nested more than 127 deep here"), "{deep}");
+}
+
+#[test]
+fn a_limit_is_written_up_to_the_largest_number_that_is_read() {
+    let with = |max_loc| {
+        let budget = Budget { max_files: None, max_loc: Some(max_loc) };
+        let request = Request::undo(Which::Newest).within(Limits { budget, ..Limits::default() });
+        let bytes = request.to_document()?;
+        assert_eq!(Request::read_document(&bytes).unwrap(), request);
+        Ok(())
+    };
+    assert_eq!(with(canonical::COUNT_MAX), Ok(()));
+    for beyond in [canonical::COUNT_MAX + 1, u64::MAX] {
+        assert_eq!(with(beyond), Err(CanonicalError::Number { number: beyond.to_string() }));
+    }
+}
+
+/// A document that could be written but not read would wait for ever.
+#[test]
+fn a_request_of_more_values_than_are_read_is_not_written() {
+    let with = |lines: usize| {
+        let line = ChunkLine { side: Side::New, bytes: Vec::new() };
+        let chunk = Chunk { anchors: Vec::new(), lines: vec![line; lines], at_end: true };
+        let edit = Edit::Chunks(vec![chunk]);
+        Request::apply(vec![Operation::Edit { path: path("a"), edit, expected: None }])
+    };
+    // Each line is a value, and so is what follows a bracket or a comma elsewhere.
+    let around = document(&with(1)).matches(['[', '{', ',']).count();
+    let most = with(json::VALUES_MAX - around);
+    assert_eq!(Request::read_document(&most.to_document().unwrap()).unwrap(), most);
+    let error = with(json::VALUES_MAX - around + 1).to_document().unwrap_err().to_string();
+    assert!(error.ends_with("it has more than 2000000 values"), "{error}");
+}

@@ -1,0 +1,108 @@
+// What the tests of plugin packages stand on: temporary packages and workspaces, and a step of a
+// package run as the engine runs it, by the driver.
+
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+
+export const DRIVER = fileURLToPath(new URL('../../src/plugin/driver.mjs', import.meta.url));
+
+/** A directory that is removed after the test `t`. */
+export function directory(t) {
+  const made = fs.realpathSync(fs.mkdtempSync(path.join(os.tmpdir(), 'actum-test-')));
+  t.after(() => fs.rmSync(made, { recursive: true, force: true }));
+  return made;
+}
+
+/** Writes `files`, a table from paths to contents, below `root`. */
+export function write(root, files) {
+  for (const [name, content] of Object.entries(files)) {
+    const target = path.join(root, name);
+    fs.mkdirSync(path.dirname(target), { recursive: true });
+    fs.writeFileSync(target, content);
+  }
+  return root;
+}
+
+/** Every file below `root` with its content and mode; a link with where it leads. */
+export function tree(root, below = '') {
+  const found = {};
+  for (const name of fs.readdirSync(path.join(root, below)).sort()) {
+    const relative = path.join(below, name);
+    const absolute = path.join(root, relative);
+    const about = fs.lstatSync(absolute);
+    if (about.isDirectory()) Object.assign(found, tree(root, relative));
+    else if (about.isSymbolicLink()) found[relative] = `-> ${fs.readlinkSync(absolute)}`;
+    else found[relative] = `${(about.mode & 0o7777).toString(8)} ${fs.readFileSync(absolute, 'latin1')}`;
+  }
+  return found;
+}
+
+/** Starts the driver with `text` on standard input: `{code, stdout, stderr, answer}`. */
+export function drive(args, text, scratch) {
+  return new Promise((resolve, reject) => {
+    const env = { PATH: process.env.PATH, TMPDIR: scratch, HOME: scratch };
+    const child = spawn(process.execPath, [DRIVER, ...args], { env, cwd: scratch });
+    const read = { stdout: '', stderr: '' };
+    for (const stream of ['stdout', 'stderr']) {
+      child[stream].setEncoding('utf8').on('data', (chunk) => (read[stream] += chunk));
+    }
+    child.on('error', reject);
+    // A driver that refuses its arguments does not read all of a long request.
+    child.stdin.on('error', () => {});
+    child.stdin.end(text);
+    child.on('close', (code) => {
+      const lines = read.stdout.split('\n');
+      const isAnswer = lines.length === 2 && lines[1] === '';
+      resolve({ code, ...read, answer: isAnswer ? JSON.parse(lines[0]) : undefined });
+    });
+  });
+}
+
+/** The request of one step, with what the engine says of it. */
+export function request(step, input = {}, more = {}) {
+  const scope = { allowedFiles: [], allowedDirs: ['.'], forbiddenFiles: [] };
+  const context = { workspace: '/workspace', action: 'example', version: '1.0.0', step, scope, ...more };
+  return JSON.stringify({ input, context });
+}
+
+/** A package with the given files, of which one step is run. */
+export async function step(t, files, { name = 'execute', input = {}, more = {} } = {}) {
+  const root = write(directory(t), files);
+  return drive([path.join(root, `${name}.js`)], request(name, input, more), directory(t));
+}
+
+/** A workspace with `files` in it, and a copy of how it was, for the steps of the package `name`.
+    `driven` runs one by the driver; `run` calls it here, which is quicker, and answers alike. */
+export function grounds(t, name, files) {
+  const packageRoot = fileURLToPath(new URL(`../../../../actions/${name}/`, import.meta.url));
+  const workspace = write(directory(t), files);
+  const before = path.join(directory(t), 'before');
+  const keep = () => {
+    fs.rmSync(before, { recursive: true, force: true });
+    fs.cpSync(workspace, before, { recursive: true, preserveTimestamps: true, verbatimSymlinks: true });
+  };
+  keep();
+  const contextOf = (which, more) => ({ workspace, ...(which === 'execute' ? {} : { before }), ...more });
+  const entryOf = (which) => path.join(packageRoot, `${which}.js`);
+  const driven = async (which, input, more) => {
+    const { answer, stderr } = await drive([entryOf(which)], request(which, input, contextOf(which, more)), directory(t));
+    if (!answer) throw new Error(`no answer; ${stderr}`);
+    return answer;
+  };
+  const run = async (which, input, more) => {
+    const { default: main } = await import(pathToFileURL(entryOf(which)).href);
+    const given = JSON.parse(request(which, input, contextOf(which, more)));
+    try {
+      const output = await main(given);
+      assert.deepEqual(JSON.parse(JSON.stringify(output)), output);
+      return { ok: true, output };
+    } catch (error) {
+      return { ok: false, error: { kind: 'threw', message: error.message } };
+    }
+  };
+  return { workspace, before, keep, run, driven };
+}

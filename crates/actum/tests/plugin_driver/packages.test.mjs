@@ -1,0 +1,178 @@
+// Which packages and requests the driver takes, and how it loads them.
+
+import assert from 'node:assert/strict';
+import fs from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { directory, drive, request, step, tree, write } from './grounds.mjs';
+
+const output = (value) => ({ actum: 1, ok: true, output: value });
+const bad = (message) => ({ actum: 1, ok: false, error: { kind: 'bad_input', message } });
+
+// AA-8
+test('a package is read as what it is, with and without a package.json', async (t) => {
+  const esm = { 'execute.js': 'import { a } from "./lib/a.js";\nexport default async () => a;', 'lib/a.js': 'export const a = 1;' };
+  const common = { 'execute.js': '#!/usr/bin/env node\nconst a = require("./lib/a");\nmodule.exports = async () => a;', 'lib/a.js': 'module.exports = 1;' };
+  const cases = [
+    esm,
+    { ...esm, 'package.json': '{"type": "module"}' },
+    { ...esm, 'package.json': '{"name": "x", "imports": {"#a": "./lib/a.js"}}', 'execute.js': 'export { a as b } from "#a";\nimport { a } from "#a";\nexport default () => a;' },
+    common,
+    { ...common, 'package.json': '{"type": "commonjs"}' },
+    { ...common, 'package.json': '{"name": "x"}' },
+    { 'execute.js': '// no import\nawait null;\nexport default () => 1;' },
+    { 'execute.js': 'export default () => import.meta.url.startsWith("file:") ? 1 : 0;' },
+    { 'execute.js': '\uFEFFmodule.exports = () => 1;' },
+    { 'execute.js': 'import a from "./a.cjs"; export default () => a;', 'a.cjs': 'module.exports = 1;' },
+    { 'execute.js': 'module.exports = async () => (await import("./a.mjs")).a;', 'a.mjs': 'export const a = 1;' },
+    { 'execute.js': 'import a from "dep"; export default () => a;', 'node_modules/dep/package.json': '{"main": "m.js"}', 'node_modules/dep/m.js': 'module.exports = 1;' },
+    // Two modules that import each other.
+    { 'execute.js': 'import { b } from "./b.js"; export const a = () => 1; export default () => b();', 'b.js': 'import { a } from "./execute.js"; export const b = () => a();' },
+    { 'execute.js': 'import fs from "node:fs"; export default () => JSON.parse(fs.readFileSync(new URL("d.json", import.meta.url)));', 'd.json': '1' },
+  ];
+  await Promise.all(
+    cases.map(async (files) => {
+      const { answer, stderr } = await step(t, files);
+      assert.deepEqual([answer, stderr], [output(1), ''], files['execute.js']);
+    }),
+  );
+});
+
+// AA-8
+test('a file outside of the package is no part of it', async (t) => {
+  const root = write(directory(t), {
+    'package.json': '{"type": "module"}',
+    'node_modules/dep/index.js': 'module.exports = 1;',
+    'outside.js': 'export default 1;',
+    'p/execute.js': 'module.exports = () => typeof require;',
+    'q/execute.js': 'const a = require("dep"); module.exports = () => a;',
+    'r/execute.js': 'import a from "../outside.js"; export default () => a;',
+  });
+  const run = async (name) => (await drive([path.join(root, name, 'execute.js')], request('execute'), directory(t))).answer;
+  assert.deepEqual(await run('p'), output('function'));
+  assert.match((await run('q')).error.message, /^Cannot find module 'dep'/);
+  assert.match((await run('r')).error.message, /^Cannot find module/);
+});
+
+// AA-8
+test('a mistake in the syntax is told, with how to find it', async (t) => {
+  const sources = ['export default () => { oo oo };', 'module.exports = () => { oo oo };'];
+  for (const source of sources) {
+    const { answer } = await step(t, { 'execute.js': source });
+    assert.match(answer.error.message, /^SyntaxError: Unexpected identifier.* \(in the file of the step or one that it imports: `node --check FILE` shows the line\)$/);
+  }
+  const files = { 'execute.js': 'require("./b.js"); module.exports = () => 1;', 'b.js': '\noo oo' };
+  assert.deepEqual((await step(t, files)).answer.error.at, 'b.js:2');
+  const told = { 'execute.js': 'export default () => 1;', 'package.json': '{"type": "commonjs"}' };
+  assert.match((await step(t, told)).answer.error.message, /^SyntaxError: Unexpected token 'export'/);
+});
+
+// AA-8
+test('a package with a link, too much in it or a broken manifest is refused', async (t) => {
+  const good = { 'execute.js': 'export default () => 1;' };
+  const make = (change) => {
+    const root = write(directory(t), good);
+    change(root);
+    return drive([path.join(root, 'execute.js')], request('execute'), directory(t));
+  };
+  const told = async (change) => (await make(change)).answer;
+  const many = (count) => (root) => {
+    fs.mkdirSync(path.join(root, 'd'));
+    for (let index = 0; index < count; index += 1) fs.writeFileSync(path.join(root, 'd', `${index}`), '');
+  };
+  const large = (bytes) => (root) => {
+    fs.writeFileSync(path.join(root, 'large'), '');
+    fs.truncateSync(path.join(root, 'large'), bytes);
+  };
+  const deep = (levels) => (root) => fs.mkdirSync(path.join(root, 'd/'.repeat(levels)), { recursive: true });
+  const ownBytes = good['execute.js'].length;
+  const [link, manifest, files, tooManyFiles, bytes, tooManyBytes, levels, tooManyLevels, bin] = await Promise.all(
+    [
+      (root) => fs.symlinkSync('/etc/passwd', path.join(root, 'a.json')),
+      (root) => fs.writeFileSync(path.join(root, 'package.json'), '{'),
+      many(1999),
+      many(2000),
+      large(32 * 1024 * 1024 - ownBytes),
+      large(32 * 1024 * 1024 - ownBytes + 1),
+      deep(32),
+      deep(33),
+      (root) => {
+        fs.mkdirSync(path.join(root, 'node_modules/.bin'), { recursive: true });
+        fs.symlinkSync('../x', path.join(root, 'node_modules/.bin/x'));
+      },
+    ].map(told),
+  );
+  assert.deepEqual(link, bad('the package has `a.json`, which is neither a file nor a directory'));
+  assert.match(manifest.error.message, /^the package cannot be read: .*JSON/);
+  assert.deepEqual(files, output(1));
+  assert.deepEqual(tooManyFiles, bad('the package has over 2000 files'));
+  assert.deepEqual(bytes, output(1));
+  assert.deepEqual(tooManyBytes, bad('the package has over 33554432 bytes'));
+  assert.deepEqual(levels, output(1));
+  assert.deepEqual(tooManyLevels, bad('the package has over 32 directories in each other'));
+  assert.deepEqual(bin, output(1));
+});
+
+// AA-10
+test('the package stays as it is and nothing is left in the scratch directory', async (t) => {
+  const root = write(directory(t), {
+    'execute.js': 'import fs from "node:fs"; export default () => fs.writeFileSync(new URL("own", import.meta.url), "") ?? 1;',
+  });
+  const scratch = directory(t);
+  const was = tree(root);
+  const { answer } = await drive([path.join(root, 'execute.js')], request('execute'), scratch);
+  assert.deepEqual(answer, output(1));
+  assert.deepEqual([tree(root), tree(scratch)], [was, {}]);
+});
+
+// D-4
+test('a request that is not as agreed is refused before any code runs', async (t) => {
+  const root = write(directory(t), { 'execute.js': 'process.exit(7);', 'other.js': 'process.exit(7);' });
+  const entry = path.join(root, 'execute.js');
+  const context = JSON.parse(request('execute')).context;
+  const with_ = (more) => JSON.stringify({ input: {}, context: { ...context, ...more } });
+  const cases = [
+    ['', /^the request is not JSON in UTF-8: Unexpected end/],
+    ['{"input":{},', /^the request is not JSON in UTF-8: /],
+    [Buffer.from([0x22, 0xff, 0x22]), /^the request is not JSON in UTF-8: .*encoded data/],
+    ['[]', /^the request is no object$/],
+    ['null', /^the request is no object$/],
+    [JSON.stringify({ context }), /^the request has no field `input`$/],
+    [JSON.stringify({ input: 1 }), /^the request has no field `context`$/],
+    [JSON.stringify({ input: 1, context, more: 1 }), /^the request has a field `more` that is not known$/],
+    [`{"__proto__":1,"input":1,"context":{}}`, /^the request has a field `__proto__` that is not known$/],
+    [JSON.stringify({ input: 1, context: [] }), /^`context` is no object$/],
+    [with_({ Before: '/b' }), /^`context` has a field `Before` that is not known$/],
+    [with_({ scope: undefined }), /^`context` has no field `scope`$/],
+    [with_({ workspace: 'w' }), /^`context.workspace` is no absolute path$/],
+    [with_({ before: 1 }), /^`context.before` is no absolute path$/],
+    [with_({ step: 'verify' }), /^`context.step` is "verify", which does not go with the file$/],
+    [with_({ step: 'other' }), /^`context.step` is "other", which does not go with the file$/],
+    [' '.repeat(8 * 1024 * 1024 + 1), /^the request has over 8388608 bytes$/],
+  ];
+  await Promise.all(
+    cases.map(async ([text, message]) => {
+      const { code, answer } = await drive([entry], text, directory(t));
+      assert.equal(answer.error.kind, 'bad_input', `${message}`);
+      assert.match(answer.error.message, message);
+      assert.equal(code, 0);
+    }),
+  );
+  const one = 'the driver takes one argument, the absolute path of the file of a step';
+  for (const args of [[], ['execute.js'], [entry, entry]]) {
+    assert.deepEqual((await drive(args, with_({}), directory(t))).answer, bad(one));
+  }
+  const other = await drive([path.join(root, 'other.js')], with_({ step: 'other' }), directory(t));
+  assert.equal(other.answer.error.kind, 'bad_input');
+  const missing = await drive([path.join(root, 'verify.js')], with_({ step: 'verify' }), directory(t));
+  assert.match(missing.answer.error.message, /^the package cannot be read: ENOENT/);
+});
+
+// AA-10
+test('a request may have eight mebibytes', async (t) => {
+  const root = write(directory(t), { 'execute.js': 'export default ({ input }) => input.length;' });
+  const rest = request('execute', '').length;
+  const text = request('execute', 'x'.repeat(8 * 1024 * 1024 - rest));
+  const { answer } = await drive([path.join(root, 'execute.js')], text, directory(t));
+  assert.deepEqual(answer, output(8 * 1024 * 1024 - rest));
+});

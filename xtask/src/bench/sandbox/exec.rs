@@ -1,0 +1,135 @@
+//! `actum exec` as a whole process, beside `actum sandbox run` and beside the plain command.
+
+use std::fs::{create_dir_all, remove_dir_all, write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+use super::build::Site;
+use super::{Bar, Contest, Limit};
+use crate::bench::Failure;
+use crate::bench::race::{Contestant, race, time};
+
+const FILES: usize = 10_000;
+/// Files in one directory.
+const TOGETHER: usize = 100;
+const SANDBOX: &str = "`sandbox run -- true`";
+const TRUE: &str = "`exec -- true`";
+const ONE: &str = "`exec`, 1 file changed";
+const MANY: &str = "`exec`, 1,000 files changed";
+const PLAIN: &str = "plain";
+const EXEC: &str = "`exec`, `target` a cache";
+
+/// The program, in a workspace of its own, and with homes of its own.
+struct Shop<'a> {
+    program: &'a Path,
+    home: PathBuf,
+    workspace: PathBuf,
+}
+
+impl Shop<'_> {
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(self.program);
+        command.args(arguments).current_dir(&self.workspace).env_clear();
+        command.env("PATH", "/usr/bin:/bin").env("ACTUM_HOME", self.home.join("home"));
+        command.env("XDG_CONFIG_HOME", self.home.join("configuration"));
+        command.env("XDG_CACHE_HOME", self.home.join("cache"));
+        command.stdin(Stdio::null()).stdout(Stdio::null());
+        command
+    }
+
+    fn run(&self, arguments: &[&str]) -> Result<(), Failure> {
+        finished(&mut self.command(arguments))
+    }
+
+    fn timed(&self, arguments: &[&str]) -> Result<Duration, Failure> {
+        let mut command = self.command(arguments);
+        time(|| finished(&mut command))
+    }
+}
+
+fn finished(command: &mut Command) -> Result<(), Failure> {
+    let output = command.stderr(Stdio::piped()).output()?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    Err(format!("it ended with {}: {}", output.status, said.lines().next().unwrap_or("")).into())
+}
+
+/// In a workspace of many files: what `exec` takes besides the sandbox, and what its cost follows.
+pub(super) fn contests(
+    program: &Path,
+    home: &Path,
+    rounds: usize,
+) -> Result<Vec<Contest>, Failure> {
+    let shop = Shop { program, home: home.join("exec"), workspace: home.join("exec/workspace") };
+    for index in 0..FILES {
+        let path = shop.workspace.join(format!("d{}/f{index}.txt", index / TOGETHER));
+        if index.is_multiple_of(TOGETHER) {
+            create_dir_all(path.parent().unwrap_or(&shop.workspace))?;
+        }
+        write(path, "a line of text in a file of a workspace\n".repeat(20))?;
+    }
+    shop.run(&["init"])?;
+    let changed = |files: &'static str| {
+        let script = format!("for file in {files}; do echo more >> $file; done");
+        let shop = &shop;
+        move || {
+            let taken = shop.timed(&["exec", "--", "sh", "-c", &script])?;
+            shop.run(&["undo"])?;
+            Ok(taken)
+        }
+    };
+    let started = race(
+        vec![
+            Contestant::new(SANDBOX, || shop.timed(&["sandbox", "run", "-q", "--", "true"])),
+            Contestant::new(TRUE, || shop.timed(&["exec", "--", "true"])),
+            Contestant::new(ONE, changed("d7/f777.txt")),
+            Contestant::new(MANY, changed("d?/*.txt")),
+        ],
+        rounds,
+    );
+    Ok(vec![Contest {
+        title: "`actum exec` in a workspace of 10,000 files, whole processes".to_owned(),
+        finishes: started,
+        bars: vec![Bar { who: TRUE, limit: Limit::More(5.0) }],
+    }])
+}
+
+/// A build, whose directory for what it makes is declared as a cache.
+pub(super) fn build(program: &Path, home: &Path, rounds: usize) -> Result<Contest, Failure> {
+    let directory = home.join("exec-build");
+    let site = Site::put(&directory.join("crate"))?;
+    let shop = Shop { program, home: directory.clone(), workspace: site.place.clone() };
+    let configuration = directory.join("configuration/actum");
+    create_dir_all(&configuration)?;
+    let sysroot = site.sysroot.display();
+    let policy = format!(
+        "version = 1\n[sandbox]\nexec = [\"{sysroot}\"]\nenv = [\"PATH={}\"]\ncaches = [\"target\"]\n",
+        site.path
+    );
+    write(configuration.join("actum.toml"), policy)?;
+    shop.run(&["init"])?;
+    let temporary = directory.join("temporary");
+    let finishes = race(
+        vec![
+            Contestant::new(PLAIN, || site.plain(&temporary)),
+            Contestant::new(EXEC, || {
+                let words = site.words();
+                let words: Vec<&str> =
+                    ["exec", "--"].into_iter().chain(words.iter().map(|word| &**word)).collect();
+                let taken = shop.timed(&words);
+                site.clear()?;
+                drop(remove_dir_all(&temporary)); // of the other one
+                taken
+            }),
+        ],
+        rounds,
+    );
+    Ok(Contest {
+        title: "`cargo build` of the same crate through `actum exec`".to_owned(),
+        finishes,
+        bars: vec![Bar { who: EXEC, limit: Limit::Times(1.1) }],
+    })
+}

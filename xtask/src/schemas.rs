@@ -1,0 +1,82 @@
+//! `cargo xtask schemas`: the published JSON Schemas, written from the types that they describe.
+
+use std::error::Error;
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
+
+use actum_core::action;
+
+use crate::Outcome;
+
+/// Writes the JSON Schemas below `schemas/`
+#[derive(clap::Args)]
+pub(crate) struct Options {
+    /// Write nothing, and fail when a file is not as it would be written
+    #[arg(long)]
+    check: bool,
+}
+
+pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
+    let directory = root.join("schemas");
+    let changed = changed(&directory)?;
+    for (name, text) in &changed {
+        println!("schemas/{name}");
+        if !options.check {
+            let path = directory.join(name);
+            fs::write(&path, text)
+                .map_err(|error| format!("writing {}: {error}", path.display()))?;
+        }
+    }
+    let is_failed = options.check && !changed.is_empty();
+    eprintln!(
+        "schemas: {} {}",
+        changed.len(),
+        if options.check { "not as the types say" } else { "written" }
+    );
+    Ok(if is_failed { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+}
+
+/// The files that are not as the types say, each with its text as it should be.
+fn changed(directory: &Path) -> Result<Vec<(&'static str, String)>, Box<dyn Error>> {
+    let mut changed = Vec::new();
+    for file in action::schemas() {
+        let path = directory.join(file.name);
+        let is_same = match fs::read(&path) {
+            Ok(text) => text == file.text.as_bytes(),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => false,
+            Err(error) => return Err(format!("reading {}: {error}", path.display()).into()),
+        };
+        if !is_same {
+            changed.push((file.name, file.text));
+        }
+    }
+    Ok(changed)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run_in(root: &Path, check: bool) -> ExitCode {
+        run(root, &Options { check }).unwrap()
+    }
+
+    /// AA-12
+    #[test]
+    fn schemas_are_written_where_they_differ_and_only_compared_when_asked() {
+        let root = tempfile::tempdir().unwrap();
+        let directory = root.path().join("schemas");
+        fs::create_dir(&directory).unwrap();
+        assert_eq!(run_in(root.path(), true), ExitCode::FAILURE);
+        assert_eq!(fs::read_dir(&directory).unwrap().count(), 0);
+        assert_eq!(run_in(root.path(), false), ExitCode::SUCCESS);
+        assert_eq!(changed(&directory).unwrap(), []);
+        assert_eq!(run_in(root.path(), true), ExitCode::SUCCESS);
+
+        let [plan, ..] = action::schemas();
+        fs::write(directory.join(plan.name), "{}").unwrap();
+        assert_eq!(changed(&directory).unwrap(), [(plan.name, plan.text)]);
+        assert_eq!(run_in(root.path(), true), ExitCode::FAILURE);
+    }
+}
