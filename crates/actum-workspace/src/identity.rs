@@ -5,14 +5,15 @@
 //! is told elsewhere of the runs of the one is not true of the other. A copy of a whole disk cannot be told
 //! from the original.
 
-use actum_core::FileMode;
 use actum_core::ledger::WorkspaceId;
+use actum_core::{FileMode, RunId};
 
 use crate::disk::{Barrier, Disk, Rename};
 use crate::error::{Doing, ErrorKind, Result};
 use crate::history::view::View;
 use crate::home::Home;
 use crate::transaction::Transaction;
+use crate::workspace::Workspace;
 
 const ID: &[u8] = b"id";
 const ID_NEW: &[u8] = b"id.new";
@@ -45,10 +46,33 @@ impl<D: Disk> View<D> {
     /// # Errors
     /// `Io`.
     pub fn workspace_id(&self) -> Result<Option<WorkspaceId>> {
-        let doing = || "read the name of the workspace (`.actum/id`)".to_owned();
-        let own = Mark::of(&self.disk, &self.home).doing(doing)?;
-        Ok(read(&self.disk, &self.home)?.filter(|(_, mark)| *mark == own).map(|(id, _)| id))
+        own_id(&self.disk, &self.home)
     }
+}
+
+impl<D: Disk> Workspace<D> {
+    /// The same; a transaction gives it one where it has none yet.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn id(&self) -> Result<Option<WorkspaceId>> {
+        own_id(&self.disk, &self.home)
+    }
+
+    /// An id that nothing else has, for what belongs to runs here and is none.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn new_id(&self) -> Result<RunId> {
+        let random = self.disk.random().doing(|| "make up an id".to_owned())?;
+        Ok(RunId::from_random(random))
+    }
+}
+
+fn own_id<D: Disk>(disk: &D, home: &Home<D::Handle>) -> Result<Option<WorkspaceId>> {
+    let own =
+        Mark::of(disk, home).doing(|| "read the name of the workspace (`.actum/id`)".to_owned())?;
+    Ok(read(disk, home)?.filter(|(_, mark)| *mark == own).map(|(id, _)| id))
 }
 
 /// What no copy of `.actum` shares with it: its inode, and when that was made, where the file system

@@ -95,6 +95,21 @@ fn a_directory_outside_of_the_scope_comes_and_goes_only_for_a_file_in_it() {
     assert!(dir.path().join("new/in/empty").is_dir() && !dir.path().join("old").exists());
 }
 
+/// AA-4, FO-3
+#[test]
+fn a_directory_goes_with_a_file_that_is_moved_out_of_it() {
+    let dir = TestDir::new();
+    dir.put("d/a", "a\n");
+    let rules = ["b", "d/a"].map(|rule| PathRule::new(rule).unwrap());
+    let scope = Scope { allow: Some(rules.to_vec()), deny: Vec::new() };
+    let limits = Limits { scope, ..Limits::default() };
+    let parents = EmptyParents::Remove;
+    let moved = Operation::Rename { from: path("d/a"), to: path("b"), parents };
+    let mut workspace = Workspace::open(dir.path()).unwrap();
+    workspace.apply_operations(&[moved], RunOptions { limits, ..RunOptions::default() }).unwrap();
+    assert!(!dir.path().join("d").exists());
+}
+
 /// AA-4
 #[test]
 fn a_directory_is_neither_made_over_something_nor_removed_with_something_in_it() {

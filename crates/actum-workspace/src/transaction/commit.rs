@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use actum_core::scope::ScopeError;
 use actum_core::{Budget, PathCost, RelPath, RunId};
 
-use crate::change::{Change, Lines};
+use crate::change::{Change, ChangeKind, Lines};
 use crate::disk::Disk;
 use crate::error::{Error, ErrorKind, Result, State};
 use crate::journal::record::Intent;
@@ -96,7 +96,20 @@ impl<'w, D: Disk> Transaction<'w, D> {
         }
         let (files, directories): (Vec<_>, Vec<_>) =
             self.changes().into_iter().partition(|change| change.kind.is_of_file());
-        let touched: BTreeSet<&RelPath> = files.iter().map(|change| &change.path).collect();
+        let touched: BTreeSet<&RelPath> = files
+            .iter()
+            .flat_map(|change| match &change.kind {
+                ChangeKind::Renamed { from } => [Some(&change.path), Some(from)],
+                ChangeKind::Created
+                | ChangeKind::Modified
+                | ChangeKind::Mode
+                | ChangeKind::Attributes
+                | ChangeKind::Deleted
+                | ChangeKind::DirectoryCreated
+                | ChangeKind::DirectoryRemoved => [Some(&change.path), None],
+            })
+            .flatten()
+            .collect();
         for Change { path, .. } in &directories {
             let has_file_below = || touched.iter().any(|file| file.starts_with(path));
             match self.limits.scope.check(path) {
