@@ -335,6 +335,21 @@ is_answer = fields(
 )
 ANSWER = {"format", "time", "tenant", "workspace", "plan", "queued", "answer", "reason", "bound"}
 ANSWER |= {"expires", "by", "isolation"}
+state = one_of("DRAFT", "ACTIVE", "RETIRED")
+is_change = fields(
+    time=time,
+    tenant=lambda value: text(value) and re.fullmatch("[a-z0-9][a-z0-9-]{0,63}", value),
+    follows=is_entry,
+    action=lambda value: text(value) and re.fullmatch("[a-z][a-z0-9_]{0,63}", value),
+    **{"from": optional(state)},
+    to=state,
+    reason=optional(text),
+    snapshot=digest,
+    by=is_actor,
+    isolation=isolation,
+)
+CHANGE = {"format", "time", "tenant", "follows", "action", "from", "to", "reason", "snapshot"}
+CHANGE |= {"by", "isolation"}
 is_result = fields(
     tenant=lambda value: text(value) and re.fullmatch("[a-z0-9][a-z0-9-]{0,63}", value),
     workspace=name,
@@ -443,6 +458,20 @@ def judge_answer(given, keys):
     need(set(said) == ANSWER and is_answer(said), "ANSWER_MALFORMED")
     key = counting(found, "approval", said["time"])
     return {"plan": said["plan"], "answer": said["answer"], "key": key["id"]}
+
+
+def judge_change(given, keys):
+    value = signed_json(given["text"].encode(), "CATALOG_CHANGE_MALFORMED")
+    envelope = read_envelope(value, "CATALOG_CHANGE_MALFORMED")
+    found = signers(envelope, keys)
+    other = "CATALOG_CHANGE_OF_ANOTHER_TYPE"
+    need(envelope[0] == "application/vnd.actum.catalog-changed+json", other)
+    said = signed_json(envelope[1], "CATALOG_CHANGE_MALFORMED")
+    need(typed(said, "format") == "actum.catalog-changed/1", other)
+    need(set(said) == CHANGE and is_change(said), "CATALOG_CHANGE_MALFORMED")
+    told = {name: said[name] for name in ("action", "to", "snapshot")}
+    key = counting(found, "approval", said["time"])
+    return {**told, "follows": said["follows"]["index"], "key": key["id"]}
 
 
 def judge_rotation(given, keys):
@@ -853,6 +882,7 @@ JUDGES = {
     "checkpoints": judge_checkpoint,
     "receipts": judge_receipt,
     "answers": judge_answer,
+    "changes": judge_change,
     "bundles": judge_bundle,
     "rotations": judge_rotation,
 }

@@ -6,7 +6,7 @@ use actum_core::Status;
 use actum_workspace::{Error, ErrorKind, State};
 
 use crate::failure::Failure;
-use crate::reason::{self, Reason};
+use actum::reason::{self, Reason};
 
 /// An exit code. The numbers are frozen; a new meaning gets a new number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,7 +66,10 @@ impl Exit {
                     return Self::Queued;
                 }
                 // A person must look, as where a journal is damaged.
-                let waits = matches!(reason, Reason::LedgerDamaged | Reason::OutcomeUnknown);
+                let waits = matches!(
+                    reason,
+                    Reason::LedgerDamaged | Reason::OutcomeUnknown | Reason::CatalogUnproven
+                );
                 if waits { Self::NeedsAttention } else { Self::Refused }
             }
         }

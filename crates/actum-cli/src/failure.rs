@@ -5,6 +5,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use actum::CommandError;
+use actum_core::action::PlanError;
 use actum_core::format::{INPUT_BYTES_MAX, ParseError, Place};
 use actum_core::path::Quoted;
 use actum_core::receipt::GateRecord;
@@ -19,11 +20,12 @@ use crate::ledger_failure::LedgerFailure;
 use crate::output::Document;
 use crate::passphrase::PassphraseFailure;
 use crate::plan_failure::PlanFailure;
-use crate::reason::{self, Reason};
 use crate::shown_path::ShownPath;
 use crate::snippet::Snippet;
+use crate::verb::plugin::PluginFailure;
 use crate::verb::policy::PolicyTestFailure;
 use crate::verb::sandbox::SandboxFailure;
+use actum::reason::{self, Reason};
 
 /// Why a command failed. Each message says the state of the workspace.
 #[derive(Debug, thiserror::Error)]
@@ -54,6 +56,8 @@ pub(crate) enum Failure {
         /// The path that was meant, where an absolute one lies in the workspace.
         inside: Option<RelPath>,
     },
+    #[error("cannot carry out {input}: {source}; nothing was changed")]
+    Envelope { input: String, source: Box<PlanError> },
     #[error("there is no run whose id begins with `{prefix}`; nothing was changed")]
     NoSuchRun { prefix: String },
     #[error("there is no run yet; nothing was changed")]
@@ -75,6 +79,8 @@ pub(crate) enum Failure {
     PolicyTest { source: Box<PolicyTestFailure> },
     #[error(transparent)]
     Plan { source: Box<PlanFailure> },
+    #[error(transparent)]
+    Plugin { source: Box<PluginFailure> },
     #[error(transparent)]
     Sandbox { source: Box<SandboxFailure> },
     #[error(transparent)]
@@ -111,12 +117,14 @@ impl Failure {
             Self::Engine { source } => Exit::after_engine(source),
             Self::Usage { .. } => Exit::Usage,
             Self::Unwritten { .. } => Exit::NeedsAttention,
+            Self::Plugin { source } => source.exit(),
             Self::Sandbox { source } => source.exit(),
             Self::Ledger { source } => source.exit(),
             Self::Start { .. }
             | Self::Unreadable { .. }
             | Self::TooLarge { .. }
             | Self::Input { .. }
+            | Self::Envelope { .. }
             | Self::NoSuchRun { .. }
             | Self::NoRunYet
             | Self::NoPolicy { .. }
@@ -140,6 +148,7 @@ impl Failure {
             Self::Unreadable { .. } => Reason::InputUnreadable,
             Self::TooLarge { .. } => Reason::InputTooLarge,
             Self::Input { source, .. } => reason::of_input(&source.problem),
+            Self::Envelope { .. } => Reason::PlanEnvelopeInvalid,
             Self::NoSuchRun { .. } | Self::NoRunYet => Reason::UnknownRun,
             Self::NoPolicy { .. } => Reason::PolicyMissing,
             Self::PolicyTest { .. } => Reason::PolicyTestUnusable,
@@ -148,6 +157,7 @@ impl Failure {
             Self::PageUnwritten { .. } => Reason::ResultUnwritten,
             Self::Demo { .. } => Reason::DemoFailed,
             Self::Unwritten { .. } => Reason::ResultUnwritten,
+            Self::Plugin { source } => source.reason(),
             Self::Sandbox { source } => source.reason(),
             Self::Ledger { source } => source.reason(),
             Self::Passphrase { source } => source.reason(),
@@ -188,6 +198,9 @@ impl Failure {
             Self::TooLarge { .. } => {
                 vec!["split the change into several runs; each can be undone by itself".to_owned()]
             }
+            Self::Envelope { .. } => {
+                vec!["`actum action schema plan` prints the form of a plan envelope".to_owned()]
+            }
             Self::NoSuchRun { .. } => vec!["`actum log` lists the runs".to_owned()],
             Self::NoRunYet => vec![hint::MAKES_A_RUN.to_owned()],
             Self::NoPolicy { .. } => {
@@ -200,6 +213,7 @@ impl Failure {
             }
             Self::Usage { .. } => vec!["`actum help` lists what there is".to_owned()],
             Self::PolicyTest { source } => source.hints(),
+            Self::Plugin { source } => source.hints(),
             Self::Sandbox { source } => source.hints(),
             Self::Ledger { source } => source.hints(),
             Self::Passphrase { source } => source.hints(),
@@ -221,6 +235,7 @@ impl Failure {
             | Self::Unreadable { .. }
             | Self::TooLarge { .. }
             | Self::Input { .. }
+            | Self::Envelope { .. }
             | Self::NoSuchRun { .. }
             | Self::NoRunYet
             | Self::NoPolicy { .. }
@@ -228,6 +243,7 @@ impl Failure {
             | Self::AmbiguousRun { .. }
             | Self::UnknownReason { .. }
             | Self::PageUnwritten { .. }
+            | Self::Plugin { .. }
             | Self::Sandbox { .. }
             | Self::Ledger { .. }
             | Self::Passphrase { .. }

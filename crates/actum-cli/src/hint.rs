@@ -4,7 +4,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use actum::{CommandError, QueueError, Unkept, WhyUnkept};
+use actum::{CatalogError, CommandError, QueueError, Unkept, WhyUnkept};
 use actum_core::edit::{ChunkError, JsonPatchError, OCCURRENCES_MAX, ReplacementError};
 use actum_core::format::{DocumentProblem, Problem};
 use actum_core::near::Near;
@@ -58,7 +58,10 @@ pub(crate) fn after_engine(error: &actum::Error) -> Vec<String> {
             return denied.into_iter().chain(ways).collect();
         }
         actum::Error::Queue(error) => of_queue(error),
+        actum::Error::Catalog(error) => return of_catalog(error),
         actum::Error::Command(error) => return of_command(error),
+        actum::Error::NoAction => "a plan envelope is carried out with `actum action run`",
+        actum::Error::Untold { .. } => "`actum log` lists what was done",
         actum::Error::Unverified { .. } => {
             "mend what the check finds, and run the command again; `--drop` shows what it changes"
         }
@@ -173,6 +176,37 @@ fn of_queue(error: &QueueError) -> &'static str {
             "`actum queue` lists them; approve or deny some"
         }
     }
+}
+
+/// The same about the catalog of actions.
+fn of_catalog(error: &CatalogError) -> Vec<String> {
+    let hint = match error {
+        CatalogError::Ledger(error) => return of_ledger(error),
+        CatalogError::Unproven { index, .. }
+        | CatalogError::Misplaced { index }
+        | CatalogError::Snapshot { index, .. } => {
+            return vec![
+                format!("`actum ledger show {index}` shows the entry; no command of actum appends such a one"),
+                "a person who says again where one action stands (`actum catalog activate NAME`, `actum catalog \
+                 retire NAME`) puts the catalog from before in force again"
+                    .to_owned(),
+            ];
+        }
+        CatalogError::Unknown { .. } => "`actum catalog list` lists the actions",
+        CatalogError::State { action, .. } => {
+            return vec![format!("`actum catalog show {action}` tells where it stands")];
+        }
+        CatalogError::OtherPackage { .. } => "look at the package, and register it anew",
+        CatalogError::IsCore { .. } | CatalogError::OtherName { .. } => {
+            "give the package a name of its own, in `action.json` and as its directory"
+        }
+        CatalogError::Unsound { .. } | CatalogError::Record(_) => {
+            "`actum catalog lint PACKAGE` tells what is wrong with a package"
+        }
+        CatalogError::Key(_) => "`actum key list` tells which approval key counts, and from when",
+        CatalogError::BuiltIn { .. } => return Vec::new(),
+    };
+    vec![hint.to_owned()]
 }
 
 const ANOTHER_HOME: &str = "see to that: with another `ACTUM_HOME` there would be another ledger, which knows \

@@ -11,7 +11,7 @@ use actum_gate::{BundleProblem, ReplayProblem};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::own_format;
-use crate::reason::Reason;
+use actum::reason::Reason;
 
 /// Why something about the ledger could not be done or does not hold.
 #[derive(Debug, thiserror::Error)]

@@ -24,7 +24,6 @@ mod plan_failure;
 mod plans;
 mod policy;
 mod progress;
-mod reason;
 mod record;
 mod records;
 mod recovery_note;

@@ -13,9 +13,9 @@ use actum_ledger::keys::{PASSPHRASE_BYTES_MAX, PassphraseError};
 use zeroize::Zeroizing;
 
 use crate::failure::Failure;
-use crate::reason::Reason;
 use crate::signals;
 use crate::verb::Session;
+use actum::reason::Reason;
 
 /// Permission bits of the group and of all others.
 const OTHERS: u32 = 0o077;

@@ -2,7 +2,7 @@
 
 use actum_core::RunId;
 
-use crate::reason::Reason;
+use actum::reason::Reason;
 
 /// The same, as far as the engine has no say in it.
 #[derive(Debug, thiserror::Error)]

@@ -145,6 +145,7 @@ impl RunArguments {
             declared: None,
             plan: None,
             commands: Commands::default(),
+            action: None,
             wait: self.wait,
         }
     }

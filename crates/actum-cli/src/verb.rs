@@ -1,7 +1,9 @@
 //! The verbs, one file each.
 
+mod action;
 mod apply;
 mod approve;
+mod catalog;
 mod completions;
 mod demo;
 mod deny;
@@ -9,12 +11,14 @@ pub(crate) mod diff;
 mod doctor;
 mod exec;
 mod explain;
+mod feedback;
 mod gc;
 mod init;
 mod key;
 mod ledger;
 mod log;
 mod man;
+pub(crate) mod plugin;
 pub(crate) mod policy;
 mod queue;
 mod receipt;
@@ -55,12 +59,14 @@ pub(crate) enum Verb {
     Init(init::Arguments),
     Apply(apply::Arguments),
     Exec(Box<exec::Arguments>),
+    Action(action::Arguments),
     Undo(undo::Arguments),
     Redo(redo::Arguments),
     Queue(queue::Arguments),
     Approve(approve::Arguments),
     Deny(deny::Arguments),
     Revoke(deny::RevokeArguments),
+    Feedback(feedback::Arguments),
     Log(log::Arguments),
     Show(show::Arguments),
     Diff(diff::Arguments),
@@ -73,7 +79,9 @@ pub(crate) enum Verb {
     Ledger(ledger::Arguments),
     Replay(replay::Arguments),
     Key(key::Arguments),
+    Catalog(catalog::Arguments),
     Policy(policy::Arguments),
+    Plugin(plugin::Arguments),
     Trust(trust::Arguments),
     Sandbox(sandbox::Arguments),
     Doctor(doctor::Arguments),
@@ -89,6 +97,7 @@ impl Verb {
             Self::Init(arguments) => init::run(arguments, session),
             Self::Apply(arguments) => apply::run(arguments, session),
             Self::Exec(arguments) => exec::run(arguments, session),
+            Self::Action(arguments) => action::run(arguments, session),
             Self::Undo(arguments) => undo::run(arguments, session),
             Self::Redo(arguments) => redo::run(arguments, session),
             Self::Queue(arguments) => queue::run(arguments, session),
@@ -101,7 +110,10 @@ impl Verb {
             Self::Ledger(arguments) => ledger::run(arguments, session),
             Self::Replay(arguments) => replay::run(arguments, session),
             Self::Key(arguments) => key::run(arguments, session),
+            Self::Catalog(arguments) => catalog::run(arguments, session),
+            Self::Feedback(arguments) => feedback::run(arguments, session),
             Self::Policy(arguments) => policy::run(arguments, session),
+            Self::Plugin(arguments) => plugin::run(arguments, session),
             Self::Trust(arguments) => trust::run(arguments, session),
             Self::Sandbox(arguments) => sandbox::run(arguments, session),
             Self::Doctor(arguments) => doctor::run(arguments, session),

@@ -79,6 +79,11 @@ fn the_page_on_commands_shows_what_the_program_says() {
 }
 
 #[test]
+fn the_page_on_actions_shows_what_the_program_says() {
+    play("actions.md");
+}
+
+#[test]
 fn the_page_on_json_shows_what_the_program_says() {
     play("json.md");
 }

@@ -109,6 +109,24 @@ fn an_exec_killed_at_any_call_leaves_before_or_after() {
     assert!(count.between > 0, "no kill came between two changes: {count:?}");
 }
 
+/// FO-2, AA-6
+#[test]
+fn an_action_that_is_killed_leaves_before_or_after() {
+    let template = Template::new();
+    let plan = serde_json::json!({
+        "actionType": "apply_changeset",
+        "riskTier": "R2",
+        "input": { "document": CHANGE },
+        "rollbackPlan": "undo the run",
+        "verification": { "required": true, "commands": [] },
+        "scope": { "allowedDirs": ["."] }
+    });
+    fs::write(template.directory.path().join("plan.json"), plan.to_string()).unwrap();
+    // The change is made by what `apply` is made by, of which each call is tried.
+    let count = template.kill_at_calls(&["action", "run", "../plan.json"], 5);
+    assert!(count.between > 0, "no kill came between two changes: {count:?}");
+}
+
 /// FO-2, FO-5
 #[test]
 fn an_undo_killed_at_any_call_leaves_before_or_after() {
@@ -243,9 +261,14 @@ impl Template {
     /// Kills a command at each of its calls, on a copy each, and looks at what the next commands
     /// make of it.
     fn kill_at_each_call(&self, arguments: &[&str]) -> Count {
+        self.kill_at_calls(arguments, 1)
+    }
+
+    /// The same at each `every`th call.
+    fn kill_at_calls(&self, arguments: &[&str], every: usize) -> Count {
         let (before, after) = (self.tree(), self.after(arguments));
         let mut count = Count::default();
-        for call in 0.. {
+        for call in (0..).step_by(every) {
             let Killed { copy, end, acknowledged } = self.killed_copy(arguments, call);
             let system_call = match end {
                 End::Killed { system_call } => system_call,

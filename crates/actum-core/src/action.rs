@@ -20,6 +20,8 @@ pub use manifest::{
 };
 pub use mistake::{JsonPath, Mistake, Problem, Step};
 pub use name::{ActionName, ActionNameError, CORE_ACTIONS};
-pub use plan::{Confidence, PlanEnvelope, PlanError, PlanScope, RollbackPlan, VerificationPlan};
+pub use plan::{
+    Confidence, NoConfidence, PlanEnvelope, PlanError, PlanScope, RollbackPlan, VerificationPlan,
+};
 pub use result::{Attempt, Check, ResultEnvelope, ResultError, VerificationResult};
 pub use shape::{Characters, Form, Member, Need, Others, Shape, Text};

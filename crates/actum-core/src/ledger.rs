@@ -3,11 +3,13 @@
 //! An entry is a document in canonical JSON. Everything that is kept beside it, to find it again,
 //! follows from these bytes ([`EntryFacts`]), so that the hash of the bytes covers all of it.
 
+mod action;
 mod document;
 mod facts;
 mod name;
 mod plan;
 
+pub use action::{ActionCheck, ActionEnded, ActionStarted, ActionState, CatalogChanged};
 pub use document::{Actor, EffectStarted, KeyRotated, LogStarted, StartedKey};
 pub use facts::{EntryError, EntryFacts, EntryKind};
 pub use name::{NameError, RequestKey, TenantId, WorkspaceId};

@@ -158,6 +158,19 @@ impl PathEffect {
 }
 
 impl EffectKind {
+    /// Whether it happens to a file, and not to a directory.
+    pub fn is_of_file(self) -> bool {
+        match self {
+            Self::Created
+            | Self::Modified
+            | Self::Renamed
+            | Self::Mode
+            | Self::Attributes
+            | Self::Deleted => true,
+            Self::DirectoryCreated | Self::DirectoryRemoved => false,
+        }
+    }
+
     /// The word for it in documents.
     pub fn as_str(self) -> &'static str {
         match self {

@@ -28,6 +28,8 @@ const DIGEST_TAG: &str = "actum/decision/v5";
 
 /// The name of the last gate, which answers the others.
 pub const APPROVAL: &str = "approval";
+/// The name of the gate that judges what would be run.
+pub const COMMANDS: &str = "commands";
 
 /// What a gate says, and all of them together: the strictest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

@@ -13,7 +13,6 @@ pub(crate) mod tier;
 use crate::decision::{Bundle, Verdict};
 use crate::policy::Policy;
 
-pub(crate) use scope::is_of_file;
 pub(crate) use spelling::{Guard, Spellings};
 
 /// What one gate says, and why.

@@ -6,6 +6,7 @@
 pub mod access;
 pub mod answer;
 pub mod bundle;
+pub mod catalog;
 pub mod checkpoint;
 pub mod command;
 pub mod credential;
@@ -23,6 +24,7 @@ pub mod signature;
 pub use access::{AccessJudge, AccessSaid, AccessText, AccessUnknown, NoAccess};
 pub use answer::{AnswerProblem, VerifiedAnswer, verify_answer};
 pub use bundle::{BundleProblem, Inclusion, ReceiptBundle, VerifiedBundle, verify_bundle};
+pub use catalog::{CatalogProblem, VerifiedChange, verify_change};
 pub use checkpoint::{CheckpointProblem, VerifiedCheckpoint, verify_checkpoint};
 pub use command::{
     CommandJudgement, CommandLine, CommandLineError, CommandRule, CommandRules, suggest,

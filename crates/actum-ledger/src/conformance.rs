@@ -1,5 +1,6 @@
 //! What every store must do: a suite that the tests run for each of them.
 
+mod action;
 mod plan;
 pub mod sample;
 
@@ -51,6 +52,9 @@ pub const RULES: &[Rule] = &[
     ("an attempt at a request is made once in a workspace", attempts_once),
     ("open runs are those without an end", tells_open_runs),
     ("a plan is queued once, answered in order, and carried out once", plan::once),
+    ("an action uses an approval up, and what ended changes nothing", action::once),
+    ("a change of the catalog follows the last one", action::catalog),
+    ("the newest entries of a kind are found", action::newest),
     ("documents are kept once, and none that is named is missing", keeps_blobs),
     ("hashes of subtrees and proofs are those of the entries", proves),
     ("checkpoints cover more and more, and no more than there is", signs),

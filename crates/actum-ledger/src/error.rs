@@ -322,6 +322,18 @@ pub enum Refusal {
         /// What was answered.
         before: Option<Answer>,
     },
+    /// The catalog was changed meanwhile, or the entry stood in a log before.
+    #[error(
+        "the change of the catalog follows {} and not {}, which was the last: it was changed meanwhile, or this \
+         was signed for another place",
+        entry_of(*index), entry_of(*newest)
+    )]
+    OtherCatalog {
+        /// The entry that it follows.
+        index: Option<u64>,
+        /// The one that it would have to follow.
+        newest: Option<u64>,
+    },
     /// A document that the entry names is not there.
     #[error("the document {digest}, which the entry names, is not in the ledger")]
     BlobMissing {
@@ -339,6 +351,11 @@ pub enum Refusal {
 /// What was said of a plan.
 fn said(answer: Option<Answer>) -> String {
     answer.map_or("has no answer yet".to_owned(), |answer| format!("was {}", answer.as_str()))
+}
+
+/// An entry by its place.
+fn entry_of(index: Option<u64>) -> String {
+    index.map_or("nothing".to_owned(), |index| format!("entry {index}"))
 }
 
 impl LedgerError {

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 
-use actum_core::ledger::{RequestKey, WorkspaceId};
-use actum_core::merkle::{Frontier, Node};
+use actum_core::ledger::{EntryKind, RequestKey, WorkspaceId};
+use actum_core::merkle::{Frontier, Node, leaf_hash};
 use actum_core::{Digest, RunId};
 
 use crate::error::{LedgerError, Refusal};
@@ -134,6 +134,18 @@ impl Log for MemoryStore {
         Ok(rows)
     }
 
+    fn newest_of_kind(
+        &self,
+        kind: EntryKind,
+        before: Option<u64>,
+        count: u64,
+    ) -> Result<Vec<u64>, LedgerError> {
+        let is_wanted =
+            |entry: &&Entry| entry.kind == kind && before.is_none_or(|before| entry.index < before);
+        let wanted = self.entries.iter().rev().filter(is_wanted).map(|entry| entry.index);
+        Ok(wanted.take(usize::try_from(count).unwrap_or(usize::MAX)).collect())
+    }
+
     fn newest_checkpoint(&self) -> Result<Option<SignedCheckpoint>, LedgerError> {
         Ok(self.checkpoints.last().cloned())
     }
@@ -173,6 +185,13 @@ impl Kept for MemoryStore {
 
     fn known_plan(&self, plan: RunId) -> Result<Option<KnownPlan>, Infallible> {
         Ok(self.plans.get(&plan).cloned())
+    }
+
+    fn newest_catalog(&self) -> Result<Option<(u64, Digest)>, Infallible> {
+        let mut changes = self.entries.iter().rev();
+        let newest = changes.find(|entry| entry.kind == EntryKind::CatalogChanged);
+        let newest = newest.or(self.entries.first());
+        Ok(newest.map(|entry| (entry.index, leaf_hash(&entry.body))))
     }
 
     fn attempt(

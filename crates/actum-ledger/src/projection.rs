@@ -1,6 +1,7 @@
-//! What is known of runs and of plans: a fold over the entries, one step of it for appending, for keeping and
+//! What is known of runs, of plans and of the catalog: a fold over the entries, one step of it for appending, for keeping and
 //! for verifying (AEC-8).
 
+mod catalog;
 mod plan;
 
 use std::collections::BTreeMap;
@@ -11,6 +12,7 @@ use actum_core::{Digest, RunId};
 use crate::error::Refusal;
 use crate::store::RunRow;
 
+pub(crate) use catalog::follows as catalog_follows;
 pub(crate) use plan::{KnownPlan, after as plan_after};
 
 /// What is known of a run, and the hash of the entry that it began with.
@@ -41,7 +43,10 @@ pub(crate) fn after(
             | EntryKind::KeyRotated
             | EntryKind::PlanRefused
             | EntryKind::PlanQueued
-            | EntryKind::PlanAnswered,
+            | EntryKind::PlanAnswered
+            | EntryKind::ActionStarted
+            | EntryKind::ActionEnded
+            | EntryKind::CatalogChanged,
             _,
         ) => Ok(None),
         (EntryKind::EffectStarted, Some(Known { row, .. })) => {
@@ -89,6 +94,8 @@ fn ended(
 pub(crate) struct Outlook {
     runs: BTreeMap<RunId, Known>,
     plans: BTreeMap<RunId, KnownPlan>,
+    /// The last change of the catalog among them.
+    catalog: Option<(u64, Digest)>,
 }
 
 /// What is kept already.
@@ -99,6 +106,9 @@ pub(crate) trait Kept {
     fn known(&self, run: RunId) -> Result<Option<Known>, Self::Error>;
 
     fn known_plan(&self, plan: RunId) -> Result<Option<KnownPlan>, Self::Error>;
+
+    /// The last change of the catalog, or where there is none the beginning of the log.
+    fn newest_catalog(&self) -> Result<Option<(u64, Digest)>, Self::Error>;
 
     fn attempt(
         &self,
@@ -135,6 +145,16 @@ impl Outlook {
         };
         let known = match after(before.as_ref(), facts, (index, leaf)) {
             Ok(None) => {
+                if facts.kind == EntryKind::CatalogChanged {
+                    let newest = match self.catalog {
+                        Some(newest) => Some(newest),
+                        None => kept.newest_catalog()?,
+                    };
+                    if let Err(refusal) = catalog_follows(newest, facts) {
+                        return Ok(Err(refusal));
+                    }
+                    self.catalog = Some((index, leaf));
+                }
                 self.plans.extend(plan.map(|known| (known.row.plan, known)));
                 return Ok(Ok(()));
             }

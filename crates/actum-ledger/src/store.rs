@@ -88,7 +88,7 @@ pub struct PlanRow {
     pub queued: u64,
     /// What was said of it last, and the index of that `PLAN_ANSWERED`.
     pub answered: Option<(Answer, u64)>,
-    /// The index of the `EFFECT_STARTED` that its approval let go.
+    /// The index of the `EFFECT_STARTED` or `ACTION_STARTED` that its approval let go.
     pub started: Option<u64>,
 }
 
@@ -197,6 +197,19 @@ pub trait Log {
     /// See [`Log::size`].
     fn newest_plans(&self, workspace: WorkspaceId, count: u64)
     -> Result<Vec<PlanRow>, LedgerError>;
+
+    /// Where the newest entries of a kind are, at most `count` of those before the entry `before`, the newest
+    /// first. Those of `ACTION_ENDED` and `CATALOG_CHANGED` are found at once; for another kind the whole log may
+    /// be looked through. Read them with [`Log::sound_entry`].
+    ///
+    /// # Errors
+    /// See [`Log::size`].
+    fn newest_of_kind(
+        &self,
+        kind: EntryKind,
+        before: Option<u64>,
+        count: u64,
+    ) -> Result<Vec<u64>, LedgerError>;
 
     /// The checkpoint that covers the most.
     ///

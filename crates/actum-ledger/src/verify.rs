@@ -8,6 +8,7 @@ mod chunk;
 mod documents;
 mod finding;
 mod fold;
+mod kinds;
 mod plans;
 mod runs;
 mod signatures;
@@ -147,6 +148,7 @@ pub fn verify(
         || {
             about_runs = runs::check(&view.link, &fold)?;
             about_runs.extend(plans::check(&view.link, &fold)?);
+            about_runs.extend(kinds::check(&view.link, &fold)?);
             Ok(())
         },
         |some| rows.push(some),

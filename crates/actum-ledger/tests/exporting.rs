@@ -6,7 +6,8 @@ mod grounds;
 use actum_core::canonical::to_vec;
 use actum_core::merkle::{Frontier, leaf_hash};
 use actum_core::{Digest, Status};
-use actum_ledger::conformance::sample::SampleRun;
+use actum_ledger::Log;
+use actum_ledger::conformance::sample::{SampleRun, catalog_changed};
 use actum_ledger::export::{Exported, export, verify};
 use actum_ledger::verify::{Checks, Receipts, Verification};
 use grounds::{Grounds, fill};
@@ -34,6 +35,10 @@ fn small() -> Grounds {
     let bundle = SampleRun::numbered(0, 0).bundle;
     let again = SampleRun { bundle, ..SampleRun::numbered(9, 0) };
     ledger.append(vec![again.started().unwrap()]).wait().unwrap();
+    let beginning = (0, leaf_hash(&grounds.view().sound_entry(0).unwrap().body));
+    let changed = catalog_changed(beginning, b"{}").unwrap();
+    let ended = again.action_ended(Status::Rejected).unwrap();
+    ledger.append(vec![ended, changed]).wait().unwrap();
     grounds
 }
 

@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{
     AtFlags, CWD, Dir, FileType, Mode, OFlags, RawMode, ResolveFlags, Stat, fgetxattr, lgetxattr,
@@ -166,18 +166,32 @@ impl Layer {
         file.map(File::from).doing("open", path)
     }
 
-    /// Opens a file as it was before the command, with the staged changes.
+    /// Opens a file as it was before the command, with the staged changes: what these delete or replace is not
+    /// seen, though it is still there below.
     ///
     /// # Errors
     /// Where there was none, or it was no file.
     pub fn open_before(&self, path: &Path) -> Result<File> {
         let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NOFOLLOW | OFlags::NONBLOCK;
-        let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_SYMLINKS;
-        for directory in &self.lower {
-            match openat2(directory, path, flags, Mode::empty(), resolve) {
-                Ok(file) => return Ok(file.into()),
-                Err(Errno::NOENT | Errno::NOTDIR) => {}
-                Err(error) => return Err(error).doing("open", path),
+        let mut at = Place { path: PathBuf::new(), depth: 0 };
+        let mut lower = self.reopened()?;
+        for directory in path.parent().into_iter().flat_map(Path::components) {
+            let name = name_of(directory, path)?;
+            at = at.join(&name)?;
+            // Of what is no directory there is nothing to look into.
+            lower = find(&lower, &name, &at)?.map(|(_, held)| held).unwrap_or_default();
+        }
+        let name = path.components().next_back().ok_or_else(|| LayerError::Path(path.to_owned()));
+        let name = name_of(name?, path)?;
+        for directory in lower {
+            match statat(&directory, name.as_c_str(), AtFlags::SYMLINK_NOFOLLOW) {
+                Ok(stat) if is_whiteout(&stat) => break,
+                Ok(_) => {
+                    let file = openat(&directory, name.as_c_str(), flags, Mode::empty());
+                    return file.map(File::from).doing("open", path);
+                }
+                Err(Errno::NOENT) => {}
+                Err(error) => return Err(error).doing("look at", path),
             }
         }
         Err(Errno::NOENT).doing("open", path)
@@ -354,6 +368,18 @@ impl Place {
             return Err(LayerError::TooDeep(path));
         }
         Ok(Self { path, depth: self.depth + 1 })
+    }
+}
+
+/// One name of a path in a view.
+fn name_of(component: Component<'_>, path: &Path) -> Result<CString> {
+    match component {
+        Component::Normal(name) => {
+            CString::new(name.as_bytes()).map_err(|_| LayerError::Path(path.to_owned()))
+        }
+        Component::Prefix(_) | Component::RootDir | Component::CurDir | Component::ParentDir => {
+            Err(LayerError::Path(path.to_owned()))
+        }
     }
 }
 

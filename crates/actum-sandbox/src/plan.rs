@@ -342,8 +342,13 @@ mod tests {
     /// AA-10
     #[test]
     fn a_view_is_refused_where_nothing_can_be_laid_over_a_directory() {
-        let view =
-            crate::View { base: "/project".into(), staged: None, caches: Vec::new(), max: 1 << 20 };
+        let view = crate::View {
+            base: "/project".into(),
+            staged: None,
+            caches: Vec::new(),
+            before: None,
+            max: 1 << 20,
+        };
         let policy = SandboxPolicy { view: Some(view), ..policy() };
         assert!(policy.plan(&desktop()).is_ok());
         let refused = policy.plan(&without_namespaces()).unwrap_err();

@@ -118,6 +118,9 @@ pub struct View {
     /// not captured.
     #[serde(default)]
     pub caches: Vec<PathBuf>,
+    /// Another path at which the base is seen, too: as it is, without what is staged, and only to read.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub before: Option<PathBuf>,
     /// The most bytes that the changes may take; the kernel refuses more. They are held in memory.
     pub max: u64,
 }
@@ -169,6 +172,9 @@ pub enum PolicyError {
     /// It would be captured and not be captured.
     #[error("`{}` lies in the directory whose changes are captured, and so may be written already", path.display())]
     WrittenInView { path: PathBuf },
+    /// Two things would be at one path.
+    #[error("`{}` in `view.before` is, lies in or holds `{}`, which is seen there already", path.display(), other.display())]
+    BeforeTaken { path: PathBuf, other: PathBuf },
     /// Where `/tmp` is the scratch directory nothing of the host can be there.
     #[error("`{}` in `{field}` is hidden by the scratch directory, which is `/tmp`", path.display())]
     HiddenByScratch { field: &'static str, path: PathBuf },
@@ -259,7 +265,7 @@ impl SandboxPolicy {
     }
 
     fn check_view(&self) -> Result<(), PolicyError> {
-        let Some(View { base, staged, caches, max }) = &self.view else { return Ok(()) };
+        let Some(View { base, staged, caches, before, max }) = &self.view else { return Ok(()) };
         check_path("view.base", base)?;
         check_size("view.max", *max)?;
         if base == Path::new("/") {
@@ -276,6 +282,21 @@ impl SandboxPolicy {
         }
         match self.write.iter().find(|path| path.starts_with(base) || base.starts_with(path)) {
             Some(path) => Err(PolicyError::WrittenInView { path: path.clone() }),
+            None => before.as_ref().map_or(Ok(()), |before| self.check_before(before, base)),
+        }
+    }
+
+    /// Nothing else may be where the base is seen once more.
+    fn check_before(&self, before: &Path, base: &PathBuf) -> Result<(), PolicyError> {
+        check_path("view.before", before)?;
+        let seen = [&self.read, &self.write, &self.deny_write, &self.exec];
+        let mut seen = seen.into_iter().flatten().chain([base]);
+        let taken = seen.find(|path| path.starts_with(before) || before.starts_with(path));
+        match taken {
+            Some(other) => {
+                let (path, other) = (before.to_owned(), other.clone());
+                Err(PolicyError::BeforeTaken { path, other })
+            }
             None => Ok(()),
         }
     }
@@ -284,8 +305,10 @@ impl SandboxPolicy {
         let Some(max) = self.scratch else { return Ok(()) };
         check_size("scratch", max)?;
         let tmp = Path::new(crate::SCRATCH);
-        let view =
-            self.view.iter().flat_map(|view| std::iter::once(&view.base).chain(&view.caches));
+        let view = self
+            .view
+            .iter()
+            .flat_map(|view| std::iter::once(&view.base).chain(&view.caches).chain(&view.before));
         let view: Vec<PathBuf> = view.cloned().collect();
         let lists = [
             ("read", &self.read),

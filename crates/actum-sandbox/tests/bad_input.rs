@@ -204,12 +204,18 @@ fn a_policy_that_contradicts_itself_is_refused() {
     says(&refusal, "may be written, and is or lies in what is in `deny_write`");
     let refusal = place.policy_refusal(|policy| {
         policy.scratch = Some(1 << 20);
-        policy.view =
-            Some(View { base: "/tmp".into(), staged: None, caches: vec![], max: 1 << 20 });
+        policy.view = Some(View {
+            base: "/tmp".into(),
+            staged: None,
+            caches: vec![],
+            before: None,
+            max: 1 << 20,
+        });
     });
     says(&refusal, "is hidden by the scratch directory");
     let refusal = place.policy_refusal(|policy| {
-        policy.view = Some(View { base: git, staged: None, caches: vec![], max: 1 << 20 });
+        policy.view =
+            Some(View { base: git, staged: None, caches: vec![], before: None, max: 1 << 20 });
     });
     says(&refusal, "lies in the directory whose changes are captured");
 }

@@ -165,7 +165,7 @@ proptest! {
     ) {
         let Grounds { _directory, base, out, .. } = grounds();
         let before = tree(&base);
-        let view = View { base: base.clone(), staged: None, caches: Vec::new(), max: 1 << 20 };
+        let view = View { base: base.clone(), staged: None, caches: Vec::new(), before: None, max: 1 << 20 };
         let script = format!("({}) 2>/dev/null; cp -a . {}/end", steps.join("; "), out.display());
         let outcome = run(view, &script, &out);
         prop_assert_eq!(outcome.ended, Some(Ended::Code(0)), "{}: {}", script, String::from_utf8_lossy(&outcome.stderr));
@@ -192,8 +192,13 @@ fn a_command_sees_what_is_staged_and_only_what_it_changes_then_is_captured() {
     layer.delete(Path::new("a/b")).unwrap();
     layer.directory(Path::new("a/b"), 0o750).unwrap();
     layer.symlink(Path::new("s"), Path::new("a/x")).unwrap();
-    let view =
-        View { base: base.clone(), staged: Some(staged.clone()), caches: Vec::new(), max: 1 << 20 };
+    let view = View {
+        base: base.clone(),
+        staged: Some(staged.clone()),
+        caches: Vec::new(),
+        before: None,
+        max: 1 << 20,
+    };
     let script =
         format!("cp -a . {}/seen; rm a/x; mkdir c; echo z > c/z; echo changed > w", out.display());
     let outcome = run(view, &script, &out);
@@ -215,11 +220,50 @@ fn a_command_sees_what_is_staged_and_only_what_it_changes_then_is_captured() {
     assert_eq!(tree(&base), before);
 }
 
+/// AA-10
+#[test]
+fn the_base_can_be_seen_beside_the_view_as_it_is_and_only_to_read() {
+    let Grounds { _directory, base, out, staged } = grounds();
+    let before = tree(&base);
+    let layer = StagedLayer::create(&staged, &base).unwrap();
+    layer.file(Path::new("w"), &b"staged\n"[..], 0o644).unwrap();
+    layer.delete(Path::new("a")).unwrap();
+    let place = Some(PathBuf::from("/actum/before"));
+    let view = View {
+        base: base.clone(),
+        staged: Some(staged.clone()),
+        caches: Vec::new(),
+        before: place,
+        max: 1 << 20,
+    };
+    let script = format!(
+        "cp -a /actum/before {}/seen; echo x > w; cat w /actum/before/w; \
+         (echo x > /actum/before/w) 2>/dev/null || echo refused; \
+         (rm -r /actum/before/a) 2>/dev/null || echo refused",
+        out.display()
+    );
+    let outcome = run(view, &script, &out);
+    let said = String::from_utf8_lossy(&outcome.stdout).into_owned();
+    assert_eq!(said, "x\nw\nrefused\nrefused\n", "{outcome:?}");
+    assert_eq!(tree(&out.join("seen")), before);
+    assert_eq!(tree(&base), before);
+    let captured = outcome.captured.unwrap();
+    let paths = captured.changes().unwrap().into_iter().map(|change| change.path);
+    assert_eq!(paths.collect::<Vec<_>>(), [PathBuf::from("w")]);
+    let mut old = String::new();
+    captured.open_before(Path::new("w")).unwrap().read_to_string(&mut old).unwrap();
+    assert_eq!(old, "staged\n");
+    // What is staged as gone was not there, though it is still in the base.
+    for gone in ["a/x", "a/b/y", "none", "w/x"] {
+        assert!(captured.open_before(Path::new(gone)).is_err(), "{gone}");
+    }
+}
+
 /// FE-12
 #[test]
 fn changes_take_no_more_than_they_may() {
     let Grounds { _directory, base, out, .. } = grounds();
-    let view = View { base, staged: None, caches: Vec::new(), max: 1 << 20 };
+    let view = View { base, staged: None, caches: Vec::new(), before: None, max: 1 << 20 };
     let outcome = run(view, "head -c 3000000 /dev/zero > big; stat -c %s big", &out);
     let told = String::from_utf8_lossy(&outcome.stdout).trim().parse::<u64>().unwrap();
     assert!(told <= 1 << 20, "{told}");
@@ -248,7 +292,7 @@ fn what_is_passed_through_or_kept_deep_in_a_view_lets_nothing_around_it_through(
     fs::create_dir_all(base.join("c/d/.git")).unwrap();
     let before = tree(&base);
     let caches = vec![base.join("a/b/cache")];
-    let view = View { base: base.clone(), staged: None, caches, max: 1 << 20 };
+    let view = View { base: base.clone(), staged: None, caches, before: None, max: 1 << 20 };
     let kept = vec![base.join("c/d/.git"), base.join("c/absent")];
     let script = "echo pwned > a/x; echo pwned > a/new; echo pwned > c/d/new; mv a moved; \
                   echo kept > c/d/.git/config; mkdir c/absent; echo cached > moved/b/cache/f";

@@ -4,6 +4,7 @@
 mod cache;
 mod capture;
 mod check;
+mod staged_view;
 mod trial;
 
 use std::collections::BTreeSet;
@@ -21,9 +22,13 @@ use actum_sandbox::{
     Stdin, Tier, Unsatisfiable, View, Violation, WaitError,
 };
 
+use crate::records::real;
+
 pub use cache::Caches;
+pub(crate) use capture::digest;
 pub use capture::{Captured, Unkept, WhyUnkept};
-pub(crate) use check::Checked;
+pub(crate) use check::{Checked, as_check};
+pub use staged_view::StagedView;
 pub use trial::{Trial, Tried};
 
 /// What runs commands for a workspace: by which program, on which host, and how confined.
@@ -35,6 +40,17 @@ pub struct Runner {
     root: PathBuf,
     /// The directories that the operator declares as caches.
     caches: Vec<RelPath>,
+}
+
+/// What a command sees of the workspace besides its files.
+#[derive(Debug, Default)]
+pub(crate) struct Seen<'s> {
+    /// What is staged, over them.
+    pub(crate) staged: Option<&'s StagedView>,
+    /// A path at which they are seen as they are.
+    pub(crate) before: Option<PathBuf>,
+    /// Directories that are passed through.
+    pub(crate) caches: Vec<PathBuf>,
 }
 
 /// The most bytes that the changes of a command may take, and the files that it leaves taken together. They are held
@@ -93,7 +109,7 @@ pub enum CommandError {
 /// How many paths a message names.
 const NAMED_MAX: usize = 5;
 
-fn list(unkept: &[Unkept]) -> String {
+pub(crate) fn list(unkept: &[Unkept]) -> String {
     let named = unkept.iter().take(NAMED_MAX).map(ToString::to_string);
     let more = unkept.len().saturating_sub(NAMED_MAX);
     let more = (more > 0).then(|| format!("and {more} more"));
@@ -121,21 +137,52 @@ impl Runner {
         self
     }
 
+    /// The same, finding programs by their names outside of the workspace alone: whoever may write there does not choose
+    /// what a rule speaks of.
+    #[must_use]
+    pub fn finding_programs_outside(mut self) -> Self {
+        let root = real(&self.root);
+        let is_outside = |directory: &&str| !real(Path::new(directory)).starts_with(&root);
+        if let Some(path) = self.policy.env.get_mut("PATH") {
+            *path = path.split(':').filter(is_outside).collect::<Vec<_>>().join(":");
+        }
+        self
+    }
+
+    /// The directories of the workspace that the operator declares as caches.
+    pub(crate) fn caches(&self) -> &[RelPath] {
+        &self.caches
+    }
+
     /// What confines commands.
     pub fn policy(&self) -> &SandboxPolicy {
         &self.policy
     }
 
-    /// Starts a command on a view of the workspace, over which lies what is staged.
-    fn start(
+    /// Where the workspace is.
+    pub(crate) fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The same in another directory, in which nothing is a cache.
+    #[must_use]
+    pub(crate) fn in_root(mut self, root: PathBuf) -> Self {
+        self.root = root;
+        self.caches = Vec::new();
+        self
+    }
+
+    /// Starts a command on a view of the workspace.
+    pub(crate) fn start(
         &self,
         line: &CommandLine,
-        staged: Option<PathBuf>,
+        seen: Seen<'_>,
         stdin: Stdin,
-        passed: &[PathBuf],
     ) -> Result<actum_sandbox::Child, CommandError> {
-        let (base, caches) = (self.root.clone(), passed.to_vec());
-        let view = Some(View { base, staged, caches, max: CAPTURED_BYTES_MAX });
+        let Seen { staged, before, caches } = seen;
+        let staged = staged.map(|staged| staged.path().to_owned());
+        let (base, max) = (self.root.clone(), CAPTURED_BYTES_MAX);
+        let view = Some(View { base, staged, caches, before, max });
         let policy = SandboxPolicy { view, stdin, floor: Tier::N, ..self.policy.clone() };
         let plan = policy.plan(&self.host)?;
         let program = self.program(line)?;
@@ -156,7 +203,7 @@ impl Runner {
     }
 
     /// What confined a command, for the record.
-    fn record(&self, in_force: &InForce, passed: &[PathBuf]) -> SandboxRecord {
+    pub(crate) fn record(&self, in_force: &InForce, passed: &[PathBuf]) -> SandboxRecord {
         let caches = passed.iter();
         let caches = caches.map(|cache| cache.strip_prefix(&self.root).unwrap_or(cache));
         SandboxRecord {
@@ -169,7 +216,7 @@ impl Runner {
 }
 
 /// What is recorded of a command.
-fn record(line: &CommandLine, outcome: &Outcome) -> CommandRecord {
+pub(crate) fn record(line: &CommandLine, outcome: &Outcome) -> CommandRecord {
     CommandRecord {
         argv: line.argv().to_vec(),
         ended: end(outcome),

@@ -3,6 +3,7 @@
 pub(crate) mod admit;
 pub(crate) mod clear;
 pub(crate) mod hold;
+pub(crate) mod permit;
 pub(crate) mod place;
 pub(crate) mod publish;
 pub(crate) mod resume;
@@ -12,8 +13,10 @@ pub(crate) mod stage;
 pub(crate) mod verify;
 pub(crate) mod witness;
 
+use std::any::Any;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 use actum_access::Cedar;
 use actum_core::path::Quoted;
@@ -28,15 +31,19 @@ use crate::engine::resume::{Resumed, settle_open_runs};
 use crate::engine::settle::Done;
 use crate::engine::stage::Stage;
 use crate::error::Result;
+use crate::plugin::PluginCode;
 use crate::policies::{PolicyFiles, PolicyInForce};
 use crate::records::Records;
 use crate::request::Request;
 
 /// The program, as it is recorded.
-const ENGINE: &str = concat!("actum ", env!("CARGO_PKG_VERSION"));
+pub(crate) const ENGINE: &str = concat!("actum ", env!("CARGO_PKG_VERSION"));
+
+/// Keeps something away for as long as what it gives is there.
+pub(crate) type Hold = Rc<dyn Fn() -> Box<dyn Any>>;
 
 /// Where the policy is from.
-enum Rules {
+pub(crate) enum Rules {
     Fixed(Policy, Cedar),
     /// Files, and the root of the workspace.
     Files(PolicyFiles, PathBuf),
@@ -44,7 +51,7 @@ enum Rules {
 
 impl Rules {
     /// What is in force now, and what tells what access policies say.
-    fn read(&self) -> Result<(Policy, Cedar)> {
+    pub(crate) fn read(&self) -> Result<(Policy, Cedar)> {
         match self {
             Self::Fixed(policy, cedar) => Ok((policy.clone(), cedar.clone())),
             Self::Files(files, root) => {
@@ -53,17 +60,27 @@ impl Rules {
             }
         }
     }
+
+    /// That the operator lets the code of packages run, where that is so. A policy that is fixed says nothing of it.
+    pub(crate) fn plugin_code(&self) -> Result<Option<PluginCode>> {
+        match self {
+            Self::Fixed(..) => Ok(None),
+            Self::Files(files, root) => Ok(files.read(root)?.plugin_code()),
+        }
+    }
 }
 
 /// A workspace, and the records that its changes go into.
 pub struct Engine<D: Disk = LinuxDisk> {
-    workspace: Workspace<D>,
-    records: Records,
-    rules: Rules,
+    pub(crate) workspace: Workspace<D>,
+    pub(crate) records: Records,
+    pub(crate) rules: Rules,
     /// What runs checks.
-    runner: Option<Runner>,
+    pub(crate) runner: Option<Runner>,
+    /// What is held while a change becomes visible and is recorded.
+    pub(crate) hold: Option<Hold>,
     /// Where the workspace is, for the reader of a record.
-    root: String,
+    pub(crate) root: String,
     /// The same, as the gates are told.
     place: Place,
     resumed: Vec<Resumed>,
@@ -102,6 +119,7 @@ impl<D: Disk> Engine<D> {
             records,
             rules,
             runner: None,
+            hold: None,
             root,
             place,
             resumed: Vec::new(),
@@ -128,6 +146,14 @@ impl<D: Disk> Engine<D> {
     #[must_use]
     pub fn running(mut self, runner: Runner) -> Self {
         self.runner = Some(runner);
+        self
+    }
+
+    /// The same with what is called before the change of an action becomes visible, to keep away what would cut it
+    /// off; what it gives is given back with the result.
+    #[must_use]
+    pub fn holding(mut self, hold: impl Fn() -> Box<dyn Any> + 'static) -> Self {
+        self.hold = Some(Rc::new(hold));
         self
     }
 

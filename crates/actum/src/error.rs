@@ -3,18 +3,21 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
+use actum_core::action::Check;
 use actum_core::canonical::CanonicalError;
 use actum_core::command::CommandRecord;
 use actum_core::ledger::RequestKey;
 use actum_core::path::{Harmless, Quoted};
 use actum_core::receipt::GateRecord;
 use actum_core::signer::SignError;
-use actum_core::{RiskTier, RunId, Timestamp};
+use actum_core::{RiskTier, RunId, Status, Timestamp};
 use actum_gate::CommandLine;
 use actum_ledger::{HomeError, KeyError, LedgerError};
 use actum_workspace::State;
 
+use crate::catalog::CatalogError;
 use crate::command::CommandError;
+use crate::feedback::FeedbackError;
 use crate::policies::PolicyError;
 use crate::queue::QueueError;
 
@@ -71,6 +74,11 @@ pub enum Error {
         /// The earlier run.
         run: RunId,
     },
+    /// It was asked to carry out an action, and the request belongs to none.
+    #[error(
+        "the request belongs to no action, and is carried out as what it is; nothing was changed"
+    )]
+    NoAction,
     /// Everything is as asked already; no run is made.
     #[error("there is nothing to change; no run was made")]
     NothingToChange,
@@ -105,6 +113,9 @@ pub enum Error {
     /// A plan in the queue cannot be answered or carried out.
     #[error(transparent)]
     Queue(#[from] QueueError),
+    /// The catalog of actions cannot be used or changed.
+    #[error(transparent)]
+    Catalog(Box<CatalogError>),
     /// A command did not run, or what it did could not be told or kept.
     #[error(transparent)]
     Command(#[from] CommandError),
@@ -122,6 +133,8 @@ pub enum Error {
         record: Box<CommandRecord>,
         /// The end of what it wrote.
         output: String,
+        /// All checks that were run, this one last.
+        told: Vec<Check>,
     },
     /// The run ended, and the workspace says how; its receipt is still to be written.
     #[error(
@@ -138,6 +151,16 @@ pub enum Error {
         source: Box<Error>,
         /// Why the run itself failed, where it did.
         cause: Option<Box<actum_workspace::Error>>,
+    },
+    /// An action has ended, and that could not be recorded.
+    #[error("the action {}, but {source}", ended(*status, *run))]
+    Untold {
+        /// How it ended.
+        status: Status,
+        /// The run that changed files for it, whose receipt is in the ledger.
+        run: Option<RunId>,
+        /// Why.
+        source: FeedbackError,
     },
     /// Something could not be signed.
     #[error(transparent)]
@@ -194,6 +217,14 @@ fn after(state: State, cause: Option<&actum_workspace::Error>) -> String {
     }
 }
 
+/// How an action ended.
+fn ended(status: Status, run: Option<RunId>) -> String {
+    match run {
+        Some(run) => format!("{} with the run {run}", status.as_str()),
+        None => format!("ended as `{}` and changed nothing", status.as_str()),
+    }
+}
+
 /// What the gates said that refuse a change.
 fn of_gates(gates: &[GateRecord]) -> String {
     let told = gates.iter().map(|GateRecord { gate, ground, .. }| {
@@ -209,7 +240,7 @@ fn grounds(gates: &[GateRecord]) -> String {
 }
 
 /// A result whose error says the state of the workspace.
-pub type Result<T> = std::result::Result<T, Error>;
+pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 impl Error {
     /// In which state the workspace is.
@@ -217,17 +248,21 @@ impl Error {
         match self {
             Self::Workspace(error) => error.state,
             Self::Unsettled { state, .. } => *state,
+            Self::Untold { run: Some(_), .. } => State::Published,
+            Self::Untold { run: None, .. } => State::Unchanged,
             Self::Home(_)
             | Self::HomeInside { .. }
             | Self::Key(_)
             | Self::Ledger { .. }
             | Self::RequestKeyTaken { .. }
             | Self::OutcomeUnknown { .. }
+            | Self::NoAction
             | Self::NothingToChange
             | Self::Policy(_)
             | Self::Denied { .. }
             | Self::Queued { .. }
             | Self::Queue(_)
+            | Self::Catalog(_)
             | Self::Command(_)
             | Self::Unverified { .. }
             | Self::Sign(_)

@@ -24,19 +24,30 @@
 //! at what is staged. The order is a matter of types: each step consumes the proof of the one
 //! before.
 
+mod catalog;
 mod command;
+mod door;
 mod engine;
 mod error;
+mod feedback;
+pub mod plugin;
 mod policies;
 mod queue;
+pub mod reason;
 mod recorded;
 mod records;
 mod request;
+mod schema;
 
 pub use actum_access::Cedar;
-pub use command::{
-    Accepted, Caches, Captured, CommandError, Runner, Trial, Tried, Unkept, WhyUnkept,
+pub use catalog::{
+    Catalog, CatalogError, Flags, Lint, Origin, Registered, Registration, RollbackKind, Standing,
+    Step, lint_manifest,
 };
+pub use command::{
+    Accepted, Caches, Captured, CommandError, Runner, StagedView, Trial, Tried, Unkept, WhyUnkept,
+};
+pub use door::{Acted, Proposal};
 pub use engine::Engine;
 pub use engine::admit::Admitted;
 pub use engine::clear::{Cleared, Judgement};
@@ -48,6 +59,7 @@ pub use engine::stage::{Preview, Stage, Staged, preview};
 pub use engine::verify::Verified;
 pub use engine::witness::Witness;
 pub use error::{Error, Result};
+pub use feedback::{Feedback, FeedbackError, Wanted};
 pub use policies::{
     PolicyError, PolicyFiles, PolicyInForce, PolicyProblem, ReadAccess, ReadPolicy,
 };
@@ -57,4 +69,5 @@ pub use queue::{
 };
 pub use recorded::RecordedRun;
 pub use records::{Clock, Records};
-pub use request::{Commands, Request, Which, Work};
+pub use request::{Commands, Phase, Request, RequestedAction, Which, Work};
+pub use schema::{Schema, SchemaProblem};

@@ -14,13 +14,16 @@ use std::path::{Path, PathBuf};
 use actum_access::{AccessError, Cedar};
 use actum_core::path::Quoted;
 use actum_core::{Digest, PathRule, RelPath};
-use actum_gate::policy::{Ignored, POLICY_BYTES_MAX, SandboxAllowance, Source, Trust};
+use actum_gate::policy::{
+    Ignored, POLICY_BYTES_MAX, PluginAllowance, SandboxAllowance, Source, Trust,
+};
 use actum_gate::{Policy, PolicyFile, PolicyFileError};
 use actum_ledger::LedgerHome;
 use rustix::fs::OFlags;
 
 use crate::engine::place::Place;
 use crate::error::{Error, Result};
+use crate::plugin::PluginCode;
 use crate::records::real;
 
 use access::{ACCESS_FILES_MAX, ACCESS_NAME_BYTES_MAX};
@@ -51,6 +54,8 @@ pub struct PolicyInForce {
     pub notify: Option<Vec<String>>,
     /// What commands may see and pass through besides.
     pub sandbox: SandboxAllowance,
+    /// Whether the code of plugin packages may be run.
+    pub plugins: PluginAllowance,
     /// The files of access policies, in the order of their names.
     pub access: Vec<ReadAccess>,
     /// What tells what these policies say.
@@ -159,6 +164,7 @@ impl PolicyInForce {
             ignored: Vec::new(),
             notify: None,
             sandbox: SandboxAllowance::default(),
+            plugins: PluginAllowance::default(),
             access: Vec::new(),
             cedar: Cedar::default(),
             root: root.to_owned(),
@@ -168,6 +174,11 @@ impl PolicyInForce {
     /// Where the workspace is, as the gates are told.
     pub fn place(&self) -> Place {
         Place::of(&self.root)
+    }
+
+    /// That the operator lets the code of plugin packages run, where that is so (AA-9).
+    pub fn plugin_code(&self) -> Option<PluginCode> {
+        PluginCode::allowed(self.plugins.code_execution == Some(true))
     }
 }
 
@@ -191,13 +202,17 @@ impl PolicyFiles {
         });
         let notify = operator.as_ref().and_then(|file| file.notify.clone());
         let sandbox = operator.as_ref().map(|file| file.sandbox.clone()).unwrap_or_default();
+        let plugins = operator.as_ref().map(|file| file.plugins).unwrap_or_default();
         let own = match own {
             None => None,
             Some((file, read)) => {
                 let notifies = ("approvals.notify", "a command that would be run");
                 let widens = ("sandbox", "which lets commands do more");
                 let own = file.notify.as_ref().map(|_| notifies);
-                let own = own.or_else(|| (!file.sandbox.is_empty()).then_some(widens));
+                let runs = ("plugins", "which lets the code of plugins run");
+                let own = own
+                    .or_else(|| (!file.sandbox.is_empty()).then_some(widens))
+                    .or_else(|| (!file.plugins.is_empty()).then_some(runs));
                 if let Some((key, what)) = own {
                     let whose = Source::Workspace;
                     let problem = PolicyProblem::OperatorsOwn { key, what };
@@ -220,7 +235,7 @@ impl PolicyFiles {
         let policy = policy.with_access(texts).protecting(self.own_places(root, &access));
         let cedar = self.cedar.clone();
         let root = root.to_owned();
-        Ok(PolicyInForce { policy, files, ignored, notify, sandbox, access, cedar, root })
+        Ok(PolicyInForce { policy, files, ignored, notify, sandbox, plugins, access, cedar, root })
     }
 
     /// Refuses a directory of the operator's in which others can put files in the place of these.

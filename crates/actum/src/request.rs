@@ -1,5 +1,6 @@
 //! What is asked for, by whom, and under which limits.
 
+mod action;
 mod document;
 
 use actum_core::canonical::{self, CanonicalError};
@@ -10,6 +11,8 @@ use actum_gate::{CommandLine, CommandLineError};
 use actum_sandbox::SandboxPolicy;
 use actum_workspace::{ExistingFiles, HardLinks, HunkPlaces, LaterEdits, Limits};
 use serde::{Deserialize, Serialize};
+
+pub use action::{Phase, RequestedAction};
 
 /// The number of a user who is not known (`overflowuid`, proc_sys_kernel(5)).
 const NOBODY: u32 = 65_534;
@@ -37,6 +40,8 @@ pub struct Request {
     pub plan: Option<RunId>,
     /// What was run, or is to be, for it.
     pub commands: Commands,
+    /// The action that it is a part of.
+    pub action: Option<Box<RequestedAction>>,
     /// Whether to wait for another process that is at work in the workspace.
     pub wait: bool,
 }
@@ -51,6 +56,9 @@ pub struct Commands {
     pub sandbox: Option<SandboxRecord>,
     /// Those that are to find the change good where it is staged, before anything of it is visible (AA-3).
     pub checks: Vec<CommandLine>,
+    /// What is run on what is staged where a check fails, once; then the checks run again (AA-6).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repair: Option<CommandLine>,
     /// How the checks are confined, and where they start. Without it they are as whoever carries the request out says.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub confinement: Option<SandboxPolicy>,
@@ -105,6 +113,7 @@ impl Request {
             declared: None,
             plan: None,
             commands: Commands::default(),
+            action: None,
             wait: false,
         }
     }
@@ -130,10 +139,14 @@ impl Request {
         self
     }
 
-    /// The digest of what is asked for: of the work, and of the checks that it has to pass.
+    /// The digest of what is asked for: of the work, of the checks that it has to pass, and of the action that it
+    /// belongs to.
     pub(crate) fn digest(&self) -> Result<Digest, CanonicalError> {
         let Commands { checks, confinement, .. } = &self.commands;
-        let work = self.work.digest();
+        let work = match &self.action {
+            Some(action) => action.digest()?,
+            None => self.work.digest(),
+        };
         if checks.is_empty() {
             return Ok(work);
         }
@@ -141,10 +154,31 @@ impl Request {
         Ok(Digest::tagged("actum/checked-plan/v1", &[work.as_bytes(), &checks]))
     }
 
-    /// All commands of it, in the order in which they run.
-    pub(crate) fn confined(&self) -> Result<Vec<CommandLine>, CommandLineError> {
-        let made = self.commands.made.iter().map(|made| CommandLine::new(made.argv.clone()));
-        made.chain(self.commands.checks.iter().cloned().map(Ok)).collect()
+    /// Whether it asks only whether its action may begin: of that nothing was done yet.
+    pub(crate) fn begins_action(&self) -> bool {
+        self.action.as_ref().is_some_and(|action| action.phase == Phase::ToRun)
+    }
+
+    /// The commands of it that a rule has to allow, and those of which a rule may hold back what ran already and
+    /// is confined; each in the order in which they run. What an action asks to be run has to be allowed (AA-7), once:
+    /// where a person agreed to it before, that counts. The code of a package is no command of the action.
+    pub(crate) fn judged_commands(
+        &self,
+    ) -> Result<(Vec<CommandLine>, Vec<CommandLine>), CommandLineError> {
+        let Commands { made, checks, repair, .. } = &self.commands;
+        let made = made.iter().map(|made| CommandLine::new(made.argv.clone()));
+        let made = made.collect::<Result<Vec<_>, _>>()?;
+        let later = checks.iter().chain(repair).cloned();
+        Ok(match self.action.as_deref() {
+            None => (Vec::new(), made.into_iter().chain(later).collect()),
+            Some(RequestedAction { agreed: Some(_), .. }) => (Vec::new(), Vec::new()),
+            Some(RequestedAction { package: Some(_), commands, .. }) => {
+                (later.collect(), commands.clone())
+            }
+            Some(RequestedAction { commands, .. }) => {
+                (commands.iter().cloned().chain(made).chain(later).collect(), Vec::new())
+            }
+        })
     }
 
     /// The same under limits.

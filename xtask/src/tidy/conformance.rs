@@ -14,7 +14,7 @@ const REQUIRED: &[(&str, RangeInclusive<u32>)] = &[
     ("FE", 12..=12),
     ("FE", 14..=14),
     ("FE", 16..=16),
-    ("AA", 10..=10),
+    ("AA", 1..=13),
     ("AEC", 7..=8),
     ("AEC", 11..=11),
     ("D", 1..=1),
@@ -188,8 +188,8 @@ mod tests {
                 finding.strip_suffix(" has no row")?.split(' ').nth(1).map(str::to_owned)
             })
             .collect();
-        let expected = "FO-2 FO-3 FO-4 FO-5 FO-6 FO-7 FO-8 FO-9 FO-10 FE-12 FE-14 FE-16 AA-10 AEC-7 \
-                        AEC-8 AEC-11 D-1 D-4 D-5";
+        let expected = "FO-2 FO-3 FO-4 FO-5 FO-6 FO-7 FO-8 FO-9 FO-10 FE-12 FE-14 FE-16 AA-1 AA-2 \
+                        AA-3 AA-4 AA-5 AA-6 AA-7 AA-8 AA-9 AA-10 AA-11 AA-12 AA-13 AEC-7 AEC-8 AEC-11 D-1 D-4 D-5";
         assert_eq!(numbers, expected.split(' ').collect::<Vec<_>>());
     }
 

@@ -24,6 +24,9 @@ const LEDGER_HOME: &str = "crates/actum-ledger/src/home/disk.rs";
 /// Policies lie beside the workspace, and are read by their paths.
 const POLICIES: &str = "crates/actum/src/policies.rs";
 
+/// Packages of plugins lie anywhere, and no link in them is followed.
+const PACKAGES: &str = "crates/actum/src/plugin/directory.rs";
+
 const FENCES: &[Fence] = &[
     Fence {
         word: "unsafe",
@@ -37,6 +40,7 @@ const FENCES: &[Fence] = &[
                 || path.starts_with(SANDBOX)
                 || path == LEDGER_HOME
                 || path == POLICIES
+                || path == PACKAGES
                 || !path.starts_with("crates/")
                 || path.starts_with("crates/actum-testkit/")
                 || path.contains("/tests/")

@@ -8,7 +8,7 @@ use actum_core::ledger::Answer;
 
 use super::queue::Shown;
 use super::sandbox::Confinement;
-use super::{Session, exec};
+use super::{Session, action, exec};
 use crate::diff_text::Audience;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -74,6 +74,14 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         let audience = session.screen.audience_of_decisions();
         session.screen.show(&Shown::of(&queue, &plan, session, audience)?)?;
         return Ok(Exit::Success);
+    }
+    if request.action.is_some() {
+        drop(records);
+        let exit = action::act_as_approved(session, &root, request);
+        if exit.is_err() {
+            tell_what_stays(id, session)?;
+        }
+        return exit;
     }
     let in_force = files.read(&root)?;
     let mut engine = Engine::open_existing(&root, records)?.under_files(files, &root);

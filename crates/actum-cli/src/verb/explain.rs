@@ -8,7 +8,7 @@ use super::Session;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{Document, Kind};
-use crate::reason::Reason;
+use actum::reason::Reason;
 
 /// Explain the reason for a refusal, as errors name it; without one list all
 #[derive(clap::Args)]

@@ -1,5 +1,6 @@
 //! `actum queue`: the plans that wait for a person.
 
+mod asked;
 mod listed;
 mod shown;
 mod watch;

@@ -97,6 +97,9 @@ const HASH: &str = "3c1e07a9d5824bf6e0937d1c58ab42f06d9e1b7453c80fa2e7d4916b0a35
 /// What stands for the name of a workspace, and of a log.
 const NAME: &str = "7kq2m9x4c0vd";
 
+/// What stands for the id of an action.
+const ACTION: &str = "w5j64vq3rg50";
+
 /// The same text on every machine: keys are random, and what they sign follows from them.
 #[allow(dead_code, reason = "not every test compares whole texts")]
 pub fn without_chance(text: &str) -> String {
@@ -129,6 +132,20 @@ pub fn without_chance(text: &str) -> String {
     for marker in ["actum/", "\"workspace\":\"", "workspace "] {
         let is_part = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
         text = replaced_behind(&text, marker, NAME.len(), is_part, |_| NAME.to_owned());
+    }
+    let is_part = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+    text = replaced_behind(&text, "\"feedback\":{\"id\":\"", ACTION.len(), is_part, |_| {
+        ACTION.to_owned()
+    });
+    for digits in 1..6 {
+        let marker = "\"durationMs\":";
+        text = replaced_behind(
+            &text,
+            marker,
+            digits,
+            |byte| byte.is_ascii_digit(),
+            |_| "9".to_owned(),
+        );
     }
     let (name, uid) = user();
     text.replace(&format!("\"user\":\"{name}\",\"uid\":{uid},"), "\"user\":\"ann\",\"uid\":1000,")

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::limits::NAME_CHARS_MAX;
 use super::shape::Characters;
@@ -25,8 +25,8 @@ pub const CORE_ACTIONS: [&str; 9] = [
 /// What an action is called: 1 to 64 characters of a-z, 0-9 and `_`, the first of them a letter.
 ///
 /// It is also the name of a package's directory.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
-#[serde(transparent)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 pub struct ActionName(String);
 
 /// A text that is no name of an action.
@@ -61,6 +61,20 @@ impl FromStr for ActionName {
         is_sound
             .then(|| Self(text.to_owned()))
             .ok_or_else(|| ActionNameError { given: text.to_owned() })
+    }
+}
+
+impl From<ActionName> for String {
+    fn from(name: ActionName) -> Self {
+        name.0
+    }
+}
+
+impl TryFrom<String> for ActionName {
+    type Error = ActionNameError;
+
+    fn try_from(text: String) -> Result<Self, ActionNameError> {
+        text.parse()
     }
 }
 

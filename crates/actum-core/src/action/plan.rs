@@ -1,6 +1,6 @@
 //! The plan envelope: what an agent asks for (AA-1).
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::limits::{
@@ -43,9 +43,14 @@ pub struct PlanEnvelope {
 }
 
 /// How sure a planner is: a number from 0 to 1.
-#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize)]
-#[serde(transparent)]
+#[derive(Debug, Clone, Copy, PartialEq, PartialOrd, Serialize, Deserialize)]
+#[serde(into = "f64", try_from = "f64")]
 pub struct Confidence(f64);
+
+/// A number that says how sure nobody can be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("a confidence is a number from 0 to 1")]
+pub struct NoConfidence;
 
 /// How an action is taken back, in the words of its planner.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -213,6 +218,20 @@ impl Confidence {
 
 // It is never NaN.
 impl Eq for Confidence {}
+
+impl From<Confidence> for f64 {
+    fn from(confidence: Confidence) -> Self {
+        confidence.0
+    }
+}
+
+impl TryFrom<f64> for Confidence {
+    type Error = NoConfidence;
+
+    fn try_from(share: f64) -> Result<Self, NoConfidence> {
+        Self::new(share).ok_or(NoConfidence)
+    }
+}
 
 fn plan(members: &Members<'_>) -> Result<PlanEnvelope, Fault> {
     Ok(PlanEnvelope {

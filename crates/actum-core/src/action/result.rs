@@ -1,6 +1,6 @@
 //! The result envelope: what became of an action (AA-2).
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::limits::{
@@ -71,7 +71,8 @@ pub struct Check {
 }
 
 /// Whether something was tried, and whether it was done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Attempt {
     /// Whether it was tried.
     pub attempted: bool,

@@ -7,8 +7,8 @@ use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 
 use super::{
-    Answer, EffectStarted, Judged, KeyRotated, LogStarted, PlanAnswered, PlanQueued, PlanRefused,
-    RequestKey, WorkspaceId,
+    ActionEnded, ActionStarted, Answer, CatalogChanged, EffectStarted, Judged, KeyRotated,
+    LogStarted, PlanAnswered, PlanQueued, PlanRefused, RequestKey, WorkspaceId,
 };
 use crate::receipt::{EntryRef, PAYLOAD_TYPE, PREDICATE_TYPE, STATEMENT_TYPE};
 use crate::{Digest, RunId, Status, Timestamp};
@@ -30,6 +30,12 @@ pub enum EntryKind {
     PlanQueued,
     /// A person said something of a plan.
     PlanAnswered,
+    /// An action that a person had to agree to first begins.
+    ActionStarted,
+    /// An action has ended.
+    ActionEnded,
+    /// A person changed the catalog of actions.
+    CatalogChanged,
 }
 
 /// What is kept beside an entry, to find it again.
@@ -39,9 +45,9 @@ pub struct EntryFacts {
     pub kind: EntryKind,
     /// When.
     pub time: Timestamp,
-    /// The run it is about.
+    /// The run it is about; of an action that has ended the one that changed files.
     pub run: Option<RunId>,
-    /// The plan in the queue that it is about, or that lets the run go.
+    /// The plan in the queue that it is about, or that lets the run or the action go.
     pub plan: Option<RunId>,
     /// What was judged of that plan.
     pub judged: Option<Judged>,
@@ -49,12 +55,13 @@ pub struct EntryFacts {
     pub workspace: Option<WorkspaceId>,
     /// The key of the request that it begins, and which attempt at it this is.
     pub request: Option<(RequestKey, u32)>,
-    /// How the run ended.
+    /// How the run or the action ended.
     pub status: Option<Status>,
     /// What a person said of the plan.
     pub answer: Option<Answer>,
     /// The entry that it names as the one that it follows, its place and its hash as a leaf: of a receipt
-    /// the beginning of its run, of an answer the plan in the queue, of the beginning of a run its approval.
+    /// the beginning of its run, of an answer the plan in the queue, of the beginning of a run or an action its
+    /// approval, of a change of the catalog the one before.
     pub follows: Option<(u64, Digest)>,
     /// The documents in the ledger that it names.
     pub blobs: Vec<Digest>,
@@ -72,7 +79,7 @@ pub struct EntryError {
 
 impl EntryKind {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 10] = [
         Self::LogStarted,
         Self::KeyRotated,
         Self::EffectStarted,
@@ -80,6 +87,9 @@ impl EntryKind {
         Self::PlanRefused,
         Self::PlanQueued,
         Self::PlanAnswered,
+        Self::ActionStarted,
+        Self::ActionEnded,
+        Self::CatalogChanged,
     ];
 
     /// The permanent name.
@@ -92,6 +102,9 @@ impl EntryKind {
             Self::PlanRefused => "PLAN_REFUSED",
             Self::PlanQueued => "PLAN_QUEUED",
             Self::PlanAnswered => "PLAN_ANSWERED",
+            Self::ActionStarted => "ACTION_STARTED",
+            Self::ActionEnded => "ACTION_ENDED",
+            Self::CatalogChanged => "CATALOG_CHANGED",
         }
     }
 
@@ -231,6 +244,34 @@ impl EntryFacts {
                     follows: Some((queued.index, queued.leaf)),
                     ..nothing(time)
                 })
+            }
+            EntryKind::ActionStarted => {
+                let entry: ActionStarted = serde_json::from_slice(body).map_err(json)?;
+                format(&entry.format, ActionStarted::FORMAT)?;
+                let ActionStarted { time, workspace, bound, approval, .. } = entry;
+                Ok(Self {
+                    plan: Some(approval.plan),
+                    judged: Some(bound.judged()),
+                    workspace: Some(workspace),
+                    follows: Some((approval.entry.index, approval.entry.leaf)),
+                    blobs: vec![bound.policy],
+                    ..nothing(time)
+                })
+            }
+            EntryKind::ActionEnded => {
+                let entry: ActionEnded = serde_json::from_slice(body).map_err(json)?;
+                format(&entry.format, ActionEnded::FORMAT)?;
+                let ActionEnded { time, workspace, run, status, .. } = entry;
+                let (workspace, status) = (Some(workspace), Some(status));
+                Ok(Self { run, workspace, status, ..nothing(time) })
+            }
+            EntryKind::CatalogChanged => {
+                let payload = payload(CatalogChanged::PAYLOAD_TYPE)?;
+                let entry: CatalogChanged = serde_json::from_slice(&payload).map_err(json)?;
+                format(&entry.format, CatalogChanged::FORMAT)?;
+                let CatalogChanged { time, follows, snapshot, .. } = entry;
+                let follows = Some((follows.index, follows.leaf));
+                Ok(Self { follows, blobs: vec![snapshot], ..nothing(time) })
             }
             EntryKind::EffectDone => {
                 let payload = payload(PAYLOAD_TYPE)?;

@@ -12,7 +12,7 @@ use super::DECISION_SEMANTICS;
 use crate::command::CommandLine;
 use crate::credential::Finding;
 use crate::document::{self, DocumentError};
-use crate::gate::{Guard, Spellings, is_of_file};
+use crate::gate::{Guard, Spellings};
 
 /// The number of a user who is not known (`overflowuid`, proc_sys_kernel(5)).
 const NOBODY: u32 = 65_534;
@@ -210,7 +210,7 @@ impl Bundle {
 
     /// What it does to files: all of it but directories that come and go.
     pub fn files(&self) -> impl Iterator<Item = &PathEffect> {
-        self.change().iter().filter(|effect| is_of_file(effect.effect))
+        self.change().iter().filter(|effect| effect.effect.is_of_file())
     }
 
     /// Who asks.

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use actum_core::receipt::{EffectKind, PathEffect};
+use actum_core::receipt::PathEffect;
 use actum_core::scope::ScopeError;
 use actum_core::{PathRule, RelPath, Scope};
 
@@ -45,7 +45,7 @@ fn outside(bundle: &Bundle, scope: &Scope, touched: &BTreeSet<&[u8]>) -> Option<
     let paths = bundle
         .change()
         .iter()
-        .flat_map(|effect| effect.paths().map(|path| (path, is_of_file(effect.effect))));
+        .flat_map(|effect| effect.paths().map(|path| (path, effect.effect.is_of_file())));
     let mut refused = paths.filter_map(|(path, is_file)| match scope.check(path) {
         Ok(()) => None,
         Err(ScopeError::NotAllowed { .. }) if !is_file && has_file_below(path) => None,
@@ -53,18 +53,6 @@ fn outside(bundle: &Bundle, scope: &Scope, touched: &BTreeSet<&[u8]>) -> Option<
     });
     let first = refused.next()?;
     Some(with_more(told(&first), refused.count()))
-}
-
-pub(crate) fn is_of_file(effect: EffectKind) -> bool {
-    match effect {
-        EffectKind::Created
-        | EffectKind::Modified
-        | EffectKind::Renamed
-        | EffectKind::Mode
-        | EffectKind::Attributes
-        | EffectKind::Deleted => true,
-        EffectKind::DirectoryCreated | EffectKind::DirectoryRemoved => false,
-    }
 }
 
 /// The words of this version of the rules; those of the error may change.

@@ -65,7 +65,7 @@ fn size(change: &[PathEffect]) -> Option<Ground> {
         change.iter().filter(|effect| is_counted(effect.effect)).count()
     };
     let deleted = count(|effect| effect == EffectKind::Deleted);
-    let files = count(super::scope::is_of_file);
+    let files = count(EffectKind::is_of_file);
     if deleted > DELETED_FILES_MAX {
         return Some((RiskTier::R3, format!("it deletes {deleted} files")));
     }
@@ -96,7 +96,7 @@ fn raised(bundle: &Bundle, policy: &Policy) -> Vec<Ground> {
         .iter()
         .flat_map(|it| it.paths().map(|path| (path, it.effect, Spellings::below(&above, path))))
         .collect();
-    let of_all = spoken_of(built_in, &touched, |_, effect| super::scope::is_of_file(effect));
+    let of_all = spoken_of(built_in, &touched, |_, effect| effect.is_of_file());
     let of_all = of_all.into_iter().filter_map(|(of, (path, guard, more))| {
         let BuiltIn { tier, why, .. } = BUILT_IN.get(of)?;
         Some((*tier, with_more(format!("{}: {why}", bundle.shown(path, guard)), more)))

@@ -6,6 +6,7 @@ use actum_core::{Budget, Digest, PathRule, RiskTier, Scope};
 
 use super::command;
 use super::mistake::Mistake;
+use super::plugins::PluginAllowance;
 use super::profile::Profile;
 use super::sandbox::SandboxAllowance;
 use super::tier_rule::{ExampleError, TierRule};
@@ -52,6 +53,8 @@ pub struct PolicyFile {
     pub notify: Option<Vec<String>>,
     /// What commands may see and pass through besides.
     pub sandbox: SandboxAllowance,
+    /// Whether the code of plugin packages may be run.
+    pub plugins: PluginAllowance,
 }
 
 /// A file that is no policy.
@@ -163,6 +166,7 @@ impl PolicyFile {
                 "credentials",
                 "approvals",
                 "sandbox",
+                "plugins",
             ],
             Secret::No,
         )?;
@@ -175,6 +179,7 @@ impl PolicyFile {
         let credentials = credentials(root.table("credentials")?)?;
         let notify = notify(root.table("approvals")?)?;
         let sandbox = SandboxAllowance::read(root.table("sandbox")?)?;
+        let plugins = PluginAllowance::read(root.table("plugins")?)?;
         let passed = [
             ("sandbox.read", sandbox.read.len()),
             ("sandbox.exec", sandbox.exec.len()),
@@ -222,6 +227,7 @@ impl PolicyFile {
             credentials,
             notify,
             sandbox,
+            plugins,
         })
     }
 
@@ -238,6 +244,7 @@ impl PolicyFile {
             credentials: Vec::new(),
             notify: None,
             sandbox: SandboxAllowance::default(),
+            plugins: PluginAllowance::default(),
         }
     }
 

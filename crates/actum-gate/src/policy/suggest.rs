@@ -12,7 +12,6 @@ use actum_core::{Budget, PathRule, RelPath};
 
 use super::{Layer, Policy, Source};
 use crate::decision::Bundle;
-use crate::gate::is_of_file;
 
 /// What one file would have to say besides what it says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -129,7 +128,7 @@ fn literal(text: &str) -> String {
 
 /// What of a change lies in none of the places that a layer allows, and is denied by no rule of it.
 fn missing<'b>(layer: &'b Layer, bundle: &'b Bundle) -> impl Iterator<Item = &'b RelPath> {
-    let files = bundle.change().iter().filter(|effect| is_of_file(effect.effect));
+    let files = bundle.change().iter().filter(|effect| effect.effect.is_of_file());
     files
         .flat_map(PathEffect::paths)
         .filter(|path| matches!(layer.scope.check(path), Err(ScopeError::NotAllowed { .. })))
@@ -137,7 +136,7 @@ fn missing<'b>(layer: &'b Layer, bundle: &'b Bundle) -> impl Iterator<Item = &'b
 
 /// Files and lines, as the gate of the budget counts them.
 fn size(bundle: &Bundle) -> (u64, u64) {
-    let files = bundle.change().iter().filter(|effect| is_of_file(effect.effect));
+    let files = bundle.change().iter().filter(|effect| effect.effect.is_of_file());
     files.fold((0, 0), |(files, loc), effect| {
         let lines = effect.added.saturating_add(effect.removed);
         (files + 1, u64::saturating_add(loc, lines))

@@ -12,6 +12,7 @@
 
 mod access;
 mod approvals;
+mod catalog;
 mod changed_bytes;
 mod commands;
 mod decisions;

@@ -3,7 +3,9 @@
 use actum_core::checkpoint::Checkpoint;
 use actum_core::dsse::Envelope;
 use actum_core::keyring::{KeyEntry, Keyring};
-use actum_core::ledger::{Actor, Answer, Approval, Isolation, KeyRotated, PlanAnswered};
+use actum_core::ledger::{
+    ActionState, Actor, Answer, Approval, CatalogChanged, Isolation, KeyRotated, PlanAnswered,
+};
 use actum_core::merkle::{self, Frontier, Node, leaf_hash};
 use actum_core::note::{Note, NoteKey};
 use actum_core::path_name::PathName;
@@ -242,6 +244,28 @@ pub fn answered(answer: Answer) -> PlanAnswered {
 /// The same as it is signed.
 pub fn answer_of(answered: &PlanAnswered, key: &TestKey) -> Envelope {
     signed(PlanAnswered::PAYLOAD_TYPE, canonical::to_vec(answered).unwrap(), &[key])
+}
+
+/// A change of the catalog, at 29 s.
+pub fn changed() -> CatalogChanged {
+    CatalogChanged {
+        format: CatalogChanged::FORMAT.to_owned(),
+        time: at(29),
+        tenant: "default".parse().unwrap(),
+        follows: EntryRef { origin: ORIGIN.to_owned(), index: 0, leaf: Digest::of(b"first") },
+        action: "bump_version".parse().unwrap(),
+        from: Some(ActionState::Draft),
+        to: ActionState::Active,
+        reason: Some("looked at".to_owned()),
+        snapshot: Digest::of(b"snapshot"),
+        by: person(),
+        isolation: Isolation::Passphrase,
+    }
+}
+
+/// The same as it is signed.
+pub fn change_of(changed: &CatalogChanged, key: &TestKey) -> Envelope {
+    signed(CatalogChanged::PAYLOAD_TYPE, canonical::to_vec(changed).unwrap(), &[key])
 }
 
 /// An approval of what is judged.

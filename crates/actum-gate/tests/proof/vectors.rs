@@ -5,6 +5,7 @@
 #![allow(clippy::disallowed_methods, reason = "these tests own the files, and start the checker")]
 
 mod answers;
+mod changes;
 mod checker;
 mod documents;
 mod proofs;
@@ -55,6 +56,7 @@ fn all() -> Vec<Vectors> {
         receipts::bundles(),
         receipts::rotations(),
         answers::answers(),
+        changes::changes(),
     ]
 }
 

@@ -1,6 +1,8 @@
 //! Entries as the engine makes them, for the suite, the tests and the benchmarks. Nothing in them is
 //! signed: a store looks at no signature.
 
+mod action;
+
 use actum_core::canonical::{self, CanonicalError};
 use actum_core::dsse::{Envelope, EnvelopeSignature};
 use actum_core::ledger::{
@@ -15,6 +17,7 @@ use actum_core::signer::{KeyId, KeyRole, PublicKey};
 use actum_core::{Digest, RiskTier, RunId, Status, Timestamp};
 
 use crate::store::NewEntry;
+pub use action::catalog_changed;
 
 /// The name of the log in samples.
 pub const ORIGIN: &str = "actum/sample/default";
@@ -198,15 +201,18 @@ impl SampleRun {
 
     /// The run `run` that the approval in the entry `answered` with that hash lets go.
     #[must_use]
-    pub fn approved(&self, run: RunId, (answered, leaf): (u64, Digest)) -> Self {
-        let approval = Approval {
+    pub fn approved(&self, run: RunId, answered: (u64, Digest)) -> Self {
+        Self { run, approval: Some(self.approval(answered)), ..self.clone() }
+    }
+
+    fn approval(&self, (answered, leaf): (u64, Digest)) -> Approval {
+        Approval {
             plan: self.run,
             entry: EntryRef { origin: ORIGIN.to_owned(), index: answered, leaf },
             key: KeyId::of(KeyRole::Approval, &PublicKey([3; 32])),
             by: actor(),
             isolation: Isolation::SameUser,
-        };
-        Self { run, approval: Some(approval), ..self.clone() }
+        }
     }
 
     fn judged(&self) -> JudgedPlan {

@@ -1,4 +1,4 @@
-//! What is known of plans: from the queue over an answer to the one run that it lets go (AA-5).
+//! What is known of plans: from the queue over an answer to the one run or action that it lets go (AA-5).
 
 use actum_core::Digest;
 use actum_core::ledger::{Answer, EntryFacts, EntryKind, Judged};
@@ -67,7 +67,7 @@ pub(crate) fn after(
             let row = PlanRow { answered: Some((answer, index)), ..row.clone() };
             Ok(Some(KnownPlan { row, answered_leaf: Some(leaf), ..known.clone() }))
         }
-        (EntryKind::EffectStarted, _) => {
+        (EntryKind::EffectStarted | EntryKind::ActionStarted, _) => {
             if before != Some(Answer::Approved) {
                 return Err(Refusal::PlanNotApproved { plan, before });
             }

@@ -283,6 +283,12 @@ impl Kept for Link {
         Ok(Some(KnownPlan { row, judged, queued_leaf, answered_leaf }))
     }
 
+    fn newest_catalog(&self) -> Result<Option<(u64, Digest)>, LedgerError> {
+        let newest = self.newest_of_kind(EntryKind::CatalogChanged, None, 1)?;
+        let index = newest.first().copied().unwrap_or(0);
+        Ok(Some((index, self.node(Node { level: 0, index })?)))
+    }
+
     fn attempt(
         &self,
         workspace: WorkspaceId,

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use actum_core::ledger::{RequestKey, WorkspaceId};
+use actum_core::ledger::{EntryKind, RequestKey, WorkspaceId};
 use actum_core::merkle::Node;
 use actum_core::{Digest, RunId};
 use rusqlite::config::DbConfig;
@@ -170,6 +170,22 @@ impl<T: Linked> Log for T {
         let sql = "SELECT plan, workspace, queued, answer, answered, started FROM plan \
                    WHERE workspace = ? ORDER BY queued DESC LIMIT ?";
         self.link().all(sql, (Column(workspace), count.min(ROWS_MAX)), rows::plan)
+    }
+
+    fn newest_of_kind(
+        &self,
+        kind: EntryKind,
+        before: Option<u64>,
+        count: u64,
+    ) -> Result<Vec<u64>, LedgerError> {
+        // The kind stands in the text, since SQLite looks there whether an index of some kinds is of use.
+        let sql = format!(
+            "SELECT seq FROM entry WHERE kind = '{}' AND seq < ? ORDER BY seq DESC LIMIT ?",
+            kind.as_str()
+        );
+        let before = before.map_or(i64::MAX, |before| i64::try_from(before).unwrap_or(i64::MAX));
+        let count = i64::try_from(count.min(ROWS_MAX)).unwrap_or(i64::MAX);
+        self.link().all(&sql, [before, count], |row| row.get(0))
     }
 
     fn newest_checkpoint(&self) -> Result<Option<SignedCheckpoint>, LedgerError> {

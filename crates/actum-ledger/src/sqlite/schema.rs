@@ -12,15 +12,19 @@ use crate::error::LedgerError;
 /// "actL", in the header of the file.
 const APPLICATION: i32 = 0x6163_744c;
 /// The version that this program writes.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 /// The oldest version of this program that may read what it writes.
-const READ_FROM: u32 = 2;
+const READ_FROM: u32 = 3;
 
 /// What came with each version.
-const TABLES: [&str; 2] = [include_str!("schema.sql"), include_str!("schema_plans.sql")];
+const TABLES: [&str; 3] = [
+    include_str!("schema.sql"),
+    include_str!("schema_plans.sql"),
+    include_str!("schema_kinds.sql"),
+];
 
 /// What SQLite makes of the tables up to each version.
-static MADE: [OnceLock<Vec<[String; 4]>>; 2] = [OnceLock::new(), OnceLock::new()];
+static MADE: [OnceLock<Vec<[String; 4]>>; 3] = [const { OnceLock::new() }; 3];
 
 /// What a database says of itself: `user_version` holds the version of the schema in its lower half,
 /// and in its upper half the oldest version of the program that may read it.
@@ -64,10 +68,12 @@ pub(super) fn renew(connection: &Connection, path: &Path) -> Result<(), LedgerEr
 }
 
 /// Lets a connection that only reads find the tables that an older ledger does not have: empty, and of this
-/// connection alone.
+/// connection alone. An index of a table that is there has no such stand-in: without it the table is looked
+/// through.
 pub(super) fn stand_in(connection: &Connection, path: &Path) -> Result<(), LedgerError> {
     let stand_in = || {
-        for tables in added(Identity::read(connection)?.version) {
+        let version = Identity::read(connection)?.version;
+        for tables in added(version).filter(|tables| tables.contains("CREATE TABLE ")) {
             connection.pragma_update(None, "temp_store", "MEMORY")?;
             let tables = tables.replace("CREATE TABLE ", "CREATE TABLE temp.");
             connection.execute_batch(&tables.replace("CREATE INDEX ", "CREATE INDEX temp."))?;
@@ -75,6 +81,13 @@ pub(super) fn stand_in(connection: &Connection, path: &Path) -> Result<(), Ledge
         Ok(())
     };
     stand_in().map_err(|error| fault("read", path, error))
+}
+
+/// Whether the ledger has the index of entries by their kind.
+pub(crate) fn has_kinds(link: &Link) -> Result<bool, LedgerError> {
+    let sql = "SELECT count(*) FROM sqlite_schema WHERE type = 'index' AND name = 'entry_kind'";
+    let count = link.connection.query_row(sql, (), |row| row.get::<_, u64>(0));
+    count.map(|count| count > 0).map_err(|error| fault("read", &link.path, error))
 }
 
 /// The tables that came after a version.

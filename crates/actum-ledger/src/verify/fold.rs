@@ -19,13 +19,17 @@ pub(crate) struct Fold {
     entries: u64,
     runs: HashMap<RunId, Known>,
     plans: HashMap<RunId, KnownPlan>,
+    /// The last change of the catalog, or where there is none the beginning of the log.
+    catalog: Option<(u64, Digest)>,
+    /// The entries of the kinds that an index finds.
+    indexed: Vec<(EntryKind, u64)>,
     attempts: BTreeSet<(WorkspaceId, RequestKey, u32)>,
     named: HashSet<Digest>,
     newest: Option<Timestamp>,
     receipts: u64,
     steps_back: u64,
     key_entries: Vec<u64>,
-    answers: Vec<u64>,
+    signed: Vec<u64>,
     findings: Vec<Finding>,
     findings_left_out: u64,
 }
@@ -39,11 +43,27 @@ impl Fold {
             self.steps_back = self.steps_back.saturating_add(1);
         }
         self.newest = Some(facts.time);
-        if matches!(facts.kind, EntryKind::LogStarted | EntryKind::KeyRotated) {
-            self.key_entries.push(index);
-        }
-        if facts.kind == EntryKind::PlanAnswered {
-            self.answers.push(index);
+        match facts.kind {
+            EntryKind::LogStarted => {
+                self.key_entries.push(index);
+                self.catalog.get_or_insert((index, leaf));
+            }
+            EntryKind::KeyRotated => self.key_entries.push(index),
+            EntryKind::PlanAnswered => self.signed.push(index),
+            EntryKind::ActionEnded => self.indexed.push((facts.kind, index)),
+            EntryKind::CatalogChanged => {
+                self.signed.push(index);
+                self.indexed.push((facts.kind, index));
+                if let Err(refusal) = projection::catalog_follows(self.catalog, facts) {
+                    self.tell(Subject::Entry(index), refusal.to_string());
+                }
+                self.catalog = Some((index, leaf));
+            }
+            EntryKind::EffectStarted
+            | EntryKind::EffectDone
+            | EntryKind::PlanRefused
+            | EntryKind::PlanQueued
+            | EntryKind::ActionStarted => {}
         }
         self.named.extend(&facts.blobs);
         if let Some(plan) = facts.plan {
@@ -86,9 +106,14 @@ impl Fold {
         &self.key_entries
     }
 
-    /// The entries that say what a person answered.
-    pub(crate) fn answers(&self) -> &[u64] {
-        &self.answers
+    /// The entries that people signed: what they answered of plans, and how they changed the catalog.
+    pub(crate) fn signed(&self) -> &[u64] {
+        &self.signed
+    }
+
+    /// The entries of the kinds that an index finds, in their order.
+    pub(crate) fn indexed(&self) -> &[(EntryKind, u64)] {
+        &self.indexed
     }
 
     /// What is known of each plan.

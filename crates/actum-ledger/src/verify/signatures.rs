@@ -1,4 +1,4 @@
-//! The signatures of entries: of all changes of keys, of all answers of people, and of receipts that no
+//! The signatures of entries: of all changes of keys, of all that people signed, and of receipts that no
 //! checkpoint vouches for.
 
 use std::ops::Range;
@@ -19,7 +19,7 @@ pub type EntryCheck<'a> = dyn FnMut(EntryKind, &[u8]) -> Result<(), String> + 'a
 pub struct Checks<'a> {
     /// Of each checkpoint.
     pub note: &'a mut NoteCheck<'a>,
-    /// Of `EFFECT_DONE`, `KEY_ROTATED` and `PLAN_ANSWERED`, which alone are envelopes.
+    /// Of `EFFECT_DONE`, `KEY_ROTATED`, `PLAN_ANSWERED` and `CATALOG_CHANGED`, which alone are envelopes.
     pub entry: &'a mut EntryCheck<'a>,
     /// Which receipts it is asked about; about the others it is always asked.
     pub receipts: Receipts,
@@ -47,8 +47,10 @@ impl Fold {
             EntryKind::LogStarted
             | EntryKind::EffectStarted
             | EntryKind::PlanRefused
-            | EntryKind::PlanQueued => return,
-            EntryKind::KeyRotated | EntryKind::PlanAnswered => false,
+            | EntryKind::PlanQueued
+            | EntryKind::ActionStarted
+            | EntryKind::ActionEnded => return,
+            EntryKind::KeyRotated | EntryKind::PlanAnswered | EntryKind::CatalogChanged => false,
             EntryKind::EffectDone => true,
         };
         match (checks.entry)(kind, body) {
@@ -71,7 +73,7 @@ pub(super) fn check(
         Receipts::NotCovered => covered,
         Receipts::All => 0,
     };
-    let always = fold.key_entries().iter().chain(fold.answers()).copied();
+    let always = fold.key_entries().iter().chain(fold.signed()).copied();
     let always = always.filter(|index| *index < from);
     let mut ranges: Vec<Range<u64>> = always.map(|index| index..index.saturating_add(1)).collect();
     ranges.push(from..size);

@@ -106,7 +106,8 @@ fn declared_rules<'a>(
 ) -> Vec<(&'a Path, BitFlags<AccessFs>)> {
     let caches = policy.view.iter().flat_map(|view| &view.caches);
     let with = |access: BitFlags<AccessFs>| move |path: &'a PathBuf| (path.as_path(), access);
-    let read = policy.read.iter().map(with(rights.read));
+    let before = policy.view.iter().flat_map(|view| &view.before);
+    let read = policy.read.iter().chain(before).map(with(rights.read));
     let execute = policy.exec.iter().map(with(rights.execute));
     let write = policy.written().chain(caches).map(with(rights.write));
     read.chain(execute).chain(write).collect()

@@ -20,7 +20,7 @@ use super::view::Laid;
 use super::{Result, Trying, view};
 use crate::SCRATCH;
 use crate::host::Missing;
-use crate::policy::SandboxPolicy;
+use crate::policy::{SandboxPolicy, View};
 use crate::sys;
 
 const READ_ONLY: u64 = libc::MOUNT_ATTR_RDONLY;
@@ -68,6 +68,9 @@ pub(super) fn enter(policy: &SandboxPolicy) -> Result<Option<OwnedFd>> {
     let mut trees = Vec::new();
     for (path, it) in &mounts {
         trees.extend(tree(path, *it)?.map(|what| (path.as_path(), what)));
+    }
+    if let Some(View { base, before: Some(before), .. }) = &policy.view {
+        trees.extend(tree(base, Use::Read)?.map(|what| (before.as_path(), what)));
     }
     let devices: Vec<_> = super::devices(policy).collect();
     for path in &devices {

@@ -64,7 +64,7 @@ const SET_ID: u32 = 0o6000;
 
 impl Captured {
     /// Reads what a layer holds, but for what lies in the places that are forgotten.
-    pub(super) fn of(layer: &Layer, forgotten: &[&Path]) -> Result<Self, LayerError> {
+    pub(crate) fn of(layer: &Layer, forgotten: &[&Path]) -> Result<Self, LayerError> {
         let mut captured = Self::default();
         for change in changes(layer, forgotten)? {
             let path = match RelPath::new(change.path.as_os_str().as_bytes()) {
@@ -199,7 +199,8 @@ fn why_unkept(change: &Change) -> Option<WhyUnkept> {
     }
 }
 
-fn digest(file: &mut impl Read) -> std::io::Result<Digest> {
+/// The digest of all that a file holds.
+pub(crate) fn digest(file: &mut impl Read) -> std::io::Result<Digest> {
     const STEP: usize = 64 << 10;
     let (mut hasher, mut piece) = (Hasher::new(), vec![0; STEP]);
     loop {

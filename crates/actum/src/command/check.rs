@@ -1,19 +1,14 @@
 //! Checks: commands that look at a change where it is staged.
 
-use std::collections::BTreeSet;
 use std::ops::ControlFlow;
-use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
 
-use actum_core::RelPath;
+use actum_core::action::Check;
+use actum_core::action::limits::CHECK_NAME_CHARS_MAX;
 use actum_core::command::{CommandEnd, CommandRecord, SandboxRecord};
-use actum_core::receipt::{EffectKind, PathEffect};
 use actum_gate::CommandLine;
-use actum_sandbox::{LayerError, StagedLayer, Stdin};
-use actum_workspace::Transaction;
-use actum_workspace::disk::Disk;
+use actum_sandbox::{Outcome, Stdin};
 
-use super::{CommandError, Runner, record};
+use super::{CommandError, Runner, Seen, StagedView, record};
 use crate::error::{Error, Result};
 
 /// Checks that found a change good.
@@ -21,6 +16,8 @@ use crate::error::{Error, Result};
 pub(crate) struct Checked {
     pub(crate) records: Vec<CommandRecord>,
     pub(crate) sandbox: Option<SandboxRecord>,
+    /// The same at length, as an action tells it.
+    pub(crate) told: Vec<Check>,
 }
 
 /// How much of what a check wrote an error tells, in bytes.
@@ -32,31 +29,57 @@ impl Checked {
     ///
     /// # Errors
     /// `Unverified` about the first that does not end with 0; `Command`.
-    pub(crate) fn all<D: Disk>(
+    pub(crate) fn all(
         runner: &Runner,
         checks: &[CommandLine],
-        transaction: &mut Transaction<'_, D>,
-        change: &[PathEffect],
+        staged: &StagedView,
     ) -> Result<Self> {
-        let layer = layer(&runner.root, transaction, change)?;
-        let (mut records, mut sandbox) = (Vec::new(), None);
+        let (mut records, mut sandbox, mut told) = (Vec::new(), None, Vec::new());
         for check in checks {
-            let child = runner.start(check, Some(layer.path().to_owned()), Stdin::Empty, &[])?;
+            let seen = Seen { staged: Some(staged), ..Seen::default() };
+            let child = runner.start(check, seen, Stdin::Empty)?;
             let outcome = child.wait_with(|_, _| ControlFlow::Continue(()));
             let outcome = outcome.map_err(CommandError::from)?;
             let record = record(check, &outcome);
+            told.push(as_check(check, &record, &outcome));
             if record.ended != CommandEnd::Code(0) {
                 let output = match outcome.stderr.is_empty() {
                     true => &outcome.stdout,
                     false => &outcome.stderr,
                 };
                 let (check, output) = (check.clone(), last(output));
-                return Err(Error::Unverified { check, record: Box::new(record), output });
+                return Err(Error::Unverified { check, record: Box::new(record), output, told });
             }
             sandbox = Some(runner.record(&outcome.in_force, &[]));
             records.push(record);
         }
-        Ok(Self { records, sandbox })
+        Ok(Self { records, sandbox, told })
+    }
+}
+
+/// A command as a check of an action tells it (AA-7).
+pub(crate) fn as_check(line: &CommandLine, record: &CommandRecord, outcome: &Outcome) -> Check {
+    let written = |bytes: &[u8]| (!bytes.is_empty()).then(|| Check::excerpt(bytes));
+    let (exit_code, message) = match &record.ended {
+        CommandEnd::Code(code) => (Some(*code), None),
+        ended @ (CommandEnd::Signal(_) | CommandEnd::Stopped(_)) => (None, Some(ended.to_string())),
+    };
+    Check {
+        exit_code,
+        duration_ms: Some(record.wall_ms),
+        stdout: written(&outcome.stdout),
+        stderr: written(&outcome.stderr),
+        message,
+        ..Check::new(name(line), record.ended == CommandEnd::Code(0))
+    }
+}
+
+/// A command as the name of a check, which is not longer than that of one may be.
+fn name(line: &CommandLine) -> String {
+    let text = line.quoted();
+    match text.char_indices().nth(CHECK_NAME_CHARS_MAX) {
+        Some(_) => text.chars().take(CHECK_NAME_CHARS_MAX - 1).chain(['…']).collect(),
+        None => text,
     }
 }
 
@@ -65,47 +88,4 @@ fn last(output: &[u8]) -> String {
     let from = output.len().saturating_sub(TOLD_MAX);
     let end = String::from_utf8_lossy(output.get(from..).unwrap_or_default());
     end.trim_end().to_owned()
-}
-
-/// What is staged, as a layer over the workspace.
-fn layer<D: Disk>(
-    base: &Path,
-    transaction: &mut Transaction<'_, D>,
-    change: &[PathEffect],
-) -> Result<StagedLayer> {
-    let failed = |error: LayerError| Error::from(CommandError::Staged(error));
-    let layer = StagedLayer::temporary(base).map_err(failed)?;
-    let path = |path: &RelPath| Path::new(std::ffi::OsStr::from_bytes(path.as_bytes())).to_owned();
-    let removed = |effect: &&PathEffect| effect.effect == EffectKind::DirectoryRemoved;
-    let removed: BTreeSet<&RelPath> =
-        change.iter().filter(removed).map(|effect| &effect.path.0).collect();
-    let lies_in_one = |path: &RelPath| {
-        std::iter::successors(path.parent(), RelPath::parent).any(|above| removed.contains(&above))
-    };
-    // First what goes, so that something else can be in its place; what a directory held goes with it.
-    let files = change.iter().filter_map(|effect| match effect.effect {
-        EffectKind::Deleted => Some(&effect.path.0),
-        EffectKind::Renamed => effect.from.as_ref().map(|from| &from.0),
-        EffectKind::Created
-        | EffectKind::Modified
-        | EffectKind::Mode
-        | EffectKind::Attributes
-        | EffectKind::DirectoryCreated
-        | EffectKind::DirectoryRemoved => None,
-    });
-    for gone in removed.iter().copied().chain(files).filter(|path| !lies_in_one(path)) {
-        layer.delete(&path(gone)).map_err(failed)?;
-    }
-    // They are ordered by path, and so a directory comes before what is in it.
-    for effect in change {
-        let at = path(&effect.path.0);
-        let Some(mode) = transaction.mode_of(&effect.path.0) else { continue };
-        if effect.effect == EffectKind::DirectoryCreated {
-            layer.directory(&at, mode.bits()).map_err(failed)?;
-        } else if effect.after.is_some() {
-            let content = transaction.read(&effect.path.0)?;
-            layer.file(&at, content.as_slice(), mode.bits()).map_err(failed)?;
-        }
-    }
-    Ok(layer)
 }

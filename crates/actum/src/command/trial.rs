@@ -11,7 +11,7 @@ use actum_sandbox::{Outcome, Output, Stdin};
 
 use super::cache::{Caches, passed, possible};
 use super::capture::changes;
-use super::{Accepted, Captured, CommandError, Runner, record};
+use super::{Accepted, Captured, CommandError, Runner, Seen, StagedView, record};
 use crate::error::{Error, Result};
 use crate::request::{Commands, Request};
 
@@ -51,6 +51,31 @@ impl<'r> Trial<'r> {
         stdin: Stdin,
         caches: Caches,
     ) -> Result<Self> {
+        Self::begin(runner, policy, words, (None, stdin, caches))
+    }
+
+    /// The same on the workspace with what a transaction has staged, as `staged` holds it. What the command
+    /// changes there are operations that go on from what is staged: they can be done in the same transaction.
+    /// What it does in caches is forgotten, since it is made from a change that may never come.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    pub fn start_over(
+        runner: &'r Runner,
+        policy: &Policy,
+        words: &[impl AsRef<OsStr>],
+        stdin: Stdin,
+        staged: &StagedView,
+    ) -> Result<Self> {
+        Self::begin(runner, policy, words, (Some(staged), stdin, Caches::Forgotten))
+    }
+
+    fn begin(
+        runner: &'r Runner,
+        policy: &Policy,
+        words: &[impl AsRef<OsStr>],
+        (staged, stdin, caches): (Option<&StagedView>, Stdin, Caches),
+    ) -> Result<Self> {
         let text = |word: &OsStr| {
             word.to_str().map(str::to_owned).ok_or_else(|| CommandError::NoText(word.to_owned()))
         };
@@ -62,7 +87,8 @@ impl<'r> Trial<'r> {
             Caches::Passed => (passed(&runner.root, &runner.caches), Vec::new()),
             Caches::Forgotten => (Vec::new(), possible(&runner.root, &runner.caches)),
         };
-        let child = runner.start(&line, None, stdin, &passed)?;
+        let seen = Seen { staged, before: None, caches: passed.clone() };
+        let child = runner.start(&line, seen, stdin)?;
         Ok(Self { runner, line, child, passed, forgotten })
     }
 
@@ -154,6 +180,7 @@ impl Tried {
             sandbox: Some(self.sandbox.clone()),
             confinement: (!checks.is_empty()).then(|| runner.policy().clone()),
             checks,
+            repair: None,
         };
         Ok(Request { commands, ..Request::apply(operations) })
     }

@@ -42,6 +42,16 @@ impl<'e, D: Disk> Staged<'e, D> {
     /// refuse; `Queued` where a person has to agree; `Queue` where it is another change than was approved;
     /// `Ledger`, `Home`, `Record`.
     pub fn clear(mut self) -> Result<Cleared<'e, D>> {
+        let Judgement { bundle, decision, policy } = self.let_pass()?;
+        let bytes = bundle.to_vec()?;
+        let record = decision.record(&bytes)?;
+        let paths = bundle.change().to_vec();
+        let approval = bundle.approved().map(|approved| approved.approval.clone());
+        Ok(Cleared { staged: self, bundle: bytes, policy, paths, decision: record, approval })
+    }
+
+    /// Lets the gates judge, and a person where they ask for one.
+    pub(crate) fn let_pass(&mut self) -> Result<Judgement> {
         let asked = Asked {
             request: &self.request,
             plan: self.plan,
@@ -52,17 +62,11 @@ impl<'e, D: Disk> Staged<'e, D> {
         };
         let judged = Judgement::of(&mut self.transaction, asked, &self.policy, &self.cedar)?;
         self.must_be_as_approved(&judged)?;
-        let judged = match judged.decision.verdict {
-            Verdict::Allow => judged,
-            Verdict::Deny => return Err(self.refuse(judged)?),
-            Verdict::NeedsApproval => self.approve_or_queue(judged)?,
-        };
-        let Judgement { bundle, decision, policy } = judged;
-        let bytes = bundle.to_vec()?;
-        let record = decision.record(&bytes)?;
-        let paths = bundle.change().to_vec();
-        let approval = bundle.approved().map(|approved| approved.approval.clone());
-        Ok(Cleared { staged: self, bundle: bytes, policy, paths, decision: record, approval })
+        match judged.decision.verdict {
+            Verdict::Allow => Ok(judged),
+            Verdict::Deny => Err(self.refuse(judged)?),
+            Verdict::NeedsApproval => self.approve_or_queue(judged),
+        }
     }
 }
 
@@ -130,7 +134,8 @@ impl Judgement {
         policy: &Policy,
         cedar: &Cedar,
     ) -> Result<Self> {
-        if transaction.changes().is_empty() {
+        // An action is judged also where it changes nothing, since commands belong to it.
+        if transaction.changes().is_empty() && asked.request.action.is_none() {
             return Err(Error::NothingToChange);
         }
         // The workspace tells of scope and budget in more detail than a gate has to.
@@ -165,6 +170,7 @@ fn case<D: Disk>(transaction: &mut Transaction<'_, D>, asked: Asked<'_>) -> Resu
     let mut linked: Vec<_> = transaction.broken_links().iter().cloned().map(PathName).collect();
     linked.sort();
     let limits = &request.limits;
+    let (commands, confined) = request.judged_commands().map_err(CommandError::from)?;
     Ok(Case {
         plan,
         limits: limits_digest(limits),
@@ -179,7 +185,7 @@ fn case<D: Disk>(transaction: &mut Transaction<'_, D>, asked: Asked<'_>) -> Resu
             Work::Undo(_) => WorkKind::Undo,
             Work::Redo(_) => WorkKind::Redo,
         },
-        confined: request.confined().map_err(CommandError::from)?,
+        confined,
         declared: request.declared,
         undoes,
         restores,
@@ -187,7 +193,7 @@ fn case<D: Disk>(transaction: &mut Transaction<'_, D>, asked: Asked<'_>) -> Resu
         budget: limits.budget,
         change: transaction.effects(),
         linked,
-        commands: Vec::new(),
+        commands,
         found,
         unscanned,
         approved: None,

@@ -3,7 +3,7 @@
 use actum_core::ledger::{Answer, EntryKind, JudgedPlan, PlanQueued, PlanRefused, WorkspaceId};
 use actum_core::{Digest, RunId, Timestamp, canonical};
 use actum_gate::Verdict;
-use actum_gate::decision::{APPROVAL, decide};
+use actum_gate::decision::{APPROVAL, COMMANDS, decide};
 use actum_ledger::{NewEntry, Store};
 use actum_workspace::disk::Disk;
 
@@ -77,7 +77,12 @@ impl<D: Disk> Staged<'_, D> {
             let denied = self.denied(waiting.queued.earlier)?;
             return Err(held(&judged, (waiting.id(), waiting.queued.expires), true, denied));
         }
-        self.check(judged.bundle.change())?;
+        // What a person has to agree to does not run before; and of an action that is to begin there is nothing yet
+        // that could be checked.
+        let asks_about_commands = judged.said(Verdict::Allow).iter().all(|it| it.gate != COMMANDS);
+        if !asks_about_commands && !self.request.begins_action() {
+            self.check(judged.bundle.change())?;
+        }
         Err(self.queue(judged, &open, now)?)
     }
 

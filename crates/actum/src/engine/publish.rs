@@ -44,7 +44,7 @@ impl<'e, D: Disk> Verified<'e, D> {
     /// `Ledger`, `Record`: nothing was changed. That the change itself fails is no error here, but
     /// an end to be recorded.
     pub fn publish(self) -> Result<Published<'e, D>> {
-        let Self { cleared, commands } = self;
+        let Self { cleared, commands, told: _ } = self;
         let Cleared { staged, bundle, policy: policy_bytes, paths, decision, approval } = cleared;
         let Staged {
             transaction,

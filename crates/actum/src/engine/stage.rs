@@ -56,7 +56,8 @@ impl<D: Disk> Engine<D> {
     /// `Workspace` about any step; `Policy`, `Ledger`, `RequestKeyTaken`, `OutcomeUnknown`.
     pub fn stage(&mut self, admitted: Admitted) -> Result<Stage<'_, D>> {
         let Admitted { request, plan, signer } = admitted;
-        let Self { workspace, records, rules, runner, root, place, resumed, elsewhere } = self;
+        let Self { workspace, records, rules, runner, root, place, resumed, elsewhere, hold: _ } =
+            self;
         let transaction = workspace.begin(options(&request))?;
         let (policy, cedar) = rules.read()?;
         let id = transaction.workspace_id()?;

@@ -1,10 +1,11 @@
 //! Verify: declared checks see the staged state before anyone else does.
 
+use actum_core::action::Check;
 use actum_core::command::CommandsRun;
 use actum_core::receipt::PathEffect;
 use actum_workspace::disk::Disk;
 
-use crate::command::{Checked, CommandError};
+use crate::command::{Checked, CommandError, StagedView};
 use crate::engine::clear::Cleared;
 use crate::engine::stage::Staged;
 use crate::error::Result;
@@ -15,6 +16,8 @@ pub struct Verified<'e, D: Disk> {
     pub(crate) cleared: Cleared<'e, D>,
     /// What was run for it.
     pub(crate) commands: CommandsRun,
+    /// The checks, as an action tells them.
+    pub(crate) told: Vec<Check>,
 }
 
 impl<'e, D: Disk> Cleared<'e, D> {
@@ -27,10 +30,11 @@ impl<'e, D: Disk> Cleared<'e, D> {
     pub fn verify(mut self) -> Result<Verified<'e, D>> {
         let commands = &self.staged.request.commands;
         let (made, sandbox) = (commands.made.clone(), commands.sandbox.clone());
-        let Checked { records: verified, sandbox: of_checks } = self.staged.check(&self.paths)?;
+        let Checked { records: verified, sandbox: of_checks, told } =
+            self.staged.check(&self.paths)?;
         let sandbox = sandbox.or(of_checks);
         let commands = CommandsRun { made, verified, sandbox };
-        Ok(Verified { cleared: self, commands })
+        Ok(Verified { cleared: self, commands, told })
     }
 }
 
@@ -45,6 +49,17 @@ impl<D: Disk> Staged<'_, D> {
         if let Some(confinement) = &self.request.commands.confinement {
             runner = runner.confined_by(confinement.clone());
         }
-        Checked::all(&runner, checks, &mut self.transaction, change)
+        let staged = StagedView::of_change(&runner, &mut self.transaction, change)?;
+        Checked::all(&runner, checks, &staged)
+    }
+
+    /// The workspace with what is staged, for commands and steps that look at it or go on from there. What is
+    /// staged afterwards is not in it.
+    ///
+    /// # Errors
+    /// `Command` where nothing was given that runs commands, or it cannot be laid out; `Workspace`.
+    pub fn view(&mut self) -> Result<StagedView> {
+        let runner = self.runner.ok_or(CommandError::NoRunner)?;
+        StagedView::of(runner, &mut self.transaction)
     }
 }

@@ -36,7 +36,8 @@ const PACKAGE_BYTES_MAX = 32 * 1024 * 1024;
 const PACKAGE_DEPTH_MAX = 32;
 /** What the objects of a plugin may take. So it is the plugin that ends for want of memory. */
 const HEAP_MEBIBYTES_MAX = 512;
-const CHECKS_MAX = 1000;
+/** A result has room for these, beside those of as many commands. */
+const CHECKS_MAX = 64;
 const CHECK_NAME_CHARS_MAX = 200;
 const CHECK_MESSAGE_CHARS_MAX = 2000;
 const ERROR_MESSAGE_CHARS_MAX = 2000;

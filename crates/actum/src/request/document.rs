@@ -11,7 +11,7 @@ use actum_workspace::Limits;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Commands, Request, Work};
+use super::{Commands, Request, RequestedAction, Work};
 
 /// A request as it is written.
 #[derive(Serialize, Deserialize)]
@@ -30,6 +30,8 @@ struct Document<'r> {
     declared: Option<RiskTier>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     commands: Option<Cow<'r, Commands>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    action: Option<Cow<'r, RequestedAction>>,
 }
 
 impl Request {
@@ -42,8 +44,19 @@ impl Request {
     /// `Number` for a limit beyond 2^53 − 1; `Syntax` where the document would have more values than
     /// are read of one ([`json::VALUES_MAX`]).
     pub fn to_document(&self) -> Result<Vec<u8>, CanonicalError> {
-        let Self { work, limits, label, actor, door, key, declared, commands, plan: _, wait: _ } =
-            self;
+        let Self {
+            work,
+            limits,
+            label,
+            actor,
+            door,
+            key,
+            declared,
+            commands,
+            action,
+            plan: _,
+            wait: _,
+        } = self;
         let document = Document {
             format: Cow::Borrowed(Self::FORMAT),
             work: Cow::Borrowed(work),
@@ -54,6 +67,7 @@ impl Request {
             key: key.as_ref().map(Cow::Borrowed),
             declared: *declared,
             commands: (*commands != Commands::default()).then_some(Cow::Borrowed(commands)),
+            action: action.as_deref().map(Cow::Borrowed),
         };
         let bytes = canonical::to_vec(&document)?;
         json::within_limits(&bytes).map_err(|source| CanonicalError::Syntax { source })?;
@@ -68,8 +82,18 @@ impl Request {
         let version = |value: &Value| document::format_of(value).to_owned();
         let read: Document<'static> =
             document::read("the request", bytes, version, Self::FORMAT.to_owned())?;
-        let Document { format: _, work, limits, label, actor, door, key, declared, commands } =
-            read;
+        let Document {
+            format: _,
+            work,
+            limits,
+            label,
+            actor,
+            door,
+            key,
+            declared,
+            commands,
+            action,
+        } = read;
         Ok(Self {
             work: work.into_owned(),
             limits: limits.into_owned(),
@@ -80,6 +104,7 @@ impl Request {
             declared,
             plan: None,
             commands: commands.map(Cow::into_owned).unwrap_or_default(),
+            action: action.map(|action| Box::new(action.into_owned())),
             wait: false,
         })
     }

@@ -199,6 +199,14 @@ impl Log for SharedStore {
     ) -> Result<Vec<PlanRow>, LedgerError> {
         self.read(|store| store.newest_plans(workspace, count))
     }
+    fn newest_of_kind(
+        &self,
+        kind: EntryKind,
+        before: Option<u64>,
+        count: u64,
+    ) -> Result<Vec<u64>, LedgerError> {
+        self.read(|store| store.newest_of_kind(kind, before, count))
+    }
     fn newest_checkpoint(&self) -> Result<Option<SignedCheckpoint>, LedgerError> {
         self.read(|store| store.newest_checkpoint())
     }

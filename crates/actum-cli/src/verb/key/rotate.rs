@@ -16,9 +16,9 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
 use crate::passphrase::{self, PassphraseFailure};
-use crate::reason::Reason;
 use crate::verb::Session;
 use crate::{records, signals};
+use actum::reason::Reason;
 
 /// Make a new key, which signs from now on
 ///

@@ -136,7 +136,10 @@ impl Shown {
             serde_json::from_slice(bytes).map_err(|error| LedgerError::entry(entry.index, &error))
         };
         let payload = match entry.kind {
-            EntryKind::EffectDone | EntryKind::KeyRotated | EntryKind::PlanAnswered => {
+            EntryKind::EffectDone
+            | EntryKind::KeyRotated
+            | EntryKind::PlanAnswered
+            | EntryKind::CatalogChanged => {
                 let envelope = Envelope::read_own(&entry.body);
                 Some(json(
                     &envelope.map_err(|error| LedgerError::entry(entry.index, &error))?.payload,
@@ -145,7 +148,9 @@ impl Shown {
             EntryKind::LogStarted
             | EntryKind::EffectStarted
             | EntryKind::PlanRefused
-            | EntryKind::PlanQueued => None,
+            | EntryKind::PlanQueued
+            | EntryKind::ActionStarted
+            | EntryKind::ActionEnded => None,
         };
         Ok(Self { line, documents: facts.blobs, body: json(&entry.body)?, payload })
     }

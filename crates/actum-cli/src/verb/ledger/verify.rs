@@ -11,7 +11,9 @@ use actum_core::keyring::Keyring;
 use actum_core::ledger::EntryKind;
 use actum_core::note::NOTE_BYTES_MAX;
 use actum_core::path::Quoted;
-use actum_gate::{verify_answer, verify_checkpoint, verify_receipt, verify_rotation};
+use actum_gate::{
+    verify_answer, verify_change, verify_checkpoint, verify_receipt, verify_rotation,
+};
 use actum_ledger::verify::{Checks, Finding, Receipts, Subject, Verification, compare, verify};
 use actum_ledger::{LedgerView, export};
 use serde::Serialize;
@@ -188,7 +190,7 @@ fn exported(
     })
 }
 
-/// Of receipts, answers and changes of keys, which are envelopes.
+/// Of receipts, answers and changes of keys and of the catalog, which are envelopes.
 fn check_entry(kind: EntryKind, body: &[u8], keyring: &Keyring) -> Result<(), String> {
     match kind {
         EntryKind::EffectDone => {
@@ -200,10 +202,15 @@ fn check_entry(kind: EntryKind, body: &[u8], keyring: &Keyring) -> Result<(), St
         EntryKind::PlanAnswered => {
             verify_answer(body, keyring).map(drop).map_err(|problem| problem.to_string())
         }
+        EntryKind::CatalogChanged => {
+            verify_change(body, keyring).map(drop).map_err(|problem| problem.to_string())
+        }
         EntryKind::LogStarted
         | EntryKind::EffectStarted
         | EntryKind::PlanRefused
-        | EntryKind::PlanQueued => Ok(()),
+        | EntryKind::PlanQueued
+        | EntryKind::ActionStarted
+        | EntryKind::ActionEnded => Ok(()),
     }
 }
 

@@ -6,8 +6,8 @@ use std::os::unix::ffi::OsStrExt;
 use actum::{PolicyInForce, ReadAccess, ReadPolicy};
 use actum_core::path::{Harmless, Quoted};
 use actum_core::{Budget, Digest, Scope};
-use actum_gate::policy::SandboxAllowance;
 use actum_gate::policy::{Layer, Source, TierRule, Trust};
+use actum_gate::policy::{PluginAllowance, SandboxAllowance};
 use actum_gate::{CommandRule, Policy};
 use serde::Serialize;
 
@@ -39,6 +39,9 @@ struct Checked {
     /// What commands may see and pass through besides.
     #[serde(skip_serializing_if = "SandboxAllowance::is_empty")]
     sandbox: SandboxAllowance,
+    /// Whether the code of plugin packages may be run.
+    #[serde(skip_serializing_if = "PluginAllowance::is_empty")]
+    plugins: PluginAllowance,
     /// The files of the operator's access policies.
     access: Vec<AccessFile>,
     /// What the workspace's policy asks for and does not get before it is trusted.
@@ -74,7 +77,7 @@ struct AccessFile {
 const NOTHING_PERMITTED: &str = "no access policy permits anything: nothing can be changed";
 
 pub(crate) fn run(_: &Arguments, session: &Session) -> Result<Exit, Failure> {
-    let PolicyInForce { policy, files, ignored, notify, sandbox, access, .. } =
+    let PolicyInForce { policy, files, ignored, notify, sandbox, plugins, access, .. } =
         policy::in_force(root::existing_or_new(&session.start))?;
     let mut warnings = warnings(&policy);
     if !access.is_empty() && access.iter().all(|file| file.policies == 0) {
@@ -87,6 +90,7 @@ pub(crate) fn run(_: &Arguments, session: &Session) -> Result<Exit, Failure> {
         policy,
         notify,
         sandbox,
+        plugins,
         access: access.into_iter().map(AccessFile::of).collect(),
         ignored: ignored.iter().map(ToString::to_string).collect(),
         warnings,
@@ -214,6 +218,11 @@ impl Document for Checked {
                     told.iter().map(|it| Quoted(it.as_bytes()).to_string()).collect();
                 writeln!(out, "commands   {what}: {}", told.join(", "))?;
             }
+        }
+        match self.plugins.code_execution {
+            Some(true) => writeln!(out, "plugins    their code may be run, in a sandbox")?,
+            Some(false) => writeln!(out, "plugins    their code is not run")?,
+            None => {}
         }
         for ignored in &self.ignored {
             writeln!(out, "ignored    {ignored}; `actum trust` lets it count")?;

@@ -15,6 +15,7 @@ use actum_workspace::path_change::PathChange;
 use actum_workspace::{ErrorKind, Workspace};
 use serde::Serialize;
 
+use super::asked::Asked;
 use super::listed::Line;
 use crate::diff_text::Audience;
 use crate::failure::Failure;
@@ -45,6 +46,9 @@ pub(crate) struct Shown {
     /// Why it would not do any more what was queued.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     moved: Vec<String>,
+    /// What is run for it, and the action that it is; of a plan of which nothing can come any more it is not kept.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    asked: Option<Asked>,
     #[serde(skip_serializing_if = "Option::is_none")]
     diff: Option<FileDiffs>,
     #[serde(skip)]
@@ -81,6 +85,7 @@ impl Shown {
         };
         let is_open = matches!(state, PlanState::Waiting | PlanState::Approved);
         let mut line = Line::of(plan, state);
+        let request = is_open.then(|| plan.request(&queue.home)).transpose()?;
         let (moved, diff) = match is_open {
             true => {
                 let root = plans::root_of(plan, session)?;
@@ -98,6 +103,7 @@ impl Shown {
             changes,
             earlier,
             moved,
+            asked: request.as_ref().map(Asked::of),
             diff,
             state,
         })
@@ -213,6 +219,9 @@ impl Document for Shown {
             for differs in differs {
                 writeln!(out, "         since then {}", Harmless(differs.as_bytes()))?;
             }
+        }
+        if let Some(asked) = &self.asked {
+            asked.write(out)?;
         }
         for effect in &self.changes {
             write_effect(out, effect)?;

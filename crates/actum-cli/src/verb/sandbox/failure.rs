@@ -7,7 +7,7 @@ use actum_sandbox::{NoProgram, PolicyError, SpawnError, Unmet, Unsatisfiable, Wa
 
 use super::policy::PolicyFileError;
 use crate::exit::Exit;
-use crate::reason::Reason;
+use actum::reason::Reason;
 
 /// Why a command did not run, or was not told of.
 #[derive(Debug, thiserror::Error)]

@@ -24,7 +24,10 @@ pub(super) fn of(kind: EntryKind, body: &[u8]) -> Option<EntryFacts> {
         | EntryKind::KeyRotated
         | EntryKind::PlanRefused
         | EntryKind::PlanQueued
-        | EntryKind::PlanAnswered => None,
+        | EntryKind::PlanAnswered
+        | EntryKind::ActionStarted
+        | EntryKind::ActionEnded
+        | EntryKind::CatalogChanged => None,
         EntryKind::EffectStarted => started(body),
         EntryKind::EffectDone => done(body),
     }

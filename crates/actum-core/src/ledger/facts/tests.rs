@@ -14,6 +14,8 @@ use crate::receipt::{
 };
 use crate::signer::{KeyId, KeyRole, PublicKey};
 
+mod actions;
+
 const KINDS: [EntryKind; 2] = [EntryKind::EffectStarted, EntryKind::EffectDone];
 
 fn run(bits: u64) -> RunId {

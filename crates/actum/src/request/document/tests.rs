@@ -1,16 +1,18 @@
 //! Requests that are written and read, and documents that are none.
 
+use actum_core::action::PlanEnvelope;
 use actum_core::edit::json_patch::{JsonText, PatchOperation, Pointer};
 use actum_core::edit::{Chunk, ChunkLine, JsonPatch, Occurrences, Replacement};
 use actum_core::hunk::Side;
 use actum_core::{
     Budget, Digest, Edit, EmptyParents, FileMode, LineHunk, ModeChange, Operation, PathRule,
-    RelPath, Scope,
+    RelPath, RunId, Scope,
 };
+use actum_gate::CommandLine;
 use actum_workspace::{ExistingFiles, HardLinks, HunkPlaces, LaterEdits};
 
 use super::*;
-use crate::request::{Which, limits_digest};
+use crate::request::{Phase, RequestedAction, Which, limits_digest};
 
 fn path(text: impl AsRef<[u8]>) -> RelPath {
     RelPath::new(text).unwrap()
@@ -66,7 +68,23 @@ fn full() -> Request {
     let actor = Actor { user: "ann".to_owned(), uid: 1000, agent: Some("robot".to_owned()) };
     let request = Request::apply(operations()).within(limits).labelled("tidy up\n");
     let request = request.asked_by(actor).keyed("T-17".parse().unwrap());
-    Request { declared: Some(RiskTier::R3), door: "command line".to_owned(), ..request }
+    let action = Some(Box::new(action()));
+    Request { declared: Some(RiskTier::R3), door: "command line".to_owned(), action, ..request }
+}
+
+/// The same of an action.
+fn action() -> RequestedAction {
+    let plan = br#"{"actionId":"a:1","actionType":"run_command","riskTier":"R3","confidence":0.5,
+        "input":{"command":"true"},"verification":{"required":true,"commands":["true"]},
+        "scope":{"allowedDirs":["src"]}}"#;
+    RequestedAction {
+        plan: PlanEnvelope::read(plan).unwrap(),
+        phase: Phase::HasRun,
+        commands: vec![CommandLine::parse("true").unwrap()],
+        package: Some(Digest::of(b"a package")),
+        output: Some(serde_json::json!({ "n": 1 })),
+        agreed: Some(RunId::from_random(1)),
+    }
 }
 
 fn document(request: &Request) -> String {
@@ -158,7 +176,7 @@ fn what_is_not_such_a_document_is_refused_and_says_why() {
     assert_eq!(
         with("\"key\":null", "\"key\":null,\"keys\":null"),
         "the request cannot be read: unknown field `keys`, expected one of `format`, `work`, \
-         `limits`, `label`, `actor`, `door`, `key`, `declared`, `commands`"
+         `limits`, `label`, `actor`, `door`, `key`, `declared`, `commands`, `action`"
     );
     assert_eq!(with("\"key\":null,", ""), "the request cannot be read: missing field `key`");
     for (from, to) in [

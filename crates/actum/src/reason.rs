@@ -1,7 +1,7 @@
 //! The permanent names of the reasons for a refusal.
 
-use actum::CommandError;
-use actum::{PolicyProblem, QueueError};
+use crate::plugin::PluginError;
+use crate::{CatalogError, CommandError, PolicyProblem, QueueError};
 use actum_core::EditError;
 use actum_core::change_set::ChangeSetError;
 use actum_core::format::{DocumentProblem, Problem};
@@ -17,23 +17,22 @@ macro_rules! reasons {
     ($($reason:ident = $name:literal,)*) => {
         /// Why a command did not do what was asked. A name is never changed, nor used again for
         /// something else.
-        #[expect(clippy::enum_variant_names, reason = "one of them is that a reason is unknown")]
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub(crate) enum Reason {
+        pub enum Reason {
             $(#[doc = $name] $reason,)*
         }
 
         impl Reason {
             /// All of them, by name.
-            pub(crate) const ALL: &'static [Self] = &[$(Self::$reason,)*];
+            pub const ALL: &'static [Self] = &[$(Self::$reason,)*];
 
             /// The name.
-            pub(crate) fn name(self) -> &'static str {
+            pub fn name(self) -> &'static str {
                 match self { $(Self::$reason => $name,)* }
             }
 
             /// What it means and what to do, in Markdown.
-            pub(crate) fn page(self) -> &'static str {
+            pub fn page(self) -> &'static str {
                 match self {
                     $(Self::$reason => {
                         include_str!(concat!("../../../docs/reasons/", $name, ".md"))
@@ -45,6 +44,8 @@ macro_rules! reasons {
 }
 
 reasons! {
+    ActionInputInvalid = "ACTION_INPUT_INVALID",
+    ActionNotActive = "ACTION_NOT_ACTIVE",
     AlreadyAsBefore = "ALREADY_AS_BEFORE",
     AlreadyUndone = "ALREADY_UNDONE",
     AmbiguousRun = "AMBIGUOUS_RUN",
@@ -52,12 +53,16 @@ reasons! {
     BinaryPatchDoesNotApply = "BINARY_PATCH_DOES_NOT_APPLY",
     BundleMalformed = "BUNDLE_MALFORMED",
     BundleOfAnotherFormat = "BUNDLE_OF_ANOTHER_FORMAT",
+    CatalogStepRefused = "CATALOG_STEP_REFUSED",
+    CatalogUnproven = "CATALOG_UNPROVEN",
     ChangeDenied = "CHANGE_DENIED",
     ChangedMeanwhile = "CHANGED_MEANWHILE",
     ChangedSince = "CHANGED_SINCE",
     ChangeSetUnsound = "CHANGE_SET_UNSOUND",
     CheckpointMalformed = "CHECKPOINT_MALFORMED",
+    CommandFailed = "COMMAND_FAILED",
     CommandNotRun = "COMMAND_NOT_RUN",
+    CommandUnusable = "COMMAND_UNUSABLE",
     ConfirmationNeeded = "CONFIRMATION_NEEDED",
     DemoFailed = "DEMO_FAILED",
     EditHasNoPlace = "EDIT_HAS_NO_PLACE",
@@ -99,6 +104,7 @@ reasons! {
     NothingToUndo = "NOTHING_TO_UNDO",
     NotARegularFile = "NOT_A_REGULAR_FILE",
     NotAWorkspace = "NOT_A_WORKSPACE",
+    NodeMissing = "NODE_MISSING",
     NoRunToUndo = "NO_RUN_TO_UNDO",
     OtherFileSystem = "OTHER_FILE_SYSTEM",
     OutcomeUnknown = "OUTCOME_UNKNOWN",
@@ -111,9 +117,14 @@ reasons! {
     PathExists = "PATH_EXISTS",
     PathNotBlocked = "PATH_NOT_BLOCKED",
     PathRefused = "PATH_REFUSED",
+    PlanEnvelopeInvalid = "PLAN_ENVELOPE_INVALID",
     PlanNotOpen = "PLAN_NOT_OPEN",
     PlanRequestLost = "PLAN_REQUEST_LOST",
     PlanStale = "PLAN_STALE",
+    PluginChanged = "PLUGIN_CHANGED",
+    PluginCodeNotAllowed = "PLUGIN_CODE_NOT_ALLOWED",
+    PluginFailed = "PLUGIN_FAILED",
+    PluginUnusable = "PLUGIN_UNUSABLE",
     PolicyInvalid = "POLICY_INVALID",
     PolicyMissing = "POLICY_MISSING",
     PolicyTestUnusable = "POLICY_TEST_UNUSABLE",
@@ -139,6 +150,8 @@ reasons! {
     ReplayRefMissing = "REPLAY_REF_MISSING",
     RequestKeyTaken = "REQUEST_KEY_TAKEN",
     ResultUnwritten = "RESULT_UNWRITTEN",
+    RollbackPlanNeeded = "ROLLBACK_PLAN_NEEDED",
+    RollbackUnproven = "ROLLBACK_UNPROVEN",
     RotationInconsistent = "ROTATION_INCONSISTENT",
     RotationMalformed = "ROTATION_MALFORMED",
     RotationNotByTheOldKey = "ROTATION_NOT_BY_THE_OLD_KEY",
@@ -150,18 +163,21 @@ reasons! {
     SandboxFailed = "SANDBOX_FAILED",
     SandboxUnavailable = "SANDBOX_UNAVAILABLE",
     SavedContentLost = "SAVED_CONTENT_LOST",
+    ScopeUnusable = "SCOPE_UNUSABLE",
     SignatureWrong = "SIGNATURE_WRONG",
     SignerUnknown = "SIGNER_UNKNOWN",
     StartDirectoryUnusable = "START_DIRECTORY_UNUSABLE",
     StateDirectoryUnusable = "STATE_DIRECTORY_UNUSABLE",
     SystemError = "SYSTEM_ERROR",
     TooManySignatures = "TOO_MANY_SIGNATURES",
+    UnknownAction = "UNKNOWN_ACTION",
     UnknownEntry = "UNKNOWN_ENTRY",
     UnknownPlan = "UNKNOWN_PLAN",
     UnknownReason = "UNKNOWN_REASON",
     UnknownRun = "UNKNOWN_RUN",
     Usage = "USAGE",
     VerificationFailed = "VERIFICATION_FAILED",
+    VerificationNeeded = "VERIFICATION_NEEDED",
     WayIsAFile = "WAY_IS_A_FILE",
     WayIsNoDirectory = "WAY_IS_NO_DIRECTORY",
     WorkspaceInUse = "WORKSPACE_IN_USE",
@@ -174,7 +190,7 @@ impl Serialize for Reason {
 }
 
 /// The reason for an error of the engine.
-pub(crate) fn of(kind: &ErrorKind) -> Reason {
+pub fn of(kind: &ErrorKind) -> Reason {
     match kind {
         ErrorKind::ChangeSet { source } => of_change_set(source),
         ErrorKind::Path { .. } => Reason::PathRefused,
@@ -220,8 +236,8 @@ pub(crate) fn of(kind: &ErrorKind) -> Reason {
 }
 
 /// The same for what is no error of the workspace.
-pub(crate) fn of_engine(error: &actum::Error) -> Reason {
-    use actum::Error;
+pub fn of_engine(error: &crate::Error) -> Reason {
+    use crate::Error;
     match error {
         Error::Workspace(error) => of(&error.kind),
         Error::Home(_) | Error::HomeInside { .. } => Reason::LedgerHomeUnusable,
@@ -230,11 +246,14 @@ pub(crate) fn of_engine(error: &actum::Error) -> Reason {
         Error::Ledger { source } => of_ledger(source),
         Error::RequestKeyTaken { .. } => Reason::RequestKeyTaken,
         Error::OutcomeUnknown { .. } => Reason::OutcomeUnknown,
+        Error::Untold { .. } => Reason::LedgerUnavailable,
+        Error::NoAction => Reason::Usage,
         Error::NothingToChange => Reason::AlreadyAsBefore,
         Error::Policy(error) => of_policy(&error.problem),
         Error::Denied { .. } => Reason::ChangeDenied,
         Error::Queued { .. } => Reason::NeedsApproval,
         Error::Queue(error) => of_queue(error),
+        Error::Catalog(error) => of_catalog(error),
         Error::Command(error) => of_command(error),
         Error::Unverified { .. } => Reason::VerificationFailed,
         Error::Unsettled { .. } => Reason::ReceiptPending,
@@ -258,6 +277,25 @@ fn of_command(error: &CommandError) -> Reason {
         | CommandError::Staged(_)
         | CommandError::NoRunner => Reason::SandboxFailed,
         CommandError::Unkept(_) | CommandError::Layer(_) => Reason::EffectNotKept,
+    }
+}
+
+/// The same for a package of a plugin.
+pub fn of_plugin(error: &PluginError) -> Reason {
+    match error {
+        PluginError::Package { .. } | PluginError::Syntax { .. } => Reason::PluginUnusable,
+        PluginError::Input { .. } => Reason::InputMalformed,
+        PluginError::RequestTooLarge { .. } => Reason::InputTooLarge,
+        PluginError::NoNode { .. } | PluginError::OldNode { .. } => Reason::NodeMissing,
+        PluginError::Copy(_) => Reason::SystemError,
+        PluginError::Command(error) => of_command(error),
+        PluginError::Unkept(_) => Reason::EffectNotKept,
+        PluginError::Failed { .. }
+        | PluginError::Stopped { .. }
+        | PluginError::NoAnswer { .. }
+        | PluginError::Output(_)
+        | PluginError::Changed { .. }
+        | PluginError::NotRestored { .. } => Reason::PluginFailed,
     }
 }
 
@@ -290,6 +328,24 @@ fn of_queue(error: &QueueError) -> Reason {
     }
 }
 
+fn of_catalog(error: &CatalogError) -> Reason {
+    match error {
+        CatalogError::Ledger(error) => of_ledger(error),
+        CatalogError::Unproven { .. }
+        | CatalogError::Misplaced { .. }
+        | CatalogError::Snapshot { .. } => Reason::CatalogUnproven,
+        CatalogError::Unknown { .. } => Reason::UnknownAction,
+        CatalogError::State { .. }
+        | CatalogError::OtherPackage { .. }
+        | CatalogError::IsCore { .. }
+        | CatalogError::OtherName { .. }
+        | CatalogError::Unsound { .. }
+        | CatalogError::Record(_) => Reason::CatalogStepRefused,
+        CatalogError::Key(_) => Reason::KeyUnusable,
+        CatalogError::BuiltIn { .. } => Reason::SystemError,
+    }
+}
+
 fn of_policy(problem: &PolicyProblem) -> Reason {
     match problem {
         PolicyProblem::File(PolicyFileError::Newer { .. }) => Reason::NewerFormat,
@@ -308,7 +364,7 @@ fn of_policy(problem: &PolicyProblem) -> Reason {
 }
 
 /// The same for a ledger.
-pub(crate) fn of_ledger(error: &LedgerError) -> Reason {
+pub fn of_ledger(error: &LedgerError) -> Reason {
     match error {
         LedgerError::Damaged { .. } | LedgerError::NoLedger { .. } | LedgerError::Forgot { .. } => {
             Reason::LedgerDamaged
@@ -331,7 +387,7 @@ pub(crate) fn of_ledger(error: &LedgerError) -> Reason {
 }
 
 /// The same for an input that is not sound.
-pub(crate) fn of_input(problem: &Problem) -> Reason {
+pub fn of_input(problem: &Problem) -> Reason {
     match problem {
         Problem::ChangeSet(error) => of_change_set(error),
         Problem::Path(_) => Reason::PathRefused,

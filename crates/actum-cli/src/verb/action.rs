@@ -1,0 +1,176 @@
+//! `actum action`: the door of the action API.
+
+use std::io::{self, IsTerminal};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use actum::{Acted, Engine, Error, PolicyInForce, Proposal, Request};
+use actum_core::Status;
+use actum_core::action::limits::PLAN_BYTES_MAX;
+use actum_core::action::{PlanEnvelope, schemas};
+use actum_core::ledger::RequestKey;
+use actum_core::path::Quoted;
+use actum_workspace::Workspace;
+use clap::builder::{StringValueParser, TypedValueParser};
+
+use super::sandbox::Confinement;
+use super::{Session, exec};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::run_arguments::label;
+use crate::{actor, input, notify, policy, records, recovery_note, root, signals};
+
+/// Carry out what an agent plans: a plan envelope in, a result envelope out
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(clap::Subcommand)]
+enum Verb {
+    Run(RunArguments),
+    Schema(SchemaArguments),
+}
+
+/// Print the JSON Schema of a plan envelope, a result envelope, or the `action.json` of a package
+#[derive(clap::Args)]
+pub(crate) struct SchemaArguments {
+    /// Which
+    #[arg(value_enum)]
+    document: SchemaOf,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum SchemaOf {
+    /// What goes in
+    Plan,
+    /// What comes out
+    Result,
+    /// What a package says of itself
+    Package,
+}
+
+/// Carry out a plan envelope, and print its result envelope
+///
+/// The action is judged, carried out where nobody sees it, checked, and then kept or dropped, all of it. Whatever
+/// became of it, the result envelope on standard output says so, and the ledger has the same. The exit code tells the
+/// status: 0 succeeded, 1 rejected, 3 reverted, 4 failed, 6 queued. Only where the file is no plan envelope, or the
+/// result could not be recorded, there is an error instead of a result.
+#[derive(clap::Args)]
+pub(crate) struct RunArguments {
+    /// The file that holds the plan envelope; `-` is standard input
+    file: PathBuf,
+    /// Do it once: where a run was made under this key before, the result says so and nothing is changed
+    #[arg(long, value_name = "KEY", value_parser = StringValueParser::new().try_map(|text| text.parse::<RequestKey>()))]
+    request_key: Option<RequestKey>,
+    /// The agent that asks, for the record
+    #[arg(long, value_name = "NAME", value_parser = label)]
+    agent: Option<String>,
+    /// Wait for another process that is at work in the workspace
+    #[arg(long)]
+    wait: bool,
+}
+
+pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
+    match &arguments.verb {
+        Verb::Run(arguments) => arguments.run(session),
+        Verb::Schema(arguments) => {
+            let [plan, result, package] = schemas();
+            let schema = match arguments.document {
+                SchemaOf::Plan => plan,
+                SchemaOf::Result => result,
+                SchemaOf::Package => package,
+            };
+            session.screen.hand_over(schema.text.as_bytes())?;
+            Ok(Exit::Success)
+        }
+    }
+}
+
+impl RunArguments {
+    fn run(&self, session: &Session) -> Result<Exit, Failure> {
+        let (input, bytes) = input::document(&self.file, &session.start, PLAN_BYTES_MAX)?;
+        let plan = PlanEnvelope::read(&bytes)
+            .map_err(|source| Failure::Envelope { input, source: Box::new(source) })?;
+        let root = root::existing_or_new(&session.start);
+        let proposal = Proposal {
+            plan,
+            actor: actor::of(self.agent.clone()),
+            key: self.request_key.clone(),
+            wait: self.wait,
+        };
+        if !root::is_made(root) {
+            drop(Workspace::open(root)?);
+            let root = Quoted(root.as_os_str().as_bytes());
+            session.screen.note(format_args!("made a workspace in {root}"));
+        }
+        act(session, root, |engine| engine.act(&proposal))
+    }
+}
+
+/// Carries out the request of a plan to which a person agreed.
+pub(super) fn act_as_approved(
+    session: &Session,
+    root: &Path,
+    request: Request,
+) -> Result<Exit, Failure> {
+    act(session, root, |engine| engine.act_as_approved(request))
+}
+
+fn act(
+    session: &Session,
+    root: &Path,
+    act: impl FnOnce(&mut Engine) -> Result<Acted, Error>,
+) -> Result<Exit, Failure> {
+    let files = policy::files()?;
+    // Where it cannot be used, the result says so: nothing is done.
+    let in_force: Option<PolicyInForce> = files.read(root).ok();
+    let records = records::open_for(root)?;
+    let mut engine =
+        Engine::open(root, records)?.under_files(files, root).holding(|| Box::new(signals::hold()));
+    if let Some(in_force) = &in_force {
+        engine = engine.running(exec::runner(&Confinement::default(), in_force, root, root)?);
+    }
+    let acted = act(&mut engine);
+    recovery_note::tell(&session.screen, engine.recovery());
+    records::tell(&session.screen, &engine);
+    let mut acted = acted?;
+    let status = acted.envelope.status;
+    let failure = acted.error.take().map(|error| Failure::from(*error));
+    if let Some(hints) = failure.as_ref().map(Failure::hints).filter(|hints| !hints.is_empty()) {
+        acted.envelope.feedback.insert("hints".to_owned(), hints.into());
+    }
+    tell(session, &acted)?;
+    let notify = in_force.as_ref().and_then(|in_force| in_force.notify.as_ref());
+    if let (Some(command), Some(failure)) = (notify, &failure) {
+        notify::tell(&session.screen, command, failure);
+    }
+    if let Some(warning) = engine.finish() {
+        session.screen.note(format_args!("what was done is recorded, but {warning}"));
+    }
+    // What is left to close is closed by the kernel as well.
+    std::mem::forget(engine);
+    Ok(exit(status))
+}
+
+/// Prints the result envelope: on one line for programs, and for a person so that it can be read.
+fn tell(session: &Session, acted: &Acted) -> Result<(), Failure> {
+    let written = match io::stdout().is_terminal() {
+        true => serde_json::to_vec_pretty(&acted.envelope).map_err(io::Error::other),
+        false => acted.envelope.write().map_err(io::Error::other),
+    };
+    let mut bytes = written.map_err(|source| Failure::Unwritten { source })?;
+    bytes.push(b'\n');
+    session.screen.hand_over(&bytes)
+}
+
+fn exit(status: Status) -> Exit {
+    match status {
+        Status::Succeeded => Exit::Success,
+        Status::Rejected => Exit::Refused,
+        Status::Reverted => Exit::TakenBack,
+        Status::Failed => Exit::NeedsAttention,
+        Status::Queued => Exit::Queued,
+    }
+}

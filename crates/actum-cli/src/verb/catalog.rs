@@ -1,0 +1,93 @@
+//! `actum catalog`: the actions that there are, and where each stands.
+
+mod change;
+mod lint;
+mod listed;
+
+use actum::{Catalog, Standing};
+use actum_core::action::ActionName;
+use actum_core::keyring::Keyring;
+use actum_core::ledger::EntryKind;
+use actum_ledger::Log;
+
+use super::Session;
+use super::ledger::Opened;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::trusted::Trusted;
+use listed::Listed;
+
+/// List, show and check the actions that agents can ask for, and say which can be used
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    List(ListArguments),
+    Show(ShowArguments),
+    Lint(lint::Arguments),
+    Activate(change::ActivateArguments),
+    Retire(change::RetireArguments),
+}
+
+/// List the actions of the catalog
+///
+/// A line tells where an action stands (`DRAFT` is registered and cannot be used yet, `RETIRED` not any more), its
+/// name, the least tier of its runs, where it is from, and what it does.
+#[derive(clap::Args)]
+struct ListArguments {}
+
+/// Show one action of the catalog: what it does, what it is given and what it gives
+#[derive(clap::Args)]
+struct ShowArguments {
+    /// The action, such as `file_modify`
+    name: ActionName,
+}
+
+pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
+    match &arguments.command {
+        Command::List(ListArguments {}) => list(session),
+        Command::Show(arguments) => show(arguments, session),
+        Command::Lint(arguments) => lint::run(arguments, session),
+        Command::Activate(arguments) => change::activate(arguments, session),
+        Command::Retire(arguments) => change::retire(arguments, session),
+    }
+}
+
+fn list(session: &Session) -> Result<Exit, Failure> {
+    session.screen.show(&Listed::all(&in_force()?)?)?;
+    Ok(Exit::Success)
+}
+
+fn show(arguments: &ShowArguments, session: &Session) -> Result<Exit, Failure> {
+    let catalog = in_force()?;
+    let unknown = || actum::CatalogError::Unknown { action: arguments.name.clone() };
+    let registered = catalog.find(&arguments.name).ok_or_else(unknown);
+    let registered = registered.map_err(actum::Error::from)?;
+    session.screen.show(&Listed::one(&catalog, registered)?)?;
+    Ok(Exit::Success)
+}
+
+/// The catalog that is in force; where nothing is recorded yet that of the core actions.
+fn in_force() -> Result<Catalog, Failure> {
+    let Standing { catalog, unproven, .. } = match standing()? {
+        Some(standing) => standing,
+        None => return Ok(Catalog::core().map_err(actum::Error::from)?),
+    };
+    Ok(unproven.map_or(Ok(catalog), Err).map_err(actum::Error::from)?)
+}
+
+/// Where it stands; nothing is made.
+fn standing() -> Result<Option<Standing>, Failure> {
+    let Some(Opened { log, .. }) = Opened::if_there()? else { return Ok(None) };
+    let changes = log.newest_of_kind(EntryKind::CatalogChanged, None, 1);
+    // Where nobody changed it no key is needed.
+    let keyring = match changes.map_err(actum::Error::from)?.is_empty() {
+        true => Keyring::new(Vec::new()),
+        false => Trusted::own()?.keyring,
+    };
+    Ok(Some(Standing::read(&log, &keyring).map_err(actum::Error::from)?))
+}

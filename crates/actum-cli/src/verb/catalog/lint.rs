@@ -1,0 +1,88 @@
+//! `actum catalog lint`: what is not as it should be with actions.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use actum::{Lint, lint_manifest};
+use actum_core::action::limits::MANIFEST_BYTES_MAX;
+use actum_core::action::{MANIFEST_FILE, Manifest};
+use actum_core::path::Harmless;
+use serde::Serialize;
+
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::input;
+use crate::output::Document;
+use crate::style::{self, Painted};
+use crate::verb::Session;
+
+/// Check the actions of the catalog, or a package that may become one
+///
+/// That what they are given and give is described by sound JSON Schemas, and that a package which may write
+/// demands to be verified and to be taken back. Ends with code 4 where something is not as it should be.
+#[derive(clap::Args)]
+pub(super) struct Arguments {
+    /// The directory of a package, with its `action.json`; without it the catalog that is in force
+    #[arg(value_name = "PACKAGE")]
+    package: Option<PathBuf>,
+}
+
+#[derive(Serialize)]
+struct Linted {
+    sound: bool,
+    /// How many actions were looked at.
+    actions: usize,
+    findings: Vec<Found>,
+}
+
+#[derive(Serialize)]
+struct Found {
+    action: String,
+    message: String,
+}
+
+pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
+    let (actions, lints) = match &arguments.package {
+        None => {
+            let catalog = super::in_force()?;
+            (catalog.actions().count(), catalog.lint())
+        }
+        Some(package) => (1, package_lints(&package.join(MANIFEST_FILE), session)?),
+    };
+    let findings: Vec<Found> =
+        lints.into_iter().map(|Lint { action, message }| Found { action, message }).collect();
+    let linted = Linted { sound: findings.is_empty(), actions, findings };
+    session.screen.show(&linted)?;
+    Ok(if linted.sound { Exit::Success } else { Exit::NeedsAttention })
+}
+
+/// What is wrong with a package, as its `action.json` says.
+fn package_lints(file: &std::path::Path, session: &Session) -> Result<Vec<Lint>, Failure> {
+    let (name, bytes) = input::document(file, &session.start, MANIFEST_BYTES_MAX)?;
+    match Manifest::read(&bytes) {
+        Ok(manifest) => Ok(lint_manifest(&manifest)),
+        Err(error) => Ok(vec![Lint { action: name, message: error.to_string() }]),
+    }
+}
+
+impl Document for Linted {
+    fn format(&self) -> &'static str {
+        "actum.catalog-lint/1"
+    }
+
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        for Found { action, message } in &self.findings {
+            let [action, message] = [action, message].map(|text| Harmless(text.as_bytes()));
+            writeln!(out, "{}  {action}: {message}", Painted(style::REMOVED, "wrong"))?;
+        }
+        let actions = match self.actions {
+            1 => "1 action".to_owned(),
+            actions => format!("{actions} actions"),
+        };
+        match self.findings.len() {
+            0 => writeln!(out, "{}  {actions}", Painted(style::ADDED, "sound")),
+            1 => writeln!(out, "1 finding in {actions}"),
+            findings => writeln!(out, "{findings} findings in {actions}"),
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! `actum plugin`: packages of plugin actions, for those who write them.
+
+mod failure;
+mod lint;
+mod new;
+mod test;
+
+pub(crate) use failure::PluginFailure;
+
+use super::Session;
+use crate::exit::Exit;
+use crate::failure::Failure;
+
+/// Write, check and try out packages of plugin actions
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    New(new::Arguments),
+    Lint(lint::Arguments),
+    Test(test::Arguments),
+}
+
+pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
+    match &arguments.command {
+        Command::New(arguments) => new::run(arguments, session),
+        Command::Lint(arguments) => lint::run(arguments, session),
+        Command::Test(arguments) => test::run(arguments, session),
+    }
+}

@@ -1,0 +1,120 @@
+//! `actum plugin lint`: a package is read as the engine reads it, and nothing of it is run.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use actum::plugin::{Node, Package, PluginError};
+use actum_core::action::ActionName;
+use actum_core::path::Quoted;
+use actum_core::{Digest, RiskTier};
+use serde::Serialize;
+
+use crate::change_list::count;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::Document;
+use crate::verb::Session;
+use crate::verb::exec::runner;
+use crate::verb::sandbox::Confinement;
+use crate::{policy, root};
+
+/// Check a package without running anything of it
+///
+/// The manifest, the schemas, the commands and all files are read as they are when the action is run; where Node.js
+/// is there, the three steps are compiled as well.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// The directory of the package
+    #[arg(value_name = "DIR")]
+    package: PathBuf,
+}
+
+#[derive(Serialize)]
+struct Linted {
+    name: ActionName,
+    version: Option<String>,
+    tier: RiskTier,
+    filesystem: &'static str,
+    /// Of all its files.
+    digest: Digest,
+    files: usize,
+    bytes: usize,
+    /// The version of Node.js that compiled its steps; none where there is none.
+    node: Option<String>,
+    /// Why its steps were not compiled.
+    not_compiled: Option<String>,
+}
+
+/// Reads the package in a directory, seen from where the command was started.
+pub(super) fn package(directory: &Path, session: &Session) -> Result<Package, Failure> {
+    let read = Package::read(&session.start.join(directory));
+    let directory = directory.to_owned();
+    let problem = |problem| PluginError::Package { directory, problem: Box::new(problem) };
+    Ok(read.map_err(problem)?)
+}
+
+pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
+    let package = package(&arguments.package, session)?;
+    let (node, not_compiled) = compiled(&package, session)?;
+    let (files, bytes) = package.extent();
+    let manifest = package.manifest;
+    session.screen.show(&Linted {
+        name: manifest.name,
+        version: manifest.version,
+        tier: manifest.risk_tier,
+        filesystem: manifest.permissions.filesystem.as_str(),
+        digest: package.digest,
+        files,
+        bytes,
+        node,
+        not_compiled,
+    })?;
+    Ok(Exit::Success)
+}
+
+/// The version of Node.js that compiled the steps, or why none did.
+fn compiled(
+    package: &Package,
+    session: &Session,
+) -> Result<(Option<String>, Option<String>), Failure> {
+    let root = root::existing_or_new(&session.start);
+    let in_force = policy::in_force(root)?;
+    let runner = runner(&Confinement::default(), &in_force, root, &session.start)?;
+    let compiled = Node::find(&runner).and_then(|node| {
+        node.compile(&runner, package)?;
+        Ok(node)
+    });
+    match compiled {
+        Ok(node) => Ok((Some(node.version), None)),
+        // Whatever is missing here, the package itself is sound as far as it was looked at.
+        Err(
+            error @ (PluginError::NoNode { .. }
+            | PluginError::OldNode { .. }
+            | PluginError::Command(_)),
+        ) => Ok((None, Some(error.to_string()))),
+        Err(error) => Err(error.into()),
+    }
+}
+
+impl Document for Linted {
+    fn format(&self) -> &'static str {
+        "actum.plugin-lint/1"
+    }
+
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let Self { name, version, tier, filesystem, digest, node, not_compiled, .. } = self;
+        let version = version.as_ref().map(|version| format!(" {version}")).unwrap_or_default();
+        writeln!(out, "package    {name}{version}, {tier}, filesystem {filesystem}")?;
+        let files = count(u64::try_from(self.files).unwrap_or(u64::MAX), "file");
+        writeln!(out, "files      {files}, {} bytes", self.bytes)?;
+        writeln!(out, "digest     {digest}")?;
+        match (node, not_compiled) {
+            (Some(node), _) => writeln!(out, "compiled   all three steps, by Node.js {node}")?,
+            (None, Some(why)) => {
+                writeln!(out, "compiled   nothing: {}", Quoted(why.as_bytes()))?;
+            }
+            (None, None) => {}
+        }
+        writeln!(out, "the package is sound; nothing of it was run")
+    }
+}

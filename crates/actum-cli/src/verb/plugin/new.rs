@@ -1,0 +1,108 @@
+//! `actum plugin new`: a package that works, and changes nothing yet.
+
+use std::fs::{DirBuilder, OpenOptions};
+use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use actum_core::action::ActionName;
+use actum_core::path::Quoted;
+use serde::Serialize;
+
+use super::PluginFailure;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::Document;
+use crate::shown_path;
+use crate::verb::Session;
+
+/// Write a package that works and changes nothing yet, to `actions/NAME`
+///
+/// It has a manifest, the three steps, a test that `node --test` runs, and a page that says what it is for.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// What the action is called: a-z, 0-9 and `_`
+    #[arg(value_name = "NAME")]
+    name: String,
+}
+
+/// The files of a new package. `NAME` in them becomes its name.
+const FILES: [(&str, &str); 7] = [
+    ("action.json", include_str!("template/action.json")),
+    ("execute.js", include_str!("template/execute.js")),
+    ("verify.js", include_str!("template/verify.js")),
+    ("rollback.js", include_str!("template/rollback.js")),
+    ("package.json", include_str!("template/package.json")),
+    ("README.md", include_str!("template/README.md")),
+    ("test/steps.test.mjs", include_str!("template/test/steps.test.mjs")),
+];
+/// What stands for the name.
+const NAME: &str = "NAME";
+
+#[derive(Serialize)]
+struct Made {
+    name: String,
+    directory: String,
+    files: Vec<&'static str>,
+    #[serde(skip)]
+    shown: String,
+}
+
+pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
+    let name: ActionName = arguments.name.parse().map_err(PluginFailure::Name)?;
+    if name.is_core() {
+        return Err(PluginFailure::CoreName(name).into());
+    }
+    let directory = Path::new("actions").join(name.as_str());
+    let place = session.start.join(&directory);
+    match write(&place, name.as_str()) {
+        Ok(()) => {}
+        Err((path, source)) if source.kind() == io::ErrorKind::AlreadyExists && path == place => {
+            return Err(PluginFailure::Exists(directory).into());
+        }
+        Err((path, source)) => return Err(PluginFailure::Unwritten { path, source }.into()),
+    }
+    let bytes = directory.as_os_str().as_bytes();
+    session.screen.show(&Made {
+        name: name.to_string(),
+        directory: shown_path::text(bytes),
+        files: FILES.iter().map(|(file, _)| *file).collect(),
+        shown: Quoted(bytes).to_string(),
+    })?;
+    Ok(Exit::Success)
+}
+
+fn write(place: &Path, name: &str) -> Result<(), (PathBuf, io::Error)> {
+    if let Some(above) = place.parent() {
+        let made = DirBuilder::new().recursive(true).create(above);
+        made.map_err(|error| (above.to_owned(), error))?;
+    }
+    for directory in [place.to_owned(), place.join("test")] {
+        DirBuilder::new().create(&directory).map_err(|error| (directory, error))?;
+    }
+    for (file, text) in FILES {
+        let path = place.join(file);
+        let opened = OpenOptions::new().write(true).create_new(true).open(&path);
+        let written =
+            opened.and_then(|mut file| file.write_all(text.replace(NAME, name).as_bytes()));
+        written.map_err(|error| (path, error))?;
+    }
+    Ok(())
+}
+
+impl Document for Made {
+    fn format(&self) -> &'static str {
+        "actum.plugin-new/1"
+    }
+
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        for file in &self.files {
+            writeln!(out, "wrote {}/{file}", self.shown)?;
+        }
+        writeln!(
+            out,
+            "it works, and changes nothing yet; `actum plugin lint {}` checks it",
+            self.shown
+        )
+    }
+}

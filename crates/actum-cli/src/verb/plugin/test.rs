@@ -1,0 +1,143 @@
+//! `actum plugin test`: a package is tried out on the workspace, and nothing of what it does is kept.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use actum::StagedView;
+use actum::plugin::{Call, Node, PluginError, RollbackEvidence, Steps};
+use actum_core::Digest;
+use actum_core::action::limits::PLAN_BYTES_MAX;
+use actum_core::action::{ActionName, Check, PlanScope};
+use actum_core::path::{Harmless, Quoted};
+use actum_workspace::{RunOptions, Workspace};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::{PluginFailure, lint};
+use crate::change_list::ChangeList;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::Document;
+use crate::verb::Session;
+use crate::verb::diff::FileDiffs;
+use crate::verb::exec::runner;
+use crate::verb::sandbox::Confinement;
+use crate::{input, policy};
+
+/// Run the three steps of a package in the sandbox, and keep nothing of what they do
+///
+/// `execute` runs on a view of the workspace, `verify` and `rollback` on what it changed. Shown are the change, what
+/// `verify` found, and the evidence that `rollback` restores everything. Commands of the verification are not run, and
+/// no gate is asked. Code of plugins is run only where the operator's policy allows that.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// The directory of the package
+    #[arg(value_name = "DIR")]
+    package: PathBuf,
+    /// The input, a JSON object; `-` is standard input. Without it the input is `{}`
+    #[arg(long, value_name = "FILE")]
+    input: Option<PathBuf>,
+    #[command(flatten)]
+    confinement: Confinement,
+}
+
+#[derive(Serialize)]
+struct Tested {
+    name: ActionName,
+    digest: Digest,
+    /// Whether all checks hold.
+    ok: bool,
+    output: Value,
+    checks: Vec<Check>,
+    rollback: Restored,
+    #[serde(flatten)]
+    changes: ChangeList,
+    diff: FileDiffs,
+}
+
+/// The evidence that a rollback restores what was before.
+#[derive(Serialize)]
+struct Restored {
+    paths: usize,
+    before: Digest,
+    restored: Digest,
+}
+
+pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
+    let root = session.root();
+    let in_force = policy::in_force(root)?;
+    let allowed = in_force.plugin_code().ok_or(PluginFailure::NotAllowed)?;
+    let package = lint::package(&arguments.package, session)?;
+    let given = read_input(arguments.input.as_deref(), &session.start)?;
+    let runner = runner(&arguments.confinement, &in_force, root, &session.start)?;
+    let mut workspace = Workspace::open_existing(root)?;
+    let node = Node::find(&runner)?;
+    let steps = Steps::prepare(&package, &runner, &node, allowed)?;
+    // Where it may write is a matter of plans; here nothing is kept anyway.
+    let scope = PlanScope::default();
+    let call = Call { input: &given, scope: &scope };
+    let executed = steps.execute(call)?;
+    let options = RunOptions { label: "plugin test".to_owned(), ..RunOptions::default() };
+    let mut transaction = workspace.begin(options)?;
+    transaction.operate_all(&executed.captured.operations)?;
+    let staged = &StagedView::of(&runner, &mut transaction)?;
+    let effects = &transaction.effects();
+    let (checks, evidence) = std::thread::scope(|threads| {
+        let verified = threads.spawn(|| steps.verify(call, &executed.output, staged));
+        let evidence = steps.rollback(call, Some(&executed.output), staged, effects);
+        (verified.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), evidence)
+    });
+    let checks = checks?;
+    let RollbackEvidence { files, digest_before, digest_restored } = evidence?;
+    let tested = Tested {
+        name: package.manifest.name.clone(),
+        digest: package.digest,
+        ok: checks.iter().all(|check| check.ok),
+        output: executed.output,
+        checks,
+        rollback: Restored { paths: files, before: digest_before, restored: digest_restored },
+        changes: ChangeList::of(&transaction.changes()),
+        diff: FileDiffs::of(transaction.diff()?, session.screen.audience()),
+    };
+    transaction.abort();
+    session.screen.show(&tested)?;
+    Ok(if tested.ok { Exit::Success } else { Exit::Refused })
+}
+
+/// The input of the action.
+fn read_input(file: Option<&Path>, start: &Path) -> Result<Map<String, Value>, Failure> {
+    let Some(file) = file else { return Ok(Map::new()) };
+    let (name, bytes) = input::document(file, start, PLAN_BYTES_MAX)?;
+    if bytes.len() > PLAN_BYTES_MAX {
+        let (bytes, max) = (bytes.len(), PLAN_BYTES_MAX);
+        return Err(PluginError::RequestTooLarge { bytes, max }.into());
+    }
+    let read = serde_json::from_slice(&bytes).map_err(|error| PluginFailure::Input {
+        input: name,
+        line: error.line(),
+        column: error.column(),
+    });
+    Ok(read?)
+}
+
+impl Document for Tested {
+    fn format(&self) -> &'static str {
+        "actum.plugin-test/1"
+    }
+
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        self.diff.write(out)?;
+        self.changes.write_lines(out, 0)?;
+        writeln!(out, "output     {}", Harmless(self.output.to_string().as_bytes()))?;
+        for Check { name, ok, message, .. } in &self.checks {
+            let says = if *ok { "holds" } else { "does not hold" };
+            let message = message.as_ref().map(|it| format!(": {}", Harmless(it.as_bytes())));
+            let (name, message) = (Quoted(name.as_bytes()), message.unwrap_or_default());
+            writeln!(out, "check      `{name}` {says}{message}")?;
+        }
+        let Restored { paths, restored, .. } = &self.rollback;
+        writeln!(out, "rollback   restores all of it: {paths} paths, {restored}")?;
+        let end = if self.ok { "it works" } else { "not all checks hold" };
+        writeln!(out, "{end}; nothing was kept")
+    }
+}

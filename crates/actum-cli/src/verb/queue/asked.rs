@@ -1,0 +1,114 @@
+//! What a plan asks to be run, and for which action: a person agrees to that as well.
+
+use std::io::{self, Write};
+
+use actum::{Phase, Request};
+use actum_core::Digest;
+use actum_core::action::{PlanEnvelope, PlanScope};
+use actum_core::path::Harmless;
+use serde::Serialize;
+
+/// The same, from the request that is kept.
+#[derive(Serialize)]
+pub(super) struct Asked {
+    /// The commands that would run once it is approved, or ran already, each as it would be typed.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    runs: Vec<Ran>,
+    /// The commands that check the change before it is made.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    checks: Vec<String>,
+    /// The command that is tried where a check fails.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    repair: Option<String>,
+    /// The plan envelope, where it is an action.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    envelope: Option<PlanEnvelope>,
+    /// The digest of the package, where that does it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    package: Option<Digest>,
+}
+
+/// A command.
+#[derive(Serialize)]
+struct Ran {
+    command: String,
+    /// Whether it has run: what it changed is what is asked for.
+    has_run: bool,
+}
+
+/// How much of an input is shown; documents in JSON have all of it.
+const INPUT_CHARS_MAX: usize = 4000;
+
+impl Asked {
+    pub(super) fn of(request: &Request) -> Self {
+        let commands = &request.commands;
+        let typed = |argv: &Vec<String>| match actum_gate::CommandLine::new(argv.clone()) {
+            Ok(line) => line.quoted(),
+            Err(_) => argv.join(" "),
+        };
+        let made = commands.made.iter().map(|made| typed(&made.argv));
+        let made = made.map(|command| Ran { command, has_run: true });
+        let action = request.action.as_deref();
+        let to_run = action.filter(|action| action.phase == Phase::ToRun);
+        let to_run = to_run.iter().flat_map(|action| &action.commands);
+        let to_run = to_run.map(|line| Ran { command: line.quoted(), has_run: false });
+        Self {
+            runs: made.chain(to_run).collect(),
+            checks: commands.checks.iter().map(actum_gate::CommandLine::quoted).collect(),
+            repair: commands.repair.as_ref().map(actum_gate::CommandLine::quoted),
+            envelope: action.map(|action| action.plan.clone()),
+            package: action.and_then(|action| action.package),
+        }
+    }
+
+    pub(super) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        if let Some(plan) = &self.envelope {
+            let id = plan.action_id.as_deref().unwrap_or("no `actionId`");
+            let tier = plan
+                .declared_tier
+                .map_or("no `riskTier`, which counts as R4", |tier| tier.as_str());
+            let id = Harmless(id.as_bytes());
+            writeln!(out, "action   {} ({id}), says {tier}", plan.action_type)?;
+            let input = serde_json::to_string(&plan.input)?;
+            let shown: String = input.chars().take(INPUT_CHARS_MAX).collect();
+            let more = input.len() - shown.len();
+            write!(out, "input    {}", Harmless(shown.as_bytes()))?;
+            match more {
+                0 => writeln!(out)?,
+                more => writeln!(out, "… and {more} bytes more, which `--json` has")?,
+            }
+            write_scope(out, &plan.scope)?;
+        }
+        if let Some(package) = &self.package {
+            writeln!(out, "package  {package}")?;
+        }
+        for Ran { command, has_run } in &self.runs {
+            let word = if *has_run { "ran" } else { "runs" };
+            writeln!(out, "{word:<8} {}", Harmless(command.as_bytes()))?;
+        }
+        for check in &self.checks {
+            writeln!(out, "check    {}", Harmless(check.as_bytes()))?;
+        }
+        if let Some(repair) = &self.repair {
+            writeln!(out, "repair   {}", Harmless(repair.as_bytes()))?;
+        }
+        Ok(())
+    }
+}
+
+fn write_scope(out: &mut dyn Write, scope: &PlanScope) -> io::Result<()> {
+    let lists = [
+        ("file", &scope.allowed_files),
+        ("below", &scope.allowed_dirs),
+        ("never", &scope.forbidden_files),
+    ];
+    for (word, paths) in lists {
+        for path in paths {
+            writeln!(out, "scope    {word} `{}`", Harmless(path.as_bytes()))?;
+        }
+    }
+    if scope.permits_nothing() {
+        writeln!(out, "scope    no file may be changed")?;
+    }
+    Ok(())
+}

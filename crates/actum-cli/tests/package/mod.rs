@@ -1,0 +1,95 @@
+//! Packages for tests, written one part at a time.
+
+use std::fs;
+use std::path::PathBuf;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+/// A package in a directory, which says and does as little as it can where nothing else was said.
+pub struct Written {
+    _place: Option<TempDir>,
+    pub directory: PathBuf,
+}
+
+/// What each step can use.
+const IMPORTS: &str = "import fs from 'node:fs'; import net from 'node:net'; \
+                       import child from 'node:child_process';";
+
+impl Written {
+    pub fn new() -> Self {
+        let place = tempfile::tempdir().unwrap();
+        let directory = place.path().canonicalize().unwrap().join("probe");
+        fs::create_dir(&directory).unwrap();
+        let written = Self { _place: Some(place), directory };
+        written.put("action.json", &manifest().to_string());
+        written
+            .execute("return {};")
+            .verify("return { checks: [{ name: 'fine', ok: true }] };")
+            .rollback("return null;")
+    }
+
+    /// One that is there.
+    pub fn at(directory: PathBuf) -> Self {
+        Self { _place: None, directory }
+    }
+
+    pub fn put(&self, name: &str, text: &str) {
+        fs::write(self.directory.join(name), text).unwrap();
+    }
+
+    fn step(self, name: &str, body: &str) -> Self {
+        let text = format!(
+            "{IMPORTS}\nexport default async function {name}({{ input, context }}) {{\n{body}\n}}\n"
+        );
+        self.put(&format!("{name}.js"), &text);
+        self
+    }
+
+    pub fn execute(self, body: &str) -> Self {
+        self.step("execute", body)
+    }
+
+    pub fn verify(self, body: &str) -> Self {
+        self.step("verify", body)
+    }
+
+    pub fn rollback(self, body: &str) -> Self {
+        self.step("rollback", body)
+    }
+
+    pub fn with(self, change: impl FnOnce(&mut Value)) -> Self {
+        let text = fs::read_to_string(self.directory.join("action.json")).unwrap();
+        let mut manifest = serde_json::from_str(&text).unwrap();
+        change(&mut manifest);
+        self.put("action.json", &manifest.to_string());
+        self
+    }
+
+    pub fn input(self, schema: Value) -> Self {
+        self.with(|manifest| manifest["inputSchema"] = schema)
+    }
+
+    pub fn output(self, schema: Value) -> Self {
+        self.with(|manifest| manifest["outputSchema"] = schema)
+    }
+
+    pub fn filesystem(self, filesystem: &str, tier: &str) -> Self {
+        self.with(|manifest| {
+            manifest["permissions"]["filesystem"] = filesystem.into();
+            manifest["riskTier"] = tier.into();
+        })
+    }
+}
+
+fn manifest() -> Value {
+    json!({
+        "name": "probe",
+        "riskTier": "R2",
+        "inputSchema": { "type": "object" },
+        "outputSchema": { "type": "object" },
+        "permissions": { "commands": [], "filesystem": "workspace" },
+        "verification": { "required": true, "commands": [] },
+        "rollback": { "required": true },
+    })
+}

@@ -1,0 +1,103 @@
+//! What a store must do with actions and with the catalog of them.
+
+use actum_core::ledger::{Answer, EntryKind};
+use actum_core::merkle::{Node, leaf_hash};
+use actum_core::{Digest, RunId, Status};
+
+use super::sample::{SampleRun, catalog_changed};
+use super::{Outcome, append, put, same};
+use crate::error::Refusal;
+use crate::store::{Appended, PlanRow, RunRow, Store};
+
+fn at(appended: &[Appended]) -> (u64, Digest) {
+    appended.first().map_or((0, Digest::of(b"nothing")), |entry| (entry.index, entry.leaf))
+}
+
+/// An action that a person agreed to uses the approval up, and what ended changes nothing.
+pub(super) fn once(store: &mut dyn Store) -> Outcome {
+    let plan = SampleRun::numbered(1, 0);
+    let (id, nowhere) = (plan.run, (1, Digest::of(b"nothing")));
+    let early = append(store, vec![plan.action_started(nowhere)?])?;
+    same("no action of what was not queued", early, Err(Refusal::NoPlan { plan: id }))?;
+    let queued = at(&put(store, vec![plan.queued()?])?);
+    let early = append(store, vec![plan.action_started(queued)?])?;
+    let before = None;
+    same("nor of what nobody approved", early, Err(Refusal::PlanNotApproved { plan: id, before }))?;
+    let approved = at(&put(store, vec![plan.answered(Answer::Approved, queued)?])?);
+    let other = append(store, vec![plan.action_started(queued)?])?;
+    let refusal = Refusal::OtherEntryOfPlan { plan: id, index: queued.0, leaf: queued.1 };
+    same("it names the entry that approved it", other, Err(refusal))?;
+    let another = SampleRun { change: Digest::of(b"another"), ..plan.clone() };
+    let other = append(store, vec![another.action_started(approved)?])?;
+    same("and is what was approved", other, Err(Refusal::OtherThanPlan { plan: id }))?;
+    put(store, vec![plan.action_started(approved)?])?;
+    let row = PlanRow {
+        plan: id,
+        workspace: plan.workspace,
+        queued: 1,
+        answered: Some((Answer::Approved, 2)),
+        started: Some(3),
+    };
+    same("the approval is used up", store.plan(id)?, Some(row))?;
+    let started = Refusal::PlanStarted { plan: id, started: 3 };
+    let twice = append(store, vec![plan.action_started(approved)?])?;
+    same("it counts once", twice, Err(started.clone()))?;
+    let twice = append(store, vec![plan.approved(RunId::from_random(9), approved).started()?])?;
+    same("for a run no more than for an action", twice, Err(started))?;
+    same("an action is no run", store.run(id)?, None)?;
+    put(store, vec![plan.started()?])?;
+    let open = store.run(id)?;
+    put(store, vec![plan.action_ended(Status::Failed)?, plan.action_ended(Status::Reverted)?])?;
+    same("that an action ended ends no run", store.run(id)?, open)?;
+    put(store, vec![SampleRun::numbered(2, 0).action_ended(Status::Rejected)?])?;
+    same("nor begins one", store.run(SampleRun::numbered(2, 0).run)?, None::<RunRow>)?;
+    same("nothing came of what was refused", store.size()?, 8)
+}
+
+/// A change of the catalog follows the last one.
+pub(super) fn catalog(store: &mut dyn Store) -> Outcome {
+    let first = (0, store.node(Node { level: 0, index: 0 })?);
+    let refusal =
+        |index, newest| Refusal::OtherCatalog { index: Some(index), newest: Some(newest) };
+    let nowhere = (0, Digest::of(b"nothing"));
+    let other = append(store, vec![catalog_changed(nowhere, b"{}")?])?;
+    same("the first follows the beginning", other, Err(refusal(0, 0)))?;
+    let one = catalog_changed(first, b"{\"number\":1}")?;
+    put(store, vec![SampleRun::numbered(1, 0).started()?])?;
+    let changed = at(&put(store, vec![one.clone()])?);
+    same("it is kept", changed, (2, leaf_hash(&one.body)))?;
+    let again = append(store, vec![one])?;
+    same("what was signed once is not brought back", again, Err(refusal(0, 2)))?;
+    let two = catalog_changed(changed, b"{\"number\":2}")?;
+    let next = (3, leaf_hash(&two.body));
+    let wrong = append(store, vec![two.clone(), catalog_changed(changed, b"{}")?])?;
+    same("nor within one request", wrong, Err(refusal(2, 3)))?;
+    put(store, vec![two, catalog_changed(next, b"{}")?])?;
+    same("its document is kept", store.blob(&Digest::of(b"{}"))?, Some(b"{}".to_vec()))?;
+    same("nothing came of what was refused", store.size()?, 5)
+}
+
+/// The newest entries of a kind.
+pub(super) fn newest(store: &mut dyn Store) -> Outcome {
+    let (ended, changed) = (EntryKind::ActionEnded, EntryKind::CatalogChanged);
+    for kind in [ended, changed] {
+        same("there is none", store.newest_of_kind(kind, None, 9)?, Vec::new())?;
+    }
+    let mut last = (0, store.node(Node { level: 0, index: 0 })?);
+    for number in 0..4 {
+        let run = SampleRun::numbered(number, number);
+        put(store, vec![run.started()?, run.action_ended(Status::Succeeded)?])?;
+        let snapshot = format!("{{\"number\":{number}}}");
+        last = at(&put(store, vec![catalog_changed(last, snapshot.as_bytes())?])?);
+    }
+    let all = store.newest_of_kind(ended, None, 9)?;
+    same("those that ended, the newest first", all, vec![11, 8, 5, 2])?;
+    same("changes", store.newest_of_kind(changed, None, 9)?, vec![12, 9, 6, 3])?;
+    same("as many as are asked for", store.newest_of_kind(ended, None, 2)?, vec![11, 8])?;
+    same("before another", store.newest_of_kind(ended, Some(8), 9)?, vec![5, 2])?;
+    same("the last of them", store.newest_of_kind(changed, Some(4), 1)?, vec![3])?;
+    same("none is before all", store.newest_of_kind(changed, Some(3), 1)?, Vec::new())?;
+    same("nor is any, where none is asked for", store.newest_of_kind(ended, None, 0)?, Vec::new())?;
+    let started = store.newest_of_kind(EntryKind::EffectStarted, None, 2)?;
+    same("of another kind, too", started, vec![10, 7])
+}

@@ -1,0 +1,113 @@
+//! Entries about actions and their catalog, as the engine makes them.
+
+use actum_core::action::{ActionName, ActionNameError, Attempt, Confidence};
+use actum_core::canonical::{self, CanonicalError};
+use actum_core::ledger::{
+    ActionCheck, ActionEnded, ActionStarted, ActionState, CatalogChanged, EntryKind, Isolation,
+    TenantId,
+};
+use actum_core::receipt::EntryRef;
+use actum_core::{Digest, RiskTier, RunId, Status, Timestamp};
+
+use super::{ORIGIN, POLICY, SampleRun, actor, enveloped};
+use crate::store::NewEntry;
+
+impl SampleRun {
+    /// The `ACTION_STARTED` of the same as a plan, where the entry `answered` with that hash approved it.
+    ///
+    /// # Errors
+    /// See [`SampleRun::started`].
+    pub fn action_started(
+        &self,
+        (answered, leaf): (u64, Digest),
+    ) -> Result<NewEntry, CanonicalError> {
+        let body = canonical::to_vec(&ActionStarted {
+            format: ActionStarted::FORMAT.to_owned(),
+            time: self.time,
+            tenant: TenantId::default(),
+            workspace: self.workspace,
+            root: "/home/ada/project".to_owned(),
+            id: RunId::from_random(self.run.bits().wrapping_add(1)),
+            action_type: name("run_command")?,
+            label: "x".repeat(self.label_bytes),
+            actor: actor(),
+            door: "action".to_owned(),
+            bound: self.judged().bound,
+            approval: self.approval((answered, leaf)),
+            engine: "actum 0.1.0".to_owned(),
+        })?;
+        Ok(NewEntry { kind: EntryKind::ActionStarted, body, blobs: vec![POLICY.to_vec()] })
+    }
+
+    /// The `ACTION_ENDED` of an action that this run changed files for.
+    ///
+    /// # Errors
+    /// See [`SampleRun::started`].
+    pub fn action_ended(&self, status: Status) -> Result<NewEntry, CanonicalError> {
+        let check = ActionCheck {
+            name: "node --check src/file.js".to_owned(),
+            ok: status == Status::Succeeded,
+            exit_code: Some(0),
+            duration_ms: Some(12),
+        };
+        let body = canonical::to_vec(&ActionEnded {
+            format: ActionEnded::FORMAT.to_owned(),
+            time: self.time,
+            tenant: TenantId::default(),
+            workspace: self.workspace,
+            root: "/home/ada/project".to_owned(),
+            id: RunId::from_random(self.run.bits().wrapping_add(1)),
+            action_id: Some("action:example".to_owned()),
+            action_type: name("file_modify")?,
+            tier: RiskTier::R2,
+            confidence: Confidence::new(0.9),
+            reason: Some("the build is broken".to_owned()),
+            plan: Digest::of(b"plan"),
+            actor: actor(),
+            door: "action".to_owned(),
+            status,
+            ground: None,
+            message: None,
+            checks: vec![check],
+            repair: Attempt::default(),
+            rollback: Attempt::default(),
+            run: Some(self.run),
+            queued: None,
+            approved: None,
+            duration_ms: 40,
+            engine: "actum 0.1.0".to_owned(),
+        })?;
+        Ok(NewEntry { kind: EntryKind::ActionEnded, body, blobs: Vec::new() })
+    }
+}
+
+/// A `CATALOG_CHANGED` that follows the entry `last` with that hash, and leads to `snapshot`.
+///
+/// # Errors
+/// See [`SampleRun::started`].
+pub fn catalog_changed(
+    (last, leaf): (u64, Digest),
+    snapshot: &[u8],
+) -> Result<NewEntry, CanonicalError> {
+    let payload = canonical::to_vec(&CatalogChanged {
+        format: CatalogChanged::FORMAT.to_owned(),
+        time: Timestamp::from_micros(1_795_000_000_000_000),
+        tenant: TenantId::default(),
+        follows: EntryRef { origin: ORIGIN.to_owned(), index: last, leaf },
+        action: name("run_command")?,
+        from: Some(ActionState::Active),
+        to: ActionState::Retired,
+        reason: None,
+        snapshot: Digest::of(snapshot),
+        by: actor(),
+        isolation: Isolation::SameUser,
+    })?;
+    let entry = enveloped(EntryKind::CatalogChanged, CatalogChanged::PAYLOAD_TYPE, payload)?;
+    Ok(NewEntry { blobs: vec![snapshot.to_vec()], ..entry })
+}
+
+fn name(text: &str) -> Result<ActionName, CanonicalError> {
+    let unwritable =
+        |error: ActionNameError| CanonicalError::Unwritable { message: error.to_string() };
+    text.parse().map_err(unwritable)
+}

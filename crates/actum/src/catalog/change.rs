@@ -1,0 +1,218 @@
+//! How the catalog is changed: by a person, one action at a time.
+
+use actum_core::Digest;
+use actum_core::action::ActionName;
+use actum_core::canonical;
+use actum_core::dsse::Envelope;
+use actum_core::ledger::{ActionState, CatalogChanged, EntryKind};
+use actum_gate::verify_change;
+use actum_ledger::{NewEntry, Store};
+
+use super::{Catalog, CatalogError, Origin, Registered, Registration, Standing};
+use crate::error::Result;
+use crate::queue::Approver;
+use crate::records::Records;
+use crate::schema::Schema;
+
+/// One step of an action's life.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// A package is registered, as a draft; what was registered under its name before is none any more.
+    Register(Box<Registration>),
+    /// A package is registered and can be used at once, in one change.
+    Adopt(Box<Registration>),
+    /// What is registered can be used.
+    Activate {
+        /// The package that was looked at, where it must be this one.
+        package: Option<Digest>,
+    },
+    /// It cannot be used any more.
+    Retire,
+}
+
+/// What a change is to be made on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ground {
+    /// The catalog is in force.
+    Proven,
+    /// The last change does not count, so that what was before it is said anew.
+    Unproven,
+}
+
+impl Step {
+    /// Where the action stands after it.
+    pub fn to(&self) -> ActionState {
+        match self {
+            Self::Register(_) => ActionState::Draft,
+            Self::Activate { .. } | Self::Adopt(_) => ActionState::Active,
+            Self::Retire => ActionState::Retired,
+        }
+    }
+}
+
+impl Catalog {
+    /// The catalog after a step, and the action in it.
+    ///
+    /// # Errors
+    /// [`CatalogError`] where the action cannot take it.
+    pub fn after(
+        &self,
+        action: &ActionName,
+        step: &Step,
+    ) -> Result<(Self, Registered), CatalogError> {
+        self.after_on(Ground::Proven, action, step)
+    }
+
+    fn after_on(
+        &self,
+        ground: Ground,
+        action: &ActionName,
+        step: &Step,
+    ) -> Result<(Self, Registered), CatalogError> {
+        let registered = next(action, self.find(action), step, ground)?;
+        let mut catalog = self.clone();
+        catalog.actions.insert(action.clone(), registered.clone());
+        Ok((catalog, registered))
+    }
+}
+
+impl Standing {
+    /// The same of the catalog that stands so. Where its last change does not count, that where an action stands is
+    /// said anew is a step, too.
+    ///
+    /// # Errors
+    /// As [`Catalog::after`].
+    pub fn after(
+        &self,
+        action: &ActionName,
+        step: &Step,
+    ) -> Result<(Catalog, Registered), CatalogError> {
+        let ground = if self.unproven.is_none() { Ground::Proven } else { Ground::Unproven };
+        self.catalog.after_on(ground, action, step)
+    }
+}
+
+/// An action after a step: none, then a draft, then one that can be used, then one that was retired. What was
+/// retired can be used again as it was.
+fn next(
+    action: &ActionName,
+    now: Option<&Registered>,
+    step: &Step,
+    ground: Ground,
+) -> Result<Registered, CatalogError> {
+    let from = now.map(|registered| registered.state);
+    let refused = || CatalogError::State { action: action.clone(), from, to: step.to() };
+    let unknown = || CatalogError::Unknown { action: action.clone() };
+    match step {
+        Step::Register(registration) => {
+            let package = &registration.manifest.name;
+            if package != action {
+                let (action, package) = (action.clone(), package.clone());
+                return Err(CatalogError::OtherName { action, package });
+            }
+            if action.is_core() {
+                return Err(CatalogError::IsCore { action: action.clone() });
+            }
+            // The same package is registered once; after that only where it stands changes.
+            if now.is_some_and(|now| now.origin.digest() == Some(registration.digest)) {
+                return Err(refused());
+            }
+            let registered = Registered::from(&**registration);
+            for (of, schema) in
+                [("input", &registered.input_schema), ("output", &registered.output_schema)]
+            {
+                Schema::read(schema).map_err(|error| CatalogError::Unsound {
+                    action: action.clone(),
+                    message: format!("its {of} schema is no sound JSON Schema: {error}"),
+                })?;
+            }
+            Ok(registered)
+        }
+        Step::Adopt(registration) => {
+            let register = Step::Register(registration.clone());
+            let draft = next(action, now, &register, ground)?;
+            Ok(draft.in_state(ActionState::Active))
+        }
+        Step::Activate { package } => {
+            let now = now.ok_or_else(unknown)?;
+            match (now.origin, package) {
+                (Origin::Core, Some(_)) => {
+                    return Err(CatalogError::IsCore { action: action.clone() });
+                }
+                (Origin::Package { digest }, Some(given)) if digest != *given => {
+                    let (action, registered, given) = (action.clone(), digest, *given);
+                    return Err(CatalogError::OtherPackage { action, registered, given });
+                }
+                (Origin::Core | Origin::Package { .. }, _) => {}
+            }
+            match (now.state, ground) {
+                (ActionState::Draft | ActionState::Retired, _)
+                | (ActionState::Active, Ground::Unproven) => Ok(now.in_state(ActionState::Active)),
+                (ActionState::Active, Ground::Proven) => Err(refused()),
+            }
+        }
+        Step::Retire => {
+            let now = now.ok_or_else(unknown)?;
+            match (now.state, ground) {
+                (ActionState::Draft | ActionState::Active, _)
+                | (ActionState::Retired, Ground::Unproven) => {
+                    Ok(now.in_state(ActionState::Retired))
+                }
+                (ActionState::Retired, Ground::Proven) => Err(refused()),
+            }
+        }
+    }
+}
+
+impl Records {
+    /// Where the catalog of this tenant stands.
+    ///
+    /// # Errors
+    /// `Ledger`.
+    pub fn catalog(&self) -> Result<Standing> {
+        let keys = std::sync::Arc::clone(&self.keys);
+        let asked = self.ledger.ask(move |store: &mut dyn Store| {
+            // What is wrong with the catalog alone is no error of the ledger.
+            Ok(Standing::read(store, keys.keyring()))
+        });
+        Ok(asked.wait()??)
+    }
+
+    /// Takes a step of an action's life. The whole catalog after it is recorded, signed by the approval key.
+    ///
+    /// # Errors
+    /// `Catalog` where the action cannot take it, or the key does not count; `Ledger`, also where somebody else
+    /// changed the catalog meanwhile.
+    pub fn change_catalog(
+        &self,
+        action: &ActionName,
+        step: &Step,
+        reason: Option<String>,
+        approver: &Approver<'_>,
+    ) -> Result<Registered> {
+        let standing = self.catalog()?;
+        let (catalog, registered) = standing.after(action, step)?;
+        let snapshot = catalog.snapshot().map_err(CatalogError::from)?;
+        let changed = CatalogChanged {
+            format: CatalogChanged::FORMAT.to_owned(),
+            time: self.clock.now(),
+            tenant: self.tenant.clone(),
+            follows: standing.last,
+            action: action.clone(),
+            from: standing.catalog.find(action).map(|registered| registered.state),
+            to: registered.state,
+            reason,
+            snapshot: Digest::of(&snapshot),
+            by: approver.by.clone(),
+            isolation: approver.isolation,
+        };
+        let payload = canonical::to_vec(&changed)?;
+        let body =
+            Envelope::sign(CatalogChanged::PAYLOAD_TYPE, payload, approver.signer)?.to_vec()?;
+        // What the ledger takes stays there.
+        verify_change(&body, self.keyring()).map_err(CatalogError::Key)?;
+        let entry = NewEntry { kind: EntryKind::CatalogChanged, body, blobs: vec![snapshot] };
+        self.ledger.append(vec![entry]).wait()?;
+        Ok(registered)
+    }
+}

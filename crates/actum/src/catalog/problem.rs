@@ -1,0 +1,129 @@
+//! Why the catalog cannot be used or changed.
+
+use actum_core::Digest;
+use actum_core::action::ActionName;
+use actum_core::canonical::CanonicalError;
+use actum_core::ledger::ActionState;
+use actum_gate::CatalogProblem;
+use actum_ledger::LedgerError;
+
+use crate::error::Error;
+
+/// Why the catalog cannot be used or changed.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum CatalogError {
+    /// The ledger refused or failed.
+    #[error(transparent)]
+    Ledger(#[from] LedgerError),
+    /// The newest change of the catalog is signed by no key that counts.
+    #[error(
+        "the catalog of actions cannot be relied on: the newest change of it, entry {index} of the ledger, is not \
+         proven: {problem}; nothing was changed"
+    )]
+    Unproven {
+        /// The entry.
+        index: u64,
+        /// Why it does not count.
+        problem: CatalogProblem,
+    },
+    /// The newest change was signed for another place.
+    #[error(
+        "the catalog of actions cannot be relied on: the newest change of it, entry {index} of the ledger, was \
+         signed for another place; nothing was changed"
+    )]
+    Misplaced {
+        /// The entry.
+        index: u64,
+    },
+    /// What the newest change leads to cannot be used.
+    #[error(
+        "the catalog of actions cannot be used: the snapshot that entry {index} of the ledger names {message}; \
+         nothing was changed"
+    )]
+    Snapshot {
+        /// The entry.
+        index: u64,
+        /// What is wrong with it.
+        message: String,
+    },
+    /// There is no such action.
+    #[error("there is no action `{action}` in the catalog; nothing was changed")]
+    Unknown {
+        /// Its name.
+        action: ActionName,
+    },
+    /// It cannot go from where it stands to there.
+    #[error("the action `{action}` cannot become {}: it {}; nothing was changed", to.as_str(), stands(*from))]
+    State {
+        /// Its name.
+        action: ActionName,
+        /// Where it stands.
+        from: Option<ActionState>,
+        /// Where it was to stand.
+        to: ActionState,
+    },
+    /// The package is another one than the catalog has.
+    #[error(
+        "the package of the action `{action}` is another one than the one that is registered: its digest is \
+         {given} and not {registered}; nothing was changed"
+    )]
+    OtherPackage {
+        /// Its name.
+        action: ActionName,
+        /// The digest in the catalog.
+        registered: Digest,
+        /// That of the package.
+        given: Digest,
+    },
+    /// The name is that of an action of actum's own.
+    #[error("`{action}` is a core action, so no package can be it; nothing was changed")]
+    IsCore {
+        /// Its name.
+        action: ActionName,
+    },
+    /// A package is registered under its own name.
+    #[error("the package is the action `{package}` and not `{action}`; nothing was changed")]
+    OtherName {
+        /// The name that was given.
+        action: ActionName,
+        /// That of the package.
+        package: ActionName,
+    },
+    /// A schema of it is none.
+    #[error("the action `{action}` cannot be registered: {message}; nothing was changed")]
+    Unsound {
+        /// Its name.
+        action: ActionName,
+        /// What is wrong with it.
+        message: String,
+    },
+    /// What is to be recorded has no exact form.
+    #[error("cannot record the catalog: {0}; nothing was changed")]
+    Record(#[from] CanonicalError),
+    /// The key does not count, so nothing would come of it.
+    #[error("the catalog cannot be changed so: {0}; nothing was changed")]
+    Key(CatalogProblem),
+    /// This program was made wrongly.
+    #[error(
+        "the core action `{action}` is not described as it must be: {message}; nothing was changed"
+    )]
+    BuiltIn {
+        /// Its name.
+        action: &'static str,
+        /// What is wrong.
+        message: String,
+    },
+}
+
+fn stands(state: Option<ActionState>) -> String {
+    state.map_or("is not registered".to_owned(), |state| format!("is {}", state.as_str()))
+}
+
+impl From<CatalogError> for Error {
+    fn from(error: CatalogError) -> Self {
+        if let CatalogError::Ledger(source) = error {
+            return Self::Ledger { source };
+        }
+        Self::Catalog(Box::new(error))
+    }
+}

@@ -1,0 +1,90 @@
+//! The whole catalog as a document.
+
+use actum_core::Digest;
+use actum_core::canonical::{self, CanonicalError, plainly};
+use serde::{Deserialize, Serialize};
+
+use super::{Catalog, CatalogError, Origin, Registered};
+
+/// The value of `format`.
+const FORMAT: &str = "actum.catalog-snapshot/1";
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Snapshot {
+    format: String,
+    actions: Vec<Registered>,
+}
+
+impl Catalog {
+    /// The catalog as a document in canonical JSON.
+    ///
+    /// # Errors
+    /// [`CanonicalError`], where a schema holds a number without an exact form.
+    pub fn snapshot(&self) -> Result<Vec<u8>, CanonicalError> {
+        let actions = self.actions.values().cloned().collect();
+        canonical::to_vec(&Snapshot { format: FORMAT.to_owned(), actions })
+    }
+
+    /// The digest of that: what names the catalog.
+    ///
+    /// # Errors
+    /// As [`Catalog::snapshot`].
+    pub fn digest(&self) -> Result<Digest, CanonicalError> {
+        Ok(Digest::of(&self.snapshot()?))
+    }
+
+    /// The catalog that a document holds. Of core actions it says where they stand; what they are is built in.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub(super) fn of_snapshot(bytes: &[u8]) -> Result<Result<Self, String>, CatalogError> {
+        let mut catalog = Self::core()?;
+        let snapshot: Snapshot = match serde_json::from_slice(bytes) {
+            Ok(snapshot) => snapshot,
+            Err(error) => return Ok(Err(format!("cannot be read: {}", plainly(&error)))),
+        };
+        if snapshot.format != FORMAT {
+            return Ok(Err(format!("has the format `{}` and not `{FORMAT}`", snapshot.format)));
+        }
+        for registered in snapshot.actions {
+            let name = registered.name.clone();
+            match (registered.origin, catalog.actions.get_mut(&name)) {
+                (Origin::Core, Some(core)) => core.state = registered.state,
+                (Origin::Core, None) => {
+                    return Ok(Err(format!(
+                        "speaks of the core action `{name}`, which a later version of actum has"
+                    )));
+                }
+                (Origin::Package { .. }, Some(_)) => {
+                    return Ok(Err(format!("has a package in the place of the action `{name}`")));
+                }
+                (Origin::Package { .. }, None) => {
+                    catalog.actions.insert(name, registered);
+                }
+            }
+        }
+        Ok(Ok(catalog))
+    }
+}
+
+/// The name of an action in policies on access, as a word.
+pub(super) mod access {
+    use actum_access::AccessAction;
+    use serde::{Deserialize, Deserializer, Serializer};
+
+    pub(in super::super) fn serialize<S: Serializer>(
+        action: &AccessAction,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(action.as_str())
+    }
+
+    pub(in super::super) fn deserialize<'d, D: Deserializer<'d>>(
+        deserializer: D,
+    ) -> Result<AccessAction, D::Error> {
+        let word = String::deserialize(deserializer)?;
+        let action = AccessAction::ALL.into_iter().find(|action| action.as_str() == word);
+        action.ok_or_else(|| serde::de::Error::custom(format!("`{word}` is no access action")))
+    }
+}

@@ -1,0 +1,84 @@
+//! Where the catalog stands: what the ledger has of it, and whether that is proven.
+
+use actum_core::Digest;
+use actum_core::keyring::Keyring;
+use actum_core::ledger::{CatalogChanged, EntryKind};
+use actum_core::merkle::leaf_hash;
+use actum_core::receipt::EntryRef;
+use actum_gate::{VerifiedChange, verify_change};
+use actum_ledger::{LedgerError, Log};
+
+use super::{Catalog, CatalogError};
+
+/// The catalog after the last change that is proven, and what the next change follows.
+#[derive(Debug, Clone)]
+pub struct Standing {
+    /// The catalog after the last change that is proven.
+    pub catalog: Catalog,
+    /// The last change, proven or not; where there is none the beginning of the log.
+    pub last: EntryRef,
+    /// Why the last change does not count. Then no catalog is in force, until a person changes it anew.
+    pub unproven: Option<CatalogError>,
+}
+
+impl Standing {
+    /// What the ledger has of the catalog.
+    ///
+    /// # Errors
+    /// `Ledger` where it cannot be read, or an entry is not what it was.
+    pub fn read(log: &dyn Log, keyring: &Keyring) -> Result<Self, CatalogError> {
+        let last = before(log, None)?;
+        let (mut unproven, mut behind) = (None, None);
+        loop {
+            let newest = log.newest_of_kind(EntryKind::CatalogChanged, behind, 1)?;
+            let Some(index) = newest.first().copied() else {
+                return Ok(Self { catalog: Catalog::core()?, last, unproven });
+            };
+            match proven(log, keyring, index) {
+                Ok(catalog) => return Ok(Self { catalog, last, unproven }),
+                Err(CatalogError::Ledger(error)) => return Err(error.into()),
+                Err(problem) => {
+                    unproven.get_or_insert(problem);
+                    behind = Some(index);
+                }
+            }
+        }
+    }
+
+    /// The catalog that counts.
+    ///
+    /// # Errors
+    /// Why there is none, where the last change does not count.
+    pub fn in_force(self) -> Result<Catalog, CatalogError> {
+        self.unproven.map_or(Ok(self.catalog), Err)
+    }
+}
+
+/// The last change before an entry, as others name it; where there is none the beginning of the log.
+fn before(log: &dyn Log, behind: Option<u64>) -> Result<EntryRef, LedgerError> {
+    let newest = log.newest_of_kind(EntryKind::CatalogChanged, behind, 1)?;
+    let index = newest.first().copied().unwrap_or(0);
+    let leaf = leaf_hash(&log.sound_entry(index)?.body);
+    Ok(EntryRef { origin: log.origin()?, index, leaf })
+}
+
+/// The catalog that a change leads to, where all of it holds.
+fn proven(log: &dyn Log, keyring: &Keyring, index: u64) -> Result<Catalog, CatalogError> {
+    let body = log.sound_entry(index)?.body;
+    let VerifiedChange { changed, .. } = verify_change(&body, keyring)
+        .map_err(|problem| CatalogError::Unproven { index, problem })?;
+    let CatalogChanged { follows, action, to, snapshot, .. } = changed;
+    if follows != before(log, Some(index))? {
+        return Err(CatalogError::Misplaced { index });
+    }
+    let wrong = |message: String| CatalogError::Snapshot { index, message };
+    let bytes = log.blob(&snapshot)?.ok_or_else(|| wrong("is missing".to_owned()))?;
+    if Digest::of(&bytes) != snapshot {
+        return Err(wrong("was changed".to_owned()));
+    }
+    let catalog = Catalog::of_snapshot(&bytes)?.map_err(wrong)?;
+    match catalog.find(&action).is_some_and(|registered| registered.state == to) {
+        true => Ok(catalog),
+        false => Err(wrong(format!("does not have the action `{action}` as {}", to.as_str()))),
+    }
+}

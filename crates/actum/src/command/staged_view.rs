@@ -1,0 +1,92 @@
+//! What a transaction has staged, as commands see it: a layer over the workspace.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use actum_core::RelPath;
+use actum_core::receipt::{EffectKind, PathEffect};
+use actum_sandbox::{LayerError, StagedLayer};
+use actum_workspace::Transaction;
+use actum_workspace::disk::Disk;
+
+use super::{CommandError, Runner};
+use crate::error::{Error, Result};
+
+/// The workspace with what a transaction has staged, for commands that look at it, and for commands whose
+/// effects go on from there. It holds what was staged when it was made; it is removed when this is dropped.
+#[derive(Debug)]
+pub struct StagedView {
+    layer: StagedLayer,
+}
+
+impl StagedView {
+    /// What `transaction` has staged in the workspace in which `runner` runs commands.
+    ///
+    /// # Errors
+    /// `Command` where it cannot be laid out; `Workspace` where what is staged cannot be read.
+    pub fn of<D: Disk>(runner: &Runner, transaction: &mut Transaction<'_, D>) -> Result<Self> {
+        let change = transaction.effects();
+        Self::of_change(runner, transaction, &change)
+    }
+
+    /// The same where it is known already what the transaction does to each path.
+    pub(crate) fn of_change<D: Disk>(
+        runner: &Runner,
+        transaction: &mut Transaction<'_, D>,
+        change: &[PathEffect],
+    ) -> Result<Self> {
+        let layer = StagedLayer::temporary(&runner.root).map_err(failed)?;
+        take_away(&layer, change)?;
+        // They are ordered by path, and so a directory comes before what is in it.
+        for effect in change {
+            let at = place(&effect.path.0);
+            let Some(mode) = transaction.mode_of(&effect.path.0) else { continue };
+            if effect.effect == EffectKind::DirectoryCreated {
+                layer.directory(at, mode.bits()).map_err(failed)?;
+            } else if effect.after.is_some() {
+                let content = transaction.read(&effect.path.0)?;
+                layer.file(at, content.as_slice(), mode.bits()).map_err(failed)?;
+            }
+        }
+        Ok(Self { layer })
+    }
+
+    /// Where the layer is, as long as this is held.
+    pub fn path(&self) -> &Path {
+        self.layer.path()
+    }
+}
+
+fn failed(error: LayerError) -> Error {
+    CommandError::Staged(error).into()
+}
+
+fn place(path: &RelPath) -> &Path {
+    Path::new(OsStr::from_bytes(path.as_bytes()))
+}
+
+/// First what goes, so that something else can be in its place; what a directory held goes with it.
+fn take_away(layer: &StagedLayer, change: &[PathEffect]) -> Result<()> {
+    let removed = |effect: &&PathEffect| effect.effect == EffectKind::DirectoryRemoved;
+    let removed: BTreeSet<&RelPath> =
+        change.iter().filter(removed).map(|effect| &effect.path.0).collect();
+    let lies_in_one = |path: &RelPath| {
+        std::iter::successors(path.parent(), RelPath::parent).any(|above| removed.contains(&above))
+    };
+    let files = change.iter().filter_map(|effect| match effect.effect {
+        EffectKind::Deleted => Some(&effect.path.0),
+        EffectKind::Renamed => effect.from.as_ref().map(|from| &from.0),
+        EffectKind::Created
+        | EffectKind::Modified
+        | EffectKind::Mode
+        | EffectKind::Attributes
+        | EffectKind::DirectoryCreated
+        | EffectKind::DirectoryRemoved => None,
+    });
+    for gone in removed.iter().copied().chain(files).filter(|path| !lies_in_one(path)) {
+        layer.delete(place(gone)).map_err(failed)?;
+    }
+    Ok(())
+}

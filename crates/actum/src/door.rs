@@ -1,0 +1,145 @@
+//! The door of actions: a plan envelope goes in, what it asks for is carried out as a transaction, and a result
+//! envelope comes out (AA-1, AA-2, AA-6).
+//!
+//! [`Engine::act`] tells the story: policy and scope first, then the work where nobody sees it, then the checks; what
+//! they find good is kept, all else is dropped; and how it ended is in the ledger before anybody is told.
+
+mod begin;
+mod built_in;
+mod core_action;
+mod halt;
+mod keep;
+mod package;
+mod propose;
+mod scope;
+mod story;
+
+use std::any::Any;
+
+use actum_core::Timestamp;
+use actum_core::action::{PlanEnvelope, ResultEnvelope};
+use actum_core::ledger::{Actor, RequestKey, WorkspaceId};
+use actum_workspace::RunOptions;
+use actum_workspace::disk::Disk;
+
+use crate::engine::Engine;
+use crate::error::{Error, Result};
+use crate::request::Request;
+
+use halt::Halt;
+use story::Story;
+
+/// The door, as it is recorded.
+const DOOR: &str = "action";
+
+/// An action that is proposed, and by whom.
+#[derive(Debug, Clone)]
+pub struct Proposal {
+    /// What is asked for.
+    pub plan: PlanEnvelope,
+    /// Who asks.
+    pub actor: Actor,
+    /// The key under which it is asked for, so that asking again does not do it again.
+    pub key: Option<RequestKey>,
+    /// Whether to wait for another process that is at work in the workspace.
+    pub wait: bool,
+}
+
+/// An action that ended, one way or the other.
+#[derive(Debug)]
+pub struct Acted {
+    /// The result.
+    pub envelope: ResultEnvelope,
+    /// The place in the ledger of the entry that says the same (AA-13).
+    pub entry: u64,
+    /// The error of the engine with which it ended, if it was one: that it waits for a person, for example.
+    pub error: Option<Box<Error>>,
+    /// What [`Engine::holding`] gave.
+    pub held: Option<Box<dyn Any>>,
+}
+
+impl<D: Disk> Engine<D> {
+    /// Carries out an action: all of it, or nothing; and records how it ended.
+    ///
+    /// # Errors
+    /// Where how it ended could not be recorded, so that there is no result. All else is in the result.
+    pub fn act(&mut self, proposal: &Proposal) -> Result<Acted> {
+        let mut story = self.story(&proposal.plan)?;
+        let end = self
+            .propose(proposal, &mut story)
+            .and_then(|request| self.perform(request, &mut story));
+        self.tell(story, end, &proposal.actor)
+    }
+
+    /// The same for the request of a plan in the queue, to which a person agreed: exactly that is done.
+    ///
+    /// # Errors
+    /// As [`Self::act`]; where the request belongs to no action, `NoAction`.
+    pub fn act_as_approved(&mut self, request: Request) -> Result<Acted> {
+        let Some(action) = &request.action else { return Err(Error::NoAction) };
+        let mut story = self.story(&action.plan)?;
+        let actor = request.actor.clone();
+        let proposal = Proposal {
+            plan: action.plan.clone(),
+            actor: actor.clone(),
+            key: request.key.clone(),
+            wait: request.wait,
+        };
+        // What was retired since, or is other than it was, is not carried out.
+        let end =
+            self.propose(&proposal, &mut story).and_then(|_| self.perform(request, &mut story));
+        self.tell(story, end, &actor)
+    }
+
+    fn story(&mut self, plan: &PlanEnvelope) -> Result<Story> {
+        // Whatever could not be told later is found out before anything is done.
+        let (workspace, id) = (self.workspace_id()?, self.workspace.new_id()?);
+        Story::of(plan, id, workspace, self.now())
+    }
+
+    /// Does what is asked for.
+    fn perform(&mut self, request: Request, story: &mut Story) -> std::result::Result<(), Halt> {
+        match request.begins_action() {
+            true => self.begin(request, story),
+            false => self.keep(request, None, story),
+        }
+    }
+
+    /// Records how it ended, and gives the result.
+    fn tell(
+        &mut self,
+        mut story: Story,
+        end: std::result::Result<(), Halt>,
+        actor: &Actor,
+    ) -> Result<Acted> {
+        let held = story.held.take();
+        let ending = story.ending(end)?;
+        let now = self.now();
+        let ended = story.entry(&ending, (&self.records.tenant, &self.root), actor, now);
+        let untold = |source| Error::Untold { status: ended.status, run: ended.run, source };
+        let entry = self.records.append_feedback(&ended).map_err(untold)?;
+        let error = story.error.take();
+        let envelope = story.envelope(&ending, entry, now);
+        Ok(Acted { envelope, entry, error, held })
+    }
+
+    /// The name of the workspace. It gets one where it has none yet.
+    fn workspace_id(&mut self) -> Result<WorkspaceId> {
+        if let Some(id) = self.workspace.id()? {
+            return Ok(id);
+        }
+        Ok(self.workspace.begin(RunOptions::default())?.workspace_id()?)
+    }
+
+    fn now(&self) -> Timestamp {
+        self.records.clock.now()
+    }
+}
+
+/// What an action is in the log: its type, and what it is for.
+fn label(plan: &PlanEnvelope) -> String {
+    match &plan.reason {
+        Some(reason) => format!("action {}: {reason}", plan.action_type),
+        None => format!("action {}", plan.action_type),
+    }
+}

@@ -1,0 +1,118 @@
+//! The check that a core action brings along: what is staged is what was asked for (AA-3).
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use actum_core::action::Check;
+use actum_core::receipt::{EffectKind, FileFacts, PathEffect};
+use actum_core::{Digest, Operation, RelPath};
+use actum_ledger::Store;
+use actum_workspace::Transaction;
+use actum_workspace::disk::Disk;
+
+use super::core_action::{Wanted, wanted};
+use super::halt::Halt;
+use crate::engine::stage::Staged;
+use crate::error::Result;
+use crate::reason::Reason;
+use crate::recorded::RecordedRun;
+
+/// What it is called in a result.
+const ASKED: &str = "actum: what is staged is what was asked for";
+/// What it is called where a run is taken back.
+const BACK: &str = "actum: what is staged is what was there before the run";
+
+/// Looks at what operations have staged.
+pub(super) fn of_change<D: Disk>(
+    transaction: &mut Transaction<'_, D>,
+    operations: &[Operation],
+) -> Result<Check> {
+    let wanted = wanted(operations);
+    for (path, wanted) in &wanted {
+        if let Some(problem) = problem(transaction, path, wanted)? {
+            return Ok(refused(ASKED, path, problem));
+        }
+    }
+    Ok(held(ASKED, wanted.len()))
+}
+
+/// Compares what an undo has staged with what the receipt of its run says was there before.
+pub(super) fn of_undo<D: Disk>(staged: &mut Staged<'_, D>) -> Result<Check> {
+    let Some(run) = staged.undoes else { return Ok(unknown()) };
+    let keys = Arc::clone(&staged.records.keys);
+    let recorded = staged.records.ledger.ask(move |store: &mut dyn Store| {
+        let row = store.run(run)?;
+        row.map(|row| RecordedRun::read(store, keys.keyring(), row)).transpose()
+    });
+    let Some((receipt, _)) = recorded.wait()?.and_then(|recorded| recorded.receipt) else {
+        return Ok(unknown());
+    };
+    let before = before(&receipt.statement.predicate.paths);
+    for (path, facts) in &before {
+        let wanted = facts.as_ref().map_or(Wanted::Nothing, |facts| Wanted::Content(facts.sha256));
+        if let Some(problem) = problem(&mut staged.transaction, path, &wanted)? {
+            return Ok(refused(BACK, path, problem));
+        }
+    }
+    Ok(held(BACK, before.len()))
+}
+
+/// What files were where a run changed them; nothing where it made them.
+fn before(paths: &[PathEffect]) -> BTreeMap<RelPath, Option<FileFacts>> {
+    let mut before = BTreeMap::new();
+    for effect in paths.iter().filter(|effect| effect.effect.is_of_file()) {
+        match (effect.effect, &effect.from) {
+            (EffectKind::Renamed, Some(from)) => {
+                before.insert(from.0.clone(), effect.before.clone());
+                before.entry(effect.path.0.clone()).or_insert(None);
+            }
+            _ => {
+                before.insert(effect.path.0.clone(), effect.before.clone());
+            }
+        }
+    }
+    before
+}
+
+/// What is wrong with a path, as it is staged.
+fn problem<D: Disk>(
+    transaction: &mut Transaction<'_, D>,
+    path: &RelPath,
+    wanted: &Wanted,
+) -> Result<Option<&'static str>> {
+    let exists = transaction.mode_of(path).is_some();
+    Ok(match (wanted, exists) {
+        (Wanted::Content(digest), true) => {
+            let found = Digest::of(&transaction.read(path)?);
+            (found != *digest).then_some("has other content")
+        }
+        (Wanted::Content(_) | Wanted::Something, false) => Some("is not there"),
+        (Wanted::Nothing, true) => Some("is there still"),
+        (Wanted::Something, true) | (Wanted::Nothing, false) => None,
+    })
+}
+
+fn held(name: &str, paths: usize) -> Check {
+    let paths = match paths {
+        1 => "1 path is as it should be".to_owned(),
+        paths => format!("{paths} paths are as they should be"),
+    };
+    Check { message: Some(paths), ..Check::new(name, true) }
+}
+
+fn refused(name: &str, path: &RelPath, problem: &str) -> Check {
+    Check { message: Some(format!("`{path}` {problem}")), ..Check::new(name, false) }
+}
+
+/// Nothing to compare with is no proof.
+fn unknown() -> Check {
+    let message = Some("the ledger knows nothing of the run that is taken back".to_owned());
+    Check { message, ..Check::new(BACK, false) }
+}
+
+/// What comes of it where it does not hold.
+pub(super) fn refusal(check: &Check) -> Halt {
+    let why = check.message.as_deref().unwrap_or_default();
+    let message = format!("the check `{}` does not hold: {why}", check.name);
+    Halt::reverted(Reason::VerificationFailed, message)
+}

@@ -1,0 +1,382 @@
+//! What a core action is asked to do: its input, as the work of a request.
+
+use std::collections::BTreeMap;
+
+use actum_core::action::PlanEnvelope;
+use actum_core::edit::{Edit, Occurrences, Replacement};
+use actum_core::format::{Format, Reading, parse};
+use actum_core::path::Harmless;
+use actum_core::{Digest, EmptyParents, ModeChange, Operation, RelPath};
+use actum_gate::CommandLine;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::halt::Halt;
+use super::package;
+use crate::command::Accepted;
+use crate::plugin::Package;
+use crate::reason::{self, Reason};
+use crate::request::{Which, Work};
+
+/// What is to be done for an action.
+#[derive(Debug)]
+pub(super) enum Task {
+    /// The change follows from the input.
+    Work(Work),
+    /// A command is run, and the change is what it does.
+    Command { line: CommandLine, accepted: Accepted },
+    /// Commands look, and nothing changes.
+    Diagnosis(Vec<CommandLine>),
+    /// The code of a package is run, and the change is what it does.
+    Package(Box<Package>),
+}
+
+/// An input that was read.
+#[derive(Debug)]
+pub(super) struct Intake {
+    pub(super) task: Task,
+    /// What is run where a check fails.
+    pub(super) repair: Option<CommandLine>,
+}
+
+impl Task {
+    /// The commands that the action itself runs.
+    pub(super) fn commands(&self) -> Result<Vec<CommandLine>, Halt> {
+        Ok(match self {
+            Self::Work(_) => Vec::new(),
+            Self::Package(package) => vec![package::line(package)?],
+            Self::Command { line, .. } => vec![line.clone()],
+            Self::Diagnosis(lines) => lines.clone(),
+        })
+    }
+
+    /// The commands that check it, whatever a plan says.
+    pub(super) fn checks(&self) -> &[CommandLine] {
+        match self {
+            Self::Package(package) => &package.checks,
+            Self::Work(_) | Self::Command { .. } | Self::Diagnosis(_) => &[],
+        }
+    }
+
+    /// Whether the change, if any, is known only once something has run.
+    pub(super) fn runs_something(&self) -> bool {
+        match self {
+            Self::Work(_) => false,
+            Self::Command { .. } | Self::Diagnosis(_) | Self::Package(_) => true,
+        }
+    }
+
+    /// Whether more is known of the result than that it was computed: then that can be looked at without a command.
+    pub(super) fn has_built_in_check(&self) -> bool {
+        match self {
+            Self::Work(_) | Self::Package(_) => true,
+            Self::Command { .. } | Self::Diagnosis(_) => false,
+        }
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct ApplyChangeset {
+    document: String,
+    format: Option<String>,
+    repair: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct FileCreate {
+    path: String,
+    content: Option<String>,
+    content_base64: Option<String>,
+    executable: Option<bool>,
+    repair: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct FileModify {
+    path: String,
+    content: Option<String>,
+    content_base64: Option<String>,
+    edits: Option<Vec<TextEdit>>,
+    executable: Option<bool>,
+    expected_sha256: Option<String>,
+    repair: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct TextEdit {
+    find: String,
+    replace: String,
+    #[serde(default)]
+    all: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct FileDelete {
+    path: String,
+    expected_sha256: Option<String>,
+    repair: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct FromTo {
+    from: String,
+    to: String,
+    repair: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct RunCommand {
+    command: Option<String>,
+    argv: Option<Vec<String>>,
+    #[serde(default)]
+    accept_exit_codes: Vec<u8>,
+    repair: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct DiagnoseError {
+    #[serde(default)]
+    commands: Vec<String>,
+    /// What the planner saw. It is in the plan, and so in the record.
+    #[serde(rename = "error")]
+    _error: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct UndoRun {
+    run: String,
+}
+
+/// Reads what a core action is given; `None` where the action is none of them. The input has the form of the
+/// action's schema already.
+pub(super) fn intake(plan: &PlanEnvelope) -> Result<Option<Intake>, Halt> {
+    let (work, repair) = match plan.action_type.as_str() {
+        "apply_changeset" => {
+            let ApplyChangeset { document, format, repair } = read(plan)?;
+            (Work::Apply(change_set(&document, format.as_deref())?), repair)
+        }
+        "file_create" => {
+            let FileCreate { path, content, content_base64, executable, repair } = read(plan)?;
+            let content = bytes(content, content_base64)?.unwrap_or_default();
+            let mode = executable.map(ModeChange::Executable);
+            let path = rel_path("path", &path)?;
+            (Work::Apply(vec![Operation::Create { path, content, mode }]), repair)
+        }
+        "file_modify" => {
+            let modify: FileModify = read(plan)?;
+            let repair = modify.repair.clone();
+            (Work::Apply(modify.operations()?), repair)
+        }
+        "file_delete" => {
+            let FileDelete { path, expected_sha256, repair } = read(plan)?;
+            let (path, expected) = (rel_path("path", &path)?, digest(expected_sha256)?);
+            let parents = EmptyParents::Remove;
+            (Work::Apply(vec![Operation::Delete { path, expected, parents }]), repair)
+        }
+        "file_rename" => {
+            let FromTo { from, to, repair } = read(plan)?;
+            let (from, to) = (rel_path("from", &from)?, rel_path("to", &to)?);
+            let parents = EmptyParents::Remove;
+            (Work::Apply(vec![Operation::Rename { from, to, parents }]), repair)
+        }
+        "file_copy" => {
+            let FromTo { from, to, repair } = read(plan)?;
+            let (from, to) = (rel_path("from", &from)?, rel_path("to", &to)?);
+            (Work::Apply(vec![Operation::Copy { from, to }]), repair)
+        }
+        "undo_run" => {
+            let UndoRun { run } = read(plan)?;
+            (Work::Undo(which(&run)?), None)
+        }
+        "run_command" => {
+            let RunCommand { command, argv, accept_exit_codes, repair } = read(plan)?;
+            let line = match (command, argv) {
+                (Some(text), None) => command_line("input.command", &text)?,
+                (None, Some(argv)) => CommandLine::new(argv)
+                    .map_err(|error| Halt::unusable_command("input.argv", &error))?,
+                (Some(_), Some(_)) | (None, None) => {
+                    return Err(Halt::input("give `command` or `argv`, one of them"));
+                }
+            };
+            let accepted = accept_exit_codes.into_iter().map(i32::from).collect();
+            return intake_of(Task::Command { line, accepted }, repair);
+        }
+        "diagnose_error" => {
+            let DiagnoseError { commands, _error: _ } = read(plan)?;
+            let lines = commands.iter().enumerate();
+            let lines =
+                lines.map(|(index, text)| command_line(&format!("input.commands[{index}]"), text));
+            return intake_of(Task::Diagnosis(lines.collect::<Result<_, _>>()?), None);
+        }
+        _ => return Ok(None),
+    };
+    intake_of(Task::Work(work), repair)
+}
+
+fn intake_of(task: Task, repair: Option<String>) -> Result<Option<Intake>, Halt> {
+    let repair = repair.map(|text| command_line("input.repair", &text)).transpose()?;
+    Ok(Some(Intake { task, repair }))
+}
+
+fn read<T: DeserializeOwned>(plan: &PlanEnvelope) -> Result<T, Halt> {
+    let value = Value::Object(plan.input.clone());
+    serde_json::from_value(value).map_err(Halt::input)
+}
+
+/// A command, as it would be typed.
+pub(super) fn command_line(place: &str, text: &str) -> Result<CommandLine, Halt> {
+    CommandLine::parse(text).map_err(|error| Halt::unusable_command(place, &error))
+}
+
+fn rel_path(name: &str, text: &str) -> Result<RelPath, Halt> {
+    RelPath::new(text).map_err(|error| {
+        Halt::rejected(Reason::PathRefused, format!("`input.{name}` cannot be used: {error}"))
+    })
+}
+
+fn digest(text: Option<String>) -> Result<Option<Digest>, Halt> {
+    let read = text.map(|text| text.parse::<Digest>()).transpose();
+    read.map_err(|error| Halt::input(format!("`input.expectedSha256`: {error}")))
+}
+
+fn bytes(text: Option<String>, base64: Option<String>) -> Result<Option<Vec<u8>>, Halt> {
+    match (text, base64) {
+        (Some(text), None) => Ok(Some(text.into_bytes())),
+        (None, Some(base64)) => STANDARD
+            .decode(base64)
+            .map(Some)
+            .map_err(|error| Halt::input(format!("`input.contentBase64` is no base64: {error}"))),
+        (None, None) => Ok(None),
+        (Some(_), Some(_)) => {
+            Err(Halt::input("give `content` or `contentBase64`, and not both of them"))
+        }
+    }
+}
+
+fn which(run: &str) -> Result<Which, Halt> {
+    if run == "newest" {
+        return Ok(Which::Newest);
+    }
+    let read = run.parse().map(Which::Run);
+    read.map_err(|error| Halt::input(format!("`input.run` is neither `newest` nor a run: {error}")))
+}
+
+fn change_set(document: &str, format: Option<&str>) -> Result<Vec<Operation>, Halt> {
+    let format = match format {
+        None => None,
+        Some(name) => Some(format_of(name).ok_or_else(|| {
+            let names: Vec<_> = FORMATS.iter().map(|(name, _)| *name).collect();
+            let given = Harmless(name.as_bytes());
+            let names = names.join("`, `");
+            Halt::input(format!("`input.format` is `{given}`, and none of `{names}`"))
+        })?),
+    };
+    let reading = Reading { format, target: None };
+    parse(document.as_bytes(), &reading).map_err(|error| {
+        let reason = reason::of_input(&error.problem);
+        Halt::rejected(reason, format!("`input.document` cannot be used: {error}"))
+    })
+}
+
+/// The formats of changes by name, as on the command line.
+const FORMATS: [(&str, Format); 6] = [
+    ("change-set", Format::ChangeSet),
+    ("edits", Format::Edits),
+    ("files", Format::Files),
+    ("json-patch", Format::JsonPatch),
+    ("git-diff", Format::GitDiff),
+    ("codex-patch", Format::CodexPatch),
+];
+
+fn format_of(name: &str) -> Option<Format> {
+    FORMATS.iter().find(|(known, _)| *known == name).map(|(_, format)| *format)
+}
+
+impl FileModify {
+    fn operations(self) -> Result<Vec<Operation>, Halt> {
+        let path = rel_path("path", &self.path)?;
+        let mut expected = digest(self.expected_sha256)?;
+        let mut operations = Vec::new();
+        match (bytes(self.content, self.content_base64)?, self.edits) {
+            (Some(content), None) => {
+                let (path, expected) = (path.clone(), expected.take());
+                operations.push(Operation::Write { path, content, expected });
+            }
+            (None, Some(edits)) => {
+                for TextEdit { find, replace, all } in edits {
+                    let occurrences = if all { Occurrences::All } else { Occurrences::One };
+                    let (old, new) = (find.into_bytes(), replace.into_bytes());
+                    let edit = Edit::Replace(Replacement { old, new, occurrences });
+                    // What a later edit meets is what the one before left.
+                    let (path, expected) = (path.clone(), expected.take());
+                    operations.push(Operation::Edit { path, edit, expected });
+                }
+            }
+            (None, None) if self.executable.is_some() => {}
+            (Some(_), Some(_)) | (None, None) => {
+                return Err(Halt::input(
+                    "give `content`, `contentBase64` or `edits`, one of them; or `executable` alone",
+                ));
+            }
+        }
+        if let Some(executable) = self.executable {
+            operations.push(Operation::Chmod { path, mode: ModeChange::Executable(executable) });
+        }
+        Ok(operations)
+    }
+}
+
+/// What a path must hold in the end, as far as the operations say it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// A file with these bytes.
+    Content(Digest),
+    /// Something.
+    Something,
+    /// Nothing.
+    Nothing,
+}
+
+/// What operations say of the paths that they speak of, the last of them last.
+pub(super) fn wanted(operations: &[Operation]) -> BTreeMap<RelPath, Wanted> {
+    let mut wanted = BTreeMap::new();
+    for operation in operations {
+        match operation {
+            Operation::Create { path, content, .. } | Operation::Write { path, content, .. } => {
+                wanted.insert(path.clone(), Wanted::Content(Digest::of(content)));
+            }
+            Operation::Delete { path, .. } | Operation::RemoveDirectory { path } => {
+                wanted.insert(path.clone(), Wanted::Nothing);
+            }
+            Operation::Rename { from, to, .. } => {
+                let moved = wanted.insert(from.clone(), Wanted::Nothing);
+                wanted.insert(to.clone(), moved.unwrap_or(Wanted::Something));
+            }
+            Operation::Copy { from, to } => {
+                let copied = wanted.get(from).cloned();
+                wanted.insert(to.clone(), copied.unwrap_or(Wanted::Something));
+            }
+            Operation::Patch { path, .. }
+            | Operation::Edit { path, .. }
+            | Operation::MakeDirectory { path, .. } => {
+                wanted.insert(path.clone(), Wanted::Something);
+            }
+            Operation::Chmod { path, .. } => {
+                wanted.entry(path.clone()).or_insert(Wanted::Something);
+            }
+        }
+    }
+    wanted
+}

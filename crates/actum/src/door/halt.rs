@@ -1,0 +1,177 @@
+//! Why an action did not come to its end, and which of the frozen statuses that is (AA-2).
+
+use std::fmt::Display;
+
+use actum_core::path::Harmless;
+use actum_core::{RiskTier, RunId, Status, Timestamp};
+use actum_gate::CommandLineError;
+use actum_workspace::{ErrorKind, State};
+
+use crate::command::CommandError;
+use crate::error::Error;
+use crate::reason::{self, Reason};
+
+/// Why an action did not come to its end.
+#[derive(Debug)]
+pub(super) enum Halt {
+    /// It ended so, and the result says it.
+    Told {
+        status: Status,
+        reason: Reason,
+        message: String,
+        /// The error of the engine that it was, where it was one.
+        error: Option<Box<Error>>,
+    },
+    /// It waits for a person.
+    Queued(Waiting),
+    /// A check refused the staged change, which a repair may mend.
+    Unverified(Box<Error>),
+    /// What has to be recorded of it cannot be, so there is no result.
+    Broken(Box<Error>),
+}
+
+/// An action that waits.
+#[derive(Debug)]
+pub(super) struct Waiting {
+    pub(super) plan: RunId,
+    pub(super) tier: RiskTier,
+    pub(super) expires: Timestamp,
+    pub(super) error: Box<Error>,
+}
+
+impl Halt {
+    /// A gate, or what stands before the gates, says no.
+    pub(super) fn rejected(reason: Reason, message: impl Display) -> Self {
+        let message = format!("{message}; nothing was changed");
+        Self::Told { status: Status::Rejected, reason, message, error: None }
+    }
+
+    /// It was begun, and all that it did is taken back.
+    pub(super) fn reverted(reason: Reason, message: impl Display) -> Self {
+        let message = format!("{message}; nothing was changed");
+        Self::Told { status: Status::Reverted, reason, message, error: None }
+    }
+
+    /// The input is not what the action takes.
+    pub(super) fn input(what: impl Display) -> Self {
+        let what = what.to_string();
+        let what = Harmless(what.as_bytes());
+        Self::rejected(
+            Reason::ActionInputInvalid,
+            format!("the action cannot use its input: {what}"),
+        )
+    }
+
+    /// A text is no command that could be run without a shell.
+    pub(super) fn unusable_command(place: &str, error: &CommandLineError) -> Self {
+        Self::rejected(Reason::CommandUnusable, format!("`{place}` cannot be run: {error}"))
+    }
+}
+
+impl From<Error> for Halt {
+    fn from(error: Error) -> Self {
+        if let Error::Queued { plan, tier, expires, .. } = error {
+            return Self::Queued(Waiting { plan, tier, expires, error: Box::new(error) });
+        }
+        match status(&error) {
+            Some(_) if matches!(error, Error::Unverified { .. }) => {
+                Self::Unverified(Box::new(error))
+            }
+            Some(status) => {
+                let (reason, message) = (reason::of_engine(&error), error.to_string());
+                Self::Told { status, reason, message, error: Some(Box::new(error)) }
+            }
+            None => Self::Broken(Box::new(error)),
+        }
+    }
+}
+
+/// What an error of the engine makes of an action; nothing where it could not be recorded either.
+fn status(error: &Error) -> Option<Status> {
+    Some(match error {
+        Error::Home(_)
+        | Error::HomeInside { .. }
+        | Error::Key(_)
+        | Error::Sign(_)
+        | Error::Untold { .. }
+        | Error::Ledger { .. }
+        | Error::Record { .. } => return None,
+        // Where it cannot be relied on, nothing of it is done.
+        Error::Catalog(_) => Status::Rejected,
+        Error::Workspace(error) => of_workspace(error),
+        // What was to be changed is changed, or it is not known whether.
+        Error::Unsettled { state: State::Published | State::NeedsAttention, .. }
+        | Error::OutcomeUnknown { .. } => Status::Failed,
+        Error::Unsettled { state: State::Restored | State::Unchanged, .. } => Status::Reverted,
+        Error::RequestKeyTaken { .. }
+        | Error::NoAction
+        | Error::Policy(_)
+        | Error::Denied { .. }
+        | Error::Queue(_) => Status::Rejected,
+        Error::Queued { .. } => Status::Queued,
+        Error::Unverified { .. } | Error::NothingToChange => Status::Reverted,
+        Error::Command(error) => match error {
+            CommandError::Unsatisfiable(_) | CommandError::NoRunner => Status::Rejected,
+            CommandError::Line(_)
+            | CommandError::NoText(_)
+            | CommandError::NotFound { .. }
+            | CommandError::Spawn(_)
+            | CommandError::Wait(_)
+            | CommandError::Layer(_)
+            | CommandError::Staged(_)
+            | CommandError::Unkept(_) => Status::Reverted,
+        },
+    })
+}
+
+/// What the workspace says. A change that it refuses because of what is asked for is rejected; one that does not fit
+/// what is there has failed, and left nothing behind.
+fn of_workspace(error: &actum_workspace::Error) -> Status {
+    match error.state {
+        State::Published | State::NeedsAttention => return Status::Failed,
+        State::Restored => return Status::Reverted,
+        State::Unchanged => {}
+    }
+    match error.kind {
+        ErrorKind::Path { .. }
+        | ErrorKind::Scope { .. }
+        | ErrorKind::Budget { .. }
+        | ErrorKind::TooLarge { .. }
+        | ErrorKind::ChangeSet { .. }
+        | ErrorKind::HardLink { .. }
+        | ErrorKind::Blocked { .. }
+        | ErrorKind::Busy { .. }
+        | ErrorKind::NotAWorkspace
+        | ErrorKind::NewerFormat { .. } => Status::Rejected,
+        ErrorKind::Damaged { .. }
+        | ErrorKind::JournalMissing
+        | ErrorKind::State { .. }
+        | ErrorKind::DamagedHistory { .. }
+        | ErrorKind::Poisoned => Status::Failed,
+        ErrorKind::Hunk { .. }
+        | ErrorKind::Edit { .. }
+        | ErrorKind::TooLargeToSearch { .. }
+        | ErrorKind::Expected { .. }
+        | ErrorKind::Missing { .. }
+        | ErrorKind::Exists { .. }
+        | ErrorKind::NotAFile { .. }
+        | ErrorKind::Component { .. }
+        | ErrorKind::UnderAFile { .. }
+        | ErrorKind::OtherFileSystem { .. }
+        | ErrorKind::Attributes { .. }
+        | ErrorKind::Conflict { .. }
+        | ErrorKind::NotBlocked { .. }
+        | ErrorKind::ChangedSince { .. }
+        | ErrorKind::AlreadyUndone { .. }
+        | ErrorKind::AsBefore { .. }
+        | ErrorKind::NoRunToUndo { .. }
+        | ErrorKind::RunsReversed { .. }
+        | ErrorKind::NoRunToRedo { .. }
+        | ErrorKind::InEffect { .. }
+        | ErrorKind::NothingToUndo { .. }
+        | ErrorKind::UnknownRun { .. }
+        | ErrorKind::LostImage { .. }
+        | ErrorKind::JournalSound
+        | ErrorKind::Io { .. } => Status::Reverted,
+    }
+}

@@ -1,0 +1,138 @@
+//! Keep: a change goes through the gates and its checks, is repaired at most once, and is made or dropped (AA-6).
+
+use actum_core::command::CommandRecord;
+use actum_gate::CommandLine;
+use actum_sandbox::Stdin;
+use actum_workspace::disk::Disk;
+use std::ops::ControlFlow;
+
+use super::halt::Halt;
+use super::scope::Places;
+use super::story::Story;
+use super::{built_in, package};
+use crate::command::{Accepted, Trial, Tried};
+use crate::engine::Engine;
+use crate::engine::stage::Stage;
+use crate::error::Error;
+use crate::plugin::Steps;
+use crate::request::{Commands, Request, Work};
+
+impl<D: Disk> Engine<D> {
+    /// Makes the change of a request.
+    pub(super) fn keep(
+        &mut self,
+        request: Request,
+        steps: Option<&Steps<'_>>,
+        story: &mut Story,
+    ) -> Result<(), Halt> {
+        let action = request.action.as_deref().ok_or(Error::NoAction)?;
+        if let (Some(digest), None) = (action.package, steps) {
+            // A person agreed to what it changed; what it has to say to that it says again.
+            let package = self.package(&action.plan.action_type, digest)?;
+            story.returned.clone_from(&action.output);
+            let steps = self.steps(&package, &self.confined_runner(&request)?)?;
+            return self.keep(request, Some(&steps), story);
+        }
+        story.agreed = story.agreed.or(request.plan);
+        let repair = request.commands.repair.clone();
+        let (refused, repair) = match (self.make(request.clone(), steps, story), repair) {
+            (Err(refused @ Halt::Unverified(_)), Some(repair)) => (refused, repair),
+            (end, _) => return end,
+        };
+        story.repair.attempted = true;
+        let Some(repaired) = self.repaired(request, &repair, story)? else { return Err(refused) };
+        story.checks.clear();
+        self.make(repaired, steps, story)?;
+        story.repair.ok = true;
+        Ok(())
+    }
+
+    /// One try to make it.
+    fn make(
+        &mut self,
+        request: Request,
+        steps: Option<&Steps<'_>>,
+        story: &mut Story,
+    ) -> Result<(), Halt> {
+        let action = request.action.as_deref().ok_or(Error::NoAction)?.clone();
+        let places = Places::of(&action.plan.scope)?;
+        let operations = match &request.work {
+            Work::Apply(operations) => Some(operations.clone()),
+            Work::Undo(_) | Work::Redo(_) => None,
+        };
+        let hold = self.hold.clone();
+        let admitted = self.admit(request)?;
+        let mut staged = match self.stage(admitted)? {
+            Stage::Staged(staged) => staged,
+            Stage::Answered(done) => {
+                story.made(&done);
+                return Ok(());
+            }
+        };
+        story.is_begun = true;
+        let change = staged.transaction.effects();
+        places.check(&change)?;
+        if let Some(steps) = steps {
+            package::verify(steps, &action, &staged.view()?, &change, story)?;
+        }
+        if change.is_empty() {
+            let permit = staged.permit(story.id)?;
+            story.agreed = story.agreed.or(permit.agreed);
+            story.changed(&change);
+            // The checks have their say all the same: it counts as done only where they find it good.
+            let checked = staged.check(&change);
+            story.checked(checked.as_ref().map(|checked| checked.told.as_slice()));
+            return Ok(checked.map(drop)?);
+        }
+        let cleared = staged.clear();
+        // Nobody is asked about what its own checks refuse.
+        story.checked(cleared.as_ref().map(|_| [].as_slice()));
+        let mut cleared = cleared?;
+        let check = match operations.as_deref() {
+            Some(operations) => built_in::of_change(&mut cleared.staged.transaction, operations)?,
+            None => built_in::of_undo(&mut cleared.staged)?,
+        };
+        let refusal = (!check.ok).then(|| built_in::refusal(&check));
+        story.checks.push(check);
+        if let Some(refusal) = refusal {
+            return Err(refusal);
+        }
+        let verified = cleared.verify();
+        story.checked(verified.as_ref().map(|verified| verified.told.as_slice()));
+        let verified = verified?;
+        story.held = hold.as_ref().map(|hold| hold());
+        let done = verified.publish()?.settle()?;
+        story.made(&done);
+        Ok(())
+    }
+
+    /// The request with what its repair did to the staged change; nothing where the repair failed itself.
+    fn repaired(
+        &mut self,
+        request: Request,
+        repair: &CommandLine,
+        story: &mut Story,
+    ) -> Result<Option<Request>, Halt> {
+        let Work::Apply(operations) = &request.work else { return Ok(None) };
+        let runner = self.confined_runner(&request)?;
+        let (policy, _) = self.rules.read()?;
+        let admitted = self.admit(request.clone())?;
+        let Stage::Staged(mut staged) = self.stage(admitted)? else { return Ok(None) };
+        let view = staged.view()?;
+        let trial = Trial::start_over(&runner, &policy, repair.argv(), Stdin::Empty, &view)?;
+        let tried: Tried = trial.wait(|_, _| ControlFlow::Continue(()))?;
+        story.output.insert("repair".to_owned(), super::begin::told(&tried));
+        if !tried.succeeded(&Accepted::new()) {
+            return Ok(None);
+        }
+        let made: Vec<CommandRecord> =
+            request.commands.made.iter().cloned().chain([tried.record.clone()]).collect();
+        let captured = tried.request(tried.captured()?, Vec::new(), &runner)?;
+        let Work::Apply(more) = captured.work else { return Ok(None) };
+        let operations = operations.iter().cloned().chain(more).collect();
+        let sandbox = captured.commands.sandbox.or(request.commands.sandbox.clone());
+        let commands = Commands { made, sandbox, repair: None, ..request.commands.clone() };
+        // To what comes of it nobody has agreed yet.
+        Ok(Some(Request { work: Work::Apply(operations), commands, plan: None, ..request }))
+    }
+}

@@ -1,0 +1,159 @@
+//! Packages: actions that others wrote, which are what a person made active, or are not run (AA-8, AA-9, AA-11).
+
+use actum_core::Digest;
+use actum_core::action::{ActionName, Check, EXECUTE_FILE};
+use actum_core::receipt::PathEffect;
+use actum_gate::CommandLine;
+use actum_workspace::disk::Disk;
+use serde_json::Value;
+
+use super::halt::Halt;
+use super::story::Story;
+use crate::command::{CommandError, Runner, StagedView};
+use crate::engine::Engine;
+use crate::error::Error;
+use crate::plugin::{Call, Node, Package, PluginError, Steps};
+use crate::reason::{self, Reason};
+use crate::request::RequestedAction;
+
+/// The directory of packages in a workspace, as the contract has it.
+const PACKAGES: &str = "actions";
+
+/// What the check is called that the rollback of a package restores.
+const RESTORES: &str = "actum: rollback.js restores what was changed";
+
+impl<D: Disk> Engine<D> {
+    /// The package of an action, as it was registered with this digest.
+    pub(super) fn package(&self, name: &ActionName, digest: Digest) -> Result<Package, Halt> {
+        if self.rules.plugin_code()?.is_none() {
+            let message = format!(
+                "the action `{name}` is a package, and the operator's policy does not say \
+                 `allowPluginCodeExecution = true` under `[plugins]`"
+            );
+            return Err(Halt::rejected(Reason::PluginCodeNotAllowed, message));
+        }
+        let root = self.runner.as_ref().map(Runner::root).ok_or(CommandError::NoRunner);
+        let directory = root.map_err(Error::from)?.join(PACKAGES).join(name.as_str());
+        let package = Package::read(&directory)
+            .map_err(Box::new)
+            .map_err(|problem| Halt::of_plugin(&PluginError::Package { directory, problem }))?;
+        if package.digest != digest {
+            let message = format!(
+                "the package `{PACKAGES}/{name}` is not the one that was made active: its digest is {} and not \
+                 {digest}; `actum catalog activate {name} --package {PACKAGES}/{name}` makes it so, once somebody has \
+                 looked at it",
+                package.digest
+            );
+            return Err(Halt::rejected(Reason::PluginChanged, message));
+        }
+        Ok(package)
+    }
+
+    /// The same, ready to run.
+    pub(super) fn steps<'p>(
+        &self,
+        package: &'p Package,
+        runner: &Runner,
+    ) -> Result<Steps<'p>, Halt> {
+        let Some(allowed) = self.rules.plugin_code()? else {
+            let message = "the operator's policy does not let code of packages run";
+            return Err(Halt::rejected(Reason::PluginCodeNotAllowed, message));
+        };
+        let node = Node::find(runner).map_err(|error| Halt::of_plugin(&error))?;
+        Steps::prepare(package, runner, &node, allowed).map_err(|error| Halt::of_plugin(&error))
+    }
+}
+
+/// What a package runs, as rules judge it and records tell it. What is really run is a private copy, the path of which
+/// says nothing to anybody.
+pub(super) fn line(package: &Package) -> Result<CommandLine, Halt> {
+    let file = format!("{PACKAGES}/{}/{EXECUTE_FILE}", package.manifest.name);
+    let line = CommandLine::new(vec!["node".to_owned(), file]);
+    line.map_err(|error| Halt::unusable_command("the code of the package", &error))
+}
+
+/// Lets a package check what it did, and prove that it can take it back, both on what is staged.
+pub(super) fn verify(
+    steps: &Steps<'_>,
+    action: &RequestedAction,
+    staged: &StagedView,
+    change: &[PathEffect],
+    story: &mut Story,
+) -> Result<(), Halt> {
+    let call = Call { input: &action.plan.input, scope: &action.plan.scope };
+    let output = action.output.as_ref().unwrap_or(&Value::Null);
+    // Neither sees what the other does.
+    let (verified, restored) = std::thread::scope(|scope| {
+        let rollback = scope.spawn(|| steps.rollback(call, Some(output), staged, change));
+        let verified = steps.verify(call, output, staged);
+        (verified, rollback.join())
+    });
+    let checks = verified.map_err(|error| Halt::of_plugin(&error))?;
+    let failed = checks.iter().find(|check| !check.ok).map(|check| check.name.clone());
+    story.checks.extend(checks);
+    if let Some(name) = failed {
+        let message = format!("the check `{name}` of the package does not hold");
+        return Err(Halt::reverted(Reason::VerificationFailed, message));
+    }
+    let Ok(restored) = restored else {
+        let message = "the rollback of the package could not be looked at";
+        return Err(Halt::rejected(Reason::RollbackUnproven, message));
+    };
+    let evidence = restored.map_err(|error| Halt::rollback_unproven(&error))?;
+    let paths = match evidence.files {
+        1 => "1 path is".to_owned(),
+        paths => format!("{paths} paths are"),
+    };
+    let message = Some(format!("{paths} as before once it has run: {}", evidence.digest_before));
+    story.checks.push(Check { message, ..Check::new(RESTORES, true) });
+    Ok(())
+}
+
+impl Halt {
+    /// A package did not do its work, or may not.
+    pub(super) fn of_plugin(error: &PluginError) -> Self {
+        let (reason, message) = (reason::of_plugin(error), Self::bare(error));
+        match error {
+            PluginError::Package { .. }
+            | PluginError::Syntax { .. }
+            | PluginError::Input { .. }
+            | PluginError::RequestTooLarge { .. }
+            | PluginError::NoNode { .. }
+            | PluginError::OldNode { .. }
+            | PluginError::Command(CommandError::Unsatisfiable(_) | CommandError::NoRunner) => {
+                Self::rejected(reason, message)
+            }
+            PluginError::NotRestored { .. } => Self::rollback_unproven(error),
+            PluginError::Copy(_)
+            | PluginError::Command(_)
+            | PluginError::Failed { .. }
+            | PluginError::Stopped { .. }
+            | PluginError::NoAnswer { .. }
+            | PluginError::Output(_)
+            | PluginError::Changed { .. }
+            | PluginError::Unkept(_) => Self::reverted(reason, message),
+        }
+    }
+
+    /// It is not shown that the change can be taken back.
+    fn rollback_unproven(error: &PluginError) -> Self {
+        let message = Self::bare(error);
+        match matches!(error, PluginError::Command(_) | PluginError::Copy(_)) {
+            true => Self::reverted(reason::of_plugin(error), message),
+            false => Self::rejected(Reason::RollbackUnproven, message),
+        }
+    }
+
+    /// What is wrong, without how the files are, and with what the step said.
+    fn bare(error: &PluginError) -> String {
+        let text = error.to_string();
+        let endings = ["; nothing was changed", "; nothing was run", "; nothing is kept"];
+        let bare = endings.iter().find_map(|end| text.strip_suffix(end)).unwrap_or(&text);
+        match error.said() {
+            "" => bare.to_owned(),
+            // What threw is written to standard error, too.
+            said if said.lines().next().is_some_and(|line| bare.contains(line)) => bare.to_owned(),
+            said => format!("{bare}; it said: {}", actum_core::path::Harmless(said.as_bytes())),
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! Propose: what can be said of an action before anything of it happens (AA-1, AA-3, AA-4, AA-7).
+
+use actum_core::action::{PlanEnvelope, RollbackPlan};
+use actum_core::ledger::ActionState;
+use actum_core::path::Harmless;
+use actum_core::{Budget, RiskTier};
+use actum_gate::CommandLine;
+use actum_workspace::disk::Disk;
+use actum_workspace::{ExistingFiles, HardLinks, HunkPlaces, LaterEdits, Limits};
+use serde_json::Value;
+
+use super::core_action::{Intake, Task, command_line, intake};
+use super::halt::Halt;
+use super::scope::Places;
+use super::story::Story;
+use super::{DOOR, Proposal, label};
+use crate::catalog::Registered;
+use crate::engine::Engine;
+use crate::error::Error;
+use crate::plugin::Package;
+use crate::reason::Reason;
+use crate::request::{Commands, Phase, Request, RequestedAction, Work};
+use crate::schema::Schema;
+
+impl<D: Disk> Engine<D> {
+    /// The request that a proposal leads to, where nothing that is known beforehand speaks against it.
+    pub(super) fn propose(
+        &mut self,
+        proposal: &Proposal,
+        story: &mut Story,
+    ) -> Result<Request, Halt> {
+        let plan = &proposal.plan;
+        // Where it cannot be read nothing is done.
+        self.rules.read()?;
+        let catalog = self.records.catalog()?.in_force().map_err(Error::from)?;
+        let registered = catalog.find(&plan.action_type).ok_or_else(|| {
+            let message = format!("there is no action `{}` in the catalog", plan.action_type);
+            Halt::rejected(Reason::UnknownAction, message)
+        })?;
+        must_be_active(registered)?;
+        Schema::read(&registered.input_schema)
+            .and_then(|schema| schema.check(&Value::Object(plan.input.clone())))
+            .map_err(Halt::input)?;
+        story.tier = plan.tier().max(registered.tier);
+        let digest = registered.origin.digest();
+        let Intake { task, repair } = match (intake(plan)?, digest) {
+            (_, Some(digest)) => {
+                let package = self.package(&plan.action_type, digest)?;
+                must_be_permitted(plan, &package)?;
+                Intake { task: Task::Package(Box::new(package)), repair: None }
+            }
+            (Some(intake), None) => intake,
+            (None, None) => {
+                let message = format!("this program cannot do the action `{}`", plan.action_type);
+                return Err(Halt::rejected(Reason::UnknownAction, message));
+            }
+        };
+        must_be_provided_for(plan, registered, &task, story.tier)?;
+        let places = Places::of(&plan.scope)?;
+        // Of a command only what it did can be held against it.
+        if let Task::Work(Work::Apply(operations)) = &task {
+            places.check_asked(operations)?;
+        }
+        let checks = plan.verification.commands.iter().enumerate();
+        let checks: Vec<CommandLine> = task
+            .checks()
+            .iter()
+            .cloned()
+            .map(Ok)
+            .chain(checks.map(|(index, text)| {
+                command_line(&format!("verification.commands[{index}]"), text)
+            }))
+            .collect::<Result<_, _>>()?;
+        let runs_something = !checks.is_empty() || repair.is_some() || task.runs_something();
+        let confinement = match (&self.runner, runs_something) {
+            (_, false) => None,
+            (Some(runner), true) => {
+                Some(runner.clone().finding_programs_outside().policy().clone())
+            }
+            (None, true) => return Err(crate::Error::from(crate::CommandError::NoRunner).into()),
+        };
+        let commands = task.commands()?;
+        let action = RequestedAction {
+            plan: plan.clone(),
+            phase: if task.runs_something() { Phase::ToRun } else { Phase::Computed },
+            commands,
+            package: digest,
+            output: None,
+            agreed: None,
+        };
+        let work = match task {
+            Task::Work(work) => work,
+            Task::Command { .. } | Task::Diagnosis(_) | Task::Package(_) => Work::Apply(Vec::new()),
+        };
+        Ok(Request {
+            work,
+            limits: Limits {
+                scope: places.scope()?,
+                budget: Budget::unlimited(),
+                hard_links: HardLinks::Refuse,
+                existing_files: ExistingFiles::Keep,
+                hunk_places: HunkPlaces::Stated,
+                later_edits: LaterEdits::Refuse,
+            },
+            label: Some(label(plan)),
+            actor: proposal.actor.clone(),
+            door: DOOR.to_owned(),
+            key: proposal.key.clone(),
+            declared: Some(story.tier),
+            plan: None,
+            commands: Commands { checks, repair, confinement, ..Commands::default() },
+            action: Some(Box::new(action)),
+            wait: proposal.wait,
+        })
+    }
+}
+
+fn must_be_active(registered: &Registered) -> Result<(), Halt> {
+    let name = &registered.name;
+    let told = match registered.state {
+        ActionState::Active => return Ok(()),
+        ActionState::Draft => format!("the action `{name}` is a draft that nobody has activated"),
+        ActionState::Retired => format!("the action `{name}` was retired"),
+    };
+    Err(Halt::rejected(Reason::ActionNotActive, told))
+}
+
+/// The commands with which a package is checked are those that it asked for (AA-7).
+fn must_be_permitted(plan: &PlanEnvelope, package: &Package) -> Result<(), Halt> {
+    let permitted = &package.manifest.permissions.commands;
+    match plan.verification.commands.iter().find(|command| !permitted.contains(command)) {
+        Some(command) => {
+            let command = Harmless(command.as_bytes());
+            let message = format!(
+                "`verification.commands` has `{command}`, which is not in `permissions.commands` of the package"
+            );
+            Err(Halt::rejected(Reason::CommandUnusable, message))
+        }
+        None => Ok(()),
+    }
+}
+
+/// An action of R2 that writes says how it is checked and how it is taken back (AA-3).
+fn must_be_provided_for(
+    plan: &PlanEnvelope,
+    registered: &Registered,
+    task: &Task,
+    tier: RiskTier,
+) -> Result<(), Halt> {
+    if tier != RiskTier::R2 || !registered.flags.writes {
+        return Ok(());
+    }
+    if !plan.verification.required {
+        let message = "the action is of R2 and writes, so `verification.required` has to be true";
+        return Err(Halt::rejected(Reason::VerificationNeeded, message));
+    }
+    if plan.verification.commands.is_empty() && !task.has_built_in_check() {
+        let message = format!(
+            "the action is of R2 and writes, and `{}` has no check of its own, so `verification.commands` has to \
+             name one",
+            plan.action_type
+        );
+        return Err(Halt::rejected(Reason::VerificationNeeded, message));
+    }
+    let has_plan = match &plan.rollback_plan {
+        None => false,
+        Some(RollbackPlan::Text(text)) => !text.trim().is_empty(),
+        Some(RollbackPlan::Object(object)) => !object.is_empty(),
+    };
+    match has_plan {
+        true => Ok(()),
+        false => {
+            let message =
+                "the action is of R2 and writes, so `rollbackPlan` has to say how it is taken back";
+            Err(Halt::rejected(Reason::RollbackPlanNeeded, message))
+        }
+    }
+}

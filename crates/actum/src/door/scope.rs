@@ -1,0 +1,144 @@
+//! Where an action may write: the lists of its plan, held against what it really does (AA-4).
+
+use actum_core::action::PlanScope;
+use actum_core::path::Quoted;
+use actum_core::receipt::PathEffect;
+use actum_core::{Operation, PathRule, RelPath, Scope};
+
+use super::halt::Halt;
+use crate::reason::Reason;
+
+/// The scope of a plan, read. Its entries are paths and no patterns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Places {
+    files: Vec<RelPath>,
+    dirs: Vec<RelPath>,
+    /// `.`: all of the workspace.
+    is_everything: bool,
+    forbidden: Vec<RelPath>,
+}
+
+/// The entry of `allowedDirs` that means the workspace itself.
+const ROOT: &str = ".";
+
+impl Places {
+    pub(super) fn of(scope: &PlanScope) -> Result<Self, Halt> {
+        let dirs = scope.allowed_dirs.iter().filter(|dir| *dir != ROOT);
+        Ok(Self {
+            files: paths("allowedFiles", scope.allowed_files.iter())?,
+            dirs: paths("allowedDirs", dirs)?,
+            is_everything: scope.allowed_dirs.iter().any(|dir| dir == ROOT),
+            forbidden: paths("forbiddenFiles", scope.forbidden_files.iter())?,
+        })
+    }
+
+    /// The same as the gates judge it. A rule for a path speaks of what is below it, too, so that
+    /// [`Self::check`] has to have its say as well.
+    pub(super) fn scope(&self) -> Result<Scope, Halt> {
+        let rules =
+            |paths: &[&RelPath]| paths.iter().map(|path| rule(path)).collect::<Result<Vec<_>, _>>();
+        let allowed: Vec<&RelPath> = self.files.iter().chain(&self.dirs).collect();
+        let allow = match self.is_everything {
+            true => None,
+            false => Some(rules(&allowed)?),
+        };
+        Ok(Scope { allow, deny: rules(&self.forbidden.iter().collect::<Vec<_>>())? })
+    }
+
+    /// Sees to it that what is asked for stays where it may.
+    pub(super) fn check_asked(&self, operations: &[Operation]) -> Result<(), Halt> {
+        // A copy leaves the file that it is made of as it is.
+        let written = operations.iter().flat_map(|operation| {
+            let is_copy = matches!(operation, Operation::Copy { .. });
+            operation.paths().skip(usize::from(is_copy))
+        });
+        self.must_cover(written)
+    }
+
+    /// The same of what would really be done.
+    pub(super) fn check(&self, change: &[PathEffect]) -> Result<(), Halt> {
+        let (files, directories): (Vec<_>, Vec<_>) =
+            change.iter().partition(|effect| effect.effect.is_of_file());
+        self.must_cover(files.iter().flat_map(|effect| effect.paths()))?;
+        // A directory comes and goes with what is in it, or where directories may.
+        let has_file = |path: &RelPath| {
+            files.iter().flat_map(|effect| effect.paths()).any(|file| is_in(file, path))
+        };
+        let alone = directories.iter().map(|effect| &effect.path.0).filter(|path| !has_file(path));
+        for path in alone {
+            if !self.is_everything && !self.dirs.iter().any(|dir| is_in(path, dir)) {
+                let message = format!(
+                    "the directory `{path}` would be made or removed, and it is none of `scope.allowedDirs` nor \
+                     below one"
+                );
+                return Err(Halt::rejected(Reason::OutsideScope, message));
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether all that is in these directories may be written.
+    pub(super) fn cover_all(&self, directories: &[RelPath]) -> bool {
+        directories.iter().all(|directory| {
+            let is_allowed =
+                self.is_everything || self.dirs.iter().any(|dir| is_in(directory, dir));
+            let is_touched = |path: &RelPath| is_in(path, directory) || is_in(directory, path);
+            is_allowed && !self.forbidden.iter().any(is_touched)
+        })
+    }
+
+    fn must_cover<'p>(&self, paths: impl Iterator<Item = &'p RelPath>) -> Result<(), Halt> {
+        for path in paths {
+            if let Some(forbidden) = self.forbidden.iter().find(|of| is_in(path, of)) {
+                let message = format!(
+                    "`{path}` would be changed, and `scope.forbiddenFiles` has `{forbidden}`"
+                );
+                return Err(Halt::rejected(Reason::OutsideScope, message));
+            }
+            let is_allowed = self.is_everything
+                || self.files.contains(path)
+                || self.dirs.iter().any(|dir| dir != path && is_in(path, dir));
+            if !is_allowed && self.files.is_empty() && self.dirs.is_empty() {
+                let message = format!(
+                    "`{path}` would be changed, and the plan has no `scope` that allows anything: name it in \
+                     `scope.allowedFiles`, or a directory in `scope.allowedDirs`"
+                );
+                return Err(Halt::rejected(Reason::OutsideScope, message));
+            }
+            if !is_allowed {
+                let message = format!(
+                    "`{path}` would be changed, and it is neither in `scope.allowedFiles` nor below one of \
+                     `scope.allowedDirs`"
+                );
+                return Err(Halt::rejected(Reason::OutsideScope, message));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether `path` is `dir` or lies below it.
+fn is_in(path: &RelPath, dir: &RelPath) -> bool {
+    let (path, dir) = (path.as_bytes(), dir.as_bytes());
+    path.strip_prefix(dir).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
+}
+
+fn paths<'s>(list: &str, texts: impl Iterator<Item = &'s String>) -> Result<Vec<RelPath>, Halt> {
+    let read = texts.map(|text| {
+        let plain = text.strip_suffix('/').unwrap_or(text);
+        RelPath::new(plain).map_err(|error| {
+            let given = Quoted(text.as_bytes());
+            let message =
+                format!("`scope.{list}` has `{given}`, which cannot be used: {}", error.problem);
+            Halt::rejected(Reason::ScopeUnusable, message)
+        })
+    });
+    read.collect()
+}
+
+fn rule(path: &RelPath) -> Result<PathRule, Halt> {
+    PathRule::exactly(path).ok_or_else(|| {
+        let message = format!("the scope has `{path}`, which has too many names for a rule");
+        Halt::rejected(Reason::ScopeUnusable, message)
+    })
+}

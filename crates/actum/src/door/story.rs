@@ -1,0 +1,320 @@
+//! What is told of an action while it goes through: in the end it is its result, and its entry in the ledger.
+
+use std::any::Any;
+
+use actum_core::action::limits::{CHECKS_MAX, RESULT_BYTES_MAX};
+use actum_core::action::{Attempt, Check, PlanEnvelope, ResultEnvelope, VerificationResult};
+use actum_core::ledger::{ActionCheck, ActionEnded, Actor, TenantId, WorkspaceId};
+use actum_core::receipt::{EffectKind, PathEffect};
+use actum_core::{Digest, RiskTier, RunId, Status, Timestamp};
+use serde_json::{Map, Value, json};
+
+use super::halt::{Halt, Waiting};
+use crate::engine::settle::Done;
+use crate::error::Error;
+use crate::reason::Reason;
+
+/// The most paths that a result lists.
+const PATHS_MAX: usize = 1000;
+
+/// What is told of an action.
+pub(super) struct Story {
+    /// Its own id.
+    pub(super) id: RunId,
+    pub(super) plan: PlanEnvelope,
+    /// The digest of that.
+    digest: Digest,
+    workspace: WorkspaceId,
+    pub(super) began: Timestamp,
+    /// The tier that counts, as far as it is known.
+    pub(super) tier: RiskTier,
+    pub(super) output: Map<String, Value>,
+    /// What a package returned; then that is the output.
+    pub(super) returned: Option<Value>,
+    pub(super) checks: Vec<Check>,
+    pub(super) repair: Attempt,
+    /// The run that changed the workspace, and the place of its receipt.
+    pub(super) run: Option<(RunId, u64)>,
+    /// Whether an earlier run had done it, under the same key.
+    pub(super) is_done_before: bool,
+    /// The plan in the queue with which a person agreed.
+    pub(super) agreed: Option<RunId>,
+    /// Whether something of it was carried out where it can be dropped.
+    pub(super) is_begun: bool,
+    /// The version before, where a person denied it, and why.
+    denied: Option<(RunId, Option<String>)>,
+    /// The error of the engine with which it ended, if it was one.
+    pub(super) error: Option<Box<Error>>,
+    /// What [`Engine::holding`](crate::Engine::holding) gave.
+    pub(super) held: Option<Box<dyn Any>>,
+}
+
+/// How it ended.
+pub(super) struct Ending {
+    pub(super) status: Status,
+    pub(super) reason: Option<&'static str>,
+    pub(super) message: Option<String>,
+    pub(super) queued: Option<(RunId, Timestamp)>,
+}
+
+impl Story {
+    pub(super) fn of(
+        plan: &PlanEnvelope,
+        id: RunId,
+        workspace: WorkspaceId,
+        began: Timestamp,
+    ) -> Result<Self, Error> {
+        Ok(Self {
+            id,
+            digest: digest(plan)?,
+            workspace,
+            plan: plan.clone(),
+            began,
+            tier: plan.tier(),
+            output: Map::new(),
+            returned: None,
+            checks: Vec::new(),
+            repair: Attempt::default(),
+            run: None,
+            is_done_before: false,
+            agreed: None,
+            is_begun: false,
+            denied: None,
+            error: None,
+            held: None,
+        })
+    }
+
+    /// Takes in what a run did.
+    pub(super) fn made(&mut self, done: &Done) {
+        let result = &done.receipt.statement.predicate;
+        self.run = Some((result.run, done.receipt.index));
+        self.is_done_before = done.committed.is_none();
+        self.tier = self.tier.max(result.decision.tier);
+        self.agreed = self.agreed.or(result.approval.as_ref().map(|approval| approval.plan));
+        self.changed(&result.paths);
+        self.output.insert("run".to_owned(), json!(result.run));
+        if let Some(undone) = result.undoes {
+            self.output.insert("undone".to_owned(), json!(undone));
+        }
+    }
+
+    /// Takes in what checks found.
+    pub(super) fn checked(&mut self, checked: Result<&[Check], &Error>) {
+        match checked {
+            Ok(told) => self.checks.extend_from_slice(told),
+            Err(Error::Unverified { told, .. }) => self.checks.extend_from_slice(told),
+            // What could not be run found nothing.
+            Err(_) => {}
+        }
+    }
+
+    /// Takes in what was changed.
+    pub(super) fn changed(&mut self, paths: &[PathEffect]) {
+        let told = paths.iter().take(PATHS_MAX).map(|effect| {
+            let mut told = Map::new();
+            told.insert("path".to_owned(), json!(effect.path.0.to_string()));
+            told.insert("effect".to_owned(), json!(effect.effect.as_str()));
+            if let (EffectKind::Renamed, Some(from)) = (effect.effect, &effect.from) {
+                told.insert("from".to_owned(), json!(from.0.to_string()));
+            }
+            Value::Object(told)
+        });
+        self.output.insert("changes".to_owned(), Value::Array(told.collect()));
+        self.output.insert("changed".to_owned(), json!(paths.len()));
+    }
+
+    /// How it ended; the error where there is no result.
+    pub(super) fn ending(&mut self, end: Result<(), Halt>) -> Result<Ending, Error> {
+        let (status, reason, message, queued) = match end {
+            Ok(()) => (Status::Succeeded, None, None, None),
+            Err(Halt::Told { status, reason, message, error }) => {
+                self.error = error;
+                (status, Some(reason.name()), Some(message), None)
+            }
+            Err(Halt::Queued(Waiting { plan, tier, expires, error })) => {
+                let message = error.to_string();
+                let message = self.why_queued(message);
+                self.denied = denied(&error);
+                self.error = Some(error);
+                self.tier = self.tier.max(tier);
+                let reason = Reason::NeedsApproval.name();
+                (Status::Queued, Some(reason), Some(message), Some((plan, expires)))
+            }
+            Err(Halt::Unverified(error)) => {
+                let reason = crate::reason::of_engine(&error).name();
+                let message = error.to_string();
+                self.error = Some(error);
+                (Status::Reverted, Some(reason), Some(message), None)
+            }
+            Err(Halt::Broken(error)) => return Err(*error),
+        };
+        Ok(Ending { status, reason, message, queued })
+    }
+
+    /// A plan that says no tier was not declared as the highest, and its planner is to know what to say.
+    fn why_queued(&self, message: String) -> String {
+        match self.plan.declared_tier {
+            Some(_) => message,
+            None => format!(
+                "the plan says no `riskTier`, so that it counts as R4 (`R2` is ordinary work that can be taken back): {message}"
+            ),
+        }
+    }
+
+    /// Whether what was begun was dropped. All of it happens where nobody sees it, so that to drop it is to put the
+    /// workspace back.
+    pub(super) fn rollback(&self, status: Status) -> Attempt {
+        match status {
+            Status::Reverted => Attempt { attempted: true, ok: true },
+            Status::Failed => Attempt { attempted: self.is_begun, ok: false },
+            Status::Rejected => Attempt { attempted: self.is_begun, ok: self.is_begun },
+            Status::Succeeded | Status::Queued => Attempt::default(),
+        }
+    }
+
+    /// Its entry in the ledger.
+    pub(super) fn entry(
+        &self,
+        ending: &Ending,
+        (tenant, root): (&TenantId, &str),
+        actor: &Actor,
+        now: Timestamp,
+    ) -> ActionEnded {
+        let checks = self.checks.iter().map(|check| ActionCheck {
+            name: check.name.clone(),
+            ok: check.ok,
+            exit_code: check.exit_code,
+            duration_ms: check.duration_ms,
+        });
+        ActionEnded {
+            format: ActionEnded::FORMAT.to_owned(),
+            time: now,
+            tenant: tenant.clone(),
+            workspace: self.workspace,
+            root: root.to_owned(),
+            id: self.id,
+            action_id: self.plan.action_id.clone(),
+            action_type: self.plan.action_type.clone(),
+            tier: self.tier,
+            confidence: self.plan.confidence,
+            reason: self.plan.reason.clone(),
+            plan: self.digest,
+            actor: actor.clone(),
+            door: super::DOOR.to_owned(),
+            status: ending.status,
+            ground: ending.reason.map(str::to_owned),
+            message: ending.message.clone(),
+            checks: checks.collect(),
+            repair: self.repair,
+            rollback: self.rollback(ending.status),
+            run: self.run.map(|(run, _)| run),
+            queued: ending.queued.map(|(plan, _)| plan),
+            approved: self.agreed,
+            duration_ms: duration_ms(self.began, now),
+            engine: crate::engine::ENGINE.to_owned(),
+        }
+    }
+
+    /// The result, with the place of its entry in the ledger.
+    pub(super) fn envelope(self, ending: &Ending, entry: u64, now: Timestamp) -> ResultEnvelope {
+        let rollback = self.rollback(ending.status);
+        let is_done = ending.status == Status::Succeeded;
+        let ok = is_done && self.checks.iter().all(|check| check.ok);
+        let mut feedback = Map::new();
+        let mut tell = |name: &str, value: Value| {
+            feedback.insert(name.to_owned(), value);
+        };
+        tell("id", json!(self.id));
+        tell("entry", json!(entry));
+        tell("durationMs", json!(duration_ms(self.began, now)));
+        if let Some(reason) = ending.reason {
+            tell("reason", json!(reason));
+        }
+        if let Some(message) = &ending.message {
+            tell("message", json!(message));
+        }
+        if let Some((run, receipt)) = self.run {
+            tell("run", json!(run));
+            tell("receipt", json!(receipt));
+        }
+        if self.is_done_before {
+            tell("doneBefore", json!(true));
+        }
+        if let Some(plan) = self.agreed {
+            tell("approvedAs", json!(plan));
+        }
+        if let Some(reason) = ending.reason {
+            tell("help", json!(format!("actum explain {reason}")));
+        }
+        if let Some((plan, reason)) = &self.denied {
+            tell("denied", json!({ "plan": plan, "reason": reason }));
+        }
+        if let Some((plan, expires)) = ending.queued {
+            tell("plan", json!(plan));
+            tell("expires", json!(expires));
+        }
+        let output = match self.returned {
+            Some(returned) => {
+                feedback.extend(self.output);
+                returned
+            }
+            None => Value::Object(self.output),
+        };
+        shortened(ResultEnvelope {
+            output,
+            verification: VerificationResult { ok, checks: self.checks },
+            repair: self.repair,
+            rollback,
+            feedback,
+            ..ResultEnvelope::new(ending.status, self.plan.action_type, self.tier)
+        })
+    }
+}
+
+/// The version before of a plan that waits, where a person denied it, and why.
+fn denied(error: &Error) -> Option<(RunId, Option<String>)> {
+    let Error::Queued { denied, .. } = error else { return None };
+    denied.clone()
+}
+
+/// The same, not larger than a result may be: first what holds loses what it wrote, then all checks do, and last the
+/// output goes. It says so.
+fn shortened(mut envelope: ResultEnvelope) -> ResultEnvelope {
+    let checks = &mut envelope.verification.checks;
+    if checks.len() > CHECKS_MAX {
+        // What does not hold is told in any case.
+        checks.sort_by_key(|check| check.ok);
+        let more = checks.split_off(CHECKS_MAX - 1);
+        let all_hold = more.iter().all(|check| check.ok);
+        checks.push(Check::new(format!("{} more checks", more.len()), all_hold));
+    }
+    let is_small = |envelope: &ResultEnvelope| {
+        serde_json::to_vec(envelope).is_ok_and(|bytes| bytes.len() <= RESULT_BYTES_MAX)
+    };
+    for of_all in [false, true] {
+        if is_small(&envelope) {
+            break;
+        }
+        for check in envelope.verification.checks.iter_mut().filter(|check| of_all || check.ok) {
+            (check.stdout, check.stderr) = (None, None);
+        }
+        envelope.feedback.insert("shortened".to_owned(), json!(true));
+    }
+    if !is_small(&envelope) {
+        envelope.output = Value::Object(Map::new());
+    }
+    envelope
+}
+
+/// How long something took, in milliseconds; 0 where the clock ran backwards.
+fn duration_ms(began: Timestamp, now: Timestamp) -> u64 {
+    let micros = now.micros().saturating_sub(began.micros());
+    u64::try_from(micros / 1000).unwrap_or(0)
+}
+
+/// The digest of a plan envelope.
+fn digest(plan: &PlanEnvelope) -> Result<Digest, Error> {
+    let bytes = actum_core::canonical::to_vec(plan)?;
+    Ok(Digest::tagged("actum/plan-envelope/v1", &[&bytes]))
+}

@@ -1,0 +1,114 @@
+//! What became of actions: written to the ledger when one begins and when it has ended, and found again there
+//! (AA-5, AA-13).
+
+use actum_core::Status;
+use actum_core::action::ActionName;
+use actum_core::canonical::{self, CanonicalError, plainly};
+use actum_core::ledger::{ActionEnded, ActionStarted, EntryKind};
+use actum_core::receipt::EntryRef;
+use actum_ledger::{LedgerError, Log, NewEntry};
+
+use crate::error::Result;
+use crate::records::Records;
+
+/// How many entries are looked up at once.
+const ENTRIES: u64 = 256;
+
+/// How an action ended, and where that stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Feedback {
+    /// The index of its entry.
+    pub index: u64,
+    /// What that says.
+    pub ended: ActionEnded,
+}
+
+/// Which feedback is wanted: what says nothing leaves nothing out.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Wanted {
+    /// Of this action alone.
+    pub action: Option<ActionName>,
+    /// Of those that ended so.
+    pub status: Option<Status>,
+}
+
+/// Why feedback could not be written. What the action did stays as it is.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum FeedbackError {
+    /// The ledger refused or failed.
+    #[error("cannot record how the action ended: {0}")]
+    Ledger(#[from] LedgerError),
+    /// It has no exact form.
+    #[error("cannot record how the action ended: {0}; nothing was appended")]
+    Record(#[from] CanonicalError),
+}
+
+impl Feedback {
+    /// The newest feedback that is wanted, at most `count`, the newest first. The ledger is looked through as far
+    /// as it has to be.
+    ///
+    /// # Errors
+    /// [`LedgerError`]; `Damaged` where an entry is not what it was.
+    pub fn newest(log: &dyn Log, wanted: &Wanted, count: usize) -> Result<Vec<Self>, LedgerError> {
+        let (mut found, mut before) = (Vec::new(), None);
+        while found.len() < count {
+            let some = log.newest_of_kind(EntryKind::ActionEnded, before, ENTRIES)?;
+            let Some(last) = some.last() else { break };
+            before = Some(*last);
+            for index in some {
+                let feedback = Self::read(log, index)?;
+                if wanted.takes(&feedback.ended) {
+                    found.push(feedback);
+                }
+                if found.len() == count {
+                    break;
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Reads one entry.
+    fn read(log: &dyn Log, index: u64) -> Result<Self, LedgerError> {
+        let ended = serde_json::from_slice(&log.sound_entry(index)?.body);
+        let ended: ActionEnded =
+            ended.map_err(|error| LedgerError::entry(index, &plainly(&error)))?;
+        match ended.format == ActionEnded::FORMAT {
+            true => Ok(Self { index, ended }),
+            false => Err(LedgerError::entry(index, &"it does not say how an action ended")),
+        }
+    }
+}
+
+impl Wanted {
+    fn takes(&self, ended: &ActionEnded) -> bool {
+        self.action.as_ref().is_none_or(|action| *action == ended.action_type)
+            && self.status.is_none_or(|status| status == ended.status)
+    }
+}
+
+impl Records {
+    /// Records that an action begins which a person agreed to, before anything of it runs. Its approval is used up
+    /// by that.
+    ///
+    /// # Errors
+    /// `Ledger` where no such approval counts any more; `Record`. Nothing may be run then.
+    pub fn append_action_started(&self, started: &ActionStarted) -> Result<EntryRef> {
+        let body = canonical::to_vec(started)?;
+        let entry = NewEntry { kind: EntryKind::ActionStarted, body, blobs: Vec::new() };
+        let appended = self.ledger.append(vec![entry]).wait()?;
+        self.entry(&appended)
+    }
+
+    /// Records how an action ended, which is durable then. The entry's index is given.
+    ///
+    /// # Errors
+    /// [`FeedbackError`]: what the action did stays as it is.
+    pub fn append_feedback(&self, ended: &ActionEnded) -> Result<u64, FeedbackError> {
+        let body = canonical::to_vec(ended)?;
+        let entry = NewEntry { kind: EntryKind::ActionEnded, body, blobs: Vec::new() };
+        let appended = self.ledger.append(vec![entry]).wait()?;
+        let first = appended.first().ok_or(LedgerError::Stopped)?;
+        Ok(first.index)
+    }
+}

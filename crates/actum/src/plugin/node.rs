@@ -1,0 +1,90 @@
+//! Node.js, which runs the code of packages. It is no part of actum, and is looked for when it is needed.
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+
+use actum_gate::CommandLine;
+use actum_sandbox::{Ended, Stdin};
+
+use super::answer;
+use super::error::PluginError;
+use super::package::Package;
+use super::steps::Step;
+use crate::command::{CommandError, Runner, Seen};
+
+/// The oldest version that will do.
+pub const NODE_MAJOR_LEAST: u32 = 18;
+
+/// A Node.js that can run packages.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Node {
+    /// The program.
+    pub program: PathBuf,
+    /// Its version, as `20.1.0`.
+    pub version: String,
+}
+
+impl Node {
+    /// Whether the three files of a package compile. Nothing of them is run: they are given as text, as CommonJS and
+    /// as an ES module, and one of these is to do.
+    ///
+    /// # Errors
+    /// `Syntax` about the first that does not; `Command`.
+    pub fn compile(&self, runner: &Runner, package: &Package) -> Result<(), PluginError> {
+        let no_text = || CommandError::NoText(self.program.as_os_str().to_owned());
+        let node = self.program.to_str().ok_or_else(no_text)?.to_owned();
+        for step in [Step::Execute, Step::Verify, Step::Rollback] {
+            let mut said = Vec::new();
+            let mut compiles = false;
+            for kind in ["commonjs", "module"] {
+                let kind = format!("--input-type={kind}");
+                let words = vec![node.clone(), "--check".to_owned(), kind, "-".to_owned()];
+                let line = CommandLine::new(words).map_err(CommandError::from)?;
+                let text = package.file(step.file()).to_vec();
+                let child = runner.start(&line, Seen::default(), Stdin::Bytes(text))?;
+                let outcome = child.wait_with(|_, _| ControlFlow::Continue(()));
+                let outcome = outcome.map_err(CommandError::from)?;
+                compiles = compiles || outcome.ended == Some(Ended::Code(0));
+                said = outcome.stderr;
+            }
+            if !compiles {
+                let (file, said) = (step.file(), answer::said(&said));
+                return Err(PluginError::Syntax { file, said });
+            }
+        }
+        Ok(())
+    }
+
+    /// The `node` that commands of this runner find, if it is new enough.
+    ///
+    /// # Errors
+    /// `NoNode` where there is none, `OldNode`; `Command` where it cannot be asked.
+    pub fn find(runner: &Runner) -> Result<Self, PluginError> {
+        let line = |words: &[&str]| {
+            let words = words.iter().map(|word| (*word).to_owned()).collect();
+            CommandLine::new(words).map_err(CommandError::from)
+        };
+        let asked = line(&["node", "--version"])?;
+        let program = match runner.program(&asked) {
+            Ok(program) => program,
+            Err(CommandError::NotFound { why, .. }) => return Err(PluginError::NoNode { why }),
+            Err(error) => return Err(error.into()),
+        };
+        let child = runner.start(&asked, Seen::default(), Stdin::Empty)?;
+        let outcome = child.wait_with(|_, _| ControlFlow::Continue(()));
+        let outcome = outcome.map_err(CommandError::from)?;
+        let said = String::from_utf8_lossy(&outcome.stdout);
+        let version = said.trim().strip_prefix('v').unwrap_or_default().to_owned();
+        let major = version.split('.').next().and_then(|major| major.parse::<u32>().ok());
+        match major.filter(|_| outcome.ended == Some(Ended::Code(0))) {
+            Some(major) if major >= NODE_MAJOR_LEAST => Ok(Self { program, version }),
+            Some(_) | None => {
+                let said = said.trim().chars().take(SAID_CHARS_MAX).collect();
+                Err(PluginError::OldNode { program, said })
+            }
+        }
+    }
+}
+
+/// How much is told of what something says that is no version.
+const SAID_CHARS_MAX: usize = 100;

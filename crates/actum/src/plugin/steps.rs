@@ -1,0 +1,291 @@
+//! The steps of a package, each a process of its own in a sandbox (AA-10).
+
+use std::ffi::OsStr;
+use std::ops::ControlFlow;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use actum_core::action::{Check, EXECUTE_FILE, Filesystem, PlanScope, ROLLBACK_FILE, VERIFY_FILE};
+use actum_core::command::{CommandRecord, SandboxRecord};
+use actum_core::receipt::PathEffect;
+use actum_gate::CommandLine;
+use actum_sandbox::{Outcome, Stdin};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::PluginCode;
+use super::answer;
+use super::confinement::{self, BEFORE};
+use super::error::PluginError;
+use super::evidence::{self, RollbackEvidence};
+use super::node::Node;
+use super::package::Package;
+use super::private_copy::PrivateCopy;
+use crate::command::{Captured, CommandError, Runner, Seen, StagedView, record};
+
+/// The largest request, as the driver reads it.
+const REQUEST_BYTES_MAX: usize = 8 << 20;
+
+type Result<T> = std::result::Result<T, PluginError>;
+
+/// A step of a package.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Step {
+    /// It does the action.
+    Execute,
+    /// It checks what was done.
+    Verify,
+    /// It takes it back.
+    Rollback,
+}
+
+impl Step {
+    /// Its name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Execute => "execute",
+            Self::Verify => "verify",
+            Self::Rollback => "rollback",
+        }
+    }
+
+    /// Its file in a package.
+    pub fn file(self) -> &'static str {
+        match self {
+            Self::Execute => EXECUTE_FILE,
+            Self::Verify => VERIFY_FILE,
+            Self::Rollback => ROLLBACK_FILE,
+        }
+    }
+}
+
+impl std::fmt::Display for Step {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// What a package is asked to do.
+#[derive(Debug, Clone, Copy)]
+pub struct Call<'c> {
+    /// What it is given.
+    pub input: &'c Map<String, Value>,
+    /// Where the plan lets it write, which it is told. What it really changed is judged elsewhere.
+    pub scope: &'c PlanScope,
+}
+
+/// What `execute` did.
+#[derive(Debug)]
+pub struct Executed {
+    /// What it returned, which is as the package's `outputSchema` says.
+    pub output: Value,
+    /// What it changed. Nothing in it is unkept, and of a package that only reads there is nothing.
+    pub captured: Captured,
+    /// How its process ended, for the record.
+    pub record: CommandRecord,
+    /// What confined it, for the record.
+    pub sandbox: SandboxRecord,
+    /// The end of what it wrote to standard error.
+    pub said: String,
+}
+
+/// A package that is ready to run, in a private copy of what was read.
+#[derive(Debug)]
+pub struct Steps<'p> {
+    package: &'p Package,
+    runner: Runner,
+    node: PathBuf,
+    copy: PrivateCopy,
+}
+
+/// What is sent to the driver.
+#[derive(Serialize)]
+struct Request<'r> {
+    input: &'r Map<String, Value>,
+    context: Context<'r>,
+}
+
+#[derive(Serialize)]
+struct Context<'r> {
+    workspace: &'r Path,
+    action: &'r str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    version: Option<&'r str>,
+    step: Step,
+    scope: &'r PlanScope,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    output: Option<&'r Value>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    before: Option<&'r str>,
+}
+
+impl<'p> Steps<'p> {
+    /// Makes a package ready, for the workspace in which `runner` runs commands. Its steps have the limits of these,
+    /// no network, and no variable but `PATH`; a package that asks to see nothing sees an empty directory.
+    ///
+    /// # Errors
+    /// `Copy`
+    pub fn prepare(
+        package: &'p Package,
+        runner: &Runner,
+        node: &Node,
+        _allowed: PluginCode,
+    ) -> Result<Self> {
+        let copy = PrivateCopy::of(package).map_err(PluginError::Copy)?;
+        let sees = package.manifest.permissions.filesystem;
+        let root = match sees {
+            Filesystem::None => copy.nothing(),
+            Filesystem::Read | Filesystem::Workspace => runner.root().to_owned(),
+        };
+        let own = [copy.package(), copy.driver()];
+        let policy = confinement::of(runner.policy(), (sees, runner.root()), (&root, own));
+        let runner = runner.clone().confined_by(policy).in_root(root);
+        Ok(Self { package, runner, node: node.program.clone(), copy })
+    }
+
+    /// Runs `execute.js` on a view of the workspace.
+    ///
+    /// # Errors
+    /// `Input` before anything is run; `Failed`, `Stopped`, `NoAnswer`; `Output`; `Changed` where a package that
+    /// asks to read alone changed something, `Unkept` where it made what no run can; `Command`.
+    pub fn execute(&self, call: Call<'_>) -> Result<Executed> {
+        let action = || self.package.manifest.name.to_string();
+        let checked = self.package.check_input(call.input);
+        checked.map_err(|problem| PluginError::Input { action: action(), problem })?;
+        let Ran { output, outcome, line } = self.run(Step::Execute, call, None, None)?;
+        self.package.check_output(&output).map_err(PluginError::Output)?;
+        let captured = match &outcome.captured {
+            Some(layer) => Captured::of(layer, &[]).map_err(CommandError::from)?,
+            None => Captured::default(),
+        };
+        self.must_be_permitted(&captured)?;
+        if !captured.unkept.is_empty() {
+            return Err(PluginError::Unkept(captured.unkept));
+        }
+        Ok(Executed {
+            output,
+            captured,
+            record: record(&line, &outcome),
+            sandbox: self.runner.record(&outcome.in_force, &[]),
+            said: answer::said(&outcome.stderr),
+        })
+    }
+
+    /// Runs `verify.js` on what is staged; what it changes there is forgotten. A check that does not hold is a
+    /// result, and no error.
+    ///
+    /// # Errors
+    /// `Failed`, also where there is no check; `Stopped`, `NoAnswer`, `Command`.
+    pub fn verify(
+        &self,
+        call: Call<'_>,
+        output: &Value,
+        staged: &StagedView,
+    ) -> Result<Vec<Check>> {
+        let ran = self.run(Step::Verify, call, Some(output), Some(staged))?;
+        answer::checks(ran.output)
+    }
+
+    /// Runs `rollback.js` on what is staged, and compares what it leaves with the workspace: each path of `change`,
+    /// which is what is staged, is to be as before, and no other may be touched. What it changes is forgotten, too.
+    /// It may run beside [`verify`](Self::verify), since neither sees what the other does.
+    ///
+    /// # Errors
+    /// `NotRestored` with the first path that differs; `Failed`, `Stopped`, `NoAnswer`, `Command`.
+    pub fn rollback(
+        &self,
+        call: Call<'_>,
+        output: Option<&Value>,
+        staged: &StagedView,
+        change: &[PathEffect],
+    ) -> Result<RollbackEvidence> {
+        let ran = self.run(Step::Rollback, call, output, Some(staged))?;
+        evidence::of(ran.outcome.captured.as_ref(), change, self.runner.root())
+    }
+
+    fn must_be_permitted(&self, captured: &Captured) -> Result<()> {
+        if self.package.manifest.is_write_like() {
+            return Ok(());
+        }
+        let paths = captured.operations.iter().flat_map(|operation| operation.paths());
+        let paths = paths.map(|path| PathBuf::from(OsStr::from_bytes(path.as_bytes())));
+        let unkept = captured.unkept.iter().map(|unkept| unkept.path.clone());
+        let mut paths = paths.chain(unkept);
+        match paths.next() {
+            Some(path) => Err(PluginError::Changed { path, more: paths.count() }),
+            None => Ok(()),
+        }
+    }
+
+    fn run(
+        &self,
+        step: Step,
+        call: Call<'_>,
+        output: Option<&Value>,
+        staged: Option<&StagedView>,
+    ) -> Result<Ran> {
+        let sees = match self.package.manifest.permissions.filesystem {
+            Filesystem::None => None,
+            Filesystem::Read | Filesystem::Workspace => Some(step),
+        };
+        let before = match sees {
+            Some(Step::Verify | Step::Rollback) => Some(BEFORE),
+            Some(Step::Execute) | None => None,
+        };
+        let request = self.request(step, call, output, before)?;
+        let text = |path: &Path| {
+            let text = path.to_str().map(str::to_owned);
+            text.ok_or_else(|| CommandError::NoText(path.as_os_str().to_owned()))
+        };
+        let entry = self.copy.package().join(step.file());
+        let words = [self.node.as_path(), &self.copy.driver(), &entry];
+        let words = words.into_iter().map(text).collect::<std::result::Result<Vec<_>, _>>()?;
+        let line = CommandLine::new(words).map_err(CommandError::from)?;
+        let seen = Seen {
+            staged: staged.filter(|_| sees.is_some()),
+            before: before.map(PathBuf::from),
+            ..Seen::default()
+        };
+        let child = self.runner.start(&line, seen, Stdin::Bytes(request))?;
+        let outcome = child.wait_with(|_, _| ControlFlow::Continue(()));
+        let outcome = outcome.map_err(CommandError::from)?;
+        Ok(Ran { output: answer::read(step, &outcome)?, outcome, line })
+    }
+
+    fn request(
+        &self,
+        step: Step,
+        call: Call<'_>,
+        output: Option<&Value>,
+        before: Option<&str>,
+    ) -> Result<Vec<u8>> {
+        let manifest = &self.package.manifest;
+        let context = Context {
+            workspace: self.runner.root(),
+            action: manifest.name.as_str(),
+            version: manifest.version.as_deref(),
+            step,
+            scope: call.scope,
+            output,
+            before,
+        };
+        let request = serde_json::to_vec(&Request { input: call.input, context });
+        let root = || self.runner.root().as_os_str().to_owned();
+        // Of all that is in it, only the path of the workspace may be no text.
+        let request = request.map_err(|_| CommandError::NoText(root()))?;
+        match request.len() {
+            bytes if bytes > REQUEST_BYTES_MAX => {
+                Err(PluginError::RequestTooLarge { bytes, max: REQUEST_BYTES_MAX })
+            }
+            _ => Ok(request),
+        }
+    }
+}
+
+/// A step that has ended with an answer.
+struct Ran {
+    output: Value,
+    outcome: Outcome,
+    line: CommandLine,
+}
