@@ -59,6 +59,14 @@ fn a_check_that_fails_drops_the_change_and_a_repair_gets_one_try() {
         (&json!("grep -q 2 a.txt"), &json!(false), &json!(1))
     );
     assert!(last["durationMs"].is_u64());
+    // What a check wrote is with the check, and in no message: that is in the ledger.
+    let told = checked_by(
+        plan("file_modify", json!({ "path": "a.txt", "content": "secret\n" })),
+        &["grep -v 1 a.txt b"],
+    );
+    let result = act_under(&root, &configuration, &told);
+    assert!(result["verification"]["checks"].to_string().contains("secret"), "{result}");
+    assert!(!result["feedback"].to_string().contains("secret"), "{result}");
     assert_eq!(text(&root, "a.txt"), "1\n");
 
     let repaired = json!({ "path": "a.txt", "content": "3\n", "repair": "cp sub/b.txt a.txt" });

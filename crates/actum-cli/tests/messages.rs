@@ -88,7 +88,8 @@ fn an_argument_that_is_no_text_is_refused_without_being_shown() {
 fn who_uses_the_workspace_is_named_harmlessly() {
     let (_directory, root) = workspace();
     let mut workspace = Workspace::open(&root).unwrap();
-    let options = RunOptions { label: HARMFUL.into(), ..RunOptions::default() };
+    // A child that another test is starting just now may still hold the lock that opening took.
+    let options = RunOptions { label: HARMFUL.into(), wait: true, ..RunOptions::default() };
     let at_work = workspace.begin(options).unwrap();
     let refused = actum(&root, &["apply", "../change.diff"]);
     assert!(first_line(&refused.stderr).contains(HARMLESS), "{}", refused.stderr);

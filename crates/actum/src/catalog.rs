@@ -116,8 +116,7 @@ impl Catalog {
     /// # Errors
     /// [`CatalogError`]; also where the newest change of it is not proven, by whoever made it.
     pub fn in_force(log: &dyn Log, keyring: &Keyring) -> Result<Self, CatalogError> {
-        let Standing { catalog, unproven, .. } = Standing::read(log, keyring)?;
-        unproven.map_or(Ok(catalog), Err)
+        Standing::read(log, keyring)?.in_force()
     }
 
     /// The action of that name, wherever it stands.

@@ -73,11 +73,8 @@ fn show(arguments: &ShowArguments, session: &Session) -> Result<Exit, Failure> {
 
 /// The catalog that is in force; where nothing is recorded yet that of the core actions.
 fn in_force() -> Result<Catalog, Failure> {
-    let Standing { catalog, unproven, .. } = match standing()? {
-        Some(standing) => standing,
-        None => return Ok(Catalog::core().map_err(actum::Error::from)?),
-    };
-    Ok(unproven.map_or(Ok(catalog), Err).map_err(actum::Error::from)?)
+    let catalog = standing()?.map_or_else(Catalog::core, Standing::in_force);
+    Ok(catalog.map_err(actum::Error::from)?)
 }
 
 /// Where it stands; nothing is made.

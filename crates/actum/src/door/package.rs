@@ -144,16 +144,12 @@ impl Halt {
         }
     }
 
-    /// What is wrong, without how the files are, and with what the step said.
+    /// What is wrong, without how the files are. What the step wrote may hold contents of files, and the message is in
+    /// the ledger; `actum plugin test` shows it.
     fn bare(error: &PluginError) -> String {
         let text = error.to_string();
         let endings = ["; nothing was changed", "; nothing was run", "; nothing is kept"];
-        let bare = endings.iter().find_map(|end| text.strip_suffix(end)).unwrap_or(&text);
-        match error.said() {
-            "" => bare.to_owned(),
-            // What threw is written to standard error, too.
-            said if said.lines().next().is_some_and(|line| bare.contains(line)) => bare.to_owned(),
-            said => format!("{bare}; it said: {}", actum_core::path::Harmless(said.as_bytes())),
-        }
+        let bare = endings.iter().find_map(|end| text.strip_suffix(end));
+        bare.unwrap_or(&text).to_owned()
     }
 }

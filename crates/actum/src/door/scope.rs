@@ -62,11 +62,11 @@ impl Places {
         self.must_cover(files.iter().flat_map(|effect| effect.paths()))?;
         // A directory comes and goes with what is in it, or where directories may.
         let has_file = |path: &RelPath| {
-            files.iter().flat_map(|effect| effect.paths()).any(|file| is_in(file, path))
+            files.iter().flat_map(|effect| effect.paths()).any(|file| file.starts_with(path))
         };
         let alone = directories.iter().map(|effect| &effect.path.0).filter(|path| !has_file(path));
         for path in alone {
-            if !self.is_everything && !self.dirs.iter().any(|dir| is_in(path, dir)) {
+            if !self.is_everything && !self.dirs.iter().any(|dir| path.starts_with(dir)) {
                 let message = format!(
                     "the directory `{path}` would be made or removed, and it is none of `scope.allowedDirs` nor \
                      below one"
@@ -81,15 +81,16 @@ impl Places {
     pub(super) fn cover_all(&self, directories: &[RelPath]) -> bool {
         directories.iter().all(|directory| {
             let is_allowed =
-                self.is_everything || self.dirs.iter().any(|dir| is_in(directory, dir));
-            let is_touched = |path: &RelPath| is_in(path, directory) || is_in(directory, path);
+                self.is_everything || self.dirs.iter().any(|dir| directory.starts_with(dir));
+            let is_touched =
+                |path: &RelPath| path.starts_with(directory) || directory.starts_with(path);
             is_allowed && !self.forbidden.iter().any(is_touched)
         })
     }
 
     fn must_cover<'p>(&self, paths: impl Iterator<Item = &'p RelPath>) -> Result<(), Halt> {
         for path in paths {
-            if let Some(forbidden) = self.forbidden.iter().find(|of| is_in(path, of)) {
+            if let Some(forbidden) = self.forbidden.iter().find(|of| path.starts_with(of)) {
                 let message = format!(
                     "`{path}` would be changed, and `scope.forbiddenFiles` has `{forbidden}`"
                 );
@@ -97,7 +98,7 @@ impl Places {
             }
             let is_allowed = self.is_everything
                 || self.files.contains(path)
-                || self.dirs.iter().any(|dir| dir != path && is_in(path, dir));
+                || self.dirs.iter().any(|dir| dir != path && path.starts_with(dir));
             if !is_allowed && self.files.is_empty() && self.dirs.is_empty() {
                 let message = format!(
                     "`{path}` would be changed, and the plan has no `scope` that allows anything: name it in \
@@ -115,12 +116,6 @@ impl Places {
         }
         Ok(())
     }
-}
-
-/// Whether `path` is `dir` or lies below it.
-fn is_in(path: &RelPath, dir: &RelPath) -> bool {
-    let (path, dir) = (path.as_bytes(), dir.as_bytes());
-    path.strip_prefix(dir).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
 }
 
 fn paths<'s>(list: &str, texts: impl Iterator<Item = &'s String>) -> Result<Vec<RelPath>, Halt> {

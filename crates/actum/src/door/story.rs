@@ -143,7 +143,7 @@ impl Story {
             }
             Err(Halt::Unverified(error)) => {
                 let reason = crate::reason::of_engine(&error).name();
-                let message = error.to_string();
+                let message = without_output(&error);
                 self.error = Some(error);
                 (Status::Reverted, Some(reason), Some(message), None)
             }
@@ -270,6 +270,14 @@ impl Story {
             ..ResultEnvelope::new(ending.status, self.plan.action_type, self.tier)
         })
     }
+}
+
+/// What a check said, without what it wrote: that may hold contents of files, and the message is in the ledger. The
+/// result has it with the check.
+fn without_output(error: &Error) -> String {
+    let Error::Unverified { check, record, .. } = error else { return error.to_string() };
+    let (check, record) = (check.clone(), record.clone());
+    Error::Unverified { check, record, output: String::new(), told: Vec::new() }.to_string()
 }
 
 /// The version before of a plan that waits, where a person denied it, and why.
