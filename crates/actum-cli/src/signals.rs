@@ -1,6 +1,7 @@
 //! Signals that ask the program to end: they wait while a run is made, and find the terminal as it was.
 
 use std::io;
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -21,12 +22,41 @@ pub(crate) struct Held(Option<SigSet>);
 /// Lets signals that ask the program to end wait.
 #[must_use = "they wait only as long as this lives"]
 pub(crate) fn hold() -> Held {
-    let mut signals = SigSet::empty();
-    for signal in [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP] {
-        signals.add(signal);
-    }
+    let signals = asking_to_end();
     // Where they cannot be held, a signal ends the run as a kill does, and recovery takes it back.
     Held(signals.thread_block().is_ok().then_some(signals))
+}
+
+fn asking_to_end() -> SigSet {
+    [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP].into_iter().collect()
+}
+
+/// Tells that one of these signals waits.
+#[derive(Debug)]
+pub(crate) struct Waiting(SignalFd);
+
+/// What tells that a signal waits, while they are held.
+///
+/// # Errors
+/// What the kernel says.
+pub(crate) fn waiting() -> io::Result<Waiting> {
+    let flags = SfdFlags::SFD_NONBLOCK | SfdFlags::SFD_CLOEXEC;
+    Ok(Waiting(SignalFd::with_flags(&asking_to_end(), flags)?))
+}
+
+impl Waiting {
+    /// Readable while one waits (signalfd(2)).
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub(crate) fn readable(&self) -> io::Result<Arc<OwnedFd>> {
+        self.0.as_fd().try_clone_to_owned().map(Arc::new)
+    }
+
+    /// Takes those that wait: what they asked for was done.
+    pub(crate) fn take(&self) {
+        while let Ok(Some(_)) = self.0.read_signal() {}
+    }
 }
 
 /// While it lives, the same signals put the terminal at standard input back before they do what they always do.

@@ -127,6 +127,55 @@ fn an_action_that_is_killed_leaves_before_or_after() {
     assert!(count.between > 0, "no kill came between two changes: {count:?}");
 }
 
+/// AA-13: whenever an action is killed, whoever comes next records how it ended, once, and as it is.
+#[test]
+fn of_an_action_that_is_killed_the_end_is_recorded_once_and_is_true() {
+    let template = Template::new();
+    let plan = serde_json::json!({
+        "actionType": "file_create",
+        "riskTier": "R2",
+        "input": { "path": "made.txt", "content": "made" },
+        "rollbackPlan": "undo the run",
+        "verification": { "required": true, "commands": [] },
+        "scope": { "allowedDirs": ["."] }
+    });
+    fs::write(template.directory.path().join("plan.json"), plan.to_string()).unwrap();
+    let act = ["action", "run", "../plan.json"];
+    let mut seen = BTreeMap::<&str, usize>::new();
+    for call in (0..).step_by(6) {
+        let Killed { copy, end, acknowledged } = template.killed_copy(&act, call);
+        let End::Killed { system_call } = end else { break };
+        let what = format!("killed before call {call} (number {system_call})");
+        copy.recovers(&what);
+        let is_made = copy.root.join("made.txt").exists();
+        for _ in ["once", "and not again"] {
+            let told = actum(&copy.root, &["feedback", "--json"]).stdout;
+            let told: serde_json::Value = serde_json::from_str(&told).unwrap();
+            let ended = told["actions"].as_array().unwrap();
+            let [status, ground] = ["status", "ground"].map(|name| {
+                assert!(ended.len() < 2, "{what}: {told}");
+                ended.first().map(|ended| ended[name].clone())
+            });
+            let (status, ground) = (status.unwrap_or_default(), ground.unwrap_or_default());
+            let seen_as = match (status.as_str(), ground.as_str()) {
+                // It had not begun.
+                (None, None) => ("nothing", false),
+                (Some("reverted"), Some("INTERRUPTED")) => ("reverted", false),
+                (Some("succeeded"), None) => ("succeeded", true),
+                other => panic!("{what}: {other:?}"),
+            };
+            assert_eq!(is_made, seen_as.1, "{what}: {told}");
+            assert!(!acknowledged || is_made, "{what}: {told}");
+            *seen.entry(seen_as.0).or_default() += 1;
+            copy.recovers(&what);
+        }
+    }
+    assert!(
+        ["nothing", "reverted", "succeeded"].iter().all(|kind| seen.contains_key(kind)),
+        "{seen:?}"
+    );
+}
+
 /// FO-2, FO-5
 #[test]
 fn an_undo_killed_at_any_call_leaves_before_or_after() {

@@ -9,7 +9,7 @@ mod facts;
 mod name;
 mod plan;
 
-pub use action::{ActionCheck, ActionEnded, ActionStarted, ActionState, CatalogChanged};
+pub use action::{ActionCheck, ActionEnded, ActionStarted, ActionState, Agreed, CatalogChanged};
 pub use document::{Actor, EffectStarted, KeyRotated, LogStarted, StartedKey};
 pub use facts::{EntryError, EntryFacts, EntryKind};
 pub use name::{NameError, RequestKey, TenantId, WorkspaceId};

@@ -8,6 +8,7 @@
 //! HOME/trusted/         which workspaces' policies are trusted (see `trust`)
 //! ```
 
+mod acting;
 mod disk;
 mod inputs;
 mod problem;
@@ -18,6 +19,7 @@ use std::sync::Arc;
 
 use actum_core::ledger::TenantId;
 
+pub use acting::Acting;
 pub(crate) use disk::{Directory, FileId, random};
 pub use inputs::INPUT_BYTES_MAX;
 pub(crate) use problem::Shown;

@@ -5,6 +5,7 @@ use std::io;
 use std::ops::ControlFlow;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -16,7 +17,7 @@ use crate::channel::{Channel, Report, Said};
 use crate::inside::declared::is_absent;
 use crate::layer::{Layer, is_in};
 use crate::limits::Resource;
-use crate::outcome::{Ended, Outcome, Violation};
+use crate::outcome::{Ended, Outcome, Usage, Violation};
 use crate::plan::Plan;
 use crate::spawn::{Reaped, Scratch, SpawnError};
 use crate::streams::{Feed, Output, Stream, is_any_ready};
@@ -60,6 +61,8 @@ pub struct Child {
     pub(crate) plan: Plan,
     /// Whether it was ended at once.
     pub(crate) is_killed: Cell<bool>,
+    /// Readable once the command is to be ended.
+    pub(crate) stop: Option<Arc<OwnedFd>>,
     /// The command began after this.
     pub(crate) since: Timespec,
     pub(crate) started: Instant,
@@ -131,6 +134,12 @@ impl Child {
         }
     }
 
+    /// From now on the command is ended with all that it started as soon as this descriptor is readable (an eventfd(2)
+    /// or signalfd(2), say), which is looked at while it is waited for. It is not read.
+    pub fn stop_when_readable(&mut self, stop: Arc<OwnedFd>) {
+        self.stop = Some(stop);
+    }
+
     /// Waits until the command and all that it started have ended.
     ///
     /// # Errors
@@ -148,8 +157,12 @@ impl Child {
         mut self,
         mut sink: impl FnMut(Output, &[u8]) -> ControlFlow<()>,
     ) -> Result<Outcome, WaitError> {
-        let (mut over, mut late) = (false, false);
+        let (mut over, mut late, mut interrupted) = (false, false, false);
         while !self.has_ended()? {
+            if self.is_to_stop()? {
+                (interrupted, self.stop) = (true, None);
+                self.kill_tree()?;
+            }
             if self.turn(&mut sink)? && !over {
                 over = true;
                 self.dismiss()?;
@@ -165,7 +178,10 @@ impl Child {
         let report = match self.channel.receive()? {
             Some((Said::Ended(report), _)) => report,
             // It was ended at once, and had no time to tell.
-            None if self.init.is_some() && self.is_killed.get() => Report::default(),
+            None if self.init.is_some() && self.is_killed.get() => {
+                let wall = u64::try_from(self.started.elapsed().as_millis()).unwrap_or(u64::MAX);
+                Report { usage: Usage { wall, ..Usage::default() }, ..Report::default() }
+            }
             None if self.init.is_some() => {
                 Report { violated: Some(Violation::Unwatched), ..Report::default() }
             }
@@ -175,6 +191,9 @@ impl Child {
         };
         let Report { ended, violated, mut usage } = report;
         let mut violated: Vec<_> = violated.into_iter().collect();
+        if interrupted {
+            violated.insert(0, Violation::Interrupted);
+        }
         if late && violated.is_empty() {
             violated.push(Violation::Limit(Resource::Wall));
         }
@@ -202,9 +221,11 @@ impl Child {
             (Some(layer), Some(view)) => Some(Layer::captured(layer, view, self.since)?),
             _ => None,
         };
-        let is_limit = |violation: &Violation| matches!(violation, Violation::Limit(_));
+        let is_ended_by_us = |violation: &Violation| {
+            matches!(violation, Violation::Limit(_) | Violation::Interrupted)
+        };
         Ok(Outcome {
-            ended: ended.filter(|_| !violated.iter().any(is_limit)),
+            ended: ended.filter(|_| !violated.iter().any(is_ended_by_us)),
             violated,
             usage,
             in_force: self.plan.in_force.clone(),
@@ -233,6 +254,7 @@ impl Child {
         sink: &mut impl FnMut(Output, &[u8]) -> ControlFlow<()>,
     ) -> io::Result<bool> {
         let mut ends = vec![PollFd::new(&self.end, PollFlags::IN)];
+        ends.extend(self.stop.as_ref().map(|stop| PollFd::new(stop, PollFlags::IN)));
         for stream in [&self.stdout, &self.stderr] {
             ends.extend(stream.pipe.as_ref().map(|pipe| PollFd::new(pipe, PollFlags::IN)));
         }
@@ -261,6 +283,11 @@ impl Child {
         }
         self.feed()?;
         self.drain(sink)
+    }
+
+    fn is_to_stop(&self) -> io::Result<bool> {
+        let Some(stop) = &self.stop else { return Ok(false) };
+        is_any_ready(&mut [PollFd::new(stop, PollFlags::IN)])
     }
 
     fn has_ended(&self) -> io::Result<bool> {

@@ -50,6 +50,9 @@ pub enum Violation {
     /// It made a path that was to stay absent.
     #[error("the command made `{}`, which was to stay as it was", .0.display())]
     Made(PathBuf),
+    /// Whoever ran it wanted it to stop.
+    #[error("the command was interrupted, and was ended")]
+    Interrupted,
 }
 
 /// What a command used, with all processes that it started.

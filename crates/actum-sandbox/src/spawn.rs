@@ -131,6 +131,7 @@ impl Plan {
             terminal,
             plan: self.clone(),
             is_killed: Cell::new(false),
+            stop: None,
             since,
             started: Instant::now(),
             wall: Duration::from_millis(self.policy.limits.of(Resource::Wall).max),

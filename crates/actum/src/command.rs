@@ -9,8 +9,10 @@ mod trial;
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use actum_core::command::{CommandEnd, CommandRecord, SandboxRecord};
 use actum_core::path::Quoted;
@@ -21,6 +23,7 @@ use actum_sandbox::{
     Ended, Helper, HostReport, InForce, LayerError, NoProgram, Outcome, SandboxPolicy, SpawnError,
     Stdin, Tier, Unsatisfiable, View, Violation, WaitError,
 };
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::records::real;
 
@@ -40,6 +43,8 @@ pub struct Runner {
     root: PathBuf,
     /// The directories that the operator declares as caches.
     caches: Vec<RelPath>,
+    /// Readable once whatever runs is to be ended.
+    stop: Option<Arc<OwnedFd>>,
 }
 
 /// What a command sees of the workspace besides its files.
@@ -127,7 +132,23 @@ impl Runner {
         allowance: &SandboxAllowance,
     ) -> Self {
         let caches = allowance.caches.clone();
-        Self { helper, host, policy, root: root.to_owned(), caches }
+        Self { helper, host, policy, root: root.to_owned(), caches, stop: None }
+    }
+
+    /// The same, ending whatever runs as soon as this descriptor is readable (a signalfd(2), say). It is not read.
+    #[must_use]
+    pub fn stopping_when_readable(mut self, stop: Arc<OwnedFd>) -> Self {
+        self.stop = Some(stop);
+        self
+    }
+
+    /// Whether nothing is to run any more.
+    pub(crate) fn is_stopped(&self) -> bool {
+        let Some(stop) = &self.stop else { return false };
+        let mut ends = [PollFd::new(stop, PollFlags::IN)];
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        // What cannot be looked at is not asked for.
+        poll(&mut ends, Some(&now)).is_ok_and(|ready| ready > 0)
     }
 
     /// The same, confined by another policy of the same kind.
@@ -189,7 +210,11 @@ impl Runner {
         let arguments = line.argv().get(1..).unwrap_or_default();
         let arguments = arguments.iter().map(OsString::from);
         let words: Vec<_> = std::iter::once(program.into_os_string()).chain(arguments).collect();
-        Ok(plan.spawn(&self.helper, &words)?)
+        let mut child = plan.spawn(&self.helper, &words)?;
+        if let Some(stop) = &self.stop {
+            child.stop_when_readable(Arc::clone(stop));
+        }
+        Ok(child)
     }
 
     /// The program that a command means.
@@ -240,6 +265,7 @@ fn told(violation: &Violation) -> String {
     match violation {
         Violation::Limit(resource) => format!("it went over its limit of {resource}"),
         Violation::Unwatched => "one of its processes could not be watched".to_owned(),
+        Violation::Interrupted => "it was interrupted".to_owned(),
         Violation::Made(path) => {
             format!("it made `{}`, which was to stay absent", Quoted(path.as_os_str().as_bytes()))
         }

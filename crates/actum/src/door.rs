@@ -2,7 +2,8 @@
 //! envelope comes out (AA-1, AA-2, AA-6).
 //!
 //! [`Engine::act`] tells the story: policy and scope first, then the work where nobody sees it, then the checks; what
-//! they find good is kept, all else is dropped; and how it ended is in the ledger before anybody is told.
+//! they find good is kept, all else is dropped; and how it ended is in the ledger before anybody is told. That it begins
+//! is there before anything of it happens, so that of one that is cut off the end is recorded by whoever comes next.
 
 mod begin;
 mod built_in;
@@ -19,14 +20,17 @@ use std::any::Any;
 use actum_core::Timestamp;
 use actum_core::action::{PlanEnvelope, ResultEnvelope};
 use actum_core::ledger::{Actor, RequestKey, WorkspaceId};
+use actum_ledger::Acting;
 use actum_workspace::RunOptions;
 use actum_workspace::disk::Disk;
 
+use crate::command::Runner;
 use crate::engine::Engine;
 use crate::error::{Error, Result};
 use crate::request::Request;
 
 use halt::Halt;
+use propose::Proposed;
 use story::Story;
 
 /// The door, as it is recorded.
@@ -67,7 +71,7 @@ impl<D: Disk> Engine<D> {
         let mut story = self.story(&proposal.plan)?;
         let end = self
             .propose(proposal, &mut story)
-            .and_then(|request| self.perform(request, &mut story));
+            .and_then(|proposed| self.perform(proposed, &mut story));
         self.tell(story, end, &proposal.actor)
     }
 
@@ -86,8 +90,9 @@ impl<D: Disk> Engine<D> {
             wait: request.wait,
         };
         // What was retired since, or is other than it was, is not carried out.
-        let end =
-            self.propose(&proposal, &mut story).and_then(|_| self.perform(request, &mut story));
+        let end = self
+            .propose(&proposal, &mut story)
+            .and_then(|proposed| self.perform(Proposed { request, ..proposed }, &mut story));
         self.tell(story, end, &actor)
     }
 
@@ -95,14 +100,6 @@ impl<D: Disk> Engine<D> {
         // Whatever could not be told later is found out before anything is done.
         let (workspace, id) = (self.workspace_id()?, self.workspace.new_id()?);
         Story::of(plan, id, workspace, self.now())
-    }
-
-    /// Does what is asked for.
-    fn perform(&mut self, request: Request, story: &mut Story) -> std::result::Result<(), Halt> {
-        match request.begins_action() {
-            true => self.begin(request, story),
-            false => self.keep(request, None, story),
-        }
     }
 
     /// Records how it ended, and gives the result.
@@ -113,11 +110,14 @@ impl<D: Disk> Engine<D> {
         actor: &Actor,
     ) -> Result<Acted> {
         let held = story.held.take();
-        let ending = story.ending(end)?;
+        let is_stopped = self.runner.as_ref().is_some_and(Runner::is_stopped);
+        let ending = story.ending(end, is_stopped)?;
         let now = self.now();
         let ended = story.entry(&ending, (&self.records.tenant, &self.root), actor, now);
         let untold = |source| Error::Untold { status: ended.status, run: ended.run, source };
         let entry = self.records.append_feedback(&ended).map_err(untold)?;
+        // Where the mark stays, whoever finds it finds the entry, too.
+        drop(story.acting.take().map(Acting::end));
         let error = story.error.take();
         let envelope = story.envelope(&ending, entry, now);
         Ok(Acted { envelope, entry, error, held })

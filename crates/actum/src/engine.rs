@@ -3,7 +3,6 @@
 pub(crate) mod admit;
 pub(crate) mod clear;
 pub(crate) mod hold;
-pub(crate) mod permit;
 pub(crate) mod place;
 pub(crate) mod publish;
 pub(crate) mod resume;
@@ -184,6 +183,7 @@ impl<D: Disk> Engine<D> {
         let workspace = transaction.workspace_id()?;
         let looked = settle_open_runs(&transaction, &self.records, &signer, workspace)?;
         self.resumed.extend(looked.resumed);
+        self.records.settle_left_actions(workspace)?;
         self.elsewhere = looked.elsewhere;
         Ok(())
     }

@@ -1,6 +1,8 @@
 //! What became of actions: written to the ledger when one begins and when it has ended, and found again there
 //! (AA-5, AA-13).
 
+mod left;
+
 use actum_core::Status;
 use actum_core::action::ActionName;
 use actum_core::canonical::{self, CanonicalError, plainly};
@@ -8,7 +10,7 @@ use actum_core::ledger::{ActionEnded, ActionStarted, EntryKind};
 use actum_core::receipt::EntryRef;
 use actum_ledger::{LedgerError, Log, NewEntry};
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::records::Records;
 
 /// How many entries are looked up at once.
@@ -80,6 +82,22 @@ impl Feedback {
     }
 }
 
+/// The entry that an action begins.
+pub(crate) fn begins(started: &ActionStarted) -> Result<NewEntry, CanonicalError> {
+    let body = canonical::to_vec(started)?;
+    Ok(NewEntry { kind: EntryKind::ActionStarted, body, blobs: Vec::new() })
+}
+
+impl FeedbackError {
+    /// The same where it is no action of this process.
+    fn into_error(self) -> Error {
+        match self {
+            Self::Ledger(source) => source.into(),
+            Self::Record(error) => error.into(),
+        }
+    }
+}
+
 impl Wanted {
     fn takes(&self, ended: &ActionEnded) -> bool {
         self.action.as_ref().is_none_or(|action| *action == ended.action_type)
@@ -88,15 +106,13 @@ impl Wanted {
 }
 
 impl Records {
-    /// Records that an action begins which a person agreed to, before anything of it runs. Its approval is used up
-    /// by that.
+    /// Records that an action begins, before anything of it runs. Where a person agreed to that, the approval is used
+    /// up by it.
     ///
     /// # Errors
     /// `Ledger` where no such approval counts any more; `Record`. Nothing may be run then.
     pub fn append_action_started(&self, started: &ActionStarted) -> Result<EntryRef> {
-        let body = canonical::to_vec(started)?;
-        let entry = NewEntry { kind: EntryKind::ActionStarted, body, blobs: Vec::new() };
-        let appended = self.ledger.append(vec![entry]).wait()?;
+        let appended = self.ledger.append(vec![begins(started)?]).wait()?;
         self.entry(&appended)
     }
 

@@ -93,9 +93,9 @@ impl Records {
 
     /// An entry that was just appended, as others name it.
     pub(crate) fn entry(&self, appended: &[Appended]) -> Result<EntryRef> {
-        let first = appended.first().copied().ok_or(LedgerError::Stopped)?;
+        let last = appended.last().copied().ok_or(LedgerError::Stopped)?;
         let origin = self.origin()?.to_owned();
-        Ok(EntryRef { origin, index: first.index, leaf: first.leaf })
+        Ok(EntryRef { origin, index: last.index, leaf: last.leaf })
     }
 
     /// The name of the log.

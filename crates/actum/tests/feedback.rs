@@ -6,7 +6,7 @@ mod grounds;
 use actum::{Approver, Error, Feedback, PlanState, QueuedPlan, Reply, Request, Wanted};
 use actum_core::action::{Attempt, Confidence};
 use actum_core::ledger::{
-    ActionEnded, ActionStarted, Actor, Answer, Approval, EntryKind, Isolation,
+    ActionEnded, ActionStarted, Actor, Agreed, Answer, Approval, Bound, EntryKind, Isolation,
 };
 use actum_core::signer::KeyRole;
 use actum_core::{Digest, RiskTier, RunId, Status};
@@ -108,6 +108,14 @@ fn an_action_that_begins_uses_its_approval_up() {
     let plan = approved(&grounds);
     let answered = plan.answer.as_ref().unwrap();
     let judged = plan.queued.plan.clone();
+    let approval = Approval {
+        plan: plan.id(),
+        entry: answered.entry.clone(),
+        key: answered.verified.key.clone(),
+        by: answered.verified.answered.by.clone(),
+        isolation: Isolation::SameUser,
+    };
+    let agreed = Agreed { bound: judged.bound, approval };
     let started = ActionStarted {
         format: ActionStarted::FORMAT.to_owned(),
         time: grounds.now(),
@@ -115,22 +123,19 @@ fn an_action_that_begins_uses_its_approval_up() {
         workspace: judged.workspace,
         root: judged.root,
         id: RunId::from_random(9),
+        action_id: None,
         action_type: "run_command".parse().unwrap(),
-        label: "run_command".to_owned(),
+        tier: RiskTier::R3,
+        confidence: None,
+        reason: None,
+        plan: Digest::of(b"plan"),
         actor: actor(),
         door: "action".to_owned(),
-        bound: judged.bound,
-        approval: Approval {
-            plan: plan.id(),
-            entry: answered.entry.clone(),
-            key: answered.verified.key.clone(),
-            by: answered.verified.answered.by.clone(),
-            isolation: Isolation::SameUser,
-        },
+        agreed: Some(agreed.clone()),
         engine: "actum 0.1.0".to_owned(),
     };
-    let mut other = started.clone();
-    other.bound.change = Digest::of(b"another");
+    let bound = Bound { change: Digest::of(b"another"), ..agreed.bound };
+    let other = ActionStarted { agreed: Some(Agreed { bound, ..agreed }), ..started.clone() };
     let records = grounds.records();
     let is_refused =
         |error: &Error| matches!(error, Error::Ledger { source: LedgerError::Refused { .. } });

@@ -129,8 +129,14 @@ fn act(
     let records = records::open_for(root)?;
     let mut engine =
         Engine::open(root, records)?.under_files(files, root).holding(|| Box::new(signals::hold()));
+    // Where nobody can look for signals, one ends the program as a kill does.
+    let waiting = signals::waiting().ok();
     if let Some(in_force) = &in_force {
-        engine = engine.running(exec::runner(&Confinement::default(), in_force, root, root)?);
+        let mut runner = exec::runner(&Confinement::default(), in_force, root, root)?;
+        if let Some(stop) = waiting.as_ref().and_then(|waiting| waiting.readable().ok()) {
+            runner = runner.stopping_when_readable(stop);
+        }
+        engine = engine.running(runner);
     }
     let acted = act(&mut engine);
     recovery_note::tell(&session.screen, engine.recovery());
@@ -148,6 +154,10 @@ fn act(
     }
     if let Some(warning) = engine.finish() {
         session.screen.note(format_args!("what was done is recorded, but {warning}"));
+    }
+    // The result says how it ended, also where a signal asked for that.
+    if let Some(waiting) = waiting {
+        waiting.take();
     }
     // What is left to close is closed by the kernel as well.
     std::mem::forget(engine);

@@ -8,8 +8,8 @@ use crate::action::{ActionName, Attempt, Confidence};
 use crate::receipt::EntryRef;
 use crate::{Digest, RiskTier, RunId, Status, Timestamp};
 
-/// An action of which nothing may run before a person agreed begins. It is durable before that, and the approval
-/// is used up by it, whatever becomes of the action.
+/// An action begins. It is durable before anything of it runs or is changed. Where a person had to agree before
+/// anything runs, that approval is used up by it, whatever becomes of the action.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ActionStarted {
@@ -25,20 +25,36 @@ pub struct ActionStarted {
     pub root: String,
     /// The name of this action, by which its [`ActionEnded`] is known.
     pub id: RunId,
+    /// How its planner calls it.
+    pub action_id: Option<String>,
     /// Which action it is.
     pub action_type: ActionName,
-    /// What it is for, in the words of who asked.
-    pub label: String,
+    /// The tier that counts, as far as it is known.
+    pub tier: RiskTier,
+    /// How sure the planner was.
+    pub confidence: Option<Confidence>,
+    /// Why the planner proposed it.
+    pub reason: Option<String>,
+    /// The digest of the plan envelope.
+    pub plan: Digest,
     /// Who asked for it.
     pub actor: Actor,
     /// By which door.
     pub door: String,
+    /// What a person agreed to, where that was needed for it to begin.
+    pub agreed: Option<Agreed>,
+    /// The program.
+    pub engine: String,
+}
+
+/// That a person agreed, and to what.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Agreed {
     /// What was approved.
     pub bound: Bound,
     /// The approval that lets it go.
     pub approval: Approval,
-    /// The program.
-    pub engine: String,
 }
 
 /// How an action ended: the feedback that whoever plans can learn from.

@@ -84,6 +84,9 @@ pub struct EffectStarted {
     /// The place in the workspace's journal that it is to have. What is there tells later whether the
     /// run began.
     pub place: u64,
+    /// The action that it is a part of, by the name that this has in its [`ActionStarted`](super::ActionStarted).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub action: Option<RunId>,
     /// The run that it takes back.
     pub undoes: Option<RunId>,
     /// The key of the request, where the caller gave one.

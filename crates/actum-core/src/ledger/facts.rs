@@ -7,7 +7,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 
 use super::{
-    ActionEnded, ActionStarted, Answer, CatalogChanged, EffectStarted, Judged, KeyRotated,
+    ActionEnded, ActionStarted, Agreed, Answer, CatalogChanged, EffectStarted, Judged, KeyRotated,
     LogStarted, PlanAnswered, PlanQueued, PlanRefused, RequestKey, WorkspaceId,
 };
 use crate::receipt::{EntryRef, PAYLOAD_TYPE, PREDICATE_TYPE, STATEMENT_TYPE};
@@ -248,14 +248,17 @@ impl EntryFacts {
             EntryKind::ActionStarted => {
                 let entry: ActionStarted = serde_json::from_slice(body).map_err(json)?;
                 format(&entry.format, ActionStarted::FORMAT)?;
-                let ActionStarted { time, workspace, bound, approval, .. } = entry;
-                Ok(Self {
-                    plan: Some(approval.plan),
-                    judged: Some(bound.judged()),
-                    workspace: Some(workspace),
-                    follows: Some((approval.entry.index, approval.entry.leaf)),
-                    blobs: vec![bound.policy],
-                    ..nothing(time)
+                let ActionStarted { time, workspace, agreed, .. } = entry;
+                let begun = Self { workspace: Some(workspace), ..nothing(time) };
+                Ok(match agreed {
+                    None => begun,
+                    Some(Agreed { bound, approval }) => Self {
+                        plan: Some(approval.plan),
+                        judged: Some(bound.judged()),
+                        follows: Some((approval.entry.index, approval.entry.leaf)),
+                        blobs: vec![bound.policy],
+                        ..begun
+                    },
                 })
             }
             EntryKind::ActionEnded => {

@@ -80,6 +80,7 @@ impl SampleRun {
             root: "/home/ada/project".to_owned(),
             run: self.run,
             place: 1,
+            action: None,
             undoes: None,
             request,
             attempt: attempt.unwrap_or(1),

@@ -224,20 +224,42 @@ impl Directory {
 
     /// Waits for the lock of that name, and takes it.
     pub(crate) fn lock(&self, name: &str, sharing: Sharing) -> Result<Lock, HomeError> {
+        let operation = match sharing {
+            Sharing::Shared => FlockOperation::LockShared,
+            Sharing::Exclusive => FlockOperation::LockExclusive,
+        };
         let path = self.path.join(name);
-        let flags = FILE | OFlags::RDWR | OFlags::CREATE;
+        let taken = self.take_lock(name, OFlags::CREATE, operation)?;
+        taken.ok_or_else(|| refused("lock", path, Errno::AGAIN))
+    }
+
+    /// Takes the lock of that name for itself, where it is there and nobody has it.
+    pub(crate) fn lock_if_free(&self, name: &str) -> Result<Option<Lock>, HomeError> {
+        match self.take_lock(name, OFlags::empty(), FlockOperation::NonBlockingLockExclusive) {
+            Err(HomeError::System { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
+                Ok(None)
+            }
+            taken => taken,
+        }
+    }
+
+    fn take_lock(
+        &self,
+        name: &str,
+        flags: OFlags,
+        operation: FlockOperation,
+    ) -> Result<Option<Lock>, HomeError> {
+        let path = self.path.join(name);
+        let flags = FILE | OFlags::RDWR | flags;
         let handle = match retry(|| fs::openat(&self.handle, name, flags, mode_of(Thing::File))) {
             Ok(handle) => handle,
             Err(Errno::LOOP) => return Err(HomeError::Symlink { path, what: Thing::File }),
             Err(error) => return Err(refused("open", path, error)),
         };
         check(&handle, &path, Thing::File)?;
-        let operation = match sharing {
-            Sharing::Shared => FlockOperation::LockShared,
-            Sharing::Exclusive => FlockOperation::LockExclusive,
-        };
         match retry(|| fs::flock(&handle, operation)) {
-            Ok(()) => Ok(Lock { handle, path }),
+            Ok(()) => Ok(Some(Lock { handle, path })),
+            Err(Errno::WOULDBLOCK) => Ok(None),
             Err(error) => Err(refused("lock", path, error)),
         }
     }

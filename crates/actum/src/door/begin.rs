@@ -2,93 +2,134 @@
 
 use std::ops::ControlFlow;
 
-use actum_core::action::{Check, ResultEnvelope};
+use actum_core::action::{Check, PlanEnvelope, ResultEnvelope};
 use actum_core::command::{CommandEnd, CommandRecord};
-use actum_core::{RiskTier, RunId, Status};
+use actum_core::{RiskTier, Status};
 use actum_gate::CommandLine;
 use actum_sandbox::Stdin;
 use actum_workspace::disk::Disk;
 use serde_json::{Map, Value, json};
 
-use super::core_action::{Intake, Task, intake};
+use super::core_action::Task;
 use super::halt::Halt;
+use super::propose::Proposed;
 use super::scope::Places;
 use super::story::Story;
-use crate::command::{Caches, CommandError, Runner, Trial, Tried, as_check};
+use crate::command::{Accepted, Caches, CommandError, Runner, Trial, Tried, as_check};
 use crate::engine::Engine;
-use crate::engine::permit::Permit;
 use crate::engine::stage::Stage;
 use crate::error::Error;
-use crate::plugin::{Call, Executed};
+use crate::plugin::{Call, Executed, Steps};
 use crate::reason::Reason;
 use crate::request::{Phase, Request, RequestedAction, Work};
 
 impl<D: Disk> Engine<D> {
-    /// Runs what the action runs, and keeps what that changed.
-    pub(super) fn begin(&mut self, request: Request, story: &mut Story) -> Result<(), Halt> {
-        let action = request.action.as_deref().ok_or(Error::NoAction)?.clone();
-        let task = match (intake(&action.plan)?, action.package) {
-            (_, Some(digest)) => {
-                Task::Package(Box::new(self.package(&action.plan.action_type, digest)?))
-            }
-            (Some(Intake { task, .. }), None) => task,
-            (None, None) => return Err(Error::NoAction.into()),
-        };
-        let runner = self.confined_runner(&request)?;
-        let agreed = match self.permit(&request, story)? {
-            Permitted::Answered => return Ok(()),
-            Permitted::Now(permit) => permit.agreed,
-        };
-        story.agreed = agreed;
-        story.is_begun = true;
+    /// Does what was proposed.
+    pub(super) fn perform(&mut self, proposed: Proposed, story: &mut Story) -> Result<(), Halt> {
+        let Proposed { request, task } = proposed;
+        let is_to_run = request.begins_action();
         match task {
-            Task::Command { line, accepted } => {
-                let tried = self.try_out(&runner, &line, &Places::of(&action.plan.scope)?)?;
-                story.output.extend(as_object(told(&tried)));
-                if !tried.succeeded(&accepted) {
-                    let message =
-                        format!("the command `{}` failed: {}", line.quoted(), tried.record.ended);
-                    return Err(Halt::reverted(Reason::CommandFailed, message));
-                }
-                let request = self.captured(request, &action, &runner, &tried, agreed)?;
-                self.keep(request, None, story)
+            Task::Work(_) => self.keep(request, None, story),
+            Task::Command { line, accepted } if is_to_run => {
+                self.run_command(request, (&line, &accepted), story)
             }
+            Task::Diagnosis(lines) if is_to_run => self.diagnose(request, &lines, story),
+            // What a command changed, a person agreed to.
+            Task::Command { .. } | Task::Diagnosis(_) => self.keep(request, None, story),
             Task::Package(package) => {
-                let steps = self.steps(&package, &runner)?;
-                let call = Call { input: &action.plan.input, scope: &action.plan.scope };
-                let done = steps.execute(call).map_err(|error| Halt::of_plugin(&error))?;
-                must_be_tellable(&action, &done.output)?;
-                story.returned = Some(done.output.clone());
-                let request = executed(request, &action, done, agreed);
-                self.keep(request, Some(&steps), story)
-            }
-            Task::Diagnosis(lines) => {
-                let findings = self.findings(&runner, &lines)?;
-                let problems = findings.iter().filter(|finding| !finding.ok).count();
-                story.output.insert("findings".to_owned(), json!(findings));
-                story.output.insert("problems".to_owned(), json!(problems));
-                let mut checks = Vec::new();
-                for line in &request.commands.checks {
-                    let check = self.look(&runner, line)?;
-                    let is_good = check.ok;
-                    checks.push(check);
-                    if !is_good {
-                        break;
+                let steps = self.steps(&package, &self.confined_runner(&request)?)?;
+                match is_to_run {
+                    true => self.run_package(request, &steps, story),
+                    false => {
+                        // The same; and what the package has to say to that it says again.
+                        let action = request.action.as_deref();
+                        story.returned = action.and_then(|action| action.output.clone());
+                        self.keep(request, Some(&steps), story)
                     }
                 }
-                let failed = checks.iter().find(|check| !check.ok).map(|check| check.name.clone());
-                story.checks = checks;
-                match failed {
-                    Some(name) => {
-                        let message = format!("the check `{name}` failed");
-                        Err(Halt::reverted(Reason::VerificationFailed, message))
-                    }
-                    None => Ok(()),
-                }
             }
-            // It would have been made without running anything.
-            Task::Work(_) => Err(Error::NoAction.into()),
         }
+    }
+
+    /// Runs a command, and keeps what that changed.
+    fn run_command(
+        &mut self,
+        request: Request,
+        (line, accepted): (&CommandLine, &Accepted),
+        story: &mut Story,
+    ) -> Result<(), Halt> {
+        let runner = self.confined_runner(&request)?;
+        if self.permit(&request, story)? == Permitted::Answered {
+            return Ok(());
+        }
+        let tried = self.try_out(&runner, line, &Places::of(&story.plan.scope)?)?;
+        story.output.extend(told(&tried));
+        if !tried.succeeded(accepted) {
+            let message = format!("the command `{}` failed: {}", line.quoted(), tried.record.ended);
+            return Err(Halt::reverted(Reason::CommandFailed, message));
+        }
+        let made = tried.request(tried.captured()?, request.commands.checks.clone(), &runner)?;
+        let mut commands = made.commands;
+        commands.repair.clone_from(&request.commands.repair);
+        let action = |action| RequestedAction { commands: Vec::new(), ..action };
+        let request = has_run(Request { work: made.work, commands, ..request }, story, action);
+        self.keep(request, None, story)
+    }
+
+    /// Lets a package do its work, and keeps what that changed.
+    fn run_package(
+        &mut self,
+        request: Request,
+        steps: &Steps<'_>,
+        story: &mut Story,
+    ) -> Result<(), Halt> {
+        if self.permit(&request, story)? == Permitted::Answered {
+            return Ok(());
+        }
+        let call = Call { input: &story.plan.input, scope: &story.plan.scope };
+        let done = steps.execute(call).map_err(|error| Halt::of_plugin(&error))?;
+        must_be_tellable(&story.plan, &done.output)?;
+        story.returned = Some(done.output.clone());
+        let Executed { output, captured, record, sandbox, .. } = done;
+        let mut commands = request.commands.clone();
+        let line = request.action.as_ref().and_then(|action| action.commands.first());
+        let argv = line.map_or(record.argv, |line| line.argv().to_vec());
+        commands.made.push(CommandRecord { argv, ..record });
+        commands.sandbox = Some(sandbox);
+        let work = Work::Apply(captured.operations);
+        let action = |action| RequestedAction { output: Some(output), ..action };
+        let request = has_run(Request { work, commands, ..request }, story, action);
+        self.keep(request, Some(steps), story)
+    }
+
+    /// Tells what commands find that only look.
+    fn diagnose(
+        &mut self,
+        request: Request,
+        lines: &[CommandLine],
+        story: &mut Story,
+    ) -> Result<(), Halt> {
+        let runner = self.confined_runner(&request)?;
+        if self.permit(&request, story)? == Permitted::Answered {
+            return Ok(());
+        }
+        let findings = lines.iter().map(|line| self.look(&runner, line));
+        let findings = findings.collect::<Result<Vec<_>, _>>()?;
+        let problems = findings.iter().filter(|finding| !finding.ok).count();
+        story.output.insert("findings".to_owned(), json!(findings));
+        story.output.insert("problems".to_owned(), json!(problems));
+        if runner.is_stopped() {
+            return Err(Halt::interrupted());
+        }
+        for line in &request.commands.checks {
+            let check = self.look(&runner, line)?;
+            let failed = (!check.ok).then(|| format!("the check `{}` failed", check.name));
+            story.checks.push(check);
+            if let Some(message) = failed {
+                return Err(Halt::reverted(Reason::VerificationFailed, message));
+            }
+        }
+        Ok(())
     }
 
     /// What runs the commands of a request, confined as it says.
@@ -103,10 +144,16 @@ impl<D: Disk> Engine<D> {
 
     /// Asks whether it may begin; what waits for a person goes into the queue, and nothing of it runs.
     fn permit(&mut self, request: &Request, story: &mut Story) -> Result<Permitted, Halt> {
-        let id = story.id;
+        let hold = self.hold.clone();
         let admitted = self.admit(request.clone())?;
         match self.stage(admitted)? {
-            Stage::Staged(mut staged) => Ok(Permitted::Now(staged.permit(id)?)),
+            Stage::Staged(mut staged) => {
+                let agreed = staged.let_pass()?.agreed()?;
+                story.held = hold.as_ref().map(|hold| hold());
+                story.begin(&staged, agreed)?;
+                story.is_begun = true;
+                Ok(Permitted::Now)
+            }
             Stage::Answered(done) => {
                 story.made(&done);
                 Ok(Permitted::Answered)
@@ -130,43 +177,6 @@ impl<D: Disk> Engine<D> {
         Ok(trial.wait(|_, _| ControlFlow::Continue(()))?)
     }
 
-    /// The request to make what a command changed.
-    fn captured(
-        &self,
-        request: Request,
-        action: &RequestedAction,
-        runner: &Runner,
-        tried: &Tried,
-        agreed: Option<RunId>,
-    ) -> Result<Request, Halt> {
-        let checks = request.commands.checks.clone();
-        let made = tried.request(tried.captured()?, checks, runner)?;
-        let mut commands = made.commands;
-        commands.repair.clone_from(&request.commands.repair);
-        let action = RequestedAction {
-            commands: Vec::new(),
-            phase: Phase::HasRun,
-            agreed,
-            ..action.clone()
-        };
-        Ok(Request {
-            work: made.work,
-            commands,
-            // What a person agreed to is no longer a reason to ask one. What it changed may be.
-            declared: request.declared.filter(|_| agreed.is_none()),
-            action: Some(Box::new(action)),
-            plan: None,
-            // An approval that was used up is not to come to nothing because somebody else is at work.
-            wait: request.wait || agreed.is_some(),
-            ..request
-        })
-    }
-
-    /// What commands find that only look.
-    fn findings(&mut self, runner: &Runner, lines: &[CommandLine]) -> Result<Vec<Check>, Halt> {
-        lines.iter().map(|line| self.look(runner, line)).collect()
-    }
-
     fn look(&mut self, runner: &Runner, line: &CommandLine) -> Result<Check, Halt> {
         let (policy, _) = self.rules.read()?;
         let trial = Trial::start(runner, &policy, line.argv(), Stdin::Empty, Caches::Forgotten)?;
@@ -175,39 +185,20 @@ impl<D: Disk> Engine<D> {
     }
 }
 
-/// What a package returned has to fit into a result, before anything of what it did is kept.
-fn must_be_tellable(action: &RequestedAction, output: &Value) -> Result<(), Halt> {
-    let name = action.plan.action_type.clone();
-    let result = ResultEnvelope {
-        output: output.clone(),
-        ..ResultEnvelope::new(Status::Succeeded, name, RiskTier::R4)
-    };
-    result.write().map(drop).map_err(|error| {
-        let message = format!("what the package returned cannot be told: {error}");
-        Halt::reverted(Reason::PluginFailed, message)
-    })
-}
-
-/// The request to make what a package changed.
-fn executed(
+/// The request to make what was changed by what has run, with what that adds to its action.
+fn has_run(
     request: Request,
-    action: &RequestedAction,
-    done: Executed,
-    agreed: Option<RunId>,
+    story: &Story,
+    adds: impl FnOnce(RequestedAction) -> RequestedAction,
 ) -> Request {
-    let Executed { output, captured, record, sandbox, .. } = done;
-    let mut commands = request.commands.clone();
-    let argv = action.commands.first().map_or(record.argv, |line| line.argv().to_vec());
-    commands.made.push(CommandRecord { argv, ..record });
-    commands.sandbox = Some(sandbox);
-    let output = Some(output);
-    let action = RequestedAction { phase: Phase::HasRun, output, agreed, ..action.clone() };
+    let agreed = story.agreed;
+    let action = request
+        .action
+        .map(|action| Box::new(RequestedAction { phase: Phase::HasRun, agreed, ..adds(*action) }));
     Request {
-        work: Work::Apply(captured.operations),
-        commands,
+        action,
         // What a person agreed to is no longer a reason to ask one. What it changed may be.
         declared: request.declared.filter(|_| agreed.is_none()),
-        action: Some(Box::new(action)),
         plan: None,
         // An approval that was used up is not to come to nothing because somebody else is at work.
         wait: request.wait || agreed.is_some(),
@@ -215,15 +206,29 @@ fn executed(
     }
 }
 
+/// What a package returned has to fit into a result, before anything of what it did is kept.
+fn must_be_tellable(plan: &PlanEnvelope, output: &Value) -> Result<(), Halt> {
+    let result = ResultEnvelope {
+        output: output.clone(),
+        ..ResultEnvelope::new(Status::Succeeded, plan.action_type.clone(), RiskTier::R4)
+    };
+    result.write().map(drop).map_err(|error| {
+        let message = format!("what the package returned cannot be told: {error}");
+        Halt::reverted(Reason::PluginFailed, message)
+    })
+}
+
 /// Whether an action may begin.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Permitted {
-    Now(Permit),
+    /// It has begun.
+    Now,
     /// It was carried out before, under the same key.
     Answered,
 }
 
 /// How a command ended, as the output of an action has it.
-pub(super) fn told(tried: &Tried) -> Value {
+pub(super) fn told(tried: &Tried) -> Map<String, Value> {
     let mut told = Map::new();
     match &tried.record.ended {
         CommandEnd::Code(code) => told.insert("exitCode".to_owned(), json!(code)),
@@ -233,14 +238,5 @@ pub(super) fn told(tried: &Tried) -> Value {
     told.insert("durationMs".to_owned(), json!(tried.record.wall_ms));
     told.insert("stdout".to_owned(), json!(Check::excerpt(&tried.outcome.stdout)));
     told.insert("stderr".to_owned(), json!(Check::excerpt(&tried.outcome.stderr)));
-    Value::Object(told)
-}
-
-fn as_object(value: Value) -> Map<String, Value> {
-    match value {
-        Value::Object(object) => object,
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
-            Map::new()
-        }
-    }
+    told
 }

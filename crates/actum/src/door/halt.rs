@@ -52,6 +52,11 @@ impl Halt {
         Self::Told { status: Status::Reverted, reason, message, error: None }
     }
 
+    /// Whoever asked for it wants it to stop.
+    pub(super) fn interrupted() -> Self {
+        Self::reverted(Reason::Interrupted, "it was asked to stop")
+    }
+
     /// The input is not what the action takes.
     pub(super) fn input(what: impl Display) -> Self {
         let what = what.to_string();

@@ -10,10 +10,9 @@ use super::halt::Halt;
 use super::scope::Places;
 use super::story::Story;
 use super::{built_in, package};
-use crate::command::{Accepted, Trial, Tried};
+use crate::command::{Accepted, Runner, Trial, Tried};
 use crate::engine::Engine;
 use crate::engine::stage::Stage;
-use crate::error::Error;
 use crate::plugin::Steps;
 use crate::request::{Commands, Request, Work};
 
@@ -25,14 +24,6 @@ impl<D: Disk> Engine<D> {
         steps: Option<&Steps<'_>>,
         story: &mut Story,
     ) -> Result<(), Halt> {
-        let action = request.action.as_deref().ok_or(Error::NoAction)?;
-        if let (Some(digest), None) = (action.package, steps) {
-            // A person agreed to what it changed; what it has to say to that it says again.
-            let package = self.package(&action.plan.action_type, digest)?;
-            story.returned.clone_from(&action.output);
-            let steps = self.steps(&package, &self.confined_runner(&request)?)?;
-            return self.keep(request, Some(&steps), story);
-        }
         story.agreed = story.agreed.or(request.plan);
         let repair = request.commands.repair.clone();
         let (refused, repair) = match (self.make(request.clone(), steps, story), repair) {
@@ -54,12 +45,13 @@ impl<D: Disk> Engine<D> {
         steps: Option<&Steps<'_>>,
         story: &mut Story,
     ) -> Result<(), Halt> {
-        let action = request.action.as_deref().ok_or(Error::NoAction)?.clone();
-        let places = Places::of(&action.plan.scope)?;
+        let places = Places::of(&story.plan.scope)?;
         let operations = match &request.work {
             Work::Apply(operations) => Some(operations.clone()),
             Work::Undo(_) | Work::Redo(_) => None,
         };
+        let runs_something = steps.is_some() || !request.commands.checks.is_empty();
+        self.let_go(story)?;
         let hold = self.hold.clone();
         let admitted = self.admit(request)?;
         let mut staged = match self.stage(admitted)? {
@@ -72,12 +64,18 @@ impl<D: Disk> Engine<D> {
         story.is_begun = true;
         let change = staged.transaction.effects();
         places.check(&change)?;
+        story.held = hold.as_ref().map(|hold| hold());
+        if runs_something && story.acting.is_none() && !change.is_empty() {
+            story.begin(&staged, None)?;
+        }
         if let Some(steps) = steps {
-            package::verify(steps, &action, &staged.view()?, &change, story)?;
+            package::verify(steps, &staged.view()?, &change, story)?;
         }
         if change.is_empty() {
-            let permit = staged.permit(story.id)?;
-            story.agreed = story.agreed.or(permit.agreed);
+            let agreed = staged.let_pass()?.agreed()?;
+            if agreed.is_some() || runs_something && story.acting.is_none() {
+                story.begin(&staged, agreed)?;
+            }
             story.changed(&change);
             // The checks have their say all the same: it counts as done only where they find it good.
             let checked = staged.check(&change);
@@ -99,11 +97,25 @@ impl<D: Disk> Engine<D> {
         }
         let verified = cleared.verify();
         story.checked(verified.as_ref().map(|verified| verified.told.as_slice()));
-        let verified = verified?;
-        story.held = hold.as_ref().map(|hold| hold());
+        let mut verified = verified?;
+        if verified.cleared.staged.runner.is_some_and(Runner::is_stopped) {
+            return Err(Halt::interrupted());
+        }
+        story.join(&mut verified.cleared.staged)?;
         let done = verified.publish()?.settle()?;
         story.made(&done);
         Ok(())
+    }
+
+    /// Lets go what was held, so that whoever waits for the workspace can be ended.
+    pub(super) fn let_go(&self, story: &mut Story) -> Result<(), Halt> {
+        match &self.runner {
+            Some(runner) if runner.is_stopped() => Err(Halt::interrupted()),
+            Some(_) | None => {
+                story.held = None;
+                Ok(())
+            }
+        }
     }
 
     /// The request with what its repair did to the staged change; nothing where the repair failed itself.
@@ -121,7 +133,7 @@ impl<D: Disk> Engine<D> {
         let view = staged.view()?;
         let trial = Trial::start_over(&runner, &policy, repair.argv(), Stdin::Empty, &view)?;
         let tried: Tried = trial.wait(|_, _| ControlFlow::Continue(()))?;
-        story.output.insert("repair".to_owned(), super::begin::told(&tried));
+        story.output.insert("repair".to_owned(), super::begin::told(&tried).into());
         if !tried.succeeded(&Accepted::new()) {
             return Ok(None);
         }

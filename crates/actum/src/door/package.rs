@@ -14,7 +14,6 @@ use crate::engine::Engine;
 use crate::error::Error;
 use crate::plugin::{Call, Node, Package, PluginError, Steps};
 use crate::reason::{self, Reason};
-use crate::request::RequestedAction;
 
 /// The directory of packages in a workspace, as the contract has it.
 const PACKAGES: &str = "actions";
@@ -75,13 +74,12 @@ pub(super) fn line(package: &Package) -> Result<CommandLine, Halt> {
 /// Lets a package check what it did, and prove that it can take it back, both on what is staged.
 pub(super) fn verify(
     steps: &Steps<'_>,
-    action: &RequestedAction,
     staged: &StagedView,
     change: &[PathEffect],
     story: &mut Story,
 ) -> Result<(), Halt> {
-    let call = Call { input: &action.plan.input, scope: &action.plan.scope };
-    let output = action.output.as_ref().unwrap_or(&Value::Null);
+    let call = Call { input: &story.plan.input, scope: &story.plan.scope };
+    let output = story.returned.as_ref().unwrap_or(&Value::Null);
     // Neither sees what the other does.
     let (verified, restored) = std::thread::scope(|scope| {
         let rollback = scope.spawn(|| steps.rollback(call, Some(output), staged, change));

@@ -22,13 +22,21 @@ use crate::reason::Reason;
 use crate::request::{Commands, Phase, Request, RequestedAction, Work};
 use crate::schema::Schema;
 
+/// What a proposal leads to.
+pub(super) struct Proposed {
+    /// What goes through the pipeline.
+    pub(super) request: Request,
+    /// Where that comes from.
+    pub(super) task: Task,
+}
+
 impl<D: Disk> Engine<D> {
-    /// The request that a proposal leads to, where nothing that is known beforehand speaks against it.
+    /// What a proposal leads to, where nothing that is known beforehand speaks against it.
     pub(super) fn propose(
         &mut self,
         proposal: &Proposal,
         story: &mut Story,
-    ) -> Result<Request, Halt> {
+    ) -> Result<Proposed, Halt> {
         let plan = &proposal.plan;
         // Where it cannot be read nothing is done.
         self.rules.read()?;
@@ -88,11 +96,11 @@ impl<D: Disk> Engine<D> {
             output: None,
             agreed: None,
         };
-        let work = match task {
-            Task::Work(work) => work,
+        let work = match &task {
+            Task::Work(work) => work.clone(),
             Task::Command { .. } | Task::Diagnosis(_) | Task::Package(_) => Work::Apply(Vec::new()),
         };
-        Ok(Request {
+        let request = Request {
             work,
             limits: Limits {
                 scope: places.scope()?,
@@ -111,7 +119,8 @@ impl<D: Disk> Engine<D> {
             commands: Commands { checks, repair, confinement, ..Commands::default() },
             action: Some(Box::new(action)),
             wait: proposal.wait,
-        })
+        };
+        Ok(Proposed { request, task })
     }
 }
 

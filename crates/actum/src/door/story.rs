@@ -4,14 +4,20 @@ use std::any::Any;
 
 use actum_core::action::limits::{CHECKS_MAX, RESULT_BYTES_MAX};
 use actum_core::action::{Attempt, Check, PlanEnvelope, ResultEnvelope, VerificationResult};
-use actum_core::ledger::{ActionCheck, ActionEnded, Actor, TenantId, WorkspaceId};
+use actum_core::ledger::{
+    ActionCheck, ActionEnded, ActionStarted, Actor, Agreed, TenantId, WorkspaceId,
+};
 use actum_core::receipt::{EffectKind, PathEffect};
 use actum_core::{Digest, RiskTier, RunId, Status, Timestamp};
+use actum_ledger::Acting;
+use actum_workspace::disk::Disk;
 use serde_json::{Map, Value, json};
 
 use super::halt::{Halt, Waiting};
 use crate::engine::settle::Done;
+use crate::engine::stage::{PartOf, Staged};
 use crate::error::Error;
+use crate::feedback;
 use crate::reason::Reason;
 
 /// The most paths that a result lists.
@@ -47,6 +53,8 @@ pub(super) struct Story {
     pub(super) error: Option<Box<Error>>,
     /// What [`Engine::holding`](crate::Engine::holding) gave.
     pub(super) held: Option<Box<dyn Any>>,
+    /// That it is under way.
+    pub(super) acting: Option<Acting>,
 }
 
 /// How it ended.
@@ -82,6 +90,62 @@ impl Story {
             denied: None,
             error: None,
             held: None,
+            acting: None,
+        })
+    }
+
+    /// Records that it begins, before anything of it runs.
+    pub(super) fn begin<D: Disk>(
+        &mut self,
+        staged: &Staged<'_, D>,
+        agreed: Option<Agreed>,
+    ) -> Result<(), Error> {
+        let plan = agreed.as_ref().map(|agreed| agreed.approval.plan);
+        let started = self.started(staged, agreed)?;
+        staged.records.append_action_started(&started)?;
+        if let Some(plan) = plan {
+            staged.records.forget_input(plan);
+        }
+        self.agreed = self.agreed.or(plan);
+        Ok(())
+    }
+
+    /// Makes the change a part of it; where nothing has run, that is how it begins.
+    pub(super) fn join<D: Disk>(&mut self, staged: &mut Staged<'_, D>) -> Result<(), Error> {
+        let begins = match &self.acting {
+            Some(_) => None,
+            None => Some(feedback::begins(&self.started(staged, None)?)?),
+        };
+        staged.part_of = Some(PartOf { action: self.id, begins });
+        Ok(())
+    }
+
+    /// Marks it as under way; gives what is recorded of that.
+    fn started<D: Disk>(
+        &mut self,
+        staged: &Staged<'_, D>,
+        agreed: Option<Agreed>,
+    ) -> Result<ActionStarted, Error> {
+        let records = staged.records;
+        let home = records.keys.home().tenant(&records.tenant)?;
+        self.acting = Some(home.begin_action(self.id, self.workspace)?);
+        Ok(ActionStarted {
+            format: ActionStarted::FORMAT.to_owned(),
+            time: records.clock.now(),
+            tenant: records.tenant.clone(),
+            workspace: self.workspace,
+            root: staged.root.to_owned(),
+            id: self.id,
+            action_id: self.plan.action_id.clone(),
+            action_type: self.plan.action_type.clone(),
+            tier: self.tier,
+            confidence: self.plan.confidence,
+            reason: self.plan.reason.clone(),
+            plan: self.digest,
+            actor: staged.request.actor.clone(),
+            door: super::DOOR.to_owned(),
+            agreed,
+            engine: crate::engine::ENGINE.to_owned(),
         })
     }
 
@@ -125,8 +189,20 @@ impl Story {
     }
 
     /// How it ended; the error where there is no result.
-    pub(super) fn ending(&mut self, end: Result<(), Halt>) -> Result<Ending, Error> {
+    ///
+    /// What was dropped once everything was to stop was dropped for that.
+    pub(super) fn ending(
+        &mut self,
+        end: Result<(), Halt>,
+        is_stopped: bool,
+    ) -> Result<Ending, Error> {
         let (status, reason, message, queued) = match end {
+            Err(Halt::Told { status: Status::Reverted, .. } | Halt::Unverified(_))
+                if is_stopped =>
+            {
+                let message = "it was asked to stop before it was done; nothing was changed";
+                (Status::Reverted, Some(Reason::Interrupted.name()), Some(message.to_owned()), None)
+            }
             Ok(()) => (Status::Succeeded, None, None, None),
             Err(Halt::Told { status, reason, message, error }) => {
                 self.error = error;

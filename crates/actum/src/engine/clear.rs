@@ -1,7 +1,7 @@
 //! Clear: the gates judge what would really change.
 
 use actum_access::Cedar;
-use actum_core::ledger::{Approval, TenantId};
+use actum_core::ledger::{Agreed, Approval, TenantId};
 use actum_core::path_name::PathName;
 use actum_core::receipt::{DecisionRecord, GateRecord, PathEffect};
 use actum_core::{Digest, RunId, Timestamp};
@@ -144,6 +144,12 @@ impl Judgement {
         let bundle = Bundle::new(Digest::of(&bytes), case(transaction, asked)?);
         let decision = decide(&bundle, policy, cedar);
         Ok(Self { bundle, decision, policy: bytes })
+    }
+
+    /// What a person agreed to, where one did.
+    pub(crate) fn agreed(&self) -> Result<Option<Agreed>> {
+        let Some(approved) = self.bundle.approved() else { return Ok(None) };
+        Ok(Some(Agreed { bound: self.bundle.bound()?, approval: approved.approval.clone() }))
     }
 
     /// The error that says which gates said no.

@@ -7,7 +7,7 @@ use actum_ledger::{NewEntry, SigningKey};
 use actum_workspace::disk::Disk;
 
 use crate::engine::clear::Cleared;
-use crate::engine::stage::Staged;
+use crate::engine::stage::{PartOf, Staged};
 use crate::engine::verify::Verified;
 use crate::error::Result;
 use crate::records::Records;
@@ -60,7 +60,12 @@ impl<'e, D: Disk> Verified<'e, D> {
             undoes,
             attempt,
             runner: _,
+            part_of,
         } = staged;
+        let (action, begins) = match part_of {
+            Some(PartOf { action, begins }) => (Some(action), begins),
+            None => (None, None),
+        };
         let started = EffectStarted {
             format: EffectStarted::FORMAT.to_owned(),
             time: records.clock.now(),
@@ -69,6 +74,7 @@ impl<'e, D: Disk> Verified<'e, D> {
             root: root.to_owned(),
             run: transaction.run(),
             place: transaction.place(),
+            action,
             undoes,
             request: request.key,
             attempt,
@@ -86,7 +92,7 @@ impl<'e, D: Disk> Verified<'e, D> {
         let body = canonical::to_vec(&started)?;
         let entry =
             NewEntry { kind: EntryKind::EffectStarted, body, blobs: vec![bundle, policy_bytes] };
-        let appended = records.ledger.append(vec![entry]);
+        let appended = records.ledger.append(begins.into_iter().chain([entry]).collect());
         let prepared = transaction.prepare();
         let entry = records.entry(&appended.wait()?)?;
         let end = match prepared {

@@ -161,6 +161,7 @@ impl Records {
             format: _,
             root: _,
             place: _,
+            action: _,
         } = intent.started.clone();
         let Ended { status, reason, at, settled_by } = ended;
         RunResult {

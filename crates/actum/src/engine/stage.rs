@@ -6,7 +6,7 @@ use actum_access::Cedar;
 use actum_core::ledger::{EffectStarted, RequestKey, WorkspaceId};
 use actum_core::{Digest, RunId, Status};
 use actum_gate::Policy;
-use actum_ledger::{SigningKey, Store};
+use actum_ledger::{NewEntry, SigningKey, Store};
 use actum_workspace::disk::Disk;
 use actum_workspace::{RunOptions, Transaction, Workspace};
 
@@ -46,6 +46,17 @@ pub struct Staged<'e, D: Disk> {
     pub(crate) undoes: Option<RunId>,
     pub(crate) attempt: u32,
     pub(crate) runner: Option<&'e Runner>,
+    /// The action that it is a part of.
+    pub(crate) part_of: Option<PartOf>,
+}
+
+/// The action that a change is a part of.
+#[derive(Debug)]
+pub(crate) struct PartOf {
+    /// Its name.
+    pub(crate) action: RunId,
+    /// That it begins, where that is to be recorded with the change.
+    pub(crate) begins: Option<NewEntry>,
 }
 
 impl<D: Disk> Engine<D> {
@@ -63,6 +74,7 @@ impl<D: Disk> Engine<D> {
         let id = transaction.workspace_id()?;
         let looked = settle_open_runs(&transaction, records, &signer, id)?;
         resumed.extend(looked.resumed);
+        records.settle_left_actions(id)?;
         *elsewhere = looked.elsewhere;
         let attempt = match &request.key {
             None => 1,
@@ -91,6 +103,7 @@ impl<D: Disk> Engine<D> {
             undoes,
             attempt,
             runner: runner.as_ref(),
+            part_of: None,
             request,
         })))
     }

@@ -235,6 +235,7 @@ fn stopped(why: &Violation) -> String {
     match why {
         Violation::Limit(resource) => format!("it went over its limit of {resource}"),
         Violation::Unwatched => "one of its processes could not be watched".to_owned(),
+        Violation::Interrupted => "it was interrupted".to_owned(),
         Violation::Made(path) => {
             format!("it made `{}`, which was to stay absent", Quoted(path.as_os_str().as_bytes()))
         }

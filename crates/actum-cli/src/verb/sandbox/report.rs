@@ -143,7 +143,9 @@ impl Report {
                     let max = amount(*resource, self.limits.of(*resource).max);
                     screen.note(format_args!("{violation} ({max})"));
                 }
-                Violation::Unwatched | Violation::Made(_) => screen.note(violation),
+                Violation::Unwatched | Violation::Made(_) | Violation::Interrupted => {
+                    screen.note(violation)
+                }
             }
         }
         if self.ended.is_none() && self.violated.is_empty() {

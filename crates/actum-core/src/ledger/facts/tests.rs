@@ -56,6 +56,7 @@ fn started(number: u64) -> EffectStarted {
         root: "/home/ada/project".to_owned(),
         run: run(number),
         place: number,
+        action: (number % 4 == 3).then(|| run(number + 2)),
         undoes: number.is_multiple_of(2).then(|| run(number + 1)),
         request: (number % 3 == 1).then(|| format!("T-{number}/step#2").parse().unwrap()),
         attempt: 2,

@@ -3,8 +3,8 @@
 use actum_core::action::{ActionName, ActionNameError, Attempt, Confidence};
 use actum_core::canonical::{self, CanonicalError};
 use actum_core::ledger::{
-    ActionCheck, ActionEnded, ActionStarted, ActionState, CatalogChanged, EntryKind, Isolation,
-    TenantId,
+    ActionCheck, ActionEnded, ActionStarted, ActionState, Agreed, CatalogChanged, EntryKind,
+    Isolation, TenantId,
 };
 use actum_core::receipt::EntryRef;
 use actum_core::{Digest, RiskTier, RunId, Status, Timestamp};
@@ -28,12 +28,18 @@ impl SampleRun {
             workspace: self.workspace,
             root: "/home/ada/project".to_owned(),
             id: RunId::from_random(self.run.bits().wrapping_add(1)),
+            action_id: None,
             action_type: name("run_command")?,
-            label: "x".repeat(self.label_bytes),
+            tier: RiskTier::R3,
+            confidence: None,
+            reason: Some("x".repeat(self.label_bytes)),
+            plan: Digest::of(b"plan"),
             actor: actor(),
             door: "action".to_owned(),
-            bound: self.judged().bound,
-            approval: self.approval((answered, leaf)),
+            agreed: Some(Agreed {
+                bound: self.judged().bound,
+                approval: self.approval((answered, leaf)),
+            }),
             engine: "actum 0.1.0".to_owned(),
         })?;
         Ok(NewEntry { kind: EntryKind::ActionStarted, body, blobs: vec![POLICY.to_vec()] })

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::action::{Attempt, Confidence};
-use crate::ledger::{ActionCheck, ActionState};
+use crate::ledger::{ActionCheck, ActionState, Agreed};
 
 fn about(kind: EntryKind) -> EntryFacts {
     let time = started(3).time;
@@ -24,12 +24,15 @@ fn an_entry_about_an_action_tells_which_approval_it_uses_up_and_how_it_ended() {
         workspace,
         root,
         id: run(50),
+        action_id: Some("action:example".to_owned()),
         action_type: "run_command".parse().unwrap(),
-        label,
+        tier: RiskTier::R3,
+        confidence: Confidence::new(0.5),
+        reason: Some(label),
+        plan: Digest::of(b"plan"),
         actor,
         door,
-        bound,
-        approval: approval(3),
+        agreed: Some(Agreed { bound, approval: approval(3) }),
         engine,
     };
     let body = canonical::to_vec(&begun).unwrap();
@@ -42,6 +45,10 @@ fn an_entry_about_an_action_tells_which_approval_it_uses_up_and_how_it_ended() {
         blobs: vec![bound.policy],
         ..about(EntryKind::ActionStarted)
     };
+    assert_eq!(EntryFacts::of(EntryKind::ActionStarted, &body).unwrap(), expected);
+    // Where nobody had to agree it is about no plan.
+    let body = canonical::to_vec(&ActionStarted { agreed: None, ..begun }).unwrap();
+    let expected = EntryFacts { workspace: Some(workspace), ..about(EntryKind::ActionStarted) };
     assert_eq!(EntryFacts::of(EntryKind::ActionStarted, &body).unwrap(), expected);
     for status in Status::ALL {
         let ended = ended(status);

@@ -1,0 +1,168 @@
+//! Actions that were cut off: whoever comes to the workspace next records how they ended (AA-13).
+
+use actum_core::action::Attempt;
+use actum_core::canonical::plainly;
+use actum_core::keyring::Keyring;
+use actum_core::ledger::{ActionEnded, ActionStarted, EffectStarted, EntryKind, WorkspaceId};
+use actum_core::{RunId, Status, Timestamp};
+use actum_ledger::{LedgerError, Log, Store};
+use serde::de::DeserializeOwned;
+
+use crate::error::Result;
+use crate::reason::Reason;
+use crate::recorded::RecordedRun;
+use crate::records::Records;
+
+impl Records {
+    /// Records how the actions ended that processes left in this workspace which are no more. Its lock is held, and the
+    /// end of each run is recorded.
+    ///
+    /// # Errors
+    /// `Home`, `Ledger`; the action stays left then, and is found again.
+    pub(crate) fn settle_left_actions(&self, workspace: WorkspaceId) -> Result<()> {
+        for left in self.keys.home().tenant(&self.tenant)?.left_actions(workspace)? {
+            let (id, now) = (left.id(), self.clock.now());
+            let keys = std::sync::Arc::clone(&self.keys);
+            let asked = self
+                .ledger
+                .ask(move |store: &mut dyn Store| cut_off(store, keys.keyring(), id, now));
+            if let Some(ended) = asked.wait()? {
+                self.append_feedback(&ended).map_err(super::FeedbackError::into_error)?;
+            }
+            left.end()?;
+        }
+        Ok(())
+    }
+}
+
+/// How an action ended that nobody carries out any more; nothing where it never began, or that is recorded.
+fn cut_off(
+    log: &dyn Log,
+    keyring: &Keyring,
+    id: RunId,
+    now: Timestamp,
+) -> Result<Option<ActionEnded>, LedgerError> {
+    let is_of_it = |started: &ActionStarted| started.id == id;
+    let Some((index, started)) = newest(log, EntryKind::ActionStarted, 0, is_of_it)? else {
+        return Ok(None);
+    };
+    let is_of_it = |ended: &ActionEnded| ended.id == id;
+    if newest(log, EntryKind::ActionEnded, index, is_of_it)?.is_some() {
+        return Ok(None);
+    }
+    let is_of_it = |run: &EffectStarted| run.action == Some(id);
+    let run = match newest(log, EntryKind::EffectStarted, index, is_of_it)? {
+        Some((_, intent)) => log.run(intent.run)?,
+        None => None,
+    };
+    let run = run.map(|row| RecordedRun::read(log, keyring, row)).transpose()?;
+    let receipt = run.and_then(|run| run.receipt).map(|(receipt, _)| receipt);
+    Ok(Some(ended(started, receipt.map(|receipt| receipt.statement.predicate), now)))
+}
+
+/// What is recorded of an action that was cut off, of which this run was made.
+fn ended(
+    started: ActionStarted,
+    run: Option<actum_core::receipt::RunResult>,
+    now: Timestamp,
+) -> ActionEnded {
+    let status = match run.as_ref().map(|run| run.status) {
+        Some(status @ (Status::Succeeded | Status::Failed)) => status,
+        Some(Status::Reverted | Status::Rejected | Status::Queued) | None => Status::Reverted,
+    };
+    let (ground, message) = match status {
+        Status::Succeeded => {
+            (None, "its process ended before it could tell; what it asked for is done")
+        }
+        Status::Failed => (
+            run.as_ref().and_then(|run| run.reason.clone()),
+            "its process ended before it could tell, and the run needs attention: `actum status` tells more",
+        ),
+        Status::Reverted | Status::Rejected | Status::Queued => {
+            let ground = Reason::Interrupted.name().to_owned();
+            (Some(ground), "its process ended before the action did; nothing was changed")
+        }
+    };
+    let until = run.as_ref().map_or(started.time, |run| run.ended);
+    let micros = until.micros().saturating_sub(started.time.micros());
+    let rollback = match status {
+        Status::Reverted => Attempt { attempted: true, ok: true },
+        Status::Failed => Attempt { attempted: true, ok: false },
+        Status::Succeeded | Status::Rejected | Status::Queued => Attempt::default(),
+    };
+    let ActionStarted {
+        format: _,
+        time: _,
+        tenant,
+        workspace,
+        root,
+        id,
+        action_id,
+        action_type,
+        tier,
+        confidence,
+        reason,
+        plan,
+        actor,
+        door,
+        agreed,
+        engine: _,
+    } = started;
+    let made = run.filter(|run| matches!(run.status, Status::Succeeded | Status::Failed));
+    ActionEnded {
+        format: ActionEnded::FORMAT.to_owned(),
+        time: now,
+        tenant,
+        workspace,
+        root,
+        id,
+        action_id,
+        action_type,
+        tier: made.as_ref().map_or(tier, |run| tier.max(run.decision.tier)),
+        confidence,
+        reason,
+        plan,
+        actor,
+        door,
+        status,
+        ground,
+        message: Some(message.to_owned()),
+        // What they found was not told.
+        checks: Vec::new(),
+        repair: Attempt::default(),
+        rollback,
+        run: made.map(|run| run.run),
+        queued: None,
+        approved: agreed.map(|agreed| agreed.approval.plan),
+        duration_ms: u64::try_from(micros / 1000).unwrap_or(0),
+        engine: crate::engine::ENGINE.to_owned(),
+    }
+}
+
+/// How many entries are looked up at once: what was cut off is mostly among the last.
+const ENTRIES: u64 = 16;
+
+/// The newest entry of a kind after `from` that is the wanted one.
+fn newest<T: DeserializeOwned>(
+    log: &dyn Log,
+    kind: EntryKind,
+    from: u64,
+    is_wanted: impl Fn(&T) -> bool,
+) -> Result<Option<(u64, T)>, LedgerError> {
+    let mut before = None;
+    loop {
+        let some = log.newest_of_kind(kind, before, ENTRIES)?;
+        let Some(last) = some.last() else { return Ok(None) };
+        before = Some(*last);
+        for index in some {
+            if index < from {
+                return Ok(None);
+            }
+            let entry = serde_json::from_slice(&log.sound_entry(index)?.body);
+            let entry: T = entry.map_err(|error| LedgerError::entry(index, &plainly(&error)))?;
+            if is_wanted(&entry) {
+                return Ok(Some((index, entry)));
+            }
+        }
+    }
+}
