@@ -546,7 +546,7 @@ fn at_a_terminal(root: &Path, typed: &str, script: &str) -> Ended {
     let program = env!("CARGO_BIN_EXE_actum");
     let mut python = Command::new("python3");
     python.args(["-c", AT_A_TERMINAL, typed, program, "exec", "--", "sh", "-c", script]);
-    python.env("ACTUM_HOME", home_of(root)).env("XDG_CONFIG_HOME", program::NO_CONFIGURATION);
+    python.env("ACTUM_HOME", home_of(root)).env("XDG_CONFIG_HOME", program::operator_of(root));
     python.current_dir(root).output().unwrap().into()
 }
 

@@ -127,6 +127,65 @@ fn an_action_that_is_killed_leaves_before_or_after() {
     assert!(count.between > 0, "no kill came between two changes: {count:?}");
 }
 
+/// FO-2, AA-6, AA-10: the same where code of a package does it.
+#[test]
+fn an_action_of_a_package_that_is_killed_leaves_before_or_after() {
+    let template = Template::new();
+    let top = template.directory.path();
+    let put = |path: &str, text: &str| {
+        let path = top.join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(&path, text).unwrap();
+    };
+    put("operator/actum/actum.toml", "version = 1\n[plugins]\nallowPluginCodeExecution = true\n");
+    let manifest = serde_json::json!({
+        "name": "join_lines",
+        "riskTier": "R2",
+        "inputSchema": { "type": "object" },
+        "outputSchema": { "type": "object" },
+        "permissions": { "commands": [], "filesystem": "workspace" },
+        "verification": { "required": true, "commands": [] },
+        "rollback": { "required": true }
+    });
+    let package = "workspace/actions/join_lines";
+    put(&format!("{package}/action.json"), &manifest.to_string());
+    for (file, code) in [("execute", JOINS), ("verify", HOLDS), ("rollback", RESTORES)] {
+        put(&format!("{package}/{file}.js"), code);
+    }
+    put("passphrase", "correct horse battery\n");
+    fs::set_permissions(top.join("passphrase"), Permissions::from_mode(0o600)).unwrap();
+    let signed = ["--passphrase-file", "../passphrase"];
+    template.done(&[&["key", "make", "approval"], &signed[..]].concat());
+    let activate = ["catalog", "activate", "join_lines", "--package", "actions/join_lines"];
+    template.done(&[&activate[..], &signed].concat());
+    let plan = serde_json::json!({
+        "actionType": "join_lines",
+        "riskTier": "R2",
+        "input": {},
+        "rollbackPlan": { "kind": "plugin" },
+        "verification": { "required": true, "commands": [] },
+        "scope": { "allowedDirs": ["."] }
+    });
+    put("plan.json", &plan.to_string());
+    // Most of its calls wait for its steps; the change is made by what `apply` is made by.
+    let count = template.kill_at_calls(&["action", "run", "../plan.json"], 61);
+    assert!(count.kills > 10, "{count:?}");
+}
+
+const JOINS: &str = "module.exports = async ({ context: { workspace } }) => { \
+    const fs = require('fs'); \
+    fs.writeFileSync(`${workspace}/edited.txt`, 'same old\\n'); \
+    fs.rmSync(`${workspace}/gone`, { recursive: true }); \
+    fs.mkdirSync(`${workspace}/made`); \
+    fs.writeFileSync(`${workspace}/made/x`, ''); \
+    return {}; };";
+const HOLDS: &str = "module.exports = async () => ({ checks: [{ name: 'it_holds', ok: true }] });";
+const RESTORES: &str = "module.exports = async ({ context: { workspace, before } }) => { \
+    const fs = require('fs'); \
+    fs.rmSync(`${workspace}/made`, { recursive: true }); \
+    fs.cpSync(`${before}/gone`, `${workspace}/gone`, { recursive: true, preserveTimestamps: true }); \
+    fs.copyFileSync(`${before}/edited.txt`, `${workspace}/edited.txt`); };";
+
 /// AA-13: whenever an action is killed, whoever comes next records how it ended, once, and as it is.
 #[test]
 fn of_an_action_that_is_killed_the_end_is_recorded_once_and_is_true() {

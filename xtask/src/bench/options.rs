@@ -22,7 +22,8 @@ pub(crate) struct Options {
     #[arg(long, value_name = "N")]
     pub(super) rounds: Option<NonZeroUsize>,
     /// Only works whose name contains PATTERN, such as `own/10-of-10000`, `ext4/`, `/50-mb`, `/size`,
-    /// `syscalls`, `memory`; of the sandbox `start`, `build`, `view`; of the ledger `append`,
+    /// `syscalls`, `memory`; of the sandbox `start`, `view`, `build`, `exec`,
+    /// `action`; of the ledger `append`,
     /// `clients`, `length`, `pages`, `verify`, `log`, `syncs`, `slowest`
     #[arg(long, value_name = "PATTERN")]
     pub(super) only: Option<String>,

@@ -1,6 +1,7 @@
 //! `cargo xtask bench sandbox`: commands confined beside the same commands plain, interleaved in one
 //! run.
 
+mod action;
 mod build;
 mod exec;
 mod page;
@@ -60,7 +61,7 @@ pub(super) fn run(root: &Path, options: &Options) -> Outcome {
     take_precedence();
     let program = super::build_actum(root)?;
     let grounds = Grounds::make()?;
-    let results = measure(options, &program, &grounds);
+    let results = measure(root, options, &program, &grounds);
     eprintln!("removing what was made");
     grounds.clear()?;
     let results = results?;
@@ -80,7 +81,12 @@ pub(super) fn run(root: &Path, options: &Options) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
-fn measure(options: &Options, program: &Path, grounds: &Grounds) -> Result<Results, Failure> {
+fn measure(
+    root: &Path,
+    options: &Options,
+    program: &Path,
+    grounds: &Grounds,
+) -> Result<Results, Failure> {
     let mut results = Results {
         machine: Machine::this(&["bwrap", "cargo"]),
         helper: std::fs::metadata("/proc/self/exe")?.len() >> 10,
@@ -106,6 +112,10 @@ fn measure(options: &Options, program: &Path, grounds: &Grounds) -> Result<Resul
         eprintln!("running commands through `actum exec`");
         results.contests.extend(exec::contests(program, &home, rounds(40, 5))?);
         results.contests.push(exec::build(program, &home, rounds(8, 2))?);
+    }
+    if options.selects("action") {
+        eprintln!("carrying out actions");
+        results.contests.extend(action::contests(root, program, &home, rounds(40, 5))?);
     }
     Ok(results)
 }

@@ -24,8 +24,11 @@ impl From<Output> for Ended {
     }
 }
 
-/// Nobody's own policy is in force in a test.
-pub const NO_CONFIGURATION: &str = "/nonexistent";
+/// The directory of the operator's configuration, beside the home. Most tests have none: nobody's own policy is in
+/// force in a test.
+pub fn operator_of(directory: &Path) -> PathBuf {
+    home_of(directory).with_file_name("operator")
+}
 
 /// The program, about to be started in `directory`.
 pub fn command(directory: &Path, arguments: &[&str]) -> Command {
@@ -34,7 +37,7 @@ pub fn command(directory: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new("/bin/sh");
     command.args(["-c", script, env!("CARGO_BIN_EXE_actum")]);
     command.env_clear().env("ACTUM_HOME", home_of(directory));
-    command.env("XDG_CONFIG_HOME", NO_CONFIGURATION);
+    command.env("XDG_CONFIG_HOME", operator_of(directory));
     command.current_dir(directory).args(arguments);
     command
 }

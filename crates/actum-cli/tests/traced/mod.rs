@@ -88,7 +88,7 @@ fn stop_before_call(directory: &Path, arguments: &[&str], call: usize, said: &Pa
     command.args(["-c", SCRIPT, env!("CARGO_BIN_EXE_actum")]).args(arguments);
     command
         .env_clear()
-        .env("XDG_CONFIG_HOME", "/nonexistent")
+        .env("XDG_CONFIG_HOME", crate::program::operator_of(directory))
         .env("ACTUM_HOME", crate::program::home_of(directory));
     command.current_dir(directory).stdin(Stdio::null());
     let said = File::create(said).expect("a file of the test");

@@ -21,34 +21,36 @@ const PLAIN: &str = "plain";
 const EXEC: &str = "`exec`, `target` a cache";
 
 /// The program, in a workspace of its own, and with homes of its own.
-struct Shop<'a> {
-    program: &'a Path,
-    home: PathBuf,
-    workspace: PathBuf,
+pub(super) struct Shop<'a> {
+    pub(super) program: &'a Path,
+    pub(super) home: PathBuf,
+    pub(super) workspace: PathBuf,
 }
 
 impl Shop<'_> {
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(self.program);
         command.args(arguments).current_dir(&self.workspace).env_clear();
-        command.env("PATH", "/usr/bin:/bin").env("ACTUM_HOME", self.home.join("home"));
+        command
+            .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+            .env("ACTUM_HOME", self.home.join("home"));
         command.env("XDG_CONFIG_HOME", self.home.join("configuration"));
         command.env("XDG_CACHE_HOME", self.home.join("cache"));
         command.stdin(Stdio::null()).stdout(Stdio::null());
         command
     }
 
-    fn run(&self, arguments: &[&str]) -> Result<(), Failure> {
+    pub(super) fn run(&self, arguments: &[&str]) -> Result<(), Failure> {
         finished(&mut self.command(arguments))
     }
 
-    fn timed(&self, arguments: &[&str]) -> Result<Duration, Failure> {
+    pub(super) fn timed(&self, arguments: &[&str]) -> Result<Duration, Failure> {
         let mut command = self.command(arguments);
         time(|| finished(&mut command))
     }
 }
 
-fn finished(command: &mut Command) -> Result<(), Failure> {
+pub(super) fn finished(command: &mut Command) -> Result<(), Failure> {
     let output = command.stderr(Stdio::piped()).output()?;
     if output.status.success() {
         return Ok(());
