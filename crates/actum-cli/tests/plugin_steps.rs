@@ -59,8 +59,7 @@ fn executed(
     input: &Value,
 ) -> Result<Executed, PluginError> {
     let package = Package::read(&written.directory).unwrap();
-    let node = Node::find(runner).unwrap();
-    let steps = Steps::prepare(&package, runner, &node, allowed(grounds)).unwrap();
+    let steps = Steps::prepare(&package, runner, allowed(grounds)).unwrap();
     let (input, scope) = (input.as_object().unwrap(), &PlanScope::default());
     steps.execute(Call { input, scope })
 }
@@ -68,8 +67,7 @@ fn executed(
 fn played(grounds: &Grounds, written: &Written, input: &Value) -> Played {
     let runner = &runner(&grounds.root);
     let package = Package::read(&written.directory).unwrap();
-    let node = Node::find(runner).unwrap();
-    let steps = Steps::prepare(&package, runner, &node, allowed(grounds)).unwrap();
+    let steps = Steps::prepare(&package, runner, allowed(grounds)).unwrap();
     let (input, scope) = (input.as_object().unwrap(), &PlanScope::default());
     let call = Call { input, scope };
     let executed = steps.execute(call).unwrap();
@@ -455,8 +453,7 @@ fn a_package_that_is_changed_after_it_was_read_runs_as_it_was_read() {
     let package = Package::read(&written.directory).unwrap();
     fs::write(written.directory.join("execute.js"), "throw new Error('another')").unwrap();
     let runner = runner(&grounds.root);
-    let node = Node::find(&runner).unwrap();
-    let steps = Steps::prepare(&package, &runner, &node, allowed(&grounds)).unwrap();
+    let steps = Steps::prepare(&package, &runner, allowed(&grounds)).unwrap();
     let (input, scope) = (&serde_json::Map::new(), &PlanScope::default());
     let executed = steps.execute(Call { input, scope }).unwrap();
     assert_eq!(executed.output, json!({ "which": "read" }));

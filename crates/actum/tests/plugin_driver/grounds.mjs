@@ -8,7 +8,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
-export const DRIVER = fileURLToPath(new URL('../../src/plugin/driver.mjs', import.meta.url));
+export const DRIVER = fileURLToPath(new URL('../../src/plugin/driver.cjs', import.meta.url));
 
 /** A directory that is removed after the test `t`. */
 export function directory(t) {
@@ -69,10 +69,14 @@ export function request(step, input = {}, more = {}) {
   return JSON.stringify({ input, context });
 }
 
-/** A package with the given files, of which one step is run. */
+/** A package with the given files, of which one step is run, in the copies that the engine makes. */
 export async function step(t, files, { name = 'execute', input = {}, more = {} } = {}) {
-  const root = write(directory(t), files);
-  return drive([path.join(root, `${name}.js`)], request(name, input, more), directory(t));
+  const manifest = JSON.parse(files['package.json'] ?? '{}');
+  const entries = (manifest.type ? [manifest.type] : ['commonjs', 'module']).map((type) => {
+    const copy = { ...files, 'package.json': JSON.stringify({ ...manifest, type }) };
+    return path.join(write(directory(t), copy), `${name}.js`);
+  });
+  return drive(entries, request(name, input, more), directory(t));
 }
 
 /** A workspace with `files` in it, and a copy of how it was, for the steps of the package `name`.
