@@ -333,6 +333,108 @@ fn a_step_that_gives_no_one_answer_has_failed() {
     }
 }
 
+/// AA-10: the code runs in the process that answers, so what ends that is told from outside.
+#[test]
+fn a_step_that_ends_its_process_or_has_no_memory_left_is_told_as_that() {
+    let ended = |code| format!("the code ended its process (exit code {code}) before it answered");
+    let never = "await new Promise(() => {});";
+    let cases = [
+        ("process.exit(0);", "did_not_settle", ended(0)),
+        ("process.exit(3);", "did_not_settle", ended(3)),
+        ("process.reallyExit(0);", "did_not_settle", ended(0)),
+        (&format!("process.removeAllListeners(); {never}"), "did_not_settle", ended(0)),
+        (never, "did_not_settle", "the code waits for something that will never happen".to_owned()),
+        (
+            "const all = []; for (;;) all.push(new Array(1e6).fill(all.length));",
+            "threw",
+            "the code took more than 512 MiB of memory".to_owned(),
+        ),
+    ];
+    for (execute, expected, told) in cases {
+        let error = refused(execute);
+        let PluginError::Failed { kind, message, .. } = &error else { panic!("{error}") };
+        assert_eq!((kind.as_str(), message), (expected, &told), "{execute}");
+    }
+    let grounds = Grounds::new();
+    let written = Written::new().execute(
+        "const { heap_size_limit } = (await import('node:v8')).getHeapStatistics(); \
+         return { mebibytes: heap_size_limit / 2 ** 20 };",
+    );
+    let limit = executed(&grounds, &written, &runner(&grounds.root), &json!({})).unwrap().output;
+    let mebibytes = limit["mebibytes"].as_f64().unwrap();
+    assert!((512.0..600.0).contains(&mebibytes), "{mebibytes}: with room for what is young");
+}
+
+/// AA-10: who writes the line in the driver's place has gained nothing by it.
+#[test]
+fn a_line_that_code_writes_itself_is_no_more_than_what_it_could_return() {
+    let grounds = Grounds::new();
+    let write = |output: &str| {
+        let line = format!("`{{\"actum\":1,\"ok\":true,\"output\":${{{output}}}}}\\n`");
+        let execute = format!(
+            "const line = {line}; let done = 0; const bytes = Buffer.from(line); \
+             while (done < bytes.length) done += fs.writeSync(1, bytes, done); \
+             process.reallyExit(0);"
+        );
+        executed(&grounds, &Written::new().execute(&execute), &runner(&grounds.root), &json!({}))
+    };
+    let around = r#"{"a":""}"#.len();
+    let fits = (1 << 20) - around;
+    let text = |length: usize| format!("`{{\"a\":\"${{'x'.repeat({length})}}\"}}`");
+    assert_eq!(write("'{}'").unwrap().output, json!({}), "as if it had been returned");
+    assert_eq!(write(&text(fits)).unwrap().output["a"].as_str().unwrap().len(), fits);
+    let refused = [
+        (text(fits + 1), "is longer than any answer"),
+        ("'{\"a\":\"\\\\ud800\"}'".to_owned(), "is no answer of the driver"),
+        ("'[1]'.padStart(300, '[').padEnd(600, ']')".to_owned(), "is no answer of the driver"),
+    ];
+    for (output, told) in refused {
+        let error = write(&output).unwrap_err();
+        assert!(matches!(error, PluginError::NoAnswer { .. }), "{output}: {error}");
+        assert!(error.to_string().contains(told), "{output}: {error}");
+    }
+    assert_eq!(write("'[1]'").unwrap_err().kind(), "output_invalid");
+}
+
+/// AA-8: whatever its `package.json` leaves unsaid, and whatever lies beside it.
+#[test]
+fn a_package_is_read_alike_everywhere_and_nothing_outside_of_it_is_part_of_it() {
+    let grounds = Grounds::new();
+    let runner = runner(&grounds.root);
+    let run = |files: &[(&str, &str)]| {
+        let written = Written::new();
+        let beside = written.directory.parent().unwrap();
+        fs::create_dir_all(beside.join("node_modules/dep")).unwrap();
+        fs::write(beside.join("node_modules/dep/index.js"), "module.exports = 1;").unwrap();
+        fs::write(beside.join("package.json"), "{\"type\": \"module\"}").unwrap();
+        fs::write(beside.join("outside.js"), "export default 1;").unwrap();
+        files.iter().for_each(|(name, text)| written.put(name, text));
+        executed(&grounds, &written, &runner, &json!({})).map(|executed| executed.output)
+    };
+    let common = "module.exports = () => ({ a: typeof require });";
+    let module = "import a from './a.js'; export default () => ({ a });";
+    let a = ("a.js", "export default 1;");
+    let two = json!({ "a": "function" });
+    assert_eq!(run(&[("execute.js", common)]).unwrap(), two);
+    assert_eq!(run(&[("execute.js", common), ("package.json", "{}")]).unwrap(), two);
+    for said in ["{\"type\": \"module\"}", "{\"type\": \"other\"}\n", "{ \"name\": \"x\" }"] {
+        let files = [("execute.js", module), a, ("package.json", said)];
+        assert_eq!(run(&files).unwrap(), json!({ "a": 1 }), "{said}");
+    }
+    // The first condition that holds counts, so their order does.
+    let imports = r##"{ "imports": { "#a": { "node": "./a.js", "default": "./b.js" } } }"##;
+    let of_imports = "import a from '#a'; export default () => ({ a });";
+    let files = [("execute.js", of_imports), a, ("package.json", imports)];
+    assert_eq!(run(&files).unwrap(), json!({ "a": 1 }));
+    for outside in [
+        "const a = require('dep'); module.exports = () => ({ a });",
+        "import a from '../outside.js'; export default () => ({ a });",
+    ] {
+        let error = run(&[("execute.js", outside)]).unwrap_err();
+        assert!(error.to_string().contains("Cannot find module"), "{outside}: {error}");
+    }
+}
+
 /// AA-10: a step reaches nothing but its workspace.
 #[test]
 fn a_step_reaches_no_network_no_secret_and_no_file_outside() {
@@ -347,6 +449,7 @@ fn a_step_reaches_no_network_no_secret_and_no_file_outside() {
          await attempt('list root', () => {{ if (fs.readdirSync('/root').length > 0) return; throw 0; }}); \
          await attempt('write etc', () => fs.writeFileSync('/etc/actum', 'x')); \
          await attempt('write package', () => fs.writeFileSync(process.argv[1], 'x')); \
+         await attempt('write own', () => fs.writeFileSync(new URL('own', import.meta.url), 'x')); \
          await attempt('network', () => fetch('http://127.0.0.1:1/')); \
          await attempt('socket', () => new Promise((yes, no) => net.connect(80, '192.0.2.1').on('connect', yes).on('error', no))); \
          await attempt('unix', () => new Promise((yes, no) => net.createServer().on('error', no).listen('/tmp/s', yes))); \
@@ -473,16 +576,30 @@ fn without_node_it_is_said_what_to_do() {
     };
     let place = grounds.beside("bin");
     fs::create_dir(&place).unwrap();
-    let error = Node::find(&with(&place)).unwrap_err();
-    assert!(matches!(error, PluginError::NoNode { .. }), "{error}");
-    assert!(error.to_string().contains("install Node.js 18 or newer"), "{error}");
+    let written = Written::new();
+    let package = &Package::read(&written.directory).unwrap();
+    let ran = |runner: &Runner| {
+        let steps = Steps::prepare(package, runner, allowed(&grounds))?;
+        let (input, scope) = (&serde_json::Map::new(), &PlanScope::default());
+        steps.execute(Call { input, scope }).map(drop)
+    };
+    for error in [Node::find(&with(&place)).unwrap_err(), ran(&with(&place)).unwrap_err()] {
+        assert!(matches!(error, PluginError::NoNode { .. }), "{error}");
+        assert!(error.to_string().contains("install Node.js 18 or newer"), "{error}");
+    }
     for said in ["v16.20.0", "none", "v"] {
         let node = place.join("node");
         fs::write(&node, format!("#!/bin/sh\necho {said}\n")).unwrap();
         fs::set_permissions(&node, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-        let error = Node::find(&with(&place)).unwrap_err();
-        assert!(matches!(error, PluginError::OldNode { .. }), "{error}");
+        for error in [Node::find(&with(&place)).unwrap_err(), ran(&with(&place)).unwrap_err()] {
+            assert!(matches!(error, PluginError::OldNode { .. }), "{error}");
+            assert!(error.to_string().contains(&format!("is `{said}`")), "{error}");
+        }
     }
+    // One that would do, and gave no answer, has run the package.
+    fs::write(place.join("node"), "#!/bin/sh\necho v20.0.0\n").unwrap();
+    let error = ran(&with(&place)).unwrap_err();
+    assert!(matches!(error, PluginError::NoAnswer { .. }), "{error}");
 }
 
 /// AA-9

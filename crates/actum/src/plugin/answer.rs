@@ -73,9 +73,8 @@ pub(super) fn read(
         Err(none) => match (why_not(), none) {
             (Some(error), _) => Err(error),
             (None, Unanswered::Ended(code)) => {
-                let why = format!(
-                    "the code ended its process (exit code {code}) before it answered"
-                );
+                let why =
+                    format!("the code ended its process (exit code {code}) before it answered");
                 failed("did_not_settle", why, None)
             }
             (None, Unanswered::OutOfMemory) => {
@@ -110,7 +109,9 @@ fn answered(outcome: &Outcome) -> Result<Given, Unanswered> {
     let none = |why: &str| Unanswered::Otherwise(why.to_owned());
     match outcome.ended {
         Some(Ended::Code(0)) if !outcome.stdout.is_empty() => {}
-        Some(Ended::Code(code)) if outcome.stdout.is_empty() => return Err(Unanswered::Ended(code)),
+        Some(Ended::Code(code)) if outcome.stdout.is_empty() => {
+            return Err(Unanswered::Ended(code));
+        }
         Some(Ended::Code(code)) => {
             return Err(Unanswered::Otherwise(format!("its process ended with {code}")));
         }
@@ -207,4 +208,63 @@ fn check(found: &Value) -> Result<Check, String> {
         ));
     }
     Ok(Check { message, ..Check::new(&name, ok) })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// AA-10
+    #[test]
+    fn verify_answers_with_checks_and_there_has_to_be_one() {
+        let one = || json!({ "name": "a", "ok": true });
+        let with = |field: &str, value: Value| {
+            let mut check = one();
+            check[field] = value;
+            json!({ "checks": [check] })
+        };
+        let text = |length| Value::from("é".repeat(length));
+        for output in [
+            json!({ "checks": [one(), { "name": "b", "ok": false, "message": "m" }] }),
+            json!({ "checks": vec![one(); 64] }),
+            with("name", text(200)),
+            with("message", text(2000)),
+        ] {
+            assert!(checks(&output).is_ok(), "{output}");
+        }
+        let other = "something else than `{checks: [...]}`";
+        let name = "`checks[0]` with a `name` that is no text of 1 to 200 characters";
+        let ok = "`checks[0]` with an `ok` that is neither true nor false";
+        let message = "`checks[0]` with a `message` that is no text of up to 2000 characters";
+        for (output, problem) in [
+            (json!({ "checks": [] }), "no check; what is not checked cannot be relied on"),
+            (json!({}), other),
+            (json!(null), other),
+            (json!({ "checks": [one()], "ok": true }), other),
+            (json!({ "checks": { "0": one() } }), other),
+            (json!({ "checks": [1] }), "`checks[0]` that is no object"),
+            (json!({ "checks": [one(), []] }), "`checks[1]` that is no object"),
+            (with("ok", json!(1)), ok),
+            (with("ok", json!("true")), ok),
+            (json!({ "checks": [{ "name": "a" }] }), ok),
+            (json!({ "checks": [{ "ok": true }] }), name),
+            (with("name", json!("")), name),
+            (with("name", text(201)), name),
+            (with("message", json!(null)), message),
+            (with("message", text(2001)), message),
+            (
+                with("msg", json!("m")),
+                "`checks[0]` with other fields than `name`, `ok` and `message`",
+            ),
+            (json!({ "checks": vec![one(); 65] }), "over 64 checks"),
+        ] {
+            let told = match checks(&output) {
+                Err(PluginError::Failed { kind, message, .. }) => (kind, message),
+                other => panic!("{output}: {other:?}"),
+            };
+            assert_eq!(told, ("bad_checks".into(), format!("verify.js returned {problem}")));
+        }
+    }
 }

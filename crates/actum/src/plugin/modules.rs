@@ -24,3 +24,35 @@ pub(super) fn kinds(files: &Files) -> Result<Vec<Vec<u8>>, serde_json::Error> {
     let said = |kind| [open, format!("{comma}\"type\":\"{kind}\"}}").as_bytes()].concat();
     Ok(KINDS.map(said).to_vec())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::directory::PackedFile;
+    use super::*;
+
+    /// AA-8
+    #[test]
+    fn what_a_package_leaves_unsaid_is_said_in_both_ways_and_nothing_else_is_changed() {
+        let kinds = |text: &str| {
+            let bytes = text.as_bytes().to_owned();
+            let file = PackedFile { is_executable: false, bytes };
+            let kinds = kinds(&Files::from([(NODE_MANIFEST.to_owned(), file)])).ok()?;
+            let text = |bytes| String::from_utf8(bytes).ok();
+            kinds.into_iter().map(text).collect::<Option<Vec<_>>>()
+        };
+        let both =
+            |open: &str| Some(KINDS.map(|kind| format!("{open}\"type\":\"{kind}\"}}")).to_vec());
+        for said in [r#"{"type":"module"}"#, "{ \"type\": \"commonjs\" }\n"] {
+            assert_eq!(kinds(said), Some(vec![said.to_owned()]));
+        }
+        assert_eq!(kinds("{}"), both("{"));
+        assert_eq!(kinds(" {\"b\":1, \"a\":{} }\n\n"), both(" {\"b\":1, \"a\":{} ,"));
+        for other in ["7", "null", "\"Module\"", "\"module\",\"type\":1"] {
+            let open = format!("{{\"type\":{other}");
+            assert_eq!(kinds(&format!("{open}}}")), both(&format!("{open},")));
+        }
+        for none in ["", "{", "[]", "null", "\u{feff}{}", "{} {}"] {
+            assert_eq!(kinds(none), None, "{none}");
+        }
+    }
+}
