@@ -42,10 +42,10 @@ export function tree(root, below = '') {
 }
 
 /** Starts the driver with `text` on standard input: `{code, stdout, stderr, answer}`. */
-export function drive(args, text, scratch) {
+export function drive(args, text, scratch, flags = []) {
   return new Promise((resolve, reject) => {
     const env = { PATH: process.env.PATH, TMPDIR: scratch, HOME: scratch };
-    const child = spawn(process.execPath, [DRIVER, ...args], { env, cwd: scratch });
+    const child = spawn(process.execPath, [...flags, DRIVER, ...args], { env, cwd: scratch });
     const read = { stdout: '', stderr: '' };
     for (const stream of ['stdout', 'stderr']) {
       child[stream].setEncoding('utf8').on('data', (chunk) => (read[stream] += chunk));
@@ -69,14 +69,18 @@ export function request(step, input = {}, more = {}) {
   return JSON.stringify({ input, context });
 }
 
-/** A package with the given files, of which one step is run, in the copies that the engine makes. */
-export async function step(t, files, { name = 'execute', input = {}, more = {} } = {}) {
+/** A package with the given files, in the copies that the engine makes: the file of a step in each. */
+export function copies(t, files, name = 'execute') {
   const manifest = JSON.parse(files['package.json'] ?? '{}');
-  const entries = (manifest.type ? [manifest.type] : ['commonjs', 'module']).map((type) => {
+  return (manifest.type ? [manifest.type] : ['commonjs', 'module']).map((type) => {
     const copy = { ...files, 'package.json': JSON.stringify({ ...manifest, type }) };
     return path.join(write(directory(t), copy), `${name}.js`);
   });
-  return drive(entries, request(name, input, more), directory(t));
+}
+
+/** One step of such a package, run. */
+export async function step(t, files, { name = 'execute', input = {}, more = {} } = {}) {
+  return drive(copies(t, files, name), request(name, input, more), directory(t));
 }
 
 /** A workspace with `files` in it, and a copy of how it was, for the steps of the package `name`.

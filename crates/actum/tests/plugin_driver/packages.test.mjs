@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { test } from 'node:test';
-import { directory, drive, request, step, write } from './grounds.mjs';
+import { copies, directory, drive, request, step, write } from './grounds.mjs';
 
 const output = (value) => ({ actum: 1, ok: true, output: value });
 const bad = (message) => ({ actum: 1, ok: false, error: { kind: 'bad_input', message } });
@@ -50,6 +50,18 @@ test('a mistake in the syntax is told, with how to find it', async (t) => {
   assert.match((await step(t, told)).answer.error.message, /^SyntaxError: Unexpected token 'export'/);
 });
 
+// AA-10
+test('a Node that is too old runs nothing of a package and gives no answer', async (t) => {
+  const entries = copies(t, { 'execute.js': 'console.log("ran"); export default () => 1;' });
+  const run = async (node) => {
+    const old = path.join(write(directory(t), { 'old.cjs': `Object.defineProperty(process, 'versions', { value: { node: '${node}' } });` }), 'old.cjs');
+    const { code, stdout, stderr } = await drive(entries, request('execute'), directory(t), ['--require', old]);
+    return [code, stdout === '', stderr];
+  };
+  assert.deepEqual(await run('17.9.1'), [1, true, '']);
+  assert.deepEqual(await run('18.0.0'), [0, false, 'ran\n']);
+});
+
 // D-4
 test('a request that is not as agreed is refused before any code runs', async (t) => {
   const root = write(directory(t), { 'execute.js': 'process.exit(7);', 'other.js': 'process.exit(7);' });
@@ -94,9 +106,9 @@ test('a request that is not as agreed is refused before any code runs', async (t
 
 // AA-10
 test('a request may have eight mebibytes', async (t) => {
-  const root = write(directory(t), { 'execute.js': 'export default ({ input }) => input.length;' });
+  const entries = copies(t, { 'execute.js': 'export default ({ input }) => input.length;' });
   const rest = request('execute', '').length;
   const text = request('execute', 'x'.repeat(8 * 1024 * 1024 - rest));
-  const { answer } = await drive([path.join(root, 'execute.js')], text, directory(t));
+  const { answer } = await drive(entries, text, directory(t));
   assert.deepEqual(answer, output(8 * 1024 * 1024 - rest));
 });
