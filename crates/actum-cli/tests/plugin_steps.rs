@@ -13,6 +13,7 @@
 
 mod library;
 mod package;
+mod plugin_answers;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -59,8 +60,7 @@ fn executed(
     input: &Value,
 ) -> Result<Executed, PluginError> {
     let package = Package::read(&written.directory).unwrap();
-    let node = Node::find(runner).unwrap();
-    let steps = Steps::prepare(&package, runner, &node, allowed(grounds)).unwrap();
+    let steps = Steps::prepare(&package, runner, allowed(grounds)).unwrap();
     let (input, scope) = (input.as_object().unwrap(), &PlanScope::default());
     steps.execute(Call { input, scope })
 }
@@ -68,8 +68,7 @@ fn executed(
 fn played(grounds: &Grounds, written: &Written, input: &Value) -> Played {
     let runner = &runner(&grounds.root);
     let package = Package::read(&written.directory).unwrap();
-    let node = Node::find(runner).unwrap();
-    let steps = Steps::prepare(&package, runner, &node, allowed(grounds)).unwrap();
+    let steps = Steps::prepare(&package, runner, allowed(grounds)).unwrap();
     let (input, scope) = (input.as_object().unwrap(), &PlanScope::default());
     let call = Call { input, scope };
     let executed = steps.execute(call).unwrap();
@@ -205,37 +204,6 @@ fn a_rollback_or_a_verify_that_fails_is_told_with_its_place() {
     assert_eq!((*step, kind.as_str()), (Step::Verify, "bad_checks"));
 }
 
-/// AA-10: who writes the line itself is held to the same.
-#[test]
-fn a_verify_that_answers_past_the_driver_is_held_to_the_same() {
-    let lines = [
-        "{\"actum\":1,\"ok\":true,\"output\":{\"checks\":[]}}",
-        "{\"actum\":1,\"ok\":true,\"output\":{\"checks\":[{\"name\":\"\",\"ok\":true}]}}",
-        "{\"actum\":1,\"ok\":true,\"output\":{\"checks\":[{\"name\":\"a\",\"ok\":1}]}}",
-        "{\"actum\":1,\"ok\":true,\"output\":{\"checks\":[{\"name\":\"a\",\"ok\":true,\"x\":1}]}}",
-        "{\"actum\":1,\"ok\":true}",
-        "{\"actum\":2,\"ok\":true,\"output\":{}}",
-        "{\"actum\":1,\"ok\":true,\"ok\":true,\"output\":{}}",
-        "{\"actum\":1,\"ok\":false,\"error\":{\"kind\":\"fine\",\"message\":\"\"}}",
-        "not json",
-        "",
-    ];
-    let grounds = Grounds::new();
-    for line in lines {
-        let verify = format!(
-            "fs.writeSync(1, {} + '\\n'); process.kill(process.pid, 'SIGSTOP'); process.exit(0);",
-            Value::from(line)
-        )
-        .replace("process.kill(process.pid, 'SIGSTOP'); ", "");
-        let written = Written::new().verify(&verify);
-        let error = played(&grounds, &written, &json!({})).verified.unwrap_err();
-        assert!(
-            matches!(error, PluginError::NoAnswer { .. } | PluginError::Failed { .. }),
-            "{line}: {error}"
-        );
-    }
-}
-
 /// AA-10: a check that does not hold is a result; what verify changes is forgotten, and it sees both sides.
 #[test]
 fn verify_sees_before_and_after_and_changes_nothing() {
@@ -310,28 +278,42 @@ fn a_step_that_never_ends_or_floods_is_ended() {
     }
 }
 
-/// AA-10
+/// AA-8: whatever its `package.json` leaves unsaid, and whatever lies beside it.
 #[test]
-fn a_step_that_gives_no_one_answer_has_failed() {
-    let answer = "'{\"actum\":1,\"ok\":true,\"output\":{}}\\n'";
-    let cases = [
-        (format!("fs.writeSync(1, {answer}); return {{}};"), "step_unanswered"),
-        (
-            format!("fs.writeSync(1, {answer}); fs.writeSync(1, {answer}); process.exit(0);"),
-            "step_unanswered",
-        ),
-        ("fs.writeSync(1, '\\n'); return {};".to_owned(), "step_unanswered"),
-        ("process.kill(process.pid, 'SIGKILL');".to_owned(), "step_unanswered"),
-        ("process.exit(0);".to_owned(), "step_failed"),
-        ("return 'x'.repeat(2 << 20);".to_owned(), "step_failed"),
-        ("return { at: new Date() };".to_owned(), "step_failed"),
-        ("throw new Error('sorry');".to_owned(), "step_failed"),
-        ("await new Promise(() => {});".to_owned(), "step_failed"),
-        ("return null;".to_owned(), "output_invalid"),
-    ];
-    for (execute, kind) in cases {
-        let error = refused(&execute);
-        assert_eq!(error.kind(), kind, "{execute}: {error}");
+fn a_package_is_read_alike_everywhere_and_nothing_outside_of_it_is_part_of_it() {
+    let grounds = Grounds::new();
+    let runner = runner(&grounds.root);
+    let run = |files: &[(&str, &str)]| {
+        let written = Written::new();
+        let beside = written.directory.parent().unwrap();
+        fs::create_dir_all(beside.join("node_modules/dep")).unwrap();
+        fs::write(beside.join("node_modules/dep/index.js"), "module.exports = 1;").unwrap();
+        fs::write(beside.join("package.json"), "{\"type\": \"module\"}").unwrap();
+        fs::write(beside.join("outside.js"), "export default 1;").unwrap();
+        files.iter().for_each(|(name, text)| written.put(name, text));
+        executed(&grounds, &written, &runner, &json!({})).map(|executed| executed.output)
+    };
+    let common = "module.exports = () => ({ a: typeof require });";
+    let module = "import a from './a.js'; export default () => ({ a });";
+    let a = ("a.js", "export default 1;");
+    let two = json!({ "a": "function" });
+    assert_eq!(run(&[("execute.js", common)]).unwrap(), two);
+    assert_eq!(run(&[("execute.js", common), ("package.json", "{}")]).unwrap(), two);
+    for said in ["{\"type\": \"module\"}", "{\"type\": \"other\"}\n", "{ \"name\": \"x\" }"] {
+        let files = [("execute.js", module), a, ("package.json", said)];
+        assert_eq!(run(&files).unwrap(), json!({ "a": 1 }), "{said}");
+    }
+    // The first condition that holds counts, so their order does.
+    let imports = r##"{ "imports": { "#a": { "node": "./a.js", "default": "./b.js" } } }"##;
+    let of_imports = "import a from '#a'; export default () => ({ a });";
+    let files = [("execute.js", of_imports), a, ("package.json", imports)];
+    assert_eq!(run(&files).unwrap(), json!({ "a": 1 }));
+    for outside in [
+        "const a = require('dep'); module.exports = () => ({ a });",
+        "import a from '../outside.js'; export default () => ({ a });",
+    ] {
+        let error = run(&[("execute.js", outside)]).unwrap_err();
+        assert!(error.to_string().contains("Cannot find module"), "{outside}: {error}");
     }
 }
 
@@ -349,6 +331,7 @@ fn a_step_reaches_no_network_no_secret_and_no_file_outside() {
          await attempt('list root', () => {{ if (fs.readdirSync('/root').length > 0) return; throw 0; }}); \
          await attempt('write etc', () => fs.writeFileSync('/etc/actum', 'x')); \
          await attempt('write package', () => fs.writeFileSync(process.argv[1], 'x')); \
+         await attempt('write own', () => fs.writeFileSync(new URL('own', import.meta.url), 'x')); \
          await attempt('network', () => fetch('http://127.0.0.1:1/')); \
          await attempt('socket', () => new Promise((yes, no) => net.connect(80, '192.0.2.1').on('connect', yes).on('error', no))); \
          await attempt('unix', () => new Promise((yes, no) => net.createServer().on('error', no).listen('/tmp/s', yes))); \
@@ -455,8 +438,7 @@ fn a_package_that_is_changed_after_it_was_read_runs_as_it_was_read() {
     let package = Package::read(&written.directory).unwrap();
     fs::write(written.directory.join("execute.js"), "throw new Error('another')").unwrap();
     let runner = runner(&grounds.root);
-    let node = Node::find(&runner).unwrap();
-    let steps = Steps::prepare(&package, &runner, &node, allowed(&grounds)).unwrap();
+    let steps = Steps::prepare(&package, &runner, allowed(&grounds)).unwrap();
     let (input, scope) = (&serde_json::Map::new(), &PlanScope::default());
     let executed = steps.execute(Call { input, scope }).unwrap();
     assert_eq!(executed.output, json!({ "which": "read" }));
@@ -476,16 +458,30 @@ fn without_node_it_is_said_what_to_do() {
     };
     let place = grounds.beside("bin");
     fs::create_dir(&place).unwrap();
-    let error = Node::find(&with(&place)).unwrap_err();
-    assert!(matches!(error, PluginError::NoNode { .. }), "{error}");
-    assert!(error.to_string().contains("install Node.js 18 or newer"), "{error}");
+    let written = Written::new();
+    let package = &Package::read(&written.directory).unwrap();
+    let ran = |runner: &Runner| {
+        let steps = Steps::prepare(package, runner, allowed(&grounds))?;
+        let (input, scope) = (&serde_json::Map::new(), &PlanScope::default());
+        steps.execute(Call { input, scope }).map(drop)
+    };
+    for error in [Node::find(&with(&place)).unwrap_err(), ran(&with(&place)).unwrap_err()] {
+        assert!(matches!(error, PluginError::NoNode { .. }), "{error}");
+        assert!(error.to_string().contains("install Node.js 18 or newer"), "{error}");
+    }
     for said in ["v16.20.0", "none", "v"] {
         let node = place.join("node");
         fs::write(&node, format!("#!/bin/sh\necho {said}\n")).unwrap();
         fs::set_permissions(&node, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-        let error = Node::find(&with(&place)).unwrap_err();
-        assert!(matches!(error, PluginError::OldNode { .. }), "{error}");
+        for error in [Node::find(&with(&place)).unwrap_err(), ran(&with(&place)).unwrap_err()] {
+            assert!(matches!(error, PluginError::OldNode { .. }), "{error}");
+            assert!(error.to_string().contains(&format!("is `{said}`")), "{error}");
+        }
     }
+    // One that would do, and gave no answer, has run the package.
+    fs::write(place.join("node"), "#!/bin/sh\necho v20.0.0\n").unwrap();
+    let error = ran(&with(&place)).unwrap_err();
+    assert!(matches!(error, PluginError::NoAnswer { .. }), "{error}");
 }
 
 /// AA-9

@@ -215,6 +215,8 @@ fn what_is_no_package_is_refused_with_what_is_wrong() {
             "more than 32 MiB",
         ),
         (spoiled(|it| it.put("action.json", "{")), "`action.json` cannot be used"),
+        (spoiled(|it| it.put("package.json", "{")), "`package.json` is no JSON object"),
+        (spoiled(|it| it.put("package.json", "[]")), "`package.json` is no JSON object"),
         (
             spoiled(|it| it.put("execute.js", "export default function {{")),
             "`execute.js` does not compile",

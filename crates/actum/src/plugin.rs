@@ -11,6 +11,7 @@ mod confinement;
 mod directory;
 mod error;
 mod evidence;
+mod modules;
 mod node;
 mod package;
 mod private_copy;

@@ -12,7 +12,7 @@ use super::story::Story;
 use crate::command::{CommandError, Runner, StagedView};
 use crate::engine::Engine;
 use crate::error::Error;
-use crate::plugin::{Call, Node, Package, PluginError, Steps};
+use crate::plugin::{Call, Package, PluginError, Steps};
 use crate::reason::{self, Reason};
 
 /// The directory of packages in a workspace, as the contract has it.
@@ -58,8 +58,7 @@ impl<D: Disk> Engine<D> {
             let message = "the operator's policy does not let code of packages run";
             return Err(Halt::rejected(Reason::PluginCodeNotAllowed, message));
         };
-        let node = Node::find(runner).map_err(|error| Halt::of_plugin(&error))?;
-        Steps::prepare(package, runner, &node, allowed).map_err(|error| Halt::of_plugin(&error))
+        Steps::prepare(package, runner, allowed).map_err(|error| Halt::of_plugin(&error))
     }
 }
 

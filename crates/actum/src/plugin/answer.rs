@@ -7,26 +7,23 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
 use super::error::PluginError;
-use super::steps::Step;
+use super::steps::{HEAP_MEBIBYTES_MAX, Step};
 
 /// How much of what a step wrote to standard error is told, in bytes.
 const SAID_BYTES_MAX: usize = 2000;
-/// The longest message, as the driver cuts it.
+/// The longest message, also that of a check.
 const MESSAGE_CHARS_MAX: usize = 2000;
 /// The most checks of one `verify.js`: a result has room for these beside those of as many commands as there can be.
 const STEP_CHECKS_MAX: usize = CHECKS_MAX - COMMANDS_MAX;
 /// The longest name of a check.
 const CHECK_NAME_CHARS_MAX: usize = 200;
-/// What an answer says is wrong.
-const KINDS: [&str; 7] = [
-    "threw",
-    "did_not_settle",
-    "not_json",
-    "too_large",
-    "no_default_export",
-    "bad_checks",
-    "bad_input",
-];
+/// What the driver says is wrong.
+const KINDS: [&str; 6] =
+    ["threw", "did_not_settle", "not_json", "too_large", "no_default_export", "bad_input"];
+/// The longest line: an output of 1 MiB, and what stands around it.
+const ANSWER_BYTES_MAX: usize = (1 << 20) + r#"{"actum":1,"ok":true,"output":}"#.len();
+/// What V8 writes before it ends the process.
+const NO_MEMORY_LEFT: &str = "JavaScript heap out of memory";
 /// The version of the answer.
 const VERSION: u64 = 1;
 
@@ -55,42 +52,103 @@ fn given<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D:
     Value::deserialize(deserializer).map(Some)
 }
 
-/// What a step that has ended gave.
-pub(super) fn read(step: Step, outcome: &Outcome) -> Result<Value, PluginError> {
+/// What a step that has ended gave. Where that is no answer of the driver, `why_not` tells what was started instead.
+pub(super) fn read(
+    step: Step,
+    outcome: &Outcome,
+    why_not: impl FnOnce() -> Option<PluginError>,
+) -> Result<Value, PluginError> {
     let said = || said(&outcome.stderr);
     if let Some(why) = outcome.violated.first() {
         return Err(PluginError::Stopped { step, why: why.clone(), said: said() });
     }
-    let none = |why: String| PluginError::NoAnswer { step, why, said: said() };
-    match outcome.ended {
-        Some(Ended::Code(0)) => {}
-        Some(Ended::Code(code)) => return Err(none(format!("its process ended with {code}"))),
-        Some(Ended::Signal(signal)) => {
-            return Err(none(format!("its process was ended by signal {signal}")));
+    let failed = |kind: &str, message, at| {
+        Err(PluginError::Failed { step, kind: kind.to_owned(), message, at, said: said() })
+    };
+    match answered(outcome) {
+        Ok(Given::Output(output)) => Ok(output),
+        Ok(Given::Error(Told { kind, message, at })) => {
+            failed(&kind, cut(&message), at.map(|at| cut(&at)))
         }
-        None => return Err(none("its process was ended".to_owned())),
+        Err(none) => match (why_not(), none) {
+            (Some(error), _) => Err(error),
+            (None, Unanswered::Ended(code)) => {
+                let why =
+                    format!("the code ended its process (exit code {code}) before it answered");
+                failed("did_not_settle", why, None)
+            }
+            (None, Unanswered::OutOfMemory) => {
+                let why = format!("the code took more than {HEAP_MEBIBYTES_MAX} MiB of memory");
+                failed("threw", why, None)
+            }
+            (None, Unanswered::Otherwise(why)) => {
+                Err(PluginError::NoAnswer { step, why, said: said() })
+            }
+        },
+    }
+}
+
+/// An answer of the driver.
+enum Given {
+    Output(Value),
+    Error(Told),
+}
+
+/// What a process did in place of answering.
+enum Unanswered {
+    /// It ended by itself, and wrote nothing.
+    Ended(i32),
+    /// Its objects took more memory than they may.
+    OutOfMemory,
+    /// In words.
+    Otherwise(String),
+}
+
+/// Code of the package can write the line itself, so nothing is relied on that is not looked at here.
+fn answered(outcome: &Outcome) -> Result<Given, Unanswered> {
+    let none = |why: &str| Unanswered::Otherwise(why.to_owned());
+    match outcome.ended {
+        Some(Ended::Code(0)) if !outcome.stdout.is_empty() => {}
+        Some(Ended::Code(code)) if outcome.stdout.is_empty() => {
+            return Err(Unanswered::Ended(code));
+        }
+        Some(Ended::Code(code)) => {
+            return Err(Unanswered::Otherwise(format!("its process ended with {code}")));
+        }
+        Some(Ended::Signal(_))
+            if String::from_utf8_lossy(&outcome.stderr).contains(NO_MEMORY_LEFT) =>
+        {
+            return Err(Unanswered::OutOfMemory);
+        }
+        Some(Ended::Signal(signal)) => {
+            let why = format!("its process was ended by signal {signal}");
+            return Err(Unanswered::Otherwise(why));
+        }
+        None => return Err(none("its process was ended")),
     }
     let line = match outcome.stdout.split_last() {
         Some((b'\n', line)) if !line.contains(&b'\n') => line,
         Some(_) | None => {
             let lines = outcome.stdout.split(|byte| *byte == b'\n').count().saturating_sub(1);
             let why = "its process must write one line to standard output, and wrote";
-            return Err(none(format!("{why} {lines}")));
+            return Err(Unanswered::Otherwise(format!("{why} {lines}")));
         }
     };
-    let answer: Answer = serde_json::from_slice(line).map_err(|_| {
-        none("the line that its process wrote is no answer of the driver".to_owned())
-    })?;
+    if line.len() > ANSWER_BYTES_MAX {
+        return Err(none("the line that its process wrote is longer than any answer"));
+    }
+    let answer: Answer = serde_json::from_slice(line)
+        .map_err(|_| none("the line that its process wrote is no answer of the driver"))?;
     match answer {
-        Answer { actum: VERSION, ok: true, output: Some(output), error: None } => Ok(output),
+        Answer { actum: VERSION, ok: true, output: Some(output), error: None } => {
+            Ok(Given::Output(output))
+        }
         Answer { actum: VERSION, ok: false, output: None, error: Some(told) }
             if KINDS.contains(&told.kind.as_str()) =>
         {
-            let Told { kind, message, at } = told;
-            let (message, at) = (cut(&message), at.map(|at| cut(&at)));
-            Err(PluginError::Failed { step, kind, message, at, said: said() })
+            Ok(Given::Error(told))
         }
-        Answer { .. } => Err(none("the line that its process wrote contradicts itself".to_owned())),
+        Answer { .. } => Err(none("the line that its process wrote contradicts itself")),
     }
 }
 
@@ -105,56 +163,108 @@ pub(super) fn said(stderr: &[u8]) -> String {
     end.trim_end().to_owned()
 }
 
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Verified {
-    checks: Vec<Found>,
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Found {
-    name: String,
-    ok: bool,
-    #[serde(default)]
-    message: Option<String>,
-}
-
-/// What `verify.js` found. The driver looks at it too, but code can write the line itself.
-pub(super) fn checks(output: Value) -> Result<Vec<Check>, PluginError> {
-    let bad = |message: String| PluginError::Failed {
+/// What `verify.js` found.
+pub(super) fn checks(output: &Value) -> Result<Vec<Check>, PluginError> {
+    let bad = |problem: String| PluginError::Failed {
         step: Step::Verify,
         kind: "bad_checks".to_owned(),
-        message,
+        message: format!("verify.js returned {problem}"),
         at: None,
         said: String::new(),
     };
-    let Verified { checks } = serde_json::from_value(output)
-        .map_err(|_| bad("verify.js returned something else than checks".to_owned()))?;
+    let checks = output.as_object().filter(|fields| fields.len() == 1);
+    let checks = checks.and_then(|fields| fields.get("checks")?.as_array());
+    let checks = checks.ok_or_else(|| bad("something else than `{checks: [...]}`".to_owned()))?;
     if checks.is_empty() {
-        let why = "verify.js returned no check; what is not checked cannot be relied on";
-        return Err(bad(why.to_owned()));
+        return Err(bad("no check; what is not checked cannot be relied on".to_owned()));
     }
     if checks.len() > STEP_CHECKS_MAX {
-        return Err(bad(format!("verify.js returned over {STEP_CHECKS_MAX} checks")));
+        return Err(bad(format!("over {STEP_CHECKS_MAX} checks")));
     }
-    let is_named = |found: &Found| {
-        !found.name.is_empty() && found.name.chars().count() <= CHECK_NAME_CHARS_MAX
+    let read = |(index, found)| {
+        check(found).map_err(|problem| bad(format!("`checks[{index}]` {problem}")))
     };
-    if !checks.iter().all(is_named) {
-        let why = format!(
-            "verify.js returned a check without a name of 1 to {CHECK_NAME_CHARS_MAX} characters"
-        );
-        return Err(bad(why));
+    checks.iter().enumerate().map(read).collect()
+}
+
+fn check(found: &Value) -> Result<Check, String> {
+    let fields = found.as_object().ok_or("that is no object")?;
+    if fields.keys().any(|field| !["name", "ok", "message"].contains(&field.as_str())) {
+        return Err("with other fields than `name`, `ok` and `message`".to_owned());
     }
-    let check = |Found { name, ok, message }| Check {
-        name,
-        ok,
-        exit_code: None,
-        duration_ms: None,
-        stdout: None,
-        stderr: None,
-        message: message.map(|message| cut(&message)),
+    let text = |field, least, most| {
+        let text = fields.get(field).and_then(Value::as_str);
+        text.filter(|text| (least..=most).contains(&text.chars().count())).map(str::to_owned)
     };
-    Ok(checks.into_iter().map(check).collect())
+    let name = text("name", 1, CHECK_NAME_CHARS_MAX).ok_or_else(|| {
+        format!("with a `name` that is no text of 1 to {CHECK_NAME_CHARS_MAX} characters")
+    })?;
+    let ok = fields.get("ok").and_then(Value::as_bool);
+    let ok = ok.ok_or("with an `ok` that is neither true nor false")?;
+    let message = text("message", 0, MESSAGE_CHARS_MAX);
+    if fields.contains_key("message") && message.is_none() {
+        return Err(format!(
+            "with a `message` that is no text of up to {MESSAGE_CHARS_MAX} characters"
+        ));
+    }
+    Ok(Check { message, ..Check::new(&name, ok) })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    /// AA-10
+    #[test]
+    fn verify_answers_with_checks_and_there_has_to_be_one() {
+        let one = || json!({ "name": "a", "ok": true });
+        let with = |field: &str, value: Value| {
+            let mut check = one();
+            check[field] = value;
+            json!({ "checks": [check] })
+        };
+        let text = |length| Value::from("é".repeat(length));
+        for output in [
+            json!({ "checks": [one(), { "name": "b", "ok": false, "message": "m" }] }),
+            json!({ "checks": vec![one(); 64] }),
+            with("name", text(200)),
+            with("message", text(2000)),
+        ] {
+            assert!(checks(&output).is_ok(), "{output}");
+        }
+        let other = "something else than `{checks: [...]}`";
+        let name = "`checks[0]` with a `name` that is no text of 1 to 200 characters";
+        let ok = "`checks[0]` with an `ok` that is neither true nor false";
+        let message = "`checks[0]` with a `message` that is no text of up to 2000 characters";
+        for (output, problem) in [
+            (json!({ "checks": [] }), "no check; what is not checked cannot be relied on"),
+            (json!({}), other),
+            (json!(null), other),
+            (json!({ "checks": [one()], "ok": true }), other),
+            (json!({ "checks": { "0": one() } }), other),
+            (json!({ "checks": [1] }), "`checks[0]` that is no object"),
+            (json!({ "checks": [one(), []] }), "`checks[1]` that is no object"),
+            (with("ok", json!(1)), ok),
+            (with("ok", json!("true")), ok),
+            (json!({ "checks": [{ "name": "a" }] }), ok),
+            (json!({ "checks": [{ "ok": true }] }), name),
+            (with("name", json!("")), name),
+            (with("name", text(201)), name),
+            (with("message", json!(null)), message),
+            (with("message", text(2001)), message),
+            (
+                with("msg", json!("m")),
+                "`checks[0]` with other fields than `name`, `ok` and `message`",
+            ),
+            (json!({ "checks": vec![one(); 65] }), "over 64 checks"),
+        ] {
+            let told = match checks(&output) {
+                Err(PluginError::Failed { kind, message, .. }) => (kind, message),
+                other => panic!("{output}: {other:?}"),
+            };
+            assert_eq!(told, ("bad_checks".into(), format!("verify.js returned {problem}")));
+        }
+    }
 }

@@ -17,7 +17,7 @@ const PASSED: &str = "PATH";
 pub(super) fn of(
     commands: &SandboxPolicy,
     (sees, workspace): (Filesystem, &Path),
-    (start, own): (&Path, [PathBuf; 2]),
+    (start, own): (&Path, Vec<PathBuf>),
 ) -> SandboxPolicy {
     let is_kept = |path: &&PathBuf| match sees {
         Filesystem::None => !path.starts_with(workspace) && !workspace.starts_with(path),

@@ -198,6 +198,11 @@ impl PluginError {
         }
     }
 
+    /// Whether it is Node.js that is missing or too old.
+    pub(super) fn is_of_node(&self) -> bool {
+        matches!(self, Self::NoNode { .. } | Self::OldNode { .. })
+    }
+
     /// What the step wrote to standard error at its end, where it failed.
     pub fn said(&self) -> &str {
         match self {

@@ -12,7 +12,7 @@ use super::package::Package;
 use super::steps::Step;
 use crate::command::{CommandError, Runner, Seen};
 
-/// The oldest version that will do.
+/// The oldest version that will do. An older one does not run the driver, which has the same number.
 pub const NODE_MAJOR_LEAST: u32 = 18;
 
 /// A Node.js that can run packages.
@@ -55,21 +55,24 @@ impl Node {
         Ok(())
     }
 
-    /// The `node` that commands of this runner find, if it is new enough.
+    /// The `node` that commands of this runner find, however old it is.
+    ///
+    /// # Errors
+    /// `NoNode` where there is none; `Command`.
+    pub(super) fn program(runner: &Runner) -> Result<PathBuf, PluginError> {
+        match runner.program(&asking()?) {
+            Ok(program) => Ok(program),
+            Err(CommandError::NotFound { why, .. }) => Err(PluginError::NoNode { why }),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// The `node` that commands of this runner find, if it is new enough. It is started, to be asked.
     ///
     /// # Errors
     /// `NoNode` where there is none, `OldNode`; `Command` where it cannot be asked.
     pub fn find(runner: &Runner) -> Result<Self, PluginError> {
-        let line = |words: &[&str]| {
-            let words = words.iter().map(|word| (*word).to_owned()).collect();
-            CommandLine::new(words).map_err(CommandError::from)
-        };
-        let asked = line(&["node", "--version"])?;
-        let program = match runner.program(&asked) {
-            Ok(program) => program,
-            Err(CommandError::NotFound { why, .. }) => return Err(PluginError::NoNode { why }),
-            Err(error) => return Err(error.into()),
-        };
+        let (asked, program) = (asking()?, Self::program(runner)?);
         let child = runner.start(&asked, Seen::default(), Stdin::Empty)?;
         let outcome = child.wait_with(|_, _| ControlFlow::Continue(()));
         let outcome = outcome.map_err(CommandError::from)?;
@@ -84,6 +87,11 @@ impl Node {
             }
         }
     }
+}
+
+fn asking() -> Result<CommandLine, PluginError> {
+    let words = vec!["node".to_owned(), "--version".to_owned()];
+    Ok(CommandLine::new(words).map_err(CommandError::from)?)
 }
 
 /// How much is told of what something says that is no version.

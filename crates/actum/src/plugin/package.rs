@@ -13,7 +13,7 @@ use actum_gate::{CommandLine, CommandLineError};
 use serde_json::{Map, Value};
 
 use super::directory::{self, BYTES_MAX, DEPTH_MAX, FILES_MAX, Files};
-use super::private_copy;
+use super::modules;
 use crate::schema::{Schema, SchemaProblem};
 
 /// A package that was read whole and judged.
@@ -25,7 +25,9 @@ pub struct Package {
     pub digest: Digest,
     /// The commands that check its work, after `verify.js`.
     pub checks: Vec<CommandLine>,
-    files: Files,
+    pub(super) files: Files,
+    /// The `package.json` that it is run with, for each kind of modules that its `.js` files may be.
+    pub(super) run_as: Vec<Vec<u8>>,
     input: Schema,
     output: Schema,
 }
@@ -90,6 +92,9 @@ pub enum PackageProblem {
     /// Its manifest is none.
     #[error(transparent)]
     Manifest(#[from] ManifestError),
+    /// What it says to Node is nothing that Node reads.
+    #[error("its `package.json` is no JSON object: {0}")]
+    NodeManifest(serde_json::Error),
     /// Its directory is called otherwise.
     #[error(
         "its name is `{name}`, and that of its directory `{}`; rename one of them",
@@ -169,8 +174,9 @@ impl Package {
         // What can never be run was meant to be something else.
         commands(&manifest.permissions.commands)?;
         let checks = commands(&manifest.verification.commands)?;
+        let run_as = modules::kinds(&files).map_err(PackageProblem::NodeManifest)?;
         let digest = digest(&files);
-        Ok(Self { manifest, digest, checks, files, input, output })
+        Ok(Self { manifest, digest, checks, files, run_as, input, output })
     }
 
     /// Whether an input is as the package asks for it.
@@ -187,15 +193,6 @@ impl Package {
     /// [`SchemaProblem`] with the first place where it is not.
     pub fn check_output(&self, output: &Value) -> Result<(), SchemaProblem> {
         self.output.check(output)
-    }
-
-    /// Writes the package to `directory`, where nothing may be: the bytes of which [`digest`](Self::digest) is the
-    /// digest, and so that nobody writes to them by mistake.
-    ///
-    /// # Errors
-    /// Where it cannot be written; what is there then is of no use.
-    pub fn unpack(&self, directory: &Path) -> io::Result<()> {
-        private_copy::write(&self.files, directory)
     }
 
     /// The bytes of one of its files; none where it is not there.

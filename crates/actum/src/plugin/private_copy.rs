@@ -1,4 +1,5 @@
-//! A copy of a package that nobody but this process can change, with the driver beside it.
+//! A copy of a package that nobody but this process can change, with the driver beside it. Where the package does not say
+//! what its `.js` files are there are two, and each says that they are another kind.
 
 use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, OpenOptions, Permissions};
@@ -9,10 +10,11 @@ use std::path::{Path, PathBuf};
 use tempfile::TempDir;
 
 use super::directory::Files;
+use super::modules::NODE_MANIFEST;
 use super::package::Package;
 
 /// What calls a package; it stands beside the copy as it is in this program.
-const DRIVER: &str = include_str!("driver.mjs");
+const DRIVER: &str = include_str!("driver.cjs");
 /// Where temporary files are. Whoever sets `TMPDIR` does not choose where code is run from.
 const TEMPORARY: &str = "/tmp";
 
@@ -20,6 +22,7 @@ const TEMPORARY: &str = "/tmp";
 #[derive(Debug)]
 pub(super) struct PrivateCopy {
     directory: TempDir,
+    copies: usize,
 }
 
 impl PrivateCopy {
@@ -27,21 +30,23 @@ impl PrivateCopy {
         let place = fs::canonicalize(TEMPORARY)?;
         // Its mode is 0700.
         let directory = tempfile::Builder::new().prefix("actum-plugin-").tempdir_in(place)?;
-        let copy = Self { directory };
-        package.unpack(&copy.package())?;
+        let copy = Self { directory, copies: package.run_as.len() };
+        for (place, manifest) in copy.packages().zip(&package.run_as) {
+            write(&package.files, manifest, &place)?;
+        }
         put(&copy.driver(), DRIVER.as_bytes(), READ)?;
         DirBuilder::new().mode(0o700).create(copy.nothing())?;
         Ok(copy)
     }
 
-    /// The files of the package.
-    pub(super) fn package(&self) -> PathBuf {
-        self.directory.path().join("package")
+    /// The files of the package, in each copy of it.
+    pub(super) fn packages(&self) -> impl Iterator<Item = PathBuf> {
+        (0..self.copies).map(|number| self.directory.path().join(format!("package-{number}")))
     }
 
     /// The driver.
     pub(super) fn driver(&self) -> PathBuf {
-        self.directory.path().join("driver.mjs")
+        self.directory.path().join("driver.cjs")
     }
 
     /// An empty directory, for a package that sees no workspace.
@@ -53,7 +58,9 @@ impl PrivateCopy {
 impl Drop for PrivateCopy {
     fn drop(&mut self) {
         // A directory that cannot be written cannot be emptied, unless by root.
-        drop(make_writable(&self.package())); // what is left is a temporary file among others
+        for package in self.packages() {
+            drop(make_writable(&package)); // what is left is a temporary file among others
+        }
     }
 }
 
@@ -61,8 +68,8 @@ impl Drop for PrivateCopy {
 const READ: u32 = 0o400;
 const READ_AND_EXECUTE: u32 = 0o500;
 
-/// Writes files to `directory`, where nothing may be.
-pub(super) fn write(files: &Files, directory: &Path) -> io::Result<()> {
+/// Writes files to `directory`, where nothing may be, with this `package.json`.
+fn write(files: &Files, manifest: &[u8], directory: &Path) -> io::Result<()> {
     let mut directories = BTreeSet::from([directory.to_owned()]);
     for path in files.keys() {
         let above = Path::new(path).ancestors().skip(1);
@@ -72,7 +79,8 @@ pub(super) fn write(files: &Files, directory: &Path) -> io::Result<()> {
     for made in &directories {
         DirBuilder::new().mode(0o700).create(made)?;
     }
-    for (path, file) in files {
+    put(&directory.join(NODE_MANIFEST), manifest, READ)?;
+    for (path, file) in files.iter().filter(|(path, _)| *path != NODE_MANIFEST) {
         let mode = if file.is_executable { READ_AND_EXECUTE } else { READ };
         put(&directory.join(path), &file.bytes, mode)?;
     }

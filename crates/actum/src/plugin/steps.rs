@@ -23,6 +23,8 @@ use super::package::Package;
 use super::private_copy::PrivateCopy;
 use crate::command::{Captured, CommandError, Runner, Seen, StagedView, record};
 
+/// What the objects of a step may take, in MiB.
+pub(super) const HEAP_MEBIBYTES_MAX: u32 = 512;
 /// The largest request, as the driver reads it.
 const REQUEST_BYTES_MAX: usize = 8 << 20;
 
@@ -125,29 +127,25 @@ impl<'p> Steps<'p> {
     /// no network, and no variable but `PATH`; a package that asks to see nothing sees an empty directory.
     ///
     /// # Errors
-    /// `Copy`
-    pub fn prepare(
-        package: &'p Package,
-        runner: &Runner,
-        node: &Node,
-        _allowed: PluginCode,
-    ) -> Result<Self> {
+    /// `NoNode`, `Copy`; `Command`. How old Node.js is shows when it runs a step.
+    pub fn prepare(package: &'p Package, runner: &Runner, _allowed: PluginCode) -> Result<Self> {
+        let node = Node::program(runner)?;
         let copy = PrivateCopy::of(package).map_err(PluginError::Copy)?;
         let sees = package.manifest.permissions.filesystem;
         let root = match sees {
             Filesystem::None => copy.nothing(),
             Filesystem::Read | Filesystem::Workspace => runner.root().to_owned(),
         };
-        let own = [copy.package(), copy.driver()];
+        let own = copy.packages().chain([copy.driver()]).collect();
         let policy = confinement::of(runner.policy(), (sees, runner.root()), (&root, own));
         let runner = runner.clone().confined_by(policy).in_root(root);
-        Ok(Self { package, runner, node: node.program.clone(), copy })
+        Ok(Self { package, runner, node, copy })
     }
 
     /// Runs `execute.js` on a view of the workspace.
     ///
     /// # Errors
-    /// `Input` before anything is run; `Failed`, `Stopped`, `NoAnswer`; `Output`; `Changed` where a package that
+    /// `Input` before anything is run; `OldNode`; `Failed`, `Stopped`, `NoAnswer`; `Output`; `Changed` where a package that
     /// asks to read alone changed something, `Unkept` where it made what no run can; `Command`.
     pub fn execute(&self, call: Call<'_>) -> Result<Executed> {
         let action = || self.package.manifest.name.to_string();
@@ -184,7 +182,7 @@ impl<'p> Steps<'p> {
         staged: &StagedView,
     ) -> Result<Vec<Check>> {
         let ran = self.run(Step::Verify, call, Some(output), Some(staged))?;
-        answer::checks(ran.output)
+        answer::checks(&ran.output)
     }
 
     /// Runs `rollback.js` on what is staged, and compares what it leaves with the workspace: each path of `change`,
@@ -238,9 +236,10 @@ impl<'p> Steps<'p> {
             let text = path.to_str().map(str::to_owned);
             text.ok_or_else(|| CommandError::NoText(path.as_os_str().to_owned()))
         };
-        let entry = self.copy.package().join(step.file());
-        let words = [self.node.as_path(), &self.copy.driver(), &entry];
-        let words = words.into_iter().map(text).collect::<std::result::Result<Vec<_>, _>>()?;
+        let heap = PathBuf::from(format!("--max-old-space-size={HEAP_MEBIBYTES_MAX}"));
+        let words = [self.node.clone(), heap, self.copy.driver()].into_iter();
+        let words = words.chain(self.copy.packages().map(|package| package.join(step.file())));
+        let words = words.map(|word| text(&word)).collect::<std::result::Result<Vec<_>, _>>()?;
         let line = CommandLine::new(words).map_err(CommandError::from)?;
         let seen = Seen {
             staged: staged.filter(|_| sees.is_some()),
@@ -250,7 +249,9 @@ impl<'p> Steps<'p> {
         let child = self.runner.start(&line, seen, Stdin::Bytes(request))?;
         let outcome = child.wait_with(|_, _| ControlFlow::Continue(()));
         let outcome = outcome.map_err(CommandError::from)?;
-        Ok(Ran { output: answer::read(step, &outcome)?, outcome, line })
+        // It is asked only now, since that is a start more.
+        let old = || Node::find(&self.runner).err().filter(PluginError::is_of_node);
+        Ok(Ran { output: answer::read(step, &outcome, old)?, outcome, line })
     }
 
     fn request(

@@ -8,7 +8,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
-export const DRIVER = fileURLToPath(new URL('../../src/plugin/driver.mjs', import.meta.url));
+export const DRIVER = fileURLToPath(new URL('../../src/plugin/driver.cjs', import.meta.url));
 
 /** A directory that is removed after the test `t`. */
 export function directory(t) {
@@ -42,10 +42,10 @@ export function tree(root, below = '') {
 }
 
 /** Starts the driver with `text` on standard input: `{code, stdout, stderr, answer}`. */
-export function drive(args, text, scratch) {
+export function drive(args, text, scratch, flags = []) {
   return new Promise((resolve, reject) => {
     const env = { PATH: process.env.PATH, TMPDIR: scratch, HOME: scratch };
-    const child = spawn(process.execPath, [DRIVER, ...args], { env, cwd: scratch });
+    const child = spawn(process.execPath, [...flags, DRIVER, ...args], { env, cwd: scratch });
     const read = { stdout: '', stderr: '' };
     for (const stream of ['stdout', 'stderr']) {
       child[stream].setEncoding('utf8').on('data', (chunk) => (read[stream] += chunk));
@@ -69,10 +69,18 @@ export function request(step, input = {}, more = {}) {
   return JSON.stringify({ input, context });
 }
 
-/** A package with the given files, of which one step is run. */
+/** A package with the given files, in the copies that the engine makes: the file of a step in each. */
+export function copies(t, files, name = 'execute') {
+  const manifest = JSON.parse(files['package.json'] ?? '{}');
+  return (manifest.type ? [manifest.type] : ['commonjs', 'module']).map((type) => {
+    const copy = { ...files, 'package.json': JSON.stringify({ ...manifest, type }) };
+    return path.join(write(directory(t), copy), `${name}.js`);
+  });
+}
+
+/** One step of such a package, run. */
 export async function step(t, files, { name = 'execute', input = {}, more = {} } = {}) {
-  const root = write(directory(t), files);
-  return drive([path.join(root, `${name}.js`)], request(name, input, more), directory(t));
+  return drive(copies(t, files, name), request(name, input, more), directory(t));
 }
 
 /** A workspace with `files` in it, and a copy of how it was, for the steps of the package `name`.

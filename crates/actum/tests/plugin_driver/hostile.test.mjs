@@ -8,7 +8,7 @@ const OUTPUT = { actum: 1, ok: true, output: { a: [1, 'b'] } };
 
 /** Does `trick` while it is loaded, and once more while it runs, and returns what it should. */
 const doing = (trick) => ({
-  'execute.js': `import fs from 'node:fs'; import util from 'node:util'; import * as threads from 'node:worker_threads';
+  'execute.js': `import fs from 'node:fs'; import util from 'node:util'; 
 ${trick}
 export default async () => { ${trick}
   return { a: [1, 'b'] }; };`,
@@ -37,39 +37,41 @@ test('what code prints goes to standard error, all of it and in order', async (t
 
 // AA-10
 test('what is printed before the process is ended is not lost', async (t) => {
-  const { answer, stderr } = await step(t, {
+  const { stdout, stderr } = await step(t, {
     'execute.js': 'export default () => { console.log("y".repeat(200000)); process.exit(0); };',
   });
-  assert.equal(answer.error.kind, 'did_not_settle');
+  assert.equal(stdout, '');
   assert.equal(stderr, `${'y'.repeat(200000)}\n`);
 });
 
+const evil = "() => { throw new Error('mine'); }";
+const TRICKS = [
+  `process.stdout.write = process.stderr.write = ${evil};`,
+  `JSON.stringify = () => '{"forged":1}'; JSON.parse = ${evil};`,
+  `Object.prototype.toJSON = Array.prototype.toJSON = String.prototype.toJSON = () => 'forged';`,
+  `Object.prototype.value = 'forged'; Object.prototype.get = () => 'forged';`,
+  `for (const name of ['text', 'kind', 'thrown', 'message']) Object.defineProperty(Object.prototype, name, { configurable: true, get: () => 'forged', set() {} });`,
+  `Object.keys = Object.getOwnPropertyDescriptor = Reflect.ownKeys = Reflect.getPrototypeOf = ${evil};`,
+  `Object.hasOwn = Array.isArray = Number.isFinite = () => false; util.types.isProxy = () => true;`,
+  `Array.prototype[Symbol.iterator] = String.prototype[Symbol.iterator] = ${evil};`,
+  `for (const name of ['push', 'map', 'forEach', 'includes', 'join']) Array.prototype[name] = ${evil};`,
+  `RegExp.prototype.exec = RegExp.prototype.test = String.prototype.replace = ${evil};`,
+  `globalThis.Promise = class {}; globalThis.Object = globalThis.Array = globalThis.Error = undefined;`,
+  `fs.writeSync = fs.rmSync = fs.readFileSync = ${evil}; Buffer.from = ${evil};`,
+  `Reflect.apply = Function.prototype.call = Function.prototype.apply = Function.prototype.bind = ${evil};`,
+  `Buffer.byteLength = Buffer.prototype.toString = String.prototype.slice = Atomics.wait = util.inspect = ${evil};`,
+  `process.exit = process.reallyExit = process.on = process.once = process.emit = ${evil};`,
+  `setTimeout(() => { for (;;); });`,
+  `setInterval(() => {}, 1); new MessageChannel().port1.ref();`,
+  `process.exitCode = 9;`,
+  `process.on('exit', () => { throw new Error('mine'); });`,
+  `delete globalThis.process; delete globalThis.Buffer; delete globalThis.JSON;`,
+];
+
 // AA-10
 test('built-ins that code has put others in place of change no answer', async (t) => {
-  const evil = "() => { throw new Error('mine'); }";
-  const tricks = [
-    `process.stdout.write = process.stderr.write = ${evil};`,
-    `JSON.stringify = () => '{"forged":1}'; JSON.parse = ${evil};`,
-    `Object.prototype.toJSON = Array.prototype.toJSON = String.prototype.toJSON = () => 'forged';`,
-    `Object.prototype.value = 'forged'; Object.prototype.get = () => 'forged';`,
-    `for (const name of ['text', 'kind', 'thrown', 'message']) Object.defineProperty(Object.prototype, name, { configurable: true, get: () => 'forged', set() {} });`,
-    `Object.keys = Object.getOwnPropertyDescriptor = Reflect.ownKeys = Reflect.getPrototypeOf = ${evil};`,
-    `Object.hasOwn = Array.isArray = Number.isFinite = () => false; util.types.isProxy = () => true;`,
-    `Array.prototype[Symbol.iterator] = String.prototype[Symbol.iterator] = ${evil};`,
-    `for (const name of ['push', 'map', 'forEach', 'includes', 'join']) Array.prototype[name] = ${evil};`,
-    `RegExp.prototype.exec = RegExp.prototype.test = String.prototype.replace = ${evil};`,
-    `globalThis.Promise = class {}; globalThis.Object = globalThis.Array = globalThis.Error = undefined;`,
-    `fs.writeSync = fs.rmSync = fs.readFileSync = ${evil}; Buffer.from = ${evil};`,
-    `threads.parentPort.postMessage = ${evil}; threads.MessagePort.prototype.postMessage = ${evil};`,
-    `process.exit = process.on = process.once = ${evil};`,
-    `setTimeout(() => { for (;;); });`,
-    `setInterval(() => {}, 1); new threads.MessageChannel().port1.ref();`,
-    `process.exitCode = 9;`,
-    `process.on('exit', () => { throw new Error('mine'); });`,
-    `delete globalThis.process; delete globalThis.Buffer; delete globalThis.JSON;`,
-  ];
   await Promise.all(
-    tricks.map(async (trick) => {
+    TRICKS.map(async (trick) => {
       const { code, answer } = await step(t, doing(trick));
       assert.deepEqual([code, answer], [0, OUTPUT], trick);
     }),
@@ -77,26 +79,23 @@ test('built-ins that code has put others in place of change no answer', async (t
 });
 
 // AA-10
-test('nothing that code sends by itself becomes an answer that it could not have returned', async (t) => {
-  const post = (message) => `threads.parentPort.postMessage(${message});`;
+test('what is refused is refused by its kind whatever built-ins code has replaced', async (t) => {
   const cases = [
-    [post('{ text: "{" }'), 'not_json'],
-    [post('{ text: `"\\\\\\\\ud800"` }'.replaceAll('\\\\\\\\', '\\\\')), 'not_json'],
-    [post('{ text: JSON.stringify("x".repeat(1 << 20)) }'), 'too_large'],
-    [post('{ kind: "mine", message: "m" }'), 'threw'],
-    [post('null'), 'threw'],
-    [post('{ thrown: { message: "m".repeat(1e6), stack: 7 } }'), 'threw'],
+    ['{ a: () => 1 }', 'not_json', '`output.a` is of the type function, which JSON does not have'],
+    ['{ a: "\\ud800" }', 'not_json', 'a text in the output has half of a surrogate pair, which is not Unicode'],
+    ['"é".repeat(512 * 1024)', 'too_large', 'the output has over 1048576 bytes of JSON'],
+    ['(() => { throw new Error("so"); })()', 'threw', undefined],
   ];
-  await Promise.all(
-    cases.map(async ([trick, kind]) => {
-      const { code, answer } = await step(t, doing(trick));
-      assert.deepEqual([code, answer.ok, answer.error.kind], [0, false, kind], trick);
-      assert.ok(answer.error.message.length <= 2001);
-    }),
-  );
-  const files = { 'verify.js': doing(post('{ text: "{}" }'))['execute.js'] };
-  const { answer } = await step(t, files, { name: 'verify' });
-  assert.equal(answer.error.kind, 'bad_checks');
+  for (const [code, kind, message] of cases) {
+    await Promise.all(
+      TRICKS.map(async (trick) => {
+        const files = { 'execute.js': doing(trick)['execute.js'].replace("{ a: [1, 'b'] }", code) };
+        const { answer } = await step(t, files);
+        assert.deepEqual([answer.ok, answer.error.kind], [false, kind], trick);
+        if (message) assert.equal(answer.error.message, message, trick);
+      }),
+    );
+  }
 });
 
 // AA-10

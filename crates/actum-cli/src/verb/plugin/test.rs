@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use actum::StagedView;
-use actum::plugin::{Call, Node, PluginError, RollbackEvidence, Steps};
+use actum::plugin::{Call, PluginError, RollbackEvidence, Steps};
 use actum_core::Digest;
 use actum_core::action::limits::PLAN_BYTES_MAX;
 use actum_core::action::{ActionName, Check, PlanScope};
@@ -71,8 +71,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let given = read_input(arguments.input.as_deref(), &session.start)?;
     let runner = runner(&arguments.confinement, &in_force, root, &session.start)?;
     let mut workspace = Workspace::open_existing(root)?;
-    let node = Node::find(&runner)?;
-    let steps = Steps::prepare(&package, &runner, &node, allowed)?;
+    let steps = Steps::prepare(&package, &runner, allowed)?;
     // Where it may write is a matter of plans; here nothing is kept anyway.
     let scope = PlanScope::default();
     let call = Call { input: &given, scope: &scope };
