@@ -1,12 +1,13 @@
 //! Signals that ask the program to end: they wait while a run is made, and find the terminal as it was.
 
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use actum_sandbox::Stop;
 use nix::sys::signal::{SigSet, Signal, kill};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::termios::{SetArg, Termios, tcgetattr, tcsetattr};
@@ -45,12 +46,12 @@ pub(crate) fn waiting() -> io::Result<Waiting> {
 }
 
 impl Waiting {
-    /// Readable while one waits (signalfd(2)).
+    /// That asks for whatever runs to be ended.
     ///
     /// # Errors
     /// What the kernel says.
-    pub(crate) fn readable(&self) -> io::Result<Arc<OwnedFd>> {
-        self.0.as_fd().try_clone_to_owned().map(Arc::new)
+    pub(crate) fn stop(&self) -> io::Result<Stop> {
+        self.0.as_fd().try_clone_to_owned().map(Stop::when_readable)
     }
 
     /// Takes those that wait: what they asked for was done.

@@ -5,7 +5,6 @@ use std::io;
 use std::ops::ControlFlow;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -20,6 +19,7 @@ use crate::limits::Resource;
 use crate::outcome::{Ended, Outcome, Usage, Violation};
 use crate::plan::Plan;
 use crate::spawn::{Reaped, Scratch, SpawnError};
+use crate::stop::Stop;
 use crate::streams::{Feed, Output, Stream, is_any_ready};
 use crate::terminal::{SIZE_STEP, Terminal};
 
@@ -61,8 +61,8 @@ pub struct Child {
     pub(crate) plan: Plan,
     /// Whether it was ended at once.
     pub(crate) is_killed: Cell<bool>,
-    /// Readable once the command is to be ended.
-    pub(crate) stop: Option<Arc<OwnedFd>>,
+    /// What asks for the command to be ended.
+    pub(crate) stop: Option<Stop>,
     /// The command began after this.
     pub(crate) since: Timespec,
     pub(crate) started: Instant,
@@ -134,9 +134,9 @@ impl Child {
         }
     }
 
-    /// From now on the command is ended with all that it started as soon as this descriptor is readable (an eventfd(2)
-    /// or signalfd(2), say), which is looked at while it is waited for. It is not read.
-    pub fn stop_when_readable(&mut self, stop: Arc<OwnedFd>) {
+    /// From now on the command is ended with all that it started once that is asked for, which is looked at while it is
+    /// waited for.
+    pub fn stop_when(&mut self, stop: Stop) {
         self.stop = Some(stop);
     }
 
@@ -159,7 +159,7 @@ impl Child {
     ) -> Result<Outcome, WaitError> {
         let (mut over, mut late, mut interrupted) = (false, false, false);
         while !self.has_ended()? {
-            if self.is_to_stop()? {
+            if self.stop.as_ref().map_or(Ok(false), Stop::is_asked_for)? {
                 (interrupted, self.stop) = (true, None);
                 self.kill_tree()?;
             }
@@ -254,7 +254,7 @@ impl Child {
         sink: &mut impl FnMut(Output, &[u8]) -> ControlFlow<()>,
     ) -> io::Result<bool> {
         let mut ends = vec![PollFd::new(&self.end, PollFlags::IN)];
-        ends.extend(self.stop.as_ref().map(|stop| PollFd::new(stop, PollFlags::IN)));
+        ends.extend(self.stop.as_ref().map(Stop::end));
         for stream in [&self.stdout, &self.stderr] {
             ends.extend(stream.pipe.as_ref().map(|pipe| PollFd::new(pipe, PollFlags::IN)));
         }
@@ -283,11 +283,6 @@ impl Child {
         }
         self.feed()?;
         self.drain(sink)
-    }
-
-    fn is_to_stop(&self) -> io::Result<bool> {
-        let Some(stop) = &self.stop else { return Ok(false) };
-        is_any_ready(&mut [PollFd::new(stop, PollFlags::IN)])
     }
 
     fn has_ended(&self) -> io::Result<bool> {

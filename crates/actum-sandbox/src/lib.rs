@@ -35,6 +35,8 @@ mod probe;
 #[cfg(target_os = "linux")]
 mod spawn;
 #[cfg(target_os = "linux")]
+mod stop;
+#[cfg(target_os = "linux")]
 mod streams;
 #[cfg(target_os = "linux")]
 mod sys;
@@ -61,6 +63,8 @@ pub use layer::{Change, Layer, LayerError, Node, StagedLayer};
 pub use outcome::{Ended, Outcome, Usage, Violation};
 #[cfg(target_os = "linux")]
 pub use spawn::SpawnError;
+#[cfg(target_os = "linux")]
+pub use stop::Stop;
 #[cfg(target_os = "linux")]
 pub use streams::Output;
 

@@ -9,10 +9,8 @@ mod trial;
 
 use std::collections::BTreeSet;
 use std::ffi::OsString;
-use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use actum_core::command::{CommandEnd, CommandRecord, SandboxRecord};
 use actum_core::path::Quoted;
@@ -21,9 +19,8 @@ use actum_gate::policy::SandboxAllowance;
 use actum_gate::{CommandLine, CommandLineError};
 use actum_sandbox::{
     Ended, Helper, HostReport, InForce, LayerError, NoProgram, Outcome, SandboxPolicy, SpawnError,
-    Stdin, Tier, Unsatisfiable, View, Violation, WaitError,
+    Stdin, Stop, Tier, Unsatisfiable, View, Violation, WaitError,
 };
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::records::real;
 
@@ -43,8 +40,8 @@ pub struct Runner {
     root: PathBuf,
     /// The directories that the operator declares as caches.
     caches: Vec<RelPath>,
-    /// Readable once whatever runs is to be ended.
-    stop: Option<Arc<OwnedFd>>,
+    /// What asks for whatever runs to be ended.
+    stop: Option<Stop>,
 }
 
 /// What a command sees of the workspace besides its files.
@@ -135,20 +132,17 @@ impl Runner {
         Self { helper, host, policy, root: root.to_owned(), caches, stop: None }
     }
 
-    /// The same, ending whatever runs as soon as this descriptor is readable (a signalfd(2), say). It is not read.
+    /// The same, ending whatever runs once that is asked for.
     #[must_use]
-    pub fn stopping_when_readable(mut self, stop: Arc<OwnedFd>) -> Self {
+    pub fn stopping_when(mut self, stop: Stop) -> Self {
         self.stop = Some(stop);
         self
     }
 
     /// Whether nothing is to run any more.
     pub(crate) fn is_stopped(&self) -> bool {
-        let Some(stop) = &self.stop else { return false };
-        let mut ends = [PollFd::new(stop, PollFlags::IN)];
-        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
         // What cannot be looked at is not asked for.
-        poll(&mut ends, Some(&now)).is_ok_and(|ready| ready > 0)
+        self.stop.as_ref().is_some_and(|stop| stop.is_asked_for().unwrap_or(false))
     }
 
     /// The same, confined by another policy of the same kind.
@@ -212,7 +206,7 @@ impl Runner {
         let words: Vec<_> = std::iter::once(program.into_os_string()).chain(arguments).collect();
         let mut child = plan.spawn(&self.helper, &words)?;
         if let Some(stop) = &self.stop {
-            child.stop_when_readable(Arc::clone(stop));
+            child.stop_when(stop.clone());
         }
         Ok(child)
     }

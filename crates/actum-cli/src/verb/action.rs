@@ -133,8 +133,8 @@ fn act(
     let waiting = signals::waiting().ok();
     if let Some(in_force) = &in_force {
         let mut runner = exec::runner(&Confinement::default(), in_force, root, root)?;
-        if let Some(stop) = waiting.as_ref().and_then(|waiting| waiting.readable().ok()) {
-            runner = runner.stopping_when_readable(stop);
+        if let Some(stop) = waiting.as_ref().and_then(|waiting| waiting.stop().ok()) {
+            runner = runner.stopping_when(stop);
         }
         engine = engine.running(runner);
     }

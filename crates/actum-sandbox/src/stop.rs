@@ -1,0 +1,33 @@
+//! What asks for a command to be ended.
+
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+
+use rustix::event::{PollFd, PollFlags};
+
+use crate::streams::is_any_ready;
+
+/// Asks for whatever runs to be ended, once a descriptor is readable (an eventfd(2) or signalfd(2), say). It is not read.
+#[derive(Debug, Clone)]
+pub struct Stop(Arc<OwnedFd>);
+
+impl Stop {
+    /// By this descriptor.
+    pub fn when_readable(descriptor: OwnedFd) -> Self {
+        Self(Arc::new(descriptor))
+    }
+
+    /// Whether it asks for that now.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub fn is_asked_for(&self) -> io::Result<bool> {
+        is_any_ready(&mut [self.end()])
+    }
+
+    /// The descriptor, to be waited for.
+    pub(crate) fn end(&self) -> PollFd<'_> {
+        PollFd::new(&*self.0, PollFlags::IN)
+    }
+}
