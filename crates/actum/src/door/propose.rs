@@ -3,7 +3,7 @@
 use actum_core::action::{PlanEnvelope, RollbackPlan};
 use actum_core::ledger::ActionState;
 use actum_core::path::Harmless;
-use actum_core::{Budget, RiskTier};
+use actum_core::{Budget, RiskTier, near};
 use actum_gate::CommandLine;
 use actum_workspace::disk::Disk;
 use actum_workspace::{ExistingFiles, HardLinks, HunkPlaces, LaterEdits, Limits};
@@ -42,7 +42,13 @@ impl<D: Disk> Engine<D> {
         self.rules.read()?;
         let catalog = self.records.catalog()?.in_force().map_err(Error::from)?;
         let registered = catalog.find(&plan.action_type).ok_or_else(|| {
-            let message = format!("there is no action `{}` in the catalog", plan.action_type);
+            let known: Vec<_> = catalog.actions().map(|action| action.name.as_str()).collect();
+            let asked = &plan.action_type;
+            let meant = match near::word(asked.as_str(), &known) {
+                Some(meant) => format!(", perhaps `{meant}` is meant"),
+                None => String::new(),
+            };
+            let message = format!("there is no action `{asked}` in the catalog{meant}");
             Halt::rejected(Reason::UnknownAction, message)
         })?;
         must_be_active(registered)?;

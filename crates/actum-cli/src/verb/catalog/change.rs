@@ -118,6 +118,7 @@ fn change(asked: &Asked<'_>, session: &Session) -> Result<Exit, Failure> {
     let records = records::open()?;
     let registered = records.change_catalog(name, step, reason.cloned(), &key.approver())?;
     let Standing { catalog, .. } = records.catalog()?;
-    session.screen.show(&Listed::one(&catalog, &registered)?)?;
+    // All of it was shown before the question.
+    session.screen.show(&Listed::line(&catalog, &registered)?)?;
     Ok(Exit::Success)
 }

@@ -58,6 +58,11 @@ impl Listed {
         Ok(Self { digest: digest(catalog)?, actions })
     }
 
+    /// One of them, in a line.
+    pub(super) fn line(catalog: &Catalog, registered: &Registered) -> Result<Self, Failure> {
+        Ok(Self { digest: digest(catalog)?, actions: vec![Line::of(registered)] })
+    }
+
     /// One of them, whole.
     pub(super) fn one(catalog: &Catalog, registered: &Registered) -> Result<Self, Failure> {
         let schemas = Schemas {
