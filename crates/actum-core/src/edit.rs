@@ -7,12 +7,16 @@
 mod binary;
 mod chunk;
 pub mod json_patch;
+pub mod json_path;
+mod lines;
 mod replacement;
 
 pub(crate) use binary::Delta;
 pub use binary::{BinaryChange, BinaryEdit, BinaryError, BlobId, DeltaError};
 pub use chunk::{Chunk, ChunkError, ChunkLine};
 pub use json_patch::{JsonPatch, JsonPatchError};
+pub use json_path::{JsonPath, JsonPathError, PathProblem};
+pub use lines::{LineDelete, LineError, LineInsert};
 pub use replacement::{OCCURRENCES_MAX, Occurrences, Replacement, ReplacementError};
 
 use serde::{Deserialize, Serialize};
