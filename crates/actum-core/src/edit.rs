@@ -8,6 +8,7 @@ mod binary;
 mod chunk;
 pub mod json_patch;
 pub mod json_path;
+mod json_value;
 mod lines;
 mod replacement;
 
@@ -16,6 +17,7 @@ pub use binary::{BinaryChange, BinaryEdit, BinaryError, BlobId, DeltaError};
 pub use chunk::{Chunk, ChunkError, ChunkLine};
 pub use json_patch::{JsonPatch, JsonPatchError};
 pub use json_path::{JsonPath, JsonPathError, PathProblem};
+pub use json_value::{JsonValueEdit, JsonValueError, Unproven};
 pub use lines::{LineDelete, LineError, LineInsert};
 pub use replacement::{OCCURRENCES_MAX, Occurrences, Replacement, ReplacementError};
 
@@ -39,6 +41,12 @@ pub enum Edit {
     Binary(BinaryEdit),
     /// Values of a JSON file are changed.
     Json(JsonPatch),
+    /// Lines are put in before the one with a number.
+    LineInsert(LineInsert),
+    /// The lines with some numbers are taken out.
+    LineDelete(LineDelete),
+    /// One value of a JSON file, which may have comments, is changed.
+    JsonValue(JsonValueEdit),
 }
 
 /// Why an edit cannot be made.
@@ -56,6 +64,12 @@ pub enum EditError {
     /// The JSON Patch.
     #[error(transparent)]
     Json(#[from] JsonPatchError),
+    /// The numbers of lines.
+    #[error(transparent)]
+    Lines(#[from] LineError),
+    /// The value of a JSON file.
+    #[error(transparent)]
+    JsonValue(#[from] JsonValueError),
 }
 
 impl Edit {
@@ -70,6 +84,9 @@ impl Edit {
             Self::Chunks(chunks) => Ok(chunk::splices(chunks, content)?),
             Self::Binary(binary) => Ok(binary.splices(content)?),
             Self::Json(patch) => Ok(patch.splices(content)?),
+            Self::LineInsert(insert) => Ok(insert.splices(content)?),
+            Self::LineDelete(delete) => Ok(delete.splices(content)?),
+            Self::JsonValue(edit) => Ok(edit.splices(content)?),
         }
     }
 }

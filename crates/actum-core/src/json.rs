@@ -8,6 +8,7 @@ mod fields;
 mod syntax;
 
 pub use fields::{Field, Fields, Schema, ShapeError, ShapeProblem};
+pub(crate) use syntax::judge;
 pub use syntax::{SyntaxError, SyntaxProblem, text, within_limits};
 
 use std::borrow::Cow;

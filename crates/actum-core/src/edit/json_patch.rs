@@ -5,14 +5,14 @@
 //! are pieces like any other, so that comments can become part of them.
 
 mod apply;
-mod compare;
+pub(super) mod compare;
 mod emit;
 mod error;
-mod layout;
-mod parcel;
+pub(super) mod layout;
+pub(super) mod parcel;
 mod place;
 mod pointer;
-mod tree;
+pub(super) mod tree;
 
 pub use error::{JsonPatchError, PointerProblem};
 pub use pointer::{Pointer, PointerError};
@@ -33,7 +33,7 @@ pub const JSON_BYTES_MAX: u64 = 16 * 1024 * 1024;
 /// The most operations times bytes: each operation may have to walk the file. 256 MiB.
 pub const WORK_MAX: u64 = 256 * 1024 * 1024;
 
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Operations that are made one after the other, all or none.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -130,7 +130,11 @@ pub fn text(bytes: &[u8]) -> Result<&str, SyntaxError> {
     })
 }
 
-pub(super) fn read(text: &str) -> Result<Value<'_>, SyntaxError> {
+/// Whether `text` is JSON, and within the limits.
+///
+/// # Errors
+/// [`SyntaxError`] at the first byte that is not sound; but for a `\u` that stands for no character.
+pub(crate) fn judge(text: &str) -> Result<(), SyntaxError> {
     let refused = |offset, problem| SyntaxError { offset, problem };
     if text.starts_with('\u{feff}') {
         return Err(refused(0, SyntaxProblem::ByteOrderMark));
@@ -139,7 +143,12 @@ pub(super) fn read(text: &str) -> Result<Value<'_>, SyntaxError> {
         return Err(refused(0, SyntaxProblem::Blank));
     }
     serde_json::from_str::<IgnoredAny>(text).map_err(|error| reworded(&error, text))?;
-    within_limits(text.as_bytes())?;
+    within_limits(text.as_bytes())
+}
+
+pub(super) fn read(text: &str) -> Result<Value<'_>, SyntaxError> {
+    judge(text)?;
+    let refused = |offset, problem| SyntaxError { offset, problem };
     match parse_to_ast(text, &CollectOptions::default(), &STRICT) {
         Ok(result) => result.value.map(taken).ok_or_else(|| refused(0, SyntaxProblem::Blank)),
         Err(error) => {

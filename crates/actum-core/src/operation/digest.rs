@@ -2,7 +2,10 @@
 
 use super::{EmptyParents, ModeChange, Operation};
 use crate::edit::json_patch::PatchOperation;
-use crate::edit::{BinaryChange, BinaryEdit, Chunk, JsonPatch, Occurrences, Replacement};
+use crate::edit::{
+    BinaryChange, BinaryEdit, Chunk, JsonPatch, JsonValueEdit, LineDelete, LineInsert, Occurrences,
+    Replacement,
+};
 use crate::hunk::Side;
 use crate::{Digest, Edit, Hasher, LineHunk, RelPath, count};
 
@@ -117,6 +120,34 @@ impl Feed {
                 self.number(count(operations.len()));
                 operations.iter().for_each(|operation| self.patch_operation(operation));
             }
+            Edit::LineInsert(LineInsert { line_number, content }) => {
+                self.name("line insert");
+                self.number(*line_number);
+                self.0.part(content);
+            }
+            Edit::LineDelete(LineDelete { start_line, end_line }) => {
+                self.name("line delete");
+                self.number(*start_line);
+                self.number(*end_line);
+            }
+            Edit::JsonValue(edit) => self.json_value(edit),
+        }
+    }
+
+    fn json_value(&mut self, edit: &JsonValueEdit) {
+        self.name(match edit {
+            JsonValueEdit::AddProperty { .. } => "json add property",
+            JsonValueEdit::RemoveProperty { .. } => "json remove property",
+            JsonValueEdit::UpdateValue { .. } => "json update value",
+        });
+        self.name(edit.path().as_str());
+        match edit {
+            JsonValueEdit::AddProperty { key, value, .. } => {
+                self.name(key);
+                self.name(value.as_str());
+            }
+            JsonValueEdit::RemoveProperty { key, .. } => self.name(key),
+            JsonValueEdit::UpdateValue { value, .. } => self.name(value.as_str()),
         }
     }
 
