@@ -11,6 +11,7 @@ pub mod json_path;
 mod json_value;
 mod lines;
 mod replacement;
+mod yaml;
 
 pub(crate) use binary::Delta;
 pub use binary::{BinaryChange, BinaryEdit, BinaryError, BlobId, DeltaError};
@@ -19,6 +20,7 @@ pub use json_patch::{JsonPatch, JsonPatchError};
 pub use json_path::{JsonPath, JsonPathError, PathProblem};
 pub use json_value::{JsonValueEdit, JsonValueError, Unproven};
 pub use lines::{LineDelete, LineError, LineInsert};
+pub use yaml::{YAML_BYTES_MAX, YamlError, YamlUnproven, YamlUpdate};
 pub use replacement::{OCCURRENCES_MAX, Occurrences, Replacement, ReplacementError};
 
 use serde::{Deserialize, Serialize};
@@ -47,6 +49,8 @@ pub enum Edit {
     LineDelete(LineDelete),
     /// One value of a JSON file, which may have comments, is changed.
     JsonValue(JsonValueEdit),
+    /// One value of a YAML file is replaced.
+    Yaml(YamlUpdate),
 }
 
 /// Why an edit cannot be made.
@@ -70,6 +74,9 @@ pub enum EditError {
     /// The value of a JSON file.
     #[error(transparent)]
     JsonValue(#[from] JsonValueError),
+    /// The value of a YAML file.
+    #[error(transparent)]
+    Yaml(#[from] YamlError),
 }
 
 impl Edit {
@@ -87,6 +94,7 @@ impl Edit {
             Self::LineInsert(insert) => Ok(insert.splices(content)?),
             Self::LineDelete(delete) => Ok(delete.splices(content)?),
             Self::JsonValue(edit) => Ok(edit.splices(content)?),
+            Self::Yaml(update) => Ok(update.splices(content)?),
         }
     }
 }

@@ -4,7 +4,7 @@ use super::{EmptyParents, ModeChange, Operation};
 use crate::edit::json_patch::PatchOperation;
 use crate::edit::{
     BinaryChange, BinaryEdit, Chunk, JsonPatch, JsonValueEdit, LineDelete, LineInsert, Occurrences,
-    Replacement,
+    Replacement, YamlUpdate,
 };
 use crate::hunk::Side;
 use crate::{Digest, Edit, Hasher, LineHunk, RelPath, count};
@@ -131,6 +131,11 @@ impl Feed {
                 self.number(*end_line);
             }
             Edit::JsonValue(edit) => self.json_value(edit),
+            Edit::Yaml(YamlUpdate { path, value }) => {
+                self.name("yaml update");
+                self.name(path.as_str());
+                self.name(value.as_str());
+            }
         }
     }
 
