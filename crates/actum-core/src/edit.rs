@@ -20,8 +20,8 @@ pub use json_patch::{JsonPatch, JsonPatchError};
 pub use json_path::{JsonPath, JsonPathError, PathProblem};
 pub use json_value::{JsonValueEdit, JsonValueError, Unproven};
 pub use lines::{LineDelete, LineError, LineInsert};
-pub use yaml::{YAML_BYTES_MAX, YamlError, YamlUnproven, YamlUpdate};
 pub use replacement::{OCCURRENCES_MAX, Occurrences, Replacement, ReplacementError};
+pub use yaml::{YAML_BYTES_MAX, YamlError, YamlUnproven, YamlUpdate};
 
 use serde::{Deserialize, Serialize};
 

@@ -8,8 +8,8 @@ mod fields;
 mod syntax;
 
 pub use fields::{Field, Fields, Schema, ShapeError, ShapeProblem};
-pub(crate) use syntax::judge;
 pub use syntax::{SyntaxError, SyntaxProblem, text, within_limits};
+pub(crate) use syntax::{judge, string};
 
 use std::borrow::Cow;
 use std::fmt;

@@ -1,8 +1,9 @@
 //! JSON Patch (RFC 6902) as an edit of a text: what no operation addresses keeps its bytes.
 //!
 //! The text becomes a tree that holds every byte of it; the operations change the tree, and the
-//! tree knows which of its pieces still stand where they stood. Only strict JSON is edited. Blanks
-//! are pieces like any other, so that comments can become part of them.
+//! tree knows which of its pieces still stand where they stood. Only strict JSON is edited so. Blanks
+//! are pieces like any other; where the tree shows an edit of one value how a file is laid out, comments
+//! are part of them.
 
 mod apply;
 pub(super) mod compare;

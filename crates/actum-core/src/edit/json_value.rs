@@ -6,8 +6,8 @@
 
 mod add;
 mod error;
-mod gate;
 mod gap;
+mod gate;
 mod outline;
 mod query;
 mod remove;
@@ -111,8 +111,10 @@ impl JsonValueEdit {
         let strict = strict::strict(text).map_err(|error| error.at(place))?;
         let file = File { text, strict: &strict };
         let way = self.way(file, place)?;
-        let pieces = self.pieces(file, &way, place)?;
-        gate::prove(file, &way, self.change(), &pieces)?;
+        let outline = Outline::of(file.strict, &way, self.change().last())
+            .map_err(|missed| JsonValueError::missed(missed, self.path(), &way, place))?;
+        let pieces = self.pieces(file, &outline, place)?;
+        gate::prove(file, (&way, &outline), self.change(), &pieces)?;
         Ok(pieces.into_iter().filter_map(|piece| splice(text, mark, piece)).collect())
     }
 
@@ -138,15 +140,12 @@ impl JsonValueEdit {
     fn pieces(
         &self,
         file: File<'_>,
-        way: &Way,
+        outline: &Outline,
         place: impl Fn(usize) -> Place,
     ) -> Result<Vec<Piece>, JsonValueError> {
-        let change = self.change();
-        let outline = Outline::of(file.strict, way, change.last())
-            .map_err(|missed| JsonValueError::missed(missed, self.path(), way, &place))?;
-        let sketch = Sketch::of(file, &outline);
+        let sketch = Sketch::of(file, outline);
         let mut room = Room::beside(file.text.len());
-        match change {
+        match self.change() {
             Change::Update { value } => {
                 let parcel = Parcel::of(value)?;
                 shallow(outline.levels.len(), &parcel)?;
@@ -158,7 +157,7 @@ impl JsonValueEdit {
                 Ok(vec![(old, new)])
             }
             Change::Add { key, value } => {
-                let object = object(&outline, self.path(), &place)?;
+                let object = object(outline, self.path(), &place)?;
                 if let Some(there) = object.member(file.strict, key) {
                     let (name, place) = (Excerpt::of(key.as_bytes()), place(there.name.start));
                     return Err(JsonValueError::Exists { name, place });
@@ -168,7 +167,7 @@ impl JsonValueEdit {
                 add::pieces(file, object, &sketch.spot(), key, parcel, &mut room)
             }
             Change::Remove { key } => {
-                let object = object(&outline, self.path(), &place)?;
+                let object = object(outline, self.path(), &place)?;
                 let index = object.index(file.strict, key).ok_or_else(|| {
                     let place = place(object.span.start);
                     JsonValueError::Missing { name: Excerpt::of(key.as_bytes()), place }

@@ -18,7 +18,7 @@ use crate::{Splice, count};
 #[serde(deny_unknown_fields)]
 pub struct LineInsert {
     /// The line that is pushed down, counted from 1; one more than there are appends.
-    pub line_number: u64,
+    pub line_number: u32,
     /// What is put in; nothing is an empty line.
     #[serde(with = "crate::byte_text")]
     pub content: Vec<u8>,
@@ -30,9 +30,9 @@ pub struct LineInsert {
 #[serde(deny_unknown_fields)]
 pub struct LineDelete {
     /// The first line that goes, counted from 1.
-    pub start_line: u64,
+    pub start_line: u32,
     /// The last line that goes.
-    pub end_line: u64,
+    pub end_line: u32,
 }
 
 /// Why lines cannot be put in or taken out.
@@ -46,7 +46,7 @@ pub enum LineError {
     )]
     NoPlace {
         /// The line asked for.
-        line: u64,
+        line: u32,
         /// How many the file has.
         lines: u64,
     },
@@ -54,7 +54,7 @@ pub enum LineError {
     #[error("the file has {lines} lines, counted from 1, and no line {line} to delete")]
     NoLine {
         /// The line asked for.
-        line: u64,
+        line: u32,
         /// How many the file has.
         lines: u64,
     },
@@ -62,9 +62,9 @@ pub enum LineError {
     #[error("lines {start} to {end} cannot be deleted, for the first is behind the last")]
     Reversed {
         /// The first line.
-        start: u64,
+        start: u32,
         /// The last line.
-        end: u64,
+        end: u32,
     },
     /// The result would be larger than what is edited.
     #[error("the result would have {bytes} bytes, but at most {EDIT_BYTES_MAX} are edited")]
@@ -135,14 +135,14 @@ fn lines(content: &[u8]) -> u64 {
 }
 
 /// Where a line starts, counted from 0; the end of the content for the one behind the last.
-fn start_of(content: &[u8], line: u64) -> Option<usize> {
+fn start_of(content: &[u8], line: u32) -> Option<usize> {
     let Some(before) = line.checked_sub(1) else { return Some(0) };
     let before = usize::try_from(before).ok()?;
     let mut ends = memchr::memchr_iter(b'\n', content);
     match ends.nth(before) {
         Some(end) => Some(end + 1),
         // Behind a last line that has no end.
-        None => (line == lines(content) && !content.ends_with(b"\n")).then_some(content.len()),
+        None => (u64::from(line) == lines(content) && !content.ends_with(b"\n")).then_some(content.len()),
     }
 }
 
@@ -174,7 +174,7 @@ mod tests {
         Ok(Splice::apply(&splices, content).unwrap())
     }
 
-    fn insert(line_number: u64, content: &str, file: &str) -> String {
+    fn insert(line_number: u32, content: &str, file: &str) -> String {
         let edit = LineInsert { line_number, content: content.into() };
         match applied(edit.splices(file.as_bytes()), file.as_bytes()) {
             Ok(result) => String::from_utf8(result).unwrap(),
@@ -182,7 +182,7 @@ mod tests {
         }
     }
 
-    fn delete(start_line: u64, end_line: u64, file: &str) -> String {
+    fn delete(start_line: u32, end_line: u32, file: &str) -> String {
         let edit = LineDelete { start_line, end_line };
         match applied(edit.splices(file.as_bytes()), file.as_bytes()) {
             Ok(result) => String::from_utf8(result).unwrap(),
@@ -252,7 +252,7 @@ mod tests {
         {
             assert_eq!(insert(line, "x", file), place(line, lines, next));
         }
-        assert_eq!(insert(u64::MAX, "x", "a\n"), place(u64::MAX, 1, 2));
+        assert_eq!(insert(u32::MAX, "x", "a\n"), place(u32::MAX, 1, 2));
         let none = |line, lines| {
             format!("the file has {lines} lines, counted from 1, and no line {line} to delete")
         };
@@ -261,7 +261,7 @@ mod tests {
         assert_eq!(delete(2, 2, "a"), none(2, 1));
         assert_eq!(delete(1, 3, "a\nb"), none(3, 2));
         assert_eq!(delete(1, 1, ""), none(1, 0));
-        assert_eq!(delete(1, u64::MAX, "a\n"), none(u64::MAX, 1));
+        assert_eq!(delete(1, u32::MAX, "a\n"), none(u32::MAX, 1));
         assert_eq!(
             delete(3, 2, "a\nb\nc\n"),
             "lines 3 to 2 cannot be deleted, for the first is behind the last"
@@ -289,8 +289,8 @@ mod tests {
         fn the_other_lines_stay_what_they_were(
             file in "[ab\r\n]{0,12}",
             content in "[xy\r\n]{0,6}",
-            line in 0u64..8,
-            end in 0u64..8,
+            line in 0u32..8,
+            end in 0u32..8,
         ) {
             let lines = split(file.as_bytes());
             let index = usize::try_from(line).unwrap().wrapping_sub(1);
@@ -319,7 +319,7 @@ mod tests {
                     let end = usize::try_from(end).unwrap();
                     prop_assert_eq!(result, [&lines[..index], &lines[end..]].concat().concat());
                 }
-                Err(_) => prop_assert!(line == 0 || line > end || end > count(lines.len())),
+                Err(_) => prop_assert!(line == 0 || line > end || u64::from(end) > count(lines.len())),
             }
         }
     }

@@ -122,13 +122,13 @@ impl Feed {
             }
             Edit::LineInsert(LineInsert { line_number, content }) => {
                 self.name("line insert");
-                self.number(*line_number);
+                self.number(u64::from(*line_number));
                 self.0.part(content);
             }
             Edit::LineDelete(LineDelete { start_line, end_line }) => {
                 self.name("line delete");
-                self.number(*start_line);
-                self.number(*end_line);
+                self.number(u64::from(*start_line));
+                self.number(u64::from(*end_line));
             }
             Edit::JsonValue(edit) => self.json_value(edit),
             Edit::Yaml(YamlUpdate { path, value }) => {
@@ -236,6 +236,7 @@ mod tests {
 
     use super::*;
     use crate::FileMode;
+    use crate::edit::JsonPath;
     use crate::edit::json_patch::{JsonText, Pointer};
 
     fn path(text: &str) -> RelPath {
@@ -258,6 +259,12 @@ mod tests {
         let pointer = || Pointer::new("/a").unwrap();
         let json = |operation| edit(Edit::Json(JsonPatch { operations: vec![operation] }));
         let value = || JsonText::new("1").unwrap();
+        let at = || JsonPath::new("$.a").unwrap();
+        let added = |key: &str| JsonValueEdit::AddProperty {
+            path: at(),
+            key: key.to_owned(),
+            value: value(),
+        };
         let delete = |parents, expected| Operation::Delete { path: path("a"), expected, parents };
         let chmod = |mode| Operation::Chmod { path: path("a"), mode };
         let make = |mode| Operation::MakeDirectory { path: path("a"), mode };
@@ -275,6 +282,18 @@ mod tests {
             vec![json(PatchOperation::Add { path: pointer(), value: value() })],
             vec![json(PatchOperation::Test { path: pointer(), value: value() })],
             vec![json(PatchOperation::Copy { path: pointer(), from: pointer() })],
+            vec![edit(Edit::LineInsert(LineInsert { line_number: 1, content: b"a".into() }))],
+            vec![edit(Edit::LineInsert(LineInsert { line_number: 2, content: b"a".into() }))],
+            vec![edit(Edit::LineDelete(LineDelete { start_line: 1, end_line: 2 }))],
+            vec![edit(Edit::LineDelete(LineDelete { start_line: 2, end_line: 2 }))],
+            vec![edit(Edit::JsonValue(added("a")))],
+            vec![edit(Edit::JsonValue(added("b")))],
+            vec![edit(Edit::JsonValue(JsonValueEdit::RemoveProperty {
+                path: at(),
+                key: "a".into(),
+            }))],
+            vec![edit(Edit::JsonValue(JsonValueEdit::UpdateValue { path: at(), value: value() }))],
+            vec![edit(Edit::Yaml(YamlUpdate { path: at(), value: value() }))],
             vec![delete(EmptyParents::Keep, None)],
             vec![delete(EmptyParents::Remove, None)],
             vec![delete(EmptyParents::Keep, Some(Digest::of(b"")))],

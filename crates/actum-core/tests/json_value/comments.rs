@@ -11,7 +11,11 @@ fn a_value_is_replaced_between_comments() {
     check(update("$.b[1]", "3"), SETTINGS, &SETTINGS.replace("*/ 2", "*/ 3"));
     check(update("$.b", "3"), SETTINGS, &SETTINGS.replace("[1, /* two */ 2,]", "3"));
     check(update("$.a", "[{}]"), "{\"a\": /* x */ 1 /* y */}", "{\"a\": /* x */ [{}] /* y */}");
-    check(update("$..x", "2"), "{\"a\": [{\"x\": 1}, // {\"x\": 1}\n]}", "{\"a\": [{\"x\": 2}, // {\"x\": 1}\n]}");
+    check(
+        update("$..x", "2"),
+        "{\"a\": [{\"x\": 1}, // {\"x\": 1}\n]}",
+        "{\"a\": [{\"x\": 2}, // {\"x\": 1}\n]}",
+    );
 }
 
 /// EX-10
@@ -24,7 +28,10 @@ fn a_property_is_added_behind_the_comments_in_the_line_of_the_last() {
     );
     for (before, after) in [
         ("{\n  \"a\": 1 // x\n}", "{\n  \"a\": 1, // x\n  \"n\": 0\n}"),
-        ("{\n  \"a\": 1 /* x */ // y\n  // z\n}", "{\n  \"a\": 1, /* x */ // y\n  \"n\": 0\n  // z\n}"),
+        (
+            "{\n  \"a\": 1 /* x */ // y\n  // z\n}",
+            "{\n  \"a\": 1, /* x */ // y\n  \"n\": 0\n  // z\n}",
+        ),
         ("{\r\n  \"a\": 1 // x\r\n}", "{\r\n  \"a\": 1, // x\r\n  \"n\": 0\r\n}"),
         ("{ \"a\": 1 /* x */ }", "{ \"a\": 1, /* x */ \"n\": 0 }"),
         ("{ \"a\": 1, }", "{ \"a\": 1, \"n\": 0, }"),
@@ -45,11 +52,7 @@ fn a_property_is_added_behind_the_comments_in_the_line_of_the_last() {
 #[test]
 fn a_property_is_removed_and_the_comments_around_it_stay() {
     check(remove("$", "a"), SETTINGS, &SETTINGS.replace("\"a\": 1, ", ""));
-    check(
-        remove("$", "b"),
-        SETTINGS,
-        &SETTINGS.replace("\"b\": [1, /* two */ 2,], ", ""),
-    );
+    check(remove("$", "b"), SETTINGS, &SETTINGS.replace("\"b\": [1, /* two */ 2,], ", ""));
     for (key, before, after) in [
         ("b", "{\n  \"a\": 1, // a\n  \"b\": 2\n}", "{\n  \"a\": 1 // a\n}"),
         ("b", "{\n  \"a\": 1, // a\n  \"b\": 2 // b\n}", "{\n  \"a\": 1 // a\n  // b\n}"),

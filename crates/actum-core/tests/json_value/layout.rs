@@ -39,7 +39,11 @@ fn a_property_is_added_behind_the_last_in_the_layout_of_its_object() {
     check(add("$", "z\"", "1e400"), "{}", "{\"z\\\"\": 1e400}");
     check(add("$", "a", "1"), "{ }\n", "{\n  \"a\": 1\n}\n");
     check(add("$", "b", "-0"), "{ \"a\" : 1 }", "{ \"a\" : 1, \"b\" : -0 }");
-    check(add("$[1]", "b", "{\"c\":[]}"), "[{\"a\":1},{\"a\":2}]", "[{\"a\":1},{\"a\":2,\"b\":{\"c\":[]}}]");
+    check(
+        add("$[1]", "b", "{\"c\":[]}"),
+        "[{\"a\":1},{\"a\":2}]",
+        "[{\"a\":1},{\"a\":2,\"b\":{\"c\":[]}}]",
+    );
     check(add("$", "b", "1"), "{\r\n\t\"a\": 1\r\n}", "{\r\n\t\"a\": 1,\r\n\t\"b\": 1\r\n}");
     check(add("$", "b", "1"), "\u{feff}{\"a\": 1}", "\u{feff}{\"a\": 1, \"b\": 1}");
     check(add("$", "b", "1"), "{\n\"x\": 1, \"a\": 2\n}", "{\n\"x\": 1, \"a\": 2, \"b\": 1\n}");
@@ -84,7 +88,11 @@ fn a_value_is_replaced_where_it_stands() {
         SCHEMA,
         &SCHEMA.replace("{\"type\": \"integer\"}", "{\"type\": \"string\", \"a\": []}"),
     );
-    check(update("$.required[0]", "\"\\u0061\""), SCHEMA, &SCHEMA.replace("[\"id\"]", "[\"\\u0061\"]"));
+    check(
+        update("$.required[0]", "\"\\u0061\""),
+        SCHEMA,
+        &SCHEMA.replace("[\"id\"]", "[\"\\u0061\"]"),
+    );
     check(
         update("$.properties.tags", "{\"b\":1}"),
         SCHEMA,
@@ -92,8 +100,16 @@ fn a_value_is_replaced_where_it_stands() {
     );
     check(update("$", "null"), " [1] \n", " null \n");
     check(update("$", "[1]"), "0\n", "[\n  1\n]\n");
-    check(update("$['a'][?@.id == 2].n", "3"), "{\"a\":[{\"id\":1},{\"id\":2,\"n\":1}]}", "{\"a\":[{\"id\":1},{\"id\":2,\"n\":3}]}");
-    check(update("$..n", "3"), "{\"a\":[{\"id\":1e400},{\"id\":2,\"n\":1}]}", "{\"a\":[{\"id\":1e400},{\"id\":2,\"n\":3}]}");
+    check(
+        update("$['a'][?@.id == 2].n", "3"),
+        "{\"a\":[{\"id\":1},{\"id\":2,\"n\":1}]}",
+        "{\"a\":[{\"id\":1},{\"id\":2,\"n\":3}]}",
+    );
+    check(
+        update("$..n", "3"),
+        "{\"a\":[{\"id\":1e400},{\"id\":2,\"n\":1}]}",
+        "{\"a\":[{\"id\":1e400},{\"id\":2,\"n\":3}]}",
+    );
     check(update("$[-1]", "3"), "[1,2]", "[1,3]");
     // Another spelling is another value to write; the same is no change.
     check(update("$[0]", "1.0"), "[1]", "[1.0]");

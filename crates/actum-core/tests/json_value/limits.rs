@@ -36,10 +36,7 @@ fn the_depth_of_the_result_is_limited_on_both_sides() {
     let nested = |depth| format!("{}{}", "[".repeat(depth), "]".repeat(depth));
     let file = format!("{}1{}", "[".repeat(100), "]".repeat(100));
     let path = format!("${}", "[0]".repeat(100));
-    assert_eq!(
-        edited(update(&path, &nested(DEPTH_MAX - 100)), &file),
-        Ok(nested(DEPTH_MAX))
-    );
+    assert_eq!(edited(update(&path, &nested(DEPTH_MAX - 100)), &file), Ok(nested(DEPTH_MAX)));
     assert_eq!(
         edited(update(&path, &nested(DEPTH_MAX - 99)), &file).unwrap_err(),
         "the result would be nested more than 127 deep"

@@ -31,7 +31,18 @@ fn document() -> impl Strategy<Value = Value> {
 /// What may stand between two tokens. Each comment is told from the others by its number.
 fn gap() -> impl Strategy<Value = &'static str> {
     prop::sample::select(vec![
-        "", "", "", " ", " ", "\n", "\n  ", "\r\n\t", "// N, }\n", "/* N ] */", " /* N\n ,*/ ", "//N\r\n ",
+        "",
+        "",
+        "",
+        " ",
+        " ",
+        "\n",
+        "\n  ",
+        "\r\n\t",
+        "// N, }\n",
+        "/* N ] */",
+        " /* N\n ,*/ ",
+        "//N\r\n ",
     ])
 }
 
@@ -58,7 +69,12 @@ impl Writer<'_> {
         self.text.push_str(&gap.replace('N', &self.comments.to_string()));
     }
 
-    fn children<'v>(&mut self, open: char, close: char, all: impl Iterator<Item = (Option<&'v String>, &'v Value)>) {
+    fn children<'v>(
+        &mut self,
+        open: char,
+        close: char,
+        all: impl Iterator<Item = (Option<&'v String>, &'v Value)>,
+    ) {
         self.text.push(open);
         self.gap();
         let mut all = all.peekable();
@@ -83,7 +99,9 @@ impl Writer<'_> {
     fn value(&mut self, value: &Value) {
         match value {
             Value::Array(elements) => self.children('[', ']', elements.iter().map(|e| (None, e))),
-            Value::Object(members) => self.children('{', '}', members.iter().map(|(n, v)| (Some(n), v))),
+            Value::Object(members) => {
+                self.children('{', '}', members.iter().map(|(n, v)| (Some(n), v)))
+            }
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
                 self.text.push_str(&value.to_string());
             }
@@ -180,7 +198,11 @@ fn comments(text: &str) -> Vec<String> {
     let mut rest = text;
     while let Some(at) = rest.find('/') {
         rest = &rest[at..];
-        let end = if rest.starts_with("//") { rest.find('\n').unwrap() } else { rest.find("*/").unwrap() + 2 };
+        let end = if rest.starts_with("//") {
+            rest.find('\n').unwrap()
+        } else {
+            rest.find("*/").unwrap() + 2
+        };
         all.push(rest[..end].trim_end().to_owned());
         rest = &rest[end..];
     }

@@ -41,7 +41,10 @@ fn a_path_that_stops_says_where() {
         ("$.a[1].b", "there is no element 1, of 1, at `$['a']`"),
         ("$.a[0].c", "there is no `c` at `$['a'][0]`"),
         ("$.a.b", "what has a member `b` must be an object, but an array is at `$['a']`"),
-        ("$.a[0].b.c", "what has a member `c` must be an object, but a number is at `$['a'][0]['b']`"),
+        (
+            "$.a[0].b.c",
+            "what has a member `c` must be an object, but a number is at `$['a'][0]['b']`",
+        ),
         ("$[0]", "what has an element 0 must be an array, but an object is at `$`"),
     ] {
         assert_eq!(
@@ -81,16 +84,22 @@ fn what_is_no_json_with_comments_is_refused_at_its_place() {
     for (file, error) in [
         ("{\n a: 1}", "line 2, column 2: expected a name in double quotes here, but found `a`"),
         ("[1,,]", "line 1, column 4: expected a value here, but found `,`"),
-        ("/* x */\n[1 2] // y", "line 2, column 4: expected `,` or `]` after the value, but found `2`"),
+        (
+            "/* x */\n[1 2] // y",
+            "line 2, column 4: expected `,` or `]` after the value, but found `2`",
+        ),
         ("", "line 1, column 1: there is nothing in it"),
-        ("// x", "line 1, column 5: it ends too early"),
+        ("// x", "line 1, column 1: there is nothing in it"),
         ("['a']", "line 1, column 2: expected a value here, but found `'`"),
         ("{\"\\ud800\": 1}", "line 1, column 2: the `\\u` escapes here stand for no character"),
     ] {
         let expected = format!("the file is not JSON, with or without comments: {error}");
         assert_eq!(refused(update("$.x", "1"), file), expected, "{file:?}");
     }
-    assert_eq!(refused(update("$", "1"), "[1]\n/* x"), "the comment at line 2, column 1 has no end");
+    assert_eq!(
+        refused(update("$", "1"), "[1]\n/* x"),
+        "the comment at line 2, column 1 has no end"
+    );
     assert_eq!(
         refused(update("$", "1"), "[1 // x\r]\n]"),
         "in the comment at line 1, column 8 is a carriage return without a line feed, which ends it for \
@@ -108,7 +117,10 @@ fn what_is_no_json_with_comments_is_refused_at_its_place() {
 #[test]
 fn a_number_that_a_filter_cannot_compare_is_refused() {
     assert_eq!(
-        refused(update("$[?@.id == 1].n", "1"), "[{\"id\": 1, \"n\": 0},\n{\"id\": 9007199254740993}]"),
+        refused(
+            update("$[?@.id == 1].n", "1"),
+            "[{\"id\": 1, \"n\": 0},\n{\"id\": 9007199254740993}]"
+        ),
         "the number `9007199254740993` at line 2, column 8 cannot be compared exactly, so it is not clear \
          what the filter in the path means; give a path of names and indices"
     );

@@ -35,12 +35,43 @@ fn a_scalar_takes_the_place_of_a_scalar() {
     check("$.on.x", "1", SETTINGS, &replaced("\"x\": }", "\"x\": 1 }"));
     check("$.empty", "null", SETTINGS, &replaced("empty:", "empty: null"));
     check("$.jobs[?@.id == 2].env.A", "-0", SETTINGS, &replaced("A: 1", "A: -0"));
-    check("$.last", "12345678901234567890123", SETTINGS, &replaced("x\n", "12345678901234567890123\n"));
-    check("$.jobs[0].run", "\"a\\nb\\n\"", SETTINGS, &replaced("|  # a script\n        make\n        make test\n", "|  # a script\n        a\n        b\n"));
-    check("$.jobs[0].run", "\"a\\n\\n b\"", SETTINGS, &replaced("|  # a script\n        make\n        make test\n", "|-  # a script\n        a\n\n         b\n"));
-    check("$.jobs[0].run", "5", SETTINGS, &replaced("|  # a script\n        make\n        make test\n", "5  # a script\n"));
+    check(
+        "$.last",
+        "12345678901234567890123",
+        SETTINGS,
+        &replaced("x\n", "12345678901234567890123\n"),
+    );
+    check(
+        "$.jobs[0].run",
+        "\"a\\nb\\n\"",
+        SETTINGS,
+        &replaced(
+            "|  # a script\n        make\n        make test\n",
+            "|  # a script\n        a\n        b\n",
+        ),
+    );
+    check(
+        "$.jobs[0].run",
+        "\"a\\n\\n b\"",
+        SETTINGS,
+        &replaced(
+            "|  # a script\n        make\n        make test\n",
+            "|-  # a script\n        a\n\n         b\n",
+        ),
+    );
+    check(
+        "$.jobs[0].run",
+        "5",
+        SETTINGS,
+        &replaced("|  # a script\n        make\n        make test\n", "5  # a script\n"),
+    );
     check("$.tail", "\"x\"", SETTINGS, &replaced(">-\n    folded\n    text\n", "x\n"));
-    check("$.tail", "\" x\\ny\"", SETTINGS, &replaced(">-\n    folded\n    text\n", "\" x\\ny\"\n"));
+    check(
+        "$.tail",
+        "\" x\\ny\"",
+        SETTINGS,
+        &replaced(">-\n    folded\n    text\n", "\" x\\ny\"\n"),
+    );
 }
 
 /// EX-10
@@ -50,15 +81,27 @@ fn a_mapping_or_a_sequence_is_written_in_lines_where_there_is_room() {
     let value = "{\"a\": [1, {\"b\": {}}], \"c\": [[], [2]]}";
     let flow = "{a: [1, {b: {}}], c: [[], [2]]}";
     let lines = |indent: &str| {
-        format!("a:\n{indent}    - 1\n{indent}    - b: {{}}\n{indent}c:\n{indent}    - []\n{indent}    - - 2")
+        format!(
+            "a:\n{indent}    - 1\n{indent}    - b: {{}}\n{indent}c:\n{indent}    - []\n{indent}    - - 2"
+        )
     };
-    check("$.last", value, SETTINGS, &replaced("last: x", &format!("last:\n    {}", lines("    "))));
+    check(
+        "$.last",
+        value,
+        SETTINGS,
+        &replaced("last: x", &format!("last:\n    {}", lines("    "))),
+    );
     check("$.empty", "[1]", SETTINGS, &replaced("empty:", "empty:\n    - 1"));
     check("$.name", value, SETTINGS, &replaced("demo ", &format!("{flow} ")));
     check("$.on", value, SETTINGS, &replaced("{push: [main, dev], \"x\": }", flow));
     check("$.on.push", value, SETTINGS, &replaced("[main, dev]", flow));
     check("$.jobs[1].env", value, SETTINGS, &replaced("A: 1", &lines("          ")));
-    check("$.jobs[1]", "[1, 2]", SETTINGS, &replaced("id: 2\n      env: &env\n          A: 1", "- 1\n      - 2"));
+    check(
+        "$.jobs[1]",
+        "[1, 2]",
+        SETTINGS,
+        &replaced("id: 2\n      env: &env\n          A: 1", "- 1\n      - 2"),
+    );
     check("$.jobs[1].env", "{}", SETTINGS, &replaced("&env\n          A: 1", "&env {}"));
     check("$.jobs[1]", "\"x\"", SETTINGS, &replaced("id: 2\n      env: &env\n          A: 1", "x"));
     check("$.tail", "[1]", SETTINGS, &replaced(">-\n    folded\n    text", "[1]"));
@@ -103,11 +146,23 @@ fn lines_are_replaced_by_one_and_the_comments_around_them_stay() {
 #[test]
 fn line_ends_a_byte_order_mark_and_other_documents_stay() {
     check("$.a", "2", "\u{feff}a: 1\r\nb: é\r\n", "\u{feff}a: 2\r\nb: é\r\n");
-    check("$.a", "[1, 2]", "b:\r\n    c: 1\r\na: x\r\n", "b:\r\n    c: 1\r\na:\r\n    - 1\r\n    - 2\r\n");
+    check(
+        "$.a",
+        "[1, 2]",
+        "b:\r\n    c: 1\r\na: x\r\n",
+        "b:\r\n    c: 1\r\na:\r\n    - 1\r\n    - 2\r\n",
+    );
     check("$.a", "\"x\\ny\\n\"", "a: |\r\n  z\r\nb: 1\r\n", "a: |\r\n  x\r\n  y\r\nb: 1\r\n");
-    check("$.b", "2", "%YAML 1.2\n---\na: 1\n...\n---\n# x\nb: 1\n", "%YAML 1.2\n---\na: 1\n...\n---\n# x\nb: 2\n");
+    check(
+        "$.b",
+        "2",
+        "%YAML 1.2\n---\na: 1\n...\n---\n# x\nb: 1\n",
+        "%YAML 1.2\n---\na: 1\n...\n---\n# x\nb: 2\n",
+    );
     check("$.b", "2", "---\n---\nb: 1\n", "---\n---\nb: 2\n");
     check("$", "2", "--- 1\n", "--- 2\n");
+    check("$", "null", "{a: 1}\n", "null\n");
+    check("$", "[]", "--- null\n", "--- []\n");
 }
 
 /// EX-10: what some readers would take for something else is quoted.
@@ -141,7 +196,10 @@ fn a_string_stays_a_string_for_every_reader() {
         ("<<", "\"<<\""),
         ("é", "\"é\""),
         ("a\\nb", "\"a\\nb\""),
-        ("a\\u0007\\u2028\\u0085\\ufeff\\t\\\"\\\\", "\"a\\u0007\\u2028\\u0085\\ufeff\\t\\\"\\\\\""),
+        (
+            "a\\u0007\\u2028\\u0085\\ufeff\\t\\\"\\\\",
+            "\"a\\u0007\\u2028\\u0085\\ufeff\\t\\\"\\\\\"",
+        ),
         ("😀", "\"😀\""),
     ] {
         check("$.a", &format!("\"{string}\""), "a: z\n", &format!("a: {spelled}\n"));
@@ -165,7 +223,12 @@ fn a_number_stays_a_number_for_every_reader() {
 #[test]
 fn anchors_and_aliases_elsewhere_stay() {
     check("$.c", "2", "a: &x 1\nb: *x\nc: 1\n", "a: &x 1\nb: *x\nc: 2\n");
-    check("$.b.c", "2", "a: &x {y: 1}\nb:\n  <<: *x\n  c: 1\n", "a: &x {y: 1}\nb:\n  <<: *x\n  c: 2\n");
+    check(
+        "$.b.c",
+        "2",
+        "a: &x {y: 1}\nb:\n  <<: *x\n  c: 1\n",
+        "a: &x {y: 1}\nb:\n  <<: *x\n  c: 2\n",
+    );
     check("$.a", "2", "a: &x 1\nb: 1\n", "a: &x 2\nb: 1\n");
     check("$.a", "2", "a: {q: &x 1, r: *x}\nb: &x 1\nc: *x\n", "a: 2\nb: &x 1\nc: *x\n");
     check("$.c", "2", "a: &x 1\nc: [*x, 3]\n", "a: &x 1\nc: 2\n");

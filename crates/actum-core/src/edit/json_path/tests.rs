@@ -61,7 +61,8 @@ fn what_is_no_path_is_refused_where_that_shows() {
         "`a.b` is no JSONPath: it does not read as RFC 9535 says, from byte 1 on (`a`); `$.name`, \
          `$['any name']` and `$.list[0]` are paths, and `match` and `search` are not among the functions"
     );
-    for path in ["", "$.", "$.a b", "$[01]", "$['a]", "/a/b", "$..", " $", "$ ", "$[?match(@.a, 'b')]"]
+    for path in
+        ["", "$.", "$.a b", "$[01]", "$['a]", "/a/b", "$..", " $", "$ ", "$[?match(@.a, 'b')]"]
     {
         assert!(JsonPath::new(path).is_err(), "{path}");
     }
@@ -107,10 +108,13 @@ fn the_work_of_a_query_is_limited_on_both_sides() {
 
 #[test]
 fn a_number_is_compared_only_where_that_is_exact() {
-    for number in ["0", "-0", "0.0", "1", "-12.50", "123456789012345", "1e300", "1000000000000000000"] {
+    for number in
+        ["0", "-0", "0.0", "1", "-12.50", "123456789012345", "1e300", "1000000000000000000"]
+    {
         assert!(comparable(number).is_some(), "{number}");
     }
-    for number in ["1234567890123456", "9007199254740993", "1e400", "1e-400", "0.12345678901234567"] {
+    for number in ["1234567890123456", "9007199254740993", "1e400", "1e-400", "0.12345678901234567"]
+    {
         assert!(comparable(number).is_none(), "{number}");
     }
 }

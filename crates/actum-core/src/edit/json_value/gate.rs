@@ -11,19 +11,18 @@ use crate::edit::json_patch::tree::{Node, Origin};
 use crate::edit::json_path::Way;
 use crate::json::Value;
 
-/// Refuses pieces that do not make exactly `change` at the end of `way`.
+/// Refuses pieces that do not make exactly `change` at the end of `way`, along which `old` is the file.
 ///
 /// # Errors
 /// `Unproven`.
 pub(super) fn prove(
     file: File<'_>,
-    way: &Way,
+    (way, old): (&Way, &Outline),
     change: Change<'_>,
     pieces: &[Piece],
 ) -> Result<(), JsonValueError> {
     let result = made(file.text, pieces).ok_or(Unproven::Beyond)?;
     let strict = strict::strict(&result).map_err(|_| Unproven::Syntax)?;
-    let old = Outline::of(file.strict, way, change.last()).map_err(|_| Unproven::Syntax)?;
     let new = Outline::of(&strict, way, change.last()).map_err(|_| Unproven::Place)?;
     let within = |piece: &Piece| old.place.start <= piece.0.start && piece.0.end <= old.place.end;
     if !pieces.iter().all(within) {
@@ -33,13 +32,13 @@ pub(super) fn prove(
     let pair = Pair { old: file, new: new_file };
     let before = (0..old.root.start, 0..new.root.start);
     let after = (old.root.end..file.text.len(), new.root.end..result.len());
-    if !pair.same(before) || !pair.same(after) || !pair.way_is_kept(&old, &new) {
+    if !pair.same(before) || !pair.same(after) || !pair.way_is_kept(old, &new) {
         return Err(Unproven::Beside.into());
     }
     let is_made = match change {
         Change::Update { value } => pair.holds(&new.place, value),
-        Change::Add { key, value } => pair.is_added(&old, &new, key, value),
-        Change::Remove { key } => pair.is_removed(&old, &new, key),
+        Change::Add { key, value } => pair.is_added(old, &new, key, value),
+        Change::Remove { key } => pair.is_removed(old, &new, key),
     };
     if is_made { Ok(()) } else { Err(Unproven::Place.into()) }
 }
@@ -132,5 +131,58 @@ impl Pair<'_> {
         let (Some(a), Some(b)) = (read(found), read(value.as_str())) else { return false };
         let found = Node::of(&a, found, Origin::Patch);
         equal(&found, &Node::of(&b, value.as_str(), Origin::Patch))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the gate says of `pieces` that should put 3 at the end of the path, or add it as `c`.
+    fn judged(change: &str, pieces: &[(Range<usize>, &str)]) -> Result<(), JsonValueError> {
+        let text = "{\"a\": {\"x\": 1}, \"b\": 2}";
+        let value = JsonText::new("3").unwrap();
+        let (way, change) = match change {
+            "update a.x" => (vec!["a", "x"], Change::Update { value: &value }),
+            "add a.c" => (vec!["a"], Change::Add { key: "c", value: &value }),
+            _ => (vec!["a"], Change::Remove { key: "x" }),
+        };
+        let step = |name: &&str| crate::edit::json_path::Step::Name((*name).to_owned());
+        let way = Way(way.iter().map(step).collect());
+        let file = File { text, strict: text };
+        let old = Outline::of(text, &way, change.last()).unwrap();
+        let pieces: Vec<_> = pieces.iter().map(|(r, new)| (r.clone(), (*new).to_owned())).collect();
+        prove(file, (&way, &old), change, &pieces)
+    }
+
+    /// EX-10
+    #[test]
+    fn an_edit_that_does_more_or_less_than_was_asked_for_is_not_given_out() {
+        let refused = |problem| Err(JsonValueError::Unproven { problem });
+        let cases: [(&str, &[(Range<usize>, &str)], _); 13] = [
+            ("update a.x", &[(12..13, "3")], Ok(())),
+            ("update a.x", &[(12..13, "3.0")], Ok(())),
+            ("update a.x", &[(12..13, "4")], refused(Unproven::Place)),
+            ("update a.x", &[(12..13, "]")], refused(Unproven::Syntax)),
+            ("update a.x", &[(12..13, "3, \"y\": 1")], refused(Unproven::Beside)),
+            ("update a.x", &[(12..13, "3"), (21..22, "4")], refused(Unproven::Beyond)),
+            ("update a.x", &[(12..13, "3"), (5..6, "")], refused(Unproven::Beyond)),
+            ("add a.c", &[(13..13, ", \"c\": 3")], Ok(())),
+            ("add a.c", &[(13..13, ", \"d\": 3")], refused(Unproven::Place)),
+            ("add a.c", &[(12..13, "4, \"c\": 3")], refused(Unproven::Place)),
+            ("add a.c", &[(14..14, ", \"c\": 3")], refused(Unproven::Beyond)),
+            ("remove a.x", &[(7..13, "")], Ok(())),
+            ("remove a.x", &[(7..13, "\"y\": 1")], refused(Unproven::Place)),
+        ];
+        for (change, pieces, expected) in cases {
+            let found = judged(change, pieces);
+            // What lies outside of the text, or is not ascending, cannot even be made.
+            assert_eq!(found, expected, "{change} {pieces:?}");
+        }
+        assert_eq!(
+            judged("update a.x", &[(12..13, "4")]).unwrap_err().to_string(),
+            "internal problem: the edit was made and taken back, since what is at the place now is not \
+             what was asked for"
+        );
     }
 }

@@ -6,10 +6,10 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::ops::Range;
 
-use super::strict::string;
 use crate::edit::json_patch::tree::Brackets;
 use crate::edit::json_path::{Step, Stop, Way};
 use crate::format::Excerpt;
+use crate::json::string;
 
 /// What is on the way to a place.
 #[derive(Debug, Default)]
@@ -208,7 +208,8 @@ fn end(text: &str, at: usize) -> Result<usize, Missed> {
             Err(Missed::Odd)
         }
         Some(_) => {
-            let ends = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b',' | b']' | b'}');
+            let ends =
+                |byte: &u8| matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b',' | b']' | b'}');
             match rest.iter().position(ends).unwrap_or(rest.len()) {
                 0 => Err(Missed::Odd),
                 length => Ok(at + length),

@@ -12,10 +12,8 @@ pub(super) fn document(
     compares: bool,
     place: impl Fn(usize) -> Place,
 ) -> Result<serde_json::Value, JsonValueError> {
-    let refused = |SyntaxError { offset, problem }| JsonValueError::NotJson {
-        place: place(offset),
-        problem,
-    };
+    let refused =
+        |SyntaxError { offset, problem }| JsonValueError::NotJson { place: place(offset), problem };
     let value = Value::read(strict.as_bytes()).map_err(refused)?;
     Ok(taken(value, compares, &place)?)
 }

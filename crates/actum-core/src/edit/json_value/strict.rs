@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use super::error::JsonValueError;
 use crate::format::Place;
-use crate::json::{self, SyntaxError};
+use crate::json::{self, SyntaxError, string};
 
 /// What is neither JSON nor JSON with comments, with the byte where that shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -112,19 +112,6 @@ pub(super) fn comment(rest: &[u8]) -> Result<usize, Open> {
     }
 }
 
-/// How long the string is that `rest` starts with, with its quotes; all of it where it has no end.
-pub(super) fn string(rest: &[u8]) -> usize {
-    let mut at = 1;
-    while let Some(found) = rest.get(at..).and_then(|rest| memchr::memchr2(b'"', b'\\', rest)) {
-        at += found;
-        match rest.get(at) {
-            Some(b'\\') => at += 2,
-            Some(_) | None => return at + 1,
-        }
-    }
-    rest.len()
-}
-
 impl Unread {
     pub(super) fn at(self, place: impl Fn(usize) -> Place) -> JsonValueError {
         match self {
@@ -147,7 +134,7 @@ mod tests {
         for (text, strict_text) in [
             ("[1, 2]", "[1, 2]"),
             ("// é\n[1, 2] // x", "     \n[1, 2]     "),
-            ("[1 /* ,\n], */, 2]", "[1     \n      , 2]"),
+            ("[1 /* ,\n], */, 2]", "[1     \n     , 2]"),
             ("{\"a//\\\"/*\": 1,} ", "{\"a//\\\"/*\": 1 } "),
             ("[1, /**/ ]", "[1       ]"),
             ("[[1,],[],]", "[[1 ],[] ]"),
@@ -155,7 +142,9 @@ mod tests {
         ] {
             assert_eq!(strict(text).unwrap(), strict_text, "{text:?}");
         }
-        for text in ["[,]", "[1,,]", "{,}", "[1] /", "[1] /x", "{\"a\":,}", "[/]", "// x", ",", "[1,]]"] {
+        for text in
+            ["[,]", "[1,,]", "{,}", "[1] /", "[1] /x", "{\"a\":,}", "[/]", "// x", ",", "[1,]]"]
+        {
             assert!(matches!(strict(text), Err(Unread::Syntax(_))), "{text:?}");
         }
         assert_eq!(strict("[1] /*/"), Err(Unread::OpenComment(4)));

@@ -55,9 +55,9 @@ pub enum YamlError {
         /// Where it stands.
         place: Place,
     },
-    /// An alias elsewhere stands for the value, or for something in it.
+    /// An alias elsewhere stands for the value, or for something in it or around it.
     #[error(
-        "the anchor `{anchor}` at line {}, column {} is in what would be replaced, and the alias at line \
+        "what the anchor `{anchor}` at line {}, column {} stands for would change, and the alias at line \
          {}, column {} refers to it",
         place.line,
         place.column,

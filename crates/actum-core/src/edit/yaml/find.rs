@@ -36,7 +36,8 @@ pub(super) fn way(
         }
         return Ok(path.only(found, shown)?);
     }
-    let mut plain = Plain { anchors: Vec::new(), room: NODES_MAX, compares: path.compares(), place };
+    let mut plain =
+        Plain { anchors: Vec::new(), room: NODES_MAX, compares: path.compares(), place };
     let documents = stream.documents.iter().map(|document| {
         plain.anchors.clear();
         document.each(&mut |node| plain.anchors.extend(node.anchor.as_ref().map(|a| (a.id, node))));

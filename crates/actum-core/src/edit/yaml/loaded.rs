@@ -10,6 +10,9 @@ use crate::edit::json_path::{Step, Way};
 use crate::format::Excerpt;
 use crate::json::{Content, DEPTH_MAX, Value};
 
+/// The most nodes in a file.
+const NODES_MAX: usize = 1_000_000;
+
 /// A value as the reader gives it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Loaded {
@@ -34,11 +37,17 @@ impl Loaded {
     /// All documents of a text.
     pub(super) fn read(text: &str) -> Result<Vec<Self>, Unread> {
         let options = options! {
-            budget: budget! { max_depth: DEPTH_MAX, enforce_alias_anchor_ratio: false },
+            budget: budget! {
+                max_depth: DEPTH_MAX,
+                max_nodes: NODES_MAX,
+                max_events: 4 * NODES_MAX,
+                enforce_alias_anchor_ratio: false,
+            },
             merge_keys: MergeKeyPolicy::AsOrdinary,
             non_finite_float_policy: NonFiniteFloatPolicy::PassThrough,
             strict_booleans: true,
             with_snippet: false,
+            emit_comments: false,
         };
         serde_saphyr::from_multiple_with_options(text, options).map_err(|error| {
             let at = error.location();
@@ -58,9 +67,7 @@ impl Loaded {
             (Self::Null, Content::Null) => true,
             (Self::Boolean(a), Content::Boolean(b)) => a == b,
             (Self::String(a), Content::String(b)) => a == b,
-            (Self::Integer(a), Content::Number(b)) => {
-                b.parse::<i128>().is_ok_and(|b| *a == b)
-            }
+            (Self::Integer(a), Content::Number(b)) => b.parse::<i128>().is_ok_and(|b| *a == b),
             (Self::Float(a), Content::Number(b)) => {
                 b.parse::<f64>().is_ok_and(|b| f64::from_bits(*a).total_cmp(&b).is_eq())
             }
@@ -115,7 +122,8 @@ impl Loaded {
             return None;
         }
         let inner = |step: &Step| {
-            way.and_then(<[Step]>::split_first).and_then(|(first, rest)| (first == step).then_some(rest))
+            way.and_then(<[Step]>::split_first)
+                .and_then(|(first, rest)| (first == step).then_some(rest))
         };
         match (self, other) {
             (Self::Sequence(a), Self::Sequence(b)) if a.len() == b.len() => {
@@ -142,7 +150,8 @@ impl Loaded {
                     // A name that is no string is on no way.
                     let way = inner(&step).filter(|_| matches!(name, Self::String(_)));
                     at.0.push(step);
-                    let found = if name == other { a.differs(b, way, at) } else { Some(at.clone()) };
+                    let found =
+                        if name == other { a.differs(b, way, at) } else { Some(at.clone()) };
                     at.0.pop();
                     found
                 })

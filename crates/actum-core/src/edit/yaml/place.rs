@@ -31,7 +31,9 @@ pub(super) fn settle(node: &mut Node<'_>, text: &str, slot: usize) -> Result<usi
         {
             span.end
         }
-        Shape::Scalar(_, Style::Literal | Style::Folded) => block_scalar(text, start, span.end)?.end,
+        Shape::Scalar(_, Style::Literal | Style::Folded) => {
+            block_scalar(text, start, span.end)?.end
+        }
         Shape::Scalar(..) | Shape::Alias(_) => return Err(start),
         Shape::Sequence(notation, items) => {
             let mut at = start;
@@ -40,7 +42,8 @@ pub(super) fn settle(node: &mut Node<'_>, text: &str, slot: usize) -> Result<usi
             for item in items {
                 at = skip(text, at);
                 let is_mark = text.get(at..).is_some_and(|rest| rest.starts_with(['-', ',']));
-                let is_comma = is_flow && is_mark && text.get(at..).is_some_and(|r| r.starts_with(','));
+                let is_comma =
+                    is_flow && is_mark && text.get(at..).is_some_and(|r| r.starts_with(','));
                 if is_comma || !is_flow {
                     if !is_mark {
                         return Err(at);
@@ -108,7 +111,8 @@ pub(super) struct BlockScalar {
 pub(super) fn block_scalar(text: &str, start: usize, stop: usize) -> Result<BlockScalar, usize> {
     let rest = text.get(start..).unwrap_or_default();
     let signs = rest.strip_prefix(['|', '>']).ok_or(start)?;
-    let signs = signs.len() - signs.trim_start_matches(|c: char| c.is_ascii_digit() || c == '+' || c == '-').len();
+    let signs = signs.len()
+        - signs.trim_start_matches(|c: char| c.is_ascii_digit() || c == '+' || c == '-').len();
     let header = start + 1 + signs;
     let keeps = text.get(start..header).is_some_and(|signs| signs.contains('+'));
     let line = line_end(text, header);

@@ -49,7 +49,7 @@ pub(super) fn pieces(
         let (tag, place) = (Excerpt::of(shown.as_bytes()), place(tag.start));
         return Err(YamlError::Tagged { tag, place });
     }
-    unanchored(text, root, node, place)?;
+    unanchored(text, &nodes, place)?;
     let around = nodes.len().checked_sub(2).and_then(|parent| nodes.get(parent));
     let is_flow = |node: &&&Node<'_>| match &node.shape {
         Shape::Sequence(notation, _) | Shape::Mapping(notation, _) => *notation == Notation::Flow,
@@ -190,7 +190,9 @@ impl Spot<'_, '_> {
     /// In the place of a block scalar. A comment behind its header stays.
     fn over_block_scalar(&self, value: &Value<'_>) -> Vec<Piece> {
         let extent = self.node.extent;
-        let Ok(scalar) = block_scalar(self.text, extent.start, extent.end) else { return Vec::new() };
+        let Ok(scalar) = block_scalar(self.text, extent.start, extent.end) else {
+            return Vec::new();
+        };
         let body = self.text.get(scalar.line..extent.end).unwrap_or_default();
         let first = body.lines().find(|line| !line.trim().is_empty());
         let indent = first.map(|line| line.len() - line.trim_start_matches(' ').len());
@@ -219,18 +221,19 @@ impl Spot<'_, '_> {
     }
 }
 
-/// Refuses to replace what an alias outside of it refers to.
+/// Refuses to replace what an alias outside of it refers to, or what is inside of such. `nodes` lead to it.
 fn unanchored(
     text: &str,
-    root: &Node<'_>,
-    node: &Node<'_>,
+    nodes: &[&Node<'_>],
     place: &impl Fn(usize) -> Place,
 ) -> Result<(), YamlError> {
-    let mut anchors = Vec::new();
+    let ([root, ..], [.., node]) = (nodes, nodes) else { return Ok(()) };
+    let mut anchors: Vec<_> = nodes.iter().filter_map(|node| node.anchor.as_ref()).collect();
     node.each(&mut |inner| anchors.extend(inner.anchor.as_ref()));
     let mut aliases = Vec::new();
     root.each(&mut |other| {
-        let is_outside = other.extent.start < node.extent.start || other.extent.end > node.extent.end;
+        let is_outside =
+            other.extent.start < node.extent.start || other.extent.end > node.extent.end;
         if let Shape::Alias(id) = other.shape
             && is_outside
         {

@@ -7,17 +7,19 @@ use crate::json::{Content, Value};
 
 /// Words that some readers take for something other than a string.
 const WORDS: [&str; 14] = [
-    "null", "true", "false", "yes", "no", "on", "off", "y", "n", "nan", "inf", "infinity", "none", "nil",
+    "null", "true", "false", "yes", "no", "on", "off", "y", "n", "nan", "inf", "infinity", "none",
+    "nil",
 ];
 
 /// Whether a plain scalar may be something other than a string by the core schema of YAML 1.2.
 pub(super) fn is_resolved(plain: &str) -> bool {
-    let is_word = ["", "~", "null", "Null", "NULL", "true", "True", "TRUE", "false", "False", "FALSE"]
-        .contains(&plain);
+    let is_word =
+        ["", "~", "null", "Null", "NULL", "true", "True", "TRUE", "false", "False", "FALSE"]
+            .contains(&plain);
     let unsigned = plain.strip_prefix(['-', '+']).unwrap_or(plain);
     let number = unsigned.strip_prefix('.').unwrap_or(unsigned);
-    let is_special = unsigned.starts_with('.')
-        && ["inf", "nan"].contains(&number.to_ascii_lowercase().as_str());
+    let is_special =
+        unsigned.starts_with('.') && ["inf", "nan"].contains(&number.to_ascii_lowercase().as_str());
     is_word || is_special || number.starts_with(|c: char| c.is_ascii_digit()) && is_number(unsigned)
 }
 
@@ -145,7 +147,8 @@ pub(super) fn string(text: &str, style: Style) -> String {
 
 /// Whether every reader takes `text` for a string without quotes, at any place.
 fn is_plain(text: &str) -> bool {
-    let in_word = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '+' | '@');
+    let in_word =
+        |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '+' | '@');
     let is_word = |word: &str| !word.is_empty() && word.chars().all(in_word);
     text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_' || c == '/')
         && text.split(' ').all(is_word)

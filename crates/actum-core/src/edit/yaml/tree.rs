@@ -76,6 +76,7 @@ impl<'t> Stream<'t> {
         let options = options! { emit_anchor_events: true, emit_comments: true };
         let mut stream = Self { documents: Vec::new(), comments: Vec::new() };
         let mut builder = Builder::default();
+        let mut reached = 0;
         for event in Parser::new_from_str_with_options(text, options) {
             let (event, at) = event.map_err(|error| YamlError::NotYaml {
                 line: u64::try_from(error.marker().line()).unwrap_or(0),
@@ -86,12 +87,18 @@ impl<'t> Stream<'t> {
             let span = bytes(&at).ok_or_else(unclear)?;
             match event {
                 Event::Comment(..) => stream.comments.push(span),
-                Event::DocumentStart(..) => builder = Builder { slot: span.end, ..Builder::default() },
+                Event::DocumentStart(is_marked, _) => {
+                    // Without a mark it starts where the one before has ended.
+                    let slot = if is_marked { span.end } else { reached };
+                    builder = Builder { slot, ..Builder::default() };
+                }
                 Event::Scalar(value, style, _, tag) => {
                     let shape = Shape::Scalar(value, Style::of(style));
                     builder.leaf(Node::new(shape, span, tag.is_some(), &at, text));
                 }
-                Event::Alias(id) => builder.leaf(Node::new(Shape::Alias(id), span, false, &at, text)),
+                Event::Alias(id) => {
+                    builder.leaf(Node::new(Shape::Alias(id), span, false, &at, text))
+                }
                 Event::SequenceStart(style, _, tag) => {
                     let shape = Shape::Sequence(Notation::of(style), Vec::new());
                     builder.open.push(Open::new(Node::new(shape, span, tag.is_some(), &at, text)));
@@ -107,6 +114,7 @@ impl<'t> Stream<'t> {
                     place::settle(&mut root, text, builder.slot)
                         .map_err(|at| YamlError::Unclear { place: place(at) })?;
                     stream.documents.push(root);
+                    reached = span.end;
                 }
                 Event::StreamStart | Event::StreamEnd => {}
                 Event::UnresolvedAlias(_) => return Err(unclear()),
