@@ -142,7 +142,8 @@ fn start_of(content: &[u8], line: u32) -> Option<usize> {
     match ends.nth(before) {
         Some(end) => Some(end + 1),
         // Behind a last line that has no end.
-        None => (u64::from(line) == lines(content) && !content.ends_with(b"\n")).then_some(content.len()),
+        None => (u64::from(line) == lines(content) && !content.ends_with(b"\n"))
+            .then_some(content.len()),
     }
 }
 

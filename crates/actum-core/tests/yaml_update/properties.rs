@@ -207,7 +207,11 @@ fn path(pointer: &str, document: &Value) -> String {
                 path.push_str(&format!("[{step}]"));
                 value = &items[step.parse::<usize>().unwrap()];
             }
-            _ => {
+            Value::Object(_)
+            | Value::Null
+            | Value::Bool(_)
+            | Value::Number(_)
+            | Value::String(_) => {
                 path.push_str(&format!("['{step}']"));
                 value = &value[step];
             }

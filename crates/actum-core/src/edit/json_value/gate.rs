@@ -138,8 +138,10 @@ impl Pair<'_> {
 mod tests {
     use super::*;
 
+    type Pieces<'p> = &'p [(Range<usize>, &'p str)];
+
     /// What the gate says of `pieces` that should put 3 at the end of the path, or add it as `c`.
-    fn judged(change: &str, pieces: &[(Range<usize>, &str)]) -> Result<(), JsonValueError> {
+    fn judged(change: &str, pieces: Pieces<'_>) -> Result<(), JsonValueError> {
         let text = "{\"a\": {\"x\": 1}, \"b\": 2}";
         let value = JsonText::new("3").unwrap();
         let (way, change) = match change {
@@ -159,7 +161,7 @@ mod tests {
     #[test]
     fn an_edit_that_does_more_or_less_than_was_asked_for_is_not_given_out() {
         let refused = |problem| Err(JsonValueError::Unproven { problem });
-        let cases: [(&str, &[(Range<usize>, &str)], _); 13] = [
+        let cases: [(&str, Pieces<'_>, _); 13] = [
             ("update a.x", &[(12..13, "3")], Ok(())),
             ("update a.x", &[(12..13, "3.0")], Ok(())),
             ("update a.x", &[(12..13, "4")], refused(Unproven::Place)),
@@ -170,7 +172,7 @@ mod tests {
             ("add a.c", &[(13..13, ", \"c\": 3")], Ok(())),
             ("add a.c", &[(13..13, ", \"d\": 3")], refused(Unproven::Place)),
             ("add a.c", &[(12..13, "4, \"c\": 3")], refused(Unproven::Place)),
-            ("add a.c", &[(14..14, ", \"c\": 3")], refused(Unproven::Beyond)),
+            ("add a.c", &[(14..14, ", \"c\": 3")], refused(Unproven::Beside)),
             ("remove a.x", &[(7..13, "")], Ok(())),
             ("remove a.x", &[(7..13, "\"y\": 1")], refused(Unproven::Place)),
         ];

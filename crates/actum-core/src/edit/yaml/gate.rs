@@ -179,8 +179,10 @@ mod tests {
 
     use super::*;
 
+    type Pieces<'p> = &'p [(Range<usize>, &'p str)];
+
     /// What the gate says of `pieces` that should put 3 at `$.a`.
-    fn judged(text: &str, pieces: &[(Range<usize>, &str)]) -> Result<(), String> {
+    fn judged(text: &str, pieces: Pieces<'_>) -> Result<(), String> {
         let stream = Stream::read(text, &|_| Place::START).unwrap();
         let Ok(loaded) = Loaded::read(text) else { panic!("{text}") };
         let way = Way(vec![Step::Name("a".to_owned())]);
@@ -200,7 +202,7 @@ mod tests {
         };
         let place = refused("what is at the place now is not what was asked for");
         let spelling = refused("`the spelling of something else` has changed as well");
-        let cases: [(&str, &[(Range<usize>, &str)], _); 9] = [
+        let cases: [(&str, Pieces<'_>, _); 9] = [
             (file, &[(3..4, "3")], Ok(())),
             (file, &[(3..4, "4")], place.clone()),
             (file, &[(3..4, "\"3\"")], place),

@@ -53,6 +53,8 @@ impl Loaded {
             let at = error.location();
             let problem = error.without_snippet().to_string();
             let problem = problem.lines().next().unwrap_or_default();
+            // It is told once where that is.
+            let problem = problem.split(" at line ").next().unwrap_or_default();
             Unread {
                 line: at.as_ref().map_or(0, Location::line),
                 column: at.as_ref().map_or(0, Location::column),

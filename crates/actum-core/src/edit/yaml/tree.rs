@@ -205,7 +205,7 @@ impl<'t> Node<'t> {
     fn new(shape: Shape<'t>, span: Range<usize>, is_tagged: bool, at: &Span, text: &str) -> Self {
         let tag = at.tag_span().and_then(|span| bytes(&span));
         // A tag whose place is not told counts as one all the same.
-        let tag = tag.or_else(|| is_tagged.then(|| span.start..span.start));
+        let tag = tag.or(is_tagged.then_some(span.start..span.start));
         debug_assert!(text.get(span.clone()).is_some());
         Self { shape, span, anchor: None, tag, extent: Extent::default() }
     }
