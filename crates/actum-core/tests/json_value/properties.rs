@@ -179,7 +179,11 @@ fn spans(tree: &ast::Value<'_>, pointer: &str) -> ((usize, usize), Vec<(usize, u
                 let ends = |p: &ast::ObjectProp<'_>| (p.name.range().start, p.value.range().end);
                 object.properties.iter().map(ends).collect()
             }
-            _ => Vec::new(),
+            ast::Value::Array(_)
+            | ast::Value::StringLit(_)
+            | ast::Value::NumberLit(_)
+            | ast::Value::BooleanLit(_)
+            | ast::Value::NullKeyword(_) => Vec::new(),
         };
         return (span(tree.range()), children);
     };
@@ -188,7 +192,10 @@ fn spans(tree: &ast::Value<'_>, pointer: &str) -> ((usize, usize), Vec<(usize, u
         ast::Value::Object(object) => {
             spans(&object.properties.iter().find(|p| name(&p.name) == step).unwrap().value, rest)
         }
-        _ => panic!("{pointer}"),
+        ast::Value::StringLit(_)
+        | ast::Value::NumberLit(_)
+        | ast::Value::BooleanLit(_)
+        | ast::Value::NullKeyword(_) => panic!("{pointer}"),
     }
 }
 
