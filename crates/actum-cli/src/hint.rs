@@ -5,7 +5,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use actum::{CatalogError, CommandError, QueueError, Unkept, WhyUnkept};
-use actum_core::edit::{ChunkError, JsonPatchError, OCCURRENCES_MAX, ReplacementError};
+use actum_core::edit::{
+    ChunkError, JsonPatchError, JsonValueError, OCCURRENCES_MAX, PathProblem, ReplacementError,
+    YamlError,
+};
 use actum_core::format::{DocumentProblem, Problem};
 use actum_core::near::Near;
 use actum_core::path::Quoted;
@@ -461,7 +464,32 @@ fn of_edit(error: &EditError) -> &'static str {
             "a JSON Patch changes strict JSON alone; change other files by an edit or a diff"
         }
         EditError::Json(JsonPatchError::TooMany { .. }) => "split the patch",
+        EditError::JsonValue(JsonValueError::Path(problem))
+        | EditError::Yaml(YamlError::Path(problem)) => of_path(problem),
+        EditError::JsonValue(JsonValueError::Exists { .. }) => {
+            "update the value of the property instead of adding it"
+        }
+        EditError::Yaml(YamlError::Alias { .. } | YamlError::Anchored { .. }) => {
+            "change the value where it is written, by an edit or a diff that shows all places it is for"
+        }
+        EditError::JsonValue(JsonValueError::Unproven { .. })
+        | EditError::Yaml(
+            YamlError::Unproven { .. } | YamlError::Unclear { .. } | YamlError::Tagged { .. },
+        ) => AS_A_DIFF,
+        EditError::JsonValue(_) | EditError::Yaml(_) | EditError::Lines(_) => OTHER_CONTENT,
         EditError::Json(_) | EditError::Replace(_) | EditError::Chunk(_) => OTHER_CONTENT,
+    }
+}
+
+fn of_path(problem: &PathProblem) -> &'static str {
+    match problem {
+        PathProblem::Nothing { .. } | PathProblem::Stops { .. } => {
+            "read the file, and give the path of a place that is there"
+        }
+        PathProblem::Several { .. } | PathProblem::Number { .. } | PathProblem::TooMuch { .. } => {
+            "give the path of one place: names and indices, such as `$.list[0].name`"
+        }
+        PathProblem::Doubled { .. } => AS_A_DIFF,
     }
 }
 

@@ -7,13 +7,21 @@
 mod binary;
 mod chunk;
 pub mod json_patch;
+pub mod json_path;
+mod json_value;
+mod lines;
 mod replacement;
+mod yaml;
 
 pub(crate) use binary::Delta;
 pub use binary::{BinaryChange, BinaryEdit, BinaryError, BlobId, DeltaError};
 pub use chunk::{Chunk, ChunkError, ChunkLine};
 pub use json_patch::{JsonPatch, JsonPatchError};
+pub use json_path::{JsonPath, JsonPathError, PathProblem};
+pub use json_value::{JsonValueEdit, JsonValueError, Unproven};
+pub use lines::{LineDelete, LineError, LineInsert};
 pub use replacement::{OCCURRENCES_MAX, Occurrences, Replacement, ReplacementError};
+pub use yaml::{YAML_BYTES_MAX, YamlError, YamlUnproven, YamlUpdate};
 
 use serde::{Deserialize, Serialize};
 
@@ -35,6 +43,14 @@ pub enum Edit {
     Binary(BinaryEdit),
     /// Values of a JSON file are changed.
     Json(JsonPatch),
+    /// Lines are put in before the one with a number.
+    LineInsert(LineInsert),
+    /// The lines with some numbers are taken out.
+    LineDelete(LineDelete),
+    /// One value of a JSON file, which may have comments, is changed.
+    JsonValue(JsonValueEdit),
+    /// One value of a YAML file is replaced.
+    Yaml(YamlUpdate),
 }
 
 /// Why an edit cannot be made.
@@ -52,6 +68,15 @@ pub enum EditError {
     /// The JSON Patch.
     #[error(transparent)]
     Json(#[from] JsonPatchError),
+    /// The numbers of lines.
+    #[error(transparent)]
+    Lines(#[from] LineError),
+    /// The value of a JSON file.
+    #[error(transparent)]
+    JsonValue(#[from] JsonValueError),
+    /// The value of a YAML file.
+    #[error(transparent)]
+    Yaml(#[from] YamlError),
 }
 
 impl Edit {
@@ -66,6 +91,10 @@ impl Edit {
             Self::Chunks(chunks) => Ok(chunk::splices(chunks, content)?),
             Self::Binary(binary) => Ok(binary.splices(content)?),
             Self::Json(patch) => Ok(patch.splices(content)?),
+            Self::LineInsert(insert) => Ok(insert.splices(content)?),
+            Self::LineDelete(delete) => Ok(delete.splices(content)?),
+            Self::JsonValue(edit) => Ok(edit.splices(content)?),
+            Self::Yaml(update) => Ok(update.splices(content)?),
         }
     }
 }

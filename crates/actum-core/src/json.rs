@@ -9,6 +9,7 @@ mod syntax;
 
 pub use fields::{Field, Fields, Schema, ShapeError, ShapeProblem};
 pub use syntax::{SyntaxError, SyntaxProblem, text, within_limits};
+pub(crate) use syntax::{judge, string};
 
 use std::borrow::Cow;
 use std::fmt;

@@ -5,7 +5,8 @@
 use actum_core::canonical::{self, plainly};
 use actum_core::edit::json_patch::{JsonText, PatchOperation, Pointer};
 use actum_core::edit::{
-    BinaryChange, BinaryEdit, BlobId, Chunk, ChunkLine, JsonPatch, Occurrences, Replacement,
+    BinaryChange, BinaryEdit, BlobId, Chunk, ChunkLine, JsonPatch, JsonPath, JsonValueEdit,
+    LineDelete, LineInsert, Occurrences, Replacement, YamlUpdate,
 };
 use actum_core::hunk::Side;
 use actum_core::{Digest, Edit, EmptyParents, FileMode, LineHunk, ModeChange, Operation, RelPath};
@@ -101,6 +102,22 @@ fn patch_operation() -> impl Strategy<Value = PatchOperation> {
     ]
 }
 
+fn json_path() -> impl Strategy<Value = JsonPath> {
+    let paths = vec!["$", "$.a['b c'][0]", "$..a", "$[?@.a == 'é\"']", "$[\"\\u0061\"]"];
+    prop::sample::select(paths).prop_map(|path| JsonPath::new(path).unwrap())
+}
+
+fn json_value() -> impl Strategy<Value = JsonValueEdit> {
+    prop_oneof![
+        (json_path(), any::<String>(), json_text())
+            .prop_map(|(path, key, value)| JsonValueEdit::AddProperty { path, key, value }),
+        (json_path(), any::<String>())
+            .prop_map(|(path, key)| JsonValueEdit::RemoveProperty { path, key }),
+        (json_path(), json_text())
+            .prop_map(|(path, value)| JsonValueEdit::UpdateValue { path, value }),
+    ]
+}
+
 fn edit() -> impl Strategy<Value = Edit> {
     let occurrences = prop_oneof![Just(Occurrences::One), Just(Occurrences::All)];
     let change = prop_oneof![
@@ -116,6 +133,14 @@ fn edit() -> impl Strategy<Value = Edit> {
             Edit::Binary(BinaryEdit { before, after, change })
         }),
         vec(patch_operation(), 0..3).prop_map(|operations| Edit::Json(JsonPatch { operations })),
+        (any::<u32>(), bytes()).prop_map(|(line_number, content)| {
+            Edit::LineInsert(LineInsert { line_number, content })
+        }),
+        any::<[u32; 2]>().prop_map(|[start_line, end_line]| {
+            Edit::LineDelete(LineDelete { start_line, end_line })
+        }),
+        json_value().prop_map(Edit::JsonValue),
+        (json_path(), json_text()).prop_map(|(path, value)| Edit::Yaml(YamlUpdate { path, value })),
     ]
 }
 

@@ -1,18 +1,19 @@
 //! JSON Patch (RFC 6902) as an edit of a text: what no operation addresses keeps its bytes.
 //!
 //! The text becomes a tree that holds every byte of it; the operations change the tree, and the
-//! tree knows which of its pieces still stand where they stood. Only strict JSON is edited. Blanks
-//! are pieces like any other, so that comments can become part of them.
+//! tree knows which of its pieces still stand where they stood. Only strict JSON is edited so. Blanks
+//! are pieces like any other; where the tree shows an edit of one value how a file is laid out, comments
+//! are part of them.
 
 mod apply;
-mod compare;
+pub(super) mod compare;
 mod emit;
 mod error;
-mod layout;
-mod parcel;
+pub(super) mod layout;
+pub(super) mod parcel;
 mod place;
 mod pointer;
-mod tree;
+pub(super) mod tree;
 
 pub use error::{JsonPatchError, PointerProblem};
 pub use pointer::{Pointer, PointerError};
@@ -33,7 +34,7 @@ pub const JSON_BYTES_MAX: u64 = 16 * 1024 * 1024;
 /// The most operations times bytes: each operation may have to walk the file. 256 MiB.
 pub const WORK_MAX: u64 = 256 * 1024 * 1024;
 
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+pub(super) const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
 /// Operations that are made one after the other, all or none.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -108,7 +108,7 @@ impl ParseError {
 }
 
 impl Place {
-    pub(super) const START: Self = Self { line: 1, column: 1 };
+    pub(crate) const START: Self = Self { line: 1, column: 1 };
 
     /// The place of the byte at `offset` of `input`.
     pub(crate) fn of(input: &[u8], offset: usize) -> Self {

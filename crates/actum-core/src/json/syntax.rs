@@ -130,7 +130,11 @@ pub fn text(bytes: &[u8]) -> Result<&str, SyntaxError> {
     })
 }
 
-pub(super) fn read(text: &str) -> Result<Value<'_>, SyntaxError> {
+/// Whether `text` is JSON, and within the limits.
+///
+/// # Errors
+/// [`SyntaxError`] at the first byte that is not sound; but for a `\u` that stands for no character.
+pub(crate) fn judge(text: &str) -> Result<(), SyntaxError> {
     let refused = |offset, problem| SyntaxError { offset, problem };
     if text.starts_with('\u{feff}') {
         return Err(refused(0, SyntaxProblem::ByteOrderMark));
@@ -139,7 +143,12 @@ pub(super) fn read(text: &str) -> Result<Value<'_>, SyntaxError> {
         return Err(refused(0, SyntaxProblem::Blank));
     }
     serde_json::from_str::<IgnoredAny>(text).map_err(|error| reworded(&error, text))?;
-    within_limits(text.as_bytes())?;
+    within_limits(text.as_bytes())
+}
+
+pub(super) fn read(text: &str) -> Result<Value<'_>, SyntaxError> {
+    judge(text)?;
+    let refused = |offset, problem| SyntaxError { offset, problem };
     match parse_to_ast(text, &CollectOptions::default(), &STRICT) {
         Ok(result) => result.value.map(taken).ok_or_else(|| refused(0, SyntaxProblem::Blank)),
         Err(error) => {
@@ -221,18 +230,16 @@ fn word_at(text: &str, offset: usize) -> Excerpt {
 /// # Errors
 /// `TooDeep` and `TooManyValues`, at the byte where the limit is passed.
 pub fn within_limits(json: &[u8]) -> Result<(), SyntaxError> {
-    let (mut values, mut depth, mut in_string, mut escaped) = (1usize, 0usize, false, false);
-    for (offset, &byte) in json.iter().enumerate() {
-        if in_string {
-            in_string = escaped || byte != b'"';
-            escaped = !escaped && byte == b'\\';
-            continue;
-        }
-        in_string = byte == b'"';
+    let (mut values, mut depth, mut offset) = (1usize, 0usize, 0usize);
+    while let Some(&byte) = json.get(offset) {
         // Each value but the outermost follows one of these; an empty container counts double.
-        values += usize::from(matches!(byte, b'[' | b'{' | b','));
         match byte {
-            b'[' | b'{' => depth += 1,
+            b'"' => offset += string(json.get(offset..).unwrap_or_default()) - 1,
+            b'[' | b'{' => {
+                values += 1;
+                depth += 1;
+            }
+            b',' => values += 1,
             b']' | b'}' => depth = depth.saturating_sub(1),
             _ => {}
         }
@@ -242,8 +249,25 @@ pub fn within_limits(json: &[u8]) -> Result<(), SyntaxError> {
         if values > VALUES_MAX {
             return Err(SyntaxError { offset, problem: SyntaxProblem::TooManyValues });
         }
+        offset += 1;
     }
     Ok(())
+}
+
+/// How long the string is that `rest` starts with, with its quotes; all of it where it has no end.
+pub(crate) fn string(rest: &[u8]) -> usize {
+    let mut at = 1;
+    // Most strings are short, so that a search that starts slowly does not pay.
+    while let Some(found) =
+        rest.get(at..).and_then(|rest| rest.iter().position(|byte| matches!(byte, b'"' | b'\\')))
+    {
+        at += found;
+        match rest.get(at) {
+            Some(b'\\') => at += 2,
+            Some(_) | None => return at + 1,
+        }
+    }
+    rest.len()
 }
 
 fn taken(value: ast::Value<'_>) -> Value<'_> {

@@ -2,7 +2,10 @@
 
 use super::{EmptyParents, ModeChange, Operation};
 use crate::edit::json_patch::PatchOperation;
-use crate::edit::{BinaryChange, BinaryEdit, Chunk, JsonPatch, Occurrences, Replacement};
+use crate::edit::{
+    BinaryChange, BinaryEdit, Chunk, JsonPatch, JsonValueEdit, LineDelete, LineInsert, Occurrences,
+    Replacement, YamlUpdate,
+};
 use crate::hunk::Side;
 use crate::{Digest, Edit, Hasher, LineHunk, RelPath, count};
 
@@ -117,6 +120,39 @@ impl Feed {
                 self.number(count(operations.len()));
                 operations.iter().for_each(|operation| self.patch_operation(operation));
             }
+            Edit::LineInsert(LineInsert { line_number, content }) => {
+                self.name("line insert");
+                self.number(u64::from(*line_number));
+                self.0.part(content);
+            }
+            Edit::LineDelete(LineDelete { start_line, end_line }) => {
+                self.name("line delete");
+                self.number(u64::from(*start_line));
+                self.number(u64::from(*end_line));
+            }
+            Edit::JsonValue(edit) => self.json_value(edit),
+            Edit::Yaml(YamlUpdate { path, value }) => {
+                self.name("yaml update");
+                self.name(path.as_str());
+                self.name(value.as_str());
+            }
+        }
+    }
+
+    fn json_value(&mut self, edit: &JsonValueEdit) {
+        self.name(match edit {
+            JsonValueEdit::AddProperty { .. } => "json add property",
+            JsonValueEdit::RemoveProperty { .. } => "json remove property",
+            JsonValueEdit::UpdateValue { .. } => "json update value",
+        });
+        self.name(edit.path().as_str());
+        match edit {
+            JsonValueEdit::AddProperty { key, value, .. } => {
+                self.name(key);
+                self.name(value.as_str());
+            }
+            JsonValueEdit::RemoveProperty { key, .. } => self.name(key),
+            JsonValueEdit::UpdateValue { value, .. } => self.name(value.as_str()),
         }
     }
 
@@ -200,6 +236,7 @@ mod tests {
 
     use super::*;
     use crate::FileMode;
+    use crate::edit::JsonPath;
     use crate::edit::json_patch::{JsonText, Pointer};
 
     fn path(text: &str) -> RelPath {
@@ -222,6 +259,12 @@ mod tests {
         let pointer = || Pointer::new("/a").unwrap();
         let json = |operation| edit(Edit::Json(JsonPatch { operations: vec![operation] }));
         let value = || JsonText::new("1").unwrap();
+        let at = || JsonPath::new("$.a").unwrap();
+        let added = |key: &str| JsonValueEdit::AddProperty {
+            path: at(),
+            key: key.to_owned(),
+            value: value(),
+        };
         let delete = |parents, expected| Operation::Delete { path: path("a"), expected, parents };
         let chmod = |mode| Operation::Chmod { path: path("a"), mode };
         let make = |mode| Operation::MakeDirectory { path: path("a"), mode };
@@ -239,6 +282,18 @@ mod tests {
             vec![json(PatchOperation::Add { path: pointer(), value: value() })],
             vec![json(PatchOperation::Test { path: pointer(), value: value() })],
             vec![json(PatchOperation::Copy { path: pointer(), from: pointer() })],
+            vec![edit(Edit::LineInsert(LineInsert { line_number: 1, content: b"a".into() }))],
+            vec![edit(Edit::LineInsert(LineInsert { line_number: 2, content: b"a".into() }))],
+            vec![edit(Edit::LineDelete(LineDelete { start_line: 1, end_line: 2 }))],
+            vec![edit(Edit::LineDelete(LineDelete { start_line: 2, end_line: 2 }))],
+            vec![edit(Edit::JsonValue(added("a")))],
+            vec![edit(Edit::JsonValue(added("b")))],
+            vec![edit(Edit::JsonValue(JsonValueEdit::RemoveProperty {
+                path: at(),
+                key: "a".into(),
+            }))],
+            vec![edit(Edit::JsonValue(JsonValueEdit::UpdateValue { path: at(), value: value() }))],
+            vec![edit(Edit::Yaml(YamlUpdate { path: at(), value: value() }))],
             vec![delete(EmptyParents::Keep, None)],
             vec![delete(EmptyParents::Remove, None)],
             vec![delete(EmptyParents::Keep, Some(Digest::of(b"")))],

@@ -8,7 +8,7 @@ use super::tree::{Brackets, Container, Node};
 use crate::json::Kind;
 
 /// Whether `a` and `b` are equal. An object that has a name twice is equal to none.
-pub(super) fn equal(a: &Node<'_>, b: &Node<'_>) -> bool {
+pub(in crate::edit) fn equal(a: &Node<'_>, b: &Node<'_>) -> bool {
     match (a, b) {
         (Node::Scalar(kind_a, a), Node::Scalar(kind_b, b)) if kind_a == kind_b => match kind_a {
             Kind::Number => Decimal::of(&a.text) == Decimal::of(&b.text),

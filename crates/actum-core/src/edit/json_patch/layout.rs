@@ -6,20 +6,20 @@ use super::tree::{Brackets, Container, Item, Node, Piece};
 
 /// Whether a container takes one line or several.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Layout {
+pub(in crate::edit) enum Layout {
     OneLine,
     Lines,
 }
 
 /// What a file does, by its first example of each; what is usual where it has none.
 #[derive(Debug, Clone)]
-pub(super) struct Style {
-    pub(super) newline: &'static str,
+pub(in crate::edit) struct Style {
+    pub(in crate::edit) newline: &'static str,
     /// What a line is indented by more than the one around it.
-    pub(super) unit: String,
-    pub(super) colon: String,
+    pub(in crate::edit) unit: String,
+    pub(in crate::edit) colon: String,
     /// What follows a comma in one line.
-    pub(super) gap: String,
+    pub(in crate::edit) gap: String,
     /// What stands inside the brackets of an object in one line.
     object_pad: String,
     array_pad: String,
@@ -42,7 +42,7 @@ struct Examples {
 }
 
 impl Style {
-    pub(super) fn of(file: &str, root: &Node<'_>) -> Self {
+    pub(in crate::edit) fn of(file: &str, root: &Node<'_>) -> Self {
         let mut found = Examples::default();
         found.look(root, "");
         let crlf =
@@ -61,7 +61,7 @@ impl Style {
     }
 
     /// The style of what stands in `container`, which goes before that of the file.
-    pub(super) fn inside(&self, container: &Container<'_>) -> Self {
+    pub(in crate::edit) fn inside(&self, container: &Container<'_>) -> Self {
         let mut found = Examples::default();
         found.look_at(container, "");
         Self {
@@ -75,7 +75,7 @@ impl Style {
         }
     }
 
-    pub(super) fn pad(&self, brackets: Brackets) -> Piece<'static> {
+    pub(in crate::edit) fn pad(&self, brackets: Brackets) -> Piece<'static> {
         let pad = match brackets {
             Brackets::Array => &self.array_pad,
             Brackets::Object => &self.object_pad,
@@ -84,7 +84,7 @@ impl Style {
     }
 
     /// The start of a line.
-    pub(super) fn line(&self, indent: &str) -> Piece<'static> {
+    pub(in crate::edit) fn line(&self, indent: &str) -> Piece<'static> {
         Piece::new(format!("{}{indent}", self.newline))
     }
 
@@ -93,7 +93,7 @@ impl Style {
     ///
     /// # Errors
     /// When they take more.
-    pub(super) fn lay_out(
+    pub(in crate::edit) fn lay_out(
         &self,
         node: &mut Node<'_>,
         layout: Layout,
@@ -168,7 +168,7 @@ impl Examples {
 }
 
 fn in_line<'a>(piece: &'a Piece<'_>) -> Option<&'a str> {
-    (!piece.has_newline()).then_some(&*piece.text)
+    (!piece.has_newline() && !piece.has_comment()).then_some(&*piece.text)
 }
 
 fn learn(known: &mut Option<String>, found: Option<&str>) {
@@ -179,7 +179,7 @@ fn learn(known: &mut Option<String>, found: Option<&str>) {
 
 impl Container<'_> {
     /// Whether its items stand in one line; none where there are none.
-    pub(super) fn layout(&self) -> Option<Layout> {
+    pub(in crate::edit) fn layout(&self) -> Option<Layout> {
         let last = self.items.last()?;
         let breaks = last.after.has_newline() || self.items.iter().any(|i| i.before.has_newline());
         Some(if breaks { Layout::Lines } else { Layout::OneLine })
@@ -193,7 +193,7 @@ impl Container<'_> {
 
     /// How `node` is laid out in it, where it is laid out itself in `layout`: as what it takes the
     /// place of, else as its last sibling of the kind.
-    pub(super) fn layout_of(
+    pub(in crate::edit) fn layout_of(
         &self,
         node: &Node<'_>,
         layout: Layout,
@@ -216,7 +216,7 @@ impl Container<'_> {
     }
 
     /// What the line is indented by in which the item at `index` stands or would stand.
-    pub(super) fn indent_at<'a>(&'a self, index: usize, outer: &'a str) -> &'a str {
+    pub(in crate::edit) fn indent_at<'a>(&'a self, index: usize, outer: &'a str) -> &'a str {
         let upto = self.items.get(..=index).unwrap_or(&self.items);
         upto.iter().rev().find_map(|item| item.before.indent()).unwrap_or(outer)
     }
@@ -224,7 +224,7 @@ impl Container<'_> {
 
 impl Node<'_> {
     /// Whether its items stand in one line; none where there are none.
-    pub(super) fn layout(&self) -> Option<Layout> {
+    pub(in crate::edit) fn layout(&self) -> Option<Layout> {
         match self {
             Self::Scalar(..) => None,
             Self::Container(container) => container.layout(),
@@ -232,7 +232,7 @@ impl Node<'_> {
     }
 
     /// Moves lines that are indented by `from` and more to `to` and as much more.
-    pub(super) fn indent(&mut self, from: &str, to: &str) {
+    pub(in crate::edit) fn indent(&mut self, from: &str, to: &str) {
         if from == to {
             return;
         }
@@ -251,7 +251,7 @@ impl Node<'_> {
     }
 
     /// How many line ends are in it.
-    pub(super) fn lines(&self) -> usize {
+    pub(in crate::edit) fn lines(&self) -> usize {
         let mut lines = 0;
         self.write(&mut |part, _| lines += memchr::memchr_iter(b'\n', part.as_bytes()).count());
         lines

@@ -6,13 +6,13 @@ use super::{JSON_BYTES_MAX, JsonText, PointerProblem};
 use crate::json::Value;
 
 /// A value that is put somewhere.
-pub(super) struct Parcel<'t> {
-    pub(super) node: Node<'t>,
-    pub(super) from: Source,
+pub(in crate::edit) struct Parcel<'t> {
+    pub(in crate::edit) node: Node<'t>,
+    pub(in crate::edit) from: Source,
 }
 
 /// Where a value comes from.
-pub(super) enum Source {
+pub(in crate::edit) enum Source {
     /// From the patch, so it is laid out as what is around it.
     Patch,
     /// From a line of the file that is indented by this; it keeps its layout.
@@ -21,10 +21,10 @@ pub(super) enum Source {
 
 /// How many bytes a document may still grow by.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Room(usize);
+pub(in crate::edit) struct Room(usize);
 
 impl<'t> Parcel<'t> {
-    pub(super) fn of(value: &'t JsonText) -> Result<Self, PointerProblem> {
+    pub(in crate::edit) fn of(value: &'t JsonText) -> Result<Self, PointerProblem> {
         let text = value.as_str();
         let value = Value::read(text.as_bytes())
             .map_err(|error| PointerProblem::Value { problem: error.problem })?;
@@ -32,7 +32,7 @@ impl<'t> Parcel<'t> {
     }
 
     /// The value, laid out for a line that is indented by `indent`.
-    pub(super) fn open(
+    pub(in crate::edit) fn open(
         mut self,
         layout: Layout,
         indent: &str,
@@ -61,16 +61,16 @@ impl<'t> Parcel<'t> {
 
 impl Room {
     /// What a document of so many bytes has.
-    pub(super) fn beside(bytes: usize) -> Self {
+    pub(in crate::edit) fn beside(bytes: usize) -> Self {
         Self(usize::try_from(JSON_BYTES_MAX).unwrap_or(usize::MAX).saturating_sub(bytes))
     }
 
-    pub(super) fn take(&mut self, bytes: usize) -> Result<(), PointerProblem> {
+    pub(in crate::edit) fn take(&mut self, bytes: usize) -> Result<(), PointerProblem> {
         self.0 = self.0.checked_sub(bytes).ok_or(PointerProblem::TooLarge)?;
         Ok(())
     }
 
-    pub(super) fn give_back(&mut self, bytes: usize) {
+    pub(in crate::edit) fn give_back(&mut self, bytes: usize) {
         self.0 = self.0.saturating_add(bytes);
     }
 }

@@ -6,89 +6,108 @@ use crate::json::{Content, Kind, Value};
 
 /// A piece of text, and where in the file it stands if it is still there.
 #[derive(Debug, Clone)]
-pub(super) struct Piece<'t> {
-    pub(super) text: Cow<'t, str>,
-    pub(super) place: Option<usize>,
+pub(in crate::edit) struct Piece<'t> {
+    pub(in crate::edit) text: Cow<'t, str>,
+    pub(in crate::edit) place: Option<usize>,
 }
 
 /// A value.
 #[derive(Debug, Clone)]
-pub(super) enum Node<'t> {
+pub(in crate::edit) enum Node<'t> {
     Scalar(Kind, Piece<'t>),
     Container(Container<'t>),
 }
 
 /// An array or an object.
 #[derive(Debug, Clone)]
-pub(super) struct Container<'t> {
-    pub(super) brackets: Brackets,
-    pub(super) items: Vec<Item<'t>>,
+pub(in crate::edit) struct Container<'t> {
+    pub(in crate::edit) brackets: Brackets,
+    pub(in crate::edit) items: Vec<Item<'t>>,
     /// What stands between the brackets where there are no items.
-    pub(super) blank: Piece<'t>,
+    pub(in crate::edit) blank: Piece<'t>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Brackets {
+pub(in crate::edit) enum Brackets {
     Array,
     Object,
 }
 
 /// An element or a member.
 #[derive(Debug, Clone)]
-pub(super) struct Item<'t> {
+pub(in crate::edit) struct Item<'t> {
     /// The blanks before it.
-    pub(super) before: Piece<'t>,
+    pub(in crate::edit) before: Piece<'t>,
     /// In an object.
-    pub(super) name: Option<Name<'t>>,
-    pub(super) value: Node<'t>,
+    pub(in crate::edit) name: Option<Name<'t>>,
+    pub(in crate::edit) value: Node<'t>,
     /// The blanks before the comma or the closing bracket.
-    pub(super) after: Piece<'t>,
+    pub(in crate::edit) after: Piece<'t>,
 }
 
 #[derive(Debug, Clone)]
-pub(super) struct Name<'t> {
-    pub(super) decoded: Cow<'t, str>,
+pub(in crate::edit) struct Name<'t> {
+    pub(in crate::edit) decoded: Cow<'t, str>,
     /// With its quotes.
-    pub(super) spelled: Piece<'t>,
+    pub(in crate::edit) spelled: Piece<'t>,
     /// From the name to the value.
-    pub(super) colon: Piece<'t>,
+    pub(in crate::edit) colon: Piece<'t>,
 }
 
 /// Which text a tree is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Origin {
+pub(in crate::edit) enum Origin {
     File,
     Patch,
 }
 
 impl<'t> Piece<'t> {
-    pub(super) fn new(text: impl Into<Cow<'t, str>>) -> Self {
+    pub(in crate::edit) fn new(text: impl Into<Cow<'t, str>>) -> Self {
         Self { text: text.into(), place: None }
     }
 
     /// The same text at no place.
-    pub(super) fn again(&self) -> Self {
+    pub(in crate::edit) fn again(&self) -> Self {
         Self { text: self.text.clone(), place: None }
     }
 
-    pub(super) fn has_newline(&self) -> bool {
+    pub(in crate::edit) fn has_newline(&self) -> bool {
         self.text.contains('\n')
     }
 
-    /// What stands behind its last line end, if it has one.
-    pub(super) fn indent(&self) -> Option<&str> {
-        self.text.rsplit_once('\n').map(|(_, indent)| indent)
+    /// Whether there is a comment in it, where it is one of blanks. No blank and no mark between
+    /// values has the sign that both kinds of comments begin with.
+    pub(in crate::edit) fn has_comment(&self) -> bool {
+        self.text.contains('/')
+    }
+
+    /// What stands behind its last line end, if it has one, up to a comment.
+    pub(in crate::edit) fn indent(&self) -> Option<&str> {
+        let (_, line) = self.text.rsplit_once('\n')?;
+        let blanks = line.find(|c: char| !matches!(c, ' ' | '\t' | '\r'));
+        line.get(..blanks.unwrap_or(line.len()))
     }
 
     /// What stands behind its last line end, or all of it.
-    pub(super) fn last_line(&self) -> &str {
+    pub(in crate::edit) fn last_line(&self) -> &str {
         self.indent().unwrap_or(&self.text)
     }
 }
 
 impl<'t> Node<'t> {
     /// The tree of a value that was read from `text`.
-    pub(super) fn of(value: &Value<'t>, text: &'t str, origin: Origin) -> Self {
+    pub(in crate::edit) fn of(value: &Value<'t>, text: &'t str, origin: Origin) -> Self {
+        Self::beside(value, text, text, origin)
+    }
+
+    /// The tree of a value that was read from `strict`, with the pieces of `text`, which differs from it
+    /// only where that has blanks: by comments.
+    pub(in crate::edit) fn beside(
+        value: &Value<'t>,
+        strict: &'t str,
+        text: &'t str,
+        origin: Origin,
+    ) -> Self {
         let piece = |from: usize, to: usize| Piece {
             text: text.get(from..to).unwrap_or_default().into(),
             place: (origin == Origin::File).then_some(from),
@@ -120,18 +139,18 @@ impl<'t> Node<'t> {
                 spelled: piece(member.name_span.start, member.name_span.end),
                 colon: piece(member.name_span.end, child.span.start),
             });
-            let gap = text.get(child.span.end..next).unwrap_or_default();
+            let gap = strict.get(child.span.end..next).unwrap_or_default();
             let comma = child.span.end + gap.find(',').unwrap_or(gap.len());
             let before = piece(reached, *start);
             reached = comma + 1;
-            let value = Self::of(child, text, origin);
+            let value = Self::beside(child, strict, text, origin);
             Item { before, name, value, after: piece(child.span.end, comma) }
         });
         Self::Container(Container { brackets, items: items.collect(), blank })
     }
 
     /// How many containers are around its innermost part.
-    pub(super) fn depth(&self) -> usize {
+    pub(in crate::edit) fn depth(&self) -> usize {
         match self {
             Self::Scalar(..) => 0,
             Self::Container(container) => {
@@ -141,7 +160,7 @@ impl<'t> Node<'t> {
     }
 
     /// Calls `visit` with each piece, in order; brackets and commas are none.
-    pub(super) fn each_piece(&mut self, visit: &mut impl FnMut(&mut Piece<'t>)) {
+    pub(in crate::edit) fn each_piece(&mut self, visit: &mut impl FnMut(&mut Piece<'t>)) {
         match self {
             Self::Scalar(_, piece) => visit(piece),
             Self::Container(container) if container.items.is_empty() => visit(&mut container.blank),
@@ -158,21 +177,21 @@ impl<'t> Node<'t> {
     }
 
     /// Its text.
-    pub(super) fn text(&self) -> String {
+    pub(in crate::edit) fn text(&self) -> String {
         let mut text = String::new();
         self.write(&mut |part, _| text.push_str(part));
         text
     }
 
     /// Its length in bytes.
-    pub(super) fn bytes(&self) -> usize {
+    pub(in crate::edit) fn bytes(&self) -> usize {
         let mut bytes = 0usize;
         self.write(&mut |part, _| bytes += part.len());
         bytes
     }
 
     /// Passes on its text in order, each part with its place.
-    pub(super) fn write(&self, out: &mut impl FnMut(&str, Part)) {
+    pub(in crate::edit) fn write(&self, out: &mut impl FnMut(&str, Part)) {
         let container = match self {
             Self::Scalar(_, piece) => return out(&piece.text, Part::Piece(piece.place)),
             Self::Container(container) => container,
@@ -203,7 +222,7 @@ impl<'t> Node<'t> {
 
 /// What a part of the text of a tree is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Part {
+pub(in crate::edit) enum Part {
     /// A piece, and where it stands in the file.
     Piece(Option<usize>),
     /// A bracket or a comma.

@@ -1,0 +1,147 @@
+//! Paths: which are read, what they select, and what they may cost.
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::*;
+
+fn selected(path: &str, document: &Value) -> Result<String, String> {
+    let path = JsonPath::new(path).map_err(|error| error.to_string())?;
+    let places = path.places(std::slice::from_ref(document)).map_err(|e| e.to_string())?;
+    let only = path.only(places, |_, way| way.to_string());
+    only.map(|(_, way)| way.to_string()).map_err(|error| error.to_string())
+}
+
+/// EX-10
+#[test]
+fn a_path_selects_exactly_one_place() {
+    let document = json!({"a": [{"id": 1, "n": "x"}, {"id": 2}], "it's": {"b": null}});
+    for (path, way) in [
+        ("$", "$"),
+        ("$.a[1]", "$['a'][1]"),
+        ("$.a[-1].id", "$['a'][1]['id']"),
+        ("$.a[?@.id == 2]", "$['a'][1]"),
+        ("$..b", "$['it\\'s']['b']"),
+        ("$[\"it's\"]['b']", "$['it\\'s']['b']"),
+        ("$.a[0,0].id", "$['a'][0]['id']"),
+        ("$.a[?length(@.n) == 1].n", "$['a'][0]['n']"),
+    ] {
+        assert_eq!(selected(path, &document), Ok(way.to_owned()), "{path}");
+    }
+}
+
+/// EX-10
+#[test]
+fn a_path_that_selects_nothing_or_several_places_is_refused_and_names_the_first() {
+    let document = json!({"a": [{"b": 1}, {"b": 2}, {"b": 3}, {"b": 4}]});
+    assert_eq!(
+        selected("$.c", &document).unwrap_err(),
+        "the path `$.c` selects nothing in the file"
+    );
+    assert_eq!(
+        selected("$..b", &document).unwrap_err(),
+        "the path `$..b` selects 4 places (`$['a'][0]['b']`, `$['a'][1]['b']`, `$['a'][2]['b']`, …), \
+         so it is not clear which is meant"
+    );
+    assert_eq!(
+        selected("$.a[0:2].b", &document).unwrap_err(),
+        "the path `$.a[0:2].b` selects 2 places (`$['a'][0]['b']`, `$['a'][1]['b']`), so it is not \
+         clear which is meant"
+    );
+    let long = format!("$.c{}", "d".repeat(200));
+    assert!(selected(&long, &document).unwrap_err().len() < 150);
+}
+
+/// EX-10
+#[test]
+fn what_is_no_path_is_refused_where_that_shows() {
+    let error = |path: &str| JsonPath::new(path).unwrap_err().to_string();
+    assert_eq!(
+        error("a.b"),
+        "`a.b` is no JSONPath: it does not read as RFC 9535 says, from byte 1 on (`a`); `$.name`, \
+         `$['any name']` and `$.list[0]` are paths, and `match` and `search` are not among the functions"
+    );
+    for path in
+        ["", "$.", "$.a b", "$[01]", "$['a]", "/a/b", "$..", " $", "$ ", "$[?match(@.a, 'b')]"]
+    {
+        assert!(JsonPath::new(path).is_err(), "{path}");
+    }
+    assert!(error("$\u{1b}").contains("`$\\033`"));
+    assert!(serde_json::from_str::<JsonPath>("\"a\"").is_err());
+    let path = JsonPath::new("$['a']").unwrap();
+    assert_eq!(serde_json::to_string(&path).unwrap(), "\"$['a']\"");
+    assert_eq!(serde_json::from_str::<JsonPath>("\"$['a']\"").unwrap(), path);
+}
+
+/// EX-10
+#[test]
+fn the_length_and_the_nesting_of_a_path_are_limited_on_both_sides() {
+    let long = |bytes: usize| format!("$.{}", "a".repeat(bytes - 2));
+    assert!(JsonPath::new(&long(PATH_BYTES_MAX)).is_ok());
+    let error = JsonPath::new(&long(PATH_BYTES_MAX + 1)).unwrap_err();
+    assert_eq!(error.problem, JsonPathSyntax::TooLong { bytes: PATH_BYTES_MAX + 1 });
+    let nested = |deep: usize| format!("$[?{}@.a{}]", "(".repeat(deep - 1), ")".repeat(deep - 1));
+    assert!(JsonPath::new(&nested(PATH_NESTING_MAX)).is_ok());
+    let error = JsonPath::new(&nested(PATH_NESTING_MAX + 1)).unwrap_err();
+    assert_eq!(error.problem, JsonPathSyntax::TooDeep);
+    // What is in quotes is not nested.
+    assert!(JsonPath::new(&format!("$['{}\\'(']", "[".repeat(100))).is_ok());
+}
+
+/// EX-10
+#[test]
+fn the_work_of_a_query_is_limited_on_both_sides() {
+    let nested = |deep: usize| (0..deep).fold(json!(1), |inside, _| json!([inside]));
+    let document = nested(100);
+    // 101 values, 101 deep: 101 * 101^3 is too much, and 101 * 101^2 is not.
+    assert!(selected("$..a..a..a", &document).unwrap_err().contains("selects nothing"));
+    assert_eq!(
+        selected("$..a..a..a..a", &document).unwrap_err(),
+        "evaluating the path `$..a..a..a..a` in a file of this size could take too long; give a path of \
+         names and indices"
+    );
+    let unions = format!("$.a{}", "[0,0]".repeat(40));
+    assert!(selected(&unions, &document).unwrap_err().contains("could take too long"));
+    let again = "$..[?$..[?$..[?$..a]]]";
+    assert!(selected(again, &document).unwrap_err().contains("could take too long"));
+}
+
+#[test]
+fn a_number_is_compared_only_where_that_is_exact() {
+    for number in
+        ["0", "-0", "0.0", "1", "-12.50", "123456789012345", "1e300", "1000000000000000000"]
+    {
+        assert!(comparable(number).is_some(), "{number}");
+    }
+    for number in ["1234567890123456", "9007199254740993", "1e400", "1e-400", "0.12345678901234567"]
+    {
+        assert!(comparable(number).is_none(), "{number}");
+    }
+}
+
+proptest! {
+    /// EX-10
+    #[test]
+    fn the_steps_of_a_plain_path_are_those_that_the_parser_finds(
+        path in "\\$(\\.[ab_é]{1,2}|\\['[ab\"\\\\ ]{0,2}'\\]|\\[\"[ab']{0,2}\"\\]|\\[[01]{1,2}\\]|\\[ 0\\]|\\.\\*|\\.\\.a){0,3}",
+        names in proptest::collection::vec("[ab_é\"' ]{0,2}", 0..4),
+    ) {
+        let Ok(path) = JsonPath::new(&path) else { return Ok(()) };
+        let Some(way) = path.steps() else { return Ok(()) };
+        // A document that has the place, and others beside it.
+        let document = way.0.iter().rev().fold(json!("here"), |inside, step| match step {
+            Step::Name(name) => {
+                let mut members: serde_json::Map<_, _> =
+                    names.iter().map(|name| (name.clone(), json!(0))).collect();
+                members.insert(name.clone(), inside);
+                Value::Object(members)
+            }
+            Step::Index(index) => {
+                let mut elements = vec![json!(0); *index + 2];
+                elements[*index] = inside;
+                Value::Array(elements)
+            }
+        });
+        prop_assert_eq!(path.places(&[document]).unwrap(), vec![(0, way)]);
+    }
+}

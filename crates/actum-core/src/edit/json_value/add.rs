@@ -1,0 +1,124 @@
+//! A member behind the last of an object.
+
+use super::outline::Level;
+use super::sketch::Spot;
+use super::{File, JsonValueError, Piece, gap::Gap};
+use crate::edit::json_patch::layout::Layout;
+use crate::edit::json_patch::parcel::{Parcel, Room};
+use crate::edit::json_patch::tree::Brackets;
+
+/// The member to add, before its line is known.
+struct Member<'t> {
+    name: String,
+    parcel: Parcel<'t>,
+    layout: Layout,
+}
+
+/// What adds the member `key`. It goes behind the comments in the line of the last member; where a comma
+/// stands behind that one, the new one gets a comma as well.
+pub(super) fn pieces(
+    file: File<'_>,
+    object: &Level,
+    spot: &Spot<'_, '_>,
+    key: &str,
+    parcel: Parcel<'_>,
+    room: &mut Room,
+) -> Result<Vec<Piece>, JsonValueError> {
+    let name = serde_json::Value::from(key).to_string();
+    let layout = spot.layout_of(&parcel.node, None);
+    let member = Member { name, parcel, layout };
+    let close = object.span.end.saturating_sub(1);
+    let Some(last) = object.children.last() else {
+        let inside = Gap::of(file.text, object.span.start + 1..close);
+        return first(file, &inside, spot, member, room);
+    };
+    let gap = Gap::of(file.text, last.value.end..close);
+    let own_comma = gap.comma;
+    let from = own_comma.map_or(last.value.end, |comma| comma + 1);
+    let (at, is_line) = gap.rest_of_line(file.text, from);
+    let (own_line, gap_in_line) = separation(spot);
+    let separator = if own_line || is_line {
+        format!("{}{}", spot.style.newline, line_indent(spot))
+    } else {
+        gap_in_line
+    };
+    let mut new = separator + &member.text(spot, &line_indent(spot), room)?;
+    if own_comma.is_some() {
+        new.push(',');
+        return Ok(vec![(at..at, new)]);
+    }
+    if at == last.value.end {
+        return Ok(vec![(at..at, format!(",{new}"))]);
+    }
+    Ok(vec![(last.value.end..last.value.end, ",".to_owned()), (at..at, new)])
+}
+
+/// The first member of an object, in which nothing is but blanks and comments.
+fn first(
+    file: File<'_>,
+    inside: &Gap,
+    spot: &Spot<'_, '_>,
+    member: Member<'_>,
+    room: &mut Room,
+) -> Result<Vec<Piece>, JsonValueError> {
+    let inner = format!("{}{}", spot.indent, spot.style.unit);
+    let newline = spot.style.newline;
+    let Some(comment) = inside.comments.last() else {
+        let (text, before, after) = match spot.layout {
+            Layout::Lines => {
+                let text = member.text(spot, &inner, room)?;
+                (text, format!("{newline}{inner}"), format!("{newline}{}", spot.indent))
+            }
+            Layout::OneLine => {
+                let pad = spot.style.pad(Brackets::Object).text.into_owned();
+                (member.text(spot, &spot.indent, room)?, pad.clone(), pad)
+            }
+        };
+        return Ok(vec![(inside.range.clone(), format!("{before}{text}{after}"))]);
+    };
+    let at = comment.range.end;
+    let whole = file.text.get(inside.range.clone()).unwrap_or_default();
+    if !whole.contains('\n') {
+        return Ok(vec![(at..at, format!(" {}", member.text(spot, &spot.indent, room)?))]);
+    }
+    let text = format!("{newline}{inner}{}", member.text(spot, &inner, room)?);
+    let rest = at..inside.range.end;
+    if file.text.get(rest.clone()).is_some_and(|rest| rest.contains('\n')) {
+        return Ok(vec![(at..at, text)]);
+    }
+    // The bracket gets a line of its own.
+    Ok(vec![(rest, format!("{text}{newline}{}", spot.indent))])
+}
+
+impl Member<'_> {
+    /// Its text, in a line that is indented by `indent`.
+    fn text(
+        self,
+        spot: &Spot<'_, '_>,
+        indent: &str,
+        room: &mut Room,
+    ) -> Result<String, JsonValueError> {
+        let value = self.parcel.open(self.layout, indent, &spot.style, room)?;
+        room.take(self.name.len() + spot.style.colon.len() + 2 * indent.len() + 8)?;
+        Ok(format!("{}{}{}", self.name, spot.style.colon, value.text()))
+    }
+}
+
+/// Whether a new last member gets a line of its own, and what is before it where it does not.
+fn separation(spot: &Spot<'_, '_>) -> (bool, String) {
+    let gap = || spot.style.gap.clone();
+    match spot.container.map(|container| container.items.as_slice()) {
+        None | Some([]) => (false, gap()),
+        Some([only]) => (only.before.has_newline(), gap()),
+        Some([.., last]) if last.before.has_newline() => (true, gap()),
+        Some([.., last]) if last.before.has_comment() => (false, gap()),
+        Some([.., last]) => (false, last.before.text.to_string()),
+    }
+}
+
+/// What the line of the last member is indented by.
+fn line_indent(spot: &Spot<'_, '_>) -> String {
+    let Some(container) = spot.container else { return spot.indent.clone() };
+    let last = container.items.len().saturating_sub(1);
+    container.indent_at(last, &spot.indent).to_owned()
+}

@@ -1,0 +1,243 @@
+//! What a strict reader of YAML makes of a text: each alias with what it stands for.
+
+use std::fmt;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_saphyr::{Location, MergeKeyPolicy, NonFiniteFloatPolicy, budget, options};
+
+use super::error::YamlError;
+use crate::edit::json_path::{Step, Way};
+use crate::format::Excerpt;
+use crate::json::{Content, DEPTH_MAX, Value};
+
+/// The most nodes in a file.
+const NODES_MAX: usize = 1_000_000;
+
+/// A value as the reader gives it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Loaded {
+    Null,
+    Boolean(bool),
+    Integer(i128),
+    /// The bits, so that each is equal to itself.
+    Float(u64),
+    String(String),
+    Sequence(Vec<Self>),
+    Mapping(Vec<(Self, Self)>),
+}
+
+/// What the reader says.
+pub(super) struct Unread {
+    line: u64,
+    column: u64,
+    problem: Excerpt,
+}
+
+impl Loaded {
+    /// All documents of a text.
+    pub(super) fn read(text: &str) -> Result<Vec<Self>, Unread> {
+        let options = options! {
+            budget: budget! {
+                max_depth: DEPTH_MAX,
+                max_nodes: NODES_MAX,
+                max_events: 4 * NODES_MAX,
+                enforce_alias_anchor_ratio: false,
+            },
+            merge_keys: MergeKeyPolicy::AsOrdinary,
+            non_finite_float_policy: NonFiniteFloatPolicy::PassThrough,
+            strict_booleans: true,
+            with_snippet: false,
+            emit_comments: false,
+        };
+        serde_saphyr::from_multiple_with_options(text, options).map_err(|error| {
+            let at = error.location();
+            let problem = error.without_snippet().to_string();
+            let problem = problem.lines().next().unwrap_or_default();
+            // It is told once where that is.
+            let problem = problem.split(" at line ").next().unwrap_or_default();
+            Unread {
+                line: at.as_ref().map_or(0, Location::line),
+                column: at.as_ref().map_or(0, Location::column),
+                problem: Excerpt::of(problem.as_bytes()),
+            }
+        })
+    }
+
+    /// Whether it is `value`. Numbers are compared as the reader gives them.
+    pub(super) fn is(&self, value: &Value<'_>) -> bool {
+        match (self, &value.content) {
+            (Self::Null, Content::Null) => true,
+            (Self::Boolean(a), Content::Boolean(b)) => a == b,
+            (Self::String(a), Content::String(b)) => a == b,
+            (Self::Integer(a), Content::Number(b)) => b.parse::<i128>().is_ok_and(|b| *a == b),
+            (Self::Float(a), Content::Number(b)) => {
+                b.parse::<f64>().is_ok_and(|b| f64::from_bits(*a).total_cmp(&b).is_eq())
+            }
+            (Self::Sequence(a), Content::Array(b)) => {
+                a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.is(b))
+            }
+            (Self::Mapping(a), Content::Object(b)) => {
+                a.len() == b.len()
+                    && a.iter().zip(b).all(|((name, value), member)| {
+                        *name == Self::String(member.name.clone().into_owned())
+                            && value.is(&member.value)
+                    })
+            }
+            (
+                Self::Null
+                | Self::Boolean(_)
+                | Self::Integer(_)
+                | Self::Float(_)
+                | Self::String(_)
+                | Self::Sequence(_)
+                | Self::Mapping(_),
+                _,
+            ) => false,
+        }
+    }
+
+    /// The value at the end of a way.
+    pub(super) fn at(&self, way: &[Step]) -> Option<&Self> {
+        let Some((step, rest)) = way.split_first() else { return Some(self) };
+        match (self, step) {
+            (Self::Sequence(items), Step::Index(index)) => items.get(*index)?.at(rest),
+            (Self::Mapping(entries), Step::Name(name)) => {
+                let named = Self::String(name.clone());
+                entries.iter().find(|(key, _)| *key == named)?.1.at(rest)
+            }
+            (
+                Self::Null
+                | Self::Boolean(_)
+                | Self::Integer(_)
+                | Self::Float(_)
+                | Self::String(_)
+                | Self::Sequence(_)
+                | Self::Mapping(_),
+                Step::Name(_) | Step::Index(_),
+            ) => None,
+        }
+    }
+
+    /// The first place where the two differ, other than inside of `way`.
+    pub(super) fn differs(&self, other: &Self, way: Option<&[Step]>, at: &mut Way) -> Option<Way> {
+        if way.is_some_and(<[Step]>::is_empty) {
+            return None;
+        }
+        let inner = |step: &Step| {
+            way.and_then(<[Step]>::split_first)
+                .and_then(|(first, rest)| (first == step).then_some(rest))
+        };
+        match (self, other) {
+            (Self::Sequence(a), Self::Sequence(b)) if a.len() == b.len() => {
+                a.iter().zip(b).enumerate().find_map(|(index, (a, b))| {
+                    let step = Step::Index(index);
+                    let way = inner(&step);
+                    at.0.push(step);
+                    let found = a.differs(b, way, at);
+                    at.0.pop();
+                    found
+                })
+            }
+            (Self::Mapping(a), Self::Mapping(b)) if a.len() == b.len() => {
+                a.iter().zip(b).find_map(|((name, a), (other, b))| {
+                    let step = match name {
+                        Self::String(name) => Step::Name(name.clone()),
+                        Self::Null
+                        | Self::Boolean(_)
+                        | Self::Integer(_)
+                        | Self::Float(_)
+                        | Self::Sequence(_)
+                        | Self::Mapping(_) => Step::Name(String::new()),
+                    };
+                    // A name that is no string is on no way.
+                    let way = inner(&step).filter(|_| matches!(name, Self::String(_)));
+                    at.0.push(step);
+                    let found =
+                        if name == other { a.differs(b, way, at) } else { Some(at.clone()) };
+                    at.0.pop();
+                    found
+                })
+            }
+            (a, b) if a == b => None,
+            (_, _) => Some(at.clone()),
+        }
+    }
+}
+
+impl Unread {
+    pub(super) fn in_file(self) -> YamlError {
+        YamlError::NotYaml { line: self.line, column: self.column, problem: self.problem }
+    }
+}
+
+impl<'de> Deserialize<'de> for Loaded {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Reader)
+    }
+}
+
+struct Reader;
+
+impl<'de> Visitor<'de> for Reader {
+    type Value = Loaded;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Loaded, E> {
+        Ok(Loaded::Null)
+    }
+
+    fn visit_none<E>(self) -> Result<Loaded, E> {
+        Ok(Loaded::Null)
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, deserializer: D) -> Result<Loaded, D::Error> {
+        Loaded::deserialize(deserializer)
+    }
+
+    fn visit_bool<E>(self, boolean: bool) -> Result<Loaded, E> {
+        Ok(Loaded::Boolean(boolean))
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<Loaded, E> {
+        Ok(Loaded::Integer(number.into()))
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<Loaded, E> {
+        Ok(Loaded::Integer(number.into()))
+    }
+
+    fn visit_i128<E>(self, number: i128) -> Result<Loaded, E> {
+        Ok(Loaded::Integer(number))
+    }
+
+    fn visit_f64<E>(self, number: f64) -> Result<Loaded, E> {
+        Ok(Loaded::Float(number.to_bits()))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Loaded, E> {
+        Ok(Loaded::String(text.to_owned()))
+    }
+
+    fn visit_string<E>(self, text: String) -> Result<Loaded, E> {
+        Ok(Loaded::String(text))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Loaded, A::Error> {
+        let mut all = Vec::new();
+        while let Some(item) = items.next_element()? {
+            all.push(item);
+        }
+        Ok(Loaded::Sequence(all))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Loaded, A::Error> {
+        let mut all = Vec::new();
+        while let Some(entry) = entries.next_entry()? {
+            all.push(entry);
+        }
+        Ok(Loaded::Mapping(all))
+    }
+}

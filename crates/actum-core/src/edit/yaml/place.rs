@@ -1,0 +1,154 @@
+//! Where each node is written: between two nodes stand only blanks, comments, anchors, tags and marks,
+//! so that much is read here.
+
+use super::tree::{Extent, Node, Notation, Shape, Style};
+
+/// Says for `node` and all inside it where they stand. It follows a mark that ends at `slot`. Gives where
+/// it ends; fails with the byte where the text is not what it should be.
+pub(super) fn settle(node: &mut Node<'_>, text: &str, slot: usize) -> Result<usize, usize> {
+    let mut free = slot;
+    let mut start = skip(text, slot);
+    let anchor = node.anchor.as_ref().map(|anchor| anchor.span.clone());
+    let tag = node.tag.clone().filter(|tag| !tag.is_empty());
+    for _ in 0..2 {
+        for property in [&anchor, &tag].into_iter().flatten() {
+            if property.start == start {
+                free = property.end;
+                start = skip(text, free);
+            }
+        }
+    }
+    let extent = Extent { slot, free, start, end: node.extent.end, has_no_colon: false };
+    if node.is_empty() {
+        node.extent = Extent { start: free, end: free, ..extent };
+        return Ok(free);
+    }
+    let span = node.span.clone();
+    let end = match &mut node.shape {
+        Shape::Alias(_) if span.start == start => span.end,
+        Shape::Scalar(_, Style::Plain | Style::SingleQuoted | Style::DoubleQuoted)
+            if span.start == start =>
+        {
+            span.end
+        }
+        Shape::Scalar(_, Style::Literal | Style::Folded) => {
+            block_scalar(text, start, span.end)?.end
+        }
+        Shape::Scalar(..) | Shape::Alias(_) => return Err(start),
+        Shape::Sequence(notation, items) => {
+            let mut at = start;
+            let is_flow = *notation == Notation::Flow;
+            at += usize::from(is_flow);
+            for item in items {
+                at = skip(text, at);
+                let is_mark = text.get(at..).is_some_and(|rest| rest.starts_with(['-', ',']));
+                let is_comma =
+                    is_flow && is_mark && text.get(at..).is_some_and(|r| r.starts_with(','));
+                if is_comma || !is_flow {
+                    if !is_mark {
+                        return Err(at);
+                    }
+                    at += 1;
+                }
+                at = settle(item, text, at)?;
+            }
+            if is_flow { extent.end } else { at }
+        }
+        Shape::Mapping(notation, entries) => {
+            let is_flow = *notation == Notation::Flow;
+            // A pair in a flow sequence has no braces.
+            let has_braces = is_flow && !span.is_empty();
+            let mut at = start + usize::from(has_braces);
+            for (key, value) in entries {
+                at = entry(key, value, text, at, is_flow)?;
+            }
+            if has_braces { extent.end } else { at }
+        }
+    };
+    node.extent = Extent { end, ..extent };
+    if end < start || end > text.len() { Err(start) } else { Ok(end) }
+}
+
+fn entry(
+    key: &mut Node<'_>,
+    value: &mut Node<'_>,
+    text: &str,
+    at: usize,
+    is_flow: bool,
+) -> Result<usize, usize> {
+    let starts = |at: usize, sign: char| text.get(at..).is_some_and(|rest| rest.starts_with(sign));
+    let mut at = skip(text, at);
+    if is_flow && starts(at, ',') {
+        at = skip(text, at + 1);
+    }
+    let is_key = !key.is_empty() && key.span.start == at;
+    if starts(at, '?') && !is_key {
+        at += 1;
+    }
+    let end = settle(key, text, at)?;
+    let colon = skip(text, end);
+    if starts(colon, ':') {
+        return settle(value, text, colon + 1);
+    }
+    if !value.is_empty() {
+        return Err(colon);
+    }
+    let end = settle(value, text, end)?;
+    value.extent.has_no_colon = true;
+    Ok(end)
+}
+
+/// A block scalar: where its header ends, the line of that, and the scalar itself without blank lines
+/// that do not count.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct BlockScalar {
+    pub(super) header: usize,
+    pub(super) line: usize,
+    pub(super) end: usize,
+}
+
+/// The block scalar whose header starts at `start`, and whose lines end before `stop`.
+pub(super) fn block_scalar(text: &str, start: usize, stop: usize) -> Result<BlockScalar, usize> {
+    let rest = text.get(start..).unwrap_or_default();
+    let signs = rest.strip_prefix(['|', '>']).ok_or(start)?;
+    let signs = signs.len()
+        - signs.trim_start_matches(|c: char| c.is_ascii_digit() || c == '+' || c == '-').len();
+    let header = start + 1 + signs;
+    let keeps = text.get(start..header).is_some_and(|signs| signs.contains('+'));
+    let line = line_end(text, header);
+    let Some(body) = text.get(line..stop) else {
+        return Ok(BlockScalar { header, line, end: header });
+    };
+    let kept = if keeps { without_line_end(body) } else { body.trim_end() };
+    if kept.is_empty() {
+        return Ok(BlockScalar { header, line, end: header });
+    }
+    Ok(BlockScalar { header, line, end: line_end(text, line + kept.len()) })
+}
+
+/// Where the line of `at` ends, before its line end.
+pub(super) fn line_end(text: &str, at: usize) -> usize {
+    let rest = text.get(at..).unwrap_or_default();
+    let line = rest.split('\n').next().unwrap_or_default();
+    let is_ended = line.len() < rest.len();
+    at + if is_ended { line.strip_suffix('\r').unwrap_or(line).len() } else { line.len() }
+}
+
+fn without_line_end(text: &str) -> &str {
+    let text = text.strip_suffix('\n').unwrap_or(text);
+    text.strip_suffix('\r').unwrap_or(text)
+}
+
+/// Where the blanks and comments at `at` end.
+pub(super) fn skip(text: &str, at: usize) -> usize {
+    let mut at = at;
+    loop {
+        let rest = text.get(at..).unwrap_or_default();
+        let blanks = rest.len() - rest.trim_start_matches([' ', '\t', '\r', '\n']).len();
+        at += blanks;
+        let Some(comment) = rest.get(blanks..).filter(|rest| rest.starts_with('#')) else {
+            return at;
+        };
+        at += comment.find('\n').unwrap_or(comment.len());
+    }
+}

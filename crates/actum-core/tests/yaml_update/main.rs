@@ -1,0 +1,34 @@
+//! Edits of one value of a YAML file.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    reason = "a test stops at what it did not expect"
+)]
+
+mod layout;
+mod limits;
+mod properties;
+mod refusals;
+
+use actum_core::edit::json_patch::JsonText;
+use actum_core::edit::{JsonPath, YamlUpdate};
+use actum_core::{Edit, Splice};
+
+fn update(path: &str, value: &str) -> YamlUpdate {
+    YamlUpdate { path: JsonPath::new(path).unwrap(), value: JsonText::new(value).unwrap() }
+}
+
+/// What the edit makes of `file`.
+fn edited(path: &str, value: &str, file: &str) -> Result<String, String> {
+    let splices = Edit::Yaml(update(path, value)).splices(file.as_bytes());
+    let splices = splices.map_err(|error| error.to_string())?;
+    Ok(String::from_utf8(Splice::apply(&splices, file.as_bytes()).unwrap()).unwrap())
+}
+
+/// Whole files before and after one edit.
+fn check(path: &str, value: &str, before: &str, after: &str) {
+    assert_eq!(edited(path, value, before).as_deref(), Ok(after), "{path} {value}");
+}

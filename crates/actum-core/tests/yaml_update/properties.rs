@@ -1,0 +1,286 @@
+//! Random documents in many styles: the values change at the place alone, by the judgement of a reader,
+//! and the bytes around it stay.
+
+use std::ops::Range;
+
+use proptest::prelude::*;
+use serde_json::{Map, Value};
+
+use super::edited;
+
+const KEYS: [&str; 7] = ["a", "b c", "é", "on", "x-y", "<", "#k"];
+
+fn value() -> impl Strategy<Value = Value> {
+    let scalar = prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<i16>().prop_map(Value::from),
+        prop::sample::select(vec![
+            "", "x", "a b", "1", "null", "yes", "it's", "- x", "a: b", "a #b", "x\ny\n",
+            "x\n\n  y", " x\n", "é\"", "\t", "[", "*a", "x\n\n",
+        ])
+        .prop_map(Value::from),
+    ];
+    scalar.prop_recursive(4, 16, 4, |inner| {
+        let key = prop::sample::select(KEYS.to_vec()).prop_map(str::to_owned);
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..4).prop_map(Value::from),
+            prop::collection::vec((key, inner), 0..4)
+                .prop_map(|members| Value::Object(members.into_iter().collect())),
+        ]
+    })
+}
+
+/// Where a value stands: behind the mark that it follows, and up to its end.
+struct Written {
+    pointer: String,
+    range: Range<usize>,
+}
+
+struct Writer<'b> {
+    out: String,
+    newline: &'static str,
+    bits: std::iter::Cycle<std::slice::Iter<'b, u8>>,
+    places: Vec<Written>,
+    /// The pointer to what has an anchor.
+    anchored: Option<String>,
+    comments: usize,
+}
+
+impl Writer<'_> {
+    fn pick(&mut self, of: u8) -> u8 {
+        self.bits.next().unwrap() % of
+    }
+
+    fn line(&mut self, indent: usize) {
+        self.out.push_str(self.newline);
+        if self.pick(6) == 0 {
+            self.comments += 1;
+            self.out.push_str(&format!(
+                "{}# {}: [{}",
+                " ".repeat(indent),
+                self.comments,
+                self.newline
+            ));
+        }
+        if self.pick(9) == 0 {
+            self.out.push_str(self.newline);
+        }
+        self.out.push_str(&" ".repeat(indent));
+    }
+
+    fn string(&mut self, text: &str, in_flow: bool, indent: usize) -> String {
+        let literal = text.strip_suffix('\n').unwrap_or(text);
+        let fits = literal.contains('\n') && !literal.starts_with(' ') && !literal.ends_with('\n');
+        if fits && !in_flow && self.pick(2) == 0 {
+            let header = if text.ends_with('\n') { "|" } else { "|-" };
+            let lines = literal.split('\n').map(|line| {
+                let indent = if line.is_empty() { 0 } else { indent };
+                format!("{}{}{line}", self.newline, " ".repeat(indent))
+            });
+            return format!("{header}{}", lines.collect::<String>());
+        }
+        let is_plain = ["x", "a b", "b c", "a", "é", "on", "x-y"].contains(&text);
+        match self.pick(3) {
+            0 if is_plain => text.to_owned(),
+            1 if !text.contains(['\n', '\t']) => format!("'{}'", text.replace('\'', "''")),
+            _ => Value::from(text).to_string(),
+        }
+    }
+
+    fn place(&mut self, pointer: &str, slot: usize) {
+        self.places.push(Written { pointer: pointer.to_owned(), range: slot..self.out.len() });
+    }
+
+    fn anchor(&mut self, pointer: &str) {
+        if self.anchored.is_none() && !pointer.is_empty() && self.pick(5) == 0 {
+            self.anchored = Some(pointer.to_owned());
+            self.out.push_str("&k ");
+        }
+    }
+
+    fn flow(&mut self, value: &Value, pointer: &str, slot: usize) {
+        self.anchor(pointer);
+        let (open, close) = if value.is_array() { ('[', ']') } else { ('{', '}') };
+        match value {
+            Value::Array(_) | Value::Object(_) => {
+                self.out.push(open);
+                for (index, (step, name, child)) in children(value).into_iter().enumerate() {
+                    self.out.push_str(if index == 0 { "" } else { "," });
+                    if index > 0 && self.pick(4) == 0 {
+                        self.line(30);
+                    }
+                    let mut slot = self.out.len();
+                    if let Some(name) = name {
+                        let name = self.string(&name, true, 0);
+                        self.out.push_str(&format!(" {name}:"));
+                        slot = self.out.len();
+                    }
+                    self.out.push(' ');
+                    self.flow(child, &format!("{pointer}/{step}"), slot);
+                }
+                self.out.push(close);
+            }
+            Value::String(text) => {
+                let text = self.string(text, true, 0);
+                self.out.push_str(&text);
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {
+                self.out.push_str(&value.to_string())
+            }
+        }
+        self.place(pointer, slot);
+    }
+
+    /// A value behind a mark that ends at `slot`; its lines are indented by `indent`.
+    fn block(&mut self, value: &Value, pointer: &str, slot: usize, indent: usize, in_item: bool) {
+        let all = children(value);
+        if all.is_empty() || self.pick(3) == 0 {
+            if pointer.is_empty() {
+                return self.flow(value, pointer, slot);
+            }
+            self.out.push(' ');
+            if let Value::String(text) = value {
+                self.anchor(pointer);
+                let text = self.string(text, false, indent);
+                self.out.push_str(&text);
+                return self.place(pointer, slot);
+            }
+            if value.is_null() && self.pick(2) == 0 {
+                self.out.pop();
+                return self.place(pointer, slot);
+            }
+            return self.flow(value, pointer, slot);
+        }
+        if in_item && self.pick(2) == 0 {
+            self.out.push(' ');
+        } else if !pointer.is_empty() {
+            if self.pick(4) == 0 {
+                self.out.push_str(" # about it");
+            }
+            self.line(indent);
+        }
+        for (index, (step, name, child)) in all.into_iter().enumerate() {
+            if index > 0 {
+                if self.pick(4) == 0 && !self.out.ends_with('\n') && !self.ends_in_literal() {
+                    self.out.push_str(" # end");
+                }
+                self.line(indent);
+            }
+            match &name {
+                Some(name) => {
+                    let name = self.string(name, true, 0);
+                    self.out.push_str(&format!("{name}:"));
+                }
+                None => self.out.push('-'),
+            }
+            let slot = self.out.len();
+            self.block(child, &format!("{pointer}/{step}"), slot, indent + 2, name.is_none());
+        }
+        self.place(pointer, slot);
+    }
+
+    /// Whether what would follow in the line would be text.
+    fn ends_in_literal(&self) -> bool {
+        self.places.last().is_some_and(|place| self.out[place.range.clone()].contains('|'))
+    }
+}
+
+fn children(value: &Value) -> Vec<(String, Option<String>, &Value)> {
+    match value {
+        Value::Array(items) => {
+            items.iter().enumerate().map(|(i, item)| (i.to_string(), None, item)).collect()
+        }
+        Value::Object(members) => {
+            members.iter().map(|(name, v)| (name.clone(), Some(name.clone()), v)).collect()
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => Vec::new(),
+    }
+}
+
+fn path(pointer: &str, document: &Value) -> String {
+    let mut value = document;
+    let mut path = "$".to_owned();
+    for step in pointer.split('/').skip(1) {
+        match value {
+            Value::Array(items) => {
+                path.push_str(&format!("[{step}]"));
+                value = &items[step.parse::<usize>().unwrap()];
+            }
+            Value::Object(_)
+            | Value::Null
+            | Value::Bool(_)
+            | Value::Number(_)
+            | Value::String(_) => {
+                path.push_str(&format!("['{step}']"));
+                value = &value[step];
+            }
+        }
+    }
+    path
+}
+
+fn read(text: &str) -> Value {
+    serde_saphyr::from_str(text).unwrap_or_else(|error| panic!("{text:?}: {error}"))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1_500))]
+
+    /// EX-10
+    #[test]
+    fn only_the_place_changes_in_values_and_in_bytes(
+        before in prop::collection::vec((prop::sample::select(KEYS.to_vec()), value()), 1..5),
+        bits in prop::collection::vec(any::<u8>(), 1..60),
+        newline in prop_oneof![Just("\n"), Just("\r\n")],
+        is_ended in any::<bool>(),
+        place in any::<prop::sample::Index>(),
+        new in value(),
+    ) {
+        let members: Map<_, _> = before.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
+        let mut before = Value::Object(members);
+        let mut writer = Writer {
+            out: String::new(),
+            newline,
+            bits: bits.iter().cycle(),
+            places: Vec::new(),
+            anchored: None,
+            comments: 0,
+        };
+        writer.block(&before, "", 0, 0, false);
+        let in_lines = !writer.out.starts_with('{');
+        let Writer { mut out, places, anchored, .. } = writer;
+        if let (Some(pointer), true) = (&anchored, in_lines) {
+            let alias = before.pointer(pointer).unwrap().clone();
+            before["zz"] = alias;
+            out.push_str(&format!("{newline}zz: *k"));
+        }
+        if is_ended || out.contains('|') {
+            out.push_str(newline);
+        }
+        prop_assert_eq!(read(&out), before.clone());
+        let Written { pointer, range } = place.get(&places);
+        let inside = |a: &str, b: &str| a == b || a.starts_with(&format!("{b}/"));
+        let is_shared = in_lines
+            && anchored.as_ref().is_some_and(|k| inside(k, pointer) || inside(pointer, k));
+        let result = edited(&path(pointer, &before), &new.to_string(), &out);
+        // The whole document holds both the anchor and the alias.
+        if is_shared && !pointer.is_empty() {
+            let error = result.unwrap_err();
+            prop_assert!(error.starts_with("what the anchor `&k`"), "{}", error);
+            return Ok(());
+        }
+        let result = match result {
+            Ok(result) => result,
+            Err(error) => panic!("{error}\n{out:?}\n{pointer} {new}"),
+        };
+        let mut after = before.clone();
+        *after.pointer_mut(pointer).unwrap() = new;
+        prop_assert_eq!(read(&result), after, "{:?} {:?}", out, result);
+        if pointer.is_empty() {
+            return Ok(());
+        }
+        prop_assert!(result.starts_with(&out[..range.start]), "{:?} {:?}", out, result);
+        prop_assert!(result.ends_with(&out[range.end..]), "{:?} {:?}", out, result);
+    }
+}
