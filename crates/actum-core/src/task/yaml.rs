@@ -8,9 +8,9 @@ use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde_saphyr::options::{AliasLimits, DuplicateKeyPolicy, MergeKeyPolicy};
-use serde_saphyr::{Location, Spanned};
+use serde_saphyr::{Error, Location, Spanned};
 
-use crate::action::mistake::{JsonPath, Mistake, Problem};
+use crate::action::mistake::{JsonPath, Mistake, Problem, Step};
 use crate::format::Place;
 use crate::json::{Content, Member, Value};
 use crate::path::Cut;
@@ -54,15 +54,7 @@ impl Node {
         };
         let read: Result<Spanned<NodeKind>, _> =
             serde_saphyr::from_str_with_options(text, options);
-        read.map(Self::of).map_err(|error| {
-            let place = error.location().filter(|location| location.line() > 0);
-            let place = place.map(|location| Place {
-                line: location.line(),
-                column: location.column(),
-            });
-            let message = error.without_snippet().to_string();
-            mistake(place, Cut(message.as_bytes(), MESSAGE_BYTES_MAX).to_string())
-        })
+        read.map(Self::of).map_err(|error| refused(&error))
     }
 
     fn of(spanned: Spanned<NodeKind>) -> Self {
@@ -109,6 +101,27 @@ fn alias_limits() -> AliasLimits {
     limits.max_replay_stack_depth = 16;
     limits.max_alias_expansions_per_anchor = 1_000;
     limits
+}
+
+/// What the reader refuses, in words that speak of the text and not of the reader.
+fn refused(error: &Error) -> Mistake {
+    let location = error.location().filter(|location| location.line() > 0);
+    let place = location.map(|it| Place { line: it.line(), column: it.column() });
+    let error = error.without_snippet();
+    if let Error::DuplicateMappingKey { key, .. } = error {
+        let path = JsonPath(key.iter().cloned().map(Step::Member).collect());
+        return Mistake { place, path, problem: Problem::Doubled };
+    }
+    let message = if let Error::MultipleDocuments { .. } = error {
+        "a second document begins here; one is read".to_owned()
+    } else if let Error::MergeKeyNotAllowed { .. } = error {
+        "`<<` is not read; write the fields out".to_owned()
+    } else {
+        let told = error.to_string();
+        let told = told.rsplit_once(" at line ").map_or(&*told, |(told, _)| told);
+        Cut(told.as_bytes(), MESSAGE_BYTES_MAX).to_string()
+    };
+    mistake(place, message)
 }
 
 fn mistake(place: Option<Place>, message: String) -> Mistake {
