@@ -32,6 +32,7 @@ pub mod scope;
 pub mod signer;
 pub mod splice;
 pub mod status;
+pub mod task;
 pub mod text;
 pub mod tier;
 pub mod timestamp;

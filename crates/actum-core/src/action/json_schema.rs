@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::manifest::MANIFEST;
 use super::plan::PLAN;
 use super::result::RESULT;
-use super::shape::{Characters, Form, Need, Others, Shape, Text};
+use super::shape::{Characters, Form, Member, Need, Others, Shape, Tagged, Text};
 
 /// A published JSON Schema.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,6 +23,10 @@ pub struct SchemaFile {
 
 /// The least number that readers do not round; the largest is its negative.
 const NUMBER_MIN: i64 = 1 - (1 << 53);
+
+/// Neither absolute nor with an empty name, `.`, `..`, or what is git's or actum's own state; no NUL. How
+/// many bytes a name has, a schema cannot say.
+const PATH_PATTERN: &str = "^(?!([\\s\\S]*/)?(\\.{0,2}|\\.[gG][iI][tT]|\\.[aA][cC][tT][uU][mM])(/|$))[^\\u0000]+$";
 
 /// The JSON Schemas of plan envelope, result envelope and `action.json`, in this order.
 pub fn schemas() -> [SchemaFile; 3] {
@@ -43,21 +47,36 @@ pub fn schemas() -> [SchemaFile; 3] {
     ]
 }
 
-fn file(name: &'static str, id: &str, title: &str, shape: &Shape) -> SchemaFile {
+/// The schema of documents of this shape, as a file.
+pub(crate) fn file(
+    name: &'static str,
+    id: &str,
+    title: &str,
+    shape: &'static Shape,
+) -> SchemaFile {
     let mut entries = vec![
         ("$schema", Node::from("https://json-schema.org/draft/2020-12/schema")),
         ("$id", Node::from(id)),
         ("title", Node::from(title)),
     ];
     entries.extend(object(shape));
-    // Any value, if every number in it is one that readers do not round.
-    let value = vec![
-        ("minimum", Node::Leaf(json!(NUMBER_MIN))),
-        ("maximum", Node::Leaf(json!(-NUMBER_MIN))),
-        ("items", any()),
-        ("additionalProperties", any()),
-    ];
-    entries.push(("$defs", Node::Map(vec![("value", Node::Map(value))])));
+    let mut used = Definitions::default();
+    used.of_shape(shape);
+    let mut definitions: Vec<_> =
+        used.tagged.iter().map(|kind| (kind.id, Node::Map(tagged(kind)))).collect();
+    if used.value {
+        // Any value, if every number in it is one that readers do not round.
+        let value = vec![
+            ("minimum", Node::Leaf(json!(NUMBER_MIN))),
+            ("maximum", Node::Leaf(json!(-NUMBER_MIN))),
+            ("items", any()),
+            ("additionalProperties", any()),
+        ];
+        definitions.push(("value", Node::Map(value)));
+    }
+    if !definitions.is_empty() {
+        entries.push(("$defs", Node::Map(definitions)));
+    }
     // The tree has texts for names and no other numbers, so it can always be written.
     let text = serde_json::to_string_pretty(&Node::Map(entries)).unwrap_or_default();
     SchemaFile { name, text: format!("{text}\n") }
@@ -66,6 +85,7 @@ fn file(name: &'static str, id: &str, title: &str, shape: &Shape) -> SchemaFile 
 /// JSON whose names stay in the order in which they were put.
 enum Node {
     Leaf(Value),
+    List(Vec<Node>),
     Map(Vec<(&'static str, Node)>),
 }
 
@@ -79,6 +99,7 @@ impl Serialize for Node {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
             Self::Leaf(value) => value.serialize(serializer),
+            Self::List(nodes) => serializer.collect_seq(nodes),
             Self::Map(entries) => {
                 let mut map = serializer.serialize_map(Some(entries.len()))?;
                 for (name, node) in entries {
@@ -94,15 +115,117 @@ fn any() -> Node {
     Node::Map(vec![("$ref", Node::from("#/$defs/value"))])
 }
 
+/// What a schema defines beside the document itself.
+#[derive(Default)]
+struct Definitions {
+    /// Each after those in which it stands.
+    tagged: Vec<&'static Tagged>,
+    /// Whether any value can stand somewhere.
+    value: bool,
+}
+
+impl Definitions {
+    fn of_shape(&mut self, shape: &'static Shape) {
+        self.value |= shape.others == Others::PassedOver;
+        shape.members.iter().for_each(|member| self.of_form(&member.form));
+    }
+
+    fn of_form(&mut self, form: &'static Form) {
+        match form {
+            Form::Text(_)
+            | Form::Word(_)
+            | Form::Flag
+            | Form::Share
+            | Form::Whole { .. }
+            | Form::Texts { .. }
+            | Form::True
+            | Form::Json
+            | Form::JsonObject => {}
+            Form::AnyObject | Form::NullTextOrObject(_) | Form::Any => self.value = true,
+            Form::Object(of) | Form::Objects { of, .. } | Form::SomeObjects { of, .. } => {
+                self.of_shape(of);
+            }
+            Form::Tagged(of) | Form::TaggedList { of, .. } => {
+                if !self.tagged.iter().any(|known| known.id == of.id) {
+                    self.tagged.push(of);
+                    of.branches.iter().for_each(|branch| self.of_shape(branch.shape));
+                }
+            }
+        }
+    }
+}
+
+/// An object of one of several kinds. A reader of schemas that finds something wrong says what the kind
+/// that was meant asks for, as the conditions of the others do not hold.
+fn tagged(kind: &Tagged) -> Vec<(&'static str, Node)> {
+    let branches = kind.branches.iter().map(|branch| {
+        let word = Node::Map(vec![("const", Node::from(branch.word))]);
+        let is_meant = vec![
+            ("properties", Node::Map(vec![(kind.tag, word)])),
+            ("required", Node::Leaf(json!([kind.tag]))),
+        ];
+        let then = match kind.nested {
+            Some(nested) => nesting(branch.shape, kind.tag, nested),
+            None => object(branch.shape),
+        };
+        Node::Map(vec![("if", Node::Map(is_meant)), ("then", Node::Map(then))])
+    });
+    let words = Node::Map(vec![("enum", Node::Leaf(json!(kind.words)))]);
+    vec![
+        ("description", Node::from(kind.about)),
+        ("type", Node::from("object")),
+        ("required", Node::Leaf(json!([kind.tag]))),
+        ("properties", Node::Map(vec![(kind.tag, words)])),
+        ("allOf", Node::List(branches.collect())),
+    ]
+}
+
+/// An object whose members, all but the tag, can also stand in the object `nested` in it.
+fn nesting(shape: &Shape, tag: &str, nested: &'static str) -> Vec<(&'static str, Node)> {
+    let others = || shape.members.iter().filter(|member| member.name != tag);
+    let closed = ("additionalProperties", Node::Leaf(Value::Bool(false)));
+    let inner = vec![
+        ("description", Node::from("The same fields as beside it; each stands in one place.")),
+        ("type", Node::from("object")),
+        ("properties", Node::Map(others().map(property).collect())),
+        ("additionalProperties", Node::Leaf(Value::Bool(false))),
+    ];
+    let mut properties: Vec<_> = shape.members.iter().map(property).collect();
+    properties.push((nested, Node::Map(inner)));
+    let places = others().map(|Member { name, need, .. }| {
+        let there = json!({"required": [name]});
+        let has_it = |required: Value| json!({"required": required, "properties": {nested: there}});
+        Node::Leaf(match need {
+            Need::Required => json!({"oneOf": [there, has_it(json!([nested]))]}),
+            Need::Optional => json!({"not": has_it(json!([name, nested]))}),
+        })
+    });
+    let places: Vec<Node> = places.collect();
+    let mut entries = vec![
+        ("description", Node::from(shape.about)),
+        ("type", Node::from("object")),
+        ("required", Node::Leaf(json!([tag]))),
+        ("properties", Node::Map(properties)),
+        closed,
+    ];
+    if !places.is_empty() {
+        entries.push(("allOf", Node::List(places)));
+    }
+    entries
+}
+
+/// A member with what it means.
+fn property(member: &Member) -> (&'static str, Node) {
+    let about = ("description", Node::from(member.about));
+    // What an object is stands where it is used.
+    let entries = form(&member.form).into_iter().filter(|(name, _)| *name != "description");
+    (member.name, Node::Map(std::iter::once(about).chain(entries).collect()))
+}
+
 fn object(shape: &Shape) -> Vec<(&'static str, Node)> {
     let required = shape.members.iter().filter(|member| member.need == Need::Required);
     let required: Vec<&str> = required.map(|member| member.name).collect();
-    let properties = shape.members.iter().map(|member| {
-        let about = ("description", Node::from(member.about));
-        // What an object is stands where it is used.
-        let entries = form(&member.form).into_iter().filter(|(name, _)| *name != "description");
-        (member.name, Node::Map(std::iter::once(about).chain(entries).collect()))
-    });
+    let properties = shape.members.iter().map(property);
     vec![
         ("description", Node::from(shape.about)),
         ("type", Node::from("object")),
@@ -144,7 +267,27 @@ fn form(form: &Form) -> Vec<(&'static str, Node)> {
             entries
         }
         Form::Any => vec![of_any()],
+        Form::True => vec![("const", Node::Leaf(Value::Bool(true)))],
+        Form::SomeObjects { of, count_max } => {
+            let mut entries = list(Node::Map(object(of)), *count_max);
+            entries.push(("minItems", Node::Leaf(json!(1))));
+            entries
+        }
+        Form::Tagged(kind) => vec![definition(kind)],
+        Form::TaggedList { of, count_min, count_max } => {
+            let mut entries = list(Node::Map(vec![definition(of)]), *count_max);
+            if *count_min > 0 {
+                entries.push(("minItems", Node::Leaf(json!(count_min))));
+            }
+            entries
+        }
+        Form::Json => vec![],
+        Form::JsonObject => vec![kind("object")],
     }
+}
+
+fn definition(kind: &Tagged) -> (&'static str, Node) {
+    ("$ref", Node::from(&*format!("#/$defs/{}", kind.id)))
 }
 
 /// Lengths and patterns say nothing of what is no text.
@@ -164,6 +307,12 @@ fn of_text(kind: (&'static str, Node), text: &Text) -> Vec<(&'static str, Node)>
         Characters::Version => {
             Some(pattern("^(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)(-[0-9A-Za-z.-]+)?$"))
         }
+        Characters::Id => Some(pattern("^[A-Za-z0-9._-]*$")),
+        Characters::Path => Some(pattern(PATH_PATTERN)),
+        // What a rule may have in it stands in the description.
+        Characters::Rule => None,
+        Characters::Digest => Some(pattern("^[0-9A-Fa-f]*$")),
+        Characters::Selector => Some(pattern("^\\$")),
     });
     if !text.taken.is_empty() {
         entries.push(no(("enum", Node::Leaf(json!(text.taken)))));

@@ -7,6 +7,7 @@ use super::shape::{Form, Text};
 use crate::format::{Excerpt, Place};
 use crate::json::{Kind, SyntaxProblem};
 use crate::path::Cut;
+use crate::{PathError, PathRuleError};
 
 /// Something that is wrong with a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -141,6 +142,32 @@ pub enum Problem {
         /// The command.
         command: Excerpt,
     },
+    /// A path that no change may have.
+    #[error(transparent)]
+    Path(PathError),
+    /// A text that is no rule for paths.
+    #[error(transparent)]
+    Rule(PathRuleError),
+    /// A field stands both in an object and in the object in it that can hold the same fields.
+    #[error("the field also stands in `{nested}`; give it once")]
+    AlsoNested {
+        /// The object in the object.
+        nested: &'static str,
+    },
+    /// A range ends before it begins.
+    #[error("`{last}` is before `{first}`, where the range begins; both are counted from 1 and belong to it")]
+    Backwards {
+        /// Where it begins.
+        first: u32,
+        /// Where it ends.
+        last: u32,
+    },
+    /// It is not YAML, or not YAML that everybody reads alike.
+    #[error("the YAML is not sound: {message}")]
+    Yaml {
+        /// What is wrong, in the words of the reader, bounded.
+        message: String,
+    },
 }
 
 /// How many steps of a path a message shows at each end.
@@ -150,7 +177,7 @@ const NAME_BYTES_SHOWN_MAX: usize = 40;
 
 /// A mistake on its way out of the document: each level puts its step before the others.
 #[derive(Debug)]
-pub(super) struct Fault {
+pub(crate) struct Fault {
     offset: usize,
     /// The innermost first.
     steps: Vec<Step>,
@@ -159,17 +186,22 @@ pub(super) struct Fault {
 
 impl Fault {
     /// At a byte of the document.
-    pub(super) fn at(offset: usize, problem: Problem) -> Self {
+    pub(crate) fn at(offset: usize, problem: Problem) -> Self {
         Self { offset, steps: Vec::new(), problem }
     }
 
+    /// The byte of the document.
+    pub(crate) fn offset(&self) -> usize {
+        self.offset
+    }
+
     /// The same, seen from the object that has the value as this member.
-    pub(super) fn in_member(self, name: &str) -> Self {
+    pub(crate) fn in_member(self, name: &str) -> Self {
         self.below(Step::Member(name.to_owned()))
     }
 
     /// The same, seen from the array that has the value as this element.
-    pub(super) fn in_element(self, index: usize) -> Self {
+    pub(crate) fn in_element(self, index: usize) -> Self {
         self.below(Step::Element(index))
     }
 
@@ -179,7 +211,7 @@ impl Fault {
     }
 
     /// The same, with its line and column in `document`.
-    pub(super) fn placed(mut self, document: &[u8]) -> Mistake {
+    pub(crate) fn placed(mut self, document: &[u8]) -> Mistake {
         self.steps.reverse();
         let place = Some(Place::of(document, self.offset));
         Mistake { place, path: JsonPath(self.steps), problem: self.problem }

@@ -139,7 +139,7 @@ fn member_of<'v>(object: &'v Value<'v>, name: &str) -> Option<&'v Value<'v>> {
 }
 
 /// What stands where a value of another kind belongs.
-pub(super) fn not(expected: Form, value: &Value<'_>) -> Fault {
+pub(crate) fn not(expected: Form, value: &Value<'_>) -> Fault {
     let problem = Problem::Kind { expected, found: value.kind() };
     Fault::at(value.span.start, problem)
 }
@@ -163,13 +163,13 @@ pub(super) fn objects<'v>(form: Form, value: &'v Value<'v>) -> Result<Vec<Member
 }
 
 /// A text.
-pub(super) fn text(form: Form, value: &Value<'_>) -> Result<String, Fault> {
+pub(crate) fn text(form: Form, value: &Value<'_>) -> Result<String, Fault> {
     let Form::Text(text) = form else { return Err(not(form, value)) };
     one_text(text, value)
 }
 
 /// The texts of a list.
-pub(super) fn texts(form: Form, value: &Value<'_>) -> Result<Vec<String>, Fault> {
+pub(crate) fn texts(form: Form, value: &Value<'_>) -> Result<Vec<String>, Fault> {
     let (Form::Texts { of, count_max }, Content::Array(elements)) = (form, &value.content) else {
         return Err(not(form, value));
     };
@@ -211,7 +211,7 @@ fn one_text(expected: Text, value: &Value<'_>) -> Result<String, Fault> {
 }
 
 /// One of some words, as what it stands for.
-pub(super) fn word<T>(
+pub(crate) fn word<T>(
     form: Form,
     value: &Value<'_>,
     meaning: impl FnOnce(&str) -> Option<T>,
@@ -227,7 +227,7 @@ pub(super) fn word<T>(
 }
 
 /// `true` or `false`.
-pub(super) fn flag(form: Form, value: &Value<'_>) -> Result<bool, Fault> {
+pub(crate) fn flag(form: Form, value: &Value<'_>) -> Result<bool, Fault> {
     let (Form::Flag, Content::Boolean(flag)) = (form, &value.content) else {
         return Err(not(form, value));
     };
@@ -245,7 +245,7 @@ pub(super) fn share(form: Form, value: &Value<'_>) -> Result<f64, Fault> {
 }
 
 /// A whole number, also where it is spelled `1.0` or `1e0`, as JSON Schema has it.
-pub(super) fn whole<N: TryFrom<i64>>(form: Form, value: &Value<'_>) -> Result<N, Fault> {
+pub(crate) fn whole<N: TryFrom<i64>>(form: Form, value: &Value<'_>) -> Result<N, Fault> {
     let (Form::Whole { min, max }, Content::Number(number)) = (form, &value.content) else {
         return Err(not(form, value));
     };

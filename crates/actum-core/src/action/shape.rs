@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::{Digest, PathRule, RelPath};
+
 /// An object whose members are known by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
@@ -86,6 +88,58 @@ pub enum Form {
     NullTextOrObject(Text),
     /// Any value.
     Any,
+    /// `true`, and nothing else.
+    True,
+    /// A list with at least one object with known members.
+    SomeObjects {
+        /// Each of them.
+        of: &'static Shape,
+        /// The most of them.
+        count_max: usize,
+    },
+    /// An object of one of several kinds.
+    Tagged(&'static Tagged),
+    /// A list of such objects.
+    TaggedList {
+        /// Each of them.
+        of: &'static Tagged,
+        /// The fewest of them.
+        count_min: usize,
+        /// The most of them.
+        count_max: usize,
+    },
+    /// Any value, as it is spelled.
+    Json,
+    /// An object with any members, as they are spelled.
+    JsonObject,
+}
+
+/// An object of one of several kinds: one of its members, the tag, says which.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Tagged {
+    /// What a message calls it, with its article.
+    pub name: &'static str,
+    /// Its name among the definitions of a schema.
+    pub id: &'static str,
+    /// What it is, in a sentence.
+    pub about: &'static str,
+    /// The member that says which kind it is. It stands in the shape of each.
+    pub tag: &'static str,
+    /// The same words as `branches` have, in their order.
+    pub words: &'static [&'static str],
+    /// The kinds.
+    pub branches: &'static [Branch],
+    /// An object among its members in which its other members can stand as well.
+    pub nested: Option<&'static str>,
+}
+
+/// A kind of tagged object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Branch {
+    /// The value of the tag.
+    pub word: &'static str,
+    /// Its members, the tag among them.
+    pub shape: &'static Shape,
 }
 
 /// What a text must be.
@@ -114,6 +168,16 @@ pub enum Characters {
     Name,
     /// Those of a version in three numbers.
     Version,
+    /// Those of a name that can be part of the name of a file.
+    Id,
+    /// Those of a path of the workspace.
+    Path,
+    /// Those of a rule for paths.
+    Rule,
+    /// Those of a digest.
+    Digest,
+    /// Those of a JSONPath (RFC 9535), of which only the beginning is held to anything.
+    Selector,
 }
 
 impl Shape {
@@ -125,37 +189,51 @@ impl Shape {
 
 impl Member {
     /// A member that must be there.
-    pub(super) const fn required(name: &'static str, form: Form, about: &'static str) -> Self {
+    pub(crate) const fn required(name: &'static str, form: Form, about: &'static str) -> Self {
         Self { name, need: Need::Required, form, about }
     }
 
     /// A member that can be left out.
-    pub(super) const fn optional(name: &'static str, form: Form, about: &'static str) -> Self {
+    pub(crate) const fn optional(name: &'static str, form: Form, about: &'static str) -> Self {
         Self { name, need: Need::Optional, form, about }
     }
 }
 
 impl Text {
     /// A text with any characters.
-    pub(super) const fn any(chars_max: usize) -> Self {
+    pub(crate) const fn any(chars_max: usize) -> Self {
         Self { chars_min: 0, chars_max, characters: Characters::Any, taken: &[] }
     }
 
     /// A text with something in it.
-    pub(super) const fn filled(chars_max: usize, characters: Characters) -> Self {
+    pub(crate) const fn filled(chars_max: usize, characters: Characters) -> Self {
         Self { chars_min: 1, chars_max, characters, taken: &[] }
+    }
+}
+
+impl Text {
+    /// Whether `text` is such a text.
+    pub(crate) fn holds(&self, text: &str) -> bool {
+        (self.chars_min..=self.chars_max).contains(&text.chars().count())
+            && self.characters.hold(text)
+            && !self.taken.contains(&text)
     }
 }
 
 impl Characters {
     /// Whether `text` has such characters alone.
-    pub(super) fn hold(self, text: &str) -> bool {
+    pub(crate) fn hold(self, text: &str) -> bool {
         match self {
             Self::Any => true,
             Self::NoNul => !text.contains('\0'),
             Self::OneLine => !text.contains(char::is_control),
             Self::Name => is_name(text),
             Self::Version => is_version(text),
+            Self::Id => text.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b)),
+            Self::Path => RelPath::new(text).is_ok(),
+            Self::Rule => PathRule::new(text).is_ok(),
+            Self::Digest => Digest::from_text(text.as_bytes()).is_some(),
+            Self::Selector => text.starts_with('$'),
         }
     }
 }
@@ -204,9 +282,20 @@ impl fmt::Display for Form {
             Self::Objects { of, count_max } => {
                 write!(f, "a list of at most {count_max} objects, each {}", of.name)
             }
-            Self::AnyObject => f.write_str("an object"),
+            Self::AnyObject | Self::JsonObject => f.write_str("an object"),
             Self::NullTextOrObject(text) => write!(f, "`null`, an object or a text {text}"),
-            Self::Any => f.write_str("any value"),
+            Self::Any | Self::Json => f.write_str("any value"),
+            Self::True => f.write_str("`true`"),
+            Self::SomeObjects { of, count_max } => {
+                write!(f, "a list of 1 to {count_max} objects, each {}", of.name)
+            }
+            Self::Tagged(tagged) => write!(f, "{}, which is an object", tagged.name),
+            Self::TaggedList { of, count_min: 0, count_max } => {
+                write!(f, "a list of at most {count_max} objects, each {}", of.name)
+            }
+            Self::TaggedList { of, count_min, count_max } => {
+                write!(f, "a list of {count_min} to {count_max} objects, each {}", of.name)
+            }
         }
     }
 }
@@ -215,6 +304,7 @@ impl fmt::Display for Text {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.chars_min {
             0 => write!(f, "of at most {} characters", self.chars_max),
+            least if least == self.chars_max => write!(f, "of {least} characters"),
             least => write!(f, "of {least} to {} characters", self.chars_max),
         }?;
         f.write_str(match self.characters {
@@ -223,6 +313,11 @@ impl fmt::Display for Text {
             Characters::OneLine => " without control characters",
             Characters::Name => " of a-z, 0-9 and `_`, the first of them a letter",
             Characters::Version => " that is a version, such as `1.20.3` or `1.20.3-rc.1`",
+            Characters::Id => " of letters, digits, `.`, `_` and `-`",
+            Characters::Path => " that is a path below the root, such as `src/main.rs`",
+            Characters::Rule => " that is a rule for paths, such as `config/**`",
+            Characters::Digest => " of 0-9 and a-f",
+            Characters::Selector => " that is a JSONPath, which begins with `$`",
         })
     }
 }

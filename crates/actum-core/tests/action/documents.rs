@@ -42,6 +42,12 @@ fn sound(schema: &Value) -> BoxedStrategy<Value> {
     if let Some(words) = schema["enum"].as_array() {
         return select(words.clone()).boxed();
     }
+    if !schema["const"].is_null() {
+        return Just(schema["const"].clone()).boxed();
+    }
+    if let Some(kinds) = schema["kinds"].as_array() {
+        return proptest::strategy::Union::new(kinds.iter().map(sound)).boxed();
+    }
     let kinds: Vec<&str> = match &schema["type"] {
         Value::String(kind) => vec![kind],
         Value::Array(kinds) => kinds.iter().filter_map(Value::as_str).collect(),
@@ -60,7 +66,8 @@ fn sound(schema: &Value) -> BoxedStrategy<Value> {
             let (min, max) = (edge("minimum"), edge("maximum"));
             let over = vec![json!(min - 1), json!(max + 1), json!(0.5)];
             prop_oneof![
-                9 => prop_oneof![Just(min), Just(max), 0i64..99].prop_map(Value::from),
+                9 => prop_oneof![Just(min), Just(max), 0i64..99]
+                    .prop_map(move |number| Value::from(number.clamp(min, max))),
                 1 => select(over),
             ]
             .boxed()
@@ -74,6 +81,10 @@ fn sound(schema: &Value) -> BoxedStrategy<Value> {
 
 fn text(schema: &Value) -> BoxedStrategy<Value> {
     let text = match schema["pattern"].as_str() {
+        Some("^[0-9A-Fa-f]*$") => "[0-9a-fA-F]{64}",
+        Some("^[A-Za-z0-9._-]*$") => "[A-Za-z0-9._-]{1,4}",
+        Some("^\\$") => "\\$(\\.[a-z]{1,2}){0,2}",
+        Some(pattern) if pattern.starts_with("^(?!") => "[a-c]{1,2}(/\\.?[a-z]{1,3}){0,2}",
         Some(pattern) if pattern.contains('\\') => "[0-9]\\.[0-9]{1,2}\\.[0-9](-[a-z.-]{1,3})?",
         Some(_) => "[a-z][a-z0-9_]{0,8}",
         None => "[ab]|a|a|a",
@@ -97,7 +108,59 @@ fn object(schema: &Value) -> BoxedStrategy<Value> {
         };
         (members, member).prop_map(with).boxed()
     });
-    members.prop_map(Value::Object).boxed()
+    let nests = schema["nests"].as_bool().unwrap_or_default();
+    let places = vec(any::<bool>(), if nests { 0..6 } else { 0..1 });
+    let nested = |(mut members, places): (Map<String, Value>, Vec<bool>)| {
+        let names: Vec<String> = members.keys().filter(|name| *name != "type").cloned().collect();
+        let inner: Vec<_> = names.into_iter().zip(places).filter(|(_, is_inner)| *is_inner).collect();
+        let inner = inner.into_iter().filter_map(|(name, _)| members.remove_entry(&name));
+        let inner: Map<String, Value> = inner.collect();
+        if !inner.is_empty() {
+            members.insert("details".to_owned(), Value::Object(inner));
+        }
+        Value::Object(members)
+    };
+    (members, places).prop_map(nested).boxed()
+}
+
+/// The schema without references to its definitions, and with the kinds of tagged objects side by side:
+/// each as it is without `details`, into which some of its members then go.
+pub(crate) fn written_out(schema: &Value) -> Value {
+    let definitions = schema["$defs"].clone();
+    let mut schema = schema.clone();
+    write_out(&mut schema, &definitions);
+    schema
+}
+
+fn write_out(schema: &mut Value, definitions: &Value) {
+    let name = schema["$ref"].as_str().and_then(|path| path.strip_prefix("#/$defs/"));
+    if let Some(name) = name.filter(|name| *name != "value") {
+        *schema = definitions[name].clone();
+    }
+    if let Some(branches) = schema["allOf"].as_array() {
+        let kinds: Vec<Value> = branches.iter().map(|it| it["then"].clone()).collect();
+        if kinds.iter().all(Value::is_object) {
+            *schema = json!({ "kinds": kinds });
+        } else {
+            let asked = branches.iter().filter_map(|it| it["oneOf"][0]["required"][0].as_str());
+            let mut required: Vec<String> = asked.map(str::to_owned).collect();
+            required.push("type".to_owned());
+            schema["required"] = json!(required);
+            schema["nests"] = json!(true);
+            schema["properties"].as_object_mut().unwrap().remove("details");
+        }
+    }
+    match schema {
+        Value::Array(elements) => {
+            elements.iter_mut().for_each(|element| write_out(element, definitions));
+        }
+        Value::Object(members) => {
+            members.remove("allOf");
+            members.remove("$defs");
+            members.values_mut().for_each(|member| write_out(member, definitions));
+        }
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+    }
 }
 
 fn any_object() -> BoxedStrategy<Value> {

@@ -1,0 +1,82 @@
+//! What an operator signs.
+
+use actum_core::ledger::{Actor, Isolation, TenantId, WorkspaceId};
+use actum_core::task::{ApprovalSubject, ErrorCode, TaskApproval};
+use actum_core::{Digest, Timestamp};
+
+fn approval() -> TaskApproval {
+    TaskApproval {
+        format: TaskApproval::FORMAT.to_owned(),
+        time: Timestamp::from_micros(1_000_000),
+        expires: Timestamp::from_micros(2_000_000),
+        tenant: TenantId::default(),
+        workspace: WorkspaceId::from_random(7),
+        task: "task-7".parse().unwrap(),
+        plan: Digest::of(b"plan"),
+        config: Digest::of(b"config"),
+        reason: None,
+        by: Actor { agent: None, uid: 7, user: "an operator".to_owned() },
+        isolation: Isolation::Passphrase,
+    }
+}
+
+/// EX-1, D-3
+#[test]
+fn an_approval_counts_for_what_it_names_and_until_it_expires() {
+    let approval = approval();
+    let (tenant, task) = (TenantId::default(), approval.task.clone());
+    let subject = ApprovalSubject {
+        tenant: &tenant,
+        workspace: approval.workspace,
+        task: &task,
+        plan: approval.plan,
+        config: approval.config,
+    };
+    let at = |micros| approval.check(&subject, Timestamp::from_micros(micros));
+    assert_eq!((at(1_000_000), at(1_999_999)), (Ok(()), Ok(())));
+    let told = |error: actum_core::task::TaskApprovalProblem| (error.code(), error.to_string());
+    assert_eq!(told(at(999_999).unwrap_err()), (
+        ErrorCode::ApprovalInvalid,
+        "the approval was given at 1970-01-01T00:00:01.000000Z, which is still to come; nothing was \
+         changed"
+            .to_owned()
+    ));
+    assert_eq!(told(at(2_000_000).unwrap_err()), (
+        ErrorCode::ApprovalExpired,
+        "the approval expired at 1970-01-01T00:00:02.000000Z; ask for a new one; nothing was changed"
+            .to_owned()
+    ));
+    let other_task = "task-8".parse().unwrap();
+    let other = Digest::of(b"");
+    for (subject, message) in [
+        (
+            ApprovalSubject { workspace: WorkspaceId::from_random(8), ..subject },
+            "the approval is for another workspace; nothing was changed",
+        ),
+        (
+            ApprovalSubject { task: &other_task, ..subject },
+            "the approval is for the task `task-7` and not for `task-8`; nothing was changed",
+        ),
+        (
+            ApprovalSubject { plan: other, ..subject },
+            "the approval is for another plan; nothing was changed",
+        ),
+        (
+            ApprovalSubject { config: other, ..subject },
+            "the approval is for the plan with another config; nothing was changed",
+        ),
+    ] {
+        let error = approval.check(&subject, approval.time).unwrap_err();
+        assert_eq!(told(error), (ErrorCode::ApprovalInvalid, message.to_owned()));
+    }
+}
+
+/// D-4
+#[test]
+fn an_approval_is_written_and_read_strictly() {
+    let approval = approval();
+    let text = serde_json::to_string(&approval).unwrap();
+    assert_eq!(serde_json::from_str::<TaskApproval>(&text).unwrap(), approval);
+    let more = text.replacen('{', "{\"more\":1,", 1);
+    assert!(serde_json::from_str::<TaskApproval>(&more).is_err());
+}
