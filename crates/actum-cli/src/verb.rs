@@ -18,6 +18,7 @@ mod key;
 mod ledger;
 mod log;
 mod man;
+mod plan;
 pub(crate) mod plugin;
 pub(crate) mod policy;
 mod queue;
@@ -60,6 +61,7 @@ pub(crate) enum Verb {
     Apply(apply::Arguments),
     Exec(Box<exec::Arguments>),
     Action(action::Arguments),
+    Plan(plan::Arguments),
     Undo(undo::Arguments),
     Redo(redo::Arguments),
     Queue(queue::Arguments),
@@ -98,6 +100,7 @@ impl Verb {
             Self::Apply(arguments) => apply::run(arguments, session),
             Self::Exec(arguments) => exec::run(arguments, session),
             Self::Action(arguments) => action::run(arguments, session),
+            Self::Plan(arguments) => plan::run(arguments, session),
             Self::Undo(arguments) => undo::run(arguments, session),
             Self::Redo(arguments) => redo::run(arguments, session),
             Self::Queue(arguments) => queue::run(arguments, session),

@@ -193,6 +193,13 @@ impl Policy {
         self
     }
 
+    /// The same where what a profile protects is protected besides.
+    #[must_use]
+    pub fn guarding(mut self, profile: Profile) -> Self {
+        self.profiles.insert(profile);
+        self
+    }
+
     /// The same where the operator protects more paths than are written down.
     #[must_use]
     pub fn protecting(mut self, rules: Vec<PathRule>) -> Self {

@@ -38,6 +38,7 @@ mod recorded;
 mod records;
 mod request;
 mod schema;
+pub mod task;
 
 pub use actum_access::Cedar;
 pub use catalog::{

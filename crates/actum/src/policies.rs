@@ -15,7 +15,7 @@ use actum_access::{AccessError, Cedar};
 use actum_core::path::Quoted;
 use actum_core::{Digest, PathRule, RelPath};
 use actum_gate::policy::{
-    Ignored, POLICY_BYTES_MAX, PluginAllowance, SandboxAllowance, Source, Trust,
+    Ignored, POLICY_BYTES_MAX, PluginAllowance, Profile, SandboxAllowance, Source, Trust,
 };
 use actum_gate::{Policy, PolicyFile, PolicyFileError};
 use actum_ledger::LedgerHome;
@@ -174,6 +174,13 @@ impl PolicyInForce {
     /// Where the workspace is, as the gates are told.
     pub fn place(&self) -> Place {
         Place::of(&self.root)
+    }
+
+    /// The same where what a profile protects is protected besides.
+    #[must_use]
+    pub fn guarded(mut self, profile: Profile) -> Self {
+        self.policy = self.policy.guarding(profile);
+        self
     }
 
     /// That the operator lets the code of plugin packages run, where that is so (AA-9).

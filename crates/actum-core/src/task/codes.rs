@@ -322,82 +322,344 @@ impl ErrorCode {
         };
         let row = |number, error_type, response, about| Row { number, error_type, response, about };
         match self {
-            Self::EnvelopeInvalid => row(1000, "ENVELOPE_INVALID", Reject, "The task envelope is none."),
-            Self::NotApproved => row(1001, "NOT_APPROVED", Reject, "The protocol layer did not approve the task."),
-            Self::NotValidated => row(1002, "PROTOCOL_NOT_VALIDATED", Reject, "The protocol layer did not validate the task."),
-            Self::PlanChanged => row(1003, "PLAN_CHANGED", Reject, "The plan is another than the one that was approved."),
-            Self::ConfigChanged => row(1004, "CONFIG_CHANGED", Reject, "The config is another than the one that was approved."),
-            Self::ApprovalInvalid => row(1005, "APPROVAL_INVALID", Reject, "A signed approval does not count: nobody known signed it, or it is about something else."),
-            Self::ApprovalExpired => row(1006, "APPROVAL_EXPIRED", Reject, "A signed approval has expired."),
-            Self::ApprovalMissing => row(1007, "APPROVAL_MISSING", Reject, "A person has to agree, and no signed approval says so."),
-            Self::InputMissing => row(1008, "INPUT_MISSING", Reject, "A document that the envelope names cannot be read."),
+            Self::EnvelopeInvalid => {
+                row(1000, "ENVELOPE_INVALID", Reject, "The task envelope is none.")
+            }
+            Self::NotApproved => {
+                row(1001, "NOT_APPROVED", Reject, "The protocol layer did not approve the task.")
+            }
+            Self::NotValidated => row(
+                1002,
+                "PROTOCOL_NOT_VALIDATED",
+                Reject,
+                "The protocol layer did not validate the task.",
+            ),
+            Self::PlanChanged => row(
+                1003,
+                "PLAN_CHANGED",
+                Reject,
+                "The plan is another than the one that was approved.",
+            ),
+            Self::ConfigChanged => row(
+                1004,
+                "CONFIG_CHANGED",
+                Reject,
+                "The config is another than the one that was approved.",
+            ),
+            Self::ApprovalInvalid => row(
+                1005,
+                "APPROVAL_INVALID",
+                Reject,
+                "A signed approval does not count: nobody known signed it, or it is about something else.",
+            ),
+            Self::ApprovalExpired => {
+                row(1006, "APPROVAL_EXPIRED", Reject, "A signed approval has expired.")
+            }
+            Self::ApprovalMissing => row(
+                1007,
+                "APPROVAL_MISSING",
+                Reject,
+                "A person has to agree, and no signed approval says so.",
+            ),
+            Self::InputMissing => row(
+                1008,
+                "INPUT_MISSING",
+                Reject,
+                "A document that the envelope names cannot be read.",
+            ),
             Self::InvalidJson => row(1010, "INVALID_JSON", Reject, "A document is not sound JSON."),
             Self::InvalidYaml => row(1011, "INVALID_YAML", Reject, "A document is not sound YAML."),
-            Self::SchemaViolation => row(1012, "SCHEMA_VIOLATION", Reject, "A value is not of the form that its field has."),
-            Self::DuplicateKey => row(1013, "DUPLICATE_KEY", Reject, "A name stands twice in one object."),
-            Self::UnknownField => row(1014, "UNKNOWN_FIELD", Reject, "A field is one that nobody reads."),
-            Self::UnknownActionType => row(1015, "UNKNOWN_ACTION_TYPE", Reject, "There is no such type of action."),
-            Self::UnknownOperation => row(1016, "UNKNOWN_OPERATION", Reject, "There is no such operation for this type of action."),
-            Self::InputTooLarge => row(1017, "INPUT_TOO_LARGE", Reject, "A document is larger than is read."),
-            Self::PathTraversal => row(1020, "PATH_TRAVERSAL", Reject, "A path leads outside the project."),
-            Self::InvalidPath => row(1021, "INVALID_PATH", Reject, "A text is no path of the project."),
-            Self::SymlinkRefused => row(1022, "SYMLINK_REFUSED", Reject, "A symbolic link lies on the way to a target."),
-            Self::DuplicateActionId => row(1030, "DUPLICATE_ACTION_ID", Reject, "Two actions have one id."),
-            Self::UnknownDependency => row(1031, "UNKNOWN_DEPENDENCY", Reject, "An action waits for one that is not in the plan."),
-            Self::DependencyCycle => row(1032, "DEPENDENCY_CYCLE", Reject, "Actions wait for each other."),
-            Self::SelfDependency => row(1033, "SELF_DEPENDENCY", Reject, "An action waits for itself."),
-            Self::UnorderedActions => row(1034, "UNORDERED_ACTIONS", Reject, "Two actions that could run at once touch one file."),
-            Self::LimitExceeded => row(1040, "LIMIT_EXCEEDED", Reject, "Something is more than its limit."),
-            Self::FileTooLarge => row(1041, "FILE_TOO_LARGE", Reject, "A file is larger than its limit."),
-            Self::BackupTooLarge => row(1042, "BACKUP_TOO_LARGE", Reject, "The backups would take more room than their limit."),
-            Self::NotAvailable => row(1050, "NOT_AVAILABLE", Reject, "This build cannot carry out actions of this type."),
-            Self::NotReversible => row(1051, "NOT_REVERSIBLE", Reject, "What cannot be taken back may not run where a failure rolls back."),
-            Self::SecretInContent => row(1060, "SECRET_IN_CONTENT", Reject, "New content holds what looks like a credential."),
-            Self::UndeclaredExecutable => row(1061, "UNDECLARED_EXECUTABLE", Reject, "New content would run, and the plan does not say so."),
-            Self::PatternNotFound => row(1100, "PATTERN_NOT_FOUND", SkipAction, "The text to replace is not in the file."),
-            Self::PatternCount => row(1101, "PATTERN_COUNT", SkipAction, "The text to replace is in the file more or less often than the plan says."),
-            Self::LineOutOfRange => row(1102, "LINE_OUT_OF_RANGE", SkipAction, "The file has no such line."),
-            Self::HunkMismatch => row(1103, "HUNK_MISMATCH", SkipAction, "A hunk does not apply where it says."),
-            Self::SelectorInvalid => row(1104, "JSONPATH_INVALID", SkipAction, "A text is no JSONPath."),
-            Self::SelectorNoMatch => row(1105, "JSONPATH_NO_MATCH", SkipAction, "A JSONPath selects nothing."),
-            Self::SelectorSeveral => row(1106, "JSONPATH_SEVERAL_MATCHES", SkipAction, "A JSONPath selects more than one place."),
-            Self::PropertyExists => row(1107, "PROPERTY_EXISTS", SkipAction, "A property to add is there already."),
-            Self::PropertyMissing => row(1108, "PROPERTY_MISSING", SkipAction, "A property to remove is not there."),
-            Self::AmbiguousKey => row(1109, "AMBIGUOUS_KEY", SkipAction, "A name on the way to a place stands twice in its object."),
-            Self::SourceNotParseable => row(1110, "SOURCE_NOT_PARSEABLE", SkipAction, "A file to edit as JSON or YAML is not sound as it is."),
-            Self::ResultNotParseable => row(1111, "RESULT_NOT_PARSEABLE", SkipAction, "An edit would leave a file that is not sound JSON or YAML."),
-            Self::ResultNotSchema => row(1112, "RESULT_NOT_A_SCHEMA", SkipAction, "An update would leave a schema that is none."),
-            Self::PreconditionFailed => row(1113, "PRECONDITION_FAILED", SkipAction, "A precondition does not hold."),
-            Self::PostconditionFailed => row(1114, "POSTCONDITION_FAILED", SkipAction, "A postcondition does not hold."),
-            Self::ValidationRuleFailed => row(1115, "VALIDATION_RULE_FAILED", StopAndRollBack, "A validation rule does not hold after the run."),
-            Self::FileNotFound => row(2001, "FILE_NOT_FOUND", SkipAction, "The target does not exist."),
-            Self::FileExists => row(2002, "FILE_EXISTS", SkipAction, "A file to make exists already."),
-            Self::NotAFile => row(2003, "NOT_A_FILE", SkipAction, "The target is no regular file, or lies below one."),
-            Self::HashMismatch => row(2004, "HASH_MISMATCH", StopAndRollBack, "A file has another content than it has to have."),
+            Self::SchemaViolation => row(
+                1012,
+                "SCHEMA_VIOLATION",
+                Reject,
+                "A value is not of the form that its field has.",
+            ),
+            Self::DuplicateKey => {
+                row(1013, "DUPLICATE_KEY", Reject, "A name stands twice in one object.")
+            }
+            Self::UnknownField => {
+                row(1014, "UNKNOWN_FIELD", Reject, "A field is one that nobody reads.")
+            }
+            Self::UnknownActionType => {
+                row(1015, "UNKNOWN_ACTION_TYPE", Reject, "There is no such type of action.")
+            }
+            Self::UnknownOperation => row(
+                1016,
+                "UNKNOWN_OPERATION",
+                Reject,
+                "There is no such operation for this type of action.",
+            ),
+            Self::InputTooLarge => {
+                row(1017, "INPUT_TOO_LARGE", Reject, "A document is larger than is read.")
+            }
+            Self::PathTraversal => {
+                row(1020, "PATH_TRAVERSAL", Reject, "A path leads outside the project.")
+            }
+            Self::InvalidPath => {
+                row(1021, "INVALID_PATH", Reject, "A text is no path of the project.")
+            }
+            Self::SymlinkRefused => {
+                row(1022, "SYMLINK_REFUSED", Reject, "A symbolic link lies on the way to a target.")
+            }
+            Self::DuplicateActionId => {
+                row(1030, "DUPLICATE_ACTION_ID", Reject, "Two actions have one id.")
+            }
+            Self::UnknownDependency => row(
+                1031,
+                "UNKNOWN_DEPENDENCY",
+                Reject,
+                "An action waits for one that is not in the plan.",
+            ),
+            Self::DependencyCycle => {
+                row(1032, "DEPENDENCY_CYCLE", Reject, "Actions wait for each other.")
+            }
+            Self::SelfDependency => {
+                row(1033, "SELF_DEPENDENCY", Reject, "An action waits for itself.")
+            }
+            Self::UnorderedActions => row(
+                1034,
+                "UNORDERED_ACTIONS",
+                Reject,
+                "Two actions that could run at once touch one file.",
+            ),
+            Self::LimitExceeded => {
+                row(1040, "LIMIT_EXCEEDED", Reject, "Something is more than its limit.")
+            }
+            Self::FileTooLarge => {
+                row(1041, "FILE_TOO_LARGE", Reject, "A file is larger than its limit.")
+            }
+            Self::BackupTooLarge => row(
+                1042,
+                "BACKUP_TOO_LARGE",
+                Reject,
+                "The backups would take more room than their limit.",
+            ),
+            Self::NotAvailable => row(
+                1050,
+                "NOT_AVAILABLE",
+                Reject,
+                "This build cannot carry out actions of this type.",
+            ),
+            Self::NotReversible => row(
+                1051,
+                "NOT_REVERSIBLE",
+                Reject,
+                "What cannot be taken back may not run where a failure rolls back.",
+            ),
+            Self::SecretInContent => row(
+                1060,
+                "SECRET_IN_CONTENT",
+                Reject,
+                "New content holds what looks like a credential.",
+            ),
+            Self::UndeclaredExecutable => row(
+                1061,
+                "UNDECLARED_EXECUTABLE",
+                Reject,
+                "New content would run, and the plan does not say so.",
+            ),
+            Self::PatternNotFound => row(
+                1100,
+                "PATTERN_NOT_FOUND",
+                SkipAction,
+                "The text to replace is not in the file.",
+            ),
+            Self::PatternCount => row(
+                1101,
+                "PATTERN_COUNT",
+                SkipAction,
+                "The text to replace is in the file more or less often than the plan says.",
+            ),
+            Self::LineOutOfRange => {
+                row(1102, "LINE_OUT_OF_RANGE", SkipAction, "The file has no such line.")
+            }
+            Self::HunkMismatch => {
+                row(1103, "HUNK_MISMATCH", SkipAction, "A hunk does not apply where it says.")
+            }
+            Self::SelectorInvalid => {
+                row(1104, "JSONPATH_INVALID", SkipAction, "A text is no JSONPath.")
+            }
+            Self::SelectorNoMatch => {
+                row(1105, "JSONPATH_NO_MATCH", SkipAction, "A JSONPath selects nothing.")
+            }
+            Self::SelectorSeveral => row(
+                1106,
+                "JSONPATH_SEVERAL_MATCHES",
+                SkipAction,
+                "A JSONPath selects more than one place.",
+            ),
+            Self::PropertyExists => {
+                row(1107, "PROPERTY_EXISTS", SkipAction, "A property to add is there already.")
+            }
+            Self::PropertyMissing => {
+                row(1108, "PROPERTY_MISSING", SkipAction, "A property to remove is not there.")
+            }
+            Self::AmbiguousKey => row(
+                1109,
+                "AMBIGUOUS_KEY",
+                SkipAction,
+                "A name on the way to a place stands twice in its object.",
+            ),
+            Self::SourceNotParseable => row(
+                1110,
+                "SOURCE_NOT_PARSEABLE",
+                SkipAction,
+                "A file to edit as JSON or YAML is not sound as it is.",
+            ),
+            Self::ResultNotParseable => row(
+                1111,
+                "RESULT_NOT_PARSEABLE",
+                SkipAction,
+                "An edit would leave a file that is not sound JSON or YAML.",
+            ),
+            Self::ResultNotSchema => row(
+                1112,
+                "RESULT_NOT_A_SCHEMA",
+                SkipAction,
+                "An update would leave a schema that is none.",
+            ),
+            Self::PreconditionFailed => {
+                row(1113, "PRECONDITION_FAILED", SkipAction, "A precondition does not hold.")
+            }
+            Self::PostconditionFailed => {
+                row(1114, "POSTCONDITION_FAILED", SkipAction, "A postcondition does not hold.")
+            }
+            Self::ValidationRuleFailed => row(
+                1115,
+                "VALIDATION_RULE_FAILED",
+                StopAndRollBack,
+                "A validation rule does not hold after the run.",
+            ),
+            Self::FileNotFound => {
+                row(2001, "FILE_NOT_FOUND", SkipAction, "The target does not exist.")
+            }
+            Self::FileExists => {
+                row(2002, "FILE_EXISTS", SkipAction, "A file to make exists already.")
+            }
+            Self::NotAFile => row(
+                2003,
+                "NOT_A_FILE",
+                SkipAction,
+                "The target is no regular file, or lies below one.",
+            ),
+            Self::HashMismatch => row(
+                2004,
+                "HASH_MISMATCH",
+                StopAndRollBack,
+                "A file has another content than it has to have.",
+            ),
             Self::DiskFull => row(2005, "DISK_FULL", StopAndRollBack, "There is no room left."),
             Self::InputOutput => row(2006, "IO_ERROR", StopAndRollBack, "The file system failed."),
-            Self::ActionTimeout => row(2007, "ACTION_TIMEOUT", SkipAction, "An action took longer than it may."),
-            Self::ReportUnwritable => row(2008, "REPORT_UNWRITABLE", Reject, "The reports cannot be written, so nothing runs."),
-            Self::CheckpointFailed => row(2009, "CHECKPOINT_FAILED", Reject, "The checkpoint cannot be made, so nothing runs."),
-            Self::DirtyTarget => row(2020, "GIT_DIRTY_TARGET", UseCheckpoint, "A target has changes that are not committed."),
-            Self::NoRepository => row(2021, "GIT_NO_REPOSITORY", UseCheckpoint, "There is no repository to commit to."),
-            Self::DetachedHead => row(2022, "GIT_DETACHED_HEAD", UseCheckpoint, "No branch is checked out."),
-            Self::UnbornHead => row(2023, "GIT_UNBORN_HEAD", UseCheckpoint, "The repository has no commit yet."),
-            Self::MergeInProgress => row(2024, "GIT_MERGE_IN_PROGRESS", UseCheckpoint, "A merge, rebase, cherry-pick or revert is not finished."),
-            Self::ShallowRepository => row(2025, "GIT_SHALLOW_REPOSITORY", UseCheckpoint, "The repository lacks commits that a revert could need."),
-            Self::BareRepository => row(2026, "GIT_BARE_REPOSITORY", UseCheckpoint, "The repository has no working tree."),
-            Self::LinkedWorktree => row(2027, "GIT_LINKED_WORKTREE", UseCheckpoint, "The working tree is a linked one."),
-            Self::RevertConflict => row(2028, "GIT_REVERT_CONFLICT", Escalate, "Later changes stand where a revert would change something."),
-            Self::PermissionDenied => row(3001, "PERMISSION_DENIED", SkipAction, "The file system does not let a target be changed."),
-            Self::OutOfScope => row(3002, "OUT_OF_SCOPE", Reject, "A target is not among what may be changed."),
+            Self::ActionTimeout => {
+                row(2007, "ACTION_TIMEOUT", SkipAction, "An action took longer than it may.")
+            }
+            Self::ReportUnwritable => row(
+                2008,
+                "REPORT_UNWRITABLE",
+                Reject,
+                "The reports cannot be written, so nothing runs.",
+            ),
+            Self::CheckpointFailed => row(
+                2009,
+                "CHECKPOINT_FAILED",
+                Reject,
+                "The checkpoint cannot be made, so nothing runs.",
+            ),
+            Self::DirtyTarget => row(
+                2020,
+                "GIT_DIRTY_TARGET",
+                UseCheckpoint,
+                "A target has changes that are not committed.",
+            ),
+            Self::NoRepository => row(
+                2021,
+                "GIT_NO_REPOSITORY",
+                UseCheckpoint,
+                "There is no repository to commit to.",
+            ),
+            Self::DetachedHead => {
+                row(2022, "GIT_DETACHED_HEAD", UseCheckpoint, "No branch is checked out.")
+            }
+            Self::UnbornHead => {
+                row(2023, "GIT_UNBORN_HEAD", UseCheckpoint, "The repository has no commit yet.")
+            }
+            Self::MergeInProgress => row(
+                2024,
+                "GIT_MERGE_IN_PROGRESS",
+                UseCheckpoint,
+                "A merge, rebase, cherry-pick or revert is not finished.",
+            ),
+            Self::ShallowRepository => row(
+                2025,
+                "GIT_SHALLOW_REPOSITORY",
+                UseCheckpoint,
+                "The repository lacks commits that a revert could need.",
+            ),
+            Self::BareRepository => row(
+                2026,
+                "GIT_BARE_REPOSITORY",
+                UseCheckpoint,
+                "The repository has no working tree.",
+            ),
+            Self::LinkedWorktree => {
+                row(2027, "GIT_LINKED_WORKTREE", UseCheckpoint, "The working tree is a linked one.")
+            }
+            Self::RevertConflict => row(
+                2028,
+                "GIT_REVERT_CONFLICT",
+                Escalate,
+                "Later changes stand where a revert would change something.",
+            ),
+            Self::PermissionDenied => row(
+                3001,
+                "PERMISSION_DENIED",
+                SkipAction,
+                "The file system does not let a target be changed.",
+            ),
+            Self::OutOfScope => {
+                row(3002, "OUT_OF_SCOPE", Reject, "A target is not among what may be changed.")
+            }
             Self::PolicyDenied => row(3003, "POLICY_DENIED", Reject, "A gate refused the plan."),
-            Self::ProtectedFileViolation => row(3100, "PROTECTED_FILE_VIOLATION", RejectAndAlert, "A target is protected."),
-            Self::ProtectedReportViolation => row(3101, "PROTECTED_REPORT_VIOLATION", RejectAndAlert, "A target is the rollback manifest or a backup of a report."),
-            Self::DependencyFailed => row(4001, "DEPENDENCY_FAILED", SkipDependents, "An action that this one waits for failed."),
-            Self::DependencySkipped => row(4002, "DEPENDENCY_SKIPPED", SkipDependents, "An action that this one waits for was skipped."),
-            Self::InternalError => row(5000, "INTERNAL_ERROR", StopRollBackAndEscalate, "Something failed that nobody foresaw."),
-            Self::RollbackFailed => row(5001, "ROLLBACK_FAILED", Escalate, "The rollback did not end; the workspace needs attention."),
-            Self::TaskTimeout => row(5002, "TASK_TIMEOUT", StopRollBackAndEscalate, "The task took longer than it may."),
+            Self::ProtectedFileViolation => {
+                row(3100, "PROTECTED_FILE_VIOLATION", RejectAndAlert, "A target is protected.")
+            }
+            Self::ProtectedReportViolation => row(
+                3101,
+                "PROTECTED_REPORT_VIOLATION",
+                RejectAndAlert,
+                "A target is the rollback manifest or a backup of a report.",
+            ),
+            Self::DependencyFailed => row(
+                4001,
+                "DEPENDENCY_FAILED",
+                SkipDependents,
+                "An action that this one waits for failed.",
+            ),
+            Self::DependencySkipped => row(
+                4002,
+                "DEPENDENCY_SKIPPED",
+                SkipDependents,
+                "An action that this one waits for was skipped.",
+            ),
+            Self::InternalError => row(
+                5000,
+                "INTERNAL_ERROR",
+                StopRollBackAndEscalate,
+                "Something failed that nobody foresaw.",
+            ),
+            Self::RollbackFailed => row(
+                5001,
+                "ROLLBACK_FAILED",
+                Escalate,
+                "The rollback did not end; the workspace needs attention.",
+            ),
+            Self::TaskTimeout => row(
+                5002,
+                "TASK_TIMEOUT",
+                StopRollBackAndEscalate,
+                "The task took longer than it may.",
+            ),
             Self::Cancelled => row(5003, "CANCELLED", StopAndRollBack, "The run was cancelled."),
         }
     }

@@ -70,7 +70,10 @@ pub enum GraphProblem {
         id: ActionId,
     },
     /// Actions wait for each other.
-    #[error("these actions wait for each other, so none could begin: {}; take one dependency away", Cycle(ids))]
+    #[error(
+        "these actions wait for each other, so none could begin: {}; take one dependency away",
+        Cycle(ids)
+    )]
     Cycle {
         /// The place of the first of them.
         action: usize,
@@ -238,8 +241,7 @@ fn waits_for(
                     let known: Vec<&str> = places.keys().map(|id| id.as_str()).collect();
                     let nearest = nearest(dependency, known);
                     let (id, dependency) = (id.clone(), dependency.clone());
-                    let problem =
-                        GraphProblem::Unknown { action, index, id, dependency, nearest };
+                    let problem = GraphProblem::Unknown { action, index, id, dependency, nearest };
                     problems.push(problem);
                 }
                 None => {}

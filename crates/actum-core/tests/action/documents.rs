@@ -112,7 +112,8 @@ fn object(schema: &Value) -> BoxedStrategy<Value> {
     let places = vec(any::<bool>(), if nests { 0..6 } else { 0..1 });
     let nested = |(mut members, places): (Map<String, Value>, Vec<bool>)| {
         let names: Vec<String> = members.keys().filter(|name| *name != "type").cloned().collect();
-        let inner: Vec<_> = names.into_iter().zip(places).filter(|(_, is_inner)| *is_inner).collect();
+        let inner: Vec<_> =
+            names.into_iter().zip(places).filter(|(_, is_inner)| *is_inner).collect();
         let inner = inner.into_iter().filter_map(|(name, _)| members.remove_entry(&name));
         let inner: Map<String, Value> = inner.collect();
         if !inner.is_empty() {

@@ -24,7 +24,9 @@ fn wrong(action: &str) -> (ErrorCode, String) {
 }
 
 fn modify(operation: &str) -> String {
-    format!(r#"{{"action_id":"a","action_type":"FILE_MODIFY","target":"f","operation":{operation}}}"#)
+    format!(
+        r#"{{"action_id":"a","action_type":"FILE_MODIFY","target":"f","operation":{operation}}}"#
+    )
 }
 
 /// EX-2, D-4
@@ -102,14 +104,22 @@ fn everything_that_is_wrong_is_told_at_once_in_the_order_of_the_text() {
 /// EX-2
 #[test]
 fn text_that_is_no_json_is_refused_at_its_first_place() {
-    assert_eq!(told("{\n\"plan_id\": 'a'}"), [(
-        ErrorCode::InvalidJson,
-        "line 2, column 12: the JSON is not sound: expected a value here, but found `'`".to_owned()
-    )]);
-    assert_eq!(told("[]"), [(
-        ErrorCode::SchemaViolation,
-        "line 1, column 1: expected a task plan, which is an object, but found an array".to_owned()
-    )]);
+    assert_eq!(
+        told("{\n\"plan_id\": 'a'}"),
+        [(
+            ErrorCode::InvalidJson,
+            "line 2, column 12: the JSON is not sound: expected a value here, but found `'`"
+                .to_owned()
+        )]
+    );
+    assert_eq!(
+        told("[]"),
+        [(
+            ErrorCode::SchemaViolation,
+            "line 1, column 1: expected a task plan, which is an object, but found an array"
+                .to_owned()
+        )]
+    );
 }
 
 /// EX-9, EX-10
@@ -206,19 +216,25 @@ fn a_wrong_operation_is_told_for_the_branch_that_was_meant() {
         "column 81: `action_plan[0].operation.type`: expected `create`, but found `line_insert`"
             .to_owned()
     ));
-    assert_eq!(wrong(&modify("{}").replace("FILE_MODIFY", "FILE_DELET")), (
-        ErrorCode::UnknownActionType,
-        "column 33: `action_plan[0].action_type`: expected `FILE_CREATE`, `FILE_MODIFY`, \
+    assert_eq!(
+        wrong(&modify("{}").replace("FILE_MODIFY", "FILE_DELET")),
+        (
+            ErrorCode::UnknownActionType,
+            "column 33: `action_plan[0].action_type`: expected `FILE_CREATE`, `FILE_MODIFY`, \
          `FILE_DELETE`, `FILE_RENAME`, `SCHEMA_UPDATE`, `SQL_EXECUTE` or `PIPELINE_RUN`, but found \
          `FILE_DELET`, perhaps `FILE_DELETE` is meant"
-            .to_owned()
-    ));
-    assert_eq!(wrong(r#"{"action_id":"a","action_type":"FILE_CREATE","target":"f"}"#), (
-        code,
-        "column 1: `action_plan[0].operation`: the field is missing; expected an operation of \
+                .to_owned()
+        )
+    );
+    assert_eq!(
+        wrong(r#"{"action_id":"a","action_type":"FILE_CREATE","target":"f"}"#),
+        (
+            code,
+            "column 1: `action_plan[0].operation`: the field is missing; expected an operation of \
          FILE_CREATE, which is an object"
-            .to_owned()
-    ));
+                .to_owned()
+        )
+    );
 }
 
 /// EX-4, EX-5, D-5
@@ -345,11 +361,14 @@ fn conditions_timeouts_and_levels_are_held_to_what_there_is() {
         r#""stop_on_error": true"#,
         &format!(r#""validation_rules": {rules}, "stop_on_error": true"#),
     );
-    assert_eq!(told(&text), [(
-        code,
-        "line 19, column 26: `execution_instructions.validation_rules[0].path`: the field is \
+    assert_eq!(
+        told(&text),
+        [(
+            code,
+            "line 19, column 26: `execution_instructions.validation_rules[0].path`: the field is \
          missing; expected a text of 1 to 4095 characters that is a path below the root, such as \
          `src/main.rs`"
-            .to_owned()
-    )]);
+                .to_owned()
+        )]
+    );
 }

@@ -69,10 +69,7 @@ fn is_beyond_schemas(mistakes: &Mistakes) -> bool {
     mistakes.list.iter().all(|mistake| {
         matches!(
             mistake.problem,
-            Problem::Doubled
-                | Problem::Backwards { .. }
-                | Problem::Rule(_)
-                | Problem::Yaml { .. }
+            Problem::Doubled | Problem::Backwards { .. } | Problem::Rule(_) | Problem::Yaml { .. }
         )
     })
 }

@@ -1,0 +1,95 @@
+//! `actum plan`: task plans, looked at before anything of them is done.
+
+mod found;
+mod lint;
+mod preview;
+
+use std::path::{Path, PathBuf};
+
+use actum_core::task::limits::{CONFIG_BYTES_MAX, PLAN_BYTES_MAX};
+use actum_core::task::{ActionPlaces, Graph, SystemConfig, TaskPlan};
+
+use super::Session;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::input;
+use found::{Found, Problems};
+
+/// Check a task plan, and see what it would do
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand)]
+enum Command {
+    Lint(lint::Arguments),
+    Preview(preview::Arguments),
+}
+
+/// The documents of a task.
+#[derive(clap::Args)]
+struct Documents {
+    /// The file that holds the task plan; `-` is standard input
+    plan: PathBuf,
+    /// The system config; without it what it would say by itself holds
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+}
+
+/// A plan that can be read, and the order of its actions.
+struct Task {
+    plan: TaskPlan,
+    places: ActionPlaces,
+    config: SystemConfig,
+    graph: Graph,
+}
+
+pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
+    match &arguments.command {
+        Command::Lint(arguments) => lint::run(arguments, session),
+        Command::Preview(arguments) => preview::run(arguments, session),
+    }
+}
+
+impl Documents {
+    /// Reads them, or says all that is wrong with them.
+    fn read(&self, start: &Path) -> Result<Result<Task, Problems>, Failure> {
+        let mut problems = Problems::default();
+        let (plan_file, bytes) = input::document(&self.plan, start, PLAN_BYTES_MAX)?;
+        let plan = match TaskPlan::read_with_places(&bytes) {
+            Ok(plan) => Some(plan),
+            Err(error) => {
+                problems.add_mistakes(&plan_file, &error.0);
+                None
+            }
+        };
+        let config = match &self.config {
+            None => Some(SystemConfig::default()),
+            Some(file) => {
+                let (file, bytes) = input::document(file, start, CONFIG_BYTES_MAX)?;
+                match SystemConfig::read(&bytes) {
+                    Ok(config) => Some(config),
+                    Err(error) => {
+                        problems.add_mistakes(&file, &error.0);
+                        None
+                    }
+                }
+            }
+        };
+        let (Some((plan, places)), Some(config)) = (plan, config) else {
+            return Ok(Err(problems));
+        };
+        Ok(match Graph::of(&plan) {
+            Ok(graph) => Ok(Task { plan, places, config, graph }),
+            Err(error) => {
+                for problem in &error.problems {
+                    let place = places.0.get(problem.action()).copied();
+                    problems.add(Found::new(problem.code(), problem, (&problem.path(), place)));
+                }
+                Err(problems)
+            }
+        })
+    }
+}

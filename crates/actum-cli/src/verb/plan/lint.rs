@@ -1,0 +1,107 @@
+//! `actum plan lint`: whether a task plan can be used, without looking into any file.
+
+use std::collections::BTreeSet;
+use std::ffi::OsStr;
+use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
+
+use actum_core::RelPath;
+use actum_core::task::{Action, lint};
+use serde::Serialize;
+
+use super::found::{Found, Problems};
+use super::{Documents, Session, Task};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::Document;
+use crate::root;
+
+/// Check a task plan: its form, its actions, their order, and the files that it speaks of
+///
+/// All that is wrong is told at once, each with its code, line and place; whether edits find what they look for, and what
+/// the gates say, is told by `actum plan preview`. The exit code is 1 where something would go wrong.
+#[derive(clap::Args)]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    documents: Documents,
+}
+
+/// What came out.
+#[derive(Serialize)]
+pub(super) struct Linted {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    plan: Option<String>,
+    sound: bool,
+    /// What there is in the plan, where it can be read.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    size: Option<Size>,
+    #[serde(flatten)]
+    problems: Problems,
+}
+
+#[derive(Serialize)]
+struct Size {
+    actions: usize,
+    files: usize,
+}
+
+pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
+    let linted = match arguments.documents.read(&session.start)? {
+        Err(problems) => Linted::unread(problems),
+        Ok(task) => {
+            let mut problems = Problems::default();
+            problems.find(&task, session);
+            let files: BTreeSet<_> = task.plan.actions.iter().flat_map(Action::written).collect();
+            let size = Size { actions: task.plan.actions.len(), files: files.len() };
+            let plan = Some(task.plan.id.to_string());
+            Linted { plan, sound: problems.is_empty(), size: Some(size), problems }
+        }
+    };
+    session.screen.show(&linted)?;
+    Ok(if linted.sound { Exit::Success } else { Exit::Refused })
+}
+
+impl Linted {
+    /// Documents that cannot be read.
+    pub(super) fn unread(problems: Problems) -> Self {
+        Self { plan: None, sound: false, size: None, problems }
+    }
+}
+
+impl Problems {
+    /// What would go wrong in the tree of files as it is.
+    pub(super) fn find(&mut self, task: &Task, session: &Session) {
+        let root = root::existing_or_new(&session.start);
+        let exists = |path: &RelPath| {
+            let path = root.join(OsStr::from_bytes(path.as_bytes()));
+            path.symlink_metadata().is_ok_and(|found| found.is_file())
+        };
+        let Task { plan, places, config, graph } = task;
+        for finding in lint(plan, graph, config, exists) {
+            let place = finding.action().and_then(|action| places.0.get(action).copied());
+            self.add(Found::new(finding.code(), &finding, (&finding.path(), place)));
+        }
+    }
+}
+
+impl Document for Linted {
+    fn format(&self) -> &'static str {
+        "actum.plan-lint/1"
+    }
+
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        self.problems.write(out)?;
+        let (true, Some(plan), Some(Size { actions, files })) =
+            (self.sound, &self.plan, &self.size)
+        else {
+            return Ok(());
+        };
+        let plural = |count: &usize| if *count == 1 { "" } else { "s" };
+        writeln!(
+            out,
+            "the plan `{plan}` can be used: {actions} action{} on {files} file{}",
+            plural(actions),
+            plural(files)
+        )
+    }
+}

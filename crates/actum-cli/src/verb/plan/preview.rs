@@ -1,0 +1,190 @@
+//! `actum plan preview`: what a task plan would do, and what the gates say of it.
+
+use std::io::{self, Write};
+
+use actum::task::{ActionEnd, ActionProblem, Rehearsal, Rehearsed};
+use actum::{Error, Judgement, PolicyInForce, Preview, Request};
+use actum_core::path::Harmless;
+use actum_core::receipt::GateRecord;
+use actum_core::task::{Action, ErrorCode, TaskPlan};
+use actum_core::{PathRule, RiskTier, Scope};
+use actum_gate::Verdict;
+use actum_gate::policy::Profile;
+use actum_workspace::{Limits, RunOptions, Workspace};
+use serde::Serialize;
+
+use super::{Documents, Session, Task, lint};
+use crate::diff_text::Audience;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::{Document, Kind};
+use crate::record::GateLine;
+use crate::style::{self, Painted};
+use crate::verb::diff::FileDiffs;
+use crate::{actor, home, policy, records, recovery_note, root};
+
+/// Show what a task plan would do, and what every gate says of it; nothing is changed
+///
+/// Each action is done where nobody sees it, with what it needs and what must hold after it. The diff is that of all
+/// actions that can be done. The exit code is 1 where an action would fail or a gate says no.
+#[derive(clap::Args)]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    documents: Documents,
+}
+
+#[derive(Serialize)]
+struct Previewed {
+    plan: String,
+    /// Whether all of it would be done.
+    sound: bool,
+    actions: Vec<Acted>,
+    /// Rules of the plan that would not hold.
+    broken_rules: Vec<Failed>,
+    tier: RiskTier,
+    gates: Vec<GateRecord>,
+    diff: FileDiffs,
+}
+
+#[derive(Serialize)]
+struct Acted {
+    action_id: String,
+    #[serde(flatten)]
+    end: End,
+}
+
+#[derive(Serialize)]
+#[serde(tag = "status", rename_all = "SCREAMING_SNAKE_CASE")]
+enum End {
+    Success { output: String },
+    Failed(Failed),
+    Skipped { reason: String },
+}
+
+#[derive(Serialize)]
+struct Failed {
+    error_code: ErrorCode,
+    error_message: String,
+}
+
+pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
+    let task = match arguments.documents.read(&session.start)? {
+        Ok(task) => task,
+        Err(problems) => {
+            session.screen.show(&lint::Linted::unread(problems))?;
+            return Ok(Exit::Refused);
+        }
+    };
+    let root = root::existing_or_new(&session.start);
+    let in_force = policy::in_force(root)?.guarded(Profile::AgentExecutor);
+    let mut workspace = Workspace::open(root)?;
+    let previewed = Previewed::of(&mut workspace, &task, &in_force, session.screen.audience());
+    recovery_note::tell(&session.screen, workspace.recovery());
+    let previewed = previewed?;
+    session.screen.show(&previewed)?;
+    Ok(if previewed.sound { Exit::Success } else { Exit::Refused })
+}
+
+impl Previewed {
+    fn of(
+        workspace: &mut Workspace,
+        task: &Task,
+        in_force: &PolicyInForce,
+        audience: Audience,
+    ) -> Result<Self, Failure> {
+        let Task { plan, config, graph, .. } = task;
+        let limits = Limits { scope: scope(plan), ..Limits::default() };
+        let label = format!("task {}", plan.id);
+        let options = RunOptions { limits: limits.clone(), label, wait: false };
+        let constraints = plan.constraints(config.constraints);
+        let rehearsal = Rehearsal::of(workspace, &options, (plan, graph), constraints)?;
+        let Rehearsal { transaction, actions, operations, broken_rules } = rehearsal;
+        let diff = FileDiffs::of(transaction.diff()?, audience);
+        let actor = actor::of(None);
+        let request = Request { limits, actor, ..Request::apply(operations) };
+        let mut preview = Preview { transaction, undoes: None };
+        let judged = preview.judged(&request, in_force, &home::tenant()?, records::now());
+        let (tier, gates, is_denied) = match judged {
+            Ok(Judgement { decision, .. }) => {
+                (decision.tier, decision.gates, decision.verdict == Verdict::Deny)
+            }
+            Err(Error::NothingToChange) => (RiskTier::R0, Vec::new(), false),
+            Err(error) => return Err(error.into()),
+        };
+        let actions: Vec<_> = actions.into_iter().map(|done| Acted::of(plan, done)).collect();
+        let is_done = actions.iter().all(|acted| matches!(acted.end, End::Success { .. }));
+        let broken_rules: Vec<_> = broken_rules.into_iter().map(Failed::from).collect();
+        Ok(Self {
+            plan: plan.id.to_string(),
+            sound: is_done && broken_rules.is_empty() && !is_denied,
+            actions,
+            broken_rules,
+            tier,
+            gates,
+            diff,
+        })
+    }
+}
+
+/// Only what the plan lists may be changed (EX-19).
+fn scope(plan: &TaskPlan) -> Scope {
+    let written = plan.actions.iter().flat_map(Action::written);
+    Scope { allow: Some(written.filter_map(PathRule::exactly).collect()), deny: Vec::new() }
+}
+
+impl Acted {
+    fn of(plan: &TaskPlan, rehearsed: Rehearsed) -> Self {
+        let action = plan.actions.get(rehearsed.action);
+        Self {
+            action_id: action.map(|action| action.id.to_string()).unwrap_or_default(),
+            end: match rehearsed.end {
+                ActionEnd::Completed { output } => End::Success { output },
+                ActionEnd::Failed(problem) => End::Failed(problem.into()),
+                ActionEnd::Skipped { reason } => End::Skipped { reason },
+            },
+        }
+    }
+}
+
+impl From<ActionProblem> for Failed {
+    fn from(ActionProblem { code, message }: ActionProblem) -> Self {
+        Self { error_code: code, error_message: message }
+    }
+}
+
+impl Document for Previewed {
+    fn format(&self) -> &'static str {
+        "actum.plan-preview/1"
+    }
+
+    fn kind(&self) -> Kind {
+        Kind::Verbatim
+    }
+
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        self.diff.write(out)?;
+        for Acted { action_id, end } in &self.actions {
+            let (word, style, told) = match end {
+                End::Success { output } => ("ok", style::ADDED, output.clone()),
+                End::Failed(Failed { error_code, error_message }) => {
+                    let number = error_code.number();
+                    ("failed", style::REMOVED, format!("{error_message} ({number})"))
+                }
+                End::Skipped { reason } => ("skipped", style::CHANGED, reason.clone()),
+            };
+            let word = Painted(style, format!("{word:7}"));
+            let (id, told) = (Harmless(action_id.as_bytes()), Harmless(told.as_bytes()));
+            writeln!(out, "{word}  {id}  {told}")?;
+        }
+        for Failed { error_code, error_message } in &self.broken_rules {
+            let (number, told) = (error_code.number(), Harmless(error_message.as_bytes()));
+            writeln!(out, "rule     {told} ({number})")?;
+        }
+        self.gates.iter().try_for_each(|gate| writeln!(out, "gate     {}", GateLine(gate)))?;
+        let end = match self.sound {
+            true => "all of it would be done",
+            false => "not all of it would be done",
+        };
+        writeln!(out, "preview of `{}`: {end} ({}); nothing was changed", self.plan, self.tier)
+    }
+}

@@ -1,0 +1,137 @@
+//! What went wrong with an action, by the codes of the contract (EX-18).
+
+use std::io;
+
+use actum_core::edit::{
+    EditError, JsonValueError, LineError, PathProblem, ReplacementError, YamlError,
+};
+use actum_core::task::ErrorCode;
+use actum_workspace::ErrorKind;
+
+/// What went wrong with an action.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ActionProblem {
+    /// Its code.
+    pub code: ErrorCode,
+    /// The same in words.
+    pub message: String,
+}
+
+impl ActionProblem {
+    /// With its code.
+    pub(super) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self { code, message: message.into() }
+    }
+}
+
+impl From<actum_workspace::Error> for ActionProblem {
+    fn from(error: actum_workspace::Error) -> Self {
+        Self { code: of(&error.kind), message: error.kind.to_string() }
+    }
+}
+
+fn of(kind: &ErrorKind) -> ErrorCode {
+    match kind {
+        ErrorKind::Missing { .. } => ErrorCode::FileNotFound,
+        ErrorKind::Exists { .. } => ErrorCode::FileExists,
+        ErrorKind::NotAFile { .. } | ErrorKind::UnderAFile { .. } | ErrorKind::HardLink { .. } => {
+            ErrorCode::NotAFile
+        }
+        ErrorKind::Component { .. } | ErrorKind::OtherFileSystem { .. } => {
+            ErrorCode::SymlinkRefused
+        }
+        ErrorKind::Path { .. } => ErrorCode::InvalidPath,
+        ErrorKind::Scope { .. } => ErrorCode::OutOfScope,
+        ErrorKind::Budget { .. } => ErrorCode::LimitExceeded,
+        ErrorKind::TooLargeToSearch { .. } | ErrorKind::TooLarge { .. } => ErrorCode::FileTooLarge,
+        ErrorKind::Hunk { .. } => ErrorCode::HunkMismatch,
+        ErrorKind::Edit { source, .. } => of_edit(source),
+        ErrorKind::Expected { .. }
+        | ErrorKind::Conflict { .. }
+        | ErrorKind::ChangedSince { .. } => ErrorCode::HashMismatch,
+        ErrorKind::Attributes { source, .. } | ErrorKind::Io { source, .. } => of_io(source),
+        ErrorKind::ChangeSet { .. }
+        | ErrorKind::Blocked { .. }
+        | ErrorKind::NotBlocked { .. }
+        | ErrorKind::AsBefore { .. }
+        | ErrorKind::AlreadyUndone { .. }
+        | ErrorKind::NoRunToUndo { .. }
+        | ErrorKind::NoRunToRedo { .. }
+        | ErrorKind::InEffect { .. }
+        | ErrorKind::NothingToUndo { .. }
+        | ErrorKind::UnknownRun { .. }
+        | ErrorKind::RunsReversed { .. }
+        | ErrorKind::LostImage { .. }
+        | ErrorKind::Busy { .. }
+        | ErrorKind::Damaged { .. }
+        | ErrorKind::JournalMissing
+        | ErrorKind::JournalSound
+        | ErrorKind::NewerFormat { .. }
+        | ErrorKind::DamagedHistory { .. }
+        | ErrorKind::State { .. }
+        | ErrorKind::NotAWorkspace
+        | ErrorKind::Poisoned => ErrorCode::InternalError,
+    }
+}
+
+fn of_io(error: &io::Error) -> ErrorCode {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+            ErrorCode::PermissionDenied
+        }
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => ErrorCode::DiskFull,
+        _ => ErrorCode::InputOutput,
+    }
+}
+
+fn of_edit(error: &EditError) -> ErrorCode {
+    match error {
+        EditError::Replace(error) => match error {
+            ReplacementError::Missing { .. } => ErrorCode::PatternNotFound,
+            ReplacementError::Empty
+            | ReplacementError::Same { .. }
+            | ReplacementError::Ambiguous { .. } => ErrorCode::PatternCount,
+            ReplacementError::TooMany { .. } | ReplacementError::TooMuch { .. } => {
+                ErrorCode::LimitExceeded
+            }
+        },
+        EditError::Lines(error) => match error {
+            LineError::NoPlace { .. } | LineError::NoLine { .. } | LineError::Reversed { .. } => {
+                ErrorCode::LineOutOfRange
+            }
+            LineError::TooLarge { .. } => ErrorCode::FileTooLarge,
+        },
+        EditError::JsonValue(error) => match error {
+            JsonValueError::NotJson { .. }
+            | JsonValueError::OpenComment { .. }
+            | JsonValueError::UnclearComment { .. } => ErrorCode::SourceNotParseable,
+            JsonValueError::TooLarge { .. } => ErrorCode::FileTooLarge,
+            JsonValueError::Path(problem) => of_path(problem),
+            JsonValueError::NoObject { .. } => ErrorCode::SelectorNoMatch,
+            JsonValueError::Exists { .. } => ErrorCode::PropertyExists,
+            JsonValueError::Missing { .. } => ErrorCode::PropertyMissing,
+            JsonValueError::TooDeep => ErrorCode::ResultNotParseable,
+            JsonValueError::Value(_) | JsonValueError::Unproven { .. } => ErrorCode::InternalError,
+        },
+        EditError::Yaml(error) => match error {
+            YamlError::TooLarge { .. } | YamlError::ResultTooLarge => ErrorCode::FileTooLarge,
+            YamlError::NotUtf8 { .. } | YamlError::NotYaml { .. } => ErrorCode::SourceNotParseable,
+            YamlError::Path(problem) => of_path(problem),
+            YamlError::Alias { .. } | YamlError::Anchored { .. } | YamlError::Tagged { .. } => {
+                ErrorCode::SelectorSeveral
+            }
+            YamlError::Name { .. } | YamlError::Unclear { .. } => ErrorCode::AmbiguousKey,
+            YamlError::Value | YamlError::Unproven { .. } => ErrorCode::InternalError,
+        },
+        EditError::Chunk(_) | EditError::Binary(_) | EditError::Json(_) => ErrorCode::InternalError,
+    }
+}
+
+fn of_path(problem: &PathProblem) -> ErrorCode {
+    match problem {
+        PathProblem::Nothing { .. } | PathProblem::Stops { .. } => ErrorCode::SelectorNoMatch,
+        PathProblem::Several { .. } => ErrorCode::SelectorSeveral,
+        PathProblem::Doubled { .. } => ErrorCode::AmbiguousKey,
+        PathProblem::Number { .. } | PathProblem::TooMuch { .. } => ErrorCode::SelectorInvalid,
+    }
+}
