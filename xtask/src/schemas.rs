@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
-use actum_core::action;
+use actum_core::{action, report};
 
 use crate::Outcome;
 
@@ -40,7 +40,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
 /// The files that are not as the types say, each with its text as it should be.
 fn changed(directory: &Path) -> Result<Vec<(&'static str, String)>, Box<dyn Error>> {
     let mut changed = Vec::new();
-    for file in action::schemas() {
+    for file in action::schemas().into_iter().chain(report::schemas()) {
         let path = directory.join(file.name);
         let is_same = match fs::read(&path) {
             Ok(text) => text == file.text.as_bytes(),

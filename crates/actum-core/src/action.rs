@@ -3,15 +3,15 @@
 //! Each of the three documents is described once, as a [`Shape`]. What is read is held to it, and
 //! the published JSON Schemas are written from it, so neither can say something else than the other.
 
-mod json_schema;
+pub(crate) mod json_schema;
 pub mod limits;
 mod manifest;
-mod mistake;
+pub(crate) mod mistake;
 mod name;
 mod plan;
-mod reader;
+pub(crate) mod reader;
 mod result;
-mod shape;
+pub(crate) mod shape;
 
 pub use json_schema::{SchemaFile, schemas};
 pub use manifest::{

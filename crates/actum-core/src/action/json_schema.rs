@@ -43,7 +43,8 @@ pub fn schemas() -> [SchemaFile; 3] {
     ]
 }
 
-fn file(name: &'static str, id: &str, title: &str, shape: &Shape) -> SchemaFile {
+/// The schema file of a shape.
+pub(crate) fn file(name: &'static str, id: &str, title: &str, shape: &Shape) -> SchemaFile {
     let mut entries = vec![
         ("$schema", Node::from("https://json-schema.org/draft/2020-12/schema")),
         ("$id", Node::from(id)),
@@ -144,6 +145,19 @@ fn form(form: &Form) -> Vec<(&'static str, Node)> {
             entries
         }
         Form::Any => vec![of_any()],
+        Form::NullOr(other) => self::form(other).into_iter().map(or_null).collect(),
+    }
+}
+
+/// The same entry of what may also be `null`.
+fn or_null((name, node): (&'static str, Node)) -> (&'static str, Node) {
+    match (name, node) {
+        ("type", Node::Leaf(Value::String(kind))) => (name, Node::Leaf(json!([kind, "null"]))),
+        ("enum", Node::Leaf(Value::Array(mut words))) => {
+            words.push(Value::Null);
+            (name, Node::Leaf(Value::Array(words)))
+        }
+        (_, node) => (name, node),
     }
 }
 
@@ -164,6 +178,13 @@ fn of_text(kind: (&'static str, Node), text: &Text) -> Vec<(&'static str, Node)>
         Characters::Version => {
             Some(pattern("^(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)\\.(0|[1-9][0-9]*)(-[0-9A-Za-z.-]+)?$"))
         }
+        Characters::Id => Some(pattern("^[A-Za-z0-9._-]*$")),
+        Characters::Sha256 => Some(pattern("^[0-9a-f]{64}$")),
+        Characters::Time => {
+            Some(pattern("^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{6}Z$"))
+        }
+        Characters::Mode => Some(pattern("^[0-7]{4}$")),
+        Characters::Capitals => Some(pattern("^[A-Z][A-Z0-9_]*$")),
     });
     if !text.taken.is_empty() {
         entries.push(no(("enum", Node::Leaf(json!(text.taken)))));

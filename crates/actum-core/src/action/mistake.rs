@@ -135,6 +135,12 @@ pub enum Problem {
         /// The name.
         name: Excerpt,
     },
+    /// Two values that cannot both be right, or one that no form describes.
+    #[error("the document contradicts itself: {what}")]
+    Contradiction {
+        /// Which, in words.
+        what: String,
+    },
     /// A package would run a command that it does not ask for (AA-7).
     #[error("the command `{command}` does not stand in `permissions.commands` in so many words")]
     NotPermitted {
@@ -150,7 +156,7 @@ const NAME_BYTES_SHOWN_MAX: usize = 40;
 
 /// A mistake on its way out of the document: each level puts its step before the others.
 #[derive(Debug)]
-pub(super) struct Fault {
+pub(crate) struct Fault {
     offset: usize,
     /// The innermost first.
     steps: Vec<Step>,
@@ -159,17 +165,17 @@ pub(super) struct Fault {
 
 impl Fault {
     /// At a byte of the document.
-    pub(super) fn at(offset: usize, problem: Problem) -> Self {
+    pub(crate) fn at(offset: usize, problem: Problem) -> Self {
         Self { offset, steps: Vec::new(), problem }
     }
 
     /// The same, seen from the object that has the value as this member.
-    pub(super) fn in_member(self, name: &str) -> Self {
+    pub(crate) fn in_member(self, name: &str) -> Self {
         self.below(Step::Member(name.to_owned()))
     }
 
     /// The same, seen from the array that has the value as this element.
-    pub(super) fn in_element(self, index: usize) -> Self {
+    pub(crate) fn in_element(self, index: usize) -> Self {
         self.below(Step::Element(index))
     }
 
@@ -179,7 +185,7 @@ impl Fault {
     }
 
     /// The same, with its line and column in `document`.
-    pub(super) fn placed(mut self, document: &[u8]) -> Mistake {
+    pub(crate) fn placed(mut self, document: &[u8]) -> Mistake {
         self.steps.reverse();
         let place = Some(Place::of(document, self.offset));
         Mistake { place, path: JsonPath(self.steps), problem: self.problem }

@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+use crate::Timestamp;
+use crate::report::plain_id;
+
 /// An object whose members are known by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
@@ -86,6 +89,8 @@ pub enum Form {
     NullTextOrObject(Text),
     /// Any value.
     Any,
+    /// `null`, or what this says.
+    NullOr(&'static Form),
 }
 
 /// What a text must be.
@@ -114,6 +119,16 @@ pub enum Characters {
     Name,
     /// Those of a version in three numbers.
     Version,
+    /// Those of an id.
+    Id,
+    /// 64 hexadecimal digits.
+    Sha256,
+    /// A moment, as [`Timestamp`](crate::Timestamp) writes it.
+    Time,
+    /// Four octal digits.
+    Mode,
+    /// Those of a word in capitals.
+    Capitals,
 }
 
 impl Shape {
@@ -125,39 +140,51 @@ impl Shape {
 
 impl Member {
     /// A member that must be there.
-    pub(super) const fn required(name: &'static str, form: Form, about: &'static str) -> Self {
+    pub(crate) const fn required(name: &'static str, form: Form, about: &'static str) -> Self {
         Self { name, need: Need::Required, form, about }
     }
 
     /// A member that can be left out.
-    pub(super) const fn optional(name: &'static str, form: Form, about: &'static str) -> Self {
+    pub(crate) const fn optional(name: &'static str, form: Form, about: &'static str) -> Self {
         Self { name, need: Need::Optional, form, about }
     }
 }
 
 impl Text {
     /// A text with any characters.
-    pub(super) const fn any(chars_max: usize) -> Self {
+    pub(crate) const fn any(chars_max: usize) -> Self {
         Self { chars_min: 0, chars_max, characters: Characters::Any, taken: &[] }
     }
 
     /// A text with something in it.
-    pub(super) const fn filled(chars_max: usize, characters: Characters) -> Self {
+    pub(crate) const fn filled(chars_max: usize, characters: Characters) -> Self {
         Self { chars_min: 1, chars_max, characters, taken: &[] }
     }
 }
 
 impl Characters {
     /// Whether `text` has such characters alone.
-    pub(super) fn hold(self, text: &str) -> bool {
+    pub(crate) fn hold(self, text: &str) -> bool {
         match self {
             Self::Any => true,
             Self::NoNul => !text.contains('\0'),
             Self::OneLine => !text.contains(char::is_control),
             Self::Name => is_name(text),
             Self::Version => is_version(text),
+            Self::Id => plain_id::has_its_characters(text),
+            Self::Sha256 => {
+                text.len() == 64 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+            }
+            Self::Time => Timestamp::from_text(text.as_bytes()).is_some(),
+            Self::Mode => text.len() == 4 && text.bytes().all(|b| matches!(b, b'0'..=b'7')),
+            Self::Capitals => is_capitals(text),
         }
     }
+}
+
+fn is_capitals(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_uppercase())
+        && text.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_')
 }
 
 fn is_name(text: &str) -> bool {
@@ -207,6 +234,7 @@ impl fmt::Display for Form {
             Self::AnyObject => f.write_str("an object"),
             Self::NullTextOrObject(text) => write!(f, "`null`, an object or a text {text}"),
             Self::Any => f.write_str("any value"),
+            Self::NullOr(form) => write!(f, "`null` or {form}"),
         }
     }
 }
@@ -223,6 +251,11 @@ impl fmt::Display for Text {
             Characters::OneLine => " without control characters",
             Characters::Name => " of a-z, 0-9 and `_`, the first of them a letter",
             Characters::Version => " that is a version, such as `1.20.3` or `1.20.3-rc.1`",
+            Characters::Id => " of A-Z, a-z, 0-9, `.`, `_` and `-`",
+            Characters::Sha256 => " that is a SHA-256 digest in lowercase hexadecimal digits",
+            Characters::Time => " that is a time such as `2026-11-21T18:03:07.000000Z`",
+            Characters::Mode => " that is a mode, such as `0644`",
+            Characters::Capitals => " of A-Z, 0-9 and `_`, the first of them a letter",
         })
     }
 }
