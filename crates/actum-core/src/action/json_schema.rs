@@ -157,6 +157,11 @@ fn or_null((name, node): (&'static str, Node)) -> (&'static str, Node) {
             words.push(Value::Null);
             (name, Node::Leaf(Value::Array(words)))
         }
+        // Of what is no text a pattern says nothing, so that `null` would have it.
+        ("not", Node::Map(entries)) => {
+            let text = ("type", Node::from("string"));
+            (name, Node::Map(std::iter::once(text).chain(entries).collect()))
+        }
         (_, node) => (name, node),
     }
 }
