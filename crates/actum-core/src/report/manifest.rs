@@ -268,7 +268,8 @@ impl TryFrom<Read> for RollbackManifest {
     fn try_from(read: Read) -> Result<Self, &'static str> {
         let mut order: Vec<&PlainId> = read.rollback_order.iter().collect();
         let mut ids: Vec<&PlainId> = read.checkpoints.iter().map(|it| &it.checkpoint_id).collect();
-        (order.sort(), ids.sort());
+        order.sort();
+        ids.sort();
         if order != ids {
             return Err("`rollback_order` does not name each checkpoint once");
         }

@@ -20,7 +20,7 @@ pub enum TaskStatus {
     /// How far the task is.
     Update(StatusUpdate),
     /// How it ended: the last line.
-    Final(StatusEnvelope),
+    Final(Box<StatusEnvelope>),
 }
 
 /// The only format of a line.

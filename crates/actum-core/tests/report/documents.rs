@@ -111,8 +111,12 @@ pub(crate) fn lines() -> [TaskStatus; 3] {
     let error = rejection();
     [
         TaskStatus::Update(update),
-        TaskStatus::Final(StatusEnvelope::of_report(line(), &report, Some(error.error.clone()))),
-        TaskStatus::Final(StatusEnvelope::of_rejection(line(), &error)),
+        TaskStatus::Final(Box::new(StatusEnvelope::of_report(
+            line(),
+            &report,
+            Some(error.error.clone()),
+        ))),
+        TaskStatus::Final(Box::new(StatusEnvelope::of_rejection(line(), &error))),
     ]
 }
 

@@ -16,19 +16,22 @@ use tempfile::TempDir;
 
 use crate::tree::{Files, Run, Snapshot, at, report_name, snapshot};
 
+/// A shell, with what it is started with.
+type Shell = (&'static str, &'static [&'static str]);
+
 /// The shells that are there.
-fn shells() -> Vec<Vec<&'static str>> {
-    let known = [vec!["/bin/sh"], vec!["/bin/bash", "--posix"], vec!["/bin/busybox", "sh"]];
-    known.into_iter().filter(|shell| Path::new(shell[0]).exists()).collect()
+fn shells() -> Vec<Shell> {
+    let known: [Shell; 3] =
+        [("/bin/sh", &[]), ("/bin/bash", &["--posix"]), ("/bin/busybox", &["sh"])];
+    known.into_iter().filter(|(program, _)| Path::new(program).exists()).collect()
 }
 
-fn run_in(shell: &[&str], script: &Path, arguments: &[&str]) -> Output {
-    let mut command = Command::new(shell[0]);
-    command.args(&shell[1..]).arg(script).args(arguments).output().unwrap()
+fn run_in((program, options): Shell, script: &Path, arguments: &[&str]) -> Output {
+    Command::new(program).args(options).arg(script).args(arguments).output().unwrap()
 }
 
 fn run(script: &Path, arguments: &[&str]) -> Output {
-    run_in(&["/bin/sh"], script, arguments)
+    run_in(("/bin/sh", &[]), script, arguments)
 }
 
 fn said(output: &Output) -> String {
@@ -92,16 +95,16 @@ fn the_script_puts_everything_back_and_a_second_run_has_nothing_to_do() {
         let root = TempDir::new().unwrap();
         let script = rich.write_after(root.path());
         let left = snapshot(root.path());
-        let checked = run_in(&shell, &script, &["--check"]);
+        let checked = run_in(shell, &script, &["--check"]);
         assert_eq!(checked.status.code(), Some(0), "{}", said(&checked));
         assert_eq!(snapshot(root.path()), left);
-        let done = run_in(&shell, &script, &[]);
+        let done = run_in(shell, &script, &[]);
         assert_eq!(done.status.code(), Some(0), "{}", said(&done));
         assert_eq!(snapshot(root.path()), before(&rich), "{}", said(&done));
         assert!(said(&done).contains("  restored    -rf\n"), "{}", said(&done));
         assert!(said(&done).contains("  moved back  moved \\377\\201\\210\n"), "{}", said(&done));
         for arguments in [&[][..], &["--check"]] {
-            let again = run_in(&shell, &script, arguments);
+            let again = run_in(shell, &script, arguments);
             assert_eq!(again.status.code(), Some(0), "{}", said(&again));
             assert!(said(&again).contains("done already"), "{}", said(&again));
             assert_eq!(snapshot(root.path()), before(&rich));
@@ -383,7 +386,7 @@ fn tree() -> impl Strategy<Value = Files> {
 }
 
 /// Without files that would stand where a directory has to be.
-fn sound(files: Vec<(Vec<u8>, (Vec<u8>, u32))>) -> Files {
+fn sound(files: impl IntoIterator<Item = (Vec<u8>, (Vec<u8>, u32))>) -> Files {
     let mut sound = Files::new();
     for (path, file) in files {
         let is_free = sound.keys().all(|other| {
@@ -437,10 +440,11 @@ fn a_run() -> impl Strategy<Value = Run> {
             .into_iter()
             .map(|(path, (content, mode))| (path, ([b"new", &*content].concat(), mode)));
         // What a run did first stands.
-        let after = sound(after.into_iter().chain(fresh).collect());
+        let after = sound(after.into_iter().chain(fresh));
         renamed.retain(|(from, to)| {
-            let is_this =
-                after.get(to).is_some_and(|(content, _)| content.starts_with(&before[from].0));
+            let is_this = after.get(to).is_some_and(|(content, _)| {
+                before.get(from).is_some_and(|(old, _)| content.starts_with(old))
+            });
             is_this && !after.contains_key(from) && !before.contains_key(to)
         });
         renamed.sort_by(|a, b| a.1.cmp(&b.1));
@@ -460,7 +464,7 @@ proptest! {
         let script = a_run.write_after(root.path());
         cut_off(&script, turn);
         let shells = shells();
-        let done = run_in(&shells[shell % shells.len()], &script, &[]);
+        let done = run_in(shells[shell % shells.len()], &script, &[]);
         prop_assert_eq!(done.status.code(), Some(0), "{}", said(&done));
         prop_assert_eq!(snapshot(root.path()), expected, "{}", said(&done));
     }

@@ -114,7 +114,7 @@ fn damaged(value: &Value) -> Vec<Value> {
             for (index, element) in elements.iter().enumerate() {
                 for other in damaged(element) {
                     let mut with = elements.clone();
-                    with[index] = other;
+                    with.splice(index..=index, [other]);
                     all.push(Value::Array(with));
                 }
             }
