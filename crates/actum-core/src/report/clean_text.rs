@@ -124,7 +124,7 @@ mod tests {
         // One that goes on over the end of a line, and one past the end of the text.
         assert_eq!(
             CleanText::new("KEY-1\n\n3 x KEY-", &keys).as_str(),
-            "[redacted]\n\n3 x [redacted]"
+            "[redacted]\n\n[redacted] x [redacted]"
         );
         assert_eq!(CleanText::new("éé", &|_| vec![1..2, 3..3]).as_str(), "\u{fffd}[redacted]é");
     }
