@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
-use actum_core::{action, task};
+use actum_core::{action, report, task};
 
 use crate::Outcome;
 
@@ -40,7 +40,8 @@ pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
 /// The files that are not as the types say, each with its text as it should be.
 fn changed(directory: &Path) -> Result<Vec<(&'static str, String)>, Box<dyn Error>> {
     let mut changed = Vec::new();
-    for file in action::schemas().into_iter().chain(task::schemas()) {
+    let task = task::schemas().into_iter().chain(report::schemas());
+    for file in action::schemas().into_iter().chain(task) {
         let path = directory.join(file.name);
         let is_same = match fs::read(&path) {
             Ok(text) => text == file.text.as_bytes(),

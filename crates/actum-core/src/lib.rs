@@ -27,6 +27,7 @@ pub mod path;
 pub mod path_name;
 pub mod path_rule;
 pub mod receipt;
+pub mod report;
 pub mod run_id;
 pub mod scope;
 pub mod signer;

@@ -141,6 +141,7 @@ impl Definitions {
             Form::Object(of) | Form::Objects { of, .. } | Form::SomeObjects { of, .. } => {
                 self.of_shape(of);
             }
+            Form::NullOr(other) => self.of_form(other),
             Form::Tagged(of) | Form::TaggedList { of, .. } => {
                 if !self.tagged.iter().any(|known| known.id == of.id) {
                     self.tagged.push(of);
@@ -279,6 +280,24 @@ fn form(form: &Form) -> Vec<(&'static str, Node)> {
         }
         Form::Json => vec![],
         Form::JsonObject => vec![kind("object")],
+        Form::NullOr(other) => self::form(other).into_iter().map(or_null).collect(),
+    }
+}
+
+/// The same entry of what may also be `null`.
+fn or_null((name, node): (&'static str, Node)) -> (&'static str, Node) {
+    match (name, node) {
+        ("type", Node::Leaf(Value::String(kind))) => (name, Node::Leaf(json!([kind, "null"]))),
+        ("enum", Node::Leaf(Value::Array(mut words))) => {
+            words.push(Value::Null);
+            (name, Node::Leaf(Value::Array(words)))
+        }
+        // Of what is no text a pattern says nothing, so that `null` would have it.
+        ("not", Node::Map(entries)) => {
+            let text = ("type", Node::from("string"));
+            (name, Node::Map(std::iter::once(text).chain(entries).collect()))
+        }
+        (_, node) => (name, node),
     }
 }
 
@@ -309,6 +328,12 @@ fn of_text(kind: (&'static str, Node), text: &Text) -> Vec<(&'static str, Node)>
         Characters::Rule => None,
         Characters::Digest => Some(pattern("^[0-9A-Fa-f]*$")),
         Characters::Selector => Some(pattern("^\\$")),
+        Characters::Sha256 => Some(pattern("^[0-9a-f]{64}$")),
+        Characters::Time => {
+            Some(pattern("^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\\.[0-9]{6}Z$"))
+        }
+        Characters::Mode => Some(pattern("^[0-7]{4}$")),
+        Characters::Capitals => Some(pattern("^[A-Z][A-Z0-9_]*$")),
     });
     if !text.taken.is_empty() {
         entries.push(no(("enum", Node::Leaf(json!(text.taken)))));

@@ -136,6 +136,12 @@ pub enum Problem {
         /// The name.
         name: Excerpt,
     },
+    /// Two values that cannot both be right, or one that no form describes.
+    #[error("the document contradicts itself: {what}")]
+    Contradiction {
+        /// Which, in words.
+        what: String,
+    },
     /// A package would run a command that it does not ask for (AA-7).
     #[error("the command `{command}` does not stand in `permissions.commands` in so many words")]
     NotPermitted {

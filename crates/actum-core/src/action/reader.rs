@@ -3,24 +3,25 @@
 use std::collections::BTreeSet;
 
 use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Number};
 
 use super::limits::DEPTH_MAX;
 use super::mistake::{Fault, JsonPath, Mistake, Problem};
-use super::shape::{Form, Member, Others, Shape, Text};
+use super::shape::{Form, Member, Need, Others, Shape, Text};
 use crate::canonical::NUMBER_MAX;
 use crate::format::Excerpt;
 use crate::json::{Content, SyntaxProblem, Value};
 use crate::near;
 
 /// The members of one object.
-pub(super) struct Members<'v> {
+pub(crate) struct Members<'v> {
     shape: &'static Shape,
     value: &'v Value<'v>,
 }
 
 /// Reads a document of this shape.
-pub(super) fn read<T>(
+pub(crate) fn read<T>(
     document: &[u8],
     bytes_max: usize,
     shape: &'static Shape,
@@ -40,8 +41,63 @@ pub(super) fn read<T>(
         .map_err(|fault| fault.placed(document))
 }
 
+/// Reads a document of this shape that `serde` knows the rest of: what must add up, say. Members that
+/// are not known are passed over.
+pub(crate) fn read_as<T: DeserializeOwned>(
+    document: &[u8],
+    bytes_max: usize,
+    shape: &'static Shape,
+) -> Result<T, Mistake> {
+    read(document, bytes_max, shape, hold_members)?;
+    serde_json::from_slice(document).map_err(|error| {
+        let problem = Problem::Contradiction { what: error.to_string() };
+        Mistake { place: None, path: JsonPath::default(), problem }
+    })
+}
+
+/// Whether a value is as its form says, all the way down.
+fn hold<'v>(form: Form, value: &'v Value<'v>) -> Result<(), Fault> {
+    match form {
+        Form::Text(_) => text(form, value).map(drop),
+        Form::Word(_) => word(form, value, |_| Some(())),
+        Form::Flag => flag(form, value).map(drop),
+        Form::Share => share(form, value).map(drop),
+        Form::Whole { .. } => whole::<i64>(form, value).map(drop),
+        Form::Texts { .. } => texts(form, value).map(drop),
+        Form::Object(_) => hold_members(&object(form, value)?),
+        Form::Objects { .. } => {
+            objects(form, value)?.iter().enumerate().try_for_each(|(index, members)| {
+                hold_members(members).map_err(|fault| fault.in_element(index))
+            })
+        }
+        Form::AnyObject => any_object(form, value).map(drop),
+        Form::NullTextOrObject(expected) => match &value.content {
+            Content::Null | Content::Object(_) => Ok(()),
+            Content::String(_) => one_text(expected, value).map(drop),
+            Content::Boolean(_) | Content::Number(_) | Content::Array(_) => Err(not(form, value)),
+        },
+        Form::Any => Ok(()),
+        Form::NullOr(_) if value.content == Content::Null => Ok(()),
+        Form::NullOr(other) => hold(*other, value),
+        // These are of the documents that a task is made of, which have a reader of their own.
+        Form::True
+        | Form::SomeObjects { .. }
+        | Form::Tagged(_)
+        | Form::TaggedList { .. }
+        | Form::Json
+        | Form::JsonObject => Err(not(form, value)),
+    }
+}
+
+fn hold_members(members: &Members<'_>) -> Result<(), Fault> {
+    members.shape.members.iter().try_for_each(|member| match member.need {
+        Need::Required => members.required(member.name, hold),
+        Need::Optional => members.optional(member.name, hold).map(drop),
+    })
+}
+
 /// Writes a document of the contract.
-pub(super) fn write(document: &impl Serialize) -> Result<Vec<u8>, Mistake> {
+pub(crate) fn write(document: &impl Serialize) -> Result<Vec<u8>, Mistake> {
     serde_json::to_vec(document).map_err(|_| Mistake {
         place: None,
         path: JsonPath::default(),
@@ -100,7 +156,7 @@ fn object_of<'v>(
 
 impl<'v> Members<'v> {
     /// The member of this name, which must be there.
-    pub(super) fn required<T>(
+    pub(crate) fn required<T>(
         &self,
         name: &'static str,
         take: fn(Form, &'v Value<'v>) -> Result<T, Fault>,
@@ -113,7 +169,7 @@ impl<'v> Members<'v> {
     }
 
     /// The member of this name, if it is there.
-    pub(super) fn optional<T>(
+    pub(crate) fn optional<T>(
         &self,
         name: &'static str,
         take: fn(Form, &'v Value<'v>) -> Result<T, Fault>,
@@ -126,7 +182,7 @@ impl<'v> Members<'v> {
 
     /// The byte where an element begins, of the list that is reached by these names; that of the
     /// object where there is none.
-    pub(super) fn start_of(&self, names: &[&str], index: usize) -> usize {
+    pub(crate) fn start_of(&self, names: &[&str], index: usize) -> usize {
         let down = |value: &'v Value<'v>, name: &&str| member_of(value, name);
         let list = names.iter().try_fold(self.value, down);
         list.and_then(|list| list.each().get(index))
@@ -145,13 +201,13 @@ pub(crate) fn not(expected: Form, value: &Value<'_>) -> Fault {
 }
 
 /// An object with known members.
-pub(super) fn object<'v>(form: Form, value: &'v Value<'v>) -> Result<Members<'v>, Fault> {
+pub(crate) fn object<'v>(form: Form, value: &'v Value<'v>) -> Result<Members<'v>, Fault> {
     let Form::Object(shape) = form else { return Err(not(form, value)) };
     object_of(shape, form, value)
 }
 
 /// The objects of a list.
-pub(super) fn objects<'v>(form: Form, value: &'v Value<'v>) -> Result<Vec<Members<'v>>, Fault> {
+pub(crate) fn objects<'v>(form: Form, value: &'v Value<'v>) -> Result<Vec<Members<'v>>, Fault> {
     let (Form::Objects { of, count_max }, Content::Array(elements)) = (form, &value.content) else {
         return Err(not(form, value));
     };
@@ -235,7 +291,7 @@ pub(crate) fn flag(form: Form, value: &Value<'_>) -> Result<bool, Fault> {
 }
 
 /// A number from 0 to 1.
-pub(super) fn share(form: Form, value: &Value<'_>) -> Result<f64, Fault> {
+pub(crate) fn share(form: Form, value: &Value<'_>) -> Result<f64, Fault> {
     let (Form::Share, Content::Number(number)) = (form, &value.content) else {
         return Err(not(form, value));
     };
@@ -266,7 +322,7 @@ fn wrong_number(expected: Form, value: &Value<'_>, number: &str) -> Fault {
 }
 
 /// An object with any members.
-pub(super) fn any_object(
+pub(crate) fn any_object(
     form: Form,
     value: &Value<'_>,
 ) -> Result<Map<String, serde_json::Value>, Fault> {
@@ -278,7 +334,7 @@ pub(super) fn any_object(
 }
 
 /// Any value.
-pub(super) fn any(_: Form, value: &Value<'_>) -> Result<serde_json::Value, Fault> {
+pub(crate) fn any(_: Form, value: &Value<'_>) -> Result<serde_json::Value, Fault> {
     Ok(match &value.content {
         Content::Null => serde_json::Value::Null,
         Content::Boolean(flag) => serde_json::Value::Bool(*flag),

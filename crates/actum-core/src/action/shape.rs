@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use crate::{Digest, PathRule, RelPath};
+use crate::report::plain_id;
+use crate::{Digest, PathRule, RelPath, Timestamp};
 
 /// An object whose members are known by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,6 +113,8 @@ pub enum Form {
     Json,
     /// An object with any members, as they are spelled.
     JsonObject,
+    /// `null`, or what this says.
+    NullOr(&'static Form),
 }
 
 /// An object of one of several kinds: one of its members, the tag, says which.
@@ -178,6 +181,14 @@ pub enum Characters {
     Digest,
     /// Those of a JSONPath (RFC 9535), of which only the beginning is held to anything.
     Selector,
+    /// 64 hexadecimal digits.
+    Sha256,
+    /// A moment, as [`Timestamp`](crate::Timestamp) writes it.
+    Time,
+    /// Four octal digits.
+    Mode,
+    /// Those of a word in capitals.
+    Capitals,
 }
 
 impl Shape {
@@ -229,13 +240,24 @@ impl Characters {
             Self::OneLine => !text.contains(char::is_control),
             Self::Name => is_name(text),
             Self::Version => is_version(text),
-            Self::Id => text.bytes().all(|b| b.is_ascii_alphanumeric() || b"._-".contains(&b)),
+            Self::Id => plain_id::has_its_characters(text),
             Self::Path => RelPath::new(text).is_ok(),
             Self::Rule => PathRule::new(text).is_ok(),
             Self::Digest => Digest::from_text(text.as_bytes()).is_some(),
             Self::Selector => text.starts_with('$'),
+            Self::Sha256 => {
+                text.len() == 64 && text.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'))
+            }
+            Self::Time => Timestamp::from_text(text.as_bytes()).is_some(),
+            Self::Mode => text.len() == 4 && text.bytes().all(|b| matches!(b, b'0'..=b'7')),
+            Self::Capitals => is_capitals(text),
         }
     }
+}
+
+fn is_capitals(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_ascii_uppercase())
+        && text.bytes().all(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || b == b'_')
 }
 
 fn is_name(text: &str) -> bool {
@@ -296,6 +318,7 @@ impl fmt::Display for Form {
             Self::TaggedList { of, count_min, count_max } => {
                 write!(f, "a list of {count_min} to {count_max} objects, each {}", of.name)
             }
+            Self::NullOr(form) => write!(f, "`null` or {form}"),
         }
     }
 }
@@ -318,6 +341,10 @@ impl fmt::Display for Text {
             Characters::Rule => " that is a rule for paths, such as `config/**`",
             Characters::Digest => " of 0-9 and a-f",
             Characters::Selector => " that is a JSONPath, which begins with `$`",
+            Characters::Sha256 => " that is a SHA-256 digest in lowercase hexadecimal digits",
+            Characters::Time => " that is a time such as `2026-11-21T18:03:07.000000Z`",
+            Characters::Mode => " that is a mode, such as `0644`",
+            Characters::Capitals => " of A-Z, 0-9 and `_`, the first of them a letter",
         })
     }
 }

@@ -83,6 +83,7 @@ impl Mistake {
             | Problem::NotPermitted { .. }
             | Problem::Rule(_)
             | Problem::AlsoNested { .. }
+            | Problem::Contradiction { .. }
             | Problem::Backwards { .. } => ErrorCode::SchemaViolation,
         }
     }

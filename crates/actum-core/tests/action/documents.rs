@@ -126,6 +126,7 @@ fn object(schema: &Value) -> BoxedStrategy<Value> {
 
 /// The schema without references to its definitions, and with the kinds of tagged objects side by side:
 /// each as it is without `details`, into which some of its members then go.
+#[allow(dead_code, reason = "the schemas of tasks refer to definitions")]
 pub(crate) fn written_out(schema: &Value) -> Value {
     let definitions = schema["$defs"].clone();
     let mut schema = schema.clone();
@@ -133,6 +134,7 @@ pub(crate) fn written_out(schema: &Value) -> Value {
     schema
 }
 
+#[allow(dead_code, reason = "the same")]
 fn write_out(schema: &mut Value, definitions: &Value) {
     let name = schema["$ref"].as_str().and_then(|path| path.strip_prefix("#/$defs/"));
     if let Some(name) = name.filter(|name| *name != "value") {

@@ -1,0 +1,166 @@
+//! The rollback script: POSIX sh that takes a run back where there is no actum (EX-16).
+
+use super::names::{BACKUPS_DIRECTORY, REPORTS_DIRECTORY, ReportName, backup_name};
+use super::plain_id::PlainId;
+use super::rollback::{FileState, Rollback, Step, There};
+use crate::RelPath;
+use crate::path::Quoted;
+
+/// What every script does; the paths come behind it.
+const BODY: &str = include_str!("rollback_body.sh");
+
+/// The script that takes a run back. It is put into the directory `report` below the root of the
+/// workspace, from where it finds the rest. It refuses, with a list and nothing changed, where a path
+/// is neither as the run left it nor as it was before; so a rollback that was cut off is finished by
+/// running it again.
+pub(super) fn script(rollback: &Rollback, manifest: &PlainId, report: &ReportName) -> Vec<u8> {
+    let mut script = Script(Vec::new());
+    script.text("#!/bin/sh\n");
+    script.text("# Takes a run of actum back: every file it changed becomes what it was.\n");
+    script.text("# It changes nothing before it has seen that all is as the run left it.\n");
+    script.text(&format!("# Rollback manifest {manifest}. Usage: sh rollback.sh [--check]\n\n"));
+    script.text(&format!("report=./{REPORTS_DIRECTORY}/{report}\n"));
+    script.text(&format!("backups=$report/{BACKUPS_DIRECTORY}\n"));
+    script.text(BODY);
+
+    script.text("\nexpect_all() {\n  :\n");
+    for (path, was, is) in rollback.states() {
+        let call = script.call("expect").path(path.as_bytes()).shown(path).there(was).there(is);
+        // A file and a directory cannot change places in one step.
+        let is_swapped = !matches!(was, There::Nothing)
+            && !matches!(is, There::Nothing)
+            && (matches!(was, There::Directory(_)) || matches!(is, There::Directory(_)));
+        if is_swapped { call.word(&"between").end() } else { call.end() }
+    }
+    for (path, to) in rollback.moves() {
+        script.call("expect_one").path(path.as_bytes()).path(to.as_bytes()).shown(path).end();
+    }
+    for (path, inside) in rollback.directories_in_the_way() {
+        let call = script.call("expect_only").path(path.as_bytes()).shown(path);
+        inside.iter().fold(call, |call, path| call.path(path.as_bytes())).end();
+    }
+    script.text("}\n\nexpect_backups() {\n  :\n");
+    for (path, kept) in rollback.backups() {
+        script.call("expect_backup").word(&backup_name(path)).word(&kept.sha256).end();
+    }
+    script.text("}\n\nrestore_all() {\n  :\n");
+    for (number, step) in rollback.steps().iter().enumerate() {
+        script.step(step, manifest, number);
+    }
+    script.text("}\n\nmain \"$@\"\nexit 0\n");
+    script.0
+}
+
+struct Script(Vec<u8>);
+
+/// A call of a function of the script, on a line.
+struct Call<'s>(&'s mut Vec<u8>);
+
+impl Script {
+    fn text(&mut self, text: &str) {
+        self.0.extend_from_slice(text.as_bytes());
+    }
+
+    fn call(&mut self, function: &str) -> Call<'_> {
+        self.text("  ");
+        self.text(function);
+        Call(&mut self.0)
+    }
+
+    fn step(&mut self, step: &Step, manifest: &PlainId, number: usize) {
+        match step {
+            Step::RemoveFile { path, left } => {
+                self.call("remove_file").path(path.as_bytes()).shown(path).word(&left.sha256).end();
+            }
+            Step::MakeDirectory { path } => {
+                self.call("make_directory").path(path.as_bytes()).shown(path).end();
+            }
+            Step::MoveBack { path, to, kept } => {
+                let call =
+                    self.call("move_back").path(path.as_bytes()).path(to.as_bytes()).shown(path);
+                call.word(&kept.sha256).end();
+            }
+            Step::RemoveDirectory { path } => {
+                self.call("remove_directory").path(path.as_bytes()).shown(path).end();
+            }
+            Step::RestoreFile { path, kept, left } => {
+                let call = self.call("restore_file").path(path.as_bytes()).shown(path).state(kept);
+                let left = left.as_ref().map_or("-".to_owned(), |left| left.sha256.to_string());
+                let call = call.word(&left).word(&backup_name(path));
+                call.path(&beside(path, manifest, number)).end();
+            }
+            Step::RestoreMode { path, kept } => {
+                self.call("restore_mode").path(path.as_bytes()).shown(path).state(kept).end();
+            }
+            Step::RestoreDirectoryMode { path, mode } => {
+                let mode = format!("{:04o}", mode.bits());
+                self.call("restore_mode")
+                    .path(path.as_bytes())
+                    .shown(path)
+                    .word(&"d")
+                    .word(&mode)
+                    .end();
+            }
+        }
+    }
+}
+
+/// A path in the same directory that nobody else uses. A script that was cut off and is run again
+/// uses the same one, so that nothing is left over.
+fn beside(path: &RelPath, manifest: &PlainId, number: usize) -> Vec<u8> {
+    let start = path.parent().map_or(Vec::new(), |parent| [parent.as_bytes(), b"/"].concat());
+    let name = format!(".rollback-{}-{number}", manifest.short());
+    [start, name.into_bytes()].concat()
+}
+
+impl Call<'_> {
+    /// A path, from the root: never an option, never expanded.
+    fn path(self, path: &[u8]) -> Self {
+        self.0.push(b' ');
+        quote(self.0, &[b"./", path].concat());
+        self
+    }
+
+    /// A path as a person reads it.
+    fn shown(self, path: &RelPath) -> Self {
+        self.0.push(b' ');
+        quote(self.0, Quoted(path.as_bytes()).to_string().as_bytes());
+        self
+    }
+
+    /// What a word is of letters that no shell knows: digests, modes, names of backups.
+    fn word(self, word: &impl ToString) -> Self {
+        self.0.push(b' ');
+        quote(self.0, word.to_string().as_bytes());
+        self
+    }
+
+    fn state(self, state: &FileState) -> Self {
+        self.word(&state.sha256).word(&format!("{:04o}", state.mode.bits()))
+    }
+
+    fn there(self, there: &There) -> Self {
+        match there {
+            There::Nothing => self.word(&"-").word(&"-"),
+            There::File(state) => self.state(state),
+            There::Directory(None) => self.word(&"d").word(&"-"),
+            There::Directory(Some(mode)) => self.word(&"d").word(&format!("{:04o}", mode.bits())),
+        }
+    }
+
+    fn end(self) {
+        self.0.push(b'\n');
+    }
+}
+
+/// Bytes between single quotes, in which a shell takes everything but the quote as it is.
+fn quote(script: &mut Vec<u8>, bytes: &[u8]) {
+    script.push(b'\'');
+    for (index, part) in bytes.split(|&byte| byte == b'\'').enumerate() {
+        if index > 0 {
+            script.extend_from_slice(b"'\\''");
+        }
+        script.extend_from_slice(part);
+    }
+    script.push(b'\'');
+}
