@@ -91,6 +91,7 @@ fn of_command(error: &CommandError) -> Vec<String> {
         CommandError::Unsatisfiable(_) => {
             "`actum doctor` says what this host can hold, and what would change that"
         }
+        CommandError::Interrupted => return Vec::new(),
         CommandError::Unkept(unkept) => {
             let any =
                 |is_it: fn(&WhyUnkept) -> bool| unkept.iter().any(|it: &Unkept| is_it(&it.why));
@@ -361,7 +362,7 @@ pub(crate) fn after(error: &ErrorKind) -> Vec<String> {
             "other runs are not affected; `actum log` lists them".to_owned()
         }
         ErrorKind::Busy { .. } => {
-            "try again when it has finished; `apply`, `undo` and `redo` can `--wait` for it".to_owned()
+            "try again when it has finished; `apply`, `undo`, `redo` and `action run` can `--wait` for it".to_owned()
         }
         ErrorKind::NotAWorkspace => {
             "make one with `actum init`, or name a directory in one: `actum -C DIR …`".to_owned()

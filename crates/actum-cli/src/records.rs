@@ -191,4 +191,10 @@ pub(crate) fn tell(screen: &Screen, engine: &Engine) {
             Quoted(status.as_str().as_bytes())
         ));
     }
+    for action in engine.cut_off() {
+        screen.note(format_args!(
+            "the process of action {action} ended before the action did; how it ended is recorded now: \
+             `actum feedback`"
+        ));
+    }
 }

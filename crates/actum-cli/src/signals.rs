@@ -28,8 +28,22 @@ pub(crate) fn hold() -> Held {
     Held(signals.thread_block().is_ok().then_some(signals))
 }
 
+/// Those that ask the program to end. What whoever started it has it ignore (nohup(1)) asks for nothing.
 fn asking_to_end() -> SigSet {
-    [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP].into_iter().collect()
+    let ignored = ignored().unwrap_or(0);
+    let is_heard = |signal: &Signal| ignored & (1 << (*signal as u64 - 1)) == 0;
+    [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP].into_iter().filter(is_heard).collect()
+}
+
+/// The signals that are ignored, a bit each (proc_pid_status(5)).
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the kernel tells it there, and asking it needs no `unsafe`"
+)]
+fn ignored() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"))?;
+    u64::from_str_radix(mask.trim(), 16).ok()
 }
 
 /// Tells that one of these signals waits.

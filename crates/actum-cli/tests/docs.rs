@@ -74,6 +74,11 @@ fn the_page_on_approvals_shows_what_the_program_says() {
 }
 
 #[test]
+fn the_page_on_task_plans_shows_what_the_program_says() {
+    play("task-plans.md");
+}
+
+#[test]
 fn the_page_on_commands_shows_what_the_program_says() {
     play("exec.md");
 }

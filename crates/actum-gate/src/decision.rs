@@ -30,6 +30,8 @@ const DIGEST_TAG: &str = "actum/decision/v5";
 pub const APPROVAL: &str = "approval";
 /// The name of the gate that judges what would be run.
 pub const COMMANDS: &str = "commands";
+/// The gate of protected paths.
+pub const PROTECTED: &str = "protected";
 
 /// What a gate says, and all of them together: the strictest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

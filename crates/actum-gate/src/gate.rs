@@ -10,7 +10,7 @@ pub(crate) mod scope;
 mod spelling;
 pub(crate) mod tier;
 
-use crate::decision::{Bundle, Verdict};
+use crate::decision::{Bundle, PROTECTED, Verdict};
 use crate::policy::Policy;
 
 pub(crate) use spelling::{Guard, Spellings};
@@ -26,7 +26,7 @@ pub(crate) type Gate = fn(&Bundle, &Policy) -> Said;
 
 /// The gates before those of tier, access and approval, in their order; all are asked, whatever one says.
 pub(crate) const GATES: [(&str, Gate); 5] = [
-    ("protected", protected::judge),
+    (PROTECTED, protected::judge),
     ("scope", scope::judge),
     ("budget", budget::judge),
     ("commands", commands::judge),

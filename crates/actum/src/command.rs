@@ -103,6 +103,9 @@ pub enum CommandError {
     /// What is staged could not be shown to the checks.
     #[error("cannot show the staged change to its checks: {0}; nothing was changed")]
     Staged(LayerError),
+    /// Whoever asked for it wants it to stop.
+    #[error("it was asked to stop; nothing more was started")]
+    Interrupted,
     /// It made or changed what no run can.
     #[error("the command did what cannot be kept: {}; nothing was changed", list(.0))]
     Unkept(Vec<Unkept>),
@@ -194,6 +197,9 @@ impl Runner {
         seen: Seen<'_>,
         stdin: Stdin,
     ) -> Result<actum_sandbox::Child, CommandError> {
+        if self.is_stopped() {
+            return Err(CommandError::Interrupted);
+        }
         let Seen { staged, before, caches } = seen;
         let staged = staged.map(|staged| staged.path().to_owned());
         let (base, max) = (self.root.clone(), CAPTURED_BYTES_MAX);

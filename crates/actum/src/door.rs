@@ -21,8 +21,8 @@ use actum_core::Timestamp;
 use actum_core::action::{PlanEnvelope, ResultEnvelope};
 use actum_core::ledger::{Actor, RequestKey, WorkspaceId};
 use actum_ledger::Acting;
-use actum_workspace::RunOptions;
 use actum_workspace::disk::Disk;
+use actum_workspace::{RunOptions, State};
 
 use crate::command::Runner;
 use crate::engine::Engine;
@@ -68,7 +68,7 @@ impl<D: Disk> Engine<D> {
     /// # Errors
     /// Where how it ended could not be recorded, so that there is no result. All else is in the result.
     pub fn act(&mut self, proposal: &Proposal) -> Result<Acted> {
-        let mut story = self.story(&proposal.plan)?;
+        let mut story = self.story(&proposal.plan, proposal.wait)?;
         let end = self
             .propose(proposal, &mut story)
             .and_then(|proposed| self.perform(proposed, &mut story));
@@ -81,7 +81,7 @@ impl<D: Disk> Engine<D> {
     /// As [`Self::act`]; where the request belongs to no action, `NoAction`.
     pub fn act_as_approved(&mut self, request: Request) -> Result<Acted> {
         let Some(action) = &request.action else { return Err(Error::NoAction) };
-        let mut story = self.story(&action.plan)?;
+        let mut story = self.story(&action.plan, request.wait)?;
         let actor = request.actor.clone();
         let proposal = Proposal {
             plan: action.plan.clone(),
@@ -96,9 +96,9 @@ impl<D: Disk> Engine<D> {
         self.tell(story, end, &actor)
     }
 
-    fn story(&mut self, plan: &PlanEnvelope) -> Result<Story> {
+    fn story(&mut self, plan: &PlanEnvelope, wait: bool) -> Result<Story> {
         // Whatever could not be told later is found out before anything is done.
-        let (workspace, id) = (self.workspace_id()?, self.workspace.new_id()?);
+        let (workspace, id) = (self.workspace_id(wait)?, self.workspace.new_id()?);
         Story::of(plan, id, workspace, self.now())
     }
 
@@ -114,7 +114,12 @@ impl<D: Disk> Engine<D> {
         let ending = story.ending(end, is_stopped)?;
         let now = self.now();
         let ended = story.entry(&ending, (&self.records.tenant, &self.root), actor, now);
-        let untold = |source| Error::Untold { status: ended.status, run: ended.run, source };
+        let state = match (&story.error, ended.run) {
+            (Some(error), _) => error.workspace(),
+            (None, Some(_)) => State::Published,
+            (None, None) => State::Unchanged,
+        };
+        let untold = |source| Error::Untold { status: ended.status, run: ended.run, state, source };
         let entry = self.records.append_feedback(&ended).map_err(untold)?;
         // Where the mark stays, whoever finds it finds the entry, too.
         drop(story.acting.take().map(Acting::end));
@@ -124,11 +129,13 @@ impl<D: Disk> Engine<D> {
     }
 
     /// The name of the workspace. It gets one where it has none yet.
-    fn workspace_id(&mut self) -> Result<WorkspaceId> {
+    fn workspace_id(&mut self, wait: bool) -> Result<WorkspaceId> {
         if let Some(id) = self.workspace.id()? {
             return Ok(id);
         }
-        Ok(self.workspace.begin(RunOptions::default())?.workspace_id()?)
+        let label = "name the workspace".to_owned();
+        let options = RunOptions { wait, label, ..RunOptions::default() };
+        Ok(self.workspace.begin(options)?.workspace_id()?)
     }
 
     fn now(&self) -> Timestamp {

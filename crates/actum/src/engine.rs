@@ -18,6 +18,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use actum_access::Cedar;
+use actum_core::RunId;
 use actum_core::path::Quoted;
 use actum_gate::Policy;
 use actum_ledger::LedgerError;
@@ -83,6 +84,8 @@ pub struct Engine<D: Disk = LinuxDisk> {
     /// The same, as the gates are told.
     place: Place,
     resumed: Vec<Resumed>,
+    /// Actions of earlier processes whose end was recorded.
+    cut_off: Vec<RunId>,
     elsewhere: Option<String>,
 }
 
@@ -122,6 +125,7 @@ impl<D: Disk> Engine<D> {
             root,
             place,
             resumed: Vec::new(),
+            cut_off: Vec::new(),
             elsewhere: None,
         }
     }
@@ -183,7 +187,7 @@ impl<D: Disk> Engine<D> {
         let workspace = transaction.workspace_id()?;
         let looked = settle_open_runs(&transaction, &self.records, &signer, workspace)?;
         self.resumed.extend(looked.resumed);
-        self.records.settle_left_actions(workspace)?;
+        self.cut_off.extend(self.records.settle_left_actions(workspace)?);
         self.elsewhere = looked.elsewhere;
         Ok(())
     }
@@ -202,6 +206,11 @@ impl<D: Disk> Engine<D> {
     /// Runs of earlier processes whose end was recorded since this engine was made.
     pub fn resumed(&self) -> &[Resumed] {
         &self.resumed
+    }
+
+    /// Actions that earlier processes were cut off in, whose end was recorded since this engine was made.
+    pub fn cut_off(&self) -> &[RunId] {
+        &self.cut_off
     }
 
     /// A log that the workspace was recorded in before the last request, where this engine's never had:

@@ -157,8 +157,10 @@ pub enum Error {
     Untold {
         /// How it ended.
         status: Status,
-        /// The run that changed files for it, whose receipt is in the ledger.
+        /// The run that changed files for it.
         run: Option<RunId>,
+        /// In which state the workspace is.
+        state: State,
         /// Why.
         source: FeedbackError,
     },
@@ -247,9 +249,7 @@ impl Error {
     pub fn workspace(&self) -> State {
         match self {
             Self::Workspace(error) => error.state,
-            Self::Unsettled { state, .. } => *state,
-            Self::Untold { run: Some(_), .. } => State::Published,
-            Self::Untold { run: None, .. } => State::Unchanged,
+            Self::Unsettled { state, .. } | Self::Untold { state, .. } => *state,
             Self::Home(_)
             | Self::HomeInside { .. }
             | Self::Key(_)

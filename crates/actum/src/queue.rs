@@ -171,7 +171,7 @@ impl PlanState {
             Self::Approved => "it is approved already",
             Self::Denied => "it was denied",
             Self::Revoked => "its approval was revoked",
-            Self::CarriedOut => "it was carried out, and an approval counts once",
+            Self::CarriedOut => "it was begun, and an approval counts once",
             Self::Expired => "it has expired",
             Self::Unproven => {
                 "no key that counts signed its answer; `actum revoke` takes that away"

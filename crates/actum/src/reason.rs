@@ -277,6 +277,7 @@ fn of_command(error: &CommandError) -> Reason {
         | CommandError::Staged(_)
         | CommandError::NoRunner => Reason::SandboxFailed,
         CommandError::Unkept(_) | CommandError::Layer(_) => Reason::EffectNotKept,
+        CommandError::Interrupted => Reason::Interrupted,
     }
 }
 

@@ -3,7 +3,9 @@
 
 mod operation;
 mod problem;
+mod protected;
 mod rehearsal;
 
 pub use problem::ActionProblem;
+pub use protected::{Violation, violations};
 pub use rehearsal::{ActionEnd, Rehearsal, Rehearsed};

@@ -35,21 +35,30 @@ impl TenantHome {
         Ok(Acting { id, name, directory, _lock: lock })
     }
 
-    /// The actions in a workspace that are marked and nobody carries out any more.
+    /// The actions in a workspace that are marked, whether somebody carries them out or not.
     ///
     /// # Errors
     /// [`HomeError`]
-    pub fn left_actions(&self, workspace: WorkspaceId) -> Result<Vec<Acting>, HomeError> {
+    pub fn marked_actions(&self, workspace: WorkspaceId) -> Result<Vec<RunId>, HomeError> {
         let Some(directory) = self.directory.directory(ACTING)? else { return Ok(Vec::new()) };
-        let mut left = Vec::new();
         let prefix = format!("{workspace}.");
-        for name in directory.names()? {
-            let Some(Ok(id)) = name.strip_prefix(&prefix).map(str::parse) else { continue };
-            let Some(directory) = self.directory.directory(ACTING)? else { break };
-            let lock = directory.lock_if_free(&name)?;
-            left.extend(lock.map(|lock| Acting { id, name, directory, _lock: lock }));
-        }
-        Ok(left)
+        let id = |name: &String| name.strip_prefix(&prefix)?.parse().ok();
+        Ok(directory.names()?.iter().filter_map(id).collect())
+    }
+
+    /// One of them, where nobody carries it out any more.
+    ///
+    /// # Errors
+    /// [`HomeError`]
+    pub fn left_action(
+        &self,
+        id: RunId,
+        workspace: WorkspaceId,
+    ) -> Result<Option<Acting>, HomeError> {
+        let Some(directory) = self.directory.directory(ACTING)? else { return Ok(None) };
+        let name = format!("{workspace}.{id}");
+        let lock = directory.lock_if_free(&name)?;
+        Ok(lock.map(|lock| Acting { id, name, directory, _lock: lock }))
     }
 }
 
@@ -80,9 +89,10 @@ mod tests {
         let home = LedgerHome::open(&directory.path().join("home")).unwrap();
         let tenant = home.tenant(&"default".parse().unwrap()).unwrap();
         let [here, elsewhere] = [1, 2].map(WorkspaceId::from_random);
+        let taken = |id, workspace| tenant.left_action(id, workspace).unwrap();
         let left = |workspace| -> Vec<RunId> {
-            let left = tenant.left_actions(workspace).unwrap();
-            left.iter().map(Acting::id).collect()
+            let marked = tenant.marked_actions(workspace).unwrap().into_iter();
+            marked.filter(|id| taken(*id, workspace).is_some()).collect()
         };
         assert_eq!(left(here), []);
         let [one, two] = [1, 2].map(RunId::from_random);
@@ -92,11 +102,10 @@ mod tests {
         drop(first);
         assert_eq!((left(here), left(elsewhere)), (vec![one], vec![]));
         second.end().unwrap();
-        assert_eq!(left(here), [one]);
-        for acting in tenant.left_actions(here).unwrap() {
-            assert_eq!(tenant.left_actions(here).unwrap().len(), 0, "somebody settles it");
-            acting.end().unwrap();
-        }
-        assert_eq!(left(here), []);
+        let settled = taken(one, here).unwrap();
+        assert_eq!((settled.id(), left(here)), (one, vec![]), "somebody settles it");
+        settled.end().unwrap();
+        assert_eq!(tenant.marked_actions(here).unwrap(), []);
+        assert!(taken(one, here).is_none());
     }
 }

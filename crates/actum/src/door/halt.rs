@@ -124,6 +124,7 @@ fn status(error: &Error) -> Option<Status> {
             | CommandError::Wait(_)
             | CommandError::Layer(_)
             | CommandError::Staged(_)
+            | CommandError::Interrupted
             | CommandError::Unkept(_) => Status::Reverted,
         },
     })

@@ -30,6 +30,7 @@ impl<D: Disk> Engine<D> {
             (Err(refused @ Halt::Unverified(_)), Some(repair)) => (refused, repair),
             (end, _) => return end,
         };
+        self.let_go(story)?;
         story.repair.attempted = true;
         let Some(repaired) = self.repaired(request, &repair, story)? else { return Err(refused) };
         story.checks.clear();
@@ -64,7 +65,7 @@ impl<D: Disk> Engine<D> {
         story.is_begun = true;
         let change = staged.transaction.effects();
         places.check(&change)?;
-        story.held = hold.as_ref().map(|hold| hold());
+        story.held = story.held.take().or_else(|| hold.as_ref().map(|hold| hold()));
         if runs_something && story.acting.is_none() && !change.is_empty() {
             story.begin(&staged, None)?;
         }
@@ -107,12 +108,13 @@ impl<D: Disk> Engine<D> {
         Ok(())
     }
 
-    /// Lets go what was held, so that whoever waits for the workspace can be ended.
+    /// Lets go what was held, so that whoever waits for the workspace can be ended. Once something of the action has run,
+    /// it is not let go any more: then its result says that it was to stop.
     pub(super) fn let_go(&self, story: &mut Story) -> Result<(), Halt> {
         match &self.runner {
             Some(runner) if runner.is_stopped() => Err(Halt::interrupted()),
             Some(_) | None => {
-                story.held = None;
+                story.held = story.held.take().filter(|_| story.acting.is_some());
                 Ok(())
             }
         }

@@ -96,6 +96,9 @@ pub(super) fn verify(
         let message = "the rollback of the package could not be looked at";
         return Err(Halt::rejected(Reason::RollbackUnproven, message));
     };
+    if steps.is_stopped() {
+        return Err(Halt::interrupted());
+    }
     let evidence = restored.map_err(|error| Halt::rollback_unproven(&error))?;
     let paths = match evidence.files {
         1 => "1 path is".to_owned(),

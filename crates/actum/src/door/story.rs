@@ -10,6 +10,7 @@ use actum_core::ledger::{
 use actum_core::receipt::{EffectKind, PathEffect};
 use actum_core::{Digest, RiskTier, RunId, Status, Timestamp};
 use actum_ledger::Acting;
+use actum_workspace::State;
 use actum_workspace::disk::Disk;
 use serde_json::{Map, Value, json};
 
@@ -284,11 +285,22 @@ impl Story {
             checks: checks.collect(),
             repair: self.repair,
             rollback: self.rollback(ending.status),
-            run: self.run.map(|(run, _)| run),
+            run: self.run.map(|(run, _)| run).or(self.unsettled()),
             queued: ending.queued.map(|(plan, _)| plan),
             approved: self.agreed,
             duration_ms: duration_ms(self.began, now),
             engine: crate::engine::ENGINE.to_owned(),
+        }
+    }
+
+    /// The run that changed files, or may have, and has no receipt yet.
+    fn unsettled(&self) -> Option<RunId> {
+        match self.error.as_deref() {
+            Some(Error::Unsettled { run, state, .. }) => match state {
+                State::Published | State::NeedsAttention => Some(*run),
+                State::Unchanged | State::Restored => None,
+            },
+            Some(_) | None => None,
         }
     }
 

@@ -67,14 +67,24 @@ impl<D: Disk> Engine<D> {
     /// `Workspace` about any step; `Policy`, `Ledger`, `RequestKeyTaken`, `OutcomeUnknown`.
     pub fn stage(&mut self, admitted: Admitted) -> Result<Stage<'_, D>> {
         let Admitted { request, plan, signer } = admitted;
-        let Self { workspace, records, rules, runner, root, place, resumed, elsewhere, hold: _ } =
-            self;
+        let Self {
+            workspace,
+            records,
+            rules,
+            runner,
+            root,
+            place,
+            resumed,
+            cut_off,
+            elsewhere,
+            ..
+        } = self;
         let transaction = workspace.begin(options(&request))?;
         let (policy, cedar) = rules.read()?;
         let id = transaction.workspace_id()?;
         let looked = settle_open_runs(&transaction, records, &signer, id)?;
         resumed.extend(looked.resumed);
-        records.settle_left_actions(id)?;
+        cut_off.extend(records.settle_left_actions(id)?);
         *elsewhere = looked.elsewhere;
         let attempt = match &request.key {
             None => 1,

@@ -14,24 +14,28 @@ use crate::recorded::RecordedRun;
 use crate::records::Records;
 
 impl Records {
-    /// Records how the actions ended that processes left in this workspace which are no more. Its lock is held, and the
-    /// end of each run is recorded.
+    /// Records how the actions ended that processes left in this workspace which are no more, and gives their names. Its
+    /// lock is held, and the end of each run is recorded.
     ///
     /// # Errors
     /// `Home`, `Ledger`; the action stays left then, and is found again.
-    pub(crate) fn settle_left_actions(&self, workspace: WorkspaceId) -> Result<()> {
-        for left in self.keys.home().tenant(&self.tenant)?.left_actions(workspace)? {
-            let (id, now) = (left.id(), self.clock.now());
+    pub(crate) fn settle_left_actions(&self, workspace: WorkspaceId) -> Result<Vec<RunId>> {
+        let tenant = self.keys.home().tenant(&self.tenant)?;
+        let mut settled = Vec::new();
+        for id in tenant.marked_actions(workspace)? {
+            let Some(left) = tenant.left_action(id, workspace)? else { continue };
+            let now = self.clock.now();
             let keys = std::sync::Arc::clone(&self.keys);
             let asked = self
                 .ledger
                 .ask(move |store: &mut dyn Store| cut_off(store, keys.keyring(), id, now));
             if let Some(ended) = asked.wait()? {
                 self.append_feedback(&ended).map_err(super::FeedbackError::into_error)?;
+                settled.push(id);
             }
             left.end()?;
         }
-        Ok(())
+        Ok(settled)
     }
 }
 

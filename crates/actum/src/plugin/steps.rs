@@ -202,6 +202,11 @@ impl<'p> Steps<'p> {
         evidence::of(ran.outcome.captured.as_ref(), change, self.runner.root())
     }
 
+    /// Whether nothing is to run any more.
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.runner.is_stopped()
+    }
+
     fn must_be_permitted(&self, captured: &Captured) -> Result<()> {
         if self.package.manifest.is_write_like() {
             return Ok(());

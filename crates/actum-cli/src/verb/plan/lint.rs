@@ -5,7 +5,9 @@ use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 
+use actum::task::{Violation, violations};
 use actum_core::RelPath;
+use actum_core::action::{JsonPath, Step};
 use actum_core::task::{Action, lint};
 use serde::Serialize;
 
@@ -14,7 +16,7 @@ use super::{Documents, Session, Task};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
-use crate::root;
+use crate::{policy, root};
 
 /// Check a task plan: its form, its actions, their order, and the files that it speaks of
 ///
@@ -50,7 +52,7 @@ pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         Err(problems) => Linted::unread(problems),
         Ok(task) => {
             let mut problems = Problems::default();
-            problems.find(&task, session);
+            problems.find(&task, session)?;
             let files: BTreeSet<_> = task.plan.actions.iter().flat_map(Action::written).collect();
             let size = Size { actions: task.plan.actions.len(), files: files.len() };
             let plan = Some(task.plan.id.to_string());
@@ -70,17 +72,23 @@ impl Linted {
 
 impl Problems {
     /// What would go wrong in the tree of files as it is.
-    pub(super) fn find(&mut self, task: &Task, session: &Session) {
+    pub(super) fn find(&mut self, task: &Task, session: &Session) -> Result<(), Failure> {
         let root = root::existing_or_new(&session.start);
         let exists = |path: &RelPath| {
             let path = root.join(OsStr::from_bytes(path.as_bytes()));
             path.symlink_metadata().is_ok_and(|found| found.is_file())
         };
         let Task { plan, places, config, graph } = task;
+        for Violation { action, problem, .. } in violations(plan, &policy::in_force(root)?)? {
+            let steps = vec![Step::Member("action_plan".to_owned()), Step::Element(action)];
+            let place = places.0.get(action).copied();
+            self.add(Found::new(problem.code, &problem.message, (&JsonPath(steps), place)));
+        }
         for finding in lint(plan, graph, config, exists) {
             let place = finding.action().and_then(|action| places.0.get(action).copied());
             self.add(Found::new(finding.code(), &finding, (&finding.path(), place)));
         }
+        Ok(())
     }
 }
 

@@ -36,7 +36,13 @@ pub(super) fn of(kind: EntryKind, body: &[u8]) -> Option<EntryFacts> {
 /// The members of an [`EffectStarted`] are all known, and so is their order.
 fn started(body: &[u8]) -> Option<EntryFacts> {
     let mut at = Cursor { rest: body };
-    at.pass(br#"{"actor":{"agent":"#)?;
+    // Only a run that is a part of an action names one.
+    let of_action = at.pass(br#"{"action":"#);
+    if of_action.is_some() {
+        RunId::from_text(at.plain()?)?;
+    }
+    at.pass(if of_action.is_some() { b"," } else { b"{" })?;
+    at.pass(br#""actor":{"agent":"#)?;
     at.text_or_null()?;
     at.pass(br#","uid":"#)?;
     u32::try_from(at.number()?).ok()?;

@@ -1,0 +1,217 @@
+//! Task plans, before anything of them is done.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::disallowed_methods,
+    unreachable_pub,
+    reason = "a test fails by panicking, and plays the user"
+)]
+
+mod program;
+
+use std::fs;
+use std::path::Path;
+
+use program::{Ended, actum, text, workspace};
+use serde_json::{Value, json};
+
+/// A plan with these actions, beside the workspace.
+fn put(root: &Path, plan: &Value) {
+    fs::write(root.join("../plan.json"), serde_json::to_string_pretty(plan).unwrap()).unwrap();
+}
+
+fn plan(actions: Value) -> Value {
+    json!({ "plan_id": "plan-001", "action_plan": actions })
+}
+
+fn action(id: &str, kind: &str, target: &str, operation: Value) -> Value {
+    json!({ "action_id": id, "action_type": kind, "target": target, "operation": operation })
+}
+
+fn with(mut action: Value, member: &str, value: Value) -> Value {
+    action[member] = value;
+    action
+}
+
+fn run(root: &Path, verb: &str, options: &[&str]) -> Ended {
+    actum(root, &[&["plan", verb, "../plan.json"], options].concat())
+}
+
+fn json_of(root: &Path, verb: &str) -> (i32, Value) {
+    let ended = run(root, verb, &["--json"]);
+    let told = serde_json::from_str(&ended.stdout).unwrap_or_else(|_| panic!("{ended:?}"));
+    (ended.code, told)
+}
+
+/// The error codes of a lint, in their order.
+fn codes(linted: &Value) -> Vec<u64> {
+    let problems = linted["problems"].as_array().unwrap();
+    problems.iter().map(|problem| problem["error_code"].as_u64().unwrap()).collect()
+}
+
+/// EX-2, EX-10: the first example of the contract.
+#[test]
+fn a_sound_plan_can_be_looked_at_and_changes_nothing() {
+    let (_directory, root) = workspace();
+    fs::create_dir(root.join("esquemas")).unwrap();
+    let schema = "{\n  // kept\n  \"type\": \"object\",\n  \"properties\": {\n    \"id\": { \"type\": \"integer\" }\n  }\n}\n";
+    fs::write(root.join("esquemas/esquema_bd.json"), schema).unwrap();
+    put(
+        &root,
+        &plan(json!([action(
+            "a001",
+            "FILE_MODIFY",
+            "esquemas/esquema_bd.json",
+            json!({
+                "type": "json_add_property",
+                "path": "$.properties",
+                "key": "new_field",
+                "value": { "type": "string" }
+            })
+        )])),
+    );
+    let linted = run(&root, "lint", &[]);
+    assert_eq!(
+        (linted.code, &*linted.stdout),
+        (0, "the plan `plan-001` can be used: 1 action on 1 file\n")
+    );
+    let (code, previewed) = json_of(&root, "preview");
+    assert_eq!((code, &previewed["sound"]), (0, &json!(true)), "{previewed}");
+    assert_eq!(previewed["format"], "actum.plan-preview/1");
+    let acted = &previewed["actions"][0];
+    assert_eq!((&acted["action_id"], &acted["status"]), (&json!("a001"), &json!("SUCCESS")));
+    assert_eq!(acted["output"], "Property 'new_field' added successfully");
+    let diff = previewed["diff"]["changes"][0]["diff"].as_str().unwrap();
+    assert!(diff.contains("+    \"new_field\":"), "{diff}");
+    assert!(!diff.contains("-  // kept"), "{diff}");
+    let told = run(&root, "preview", &[]).stdout;
+    assert!(told.contains("ok       a001  Property 'new_field' added successfully\n"), "{told}");
+    assert!(told.ends_with("all of it would be done (R2); nothing was changed\n"), "{told}");
+    assert_eq!(text(&root, "esquemas/esquema_bd.json"), schema);
+    assert!(actum(&root, &["log"]).stdout.contains("no run"));
+}
+
+/// EX-2, EX-8, EX-18: all that is wrong is told at once, each with code and place.
+#[test]
+fn what_is_wrong_with_a_plan_is_told_with_code_and_place() {
+    let (_directory, root) = workspace();
+    let edit = json!({ "type": "text_replace", "pattern": "1", "replacement": "2" });
+    let replace = |id: &str| action(id, "FILE_MODIFY", "a.txt", edit.clone());
+    let linted = |plan: &Value| {
+        put(&root, plan);
+        let (code, linted) = json_of(&root, "lint");
+        assert_eq!((code, &linted["sound"]), (1, &json!(false)), "{linted}");
+        linted
+    };
+    let misspelt = with(replace("a"), "operation", json!({ "type": "text_replce" }));
+    let unknown = with(replace("b"), "reversable", json!(true));
+    let kind = with(replace("c"), "action_type", json!("FILE_MOVE"));
+    let both = linted(&plan(json!([misspelt, unknown, kind])));
+    let problem = &both["problems"][0];
+    assert_eq!(problem["path"], "action_plan[0].operation.type");
+    assert!(problem["message"].as_str().unwrap().contains("`text_replace`"), "{problem}");
+    assert_eq!(problem["error_category"], "VALIDATION_ERROR");
+    assert_eq!((problem["line"].is_u64(), &problem["recovery_action"]), (true, &json!("REJECTED")));
+    assert_eq!(codes(&both).len(), 3, "{both}");
+
+    let cycle = linted(&plan(json!([
+        with(replace("a"), "depends_on", json!(["b"])),
+        with(replace("b"), "depends_on", json!(["a"])),
+    ])));
+    assert!(cycle["problems"][0]["message"].as_str().unwrap().contains("wait for each other"));
+
+    let missing = linted(&plan(json!([
+        action("gone", "FILE_DELETE", "none.txt", json!({ "type": "delete" })),
+        with(replace("after"), "depends_on", json!(["gone"])),
+    ])));
+    assert_eq!(codes(&missing), [2001, 4001], "{missing}");
+    assert_eq!(missing["problems"][0]["error_type"], "FILE_NOT_FOUND");
+
+    let told = run(&root, "lint", &[]).stdout;
+    assert!(told.ends_with("2 problems; nothing was changed\n"), "{told}");
+    fs::write(root.join("../plan.json"), "{ \"plan_id\": ").unwrap();
+    assert_eq!(json_of(&root, "preview").0, 1);
+}
+
+/// EX-4: one protected target refuses the whole plan, by whatever spelling.
+#[test]
+fn a_protected_target_is_refused_before_anything_else() {
+    let (_directory, root) = workspace();
+    let create = |target: &str| {
+        let action =
+            action("a", "FILE_CREATE", target, json!({ "type": "create", "content": "x" }));
+        put(&root, &plan(json!([action])));
+        let (code, linted) = json_of(&root, "lint");
+        (code, codes(&linted))
+    };
+    for target in ["README.md", ".env", "sub/.ENV.local", "agent/agent_rules.md", "setup.py"] {
+        assert_eq!(create(target), (1, vec![3100]), "{target}");
+        assert_eq!(json_of(&root, "preview").0, 1, "{target}");
+    }
+    let backup = "agent/agent_outputs/reports/20260203_150322_t/backups/a.bak";
+    let (code, found) = create(backup);
+    assert_eq!(code, 1);
+    assert!(found.iter().all(|code| (3100..3200).contains(code)), "{found:?}");
+    assert_eq!(create("docs/README.md"), (0, vec![]));
+    assert_eq!(create("agent/temp/notes.txt"), (0, vec![]));
+    assert_eq!(fs::read_dir(&root).unwrap().flatten().count(), 3, "nothing was made");
+}
+
+/// EX-3, EX-8, EX-12, EX-18: of what fails nothing is left, and what depends on it is not tried.
+#[test]
+fn what_would_fail_leaves_nothing_and_its_dependents_are_skipped() {
+    let (_directory, root) = workspace();
+    let replace = |id: &str, pattern: &str| {
+        let operation = json!({ "type": "text_replace", "pattern": pattern, "replacement": "new" });
+        action(id, "FILE_MODIFY", "a.txt", operation)
+    };
+    let broken = json!([{ "type": "contains", "text": "no such text" }]);
+    let actions = json!([
+        action("make", "FILE_CREATE", "made.txt", json!({ "type": "create", "content": "one\n" })),
+        with(replace("lost", "1"), "postconditions", broken),
+        with(
+            action("next", "FILE_DELETE", "made.txt", json!({ "type": "delete" })),
+            "depends_on",
+            json!(["lost"])
+        ),
+        replace("nowhere", "absent"),
+        action(
+            "line",
+            "FILE_MODIFY",
+            "sub/b.txt",
+            json!({ "type": "line_delete", "start_line": 9, "end_line": 9 })
+        ),
+        with(replace("late", "1"), "depends_on", json!(["make"])),
+    ]);
+    let mut whole = plan(actions);
+    whole["execution_instructions"] = json!({ "stop_on_error": false });
+    put(&root, &whole);
+    let (code, previewed) = json_of(&root, "preview");
+    assert_eq!(code, 1);
+    let ends: Vec<(&str, &str, u64)> = previewed["actions"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|acted| {
+            let word = |name: &str| acted[name].as_str().unwrap();
+            (word("action_id"), word("status"), acted["error_code"].as_u64().unwrap_or(0))
+        })
+        .collect();
+    assert_eq!(ends.len(), 6);
+    assert_eq!(ends[0], ("make", "SUCCESS", 0));
+    assert_eq!((ends[1].0, ends[1].1), ("lost", "FAILED"));
+    assert_eq!(ends[2], ("next", "SKIPPED", 0));
+    assert_eq!((ends[3].1, ends[4].1), ("FAILED", "FAILED"));
+    assert_eq!(ends[5], ("late", "SUCCESS", 0), "what failed before it left the text as it was");
+    let all_fail =
+        ends.iter().filter(|end| end.1 == "FAILED").all(|end| (1000..2000).contains(&end.2));
+    assert!(all_fail, "{ends:?}");
+    // Where the plan stops at the first, the rest is not tried.
+    put(&root, &plan(whole["action_plan"].clone()));
+    let (_, previewed) = json_of(&root, "preview");
+    let skipped = previewed["actions"].as_array().unwrap().iter();
+    assert_eq!(skipped.filter(|acted| acted["status"] == "SKIPPED").count(), 4);
+    assert_eq!(text(&root, "a.txt"), "1\n");
+}

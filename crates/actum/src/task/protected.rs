@@ -1,0 +1,70 @@
+//! Targets that no plan may touch: where one is among them, the whole plan is refused (EX-4, D-5).
+
+
+use actum_core::path_name::PathName;
+use actum_core::receipt::{EffectKind, PathEffect};
+use actum_core::report::is_protected_report;
+use actum_core::task::{ErrorCode, TaskPlan};
+use actum_core::{Digest, RelPath};
+use actum_gate::Verdict;
+use actum_gate::decision::{Bundle, Case, PROTECTED, decide};
+use actum_gate::policy::Profile;
+
+use super::problem::ActionProblem;
+use crate::error::Result;
+use crate::policies::PolicyInForce;
+
+/// A target that no plan may touch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Violation {
+    /// The place of its action in the plan, counted from 0.
+    pub action: usize,
+    /// The target.
+    pub path: RelPath,
+    /// Why not.
+    pub problem: ActionProblem,
+}
+
+/// All targets of a plan that are protected, by what is in force and by what protects them from every plan.
+///
+/// # Errors
+/// `Record` where the policy has no exact form.
+pub fn violations(plan: &TaskPlan, in_force: &PolicyInForce) -> Result<Vec<Violation>> {
+    let in_force = in_force.clone().guarded(Profile::AgentExecutor);
+    let (policy, cedar) = (&in_force.policy, &in_force.cedar);
+    let (digest, place) = (Digest::of(&policy.to_vec()?), in_force.place());
+    let mut violations = Vec::new();
+    for (action, written) in plan.actions.iter().enumerate() {
+        for path in written.written() {
+            let change = PathEffect {
+                path: PathName(path.clone()),
+                effect: EffectKind::Modified,
+                from: None,
+                before: None,
+                after: None,
+                added: 0,
+                removed: 0,
+            };
+            let case = Case {
+                root: place.root.clone(),
+                is_repository: place.is_repository,
+                ..Case::of(vec![change])
+            };
+            let decision = decide(&Bundle::new(digest, case), policy, cedar);
+            let denied = decision
+                .gates
+                .into_iter()
+                .find(|said| said.gate == PROTECTED && said.verdict == Verdict::Deny.as_str());
+            let problem = match denied {
+                Some(said) => ActionProblem::new(ErrorCode::ProtectedFileViolation, said.ground),
+                None if is_protected_report(path) => ActionProblem::new(
+                    ErrorCode::ProtectedReportViolation,
+                    format!("`{path}` is what a run is taken back with, and no plan may touch it"),
+                ),
+                None => continue,
+            };
+            violations.push(Violation { action, path: path.clone(), problem });
+        }
+    }
+    Ok(violations)
+}
