@@ -58,8 +58,11 @@ pub(crate) fn look(name: &str, way: &str) {
         | Course::ChildrenIgnored
         | Course::Terminal => ran.out.starts_with(BEGUN.as_bytes()),
     };
+    let seen = seen.or_else(|| left_alive(&facts, scene.patience));
+    // By which the host has what beats end.
+    drop(fs::remove_file(facts.workspace.join("stop")));
     tell(&Verdict {
-        seen: seen.or_else(|| left_alive(&facts, scene.patience)),
+        seen,
         workspace: wrong_workspace(way, &facts, &files, &ran, &scene.secret),
         began,
         said: ran.said,
@@ -73,10 +76,19 @@ fn tell(verdict: &Verdict) {
 
 fn run(attack: &Attack, facts: &Facts, way: Way) -> Ran {
     let root = way.root(facts);
-    let whole = || Ran::of(way.exec(attack, facts).output().unwrap(), &root);
     match attack.course {
-        Course::Whole | Course::SetUpFails => whole(),
-        Course::ChildrenIgnored => course::ignoring_children(whole),
+        Course::Whole | Course::SetUpFails => {
+            Ran::of(way.exec(attack, facts).output().unwrap(), &root)
+        }
+        Course::ChildrenIgnored => {
+            // How signals are taken is inherited.
+            let mut command = Command::new("/bin/sh");
+            command.args(["-c", "trap '' CHLD; exec \"$0\" \"$@\""]);
+            let exec = way.exec(attack, facts);
+            command.arg(exec.get_program()).args(exec.get_args()).current_dir(&root);
+            command.envs(exec.get_envs().map(|(name, value)| (name, value.unwrap())));
+            Ran::of(command.output().unwrap(), &root)
+        }
         Course::SupervisorKilled | Course::SupervisorKilledEarly => {
             // What it finds out about the host is known then, so that its first child is the helper.
             assert!(way.actum(facts).args(["exec", "--drop", "true"]).status().unwrap().success());
@@ -86,7 +98,7 @@ fn run(attack: &Attack, facts: &Facts, way: Way) -> Ran {
         Course::Terminal => {
             let mut command = Command::new(&facts.program);
             let facts = serde_json::to_string(facts).unwrap();
-            command.args(["supervise", attack.name, way.name(), &facts]);
+            command.args(["terminal", attack.name, way.name(), &facts]);
             Ran { out: course::on_terminal(command).out, ..Ran::default() }
         }
     }

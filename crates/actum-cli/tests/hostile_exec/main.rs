@@ -53,7 +53,8 @@ fn main() -> ExitCode {
         }
         ["control", name] => judge::control(name),
         ["look", name, way] => judge::look(name, way),
-        ["supervise", name, way, facts] => way::supervise(name, way, facts),
+        ["supervise", name, host, facts] => course::supervise(name, host, facts),
+        ["terminal", name, way, facts] => way::at_terminal(name, way, facts),
         _ => return runner::run(),
     }
     ExitCode::SUCCESS

@@ -49,10 +49,10 @@ fn known(place: &TempDir, user: &User) -> PathBuf {
 }
 
 fn name(attack: &Attack, user: &User) -> String {
-    match Way::expected(attack) {
+    match Way::Cache.expected(attack) {
         Expected::Stopped => format!("through exec {} it cannot {}", user.name, attack.name),
-        Expected::Open(why) => {
-            format!("through exec {} it can {}, as documented: {why}", user.name, attack.name)
+        Expected::Open(_) => {
+            format!("through exec {} it can {}, as documented", user.name, attack.name)
         }
         Expected::Refused(_) => {
             format!("through exec {} it is not started to {}", user.name, attack.name)
@@ -81,7 +81,7 @@ fn judge(attack: &Attack, user: &User, program: &Path, known: &Path) -> Result<(
         if verdict.workspace.is_some() {
             return failed("the workspace is wrong");
         }
-        match (Way::expected(attack), &verdict.seen) {
+        match (way.expected(attack), &verdict.seen) {
             (Expected::Stopped, None) | (Expected::Open(_), Some(_)) => {}
             (Expected::Stopped, Some(_)) => return failed("it had an effect"),
             (Expected::Open(_), None) => return failed("it is documented as open"),

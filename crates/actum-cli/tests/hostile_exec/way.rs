@@ -74,9 +74,11 @@ impl Way {
     }
 
     /// What is expected: what tier N does, since `exec` runs in no other.
-    pub(crate) fn expected(attack: &Attack) -> Expected {
-        match (attack.effect, attack.course) {
-            (Effect::Ran, Course::Whole) => Expected::Open(PROGRAMS_OF_THE_WORKSPACE),
+    pub(crate) fn expected(self, attack: &Attack) -> Expected {
+        match (attack.effect, attack.course, self) {
+            (Effect::Ran, Course::Whole, _) => Expected::Open(PROGRAMS_OF_THE_WORKSPACE),
+            // What is open there is a socket in the directory itself, of which it has a view.
+            (Effect::Heard, _, Self::Drop | Self::Keep) => Expected::Stopped,
             _ => attack.tier_n,
         }
     }
@@ -190,7 +192,8 @@ impl Ran {
         let told = Told {
             made: paths.map(|path| root.join(path)).collect(),
             ended: serde_json::from_value(document["ended"].clone()).ok(),
-            stderr: text("stderr").into_bytes(),
+            // It counts with what came out.
+            stderr: Vec::new(),
         };
         // A document that is none of a command that ran has no output.
         let out = [text("stdout"), text("stderr")].concat().into_bytes();
@@ -198,8 +201,8 @@ impl Ran {
     }
 }
 
-/// `hostile supervise NAME WAY FACTS`: makes the attack with a terminal as standard input.
-pub(crate) fn supervise(name: &str, way: &str, facts: &str) {
+/// `hostile terminal NAME WAY FACTS`: makes the attack with a terminal as standard input.
+pub(crate) fn at_terminal(name: &str, way: &str, facts: &str) {
     let (attack, way) = (table::find(name), Way::find(way));
     let facts: Facts = serde_json::from_str(facts).unwrap();
     let output = way.exec(&attack, &facts).stdin(Stdio::inherit()).output().unwrap();

@@ -105,7 +105,12 @@ pub(crate) fn run(attack: &Attack, scene: &mut Scene, sandbox: Option<&HostRepor
         (Course::Terminal, _) => on_terminal(supervisor()),
         (_, None) => bare(attack, &facts),
         (Course::ChildrenIgnored, Some(host)) => {
-            ignoring_children(|| confined(attack, &facts, host))
+            // SAFETY: numbers.
+            unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
+            let ran = confined(attack, &facts, host);
+            // SAFETY: the same.
+            unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
+            ran
         }
         (Course::Whole | Course::SetUpFails, Some(host)) => confined(attack, &facts, host),
     })
@@ -133,16 +138,6 @@ pub(crate) fn watched<R>(attack: &Attack, scene: &mut Scene, run: impl FnOnce() 
         (ran, watch.is_some_and(|watch| watch.join().unwrap()))
     });
     scene.reached = reached;
-    ran
-}
-
-/// The same while SIGCHLD is ignored, also by what is started meanwhile.
-pub(crate) fn ignoring_children<R>(run: impl FnOnce() -> R) -> R {
-    // SAFETY: numbers.
-    unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
-    let ran = run();
-    // SAFETY: the same.
-    unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
     ran
 }
 

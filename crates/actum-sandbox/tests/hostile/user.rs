@@ -82,4 +82,3 @@ pub(crate) fn install(place: &TempDir) -> PathBuf {
 fn is_root() -> bool {
     rustix::process::geteuid().is_root()
 }
-
