@@ -148,14 +148,13 @@ fn an_install_of_npm_leaves_what_it_leaves_without_actum_and_links_only_in_a_cac
 #[test]
 fn no_policy_lets_a_commit_be_kept_and_one_can_keep_it_from_starting() {
     let (_directory, root) = workspace();
-    let git = "git -c user.name=a -c user.email=a@example.invalid";
-    let first = format!("git init -q && git add a.txt && {git} commit -qm first");
-    let made = Command::new("sh").args(["-c", &first]).current_dir(&root).output().unwrap();
+    let first = "git init -q && git config user.name a && git config user.email a@example.invalid \
+                 && git add a.txt && git commit -qm first";
+    let made = Command::new("sh").args(["-c", first]).current_dir(&root).output().unwrap();
     assert!(made.status.success(), "{made:?}");
     fs::write(root.join("a.txt"), "changed\n").unwrap();
     let before = tree(&root);
-    let commit = ["exec", "--", "git", "-c", "user.name=a", "-c", "user.email=a@example.invalid"];
-    let commit = [&commit[..], &["commit", "-qam", "second"]].concat();
+    let commit = ["exec", "--", "git", "commit", "-qam", "second"];
     let log = |root: &Path| {
         let mut git = Command::new("git");
         let output = git.args(["log", "--format=%s"]).current_dir(root).output().unwrap();
@@ -163,7 +162,7 @@ fn no_policy_lets_a_commit_be_kept_and_one_can_keep_it_from_starting() {
     };
     let rule = |decision: &str| {
         format!(
-            "[[command]]\nargv = [\"git\"]\ndecision = \"{decision}\"\nreason = \"a person commits\"\n"
+            "[[command]]\nargv = [\"git\", \"commit\"]\ndecision = \"{decision}\"\nreason = \"a person commits\"\n"
         )
     };
     for (policy, told) in [
@@ -183,8 +182,8 @@ fn no_policy_lets_a_commit_be_kept_and_one_can_keep_it_from_starting() {
     // What a run changed is there for a commit without actum.
     say(&root, "");
     assert_eq!(exec(&root, &[], "sed -i s/changed/kept/ a.txt").code, 0);
-    let second = format!("{git} commit -qam second");
-    let made = Command::new("sh").args(["-c", &second]).current_dir(&root).output().unwrap();
+    let made =
+        Command::new("git").args(["commit", "-qam", "second"]).current_dir(&root).output().unwrap();
     assert!(made.status.success(), "{made:?}");
     assert_eq!(log(&root), "second\nfirst\n");
 }

@@ -15,9 +15,8 @@ mod trees;
 
 use std::fs;
 use std::net::{TcpListener, UdpSocket};
-use std::os::linux::net::SocketAddrExt;
 use std::os::unix::fs::{MetadataExt, symlink};
-use std::os::unix::net::{SocketAddr, UnixListener};
+use std::os::unix::net::UnixListener;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -32,6 +31,7 @@ const ATTACKS: &str = include_str!("plugin_attacks/execute.js");
 const HOLDS: &str = "module.exports = async () => ({ checks: [{ name: 'it_holds', ok: true }] });";
 const RESTORES: &str = "module.exports = async ({ context }) => { const fs = require('fs'); \
     fs.writeFileSync(context.workspace + '/a.txt', fs.readFileSync(context.before + '/a.txt')); };";
+const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 /// Calls a step as actum does, without actum.
 const DRIVER: &str = "require(process.argv[1])(JSON.parse(process.argv[2]))\
     .then((output) => console.log(JSON.stringify(output)));";
@@ -44,7 +44,6 @@ struct Host {
     secret: String,
     victim: Child,
     stream: UnixListener,
-    abstract_stream: UnixListener,
     tcp: TcpListener,
     udp: UdpSocket,
 }
@@ -74,6 +73,7 @@ impl Host {
         let victim = Command::new("/bin/sleep")
             .arg0(&secret)
             .arg("300")
+            .env_clear()
             .env("SECRET", &secret)
             .current_dir(outside.path())
             .stdin(Stdio::null())
@@ -82,10 +82,6 @@ impl Host {
             .unwrap();
         let host = Self {
             stream: UnixListener::bind(outside.path().join("stream")).unwrap(),
-            abstract_stream: UnixListener::bind_addr(
-                &SocketAddr::from_abstract_name(&name).unwrap(),
-            )
-            .unwrap(),
             tcp: TcpListener::bind(("127.0.0.1", 0)).unwrap(),
             udp: UdpSocket::bind(("127.0.0.1", 0)).unwrap(),
             stage,
@@ -94,7 +90,6 @@ impl Host {
             victim,
         };
         host.stream.set_nonblocking(true).unwrap();
-        host.abstract_stream.set_nonblocking(true).unwrap();
         host.tcp.set_nonblocking(true).unwrap();
         host.udp.set_nonblocking(true).unwrap();
         host
@@ -139,7 +134,6 @@ impl Host {
         let mut bytes = [0; 16];
         [
             ("a path", self.stream.accept().is_ok()),
-            ("an abstract name", self.abstract_stream.accept().is_ok()),
             ("TCP", self.tcp.accept().is_ok()),
             ("UDP", self.udp.recv(&mut bytes).is_ok()),
         ]
@@ -157,6 +151,14 @@ impl Host {
             line.contains("trap") && line.contains(self.name())
         };
         entries.filter_map(|it| it.file_name().to_str()?.parse().ok()).filter(is_left).collect()
+    }
+
+    /// How much was made in the system, which is taken away again.
+    fn made_in_the_system(&self) -> usize {
+        let start = format!("pwned-{}-", self.name());
+        let entries = fs::read_dir("/var/tmp").unwrap().flatten();
+        let made = entries.filter(|it| it.file_name().to_string_lossy().starts_with(&start));
+        made.map(|entry| fs::remove_dir(entry.path()).unwrap()).count()
     }
 
     /// The attempts that had an effect, and how many there were.
@@ -184,13 +186,6 @@ impl Drop for Host {
     }
 }
 
-/// What is made in the system by an attempt, which is taken away again.
-fn made_in_the_system() -> usize {
-    let entries = fs::read_dir("/var/tmp").unwrap().flatten();
-    let made = entries.filter(|it| it.file_name().to_string_lossy().starts_with("actum-pwned-"));
-    made.map(|entry| fs::remove_dir(entry.path()).unwrap()).count()
-}
-
 /// AA-10: each attempt works without actum, and none as the step of a package.
 #[test]
 fn a_hostile_package_reaches_nothing_of_the_host() {
@@ -199,8 +194,11 @@ fn a_hostile_package_reaches_nothing_of_the_host() {
     let script = host.outside.path().join("execute.js");
     fs::write(&script, ATTACKS).unwrap();
     let called = json!({ "input": host.input(), "context": { "workspace": &host.stage.root } });
-    let output = Command::new("node")
+    let output = Command::new("/usr/bin/env")
+        .arg("node")
         .args(["-e", DRIVER, script.to_str().unwrap(), &called.to_string()])
+        .env_clear()
+        .env("PATH", PATH)
         .env("SECRET", &host.secret)
         .output()
         .unwrap();
@@ -208,8 +206,8 @@ fn a_hostile_package_reaches_nothing_of_the_host() {
     let (worked, all) = host.worked(&answered["answers"]);
     assert_eq!(worked.len(), all, "without actum each has an effect: {answered:#}");
     assert_ne!(host.look(), before);
-    assert_eq!(host.heard(), ["a path", "an abstract name", "TCP", "UDP"]);
-    assert_eq!((host.left().len(), made_in_the_system()), (1, 1));
+    assert_eq!(host.heard(), ["a path", "TCP", "UDP"]);
+    assert_eq!((host.left().is_empty(), host.made_in_the_system()), (false, 1));
     drop(host);
 
     let mut host = Host::new();
@@ -223,7 +221,7 @@ fn a_hostile_package_reaches_nothing_of_the_host() {
     assert!(!result.to_string().contains(&host.secret), "{result:#}");
     assert_eq!(host.look(), before);
     assert_eq!(host.heard(), [""; 0]);
-    assert_eq!((host.left(), made_in_the_system()), (Vec::new(), 0));
+    assert_eq!((host.left(), host.made_in_the_system()), (Vec::new(), 0));
     // What it changed in the workspace is an ordinary run.
     assert_eq!(text(&host.stage.root, "a.txt"), "two\n");
     assert_eq!(host.stage.actum(&["undo"]).code, 0);
@@ -243,6 +241,8 @@ fn a_hostile_package_leaves_nothing_that_no_run_may_make_and_fills_no_disk() {
         found
     };
     let files = before(&stage.root);
+    let restores =
+        RESTORES.replace("};", "fs.rmSync(context.workspace + '/.env', { force: true }); };");
     let body = |acts: &str| {
         format!(
             "const fs = require('fs'); const child = require('child_process'); \
@@ -270,7 +270,7 @@ fn a_hostile_package_leaves_nothing_that_no_run_may_make_and_fills_no_disk() {
         ),
         ("hole", "fs.truncateSync(fs.openSync('hole', 'w'), 2 ** 40)", "PLUGIN_FAILED", "EFBIG"),
     ] {
-        stage.package(name, &manifest(name, "R2"), [&body(acts), HOLDS, RESTORES]);
+        stage.package(name, &manifest(name, "R2"), [&body(acts), HOLDS, &restores]);
         assert_eq!(stage.activate(name).code, 0, "{name}");
         let result = stage.act(&plan(name, json!({})));
         assert_eq!(status(&result).1, Some(expected), "{name}: {result:#}");

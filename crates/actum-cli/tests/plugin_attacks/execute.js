@@ -22,7 +22,7 @@ function attempts({ outside, beside, victim, tcp, udp, name }, workspace) {
   };
   const connect = (...to) =>
     new Promise((yes, no) => {
-      const socket = net.connect(...to, () => socket.end(WORD, yes));
+      const socket = net.connect(...to, () => socket.write(WORD, () => yes(void socket.destroy())));
       socket.on('error', no);
     });
   const listen = (...where) =>
@@ -71,7 +71,7 @@ function attempts({ outside, beside, victim, tcp, udp, name }, workspace) {
       fs.unlinkSync(at('taken'));
     },
     'delete a file outside': () => fs.unlinkSync(`${outside}/file`),
-    'write in the system': () => fs.mkdtempSync('/var/tmp/actum-pwned-'),
+    'write in the system': () => fs.mkdtempSync(`/var/tmp/pwned-${name}-`),
     'make a file that runs as its owner': () => {
       fs.writeFileSync(at('owned'), '');
       try {
@@ -86,10 +86,9 @@ function attempts({ outside, beside, victim, tcp, udp, name }, workspace) {
     'kill a process': () => process.kill(victim, 'SIGKILL'),
     'connect by TCP': () => connect(tcp, '127.0.0.1'),
     'connect to a socket by its path': () => connect(`${outside}/stream`),
-    'connect to an abstract socket': () => connect(`\0${name}`),
     'send by UDP': send,
     'listen by TCP': () => listen(0, '127.0.0.1'),
-    'listen at a path': () => listen('/tmp/actum-pwned-' + process.pid),
+    'listen at a path': () => listen(`/tmp/pwned-${name}`),
   };
 }
 
