@@ -162,7 +162,8 @@ fn no_policy_lets_a_commit_be_kept_and_one_can_keep_it_from_starting() {
     };
     let rule = |decision: &str| {
         format!(
-            "[[command]]\nargv = [\"git\", \"commit\"]\ndecision = \"{decision}\"\nreason = \"a person commits\"\n"
+            "[[command]]\nargv = [\"git\", \"commit\"]\ndecision = \"{decision}\"\nreason = \"a person commits\"\n\
+             match = [\"git commit -qam second\"]\n"
         )
     };
     for (policy, told) in [
