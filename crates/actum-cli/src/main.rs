@@ -2,6 +2,7 @@
 //!
 //! Standard output is data, standard error is talk. All that is decided is decided by
 //! `actum-workspace`; here it is only asked for and shown.
+#![forbid(unsafe_code)]
 
 mod actor;
 mod change_list;

@@ -10,16 +10,17 @@
 )]
 
 mod program;
+mod trees;
 
-use std::collections::BTreeMap;
 use std::fs;
 use std::io::Read;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use program::{Ended, actum, command, home_of, workspace};
 use serde_json::Value;
+use trees::{plainly, tree};
 
 fn exec(root: &Path, options: &[&str], script: &str) -> Ended {
     actum(root, &[&["exec"], options, &["--", "sh", "-c", script]].concat())
@@ -27,44 +28,6 @@ fn exec(root: &Path, options: &[&str], script: &str) -> Ended {
 
 fn json(ended: &Ended) -> Value {
     serde_json::from_str(&ended.stdout).unwrap_or_else(|error| panic!("{error}: {ended:?}"))
-}
-
-/// Names, modes and contents of all that is in a directory, but for the state of actum.
-fn tree(root: &Path) -> BTreeMap<PathBuf, (u32, Option<Vec<u8>>)> {
-    fn walk(at: &Path, root: &Path, found: &mut BTreeMap<PathBuf, (u32, Option<Vec<u8>>)>) {
-        for entry in fs::read_dir(at).unwrap() {
-            let path = entry.unwrap().path();
-            if path.ends_with(".actum") {
-                continue;
-            }
-            let metadata = fs::symlink_metadata(&path).unwrap();
-            let content = metadata.is_file().then(|| fs::read(&path).unwrap());
-            let name = path.strip_prefix(root).unwrap().to_owned();
-            found.insert(name, (metadata.permissions().mode() & 0o7777, content));
-            if metadata.is_dir() {
-                walk(&path, root, found);
-            }
-        }
-    }
-    let mut found = BTreeMap::new();
-    walk(root, root, &mut found);
-    found
-}
-
-fn copied(root: &Path) -> tempfile::TempDir {
-    let copy = tempfile::tempdir().unwrap();
-    let copied = Command::new("cp").arg("-a").arg(root.join(".")).arg(copy.path()).status();
-    assert!(copied.unwrap().success());
-    copy
-}
-
-/// What a plain run of the same script on a copy leaves.
-fn plainly(root: &Path, script: &str) -> BTreeMap<PathBuf, (u32, Option<Vec<u8>>)> {
-    let copy = copied(root);
-    let umask = format!("umask 022; {script}");
-    let run = Command::new("sh").args(["-c", &umask]).current_dir(copy.path()).status();
-    assert!(run.unwrap().success(), "{script}");
-    tree(copy.path())
 }
 
 /// AA-6
@@ -86,36 +49,6 @@ fn what_a_command_changed_is_kept_as_one_run_and_undo_takes_it_back() {
     assert!(label.starts_with("exec sh -c echo more"), "{label}");
     assert_eq!(actum(&root, &["undo"]).code, 0);
     assert_eq!(tree(&root), before);
-}
-
-/// AA-6: real commands, compared with a plain run on a copy, tree by tree.
-#[test]
-fn real_commands_leave_what_they_leave_without_actum() {
-    let (_directory, root) = workspace();
-    for number in 0..1000 {
-        let text = format!("line {number}\nold text\n");
-        fs::create_dir_all(root.join(format!("many/{}", number % 10))).unwrap();
-        fs::write(root.join(format!("many/{}/{number}.txt", number % 10)), text).unwrap();
-    }
-    let scripts = [
-        "sed -i s/old/new/ many/*/*.txt",
-        "tar -cf all.tar many && mkdir unpacked && tar -xf all.tar -C unpacked && rm all.tar",
-        "rm -rf many/3 many/4",
-        "mv many/5 many/5.moved && cp -r many/6 copy",
-        "rm -r sub && echo now a file > sub",
-        "rm a.txt && mkdir a.txt && echo in > a.txt/in",
-        "chmod 600 sub; truncate -s 100000 sub",
-    ];
-    for script in scripts {
-        let (before, after) = (tree(&root), plainly(&root, script));
-        let ended = exec(&root, &[], script);
-        assert_eq!(ended.code, 0, "{script}: {ended:?}");
-        assert_eq!(tree(&root), after, "{script}");
-        assert_eq!(actum(&root, &["undo"]).code, 0, "{script}");
-        assert_eq!(tree(&root), before, "the undo of {script}");
-        assert_eq!(actum(&root, &["redo"]).code, 0, "{script}");
-        assert_eq!(tree(&root), after, "the redo of {script}");
-    }
 }
 
 /// AA-6

@@ -10,132 +10,13 @@
 )]
 
 mod program;
+mod stage;
 
 use std::fs;
-use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
 
-use actum_core::action::ResultEnvelope;
-use program::{Ended, command, text, workspace};
+use program::text;
 use serde_json::{Value, json};
-
-/// A workspace with the packages that come with actum, an operator who lets code run, and a key that approves.
-struct Stage {
-    directory: tempfile::TempDir,
-    root: PathBuf,
-}
-
-impl Stage {
-    fn new(policy: &str) -> Self {
-        let (directory, root) = workspace();
-        let stage = Self { directory, root };
-        let configuration = stage.configuration().join("actum");
-        fs::create_dir_all(&configuration).unwrap();
-        fs::write(configuration.join("actum.toml"), format!("version = 1\n{policy}")).unwrap();
-        fs::write(stage.passphrase(), "correct horse battery\n").unwrap();
-        fs::set_permissions(stage.passphrase(), fs::Permissions::from_mode(0o600)).unwrap();
-        let passphrase = stage.passphrase();
-        let made = stage.actum(&[
-            "key",
-            "make",
-            "approval",
-            "--passphrase-file",
-            passphrase.to_str().unwrap(),
-        ]);
-        assert_eq!(made.code, 0, "{made:?}");
-        stage
-    }
-
-    fn configuration(&self) -> PathBuf {
-        self.directory.path().join("configuration")
-    }
-
-    fn passphrase(&self) -> PathBuf {
-        self.directory.path().join("passphrase")
-    }
-
-    fn command(&self, arguments: &[&str]) -> Command {
-        let mut command = command(&self.root, arguments);
-        command.env("XDG_CONFIG_HOME", self.configuration());
-        command
-    }
-
-    fn actum(&self, arguments: &[&str]) -> Ended {
-        self.command(arguments).output().unwrap().into()
-    }
-
-    fn package(&self, name: &str, manifest: &Value, steps: [&str; 3]) {
-        let directory = self.root.join("actions").join(name);
-        fs::create_dir_all(&directory).unwrap();
-        fs::write(directory.join("action.json"), manifest.to_string()).unwrap();
-        for (file, code) in ["execute.js", "verify.js", "rollback.js"].into_iter().zip(steps) {
-            fs::write(directory.join(file), code).unwrap();
-        }
-    }
-
-    fn shipped(&self, name: &str) {
-        let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../actions").join(name);
-        fs::create_dir_all(self.root.join("actions")).unwrap();
-        let copied = Command::new("cp").arg("-r").arg(from).arg(self.root.join("actions")).status();
-        assert!(copied.unwrap().success());
-    }
-
-    fn activate(&self, name: &str) -> Ended {
-        let (directory, passphrase) = (format!("actions/{name}"), self.passphrase());
-        let passphrase = passphrase.to_str().unwrap();
-        self.actum(&[
-            "catalog",
-            "activate",
-            name,
-            "--package",
-            &directory,
-            "--passphrase-file",
-            passphrase,
-        ])
-    }
-
-    fn act(&self, plan: &Value) -> Value {
-        let mut command = self.command(&["action", "run", "-"]);
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().unwrap();
-        child.stdin.take().unwrap().write_all(plan.to_string().as_bytes()).unwrap();
-        let ended: Ended = child.wait_with_output().unwrap().into();
-        ResultEnvelope::read(ended.stdout.as_bytes())
-            .unwrap_or_else(|error| panic!("{error}: {ended:?}"));
-        serde_json::from_str(&ended.stdout).unwrap()
-    }
-}
-
-const ALLOWED: &str = "[plugins]\nallowPluginCodeExecution = true\n";
-
-fn plan(action: &str, input: Value) -> Value {
-    json!({
-        "actionType": action,
-        "riskTier": "R2",
-        "input": input,
-        "rollbackPlan": { "kind": "plugin" },
-        "verification": { "required": true, "commands": [] },
-        "scope": { "allowedDirs": ["."] }
-    })
-}
-
-fn manifest(name: &str, tier: &str) -> Value {
-    json!({
-        "name": name,
-        "riskTier": tier,
-        "inputSchema": { "type": "object" },
-        "outputSchema": { "type": "object" },
-        "permissions": { "commands": [], "filesystem": "workspace" },
-        "verification": { "required": true, "commands": [] },
-        "rollback": { "required": true }
-    })
-}
-
-fn status(result: &Value) -> (&str, Option<&str>) {
-    (result["status"].as_str().unwrap(), result["feedback"]["reason"].as_str())
-}
+use stage::{ALLOWED, Stage, manifest, plan, status};
 
 const WRITES: &str = "module.exports = async ({ context }) => { \
     require('fs').writeFileSync(context.workspace + '/a.txt', 'two\\n'); return { done: true }; };";

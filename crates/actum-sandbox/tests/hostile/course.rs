@@ -17,7 +17,7 @@ use actum_sandbox::{
 use serde::{Deserialize, Serialize};
 
 use crate::attack::{Attack, Course};
-use crate::effect::{BEGUN, Effect};
+use crate::effect::{BEGUN, Effect, Told};
 use crate::scene::{Facts, Scene};
 use crate::table;
 
@@ -40,11 +40,11 @@ pub(crate) struct Verdict {
 
 /// What came out of a run.
 #[derive(Default)]
-struct Ran {
-    out: Vec<u8>,
+pub(crate) struct Ran {
+    pub(crate) out: Vec<u8>,
     outcome: Option<Outcome>,
     refused: Option<String>,
-    error: Option<String>,
+    pub(crate) error: Option<String>,
 }
 
 /// `hostile trial NAME TIER HOST`: tells the verdict.
@@ -64,7 +64,8 @@ pub(crate) fn trial(name: &str, tier: &str, host: &str) {
         let mut scene = Scene::new(&program);
         let before = scene.look();
         let ran = run(&attack, &mut scene, sandbox);
-        let seen = attack.effect.seen(&mut scene, &before, &ran.out, ran.outcome.as_ref());
+        let told = ran.outcome.as_ref().map(Told::from);
+        let seen = attack.effect.seen(&mut scene, &before, &ran.out, told.as_ref());
         if sandbox.is_none() {
             verdict.control = seen;
             continue;
@@ -89,29 +90,50 @@ pub(crate) fn trial(name: &str, tier: &str, host: &str) {
     println!("{}", serde_json::to_string(&verdict).unwrap());
 }
 
-fn run(attack: &Attack, scene: &mut Scene, sandbox: Option<&HostReport>) -> Ran {
+/// Makes an attack without a sandbox, or in one.
+pub(crate) fn run(attack: &Attack, scene: &mut Scene, sandbox: Option<&HostReport>) -> Ran {
+    let facts = scene.facts.clone();
+    let supervisor = || supervisor(attack, &facts, sandbox);
+    if sandbox.is_some() {
+        scene.patience = patience(attack);
+    }
+    watched(attack, scene, || match (attack.course, sandbox) {
+        (Course::SupervisorKilled | Course::SupervisorKilledEarly, _) => {
+            let in_namespaces = sandbox.is_some_and(|host| host.tier_n.is_ok());
+            kill_supervisor(attack, &facts, supervisor(), in_namespaces)
+        }
+        (Course::Terminal, _) => on_terminal(supervisor()),
+        (_, None) => bare(attack, &facts),
+        (Course::ChildrenIgnored, Some(host)) => {
+            // SAFETY: numbers.
+            unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
+            let ran = confined(attack, &facts, host);
+            // SAFETY: the same.
+            unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
+            ran
+        }
+        (Course::Whole | Course::SetUpFails, Some(host)) => confined(attack, &facts, host),
+    })
+}
+
+/// How long what beats may take to end, where whoever ran it was killed.
+pub(crate) fn patience(attack: &Attack) -> Duration {
+    match attack.course {
+        Course::SupervisorKilled | Course::SupervisorKilledEarly => Duration::from_secs(4),
+        Course::Whole | Course::ChildrenIgnored | Course::Terminal | Course::SetUpFails => {
+            Duration::ZERO
+        }
+    }
+}
+
+/// What is run by this, with the host trying to reach it where that is looked at.
+pub(crate) fn watched<R>(attack: &Attack, scene: &mut Scene, run: impl FnOnce() -> R) -> R {
     let done = AtomicBool::new(false);
     let facts = scene.facts.clone();
     let (ran, reached) = std::thread::scope(|scope| {
         let watch =
             (attack.effect == Effect::Reached).then(|| scope.spawn(|| try_to_reach(&facts, &done)));
-        let ran = match (attack.course, sandbox) {
-            (Course::SupervisorKilled | Course::SupervisorKilledEarly, _) => {
-                scene.patience = Duration::from_secs(sandbox.map_or(0, |_| 4));
-                kill_supervisor(attack, &facts, sandbox)
-            }
-            (Course::Terminal, _) => on_terminal(attack, &facts, sandbox),
-            (_, None) => bare(attack, &facts),
-            (Course::ChildrenIgnored, Some(host)) => {
-                // SAFETY: numbers.
-                unsafe { libc::signal(libc::SIGCHLD, libc::SIG_IGN) };
-                let ran = confined(attack, &facts, host);
-                // SAFETY: the same.
-                unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
-                ran
-            }
-            (Course::Whole | Course::SetUpFails, Some(host)) => confined(attack, &facts, host),
-        };
+        let ran = run();
         done.store(true, Ordering::Relaxed);
         (ran, watch.is_some_and(|watch| watch.join().unwrap()))
     });
@@ -119,7 +141,8 @@ fn run(attack: &Attack, scene: &mut Scene, sandbox: Option<&HostReport>) -> Ran 
     ran
 }
 
-fn words(attack: &Attack, facts: &Facts) -> [String; 3] {
+/// What makes this program attack.
+pub(crate) fn words(attack: &Attack, facts: &Facts) -> [String; 3] {
     ["attack".to_owned(), attack.name.to_owned(), serde_json::to_string(facts).unwrap()]
 }
 
@@ -221,15 +244,20 @@ pub(crate) fn supervise(name: &str, host: &str, facts: &str) {
     };
     println!("{}{}", String::from_utf8_lossy(&ran.out), ran.error.unwrap_or_default());
     if attack.course == Course::Terminal {
-        let mut bytes = [0_u8; 64];
-        // SAFETY: numbers, and a buffer with its length.
-        let length = unsafe {
-            libc::fcntl(0, libc::F_SETFL, libc::O_NONBLOCK);
-            libc::read(0, bytes.as_mut_ptr().cast(), bytes.len())
-        };
-        let typed = bytes.get(..usize::try_from(length).unwrap_or(0)).unwrap_or_default();
-        println!("typed: {}", String::from_utf8_lossy(typed));
+        tell_typed();
     }
+}
+
+/// Tells what standard input, which is a terminal, gives to read now.
+pub(crate) fn tell_typed() {
+    let mut bytes = [0_u8; 64];
+    // SAFETY: numbers, and a buffer with its length.
+    let length = unsafe {
+        libc::fcntl(0, libc::F_SETFL, libc::O_NONBLOCK);
+        libc::read(0, bytes.as_mut_ptr().cast(), bytes.len())
+    };
+    let typed = bytes.get(..usize::try_from(length).unwrap_or(0)).unwrap_or_default();
+    println!("typed: {}", String::from_utf8_lossy(typed));
 }
 
 fn supervisor(attack: &Attack, facts: &Facts, sandbox: Option<&HostReport>) -> Command {
@@ -244,13 +272,18 @@ fn supervisor(attack: &Attack, facts: &Facts, sandbox: Option<&HostReport>) -> C
     command
 }
 
-fn kill_supervisor(attack: &Attack, facts: &Facts, sandbox: Option<&HostReport>) -> Ran {
-    let mut command = supervisor(attack, facts, sandbox);
+/// Starts who supervises the command, and kills it once the command runs.
+pub(crate) fn kill_supervisor(
+    attack: &Attack,
+    facts: &Facts,
+    mut command: Command,
+    in_namespaces: bool,
+) -> Ran {
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
     let beat = facts.workspace.join("beat");
     let begun = Instant::now();
     let stopped = (attack.course == Course::SupervisorKilledEarly)
-        .then(|| stop_keeper(child.id() as i32, sandbox, begun));
+        .then(|| stop_keeper(child.id() as i32, in_namespaces, begun));
     while !beat.exists() && begun.elapsed() < Duration::from_secs(5) {
         std::thread::sleep(Duration::from_millis(5));
     }
@@ -269,12 +302,11 @@ fn kill_supervisor(attack: &Attack, facts: &Facts, sandbox: Option<&HostReport>)
 
 /// Stops who keeps the command, as soon as it has a child, and gives its number. In tier N that is the
 /// first process of the namespaces, which is a child of the helper, and otherwise the helper itself.
-fn stop_keeper(supervisor: i32, sandbox: Option<&HostReport>, begun: Instant) -> Option<i32> {
+fn stop_keeper(supervisor: i32, in_namespaces: bool, begun: Instant) -> Option<i32> {
     let child_of = |parent: i32| {
         let children = std::fs::read_to_string(format!("/proc/{parent}/task/{parent}/children"));
         children.ok()?.split_ascii_whitespace().next()?.parse::<i32>().ok()
     };
-    let in_namespaces = sandbox.is_some_and(|host| host.tier_n.is_ok());
     while begun.elapsed() < Duration::from_secs(5) {
         let helper = child_of(supervisor);
         let keeper = if in_namespaces { helper.and_then(child_of) } else { helper };
@@ -288,7 +320,8 @@ fn stop_keeper(supervisor: i32, sandbox: Option<&HostReport>, begun: Instant) ->
     None
 }
 
-fn on_terminal(attack: &Attack, facts: &Facts, sandbox: Option<&HostReport>) -> Ran {
+/// Runs this with a new terminal as its standard input.
+pub(crate) fn on_terminal(mut command: Command) -> Ran {
     let (mut ours, mut theirs) = (0, 0);
     let none = std::ptr::null_mut();
     // SAFETY: two numbers are written, and both descriptors are new.
@@ -298,7 +331,6 @@ fn on_terminal(attack: &Attack, facts: &Facts, sandbox: Option<&HostReport>) -> 
         (File::from_raw_fd(ours), File::from_raw_fd(theirs))
     };
     let fd = theirs.as_raw_fd();
-    let mut command = supervisor(attack, facts, sandbox);
     command.stdin(theirs);
     // SAFETY: two system calls with numbers.
     unsafe {

@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::Read;
 use std::os::unix::fs::{FileTypeExt, MetadataExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use actum_sandbox::{Ended, Outcome, Violation};
@@ -15,6 +15,27 @@ use crate::scene::Scene;
 pub(crate) const BEGUN: &str = "begun";
 /// How a line begins that tells of success.
 pub(crate) const GOT: &str = "GOT";
+
+/// What was told of a run in a sandbox, by whoever ran it.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Told {
+    /// The paths that the command made although they were to stay absent, or that it changed.
+    pub(crate) made: Vec<PathBuf>,
+    /// How the command ended by itself.
+    pub(crate) ended: Option<Ended>,
+    /// What it wrote to standard error.
+    pub(crate) stderr: Vec<u8>,
+}
+
+impl From<&Outcome> for Told {
+    fn from(outcome: &Outcome) -> Self {
+        let made = outcome.violated.iter().filter_map(|violation| match violation {
+            Violation::Made(path) => Some(path.clone()),
+            Violation::Limit(_) | Violation::Unwatched | Violation::Interrupted => None,
+        });
+        Self { made: made.collect(), ended: outcome.ended, stderr: outcome.stderr.clone() }
+    }
+}
 
 /// What of the host is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,7 +112,7 @@ impl Effect {
         scene: &mut Scene,
         before: &Sight,
         out: &[u8],
-        outcome: Option<&Outcome>,
+        told: Option<&Told>,
     ) -> Option<String> {
         let text = String::from_utf8_lossy(out);
         let differs = |name: &str, was: &[String], is: Vec<String>| {
@@ -106,17 +127,15 @@ impl Effect {
             Self::Kept => differs("kept", &before.kept, scene.kept()),
             Self::MadeUntold => {
                 let path = scene.facts.workspace.join(".npmrc");
-                let told = outcome.is_some_and(|outcome| {
-                    outcome.violated.contains(&Violation::Made(path.clone()))
-                });
-                when(path.exists() && !told, "it was made, and nobody told".to_owned())
+                let is_told = told.is_some_and(|told| told.made.contains(&path));
+                when(path.exists() && !is_told, "it was made, and nobody told".to_owned())
             }
             Self::Secret => when(text.contains(&scene.secret), "the secret came out".to_owned()),
             Self::Heard => scene.heard(),
             Self::Reached => when(scene.reached, "the host reached the port".to_owned()),
             Self::Victim => {
                 // What was sent to it arrives in its own time.
-                let patience = if outcome.is_some() { 30 } else { 1000 };
+                let patience = if told.is_some() { 30 } else { 1000 };
                 let begun = Instant::now();
                 loop {
                     let seen = differs("process", &before.victim, scene.victim());
@@ -147,7 +166,7 @@ impl Effect {
                 when(size > 8 << 20, format!("a file of {size} bytes"))
             }
             Self::Output => {
-                let kept = out.len() + outcome.map_or(0, |outcome| outcome.stderr.len());
+                let kept = out.len() + told.map_or(0, |told| told.stderr.len());
                 when(kept > 64 << 10, format!("{kept} bytes came out"))
             }
             Self::Terminal => {
@@ -156,7 +175,7 @@ impl Effect {
             }
             Self::Ran => when(scene.facts.workspace.join("marker").exists(), "it ran".to_owned()),
             // Where nobody watches, nobody tells.
-            Self::WrongEnd => match outcome.map(|outcome| outcome.ended) {
+            Self::WrongEnd => match told.map(|told| told.ended) {
                 Some(Some(Ended::Code(7))) => None,
                 other => Some(format!("the end was {other:?}")),
             },

@@ -28,6 +28,7 @@ mod effect;
 mod runner;
 mod scene;
 mod table;
+mod user;
 
 use std::process::ExitCode;
 

@@ -19,6 +19,14 @@ use crate::effect::{Sight, list};
 /// The variable of the runner's environment that holds the secret.
 pub(crate) const SECRET: &str = "ACTUM_HOSTILE_SECRET";
 
+/// A text that is found nowhere by chance.
+pub(crate) fn new_secret() -> String {
+    let mut bytes = [0_u8; 16];
+    rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty()).unwrap();
+    let digits: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("secret{digits}")
+}
+
 /// What an attack knows of the host. The secret is not in it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Facts {
@@ -69,12 +77,18 @@ pub(crate) struct Scene {
 
 impl Scene {
     pub(crate) fn new(program: &Path) -> Self {
+        Self::with_workspace_at(program, "workspace")
+    }
+
+    /// The same with its workspace at a path relative to the place of the scene.
+    pub(crate) fn with_workspace_at(program: &Path, workspace: &str) -> Self {
         let secret = std::env::var(SECRET).unwrap();
         // Not among the temporary files, so that a scratch directory hides none of it, and on real
         // storage.
         let place = tempfile::Builder::new().prefix("actum-hostile-").tempdir_in("/var/tmp");
         let place = place.unwrap();
-        let (outside, workspace) = (place.path().join("outside"), place.path().join("workspace"));
+        let (outside, workspace) = (place.path().join("outside"), place.path().join(workspace));
+        fs::create_dir_all(workspace.parent().unwrap()).unwrap();
         fill(&outside, &workspace, &secret);
         std::env::set_current_dir(&outside).unwrap();
         // Left open for whoever comes, as careless programs do.

@@ -1,0 +1,198 @@
+//! Makes one attack in a process of its own, and looks at the host and the workspace afterwards.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+
+use crate::attack::{Attack, Course};
+use crate::effect::BEGUN;
+use crate::scene::{Facts, Scene};
+use crate::way::{self, Ran, Way};
+use crate::{course, table};
+
+/// What came of an attack.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Verdict {
+    /// What was seen of it on the host.
+    pub(crate) seen: Option<String>,
+    /// What is wrong with the workspace.
+    pub(crate) workspace: Option<String>,
+    /// What it is let do that cannot be said to `exec`, for which it was not made.
+    pub(crate) unsaid: Option<String>,
+    /// Whether it began, or was to be kept from that.
+    pub(crate) began: bool,
+    /// What was said, for who has to find out why.
+    pub(crate) said: String,
+}
+
+/// `hostile control NAME`: makes the attack without actum.
+pub(crate) fn control(name: &str) {
+    let attack = table::find(name);
+    let mut scene = Scene::new(&std::env::current_exe().unwrap());
+    let before = scene.look();
+    let ran = course::run(&attack, &mut scene, None);
+    let seen = attack.effect.seen(&mut scene, &before, &ran.out, None);
+    let unsaid = way::options(&attack, &scene.facts).err().map(str::to_owned);
+    tell(&Verdict { seen, unsaid, ..Verdict::default() });
+}
+
+/// `hostile look NAME WAY`: makes it through `actum exec`.
+pub(crate) fn look(name: &str, way: &str) {
+    let (attack, way) = (table::find(name), Way::find(way));
+    let mut scene = Scene::with_workspace_at(&std::env::current_exe().unwrap(), way.workspace());
+    let (host, files) = (scene.look(), tree(&way.root(&scene.facts)));
+    scene.patience = course::patience(&attack);
+    let facts = scene.facts.clone();
+    let ran = course::watched(&attack, &mut scene, || run(&attack, &facts, way));
+    let seen = attack.effect.seen(&mut scene, &host, &ran.out, Some(&ran.told));
+    let began = match attack.course {
+        Course::SetUpFails => ran.out.is_empty(),
+        Course::Whole
+        | Course::SupervisorKilled
+        | Course::SupervisorKilledEarly
+        | Course::ChildrenIgnored
+        | Course::Terminal => ran.out.starts_with(BEGUN.as_bytes()),
+    };
+    let seen = seen.or_else(|| left_alive(&facts, scene.patience));
+    // By which the host has what beats end.
+    drop(fs::remove_file(facts.workspace.join("stop")));
+    tell(&Verdict {
+        seen,
+        workspace: wrong_workspace(way, &facts, &files, &ran, &scene.secret),
+        began,
+        said: ran.said,
+        ..Verdict::default()
+    });
+}
+
+fn tell(verdict: &Verdict) {
+    println!("{}", serde_json::to_string(verdict).unwrap());
+}
+
+fn run(attack: &Attack, facts: &Facts, way: Way) -> Ran {
+    let root = way.root(facts);
+    match attack.course {
+        Course::Whole | Course::SetUpFails => {
+            Ran::of(way.exec(attack, facts).output().unwrap(), &root)
+        }
+        Course::ChildrenIgnored => {
+            // How signals are taken is inherited.
+            let mut command = Command::new("/bin/sh");
+            command.args(["-c", "trap '' CHLD; exec \"$0\" \"$@\""]);
+            let exec = way.exec(attack, facts);
+            command.arg(exec.get_program()).args(exec.get_args()).current_dir(&root);
+            command.envs(exec.get_envs().map(|(name, value)| (name, value.unwrap())));
+            Ran::of(command.output().unwrap(), &root)
+        }
+        Course::SupervisorKilled | Course::SupervisorKilledEarly => {
+            // What it finds out about the host is known then, so that its first child is the helper.
+            assert!(way.actum(facts).args(["exec", "--drop", "true"]).status().unwrap().success());
+            let ran = course::kill_supervisor(attack, facts, way.exec(attack, facts), true);
+            Ran { out: ran.out, ..Ran::default() }
+        }
+        Course::Terminal => {
+            let mut command = Command::new(&facts.program);
+            let facts = serde_json::to_string(facts).unwrap();
+            command.args(["terminal", attack.name, way.name(), &facts]);
+            Ran { out: course::on_terminal(command).out, ..Ran::default() }
+        }
+    }
+}
+
+/// Any process whose command line names the place of the scene: it was started by the command, or is actum.
+fn left_alive(facts: &Facts, patience: Duration) -> Option<String> {
+    let begun = Instant::now();
+    loop {
+        let left = processes_of(&facts.abstract_name);
+        if left.is_none() || begun.elapsed() > patience {
+            return left;
+        }
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn processes_of(place: &str) -> Option<String> {
+    let mut found = fs::read_dir("/proc").unwrap().flatten().filter_map(|entry| {
+        let line = fs::read(entry.path().join("cmdline")).ok()?;
+        let line = String::from_utf8_lossy(&line).replace('\0', " ");
+        line.contains(place).then(|| format!("{} is left: {line:.80}", entry.path().display()))
+    });
+    found.next()
+}
+
+type Files = BTreeMap<PathBuf, (u32, Vec<u8>)>;
+
+/// Names, modes and contents of all that is in a directory, but for the state of actum.
+fn tree(root: &Path) -> Files {
+    let mut found = Files::new();
+    let mut left = vec![root.to_owned()];
+    while let Some(directory) = left.pop() {
+        for path in fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().path()) {
+            let metadata = fs::symlink_metadata(&path).unwrap();
+            let name = path.strip_prefix(root).unwrap().to_owned();
+            if name == Path::new(".actum") {
+                continue;
+            }
+            let content = if metadata.is_file() {
+                fs::read(&path).unwrap()
+            } else if metadata.is_symlink() {
+                fs::read_link(&path).unwrap().into_os_string().into_encoded_bytes()
+            } else {
+                Vec::new()
+            };
+            if metadata.is_dir() {
+                left.push(path);
+            }
+            found.insert(name, (metadata.mode(), content));
+        }
+    }
+    found
+}
+
+/// The first path that differs.
+fn difference(before: &Files, after: &Files) -> Option<String> {
+    let mut paths = before.keys().chain(after.keys());
+    let path = paths.find(|path| before.get(*path) != after.get(*path))?;
+    Some(format!("`{}` was {:?} and is {:?}", path.display(), before.get(path), after.get(path)))
+}
+
+/// Nothing is changed that is not told, what is told is taken back by `undo`, and no secret is in it.
+fn wrong_workspace(
+    way: Way,
+    facts: &Facts,
+    before: &Files,
+    ran: &Ran,
+    secret: &str,
+) -> Option<String> {
+    let root = way.root(facts);
+    let mut after = tree(&root);
+    let holds = |(_, content): &(u32, Vec<u8>)| String::from_utf8_lossy(content).contains(secret);
+    if let Some((path, _)) = after.iter().find(|(_, file)| holds(file)) {
+        return Some(format!("the secret is in `{}`", path.display()));
+    }
+    let mut before = before.clone();
+    if way == Way::Cache {
+        // What is changed there is changed for good, and no change of the workspace.
+        let is_outside = |path: &PathBuf| !path.starts_with("cache");
+        before.retain(|path, _| is_outside(path));
+        after.retain(|path, _| is_outside(path));
+    }
+    let what_is_told = || way == Way::Keep && ran.outcome == "changed";
+    match (difference(&before, &after), what_is_told()) {
+        (None, false) => None,
+        (Some(differs), false) => Some(format!("changed, and that is not told: {differs}")),
+        (None, true) => Some("said to be changed, and is as before".to_owned()),
+        (Some(_), true) => {
+            let undone = way.actum(facts).arg("undo").output().unwrap();
+            let said = String::from_utf8_lossy(&undone.stderr).into_owned();
+            (!undone.status.success())
+                .then(|| format!("undo failed: {said}"))
+                .or_else(|| difference(&before, &tree(&root)).map(|it| format!("undone: {it}")))
+        }
+    }
+}

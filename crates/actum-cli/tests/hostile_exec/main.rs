@@ -1,0 +1,61 @@
+//! The attacks on the sandbox, made through `actum exec`. Each is made without actum first, where the host shows
+//! its effect, and then in each way that `exec` has of running a command; it is judged by what it did to the host,
+//! by the processes that are left, and by what came of the workspace.
+//!
+//! This program is two: the runner of the suite, and the program that attacks (`hostile attack NAME FACTS`). The
+//! attacks, and what they are judged by, are those of `actum-sandbox`, as its own suite has them.
+#![allow(
+    unsafe_code,
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::unreachable,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    clippy::cast_possible_truncation,
+    clippy::cast_possible_wrap,
+    clippy::cast_sign_loss,
+    clippy::let_underscore_must_use,
+    clippy::disallowed_methods,
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "it attacks, and a test may fail loudly"
+)]
+
+mod judge;
+mod runner;
+mod way;
+
+#[path = "../../../actum-sandbox/tests/hostile"]
+#[allow(dead_code, reason = "the suite of the sandbox uses more of it")]
+mod hostile {
+    pub(crate) mod act;
+    pub(crate) mod attack;
+    pub(crate) mod course;
+    pub(crate) mod effect;
+    pub(crate) mod scene;
+    pub(crate) mod table;
+    pub(crate) mod user;
+}
+
+// They name each other from the root of their program.
+use hostile::{act, attack, course, effect, scene, table, user};
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let words: Vec<String> = std::env::args().collect();
+    let words: Vec<&str> = words.iter().skip(1).map(String::as_str).collect();
+    match words.as_slice() {
+        ["attack", name, facts] => {
+            println!("{}", effect::BEGUN);
+            (table::find(name).act)(&serde_json::from_str(facts).unwrap());
+        }
+        ["control", name] => judge::control(name),
+        ["look", name, way] => judge::look(name, way),
+        ["supervise", name, host, facts] => course::supervise(name, host, facts),
+        ["terminal", name, way, facts] => way::at_terminal(name, way, facts),
+        _ => return runner::run(),
+    }
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,102 @@
+//! Runs the table through `actum exec`: each attack as each user is a test.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, chown};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use libtest_mimic::{Arguments, Failed, Trial};
+use tempfile::TempDir;
+
+use crate::attack::{Attack, Expected};
+use crate::judge::Verdict;
+use crate::scene::{SECRET, new_secret};
+use crate::table;
+use crate::user::{User, install, users};
+use crate::way::Way;
+
+/// Most of the time they wait.
+const THREADS: usize = 4;
+
+pub(crate) fn run() -> ExitCode {
+    let mut arguments = Arguments::from_args();
+    arguments.test_threads.get_or_insert(THREADS);
+    let place = tempfile::Builder::new().prefix("actum-hostile-").tempdir_in("/var/tmp").unwrap();
+    let program = install(&place);
+    fs::copy(env!("CARGO_BIN_EXE_actum"), program.with_file_name("actum")).unwrap();
+    let mut trials = Vec::new();
+    for attack in table::all() {
+        for user in users().into_iter().filter(|user| user.fits(&attack)) {
+            let (user, program) = (user.of(&attack, 1), program.clone());
+            let known = known(&place, &user);
+            let name = name(&attack, &user);
+            trials.push(Trial::test(name, move || judge(&attack, &user, &program, &known)));
+        }
+    }
+    let conclusion = libtest_mimic::run(&arguments, trials);
+    drop(place);
+    conclusion.exit_code()
+}
+
+/// Where actum keeps what it finds out about the host for this user.
+fn known(place: &TempDir, user: &User) -> PathBuf {
+    let id = user.become_id.map_or("own".to_owned(), |id| id.to_string());
+    let directory = place.path().join(format!("known-{id}"));
+    fs::create_dir_all(&directory).unwrap();
+    fs::set_permissions(&directory, fs::Permissions::from_mode(0o700)).unwrap();
+    chown(&directory, user.become_id, user.become_id).unwrap();
+    directory
+}
+
+fn name(attack: &Attack, user: &User) -> String {
+    match Way::Cache.expected(attack) {
+        Expected::Stopped => format!("through exec {} it cannot {}", user.name, attack.name),
+        Expected::Open(_) => {
+            format!("through exec {} it can {}, as documented", user.name, attack.name)
+        }
+        Expected::Refused(_) => {
+            format!("through exec {} it is not started to {}", user.name, attack.name)
+        }
+    }
+}
+
+fn judge(attack: &Attack, user: &User, program: &Path, known: &Path) -> Result<(), Failed> {
+    let control = told(user, program, known, &["control", attack.name])?;
+    if control.seen.is_none() {
+        let problem = "without actum it has no effect, so this shows nothing";
+        return Err(format!("{problem}: {control:?}").into());
+    }
+    // There is no such option, and so no such attack.
+    if control.unsaid.is_some() {
+        return Ok(());
+    }
+    for way in Way::of(attack) {
+        let verdict = told(user, program, known, &["look", attack.name, way.name()])?;
+        let failed = |problem: &str| {
+            Err(Failed::from(format!("in the way `{}` {problem}: {verdict:#?}", way.name())))
+        };
+        if !verdict.began || verdict.said.contains("panicked") {
+            return failed("it did not run, so this shows nothing");
+        }
+        if verdict.workspace.is_some() {
+            return failed("the workspace is wrong");
+        }
+        match (way.expected(attack), &verdict.seen) {
+            (Expected::Stopped, None) | (Expected::Open(_), Some(_)) => {}
+            (Expected::Stopped, Some(_)) => return failed("it had an effect"),
+            (Expected::Open(_), None) => return failed("it is documented as open"),
+            (Expected::Refused(_), _) => return failed("it was started"),
+        }
+    }
+    Ok(())
+}
+
+fn told(user: &User, program: &Path, known: &Path, words: &[&str]) -> Result<Verdict, Failed> {
+    let mut command = user.command(program);
+    command.args(words).env(SECRET, new_secret()).env("XDG_CACHE_HOME", known);
+    let output = command.output().unwrap();
+    serde_json::from_slice(&output.stdout).map_err(|error| {
+        let said = String::from_utf8_lossy(&output.stderr);
+        Failed::from(format!("{words:?} told no verdict: {error} {:?} {said}", output.status))
+    })
+}

@@ -1,0 +1,211 @@
+//! The ways in which `actum exec` runs a command, and how it is told what the policy of an attack says.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+use actum_sandbox::{Enforcement, Net, SandboxPolicy};
+use serde_json::Value;
+
+use crate::attack::{Attack, Course, Expected};
+use crate::course;
+use crate::effect::{Effect, Told};
+use crate::scene::Facts;
+use crate::table;
+
+/// A way of running the command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    /// What it changes is shown, and forgotten.
+    Drop,
+    /// What it changes is one run.
+    Keep,
+    /// What it attacks from is a cache of a workspace, which the host sees as it is changed.
+    Cache,
+}
+
+const ALL: &[Way] = &[Way::Drop, Way::Keep, Way::Cache];
+/// Where a command may write what no program of the workspace is, it may run it, too.
+const PROGRAMS_OF_THE_WORKSPACE: &str = "programs of the workspace may be run";
+
+impl Way {
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Drop => "drop",
+            Self::Keep => "keep",
+            Self::Cache => "cache",
+        }
+    }
+
+    pub(crate) fn find(name: &str) -> Self {
+        ALL.iter().copied().find(|way| way.name() == name).unwrap()
+    }
+
+    /// The ways in which the host can see what comes of this attack.
+    pub(crate) fn of(attack: &Attack) -> &'static [Self] {
+        match (attack.effect, attack.course) {
+            // It is known to run by its beat, which the host sees in a cache alone.
+            (_, Course::SupervisorKilled | Course::SupervisorKilledEarly) => &[Self::Cache],
+            // What is in a view is in memory, and what is kept of it is an ordinary run.
+            (Effect::Storage, _) => &[Self::Cache],
+            (Effect::Ran, Course::Whole) => &[Self::Cache],
+            (Effect::LargestFile, _) => &[Self::Keep, Self::Cache],
+            // What is done in a cache is looked at by no gate, which is why they are declared with care.
+            (Effect::Kept | Effect::MadeUntold, _) => &[Self::Drop, Self::Keep],
+            (
+                Effect::Outside
+                | Effect::Secret
+                | Effect::Heard
+                | Effect::Reached
+                | Effect::Victim
+                | Effect::Shared
+                | Effect::Memory
+                | Effect::SetId
+                | Effect::OtherUser
+                | Effect::Got
+                | Effect::Beats
+                | Effect::Output
+                | Effect::Terminal
+                | Effect::Ran
+                | Effect::WrongEnd,
+                _,
+            ) => ALL,
+        }
+    }
+
+    /// What is expected: what tier N does, since `exec` runs in no other.
+    pub(crate) fn expected(self, attack: &Attack) -> Expected {
+        match (attack.effect, attack.course, self) {
+            (Effect::Ran, Course::Whole, _) => Expected::Open(PROGRAMS_OF_THE_WORKSPACE),
+            // What is open there is a socket in the directory itself, of which it has a view.
+            (Effect::Heard, _, Self::Drop | Self::Keep) => Expected::Stopped,
+            _ => attack.tier_n,
+        }
+    }
+
+    /// Where the workspace of the attack is, relative to the place of its scene.
+    pub(crate) fn workspace(self) -> &'static str {
+        match self {
+            Self::Drop | Self::Keep => "workspace",
+            Self::Cache => "root/cache",
+        }
+    }
+
+    /// The workspace of actum.
+    pub(crate) fn root(self, facts: &Facts) -> PathBuf {
+        match self {
+            Self::Drop | Self::Keep => facts.workspace.clone(),
+            Self::Cache => facts.workspace.parent().unwrap().to_owned(),
+        }
+    }
+
+    /// `actum` in that workspace, for which an operator may have declared a cache.
+    pub(crate) fn actum(self, facts: &Facts) -> Command {
+        let place = facts.outside.parent().unwrap();
+        let operator = place.join("operator/actum");
+        fs::create_dir_all(&operator).unwrap();
+        let caches = match self {
+            Self::Drop | Self::Keep => "[]",
+            Self::Cache => "[\"cache\"]",
+        };
+        let policy = format!("version = 1\n[sandbox]\ncaches = {caches}\n");
+        fs::write(operator.join("actum.toml"), policy).unwrap();
+        let mut command = Command::new(facts.program.with_file_name("actum"));
+        command.current_dir(self.root(facts)).stdin(Stdio::null());
+        command.env("XDG_CONFIG_HOME", place.join("operator"));
+        command.env("ACTUM_HOME", place.join("home"));
+        command
+    }
+
+    /// `actum exec` of the attack.
+    pub(crate) fn exec(self, attack: &Attack, facts: &Facts) -> Command {
+        let mut command = self.actum(facts);
+        command.args(["exec", "--json"]);
+        command.arg(if self == Self::Drop { "--drop" } else { "--keep" });
+        command.arg("--exec").arg(&facts.program);
+        if let Some(program) = &facts.set_id {
+            command.arg("--exec").arg(program);
+        }
+        command.args(options(attack, facts).unwrap());
+        command.arg("--").arg(&facts.program).args(course::words(attack, facts));
+        command
+    }
+}
+
+/// What the policy of an attack says besides that of all, as options; or what it says for which `exec` has none.
+pub(crate) fn options(attack: &Attack, facts: &Facts) -> Result<Vec<String>, &'static str> {
+    let usual = course::policy(&Attack { policy: |_, _| (), ..*attack }, facts);
+    // What may be written is told by the scope, and the view is the workspace.
+    let SandboxPolicy { read, write, exec, net, limits, env, scratch, .. } =
+        course::policy(attack, facts);
+    if write != usual.write {
+        return Err("a command is let write nothing but its workspace");
+    }
+    if scratch != usual.scratch {
+        return Err("the scratch directory has the size that it has");
+    }
+    assert_eq!((&exec, &env), (&usual.exec, &usual.env), "{}", attack.name);
+    let mut options = Vec::new();
+    for path in read.iter().filter(|path| !usual.read.contains(path)) {
+        options.extend(["--read".to_owned(), path.display().to_string()]);
+    }
+    if net == Net::PrivateLoopback {
+        options.push("--loopback".to_owned());
+    }
+    let ordinary = actum_sandbox::Limits::default();
+    for (resource, limit) in limits.iter().filter(|(name, limit)| ordinary.of(*name) != *limit) {
+        let unit = if resource.unit() == "ms" { "ms" } else { "" };
+        let require = match limit.require {
+            Enforcement::Hard => "hard",
+            Enforcement::Polled => "polled",
+        };
+        let (name, max) = (resource.name(), limit.max);
+        options.extend(["--limit".to_owned(), format!("{name}={max}{unit}:{require}")]);
+    }
+    Ok(options)
+}
+
+/// What `exec` told of a command, and what came out of that.
+#[derive(Default)]
+pub(crate) struct Ran {
+    pub(crate) out: Vec<u8>,
+    pub(crate) told: Told,
+    /// The field `outcome`, where it ran.
+    pub(crate) outcome: String,
+    /// Everything, for who has to find out why.
+    pub(crate) said: String,
+}
+
+impl Ran {
+    /// Reads the document that `exec --json` wrote.
+    pub(crate) fn of(output: Output, root: &Path) -> Self {
+        let said = format!(
+            "{:?} {:.3000} {:.1000}",
+            output.status,
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr)
+        );
+        let document: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+        let text = |name: &str| document[name].as_str().unwrap_or_default().to_owned();
+        let changes = document["change"]["changes"].as_array();
+        let paths = changes.into_iter().flatten().filter_map(|change| change["path"].as_str());
+        let told = Told {
+            made: paths.map(|path| root.join(path)).collect(),
+            ended: serde_json::from_value(document["ended"].clone()).ok(),
+            // It counts with what came out.
+            stderr: Vec::new(),
+        };
+        // A document that is none of a command that ran has no output.
+        let out = [text("stdout"), text("stderr")].concat().into_bytes();
+        Self { out, told, outcome: text("outcome"), said }
+    }
+}
+
+/// `hostile terminal NAME WAY FACTS`: makes the attack with a terminal as standard input.
+pub(crate) fn at_terminal(name: &str, way: &str, facts: &str) {
+    let (attack, way) = (table::find(name), Way::find(way));
+    let facts: Facts = serde_json::from_str(facts).unwrap();
+    let output = way.exec(&attack, &facts).stdin(Stdio::inherit()).output().unwrap();
+    println!("{}", String::from_utf8_lossy(&Ran::of(output, &facts.workspace).out));
+    course::tell_typed();
+}

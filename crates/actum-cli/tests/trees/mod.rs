@@ -1,0 +1,57 @@
+//! What is in a directory, and what a plain run of a command leaves in it.
+#![allow(dead_code, reason = "each test uses its part")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Names, modes and contents. Of a link the content is where it leads.
+pub type Tree = BTreeMap<PathBuf, (u32, Option<Vec<u8>>)>;
+
+/// All that is in a directory, but for the state of actum.
+pub fn tree(root: &Path) -> Tree {
+    fn walk(at: &Path, root: &Path, found: &mut Tree) {
+        for entry in fs::read_dir(at).unwrap() {
+            let path = entry.unwrap().path();
+            if path.ends_with(".actum") {
+                continue;
+            }
+            let metadata = fs::symlink_metadata(&path).unwrap();
+            let content = if metadata.is_file() {
+                Some(fs::read(&path).unwrap())
+            } else if metadata.is_symlink() {
+                Some(fs::read_link(&path).unwrap().into_os_string().into_encoded_bytes())
+            } else {
+                None
+            };
+            let name = path.strip_prefix(root).unwrap().to_owned();
+            found.insert(name, (metadata.permissions().mode() & 0o7777, content));
+            if metadata.is_dir() {
+                walk(&path, root, found);
+            }
+        }
+    }
+    let mut found = Tree::new();
+    walk(root, root, &mut found);
+    found
+}
+
+/// What a plain run of the same script leaves, which is made at the same path, on a copy.
+pub fn plainly(root: &Path, script: &str) -> Tree {
+    let held = root.with_file_name("held");
+    fs::rename(root, &held).unwrap();
+    let copied = Command::new("cp").arg("-a").arg(&held).arg(root).status().unwrap();
+    assert!(copied.success());
+    let home = tempfile::tempdir().unwrap();
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &format!("umask 022; {script}")]).current_dir(root);
+    shell.env_clear().env("HOME", home.path()).env("TMPDIR", home.path());
+    shell.env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin");
+    assert!(shell.status().unwrap().success(), "{script}");
+    let found = tree(root);
+    fs::remove_dir_all(root).unwrap();
+    fs::rename(&held, root).unwrap();
+    found
+}
