@@ -15,16 +15,11 @@ mod program;
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
-use std::process::{Child, Stdio};
-use std::thread;
-use std::time::Duration;
+use std::process::Stdio;
 
 use envelopes::{
     RULES, act_under, allowing, checked_by, ended, passphrase, plan, result_of, status, with,
 };
-use nix::sys::signal::{Signal, kill};
-use nix::unistd::Pid;
 use program::{Ended, actum, command, text, workspace};
 use serde_json::{Value, json};
 
@@ -328,95 +323,4 @@ fn a_person_sees_what_is_asked_for_and_an_agent_hears_a_denial() {
         json!({ "plan": id, "reason": "no copies" }),
         "{again}"
     );
-}
-
-/// AA-6, AA-13: who is asked to end tells what became of the action, and nothing is left of it.
-#[test]
-fn an_action_that_is_asked_to_stop_tells_so_and_leaves_nothing() {
-    let (directory, root) = workspace();
-    let configuration = allowing(directory.path(), RULES);
-    let run = checked_by(plan("run_command", json!({ "command": "sleep 60" })), &["true"]);
-    let check = plan("file_create", json!({ "path": "made", "content": "" }));
-    let check = checked_by(check, &["sleep 60"]);
-    for (plan, signal) in [
-        (&run, Signal::SIGINT),
-        (&run, Signal::SIGTERM),
-        (&check, Signal::SIGHUP),
-        (&check, Signal::SIGINT),
-    ] {
-        let child = begun(directory.path(), &root, &configuration, plan);
-        kill(child.pid, signal).unwrap();
-        let ended = child.process.wait_with_output().unwrap().into();
-        let result = result_of(&ended);
-        assert_eq!(status(&result), ("reverted", Some("INTERRUPTED")), "{result}");
-        assert_eq!(result["rollback"], json!({ "attempted": true, "ok": true }));
-        assert!(!root.join("made").exists());
-        let told = actum(&root, &["feedback", "--limit", "1", "--json"]);
-        let told: Value = serde_json::from_str(&told.stdout).unwrap();
-        assert_eq!(told["actions"][0]["id"], result["feedback"]["id"]);
-    }
-    assert_eq!(actum(&root, &["ledger", "verify"]).code, 0);
-}
-
-/// AA-13: of an action that was cut off the next one here finds out; of one that is under way it does not say anything.
-#[test]
-fn an_action_that_was_cut_off_is_told_by_whoever_comes_next() {
-    let (directory, root) = workspace();
-    let configuration = allowing(directory.path(), RULES);
-    let run = checked_by(plan("run_command", json!({ "command": "sleep 60" })), &["true"]);
-    let mut cut = begun(directory.path(), &root, &configuration, &run);
-    kill(cut.pid, Signal::SIGKILL).unwrap();
-    cut.process.wait().unwrap();
-    let under_way = begun(directory.path(), &root, &configuration, &run);
-    let told = |count: usize| -> Vec<Value> {
-        assert_eq!(actum(&root, &["recover"]).code, 0);
-        let told: Value =
-            serde_json::from_str(&actum(&root, &["feedback", "--json"]).stdout).unwrap();
-        let told = told["actions"].as_array().unwrap().clone();
-        assert_eq!(told.len(), count, "{told:?}");
-        told
-    };
-    let first = &told(1)[0];
-    assert_eq!((&first["status"], &first["ground"]), (&json!("reverted"), &json!("INTERRUPTED")));
-    assert_eq!((&first["action_id"], &first["confidence"]), (&json!("action:test"), &json!(0.9)));
-    assert_eq!(first["rollback"], json!({ "attempted": true, "ok": true }));
-    kill(under_way.pid, Signal::SIGTERM).unwrap();
-    drop(under_way.process.wait_with_output().unwrap());
-    assert_eq!(told(2)[1], *first);
-    assert_eq!(actum(&root, &["ledger", "verify"]).code, 0);
-}
-
-/// An action of which something runs.
-struct Begun {
-    process: Child,
-    /// The program itself.
-    pid: Pid,
-}
-
-/// Starts an action, and waits until its command runs.
-fn begun(directory: &Path, root: &Path, configuration: &Path, plan: &Value) -> Begun {
-    let file = directory.join("begun.json");
-    fs::write(&file, plan.to_string()).unwrap();
-    let mut command = command(root, &["action", "run", file.to_str().unwrap()]);
-    command.env("XDG_CONFIG_HOME", configuration);
-    let mut process = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
-    // The shell that it is started by becomes it.
-    let pid = Pid::from_raw(i32::try_from(process.id()).unwrap());
-    while !runs(&pid.to_string(), "sleep") {
-        if process.try_wait().unwrap().is_some() {
-            panic!("it has ended: {:?}", Ended::from(process.wait_with_output().unwrap()));
-        }
-        thread::sleep(Duration::from_millis(5));
-    }
-    Begun { process, pid }
-}
-
-/// Whether a process, or one that it started, is this program.
-fn runs(pid: &str, program: &str) -> bool {
-    let read = |file: &str| fs::read_to_string(format!("/proc/{pid}/{file}")).unwrap_or_default();
-    let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-    let children = tasks.map(|task| fs::read_to_string(task.path().join("children")));
-    let children: String = children.flatten().collect();
-    read("comm").trim() == program
-        || children.split(' ').any(|child| !child.is_empty() && runs(child, program))
 }

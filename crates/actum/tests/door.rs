@@ -11,6 +11,7 @@ use actum_core::ledger::{ActionEnded, Actor, EntryKind};
 use actum_core::{RiskTier, Status};
 use actum_ledger::Log;
 use actum_testkit::{Node, SimDisk};
+use actum_workspace::State;
 use grounds::{Grounds, engine};
 use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
@@ -281,4 +282,41 @@ fn ten_thousand_envelopes_get_the_status_that_the_rules_say() {
         Ok(())
     });
     result.unwrap_or_else(|error| panic!("{error}"));
+}
+
+/// AA-2, AA-13: that how it ended cannot be recorded makes nothing undone that is done.
+#[test]
+fn where_nothing_can_be_recorded_any_more_the_error_says_what_is_done() {
+    let plan = PlanEnvelope::read(
+        json!({
+            "actionType": "file_create",
+            "riskTier": "R2",
+            "input": { "path": "made", "content": "new" },
+            "rollbackPlan": "undo",
+            "verification": { "required": true, "commands": [] },
+            "scope": { "allowedDirs": ["."] },
+        })
+        .to_string()
+        .as_bytes(),
+    )
+    .unwrap();
+    let actor = Actor { user: "ada".to_owned(), uid: 1000, agent: None };
+    let proposal = Proposal { plan, actor, key: None, wait: false };
+    // The intent, the receipt, the feedback.
+    for append in 0..3 {
+        let grounds = Grounds::new();
+        let disk = grounds::disk(&grounds);
+        let mut engine: Engine<SimDisk> = engine(&disk, grounds.records()).unwrap();
+        grounds.store.is_full_from(append);
+        let error = engine.act(&proposal).unwrap_err();
+        let is_made = files(&disk).contains_key("made");
+        assert_eq!(is_made, append > 0, "{error}");
+        let state = if is_made { State::Published } else { State::Unchanged };
+        assert_eq!(error.workspace(), state, "{error}");
+        assert_eq!(
+            error.to_string().contains("changed nothing"),
+            !is_made && append > 0,
+            "{error}"
+        );
+    }
 }

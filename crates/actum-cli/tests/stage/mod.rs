@@ -14,7 +14,7 @@ use crate::program::{Ended, command, workspace};
 
 /// A workspace with the packages that come with actum, an operator who lets code run, and a key that approves.
 pub struct Stage {
-    directory: tempfile::TempDir,
+    pub directory: tempfile::TempDir,
     pub root: PathBuf,
 }
 

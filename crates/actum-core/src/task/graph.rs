@@ -231,11 +231,10 @@ fn waits_for(
         for (index, dependency) in depends_on.iter().enumerate() {
             let is_room = problems.len() < PROBLEMS_MAX;
             match places.get(dependency) {
-                Some(_) if dependency == id => {
-                    if is_room {
-                        problems.push(GraphProblem::Itself { action, index, id: id.clone() });
-                    }
+                Some(_) if dependency == id && is_room => {
+                    problems.push(GraphProblem::Itself { action, index, id: id.clone() });
                 }
+                Some(_) if dependency == id => {}
                 Some(&place) => drop(before.insert(place)),
                 None if is_room => {
                     let known: Vec<&str> = places.keys().map(|id| id.as_str()).collect();

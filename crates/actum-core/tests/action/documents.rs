@@ -145,7 +145,8 @@ fn write_out(schema: &mut Value, definitions: &Value) {
         if kinds.iter().all(Value::is_object) {
             *schema = json!({ "kinds": kinds });
         } else {
-            let asked = branches.iter().filter_map(|it| it["oneOf"][0]["required"][0].as_str());
+            let asked =
+                branches.iter().filter_map(|it| it.pointer("/oneOf/0/required/0")?.as_str());
             let mut required: Vec<String> = asked.map(str::to_owned).collect();
             required.push("type".to_owned());
             schema["required"] = json!(required);

@@ -75,12 +75,14 @@ fn of(kind: &ErrorKind) -> ErrorCode {
 }
 
 fn of_io(error: &io::Error) -> ErrorCode {
-    match error.kind() {
-        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-            ErrorCode::PermissionDenied
-        }
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => ErrorCode::DiskFull,
-        _ => ErrorCode::InputOutput,
+    use io::ErrorKind::{PermissionDenied, QuotaExceeded, ReadOnlyFilesystem, StorageFull};
+    let is = |kinds: &[io::ErrorKind]| kinds.contains(&error.kind());
+    if is(&[PermissionDenied, ReadOnlyFilesystem]) {
+        ErrorCode::PermissionDenied
+    } else if is(&[StorageFull, QuotaExceeded]) {
+        ErrorCode::DiskFull
+    } else {
+        ErrorCode::InputOutput
     }
 }
 

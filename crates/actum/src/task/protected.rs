@@ -1,6 +1,5 @@
 //! Targets that no plan may touch: where one is among them, the whole plan is refused (EX-4, D-5).
 
-
 use actum_core::path_name::PathName;
 use actum_core::receipt::{EffectKind, PathEffect};
 use actum_core::report::is_protected_report;

@@ -72,10 +72,10 @@ impl<'w, D: Disk> Rehearsal<'w, D> {
             }
         }
         let mut transaction = workspace.begin(options.clone())?;
-        if let Played::Lost(action, _) = script.play(&mut transaction, &mut operations, &lost) {
-            if let Some(action) = plan.actions.get(action) {
-                return Err(changed_meanwhile(action.target.clone()));
-            }
+        if let Played::Lost(action, _) = script.play(&mut transaction, &mut operations, &lost)
+            && let Some(action) = plan.actions.get(action)
+        {
+            return Err(changed_meanwhile(action.target.clone()));
         }
         let mut rehearsal =
             Self { transaction, actions: script.ends, operations, broken_rules: Vec::new() };

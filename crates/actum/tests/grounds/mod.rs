@@ -45,6 +45,7 @@ struct Inside {
     store: MemoryStore,
     appends: usize,
     fault: Option<(usize, Fault)>,
+    is_full_from: Option<usize>,
 }
 
 impl Grounds {
@@ -131,6 +132,12 @@ impl SharedStore {
     pub(crate) fn fail_at(&self, append: usize, fault: Fault) {
         let mut inside = self.0.lock().unwrap();
         inside.fault = Some((inside.appends + append, fault));
+    }
+
+    /// The append of this number, counted from now, and all later ones will find no space.
+    pub(crate) fn is_full_from(&self, append: usize) {
+        let mut inside = self.0.lock().unwrap();
+        inside.is_full_from = Some(inside.appends + append);
     }
 
     /// How many of a kind there are.
@@ -224,6 +231,9 @@ impl Store for SharedStore {
         let number = inside.appends;
         inside.appends += 1;
         let fault = inside.fault.filter(|(at, _)| *at == number).map(|(_, fault)| fault);
+        if inside.is_full_from.is_some_and(|from| from <= number) {
+            return Err(LedgerError::Full { path: "a test".into() });
+        }
         if fault == Some(Fault::Full) {
             return Err(LedgerError::Full { path: "a test".into() });
         }
