@@ -19,7 +19,6 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{Document, Kind};
 use crate::record::GateLine;
-use crate::style::{self, Painted};
 use crate::verb::diff::FileDiffs;
 use crate::{actor, home, policy, records, recovery_note, root};
 
@@ -164,17 +163,15 @@ impl Document for Previewed {
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         self.diff.write(out)?;
         for Acted { action_id, end } in &self.actions {
-            let (word, style, told) = match end {
-                End::Success { output } => ("ok", style::ADDED, output.clone()),
+            let (word, told) = match end {
+                End::Success { output } => ("ok", output.clone()),
                 End::Failed(Failed { error_code, error_message }) => {
-                    let number = error_code.number();
-                    ("failed", style::REMOVED, format!("{error_message} ({number})"))
+                    ("failed", format!("{error_message} ({})", error_code.number()))
                 }
-                End::Skipped { reason } => ("skipped", style::CHANGED, reason.clone()),
+                End::Skipped { reason } => ("skipped", reason.clone()),
             };
-            let word = Painted(style, format!("{word:7}"));
             let (id, told) = (Harmless(action_id.as_bytes()), Harmless(told.as_bytes()));
-            writeln!(out, "{word}  {id}  {told}")?;
+            writeln!(out, "{word:7}  {id}  {told}")?;
         }
         for Failed { error_code, error_message } in &self.broken_rules {
             let (number, told) = (error_code.number(), Harmless(error_message.as_bytes()));
