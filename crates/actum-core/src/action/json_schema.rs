@@ -26,7 +26,8 @@ const NUMBER_MIN: i64 = 1 - (1 << 53);
 
 /// Neither absolute nor with an empty name, `.`, `..`, or what is git's or actum's own state; no NUL. How
 /// many bytes a name has, a schema cannot say.
-const PATH_PATTERN: &str = "^(?!([\\s\\S]*/)?(\\.{0,2}|\\.[gG][iI][tT]|\\.[aA][cC][tT][uU][mM])(/|$))[^\\u0000]+$";
+const PATH_PATTERN: &str =
+    "^(?!([\\s\\S]*/)?(\\.{0,2}|\\.[gG][iI][tT]|\\.[aA][cC][tT][uU][mM])(/|$))[^\\u0000]+$";
 
 /// The JSON Schemas of plan envelope, result envelope and `action.json`, in this order.
 pub fn schemas() -> [SchemaFile; 3] {
@@ -48,12 +49,7 @@ pub fn schemas() -> [SchemaFile; 3] {
 }
 
 /// The schema of documents of this shape, as a file.
-pub(crate) fn file(
-    name: &'static str,
-    id: &str,
-    title: &str,
-    shape: &'static Shape,
-) -> SchemaFile {
+pub(crate) fn file(name: &'static str, id: &str, title: &str, shape: &'static Shape) -> SchemaFile {
     let mut entries = vec![
         ("$schema", Node::from("https://json-schema.org/draft/2020-12/schema")),
         ("$id", Node::from(id)),

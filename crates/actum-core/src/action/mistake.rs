@@ -155,7 +155,9 @@ pub enum Problem {
         nested: &'static str,
     },
     /// A range ends before it begins.
-    #[error("`{last}` is before `{first}`, where the range begins; both are counted from 1 and belong to it")]
+    #[error(
+        "`{last}` is before `{first}`, where the range begins; both are counted from 1 and belong to it"
+    )]
     Backwards {
         /// Where it begins.
         first: u32,

@@ -34,12 +34,8 @@ pub enum Check {
 
 const PATH: Form = Form::Text(PATH_TEXT);
 pub(super) const PATH_TEXT: Text = Text::filled(PATH_CHARS_MAX, Characters::Path);
-pub(super) const DIGEST: Form = Form::Text(Text {
-    chars_min: 64,
-    chars_max: 64,
-    characters: Characters::Digest,
-    taken: &[],
-});
+pub(super) const DIGEST: Form =
+    Form::Text(Text { chars_min: 64, chars_max: 64, characters: Characters::Digest, taken: &[] });
 const SOUGHT: Form = Form::Text(Text::filled(CONTENT_CHARS_MAX, Characters::Any));
 const WORDS: &[&str] = &["exists", "absent", "sha256", "contains", "lacks"];
 
@@ -57,14 +53,9 @@ const SHA256: Member =
     Member::required("sha256", DIGEST, "The SHA-256 of the content that the file must have.");
 const CONTAINED: Member =
     Member::required("text", SOUGHT, "The text that must be in the file, byte for byte.");
-const LACKING: Member =
-    Member::required("text", SOUGHT, "The text that must not be in the file.");
+const LACKING: Member = Member::required("text", SOUGHT, "The text that must not be in the file.");
 
-const fn condition(
-    name: &'static str,
-    about: &'static str,
-    members: &'static [Member],
-) -> Shape {
+const fn condition(name: &'static str, about: &'static str, members: &'static [Member]) -> Shape {
     Shape { name, about, others: Others::Refused, members }
 }
 

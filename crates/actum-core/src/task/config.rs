@@ -278,9 +278,8 @@ fn inner<'v, T>(
 
 fn timeouts(fields: &mut Fields<'_>) -> Option<Timeouts> {
     let unsaid = Timeouts::default();
-    let mut seconds = |name, unsaid| {
-        fields.optional(name, whole::<u64>).map_or(unsaid, Duration::from_secs)
-    };
+    let mut seconds =
+        |name, unsaid| fields.optional(name, whole::<u64>).map_or(unsaid, Duration::from_secs);
     Some(Timeouts {
         file: seconds("file_seconds", unsaid.file),
         schema: seconds("schema_seconds", unsaid.schema),

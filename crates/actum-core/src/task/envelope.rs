@@ -85,11 +85,7 @@ pub(super) static TASK_ENVELOPE: Shape = Shape {
     others: Others::Refused,
     members: &[
         Member::required("format", Form::Word(&[TaskEnvelope::FORMAT]), "Which format it is in."),
-        Member::required(
-            "task_id",
-            Form::Text(TASK_ID),
-            "How the protocol layer calls the task.",
-        ),
+        Member::required("task_id", Form::Text(TASK_ID), "How the protocol layer calls the task."),
         Member::required(
             "status",
             Form::Word(&[APPROVED]),
@@ -136,7 +132,8 @@ impl TaskEnvelope {
         reader::read(bytes, ENVELOPE_BYTES_MAX, |_, value| envelope(value)).map_err(|mistakes| {
             let told = |list: Vec<Mistake>| Mistakes { list, is_cut: false };
             let about = |is_meant: fn(&Mistake) -> bool| {
-                let list: Vec<_> = mistakes.list.iter().filter(|it| is_meant(it)).cloned().collect();
+                let list: Vec<_> =
+                    mistakes.list.iter().filter(|it| is_meant(it)).cloned().collect();
                 (!list.is_empty()).then(|| told(list))
             };
             if let Some(mistakes) = about(|it| is_refusal(it, "status")) {
@@ -185,9 +182,9 @@ impl TaskEnvelopeError {
     /// What is wrong with the envelope, in its order.
     pub fn mistakes(&self) -> &Mistakes {
         match self {
-            Self::NotApproved(mistakes) | Self::NotValidated(mistakes) | Self::Invalid(mistakes) => {
-                mistakes
-            }
+            Self::NotApproved(mistakes)
+            | Self::NotValidated(mistakes)
+            | Self::Invalid(mistakes) => mistakes,
         }
     }
 }
@@ -211,7 +208,7 @@ fn envelope(value: &Value<'_>) -> Taken<TaskEnvelope> {
     let [plan, config] = ["plan", "config"].map(|name| fields.required(name, file));
     let approval = fields.optional("approval", path);
     let made = (|| {
-        (format?, status?, is_validated?);
+        let ((), (), ()) = (format?, status?, is_validated?);
         Some(TaskEnvelope { task: task?, plan: plan?, config: config?, approval })
     })();
     fields.finish(made)

@@ -70,7 +70,10 @@ pub enum GraphProblem {
         id: ActionId,
     },
     /// Actions wait for each other.
-    #[error("these actions wait for each other, so none could begin: {}; take one dependency away", Cycle(ids))]
+    #[error(
+        "these actions wait for each other, so none could begin: {}; take one dependency away",
+        Cycle(ids)
+    )]
     Cycle {
         /// The place of the first of them.
         action: usize,
@@ -228,18 +231,16 @@ fn waits_for(
         for (index, dependency) in depends_on.iter().enumerate() {
             let is_room = problems.len() < PROBLEMS_MAX;
             match places.get(dependency) {
-                Some(_) if dependency == id => {
-                    if is_room {
-                        problems.push(GraphProblem::Itself { action, index, id: id.clone() });
-                    }
+                Some(_) if dependency == id && is_room => {
+                    problems.push(GraphProblem::Itself { action, index, id: id.clone() });
                 }
+                Some(_) if dependency == id => {}
                 Some(&place) => drop(before.insert(place)),
                 None if is_room => {
                     let known: Vec<&str> = places.keys().map(|id| id.as_str()).collect();
                     let nearest = nearest(dependency, known);
                     let (id, dependency) = (id.clone(), dependency.clone());
-                    let problem =
-                        GraphProblem::Unknown { action, index, id, dependency, nearest };
+                    let problem = GraphProblem::Unknown { action, index, id, dependency, nearest };
                     problems.push(problem);
                 }
                 None => {}

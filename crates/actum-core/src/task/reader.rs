@@ -153,10 +153,7 @@ pub(super) fn tagged<'v>(form: Form, value: &'v Value<'v>) -> Taken<(&'static st
     of_kind(kind, value)
 }
 
-fn of_kind<'v>(
-    kind: &'static Tagged,
-    value: &'v Value<'v>,
-) -> Taken<(&'static str, Fields<'v>)> {
+fn of_kind<'v>(kind: &'static Tagged, value: &'v Value<'v>) -> Taken<(&'static str, Fields<'v>)> {
     let form = Form::Tagged(kind);
     let Content::Object(_) = &value.content else { return Err(reader::not(form, value).into()) };
     let words = Form::Word(kind.words);
@@ -189,9 +186,7 @@ fn of_shape<'v>(
             fields.faults.add(unknown);
         }
     }
-    if let Some((name, object)) =
-        nested.and_then(|name| Some((name, member_of(value, name)?)))
-    {
+    if let Some((name, object)) = nested.and_then(|name| Some((name, member_of(value, name)?))) {
         fields.nest(name, object);
     }
     Ok(fields)
@@ -220,11 +215,7 @@ impl<'v> Fields<'v> {
         self.nested = Some((nested, object));
     }
 
-    fn unknown(
-        &self,
-        member: &Member<'_>,
-        known: impl Iterator<Item = &'static str>,
-    ) -> Faults {
+    fn unknown(&self, member: &Member<'_>, known: impl Iterator<Item = &'static str>) -> Faults {
         let known: Vec<&'static str> = known.collect();
         let nearest = near::word(&member.name, &known);
         let problem = Problem::Unknown { name: self.shape.name, nearest, known };
@@ -321,9 +312,7 @@ pub(super) fn objects<'v, T>(
     } else {
         return Err(reader::not(form, value).into());
     };
-    each(form, value, (least, most), |element| {
-        take(object(shape, Form::Object(shape), element)?)
-    })
+    each(form, value, (least, most), |element| take(object(shape, Form::Object(shape), element)?))
 }
 
 /// Each element of a list of tagged objects, with its word.
@@ -372,8 +361,7 @@ fn each<'v, T>(
 /// A path of the workspace.
 pub(super) fn path(form: Form, value: &Value<'_>) -> Result<RelPath, Fault> {
     let Content::String(text) = &value.content else { return Err(reader::not(form, value)) };
-    RelPath::new(text.as_bytes())
-        .map_err(|error| Fault::at(value.span.start, Problem::Path(error)))
+    RelPath::new(text.as_bytes()).map_err(|error| Fault::at(value.span.start, Problem::Path(error)))
 }
 
 /// Rules for paths of the workspace.

@@ -52,8 +52,7 @@ impl Node {
             reject_unsupported_tags: true,
             with_snippet: false,
         };
-        let read: Result<Spanned<NodeKind>, _> =
-            serde_saphyr::from_str_with_options(text, options);
+        let read: Result<Spanned<NodeKind>, _> = serde_saphyr::from_str_with_options(text, options);
         read.map(Self::of).map_err(|error| refused(&error))
     }
 
@@ -68,9 +67,7 @@ impl Node {
             NodeKind::Boolean(flag) => Content::Boolean(*flag),
             NodeKind::Number(number) => Content::Number(number),
             NodeKind::String(text) => Content::String(Cow::Borrowed(text)),
-            NodeKind::Array(elements) => {
-                Content::Array(elements.iter().map(Self::value).collect())
-            }
+            NodeKind::Array(elements) => Content::Array(elements.iter().map(Self::value).collect()),
             NodeKind::Object(members) => {
                 let members = members.iter().map(|(name, value)| Member {
                     name_span: name.start..name.start,

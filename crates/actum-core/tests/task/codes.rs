@@ -28,14 +28,17 @@ fn every_code_is_in_the_range_of_its_category_and_there_is_each_once() {
     }
     assert_eq!(ErrorCode::of_number(1), None);
     let words: Vec<&str> = ErrorCategory::ALL.into_iter().map(ErrorCategory::as_str).collect();
-    assert_eq!(words, [
-        "VALIDATION_ERROR",
-        "FILE_SYSTEM_ERROR",
-        "PERMISSION_ERROR",
-        "PROTECTED_FILE_ERROR",
-        "DEPENDENCY_ERROR",
-        "INTERNAL_ERROR",
-    ]);
+    assert_eq!(
+        words,
+        [
+            "VALIDATION_ERROR",
+            "FILE_SYSTEM_ERROR",
+            "PERMISSION_ERROR",
+            "PROTECTED_FILE_ERROR",
+            "DEPENDENCY_ERROR",
+            "INTERNAL_ERROR",
+        ]
+    );
     let words: Vec<&str> = RecoveryAction::ALL.into_iter().map(RecoveryAction::as_str).collect();
     assert_eq!(words, ["REJECTED", "SKIPPED", "ROLLED_BACK", "MANUAL_REQUIRED"]);
 }

@@ -150,11 +150,10 @@ fn the_plan_that_adds_a_property_is_read_with_every_default() {
     else {
         panic!("{action:?}")
     };
-    assert_eq!((path.as_str(), &**key, value.as_str()), (
-        "$.properties",
-        "new_field",
-        r#"{"type": "string"}"#
-    ));
+    assert_eq!(
+        (path.as_str(), &**key, value.as_str()),
+        ("$.properties", "new_field", r#"{"type": "string"}"#)
+    );
     let constraints = plan.constraints(SystemConfig::default().constraints);
     assert!(constraints.stop_on_error && constraints.rollback_on_failure);
     assert!(constraints.preserve_permissions && constraints.verify_hashes);
@@ -180,10 +179,8 @@ fn fields_are_read_from_the_details_as_from_beside_them() {
     let plan = TaskPlan::read(WITH_DETAILS.as_bytes()).unwrap();
     let flat = WITH_DETAILS.replace("\"details\": {", "").replace("x\\n\"}", "x\\n\"");
     assert_eq!(TaskPlan::read(flat.as_bytes()).unwrap(), plan);
-    let mixed = WITH_DETAILS.replace(
-        r#""details": {"line_number": 3, "#,
-        r#""line_number": 3, "details": {"#,
-    );
+    let mixed = WITH_DETAILS
+        .replace(r#""details": {"line_number": 3, "#, r#""line_number": 3, "details": {"#);
     assert_eq!(TaskPlan::read(mixed.as_bytes()).unwrap(), plan);
     let insert = Change::InsertLines { line: 3, content: "x\n".to_owned() };
     assert_eq!(plan.actions[0].work, Work::Modify(insert));

@@ -36,7 +36,8 @@ fn at_once(count: usize) -> NonZeroUsize {
 /// EX-8
 #[test]
 fn actions_follow_what_they_depend_on_and_else_the_plan() {
-    let plan = plan(&[("d", &["b", "c"]), ("a", &[]), ("c", &["a"]), ("b", &["a", "a"]), ("e", &[])]);
+    let plan =
+        plan(&[("d", &["b", "c"]), ("a", &[]), ("c", &["a"]), ("b", &["a", "a"]), ("e", &[])]);
     let graph = Graph::of(&plan).unwrap();
     assert_eq!(graph.order(), [1, 2, 3, 0, 4]);
     assert_eq!(graph.waits_for(0), [2, 3]);
@@ -50,11 +51,14 @@ fn actions_follow_what_they_depend_on_and_else_the_plan() {
 /// EX-8
 #[test]
 fn what_has_no_order_is_refused_by_the_names_of_its_actions() {
-    assert_eq!(told(&[("a", &[]), ("b", &[]), ("a", &[])]), [(
-        ErrorCode::DuplicateActionId,
-        "action_plan[2].action_id".to_owned(),
-        "two actions have the id `a`; give each its own".to_owned()
-    )]);
+    assert_eq!(
+        told(&[("a", &[]), ("b", &[]), ("a", &[])]),
+        [(
+            ErrorCode::DuplicateActionId,
+            "action_plan[2].action_id".to_owned(),
+            "two actions have the id `a`; give each its own".to_owned()
+        )]
+    );
     assert_eq!(told(&[("make_it", &[]), ("b", &["make_it", "makeit"]), ("c", &["zzz"])]), [
         (
             ErrorCode::UnknownDependency,
@@ -68,11 +72,14 @@ fn what_has_no_order_is_refused_by_the_names_of_its_actions() {
             "the action `c` depends on `zzz`, which is not in the plan".to_owned()
         ),
     ]);
-    assert_eq!(told(&[("a", &["a"])]), [(
-        ErrorCode::SelfDependency,
-        "action_plan[0].depends_on[0]".to_owned(),
-        "the action `a` depends on itself, so it could never begin".to_owned()
-    )]);
+    assert_eq!(
+        told(&[("a", &["a"])]),
+        [(
+            ErrorCode::SelfDependency,
+            "action_plan[0].depends_on[0]".to_owned(),
+            "the action `a` depends on itself, so it could never begin".to_owned()
+        )]
+    );
     assert_eq!(told(&[("x", &["c"]), ("a", &["b"]), ("b", &["c"]), ("c", &["a"])]), [(
         ErrorCode::DependencyCycle,
         "action_plan[1].depends_on".to_owned(),

@@ -1,9 +1,7 @@
 //! What a plan would come to in a tree of files.
 
 use actum_core::RelPath;
-use actum_core::task::{
-    ErrorCode, Finding, Graph, SystemConfig, TaskPlan, is_rejected, lint,
-};
+use actum_core::task::{ErrorCode, Finding, Graph, SystemConfig, TaskPlan, is_rejected, lint};
 use serde_json::{Value, json};
 
 use crate::examples::everything;
@@ -54,7 +52,12 @@ fn an_earlier_action_makes_moves_and_removes_what_a_later_one_is_about() {
     let actions = [
         action("change", "FILE_MODIFY", "new", after(&["make"])),
         action("make", "FILE_CREATE", "new", none()),
-        action("move", "FILE_RENAME", "new", json!({"new_path": "newer", "depends_on": ["change"]})),
+        action(
+            "move",
+            "FILE_RENAME",
+            "new",
+            json!({"new_path": "newer", "depends_on": ["change"]}),
+        ),
         action("again", "FILE_CREATE", "new", after(&["move"])),
         action("update", "SCHEMA_UPDATE", "newer", after(&["move"])),
         action("remove", "FILE_DELETE", "newer", after(&["update"])),
@@ -156,12 +159,15 @@ fn actions_that_touch_one_file_need_an_order_where_they_could_run_at_once() {
         .filter(|it| it.code() == ErrorCode::UnorderedActions)
         .map(ToString::to_string)
         .collect();
-    assert_eq!(unordered, [
-        touch("one", "look", "a"),
-        touch("one", "look too", "a"),
-        touch("look too", "two", "a"),
-        touch("two", "make", "d"),
-    ]);
+    assert_eq!(
+        unordered,
+        [
+            touch("one", "look", "a"),
+            touch("one", "look too", "a"),
+            touch("look too", "two", "a"),
+            touch("two", "make", "d"),
+        ]
+    );
     assert!(is_rejected(&told));
     assert!(
         found("sequential", &actions, &["a", "b", "c"])
@@ -187,10 +193,13 @@ fn what_this_build_cannot_do_is_told() {
     });
     let codes: Vec<ErrorCode> = findings.iter().map(Finding::code).collect();
     // `bin` is a file by this closure, so nothing can be made below it.
-    assert_eq!(codes, [
-        ErrorCode::NotAvailable,
-        ErrorCode::NotAvailable,
-        ErrorCode::NotAFile,
-        ErrorCode::DependencyFailed,
-    ]);
+    assert_eq!(
+        codes,
+        [
+            ErrorCode::NotAvailable,
+            ErrorCode::NotAvailable,
+            ErrorCode::NotAFile,
+            ErrorCode::DependencyFailed,
+        ]
+    );
 }

@@ -1,6 +1,10 @@
 //! What goes into a task: plans, envelopes and configs as they are read, ordered and linted.
 
-#![expect(clippy::unwrap_used, reason = "a test stops at what it did not expect")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test stops at what it did not expect"
+)]
 
 mod approvals;
 mod codes;
@@ -15,3 +19,4 @@ mod plans;
 mod refusals;
 mod schemas;
 mod settings;
+mod written_out;

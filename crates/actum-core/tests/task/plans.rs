@@ -39,24 +39,33 @@ fn each_type_of_action_is_there_and_two_are_not_available() {
 fn a_condition_that_names_no_file_is_about_the_target_and_after_a_rename_about_its_new_path() {
     let plan = TaskPlan::read(everything().as_bytes()).unwrap();
     let made = &plan.actions[0];
-    assert_eq!(made.preconditions, [
-        Condition { path: path("bin/run"), check: Check::Absent },
-        Condition { path: path("bin"), check: Check::Exists },
-    ]);
+    assert_eq!(
+        made.preconditions,
+        [
+            Condition { path: path("bin/run"), check: Check::Absent },
+            Condition { path: path("bin"), check: Check::Exists },
+        ]
+    );
     let renamed = plan.actions.iter().find(|action| action.id.as_str() == "rename").unwrap();
-    assert_eq!(renamed.postconditions, [
-        Condition { path: path("n"), check: Check::Exists },
-        Condition { path: path("m"), check: Check::Absent },
-    ]);
+    assert_eq!(
+        renamed.postconditions,
+        [
+            Condition { path: path("n"), check: Check::Exists },
+            Condition { path: path("m"), check: Check::Absent },
+        ]
+    );
     let rules: Vec<String> =
         plan.instructions.validation_rules.iter().map(Condition::to_string).collect();
-    assert_eq!(rules, [
-        "`a` has the SHA-256 e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
-        "`b` exists",
-        "`k` does not exist",
-        "`c` contains `x`",
-        "`c` lacks `y`",
-    ]);
+    assert_eq!(
+        rules,
+        [
+            "`a` has the SHA-256 e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",
+            "`b` exists",
+            "`k` does not exist",
+            "`c` contains `x`",
+            "`c` lacks `y`",
+        ]
+    );
 }
 
 /// EX-2

@@ -89,12 +89,7 @@ fn everything_can_be_set_and_nothing_has_to_be() {
             pipeline: Duration::from_secs(3600),
             task: Duration::from_secs(1),
         },
-        limits: Limits {
-            files_max: 1,
-            file_bytes_max: 2,
-            backup_bytes_max: 3,
-            parallel_max: 4,
-        },
+        limits: Limits { files_max: 1, file_bytes_max: 2, backup_bytes_max: 3, parallel_max: 4 },
         manifest_ttl: Some(Duration::from_secs(30 * 24 * 60 * 60)),
         commit: true,
         protected: vec![PathRule::new("config/**").unwrap(), PathRule::new("*.lock").unwrap()],
@@ -115,14 +110,12 @@ fn a_plan_says_otherwise_where_it_may() {
     assert_eq!(set, [120, 60, 300, 3600]);
     let whole = plan.actions.iter().find(|action| action.id.as_str() == "whole").unwrap();
     assert_eq!(config.timeout(whole).as_secs(), 120);
-    for (action_type, seconds) in
-        ActionType::ALL.into_iter().zip([30, 30, 30, 30, 30, 60, 300])
-    {
+    for (action_type, seconds) in ActionType::ALL.into_iter().zip([30, 30, 30, 30, 30, 60, 300]) {
         let limit = action_type.time_limit();
-        assert_eq!((limit.default.as_secs(), Timeouts::default().of(action_type)), (
-            seconds,
-            limit.default
-        ));
+        assert_eq!(
+            (limit.default.as_secs(), Timeouts::default().of(action_type)),
+            (seconds, limit.default)
+        );
         assert_eq!(config.timeouts.of(action_type), limit.max);
     }
     let all = Constraints::default();
@@ -177,18 +170,18 @@ fn what_is_wrong_with_a_config_is_told_with_its_line() {
         "line 2, column 5: the YAML is not sound: a second document begins here; one is read",
     );
     yaml("git: !a {}", "line 1, column 9: the YAML is not sound: unsupported tag `!a`");
-    assert_eq!(told("git: {}\ngit: {}\n"), [(
-        ErrorCode::DuplicateKey,
-        "line 2, column 1: `git`: the name stands in its object a second time".to_owned()
-    )]);
+    assert_eq!(
+        told("git: {}\ngit: {}\n"),
+        [(
+            ErrorCode::DuplicateKey,
+            "line 2, column 1: `git`: the name stands in its object a second time".to_owned()
+        )]
+    );
     let schema = |text: &str, message: &str| {
         let expected = (ErrorCode::SchemaViolation, message.to_owned());
         assert_eq!(told(text), [expected], "{text}");
     };
-    schema(
-        "",
-        "line 1, column 1: expected a system config, which is an object, but found `null`",
-    );
+    schema("", "line 1, column 1: expected a system config, which is an object, but found `null`");
     schema(
         "git: {commit: yes}",
         "line 1, column 15: `git.commit`: expected `true` or `false`, but found a string",

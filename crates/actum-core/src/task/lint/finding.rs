@@ -103,7 +103,9 @@ pub enum Finding {
         file: RelPath,
     },
     /// An action waits for one that would fail.
-    #[error("the action `{id}` would be skipped, since it depends on `{because}`, which would not be done")]
+    #[error(
+        "the action `{id}` would be skipped, since it depends on `{because}`, which would not be done"
+    )]
     Skipped {
         /// Which action.
         action: usize,

@@ -1,9 +1,7 @@
 //! The operations of a plan as they are described: one shape for each `type` (EX-9, EX-10, A.1, A.2).
 
 use super::super::condition::{DIGEST, PATH_TEXT};
-use super::super::limits::{
-    CONTENT_CHARS_MAX, HUNKS_MAX, KEY_CHARS_MAX, PIPELINE_CHARS_MAX,
-};
+use super::super::limits::{CONTENT_CHARS_MAX, HUNKS_MAX, KEY_CHARS_MAX, PIPELINE_CHARS_MAX};
 use super::super::name::SELECTOR;
 use crate::action::shape::{Branch, Characters, Form, Member, Others, Shape, Tagged, Text};
 use crate::edit::OCCURRENCES_MAX;
@@ -36,14 +34,9 @@ const JSON_PATH: Member = Member::required(
 );
 const KEY: Member =
     Member::required("key", Form::Text(Text::any(KEY_CHARS_MAX)), "The name of the property.");
-const VALUE: Member =
-    Member::required("value", Form::Json, "The value, which keeps its spelling.");
+const VALUE: Member = Member::required("value", Form::Json, "The value, which keeps its spelling.");
 
-const fn operation(
-    name: &'static str,
-    about: &'static str,
-    members: &'static [Member],
-) -> Shape {
+const fn operation(name: &'static str, about: &'static str, members: &'static [Member]) -> Shape {
     Shape { name, about, others: Others::Refused, members }
 }
 

@@ -190,11 +190,7 @@ impl Done {
     }
 }
 
-fn operation(
-    source: &str,
-    form: Form,
-    value: &Value<'_>,
-) -> Taken<(Done, Option<crate::Digest>)> {
+fn operation(source: &str, form: Form, value: &Value<'_>) -> Taken<(Done, Option<crate::Digest>)> {
     let (kind, mut fields) = reader::tagged(form, value)?;
     let json = |form, value: &Value<'_>| reader::json(source, form, value);
     let done = match kind {
@@ -225,9 +221,8 @@ fn operation(
         }
         "json_remove_property" => {
             let (path, key) = (fields.required("path", parsed), fields.required("key", text));
-            path.zip(key).map(|(path, key)| {
-                Done::Structure(StructureEdit::JsonRemoveProperty { path, key })
-            })
+            path.zip(key)
+                .map(|(path, key)| Done::Structure(StructureEdit::JsonRemoveProperty { path, key }))
         }
         "json_update_value" | "yaml_update" => {
             let path = fields.required("path", parsed);

@@ -90,8 +90,7 @@ const fn members(
     operation_need: Need,
     seconds_max: i64,
 ) -> [Member; 11] {
-    let conditions =
-        Form::TaggedList { of: &CONDITION, count_min: 0, count_max: CONDITIONS_MAX };
+    let conditions = Form::TaggedList { of: &CONDITION, count_min: 0, count_max: CONDITIONS_MAX };
     [
         Member::required("action_id", Form::Text(ACTION_ID), "What the plan calls the action."),
         Member::required("action_type", Form::Word(word), "Which type of action it is."),

@@ -2,9 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::{
-    Action, Change, Instructions, SchemaChange, StructureEdit, TIERS, TaskPlan, Work,
-};
+use super::{Action, Change, Instructions, SchemaChange, StructureEdit, TIERS, TaskPlan, Work};
 use crate::change_set::Hunk;
 use crate::edit::json_patch::JsonText;
 use crate::task::condition::{Check, Condition};
