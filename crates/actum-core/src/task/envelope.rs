@@ -208,9 +208,7 @@ fn envelope(value: &Value<'_>) -> Taken<TaskEnvelope> {
     let [plan, config] = ["plan", "config"].map(|name| fields.required(name, file));
     let approval = fields.optional("approval", path);
     let made = (|| {
-        format?;
-        status?;
-        is_validated?;
+        let ((), (), ()) = (format?, status?, is_validated?);
         Some(TaskEnvelope { task: task?, plan: plan?, config: config?, approval })
     })();
     fields.finish(made)

@@ -182,6 +182,10 @@ fn of_shape<'v>(
             continue;
         }
         if shape.member(&member.name).is_none() {
+            if fields.faults.is_full() {
+                fields.faults.is_cut = true;
+                break;
+            }
             let unknown = fields.unknown(member, shape.members.iter().map(|known| known.name));
             fields.faults.add(unknown);
         }
@@ -201,6 +205,10 @@ impl<'v> Fields<'v> {
             return;
         };
         for member in members {
+            if self.faults.is_full() {
+                self.faults.is_cut = true;
+                break;
+            }
             let name = &*member.name;
             let mut known = self.shape.members.iter().map(|known| known.name);
             if Some(name) == self.tag || !known.any(|known| known == name) {

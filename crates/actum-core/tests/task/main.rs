@@ -1,10 +1,8 @@
 //! What goes into a task: plans, envelopes and configs as they are read, ordered and linted.
 
-#![allow(
+#![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
-    clippy::string_slice,
-    clippy::panic,
     reason = "a test stops at what it did not expect"
 )]
 
@@ -21,3 +19,4 @@ mod plans;
 mod refusals;
 mod schemas;
 mod settings;
+mod written_out;

@@ -130,7 +130,7 @@ fn a_wrong_operation_is_told_for_the_branch_that_was_meant() {
         (
             r#"{"type":"text_replac","pattern":1}"#,
             ErrorCode::UnknownOperation,
-            "column 81: `action_plan[0].operation.type`: expected `content`, `hunks`, \
+            "column 79: `action_plan[0].operation.type`: expected `content`, `hunks`, \
              `text_replace`, `line_insert`, `line_delete`, `json_add_property`, \
              `json_remove_property`, `json_update_value` or `yaml_update`, but found `text_replac`, \
              perhaps `text_replace` is meant",
@@ -138,73 +138,73 @@ fn a_wrong_operation_is_told_for_the_branch_that_was_meant() {
         (
             r#"{"pattern":"a"}"#,
             code,
-            "column 73: `action_plan[0].operation.type`: the field is missing; expected `content`, \
+            "column 71: `action_plan[0].operation.type`: the field is missing; expected `content`, \
              `hunks`, `text_replace`, `line_insert`, `line_delete`, `json_add_property`, \
              `json_remove_property`, `json_update_value` or `yaml_update`",
         ),
         (
             "[]",
             code,
-            "column 73: `action_plan[0].operation`: expected an operation of FILE_MODIFY, which is \
+            "column 71: `action_plan[0].operation`: expected an operation of FILE_MODIFY, which is \
              an object, but found an array",
         ),
         (
             r#"{"type":"text_replace","pattern":"","replacement":""}"#,
             code,
-            "column 106: `action_plan[0].operation.pattern`: expected a text of 1 to 50000000 \
+            "column 104: `action_plan[0].operation.pattern`: expected a text of 1 to 50000000 \
              characters, but found 0 characters",
         ),
         (
             r#"{"type":"text_replace","pattern":"a","replacement":"","count":0}"#,
             code,
-            "column 135: `action_plan[0].operation.count`: expected a whole number from 1 to 1000000, \
+            "column 133: `action_plan[0].operation.count`: expected a whole number from 1 to 1000000, \
              but found `0`",
         ),
         (
             r#"{"type":"text_replace","pattern":"a","details":{"pattern":"a","replacement":""}}"#,
             code,
-            "column 96: `action_plan[0].operation.pattern`: the field also stands in `details`; give \
+            "column 94: `action_plan[0].operation.pattern`: the field also stands in `details`; give \
              it once",
         ),
         (
             r#"{"type":"text_replace","pattern":"a","details":{"replacement":"","type":"x"}}"#,
             ErrorCode::UnknownField,
-            "column 138: `action_plan[0].operation.details.type`: unknown field; the operation \
+            "column 136: `action_plan[0].operation.details.type`: unknown field; the operation \
              `text_replace` has `pattern`, `replacement`, `count`, `expected_prev_sha256`",
         ),
         (
             r#"{"type":"line_delete","start_line":1,"end_line":1,"details":null}"#,
             code,
-            "column 133: `action_plan[0].operation.details`: expected an object, but found `null`",
+            "column 131: `action_plan[0].operation.details`: expected an object, but found `null`",
         ),
         (
             r#"{"type":"line_delete","start_line":3,"details":{"end_line":2}}"#,
             code,
-            "column 132: `action_plan[0].operation.details.end_line`: `2` is before `3`, where the \
+            "column 130: `action_plan[0].operation.details.end_line`: `2` is before `3`, where the \
              range begins; both are counted from 1 and belong to it",
         ),
         (
             r#"{"type":"line_insert","line_number":0,"content":""}"#,
             code,
-            "column 109: `action_plan[0].operation.line_number`: expected a whole number from 1 to \
+            "column 107: `action_plan[0].operation.line_number`: expected a whole number from 1 to \
              4294967295, but found `0`",
         ),
         (
             r#"{"type":"hunks","hunks":[]}"#,
             code,
-            "column 97: `action_plan[0].operation.hunks`: expected a list of 1 to 10000 objects, each \
+            "column 95: `action_plan[0].operation.hunks`: expected a list of 1 to 10000 objects, each \
              a hunk, but found 0",
         ),
         (
             r#"{"type":"content","content":"","expected_prev_sha256":"beef"}"#,
             code,
-            "column 127: `action_plan[0].operation.expected_prev_sha256`: expected a text of 64 \
+            "column 125: `action_plan[0].operation.expected_prev_sha256`: expected a text of 64 \
              characters of 0-9 and a-f, but found 4 characters",
         ),
         (
             r#"{"type":"json_add_property","path":"$","key":"k"}"#,
             code,
-            "column 73: `action_plan[0].operation.value`: the field is missing; expected any value",
+            "column 71: `action_plan[0].operation.value`: the field is missing; expected any value",
         ),
     ];
     for (operation, code, message) in cases {
@@ -213,14 +213,14 @@ fn a_wrong_operation_is_told_for_the_branch_that_was_meant() {
     let create = modify(r#"{"type":"line_insert","line_number":1,"content":""}"#);
     assert_eq!(wrong(&create.replace("MODIFY", "CREATE")), (
         ErrorCode::UnknownOperation,
-        "column 81: `action_plan[0].operation.type`: expected `create`, but found `line_insert`"
+        "column 79: `action_plan[0].operation.type`: expected `create`, but found `line_insert`"
             .to_owned()
     ));
     assert_eq!(
         wrong(&modify("{}").replace("FILE_MODIFY", "FILE_DELET")),
         (
             ErrorCode::UnknownActionType,
-            "column 33: `action_plan[0].action_type`: expected `FILE_CREATE`, `FILE_MODIFY`, \
+            "column 32: `action_plan[0].action_type`: expected `FILE_CREATE`, `FILE_MODIFY`, \
          `FILE_DELETE`, `FILE_RENAME`, `SCHEMA_UPDATE`, `SQL_EXECUTE` or `PIPELINE_RUN`, but found \
          `FILE_DELET`, perhaps `FILE_DELETE` is meant"
                 .to_owned()
@@ -330,27 +330,27 @@ fn conditions_timeouts_and_levels_are_held_to_what_there_is() {
     for (more, message) in [
         (
             r#""preconditions":[{"type":"exist"}]"#,
-            "column 87: `action_plan[0].preconditions[0].type`: expected `exists`, `absent`, \
+            "column 84: `action_plan[0].preconditions[0].type`: expected `exists`, `absent`, \
              `sha256`, `contains` or `lacks`, but found `exist`, perhaps `exists` is meant",
         ),
         (
             r#""postconditions":[{"type":"sha256"}]"#,
-            "column 80: `action_plan[0].postconditions[0].sha256`: the field is missing; expected a \
+            "column 77: `action_plan[0].postconditions[0].sha256`: the field is missing; expected a \
              text of 64 characters of 0-9 and a-f",
         ),
         (
             r#""timeout_seconds":121"#,
-            "column 80: `action_plan[0].timeout_seconds`: expected a whole number from 1 to 120, but \
+            "column 77: `action_plan[0].timeout_seconds`: expected a whole number from 1 to 120, but \
              found `121`",
         ),
         (
             r#""risk_level":"R4""#,
-            "column 75: `action_plan[0].risk_level`: expected `LOW`, `MEDIUM`, `HIGH` or `CRITICAL`, \
+            "column 72: `action_plan[0].risk_level`: expected `LOW`, `MEDIUM`, `HIGH` or `CRITICAL`, \
              but found `R4`",
         ),
         (
             r#""depends_on":"a""#,
-            "column 75: `action_plan[0].depends_on`: expected a list of at most 10000 texts, each of \
+            "column 72: `action_plan[0].depends_on`: expected a list of at most 10000 texts, each of \
              1 to 128 characters without control characters, but found a string",
         ),
     ] {

@@ -11,6 +11,7 @@ use crate::documents;
 use crate::envelopes::ENVELOPE;
 use crate::examples::{ADDS_A_PROPERTY, TOUCHES_WHAT_IS_PROTECTED, WITH_DETAILS, everything};
 use crate::settings::everything_set;
+use crate::written_out::written_out;
 
 /// Those in the repository, in the order of [`schemas`].
 const PUBLISHED: [(&str, &str); 3] = [
@@ -107,7 +108,7 @@ fn every_document(
         accepted.set(accepted.get() + u32::from(read.is_ok()));
         agree(&validator, &bytes, read)
     };
-    let documents = documents(&documents::written_out(&schema));
+    let documents = documents(&written_out(&schema));
     let found = runner.run(&documents, each).map_err(|error| error.to_string());
     assert_eq!(found, Ok(()));
     // That the documents are not all of one kind.

@@ -1,0 +1,340 @@
+//! The codes themselves: number, word and what is done, one row each.
+
+use super::Response;
+
+/// What went wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ErrorCode {
+    /// 1000: The task envelope is none.
+    EnvelopeInvalid,
+    /// 1001: The protocol layer did not approve the task.
+    NotApproved,
+    /// 1002: The protocol layer did not validate the task.
+    NotValidated,
+    /// 1003: The plan is another than the one that was approved.
+    PlanChanged,
+    /// 1004: The config is another than the one that was approved.
+    ConfigChanged,
+    /// 1005: A signed approval does not count: nobody known signed it, or it is about something else.
+    ApprovalInvalid,
+    /// 1006: A signed approval has expired.
+    ApprovalExpired,
+    /// 1007: A person has to agree, and no signed approval says so (D-3).
+    ApprovalMissing,
+    /// 1008: A document that the envelope names cannot be read.
+    InputMissing,
+    /// 1010: A document is not sound JSON.
+    InvalidJson,
+    /// 1011: A document is not sound YAML.
+    InvalidYaml,
+    /// 1012: A value is not of the form that its field has.
+    SchemaViolation,
+    /// 1013: A name stands twice in one object.
+    DuplicateKey,
+    /// 1014: A field is one that nobody reads (D-4).
+    UnknownField,
+    /// 1015: There is no such type of action.
+    UnknownActionType,
+    /// 1016: There is no such operation for this type of action.
+    UnknownOperation,
+    /// 1017: A document is larger than is read.
+    InputTooLarge,
+    /// 1020: A path leads outside the project (EX-5).
+    PathTraversal,
+    /// 1021: A text is no path of the project.
+    InvalidPath,
+    /// 1022: A symbolic link lies on the way to a target (EX-5).
+    SymlinkRefused,
+    /// 1030: Two actions have one id (EX-8).
+    DuplicateActionId,
+    /// 1031: An action waits for one that is not in the plan (EX-8).
+    UnknownDependency,
+    /// 1032: Actions wait for each other (EX-8).
+    DependencyCycle,
+    /// 1033: An action waits for itself (EX-8).
+    SelfDependency,
+    /// 1034: Two actions that could run at once touch one file.
+    UnorderedActions,
+    /// 1040: Something is more than its limit (EX-21).
+    LimitExceeded,
+    /// 1041: A file is larger than its limit (EX-21).
+    FileTooLarge,
+    /// 1042: The backups would take more room than their limit (EX-21).
+    BackupTooLarge,
+    /// 1050: This build cannot carry out actions of this type.
+    NotAvailable,
+    /// 1051: What cannot be taken back may not run where a failure rolls back (EX-12).
+    NotReversible,
+    /// 1060: New content holds what looks like a credential (EX-20).
+    SecretInContent,
+    /// 1061: New content would run, and the plan does not say so (EX-20).
+    UndeclaredExecutable,
+    /// 1100: The text to replace is not in the file.
+    PatternNotFound,
+    /// 1101: The text to replace is in the file more or less often than the plan says.
+    PatternCount,
+    /// 1102: The file has no such line.
+    LineOutOfRange,
+    /// 1103: A hunk does not apply where it says.
+    HunkMismatch,
+    /// 1104: A text is no JSONPath.
+    SelectorInvalid,
+    /// 1105: A JSONPath selects nothing.
+    SelectorNoMatch,
+    /// 1106: A JSONPath selects more than one place.
+    SelectorSeveral,
+    /// 1107: A property to add is there already.
+    PropertyExists,
+    /// 1108: A property to remove is not there.
+    PropertyMissing,
+    /// 1109: A name on the way to a place stands twice in its object.
+    AmbiguousKey,
+    /// 1110: A file to edit as JSON or YAML is not sound as it is.
+    SourceNotParseable,
+    /// 1111: An edit would leave a file that is not sound JSON or YAML (EX-20).
+    ResultNotParseable,
+    /// 1112: An update would leave a schema that is none.
+    ResultNotSchema,
+    /// 1113: A precondition does not hold (EX-12).
+    PreconditionFailed,
+    /// 1114: A postcondition does not hold (EX-12).
+    PostconditionFailed,
+    /// 1115: A validation rule does not hold after the run (EX-12).
+    ValidationRuleFailed,
+    /// 2001: The target does not exist (EX-3).
+    FileNotFound,
+    /// 2002: A file to make exists already (EX-3).
+    FileExists,
+    /// 2003: The target is no regular file, or lies below one.
+    NotAFile,
+    /// 2004: A file has another content than it has to have.
+    HashMismatch,
+    /// 2005: There is no room left.
+    DiskFull,
+    /// 2006: The file system failed.
+    InputOutput,
+    /// 2007: An action took longer than it may (EX-21).
+    ActionTimeout,
+    /// 2008: The reports cannot be written, so nothing runs (EX-13).
+    ReportUnwritable,
+    /// 2009: The checkpoint cannot be made, so nothing runs (EX-7).
+    CheckpointFailed,
+    /// 2020: A target has changes that are not committed (EX-17).
+    DirtyTarget,
+    /// 2021: There is no repository to commit to.
+    NoRepository,
+    /// 2022: No branch is checked out.
+    DetachedHead,
+    /// 2023: The repository has no commit yet.
+    UnbornHead,
+    /// 2024: A merge, rebase, cherry-pick or revert is not finished.
+    MergeInProgress,
+    /// 2025: The repository lacks commits that a revert could need.
+    ShallowRepository,
+    /// 2026: The repository has no working tree.
+    BareRepository,
+    /// 2027: The working tree is a linked one.
+    LinkedWorktree,
+    /// 2028: Later changes stand where a revert would change something.
+    RevertConflict,
+    /// 3001: The file system does not let a target be changed.
+    PermissionDenied,
+    /// 3002: A target is not among what may be changed.
+    OutOfScope,
+    /// 3003: A gate refused the plan.
+    PolicyDenied,
+    /// 3100: A target is protected (EX-4).
+    ProtectedFileViolation,
+    /// 3101: A target is the rollback manifest or a backup of a report (EX-4).
+    ProtectedReportViolation,
+    /// 4001: An action that this one waits for failed.
+    DependencyFailed,
+    /// 4002: An action that this one waits for was skipped.
+    DependencySkipped,
+    /// 5000: Something failed that nobody foresaw.
+    InternalError,
+    /// 5001: The rollback did not end; the workspace needs attention.
+    RollbackFailed,
+    /// 5002: The task took longer than it may (EX-21).
+    TaskTimeout,
+    /// 5003: The run was cancelled (EX-22).
+    Cancelled,
+}
+
+/// A row of the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Row {
+    pub(super) number: u16,
+    pub(super) error_type: &'static str,
+    pub(super) response: Response,
+}
+
+impl ErrorCode {
+    /// All of them, by their numbers.
+    pub const ALL: [Self; 77] = [
+        Self::EnvelopeInvalid,
+        Self::NotApproved,
+        Self::NotValidated,
+        Self::PlanChanged,
+        Self::ConfigChanged,
+        Self::ApprovalInvalid,
+        Self::ApprovalExpired,
+        Self::ApprovalMissing,
+        Self::InputMissing,
+        Self::InvalidJson,
+        Self::InvalidYaml,
+        Self::SchemaViolation,
+        Self::DuplicateKey,
+        Self::UnknownField,
+        Self::UnknownActionType,
+        Self::UnknownOperation,
+        Self::InputTooLarge,
+        Self::PathTraversal,
+        Self::InvalidPath,
+        Self::SymlinkRefused,
+        Self::DuplicateActionId,
+        Self::UnknownDependency,
+        Self::DependencyCycle,
+        Self::SelfDependency,
+        Self::UnorderedActions,
+        Self::LimitExceeded,
+        Self::FileTooLarge,
+        Self::BackupTooLarge,
+        Self::NotAvailable,
+        Self::NotReversible,
+        Self::SecretInContent,
+        Self::UndeclaredExecutable,
+        Self::PatternNotFound,
+        Self::PatternCount,
+        Self::LineOutOfRange,
+        Self::HunkMismatch,
+        Self::SelectorInvalid,
+        Self::SelectorNoMatch,
+        Self::SelectorSeveral,
+        Self::PropertyExists,
+        Self::PropertyMissing,
+        Self::AmbiguousKey,
+        Self::SourceNotParseable,
+        Self::ResultNotParseable,
+        Self::ResultNotSchema,
+        Self::PreconditionFailed,
+        Self::PostconditionFailed,
+        Self::ValidationRuleFailed,
+        Self::FileNotFound,
+        Self::FileExists,
+        Self::NotAFile,
+        Self::HashMismatch,
+        Self::DiskFull,
+        Self::InputOutput,
+        Self::ActionTimeout,
+        Self::ReportUnwritable,
+        Self::CheckpointFailed,
+        Self::DirtyTarget,
+        Self::NoRepository,
+        Self::DetachedHead,
+        Self::UnbornHead,
+        Self::MergeInProgress,
+        Self::ShallowRepository,
+        Self::BareRepository,
+        Self::LinkedWorktree,
+        Self::RevertConflict,
+        Self::PermissionDenied,
+        Self::OutOfScope,
+        Self::PolicyDenied,
+        Self::ProtectedFileViolation,
+        Self::ProtectedReportViolation,
+        Self::DependencyFailed,
+        Self::DependencySkipped,
+        Self::InternalError,
+        Self::RollbackFailed,
+        Self::TaskTimeout,
+        Self::Cancelled,
+    ];
+
+    pub(super) fn row(self) -> Row {
+        use Response::{
+            Escalate, Reject, RejectAndAlert, SkipAction, SkipDependents, StopAndRollBack,
+            StopRollBackAndEscalate, UseCheckpoint,
+        };
+        let (number, error_type, response) = match self {
+            Self::EnvelopeInvalid => (1000, "ENVELOPE_INVALID", Reject),
+            Self::NotApproved => (1001, "NOT_APPROVED", Reject),
+            Self::NotValidated => (1002, "PROTOCOL_NOT_VALIDATED", Reject),
+            Self::PlanChanged => (1003, "PLAN_CHANGED", Reject),
+            Self::ConfigChanged => (1004, "CONFIG_CHANGED", Reject),
+            Self::ApprovalInvalid => (1005, "APPROVAL_INVALID", Reject),
+            Self::ApprovalExpired => (1006, "APPROVAL_EXPIRED", Reject),
+            Self::ApprovalMissing => (1007, "APPROVAL_MISSING", Reject),
+            Self::InputMissing => (1008, "INPUT_MISSING", Reject),
+            Self::InvalidJson => (1010, "INVALID_JSON", Reject),
+            Self::InvalidYaml => (1011, "INVALID_YAML", Reject),
+            Self::SchemaViolation => (1012, "SCHEMA_VIOLATION", Reject),
+            Self::DuplicateKey => (1013, "DUPLICATE_KEY", Reject),
+            Self::UnknownField => (1014, "UNKNOWN_FIELD", Reject),
+            Self::UnknownActionType => (1015, "UNKNOWN_ACTION_TYPE", Reject),
+            Self::UnknownOperation => (1016, "UNKNOWN_OPERATION", Reject),
+            Self::InputTooLarge => (1017, "INPUT_TOO_LARGE", Reject),
+            Self::PathTraversal => (1020, "PATH_TRAVERSAL", Reject),
+            Self::InvalidPath => (1021, "INVALID_PATH", Reject),
+            Self::SymlinkRefused => (1022, "SYMLINK_REFUSED", Reject),
+            Self::DuplicateActionId => (1030, "DUPLICATE_ACTION_ID", Reject),
+            Self::UnknownDependency => (1031, "UNKNOWN_DEPENDENCY", Reject),
+            Self::DependencyCycle => (1032, "DEPENDENCY_CYCLE", Reject),
+            Self::SelfDependency => (1033, "SELF_DEPENDENCY", Reject),
+            Self::UnorderedActions => (1034, "UNORDERED_ACTIONS", Reject),
+            Self::LimitExceeded => (1040, "LIMIT_EXCEEDED", Reject),
+            Self::FileTooLarge => (1041, "FILE_TOO_LARGE", Reject),
+            Self::BackupTooLarge => (1042, "BACKUP_TOO_LARGE", Reject),
+            Self::NotAvailable => (1050, "NOT_AVAILABLE", Reject),
+            Self::NotReversible => (1051, "NOT_REVERSIBLE", Reject),
+            Self::SecretInContent => (1060, "SECRET_IN_CONTENT", Reject),
+            Self::UndeclaredExecutable => (1061, "UNDECLARED_EXECUTABLE", Reject),
+            Self::PatternNotFound => (1100, "PATTERN_NOT_FOUND", SkipAction),
+            Self::PatternCount => (1101, "PATTERN_COUNT", SkipAction),
+            Self::LineOutOfRange => (1102, "LINE_OUT_OF_RANGE", SkipAction),
+            Self::HunkMismatch => (1103, "HUNK_MISMATCH", SkipAction),
+            Self::SelectorInvalid => (1104, "JSONPATH_INVALID", SkipAction),
+            Self::SelectorNoMatch => (1105, "JSONPATH_NO_MATCH", SkipAction),
+            Self::SelectorSeveral => (1106, "JSONPATH_SEVERAL_MATCHES", SkipAction),
+            Self::PropertyExists => (1107, "PROPERTY_EXISTS", SkipAction),
+            Self::PropertyMissing => (1108, "PROPERTY_MISSING", SkipAction),
+            Self::AmbiguousKey => (1109, "AMBIGUOUS_KEY", SkipAction),
+            Self::SourceNotParseable => (1110, "SOURCE_NOT_PARSEABLE", SkipAction),
+            Self::ResultNotParseable => (1111, "RESULT_NOT_PARSEABLE", SkipAction),
+            Self::ResultNotSchema => (1112, "RESULT_NOT_A_SCHEMA", SkipAction),
+            Self::PreconditionFailed => (1113, "PRECONDITION_FAILED", SkipAction),
+            Self::PostconditionFailed => (1114, "POSTCONDITION_FAILED", SkipAction),
+            Self::ValidationRuleFailed => (1115, "VALIDATION_RULE_FAILED", StopAndRollBack),
+            Self::FileNotFound => (2001, "FILE_NOT_FOUND", SkipAction),
+            Self::FileExists => (2002, "FILE_EXISTS", SkipAction),
+            Self::NotAFile => (2003, "NOT_A_FILE", SkipAction),
+            Self::HashMismatch => (2004, "HASH_MISMATCH", StopAndRollBack),
+            Self::DiskFull => (2005, "DISK_FULL", StopAndRollBack),
+            Self::InputOutput => (2006, "IO_ERROR", StopAndRollBack),
+            Self::ActionTimeout => (2007, "ACTION_TIMEOUT", SkipAction),
+            Self::ReportUnwritable => (2008, "REPORT_UNWRITABLE", Reject),
+            Self::CheckpointFailed => (2009, "CHECKPOINT_FAILED", Reject),
+            Self::DirtyTarget => (2020, "GIT_DIRTY_TARGET", UseCheckpoint),
+            Self::NoRepository => (2021, "GIT_NO_REPOSITORY", UseCheckpoint),
+            Self::DetachedHead => (2022, "GIT_DETACHED_HEAD", UseCheckpoint),
+            Self::UnbornHead => (2023, "GIT_UNBORN_HEAD", UseCheckpoint),
+            Self::MergeInProgress => (2024, "GIT_MERGE_IN_PROGRESS", UseCheckpoint),
+            Self::ShallowRepository => (2025, "GIT_SHALLOW_REPOSITORY", UseCheckpoint),
+            Self::BareRepository => (2026, "GIT_BARE_REPOSITORY", UseCheckpoint),
+            Self::LinkedWorktree => (2027, "GIT_LINKED_WORKTREE", UseCheckpoint),
+            Self::RevertConflict => (2028, "GIT_REVERT_CONFLICT", Escalate),
+            Self::PermissionDenied => (3001, "PERMISSION_DENIED", SkipAction),
+            Self::OutOfScope => (3002, "OUT_OF_SCOPE", Reject),
+            Self::PolicyDenied => (3003, "POLICY_DENIED", Reject),
+            Self::ProtectedFileViolation => (3100, "PROTECTED_FILE_VIOLATION", RejectAndAlert),
+            Self::ProtectedReportViolation => (3101, "PROTECTED_REPORT_VIOLATION", RejectAndAlert),
+            Self::DependencyFailed => (4001, "DEPENDENCY_FAILED", SkipDependents),
+            Self::DependencySkipped => (4002, "DEPENDENCY_SKIPPED", SkipDependents),
+            Self::InternalError => (5000, "INTERNAL_ERROR", StopRollBackAndEscalate),
+            Self::RollbackFailed => (5001, "ROLLBACK_FAILED", Escalate),
+            Self::TaskTimeout => (5002, "TASK_TIMEOUT", StopRollBackAndEscalate),
+            Self::Cancelled => (5003, "CANCELLED", StopAndRollBack),
+        };
+        Row { number, error_type, response }
+    }
+}
