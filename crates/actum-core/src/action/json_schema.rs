@@ -191,7 +191,8 @@ fn nesting(shape: &Shape, tag: &str, nested: &'static str) -> Vec<(&'static str,
     properties.push((nested, Node::Map(inner)));
     let places = others().map(|Member { name, need, .. }| {
         let there = json!({"required": [name]});
-        let has_it = |required: Value| json!({"required": required, "properties": {nested: there}});
+        // In the order of the alphabet, in which they stay whatever order a build of `serde_json` keeps.
+        let has_it = |required: Value| json!({"properties": {nested: there}, "required": required});
         Node::Leaf(match need {
             Need::Required => json!({"oneOf": [there, has_it(json!([nested]))]}),
             Need::Optional => json!({"not": has_it(json!([name, nested]))}),
