@@ -90,15 +90,6 @@ impl<'w, D: Disk> Rehearsal<'w, D> {
             .collect();
         Ok(rehearsal)
     }
-
-    /// The problems of actions and rules, in their order.
-    pub fn problems(&self) -> impl Iterator<Item = &ActionProblem> {
-        let of_actions = self.actions.iter().filter_map(|rehearsed| match &rehearsed.end {
-            ActionEnd::Failed(problem) => Some(problem),
-            ActionEnd::Completed { .. } | ActionEnd::Skipped { .. } => None,
-        });
-        of_actions.chain(&self.broken_rules)
-    }
 }
 
 /// A plan while it is rehearsed.
@@ -205,7 +196,6 @@ fn attempt<D: Disk>(
 ) -> std::result::Result<(Operation, String), Undone> {
     let clean = Undone::Clean;
     let operation = operation::of(action).map_err(clean)?;
-    must_exist(transaction, action).map_err(clean)?;
     for condition in &action.preconditions {
         must_hold(transaction, condition)
             .map_err(|what| clean(ActionProblem::new(ErrorCode::PreconditionFailed, what)))?;
@@ -218,23 +208,6 @@ fn attempt<D: Disk>(
         })?;
     }
     Ok((operation, output(action)))
-}
-
-/// A file that is written whole has to be there before (EX-3).
-fn must_exist<D: Disk>(
-    transaction: &mut Transaction<'_, D>,
-    action: &Action,
-) -> std::result::Result<(), ActionProblem> {
-    match &action.work {
-        Work::Modify(_) | Work::UpdateSchema(_) => {
-            Ok(transaction.read(&action.target).map(drop)?)
-        }
-        Work::Create { .. }
-        | Work::Delete
-        | Work::Rename { .. }
-        | Work::ExecuteSql(_)
-        | Work::RunPipeline(_) => Ok(()),
-    }
 }
 
 /// A text is replaced as often as the plan says, or not at all (EX-10).
