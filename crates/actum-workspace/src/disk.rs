@@ -205,6 +205,13 @@ pub trait Disk {
     /// Takes an exclusive lock that ends with the handle. `false` when another holds it and
     /// `wait` is not set.
     fn lock(&self, file: &Self::Handle, wait: bool) -> io::Result<bool>;
+    /// Lets the lock go at once, also where a process that is about to start another program has a copy of the handle
+    /// (flock(2)).
+    fn unlock(_file: &Self::Handle)
+    where
+        Self: Sized,
+    {
+    }
     /// How many handles the process can hold at once (`RLIMIT_NOFILE`, getrlimit(2)).
     fn handles_max(&self) -> usize;
     /// The current span between possible losses.

@@ -48,6 +48,15 @@ pub(crate) struct Home<H> {
     pub(crate) lost: H,
 }
 
+/// The lock of a workspace; it ends when this is dropped.
+pub(crate) struct Lock<D: Disk>(D::Handle);
+
+impl<D: Disk> Drop for Lock<D> {
+    fn drop(&mut self) {
+        D::unlock(&self.0);
+    }
+}
+
 /// Whether the state directory is made when it is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum IfMissing {
@@ -223,11 +232,14 @@ impl<H> Home<H> {
         Journal::open(disk, file)
     }
 
-    /// Takes the workspace lock, which ends when the handle is dropped.
+    /// Takes the workspace lock.
     ///
     /// # Errors
     /// `Busy`, naming the holder, when another process has it and `wait` is not set.
-    pub(crate) fn lock<D: Disk<Handle = H>>(&self, disk: &D, wait: bool, why: &str) -> Result<H> {
+    pub(crate) fn lock<D>(&self, disk: &D, wait: bool, why: &str) -> Result<Lock<D>>
+    where
+        D: Disk<Handle = H>,
+    {
         Self::take_lock(disk, &self.state, wait, why)
     }
 
@@ -287,7 +299,10 @@ impl<H> Home<H> {
         disk.sync(&self.state, Barrier::Rebuilding).doing(doing)
     }
 
-    fn take_lock<D: Disk<Handle = H>>(disk: &D, state: &H, wait: bool, why: &str) -> Result<H> {
+    fn take_lock<D>(disk: &D, state: &H, wait: bool, why: &str) -> Result<Lock<D>>
+    where
+        D: Disk<Handle = H>,
+    {
         let doing = || "take the workspace lock `.actum/lock`".to_owned();
         loop {
             let file = match disk.open_own(state, LOCK) {
@@ -319,7 +334,7 @@ impl<H> Home<H> {
                     *place = *byte;
                 }
                 drop(disk.write_at(&file, &padded, 0));
-                return Ok(file);
+                return Ok(Lock(file));
             }
         }
     }

@@ -23,6 +23,7 @@ use actum_core::{Digest, EmptyParents, FileMode, ModeChange, Operation, RelPath,
 
 use crate::disk::Disk;
 use crate::error::{Doing, ErrorKind, Result};
+use crate::home::Lock;
 use crate::journal::record::{Attributes, RunKind};
 use crate::recovery::Recovery;
 use crate::transaction::content::{Sink, Store};
@@ -36,7 +37,7 @@ use crate::workspace::{ExistingFiles, Limits, Workspace};
 pub struct Transaction<'w, D: Disk> {
     pub(crate) workspace: &'w mut Workspace<D>,
     /// Held for as long as the transaction lives.
-    _lock: D::Handle,
+    _lock: Lock<D>,
     /// Whether what is staged must be removed at the end.
     pub(crate) sweep: bool,
     pub(crate) run: RunId,
@@ -64,7 +65,7 @@ pub struct Transaction<'w, D: Disk> {
 impl<'w, D: Disk> Transaction<'w, D> {
     pub(crate) fn new(
         workspace: &'w mut Workspace<D>,
-        lock: D::Handle,
+        lock: Lock<D>,
         kind: RunKind,
         label: String,
         limits: Limits,

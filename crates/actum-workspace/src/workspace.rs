@@ -10,7 +10,7 @@ use crate::disk::{Disk, Epoch, LinuxDisk};
 use crate::error::{Doing, Error, ErrorKind, Result};
 use crate::history;
 use crate::history::checkpoint::EndedRun;
-use crate::home::{Home, IfMissing};
+use crate::home::{Home, IfMissing, Lock};
 use crate::journal::record::RunKind;
 use crate::journal::runs::RunReader;
 use crate::journal::{Journal, Scan};
@@ -309,7 +309,7 @@ impl<D: Disk> Workspace<D> {
     }
 
     /// Takes the lock and sees to it that this handle knows what others have done.
-    pub(crate) fn lock(&mut self, wait: bool, why: &str) -> Result<D::Handle> {
+    pub(crate) fn lock(&mut self, wait: bool, why: &str) -> Result<Lock<D>> {
         if self.poisoned {
             return Err(ErrorKind::Poisoned.into());
         }

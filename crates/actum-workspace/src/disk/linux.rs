@@ -323,6 +323,11 @@ impl Disk for LinuxDisk {
         }
     }
 
+    fn unlock(file: &OwnedFd) {
+        // Of a file that is open it cannot fail; and the lock ends with the handle besides.
+        let _is_open = fs::flock(file, FlockOperation::Unlock);
+    }
+
     fn handles_max(&self) -> usize {
         let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
         limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX)
