@@ -11,6 +11,8 @@ mod git;
 mod judged;
 mod moved_down;
 mod options;
+mod plans;
+mod structured;
 mod table;
 mod tree;
 mod trial;
@@ -42,11 +44,15 @@ pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
     let _lock = lock(&directory)?;
     let scratch = directory.join("scratch");
     fresh(&scratch)?;
-    let rows = rows(options, &directory, &scratch);
+    let mut extra = Extra::default();
+    let rows = rows(options, &directory, &scratch, &mut extra);
     remove_dir_all(&scratch)?;
 
     print!("{}{}{}", table::table(&rows), table::legend(&rows), judged::told(&rows));
+    print!("{}{}", extra.structured.told(), extra.plans.told());
     let mut problems: Vec<String> = rows.iter().flat_map(Row::problems).collect();
+    problems.extend_from_slice(&extra.structured.problems);
+    problems.extend_from_slice(extra.plans.problems());
     if options.only.is_none() {
         problems.extend(missing_kinds(&table::all_counts(&rows)));
     }
@@ -66,21 +72,42 @@ fn lock(directory: &Path) -> Result<File, Failure> {
     }
 }
 
-fn rows(options: &Options, directory: &Path, scratch: &Path) -> Vec<Row<'static>> {
+/// What is tried of a tree besides the change to the next.
+#[derive(Default)]
+struct Extra {
+    structured: structured::Tried,
+    plans: plans::Tried,
+}
+
+fn rows(
+    options: &Options,
+    directory: &Path,
+    scratch: &Path,
+    extra: &mut Extra,
+) -> Vec<Row<'static>> {
     let cache = Cache::new(directory.join("cache"), scratch.to_owned(), options.network());
     let begun = Instant::now();
     let selected = PAIRS.iter().filter(|pair| options.selects(pair));
     let row = |pair| {
         eprintln!("[{:>3} s] {pair}", begun.elapsed().as_secs());
-        let result = findings(pair, &cache, &scratch.join("pair"));
+        let result = findings(pair, &cache, &scratch.join("pair"), extra);
         Row { pair, result: result.map_err(|failure| failure.to_string()) }
     };
     selected.map(row).collect()
 }
 
-fn findings(pair: &Pair, cache: &Cache, place: &Path) -> Result<Findings, Failure> {
+fn findings(
+    pair: &Pair,
+    cache: &Cache,
+    place: &Path,
+    extra: &mut Extra,
+) -> Result<Findings, Failure> {
     let (old, old_out) = cache.get(pair.kind, pair.name, pair.old)?;
     let (new, new_out) = cache.get(pair.kind, pair.name, pair.new)?;
+    let name = pair.to_string();
+    extra.structured.add(&name, &old);
+    extra.structured.add(&name, &new);
+    extra.plans.add(&name, &old, place);
     let material = material(old, new, place)?;
     let by_git = |diff: &[u8]| git_apply(&material, diff, place).map_err(|f| f.to_string());
     let (renames, no_renames) = (by_git(&material.diff), by_git(&material.diff_no_renames));

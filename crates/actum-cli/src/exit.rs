@@ -55,6 +55,14 @@ impl Exit {
         }
     }
 
+    /// The same for any error of the engine.
+    pub(crate) fn of(error: &actum::Error) -> Self {
+        if let actum::Error::Workspace(error) = error {
+            return Self::after(error);
+        }
+        Self::after_engine(error)
+    }
+
     /// The same for what is no error of the workspace.
     pub(crate) fn after_engine(error: &actum::Error) -> Self {
         match error.workspace() {

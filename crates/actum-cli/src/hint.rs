@@ -64,6 +64,12 @@ pub(crate) fn after_engine(error: &actum::Error) -> Vec<String> {
         actum::Error::Catalog(error) => return of_catalog(error),
         actum::Error::Command(error) => return of_command(error),
         actum::Error::NoAction => "a plan envelope is carried out with `actum action run`",
+        actum::Error::Output(_) => {
+            "no part of `agent/agent_outputs` may be a symbolic link, and you need to be allowed to write there"
+        }
+        actum::Error::Rollback(_) => {
+            "`agent/agent_outputs/reports` has a directory for each task; its `rollback_manifest.json` says how it stands"
+        }
         actum::Error::Untold { .. } => "`actum log` lists what was done",
         actum::Error::Unverified { .. } => {
             "mend what the check finds, and run the command again; `--drop` shows what it changes"

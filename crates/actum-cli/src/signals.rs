@@ -8,6 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use actum_sandbox::Stop;
+use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
 use nix::sys::signal::{SigSet, Signal, kill};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::termios::{SetArg, Termios, tcgetattr, tcsetattr};
@@ -66,6 +67,13 @@ impl Waiting {
     /// What the kernel says.
     pub(crate) fn stop(&self) -> io::Result<Stop> {
         self.0.as_fd().try_clone_to_owned().map(Stop::when_readable)
+    }
+
+    /// Whether any waits.
+    pub(crate) fn is_any(&self) -> bool {
+        // Looked for without taking it.
+        let mut asked = [PollFd::new(self.0.as_fd(), PollFlags::POLLIN)];
+        matches!(poll(&mut asked, PollTimeout::ZERO), Ok(ready) if ready > 0)
     }
 
     /// Takes those that wait: what they asked for was done.

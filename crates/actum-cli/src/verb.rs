@@ -27,6 +27,8 @@ mod recover;
 mod redo;
 mod replay;
 mod resolve;
+mod rollback;
+mod run;
 pub(crate) mod sandbox;
 mod show;
 mod status;
@@ -62,6 +64,8 @@ pub(crate) enum Verb {
     Exec(Box<exec::Arguments>),
     Action(action::Arguments),
     Plan(plan::Arguments),
+    Run(run::Arguments),
+    Rollback(rollback::Arguments),
     Undo(undo::Arguments),
     Redo(redo::Arguments),
     Queue(queue::Arguments),
@@ -101,6 +105,8 @@ impl Verb {
             Self::Exec(arguments) => exec::run(arguments, session),
             Self::Action(arguments) => action::run(arguments, session),
             Self::Plan(arguments) => plan::run(arguments, session),
+            Self::Run(arguments) => run::run(arguments, session),
+            Self::Rollback(arguments) => rollback::run(arguments, session),
             Self::Undo(arguments) => undo::run(arguments, session),
             Self::Redo(arguments) => redo::run(arguments, session),
             Self::Queue(arguments) => queue::run(arguments, session),

@@ -304,7 +304,7 @@ impl Stage {
         let user = Command::new("id").arg("-un").output().unwrap().stdout;
         let user = String::from_utf8(user).unwrap();
         text = text.replace(&format!("note: {} agreed", user.trim()), "note: you agreed");
-        let text = without_chance(&without_times(&text));
+        let text = without_chance(&without_stamps(&without_times(&text)));
         let lines = text.lines().map(|line| match line.starts_with("{\"format\":") {
             true => spread(&without_users(line), 0) + "\n",
             false => format!("{line}\n"),
@@ -331,6 +331,24 @@ fn without_times(text: &str) -> String {
         rest = fraction;
     }
     out + rest
+}
+
+/// Replaces the time that the directory of a task's reports, or of a plan in the archive, begins with.
+fn without_stamps(text: &str) -> String {
+    const FIXED: &str = "20261120_203823_";
+    let mut out = text.to_owned();
+    for directory in ["reports/", "archive/"] {
+        let mut parts = out.split(directory).map(str::to_owned);
+        let first = parts.next().unwrap();
+        let rest = parts.map(|part| match part.split_at_checked(FIXED.len()) {
+            Some((stamp, behind)) if stamp.bytes().all(|b| b.is_ascii_digit() || b == b'_') => {
+                format!("{directory}{FIXED}{behind}")
+            }
+            Some(_) | None => format!("{directory}{part}"),
+        });
+        out = first + &rest.collect::<String>();
+    }
+    out
 }
 
 /// Replaces the numbers of users and groups.

@@ -11,6 +11,7 @@ pub mod json_path;
 mod json_value;
 mod lines;
 mod replacement;
+mod sound;
 mod yaml;
 
 pub(crate) use binary::Delta;
@@ -21,6 +22,7 @@ pub use json_path::{JsonPath, JsonPathError, PathProblem};
 pub use json_value::{JsonValueEdit, JsonValueError, Unproven};
 pub use lines::{LineDelete, LineError, LineInsert};
 pub use replacement::{OCCURRENCES_MAX, Occurrences, Replacement, ReplacementError};
+pub use sound::{Language, Unsound, UnsoundProblem, json_value, yaml_values};
 pub use yaml::{YAML_BYTES_MAX, YamlError, YamlUnproven, YamlUpdate};
 
 use serde::{Deserialize, Serialize};

@@ -23,9 +23,7 @@ mod task_status;
 pub use change_log::{Change, ChangeLog, ChangeWord, FileAt, PresentFile};
 pub use clean_text::{CleanText, REDACTED, Redact, TEXT_CHARS_MAX};
 pub use diff_summary::{DiffSummary, PREVIEW_CHARS_MAX};
-pub use error::{
-    ErrorCategory, ErrorDetails, ErrorObject, ErrorReport, ErrorStatus, RecoveryAction, Violation,
-};
+pub use error::{ErrorDetails, ErrorObject, ErrorReport, ErrorStatus, Violation};
 pub use execution::{
     ActionOutcome, ActionsSummary, CompletedAction, CompletedWord, EXECUTOR_VERSION,
     ExecutionReport, FailedAction, FailedWord, ReportStatus, RollbackMethod, RunDetails, RunEnd,

@@ -24,6 +24,7 @@ mod tests;
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::ops::Range;
 
 use actum_core::Digest;
 use memchr::memchr_iter;
@@ -92,6 +93,20 @@ pub fn scan(before: Option<&[u8]>, after: &[u8]) -> Vec<Finding> {
     }
     findings.sort_unstable();
     findings
+}
+
+/// Where in a content something stands that looks like a credential, as it comes.
+pub fn spans(content: &[u8]) -> Vec<Range<usize>> {
+    let end = |secret: &Secret<'_>| match &secret.bytes {
+        Cow::Borrowed(bytes) => secret.at.saturating_add(bytes.len()),
+        // Of a private key what stands between its lines is left out: it ends where its last line begins.
+        Cow::Owned(_) => {
+            let rest = content.get(secret.at..).unwrap_or_default();
+            let length = memchr::memmem::find(rest, b"-----END").unwrap_or(rest.len());
+            secret.at.saturating_add(length)
+        }
+    };
+    secrets(content).map(|(_, secret)| secret.at..end(&secret)).collect()
 }
 
 /// The bytes of a secret and where they begin. It has no `Debug`, so that they come into no message.

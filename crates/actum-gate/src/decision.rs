@@ -32,6 +32,8 @@ pub const APPROVAL: &str = "approval";
 pub const COMMANDS: &str = "commands";
 /// The gate of protected paths.
 pub const PROTECTED: &str = "protected";
+/// The name of the gate that looks for credentials.
+pub const CREDENTIALS: &str = "credentials";
 
 /// What a gate says, and all of them together: the strictest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]

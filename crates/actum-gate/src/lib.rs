@@ -20,6 +20,7 @@ pub mod policy;
 pub mod receipt;
 pub mod rotation;
 pub mod signature;
+mod task_approval;
 
 pub use access::{AccessJudge, AccessSaid, AccessText, AccessUnknown, NoAccess};
 pub use answer::{AnswerProblem, VerifiedAnswer, verify_answer};
@@ -39,6 +40,7 @@ pub use policy::{Policy, PolicyFile, PolicyFileError, Profile};
 pub use receipt::{ReceiptProblem, VerifiedReceipt, verify_receipt};
 pub use rotation::{RotationProblem, VerifiedRotation, verify_rotation};
 pub use signature::{SignatureError, verify};
+pub use task_approval::{TaskApprovalError, VerifiedTaskApproval, verify_task_approval};
 
 use actum_core::keyring::KeyProblem;
 

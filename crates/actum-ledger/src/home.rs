@@ -8,22 +8,22 @@
 //! HOME/trusted/         which workspaces' policies are trusted (see `trust`)
 //! ```
 
-mod acting;
 mod disk;
 mod inputs;
 mod problem;
 mod trust;
+mod under_way;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use actum_core::ledger::TenantId;
 
-pub use acting::Acting;
 pub(crate) use disk::{Directory, FileId, random};
 pub use inputs::INPUT_BYTES_MAX;
 pub(crate) use problem::Shown;
 pub use problem::{HomeError, Thing};
+pub use under_way::{Doing, TaskTurn, UnderWay};
 
 use disk::{Lock, Sharing};
 

@@ -20,7 +20,7 @@ pub mod verify;
 mod view;
 
 pub use error::{LedgerError, Refusal};
-pub use home::{Acting, HomeError, LedgerHome};
+pub use home::{Doing, HomeError, LedgerHome, TaskTurn, UnderWay};
 pub use keys::{KeyError, Keys, Passphrase, Passphrases, Protection, Rotated, SigningKey};
 pub use ledger::{Ledger, Pending};
 pub use memory::MemoryStore;

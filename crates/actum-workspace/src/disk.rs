@@ -64,7 +64,7 @@ pub enum Rename {
     NoReplace,
     /// Both names must exist and change places (`RENAME_EXCHANGE`).
     Exchange,
-    /// It is replaced. Only ever used inside `.actum`.
+    /// It is replaced. Only ever used for what is actum's own: in `.actum`, and among the reports of tasks.
     Replace,
 }
 
@@ -94,6 +94,8 @@ pub enum Barrier {
     Forget,
     /// What an earlier process wrote last is on the disk before anything is written behind it.
     Reread,
+    /// The checkpoint and the reports of a task are there before its first target changes.
+    Report,
     /// What is kept for a person (lost images, blocked paths) is there before a run is ended.
     Lost,
 }

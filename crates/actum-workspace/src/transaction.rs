@@ -19,6 +19,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
 use actum_core::hunk::MovedHunk;
+use actum_core::report::FileState;
 use actum_core::{Digest, EmptyParents, FileMode, ModeChange, Operation, RelPath, RunId};
 
 use crate::disk::Disk;
@@ -139,6 +140,24 @@ impl<'w, D: Disk> Transaction<'w, D> {
             Ok(())
         })?;
         Ok(content)
+    }
+
+    /// A file as the steps so far leave it.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn file_state(&mut self, path: &RelPath) -> Result<FileState> {
+        let PostFile { attributes, digest, size, .. } = self.file(path)?;
+        Ok(FileState { sha256: digest, size, mode: attributes.mode })
+    }
+
+    /// The first bytes of a file as the steps so far leave it, at most `bytes_max` of them.
+    ///
+    /// # Errors
+    /// `Missing`, `NotAFile`, `Io`.
+    pub fn read_start(&mut self, path: &RelPath, bytes_max: u64) -> Result<Vec<u8>> {
+        let file = self.file(path)?;
+        self.range(path, &file, (0, file.size.min(bytes_max)))
     }
 
     /// Replaces the whole content of a file.
@@ -313,6 +332,25 @@ impl<'w, D: Disk> Transaction<'w, D> {
 
     /// Gives up the change; what was staged is removed.
     pub fn abort(self) {}
+
+    /// Gives up all steps so far and begins anew, under the same lock and name. What was staged is removed, and each
+    /// file is looked at again.
+    pub fn start_over(&mut self) {
+        // Their handles may be all that the process can have.
+        self.nodes.clear();
+        self.parents.borrow_mut().clear();
+        if self.sweep {
+            self.workspace.sweep_run(self.run);
+        }
+        self.sweep = false;
+        self.broken_links.clear();
+        self.moved_hunks.clear();
+        self.kept_edits.clear();
+        self.as_before.clear();
+        self.takes_back = false;
+        self.names.clear();
+        self.inherited.borrow_mut().clear();
+    }
 
     pub(crate) fn set(&mut self, path: &RelPath, post: Post<D::Handle>) -> Result<()> {
         if let Some(names) = path.parent().and_then(|parent| self.names.get_mut(&parent)) {

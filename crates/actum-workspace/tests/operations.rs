@@ -503,3 +503,38 @@ fn a_conflict_names_a_later_change_but_neither_an_undo_nor_what_a_hand_did() {
     workspace.revert(third).unwrap();
     assert_eq!(by(&mut workspace), None);
 }
+
+/// EX-12
+#[test]
+fn a_transaction_that_starts_over_has_nothing_of_its_steps_left() {
+    let dir = TestDir::new();
+    dir.put("a.txt", "one\n");
+    // Larger than what is held in memory, so that it is staged.
+    let large = vec![b'x'; 8 << 20];
+    let mut workspace = Workspace::open(dir.path()).unwrap();
+    let mut transaction = workspace.begin(RunOptions::default()).unwrap();
+    for step in [
+        create("new/large.bin", &large),
+        rename("a.txt", "b.txt"),
+        write("b.txt", "two\n"),
+        delete("b.txt"),
+    ] {
+        transaction.operate(&step).unwrap();
+    }
+    assert_eq!(transaction.read_start(&path("new/large.bin"), 3).unwrap(), b"xxx");
+    assert!(transaction.changes().len() > 1);
+    transaction.start_over();
+    assert_eq!(transaction.changes(), []);
+    let staged = || std::fs::read_dir(dir.path().join(".actum/stage")).unwrap().count();
+    assert_eq!(staged(), 0);
+    // What others did meanwhile is seen.
+    dir.put("a.txt", "three\n");
+    assert_eq!(transaction.read_start(&path("a.txt"), 100).unwrap(), b"three\n");
+    assert_eq!(transaction.read_start(&path("a.txt"), 2).unwrap(), b"th");
+    let missing = transaction.read_start(&path("b.txt"), 2).unwrap_err().kind;
+    assert!(matches!(missing, ErrorKind::Missing { .. }), "{missing:?}");
+    transaction.operate(&create("new/large.bin", &large[1..])).unwrap();
+    transaction.commit().unwrap();
+    assert_eq!(std::fs::read(dir.path().join("new/large.bin")).unwrap(), large[1..]);
+    assert_eq!(std::fs::read(dir.path().join("a.txt")).unwrap(), b"three\n");
+}

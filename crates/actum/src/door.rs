@@ -20,7 +20,7 @@ use std::any::Any;
 use actum_core::Timestamp;
 use actum_core::action::{PlanEnvelope, ResultEnvelope};
 use actum_core::ledger::{Actor, RequestKey, WorkspaceId};
-use actum_ledger::Acting;
+use actum_ledger::UnderWay;
 use actum_workspace::disk::Disk;
 use actum_workspace::{RunOptions, State};
 
@@ -122,7 +122,7 @@ impl<D: Disk> Engine<D> {
         let untold = |source| Error::Untold { status: ended.status, run: ended.run, state, source };
         let entry = self.records.append_feedback(&ended).map_err(untold)?;
         // Where the mark stays, whoever finds it finds the entry, too.
-        drop(story.acting.take().map(Acting::end));
+        drop(story.acting.take().map(UnderWay::end));
         let error = story.error.take();
         let envelope = story.envelope(&ending, entry, now);
         Ok(Acted { envelope, entry, error, held })

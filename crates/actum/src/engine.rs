@@ -19,6 +19,7 @@ use std::rc::Rc;
 
 use actum_access::Cedar;
 use actum_core::RunId;
+use actum_core::ledger::WorkspaceId;
 use actum_core::path::Quoted;
 use actum_gate::Policy;
 use actum_ledger::LedgerError;
@@ -58,6 +59,16 @@ impl Rules {
                 let PolicyInForce { policy, cedar, .. } = files.read(root)?;
                 Ok((policy, cedar))
             }
+        }
+    }
+
+    /// All that is in force in the workspace at `root`.
+    pub(crate) fn in_force(&self, root: &Path) -> Result<PolicyInForce> {
+        match self {
+            Self::Fixed(policy, cedar) => {
+                Ok(PolicyInForce::fixed(policy.clone(), cedar.clone(), root))
+            }
+            Self::Files(files, root) => files.read(root),
         }
     }
 
@@ -180,7 +191,7 @@ impl<D: Disk> Engine<D> {
     ///
     /// # Errors
     /// `Workspace`, `Ledger`, `Key`.
-    pub fn resume(&mut self) -> Result<()> {
+    pub fn resume(&mut self) -> Result<WorkspaceId> {
         let signer = self.records.signer()?;
         let options = RunOptions { label: "recover".to_owned(), ..RunOptions::default() };
         let transaction = self.workspace.begin(options)?;
@@ -189,7 +200,7 @@ impl<D: Disk> Engine<D> {
         self.resumed.extend(looked.resumed);
         self.cut_off.extend(self.records.settle_left_actions(workspace)?);
         self.elsewhere = looked.elsewhere;
-        Ok(())
+        Ok(workspace)
     }
 
     /// Waits until the ledger has done what nobody waits for. Gives why its checkpoint that was due could

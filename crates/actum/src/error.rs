@@ -20,6 +20,7 @@ use crate::command::CommandError;
 use crate::feedback::FeedbackError;
 use crate::policies::PolicyError;
 use crate::queue::QueueError;
+use crate::task::{OutputError, RollbackRefused};
 
 /// Why a request was not carried out.
 #[derive(Debug, thiserror::Error)]
@@ -164,6 +165,12 @@ pub enum Error {
         /// Why.
         source: FeedbackError,
     },
+    /// What a task leaves behind cannot be read or written.
+    #[error("{0}; nothing was changed")]
+    Output(#[from] OutputError),
+    /// A task cannot be taken back.
+    #[error(transparent)]
+    Rollback(#[from] RollbackRefused),
     /// Something could not be signed.
     #[error(transparent)]
     Sign(#[from] SignError),
@@ -265,6 +272,8 @@ impl Error {
             | Self::Catalog(_)
             | Self::Command(_)
             | Self::Unverified { .. }
+            | Self::Output(_)
+            | Self::Rollback(_)
             | Self::Sign(_)
             | Self::Record { .. } => State::Unchanged,
         }

@@ -183,6 +183,21 @@ impl PolicyInForce {
         self
     }
 
+    /// A policy that is from no file, in force in the workspace at `root`.
+    pub(crate) fn fixed(policy: Policy, cedar: Cedar, root: &Path) -> Self {
+        Self {
+            policy,
+            files: Vec::new(),
+            ignored: Vec::new(),
+            notify: None,
+            sandbox: SandboxAllowance::default(),
+            plugins: PluginAllowance::default(),
+            access: Vec::new(),
+            cedar,
+            root: root.to_owned(),
+        }
+    }
+
     /// That the operator lets the code of plugin packages run, where that is so (AA-9).
     pub fn plugin_code(&self) -> Option<PluginCode> {
         PluginCode::allowed(self.plugins.code_execution == Some(true))

@@ -1,6 +1,7 @@
 //! The permanent names of the reasons for a refusal.
 
 use crate::plugin::PluginError;
+use crate::task::RollbackRefused;
 use crate::{CatalogError, CommandError, PolicyProblem, QueueError};
 use actum_core::EditError;
 use actum_core::change_set::ChangeSetError;
@@ -148,6 +149,7 @@ reasons! {
     ReplayProjectionDrift = "REPLAY_PROJECTION_DRIFT",
     ReplayRefHashMismatch = "REPLAY_REF_HASH_MISMATCH",
     ReplayRefMissing = "REPLAY_REF_MISSING",
+    ReportUnwritable = "REPORT_UNWRITABLE",
     RequestKeyTaken = "REQUEST_KEY_TAKEN",
     ResultUnwritten = "RESULT_UNWRITTEN",
     RollbackPlanNeeded = "ROLLBACK_PLAN_NEEDED",
@@ -169,12 +171,14 @@ reasons! {
     StartDirectoryUnusable = "START_DIRECTORY_UNUSABLE",
     StateDirectoryUnusable = "STATE_DIRECTORY_UNUSABLE",
     SystemError = "SYSTEM_ERROR",
+    TaskNotRolledBack = "TASK_NOT_ROLLED_BACK",
     TooManySignatures = "TOO_MANY_SIGNATURES",
     UnknownAction = "UNKNOWN_ACTION",
     UnknownEntry = "UNKNOWN_ENTRY",
     UnknownPlan = "UNKNOWN_PLAN",
     UnknownReason = "UNKNOWN_REASON",
     UnknownRun = "UNKNOWN_RUN",
+    UnknownTask = "UNKNOWN_TASK",
     Usage = "USAGE",
     VerificationFailed = "VERIFICATION_FAILED",
     VerificationNeeded = "VERIFICATION_NEEDED",
@@ -255,6 +259,9 @@ pub fn of_engine(error: &crate::Error) -> Reason {
         Error::Queue(error) => of_queue(error),
         Error::Catalog(error) => of_catalog(error),
         Error::Command(error) => of_command(error),
+        Error::Output(_) => Reason::ReportUnwritable,
+        Error::Rollback(RollbackRefused::Unknown { .. }) => Reason::UnknownTask,
+        Error::Rollback(_) => Reason::TaskNotRolledBack,
         Error::Unverified { .. } => Reason::VerificationFailed,
         Error::Unsettled { .. } => Reason::ReceiptPending,
         Error::Record { .. } => Reason::RunTooLarge,

@@ -7,7 +7,7 @@ use actum_core::canonical::{self, CanonicalError};
 use actum_core::command::{CommandRecord, SandboxRecord};
 use actum_core::ledger::{Actor, RequestKey};
 use actum_core::{Digest, Operation, RiskTier, RunId};
-use actum_gate::{CommandLine, CommandLineError};
+use actum_gate::{CommandLine, CommandLineError, Profile};
 use actum_sandbox::SandboxPolicy;
 use actum_workspace::{ExistingFiles, HardLinks, HunkPlaces, LaterEdits, Limits};
 use serde::{Deserialize, Serialize};
@@ -152,6 +152,11 @@ impl Request {
         }
         let checks = canonical::to_vec(&(checks, confinement))?;
         Ok(Digest::tagged("actum/checked-plan/v1", &[work.as_bytes(), &checks]))
+    }
+
+    /// The profile that is in force for all that comes in by its door, besides what is in force for everybody (D-5).
+    pub(crate) fn profile(&self) -> Option<Profile> {
+        (self.door == crate::task::DOOR).then_some(Profile::AgentExecutor)
     }
 
     /// Whether it asks only whether its action may begin: of that nothing was done yet.

@@ -123,7 +123,7 @@ fn ways(schema: &Value, place: &str) -> Option<Better> {
     Some(Better::Instead(format!("one of these has to be there, and no other of them: {names}")))
 }
 
-fn told(error: &jsonschema::ValidationError<'_>) -> SchemaProblem {
+pub(crate) fn told(error: &jsonschema::ValidationError<'_>) -> SchemaProblem {
     // The value itself may be long, and is not repeated.
     let message = error.masked_with("the value").to_string();
     let message = match message.char_indices().nth(MESSAGE_CHARS_MAX) {

@@ -1,11 +1,28 @@
 //! The door of task plans (EX): the actions of an approved plan become one change, which goes through the pipeline like
 //! any other.
 
+mod alert;
+mod checkpoint;
+mod content;
+mod documents;
+mod git;
+mod input;
 mod operation;
+mod outputs;
 mod problem;
 mod protected;
 mod rehearsal;
+mod rollback;
+mod run;
+mod told;
+mod unfinished;
 
-pub use problem::ActionProblem;
+pub use input::{Task, TaskInput, Unread};
+pub use outputs::{ACTIVE_DIRECTORY, OutputError, read_document};
+pub use problem::{ActionProblem, TaskProblem};
 pub use protected::{Violation, violations};
-pub use rehearsal::{ActionEnd, Rehearsal, Rehearsed};
+pub use rehearsal::{ActionChange, ActionEnd, Rehearsal, Rehearsed, Script, Watch};
+pub use rollback::{RollbackRefused, RolledBack, rollback};
+pub use run::{APPROVAL_FILE, DOOR, Outcome, TaskEnd, label, limits, request, run, submit};
+pub use told::Observer;
+pub use unfinished::{FinishedTask, finish};

@@ -38,7 +38,7 @@ impl Place {
 
     /// What the next run would do first.
     fn resume(&self) -> actum::Result<()> {
-        Engine::open_existing(&self.workspace, records(&self.home))?.resume()
+        Engine::open_existing(&self.workspace, records(&self.home))?.resume().map(drop)
     }
 
     fn file(&self, name: &str) -> PathBuf {

@@ -122,6 +122,15 @@ impl Tree {
         self.files.insert(path.to_vec(), leaf);
     }
 
+    /// Takes out what is at a path and below it.
+    pub(super) fn forget(&mut self, path: &[u8]) {
+        let is_below = |other: &[u8]| {
+            other.strip_prefix(path).is_some_and(|rest| rest.is_empty() || rest.starts_with(b"/"))
+        };
+        self.files.retain(|other, _| !is_below(other));
+        self.directories.retain(|other, _| !is_below(other));
+    }
+
     pub(super) fn remove(&mut self, path: &[u8]) {
         self.files.remove(path);
     }

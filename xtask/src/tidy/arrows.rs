@@ -20,6 +20,7 @@ const ARROWS: &[Arrows] = &[
     Arrows { from: "actum-core", to: &[], to_in_tests: &[] },
     Arrows { from: "actum-access", to: &["actum-core", "actum-gate"], to_in_tests: &[] },
     Arrows { from: "actum-gate", to: &["actum-core"], to_in_tests: &[] },
+    Arrows { from: "actum-git", to: &["actum-core"], to_in_tests: &[] },
     Arrows { from: "actum-workspace", to: &["actum-core"], to_in_tests: &["actum-testkit"] },
     Arrows { from: "actum-ledger", to: &["actum-core"], to_in_tests: &["actum-gate"] },
     Arrows {
@@ -28,6 +29,7 @@ const ARROWS: &[Arrows] = &[
             "actum-access",
             "actum-core",
             "actum-gate",
+            "actum-git",
             "actum-ledger",
             "actum-sandbox",
             "actum-workspace",
@@ -51,6 +53,7 @@ const ARROWS: &[Arrows] = &[
     Arrows {
         from: "xtask",
         to: &[
+            "actum",
             "actum-access",
             "actum-core",
             "actum-gate",

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use actum::{Engine, PlanState, QueueError, Reply};
+use actum::{Engine, PlanState, QueueError, Reply, task};
 use actum_core::RunId;
 use actum_core::ledger::Answer;
 
@@ -43,8 +43,10 @@ pub(crate) struct Arguments {
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let (queue, plan) = plans::find(&arguments.plan, session)?;
     let (id, state) = (plan.id(), plan.state(records::now()));
-    // What was approved before and not carried out is carried out now.
-    let is_approved = state == PlanState::Approved && !arguments.later;
+    // What was approved before and not carried out is carried out now; a task is by `actum run` alone, which reports.
+    let is_task = plan.queued.plan.door == task::DOOR;
+    let later = arguments.later || is_task;
+    let is_approved = state == PlanState::Approved && !later;
     if state != PlanState::Waiting && !is_approved {
         let wanted = Answer::Approved;
         return Err(actum::Error::from(QueueError::State { plan: id, wanted, state }).into());
@@ -68,11 +70,14 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         let reply = Reply { answer: Answer::Approved, reason: arguments.reason.clone() };
         records.answer(id, reply, &key.approver())?;
     }
-    if arguments.later {
+    if later {
         drop(records);
         let (queue, plan) = plans::answered(id)?;
         let audience = session.screen.audience_of_decisions();
         session.screen.show(&Shown::of(&queue, &plan, session, audience)?)?;
+        if is_task {
+            session.screen.note("`actum run` carries the task out, and writes its reports");
+        }
         return Ok(Exit::Success);
     }
     if request.action.is_some() {

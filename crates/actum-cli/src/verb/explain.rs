@@ -9,6 +9,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{Document, Kind};
 use actum::reason::Reason;
+use actum_core::task::{ErrorCategory, ErrorCode, RecoveryAction};
 
 /// Explain the reason for a refusal, as errors name it; without one list all
 #[derive(clap::Args)]
@@ -39,11 +40,60 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         }
         Some(name) => {
             let known = Reason::ALL.iter().find(|reason| reason.name().eq_ignore_ascii_case(name));
-            let reason = known.ok_or_else(|| Failure::UnknownReason { name: name.clone() })?;
-            session.screen.show(&explained(*reason))?;
+            match (known, task_code(name)) {
+                (Some(reason), _) => session.screen.show(&explained(*reason))?,
+                (None, Some(code)) => session.screen.show(&ExplainedCode::of(code))?,
+                (None, None) => return Err(Failure::UnknownReason { name: name.clone() }),
+            }
         }
     }
     Ok(Exit::Success)
+}
+
+/// A code of a task, by its number or its word.
+fn task_code(name: &str) -> Option<ErrorCode> {
+    let is_it = |code: &ErrorCode| {
+        code.number().to_string() == name || code.error_type().eq_ignore_ascii_case(name)
+    };
+    ErrorCode::ALL.into_iter().find(is_it)
+}
+
+/// A code of a task.
+#[derive(Serialize)]
+struct ExplainedCode {
+    error_code: ErrorCode,
+    error_type: &'static str,
+    error_category: ErrorCategory,
+    about: &'static str,
+    /// What is done about it.
+    recovery_action: RecoveryAction,
+}
+
+impl ExplainedCode {
+    fn of(code: ErrorCode) -> Self {
+        Self {
+            error_code: code,
+            error_type: code.error_type(),
+            error_category: code.category(),
+            about: code.about(),
+            recovery_action: code.recovery_action(),
+        }
+    }
+}
+
+impl Document for ExplainedCode {
+    fn format(&self) -> &'static str {
+        "actum.task-code/1"
+    }
+
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let Self { error_code, error_category, about, recovery_action, .. } = self;
+        let (category, recovery) = (error_category.as_str(), recovery_action.as_str());
+        writeln!(
+            out,
+            "# {error_code}\n\n{about}\n\n{category} of a task plan; what is done about it: {recovery}"
+        )
+    }
 }
 
 impl Document for Explained {

@@ -1,11 +1,15 @@
-//! `actum plan`: task plans, looked at before anything of them is done.
+//! `actum plan`: task plans, until they are carried out: written, checked, looked at, approved.
 
+mod approve;
 mod found;
 mod lint;
+mod new;
 mod preview;
 
 use std::path::{Path, PathBuf};
 
+use actum_core::Digest;
+use actum_core::report::CONFIG_FILE;
 use actum_core::task::limits::{CONFIG_BYTES_MAX, PLAN_BYTES_MAX};
 use actum_core::task::{ActionPlaces, Graph, SystemConfig, TaskPlan};
 
@@ -15,7 +19,7 @@ use crate::failure::Failure;
 use crate::input;
 use found::{Found, Problems};
 
-/// Check a task plan, and see what it would do
+/// Write a task plan, check it, see what it would do, and approve it
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     #[command(subcommand)]
@@ -24,8 +28,10 @@ pub(crate) struct Arguments {
 
 #[derive(clap::Subcommand)]
 enum Command {
+    New(new::Arguments),
     Lint(lint::Arguments),
     Preview(preview::Arguments),
+    Approve(approve::Arguments),
 }
 
 /// The documents of a task.
@@ -33,7 +39,7 @@ enum Command {
 struct Documents {
     /// The file that holds the task plan; `-` is standard input
     plan: PathBuf,
-    /// The system config; without it what it would say by itself holds
+    /// The system config; without it `system_config.yaml` beside the plan, where there is one
     #[arg(long, value_name = "FILE")]
     config: Option<PathBuf>,
 }
@@ -44,12 +50,18 @@ struct Task {
     places: ActionPlaces,
     config: SystemConfig,
     graph: Graph,
+    /// The SHA-256 of the plan that was read.
+    plan_digest: Digest,
+    /// That of the config.
+    config_digest: Digest,
 }
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     match &arguments.command {
+        Command::New(arguments) => new::run(arguments, session),
         Command::Lint(arguments) => lint::run(arguments, session),
         Command::Preview(arguments) => preview::run(arguments, session),
+        Command::Approve(arguments) => approve::run(arguments, session),
     }
 }
 
@@ -65,10 +77,15 @@ impl Documents {
                 None
             }
         };
-        let config = match &self.config {
+        let plan_digest = Digest::of(&bytes);
+        let mut config_digest = Digest::of(b"");
+        let beside = start.join(&self.plan).with_file_name(CONFIG_FILE);
+        let beside = (self.plan != Path::new("-") && beside.is_file()).then_some(beside);
+        let config = match self.config.as_ref().or(beside.as_ref()) {
             None => Some(SystemConfig::default()),
             Some(file) => {
                 let (file, bytes) = input::document(file, start, CONFIG_BYTES_MAX)?;
+                config_digest = Digest::of(&bytes);
                 match SystemConfig::read(&bytes) {
                     Ok(config) => Some(config),
                     Err(error) => {
@@ -82,7 +99,7 @@ impl Documents {
             return Ok(Err(problems));
         };
         Ok(match Graph::of(&plan) {
-            Ok(graph) => Ok(Task { plan, places, config, graph }),
+            Ok(graph) => Ok(Task { plan, places, config, graph, plan_digest, config_digest }),
             Err(error) => {
                 for problem in &error.problems {
                     let place = places.0.get(problem.action()).copied();

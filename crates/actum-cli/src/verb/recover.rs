@@ -2,12 +2,12 @@
 
 use std::io::{self, Write};
 
-use actum::Engine;
+use actum::{Engine, task};
 use actum_workspace::{RunOptions, Workspace};
 use serde::Serialize;
 
-use super::Session;
 use super::status::{Blocked, attention, write_blocked};
+use super::{Session, run as task_run};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
@@ -52,13 +52,14 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     };
     let resumed = records::open_for(root).and_then(|records| {
         let mut engine = Engine::open_existing(root, records)?;
-        engine.resume()?;
-        Ok(engine)
+        let finished = task::finish(&mut engine, root)?;
+        Ok((engine, finished))
     });
     session.screen.show(&recovered)?;
     match resumed {
-        Ok(engine) => {
+        Ok((engine, finished)) => {
             records::tell(&session.screen, &engine);
+            task_run::tell_finished(&session.screen, &finished);
             Ok(attention(&recovered.blocked))
         }
         // One document is written; the rest is told.

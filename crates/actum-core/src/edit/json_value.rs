@@ -12,7 +12,7 @@ mod outline;
 mod query;
 mod remove;
 mod sketch;
-mod strict;
+pub(super) mod strict;
 
 pub use error::{JsonValueError, Unproven};
 

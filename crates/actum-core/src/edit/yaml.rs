@@ -7,7 +7,7 @@
 mod error;
 mod find;
 mod gate;
-mod loaded;
+pub(super) mod loaded;
 mod place;
 mod replace;
 mod spell;

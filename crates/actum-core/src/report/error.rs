@@ -7,6 +7,7 @@ use super::execution::ReportStatus;
 use super::plain_id::PlainId;
 use super::shapes::ERROR_REPORT;
 use super::{ReportError, document};
+use crate::task::{ErrorCategory, RecoveryAction};
 use crate::{RunId, Timestamp};
 
 /// One error.
@@ -71,38 +72,6 @@ pub struct Violation {
     pub target: CleanText,
     /// Why not: `Protected file: agent system documentation`, say.
     pub reason: CleanText,
-}
-
-/// What kind of error it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum ErrorCategory {
-    /// 1000 to 1999.
-    ValidationError,
-    /// 2000 to 2999.
-    FileSystemError,
-    /// 3000 to 3999, but for protected files.
-    PermissionError,
-    /// 3100 to 3199.
-    ProtectedFileError,
-    /// 4000 to 4999.
-    DependencyError,
-    /// 5000 to 5999.
-    InternalError,
-}
-
-/// What was done about an error.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
-pub enum RecoveryAction {
-    /// The action was left out.
-    Skipped,
-    /// The run was taken back.
-    RolledBack,
-    /// A person has to.
-    ManualRequired,
-    /// The plan was not begun.
-    Rejected,
 }
 
 /// How a run with an error ended.

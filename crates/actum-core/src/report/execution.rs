@@ -242,6 +242,45 @@ impl ExecutionReport {
         self
     }
 
+    /// The same report, ended at this time.
+    #[must_use]
+    pub fn ended(mut self, time: Timestamp) -> Self {
+        self.facts.completed_at = time.max(self.facts.started_at);
+        self
+    }
+
+    /// The report of the same actions where the run ended in another way, at this time.
+    #[must_use]
+    pub fn ended_as(self, end: RunEnd, time: Timestamp) -> Self {
+        let Actions { completed, failed, skipped } = self.actions;
+        let completed = completed.into_iter().map(ActionOutcome::Completed);
+        let failed = failed.into_iter().map(ActionOutcome::Failed);
+        let skipped = skipped.into_iter().map(ActionOutcome::Skipped);
+        let actions = completed.chain(failed).chain(skipped).collect();
+        Self::new(self.facts, actions, end).ended(time)
+    }
+
+    /// The same with a note to who reads it, and with how it was taken back where it was.
+    #[must_use]
+    pub fn noted(mut self, note: CleanText, method: Option<RollbackMethod>) -> Self {
+        self.facts.more.notes.push(note);
+        if self.rollback_performed {
+            self.facts.more.rollback_method = method;
+        }
+        self
+    }
+
+    /// The same with where it is recorded, and where it was committed.
+    #[must_use]
+    pub fn recorded(mut self, receipt: CleanText, commit: Option<CleanText>) -> Self {
+        self.facts.more.receipt = Some(receipt);
+        if commit.is_some() {
+            self.facts.more.rollback_method = Some(RollbackMethod::GitRevert);
+        }
+        self.facts.more.commit = commit;
+        self
+    }
+
     /// What is known of the run as a whole.
     pub fn facts(&self) -> &RunFacts {
         &self.facts
@@ -250,6 +289,14 @@ impl ExecutionReport {
     /// How it ended.
     pub fn status(&self) -> ReportStatus {
         self.status
+    }
+
+    /// Whether nothing of it is in effect because it was taken back, or never was.
+    pub fn is_as_before(&self) -> bool {
+        match self.status {
+            ReportStatus::RolledBack | ReportStatus::Cancelled => true,
+            ReportStatus::Success | ReportStatus::Partial | ReportStatus::Failed => false,
+        }
     }
 
     /// Whether it was taken back.

@@ -1,5 +1,6 @@
 //! The names of what a task leaves behind, and which of it no plan may touch (EX-13, EX-4).
 
+use std::cmp::Ordering;
 use std::fmt;
 
 use super::plain_id::{ID_CHARS_MAX, PlainId};
@@ -57,6 +58,26 @@ impl ReportName {
         Self(numbered(format!("{}_{task}", stamp(time)), attempt))
     }
 
+    /// The name of a directory, where it is such a name.
+    pub fn read(name: &[u8]) -> Option<Self> {
+        let name = std::str::from_utf8(name).ok()?;
+        let (stamp, task) = name.split_at_checked(STAMP.len())?;
+        let is_stamp = stamp.bytes().zip(STAMP.bytes()).all(|(byte, pattern)| match pattern {
+            b'_' => byte == b'_',
+            _ => byte.is_ascii_digit(),
+        });
+        let (task, attempt) = task.split_once('+').unwrap_or((task, "2"));
+        let is_attempt =
+            attempt.parse::<u32>().is_ok_and(|number| number > 1 && number.to_string() == attempt);
+        (is_stamp && is_attempt && PlainId::is_one(task)).then(|| Self(name.to_owned()))
+    }
+
+    /// The task.
+    pub fn task(&self) -> &str {
+        let task = self.0.get(STAMP.len()..).unwrap_or_default();
+        task.split_once('+').map_or(task, |(task, _)| task)
+    }
+
     /// The name.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -75,6 +96,24 @@ impl ReportName {
     /// The backup of a path, from the root of the workspace.
     pub fn backup(&self, path: &RelPath) -> String {
         format!("{REPORTS_DIRECTORY}/{self}/{BACKUPS_DIRECTORY}/{}", backup_name(path))
+    }
+}
+
+impl Ord for ReportName {
+    /// By time, then by task, then by number.
+    fn cmp(&self, other: &Self) -> Ordering {
+        let key = |name: &Self| {
+            let (_, attempt) = name.0.split_once('+').unwrap_or(("", "1"));
+            let stamp = name.0.get(..STAMP.len()).unwrap_or_default().to_owned();
+            (stamp, name.task().to_owned(), attempt.parse::<u32>().unwrap_or(u32::MAX))
+        };
+        key(self).cmp(&key(other))
+    }
+}
+
+impl PartialOrd for ReportName {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
     }
 }
 
@@ -105,6 +144,9 @@ fn stamp(time: Timestamp) -> String {
     };
     seconds.filter_map(digit).collect()
 }
+
+/// How the name of a report begins.
+const STAMP: &str = "YYYYMMDD_HHMMSS_";
 
 /// What a backup's name ends with.
 const BACKUP_END: &str = ".bak";
@@ -159,7 +201,7 @@ pub fn path_of_backup(name: &str) -> Option<RelPath> {
 }
 
 /// Whether no plan may target this path, because the rollback of a run rests on it (EX-4): the
-/// rollback manifest of a report, and its backups. Letters count in either case.
+/// rollback manifest of a report, its script, and its backups. Letters count in either case.
 pub fn is_protected_report(path: &RelPath) -> bool {
     let mut components = path.components();
     let is_report = REPORTS_DIRECTORY.split('/').all(|part| {
@@ -168,14 +210,14 @@ pub fn is_protected_report(path: &RelPath) -> bool {
     let within = components.nth(1);
     is_report
         && within.is_some_and(|name| {
-            name.eq_ignore_ascii_case(ROLLBACK_MANIFEST_FILE.as_bytes())
-                || name.eq_ignore_ascii_case(BACKUPS_DIRECTORY.as_bytes())
+            [ROLLBACK_MANIFEST_FILE, ROLLBACK_SCRIPT_FILE, BACKUPS_DIRECTORY]
+                .iter()
+                .any(|protected| name.eq_ignore_ascii_case(protected.as_bytes()))
         })
 }
 
 // The longest id, with a time before it and a number behind it, is a name.
-const _: () =
-    assert!("YYYYMMDD_HHMMSS_".len() + ID_CHARS_MAX + "+4294967295".len() <= NAME_BYTES_MAX);
+const _: () = assert!(STAMP.len() + ID_CHARS_MAX + "+4294967295".len() <= NAME_BYTES_MAX);
 
 #[cfg(test)]
 mod tests {
@@ -197,6 +239,23 @@ mod tests {
             "agent/agent_outputs/reports/20260203_150322_plan-001/execution_report.json"
         );
         assert_eq!(ReportName::new(time, &task, 2).as_str(), "20260203_150322_plan-001+2");
+        for attempt in [1, 2, 17] {
+            let name = ReportName::new(time, &task, attempt);
+            assert_eq!(ReportName::read(name.as_str().as_bytes()).as_ref(), Some(&name));
+            assert_eq!(name.task(), "plan-001");
+        }
+        let names = [1, 2, 9, 10, 11].map(|attempt| ReportName::new(time, &task, attempt));
+        assert!(names.is_sorted(), "the tenth comes after the ninth");
+        for other in [
+            "",
+            "20260203_150322_",
+            "20260203_15032_aa",
+            "20260203_150322_a+1",
+            "20260203_150322_a+02",
+            "x",
+        ] {
+            assert_eq!(ReportName::read(other.as_bytes()), None, "{other}");
+        }
         assert_eq!(
             archive_directory(time, 1),
             "agent/agent_outputs/archive/20260203_150322_plan_active"
@@ -232,6 +291,7 @@ mod tests {
         for rest in [
             "20260203_150322_a/rollback_manifest.json",
             "x/Rollback_Manifest.JSON",
+            "x/rollback.sh",
             "x/backups",
             "x/backups/a.bak",
             "x/BACKUPS/a/b",

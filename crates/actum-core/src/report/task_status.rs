@@ -8,6 +8,7 @@ use super::execution::{ActionsSummary, ExecutionReport, ReportStatus};
 use super::plain_id::PlainId;
 use super::shapes::TASK_STATUS;
 use super::{ReportError, document};
+use crate::task::ErrorCode;
 use crate::{Status, Timestamp};
 
 /// The format of the lines.
@@ -199,7 +200,11 @@ impl StatusEnvelope {
             plan_id: report.plan_id.clone(),
             time,
             status: EnvelopeStatus::Rejected,
-            outcome: Status::Rejected,
+            // It waits for a person, who can let it go (D-1).
+            outcome: match report.error.error_code == ErrorCode::ApprovalMissing.number() {
+                true => Status::Queued,
+                false => Status::Rejected,
+            },
             report_id: report.report_id.clone(),
             report_directory,
             actions_summary: None,

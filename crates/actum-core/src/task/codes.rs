@@ -12,22 +12,28 @@ pub use code::ErrorCode;
 
 use std::fmt;
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
 
 /// The category of an error (8.1).
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum ErrorCategory {
     /// 1000-1999: a document, or what it asks for, is not sound.
+    #[serde(rename = "VALIDATION_ERROR")]
     Validation,
     /// 2000-2999: the file system, or git, is not as it would have to be.
+    #[serde(rename = "FILE_SYSTEM_ERROR")]
     FileSystem,
     /// 3000-3999 but 3100-3199: something may not be done.
+    #[serde(rename = "PERMISSION_ERROR")]
     Permission,
     /// 3100-3199: a protected file would be changed.
+    #[serde(rename = "PROTECTED_FILE_ERROR")]
     ProtectedFile,
     /// 4000-4999: an action that another waits for was not carried out.
+    #[serde(rename = "DEPENDENCY_ERROR")]
     Dependency,
     /// 5000-5999: the engine itself.
+    #[serde(rename = "INTERNAL_ERROR")]
     Internal,
 }
 
@@ -58,7 +64,8 @@ pub enum Response {
 
 /// The word of reports for what was done (8.2, 12.2). It is the one that the response leads to; a report of
 /// a run that was taken back says `ROLLED_BACK` of each error.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "SCREAMING_SNAKE_CASE")]
 pub enum RecoveryAction {
     /// Nothing was begun.
     Rejected,
@@ -132,6 +139,19 @@ impl Response {
         }
     }
 
+    /// Whether nothing of the plan is begun.
+    pub fn is_refusal(self) -> bool {
+        match self {
+            Self::Reject | Self::RejectAndAlert => true,
+            Self::SkipAction
+            | Self::SkipDependents
+            | Self::UseCheckpoint
+            | Self::StopAndRollBack
+            | Self::StopRollBackAndEscalate
+            | Self::Escalate => false,
+        }
+    }
+
     /// Whether a person is told: on stderr, in the ledger and in the queue (EX-18).
     pub fn tells_a_person(self) -> bool {
         match self {
@@ -195,17 +215,5 @@ impl fmt::Display for ErrorCode {
 impl Serialize for ErrorCode {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_u16(self.number())
-    }
-}
-
-impl Serialize for ErrorCategory {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
-    }
-}
-
-impl Serialize for RecoveryAction {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.as_str())
     }
 }

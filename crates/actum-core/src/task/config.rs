@@ -232,6 +232,10 @@ impl Default for Limits {
 fn read(bytes: &[u8]) -> Result<SystemConfig, Mistakes> {
     reader::check_size(bytes, CONFIG_BYTES_MAX)?;
     let node = Node::read(bytes).map_err(Mistakes::of_one)?;
+    // A text of nothing but comments says nothing.
+    if node.is_null() {
+        return Ok(SystemConfig::default());
+    }
     reader::take_all(bytes, &node.value(), config)
 }
 

@@ -6,7 +6,6 @@ pub use finding::Finding;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::codes::Response;
 use super::config::SystemConfig;
 use super::graph::Graph;
 use super::limits::PROBLEMS_MAX;
@@ -37,15 +36,7 @@ pub fn lint(
 
 /// Whether findings reject the plan as a whole.
 pub fn is_rejected(findings: &[Finding]) -> bool {
-    findings.iter().any(|finding| match finding.code().response() {
-        Response::Reject | Response::RejectAndAlert => true,
-        Response::SkipAction
-        | Response::SkipDependents
-        | Response::UseCheckpoint
-        | Response::StopAndRollBack
-        | Response::StopRollBackAndEscalate
-        | Response::Escalate => false,
-    })
+    findings.iter().any(|finding| finding.code().response().is_refusal())
 }
 
 /// What the plan asks for that is too much, or that this build cannot do.

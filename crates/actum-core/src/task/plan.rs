@@ -365,6 +365,33 @@ impl Action {
 
 impl Work {
     /// The type of an action that does this.
+    /// The `type` of its operation.
+    pub fn operation(&self) -> &'static str {
+        let structure = |edit: &StructureEdit| match edit {
+            StructureEdit::JsonAddProperty { .. } => "json_add_property",
+            StructureEdit::JsonRemoveProperty { .. } => "json_remove_property",
+            StructureEdit::JsonUpdateValue { .. } => "json_update_value",
+            StructureEdit::YamlUpdate { .. } => "yaml_update",
+        };
+        match self {
+            Self::Create { .. } => "create",
+            Self::Modify(Change::Content(_)) | Self::UpdateSchema(SchemaChange::Content(_)) => {
+                "content"
+            }
+            Self::Modify(Change::Hunks(_)) => "hunks",
+            Self::Modify(Change::ReplaceText { .. }) => "text_replace",
+            Self::Modify(Change::InsertLines { .. }) => "line_insert",
+            Self::Modify(Change::DeleteLines { .. }) => "line_delete",
+            Self::Modify(Change::Structure(edit))
+            | Self::UpdateSchema(SchemaChange::Structure(edit)) => structure(edit),
+            Self::Delete => "delete",
+            Self::Rename { .. } => "rename",
+            Self::ExecuteSql(_) => "sql_execute",
+            Self::RunPipeline(_) => "pipeline_run",
+        }
+    }
+
+    /// Its type.
     pub fn action_type(&self) -> ActionType {
         match self {
             Self::Create { .. } => ActionType::FileCreate,

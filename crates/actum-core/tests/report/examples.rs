@@ -1,10 +1,11 @@
 //! The shortened examples of the seed, section 12, are subsets of what is written (EX-13).
 
 use actum_core::report::{
-    ActionOutcome, CleanText, CompletedAction, CompletedWord, ErrorCategory, ErrorDetails,
-    ErrorObject, ErrorReport, ErrorStatus, ExecutionReport, FailedAction, FailedWord, PlainId,
-    RecoveryAction, RunDetails, RunEnd, RunFacts, SkippedAction, Violation,
+    ActionOutcome, CleanText, CompletedAction, CompletedWord, ErrorDetails, ErrorObject,
+    ErrorReport, ErrorStatus, ExecutionReport, FailedAction, FailedWord, PlainId, RunDetails,
+    RunEnd, RunFacts, SkippedAction, Violation,
 };
+use actum_core::task::{ErrorCategory, RecoveryAction};
 use serde_json::Value;
 
 pub(crate) fn clean(text: &str) -> CleanText {
@@ -64,7 +65,7 @@ pub(crate) fn rejection() -> ErrorReport {
         error: ErrorObject {
             error_id: PlainId::random([7; 16]),
             error_code: 3100,
-            error_category: ErrorCategory::ProtectedFileError,
+            error_category: ErrorCategory::ProtectedFile,
             error_type: "PROTECTED_FILE_VIOLATION".to_owned(),
             message: clean("Plan contains protected file modifications"),
             details: ErrorDetails { violations: vec![violation], ..ErrorDetails::default() },

@@ -130,18 +130,22 @@ impl Directory {
     /// Makes a file of that name, which must not be there. Its bytes are durable, its name is not
     /// yet.
     pub(crate) fn create(&self, name: &str, bytes: &[u8]) -> Result<(), HomeError> {
-        let flags = FILE | OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
-        let created = retry(|| fs::openat(&self.handle, name, flags, mode_of(Thing::File)))
-            .and_then(|file| {
-                let mut rest = bytes;
-                while !rest.is_empty() {
-                    let written = retry(|| rustix::io::write(&file, rest))?;
-                    rest = rest.get(written..).unwrap_or_default();
-                }
-                // Not tried again after EIO: the kernel would then say yes.
-                retry(|| fs::fsync(&file))
-            });
+        let created = self.written(name, bytes).and_then(|file| {
+            // Not tried again after EIO: the kernel would then say yes.
+            retry(|| fs::fsync(&file))
+        });
         created.map_err(|error| refused("write", self.path.join(name), error))
+    }
+
+    fn written(&self, name: &str, bytes: &[u8]) -> Result<OwnedFd, Errno> {
+        let flags = FILE | OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL;
+        let file = retry(|| fs::openat(&self.handle, name, flags, mode_of(Thing::File)))?;
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            let written = retry(|| rustix::io::write(&file, rest))?;
+            rest = rest.get(written..).unwrap_or_default();
+        }
+        Ok(file)
     }
 
     /// Gives the file of that name other bytes, all at once and durably. Nobody else may do so at the
@@ -241,6 +245,11 @@ impl Directory {
             }
             taken => taken,
         }
+    }
+
+    /// The same, made where it is missing.
+    pub(crate) fn lock_if_free_made(&self, name: &str) -> Result<Option<Lock>, HomeError> {
+        self.take_lock(name, OFlags::CREATE, FlockOperation::NonBlockingLockExclusive)
     }
 
     fn take_lock(

@@ -98,6 +98,7 @@ fn status(error: &Error) -> Option<Status> {
         | Error::HomeInside { .. }
         | Error::Key(_)
         | Error::Sign(_)
+        | Error::Output(_)
         | Error::Untold { .. }
         | Error::Ledger { .. }
         | Error::Record { .. } => return None,
@@ -112,6 +113,7 @@ fn status(error: &Error) -> Option<Status> {
         | Error::NoAction
         | Error::Policy(_)
         | Error::Denied { .. }
+        | Error::Rollback(_)
         | Error::Queue(_) => Status::Rejected,
         Error::Queued { .. } => Status::Queued,
         Error::Unverified { .. } | Error::NothingToChange => Status::Reverted,

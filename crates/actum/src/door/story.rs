@@ -9,7 +9,7 @@ use actum_core::ledger::{
 };
 use actum_core::receipt::{EffectKind, PathEffect};
 use actum_core::{Digest, RiskTier, RunId, Status, Timestamp};
-use actum_ledger::Acting;
+use actum_ledger::{Doing, UnderWay};
 use actum_workspace::State;
 use actum_workspace::disk::Disk;
 use serde_json::{Map, Value, json};
@@ -55,7 +55,7 @@ pub(super) struct Story {
     /// What [`Engine::holding`](crate::Engine::holding) gave.
     pub(super) held: Option<Box<dyn Any>>,
     /// That it is under way.
-    pub(super) acting: Option<Acting>,
+    pub(super) acting: Option<UnderWay>,
 }
 
 /// How it ended.
@@ -129,7 +129,7 @@ impl Story {
     ) -> Result<ActionStarted, Error> {
         let records = staged.records;
         let home = records.keys.home().tenant(&records.tenant)?;
-        self.acting = Some(home.begin_action(self.id, self.workspace)?);
+        self.acting = Some(home.begin(Doing::Action, self.id, self.workspace)?);
         Ok(ActionStarted {
             format: ActionStarted::FORMAT.to_owned(),
             time: records.clock.now(),

@@ -102,7 +102,9 @@ impl<D: Disk> Preview<'_, D> {
     ) -> Result<Judgement> {
         let (plan, undoes) = (request.digest()?, self.undoes);
         let asked = Asked { request, plan, undoes, time, tenant, place: in_force.place() };
-        Judgement::of(&mut self.transaction, asked, &in_force.policy, &in_force.cedar)
+        let guarded = request.profile().map(|profile| in_force.policy.clone().guarding(profile));
+        let policy = guarded.as_ref().unwrap_or(&in_force.policy);
+        Judgement::of(&mut self.transaction, asked, policy, &in_force.cedar)
     }
 }
 

@@ -81,6 +81,10 @@ impl<D: Disk> Engine<D> {
         } = self;
         let transaction = workspace.begin(options(&request))?;
         let (policy, cedar) = rules.read()?;
+        let policy = match request.profile() {
+            Some(profile) => policy.guarding(profile),
+            None => policy,
+        };
         let id = transaction.workspace_id()?;
         let looked = settle_open_runs(&transaction, records, &signer, id)?;
         resumed.extend(looked.resumed);

@@ -5,7 +5,7 @@ use actum_core::canonical::plainly;
 use actum_core::keyring::Keyring;
 use actum_core::ledger::{ActionEnded, ActionStarted, EffectStarted, EntryKind, WorkspaceId};
 use actum_core::{RunId, Status, Timestamp};
-use actum_ledger::{LedgerError, Log, Store};
+use actum_ledger::{Doing, LedgerError, Log, Store};
 use serde::de::DeserializeOwned;
 
 use crate::error::Result;
@@ -22,8 +22,8 @@ impl Records {
     pub(crate) fn settle_left_actions(&self, workspace: WorkspaceId) -> Result<Vec<RunId>> {
         let tenant = self.keys.home().tenant(&self.tenant)?;
         let mut settled = Vec::new();
-        for id in tenant.marked_actions(workspace)? {
-            let Some(left) = tenant.left_action(id, workspace)? else { continue };
+        for id in tenant.marked(Doing::Action, workspace)? {
+            let Some(left) = tenant.left(Doing::Action, id, workspace)? else { continue };
             let now = self.clock.now();
             let keys = std::sync::Arc::clone(&self.keys);
             let asked = self

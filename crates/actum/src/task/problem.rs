@@ -2,10 +2,13 @@
 
 use std::io;
 
+use actum_core::RelPath;
+use actum_core::action::Mistake;
 use actum_core::edit::{
     EditError, JsonValueError, LineError, PathProblem, ReplacementError, YamlError,
 };
-use actum_core::task::ErrorCode;
+use actum_core::format::Place;
+use actum_core::task::{ErrorCode, Mistakes};
 use actum_workspace::ErrorKind;
 
 /// What went wrong with an action.
@@ -18,6 +21,11 @@ pub struct ActionProblem {
 }
 
 impl ActionProblem {
+    /// The code of what the workspace says.
+    pub(super) fn code_of(kind: &ErrorKind) -> ErrorCode {
+        of(kind)
+    }
+
     /// With its code.
     pub(super) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
         Self { code, message: message.into() }
@@ -135,5 +143,54 @@ fn of_path(problem: &PathProblem) -> ErrorCode {
         PathProblem::Several { .. } => ErrorCode::SelectorSeveral,
         PathProblem::Doubled { .. } => ErrorCode::AmbiguousKey,
         PathProblem::Number { .. } | PathProblem::TooMuch { .. } => ErrorCode::SelectorInvalid,
+    }
+}
+
+/// What is wrong with a task, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskProblem {
+    /// Its code.
+    pub code: ErrorCode,
+    /// The same in words.
+    pub message: String,
+    /// The action that is meant, by its place in the plan.
+    pub action: Option<usize>,
+    /// The path of the project that is meant.
+    pub target: Option<RelPath>,
+    /// The value of the document that is meant.
+    pub json_path: Option<String>,
+    /// Where in the document.
+    pub place: Option<Place>,
+    /// The permanent name of the reason, where the engine gave one.
+    pub reason: Option<&'static str>,
+}
+
+impl TaskProblem {
+    /// A problem of the task as a whole.
+    pub(super) fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+            action: None,
+            target: None,
+            json_path: None,
+            place: None,
+            reason: None,
+        }
+    }
+
+    /// What came of an action of a plan.
+    pub(super) fn of_action(action: usize, ActionProblem { code, message }: ActionProblem) -> Self {
+        Self { action: Some(action), ..Self::new(code, message) }
+    }
+
+    /// All that is wrong with a document.
+    pub(super) fn of_mistakes(document: &str, mistakes: &Mistakes) -> Vec<Self> {
+        let one = |mistake: &Mistake| Self {
+            json_path: Some(mistake.path.to_string()).filter(|path| !path.is_empty()),
+            place: mistake.place,
+            ..Self::new(mistake.code(), format!("{document}: {}", mistake.problem))
+        };
+        mistakes.list.iter().map(one).collect()
     }
 }

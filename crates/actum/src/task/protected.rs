@@ -1,14 +1,13 @@
 //! Targets that no plan may touch: where one is among them, the whole plan is refused (EX-4, D-5).
 
-use actum_core::path_name::PathName;
-use actum_core::receipt::{EffectKind, PathEffect};
 use actum_core::report::is_protected_report;
 use actum_core::task::{ErrorCode, TaskPlan};
-use actum_core::{Digest, RelPath};
+use actum_core::{Digest, PathRule, RelPath};
 use actum_gate::Verdict;
 use actum_gate::decision::{Bundle, Case, PROTECTED, decide};
 use actum_gate::policy::Profile;
 
+use super::alert;
 use super::problem::ActionProblem;
 use crate::error::Result;
 use crate::policies::PolicyInForce;
@@ -24,30 +23,26 @@ pub struct Violation {
     pub problem: ActionProblem,
 }
 
-/// All targets of a plan that are protected, by what is in force and by what protects them from every plan.
+/// All targets of a plan that are protected: by what is in force, by these rules of the system config, and by what
+/// protects them from every plan.
 ///
 /// # Errors
 /// `Record` where the policy has no exact form.
-pub fn violations(plan: &TaskPlan, in_force: &PolicyInForce) -> Result<Vec<Violation>> {
+pub fn violations(
+    plan: &TaskPlan,
+    config: &[PathRule],
+    in_force: &PolicyInForce,
+) -> Result<Vec<Violation>> {
     let in_force = in_force.clone().guarded(Profile::AgentExecutor);
     let (policy, cedar) = (&in_force.policy, &in_force.cedar);
     let (digest, place) = (Digest::of(&policy.to_vec()?), in_force.place());
     let mut violations = Vec::new();
     for (action, written) in plan.actions.iter().enumerate() {
         for path in written.written() {
-            let change = PathEffect {
-                path: PathName(path.clone()),
-                effect: EffectKind::Modified,
-                from: None,
-                before: None,
-                after: None,
-                added: 0,
-                removed: 0,
-            };
             let case = Case {
                 root: place.root.clone(),
                 is_repository: place.is_repository,
-                ..Case::of(vec![change])
+                ..Case::of(vec![alert::effect(path)])
             };
             let decision = decide(&Bundle::new(digest, case), policy, cedar);
             let denied = decision
@@ -60,7 +55,13 @@ pub fn violations(plan: &TaskPlan, in_force: &PolicyInForce) -> Result<Vec<Viola
                     ErrorCode::ProtectedReportViolation,
                     format!("`{path}` is what a run is taken back with, and no plan may touch it"),
                 ),
-                None => continue,
+                None => match config.iter().find(|rule| rule.covers(path)) {
+                    Some(rule) => ActionProblem::new(
+                        ErrorCode::ProtectedFileViolation,
+                        format!("the path `{path}` is protected by `{rule}` of the system config"),
+                    ),
+                    None => continue,
+                },
             };
             violations.push(Violation { action, path: path.clone(), problem });
         }

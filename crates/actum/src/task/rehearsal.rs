@@ -1,15 +1,23 @@
 //! Rehearsal: the actions of a plan, one after the other, on a staged change that nobody sees (EX-3, EX-8, EX-12).
 
-use actum_core::task::{
-    Action, Change, Check, Condition, Constraints, ErrorCode, Graph, Response, TaskPlan, Work,
-};
-use actum_core::{Digest, Operation, RelPath};
-use actum_workspace::disk::Disk;
-use actum_workspace::{ErrorKind, RunOptions, State, Transaction, Workspace};
+use std::collections::BTreeSet;
+use std::time::Duration;
 
-use super::operation;
+use actum_core::report::{ChangeWord, DiffSummary, FileState};
+use actum_core::task::{
+    Action, Change, Check, Condition, Constraints, ErrorCode, Graph, SystemConfig, TaskPlan, Work,
+};
+use actum_core::{Operation, RelPath, Timestamp};
+use actum_gate::credential;
+use actum_workspace::disk::Disk;
+use actum_workspace::{ErrorKind, RunOptions, Transaction, Workspace};
+
 use super::problem::ActionProblem;
-use crate::error::{Error, Result};
+use super::{content, operation};
+use crate::error::Result;
+
+/// The largest file that a text is looked for in, in bytes.
+const CONTENT_BYTES_MAX: u64 = actum_core::task::limits::FILE_BYTES_MAX;
 
 /// What came of the actions of a plan, and the change that those are which succeeded.
 pub struct Rehearsal<'w, D: Disk> {
@@ -21,6 +29,33 @@ pub struct Rehearsal<'w, D: Disk> {
     pub operations: Vec<Operation>,
     /// The rules of the plan that do not hold in the end.
     pub broken_rules: Vec<ActionProblem>,
+    /// Why it was broken off, where it was: `Cancelled` or `TaskTimeout`.
+    pub broken_off: Option<ErrorCode>,
+}
+
+/// A plan, and what it is rehearsed by.
+#[derive(Debug, Clone, Copy)]
+pub struct Script<'p> {
+    /// The plan.
+    pub plan: &'p TaskPlan,
+    /// The order of its actions.
+    pub graph: &'p Graph,
+    /// What holds for the tasks of the project.
+    pub config: &'p SystemConfig,
+}
+
+/// Who looks on while a plan is rehearsed.
+pub trait Watch {
+    /// The time now.
+    fn now(&self) -> Timestamp;
+    /// Whether somebody wants it to end; no other action is begun then.
+    fn is_cancelled(&self) -> bool {
+        false
+    }
+    /// An action begins.
+    fn began(&mut self, _action: usize) {}
+    /// An action came to something.
+    fn ended(&mut self, _rehearsed: &Rehearsed) {}
 }
 
 /// What came of an action.
@@ -28,6 +63,10 @@ pub struct Rehearsal<'w, D: Disk> {
 pub struct Rehearsed {
     /// Its place in the plan, counted from 0.
     pub action: usize,
+    /// When it was begun.
+    pub started: Timestamp,
+    /// When it had ended.
+    pub completed: Timestamp,
     /// How it ended.
     pub end: ActionEnd,
 }
@@ -39,6 +78,8 @@ pub enum ActionEnd {
     Completed {
         /// What it did, in words.
         output: String,
+        /// What it did to its file.
+        did: Box<ActionChange>,
     },
     /// It could not be done, and nothing of it is left.
     Failed(ActionProblem),
@@ -47,6 +88,30 @@ pub enum ActionEnd {
         /// Why not.
         reason: String,
     },
+}
+
+/// What an action did to its file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ActionChange {
+    /// What was done.
+    pub word: ChangeWord,
+    /// The file; of one that was renamed where it was.
+    pub path: RelPath,
+    /// Where it is, if it was renamed.
+    pub new_path: Option<RelPath>,
+    /// The file before.
+    pub before: Option<FileState>,
+    /// The file after.
+    pub after: Option<FileState>,
+    /// What differs in it. No credential is in it.
+    pub diff: DiffSummary,
+}
+
+impl ActionChange {
+    /// Where the file is afterwards, where there is one.
+    pub fn left_at(&self) -> &RelPath {
+        self.new_path.as_ref().unwrap_or(&self.path)
+    }
 }
 
 impl<'w, D: Disk> Rehearsal<'w, D> {
@@ -58,27 +123,32 @@ impl<'w, D: Disk> Rehearsal<'w, D> {
     pub fn of(
         workspace: &'w mut Workspace<D>,
         options: &RunOptions,
-        (plan, graph): (&TaskPlan, &Graph),
-        constraints: Constraints,
+        script: Script<'_>,
+        watch: &mut dyn Watch,
     ) -> Result<Self> {
-        let mut script = Script { plan, graph, constraints, ends: Vec::new(), stopped_by: None };
+        let plan = script.plan;
+        let mut stage = Stage {
+            script,
+            constraints: plan.constraints(script.config.constraints),
+            deadline: later(watch.now(), script.config.timeouts.task),
+            watch,
+            ends: Vec::new(),
+            stopped_by: None,
+            broken_off: None,
+            told: BTreeSet::new(),
+        };
         let (mut operations, mut lost) = (Vec::new(), Vec::new());
-        // Nothing takes a step back in a transaction: what fails once it is staged is found out before, and left out.
-        if plan.actions.iter().any(|action| !action.postconditions.is_empty()) {
-            while let Played::Lost(action, problem) =
-                script.play(&mut workspace.begin(options.clone())?, &mut operations, &lost)
-            {
-                lost.push((action, problem));
-            }
-        }
         let mut transaction = workspace.begin(options.clone())?;
-        if let Played::Lost(action, _) = script.play(&mut transaction, &mut operations, &lost)
-            && let Some(action) = plan.actions.get(action)
+        // Nothing takes a step back in a transaction: where something fails once it is staged, all is done again without.
+        while let Played::Lost(action, problem) =
+            stage.play(&mut transaction, &mut operations, &lost)
         {
-            return Err(changed_meanwhile(action.target.clone()));
+            lost.push((action, problem));
+            transaction.start_over();
         }
-        let mut rehearsal =
-            Self { transaction, actions: script.ends, operations, broken_rules: Vec::new() };
+        let Stage { ends: actions, broken_off, .. } = stage;
+        let broken_rules = Vec::new();
+        let mut rehearsal = Self { transaction, actions, operations, broken_rules, broken_off };
         rehearsal.broken_rules = plan
             .instructions
             .validation_rules
@@ -93,13 +163,18 @@ impl<'w, D: Disk> Rehearsal<'w, D> {
 }
 
 /// A plan while it is rehearsed.
-struct Script<'p> {
-    plan: &'p TaskPlan,
-    graph: &'p Graph,
+struct Stage<'p> {
+    script: Script<'p>,
     constraints: Constraints,
+    /// When the whole task has to be done.
+    deadline: Timestamp,
+    watch: &'p mut dyn Watch,
     ends: Vec<Rehearsed>,
     /// The action after which no other is tried.
     stopped_by: Option<usize>,
+    broken_off: Option<ErrorCode>,
+    /// The actions whose end was told: a play that begins anew does not tell it again.
+    told: BTreeSet<usize>,
 }
 
 /// How far a try came.
@@ -110,7 +185,7 @@ enum Played {
     Lost(usize, ActionProblem),
 }
 
-impl Script<'_> {
+impl Stage<'_> {
     fn play<D: Disk>(
         &mut self,
         transaction: &mut Transaction<'_, D>,
@@ -119,41 +194,78 @@ impl Script<'_> {
     ) -> Played {
         (self.ends, self.stopped_by) = (Vec::new(), None);
         operations.clear();
-        for &index in self.graph.order() {
-            let Some(action) = self.plan.actions.get(index) else { continue };
+        let Script { plan, graph, config } = self.script;
+        for &index in graph.order() {
+            let Some(action) = plan.actions.get(index) else { continue };
             let known = lost.iter().find(|(lost, _)| *lost == index).map(|(_, problem)| problem);
+            let started = self.watch.now();
+            self.break_off(started);
             let end = match (self.reason_to_skip(index), known) {
                 (Some(reason), _) => ActionEnd::Skipped { reason },
                 (None, Some(problem)) => ActionEnd::Failed(problem.clone()),
-                (None, None) => match attempt(transaction, action) {
-                    Ok((operation, output)) => {
-                        operations.push(operation);
-                        ActionEnd::Completed { output }
+                (None, None) => {
+                    if !self.told.contains(&index) {
+                        self.watch.began(index);
                     }
-                    Err(Undone::Clean(problem)) => ActionEnd::Failed(problem),
-                    Err(Undone::Staged(problem)) => return Played::Lost(index, problem),
-                },
+                    let tried = attempt(transaction, action, config.limits.file_bytes_max);
+                    let limit = config.timeout(action);
+                    let is_late = self.watch.now() > later(started, limit);
+                    match tried {
+                        Ok(_) if is_late => return Played::Lost(index, too_late(limit)),
+                        Ok((operation, output, did)) => {
+                            operations.push(operation);
+                            ActionEnd::Completed { output, did: Box::new(did) }
+                        }
+                        Err(Undone::Clean(problem)) => ActionEnd::Failed(problem),
+                        Err(Undone::Staged(problem)) => return Played::Lost(index, problem),
+                    }
+                }
             };
             if let ActionEnd::Failed(problem) = &end
-                && (self.constraints.stop_on_error || stops_always(problem.code))
+                && (self.constraints.stop_on_error
+                    || problem.code.response().overrides_constraints())
             {
                 self.stopped_by = Some(index);
             }
-            self.ends.push(Rehearsed { action: index, end });
+            let completed = self.watch.now();
+            let rehearsed = Rehearsed { action: index, started, completed, end };
+            if self.told.insert(index) {
+                self.watch.ended(&rehearsed);
+            }
+            self.ends.push(rehearsed);
         }
         Played::Through
     }
 
+    /// Looks whether the rest is not to be tried.
+    fn break_off(&mut self, now: Timestamp) {
+        if self.broken_off.is_none() {
+            self.broken_off = match (self.watch.is_cancelled(), now > self.deadline) {
+                (true, _) => Some(ErrorCode::Cancelled),
+                (false, true) => Some(ErrorCode::TaskTimeout),
+                (false, false) => None,
+            };
+        }
+    }
+
     fn reason_to_skip(&self, index: usize) -> Option<String> {
+        if let Some(code) = self.broken_off {
+            return Some(code.about().to_owned());
+        }
         let name = |index: usize| {
-            self.plan.actions.get(index).map(|action| action.id.to_string()).unwrap_or_default()
+            self.script
+                .plan
+                .actions
+                .get(index)
+                .map(|action| action.id.to_string())
+                .unwrap_or_default()
         };
         let is_done = |before: usize| {
             self.ends.iter().any(|rehearsed| {
                 rehearsed.action == before && matches!(rehearsed.end, ActionEnd::Completed { .. })
             })
         };
-        let failed = self.graph.waits_for(index).iter().find(|before| !is_done(**before));
+        let failed = self.script.graph.waits_for(index).iter().find(|before| !is_done(**before));
         match (failed, self.stopped_by) {
             (Some(before), _) => Some(format!("Dependency failed: `{}`", name(*before))),
             (None, Some(by)) => Some(format!("Stopped after the action `{}` failed", name(by))),
@@ -162,23 +274,14 @@ impl Script<'_> {
     }
 }
 
-/// What held a moment ago does not hold any more.
-fn changed_meanwhile(path: RelPath) -> Error {
-    let kind = ErrorKind::Conflict { path, detail: "it changed while the plan was rehearsed" };
-    actum_workspace::Error { kind, state: State::Unchanged, also: Vec::new() }.into()
+fn later(time: Timestamp, by: Duration) -> Timestamp {
+    let micros = i64::try_from(by.as_micros()).unwrap_or(i64::MAX);
+    Timestamp::from_micros(time.micros().saturating_add(micros))
 }
 
-/// Whether no other action is tried after this, whatever the plan says (EX-18).
-fn stops_always(code: ErrorCode) -> bool {
-    match code.response() {
-        Response::StopAndRollBack | Response::StopRollBackAndEscalate => true,
-        Response::Reject
-        | Response::RejectAndAlert
-        | Response::SkipAction
-        | Response::SkipDependents
-        | Response::UseCheckpoint
-        | Response::Escalate => false,
-    }
+fn too_late(limit: Duration) -> ActionProblem {
+    let message = format!("it took longer than the {} s that it may", limit.as_secs());
+    ActionProblem::new(ErrorCode::ActionTimeout, message)
 }
 
 /// An action that came to nothing.
@@ -189,25 +292,109 @@ enum Undone {
     Staged(ActionProblem),
 }
 
-/// Does one action, with its conditions.
+/// Does one action, with its conditions and those on content.
 fn attempt<D: Disk>(
     transaction: &mut Transaction<'_, D>,
     action: &Action,
-) -> std::result::Result<(Operation, String), Undone> {
+    file_bytes_max: u64,
+) -> std::result::Result<(Operation, String, ActionChange), Undone> {
     let clean = Undone::Clean;
+    let before = File::at(transaction, &action.target, file_bytes_max).map_err(clean)?;
     let operation = operation::of(action).map_err(clean)?;
     for condition in &action.preconditions {
         must_hold(transaction, condition)
             .map_err(|what| clean(ActionProblem::new(ErrorCode::PreconditionFailed, what)))?;
     }
     must_be_there_so_often(transaction, action).map_err(clean)?;
-    transaction.operate(&operation).map_err(|error| clean(error.into()))?;
+    let content_before = content::Before::of(transaction, action);
+    transaction.operate(&operation).map_err(|error| {
+        // What is made or moved may be so in part then: the directories that lead there, say.
+        let is_clean = match &action.work {
+            Work::Create { .. } => matches!(error.kind, ErrorKind::Exists { .. }),
+            Work::Rename { .. } => matches!(error.kind, ErrorKind::Missing { .. }),
+            Work::Modify(_)
+            | Work::Delete
+            | Work::UpdateSchema(_)
+            | Work::ExecuteSql(_)
+            | Work::RunPipeline(_) => true,
+        };
+        let undone = if is_clean { clean } else { Undone::Staged };
+        undone(error.into())
+    })?;
+    let checked = content_before.judge(transaction, action).map_err(Undone::Staged)?;
     for condition in &action.postconditions {
         must_hold(transaction, condition).map_err(|what| {
             Undone::Staged(ActionProblem::new(ErrorCode::PostconditionFailed, what))
         })?;
     }
-    Ok((operation, output(action)))
+    let word = word(&action.work);
+    let new_path = match &action.work {
+        Work::Rename { new_path } => Some(new_path.clone()),
+        Work::Create { .. }
+        | Work::Modify(_)
+        | Work::Delete
+        | Work::UpdateSchema(_)
+        | Work::ExecuteSql(_)
+        | Work::RunPipeline(_) => None,
+    };
+    let left = new_path.as_ref().unwrap_or(&action.target);
+    let after = File::at(transaction, left, file_bytes_max).map_err(Undone::Staged)?;
+    let old = before.as_ref().map(|file| &*file.content);
+    let new = after.as_ref().map(|file| &*file.content);
+    let did = ActionChange {
+        word,
+        path: action.target.clone(),
+        diff: DiffSummary::of(old, new, &credential::spans),
+        new_path,
+        before: before.map(|file| file.state),
+        after: after.map(|file| file.state),
+    };
+    Ok((operation, output(action) + &checked.note(), did))
+}
+
+/// A file while a plan is rehearsed.
+struct File {
+    state: FileState,
+    content: Vec<u8>,
+}
+
+impl File {
+    /// The file at a path, where there is one. What is no file is for the action to find out.
+    fn at<D: Disk>(
+        transaction: &mut Transaction<'_, D>,
+        path: &RelPath,
+        bytes_max: u64,
+    ) -> std::result::Result<Option<Self>, ActionProblem> {
+        let is_none = |error: &actum_workspace::Error| {
+            matches!(
+                error.kind,
+                ErrorKind::Missing { .. }
+                    | ErrorKind::NotAFile { .. }
+                    | ErrorKind::UnderAFile { .. }
+            )
+        };
+        let state = match transaction.file_state(path) {
+            Err(error) if is_none(&error) => return Ok(None),
+            state => state?,
+        };
+        if state.size > bytes_max {
+            let message = format!("`{path}` has {} bytes, and {bytes_max} are allowed", state.size);
+            return Err(ActionProblem::new(ErrorCode::FileTooLarge, message));
+        }
+        Ok(Some(Self { state, content: transaction.read(path)? }))
+    }
+}
+
+/// What an action does to its file, in the word of the change log (EX-15).
+fn word(work: &Work) -> ChangeWord {
+    match work {
+        Work::Create { .. } => ChangeWord::Create,
+        Work::Modify(_) | Work::UpdateSchema(_) => ChangeWord::Modify,
+        Work::Delete => ChangeWord::Delete,
+        Work::Rename { .. } => ChangeWord::Rename,
+        // Not available in this build.
+        Work::ExecuteSql(_) | Work::RunPipeline(_) => ChangeWord::Modify,
+    }
 }
 
 /// A text is replaced as often as the plan says, or not at all (EX-10).
@@ -244,19 +431,25 @@ fn must_hold<D: Disk>(
     condition: &Condition,
 ) -> std::result::Result<(), String> {
     let Condition { path, check } = condition;
-    let content = match transaction.read(path) {
-        Ok(content) => Some(content),
+    let unknown = |why: String| format!("whether {condition} is not known: {why}");
+    let state = match transaction.file_state(path) {
+        Ok(state) => Some(state),
         Err(error) if matches!(error.kind, ErrorKind::Missing { .. }) => None,
-        Err(error) => return Err(format!("whether {condition} is not known: {}", error.kind)),
+        Err(error) => return Err(unknown(error.kind.to_string())),
     };
-    let has =
-        |text: &String, content: &[u8]| memchr::memmem::find(content, text.as_bytes()).is_some();
-    let holds = match (check, &content) {
-        (Check::Exists, content) => content.is_some(),
-        (Check::Absent, content) => content.is_none(),
-        (Check::Sha256(wanted), Some(content)) => Digest::of(content) == *wanted,
-        (Check::Contains(text), Some(content)) => has(text, content),
-        (Check::Lacks(text), Some(content)) => !has(text, content),
+    let mut has = |text: &String, size: u64| {
+        if size > CONTENT_BYTES_MAX {
+            return Err(unknown(format!("`{path}` has {size} bytes, and that is too much")));
+        }
+        let content = transaction.read(path).map_err(|error| unknown(error.kind.to_string()))?;
+        Ok(memchr::memmem::find(&content, text.as_bytes()).is_some())
+    };
+    let holds = match (check, &state) {
+        (Check::Exists, state) => state.is_some(),
+        (Check::Absent, state) => state.is_none(),
+        (Check::Sha256(wanted), Some(state)) => state.sha256 == *wanted,
+        (Check::Contains(text), Some(state)) => has(text, state.size)?,
+        (Check::Lacks(text), Some(state)) => !has(text, state.size)?,
         (Check::Sha256(_) | Check::Contains(_) | Check::Lacks(_), None) => false,
     };
     match holds {

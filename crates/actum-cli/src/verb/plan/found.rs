@@ -6,8 +6,10 @@ use std::io::{self, Write};
 use actum_core::action::JsonPath;
 use actum_core::format::Place;
 use actum_core::path::Harmless;
+use actum_core::report::CleanText;
 use actum_core::task::limits::PROBLEMS_MAX;
 use actum_core::task::{ErrorCategory, ErrorCode, Mistakes, RecoveryAction};
+use actum_gate::credential::spans;
 use serde::Serialize;
 
 /// All that is wrong, at most as many as one wants to read.
@@ -51,7 +53,8 @@ impl Found {
             path: path.to_string(),
             line: place.map(|place| place.line),
             column: place.map(|place| place.column),
-            message: message.to_string(),
+            // A text of the plan can stand in it.
+            message: CleanText::new(&message.to_string(), &spans).to_string(),
             recovery_action: code.recovery_action(),
         }
     }

@@ -78,8 +78,10 @@ impl Problems {
             let path = root.join(OsStr::from_bytes(path.as_bytes()));
             path.symlink_metadata().is_ok_and(|found| found.is_file())
         };
-        let Task { plan, places, config, graph } = task;
-        for Violation { action, problem, .. } in violations(plan, &policy::in_force(root)?)? {
+        let Task { plan, places, config, graph, .. } = task;
+        for Violation { action, problem, .. } in
+            violations(plan, &config.protected, &policy::in_force(root)?)?
+        {
             let steps = vec![Step::Member("action_plan".to_owned()), Step::Element(action)];
             let place = places.0.get(action).copied();
             self.add(Found::new(problem.code, &problem.message, (&JsonPath(steps), place)));

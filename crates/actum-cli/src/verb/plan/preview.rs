@@ -2,15 +2,16 @@
 
 use std::io::{self, Write};
 
-use actum::task::{ActionEnd, ActionProblem, Rehearsal, Rehearsed};
-use actum::{Error, Judgement, PolicyInForce, Preview, Request};
+use actum::task::{self, ActionEnd, ActionProblem, Rehearsal, Rehearsed, Script, Watch};
+use actum::{Error, Judgement, PolicyInForce, Preview};
 use actum_core::path::Harmless;
 use actum_core::receipt::GateRecord;
-use actum_core::task::{Action, ErrorCode, TaskPlan};
-use actum_core::{PathRule, RiskTier, Scope};
+use actum_core::report::{CleanText, PlainIdError};
+use actum_core::task::{ErrorCode, TaskPlan};
+use actum_core::{RiskTier, Timestamp};
 use actum_gate::Verdict;
-use actum_gate::policy::Profile;
-use actum_workspace::{Limits, RunOptions, Workspace};
+use actum_gate::credential::spans;
+use actum_workspace::{RunOptions, Workspace};
 use serde::Serialize;
 
 use super::{Documents, Session, Task, lint};
@@ -32,11 +33,20 @@ pub(super) struct Arguments {
     documents: Documents,
 }
 
+/// Nobody looks on.
+pub(super) struct Nobody;
+
+impl Watch for Nobody {
+    fn now(&self) -> Timestamp {
+        records::now()
+    }
+}
+
 #[derive(Serialize)]
-struct Previewed {
+pub(super) struct Previewed {
     plan: String,
     /// Whether all of it would be done.
-    sound: bool,
+    pub(super) sound: bool,
     actions: Vec<Acted>,
     /// Rules of the plan that would not hold.
     broken_rules: Vec<Failed>,
@@ -75,7 +85,7 @@ pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         }
     };
     let root = root::existing_or_new(&session.start);
-    let in_force = policy::in_force(root)?.guarded(Profile::AgentExecutor);
+    let in_force = policy::in_force(root)?;
     let mut workspace = Workspace::open(root)?;
     let previewed = Previewed::of(&mut workspace, &task, &in_force, session.screen.audience());
     recovery_note::tell(&session.screen, workspace.recovery());
@@ -85,22 +95,25 @@ pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
 }
 
 impl Previewed {
-    fn of(
+    pub(super) fn of(
         workspace: &mut Workspace,
         task: &Task,
         in_force: &PolicyInForce,
         audience: Audience,
     ) -> Result<Self, Failure> {
         let Task { plan, config, graph, .. } = task;
-        let limits = Limits { scope: scope(plan), ..Limits::default() };
+        let limits = task::limits(plan);
         let label = format!("task {}", plan.id);
-        let options = RunOptions { limits: limits.clone(), label, wait: false };
-        let constraints = plan.constraints(config.constraints);
-        let rehearsal = Rehearsal::of(workspace, &options, (plan, graph), constraints)?;
-        let Rehearsal { transaction, actions, operations, broken_rules } = rehearsal;
+        let options = RunOptions { limits, label, wait: false };
+        let script = Script { plan, graph, config };
+        let rehearsal = Rehearsal::of(workspace, &options, script, &mut Nobody)?;
+        let Rehearsal { transaction, actions, operations, broken_rules, .. } = rehearsal;
         let diff = FileDiffs::of(transaction.diff()?, audience);
         let actor = actor::of(None);
-        let request = Request { limits, actor, ..Request::apply(operations) };
+        let id = plan.id.as_str().parse().map_err(|error: PlainIdError| Failure::Usage {
+            message: format!("{error}; nothing was changed"),
+        })?;
+        let request = task::request((plan, &id), operations, actor);
         let mut preview = Preview { transaction, undoes: None };
         let judged = preview.judged(&request, in_force, &home::tenant()?, records::now());
         let (tier, gates, is_denied) = match judged {
@@ -125,19 +138,13 @@ impl Previewed {
     }
 }
 
-/// Only what the plan lists may be changed (EX-19).
-fn scope(plan: &TaskPlan) -> Scope {
-    let written = plan.actions.iter().flat_map(Action::written);
-    Scope { allow: Some(written.filter_map(PathRule::exactly).collect()), deny: Vec::new() }
-}
-
 impl Acted {
     fn of(plan: &TaskPlan, rehearsed: Rehearsed) -> Self {
         let action = plan.actions.get(rehearsed.action);
         Self {
             action_id: action.map(|action| action.id.to_string()).unwrap_or_default(),
             end: match rehearsed.end {
-                ActionEnd::Completed { output } => End::Success { output },
+                ActionEnd::Completed { output, .. } => End::Success { output },
                 ActionEnd::Failed(problem) => End::Failed(problem.into()),
                 ActionEnd::Skipped { reason } => End::Skipped { reason },
             },
@@ -147,7 +154,7 @@ impl Acted {
 
 impl From<ActionProblem> for Failed {
     fn from(ActionProblem { code, message }: ActionProblem) -> Self {
-        Self { error_code: code, error_message: message }
+        Self { error_code: code, error_message: CleanText::new(&message, &spans).to_string() }
     }
 }
 

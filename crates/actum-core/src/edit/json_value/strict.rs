@@ -8,7 +8,7 @@ use crate::json::{self, SyntaxError, string};
 
 /// What is neither JSON nor JSON with comments, with the byte where that shows.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Unread {
+pub(in crate::edit) enum Unread {
     Syntax(SyntaxError),
     OpenComment(usize),
     UnclearComment(usize),
@@ -21,7 +21,7 @@ struct Found {
 }
 
 /// `text` with blanks in the place of comments and of commas behind a last value, judged as JSON.
-pub(super) fn strict(text: &str) -> Result<Cow<'_, str>, Unread> {
+pub(in crate::edit) fn strict(text: &str) -> Result<Cow<'_, str>, Unread> {
     // Most files have neither.
     let Err(plain) = json::judge(text) else { return Ok(text.into()) };
     let found = look(text.as_bytes())?;

@@ -15,7 +15,7 @@ const NODES_MAX: usize = 1_000_000;
 
 /// A value as the reader gives it.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Loaded {
+pub(in crate::edit) enum Loaded {
     Null,
     Boolean(bool),
     Integer(i128),
@@ -27,15 +27,15 @@ pub(super) enum Loaded {
 }
 
 /// What the reader says.
-pub(super) struct Unread {
-    line: u64,
-    column: u64,
-    problem: Excerpt,
+pub(in crate::edit) struct Unread {
+    pub(in crate::edit) line: u64,
+    pub(in crate::edit) column: u64,
+    pub(in crate::edit) problem: Excerpt,
 }
 
 impl Loaded {
     /// All documents of a text.
-    pub(super) fn read(text: &str) -> Result<Vec<Self>, Unread> {
+    pub(in crate::edit) fn read(text: &str) -> Result<Vec<Self>, Unread> {
         let options = options! {
             budget: budget! {
                 max_depth: DEPTH_MAX,
@@ -94,6 +94,33 @@ impl Loaded {
                 _,
             ) => false,
         }
+    }
+
+    /// The same in JSON, where that can say it: names are strings, and numbers finite.
+    pub(in crate::edit) fn to_json(&self) -> Option<serde_json::Value> {
+        use serde_json::{Number, Value};
+        Some(match self {
+            Self::Null => Value::Null,
+            Self::Boolean(boolean) => Value::Bool(*boolean),
+            Self::Integer(integer) => Value::Number(Number::from_i128(*integer)?),
+            Self::Float(bits) => Value::Number(Number::from_f64(f64::from_bits(*bits))?),
+            Self::String(text) => Value::String(text.clone()),
+            Self::Sequence(items) => {
+                Value::Array(items.iter().map(Self::to_json).collect::<Option<_>>()?)
+            }
+            Self::Mapping(entries) => {
+                let entry = |(name, value): &(Self, Self)| match name {
+                    Self::String(name) => Some((name.clone(), value.to_json()?)),
+                    Self::Null
+                    | Self::Boolean(_)
+                    | Self::Integer(_)
+                    | Self::Float(_)
+                    | Self::Sequence(_)
+                    | Self::Mapping(_) => None,
+                };
+                Value::Object(entries.iter().map(entry).collect::<Option<_>>()?)
+            }
+        })
     }
 
     /// The value at the end of a way.

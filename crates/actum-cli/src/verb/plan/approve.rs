@@ -1,0 +1,317 @@
+//! `actum plan approve`: a task envelope for a plan that somebody looked at, signed where that is needed.
+
+use std::fs::OpenOptions;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use actum::task::{self, APPROVAL_FILE, Script};
+use actum::{APPROVED_MICROS, Engine, Error, Records, Reply};
+use actum_core::dsse::Envelope;
+use actum_core::ledger::{Answer, WorkspaceId};
+use actum_core::report::{CONFIG_FILE, PlainId};
+use actum_core::task::limits::ENVELOPE_BYTES_MAX;
+use actum_core::task::{ErrorCode, TaskApproval, TaskEnvelope, TaskId};
+use actum_core::{Digest, RunId, Timestamp, canonical};
+use actum_gate::verify_task_approval;
+use serde::Serialize;
+use serde_json::json;
+
+use super::found::Problems;
+use super::lint::Linted;
+use super::preview::{Nobody, Previewed};
+use super::{Documents, Session};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::Document;
+use crate::plans::ApprovalKey;
+use crate::run_arguments::label;
+use crate::{actor, home, input, policy, records, root};
+
+/// Approve a task plan: write the envelope with which `actum run` carries it out
+///
+/// The plan is rehearsed as by `actum plan preview`; one that would not be done is refused. The envelope names the SHA-256 of plan and config, so that
+/// nothing else can be run in their place. Where a gate asks for a person, or with `--sign`, the approval is signed by
+/// the approval key (`actum key make approval`), and a person has to be there: at the terminal, or with the passphrase
+/// of the key; such an approval is for exactly this change of these files as they are now, and counts for a day.
+#[derive(clap::Args)]
+pub(super) struct Arguments {
+    /// The file that holds the task plan
+    plan: PathBuf,
+    /// The system config; without it `system_config.yaml` beside the plan, which is made where it is missing
+    #[arg(long, value_name = "FILE")]
+    config: Option<PathBuf>,
+    /// What the task is called, instead of the id of the plan
+    #[arg(long, value_name = "ID")]
+    task: Option<TaskId>,
+    /// The name of the file to write the envelope to, in the directory of the plan
+    #[arg(long, value_name = "NAME", default_value = "task_envelope.json", value_parser = file_name)]
+    output: String,
+    /// Sign it, also where no gate asks for a person
+    #[arg(long)]
+    sign: bool,
+    /// What the record says of it
+    #[arg(long, value_name = "TEXT", value_parser = label)]
+    reason: Option<String>,
+    /// Read the passphrase of the approval key from FILE; `-` is standard input
+    #[arg(long, value_name = "FILE")]
+    passphrase_file: Option<PathBuf>,
+    /// The agent that will ask for it, where one will
+    #[arg(long, value_name = "NAME", value_parser = label)]
+    agent: Option<String>,
+}
+
+/// A system config that says nothing.
+const CONFIG_TEXT: &str =
+    "# What holds for the tasks of this project. All of it can be left out.\n";
+
+/// What was approved.
+#[derive(Serialize)]
+struct Approved {
+    task: String,
+    envelope: String,
+    /// The file with the signed approval, where there is one.
+    approval: Option<String>,
+    /// Until when that counts.
+    expires: Option<Timestamp>,
+    #[serde(skip)]
+    run: String,
+}
+
+pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
+    if arguments.plan == Path::new("-") {
+        return Err(usage("the plan has to be a file, beside which the envelope is written"));
+    }
+    let plan_file = session.start.join(&arguments.plan);
+    let beside = plan_file.parent().unwrap_or(&session.start).to_owned();
+    let config_file = arguments.config_file(session, &beside)?;
+    let documents = Documents { plan: arguments.plan.clone(), config: Some(config_file.clone()) };
+    let task = match documents.read(&session.start)? {
+        Ok(task) => task,
+        Err(problems) => return refused(session, problems),
+    };
+    let mut problems = Problems::default();
+    problems.find(&task, session)?;
+    if !problems.is_empty() {
+        return refused(session, problems);
+    }
+    let root = root::existing_or_new(&session.start);
+    let id = arguments.task.clone().map_or_else(|| task.plan.id.as_str().to_owned(), String::from);
+    let id: PlainId = id.parse().map_err(usage)?;
+    let files = policy::files()?;
+    let records = records::open_for(root)?;
+    let mut engine = Engine::open(root, records.clone())?.under_files(files, root);
+    let workspace = engine.resume()?;
+    let actor = actor::of(arguments.agent.clone());
+    let script = Script { plan: &task.plan, graph: &task.graph, config: &task.config };
+    let waits = match task::submit(&mut engine, script, (&id, actor), &mut Nobody) {
+        Ok(()) | Err(Error::NothingToChange) => None,
+        Err(Error::Queued { plan, .. }) => Some(plan),
+        Err(error) => return Err(error.into()),
+    };
+    let in_force = policy::in_force(root)?;
+    let audience = session.screen.audience_of_decisions();
+    let previewed = Previewed::of(engine.workspace_mut(), &task, &in_force, audience)?;
+    drop(engine);
+    if !previewed.sound {
+        session.screen.show(&previewed)?;
+        return Ok(Exit::Refused);
+    }
+    let subject = Subject {
+        task: id.as_str().parse().map_err(usage)?,
+        workspace,
+        plan: task.plan_digest,
+        config: task.config_digest,
+    };
+    let mut signed = None;
+    if arguments.sign || waits.is_some() {
+        session.screen.tell_text(&previewed)?;
+        signed = Some(sign(arguments, session, &records, &subject, waits)?);
+    }
+    let name = |file: &Path| file.file_name().map(|name| name.to_string_lossy().into_owned());
+    let (Some(plan_name), Some(config_name)) = (name(&plan_file), name(&config_file)) else {
+        return Err(usage("plan and config have to be files"));
+    };
+    if [&*plan_name, &*config_name, APPROVAL_FILE].contains(&&*arguments.output) {
+        return Err(usage(format_args!("`{}` is another document of the task", arguments.output)));
+    }
+    let mut envelope = json!({
+        "config": { "file": config_name, "sha256": subject.config.to_string() },
+        "format": TaskEnvelope::FORMAT,
+        "plan": { "file": plan_name, "sha256": subject.plan.to_string() },
+        "protocol_validation": true,
+        "status": "APPROVED",
+        "task_id": id.as_str(),
+    });
+    let approval = match &signed {
+        None => None,
+        Some((bytes, expires)) => {
+            write(&beside.join(APPROVAL_FILE), bytes, |there| Envelope::read(there).is_ok())?;
+            if let Some(envelope) = envelope.as_object_mut() {
+                envelope.insert("approval".to_owned(), json!(APPROVAL_FILE));
+            }
+            Some((APPROVAL_FILE.to_owned(), *expires))
+        }
+    };
+    let text = format!("{envelope:#}\n");
+    // What is written is what `actum run` takes.
+    TaskEnvelope::read(text.as_bytes()).map_err(usage)?;
+    let is_envelope = |there: &[u8]| TaskEnvelope::read(there).is_ok();
+    write(&beside.join(&arguments.output), text.as_bytes(), is_envelope)?;
+    let shown = match arguments.plan.parent() {
+        Some(above) => above.join(&arguments.output),
+        None => PathBuf::from(&arguments.output),
+    };
+    let (approval, expires) = approval.unzip();
+    session.screen.show(&Approved {
+        task: id.to_string(),
+        envelope: arguments.output.clone(),
+        approval,
+        expires,
+        run: shown.to_string_lossy().into_owned(),
+    })?;
+    Ok(Exit::Success)
+}
+
+/// What is approved.
+struct Subject {
+    task: TaskId,
+    workspace: WorkspaceId,
+    plan: Digest,
+    config: Digest,
+}
+
+/// Has a person agree; gives the signed approval, and until when it counts.
+fn sign(
+    arguments: &Arguments,
+    session: &Session,
+    records: &Records,
+    subject: &Subject,
+    waits: Option<RunId>,
+) -> Result<(Vec<u8>, Timestamp), Failure> {
+    let question = format!("Approve task {}?", subject.task);
+    let key = ApprovalKey::ask(session, &question, arguments.passphrase_file.as_deref())?;
+    let approver = key.approver();
+    let now = records::now();
+    let expires = Timestamp::from_micros(now.micros().saturating_add(APPROVED_MICROS));
+    let approval = TaskApproval {
+        format: TaskApproval::FORMAT.to_owned(),
+        time: now,
+        expires,
+        tenant: home::tenant()?,
+        workspace: subject.workspace,
+        task: subject.task.clone(),
+        plan: subject.plan,
+        config: subject.config,
+        reason: arguments.reason.clone(),
+        by: approver.by.clone(),
+        isolation: approver.isolation,
+    };
+    let payload = canonical::to_vec(&approval).map_err(Error::from)?;
+    let envelope = Envelope::sign(TaskApproval::PAYLOAD_TYPE, payload, approver.signer);
+    let signed = envelope.map_err(Error::from)?.to_vec().map_err(Error::from)?;
+    verify_task_approval(&signed, records.keyring()).map_err(usage)?;
+    if let Some(plan) = waits {
+        let reply = Reply { answer: Answer::Approved, reason: arguments.reason.clone() };
+        records.answer(plan, reply, &approver)?;
+    }
+    Ok((signed, expires))
+}
+
+impl Arguments {
+    /// The system config, made where it is missing and nobody named one.
+    fn config_file(&self, session: &Session, beside: &Path) -> Result<PathBuf, Failure> {
+        if let Some(config) = &self.config {
+            let config = session.start.join(config);
+            return match config.parent() == Some(beside) {
+                true => Ok(config),
+                false => Err(usage("the system config has to lie in the directory of the plan")),
+            };
+        }
+        let config = beside.join(CONFIG_FILE);
+        let made = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(&config)
+            .and_then(|mut file| file.write_all(CONFIG_TEXT.as_bytes()));
+        match made {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(config),
+            Err(source) => Err(Failure::PageUnwritten { path: config, source }),
+            Ok(()) => {
+                session.screen.note(format_args!("made {CONFIG_FILE}, which says nothing yet"));
+                Ok(config)
+            }
+        }
+    }
+}
+
+fn refused(session: &Session, problems: Problems) -> Result<Exit, Failure> {
+    session.screen.show(&Linted::unread(problems))?;
+    Ok(Exit::Refused)
+}
+
+fn usage(why: impl std::fmt::Display) -> Failure {
+    let code = ErrorCode::ApprovalInvalid;
+    Failure::Usage {
+        message: format!("cannot approve the task: {why} ({code}); nothing was approved"),
+    }
+}
+
+/// Reads the name of a file in the directory of the plan.
+fn file_name(text: &str) -> Result<String, NoFileName> {
+    let is_name = !text.is_empty() && !text.contains('/') && !text.starts_with('.');
+    is_name.then(|| text.to_owned()).ok_or(NoFileName)
+}
+
+/// What was typed is no such name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("give the name of a file, without directories, that does not begin with `.`")]
+struct NoFileName;
+
+/// Writes a document, in the place of one of its kind. No link is followed, and nothing else is written over.
+fn write(path: &Path, bytes: &[u8], is_one: impl Fn(&[u8]) -> bool) -> Result<(), Failure> {
+    let failed = |source| Failure::PageUnwritten { path: path.to_owned(), source };
+    match path.symlink_metadata() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+        Err(error) => return Err(failed(error)),
+        Ok(found) => {
+            let size = usize::try_from(found.len()).unwrap_or(usize::MAX);
+            let is_small = found.is_file() && size <= ENVELOPE_BYTES_MAX;
+            let (_, there) = match is_small {
+                true => input::document(path, Path::new("/"), ENVELOPE_BYTES_MAX)?,
+                false => (String::new(), Vec::new()),
+            };
+            if !is_one(&there) {
+                let what = "something else is there, which is not written over";
+                return Err(failed(io::Error::new(io::ErrorKind::AlreadyExists, what)));
+            }
+        }
+    }
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let new = path.with_file_name(format!(".{name}.new"));
+    let written =
+        OpenOptions::new().write(true).create_new(true).open(&new).and_then(|mut file| {
+            file.write_all(bytes)?;
+            #[expect(
+                clippy::disallowed_methods,
+                reason = "the directory was named on the command line"
+            )]
+            std::fs::rename(&new, path)
+        });
+    written.map_err(failed)
+}
+
+impl Document for Approved {
+    fn format(&self) -> &'static str {
+        "actum.plan-approve/1"
+    }
+
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        match (&self.approval, self.expires) {
+            (Some(file), Some(expires)) => {
+                writeln!(out, "task {} is approved, signed in {file} until {expires}", self.task)?;
+            }
+            (Some(_) | None, _) => writeln!(out, "task {} is approved", self.task)?,
+        }
+        writeln!(out, "`actum run {}` carries it out", self.run)
+    }
+}

@@ -1,0 +1,179 @@
+//! `actum run`: an approved task plan is carried out, and its reports are written.
+
+mod documents;
+mod report;
+
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+
+use actum::Engine;
+use actum::task::{self, FinishedTask, Observer, Outcome, TaskEnd};
+use actum_core::report::{Phase, ReportStatus, StatusUpdate, TaskStatus};
+
+use nix::fcntl::OFlag;
+
+use super::Session;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::{Form, Screen};
+use crate::run_arguments::label;
+use crate::{actor, notify, policy, records, recovery_note, root, signals};
+
+/// Carry out an approved task plan: all of it, or nothing; and write the reports
+///
+/// ENVELOPE is what the protocol layer says of the task: it names the plan and the system config, and the SHA-256 of
+/// both that were approved. `actum plan approve` writes one. What the plan does goes through the gates, becomes visible
+/// in one run, and can be taken back by `actum rollback`, or without actum by a script beside the reports, which are in
+/// `agent/agent_outputs/reports`.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// The file that holds the task envelope
+    #[arg(required_unless_present = "plan", conflicts_with_all = ["plan", "config", "approval"])]
+    envelope: Option<PathBuf>,
+    /// The task plan, where there is no envelope; an operator has to have signed its approval
+    #[arg(long, value_name = "FILE", requires = "approval")]
+    plan: Option<PathBuf>,
+    /// The system config that was approved with it
+    #[arg(long, value_name = "FILE", requires = "plan")]
+    config: Option<PathBuf>,
+    /// The signed approval
+    #[arg(long, value_name = "FILE", requires = "plan")]
+    approval: Option<PathBuf>,
+    /// Write the status lines for the protocol layer to FILE as well, a line of JSON each; `/dev/fd/3` is descriptor 3
+    #[arg(long, value_name = "FILE")]
+    status: Option<PathBuf>,
+    /// The agent that asks, for the record
+    #[arg(long, value_name = "NAME", value_parser = label)]
+    agent: Option<String>,
+}
+
+pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
+    let root = root::existing_or_new(&session.start);
+    let files = policy::files()?;
+    // Refused before anything is made.
+    let in_force = files.read(root)?;
+    let input = arguments.read(&session.start)?;
+    let status =
+        arguments.status.as_deref().map(|file| opened(file, &session.start)).transpose()?;
+    let records = records::open_for(root)?;
+    let mut engine = Engine::open(root, records)?.under_files(files, root);
+    let held = signals::hold();
+    let waiting = signals::waiting().ok();
+    let mut lines =
+        Lines { screen: session.screen, status, waiting: waiting.as_ref(), is_read: true };
+    let actor = actor::of(arguments.agent.clone());
+    let ended = task::run(&mut engine, root, (input, actor), &mut lines);
+    recovery_note::tell(&session.screen, engine.recovery());
+    records::tell(&session.screen, &engine);
+    let ended = ended?;
+    tell_finished(&session.screen, &ended.finished);
+    let exit = exit(&ended);
+    report::show(&session.screen, &ended)?;
+    if let (Some(command), Some(cause)) = (&in_force.notify, ended.cause) {
+        notify::tell(&session.screen, command, &Failure::from(cause));
+    }
+    if let Some(warning) = engine.finish() {
+        session.screen.note(format_args!("what was done is recorded, but {warning}"));
+    }
+    // What a signal asked for was done, where the task was cancelled by it.
+    if let (true, Some(waiting)) = (is_cancelled(&ended.outcome), &waiting) {
+        waiting.take();
+    }
+    drop(held);
+    std::mem::forget(engine);
+    Ok(exit)
+}
+
+/// Tells of tasks that were cut off, whose reports were written now.
+pub(super) fn tell_finished(screen: &Screen, finished: &[FinishedTask]) {
+    for FinishedTask { task, status, .. } in finished {
+        let status = status.map_or("REJECTED", ReportStatus::as_str);
+        screen.note(format_args!(
+            "the process of task {task} ended before it could report: {status}; the reports are written now"
+        ));
+    }
+}
+
+/// The code to end with, in the words that all doors share (D-1).
+fn exit(ended: &TaskEnd) -> Exit {
+    match &ended.outcome {
+        Outcome::Rejected(_) => ended.cause.as_ref().map_or(Exit::Refused, Exit::of),
+        Outcome::Executed { .. } if ended.unwritten.is_some() => Exit::NeedsAttention,
+        Outcome::Executed { report, .. } => match report.status() {
+            ReportStatus::Success => Exit::Success,
+            ReportStatus::Partial | ReportStatus::Failed => Exit::NeedsAttention,
+            ReportStatus::RolledBack | ReportStatus::Cancelled => Exit::TakenBack,
+        },
+    }
+}
+
+fn is_cancelled(outcome: &Outcome) -> bool {
+    match outcome {
+        Outcome::Executed { report, .. } => report.status() == ReportStatus::Cancelled,
+        Outcome::Rejected(_) => false,
+    }
+}
+
+/// Opens what the status lines go to.
+fn opened(file: &Path, start: &Path) -> Result<File, Failure> {
+    OpenOptions::new()
+        .append(true)
+        .create(true)
+        // A FIFO that nobody reads is an error, and nothing to wait for.
+        .custom_flags(OFlag::O_NONBLOCK.bits())
+        .open(start.join(file))
+        .map_err(|source| Failure::Usage {
+            message: format!(
+                "cannot write status lines to {file:?}: {source}; nothing was changed"
+            ),
+        })
+}
+
+/// Where the status lines go.
+struct Lines<'w> {
+    screen: Screen,
+    status: Option<File>,
+    waiting: Option<&'w signals::Waiting>,
+    /// Whether somebody reads standard output still.
+    is_read: bool,
+}
+
+impl Observer for Lines<'_> {
+    fn tell(&mut self, status: &TaskStatus) {
+        let line = status.write();
+        if let (Some(file), Ok(line)) = (&mut self.status, &line)
+            && let Err(error) = file.write_all(line)
+        {
+            self.screen.note(format_args!("status lines are not written any more: {error}"));
+            self.status = None;
+        }
+        if !self.is_read {
+            return;
+        }
+        let shown = match (self.screen.form, status) {
+            (Form::Json, _) => line.map(|line| self.screen.hand_over(&line)).unwrap_or(Ok(())),
+            (Form::Text, TaskStatus::Update(update)) => show(&self.screen, update),
+            (Form::Text, TaskStatus::Final(_)) => Ok(()),
+        };
+        self.is_read = shown.is_ok();
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.waiting.is_some_and(signals::Waiting::is_any)
+    }
+}
+
+/// A line for each action as it comes to something, and for what is worth knowing besides.
+fn show(screen: &Screen, update: &StatusUpdate) -> Result<(), Failure> {
+    match report::ActionLine::of(update) {
+        Some(line) => screen.show(&line),
+        None => {
+            if let (Phase::Archiving, Some(message)) = (update.phase, &update.message) {
+                screen.note(message);
+            }
+            Ok(())
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! What a person is told of a task.
+
+use std::io::{self, Write};
+
+use actum::task::{Outcome, TaskEnd};
+use actum_core::path::Harmless;
+use actum_core::report::{
+    ActionStatus, ChangeLog, ErrorObject, ErrorReport, ExecutionReport, StatusUpdate,
+};
+use serde::Serialize;
+
+use crate::failure::Failure;
+use crate::output::{Document, Form, Screen};
+
+/// What came of one action, on a line.
+#[derive(Serialize)]
+pub(super) struct ActionLine {
+    word: &'static str,
+    action: String,
+    message: String,
+}
+
+impl ActionLine {
+    pub(super) fn of(update: &StatusUpdate) -> Option<Self> {
+        let word = match update.action_status? {
+            ActionStatus::Started => return None,
+            ActionStatus::Success => "ok",
+            ActionStatus::Failed => "failed",
+            ActionStatus::Skipped => "skipped",
+        };
+        let text = |text: &Option<_>| text.as_ref().map(ToString::to_string).unwrap_or_default();
+        Some(Self { word, action: text(&update.action_id), message: text(&update.message) })
+    }
+}
+
+impl Document for ActionLine {
+    fn format(&self) -> &'static str {
+        "actum.task-status/1"
+    }
+
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let (action, message) =
+            (Harmless(self.action.as_bytes()), Harmless(self.message.as_bytes()));
+        writeln!(out, "{:7}  {action}  {message}", self.word)
+    }
+}
+
+/// How a task ended, for people; programs have had the final status line.
+#[derive(Serialize)]
+struct Ended<'t> {
+    #[serde(skip)]
+    ended: &'t TaskEnd,
+}
+
+/// Tells how it ended.
+pub(super) fn show(screen: &Screen, ended: &TaskEnd) -> Result<(), Failure> {
+    for (code, message) in alerts(ended) {
+        screen.note(format_args!("a person should look at this: {message} ({code})"));
+    }
+    if let Some(unwritten) = &ended.unwritten {
+        screen.note(format_args!("the reports are not complete: {unwritten}"));
+    }
+    match screen.form {
+        Form::Json => Ok(()),
+        Form::Text => screen.show(&Ended { ended }),
+    }
+}
+
+/// What a person has to be told of, by its code (EX-18).
+fn alerts(ended: &TaskEnd) -> Vec<(u16, String)> {
+    let report = match &ended.outcome {
+        Outcome::Rejected(report) => Some(&**report),
+        Outcome::Executed { error, .. } => error.as_deref(),
+    };
+    let Some(ErrorReport { error, other_errors, .. }) = report else { return Vec::new() };
+    let tells = |error: &&ErrorObject| {
+        let code = actum_core::task::ErrorCode::of_number(error.error_code);
+        code.is_some_and(|code| code.response().tells_a_person())
+    };
+    let told = std::iter::once(error).chain(other_errors).filter(tells);
+    told.map(|error| {
+        let message = Harmless(error.message.as_str().as_bytes()).to_string();
+        (error.error_code, message)
+    })
+    .collect()
+}
+
+impl Document for Ended<'_> {
+    fn format(&self) -> &'static str {
+        "actum.task-status/1"
+    }
+
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let TaskEnd { task, directory, outcome, receipt, .. } = self.ended;
+        match outcome {
+            Outcome::Rejected(report) => {
+                errors(out, report)?;
+                writeln!(out, "task {task}: REJECTED; nothing was changed")?;
+            }
+            Outcome::Executed { report, log, error } => {
+                if let Some(error) = error {
+                    errors(out, error)?;
+                }
+                executed(out, report, log)?;
+                if let Some(receipt) = receipt {
+                    let run = receipt.statement.predicate.run;
+                    writeln!(out, "take it back with `actum rollback {task}` (run {run})")?;
+                }
+            }
+        }
+        match directory {
+            Some(directory) => writeln!(out, "reports: {}", directory.directory()),
+            None => Ok(()),
+        }
+    }
+}
+
+fn executed(out: &mut dyn Write, report: &ExecutionReport, log: &ChangeLog) -> io::Result<()> {
+    let summary = report.summary();
+    let task = report.facts().more.task_id.as_ref().map(ToString::to_string).unwrap_or_default();
+    write!(
+        out,
+        "task {task}: {}: {} of {} actions",
+        report.status().as_str(),
+        summary.completed(),
+        summary.total()
+    )?;
+    for (count, word) in [(summary.failed(), "failed"), (summary.skipped(), "skipped")] {
+        if count > 0 {
+            write!(out, ", {count} {word}")?;
+        }
+    }
+    if report.rollback_performed() {
+        return writeln!(out, "; everything is as before");
+    }
+    let (files, lines) = (log.files_affected_count(), log.total_lines_changed());
+    let plural = |count: u64| if count == 1 { "" } else { "s" };
+    writeln!(out, "; {files} file{} and {lines} line{} changed", plural(files), plural(lines))?;
+    let more = &report.facts().more;
+    if let Some(commit) = &more.commit {
+        writeln!(out, "committed as {commit}")?;
+    }
+    more.notes.iter().try_for_each(|note| writeln!(out, "{}", Harmless(note.as_str().as_bytes())))
+}
+
+fn errors(out: &mut dyn Write, report: &ErrorReport) -> io::Result<()> {
+    for error in std::iter::once(&report.error).chain(&report.other_errors) {
+        let ErrorObject { error_code, error_type, message, details, .. } = error;
+        if let (Some(line), Some(column)) = (details.line, details.column) {
+            write!(out, "line {line}, column {column}: ")?;
+        }
+        if let (Some(path), None) = (&details.json_path, &details.action_id) {
+            write!(out, "`{}`: ", Harmless(path.as_str().as_bytes()))?;
+        }
+        if let Some(action) = &details.action_id {
+            write!(out, "{}: ", Harmless(action.as_str().as_bytes()))?;
+        }
+        let message = Harmless(message.as_str().as_bytes());
+        writeln!(out, "{message} ({error_code} {error_type})")?;
+        for violation in &details.violations {
+            let action = Harmless(violation.action_id.as_str().as_bytes());
+            let reason = Harmless(violation.reason.as_str().as_bytes());
+            writeln!(out, "  {action}: {reason}")?;
+        }
+    }
+    Ok(())
+}

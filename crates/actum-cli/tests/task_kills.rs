@@ -1,0 +1,275 @@
+//! A task that is killed, or asked to end, before its system calls: the workspace is before or after, and the reports
+//! say which.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::disallowed_methods,
+    clippy::print_stderr,
+    clippy::wildcard_enum_match_arm,
+    unreachable_pub,
+    reason = "a test fails by panicking, and plays the user"
+)]
+
+mod program;
+mod traced;
+mod trees;
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use actum_core::Digest;
+use actum_core::report::{ChangeLog, ErrorReport, ExecutionReport, RollbackManifest};
+use nix::sys::signal::Signal;
+use program::actum;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+use traced::{End, ask_before_call, kill_before_call};
+use trees::{Tree, tree};
+
+const REPORTS: &str = "agent/agent_outputs/reports";
+
+struct Place {
+    directory: TempDir,
+    root: PathBuf,
+}
+
+impl Place {
+    /// A repository with files, and a task of ten actions beside it.
+    fn new(config: &str) -> Self {
+        let place = Self::empty();
+        let root = &place.root;
+        fs::create_dir(root).unwrap();
+        for (path, text) in [
+            ("server.json", "{\n  // kept\n  \"port\": 80,\n  \"on\": true\n}\n"),
+            ("deploy.yaml", "replicas: 2 # kept\nimage: a\n"),
+            ("schema.json", "{ \"type\": \"object\", \"properties\": {} }\n"),
+            ("old.txt", "one\ntwo\nthree\n"),
+            ("gone.txt", "gone\n"),
+            ("a.txt", "1\n"),
+        ] {
+            fs::write(root.join(path), text).unwrap();
+        }
+        let act = |id: &str, kind: &str, target: &str, operation: Value| json!({ "action_id": id, "action_type": kind, "target": target, "operation": operation });
+        let modify = |id: &str, target: &str, operation| act(id, "FILE_MODIFY", target, operation);
+        let plan = json!({ "plan_id": "plan-001", "action_plan": [
+            modify("a01", "server.json", json!({ "type": "json_update_value", "path": "$.port", "value": 8080 })),
+            modify("a02", "server.json", json!({ "type": "json_remove_property", "path": "$", "key": "on" })),
+            modify("a03", "deploy.yaml", json!({ "type": "yaml_update", "path": "$.replicas", "value": 3 })),
+            act("a04", "SCHEMA_UPDATE", "schema.json", json!({ "type": "json_add_property", "path": "$.properties", "key": "a", "value": {} })),
+            act("a05", "FILE_CREATE", "made/new.txt", json!({ "type": "create", "content": "new\n" })),
+            act("a06", "FILE_RENAME", "old.txt", json!({ "type": "rename", "new_path": "moved.txt" })),
+            modify("a07", "moved.txt", json!({ "type": "line_delete", "start_line": 2, "end_line": 2 })),
+            act("a08", "FILE_DELETE", "gone.txt", json!({ "type": "delete" })),
+            modify("a09", "a.txt", json!({ "type": "line_insert", "line_number": 1, "content": "0\n" })),
+            act("a10", "FILE_CREATE", "last.txt", json!({ "type": "create", "content": "last\n" })),
+        ] })
+        .to_string();
+        let sha256 = |text: &str| Digest::of(text.as_bytes()).to_string();
+        let envelope = json!({
+            "format": "actum.task-envelope/1",
+            "task_id": "task-7",
+            "status": "APPROVED",
+            "protocol_validation": true,
+            "plan": { "file": "plan.json", "sha256": sha256(&plan) },
+            "config": { "file": "config.yaml", "sha256": sha256(config) },
+        });
+        let top = place.directory.path();
+        fs::write(top.join("plan.json"), plan).unwrap();
+        fs::write(top.join("config.yaml"), config).unwrap();
+        fs::write(top.join("task.json"), envelope.to_string()).unwrap();
+        let git = |arguments: &[&str]| {
+            let mut git = Command::new("git");
+            git.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
+            git.args(["-c", "user.name=A", "-c", "user.email=a@example.org"]).args(arguments);
+            assert!(git.current_dir(root).status().unwrap().success());
+        };
+        git(&["init", "-q", "-b", "main"]);
+        fs::write(root.join(".git/info/exclude"), ".actum\nagent\n").unwrap();
+        git(&["add", "-A"]);
+        git(&["commit", "-q", "-m", "first"]);
+        assert_eq!(actum(root, &["init"]).code, 0);
+        place
+    }
+
+    fn empty() -> Self {
+        // A kill loses nothing that was written; in memory the syncs cost nothing.
+        let in_memory = Path::new("/dev/shm");
+        let at = if in_memory.is_dir() { in_memory.into() } else { std::env::temp_dir() };
+        let directory = tempfile::tempdir_in(at).unwrap();
+        let root = directory.path().join("workspace");
+        Self { directory, root }
+    }
+
+    fn copy(&self) -> Self {
+        let copy = Self::empty();
+        let from = self.directory.path().join(".");
+        let copied = Command::new("cp")
+            .args(["-a", "--sparse=always"])
+            .arg(from)
+            .arg(copy.directory.path())
+            .status();
+        assert!(copied.unwrap().success());
+        copy
+    }
+
+    /// The files of the project.
+    fn tree(&self) -> Tree {
+        let mut tree = tree(&self.root);
+        tree.retain(|path, _| !path.starts_with("agent") && !path.starts_with(".git"));
+        tree
+    }
+
+    fn after(&self, arguments: &[&str]) -> Tree {
+        let copy = self.copy();
+        let ended = actum(&copy.root, arguments);
+        assert_eq!(ended.code, 0, "{ended:?}");
+        copy.tree()
+    }
+
+    /// A commit that a report names is HEAD, and one that it does not name is told as unknown.
+    fn commit_is_told(&self, what: &str) {
+        let head = Command::new("git")
+            .args(["log", "-1", "--format=%H %s"])
+            .current_dir(&self.root)
+            .output();
+        let head = String::from_utf8(head.unwrap().stdout).unwrap();
+        let report = fs::read_dir(self.root.join(REPORTS)).unwrap().next().unwrap().unwrap().path();
+        let report = fs::read(report.join("execution_report.json")).unwrap();
+        let report: Value = serde_json::from_slice(&report).unwrap();
+        match report["commit"].as_str() {
+            Some(commit) => assert!(head.starts_with(commit), "{what}: {head}"),
+            None if head.contains("Task task-7") => {
+                let notes = report["notes"].to_string();
+                assert!(notes.contains("whether the run was committed"), "{what}: {notes}");
+            }
+            None => {}
+        }
+    }
+
+    /// What the reports of all tasks say; each document is sound.
+    fn told(&self, what: &str) -> Vec<String> {
+        let Ok(reports) = fs::read_dir(self.root.join(REPORTS)) else { return Vec::new() };
+        let mut told = Vec::new();
+        for report in reports {
+            let report = report.unwrap().path();
+            let read = |name: &str| fs::read(report.join(name)).ok();
+            let Some(bytes) = read("execution_report.json") else {
+                // It had not begun, and nothing can have been done.
+                assert!(
+                    read("rollback_manifest.json").is_none(),
+                    "{what}: no report beside a manifest"
+                );
+                continue;
+            };
+            let execution =
+                ExecutionReport::read(&bytes).unwrap_or_else(|error| panic!("{what}: {error}"));
+            let log = ChangeLog::read(&read("change_log.json").unwrap()).unwrap();
+            let status = execution.status().as_str();
+            if status == "SUCCESS" {
+                assert_eq!(log.changes.len(), 10, "{what}");
+            } else {
+                ErrorReport::read(&read("error_report.json").unwrap()).unwrap();
+            }
+            if let Some(manifest) = read("rollback_manifest.json") {
+                let manifest = RollbackManifest::read(&manifest).unwrap();
+                let expected = if status == "SUCCESS" { "Active" } else { "Executed" };
+                assert_eq!(format!("{:?}", manifest.status()), expected, "{what}: {status}");
+            }
+            told.push(status.to_owned());
+        }
+        told
+    }
+}
+
+fn kill_at(config: &str, every: usize) {
+    let template = Place::new(config);
+    let run = ["run", "../task.json"];
+    let (before, after) = (template.tree(), template.after(&run));
+    let mut seen = BTreeMap::<&str, usize>::new();
+    for call in (0..).step_by(every) {
+        let copy = template.copy();
+        let said = copy.directory.path().join("said");
+        let End::Killed { system_call } = kill_before_call(&copy.root, &run, call, &said) else {
+            break;
+        };
+        let what = format!("killed before call {call} (number {system_call})");
+        let recovered = actum(&copy.root, &["recover"]);
+        assert_eq!(recovered.code, 0, "{what}: {recovered:?}");
+        let found = copy.tree();
+        assert!(found == before || found == after, "{what}: neither before nor after");
+        let told = copy.told(&what);
+        let kind = match (found == after, &*told) {
+            (false, []) => "nothing",
+            (false, [status]) if status == "ROLLED_BACK" => "rolled back",
+            (true, [status]) if status == "SUCCESS" => "done",
+            (is_after, told) => panic!("{what}: after is {is_after}, and told is {told:?}"),
+        };
+        *seen.entry(kind).or_default() += 1;
+        if kind == "done" {
+            copy.commit_is_told(&what);
+        }
+        // Whatever it was, the task can be carried out then, or taken back.
+        if found == after {
+            let taken_back = actum(&copy.root, &["rollback", "task-7"]);
+            assert_eq!(taken_back.code, 0, "{what}: {taken_back:?}");
+            assert_eq!(copy.tree(), before, "{what}");
+        } else {
+            let again = actum(&copy.root, &run);
+            assert_eq!(again.code, 0, "{what}: {again:?}");
+            assert_eq!(copy.tree(), after, "{what}");
+        }
+    }
+    eprintln!("{seen:?}");
+    assert!(
+        ["nothing", "rolled back", "done"].iter().all(|kind| seen.contains_key(kind)),
+        "{seen:?}"
+    );
+}
+
+/// EX-7, EX-13, FO-2
+#[test]
+fn a_task_that_is_killed_leaves_before_or_after_and_the_reports_say_which() {
+    kill_at("", 5);
+}
+
+/// EX-13, EX-17, FO-2: the same where it is committed.
+#[test]
+fn a_task_that_is_committed_and_killed_leaves_before_or_after_and_the_reports_say_which() {
+    kill_at("git: { commit: true }\n", 17);
+}
+
+/// EX-22: whoever asks a task to end gets `CANCELLED` and everything as before, or a task that is done.
+#[test]
+fn a_task_that_is_asked_to_end_is_cancelled_or_done() {
+    let template = Place::new("");
+    let run = ["run", "../task.json"];
+    let (before, after) = (template.tree(), template.after(&run));
+    let mut seen = BTreeMap::<String, usize>::new();
+    for call in (0..).step_by(11) {
+        let copy = template.copy();
+        let said = copy.directory.path().join("said");
+        let signal = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP][call % 3];
+        let End::Killed { system_call } = ask_before_call(&copy.root, &run, call, &said, signal)
+        else {
+            break;
+        };
+        let what = format!("{signal} before call {call} (number {system_call})");
+        let found = copy.tree();
+        let told = copy.told(&what);
+        let word = match (found == before, found == after, &*told) {
+            (true, false, []) => "nothing".to_owned(),
+            (true, false, [status]) if status == "CANCELLED" => status.clone(),
+            (false, true, [status]) if status == "SUCCESS" => status.clone(),
+            // It ended while it wrote the reports, which the next run does.
+            (false, true, []) => "unreported".to_owned(),
+            (is_before, is_after, told) => panic!("{what}: {is_before}, {is_after}, {told:?}"),
+        };
+        *seen.entry(word).or_default() += 1;
+    }
+    eprintln!("{seen:?}");
+    assert!(seen.contains_key("CANCELLED") && seen.contains_key("SUCCESS"), "{seen:?}");
+}

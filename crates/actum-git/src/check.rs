@@ -1,0 +1,247 @@
+//! Whether the files of a run can be committed, before it runs.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+use actum_core::{Digest, FileMode, RelPath};
+use git2::{Index, ObjectType, Tree};
+
+use crate::conversion::ContentRules;
+use crate::head::Head;
+use crate::problem::{Dirt, Doing, GitProblem};
+use crate::repository::{Handle, Repository};
+use crate::tree::{EXECUTABLE, Entry, REGULAR};
+use crate::unfit::Unfit;
+
+/// What a file was before the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileState {
+    /// The digest of its bytes.
+    pub digest: Digest,
+    /// Its mode; git follows the owner's executable bit alone.
+    pub mode: FileMode,
+}
+
+/// A path that a run will change, and what was there before it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Before {
+    /// The path.
+    pub path: RelPath,
+    /// The file, or `None` where there was none.
+    pub state: Option<FileState>,
+}
+
+/// Files that can be committed on top of the HEAD that was looked at, and of no other.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use = "it says what a commit may hold"]
+pub struct Checked {
+    pub(crate) head: Head,
+    /// What HEAD has at each path.
+    pub(crate) files: BTreeMap<RelPath, Option<Entry>>,
+}
+
+impl Checked {
+    /// The branch that the commit would go to: `main`.
+    pub fn branch(&self) -> String {
+        self.head.branch_name()
+    }
+}
+
+impl Repository {
+    /// Checks whether the files of a run could be committed: each is in HEAD and in the index exactly what
+    /// it was before the run, and git would store its bytes as they are.
+    ///
+    /// Reads the repository, `.gitattributes` and `.gitignore` alone; no file of the run is opened.
+    ///
+    /// # Errors
+    /// [`GitProblem::Dirty`] or [`GitProblem::Unfit`] with the first such path;
+    /// [`GitProblem::InProgress`], [`GitProblem::DetachedHead`] and [`GitProblem::UnbornHead`] where there
+    /// is nothing to commit to; and what [`Repository::open`] refuses.
+    pub fn check(&self, files: &[Before]) -> Result<Checked, GitProblem> {
+        let handle = self.handle()?;
+        handle.is_at_rest()?;
+        let head = Head::read(&handle.raw)?;
+        let view = View::of(&handle, &head)?;
+        let mut checked = BTreeMap::new();
+        let mut seen = BTreeSet::new();
+        for Before { path, state } in files {
+            view.accepts(path, &mut seen)?;
+            let entry = view.entry_before(path, state.as_ref())?;
+            if checked.insert(path.clone(), entry).is_some() {
+                return Err(GitProblem::NotChecked { path: path.clone() });
+            }
+        }
+        Ok(Checked { head, files: checked })
+    }
+}
+
+/// HEAD and the index, to look paths up in.
+pub(crate) struct View<'h> {
+    handle: &'h Handle,
+    pub(crate) tree: Tree<'h>,
+    index: Index,
+}
+
+const DOING: &str = "reading HEAD and the index";
+
+impl<'h> View<'h> {
+    pub(crate) fn of(handle: &'h Handle, head: &Head) -> Result<Self, GitProblem> {
+        let raw = &handle.raw;
+        let tree = raw.find_commit(head.commit).and_then(|commit| commit.tree()).doing(DOING)?;
+        let index = raw.index().doing(DOING)?;
+        if index.has_conflicts() {
+            return Err(GitProblem::InProgress {
+                what: "the resolution of conflicts in the index",
+            });
+        }
+        Ok(Self { handle, tree, index })
+    }
+
+    /// What HEAD and the index have at a path, where it is what was there before the run.
+    fn entry_before(
+        &self,
+        path: &RelPath,
+        state: Option<&FileState>,
+    ) -> Result<Option<Entry>, GitProblem> {
+        let dirty = |dirt| GitProblem::Dirty { path: path.clone(), dirt };
+        let unfit = |unfit| GitProblem::Unfit { path: path.clone(), unfit };
+        let rules = ContentRules::of(&self.handle.raw, as_path(path))?;
+        if let Some(conversion) = rules.always() {
+            return Err(unfit(Unfit::Converted(conversion)));
+        }
+        let in_head = self.in_head(path)?;
+        let is_ignored = || self.handle.raw.is_path_ignored(as_path(path)).doing(DOING);
+        let (state, entry) = match (state, in_head) {
+            (None, None) if is_ignored()? => return Err(unfit(Unfit::Ignored)),
+            (None, None) => {
+                self.is_unstaged(path, None)?;
+                return Ok(None);
+            }
+            (None, Some(_)) => return Err(dirty(Dirt::Removed)),
+            (Some(_), None) if is_ignored()? => return Err(unfit(Unfit::Ignored)),
+            (Some(_), None) => return Err(dirty(Dirt::Untracked)),
+            (Some(state), Some(entry)) => (state, entry),
+        };
+        let blob = self.handle.raw.find_blob(entry.blob).doing("reading a file of HEAD")?;
+        if let Some(conversion) = rules.converts(blob.content()) {
+            return Err(unfit(Unfit::Converted(conversion)));
+        }
+        if Digest::of(blob.content()) != state.digest {
+            return Err(dirty(Dirt::Content));
+        }
+        if git_mode(state.mode) != entry.mode {
+            return Err(dirty(Dirt::Mode));
+        }
+        self.is_unstaged(path, Some(entry))?;
+        Ok(Some(entry))
+    }
+
+    fn in_head(&self, path: &RelPath) -> Result<Option<Entry>, GitProblem> {
+        let found = match self.tree.get_path(as_path(path)) {
+            Ok(found) => found,
+            Err(error) if error.code() == git2::ErrorCode::NotFound => return Ok(None),
+            Err(source) => return Err(GitProblem::Git { doing: DOING, source }),
+        };
+        let mode = found.filemode();
+        if mode == REGULAR || mode == EXECUTABLE {
+            return Ok(Some(Entry { blob: found.id(), mode }));
+        }
+        if found.kind() == Some(ObjectType::Tree) {
+            // A directory that the run has to take away before: the tree of the commit tells.
+            return Ok(None);
+        }
+        Err(GitProblem::Dirty { path: path.clone(), dirt: Dirt::Kind })
+    }
+
+    /// Refuses where the index has something else at a path than HEAD.
+    pub(crate) fn is_unstaged(
+        &self,
+        path: &RelPath,
+        in_head: Option<Entry>,
+    ) -> Result<(), GitProblem> {
+        if is_staged(&self.index, path, in_head) {
+            return Err(GitProblem::Dirty { path: path.clone(), dirt: Dirt::Staged });
+        }
+        Ok(())
+    }
+
+    /// Refuses paths that git does not take, and those in other repositories. What was seen to be
+    /// sound about a directory is not looked at again.
+    fn accepts(&self, path: &RelPath, seen: &mut BTreeSet<RelPath>) -> Result<(), GitProblem> {
+        let unfit = |unfit| GitProblem::Unfit { path: path.clone(), unfit };
+        let raw = &self.handle.raw;
+        let mut builder = raw.treebuilder(None).doing(DOING)?;
+        for name in path.components() {
+            // Never written: the builder knows which names git takes.
+            if builder.insert(name, self.tree.id(), 0o040_000).is_err() {
+                return Err(unfit(Unfit::Name));
+            }
+        }
+        self.rules_are_files(None).map_err(unfit)?;
+        let mut at = Some(path.clone());
+        while let Some(place) = at {
+            let parent = place.parent();
+            if !seen.contains(&place) {
+                let is_itself = &place == path;
+                self.is_in_this_repository(&place, is_itself).map_err(unfit)?;
+                if !is_itself {
+                    self.rules_are_files(Some(&place)).map_err(unfit)?;
+                    seen.insert(place);
+                }
+            }
+            at = parent;
+        }
+        Ok(())
+    }
+
+    fn is_in_this_repository(&self, place: &RelPath, is_itself: bool) -> Result<(), Unfit> {
+        let in_head = self.tree.get_path(as_path(place)).ok();
+        let is_link = in_head.is_some_and(|entry| entry.kind() == Some(ObjectType::Commit));
+        let in_index = self.index.get_path(as_path(place), 0);
+        let is_staged_link = in_index.is_some_and(|entry| entry.mode == 0o160_000);
+        if is_link || is_staged_link {
+            return Err(Unfit::Submodule { at: place.clone() });
+        }
+        let git = self.handle.root.join(as_path(place)).join(".git");
+        if !is_itself && fs::symlink_metadata(git).is_ok() {
+            return Err(Unfit::Nested { at: place.clone() });
+        }
+        Ok(())
+    }
+
+    /// Whether `.gitattributes` and `.gitignore` in a directory are files, where they are: libgit2 would
+    /// wait for the other end of a FIFO, and git follows no links there.
+    fn rules_are_files(&self, directory: Option<&RelPath>) -> Result<(), Unfit> {
+        for name in [".gitattributes", ".gitignore"] {
+            let at = match directory {
+                Some(directory) => [directory.as_bytes(), b"/", name.as_bytes()].concat(),
+                None => name.as_bytes().to_vec(),
+            };
+            let place = self.handle.root.join(OsStr::from_bytes(&at));
+            let is_other = fs::symlink_metadata(place).is_ok_and(|found| !found.is_file());
+            if let (true, Ok(at)) = (is_other, RelPath::new(&at)) {
+                return Err(Unfit::Rules { at });
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether an index has something else at a path than HEAD.
+pub(crate) fn is_staged(index: &Index, path: &RelPath, in_head: Option<Entry>) -> bool {
+    let staged = index.get_path(as_path(path), 0);
+    let staged = staged.map(|entry| (entry.id, i32::try_from(entry.mode).unwrap_or(0)));
+    staged != in_head.map(|entry| (entry.blob, entry.mode))
+}
+
+/// The mode under which git stores a file.
+pub(crate) fn git_mode(mode: FileMode) -> i32 {
+    if mode.bits() & 0o100 == 0 { REGULAR } else { EXECUTABLE }
+}
+
+pub(crate) fn as_path(path: &RelPath) -> &Path {
+    Path::new(OsStr::from_bytes(path.as_bytes()))
+}

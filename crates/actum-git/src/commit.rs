@@ -1,0 +1,201 @@
+//! The commit of exactly a run's files.
+
+use std::collections::BTreeSet;
+
+use actum_core::{FileMode, RelPath};
+use git2::Oid;
+
+use crate::author::Author;
+use crate::check::{Checked, View, as_path, git_mode};
+use crate::conversion::ContentRules;
+use crate::head::Head;
+use crate::id::CommitId;
+use crate::index::{IndexOutcome, Moved, NotReady, Pending};
+use crate::message::Message;
+use crate::objects::{self, Object};
+use crate::problem::{Doing, GitProblem};
+use crate::repository::{Handle, Repository};
+use crate::tree::{self, Entry};
+use crate::unfit::Unfit;
+
+/// What a run left at a path: a file, or none. A file that was renamed is two of these.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change<'a> {
+    /// The path.
+    pub path: &'a RelPath,
+    /// The file, or `None` where it is gone.
+    pub after: Option<NewFile<'a>>,
+}
+
+/// A file as a run left it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NewFile<'a> {
+    /// Its bytes.
+    pub bytes: &'a [u8],
+    /// Its mode; git keeps the owner's executable bit alone.
+    pub mode: FileMode,
+}
+
+/// What came of a commit.
+#[derive(Debug)]
+#[must_use = "it says whether there is a commit"]
+pub enum Outcome {
+    /// The branch is at a new commit, which is on the disk.
+    Committed(Committed),
+    /// The files are in HEAD what they are in git's eyes; no commit was made.
+    Unchanged,
+}
+
+/// A commit that was made.
+#[derive(Debug)]
+pub struct Committed {
+    /// Its name.
+    pub id: CommitId,
+    /// What became of the user's index.
+    pub index: IndexOutcome,
+}
+
+impl Repository {
+    /// Makes a commit that holds exactly these files on top of the HEAD that was checked, and moves the
+    /// branch to it. The reflog says `actum: run` and the run that `message` names. When this returns,
+    /// the commit and the branch are on the disk.
+    ///
+    /// The bytes are those that are given; the files themselves are not opened. The entries of these files
+    /// in the user's index are brought along, and everything else that is staged stays so. Nothing is
+    /// signed, since that would run a program.
+    ///
+    /// # Errors
+    /// [`GitProblem::HeadMoved`] where HEAD is another than what was checked; [`GitProblem::Dirty`] where
+    /// one of the files was staged meanwhile; [`GitProblem::Unfit`] where git would not store new bytes as
+    /// they are; [`GitProblem::NotChecked`] for a file that was not checked; [`GitProblem::NotDurable`]
+    /// alone leaves a branch that was moved.
+    pub fn commit(
+        &self,
+        checked: &Checked,
+        files: &[Change<'_>],
+        message: &Message,
+        author: &Author,
+    ) -> Result<Outcome, GitProblem> {
+        let handle = self.handle()?;
+        handle.is_at_rest()?;
+        if Head::read(&handle.raw)? != checked.head {
+            return Err(GitProblem::HeadMoved { branch: checked.branch() });
+        }
+        let view = View::of(&handle, &checked.head)?;
+        let (new, blobs) = judged(&handle, &view, checked, files)?;
+        objects::write(self, &blobs)?;
+        let Some(id) = self.write_commit(&checked.head, &new, message, author)? else {
+            return Ok(Outcome::Unchanged);
+        };
+        let pending = match Pending::prepare(&handle.raw, &new) {
+            Ok(pending) => Ok(pending),
+            Err(NotReady::Index(problem)) => Err(problem),
+            Err(NotReady::Stop(problem)) => return Err(problem),
+        };
+        move_branch(&handle, &checked.head, id, message, author)?;
+        let index = match pending.and_then(Pending::publish) {
+            Ok(()) => IndexOutcome::Updated,
+            Err(problem) => IndexOutcome::NotUpdated(problem),
+        };
+        Ok(Outcome::Committed(Committed { id: CommitId::of(id), index }))
+    }
+}
+
+impl Repository {
+    /// Writes the commit and its trees, whose blobs are written; `None` where its tree is that of HEAD.
+    fn write_commit(
+        &self,
+        head: &Head,
+        files: &[Moved<'_>],
+        message: &Message,
+        author: &Author,
+    ) -> Result<Option<Oid>, GitProblem> {
+        const DOING: &str = "making the commit";
+        // What is made is in memory at first, and is gone with this handle.
+        let Handle { raw, .. } = &self.handle()?;
+        let odb = raw.odb().doing(DOING)?;
+        let _memory = odb.add_new_mempack_backend(i32::MAX).doing(DOING)?;
+        let parent = raw.find_commit(head.commit).doing(DOING)?;
+        let base = parent.tree().doing(DOING)?;
+        let wanted: Vec<_> = files.iter().map(|file| (file.path.as_bytes(), file.new)).collect();
+        let trees = tree::build(raw, &base, &wanted)?;
+        let Some(tree) = trees.last().copied().filter(|tree| *tree != base.id()) else {
+            return Ok(None);
+        };
+        let (tree, author) = (raw.find_tree(tree).doing(DOING)?, author.signature()?);
+        let bytes = raw.commit_create_buffer(&author, &author, message.text(), &tree, &[&parent]);
+        let bytes = bytes.doing(DOING)?;
+        let commit = Object::commit(&bytes)?;
+        let id = commit.id;
+        let trees = trees.into_iter().map(|tree| Object::tree(&odb, tree));
+        objects::write(self, &trees.chain([Ok(commit)]).collect::<Result<Vec<_>, _>>()?)?;
+        Ok(Some(id))
+    }
+}
+
+/// What becomes of each path, and the blobs of the new files, when all were judged.
+fn judged<'a>(
+    handle: &Handle,
+    view: &View<'_>,
+    checked: &Checked,
+    files: &[Change<'a>],
+) -> Result<(Vec<Moved<'a>>, Vec<Object<'a>>), GitProblem> {
+    let (mut moved, mut blobs, mut seen) = (Vec::new(), Vec::new(), BTreeSet::new());
+    for Change { path, after } in files {
+        let path = *path;
+        let (Some(old), true) = (checked.files.get(path).copied(), seen.insert(path)) else {
+            return Err(GitProblem::NotChecked { path: path.clone() });
+        };
+        view.is_unstaged(path, old)?;
+        let mut new = None;
+        if let Some(NewFile { bytes, mode }) = *after {
+            if let Some(conversion) = ContentRules::of(&handle.raw, as_path(path))?.converts(bytes)
+            {
+                let unfit = Unfit::Converted(conversion);
+                return Err(GitProblem::Unfit { path: path.clone(), unfit });
+            }
+            let blob = Object::blob(bytes)?;
+            new = Some(Entry { blob: blob.id, mode: git_mode(mode) });
+            blobs.push(blob);
+        }
+        moved.push(Moved { path, old, new });
+    }
+    Ok((moved, blobs))
+}
+
+/// Moves the branch from the commit that was checked to the new one, while nobody else can move it or
+/// HEAD.
+fn move_branch(
+    handle: &Handle,
+    head: &Head,
+    to: Oid,
+    message: &Message,
+    author: &Author,
+) -> Result<(), GitProblem> {
+    const DOING: &str = "moving the branch";
+    let (raw, branch) = (&handle.raw, head.branch_name());
+    let mut transaction = raw.transaction().doing(DOING)?;
+    for name in ["HEAD", &head.branch] {
+        transaction.lock_ref(name).map_err(|source| {
+            match source.code() == git2::ErrorCode::Locked {
+                true => GitProblem::Busy { branch: branch.clone() },
+                false => GitProblem::Git { doing: DOING, source },
+            }
+        })?;
+    }
+    if Head::read(raw)? != *head {
+        return Err(GitProblem::HeadMoved { branch });
+    }
+    let said = format!("actum: run {}", message.run());
+    transaction.set_target(&head.branch, to, Some(&author.signature()?), &said).doing(DOING)?;
+    let moved = transaction.commit().doing(DOING);
+    match moved {
+        Ok(()) => Ok(()),
+        // The name may be there although the disk did not confirm it.
+        Err(source) if Head::read(raw).is_ok_and(|now| now.commit == to) => {
+            let (commit, source) = (CommitId::of(to), Box::new(source));
+            Err(GitProblem::NotDurable { branch, commit, source })
+        }
+        Err(problem) => Err(problem),
+    }
+}

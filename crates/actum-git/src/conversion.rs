@@ -1,0 +1,140 @@
+//! Whether git would store the bytes of a file as they are.
+//!
+//! No filter is ever run to find out. What git would do follows from settings, attributes and the bytes
+//! (`convert.c` of git); where that takes more than a look, a file counts as one that is converted, which
+//! costs its commit and loses nothing.
+
+use std::path::Path;
+
+use git2::{AttrCheckFlags, AttrValue, Repository as Raw};
+
+use crate::problem::{Doing, GitProblem};
+use crate::unfit::Conversion;
+
+const DOING: &str = "reading the attributes of a file";
+
+/// What git is told about the content of one path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct ContentRules {
+    always: Option<Conversion>,
+    ident: bool,
+    line_ends: LineEnds,
+}
+
+/// What becomes of CRLF.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum LineEnds {
+    /// Nothing.
+    Kept,
+    /// LF, where the content is text in git's eyes.
+    OfText(Conversion),
+    /// LF.
+    Always,
+}
+
+impl ContentRules {
+    pub(crate) fn of(raw: &Raw, path: &Path) -> Result<Self, GitProblem> {
+        let filter = attribute(raw, path, "filter", |value| is_text(&value))?;
+        let encoding = attribute(raw, path, "working-tree-encoding", |value| is_text(&value))?;
+        let always = match (filter, encoding) {
+            (true, _) => Some(Conversion::Filter),
+            (false, true) => Some(Conversion::Encoding),
+            (false, false) => None,
+        };
+        let ident = attribute(raw, path, "ident", |value| value == AttrValue::True)?;
+        Ok(Self { always, ident, line_ends: LineEnds::of(raw, path)? })
+    }
+
+    /// What git would do to `bytes`, if anything.
+    pub(crate) fn converts(&self, bytes: &[u8]) -> Option<Conversion> {
+        if self.always.is_some() {
+            return self.always;
+        }
+        if self.ident && bytes.windows(4).any(|window| window == b"$Id:") {
+            return Some(Conversion::Ident);
+        }
+        let has_crlf = || bytes.windows(2).any(|window| window == b"\r\n");
+        match self.line_ends {
+            LineEnds::Kept => None,
+            LineEnds::Always => has_crlf().then_some(Conversion::LineEnds),
+            // With a NUL it is binary for git, whatever else is in it.
+            LineEnds::OfText(why) => (!bytes.contains(&0) && has_crlf()).then_some(why),
+        }
+    }
+
+    /// What git would do to any bytes, if anything.
+    pub(crate) fn always(&self) -> Option<Conversion> {
+        self.always
+    }
+}
+
+impl LineEnds {
+    fn of(raw: &Raw, path: &Path) -> Result<Self, GitProblem> {
+        // `crlf` is what `text` was called before, and counts where `text` is not given.
+        let mut found = attribute(raw, path, "text", Named::of)?;
+        if found == Named::Nothing {
+            found = attribute(raw, path, "crlf", Named::of)?;
+        }
+        let eol = attribute(raw, path, "eol", |value| is_text(&value))?;
+        Ok(match found {
+            Named::Off => Self::Kept,
+            Named::Auto => Self::OfText(Conversion::LineEnds),
+            Named::On => Self::Always,
+            Named::Nothing if eol => Self::Always,
+            Named::Nothing if is_automatic(raw)? => Self::OfText(Conversion::AutoCrlf),
+            Named::Nothing => Self::Kept,
+        })
+    }
+}
+
+/// What an attribute about text says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Named {
+    Nothing,
+    Off,
+    On,
+    Auto,
+}
+
+impl Named {
+    fn of(value: AttrValue<'_>) -> Self {
+        match value {
+            AttrValue::Unspecified => Self::Nothing,
+            AttrValue::False => Self::Off,
+            AttrValue::True => Self::On,
+            AttrValue::String("auto") => Self::Auto,
+            // `crlf=input`; and what git does not know is taken for the strictest.
+            AttrValue::String(_) | AttrValue::Bytes(_) => Self::On,
+        }
+    }
+}
+
+fn attribute<T>(
+    raw: &Raw,
+    path: &Path,
+    name: &str,
+    read: impl Fn(AttrValue<'_>) -> T,
+) -> Result<T, GitProblem> {
+    let value = raw.get_attr_bytes(path, name, AttrCheckFlags::FILE_THEN_INDEX).doing(DOING)?;
+    Ok(read(AttrValue::from_bytes(value)))
+}
+
+fn is_text(value: &AttrValue<'_>) -> bool {
+    match value {
+        AttrValue::String(_) | AttrValue::Bytes(_) => true,
+        AttrValue::True | AttrValue::False | AttrValue::Unspecified => false,
+    }
+}
+
+/// Whether `core.autocrlf` says anything but no.
+fn is_automatic(raw: &Raw) -> Result<bool, GitProblem> {
+    let config = raw.config().doing(DOING)?;
+    match config.get_entry("core.autocrlf") {
+        Ok(entry) => {
+            let is_off = git2::Config::parse_bool(entry.value_bytes()) == Ok(false);
+            Ok(!(entry.has_value() && is_off))
+        }
+        Err(error) if error.code() == git2::ErrorCode::NotFound => Ok(false),
+        Err(source) => Err(GitProblem::Git { doing: DOING, source }),
+    }
+}

@@ -1,0 +1,45 @@
+//! Git as the rollback of task plans (EX-17): a run that succeeded is committed, and taken back by a
+//! revert that is computed in memory.
+//!
+//! [`Repository::check`] says before a run whether its files could be committed, [`Repository::commit`]
+//! makes a commit of exactly these files on top of the HEAD that was checked, and
+//! [`Repository::revert`] says what files have to hold so that a commit is taken back. No file of the
+//! work tree is written here: the caller does that in a transaction of its own, so that hooks, filters
+//! and checkouts of git never take part.
+//!
+//! What this crate relies on is libgit2, which starts no program: no hook, no `filter.*.clean`, no
+//! `core.fsmonitor`, no merge driver. What git itself would do to a file's bytes on their way into a
+//! blob is therefore not done here either; a file to which git would do anything is not committed
+//! ([`Unfit::Converted`]).
+//!
+//! Settings are read as git reads them (the system's, the user's, the repository's), but for variables
+//! whose name begins with `GIT_`, which change nothing here. Settings can make a file unfit, or the
+//! repository one that is not supported. What could widen what is done is set here and lies above all
+//! of them (`settings.rs`).
+
+mod author;
+mod check;
+mod commit;
+mod conversion;
+mod head;
+mod id;
+mod index;
+mod message;
+mod objects;
+mod problem;
+mod repository;
+mod revert;
+mod settings;
+mod tree;
+mod unfit;
+
+pub use author::{Author, AuthorError};
+pub use check::{Before, Checked, FileState};
+pub use commit::{Change, Committed, NewFile, Outcome};
+pub use id::{CommitId, CommitIdError};
+pub use index::{IndexOutcome, IndexProblem};
+pub use message::{BODY_CHARS_MAX, Message, RunNote, SUBJECT_CHARS_MAX, VALUE_CHARS_MAX};
+pub use problem::{Dirt, GitProblem};
+pub use repository::Repository;
+pub use revert::{Restored, RestoredFile, Revert};
+pub use unfit::{Conversion, Unfit};

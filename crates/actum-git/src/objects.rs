@@ -1,0 +1,92 @@
+//! The objects of a commit, and that they are on the disk before it counts.
+//!
+//! libgit2 syncs what it writes (`settings.rs`), one object after another. Syncs that several threads ask
+//! for at once the file system does together, so several threads write. libgit2 writes no object that is
+//! there already, though, and git itself leaves loose objects to the system; and of a new directory
+//! libgit2 syncs the inside alone. Both are seen to here.
+
+use std::borrow::Cow;
+use std::fs::OpenOptions;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use git2::{ObjectType, Odb, Oid, Repository as Raw};
+
+use crate::problem::{Doing, GitProblem};
+use crate::repository::Repository;
+
+/// An object that is to be on the disk.
+pub(crate) struct Object<'a> {
+    kind: ObjectType,
+    bytes: Cow<'a, [u8]>,
+    pub(crate) id: Oid,
+}
+
+const DOING: &str = "writing the objects of the commit";
+
+/// How many threads write; more gain nothing on one disk.
+const WRITERS_MAX: usize = 8;
+
+impl<'a> Object<'a> {
+    /// The blob of these bytes.
+    pub(crate) fn blob(bytes: &'a [u8]) -> Result<Self, GitProblem> {
+        let id = Oid::hash_object(ObjectType::Blob, bytes).doing(DOING)?;
+        Ok(Self { kind: ObjectType::Blob, bytes: bytes.into(), id })
+    }
+
+    /// The commit of these bytes.
+    pub(crate) fn commit(bytes: &'a [u8]) -> Result<Self, GitProblem> {
+        let id = Oid::hash_object(ObjectType::Commit, bytes).doing(DOING)?;
+        Ok(Self { kind: ObjectType::Commit, bytes: bytes.into(), id })
+    }
+
+    /// The tree of that name.
+    pub(crate) fn tree(odb: &Odb<'_>, id: Oid) -> Result<Self, GitProblem> {
+        let bytes = odb.read(id).doing(DOING)?.data().to_vec();
+        Ok(Self { kind: ObjectType::Tree, bytes: bytes.into(), id })
+    }
+
+    /// Writes it, or sees to it that the one that is there is on the disk.
+    fn write(&self, raw: &Raw) -> Result<(), GitProblem> {
+        let odb = raw.odb().doing(DOING)?;
+        if !odb.exists(self.id) {
+            return odb.write(self.kind, &self.bytes).map(drop).doing(DOING);
+        }
+        let name = self.id.to_string();
+        let (directory, file) = name.split_at(2);
+        match sync(&objects(raw).join(directory).join(file)) {
+            // It is in a pack.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            synced => synced.doing(DOING),
+        }
+    }
+}
+
+/// Writes objects. When this returns they are on the disk.
+pub(crate) fn write(repository: &Repository, all: &[Object<'_>]) -> Result<(), GitProblem> {
+    let share = all.len().div_ceil(WRITERS_MAX).max(1);
+    let writer = |share: &[Object<'_>]| {
+        // An open repository belongs to one thread.
+        let handle = repository.handle()?;
+        share.iter().try_for_each(|object| object.write(&handle.raw))
+    };
+    thread::scope(|scope| {
+        let writers: Vec<_> =
+            all.chunks(share).map(|share| scope.spawn(move || writer(share))).collect();
+        let ended = |ended: thread::Result<_>| {
+            ended.unwrap_or_else(|_| Err(io::Error::other("a writer panicked")).doing(DOING))
+        };
+        writers.into_iter().map(|writer| ended(writer.join())).collect::<Result<Vec<()>, _>>()
+    })?;
+    sync(&objects(&repository.handle()?.raw)).doing(DOING)
+}
+
+/// Syncs a file or a directory.
+pub(crate) fn sync(path: &Path) -> io::Result<()> {
+    OpenOptions::new().read(true).open(path)?.sync_all()
+}
+
+fn objects(raw: &Raw) -> PathBuf {
+    raw.commondir().join("objects")
+}

@@ -1,0 +1,304 @@
+//! Why something could not be done with a repository, and what is true about changes then.
+
+use std::path::PathBuf;
+
+use actum_core::path::Quoted;
+use actum_core::task::ErrorCode;
+use actum_core::{RelPath, RunId};
+
+use crate::id::CommitId;
+use crate::unfit::Unfit;
+
+/// Why something could not be done. Each message says what is true about changes afterwards.
+#[derive(Debug, thiserror::Error)]
+pub enum GitProblem {
+    /// The directory is no repository of its own.
+    #[error(
+        "opening the repository at `{}`: there is no `.git` in it; make one with `git init`, or open the \
+         directory in which it is; nothing was changed", shown(.root)
+    )]
+    NoRepository {
+        /// The directory.
+        root: PathBuf,
+    },
+    /// The repository has no work tree.
+    #[error(
+        "opening the repository at `{}`: it is bare, so it has no files to commit; use a clone with a work \
+         tree; nothing was changed", shown(.root)
+    )]
+    Bare {
+        /// The directory.
+        root: PathBuf,
+    },
+    /// `.git` leads elsewhere.
+    #[error(
+        "opening the repository at `{}`: its `.git` leads to another directory, as that of a linked work \
+         tree or of a submodule does; use the main work tree; nothing was changed", shown(.root)
+    )]
+    LinkedWorktree {
+        /// The directory.
+        root: PathBuf,
+    },
+    /// The repository is one of another user.
+    #[error(
+        "opening the repository at `{}`: it belongs to another user, and git does not trust it; add it to \
+         `safe.directory` of your own git settings if you do; nothing was changed", shown(.root)
+    )]
+    OtherOwner {
+        /// The directory.
+        root: PathBuf,
+    },
+    /// The repository is of a kind that is not supported.
+    #[error(
+        "opening the repository at `{}`: {what}, which actum does not support; the checkpoint of the run is \
+         the way back; nothing was changed", shown(.root)
+    )]
+    Unsupported {
+        /// The directory.
+        root: PathBuf,
+        /// What about it.
+        what: String,
+    },
+    /// HEAD names a commit, and no branch.
+    #[error(
+        "looking for the branch to commit to: HEAD is detached; check out a branch with `git switch`; nothing \
+         was changed"
+    )]
+    DetachedHead,
+    /// The branch has no commit yet.
+    #[error(
+        "looking for the commit to build on: the branch `{branch}` has none yet; make a first commit; nothing \
+         was changed"
+    )]
+    UnbornHead {
+        /// The branch that HEAD names.
+        branch: String,
+    },
+    /// Another operation of git is not finished.
+    #[error(
+        "looking at the state of the repository: {what} is not finished; finish or abort it with git; nothing \
+         was changed"
+    )]
+    InProgress {
+        /// The operation.
+        what: &'static str,
+    },
+    /// The repository does not have all its commits.
+    #[error(
+        "reverting `{commit}`: the repository is shallow, so that commits which the revert could need are not \
+         there; fetch them with `git fetch --unshallow`; nothing was changed"
+    )]
+    Shallow {
+        /// The commit.
+        commit: CommitId,
+    },
+    /// A file has changes that are not committed.
+    #[error(
+        "checking `{path}` against HEAD: {dirt}, so that a commit would sweep in work that is not the run's; \
+         commit or stash it; nothing was changed"
+    )]
+    Dirty {
+        /// The first such file.
+        path: RelPath,
+        /// What is in the way.
+        dirt: Dirt,
+    },
+    /// A path is one that cannot be committed as it is.
+    #[error(
+        "checking whether `{path}` can be committed: {unfit}; the checkpoint of the run is the way back; \
+         nothing was changed"
+    )]
+    Unfit {
+        /// The first such file.
+        path: RelPath,
+        /// Why not.
+        unfit: Unfit,
+    },
+    /// A file is given that was not checked, or is given twice.
+    #[error(
+        "committing `{path}`: it is not among what was checked before the run, or is given twice; check \
+         exactly what is to be committed; nothing was changed"
+    )]
+    NotChecked {
+        /// The file.
+        path: RelPath,
+    },
+    /// HEAD is not what it was when the files were checked.
+    #[error(
+        "committing to `{branch}`: somebody moved HEAD since the files were checked; check them again; no \
+         branch was moved"
+    )]
+    HeadMoved {
+        /// The branch that was checked out then.
+        branch: String,
+    },
+    /// Another process holds a lock on HEAD or on the branch.
+    #[error(
+        "committing to `{branch}`: another process is changing it or HEAD at the moment; try again when it is \
+         done, and if there is none, remove the file that ends with `.lock`; no branch was moved"
+    )]
+    Busy {
+        /// The branch.
+        branch: String,
+    },
+    /// The commit is there, but the disk did not confirm it.
+    #[error(
+        "committing to `{branch}`: the branch is at `{commit}` now, but the disk did not confirm it; look at \
+         `git log`, and do not rely on it after a power cut"
+    )]
+    NotDurable {
+        /// The branch.
+        branch: String,
+        /// The commit.
+        commit: CommitId,
+        /// What the disk said.
+        source: Box<GitProblem>,
+    },
+    /// The commit is none that can be taken back for the run.
+    #[error(
+        "reverting `{commit}` for run `{run}`: {why}; name the commit of that run; nothing was changed"
+    )]
+    NotOfRun {
+        /// The commit.
+        commit: CommitId,
+        /// The run.
+        run: RunId,
+        /// What is wrong with it.
+        why: &'static str,
+    },
+    /// Later commits changed what the revert would change.
+    #[error(
+        "reverting `{commit}`: later commits changed the same places of {}; take these back first, or use the \
+         checkpoint of the run; nothing was changed", listed(.paths)
+    )]
+    RevertConflict {
+        /// The commit.
+        commit: CommitId,
+        /// The files, by their paths; never empty.
+        paths: Vec<RelPath>,
+    },
+    /// git's data cannot be read or written.
+    #[error("{doing}: {source}; no branch was moved")]
+    Git {
+        /// What was attempted.
+        doing: &'static str,
+        /// What libgit2 says.
+        source: git2::Error,
+    },
+    /// A file of the repository cannot be read or written.
+    #[error("{doing}: {source}; no branch was moved")]
+    Disk {
+        /// What was attempted.
+        doing: &'static str,
+        /// What the system says.
+        source: std::io::Error,
+    },
+}
+
+/// In what way a file is not as it is in HEAD.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Dirt {
+    /// HEAD does not have it.
+    #[error("it is not in HEAD")]
+    Untracked,
+    /// HEAD has it, and the work tree had not.
+    #[error("it is in HEAD, but not in the work tree")]
+    Removed,
+    /// Its content is another.
+    #[error("its content is not that in HEAD")]
+    Content,
+    /// It is executable and was not, or the other way round.
+    #[error("its executable bit is not that in HEAD")]
+    Mode,
+    /// HEAD has something else than a file there.
+    #[error("HEAD has something else than a file there")]
+    Kind,
+    /// The index has it in another form than HEAD.
+    #[error("it has staged changes")]
+    Staged,
+}
+
+impl GitProblem {
+    /// Whether it is about work that somebody did on the files: nothing else would take the run back without losing that.
+    pub fn is_about_edits(&self) -> bool {
+        match self {
+            Self::Dirty { .. } | Self::RevertConflict { .. } => true,
+            Self::NoRepository { .. }
+            | Self::OtherOwner { .. }
+            | Self::Unsupported { .. }
+            | Self::Bare { .. }
+            | Self::LinkedWorktree { .. }
+            | Self::DetachedHead
+            | Self::UnbornHead { .. }
+            | Self::InProgress { .. }
+            | Self::HeadMoved { .. }
+            | Self::Busy { .. }
+            | Self::Shallow { .. }
+            | Self::Unfit { .. }
+            | Self::NotOfRun { .. }
+            | Self::NotChecked { .. }
+            | Self::Git { .. }
+            | Self::Disk { .. }
+            | Self::NotDurable { .. } => false,
+        }
+    }
+
+    /// The code under which a task report lists it (EX-18).
+    pub fn code(&self) -> ErrorCode {
+        match self {
+            // There is none that could be committed to.
+            Self::NoRepository { .. } | Self::OtherOwner { .. } | Self::Unsupported { .. } => {
+                ErrorCode::NoRepository
+            }
+            Self::Bare { .. } => ErrorCode::BareRepository,
+            Self::LinkedWorktree { .. } => ErrorCode::LinkedWorktree,
+            Self::DetachedHead => ErrorCode::DetachedHead,
+            Self::UnbornHead { .. } => ErrorCode::UnbornHead,
+            // Somebody else is at work in the repository.
+            Self::InProgress { .. } | Self::HeadMoved { .. } | Self::Busy { .. } => {
+                ErrorCode::MergeInProgress
+            }
+            Self::Shallow { .. } => ErrorCode::ShallowRepository,
+            // A commit would hold, or git would show, something else than the run did.
+            Self::Dirty { .. } | Self::Unfit { .. } => ErrorCode::DirtyTarget,
+            Self::RevertConflict { .. } | Self::NotOfRun { .. } => ErrorCode::RevertConflict,
+            Self::NotChecked { .. } => ErrorCode::InternalError,
+            Self::Git { .. } | Self::Disk { .. } | Self::NotDurable { .. } => {
+                ErrorCode::InputOutput
+            }
+        }
+    }
+}
+
+/// Says what was attempted, where it failed.
+pub(crate) trait Doing<T> {
+    fn doing(self, doing: &'static str) -> Result<T, GitProblem>;
+}
+
+impl<T> Doing<T> for Result<T, git2::Error> {
+    fn doing(self, doing: &'static str) -> Result<T, GitProblem> {
+        self.map_err(|source| GitProblem::Git { doing, source })
+    }
+}
+
+impl<T> Doing<T> for Result<T, std::io::Error> {
+    fn doing(self, doing: &'static str) -> Result<T, GitProblem> {
+        self.map_err(|source| GitProblem::Disk { doing, source })
+    }
+}
+
+fn shown(path: &std::path::Path) -> String {
+    Quoted(path.as_os_str().as_encoded_bytes()).to_string()
+}
+
+/// How many paths a message names.
+const LISTED_MAX: usize = 5;
+
+fn listed(paths: &[RelPath]) -> String {
+    let mut text: Vec<String> =
+        paths.iter().take(LISTED_MAX).map(|path| format!("`{path}`")).collect();
+    if let more @ 1.. = paths.len().saturating_sub(LISTED_MAX) {
+        text.push(format!("{more} more"));
+    }
+    text.join(", ")
+}

@@ -1,0 +1,133 @@
+//! The repository whose work tree is the workspace, and what it has to be like.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use actum_core::path::Cut;
+use git2::{ErrorCode, RepositoryOpenFlags, RepositoryState};
+
+use crate::problem::{Doing, GitProblem};
+use crate::settings::Settings;
+
+/// The repository whose work tree is exactly one directory.
+///
+/// It is opened anew for each call, so that nothing is judged by what was read earlier.
+#[derive(Debug, Clone)]
+pub struct Repository {
+    root: PathBuf,
+}
+
+/// A repository that is open, and of a kind that is supported.
+pub(crate) struct Handle {
+    pub(crate) raw: git2::Repository,
+    /// The work tree, by its real path.
+    pub(crate) root: PathBuf,
+    /// Dropped last: the repository reads it.
+    _settings: Settings,
+}
+
+impl Repository {
+    /// The repository whose work tree is exactly `root`. Directories above are not searched, and
+    /// variables like `GIT_DIR` do not count. Nothing is changed, and nothing is executed.
+    ///
+    /// # Errors
+    /// [`GitProblem::NoRepository`], [`GitProblem::Bare`], [`GitProblem::LinkedWorktree`],
+    /// [`GitProblem::OtherOwner`] where git would not trust the directory either (`safe.directory`), and
+    /// [`GitProblem::Unsupported`] for what libgit2 or this crate does not know: SHA-256, other stores of
+    /// references, `core.worktree`, names that are compared without case.
+    pub fn open(root: &Path) -> Result<Self, GitProblem> {
+        let root = root.canonicalize().doing("looking for the work tree")?;
+        Handle::open(&root)?;
+        Ok(Self { root })
+    }
+
+    /// Opens the repository for one call.
+    pub(crate) fn handle(&self) -> Result<Handle, GitProblem> {
+        Handle::open(&self.root)
+    }
+}
+
+impl Handle {
+    fn open(root: &Path) -> Result<Self, GitProblem> {
+        look_at_git_directory(root)?;
+        let none: [&Path; 0] = [];
+        let raw = git2::Repository::open_ext(root, RepositoryOpenFlags::NO_SEARCH, none);
+        let raw = raw.map_err(|error| refusal(root, error))?;
+        if raw.is_bare() {
+            return Err(GitProblem::Bare { root: root.to_owned() });
+        }
+        if raw.is_worktree() || raw.commondir() != raw.path() {
+            return Err(GitProblem::LinkedWorktree { root: root.to_owned() });
+        }
+        let unsupported =
+            |what: &str| GitProblem::Unsupported { root: root.to_owned(), what: what.to_owned() };
+        let workdir = raw.workdir().and_then(|workdir| workdir.canonicalize().ok());
+        if workdir.as_deref() != Some(root) {
+            return Err(unsupported("`core.worktree` names another work tree"));
+        }
+        let settings = Settings::put(&raw)?;
+        let config = raw.config().doing("reading the settings")?;
+        let is_set = |name| match config.get_bool(name) {
+            Ok(value) => Ok(Some(value)),
+            Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
+            Err(source) => Err(GitProblem::Git { doing: "reading the settings", source }),
+        };
+        if is_set("core.ignorecase")? == Some(true) {
+            return Err(unsupported("its names are compared without case (`core.ignoreCase`)"));
+        }
+        if is_set("core.filemode")? == Some(false) {
+            return Err(unsupported("it does not follow executable bits (`core.fileMode`)"));
+        }
+        Ok(Self { raw, root: root.to_owned(), _settings: settings })
+    }
+
+    /// Refuses where an operation of git is half done.
+    pub(crate) fn is_at_rest(&self) -> Result<(), GitProblem> {
+        let what = match self.raw.state() {
+            RepositoryState::Clean => return Ok(()),
+            RepositoryState::Merge => "a merge",
+            RepositoryState::Revert | RepositoryState::RevertSequence => "a revert",
+            RepositoryState::CherryPick | RepositoryState::CherryPickSequence => "a cherry-pick",
+            RepositoryState::Bisect => "a bisection",
+            RepositoryState::Rebase
+            | RepositoryState::RebaseInteractive
+            | RepositoryState::RebaseMerge => "a rebase",
+            RepositoryState::ApplyMailbox => "a mailbox of patches",
+            RepositoryState::ApplyMailboxOrRebase => "a rebase or a mailbox of patches",
+        };
+        Err(GitProblem::InProgress { what })
+    }
+}
+
+/// `.git` has to be a directory, and no link to one: what lies elsewhere is not this workspace's.
+fn look_at_git_directory(root: &Path) -> Result<(), GitProblem> {
+    match fs::symlink_metadata(root.join(".git")) {
+        Ok(found) if found.is_dir() => Ok(()),
+        Ok(_) => Err(GitProblem::LinkedWorktree { root: root.to_owned() }),
+        // The directory may itself be the inside of a bare repository.
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+            let is_bare = git2::Repository::open_bare(root).is_ok_and(|raw| raw.is_bare());
+            let root = root.to_owned();
+            Err(if is_bare { GitProblem::Bare { root } } else { GitProblem::NoRepository { root } })
+        }
+        Err(source) => Err(GitProblem::Disk { doing: "looking for `.git`", source }),
+    }
+}
+
+/// How much of what libgit2 says is told.
+const SAID_BYTES_MAX: usize = 200;
+
+fn refusal(root: &Path, error: git2::Error) -> GitProblem {
+    let root = root.to_owned();
+    if error.code() == ErrorCode::NotFound {
+        GitProblem::NoRepository { root }
+    } else if error.code() == ErrorCode::Owner {
+        GitProblem::OtherOwner { root }
+    } else if error.class() == git2::ErrorClass::Repository {
+        // An extension, a version or a kind of names that libgit2 does not know.
+        let what = format!("it has an {}", Cut(error.message().as_bytes(), SAID_BYTES_MAX));
+        GitProblem::Unsupported { root, what }
+    } else {
+        GitProblem::Git { doing: "opening the repository", source: error }
+    }
+}

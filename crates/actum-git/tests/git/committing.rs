@@ -1,0 +1,183 @@
+//! What is in a commit, and what git says of it.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+use actum_git::{GitProblem, Outcome};
+
+use crate::repo::{Repo, author, message, rel, run};
+
+/// EX-17: created, modified, deleted and renamed files and a changed mode are a commit of exactly these.
+#[test]
+fn a_commit_holds_exactly_the_files_of_the_run() {
+    let repo = Repo::with(&[
+        ("edited.txt", b"one\n"),
+        ("gone.txt", b"gone\n"),
+        ("dir/old.txt", b"moved\n"),
+        ("script.sh", b"#!/bin/sh\n"),
+        ("untouched.txt", b"same\n"),
+    ]);
+    let first = repo.head();
+    let id = repo.run(&[
+        ("edited.txt", Some((b"two\n", false))),
+        ("gone.txt", None),
+        ("dir/old.txt", None),
+        ("elsewhere/new.txt", Some((b"moved\n", false))),
+        ("script.sh", Some((b"#!/bin/sh\n", true))),
+        ("deep/er/made.bin", Some((b"\0\xff\r\n", false))),
+    ]);
+    assert_eq!(repo.head(), id.to_string());
+    assert_eq!(repo.git(&["rev-parse", "HEAD^"]).trim(), first);
+    assert_eq!(
+        repo.git(&["show", "--format=", "--raw", "--no-abbrev", "--name-status", "--no-renames"]),
+        "A\tdeep/er/made.bin\nD\tdir/old.txt\nM\tedited.txt\nA\telsewhere/new.txt\nD\tgone.txt\n\
+         M\tscript.sh\n"
+    );
+    assert!(repo.git(&["show", "--format=", "-M", "--summary"]).contains("100%"));
+    assert!(repo.git(&["ls-tree", "HEAD", "script.sh"]).starts_with("100755"));
+    assert_eq!(repo.status(), "");
+    repo.git(&["diff-index", "--quiet", "HEAD"]);
+    assert_eq!(repo.git(&["fsck", "--strict", "--no-dangling"]), "");
+}
+
+/// EX-17: the commit says who made it, and whose it is.
+#[test]
+fn a_commit_names_its_author_and_its_run() {
+    let repo = Repo::with(&[("a", b"1")]);
+    repo.run(&[("a", Some((b"2", false)))]);
+    assert_eq!(
+        repo.git(&["log", "-1", "--format=%an|%ae|%at|%cn|%ce|%ct|%s|%b"]).trim_end(),
+        "Ada|ada@example.org|1767323045|Ada|ada@example.org|1767323045|Change some files|As \
+         planned.\n\nActum-Run: 00000000001a\nActum-Task: task-1\nActum-Plan: plan-1"
+    );
+    assert_eq!(
+        repo.git(&["log", "-1", "--format=%(trailers:only,key=Actum-Run)"]).trim(),
+        format!("Actum-Run: {}", run())
+    );
+    for reference in ["HEAD", "main"] {
+        let log = repo.git(&["reflog", "show", "--format=%gs", reference]);
+        assert_eq!(log.lines().next(), Some(&*format!("actum: run {}", run())), "{reference}");
+    }
+}
+
+/// EX-17: a file may take the place of a directory, and a directory that of a file.
+#[test]
+fn a_file_and_a_directory_can_change_places() {
+    let repo = Repo::with(&[("a", b"file"), ("b/c", b"1"), ("b/d/e", b"2"), ("z", b"z")]);
+    repo.run(&[
+        ("a", None),
+        ("a/inside", Some((b"3", false))),
+        ("b/c", None),
+        ("b/d/e", None),
+        ("b", Some((b"4", false))),
+    ]);
+    assert_eq!(repo.git(&["ls-tree", "-r", "--name-only", "HEAD"]), "a/inside\nb\nz\n");
+    assert_eq!(repo.status(), "");
+    repo.git(&["fsck", "--strict"]);
+}
+
+/// EX-17: no file is swept out because a run made something in its place.
+#[test]
+fn what_a_run_did_not_take_away_is_never_left_out_of_the_tree() {
+    let repo = Repo::with(&[("a", b"file"), ("b/c", b"1"), ("b/d", b"2")]);
+    for (paths, steps) in [
+        (vec!["a/x"], vec![("a/x", Some((&b"1"[..], false)))]),
+        (vec!["b", "b/c"], vec![("b", Some((&b"1"[..], false))), ("b/c", None)]),
+    ] {
+        let before = repo.head();
+        let checked = repo.check(&paths).unwrap();
+        let refused = repo.commit(&checked, &steps).unwrap_err();
+        assert!(refused.to_string().contains("would stand where"), "{refused}");
+        assert_eq!(repo.head(), before);
+        assert_eq!(repo.status(), "");
+    }
+}
+
+/// EX-17: paths need not be text.
+#[test]
+fn a_path_is_bytes() {
+    let repo = Repo::with(&[("a", b"1")]);
+    let path = actum_core::RelPath::new(b"d\xff/\xfe \n\"").unwrap();
+    let checked =
+        repo.open().check(&[actum_git::Before { path: path.clone(), state: None }]).unwrap();
+    let new = actum_git::NewFile { bytes: b"x", mode: actum_core::FileMode::REGULAR };
+    let change = actum_git::Change { path: &path, after: Some(new) };
+    let made = repo.open().commit(&checked, &[change], &message(), &author()).unwrap();
+    assert!(matches!(made, Outcome::Committed(_)));
+    assert_eq!(repo.git(&["ls-tree", "-r", "-z", "--name-only", "HEAD"]).matches('\0').count(), 2);
+    repo.git(&["fsck", "--strict"]);
+}
+
+/// EX-17: what git does not see makes no commit.
+#[test]
+fn a_run_that_changes_nothing_for_git_makes_no_commit() {
+    let repo = Repo::with(&[("a", b"1")]);
+    let checked = repo.check(&["a"]).unwrap();
+    fs::set_permissions(repo.path("a"), fs::Permissions::from_mode(0o600)).unwrap();
+    let before = repo.head();
+    let outcome = repo.commit(&checked, &[("a", Some((b"1", false)))]).unwrap();
+    assert!(matches!(outcome, Outcome::Unchanged));
+    assert_eq!(repo.head(), before);
+}
+
+/// EX-17: a commit goes on top of the HEAD that was checked, and of no other.
+#[test]
+fn a_head_that_moved_since_the_check_is_not_built_on() {
+    let repo = Repo::with(&[("a", b"1"), ("b", b"1")]);
+    let checked = repo.check(&["a"]).unwrap();
+    repo.git(&["commit", "-q", "--allow-empty", "-m", "another"]);
+    let before = repo.head();
+    let refused = repo.commit(&checked, &[("a", Some((b"2", false)))]).unwrap_err();
+    assert!(matches!(refused, GitProblem::HeadMoved { .. }), "{refused}");
+    assert_eq!(repo.head(), before);
+
+    // The same commit on another branch is another HEAD, too.
+    let checked = repo.check(&["a"]).unwrap();
+    repo.git(&["switch", "-q", "-c", "other"]);
+    let refused = repo.commit(&checked, &[("a", Some((b"2", false)))]).unwrap_err();
+    assert!(matches!(refused, GitProblem::HeadMoved { .. }), "{refused}");
+    assert_eq!(repo.git(&["rev-parse", "main", "other"]), format!("{before}\n{before}\n"));
+}
+
+/// EX-17: a branch or a HEAD that somebody else is changing is left alone.
+#[test]
+fn a_locked_branch_is_not_moved() {
+    let repo = Repo::with(&[("a", b"1")]);
+    let checked = repo.check(&["a"]).unwrap();
+    for lock in [".git/HEAD.lock", ".git/refs/heads/main.lock"] {
+        repo.write(lock, b"");
+        let before = repo.head();
+        let refused = repo.commit(&checked, &[("a", Some((b"2", false)))]).unwrap_err();
+        assert!(matches!(refused, GitProblem::Busy { .. }), "{refused}");
+        assert_eq!(repo.head(), before);
+        fs::remove_file(repo.path(lock)).unwrap();
+        assert_eq!(repo.status(), "");
+    }
+    assert!(!repo.path(".git/index.lock").exists());
+}
+
+/// EX-17: the branch may be one that stands in `packed-refs`, and its objects in a pack.
+#[test]
+fn a_packed_repository_is_committed_to() {
+    let repo = Repo::with(&[("a", b"1"), ("b/c", b"1")]);
+    repo.git(&["gc", "-q"]);
+    assert!(!repo.path(".git/refs/heads/main").exists());
+    repo.run(&[("b/c", Some((b"2", false)))]);
+    repo.git(&["fsck", "--strict"]);
+    assert_eq!(repo.status(), "");
+}
+
+/// EX-17: only what was checked is committed, and once.
+#[test]
+fn a_file_that_was_not_checked_is_refused() {
+    let repo = Repo::with(&[("a", b"1"), ("b", b"1")]);
+    let checked = repo.check(&["a"]).unwrap();
+    let new = Some((&b"2"[..], false));
+    for steps in [vec![("a", new), ("b", new)], vec![("a", new), ("a", new)]] {
+        let refused = repo.commit(&checked, &steps).unwrap_err();
+        assert!(matches!(refused, GitProblem::NotChecked { .. }), "{refused}");
+    }
+    let refused = repo.check(&["a", "a"]).unwrap_err();
+    assert!(matches!(refused, GitProblem::NotChecked { path } if path == rel("a")));
+    assert_eq!(repo.git(&["rev-list", "--count", "HEAD"]).trim(), "1");
+}

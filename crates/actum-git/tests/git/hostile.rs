@@ -1,0 +1,139 @@
+//! Nothing that a repository says is executed.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+
+use crate::repo::Repo;
+
+/// A repository that runs a program wherever git would let it, and the file that each leaves.
+fn armed() -> (Repo, std::path::PathBuf) {
+    let repo = Repo::with(&[("a.txt", b"1\n"), ("b.flt", b"1\n")]);
+    let marker = repo.beside("marker");
+    fs::create_dir(&marker).unwrap();
+    let script = |name: &str| {
+        let path = repo.beside(name);
+        let text = format!(
+            "#!/bin/sh\ntouch {}/{name}-\"$(basename \"$0\")\"\ncat 2>/dev/null\nexit 0\n",
+            marker.display()
+        );
+        fs::write(&path, text).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    let hook = script("hook");
+    let hooks = repo.beside("hooks-elsewhere");
+    fs::create_dir_all(&hooks).unwrap();
+    for name in [
+        "pre-commit",
+        "post-commit",
+        "commit-msg",
+        "prepare-commit-msg",
+        "reference-transaction",
+        "post-index-change",
+    ] {
+        for directory in [repo.path(".git/hooks"), hooks.clone()] {
+            fs::create_dir_all(&directory).unwrap();
+            fs::copy(&hook, directory.join(name)).unwrap();
+        }
+    }
+    for (name, value) in [
+        ("core.fsmonitor", script("fsmonitor")),
+        ("filter.x.clean", script("clean")),
+        ("filter.x.smudge", script("smudge")),
+        ("merge.m.driver", script("driver")),
+        ("diff.d.textconv", script("textconv")),
+        ("core.editor", script("editor")),
+        ("commit.gpgSign", "true".to_owned()),
+        ("gpg.program", script("gpg")),
+    ] {
+        repo.git(&["config", name, &value]);
+    }
+    repo.write(".git/info/attributes", "*.flt filter=x\n*.txt merge=m diff=d\n");
+    for entry in fs::read_dir(&marker).unwrap() {
+        fs::remove_file(entry.unwrap().path()).unwrap();
+    }
+    (repo, marker)
+}
+
+fn left(marker: &std::path::Path) -> Vec<String> {
+    let name =
+        |entry: std::io::Result<fs::DirEntry>| entry.unwrap().file_name().into_string().unwrap();
+    let mut left: Vec<String> = fs::read_dir(marker).unwrap().map(name).collect();
+    left.sort();
+    left
+}
+
+/// EX-17: hooks, filters, fsmonitor, merge drivers and signing are off, whatever the repository says.
+#[test]
+fn nothing_that_a_repository_says_is_executed() {
+    // First the control: plain git runs them.
+    let (repo, marker) = armed();
+    repo.write("a.txt", "2\n");
+    repo.write("b.flt", "2\n");
+    repo.try_git(&["add", "-A"]);
+    repo.try_git(&["commit", "-q", "-m", "x"]);
+    let ran = left(&marker);
+    for name in
+        ["clean-clean", "fsmonitor-fsmonitor", "gpg-gpg", "hook-pre-commit", "hook-commit-msg"]
+    {
+        assert!(ran.contains(&name.to_owned()), "{name} in {ran:?}");
+    }
+
+    for hooks_path in [false, true] {
+        let (repo, marker) = armed();
+        if hooks_path {
+            let elsewhere = repo.beside("hooks-elsewhere");
+            repo.git(&["config", "core.hooksPath", elsewhere.to_str().unwrap()]);
+        }
+        for entry in fs::read_dir(&marker).unwrap() {
+            fs::remove_file(entry.unwrap().path()).unwrap();
+        }
+        let root = &repo.root;
+        let opened = actum_git::Repository::open(root).unwrap();
+        assert!(opened.check(&repo.before(&["b.flt"])).is_err());
+        let id = repo.run(&[("a.txt", Some((b"1\n2\n", false))), ("new", Some((b"n", false)))]);
+        let revert = repo.revert(id).unwrap();
+        repo.take_back(&revert);
+        assert_eq!(left(&marker), Vec::<String>::new());
+    }
+}
+
+/// EX-17: variables of the environment do not lead to another repository.
+#[test]
+fn variables_of_git_do_not_count() {
+    let other = Repo::with(&[("a", b"other\n")]);
+    let repo = Repo::with(&[("a", b"1\n")]);
+    let program = std::env::current_exe().unwrap();
+    let mut again = std::process::Command::new(program);
+    again.args(["--exact", "hostile::commits_in_the_directory_that_is_named", "--ignored"]);
+    again.env("ACTUM_GIT_TEST_ROOT", &repo.root);
+    let git = |path: &str| other.path(".git").join(path);
+    again.env("GIT_DIR", git("")).env("GIT_WORK_TREE", &other.root);
+    again.env("GIT_INDEX_FILE", git("index")).env("GIT_OBJECT_DIRECTORY", git("objects"));
+    again.env("GIT_COMMON_DIR", git("")).env("GIT_NAMESPACE", "x");
+    again.env("GIT_CONFIG_GLOBAL", other.beside("none")).env("GIT_CONFIG_COUNT", "1");
+    again.env("GIT_CONFIG_KEY_0", "core.bare").env("GIT_CONFIG_VALUE_0", "true");
+    let untouched = other.git_directory();
+    let output = again.output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+    assert_eq!(other.git_directory(), untouched);
+    assert_eq!(repo.git(&["rev-list", "--count", "HEAD"]).trim(), "2");
+    assert_eq!(repo.status(), "?? new\n".replace("?? new\n", ""));
+    repo.git(&["fsck", "--strict"]);
+}
+
+/// EX-17: what the test above runs, in a process of its own.
+#[test]
+#[ignore = "it is run with an environment that misleads"]
+fn commits_in_the_directory_that_is_named() {
+    let root = std::env::var_os("ACTUM_GIT_TEST_ROOT").unwrap();
+    let opened = actum_git::Repository::open(root.as_ref()).unwrap();
+    let path = crate::repo::rel("new");
+    let before = actum_git::Before { path: path.clone(), state: None };
+    let checked = opened.check(&[before]).unwrap();
+    fs::write(std::path::Path::new(&root).join("new"), b"n").unwrap();
+    let new = actum_git::NewFile { bytes: b"n", mode: actum_core::FileMode::REGULAR };
+    let change = actum_git::Change { path: &path, after: Some(new) };
+    let made = opened.commit(&checked, &[change], &crate::repo::message(), &crate::repo::author());
+    crate::repo::whole(made.unwrap());
+}

@@ -1,0 +1,172 @@
+//! Repositories that are not committed to.
+
+use std::fs;
+use std::path::Path;
+
+use actum_core::task::ErrorCode;
+use actum_git::{GitProblem, Repository};
+
+use crate::repo::Repo;
+
+fn open(root: &Path) -> GitProblem {
+    Repository::open(root).unwrap_err()
+}
+
+/// EX-17: the repository is the one whose work tree is the workspace, and none above it.
+#[test]
+fn only_the_directory_itself_is_looked_at() {
+    let repo = Repo::with(&[("sub/a", b"1")]);
+    for root in [repo.path("sub"), repo.beside("elsewhere")] {
+        fs::create_dir_all(&root).unwrap();
+        let problem = open(&root);
+        assert!(matches!(problem, GitProblem::NoRepository { .. }), "{problem}");
+        assert_eq!(problem.code(), ErrorCode::NoRepository);
+    }
+}
+
+/// EX-17: without a work tree there is nothing to commit.
+#[test]
+fn a_bare_repository_is_refused() {
+    let repo = Repo::with(&[("a", b"1")]);
+    let bare = repo.beside("bare");
+    repo.git(&["clone", "-q", "--bare", ".", bare.to_str().unwrap()]);
+    assert_eq!(open(&bare).code(), ErrorCode::BareRepository);
+    repo.git(&["config", "core.bare", "true"]);
+    assert_eq!(open(&repo.root).code(), ErrorCode::BareRepository);
+}
+
+/// EX-17: where `.git` leads elsewhere, that is not the workspace's.
+#[test]
+fn a_linked_work_tree_is_refused() {
+    let repo = Repo::with(&[("a", b"1")]);
+    let linked = repo.beside("linked");
+    repo.git(&["worktree", "add", "-q", "-b", "linked", linked.to_str().unwrap()]);
+    assert_eq!(open(&linked).code(), ErrorCode::LinkedWorktree);
+    let by_link = repo.beside("by-link");
+    fs::create_dir(&by_link).unwrap();
+    std::os::unix::fs::symlink(repo.path(".git"), by_link.join(".git")).unwrap();
+    assert_eq!(open(&by_link).code(), ErrorCode::LinkedWorktree);
+    // The main work tree is one, and stays one.
+    repo.check(&["a"]).map(drop).unwrap();
+    repo.git(&["config", "core.worktree", linked.to_str().unwrap()]);
+    assert!(matches!(open(&repo.root), GitProblem::Unsupported { .. }));
+}
+
+/// EX-17: kinds of repositories that are not known are named.
+#[test]
+fn what_is_not_supported_is_said() {
+    let repo = Repo::unborn();
+    let sha256 = repo.beside("sha256");
+    repo.git(&["init", "-q", "--object-format=sha256", sha256.to_str().unwrap()]);
+    let problem = open(&sha256);
+    assert!(matches!(problem, GitProblem::Unsupported { .. }), "{problem}");
+    assert!(problem.to_string().contains("object"), "{problem}");
+    let reftable = repo.beside("reftable");
+    if repo
+        .try_git(&["init", "-q", "--ref-format=reftable", reftable.to_str().unwrap()])
+        .status
+        .success()
+    {
+        let problem = open(&reftable);
+        assert!(matches!(problem, GitProblem::Unsupported { .. }), "{problem}");
+    }
+    for (name, value) in [("core.ignoreCase", "true"), ("core.fileMode", "false")] {
+        let repo = Repo::with(&[("a", b"1")]);
+        repo.git(&["config", name, value]);
+        let problem = open(&repo.root);
+        assert!(matches!(problem, GitProblem::Unsupported { .. }), "{problem}");
+        assert!(problem.to_string().contains(name), "{problem}");
+    }
+}
+
+/// EX-17: without a branch there is nothing to commit to.
+#[test]
+fn a_detached_head_is_refused() {
+    let repo = Repo::with(&[("a", b"1")]);
+    repo.git(&["checkout", "-q", "--detach"]);
+    assert_eq!(repo.check(&["a"]).unwrap_err().code(), ErrorCode::DetachedHead);
+}
+
+/// EX-17: without a commit there is nothing to build on.
+#[test]
+fn an_unborn_branch_is_refused() {
+    let repo = Repo::unborn();
+    let problem = repo.check(&["a"]).unwrap_err();
+    assert_eq!(problem.code(), ErrorCode::UnbornHead);
+    assert!(problem.to_string().contains("`main`"), "{problem}");
+}
+
+/// EX-17: an operation of git that is half done is not committed into.
+#[test]
+fn an_operation_that_is_half_done_is_refused() {
+    for (words, expected) in [
+        (&["merge", "side"][..], "a merge"),
+        (&["rebase", "side"], "a rebase"),
+        (&["cherry-pick", "side"], "a cherry-pick"),
+        (&["revert", "HEAD~1"], "a revert"),
+    ] {
+        let repo = Repo::with(&[("a", b"1\n"), ("b", b"1\n")]);
+        repo.git(&["switch", "-q", "-c", "side"]);
+        repo.write("a", "2\n");
+        repo.git(&["commit", "-qam", "side"]);
+        repo.git(&["switch", "-q", "main"]);
+        for text in ["3\n", "4\n"] {
+            repo.write("a", text);
+            repo.git(&["commit", "-qam", "main"]);
+        }
+        assert!(!repo.try_git(words).status.success(), "{words:?} has to conflict");
+        let problem = repo.check(&["b"]).unwrap_err();
+        assert_eq!(problem.code(), ErrorCode::MergeInProgress);
+        assert!(problem.to_string().contains(expected), "{problem}");
+    }
+}
+
+/// EX-17: conflicts that a stash left have no operation, and are not committed into either.
+#[test]
+fn conflicts_in_the_index_are_refused() {
+    let repo = Repo::with(&[("a", b"1\n"), ("b", b"1\n")]);
+    repo.write("a", "2\n");
+    repo.git(&["stash", "-q"]);
+    repo.write("a", "3\n");
+    repo.git(&["commit", "-qam", "main"]);
+    assert!(!repo.try_git(&["stash", "pop", "-q"]).status.success());
+    let problem = repo.check(&["b"]).unwrap_err();
+    assert_eq!(problem.code(), ErrorCode::MergeInProgress);
+}
+
+/// EX-17: commits to a shallow repository can be made, but not taken back there.
+#[test]
+fn a_shallow_repository_is_not_reverted_in() {
+    let repo = Repo::with(&[("a", b"1\n")]);
+    let shallow = Repo::unborn();
+    fs::remove_dir_all(&shallow.root).unwrap();
+    let from = format!("file://{}", repo.root.display());
+    let into = shallow.root.to_str().unwrap();
+    repo.git(&["clone", "-q", "--depth", "1", &from, into]);
+    let id = shallow.run(&[("a", Some((b"2\n", false)))]);
+    let problem = shallow.revert(id).unwrap_err();
+    assert_eq!(problem.code(), ErrorCode::ShallowRepository);
+}
+
+/// EX-17: a repository of another user is not trusted, as git does not trust it. Only root can give one away,
+/// so that this tests nothing where somebody else runs it.
+#[test]
+fn a_repository_of_another_user_is_refused() {
+    let repo = Repo::with(&[("a", b"1")]);
+    let mut given_away = Vec::new();
+    for path in [repo.root.clone(), repo.path(".git")] {
+        given_away.push(std::os::unix::fs::chown(path, Some(12345), None).is_ok());
+    }
+    if given_away != [true, true] {
+        return;
+    }
+    let mut again = std::process::Command::new(std::env::current_exe().unwrap());
+    again.args(["--exact", "hostile::commits_in_the_directory_that_is_named", "--ignored"]);
+    again.env("ACTUM_GIT_TEST_ROOT", &repo.root).env("HOME", repo.beside("none"));
+    again.env_remove("SUDO_UID").env_remove("XDG_CONFIG_HOME");
+    let output = again.output().unwrap();
+    assert!(!output.status.success());
+    let said = String::from_utf8_lossy(&output.stdout).into_owned()
+        + &String::from_utf8_lossy(&output.stderr);
+    assert!(said.contains("OtherOwner"), "{said}");
+}

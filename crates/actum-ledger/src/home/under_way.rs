@@ -1,0 +1,200 @@
+//! Actions and tasks that are under way: `HOME/tenants/TENANT/acting/WORKSPACE.ID` and `…/tasks/WORKSPACE.ID`, a file
+//! that is locked by the process that carries it out. One that nobody has locked is left from a process that came
+//! to its end before. What somebody else needs to end it stands in `WORKSPACE.ID.json` beside it.
+//!
+//! Those of actions are made, looked for and removed under the lock of the workspace alone. Marks outlive the process,
+//! and not for sure the machine; notes outlive both.
+
+use actum_core::RunId;
+use actum_core::ledger::WorkspaceId;
+
+use super::disk::{Directory, Lock, Sharing};
+use super::{HomeError, TenantHome};
+
+/// The longest notes, in bytes: 64 MiB.
+const NOTES_BYTES_MAX: usize = 64 << 20;
+
+/// What can be under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Doing {
+    /// An action.
+    Action,
+    /// A task plan.
+    Task,
+}
+
+/// Something that is under way, or was left so.
+#[derive(Debug)]
+#[must_use = "it is told for left as soon as this is gone"]
+pub struct UnderWay {
+    id: RunId,
+    name: String,
+    directory: Directory,
+    _lock: Lock,
+}
+
+impl TenantHome {
+    /// Marks it as under way, as long as this process lives and what is given is there.
+    ///
+    /// # Errors
+    /// [`HomeError`]
+    pub fn begin(
+        &self,
+        doing: Doing,
+        id: RunId,
+        workspace: WorkspaceId,
+    ) -> Result<UnderWay, HomeError> {
+        let directory = self.directory.directory_made(doing.directory())?;
+        let name = format!("{workspace}.{id}");
+        let lock = directory.lock(&name, Sharing::Exclusive)?;
+        Ok(UnderWay { id, name, directory, _lock: lock })
+    }
+
+    /// Keeps other processes from carrying out tasks in a workspace, as long as what is given is there; none where one
+    /// does already.
+    ///
+    /// # Errors
+    /// [`HomeError`]
+    pub fn begin_tasks(&self, workspace: WorkspaceId) -> Result<Option<TaskTurn>, HomeError> {
+        let directory = self.directory.directory_made(Doing::Task.directory())?;
+        let lock = directory.lock_if_free_made(&format!("{workspace}"))?;
+        Ok(lock.map(|lock| TaskTurn { _lock: lock }))
+    }
+
+    /// Those in a workspace that are marked, whether somebody carries them out or not.
+    ///
+    /// # Errors
+    /// [`HomeError`]
+    pub fn marked(&self, doing: Doing, workspace: WorkspaceId) -> Result<Vec<RunId>, HomeError> {
+        let Some(directory) = self.directory.directory(doing.directory())? else {
+            return Ok(Vec::new());
+        };
+        let prefix = format!("{workspace}.");
+        let id = |name: &String| name.strip_prefix(&prefix)?.parse().ok();
+        Ok(directory.names()?.iter().filter_map(id).collect())
+    }
+
+    /// One of them, where nobody carries it out any more.
+    ///
+    /// # Errors
+    /// [`HomeError`]
+    pub fn left(
+        &self,
+        doing: Doing,
+        id: RunId,
+        workspace: WorkspaceId,
+    ) -> Result<Option<UnderWay>, HomeError> {
+        let Some(directory) = self.directory.directory(doing.directory())? else {
+            return Ok(None);
+        };
+        let name = format!("{workspace}.{id}");
+        let lock = directory.lock_if_free(&name)?;
+        Ok(lock.map(|lock| UnderWay { id, name, directory, _lock: lock }))
+    }
+}
+
+/// The turn of one process to carry out tasks in a workspace.
+#[derive(Debug)]
+#[must_use = "another may take it as soon as this is gone"]
+pub struct TaskTurn {
+    _lock: Lock,
+}
+
+impl Doing {
+    fn directory(self) -> &'static str {
+        match self {
+            Self::Action => "acting",
+            Self::Task => "tasks",
+        }
+    }
+}
+
+impl UnderWay {
+    /// Its name.
+    pub fn id(&self) -> RunId {
+        self.id
+    }
+
+    /// Keeps what somebody else needs to end it, in the place of what was kept before.
+    ///
+    /// # Errors
+    /// [`HomeError`]; what was kept before is there still.
+    pub fn note(&self, notes: &[u8]) -> Result<(), HomeError> {
+        self.directory.replace(&self.notes(), notes)
+    }
+
+    /// What was kept last.
+    ///
+    /// # Errors
+    /// [`HomeError`]
+    pub fn noted(&self) -> Result<Option<Vec<u8>>, HomeError> {
+        let noted = self.directory.read(&self.notes(), NOTES_BYTES_MAX)?;
+        Ok(noted.map(|mut bytes| std::mem::take(&mut *bytes)))
+    }
+
+    /// Takes the mark away.
+    ///
+    /// # Errors
+    /// [`HomeError`]
+    pub fn end(self) -> Result<(), HomeError> {
+        self.directory.remove(&self.notes())?;
+        self.directory.remove(&self.name)
+    }
+
+    fn notes(&self) -> String {
+        format!("{}.json", self.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::home::LedgerHome;
+
+    /// AA-13: what was cut off is told from what is under way.
+    #[test]
+    fn an_action_is_left_once_nobody_holds_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let home = LedgerHome::open(&directory.path().join("home")).unwrap();
+        let tenant = home.tenant(&"default".parse().unwrap()).unwrap();
+        let [here, elsewhere] = [1, 2].map(WorkspaceId::from_random);
+        let taken = |id, workspace| tenant.left(Doing::Action, id, workspace).unwrap();
+        let left = |workspace| -> Vec<RunId> {
+            let marked = tenant.marked(Doing::Action, workspace).unwrap().into_iter();
+            marked.filter(|id| taken(*id, workspace).is_some()).collect()
+        };
+        assert_eq!(left(here), []);
+        let [one, two] = [1, 2].map(RunId::from_random);
+        let first = tenant.begin(Doing::Action, one, here).unwrap();
+        let second = tenant.begin(Doing::Action, two, here).unwrap();
+        assert_eq!(left(here), []);
+        drop(first);
+        assert_eq!((left(here), left(elsewhere)), (vec![one], vec![]));
+        second.end().unwrap();
+        let settled = taken(one, here).unwrap();
+        assert_eq!((settled.id(), left(here)), (one, vec![]), "somebody settles it");
+        settled.end().unwrap();
+        assert_eq!(tenant.marked(Doing::Action, here).unwrap(), []);
+        assert!(taken(one, here).is_none());
+    }
+
+    /// EX-13: what a task left behind can be ended by somebody else.
+    #[test]
+    fn what_is_noted_of_a_task_is_there_for_whoever_ends_it() {
+        let directory = tempfile::tempdir().unwrap();
+        let home = LedgerHome::open(&directory.path().join("home")).unwrap();
+        let tenant = home.tenant(&"default".parse().unwrap()).unwrap();
+        let (here, id) = (WorkspaceId::from_random(1), RunId::from_random(2));
+        let begun = tenant.begin(Doing::Task, id, here).unwrap();
+        assert_eq!(begun.noted().unwrap(), None);
+        begun.note(b"one").unwrap();
+        begun.note(b"another").unwrap();
+        assert_eq!(tenant.marked(Doing::Task, here).unwrap(), [id]);
+        assert_eq!(tenant.marked(Doing::Action, here).unwrap(), []);
+        drop(begun);
+        let left = tenant.left(Doing::Task, id, here).unwrap().unwrap();
+        assert_eq!(left.noted().unwrap().unwrap(), b"another");
+        left.end().unwrap();
+        assert_eq!(tenant.marked(Doing::Task, here).unwrap(), []);
+    }
+}

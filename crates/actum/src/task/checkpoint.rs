@@ -1,0 +1,96 @@
+//! The checkpoint: what takes a run back, from what it does to each path (EX-7, EX-16).
+
+use std::collections::BTreeMap;
+
+use actum_core::receipt::{EffectKind, FileFacts, PathEffect};
+use actum_core::report::{
+    Checkpoint, DirectoryChange, FileChange, FileState, PlainId, Rollback, RollbackError,
+};
+use actum_core::{FileMode, RelPath};
+
+/// What takes back a change that does this to paths. `id` gives a new id at each call.
+///
+/// # Errors
+/// [`RollbackError`], which no change of a workspace leads to.
+pub(super) fn of(
+    effects: &[PathEffect],
+    mut id: impl FnMut() -> PlainId,
+) -> Result<Rollback, RollbackError> {
+    let directories = || {
+        effects.iter().filter_map(|effect| match effect.effect {
+            EffectKind::DirectoryCreated => Some(DirectoryChange::Created(effect.path.0.clone())),
+            EffectKind::DirectoryRemoved => {
+                let mode = FileMode::EXECUTABLE;
+                Some(DirectoryChange::Removed(effect.path.0.clone(), mode))
+            }
+            EffectKind::Created
+            | EffectKind::Modified
+            | EffectKind::Renamed
+            | EffectKind::Mode
+            | EffectKind::Attributes
+            | EffectKind::Deleted => None,
+        })
+    };
+    let files = effects.iter().filter(|effect| effect.effect.is_of_file());
+    let as_told = files.filter_map(|effect| {
+        let (path, change) = told(effect)?;
+        Some(Checkpoint { id: id(), path, change })
+    });
+    match Rollback::new(as_told.collect(), directories().collect()) {
+        // Files that took each other's place: each path goes back by itself.
+        Err(RollbackError::Twice { .. }) => {
+            let apart = apart(effects).into_iter().map(|(path, change)| {
+                let id = id();
+                Checkpoint { id, path, change }
+            });
+            Rollback::new(apart.collect(), directories().collect())
+        }
+        rollback => rollback,
+    }
+}
+
+/// A change of a file as it is told.
+fn told(effect: &PathEffect) -> Option<(RelPath, FileChange)> {
+    let path = effect.path.0.clone();
+    Some(match (&effect.from, state(&effect.before), state(&effect.after)) {
+        (Some(from), Some(kept), Some(left)) => {
+            (from.0.clone(), FileChange::Renamed { to: path, kept, left })
+        }
+        (None, Some(kept), Some(left)) => (path, FileChange::Modified { kept, left }),
+        (None, None, Some(left)) => (path, FileChange::Created { left }),
+        (_, Some(kept), None) => (path, FileChange::Deleted { kept }),
+        (_, None, _) => return None,
+    })
+}
+
+/// What happens to files, each path by itself: of one that was renamed the old path and the new.
+pub(super) fn apart(effects: &[PathEffect]) -> Vec<(RelPath, FileChange)> {
+    let mut sides: BTreeMap<&RelPath, (Option<FileState>, Option<FileState>)> = BTreeMap::new();
+    for effect in effects.iter().filter(|effect| effect.effect.is_of_file()) {
+        // A path can be in two effects: a file that went away from it, and another that came there.
+        let from = effect.from.as_ref().unwrap_or(&effect.path);
+        if let Some(before) = state(&effect.before) {
+            sides.entry(&from.0).or_default().0 = Some(before);
+        }
+        if let Some(after) = state(&effect.after) {
+            sides.entry(&effect.path.0).or_default().1 = Some(after);
+        }
+    }
+    let change = |(path, sides): (&RelPath, _)| {
+        let change = match sides {
+            (None, None) => return None,
+            (None, Some(left)) => FileChange::Created { left },
+            (Some(kept), None) => FileChange::Deleted { kept },
+            (Some(kept), Some(left)) => FileChange::Modified { kept, left },
+        };
+        Some((path.clone(), change))
+    };
+    sides.into_iter().filter_map(change).collect()
+}
+
+/// A file as an effect tells of it.
+pub(super) fn state(facts: &Option<FileFacts>) -> Option<FileState> {
+    let FileFacts { sha256, size, mode } = facts.as_ref()?;
+    let mode = FileMode::new(u32::from_str_radix(mode, 8).ok()?);
+    Some(FileState { sha256: *sha256, size: *size, mode })
+}

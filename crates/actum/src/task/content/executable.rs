@@ -1,0 +1,101 @@
+//! What would run: a program gets no interpreter, and nothing lands among the hooks, where the plan does not say so.
+//!
+//! No action but `FILE_CREATE` with `executable` gives permission to run, so nothing is asked about that here.
+
+use actum_core::RelPath;
+use actum_core::task::{ErrorCode, Work};
+
+use super::File;
+use crate::task::problem::ActionProblem;
+
+/// Directories all of whose files are hooks.
+const HOOK_DIRECTORIES: [&str; 2] = [".githooks", ".husky"];
+
+/// The hooks of git (githooks(5)), which it runs from whatever directory it is told; mostly that is called `hooks`.
+const HOOKS: [&str; 28] = [
+    "applypatch-msg",
+    "commit-msg",
+    "fsmonitor-watchman",
+    "p4-changelist",
+    "p4-post-changelist",
+    "p4-pre-submit",
+    "p4-prepare-changelist",
+    "post-applypatch",
+    "post-checkout",
+    "post-commit",
+    "post-index-change",
+    "post-merge",
+    "post-receive",
+    "post-rewrite",
+    "post-update",
+    "pre-applypatch",
+    "pre-auto-gc",
+    "pre-commit",
+    "pre-merge-commit",
+    "pre-push",
+    "pre-rebase",
+    "pre-receive",
+    "prepare-commit-msg",
+    "proc-receive",
+    "push-to-checkout",
+    "reference-transaction",
+    "sendemail-validate",
+    "update",
+];
+
+pub(super) fn judge(
+    work: &Work,
+    before: Option<File<'_>>,
+    after: File<'_>,
+) -> Result<(), ActionProblem> {
+    let remedy = match work {
+        Work::Create { executable: true, .. } => return Ok(()),
+        Work::Create { executable: false, .. } => "`executable` is not said",
+        Work::Modify(_)
+        | Work::Delete
+        | Work::Rename { .. }
+        | Work::UpdateSchema(_)
+        | Work::ExecuteSql(_)
+        | Work::RunPipeline(_) => "only a FILE_CREATE with `executable` can say so",
+    };
+    let path = after.path;
+    let undeclared = |what: &str| {
+        let message = format!("`{path}` {what}, and {remedy}");
+        Err(ActionProblem::new(ErrorCode::UndeclaredExecutable, message))
+    };
+    // A hook that is there may be edited; one that is moved is another one.
+    let lands = before.is_none_or(|before| before.path != path);
+    if lands && is_hook(path) {
+        return undeclared("would be a hook, which tools run unasked");
+    }
+    match shebang(after) {
+        Some(new) if before.and_then(shebang) != Some(new) => {
+            undeclared("would begin with another `#!`, the line that names what runs it")
+        }
+        Some(_) | None => Ok(()),
+    }
+}
+
+/// Whether tools run it by itself. `.git` and what lies in it no plan can name.
+fn is_hook(path: &RelPath) -> bool {
+    let lies_in = |component: &[u8]| {
+        HOOK_DIRECTORIES.iter().any(|name| component.eq_ignore_ascii_case(name.as_bytes()))
+    };
+    let parent = path.parent();
+    let mut above = parent.iter().flat_map(RelPath::components);
+    let is_among_hooks = || {
+        let parent = parent.as_ref().map(RelPath::name);
+        parent.is_some_and(|name| name.eq_ignore_ascii_case(b"hooks"))
+            && HOOKS.iter().any(|name| path.name().eq_ignore_ascii_case(name.as_bytes()))
+    };
+    above.any(lies_in) || is_among_hooks()
+}
+
+/// What the first line names as interpreter, with its arguments.
+fn shebang(file: File<'_>) -> Option<&[u8]> {
+    let rest = file.content.strip_prefix(b"#!")?;
+    let line = rest.split(|byte| *byte == b'\n').next()?.trim_ascii();
+    // `#![allow(...)]` is an attribute.
+    let is_attribute = line.starts_with(b"[") && file.path.name().ends_with(b".rs");
+    (!is_attribute).then_some(line)
+}

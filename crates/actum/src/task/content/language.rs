@@ -1,0 +1,47 @@
+//! What the name of a file says of its content.
+
+use actum_core::RelPath;
+use actum_core::edit::Language;
+
+/// Names end so.
+const ENDINGS: [(&str, Language); 11] = [
+    (".json", Language::Json),
+    (".geojson", Language::Json),
+    (".ipynb", Language::Json),
+    (".jsonld", Language::Json),
+    (".webmanifest", Language::Json),
+    (".code-workspace", Language::JsonWithComments),
+    (".jsonc", Language::JsonWithComments),
+    (".jsonl", Language::JsonLines),
+    (".ndjson", Language::JsonLines),
+    (".yaml", Language::Yaml),
+    (".yml", Language::Yaml),
+];
+
+/// The beginnings of names of files in JSON that their own tools read with comments.
+const WITH_COMMENTS: [&str; 4] = ["tsconfig.", "jsconfig.", "devcontainer.", ".eslintrc."];
+
+/// The language that a name says, in any case of its letters. JSON5 is another language, and not judged.
+pub(super) fn of(path: &RelPath) -> Option<Language> {
+    let name = path.name().to_ascii_lowercase();
+    let ends = |ending: &str| name.len() > ending.len() && name.ends_with(ending.as_bytes());
+    let (_, language) = ENDINGS.iter().find(|(ending, _)| ends(ending))?;
+    let has_comments = WITH_COMMENTS.iter().any(|start| name.starts_with(start.as_bytes()))
+        || path.components().any(|component| component.eq_ignore_ascii_case(b".vscode"));
+    Some(match language {
+        Language::Json if has_comments => Language::JsonWithComments,
+        Language::Json | Language::JsonWithComments | Language::JsonLines | Language::Yaml => {
+            *language
+        }
+    })
+}
+
+/// What a file that is called `language` may be, the strictest first.
+pub(super) fn at_most(language: Language) -> &'static [Language] {
+    match language {
+        Language::Json => &[Language::Json, Language::JsonWithComments],
+        Language::JsonWithComments => &[Language::JsonWithComments],
+        Language::JsonLines => &[Language::JsonLines],
+        Language::Yaml => &[Language::Yaml],
+    }
+}

@@ -1,0 +1,89 @@
+//! What `SCHEMA_UPDATE` makes is a JSON Schema, by the published rules for those.
+
+use actum_core::edit::{Language, Unsound, json_value, yaml_values};
+use actum_core::task::{ErrorCode, SchemaChange, StructureEdit};
+use jsonschema::Draft;
+use serde_json::{Value, json};
+
+use super::{File, language, not_parseable, unless_secret};
+use crate::schema::{SchemaProblem, told};
+use crate::task::problem::ActionProblem;
+
+/// The largest schema that is judged, in bytes: 4 MiB.
+pub(super) const SCHEMA_BYTES_MAX: u64 = 4 << 20;
+
+/// The rules that are published. A schema may say them with `http` as with `https`, and with `#` at the end or without.
+pub(super) const DRAFTS: [(&str, Draft); 5] = [
+    ("http://json-schema.org/draft-04/schema", Draft::Draft4),
+    ("http://json-schema.org/draft-06/schema", Draft::Draft6),
+    ("http://json-schema.org/draft-07/schema", Draft::Draft7),
+    ("https://json-schema.org/draft/2019-09/schema", Draft::Draft201909),
+    ("https://json-schema.org/draft/2020-12/schema", Draft::Draft202012),
+];
+/// Those that are meant where a schema says none.
+const DEFAULT: &str = "https://json-schema.org/draft/2020-12/schema";
+
+/// A file in JSON is one schema. One in YAML may hold anything; documents of it that say `$schema` are schemas.
+pub(super) fn judge(change: &SchemaChange, file: File<'_>) -> Result<(), ActionProblem> {
+    let path = file.path;
+    if u64::try_from(file.content.len()).unwrap_or(u64::MAX) > SCHEMA_BYTES_MAX {
+        let message =
+            format!("`{path}` would have more than {SCHEMA_BYTES_MAX} bytes, which no schema may");
+        return Err(ActionProblem::new(ErrorCode::FileTooLarge, message));
+    }
+    let language = language::of(path).unwrap_or(match change {
+        SchemaChange::Structure(StructureEdit::YamlUpdate { .. }) => Language::Yaml,
+        SchemaChange::Structure(
+            StructureEdit::JsonAddProperty { .. }
+            | StructureEdit::JsonRemoveProperty { .. }
+            | StructureEdit::JsonUpdateValue { .. },
+        )
+        | SchemaChange::Content(_) => Language::JsonWithComments,
+    });
+    let unread = |unsound: Unsound| not_parseable(file, language, &unsound);
+    let schemas = match language {
+        Language::Yaml => {
+            let documents = yaml_values(file.content).map_err(unread)?.into_iter().flatten();
+            documents.filter(|document| document.get("$schema").is_some()).collect()
+        }
+        Language::Json | Language::JsonWithComments | Language::JsonLines => {
+            vec![json_value(file.content).map_err(unread)?]
+        }
+    };
+    for schema in &schemas {
+        is_schema(schema).map_err(|problem| {
+            let problem = unless_secret(file.content, problem.to_string());
+            let message = format!("`{path}` would be no JSON Schema: {problem}");
+            ActionProblem::new(ErrorCode::ResultNotSchema, message)
+        })?;
+    }
+    Ok(())
+}
+
+/// Whether a value is as the rules of its draft have it. Nothing in it is followed or compiled: no `$ref`, no regular
+/// expression.
+pub(super) fn is_schema(schema: &Value) -> Result<(), SchemaProblem> {
+    let said = match schema.get("$schema") {
+        None => DEFAULT,
+        Some(said) => said.as_str().unwrap_or_default(),
+    };
+    let known = DRAFTS.iter().find(|(rules, _)| place(rules) == place(said));
+    let (rules, draft) = known.ok_or_else(|| SchemaProblem {
+        pointer: "/$schema".to_owned(),
+        message: format!(
+            "only the published drafts are known, and no other rules are fetched: {}",
+            DRAFTS.map(|(rules, _)| format!("`{rules}`")).join(", ")
+        ),
+    })?;
+    // Formats are not held: one of them is `regex`, and who compiles those can be kept busy.
+    let options = jsonschema::options().with_draft(*draft).offline().should_validate_formats(false);
+    let validator = options.build(&json!({ "$ref": rules })).map_err(|error| told(&error))?;
+    validator.validate(schema).map_err(|error| told(&error))
+}
+
+/// An address without what may be said in two ways.
+fn place(address: &str) -> &str {
+    let address = address.strip_suffix('#').unwrap_or(address);
+    let rest = address.strip_prefix("https://").or_else(|| address.strip_prefix("http://"));
+    rest.unwrap_or(address)
+}

@@ -1,0 +1,288 @@
+//! Each rule on both sides.
+
+use actum_core::task::TaskPlan;
+use serde_json::{Value, json};
+
+use super::*;
+
+/// The one action of a plan with this operation.
+pub(super) fn action(kind: &str, target: &str, operation: Value) -> Action {
+    let action =
+        json!({ "action_id": "a", "action_type": kind, "target": target, "operation": operation });
+    let plan = json!({ "plan_id": "p", "action_plan": [action] }).to_string();
+    TaskPlan::read(plan.as_bytes()).unwrap().actions.remove(0)
+}
+
+/// What is said of a file that becomes another by an edit: nothing, or the code and the message.
+fn edited(target: &str, before: &str, after: &str) -> Option<(ErrorCode, String)> {
+    let operation = json!({ "type": "text_replace", "pattern": "a", "replacement": "b" });
+    said(&action("FILE_MODIFY", target, operation), Some((target, before)), (target, after))
+}
+
+/// What is said of a new file.
+fn made(target: &str, content: &str) -> Option<(ErrorCode, String)> {
+    let operation = json!({ "type": "create", "content": content });
+    said(&action("FILE_CREATE", target, operation), None, (target, content))
+}
+
+/// What is said of a file that is moved.
+fn moved(from: &str, to: &str, content: &str) -> Option<(ErrorCode, String)> {
+    let action = action("FILE_RENAME", from, json!({ "type": "rename", "new_path": to }));
+    said(&action, Some((from, content)), (to, content))
+}
+
+/// What is said of a schema that is replaced.
+fn schema_of(target: &str, content: &str) -> Option<(ErrorCode, String)> {
+    let action = action("SCHEMA_UPDATE", target, json!({ "type": "content", "content": content }));
+    said(&action, Some((target, "{}")), (target, content))
+}
+
+fn said(
+    action: &Action,
+    before: Option<(&str, &str)>,
+    after: (&str, &str),
+) -> Option<(ErrorCode, String)> {
+    let paths =
+        (before.map(|(path, _)| RelPath::new(path).unwrap()), RelPath::new(after.0).unwrap());
+    let before = paths.0.as_ref().zip(before);
+    let before = before.map(|(path, (_, content))| File { path, content: content.as_bytes() });
+    let problem =
+        judge(action, before, File { path: &paths.1, content: after.1.as_bytes() }).err()?;
+    Some((problem.code, problem.message))
+}
+
+fn code(said: Option<(ErrorCode, String)>) -> Option<ErrorCode> {
+    said.map(|(code, _)| code)
+}
+
+const UNPARSEABLE: Option<ErrorCode> = Some(ErrorCode::ResultNotParseable);
+const NO_SCHEMA: Option<ErrorCode> = Some(ErrorCode::ResultNotSchema);
+const RUNS: Option<ErrorCode> = Some(ErrorCode::UndeclaredExecutable);
+
+/// EX-20
+#[test]
+fn what_could_be_read_before_or_is_new_can_be_read_after() {
+    assert_eq!(
+        edited("c.json", "{}", "{\n  \"a\": 1,\n}"),
+        Some((
+            ErrorCode::ResultNotParseable,
+            "`c.json` would not be JSON: line 3, column 1: the comma before this bracket is one too \
+             many"
+                .to_owned()
+        ))
+    );
+    assert_eq!(made("a.YML", "a: [1\n").unwrap().0, ErrorCode::ResultNotParseable);
+    for (target, content) in [
+        ("a.json", ""),
+        ("a.json", "// x\n1"),
+        ("a.geojson", "{"),
+        ("a.jsonc", "{"),
+        ("tsconfig.json", "{"),
+        ("a.jsonl", "1\n{\n"),
+        ("a.yaml", "a: 1\n b: 2\n"),
+    ] {
+        assert_eq!(code(made(target, content)), UNPARSEABLE, "{target}");
+        assert_eq!(code(edited(target, "[1]", content)), UNPARSEABLE, "{target}");
+    }
+    for (target, content) in [
+        ("a.json", "[1]\n"),
+        ("a.jsonc", "// x\n[1,]"),
+        ("tsconfig.build.json", "// x\n{}"),
+        (".vscode/settings.json", "// x\n{}"),
+        ("a.jsonl", "1\n\n{}\n"),
+        ("a.yaml", "a: 1\n---\nb: 2\n"),
+        // Other languages, and names that say none.
+        ("a.json5", "{a: 'b'}"),
+        ("json", "{"),
+        (".json", "{"),
+        ("a.txt", "{"),
+    ] {
+        assert_eq!(made(target, content), None, "{target}");
+    }
+}
+
+/// EX-20
+#[test]
+fn what_could_not_be_read_before_may_stay_so() {
+    assert_eq!(edited("a.json", "{", "{{"), None);
+    assert_eq!(edited("a.yaml", "a: {{ .Values.a }}\n", "a: {{ .Values.b }}\n"), None);
+    assert_eq!(edited("a.json", "{", "{}"), None);
+    // Comments that were there before may be there after; elsewhere they are none of JSON.
+    assert_eq!(edited("a.json", "// x\n{}", "// y\n{}"), None);
+    assert_eq!(code(edited("a.json", "// x\n{}", "// y\n{")), UNPARSEABLE);
+    assert_eq!(code(edited("a.json", "{}", "// y\n{}")), UNPARSEABLE);
+}
+
+/// EX-20
+#[test]
+fn a_file_that_is_moved_is_what_its_new_name_says() {
+    assert_eq!(code(moved("a.txt", "a.json", "{")), UNPARSEABLE);
+    assert_eq!(code(moved("a.yaml", "a.json", "a: 1\n")), UNPARSEABLE);
+    assert_eq!(moved("a.json", "b.json", "{"), None);
+    assert_eq!(moved("tsconfig.json", "b.json", "// x\n{}"), None);
+    assert_eq!(moved("a.json", "a.txt", "{}"), None);
+}
+
+/// EX-20
+#[test]
+fn a_file_that_is_too_large_to_be_judged_is_said_to_be_so() {
+    let operation = json!({ "type": "content", "content": "" });
+    let action = action("FILE_MODIFY", "a.yaml", operation);
+    let path = RelPath::new("a.yaml").unwrap();
+    let content = vec![b'['; usize::try_from(Language::Yaml.bytes_max()).unwrap() + 1];
+    let checked = judge(&action, None, File { path: &path, content: &content }).unwrap();
+    assert_eq!(
+        checked.note(),
+        "; it has more than 4194304 bytes, and whether it is YAML was not checked"
+    );
+    // What was too large before is as new when it is not so any more.
+    let (before, after) = (File { path: &path, content: &content }, &b"["[..]);
+    assert!(judge(&action, Some(before), File { path: &path, content: after }).is_err());
+}
+
+/// EX-9, EX-20
+#[test]
+fn an_updated_schema_is_one_by_the_rules_of_its_draft() {
+    for schema in [
+        "{ \"type\": \"object\" }",
+        "// kept\n{ \"type\": \"object\", }",
+        "true",
+        "{ \"$schema\": \"http://json-schema.org/draft-04/schema#\", \"exclusiveMinimum\": true, \"minimum\": 1 }",
+        "{ \"$schema\": \"http://json-schema.org/draft-06/schema#\", \"exclusiveMinimum\": 1 }",
+        "{ \"$schema\": \"https://json-schema.org/draft-07/schema\", \"if\": true }",
+        "{ \"$schema\": \"https://json-schema.org/draft/2019-09/schema\", \"$recursiveRef\": \"#\" }",
+        "{ \"$ref\": \"https://example.com/never-fetched\", \"pattern\": \"(\" }",
+    ] {
+        let target = if schema.starts_with("//") { "a.jsonc" } else { "a.json" };
+        assert_eq!(schema_of(target, schema), None, "{schema}");
+    }
+    assert_eq!(
+        schema_of("a.json", "{ \"properties\": { \"a\": { \"type\": \"text\" } } }").unwrap().1,
+        "`a.json` would be no JSON Schema: at `/properties/a/type`: the value is not valid under any of \
+         the schemas listed in the 'anyOf' keyword"
+    );
+    for schema in [
+        "1",
+        "{ \"$schema\": \"http://json-schema.org/draft-04/schema#\", \"exclusiveMinimum\": 1 }",
+        "{ \"$schema\": \"http://json-schema.org/draft-07/schema#\", \"exclusiveMinimum\": true }",
+        "{ \"required\": [\"a\", \"a\"] }",
+        "{ \"items\": { \"items\": { \"minLength\": -1 } } }",
+        "{ \"$schema\": 1 }",
+    ] {
+        assert_eq!(code(schema_of("a.json", schema)), NO_SCHEMA, "{schema}");
+    }
+    let unknown = schema_of("a.json", "{ \"$schema\": \"https://example.com/mine\" }").unwrap().1;
+    assert!(unknown.contains("`/$schema`: only the published drafts are known"), "{unknown}");
+    // In YAML only what says that it is one.
+    assert_eq!(schema_of("a.yaml", "type: text\n"), None);
+    let yaml = "$schema: https://json-schema.org/draft/2020-12/schema\ntype: text\n";
+    assert_eq!(code(schema_of("a.yaml", yaml)), NO_SCHEMA);
+    assert_eq!(code(schema_of("a.yaml", "a: [")), UNPARSEABLE);
+    assert_eq!(schema_of("a.yaml", &yaml.replace("text", "string")), None);
+    // What could not be read before has to be readable now.
+    let content = json!({ "type": "content", "content": "{" });
+    let update = action("SCHEMA_UPDATE", "a.json", content);
+    assert_eq!(code(said(&update, Some(("a.json", "{")), ("a.json", "{"))), UNPARSEABLE);
+}
+
+/// EX-20: what is nested as deep as can be read, is wide, or asks for an expression that would take its time.
+#[test]
+fn a_hostile_schema_costs_little_and_is_judged() {
+    let nested = |before: &str, inner: &str, behind: &str, levels: usize| {
+        before.repeat(levels) + inner + &behind.repeat(levels)
+    };
+    let wrong = "{\"type\":5}";
+    let many = |text: &str| vec![text; 20_000].join(",");
+    let wide = "\\\\w{1000}".repeat(50);
+    let cases = [
+        ("not", nested("{\"not\":", "{}", "}", 120), None),
+        ("not", nested("{\"not\":", wrong, "}", 120), NO_SCHEMA),
+        ("items", nested("{\"items\":", wrong, "}", 120), NO_SCHEMA),
+        ("items", nested("{\"items\":", "[[]]", "}", 120), NO_SCHEMA),
+        ("items", nested("{\"items\":[", wrong, "]}", 60), NO_SCHEMA),
+        ("additionalProperties", nested("{\"additionalProperties\":", "5", "}", 120), NO_SCHEMA),
+        ("dependencies", nested("{\"dependencies\":{\"a\":", wrong, "}}", 60), NO_SCHEMA),
+        ("anyOf", nested("{\"anyOf\":[", wrong, "]}", 60), NO_SCHEMA),
+        ("anyOf", nested("{\"anyOf\":[{},", wrong, "]}", 60), NO_SCHEMA),
+        ("$defs", nested("{\"$defs\":{\"a\":", "{}", "}}", 60), None),
+        ("pattern", format!("{{\"pattern\":\"{wide}(\"}}"), None),
+        ("allOf", format!("{{\"allOf\":[{}]}}", many("{\"pattern\":\"(\\\\w{999}){999}\"}")), None),
+        (
+            "patternProperties",
+            format!("{{\"patternProperties\":{{\"(\\\\w{{999}}){{999}}{wide}\":{{}}}}}}"),
+            None,
+        ),
+        ("required", format!("{{\"required\":[{},\"b\"]}}", many("\"a\"")), NO_SCHEMA),
+        ("deep", nested("[", "", "]", 100_000), UNPARSEABLE),
+        ("deep", nested("{\"not\":", "{}", "}", 100_000), UNPARSEABLE),
+    ];
+    for (rules, _) in schema::DRAFTS {
+        for (name, schema, expected) in &cases {
+            let schema = schema.replacen('{', &format!("{{\"$schema\":\"{rules}\","), 1);
+            assert_eq!(code(schema_of("a.jsonc", &schema)), *expected, "{rules} {name}");
+        }
+    }
+}
+
+/// EX-20
+#[test]
+fn what_would_run_is_declared() {
+    assert_eq!(
+        made("run.sh", "#!/bin/sh\n").unwrap(),
+        (
+            ErrorCode::UndeclaredExecutable,
+            "`run.sh` would begin with another `#!`, the line that names what runs it, and \
+             `executable` is not said"
+                .to_owned()
+        )
+    );
+    assert_eq!(code(edited("run.sh", "echo\n", "#!/bin/sh\necho\n")), RUNS);
+    assert_eq!(code(edited("run.sh", "#!/bin/sh\n", "#!/bin/bash\n")), RUNS);
+    assert_eq!(edited("run.sh", "#!/bin/sh\r\n", "#! /bin/sh\n"), None);
+    assert_eq!(edited("run.sh", "#!/bin/sh\n", "#!/bin/sh\necho; rm $x\n"), None);
+    assert_eq!(edited("run.sh", "#!/bin/sh\n", "echo\n"), None);
+    assert_eq!(moved("run.sh", "sub/run.sh", "#!/bin/sh\n"), None);
+    // An attribute in Rust begins alike, and is something else in another file.
+    assert_eq!(made("lib.rs", "#![allow(dead_code)]\n"), None);
+    assert_eq!(code(made("lib.sh", "#![allow(dead_code)]\n")), RUNS);
+    assert_eq!(code(moved("lib.rs", "lib.sh", "#![allow(dead_code)]\n")), RUNS);
+    for path in
+        [".husky/pre-commit", "x/.GitHooks/a/b", "hooks/pre-push", "server.git/Hooks/update"]
+    {
+        assert_eq!(code(made(path, "x")), RUNS, "{path}");
+        assert_eq!(code(moved("a.txt", path, "x")), RUNS, "{path}");
+        assert_eq!(edited(path, "x", "y"), None, "{path}");
+        let declared = json!({ "type": "create", "content": "#!/bin/sh\n", "executable": true });
+        let declared = action("FILE_CREATE", path, declared);
+        assert_eq!(said(&declared, None, (path, "#!/bin/sh\n")), None, "{path}");
+    }
+    for path in ["hooks/useCart.ts", "src/pre-push", "hooks/pre-push/notes.txt", "githooks"] {
+        assert_eq!(made(path, "x"), None, "{path}");
+    }
+}
+
+/// EX-20
+#[test]
+fn no_message_shows_what_may_be_a_secret() {
+    let secret = ["AKIA", "ZX5VQ7LMNP3RSTUW"].concat();
+    for (target, content) in
+        [("a.json", format!("{{\"a\": {secret}}}")), ("a.yaml", format!("a: {{\n{secret}: [\n"))]
+    {
+        let (_, message) = made(target, &content).unwrap();
+        assert!(!message.contains(&secret), "{message}");
+        assert!(message.contains("line "), "{message}");
+    }
+    let schema = format!(
+        "{{\"$schema\": \"https://json-schema.org/draft/2020-12/schema\", \"type\": \"{secret}\"}}"
+    );
+    assert!(!schema_of("a.json", &schema).unwrap().1.contains(&secret));
+}
+
+/// EX-20
+#[test]
+fn a_schema_has_a_size_on_both_sides_of_which_it_is_judged() {
+    let max = usize::try_from(schema::SCHEMA_BYTES_MAX).unwrap();
+    let schema = |bytes: usize| format!("{{}}{}", " ".repeat(bytes - 2));
+    assert_eq!(schema_of("a.json", &schema(max)), None);
+    assert_eq!(code(schema_of("a.json", &schema(max + 1))), Some(ErrorCode::FileTooLarge));
+}

@@ -1,0 +1,245 @@
+//! The documents that a task leaves behind, put together from what happened (EX-13 to EX-16, EX-18, EX-23).
+
+use std::collections::BTreeMap;
+
+use actum_core::path::Quoted;
+use actum_core::report::{
+    ActionOutcome, Change, CleanText, CompletedAction, CompletedWord, ErrorDetails, ErrorObject,
+    ErrorReport, ErrorStatus, FailedAction, FailedWord, FileAt, FilePath, FileState, NewPath,
+    PlainId, PlannedAction, PlannedSummary, SkippedAction, Violation, implementation_summary,
+};
+use actum_core::task::{Action, ErrorCategory, ErrorCode, RecoveryAction};
+use actum_core::{RelPath, RunId, Timestamp};
+use actum_gate::credential;
+use actum_workspace::LinuxDisk;
+use actum_workspace::disk::Disk;
+
+use super::input::Task;
+use super::problem::TaskProblem;
+use super::rehearsal::{ActionChange, ActionEnd, Rehearsed};
+use crate::error::Result;
+
+/// A text in which no credential is.
+pub(super) fn clean(text: &str) -> CleanText {
+    CleanText::new(text, &credential::spans)
+}
+
+/// A new id.
+pub(super) fn new_id() -> Result<PlainId> {
+    let random = || {
+        LinuxDisk.random().map_err(|source| {
+            let kind = actum_workspace::ErrorKind::Io { action: "make an id".to_owned(), source };
+            actum_workspace::Error::from(kind)
+        })
+    };
+    let [high, low] = [random()?, random()?];
+    let bits = (u128::from(high) << 64) | u128::from(low);
+    Ok(PlainId::random(bits.to_be_bytes()))
+}
+
+/// Ids that are made at once, so that asking for one cannot fail.
+pub(super) struct Ids(PlainId, u128);
+
+impl Ids {
+    /// New ids.
+    pub(super) fn new() -> Result<Self> {
+        Ok(Self(new_id()?, 0))
+    }
+
+    /// The next of them: a digest of the first and its number, which nobody can tell from random bytes.
+    pub(super) fn next(&mut self) -> PlainId {
+        self.1 += 1;
+        let digest = actum_core::Digest::tagged(
+            "actum/task-id/v1",
+            &[self.0.as_str().as_bytes(), &self.1.to_be_bytes()],
+        );
+        PlainId::random(digest.as_bytes().first_chunk().copied().unwrap_or_default())
+    }
+}
+
+impl Task {
+    fn action(&self, index: usize) -> Option<&Action> {
+        self.plan.actions.get(index)
+    }
+
+    fn action_id(&self, index: usize) -> CleanText {
+        self.action(index).map_or_else(CleanText::default, |action| clean(action.id.as_str()))
+    }
+
+    /// What became of an action, for the report.
+    pub(super) fn outcome(&self, rehearsed: &Rehearsed) -> ActionOutcome {
+        let action_id = self.action_id(rehearsed.action);
+        match &rehearsed.end {
+            ActionEnd::Completed { output, .. } => ActionOutcome::Completed(CompletedAction {
+                action_id,
+                status: CompletedWord::Success,
+                started_at: rehearsed.started,
+                completed_at: rehearsed.completed,
+                output: clean(output),
+            }),
+            ActionEnd::Failed(problem) => ActionOutcome::Failed(FailedAction {
+                action_id,
+                status: FailedWord::Failed,
+                error_code: problem.code.number(),
+                error_message: clean(&problem.message),
+                stack_trace: None,
+            }),
+            ActionEnd::Skipped { reason } => {
+                ActionOutcome::Skipped(SkippedAction { action_id, reason: clean(reason) })
+            }
+        }
+    }
+
+    /// What the actions did, as the log tells it. `before` has when their files were changed last before the task, and
+    /// `left` tells when those were that are there now.
+    pub(super) fn changes(
+        &self,
+        actions: &[Rehearsed],
+        before: &BTreeMap<RelPath, Timestamp>,
+        left: impl Fn(&RelPath) -> Option<Timestamp>,
+        ids: &mut Ids,
+    ) -> Vec<Change> {
+        let done = actions.iter().filter_map(|rehearsed| match &rehearsed.end {
+            ActionEnd::Completed { did, .. } => Some((rehearsed, &**did)),
+            ActionEnd::Failed(_) | ActionEnd::Skipped { .. } => None,
+        });
+        // Of a file that several actions changed each but the first begins where the one before it ended.
+        let mut times = before.clone();
+        let mut last = BTreeMap::new();
+        for (place, (_, did)) in done.clone().enumerate() {
+            last.insert(did.left_at(), place);
+        }
+        let mut changes = Vec::new();
+        for (place, (Rehearsed { action, completed, .. }, did)) in done.enumerate() {
+            let ActionChange { word, path, new_path, before, after, diff } = did;
+            let began = times.get(path).copied().unwrap_or(*completed);
+            let is_last = last.get(did.left_at()) == Some(&place);
+            let ended = is_last.then(|| left(did.left_at())).flatten().unwrap_or(*completed);
+            times.insert(did.left_at().clone(), ended);
+            let at = |state: &Option<FileState>, time| {
+                state.map_or(FileAt::ABSENT, |state| FileAt::present(state, time))
+            };
+            changes.push(Change {
+                change_id: ids.next(),
+                action_id: self.action_id(*action),
+                file_path: FilePath(path.clone()),
+                new_path: new_path.clone().map(NewPath),
+                operation: *word,
+                before_state: at(before, began),
+                after_state: at(after, ended),
+                diff_summary: diff.clone(),
+                timestamp: *completed,
+            });
+        }
+        changes
+    }
+
+    /// The text of `IMPLEMENTATION_SUMMARY.md`.
+    pub(super) fn summary(&self) -> String {
+        let shown = |path: &RelPath| clean(&Quoted(path.as_bytes()).to_string());
+        let planned = |&index: &usize| {
+            let action = self.action(index)?;
+            let what = match &action.description {
+                Some(what) => what.clone(),
+                None => action.work.operation().to_owned(),
+            };
+            Some(PlannedAction {
+                action_id: clean(action.id.as_str()),
+                action_type: clean(&action.action_type().to_string()),
+                target: shown(&action.target),
+                what: clean(&what),
+                risk_level: action.declared_tier.map(|tier| clean(tier.as_str())),
+                depends_on: action.depends_on.iter().map(|id| clean(id.as_str())).collect(),
+            })
+        };
+        implementation_summary(&PlannedSummary {
+            plan_id: self.plan_id.clone(),
+            task_id: self.id.clone(),
+            actions: self.graph.order().iter().filter_map(planned).collect(),
+        })
+    }
+}
+
+/// Where an error report is from.
+pub(super) struct ErrorFacts<'t> {
+    pub(super) report_id: PlainId,
+    pub(super) plan_id: Option<PlainId>,
+    pub(super) status: ErrorStatus,
+    pub(super) run: Option<RunId>,
+    pub(super) time: Timestamp,
+    /// The task, where it could be read.
+    pub(super) task: Option<&'t Task>,
+}
+
+impl ErrorFacts<'_> {
+    /// The report of these problems, of which the first, or what is protected, decided how the task ended.
+    pub(super) fn report(self, problems: &[TaskProblem], ids: &mut Ids) -> ErrorReport {
+        let unknown = ErrorCode::InternalError;
+        let unknown = TaskProblem::new(unknown, unknown.about());
+        let recovery = |problem: &TaskProblem| match self.status {
+            ErrorStatus::Rejected => RecoveryAction::Rejected,
+            ErrorStatus::RolledBack | ErrorStatus::Cancelled => RecoveryAction::RolledBack,
+            ErrorStatus::Partial | ErrorStatus::Failed => match problem.code.recovery_action() {
+                RecoveryAction::Rejected | RecoveryAction::Skipped => RecoveryAction::Skipped,
+                // It was not taken back.
+                RecoveryAction::RolledBack | RecoveryAction::ManualRequired => {
+                    RecoveryAction::ManualRequired
+                }
+            },
+        };
+        let is_violation =
+            |problem: &&TaskProblem| problem.code.category() == ErrorCategory::ProtectedFile;
+        let violations: Vec<_> = problems
+            .iter()
+            .filter(is_violation)
+            .filter_map(|problem| {
+                Some(Violation {
+                    action_id: self.task?.action_id(problem.action?),
+                    target: shown(problem.target.as_ref()?),
+                    reason: clean(&problem.message),
+                })
+            })
+            .collect();
+        let mut object = |problem: &TaskProblem, violations: Vec<Violation>| {
+            let action = self.task.zip(problem.action).and_then(|(task, at)| task.action(at));
+            let target = problem.target.as_ref().or(action.map(|action| &action.target));
+            let number = |number: u64| u32::try_from(number).ok();
+            let message = match violations.is_empty() {
+                true => clean(&problem.message),
+                false => CleanText::fixed("Plan contains protected file modifications"),
+            };
+            ErrorObject {
+                error_id: ids.next(),
+                error_code: problem.code.number(),
+                error_category: problem.code.category(),
+                error_type: problem.code.error_type().to_owned(),
+                message,
+                details: ErrorDetails {
+                    action_id: action.map(|action| clean(action.id.as_str())),
+                    target: target.map(shown),
+                    operation: action.map(|action| clean(&action.action_type().to_string())),
+                    violations,
+                    json_path: problem.json_path.as_deref().map(clean),
+                    line: problem.place.and_then(|place| number(place.line)),
+                    column: problem.place.and_then(|place| number(place.column)),
+                    reason: problem.reason.map(clean),
+                    hints: Vec::new(),
+                },
+                recovery_action: recovery(problem),
+                timestamp: self.time,
+            }
+        };
+        let decisive = problems.iter().find(is_violation).or(problems.first()).unwrap_or(&unknown);
+        let error = object(decisive, violations.clone());
+        let others = problems.iter().filter(|problem| {
+            !std::ptr::eq(*problem, decisive) && (violations.is_empty() || !is_violation(problem))
+        });
+        let other_errors = others.map(|problem| object(problem, Vec::new())).collect();
+        let Self { report_id, plan_id, status, run, .. } = self;
+        ErrorReport { report_id, plan_id, status, error, other_errors, run }
+    }
+}
+
+fn shown(path: &RelPath) -> CleanText {
+    clean(&Quoted(path.as_bytes()).to_string())
+}

@@ -1,0 +1,251 @@
+//! A task that is committed, and taken back by a commit that reverts it (EX-17).
+//!
+//! To be committed is asked for by the system config. Where that cannot be done the run stays what it is, its checkpoint
+//! is the way back, and the report says why.
+
+use std::path::Path;
+
+use actum_core::ledger::Actor;
+use actum_core::receipt::PathEffect;
+use actum_core::report::{FileChange, FileState};
+use actum_core::task::limits::FILE_BYTES_MAX;
+use actum_core::{
+    Digest, EmptyParents, FileMode, ModeChange, Operation, RelPath, RunId, Timestamp,
+};
+use actum_git::{
+    Author, Before, Change, Checked, CommitId, GitProblem, IndexOutcome, Message, NewFile, Outcome,
+    Repository, Restored, RunNote,
+};
+
+use super::checkpoint;
+use super::input::Task;
+use super::outputs::Outputs;
+use super::run::Acted;
+
+/// Whether a run will be committed.
+pub(super) enum Committing {
+    /// Nobody asked for it.
+    Unasked,
+    /// It can be.
+    Ready(Repository, Checked),
+    /// It cannot be.
+    Unfit(String),
+}
+
+/// A run that was committed.
+pub(super) struct CommittedRun {
+    pub(super) id: String,
+    /// What a person should know of it.
+    pub(super) note: Option<String>,
+}
+
+impl Committing {
+    /// Looks, before the run, whether a run that does this could be committed to the repository at `root`.
+    pub(super) fn of(task: &Task, root: &Path, acted: &Acted) -> Self {
+        if !task.config.commit {
+            return Self::Unasked;
+        }
+        if !acted.problems.is_empty() {
+            return Self::Unfit(
+                "the run was not committed: not all of the plan was done".to_owned(),
+            );
+        }
+        let effects = &acted.effects;
+        let looked = Repository::open(root).and_then(|repository| {
+            let before = checkpoint::apart(effects).into_iter().map(|(path, change)| {
+                let state = kept(&change)
+                    .map(|state| actum_git::FileState { digest: state.sha256, mode: state.mode });
+                Before { path, state }
+            });
+            let checked = repository.check(&before.collect::<Vec<_>>())?;
+            Ok((repository, checked))
+        });
+        match looked {
+            Ok((repository, checked)) => Self::Ready(repository, checked),
+            Err(problem) => Self::Unfit(not_committed(&problem)),
+        }
+    }
+
+    /// Commits the run that did this.
+    ///
+    /// # Errors
+    /// Why it is not committed, for the report.
+    pub(super) fn commit(
+        self,
+        (task, run): (&Task, RunId),
+        (effects, outputs): (&[PathEffect], &Outputs),
+        (actor, now): (&Actor, Timestamp),
+    ) -> Result<Option<CommittedRun>, String> {
+        let (repository, checked) = match self {
+            Self::Unasked => return Ok(None),
+            Self::Unfit(why) => return Err(why),
+            Self::Ready(repository, checked) => (repository, checked),
+        };
+        let mut contents = Vec::new();
+        for (path, change) in checkpoint::apart(effects) {
+            let after = match left(&change) {
+                None => None,
+                Some(left) => {
+                    let read = outputs.read(&path, left.size);
+                    let bytes = read.ok().flatten();
+                    let Some(bytes) = bytes.filter(|bytes| Digest::of(bytes) == left.sha256) else {
+                        return Err(format!(
+                            "the run was not committed: `{path}` was changed by somebody else since"
+                        ));
+                    };
+                    Some((bytes, left.mode))
+                }
+            };
+            contents.push((path, after));
+        }
+        let changes: Vec<_> = contents.iter().map(change).collect();
+        let message = Message::of_run(&RunNote {
+            run,
+            task: Some(task.id.as_str()),
+            plan: Some(task.plan_id.as_str()),
+            subject: &subject(task),
+            body: task.plan.description.as_deref().unwrap_or_default(),
+        });
+        let done = author(actor, now).and_then(|author| {
+            let committed = repository.commit(&checked, &changes, &message, &author);
+            committed.map_err(|problem| not_committed(&problem))
+        })?;
+        Ok(match done {
+            Outcome::Unchanged => None,
+            Outcome::Committed(committed) => {
+                Some(CommittedRun { id: committed.id.to_string(), note: note_of(&committed.index) })
+            }
+        })
+    }
+}
+
+/// A revert that was computed, and what writes its files.
+pub(super) struct Reverting {
+    repository: Repository,
+    revert: actum_git::Revert,
+    pub(super) operations: Vec<Operation>,
+}
+
+impl Reverting {
+    /// Computes what takes back the commit of a run.
+    ///
+    /// # Errors
+    /// [`GitProblem`]; nothing was changed.
+    pub(super) fn of(
+        root: &Path,
+        outputs: &Outputs,
+        (commit, run): (CommitId, RunId),
+    ) -> Result<Self, GitProblem> {
+        let repository = Repository::open(root)?;
+        let revert = repository.revert(commit, run, |path| state(outputs, path))?;
+        let operations = revert.files().iter().flat_map(|file| operations(outputs, file)).collect();
+        Ok(Self { repository, revert, operations })
+    }
+
+    /// Commits the revert, whose files `run` has written.
+    ///
+    /// # Errors
+    /// Why it is not committed.
+    pub(super) fn commit(
+        &self,
+        run: RunId,
+        (actor, now): (&Actor, Timestamp),
+    ) -> Result<Option<CommittedRun>, String> {
+        let (checked, changes) = (self.revert.checked(), self.revert.changes());
+        let author = author(actor, now)?;
+        let message = self.revert.message(run);
+        match self.repository.commit(checked, &changes, &message, &author) {
+            Ok(Outcome::Unchanged) => Ok(None),
+            Ok(Outcome::Committed(committed)) => Ok(Some(CommittedRun {
+                id: committed.id.to_string(),
+                note: note_of(&committed.index),
+            })),
+            Err(problem) => Err(not_committed(&problem)),
+        }
+    }
+}
+
+/// The steps that make a file what a revert wants.
+fn operations(outputs: &Outputs, Restored { path, to }: &Restored) -> Vec<Operation> {
+    let (path, now) = (path.clone(), state(outputs, path));
+    match (to, now) {
+        (None, None) => Vec::new(),
+        (None, Some(now)) => {
+            vec![Operation::Delete {
+                path,
+                expected: Some(now.digest),
+                parents: EmptyParents::Remove,
+            }]
+        }
+        (Some(to), None) => {
+            let mode = to.executable.then_some(ModeChange::Executable(true));
+            vec![Operation::Create { path, content: to.bytes.clone(), mode }]
+        }
+        (Some(to), Some(now)) => {
+            let (content, expected) = (to.bytes.clone(), Some(now.digest));
+            let mode = ModeChange::Executable(to.executable);
+            let is_new_mode = (now.mode.bits() & 0o100 != 0) != to.executable;
+            let chmod = is_new_mode.then(|| Operation::Chmod { path: path.clone(), mode });
+            let write = Operation::Write { path, content, expected };
+            std::iter::once(write).chain(chmod).collect()
+        }
+    }
+}
+
+fn state(outputs: &Outputs, path: &RelPath) -> Option<actum_git::FileState> {
+    let stat = outputs.stat(path).ok()??;
+    let bytes = outputs.read(path, FILE_BYTES_MAX).ok()??;
+    Some(actum_git::FileState { digest: Digest::of(&bytes), mode: stat.mode })
+}
+
+fn change(content: &(RelPath, Option<(Vec<u8>, FileMode)>)) -> Change<'_> {
+    let (path, after) = content;
+    let after = after.as_ref().map(|(bytes, mode)| NewFile { bytes, mode: *mode });
+    Change { path, after }
+}
+
+fn kept(change: &FileChange) -> Option<FileState> {
+    match change {
+        FileChange::Created { .. } => None,
+        FileChange::Modified { kept, .. }
+        | FileChange::Deleted { kept }
+        | FileChange::Renamed { kept, .. } => Some(*kept),
+    }
+}
+
+fn left(change: &FileChange) -> Option<FileState> {
+    match change {
+        FileChange::Deleted { .. } => None,
+        FileChange::Created { left }
+        | FileChange::Modified { left, .. }
+        | FileChange::Renamed { left, .. } => Some(*left),
+    }
+}
+
+fn subject(task: &Task) -> String {
+    let count = task.plan.actions.len();
+    let plural = if count == 1 { "" } else { "s" };
+    format!("Task {}: {count} action{plural}", task.id)
+}
+
+/// Who asked for the task, as git tells it. actum knows no address of theirs.
+fn author(actor: &Actor, now: Timestamp) -> Result<Author, String> {
+    Author::new(&actor.user, "actum@localhost", now)
+        .map_err(|error| format!("the run was not committed: {error}"))
+}
+
+/// Why a run is not committed. It says nothing of the files, which are changed by then or about to be.
+fn not_committed(problem: &GitProblem) -> String {
+    let told = problem.to_string();
+    let told = told.strip_suffix("; nothing was changed").unwrap_or(&told);
+    format!("the run was not committed: {told} ({})", problem.code())
+}
+
+fn note_of(index: &IndexOutcome) -> Option<String> {
+    match index {
+        IndexOutcome::Updated => None,
+        IndexOutcome::NotUpdated(problem) => {
+            Some(format!("the run is committed, and git's index does not know it: {problem}"))
+        }
+    }
+}

@@ -1,0 +1,255 @@
+//! The documents of a task, and whether it may be begun (EX-1, EX-2, EX-4).
+
+use actum_core::action::{JsonPath, Step};
+use actum_core::keyring::Keyring;
+use actum_core::ledger::{TenantId, WorkspaceId};
+use actum_core::report::PlainId;
+use actum_core::task::{
+    ActionPlaces, ApprovalSubject, ErrorCode, Finding, Graph, SystemConfig, TaskApproval,
+    TaskEnvelope, TaskEnvelopeError, TaskId, TaskPlan, lint,
+};
+use actum_core::{Digest, Timestamp};
+use actum_gate::{VerifiedTaskApproval, verify_task_approval};
+use actum_workspace::disk::Kind;
+
+use super::outputs::Outputs;
+use super::problem::{ActionProblem, TaskProblem};
+use super::protected::{Violation, violations};
+use super::rehearsal::Script;
+use crate::error::Result;
+use crate::policies::PolicyInForce;
+
+/// The documents of a task, as they came.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TaskInput {
+    /// What the protocol layer says. Without it a signed approval has to be there.
+    pub envelope: Option<TaskEnvelope>,
+    /// The bytes of the task plan.
+    pub plan: Vec<u8>,
+    /// The bytes of the system config; none are the same as one that says nothing.
+    pub config: Vec<u8>,
+    /// The bytes of the signed approval of an operator, where there is one.
+    pub approval: Option<Vec<u8>>,
+}
+
+/// A task that can be read.
+#[derive(Debug)]
+pub struct Task {
+    /// What it is called.
+    pub id: PlainId,
+    /// The plan.
+    pub plan: TaskPlan,
+    /// What the plan is called.
+    pub plan_id: PlainId,
+    /// Where its actions stand in the text.
+    pub places: ActionPlaces,
+    /// What holds for the tasks of the project.
+    pub config: SystemConfig,
+    /// The order of the actions.
+    pub graph: Graph,
+    /// The documents.
+    pub input: TaskInput,
+}
+
+/// A task that cannot be begun, since its documents cannot be used.
+#[derive(Debug)]
+pub struct Unread {
+    /// What it would be called.
+    pub(super) id: PlainId,
+    /// What its plan is called, where that could be read.
+    pub(super) plan_id: Option<PlainId>,
+    /// What is wrong, the first of which decides.
+    pub(super) problems: Vec<TaskProblem>,
+}
+
+/// What an approval is held to, besides the task.
+pub(super) struct Here<'h> {
+    pub(super) tenant: &'h TenantId,
+    pub(super) workspace: WorkspaceId,
+    pub(super) keyring: &'h Keyring,
+    pub(super) now: Timestamp,
+}
+
+/// What a task is called of which nothing can be read.
+const UNKNOWN: &str = "unknown";
+
+impl Task {
+    /// Reads the documents.
+    pub(super) fn read(input: TaskInput) -> std::result::Result<Self, Unread> {
+        let mut problems = Vec::new();
+        let told = input.envelope.as_ref().map(|envelope| plain(envelope.task.as_str()));
+        if let Some(envelope) = &input.envelope
+            && let Err(changed) = envelope.check_inputs(&input.plan, &input.config)
+        {
+            // What nobody approved is not read, and nothing in it is told.
+            let problems = vec![TaskProblem::new(changed.code(), changed.to_string())];
+            return Err(Unread { id: plain(envelope.task.as_str()), plan_id: None, problems });
+        }
+        let plan = match TaskPlan::read_with_places(&input.plan) {
+            Ok(plan) => Some(plan),
+            Err(error) => {
+                problems.extend(TaskProblem::of_mistakes("the task plan", &error.0));
+                None
+            }
+        };
+        let config = match input.config.is_empty() {
+            true => Some(SystemConfig::default()),
+            false => match SystemConfig::read(&input.config) {
+                Ok(config) => Some(config),
+                Err(error) => {
+                    problems.extend(TaskProblem::of_mistakes("the system config", &error.0));
+                    None
+                }
+            },
+        };
+        let plan_id = plan.as_ref().map(|(plan, _)| plain(plan.id.as_str()));
+        let id = told.or_else(|| plan_id.clone()).unwrap_or_else(|| plain(UNKNOWN));
+        let unread = |problems| Unread { id: id.clone(), plan_id: plan_id.clone(), problems };
+        let (Some((plan, places)), Some(config), Some(of_plan), true) =
+            (plan, config, plan_id.clone(), problems.is_empty())
+        else {
+            return Err(unread(problems));
+        };
+        match Graph::of(&plan) {
+            Ok(graph) => Ok(Self { id, plan, plan_id: of_plan, places, config, graph, input }),
+            Err(error) => {
+                let problem = |problem: &actum_core::task::GraphProblem| TaskProblem {
+                    action: Some(problem.action()),
+                    json_path: Some(problem.path().to_string()),
+                    place: places.0.get(problem.action()).copied(),
+                    ..TaskProblem::new(problem.code(), problem.to_string())
+                };
+                Err(unread(error.problems.iter().map(problem).collect()))
+            }
+        }
+    }
+
+    /// Whether somebody approved it who may.
+    pub(super) fn must_be_approved(
+        &self,
+        here: &Here<'_>,
+    ) -> std::result::Result<Option<VerifiedTaskApproval>, TaskProblem> {
+        let Some(approval) = &self.input.approval else {
+            return match &self.input.envelope {
+                Some(TaskEnvelope { approval: None, .. }) => Ok(None),
+                Some(TaskEnvelope { approval: Some(file), .. }) => Err(TaskProblem::new(
+                    ErrorCode::InputMissing,
+                    format!("the approval `{file}` that the envelope names is not there"),
+                )),
+                None => Err(TaskProblem::new(
+                    ErrorCode::NotApproved,
+                    "nobody approved the task: there is neither an envelope nor an approval",
+                )),
+            };
+        };
+        let verified = verify_task_approval(approval, here.keyring)
+            .map_err(|problem| TaskProblem::new(ErrorCode::ApprovalInvalid, problem.to_string()))?;
+        let unsaid: Option<TaskId>;
+        let task = match &self.input.envelope {
+            Some(envelope) => &envelope.task,
+            None => {
+                unsaid = self.id.as_str().parse().ok();
+                unsaid.as_ref().unwrap_or(&verified.approval.task)
+            }
+        };
+        let subject = ApprovalSubject {
+            tenant: here.tenant,
+            workspace: here.workspace,
+            task,
+            plan: Digest::of(&self.input.plan),
+            config: Digest::of(&self.input.config),
+        };
+        let checked: std::result::Result<(), _> =
+            TaskApproval::check(&verified.approval, &subject, here.now);
+        checked.map_err(|problem| TaskProblem::new(problem.code(), problem.to_string()))?;
+        Ok(Some(verified))
+    }
+
+    /// Everything for which the plan is refused as a whole, before anything is done: what is protected (EX-4), and what
+    /// is beyond the limits or not available.
+    ///
+    /// # Errors
+    /// As [`violations`].
+    pub(super) fn refused(
+        &self,
+        outputs: &Outputs,
+        in_force: &PolicyInForce,
+    ) -> Result<Vec<TaskProblem>> {
+        let found = violations(&self.plan, &self.config.protected, in_force)?;
+        let mut problems: Vec<_> = found.into_iter().map(|it| self.violation(it)).collect();
+        let written = self.plan.actions.iter().enumerate();
+        let written = written.flat_map(|(at, action)| action.written().map(move |path| (at, path)));
+        for (action, path) in written {
+            let links = outputs.stat(path).ok().flatten().map_or(1, |stat| stat.links);
+            if links > 1 && problems.iter().all(|it| it.action != Some(action)) {
+                let code = ErrorCode::ProtectedFileViolation;
+                let message = format!(
+                    "the file `{path}` has other names (hard links), and which of them are protected is not known"
+                );
+                let (path, problem) = (path.clone(), ActionProblem::new(code, message));
+                problems.push(self.violation(Violation { action, path, problem }));
+            }
+        }
+        if problems.is_empty() {
+            let exists =
+                |path: &_| matches!(outputs.stat(path), Ok(Some(stat)) if stat.kind == Kind::File);
+            let findings = lint(&self.plan, &self.graph, &self.config, exists);
+            let refused = findings
+                .into_iter()
+                .filter(|it| actum_core::task::is_rejected(std::slice::from_ref(it)));
+            problems.extend(refused.map(|finding| self.finding(&finding)));
+        }
+        Ok(problems)
+    }
+
+    /// How it is rehearsed.
+    pub(super) fn script(&self) -> Script<'_> {
+        Script { plan: &self.plan, graph: &self.graph, config: &self.config }
+    }
+
+    fn violation(&self, Violation { action, path, problem }: Violation) -> TaskProblem {
+        let steps = vec![Step::Member("action_plan".to_owned()), Step::Element(action)];
+        TaskProblem {
+            target: Some(path),
+            json_path: Some(JsonPath(steps).to_string()),
+            place: self.places.0.get(action).copied(),
+            ..TaskProblem::of_action(action, problem)
+        }
+    }
+
+    fn finding(&self, finding: &Finding) -> TaskProblem {
+        TaskProblem {
+            action: finding.action(),
+            json_path: Some(finding.path().to_string()),
+            place: finding.action().and_then(|action| self.places.0.get(action).copied()),
+            ..TaskProblem::new(finding.code(), finding.to_string())
+        }
+    }
+}
+
+impl Unread {
+    /// Its envelope cannot be used, or says that nobody approved it.
+    pub fn of_envelope(error: &TaskEnvelopeError, envelope: &[u8]) -> Self {
+        let mistakes = TaskProblem::of_mistakes("the task envelope", error.mistakes());
+        let code = |problem| TaskProblem { code: error.code(), ..problem };
+        let problems = mistakes.into_iter().map(code).collect();
+        // Who asks is told under the name that they gave.
+        let envelope: Option<serde_json::Value> = serde_json::from_slice(envelope).ok();
+        let task = envelope.as_ref().and_then(|it| it.get("task_id")?.as_str()?.parse().ok());
+        let id = task.map_or_else(|| plain(UNKNOWN), |task: TaskId| plain(task.as_str()));
+        Self { id, plan_id: None, problems }
+    }
+
+    /// A document of it cannot be read.
+    pub fn of_file(task: Option<&TaskId>, why: &dyn std::fmt::Display) -> Self {
+        let problems = vec![TaskProblem::new(ErrorCode::InputMissing, why.to_string())];
+        let id = task.map_or_else(|| plain(UNKNOWN), |task| plain(task.as_str()));
+        Self { id, plan_id: None, problems }
+    }
+}
+
+/// The names of plans and tasks are ids, of the same letters and as long.
+fn plain(name: &str) -> PlainId {
+    let unknown = || PlainId::random([0; 16]);
+    name.parse().unwrap_or_else(|_| unknown())
+}

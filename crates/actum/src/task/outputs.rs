@@ -1,0 +1,377 @@
+//! The directory `agent/agent_outputs` of a workspace: the reports, the plan that is in force, and the archive of those
+//! that were (EX-6, EX-13).
+//!
+//! No link is followed on the way to any of it, and none to what is backed up.
+
+use std::io;
+use std::path::Path;
+
+use actum_core::report::{
+    BACKUPS_DIRECTORY, FileState, PlainId, REPORTS_DIRECTORY, ReportName, archive_directory,
+    backup_name,
+};
+use actum_core::{Digest, FileMode, RelPath, Timestamp};
+use actum_ledger::HomeError;
+use actum_workspace::LinuxDisk;
+use actum_workspace::disk::{Barrier, Disk, Kind, Rename, Stat};
+
+/// Where the plan lies that is in force, from the root of the workspace.
+pub const ACTIVE_DIRECTORY: &str = "agent/agent_outputs/plans/plan_active";
+
+const DIRECTORY: FileMode = FileMode::EXECUTABLE;
+/// How many names are tried before it is said that there is none.
+const ATTEMPTS_MAX: u32 = 1000;
+
+type Handle = <LinuxDisk as Disk>::Handle;
+
+/// What a task leaves behind could not be read or written.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {doing} `{path}`: {source}")]
+pub struct OutputError {
+    /// What was attempted.
+    pub doing: &'static str,
+    /// The path, from the root of the workspace.
+    pub path: String,
+    /// What the system says.
+    pub source: io::Error,
+}
+
+impl OutputError {
+    /// What the home of the ledger says of a task that is over.
+    pub(super) fn of_home(error: HomeError) -> Self {
+        let path = "the home of the ledger".to_owned();
+        Self { doing: "end the task in", path, source: io::Error::other(error) }
+    }
+}
+
+/// The outputs of the tasks of a workspace.
+pub(super) struct Outputs {
+    disk: LinuxDisk,
+    root: Handle,
+}
+
+/// The bytes of a document in a directory, or below it: a regular file of at most `max` bytes to which no link leads.
+///
+/// # Errors
+/// What the system says; `NotFound`, `FileTooLarge`.
+pub fn read_document(directory: &Path, file: &RelPath, max: usize) -> io::Result<Vec<u8>> {
+    let outputs = Outputs::of(directory).map_err(|error| error.source)?;
+    match outputs.stat(file)?.map(|stat| stat.kind) {
+        None => return Err(io::ErrorKind::NotFound.into()),
+        Some(Kind::File) => {}
+        Some(Kind::Directory | Kind::Symlink | Kind::Special) => {
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"));
+        }
+    }
+    let read = outputs.read(file, u64::try_from(max).unwrap_or(u64::MAX))?;
+    read.ok_or_else(|| io::ErrorKind::NotFound.into())
+}
+
+/// The directory of the reports of one task.
+pub(super) struct ReportDirectory {
+    disk: LinuxDisk,
+    handle: Handle,
+    /// What it is called.
+    pub(super) name: ReportName,
+}
+
+impl Outputs {
+    /// Those of the workspace at `root`.
+    pub(super) fn of(root: &Path) -> Result<Self, OutputError> {
+        let disk = LinuxDisk;
+        let root = disk.open_root(root).map_err(failed("open the root of the workspace", "."))?;
+        Ok(Self { disk, root })
+    }
+
+    /// What is at a path, where there is something, and no link leads there.
+    pub(super) fn stat(&self, path: &RelPath) -> io::Result<Option<Stat>> {
+        let found = match path.parent() {
+            Some(parent) => match self.disk.open_parent(&self.root, &parent) {
+                Ok(parent) => self.disk.stat_at(&parent, path.name()),
+                Err(error) => Err(error),
+            },
+            None => self.disk.stat_at(&self.root, path.name()),
+        };
+        match found {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            found => found,
+        }
+    }
+
+    /// When what is at a path was changed last.
+    pub(super) fn modified(&self, path: &RelPath) -> Option<Timestamp> {
+        let stat = self.stat(path).ok()??;
+        Some(Timestamp::from_micros(stat.modified.0 / 1000))
+    }
+
+    /// The bytes of a file, where there is one, no link leads there, and it has at most `max`.
+    pub(super) fn read(&self, path: &RelPath, max: u64) -> io::Result<Option<Vec<u8>>> {
+        let opened = match path.parent() {
+            Some(parent) => self
+                .disk
+                .open_parent(&self.root, &parent)
+                .and_then(|parent| self.disk.open_file(&parent, path.name())),
+            None => self.disk.open_file(&self.root, path.name()),
+        };
+        match opened {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            opened => read_whole(self.disk, &opened?, max).map(Some),
+        }
+    }
+
+    /// Moves what lies in the directory of the plan in force to the archive, where anything does; gives where to.
+    pub(super) fn archive(&self, time: Timestamp) -> Result<Option<String>, OutputError> {
+        let (above, name) = split(ACTIVE_DIRECTORY);
+        let Some(plans) = self.existing(above)? else { return Ok(None) };
+        let looked = failed("look into", ACTIVE_DIRECTORY);
+        let active = match self.disk.open_directory(&plans, name.as_bytes()) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            active => active.map_err(&looked)?,
+        };
+        if self.disk.list(&active).map_err(&looked)?.is_empty() {
+            return Ok(None);
+        }
+        for attempt in 1..=ATTEMPTS_MAX {
+            let to = archive_directory(time, attempt);
+            let (archive, new) = split(&to);
+            let archive = self.made(archive)?;
+            let moved = self.disk.rename(
+                &plans,
+                name.as_bytes(),
+                &archive,
+                new.as_bytes(),
+                Rename::NoReplace,
+            );
+            match moved {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                moved => {
+                    return moved
+                        .map(|()| Some(to.clone()))
+                        .map_err(failed("move the plan that was in force to", &to));
+                }
+            }
+        }
+        Err(no_name("move the plan that was in force to", ACTIVE_DIRECTORY))
+    }
+
+    /// Puts files where the plan lies that is in force, in which nothing is.
+    pub(super) fn activate(&self, files: &[(&str, &[u8])]) -> Result<(), OutputError> {
+        let active = self.made(ACTIVE_DIRECTORY)?;
+        for (name, bytes) in files {
+            write_new(self.disk, &active, name, bytes, FileMode::PRIVATE)
+                .map_err(failed("write", &format!("{ACTIVE_DIRECTORY}/{name}")))?;
+        }
+        Ok(())
+    }
+
+    /// Makes the directory for the reports of a task.
+    pub(super) fn report(
+        &self,
+        time: Timestamp,
+        task: &PlainId,
+    ) -> Result<ReportDirectory, OutputError> {
+        let reports = self.made(REPORTS_DIRECTORY)?;
+        for attempt in 1..=ATTEMPTS_MAX {
+            let name = ReportName::new(time, task, attempt);
+            let making = failed("make the directory", &name.directory());
+            match self.disk.make_directory(&reports, name.as_str().as_bytes(), DIRECTORY) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                made => {
+                    made.map_err(&making)?;
+                    let handle = self.disk.open_directory(&reports, name.as_str().as_bytes());
+                    return Ok(ReportDirectory {
+                        disk: self.disk,
+                        handle: handle.map_err(making)?,
+                        name,
+                    });
+                }
+            }
+        }
+        Err(no_name("make a directory for the task in", REPORTS_DIRECTORY))
+    }
+
+    /// The directory of reports of that name, where it is there.
+    pub(super) fn reports_named(
+        &self,
+        name: ReportName,
+    ) -> Result<Option<ReportDirectory>, OutputError> {
+        let handle = self.existing(&name.directory())?;
+        Ok(handle.map(|handle| ReportDirectory { disk: self.disk, handle, name }))
+    }
+
+    /// The names of all directories of reports, the oldest first.
+    pub(super) fn reports(&self) -> Result<Vec<ReportName>, OutputError> {
+        let Some(reports) = self.existing(REPORTS_DIRECTORY)? else { return Ok(Vec::new()) };
+        let names = self.disk.list(&reports).map_err(failed("list", REPORTS_DIRECTORY))?;
+        let mut names: Vec<_> = names.iter().filter_map(|name| ReportName::read(name)).collect();
+        names.sort();
+        Ok(names)
+    }
+
+    /// Keeps the bytes of files as they are now, each of which has to be what it was when the plan was rehearsed.
+    pub(super) fn back_up<'f>(
+        &self,
+        report: &ReportDirectory,
+        files: impl Iterator<Item = (&'f RelPath, &'f FileState)>,
+    ) -> Result<(), OutputError> {
+        let directory = format!("{}/{BACKUPS_DIRECTORY}", report.name.directory());
+        let mut backups = None;
+        for (path, kept) in files {
+            let read = self.read(path, kept.size);
+            let is_it = |bytes: &Vec<u8>| Digest::of(bytes) == kept.sha256;
+            let bytes = read
+                .and_then(|bytes| {
+                    bytes.filter(is_it).ok_or_else(|| {
+                        io::Error::new(io::ErrorKind::InvalidData, "it was changed meanwhile")
+                    })
+                })
+                .map_err(failed("back up", &path.to_string()))?;
+            let backups = match &backups {
+                Some(backups) => backups,
+                None => {
+                    let name = BACKUPS_DIRECTORY.as_bytes();
+                    let made = self
+                        .disk
+                        .make_directory(&report.handle, name, FileMode::PRIVATE_DIRECTORY)
+                        .and_then(|()| self.disk.open_directory(&report.handle, name));
+                    backups.insert(made.map_err(failed("make the directory", &directory))?)
+                }
+            };
+            write_new(self.disk, backups, &backup_name(path), &bytes, FileMode::PRIVATE)
+                .map_err(failed("write", &report.name.backup(path)))?;
+        }
+        Ok(())
+    }
+
+    /// Makes all that was written durable.
+    pub(super) fn sync(&self) -> Result<(), OutputError> {
+        self.disk
+            .sync_all(&self.root, Barrier::Report)
+            .map_err(failed("make durable what is in", REPORTS_DIRECTORY))
+    }
+
+    /// The directory at a path, where it is there.
+    fn existing(&self, path: &str) -> Result<Option<Handle>, OutputError> {
+        let mut at: Option<Handle> = None;
+        for name in path.split('/') {
+            match self.disk.open_directory(at.as_ref().unwrap_or(&self.root), name.as_bytes()) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+                opened => at = Some(opened.map_err(failed("open", path))?),
+            }
+        }
+        Ok(at)
+    }
+
+    /// The same, made where it is missing.
+    fn made(&self, path: &str) -> Result<Handle, OutputError> {
+        let mut at: Option<Handle> = None;
+        for name in path.split('/') {
+            let above = at.as_ref().unwrap_or(&self.root);
+            let opened = match self.disk.open_directory(above, name.as_bytes()) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                    match self.disk.make_directory(above, name.as_bytes(), DIRECTORY) {
+                        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+                        _made => self.disk.open_directory(above, name.as_bytes()),
+                    }
+                }
+                opened => opened,
+            };
+            at = Some(opened.map_err(failed("make the directory", path))?);
+        }
+        at.ok_or_else(|| no_name("open", path))
+    }
+}
+
+impl ReportDirectory {
+    /// Writes a file that is not there yet.
+    pub(super) fn write(&self, name: &str, bytes: &[u8]) -> Result<(), OutputError> {
+        self.write_as(name, bytes, FileMode::REGULAR)
+    }
+
+    /// The same for its owner alone.
+    pub(super) fn write_private(&self, name: &str, bytes: &[u8]) -> Result<(), OutputError> {
+        self.write_as(name, bytes, FileMode::PRIVATE)
+    }
+
+    fn write_as(&self, name: &str, bytes: &[u8], mode: FileMode) -> Result<(), OutputError> {
+        write_new(self.disk, &self.handle, name, bytes, mode)
+            .map_err(failed("write", &self.name.file(name)))
+    }
+
+    /// Gives a file other bytes, all at once, and makes it where it is missing.
+    pub(super) fn replace(&self, name: &str, bytes: &[u8]) -> Result<(), OutputError> {
+        let new = format!(".{name}.new");
+        let replaced = match self.disk.unlink(&self.handle, new.as_bytes()) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _gone => {
+                write_new(self.disk, &self.handle, &new, bytes, FileMode::REGULAR).and_then(|()| {
+                    let (new, name) = (new.as_bytes(), name.as_bytes());
+                    if self.disk.stat_at(&self.handle, name)?.is_some() {
+                        // What takes the place of something is there before that goes.
+                        let file = self.disk.open_file(&self.handle, new)?;
+                        self.disk.sync_data(&file, Barrier::Report)?;
+                    }
+                    self.disk.rename(&self.handle, new, &self.handle, name, Rename::Replace)
+                })
+            }
+        };
+        replaced.map_err(failed("write", &self.name.file(name)))
+    }
+
+    /// The bytes of a file, where it is there and has at most `max`.
+    pub(super) fn read(&self, name: &str, max: u64) -> Result<Option<Vec<u8>>, OutputError> {
+        let read = match self.disk.open_file(&self.handle, name.as_bytes()) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            opened => opened.and_then(|file| read_whole(self.disk, &file, max)),
+        };
+        read.map(Some).map_err(failed("read", &self.name.file(name)))
+    }
+}
+
+fn failed(doing: &'static str, path: &str) -> impl Fn(io::Error) -> OutputError + use<> {
+    let path = path.to_owned();
+    move |source| OutputError { doing, path: path.clone(), source }
+}
+
+fn no_name(doing: &'static str, path: &str) -> OutputError {
+    let source = io::Error::new(io::ErrorKind::AlreadyExists, "every name for it is taken");
+    OutputError { doing, path: path.to_owned(), source }
+}
+
+/// The directories above the last name of a path of ours, and that name.
+fn split(path: &str) -> (&str, &str) {
+    path.rsplit_once('/').unwrap_or(("", path))
+}
+
+fn write_new(
+    disk: LinuxDisk,
+    directory: &Handle,
+    name: &str,
+    bytes: &[u8],
+    mode: FileMode,
+) -> io::Result<()> {
+    let file = disk.create(directory, name.as_bytes(), mode)?;
+    let written = disk.write_at(&file, bytes, 0);
+    if written.is_err() {
+        // A full disk has better uses for it; that it could not be written is told.
+        disk.unlink(directory, name.as_bytes()).unwrap_or_default();
+    }
+    written
+}
+
+fn read_whole(disk: LinuxDisk, file: &Handle, max: u64) -> io::Result<Vec<u8>> {
+    let size = disk.stat(file)?.size;
+    let length = usize::try_from(size).ok().filter(|_| size <= max).ok_or_else(|| {
+        io::Error::new(io::ErrorKind::FileTooLarge, format!("it has more than {max} bytes"))
+    })?;
+    let mut bytes = vec![0; length];
+    let mut filled = 0;
+    while let Some(rest) = bytes.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+        match disk.read_at(file, rest, u64::try_from(filled).unwrap_or(u64::MAX))? {
+            0 => break,
+            read => filled += read,
+        }
+    }
+    bytes.truncate(filled);
+    Ok(bytes)
+}

@@ -1,0 +1,336 @@
+//! A task that was carried out is taken back (EX-16, EX-17).
+
+use std::path::Path;
+
+use actum_core::ledger::Actor;
+use actum_core::report::{
+    EXECUTION_REPORT_FILE, ExecutionReport, ManifestEvent, ManifestStatus, ROLLBACK_MANIFEST_FILE,
+    ROLLBACK_SCRIPT_FILE, ReportName, RollbackManifest, RollbackMethod,
+};
+use actum_core::{Digest, RunId, Timestamp};
+use actum_git::{CommitId, GitProblem};
+use actum_ledger::Store;
+use actum_workspace::ErrorKind;
+
+use super::documents::clean;
+use super::git::Reverting;
+use super::outputs::{OutputError, Outputs, ReportDirectory};
+use super::run::DOOR;
+use super::unfinished::{FinishedTask, REPORT_BYTES_MAX, begin, end_manifest};
+use crate::engine::Engine;
+use crate::engine::settle::Receipt;
+use crate::error::{Error, Result};
+use crate::recorded::RecordedRun;
+use crate::records::Records;
+use crate::request::{Request, Which};
+
+/// A task that was taken back.
+#[derive(Debug)]
+pub struct RolledBack {
+    /// What it is called.
+    pub task: String,
+    /// The directory of its reports.
+    pub directory: ReportName,
+    /// Its report, as it is now; none where that cannot be read any more.
+    pub report: Option<ExecutionReport>,
+    /// The run that took it back; none where that was done before, and only not told.
+    pub receipt: Option<Receipt>,
+    /// The commit that reverts the one of the task, where there is one.
+    pub commit: Option<String>,
+    /// What a person should know.
+    pub notes: Vec<String>,
+    /// Why the reports could not be written, where that is so: what the task did is taken back all the same.
+    pub unwritten: Option<OutputError>,
+    /// Tasks that were cut off before, whose reports were written now.
+    pub finished: Vec<FinishedTask>,
+}
+
+/// Why a task cannot be taken back.
+#[derive(Debug, thiserror::Error)]
+pub enum RollbackRefused {
+    /// There is no report of such a task.
+    #[error("there is no report of a task `{task}` in this workspace; nothing was changed")]
+    Unknown {
+        /// What was asked for.
+        task: String,
+    },
+    /// It changed nothing, so there is nothing to take back.
+    #[error("the task of `{report}` changed nothing that is in effect; nothing was changed")]
+    Nothing {
+        /// The directory of its reports.
+        report: String,
+    },
+    /// It was taken back already.
+    #[error("the task of `{report}` was taken back before; nothing was changed")]
+    Executed {
+        /// The directory of its reports.
+        report: String,
+    },
+    /// Its manifest has expired.
+    #[error("the rollback manifest of `{report}` has expired; nothing was changed")]
+    Expired {
+        /// The directory of its reports.
+        report: String,
+    },
+    /// Its commit cannot be reverted, since somebody worked on its files.
+    #[error("the task of `{report}` cannot be taken back by git: {source}")]
+    Git {
+        /// The directory of its reports.
+        report: String,
+        /// Why.
+        source: Box<GitProblem>,
+    },
+    /// Its manifest cannot be used.
+    #[error("the rollback manifest of `{report}` cannot be used: {why}; nothing was changed")]
+    Unusable {
+        /// The directory of its reports.
+        report: String,
+        /// Why.
+        why: String,
+    },
+}
+
+/// Takes back what a task did: the newest of that name whose rollback manifest is active, or the one whose reports have
+/// exactly that name. All of it, or nothing; edits that were made since are in the way.
+///
+/// # Errors
+/// `Rollback`; `Workspace` where something stands in the way; as [`Engine::run`].
+pub fn rollback(
+    engine: &mut Engine,
+    root: &Path,
+    (task, actor): (&str, Actor),
+) -> Result<RolledBack> {
+    let mut begun = begin(engine, root)?;
+    let finished = std::mem::take(&mut begun.finished);
+    let outputs = Outputs::of(root)?;
+    let (directory, manifest) = found(&outputs, task, engine.records.clock.now())?;
+    let report = || directory.name.directory();
+    let Some(run) = manifest.run() else {
+        return Err(RollbackRefused::Nothing { report: report() }.into());
+    };
+    engine.records.must_be_of_task(run, &directory.name)?;
+    let done = taken_back(engine, (root, &outputs), (run, &directory, &manifest), &actor)?;
+    let (report, unwritten) = match told(&outputs, &directory, &done) {
+        Ok(report) => (report, None),
+        Err(error) => (None, Some(error)),
+    };
+    let Done { receipt, commit, notes, .. } = done;
+    let task = directory.name.task().to_owned();
+    let directory = directory.name;
+    Ok(RolledBack { task, directory, report, receipt, commit, notes, unwritten, finished })
+}
+
+/// How a task was taken back.
+struct Done {
+    method: RollbackMethod,
+    receipt: Option<Receipt>,
+    commit: Option<String>,
+    notes: Vec<String>,
+}
+
+/// Takes a run back: where it was committed by a commit that reverts it, else to its checkpoint.
+fn taken_back(
+    engine: &mut Engine,
+    (root, outputs): (&Path, &Outputs),
+    (run, directory, manifest): (RunId, &ReportDirectory, &RollbackManifest),
+    actor: &Actor,
+) -> Result<Done> {
+    let report = read_report(directory)?;
+    let committed = report.as_ref().and_then(|report| report.facts().more.commit.as_ref());
+    let mut notes = Vec::new();
+    if let Some(commit) = committed.and_then(|commit| commit.as_str().parse::<CommitId>().ok()) {
+        match Reverting::of(root, outputs, (commit, run)) {
+            Ok(reverting) => return reverted(engine, &reverting, &directory.name, actor),
+            // Who would be lost by the checkpoint, too, is told; what git cannot do, the checkpoint can.
+            // Somebody else took the files back, or a process that came to its end before the commit.
+            Err(_) if is_as_before(outputs, manifest) => notes.push(format!(
+                "every file is as before the task already; the commit {commit} is not reverted, so commit them"
+            )),
+            Err(problem) if problem.is_about_edits() => {
+                let report = directory.name.directory();
+                return Err(RollbackRefused::Git { report, source: Box::new(problem) }.into());
+            }
+            Err(problem) => notes.push(format!("taken back without a commit: {problem}")),
+        }
+    }
+    let receipt = undone(engine, (run, &directory.name), actor.clone())?;
+    Ok(Done { method: RollbackMethod::Checkpoint, receipt, commit: None, notes })
+}
+
+/// Writes the files of a revert, and commits it.
+fn reverted(
+    engine: &mut Engine,
+    reverting: &Reverting,
+    report: &ReportName,
+    actor: &Actor,
+) -> Result<Done> {
+    let request = Request {
+        actor: actor.clone(),
+        door: DOOR.to_owned(),
+        ..Request::apply(reverting.operations.clone())
+    }
+    .labelled(format!("roll back task {}", report.task()));
+    let mut notes = Vec::new();
+    if reverting.operations.is_empty() {
+        notes.push("later commits took back what the task did".to_owned());
+        return Ok(Done { method: RollbackMethod::GitRevert, receipt: None, commit: None, notes });
+    }
+    let receipt = engine.run(request)?.receipt;
+    let (run, now) = (receipt.statement.predicate.run, engine.records.clock.now());
+    let commit = match reverting.commit(run, (actor, now)) {
+        Ok(committed) => committed.map(|committed| {
+            notes.extend(committed.note);
+            committed.id
+        }),
+        Err(why) => {
+            notes.push(why);
+            None
+        }
+    };
+    let is_reverted = commit.is_some();
+    let method = if is_reverted { RollbackMethod::GitRevert } else { RollbackMethod::Checkpoint };
+    Ok(Done { method, receipt: Some(receipt), commit, notes })
+}
+
+/// Takes the run back; nothing where it was, and its process could not tell.
+fn undone(
+    engine: &mut Engine,
+    (run, report): (RunId, &ReportName),
+    actor: Actor,
+) -> Result<Option<Receipt>> {
+    let request = Request { actor, door: DOOR.to_owned(), ..Request::undo(Which::Run(run)) }
+        .labelled(format!("roll back task {}", report.task()));
+    match engine.run(request) {
+        Ok(done) => Ok(Some(done.receipt)),
+        // By `actum undo`, or by the script.
+        Err(Error::Workspace(error))
+            if matches!(
+                error.kind,
+                ErrorKind::AlreadyUndone { .. } | ErrorKind::AsBefore { .. }
+            ) =>
+        {
+            Ok(None)
+        }
+        Err(Error::NothingToChange) => Ok(None),
+        Err(Error::Workspace(error)) if matches!(error.kind, ErrorKind::UnknownRun { .. }) => {
+            let script = report.file(ROLLBACK_SCRIPT_FILE);
+            let why =
+                format!("the workspace has forgotten its run; `sh {script}` takes the task back");
+            Err(RollbackRefused::Unusable { report: report.directory(), why }.into())
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether every file that a manifest tells of is as it was before the task.
+fn is_as_before(outputs: &Outputs, manifest: &RollbackManifest) -> bool {
+    manifest.checkpoints().iter().all(|checkpoint| {
+        let path = &checkpoint.file_path.0;
+        let read = outputs.read(path, checkpoint.original_size.unwrap_or(0));
+        match (checkpoint.original_hash, read) {
+            (None, Ok(None)) => true,
+            (Some(kept), Ok(Some(bytes))) => Digest::of(&bytes) == kept,
+            (None, Ok(Some(_)) | Err(_)) | (Some(_), Ok(None) | Err(_)) => false,
+        }
+    })
+}
+
+impl Records {
+    /// What stands in a workspace can be written by anybody: a run is that of a task where the ledger says so.
+    fn must_be_of_task(&self, run: RunId, report: &ReportName) -> Result<()> {
+        let keys = std::sync::Arc::clone(&self.keys);
+        let asked = self.ledger.ask(move |store: &mut dyn Store| {
+            let row = store.run(run)?;
+            row.map(|row| RecordedRun::read(store, keys.keyring(), row)).transpose()
+        });
+        let is_it = asked.wait()?.is_some_and(|recorded| {
+            recorded.intent.door == DOOR
+                && recorded.intent.label == format!("task {}", report.task())
+        });
+        if is_it {
+            return Ok(());
+        }
+        let why = format!("the ledger does not know the run {run} as one of this task");
+        Err(RollbackRefused::Unusable { report: report.directory(), why }.into())
+    }
+}
+
+/// The reports that are meant, and their manifest, which is active.
+fn found(
+    outputs: &Outputs,
+    task: &str,
+    now: Timestamp,
+) -> Result<(ReportDirectory, RollbackManifest)> {
+    let names = outputs.reports()?;
+    let is_meant = |name: &&ReportName| name.as_str() == task || name.task() == task;
+    let mut refused = None;
+    for name in names.iter().filter(is_meant).rev() {
+        let Some(directory) = outputs.reports_named(name.clone())? else { continue };
+        match manifest(&directory, now)? {
+            Ok(manifest) => return Ok((directory, manifest)),
+            Err(why) => refused = refused.or(Some(why)),
+        }
+    }
+    Err(refused.unwrap_or_else(|| RollbackRefused::Unknown { task: task.to_owned() }).into())
+}
+
+/// The manifest of a task, where it is active; one whose time is over says so from now on.
+fn manifest(
+    directory: &ReportDirectory,
+    now: Timestamp,
+) -> Result<std::result::Result<RollbackManifest, RollbackRefused>> {
+    let report = directory.name.directory();
+    let Some(bytes) = directory.read(ROLLBACK_MANIFEST_FILE, REPORT_BYTES_MAX)? else {
+        return Ok(Err(RollbackRefused::Nothing { report }));
+    };
+    let manifest = match RollbackManifest::read(&bytes) {
+        Ok(manifest) => manifest,
+        Err(error) => {
+            return Ok(Err(RollbackRefused::Unusable { report, why: error.to_string() }));
+        }
+    };
+    let was = manifest.status();
+    let manifest = manifest.after(ManifestEvent::Reached(now));
+    if manifest.status() != was {
+        directory.put(ROLLBACK_MANIFEST_FILE, Some(manifest.write()))?;
+    }
+    Ok(match manifest.status() {
+        ManifestStatus::Active => Ok(manifest),
+        ManifestStatus::Executed => Err(RollbackRefused::Executed { report }),
+        ManifestStatus::Expired => Err(RollbackRefused::Expired { report }),
+    })
+}
+
+/// The report of a task, where it can be read.
+fn read_report(
+    directory: &ReportDirectory,
+) -> std::result::Result<Option<ExecutionReport>, OutputError> {
+    let bytes = directory.read(EXECUTION_REPORT_FILE, REPORT_BYTES_MAX)?;
+    Ok(bytes.and_then(|bytes| ExecutionReport::read(&bytes).ok()))
+}
+
+/// Writes into the reports that it was taken back.
+fn told(
+    outputs: &Outputs,
+    directory: &ReportDirectory,
+    done: &Done,
+) -> std::result::Result<Option<ExecutionReport>, OutputError> {
+    let Done { method, receipt, commit, notes } = done;
+    let note = match receipt {
+        Some(receipt) => format!(
+            "taken back by the run {}, entry {} of the ledger",
+            receipt.statement.predicate.run, receipt.index
+        ),
+        None => "taken back before, by a run that the ledger tells of".to_owned(),
+    };
+    let commit = commit.as_ref().map(|commit| format!("reverted by the commit {commit}"));
+    let report = read_report(directory)?.map(|report| {
+        let report = report.rolled_back(*method, clean(&note));
+        let more = notes.iter().chain(&commit);
+        more.fold(report, |report, note| report.noted(clean(note), Some(*method)))
+    });
+    directory.put(EXECUTION_REPORT_FILE, report.as_ref().map(ExecutionReport::write))?;
+    end_manifest(directory, ManifestEvent::RolledBack)?;
+    outputs.sync()?;
+    Ok(report)
+}

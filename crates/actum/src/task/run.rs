@@ -1,0 +1,386 @@
+//! A task from its documents to its reports. [`run`] tells the story; what becomes visible does so in one run of the
+//! engine, or not at all.
+
+mod end;
+mod make;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use actum_core::ledger::Actor;
+use actum_core::receipt::PathEffect;
+use actum_core::report::{
+    CONFIG_FILE, ChangeLog, ErrorReport, ExecutionReport, PLAN_FILE, PROMPT_FILE, Phase, PlainId,
+    ReportName, SUMMARY_FILE, executor_prompt,
+};
+use actum_core::task::{Action, ErrorCode, TaskPlan};
+use actum_core::{Operation, PathRule, RelPath, RunId, Scope, Timestamp};
+use actum_gate::decision::{CREDENTIALS, PROTECTED};
+use actum_ledger::{Doing, UnderWay};
+use actum_workspace::disk::Disk;
+use actum_workspace::{ErrorKind, Limits, LinuxDisk, RunOptions};
+
+use super::alert;
+use super::documents::{Ids, clean, new_id};
+use super::input::{Here, Task, TaskInput, Unread};
+use super::outputs::{OutputError, Outputs, ReportDirectory};
+use super::problem::{ActionProblem, TaskProblem};
+use super::rehearsal::{ActionEnd, Rehearsal, Rehearsed, Script, Watch};
+use super::told::{Observer, Told};
+use super::unfinished::{FinishedTask, Notes, begin};
+use crate::engine::Engine;
+use crate::engine::settle::Receipt;
+use crate::engine::stage::Stage;
+use crate::error::{Error, Result};
+use crate::reason;
+use crate::request::Request;
+
+/// The door by which tasks come in. What comes in by it stands under the profile `agent-executor` (D-5).
+pub const DOOR: &str = "task plan";
+
+/// The file beside plan and config that holds a signed approval.
+pub const APPROVAL_FILE: &str = "task_approval.json";
+
+/// What came of a task.
+pub struct TaskEnd {
+    /// What it is called.
+    pub task: PlainId,
+    /// The directory of its reports; none where nothing could be written.
+    pub directory: Option<ReportName>,
+    /// How it ended.
+    pub outcome: Outcome,
+    /// The run that carried it out, where one was made.
+    pub receipt: Option<Receipt>,
+    /// Why it ended so, where the engine refused or failed.
+    pub cause: Option<Error>,
+    /// Why the reports are not all there, where that is so.
+    pub unwritten: Option<OutputError>,
+    /// Tasks that were cut off before, whose reports were written now.
+    pub finished: Vec<FinishedTask>,
+    /// Whether its run ended in a way that is recorded only later.
+    pub is_open: bool,
+}
+
+/// How a task ended.
+#[derive(Debug)]
+pub enum Outcome {
+    /// It was carried out, or tried.
+    Executed {
+        /// The execution report.
+        report: Box<ExecutionReport>,
+        /// What its actions did.
+        log: Box<ChangeLog>,
+        /// What went wrong, where something did.
+        error: Option<Box<ErrorReport>>,
+    },
+    /// It was not begun.
+    Rejected(Box<ErrorReport>),
+}
+
+/// Carries out a task: all that its plan says, or nothing, as its constraints have it; and writes the reports.
+///
+/// # Errors
+/// `Workspace` where it cannot be opened or is in use, `Policy`, `Home`, `Ledger`: nothing was begun then, and no report
+/// is written. All else is told by the reports.
+pub fn run(
+    engine: &mut Engine,
+    root: &Path,
+    (input, actor): (std::result::Result<TaskInput, Unread>, Actor),
+    observer: &mut dyn Observer,
+) -> Result<TaskEnd> {
+    let mut begun = begin(engine, root)?;
+    let (workspace, finished) = (begun.workspace, std::mem::take(&mut begun.finished));
+    let records = engine.records.clone();
+    let started = records.clock.now();
+    let read = input.and_then(Task::read);
+    let id = match &read {
+        Ok(task) => task.id.clone(),
+        Err(unread) => unread.id.clone(),
+    };
+    let mut desk = Desk {
+        outputs: Outputs::of(root)?,
+        told: Told::new(observer, records.clock.clone(), id),
+        ids: Ids::new()?,
+        started,
+        report_id: new_id()?,
+        finished,
+    };
+    desk.told.phase(Phase::Received);
+    let task = match read {
+        Ok(task) => task,
+        Err(unread) => return Ok(desk.reject(None, unread, None)),
+    };
+    desk.told.of(&task);
+    desk.told.phase(Phase::Validating);
+    let here = Here {
+        tenant: &records.tenant,
+        workspace,
+        keyring: records.keyring(),
+        now: records.clock.now(),
+    };
+    if let Err(problem) = task.must_be_approved(&here) {
+        return Ok(desk.reject(Some(&task), task.refusal(vec![problem]), None));
+    }
+    let in_force = engine.rules.in_force(root)?;
+    let refused = task.refused(&desk.outputs, &in_force)?;
+    if !refused.is_empty() {
+        let protected: Vec<_> = refused.iter().filter_map(|it| it.target.clone()).collect();
+        if !protected.is_empty() {
+            let plan = (RunId::from_random(random()?), workspace);
+            alert::record(&records, &in_force, (&task, &actor), plan, &protected)?;
+        }
+        return Ok(desk.reject(Some(&task), task.refusal(refused), None));
+    }
+    desk.told.phase(Phase::Archiving);
+    let home = records.keys.home().tenant(&records.tenant)?;
+    let mark = home.begin(Doing::Task, RunId::from_random(random()?), workspace)?;
+    let ended = match desk.prepare(&task) {
+        Err(error) => {
+            let problem = TaskProblem::new(ErrorCode::ReportUnwritable, error.to_string());
+            desk.reject(Some(&task), task.refusal(vec![problem]), None)
+        }
+        Ok((directory, archived_to)) => {
+            let place = Place { task: &task, directory, archived_to, mark: &mark, root, actor };
+            desk.carry_out(engine, place)?
+        }
+    };
+    // What could not be reported is by whoever comes next.
+    Ok(match ended.unwritten.is_none() && !ended.is_open {
+        true => TaskEnd { unwritten: mark.end().err().map(OutputError::of_home), ..ended },
+        false => ended,
+    })
+}
+
+/// Asks the gates about a task, and does not carry it out: what waits for a person waits in the queue then, exactly as
+/// the task would change things now.
+///
+/// # Errors
+/// As [`Staged::clear`](crate::Staged::clear): `Queued` where a person has to agree, `NothingToChange`.
+pub fn submit(
+    engine: &mut Engine,
+    script: Script<'_>,
+    (task, actor): (&PlainId, Actor),
+    watch: &mut dyn Watch,
+) -> Result<()> {
+    let plan = script.plan;
+    let options = RunOptions { limits: limits(plan), label: label(task), wait: true };
+    let operations = Rehearsal::of(&mut engine.workspace, &options, script, watch)?.operations;
+    let admitted = engine.admit(request((plan, task), operations, actor))?;
+    match engine.stage(admitted)? {
+        Stage::Staged(staged) => staged.clear().map(drop),
+        // It has no key.
+        Stage::Answered(_) => Ok(()),
+    }
+}
+
+/// What is asked of the engine for a task that comes to these operations.
+pub fn request(
+    (plan, task): (&TaskPlan, &PlainId),
+    operations: Vec<Operation>,
+    actor: Actor,
+) -> Request {
+    let declared = plan.actions.iter().filter_map(|action| action.declared_tier).max();
+    let door = DOOR.to_owned();
+    Request { actor, door, declared, wait: true, ..Request::apply(operations) }
+        .labelled(label(task))
+        .within(limits(plan))
+}
+
+/// Where a task is carried out.
+struct Place<'t> {
+    task: &'t Task,
+    directory: ReportDirectory,
+    archived_to: Option<String>,
+    mark: &'t UnderWay,
+    root: &'t Path,
+    actor: Actor,
+}
+
+/// What a rehearsal says is to become of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Verdict {
+    /// What was done becomes visible.
+    Keep,
+    /// Nothing of it does.
+    TakeBack,
+    /// The same, since somebody wants it so.
+    Cancel,
+}
+
+/// What the actions came to.
+pub(super) struct Acted {
+    actions: Vec<Rehearsed>,
+    operations: Vec<Operation>,
+    pub(super) effects: Vec<PathEffect>,
+    pub(super) problems: Vec<TaskProblem>,
+    /// When the targets were changed last, before.
+    modified: BTreeMap<RelPath, Timestamp>,
+    verdict: Verdict,
+}
+
+struct Desk<'o> {
+    outputs: Outputs,
+    told: Told<'o>,
+    ids: Ids,
+    started: Timestamp,
+    report_id: PlainId,
+    finished: Vec<FinishedTask>,
+}
+
+impl Desk<'_> {
+    /// The plan that was in force goes to the archive, this one takes its place, and its reports get their directory.
+    fn prepare(
+        &mut self,
+        task: &Task,
+    ) -> std::result::Result<(ReportDirectory, Option<String>), OutputError> {
+        let archived = self.outputs.archive(self.started)?;
+        if let Some(to) = &archived {
+            self.told.note(Phase::Archiving, &format!("The plan before went to `{to}`"));
+        }
+        let mut files: Vec<(&str, &[u8])> =
+            vec![(PLAN_FILE, &task.input.plan), (CONFIG_FILE, &task.input.config)];
+        files.extend(task.input.approval.iter().map(|bytes| (APPROVAL_FILE, bytes.as_slice())));
+        self.outputs.activate(&files)?;
+        let directory = self.outputs.report(self.started, &task.id)?;
+        for (name, bytes) in &files {
+            directory.write_private(name, bytes)?;
+        }
+        directory.write(SUMMARY_FILE, task.summary().as_bytes())?;
+        directory.write(PROMPT_FILE, executor_prompt(&directory.name).as_bytes())?;
+        Ok((directory, archived))
+    }
+
+    fn carry_out(&mut self, engine: &mut Engine, place: Place<'_>) -> Result<TaskEnd> {
+        let task = place.task;
+        let ids = (&self.report_id, &task.id, &task.plan_id);
+        let actions = task.plan.actions.iter().map(|action| clean(action.id.as_str())).collect();
+        let archived_to = place.archived_to.as_deref();
+        let notes = Notes::new(&place.directory.name, ids, self.started, archived_to, actions);
+        if let Err(error) = notes.keep(place.mark) {
+            let problem = TaskProblem::of_error(&error);
+            return Ok(self.reject_in(&place, task.refusal(vec![problem]), Some(error)));
+        }
+        self.told.phase(Phase::Executing);
+        let mut rehearsed = match self.rehearse(engine, task) {
+            Ok(rehearsed) => rehearsed,
+            Err(error) => {
+                let problem = TaskProblem::of_error(&error);
+                return Ok(self.reject_in(&place, task.refusal(vec![problem]), Some(error)));
+            }
+        };
+        let manifest_id = self.ids.next();
+        let made = match rehearsed.verdict {
+            Verdict::Keep if !rehearsed.operations.is_empty() => {
+                Some(self.make(engine, &place, &rehearsed, &manifest_id, notes))
+            }
+            Verdict::Keep => None,
+            Verdict::TakeBack | Verdict::Cancel => {
+                self.told.phase(Phase::RollingBack);
+                let kept =
+                    self.keep_checkpoint(task, &place, &rehearsed.effects, &manifest_id, None);
+                // Nothing became visible, so that nobody needs it.
+                rehearsed.problems.extend(kept.err().map(|problem| *problem));
+                None
+            }
+        };
+        Ok(self.ended(&place, rehearsed, made, manifest_id))
+    }
+
+    /// Does the actions where nobody sees them.
+    fn rehearse(&mut self, engine: &mut Engine, task: &Task) -> Result<Acted> {
+        let options =
+            RunOptions { limits: limits(&task.plan), label: label(&task.id), wait: false };
+        let constraints = task.plan.constraints(task.config.constraints);
+        let Rehearsal { mut transaction, actions, operations, broken_rules, broken_off } =
+            Rehearsal::of(&mut engine.workspace, &options, task.script(), &mut self.told)?;
+        let effects = transaction.effects();
+        drop(transaction);
+        let failed = actions.iter().filter_map(|rehearsed| match &rehearsed.end {
+            ActionEnd::Failed(problem) => {
+                Some(TaskProblem::of_action(rehearsed.action, problem.clone()))
+            }
+            ActionEnd::Completed { .. } | ActionEnd::Skipped { .. } => None,
+        });
+        let mut problems: Vec<_> = failed.collect();
+        let has_failed = !problems.is_empty();
+        problems.extend(
+            broken_rules
+                .into_iter()
+                .map(|ActionProblem { code, message }| TaskProblem::new(code, message)),
+        );
+        let broken = broken_off.map(|code| TaskProblem::new(code, code.about()));
+        problems.splice(0..0, broken);
+        let overrides = problems.iter().any(|it| it.code.response().overrides_constraints());
+        let rolls_back = has_failed && constraints.stop_on_error && constraints.rollback_on_failure;
+        let verdict = if broken_off == Some(ErrorCode::Cancelled) {
+            Verdict::Cancel
+        } else if broken_off.is_some() || overrides || rolls_back {
+            Verdict::TakeBack
+        } else {
+            Verdict::Keep
+        };
+        let targets = task.plan.actions.iter().map(|action| &action.target);
+        let modified = |path: &RelPath| Some((path.clone(), self.outputs.modified(path)?));
+        let modified = targets.filter_map(modified).collect();
+        Ok(Acted { actions, operations, effects, problems, modified, verdict })
+    }
+}
+
+impl Task {
+    /// That it is refused for these reasons.
+    fn refusal(&self, problems: Vec<TaskProblem>) -> Unread {
+        Unread { id: self.id.clone(), plan_id: Some(self.plan_id.clone()), problems }
+    }
+}
+
+/// What the change may touch: the targets of the plan, and nothing else (7.1, FILE_WHITELIST).
+pub fn limits(plan: &TaskPlan) -> Limits {
+    let written = plan.actions.iter().flat_map(Action::written);
+    let allow = written.filter_map(PathRule::exactly).collect();
+    Limits { scope: Scope { allow: Some(allow), deny: Vec::new() }, ..Limits::default() }
+}
+
+/// What the log shows of it.
+pub fn label(task: &PlainId) -> String {
+    format!("task {task}")
+}
+
+fn random() -> Result<u64> {
+    LinuxDisk.random().map_err(|source| {
+        let kind = ErrorKind::Io { action: "name a task".to_owned(), source };
+        actum_workspace::Error::from(kind).into()
+    })
+}
+
+impl TaskProblem {
+    /// Why the engine refused or failed.
+    fn of_error(error: &Error) -> Self {
+        if let Error::Workspace(error) = error {
+            return Self {
+                reason: Some(reason::of(&error.kind).name()),
+                ..Self::new(ActionProblem::code_of(&error.kind), error.kind.to_string())
+            };
+        }
+        if let Error::Queued { plan, tier, gates, .. } = error {
+            let why: Vec<_> = gates.iter().map(|gate| gate.ground.as_str()).collect();
+            let message = format!(
+                "a person has to agree to this ({tier}: {}), and no approval of exactly this change is there that \
+                 was not used: `actum plan approve` asks for one; it waits as plan {plan}",
+                why.join("; ")
+            );
+            let reason = Some(reason::of_engine(error).name());
+            return Self { reason, ..Self::new(ErrorCode::ApprovalMissing, message) };
+        }
+        let code = if let Error::Denied { gates } = error {
+            let is_by = |name: &str| gates.iter().any(|gate| gate.gate == name);
+            match (is_by(PROTECTED), is_by(CREDENTIALS)) {
+                (true, _) => ErrorCode::ProtectedFileViolation,
+                (false, true) => ErrorCode::SecretInContent,
+                (false, false) => ErrorCode::PolicyDenied,
+            }
+        } else {
+            ErrorCode::InternalError
+        };
+        Self { reason: Some(reason::of_engine(error).name()), ..Self::new(code, error.to_string()) }
+    }
+}

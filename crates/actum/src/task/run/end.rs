@@ -1,0 +1,263 @@
+//! How a task ended is written (EX-13 to EX-15, EX-18).
+
+use actum_core::report::{
+    ChangeLog, ERROR_REPORT_FILE, ErrorReport, ErrorStatus, ExecutionReport, Phase, PlainId,
+    RollbackMethod, RunDetails, RunEnd, RunFacts,
+};
+use actum_core::task::ErrorCode;
+use actum_core::{RelPath, RunId};
+
+use super::make::{After, Made};
+use super::{Acted, Desk, Outcome, Place, TaskEnd, Verdict};
+use crate::error::Error;
+use crate::task::documents::{ErrorFacts, clean};
+use crate::task::git::CommittedRun;
+use crate::task::input::{Task, Unread};
+use crate::task::outputs::{OutputError, ReportDirectory};
+use crate::task::rehearsal::Watch;
+use crate::task::told::EndLine;
+use crate::task::unfinished::{Ended, Notes};
+
+pub(super) struct Documents {
+    pub(super) report: ExecutionReport,
+    pub(super) log: ChangeLog,
+    pub(super) error: Option<ErrorReport>,
+}
+
+/// How a run ended, as far as its report is concerned.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct End {
+    how: RunEnd,
+    run: Option<RunId>,
+    /// Whether what the actions did is there.
+    is_visible: bool,
+}
+
+impl End {
+    pub(super) fn of(rehearsed: &Acted, run: Option<RunId>) -> Self {
+        let how = match rehearsed.verdict {
+            Verdict::Keep => RunEnd::Finished,
+            Verdict::TakeBack => RunEnd::RolledBack,
+            Verdict::Cancel => RunEnd::Cancelled,
+        };
+        Self { how, run, is_visible: false }
+    }
+}
+
+impl Desk<'_> {
+    /// Writes how it ended.
+    pub(super) fn ended(
+        &mut self,
+        place: &Place<'_>,
+        mut rehearsed: Acted,
+        made: Option<Made>,
+        manifest_id: PlainId,
+    ) -> TaskEnd {
+        self.told.phase(Phase::Reporting);
+        let mut end = End::of(&rehearsed, None);
+        let is_open = matches!(made, Some(Made::Open(..)));
+        let (mut receipt, mut cause, mut commit) = (None, None, Ok(None));
+        match made {
+            None | Some(Made::Nothing) => {}
+            Some(Made::Done(done, After { changed, committed })) => {
+                commit = committed;
+                (end.run, end.is_visible) = (Some(done.statement.predicate.run), true);
+                if !changed.is_empty() {
+                    end.how = RunEnd::RollbackFailed;
+                    rehearsed.problems.extend(changed);
+                }
+                receipt = Some(*done);
+            }
+            Some(Made::Not(problem, error)) if problem.code.response().is_refusal() => {
+                return self.reject_in(place, place.task.refusal(vec![problem]), error);
+            }
+            Some(Made::Not(problem, error)) => {
+                let is_cancelled = problem.code == ErrorCode::Cancelled;
+                end.how = if is_cancelled { RunEnd::Cancelled } else { RunEnd::RolledBack };
+                rehearsed.problems.insert(0, problem);
+                cause = error;
+            }
+            Some(Made::Open(run, problem, error)) => {
+                (end.how, end.run) = (RunEnd::RollbackFailed, Some(run));
+                rehearsed.problems.insert(0, problem);
+                cause = Some(error);
+            }
+        }
+        let mut documents = self.documents(place, &rehearsed, end, &manifest_id);
+        if let Some(receipt) = &receipt {
+            let at = format!("entry {} of the ledger", receipt.index);
+            documents.report = told_of_commit(documents.report, &at, commit);
+        }
+        let directory = &place.directory;
+        let Documents { report, log, error } = documents;
+        let ended = Ended {
+            is_as_before: report.is_as_before(),
+            report: Some(report.clone()),
+            log: Some(log.clone()),
+            error: error.clone(),
+        };
+        let unwritten = self.write_end(place, ended);
+        self.told.end(EndLine::Executed(&report, error.as_ref()), Some(&directory.name));
+        TaskEnd {
+            task: place.task.id.clone(),
+            directory: Some(directory.name.clone()),
+            outcome: Outcome::Executed {
+                report: Box::new(report),
+                log: Box::new(log),
+                error: error.map(Box::new),
+            },
+            receipt,
+            cause,
+            unwritten,
+            finished: std::mem::take(&mut self.finished),
+            is_open,
+        }
+    }
+
+    /// Writes how a task ended. What cannot be written is noted, for whoever comes next.
+    fn write_end(&mut self, place: &Place<'_>, ended: Ended) -> Option<OutputError> {
+        let written = place.directory.write_end(&ended).and_then(|()| self.outputs.sync());
+        let error = written.err()?;
+        let task = place.task;
+        let ids = (&self.report_id, &task.id, &task.plan_id);
+        let archived_to = place.archived_to.as_deref();
+        let notes = Notes::new(&place.directory.name, ids, self.started, archived_to, Vec::new());
+        // Where that fails as well, both are told.
+        match notes.ended(ended).keep(place.mark) {
+            Ok(()) => Some(error),
+            Err(also) => Some(OutputError {
+                source: std::io::Error::other(format!("{}; and {also}", error.source)),
+                ..error
+            }),
+        }
+    }
+
+    pub(super) fn documents(
+        &mut self,
+        place: &Place<'_>,
+        rehearsed: &Acted,
+        end: End,
+        manifest_id: &PlainId,
+    ) -> Documents {
+        let task = place.task;
+        let now = self.told.now().max(self.started);
+        let outcomes = rehearsed.actions.iter().map(|action| task.outcome(action)).collect();
+        let facts = RunFacts {
+            report_id: self.report_id.clone(),
+            plan_id: task.plan_id.clone(),
+            started_at: self.started,
+            completed_at: now,
+            rollback_manifest_id: (!rehearsed.effects.is_empty()).then(|| manifest_id.clone()),
+            more: RunDetails {
+                task_id: Some(task.id.clone()),
+                run: end.run,
+                archived_to: place.archived_to.as_deref().map(clean),
+                rollback_method: Some(RollbackMethod::Checkpoint),
+                ..RunDetails::default()
+            },
+        };
+        let report = ExecutionReport::new(facts, outcomes, end.how);
+        let left = |path: &RelPath| end.is_visible.then(|| self.outputs.modified(path)).flatten();
+        let log = ChangeLog {
+            log_id: self.ids.next(),
+            plan_id: task.plan_id.clone(),
+            execution_report_id: self.report_id.clone(),
+            created_at: now,
+            changes: task.changes(&rehearsed.actions, &rehearsed.modified, left, &mut self.ids),
+        };
+        let error = ErrorStatus::of(report.status()).map(|status| {
+            let facts = ErrorFacts {
+                report_id: self.report_id.clone(),
+                plan_id: Some(task.plan_id.clone()),
+                status,
+                run: end.run,
+                time: now,
+                task: Some(task),
+            };
+            facts.report(&rehearsed.problems, &mut self.ids)
+        });
+        Documents { report, log, error }
+    }
+
+    /// It is not begun; a directory is made for the report that says so.
+    pub(super) fn reject(
+        &mut self,
+        task: Option<&Task>,
+        refusal: Unread,
+        cause: Option<Error>,
+    ) -> TaskEnd {
+        let report = self.rejection(task, &refusal);
+        let (directory, unwritten) = match self.outputs.report(self.started, &refusal.id) {
+            Ok(directory) => {
+                let written = directory.put(ERROR_REPORT_FILE, Some(report.write()));
+                (Some(directory), written.and_then(|()| self.outputs.sync()).err())
+            }
+            Err(error) => (None, Some(error)),
+        };
+        self.rejected(refusal, report, (directory.as_ref(), unwritten), cause)
+    }
+
+    /// The same where it has one.
+    pub(super) fn reject_in(
+        &mut self,
+        place: &Place<'_>,
+        refusal: Unread,
+        cause: Option<Error>,
+    ) -> TaskEnd {
+        let report = self.rejection(Some(place.task), &refusal);
+        // Nothing of it became visible, so nothing is there to be taken back.
+        let error = Some(report.clone());
+        let ended = Ended { is_as_before: true, report: None, log: None, error };
+        let unwritten = self.write_end(place, ended);
+        self.rejected(refusal, report, (Some(&place.directory), unwritten), cause)
+    }
+
+    fn rejection(&mut self, task: Option<&Task>, refusal: &Unread) -> ErrorReport {
+        let facts = ErrorFacts {
+            report_id: self.report_id.clone(),
+            plan_id: refusal.plan_id.clone(),
+            status: ErrorStatus::Rejected,
+            run: None,
+            time: self.told.now().max(self.started),
+            task,
+        };
+        facts.report(&refusal.problems, &mut self.ids)
+    }
+
+    fn rejected(
+        &mut self,
+        refusal: Unread,
+        report: ErrorReport,
+        (directory, unwritten): (Option<&ReportDirectory>, Option<OutputError>),
+        cause: Option<Error>,
+    ) -> TaskEnd {
+        let name = directory.map(|directory| &directory.name);
+        self.told.end(EndLine::Rejected(&report), name);
+        TaskEnd {
+            task: refusal.id,
+            directory: name.cloned(),
+            outcome: Outcome::Rejected(Box::new(report)),
+            receipt: None,
+            cause,
+            unwritten,
+            finished: std::mem::take(&mut self.finished),
+            is_open: false,
+        }
+    }
+}
+
+/// The report with where the run is recorded and committed, or why it is not.
+fn told_of_commit(
+    report: ExecutionReport,
+    receipt: &str,
+    commit: Result<Option<CommittedRun>, String>,
+) -> ExecutionReport {
+    match commit {
+        Ok(None) => report.recorded(clean(receipt), None),
+        Ok(Some(CommittedRun { id, note })) => {
+            let report = report.recorded(clean(receipt), Some(clean(&id)));
+            note.into_iter().fold(report, |report, note| report.noted(clean(&note), None))
+        }
+        Err(why) => report.recorded(clean(receipt), None).noted(clean(&why), None),
+    }
+}

@@ -1,0 +1,219 @@
+//! What was rehearsed becomes visible: through the gates, with a checkpoint that is durable before (EX-7).
+
+use actum_core::receipt::PathEffect;
+use actum_core::report::{
+    ManifestFacts, Phase, PlainId, ROLLBACK_MANIFEST_FILE, ROLLBACK_SCRIPT_FILE, Rollback,
+    RollbackManifest,
+};
+use actum_core::task::ErrorCode;
+use actum_core::{RunId, Timestamp};
+use actum_workspace::State;
+
+use super::end::End;
+use super::{Acted, Desk, Place, request};
+use crate::engine::Engine;
+use crate::engine::publish::Published;
+use crate::engine::settle::Receipt;
+use crate::engine::stage::Stage;
+use crate::error::Error;
+use crate::task::checkpoint;
+use crate::task::documents::clean;
+use crate::task::git::{CommittedRun, Committing};
+use crate::task::input::Task;
+use crate::task::outputs::OutputError;
+use crate::task::problem::TaskProblem;
+use crate::task::rehearsal::Watch;
+use crate::task::unfinished::{Notes, Prepared};
+
+/// How the change was made.
+pub(super) enum Made {
+    /// It is visible and recorded.
+    Done(Box<Receipt>, After),
+    /// Everything is as asked already.
+    Nothing,
+    /// Nothing of it is.
+    Not(TaskProblem, Option<Error>),
+    /// A person must look.
+    Open(RunId, TaskProblem, Error),
+}
+
+/// What was found and done after the run.
+pub(super) struct After {
+    /// Files that are not what the run left.
+    pub(super) changed: Vec<TaskProblem>,
+    /// The commit, where it was asked for; or why there is none.
+    pub(super) committed: Result<Option<CommittedRun>, String>,
+}
+
+impl Default for After {
+    fn default() -> Self {
+        Self { changed: Vec::new(), committed: Ok(None) }
+    }
+}
+
+impl Desk<'_> {
+    /// Makes what was rehearsed visible.
+    pub(super) fn make(
+        &mut self,
+        engine: &mut Engine,
+        place: &Place<'_>,
+        rehearsed: &Acted,
+        manifest_id: &PlainId,
+        notes: Notes,
+    ) -> Made {
+        let not = |error: Error| Made::Not(TaskProblem::of_error(&error), Some(error));
+        let task = place.task;
+        let (operations, actor) = (rehearsed.operations.clone(), place.actor.clone());
+        let request = request((&task.plan, &task.id), operations, actor);
+        let staged = engine.admit(request).and_then(|admitted| engine.stage(admitted));
+        let mut staged = match staged {
+            Ok(Stage::Staged(staged)) => staged,
+            // It has no key.
+            Ok(Stage::Answered(done)) => {
+                return Made::Done(Box::new(done.receipt), After::default());
+            }
+            Err(error) => return not(error),
+        };
+        if staged.transaction.effects() != rehearsed.effects {
+            let what = "a target was changed by somebody else while the plan was rehearsed";
+            return Made::Not(TaskProblem::new(ErrorCode::HashMismatch, what), None);
+        }
+        let cleared = match staged.clear() {
+            Ok(cleared) => cleared,
+            Err(Error::NothingToChange) => return Made::Nothing,
+            Err(error) => return not(error),
+        };
+        let run = cleared.staged.transaction.run();
+        let committing = Committing::of(task, place.root, rehearsed);
+        self.told.phase(Phase::Checkpoint);
+        if let Err(problem) =
+            self.keep_checkpoint(task, place, &rehearsed.effects, manifest_id, Some(run))
+        {
+            return Made::Not(*problem, None);
+        }
+        let documents =
+            self.documents(place, rehearsed, End::of(rehearsed, Some(run)), manifest_id);
+        let kept = notes
+            .prepared(Prepared {
+                run,
+                report: documents.report,
+                log: documents.log,
+                error: documents.error,
+            })
+            .keep(place.mark)
+            .and_then(|()| Ok(self.outputs.sync()?));
+        if let Err(error) = kept {
+            return not(error);
+        }
+        self.told.phase(Phase::Verifying);
+        let verified = match cleared.verify() {
+            Ok(verified) => verified,
+            Err(error) => return not(error),
+        };
+        if self.told.observer.is_cancelled() {
+            let code = ErrorCode::Cancelled;
+            return Made::Not(TaskProblem::new(code, code.about()), None);
+        }
+        match verified.publish().and_then(Published::settle) {
+            Ok(done) => {
+                let constraints = task.plan.constraints(task.config.constraints);
+                let changed = match constraints.verify_hashes {
+                    true => self.changed_since(&rehearsed.effects),
+                    false => Vec::new(),
+                };
+                let committed = committing.commit(
+                    (task, done.receipt.statement.predicate.run),
+                    (&rehearsed.effects, &self.outputs),
+                    (&place.actor, self.told.now()),
+                );
+                Made::Done(Box::new(done.receipt), After { changed, committed })
+            }
+            Err(error) => match error.workspace() {
+                State::Unchanged | State::Restored => not(error),
+                State::Published | State::NeedsAttention => {
+                    Made::Open(run, TaskProblem::of_error(&error), error)
+                }
+            },
+        }
+    }
+
+    /// Keeps what takes the change back, durably; gives what that is.
+    pub(super) fn keep_checkpoint(
+        &mut self,
+        task: &Task,
+        place: &Place<'_>,
+        effects: &[PathEffect],
+        manifest_id: &PlainId,
+        run: Option<RunId>,
+    ) -> std::result::Result<Rollback, Box<TaskProblem>> {
+        let broken =
+            |code, why: &dyn std::fmt::Display| Box::new(TaskProblem::new(code, why.to_string()));
+        let ids = &mut self.ids;
+        let rollback = checkpoint::of(effects, || ids.next())
+            .map_err(|error| broken(ErrorCode::CheckpointFailed, &error))?;
+        let bytes = rollback.backups().fold(0u64, |sum, (_, kept)| sum.saturating_add(kept.size));
+        let bytes_max = task.config.limits.backup_bytes_max;
+        if bytes > bytes_max {
+            let what = format!("the backups would have {bytes} bytes, and {bytes_max} are allowed");
+            return Err(broken(ErrorCode::BackupTooLarge, &what));
+        }
+        let expires = task.config.manifest_ttl.map(|ttl| {
+            let micros = i64::try_from(ttl.as_micros()).unwrap_or(i64::MAX);
+            Timestamp::from_micros(self.started.micros().saturating_add(micros))
+        });
+        let facts = ManifestFacts {
+            manifest_id: manifest_id.clone(),
+            plan_id: task.plan_id.clone(),
+            created_at: self.started,
+            expires_at: expires,
+            notes: clean(&format!(
+                "`actum rollback {}` takes the task back; without actum, `sh {}` does so.",
+                task.id,
+                place.directory.name.file(ROLLBACK_SCRIPT_FILE)
+            )),
+            run,
+        };
+        let manifest = RollbackManifest::new(facts, &rollback, &place.directory.name);
+        let write = || -> std::result::Result<(), OutputError> {
+            self.outputs.back_up(&place.directory, rollback.backups())?;
+            place.directory.put(ROLLBACK_MANIFEST_FILE, Some(manifest.write()))?;
+            let script = rollback.script(manifest_id, &place.directory.name);
+            place.directory.write(ROLLBACK_SCRIPT_FILE, &script)
+        };
+        write()
+            .map_err(|error| broken(code_of(&error.source, ErrorCode::CheckpointFailed), &error))?;
+        Ok(rollback)
+    }
+
+    /// The files that are not what the run left (EX-12).
+    fn changed_since(&self, effects: &[PathEffect]) -> Vec<TaskProblem> {
+        let files = effects
+            .iter()
+            .filter_map(|effect| Some((&effect.path.0, checkpoint::state(&effect.after)?)));
+        let changed = files.filter(|(path, left)| {
+            let read = self.outputs.read(path, left.size);
+            !matches!(read, Ok(Some(bytes)) if actum_core::Digest::of(&bytes) == left.sha256)
+        });
+        changed
+            .map(|(path, _)| TaskProblem {
+                target: Some(path.clone()),
+                ..TaskProblem::new(
+                    ErrorCode::HashMismatch,
+                    format!("`{path}` is not what the run left there: somebody changed it since"),
+                )
+            })
+            .collect()
+    }
+}
+
+/// The code of an error of the system, where it has one of its own.
+fn code_of(error: &std::io::Error, otherwise: ErrorCode) -> ErrorCode {
+    use std::io::ErrorKind::{FileTooLarge, InvalidData, QuotaExceeded, StorageFull};
+    if [StorageFull, QuotaExceeded].contains(&error.kind()) {
+        ErrorCode::DiskFull
+    } else if [InvalidData, FileTooLarge].contains(&error.kind()) {
+        ErrorCode::HashMismatch
+    } else {
+        otherwise
+    }
+}

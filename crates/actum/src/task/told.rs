@@ -1,0 +1,127 @@
+//! What the protocol layer is told while a task is carried out (EX-24).
+
+use actum_core::Timestamp;
+use actum_core::report::{
+    ActionStatus, ErrorReport, ExecutionReport, LineFacts, Phase, PlainId, ReportName,
+    StatusEnvelope, StatusUpdate, TaskStatus, TaskStatusFormat,
+};
+
+use super::documents::clean;
+use super::input::Task;
+use super::rehearsal::{ActionEnd, Rehearsed, Watch};
+use crate::records::Clock;
+
+/// Who looks on while a task is carried out.
+pub trait Observer {
+    /// The task has come this far. The last line is the final envelope.
+    fn tell(&mut self, status: &TaskStatus);
+
+    /// Whether somebody wants it to end: then everything is taken back, until it becomes visible (EX-22).
+    fn is_cancelled(&self) -> bool {
+        false
+    }
+}
+
+/// The lines of one task, in their order.
+pub(super) struct Told<'o> {
+    pub(super) observer: &'o mut dyn Observer,
+    clock: Clock,
+    sequence: u32,
+    task: PlainId,
+    plan: Option<PlainId>,
+    /// The ids of the actions.
+    actions: Vec<String>,
+    done: u32,
+}
+
+impl<'o> Told<'o> {
+    pub(super) fn new(observer: &'o mut dyn Observer, clock: Clock, task: PlainId) -> Self {
+        Self { observer, clock, sequence: 0, task, plan: None, actions: Vec::new(), done: 0 }
+    }
+
+    /// What is known of the task from now on.
+    pub(super) fn of(&mut self, task: &Task) {
+        self.task = task.id.clone();
+        self.plan = Some(task.plan_id.clone());
+        self.actions = task.plan.actions.iter().map(|action| action.id.to_string()).collect();
+    }
+
+    pub(super) fn phase(&mut self, phase: Phase) {
+        self.update(phase, None, None, None);
+    }
+
+    pub(super) fn note(&mut self, phase: Phase, message: &str) {
+        self.update(phase, None, None, Some(message));
+    }
+
+    fn update(
+        &mut self,
+        phase: Phase,
+        action: Option<usize>,
+        status: Option<ActionStatus>,
+        message: Option<&str>,
+    ) {
+        let update = StatusUpdate {
+            format: TaskStatusFormat::V1,
+            sequence: self.sequence,
+            task_id: self.task.clone(),
+            plan_id: self.plan.clone(),
+            time: self.clock.now(),
+            phase,
+            action_id: action.and_then(|action| self.actions.get(action)).map(|id| clean(id)),
+            action_status: status,
+            actions_done: self.done,
+            actions_total: u32::try_from(self.actions.len()).unwrap_or(u32::MAX),
+            message: message.map(clean),
+        };
+        self.sequence += 1;
+        self.observer.tell(&TaskStatus::Update(update));
+    }
+
+    /// The last line.
+    pub(super) fn end(&mut self, how: EndLine<'_>, report: Option<&ReportName>) {
+        let line = LineFacts {
+            sequence: self.sequence,
+            task_id: self.task.clone(),
+            time: self.clock.now(),
+            report_directory: report.map(ReportName::directory),
+        };
+        let envelope = match how {
+            EndLine::Executed(report, error) => {
+                StatusEnvelope::of_report(line, report, error.map(|report| report.error.clone()))
+            }
+            EndLine::Rejected(report) => StatusEnvelope::of_rejection(line, report),
+        };
+        self.observer.tell(&TaskStatus::Final(Box::new(envelope)));
+    }
+}
+
+/// How a task ended.
+pub(super) enum EndLine<'r> {
+    Executed(&'r ExecutionReport, Option<&'r ErrorReport>),
+    Rejected(&'r ErrorReport),
+}
+
+impl Watch for Told<'_> {
+    fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.observer.is_cancelled()
+    }
+
+    fn began(&mut self, action: usize) {
+        self.update(Phase::Executing, Some(action), Some(ActionStatus::Started), None);
+    }
+
+    fn ended(&mut self, rehearsed: &Rehearsed) {
+        self.done += 1;
+        let (status, message) = match &rehearsed.end {
+            ActionEnd::Completed { output, .. } => (ActionStatus::Success, output),
+            ActionEnd::Failed(problem) => (ActionStatus::Failed, &problem.message),
+            ActionEnd::Skipped { reason } => (ActionStatus::Skipped, reason),
+        };
+        self.update(Phase::Executing, Some(rehearsed.action), Some(status), Some(message));
+    }
+}

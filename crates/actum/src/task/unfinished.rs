@@ -1,0 +1,399 @@
+//! Tasks that were cut off: whoever comes to the workspace next writes their reports (EX-13).
+
+use std::path::Path;
+
+use actum_core::ledger::WorkspaceId;
+use actum_core::report::{
+    ActionOutcome, CHANGE_LOG_FILE, ChangeLog, CleanText, ERROR_REPORT_FILE, EXECUTION_REPORT_FILE,
+    ErrorReport, ErrorStatus, ExecutionReport, ManifestEvent, PlainId, REPORTS_DIRECTORY,
+    ROLLBACK_MANIFEST_FILE, ReportName, ReportStatus, RollbackManifest, RollbackMethod, RunDetails,
+    RunEnd, RunFacts, SkippedAction,
+};
+use actum_core::task::ErrorCode;
+use actum_core::{RunId, Status, Timestamp};
+use actum_ledger::{Doing, Store, TaskTurn, UnderWay};
+use actum_workspace::ErrorKind;
+use serde::{Deserialize, Serialize};
+
+use super::OutputError;
+use super::documents::{ErrorFacts, Ids, clean};
+use super::outputs::{Outputs, ReportDirectory};
+use super::problem::TaskProblem;
+use crate::engine::Engine;
+use crate::error::Result;
+use crate::recorded::RecordedRun;
+use crate::records::Records;
+
+/// The longest document of a report that is read again, in bytes.
+pub(super) const REPORT_BYTES_MAX: u64 = 64 << 20;
+
+const FORMAT: &str = "actum.task-under-way/1";
+
+/// What is noted of a task while it is carried out.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct Notes {
+    format: String,
+    /// The name of the directory of its reports.
+    report: String,
+    report_id: PlainId,
+    task: PlainId,
+    plan: PlainId,
+    started: Timestamp,
+    archived_to: Option<String>,
+    /// The ids of its actions, in their order.
+    actions: Vec<CleanText>,
+    /// What is to be written where its run is found done.
+    prepared: Option<Prepared>,
+    /// What is to be written in any case: it could not be.
+    ended: Option<Ended>,
+}
+
+/// The documents of a task that has ended.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Ended {
+    /// Whether what its manifest is for is over.
+    pub(super) is_as_before: bool,
+    pub(super) report: Option<ExecutionReport>,
+    pub(super) log: Option<ChangeLog>,
+    pub(super) error: Option<ErrorReport>,
+}
+
+/// The documents of a task whose run is about to be made.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Prepared {
+    pub(super) run: RunId,
+    pub(super) report: ExecutionReport,
+    pub(super) log: ChangeLog,
+    pub(super) error: Option<ErrorReport>,
+}
+
+/// A task whose reports were written by somebody else than its process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FinishedTask {
+    /// What it is called.
+    pub task: PlainId,
+    /// The directory of its reports.
+    pub report: ReportName,
+    /// How it ended; none where it was not begun.
+    pub status: Option<ReportStatus>,
+}
+
+/// Writes the reports of the tasks that processes left in the workspace at `root` which are no more. A run, and whatever
+/// takes a task back, does so first.
+///
+/// # Errors
+/// As [`Engine::resume`]; `Output`: the task stays left then, and is found again.
+pub fn finish(engine: &mut Engine, root: &Path) -> Result<Vec<FinishedTask>> {
+    begin(engine, root).map(|begun| begun.finished)
+}
+
+/// The turn to do something about the tasks of a workspace.
+pub(super) struct Begun {
+    _turn: TaskTurn,
+    pub(super) workspace: WorkspaceId,
+    /// Tasks that were cut off before, whose reports were written now.
+    pub(super) finished: Vec<FinishedTask>,
+}
+
+/// Takes the turn, and ends what was left. One process at a time is at the tasks of a workspace, from before anything is
+/// looked at until the reports are written.
+///
+/// # Errors
+/// `Workspace` with `Busy` where another one has the turn; as [`finish`].
+pub(super) fn begin(engine: &mut Engine, root: &Path) -> Result<Begun> {
+    let workspace = engine.resume()?;
+    let records = &engine.records;
+    let home = records.keys.home().tenant(&records.tenant)?;
+    let Some(turn) = home.begin_tasks(workspace)? else {
+        let holder = Some("a process that carries out a task".to_owned());
+        return Err(actum_workspace::Error::from(ErrorKind::Busy { holder }).into());
+    };
+    let finished = engine.records.finish_left_tasks(root, workspace)?;
+    Ok(Begun { _turn: turn, workspace, finished })
+}
+
+impl Notes {
+    pub(super) fn new(
+        report: &ReportName,
+        (report_id, task, plan): (&PlainId, &PlainId, &PlainId),
+        started: Timestamp,
+        archived_to: Option<&str>,
+        actions: Vec<CleanText>,
+    ) -> Self {
+        Self {
+            format: FORMAT.to_owned(),
+            report: report.as_str().to_owned(),
+            report_id: report_id.clone(),
+            task: task.clone(),
+            plan: plan.clone(),
+            started,
+            archived_to: archived_to.map(str::to_owned),
+            actions,
+            prepared: None,
+            ended: None,
+        }
+    }
+
+    /// The same with what is to be written where the run is found done.
+    pub(super) fn prepared(mut self, prepared: Prepared) -> Self {
+        self.prepared = Some(prepared);
+        self
+    }
+
+    /// The same with what could not be written.
+    pub(super) fn ended(mut self, ended: Ended) -> Self {
+        self.ended = Some(ended);
+        self
+    }
+
+    /// Keeps them.
+    pub(super) fn keep(&self, mark: &UnderWay) -> Result<()> {
+        let notes = serde_json::to_vec(self).map_err(|error| OutputError {
+            doing: "put together the notes on",
+            path: self.report.clone(),
+            source: error.into(),
+        })?;
+        Ok(mark.note(&notes)?)
+    }
+
+    /// Reads them.
+    fn read(bytes: &[u8]) -> Result<Self> {
+        let read: std::result::Result<Self, _> = serde_json::from_slice(bytes);
+        match read {
+            Ok(notes) if notes.format == FORMAT => Ok(notes),
+            read => {
+                let why = read.err().map_or("of another version".to_owned(), |it| it.to_string());
+                Err(OutputError {
+                    doing: "read the notes on a task in",
+                    path: "the home of the ledger".to_owned(),
+                    source: std::io::Error::other(why),
+                }
+                .into())
+            }
+        }
+    }
+}
+
+impl Records {
+    /// Writes the reports of the tasks that processes left in the workspace at `root` which are no more. The end of each
+    /// run is recorded already.
+    ///
+    /// # Errors
+    /// `Home`, `Ledger`; `Output` where the reports cannot be written: the task stays left then, and is found again.
+    pub(super) fn finish_left_tasks(
+        &self,
+        root: &Path,
+        workspace: WorkspaceId,
+    ) -> Result<Vec<FinishedTask>> {
+        let Some(tenant) = self.keys.home().existing_tenant(&self.tenant)? else {
+            return Ok(Vec::new());
+        };
+        let mut finished = Vec::new();
+        for id in tenant.marked(Doing::Task, workspace)? {
+            let Some(left) = tenant.left(Doing::Task, id, workspace)? else { continue };
+            // Without notes it had not begun.
+            let ended = match left.noted()? {
+                Some(notes) => self.finish(root, Notes::read(&notes)?)?,
+                None => Left::Nothing,
+            };
+            match ended {
+                Left::Nothing => {}
+                Left::Finished(task) => finished.push(*task),
+                // Somebody else records how its run ended.
+                Left::Open => continue,
+            }
+            left.end()?;
+        }
+        Ok(finished)
+    }
+
+    fn finish(&self, root: &Path, mut notes: Notes) -> Result<Left> {
+        let outputs = Outputs::of(root)?;
+        let Some(name) = ReportName::read(notes.report.as_bytes()) else {
+            return Ok(Left::Nothing);
+        };
+        // What a person removed is not made again.
+        let Some(directory) = outputs.reports_named(name.clone())? else {
+            return Ok(Left::Nothing);
+        };
+        let task = notes.task.clone();
+        let ended = match notes.ended.take() {
+            Some(ended) => ended,
+            None => {
+                let is_told =
+                    |name| Ok::<_, OutputError>(directory.read(name, REPORT_BYTES_MAX)?.is_some());
+                let rejection = directory.read(ERROR_REPORT_FILE, REPORT_BYTES_MAX)?;
+                let rejection = rejection.and_then(|bytes| ErrorReport::read(&bytes).ok());
+                let is_rejected = rejection.is_some_and(|it| it.status == ErrorStatus::Rejected);
+                if is_rejected || is_told(EXECUTION_REPORT_FILE)? {
+                    return Ok(Left::Nothing);
+                }
+                let run = match &notes.prepared {
+                    None => RunOf::None,
+                    Some(prepared) => self.run_of(prepared.run)?,
+                };
+                if matches!(run, RunOf::Open) {
+                    return Ok(Left::Open);
+                }
+                written(notes, run, self.clock.now())?
+            }
+        };
+        let status = ended.report.as_ref().map(ExecutionReport::status);
+        directory.write_end(&ended)?;
+        outputs.sync()?;
+        Ok(Left::Finished(Box::new(FinishedTask { task, report: name, status })))
+    }
+
+    /// What the ledger knows of a run.
+    fn run_of(&self, run: RunId) -> Result<RunOf> {
+        let keys = std::sync::Arc::clone(&self.keys);
+        let asked = self.ledger.ask(move |store: &mut dyn Store| {
+            let row = store.run(run)?;
+            row.map(|row| RecordedRun::read(store, keys.keyring(), row)).transpose()
+        });
+        Ok(match asked.wait()? {
+            None => RunOf::None,
+            Some(run) => match run.receipt {
+                None => RunOf::Open,
+                Some((receipt, _)) => RunOf::Ended(receipt.status(), receipt.index),
+            },
+        })
+    }
+}
+
+/// What was found of a task that was left.
+enum Left {
+    /// There is nothing to be told of it.
+    Nothing,
+    /// It is told now.
+    Finished(Box<FinishedTask>),
+    /// How its run ended is not known yet.
+    Open,
+}
+
+/// What the ledger knows of the run of a task.
+enum RunOf {
+    /// It was not begun.
+    None,
+    /// It was begun.
+    Open,
+    /// It ended so, which is in that entry.
+    Ended(Status, u64),
+}
+
+const CUT_OFF: &str = "the process of the task ended before the task did";
+
+/// What is written of a task that was cut off.
+fn written(notes: Notes, run_of: RunOf, now: Timestamp) -> Result<Ended> {
+    let mut ids = Ids::new()?;
+    let Notes { report_id, task, plan, started, archived_to, actions, prepared, .. } = notes;
+    let run = prepared.as_ref().map(|prepared| prepared.run);
+    let (end, report_status) = match run_of {
+        RunOf::Ended(Status::Succeeded, index) => {
+            if let Some(Prepared { report, log, error, .. }) = prepared {
+                let receipt = clean(&format!("entry {index} of the ledger"));
+                let report = report.ended(now).recorded(receipt, None);
+                let note = "the process of the task ended after the run and before it could report; whether the run was \
+                            committed to a repository is not known";
+                let report = Some(report.noted(CleanText::fixed(note), None));
+                return Ok(Ended { is_as_before: false, report, log: Some(log), error });
+            }
+            (RunEnd::RollbackFailed, ErrorStatus::Failed)
+        }
+        RunOf::Ended(Status::Failed | Status::Queued, _) | RunOf::Open => {
+            (RunEnd::RollbackFailed, ErrorStatus::Failed)
+        }
+        RunOf::Ended(Status::Reverted | Status::Rejected, _) | RunOf::None => {
+            (RunEnd::RolledBack, ErrorStatus::RolledBack)
+        }
+    };
+    let problem = TaskProblem {
+        reason: Some("INTERRUPTED"),
+        ..TaskProblem::new(ErrorCode::InternalError, CUT_OFF)
+    };
+    let facts = ErrorFacts {
+        report_id: report_id.clone(),
+        plan_id: Some(plan.clone()),
+        status: report_status,
+        run,
+        time: now,
+        task: None,
+    };
+    let error = Some(facts.report(&[problem], &mut ids));
+    let (report, log) = match prepared {
+        Some(Prepared { report, log, .. }) => (report.ended_as(end, now), Some(log)),
+        None => {
+            let skipped = |action_id| {
+                let reason = clean(CUT_OFF);
+                ActionOutcome::Skipped(SkippedAction { action_id, reason })
+            };
+            let facts = RunFacts {
+                report_id: report_id.clone(),
+                plan_id: plan.clone(),
+                started_at: started,
+                completed_at: now.max(started),
+                rollback_manifest_id: None,
+                more: RunDetails {
+                    task_id: Some(task),
+                    archived_to: archived_to.as_deref().map(clean),
+                    ..RunDetails::default()
+                },
+            };
+            let actions = actions.into_iter().map(skipped).collect();
+            let log = ChangeLog {
+                log_id: ids.next(),
+                plan_id: plan,
+                execution_report_id: report_id,
+                created_at: now,
+                changes: Vec::new(),
+            };
+            (ExecutionReport::new(facts, actions, end), Some(log))
+        }
+    };
+    let report = report.noted(CleanText::fixed(CUT_OFF), Some(RollbackMethod::Checkpoint));
+    Ok(Ended { is_as_before: report.is_as_before(), report: Some(report), log, error })
+}
+
+/// Writes into the manifest what happened to it, where there is one that can be read.
+pub(super) fn end_manifest(
+    directory: &ReportDirectory,
+    event: ManifestEvent,
+) -> std::result::Result<Option<RollbackManifest>, OutputError> {
+    let Some(bytes) = directory.read(ROLLBACK_MANIFEST_FILE, REPORT_BYTES_MAX)? else {
+        return Ok(None);
+    };
+    let Ok(manifest) = RollbackManifest::read(&bytes) else { return Ok(None) };
+    let manifest = manifest.after(event);
+    directory.put(ROLLBACK_MANIFEST_FILE, Some(manifest.write()))?;
+    Ok(Some(manifest))
+}
+
+impl ReportDirectory {
+    /// Writes how a task ended; the execution report, which says that all is there, comes last.
+    pub(super) fn write_end(&self, ended: &Ended) -> std::result::Result<(), OutputError> {
+        let Ended { is_as_before, report, log, error } = ended;
+        if *is_as_before {
+            end_manifest(self, ManifestEvent::RolledBack)?;
+        }
+        self.put(CHANGE_LOG_FILE, log.as_ref().map(ChangeLog::write))?;
+        self.put(ERROR_REPORT_FILE, error.as_ref().map(ErrorReport::write))?;
+        self.put(EXECUTION_REPORT_FILE, report.as_ref().map(ExecutionReport::write))
+    }
+
+    /// Writes a document, where there is one, in the place of what was there.
+    pub(super) fn put(
+        &self,
+        name: &str,
+        document: Option<std::result::Result<Vec<u8>, actum_core::report::ReportError>>,
+    ) -> std::result::Result<(), OutputError> {
+        match document {
+            None => Ok(()),
+            Some(Ok(bytes)) => self.replace(name, &bytes),
+            Some(Err(error)) => Err(OutputError {
+                doing: "put together",
+                path: format!("{REPORTS_DIRECTORY}/{}/{name}", self.name),
+                source: std::io::Error::other(error),
+            }),
+        }
+    }
+}

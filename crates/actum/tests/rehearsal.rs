@@ -1,0 +1,103 @@
+//! A plan that is rehearsed under a clock and under somebody who wants it to end.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::disallowed_methods,
+    reason = "a test fails by panicking, and plays the user"
+)]
+
+use std::cell::Cell;
+use std::fs;
+
+use actum::task::{ActionEnd, Rehearsal, Rehearsed, Script, Watch};
+use actum_core::Timestamp;
+use actum_core::task::{ErrorCode, Graph, SystemConfig, TaskPlan};
+use actum_workspace::{RunOptions, Workspace};
+
+/// A clock that goes on by so many seconds each time it is asked, and somebody who wants it to end after so many
+/// actions.
+struct Looker {
+    now: Cell<i64>,
+    step: i64,
+    ends: usize,
+    cancelled_after: usize,
+}
+
+impl Watch for Looker {
+    fn now(&self) -> Timestamp {
+        self.now.set(self.now.get() + self.step * 1_000_000);
+        Timestamp::from_micros(self.now.get())
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.ends >= self.cancelled_after
+    }
+
+    fn ended(&mut self, _: &Rehearsed) {
+        self.ends += 1;
+    }
+}
+
+const PLAN: &str = r#"{ "plan_id": "p", "action_plan": [
+    { "action_id": "a1", "action_type": "FILE_CREATE", "target": "one.txt", "operation": { "type": "create", "content": "1\n" } },
+    { "action_id": "a2", "action_type": "FILE_CREATE", "target": "two.txt", "operation": { "type": "create", "content": "2\n" } }
+] }"#;
+
+/// How the actions end, what broke the plan off, and how many files would be there.
+fn rehearsed(
+    config: &str,
+    step: i64,
+    cancelled_after: usize,
+) -> (Vec<String>, Option<ErrorCode>, usize) {
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().join("workspace");
+    fs::create_dir(&root).unwrap();
+    let mut workspace = Workspace::open(&root).unwrap();
+    let plan = TaskPlan::read(PLAN.as_bytes()).unwrap();
+    let (graph, config) =
+        (Graph::of(&plan).unwrap(), SystemConfig::read(config.as_bytes()).unwrap());
+    let script = Script { plan: &plan, graph: &graph, config: &config };
+    let mut looker = Looker { now: Cell::new(0), step, ends: 0, cancelled_after };
+    let rehearsal =
+        Rehearsal::of(&mut workspace, &RunOptions::default(), script, &mut looker).unwrap();
+    let Rehearsal { mut transaction, actions, operations, broken_off, .. } = rehearsal;
+    assert_eq!(transaction.changes().len(), operations.len(), "what is left is what was done");
+    let word = |rehearsed: &Rehearsed| match &rehearsed.end {
+        ActionEnd::Completed { .. } => "completed".to_owned(),
+        ActionEnd::Failed(problem) => problem.code.error_type().to_owned(),
+        ActionEnd::Skipped { .. } => "skipped".to_owned(),
+    };
+    (actions.iter().map(word).collect(), broken_off, operations.len())
+}
+
+/// EX-21: an action that takes longer than it may has failed, and nothing of it is left.
+#[test]
+fn an_action_that_is_too_late_has_failed_and_left_nothing() {
+    let quick = rehearsed("timeouts: { file_seconds: 20 }\n", 1, usize::MAX);
+    assert_eq!(quick, (vec!["completed".into(), "completed".into()], None, 2));
+    let slow = rehearsed("timeouts: { file_seconds: 20 }\n", 21, usize::MAX);
+    assert_eq!(slow, (vec!["ACTION_TIMEOUT".into(), "skipped".into()], None, 0));
+}
+
+/// EX-21: a task that takes longer than it may is broken off.
+#[test]
+fn a_task_that_is_too_late_is_broken_off() {
+    let config = "timeouts: { task_seconds: 30, file_seconds: 120 }\n";
+    let (ends, broken_off, _) = rehearsed(config, 9, usize::MAX);
+    assert_eq!(
+        (ends, broken_off),
+        (vec!["completed".into(), "skipped".into()], Some(ErrorCode::TaskTimeout))
+    );
+}
+
+/// EX-22: whoever wants a task to end is heard before each action.
+#[test]
+fn a_task_that_somebody_wants_to_end_begins_no_other_action() {
+    for after in 0..2 {
+        let (ends, broken_off, _) = rehearsed("", 1, after);
+        let mut expected = vec!["completed".to_owned(); after];
+        expected.resize(2, "skipped".to_owned());
+        assert_eq!((ends, broken_off), (expected, Some(ErrorCode::Cancelled)));
+    }
+}
