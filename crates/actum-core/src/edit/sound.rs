@@ -214,12 +214,13 @@ mod tests {
             (Json, "", "line 1, column 1: there is nothing in it"),
             (JsonWithComments, "[1] /* x", "line 1, column 5: the comment has no end"),
             (JsonLines, "{}\n\n[1\n", "line 3, column 3: it ends too early"),
-            (JsonLines, "// x\n", "line 1, column 1: expected a value here, but found `// x`"),
+            (JsonLines, "{}\n}\n", "line 2, column 1: expected a value here, but found `}`"),
         ] {
             assert_eq!(told(language, text.as_bytes()), expected, "{language:?} {text:?}");
         }
-        for text in ["a: [1", "a: 1\n b: 2\n", "a: *k\n", "\ta: 1\n", "a: {{ .Values.x }}\n"] {
-            assert!(told(Yaml, text.as_bytes()).starts_with("line "), "{text:?}");
+        for text in ["a: [1", "a: 1\n b: 2\n", "a: *k\n", "a:\n\tb: 1\n", "a: {{ .x }}: 1\n"] {
+            let said = told(Yaml, text.as_bytes());
+            assert!(said.starts_with("line "), "{text:?}: {said}");
         }
         assert!(
             told(Yaml, b"a: 1\nb: \xff").starts_with("line 2, column 4: YAML is read as UTF-8")

@@ -231,11 +231,12 @@ impl Default for Limits {
 
 fn read(bytes: &[u8]) -> Result<SystemConfig, Mistakes> {
     reader::check_size(bytes, CONFIG_BYTES_MAX)?;
-    let node = Node::read(bytes).map_err(Mistakes::of_one)?;
     // A text of nothing but comments says nothing.
-    if node.is_null() {
+    let says_nothing = |line: &[u8]| line.trim_ascii().is_empty() || line.starts_with(b"#");
+    if bytes.split(|&byte| byte == b'\n').all(says_nothing) {
         return Ok(SystemConfig::default());
     }
+    let node = Node::read(bytes).map_err(Mistakes::of_one)?;
     reader::take_all(bytes, &node.value(), config)
 }
 

@@ -60,11 +60,6 @@ impl Node {
         Self { start: start(&spanned.referenced), kind: spanned.value }
     }
 
-    /// Whether it is nothing: `null`, or no value at all.
-    pub(super) fn is_null(&self) -> bool {
-        matches!(self.kind, NodeKind::Null)
-    }
-
     /// The same as a value of JSON.
     pub(super) fn value(&self) -> Value<'_> {
         let content = match &self.kind {

@@ -181,7 +181,18 @@ fn what_is_wrong_with_a_config_is_told_with_its_line() {
         let expected = (ErrorCode::SchemaViolation, message.to_owned());
         assert_eq!(told(text), [expected], "{text}");
     };
-    schema("", "line 1, column 1: expected a system config, which is an object, but found `null`");
+    schema(
+        "a",
+        "line 1, column 1: expected a system config, which is an object, but found a string",
+    );
+    schema(
+        "null",
+        "line 1, column 1: expected a system config, which is an object, but found `null`",
+    );
+    for nothing in ["", "# nothing is said\n", "\n\n# nor here"] {
+        let read = SystemConfig::read(nothing.as_bytes()).unwrap();
+        assert_eq!(read, SystemConfig::default(), "{nothing:?}");
+    }
     schema(
         "git: {commit: yes}",
         "line 1, column 15: `git.commit`: expected `true` or `false`, but found a string",

@@ -220,12 +220,14 @@ impl Records {
         let ended = match notes.ended.take() {
             Some(ended) => ended,
             None => {
-                let is_told =
-                    |name| Ok::<_, OutputError>(directory.read(name, REPORT_BYTES_MAX)?.is_some());
                 let rejection = directory.read(ERROR_REPORT_FILE, REPORT_BYTES_MAX)?;
                 let rejection = rejection.and_then(|bytes| ErrorReport::read(&bytes).ok());
                 let is_rejected = rejection.is_some_and(|it| it.status == ErrorStatus::Rejected);
-                if is_rejected || is_told(EXECUTION_REPORT_FILE)? {
+                let report = directory.read(EXECUTION_REPORT_FILE, REPORT_BYTES_MAX)?;
+                let report = report.and_then(|bytes| ExecutionReport::read(&bytes).ok());
+                // One whose run had not ended yet said so.
+                let was_open = |status| status == ReportStatus::Failed && notes.prepared.is_some();
+                if is_rejected || report.is_some_and(|it| !was_open(it.status())) {
                     return Ok(Left::Nothing);
                 }
                 let run = match &notes.prepared {
