@@ -382,6 +382,17 @@ fn a_hard_link_is_refused_since_its_other_name_may_be_protected() {
     assert_eq!(text(&root, ".env"), "KEY=1\n");
 }
 
+/// EX-1: who gives a plan in the place of its envelope is told so.
+#[test]
+fn a_plan_in_the_place_of_its_envelope_is_told_as_one() {
+    let (_directory, root) = workspace();
+    put(&root, &plan(json!([create("a1", "made.txt")])), "");
+    let ended = actum(&root, &["run", "../plan.json"]);
+    assert_eq!(ended.code, 1, "{ended:?}");
+    assert!(ended.stdout.starts_with("this is a task plan"), "{ended:?}");
+    assert_eq!(document(&root, "error_report.json")["error_code"], 1000);
+}
+
 /// EX-6: the plan that was in force before is kept, and the new one takes its place, also where it lies there itself.
 #[test]
 fn the_plan_that_was_in_force_goes_to_the_archive() {

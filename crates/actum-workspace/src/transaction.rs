@@ -151,15 +151,6 @@ impl<'w, D: Disk> Transaction<'w, D> {
         Ok(FileState { sha256: digest, size, mode: attributes.mode })
     }
 
-    /// The first bytes of a file as the steps so far leave it, at most `bytes_max` of them.
-    ///
-    /// # Errors
-    /// `Missing`, `NotAFile`, `Io`.
-    pub fn read_start(&mut self, path: &RelPath, bytes_max: u64) -> Result<Vec<u8>> {
-        let file = self.file(path)?;
-        self.range(path, &file, (0, file.size.min(bytes_max)))
-    }
-
     /// Replaces the whole content of a file.
     pub fn write(
         &mut self,

@@ -139,17 +139,7 @@ impl<D: Disk> Transaction<'_, D> {
     ) -> Result<Vec<u8>> {
         let start = from.saturating_sub(AROUND_BYTES);
         let end = from.saturating_add(length).saturating_add(AROUND_BYTES).min(file.size);
-        self.range(path, file, (start, end.saturating_sub(start)))
-    }
-
-    /// So many bytes of a file from a place on.
-    pub(super) fn range(
-        &self,
-        path: &RelPath,
-        file: &PostFile<D::Handle>,
-        (start, length): (u64, u64),
-    ) -> Result<Vec<u8>> {
-        let wanted = usize::try_from(length).unwrap_or(usize::MAX);
+        let wanted = usize::try_from(end.saturating_sub(start)).unwrap_or(usize::MAX);
         match self.bytes(path, file) {
             Some(Bytes::Memory(bytes)) => {
                 let start = usize::try_from(start).unwrap_or(usize::MAX);
@@ -157,9 +147,9 @@ impl<D: Disk> Transaction<'_, D> {
                 Ok(rest.get(..wanted).unwrap_or(rest).to_vec())
             }
             Some(Bytes::File(handle, _)) => {
-                let mut range = vec![0; wanted];
+                let mut stretch = vec![0; wanted];
                 let mut filled = 0;
-                while let Some(rest) = range.get_mut(filled..).filter(|rest| !rest.is_empty()) {
+                while let Some(rest) = stretch.get_mut(filled..).filter(|rest| !rest.is_empty()) {
                     let at = start.saturating_add(u64::try_from(filled).unwrap_or(u64::MAX));
                     let read = self.workspace.disk.read_at(&handle, rest, at);
                     match read.doing(|| format!("read `{path}`"))? {
@@ -170,7 +160,7 @@ impl<D: Disk> Transaction<'_, D> {
                         read => filled += read,
                     }
                 }
-                Ok(range)
+                Ok(stretch)
             }
             None => Err(ErrorKind::Missing { path: path.clone() }.into()),
         }

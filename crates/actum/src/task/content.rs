@@ -19,8 +19,6 @@ use actum_core::RelPath;
 use actum_core::edit::{Language, Unsound};
 use actum_core::task::{Action, ErrorCode, Work};
 use actum_gate::credential::scan;
-use actum_workspace::Transaction;
-use actum_workspace::disk::Disk;
 
 use super::problem::ActionProblem;
 
@@ -35,9 +33,6 @@ struct File<'a> {
     content: &'a [u8],
 }
 
-/// The target of an action, before that is done.
-pub(super) struct Before(Option<Vec<u8>>);
-
 /// What was looked at.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Checked {
@@ -50,53 +45,31 @@ pub(super) enum Checked {
     },
 }
 
-impl Before {
-    /// Looks at the target. One that is not there, or cannot be read, is none: what is wrong with that the action itself
-    /// says.
-    pub(super) fn of<D: Disk>(transaction: &mut Transaction<'_, D>, action: &Action) -> Self {
-        Self(match &action.work {
-            Work::Modify(_) | Work::UpdateSchema(_) => {
-                transaction.read_start(&action.target, looked_at(action)).ok()
-            }
-            // What is moved is the same afterwards.
-            Work::Create { .. }
-            | Work::Delete
-            | Work::Rename { .. }
-            | Work::ExecuteSql(_)
-            | Work::RunPipeline(_) => None,
-        })
-    }
+/// Judges what an action made of its file, of which this is what it held before and what it holds now.
+///
+/// # Errors
+/// `ResultNotParseable`, `ResultNotSchema`, `UndeclaredExecutable`, `FileTooLarge` for a schema.
+pub(super) fn check(
+    action: &Action,
+    before: Option<&[u8]>,
+    after: Option<&[u8]>,
+) -> Result<Checked, ActionProblem> {
+    let target = &action.target;
+    let path = match &action.work {
+        Work::Create { .. } | Work::Modify(_) | Work::UpdateSchema(_) => target,
+        Work::Rename { new_path } => new_path,
+        Work::Delete | Work::ExecuteSql(_) | Work::RunPipeline(_) => return Ok(Checked::Whole),
+    };
+    let Some(content) = after else { return Ok(Checked::Whole) };
+    let start = |content| start_of(content, looked_at(action));
+    let before = before.map(|content| File { path: target, content: start(content) });
+    judge(action, before, File { path, content: start(content) })
+}
 
-    /// Judges what the action made of it.
-    ///
-    /// # Errors
-    /// `ResultNotParseable`, `ResultNotSchema`, `UndeclaredExecutable`, `FileTooLarge` for a schema; those of reading.
-    pub(super) fn judge<D: Disk>(
-        &self,
-        transaction: &mut Transaction<'_, D>,
-        action: &Action,
-    ) -> Result<Checked, ActionProblem> {
-        let target = &action.target;
-        let path = match &action.work {
-            Work::Create { .. } | Work::Modify(_) | Work::UpdateSchema(_) => target,
-            Work::Rename { new_path } => new_path,
-            Work::Delete | Work::ExecuteSql(_) | Work::RunPipeline(_) => return Ok(Checked::Whole),
-        };
-        let content = transaction.read_start(path, looked_at(action))?;
-        let after = File { path, content: &content };
-        let before = match &action.work {
-            Work::Rename { .. } => Some(File { path: target, content: &content }),
-            Work::Create { .. }
-            | Work::Modify(_)
-            | Work::Delete
-            | Work::UpdateSchema(_)
-            | Work::ExecuteSql(_)
-            | Work::RunPipeline(_) => {
-                self.0.as_deref().map(|content| File { path: target, content })
-            }
-        };
-        judge(action, before, after)
-    }
+/// The first bytes of a content.
+fn start_of(content: &[u8], bytes_max: u64) -> &[u8] {
+    let length = usize::try_from(bytes_max).unwrap_or(usize::MAX);
+    content.get(..length).unwrap_or(content)
 }
 
 impl Checked {

@@ -232,11 +232,15 @@ impl Unread {
     pub fn of_envelope(error: &TaskEnvelopeError, envelope: &[u8]) -> Self {
         let mistakes = TaskProblem::of_mistakes("the task envelope", error.mistakes());
         let code = |problem| TaskProblem { code: error.code(), ..problem };
-        let problems = mistakes.into_iter().map(code).collect();
+        let mut problems: Vec<_> = mistakes.into_iter().map(code).collect();
         // Who asks is told under the name that they gave.
         let envelope: Option<serde_json::Value> = serde_json::from_slice(envelope).ok();
         let task = envelope.as_ref().and_then(|it| it.get("task_id")?.as_str()?.parse().ok());
         let id = task.map_or_else(|| plain(UNKNOWN), |task: TaskId| plain(task.as_str()));
+        if envelope.is_some_and(|it| it.get("action_plan").is_some()) {
+            let what = "this is a task plan, and no envelope; `actum plan approve` writes the envelope of a plan";
+            problems = vec![TaskProblem::new(error.code(), what)];
+        }
         Self { id, plan_id: None, problems }
     }
 

@@ -274,7 +274,7 @@ impl Stage<'_> {
     }
 }
 
-fn later(time: Timestamp, by: Duration) -> Timestamp {
+pub(super) fn later(time: Timestamp, by: Duration) -> Timestamp {
     let micros = i64::try_from(by.as_micros()).unwrap_or(i64::MAX);
     Timestamp::from_micros(time.micros().saturating_add(micros))
 }
@@ -306,7 +306,6 @@ fn attempt<D: Disk>(
             .map_err(|what| clean(ActionProblem::new(ErrorCode::PreconditionFailed, what)))?;
     }
     must_be_there_so_often(transaction, action).map_err(clean)?;
-    let content_before = content::Before::of(transaction, action);
     transaction.operate(&operation).map_err(|error| {
         // What is made or moved may be so in part then: the directories that lead there, say.
         let is_clean = match &action.work {
@@ -321,12 +320,6 @@ fn attempt<D: Disk>(
         let undone = if is_clean { clean } else { Undone::Staged };
         undone(error.into())
     })?;
-    let checked = content_before.judge(transaction, action).map_err(Undone::Staged)?;
-    for condition in &action.postconditions {
-        must_hold(transaction, condition).map_err(|what| {
-            Undone::Staged(ActionProblem::new(ErrorCode::PostconditionFailed, what))
-        })?;
-    }
     let word = word(&action.work);
     let new_path = match &action.work {
         Work::Rename { new_path } => Some(new_path.clone()),
@@ -341,6 +334,12 @@ fn attempt<D: Disk>(
     let after = File::at(transaction, left, file_bytes_max).map_err(Undone::Staged)?;
     let old = before.as_ref().map(|file| &*file.content);
     let new = after.as_ref().map(|file| &*file.content);
+    let checked = content::check(action, old, new).map_err(Undone::Staged)?;
+    for condition in &action.postconditions {
+        must_hold(transaction, condition).map_err(|what| {
+            Undone::Staged(ActionProblem::new(ErrorCode::PostconditionFailed, what))
+        })?;
+    }
     let did = ActionChange {
         word,
         path: action.target.clone(),

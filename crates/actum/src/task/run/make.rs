@@ -1,12 +1,12 @@
 //! What was rehearsed becomes visible: through the gates, with a checkpoint that is durable before (EX-7).
 
+use actum_core::RunId;
 use actum_core::receipt::PathEffect;
 use actum_core::report::{
     ManifestFacts, Phase, PlainId, ROLLBACK_MANIFEST_FILE, ROLLBACK_SCRIPT_FILE, Rollback,
     RollbackManifest,
 };
 use actum_core::task::ErrorCode;
-use actum_core::{RunId, Timestamp};
 use actum_workspace::State;
 
 use super::end::End;
@@ -22,7 +22,7 @@ use crate::task::git::{CommittedRun, Committing};
 use crate::task::input::Task;
 use crate::task::outputs::OutputError;
 use crate::task::problem::TaskProblem;
-use crate::task::rehearsal::Watch;
+use crate::task::rehearsal::{Watch, later};
 use crate::task::unfinished::{Notes, Prepared};
 
 /// How the change was made.
@@ -157,10 +157,7 @@ impl Desk<'_> {
             let what = format!("the backups would have {bytes} bytes, and {bytes_max} are allowed");
             return Err(broken(ErrorCode::BackupTooLarge, &what));
         }
-        let expires = task.config.manifest_ttl.map(|ttl| {
-            let micros = i64::try_from(ttl.as_micros()).unwrap_or(i64::MAX);
-            Timestamp::from_micros(self.started.micros().saturating_add(micros))
-        });
+        let expires = task.config.manifest_ttl.map(|ttl| later(self.started, ttl));
         let facts = ManifestFacts {
             manifest_id: manifest_id.clone(),
             plan_id: task.plan_id.clone(),
