@@ -1,5 +1,6 @@
 //! `cargo xtask bench`: actum beside what a user would pick instead, interleaved in one run.
 
+mod contest;
 mod contestant;
 mod course;
 mod format;
@@ -18,6 +19,7 @@ mod rounds;
 pub(crate) mod sandbox;
 mod syscalls;
 mod tables;
+mod tasks;
 mod verdict;
 
 use std::error::Error;
@@ -45,6 +47,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
         Subject::Ledger => return ledger::run(root, options),
         Subject::Gates => return gates::run(root, options),
         Subject::Sandbox => return sandbox::run(root, options),
+        Subject::Tasks => return tasks::run(root, options),
     }
     packages::require("bench")?;
     take_precedence();

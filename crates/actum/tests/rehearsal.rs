@@ -59,9 +59,9 @@ fn rehearsed(
         (Graph::of(&plan).unwrap(), SystemConfig::read(config.as_bytes()).unwrap());
     let script = Script { plan: &plan, graph: &graph, config: &config };
     let mut looker = Looker { now: Cell::new(0), step, ends: 0, cancelled_after };
-    let rehearsal =
-        Rehearsal::of(&mut workspace, &RunOptions::default(), script, &mut looker).unwrap();
-    let Rehearsal { mut transaction, actions, operations, broken_off, .. } = rehearsal;
+    let mut transaction = workspace.begin(RunOptions::default()).unwrap();
+    let Rehearsal { actions, operations, broken_off, .. } =
+        Rehearsal::on(&mut transaction, script, &mut looker);
     assert_eq!(transaction.changes().len(), operations.len(), "what is left is what was done");
     let word = |rehearsed: &Rehearsed| match &rehearsed.end {
         ActionEnd::Completed { .. } => "completed".to_owned(),

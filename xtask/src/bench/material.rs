@@ -12,6 +12,8 @@ use super::measurement::{ONE_DIRECTORY_CHANGED, Work};
 const FILES_IN_A_DIRECTORY: usize = 100;
 /// About 40 bytes each, so a file has about 11 KB.
 const LINES: usize = 290;
+/// The same for about a megabyte.
+const LINES_OF_A_MEGABYTE: usize = 26_000;
 /// The same for about 50 MB.
 const LINES_OF_THE_LARGE: usize = 1_300_000;
 /// Unchanged lines that a hunk shows before and after the changed one.
@@ -65,6 +67,15 @@ impl Stock {
         let file = |file: usize| File {
             path: format!("dir-{:03}/file-{file:05}.txt", file / FILES_IN_A_DIRECTORY),
             content: text(file, LINES),
+        };
+        Self { files: (0..count).map(file).collect() }
+    }
+
+    /// So many files of about a megabyte.
+    pub(super) fn of_megabytes(count: usize) -> Self {
+        let file = |file: usize| File {
+            path: format!("file-{file:03}.txt"),
+            content: text(file, LINES_OF_A_MEGABYTE),
         };
         Self { files: (0..count).map(file).collect() }
     }

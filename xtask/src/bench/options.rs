@@ -23,7 +23,7 @@ pub(crate) struct Options {
     pub(super) rounds: Option<NonZeroUsize>,
     /// Only works whose name contains PATTERN, such as `own/10-of-10000`, `ext4/`, `/50-mb`, `/size`,
     /// `syscalls`, `memory`; of the sandbox `start`, `view`, `build`, `exec`,
-    /// `action`; of the ledger `append`,
+    /// `action`; of tasks `ten`, `hundred`, `edit`, `lint`, `memory`; of the ledger `append`,
     /// `clients`, `length`, `pages`, `verify`, `log`, `syncs`, `slowest`
     #[arg(long, value_name = "PATTERN")]
     pub(super) only: Option<String>,
@@ -42,6 +42,8 @@ pub(super) enum Subject {
     Gates,
     /// Running a command confined, beside running it plainly and in bubblewrap
     Sandbox,
+    /// Carrying out task plans, beside git
+    Tasks,
 }
 
 /// The work of a process that starts `true` in many ways, and tells how long each took.

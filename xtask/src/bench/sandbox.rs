@@ -13,10 +13,10 @@ use std::process::ExitCode;
 
 use actum_sandbox::{Ended, Helper, HostReport, Missing, SandboxPolicy, Tier};
 
+use super::contest::{self, Contest};
 use super::machine::Machine;
 use super::options::Options;
 use super::place::Grounds;
-use super::race::Finish;
 use super::{Failure, take_precedence};
 use crate::{Outcome, packages};
 
@@ -29,31 +29,6 @@ struct Results {
     /// The size of the program that is the helper, in KiB.
     helper: u64,
     contests: Vec<Contest>,
-}
-
-/// Contestants that took turns at one work.
-struct Contest {
-    title: String,
-    /// The first is what the others are compared with.
-    finishes: Vec<Finish>,
-    bars: Vec<Bar>,
-}
-
-/// A promise about one of the contestants.
-struct Bar {
-    who: &'static str,
-    limit: Limit,
-}
-
-enum Limit {
-    /// At most so many milliseconds more than the first.
-    More(f64),
-    /// At most so many times the first.
-    Times(f64),
-    /// At most so many milliseconds.
-    InAll(f64),
-    /// At most as long as another contestant.
-    Under(&'static str),
 }
 
 pub(super) fn run(root: &Path, options: &Options) -> Outcome {
@@ -75,7 +50,7 @@ pub(super) fn run(root: &Path, options: &Options) -> Outcome {
     } else {
         std::fs::write(root.join(PAGE), &text)
             .map_err(|error| format!("writing `{PAGE}`: {error}"))?;
-        print!("{}", page::tables(&results));
+        print!("{}", contest::tables(&results.contests));
         eprintln!("wrote {PAGE}");
     }
     Ok(ExitCode::SUCCESS)

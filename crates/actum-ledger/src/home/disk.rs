@@ -158,6 +158,29 @@ impl Directory {
         self.sync()
     }
 
+    /// The same, and not durable: where the machine comes to a stop, anything may be there.
+    pub(crate) fn replace_for_now(&self, name: &str, bytes: &[u8]) -> Result<(), HomeError> {
+        let new = format!("{name}.new");
+        self.remove(&new)?;
+        let written = self.written(&new, bytes);
+        written.map_err(|error| refused("write", self.path.join(&new), error))?;
+        self.rename(&new, name)
+    }
+
+    /// Makes the bytes of a file durable, and its name.
+    pub(crate) fn sync_file(&self, name: &str) -> Result<(), HomeError> {
+        let synced = retry(|| fs::openat(&self.handle, name, FILE | OFlags::RDONLY, Mode::empty()))
+            .and_then(|file| retry(|| fs::fsync(&file)));
+        synced.map_err(|error| refused("sync", self.path.join(name), error))?;
+        self.sync()
+    }
+
+    /// The device of the file system that it is on.
+    pub(crate) fn device(&self) -> Result<u64, HomeError> {
+        let stat = fs::fstat(&self.handle);
+        stat.map(|stat| stat.st_dev).map_err(|error| refused("examine", self.path.clone(), error))
+    }
+
     /// Gives what is in it another name.
     pub(crate) fn rename(&self, from: &str, to: &str) -> Result<(), HomeError> {
         fs::renameat(&self.handle, from, &self.handle, to)

@@ -2,8 +2,8 @@
 //! that is locked by the process that carries it out. One that nobody has locked is left from a process that came
 //! to its end before. What somebody else needs to end it stands in `WORKSPACE.ID.json` beside it.
 //!
-//! Those of actions are made, looked for and removed under the lock of the workspace alone. Marks outlive the process,
-//! and not for sure the machine; notes outlive both.
+//! Those of actions are made, looked for and removed under the lock of the workspace alone. Marks and notes outlive the
+//! process; notes that are synced outlive a stop of the machine, too.
 
 use actum_core::RunId;
 use actum_core::ledger::WorkspaceId;
@@ -115,12 +115,29 @@ impl UnderWay {
         self.id
     }
 
-    /// Keeps what somebody else needs to end it, in the place of what was kept before.
+    /// Keeps what somebody else needs to end it, in the place of what was kept before. Until it is made durable, a stop
+    /// of the machine can leave anything in its place.
     ///
     /// # Errors
     /// [`HomeError`]; what was kept before is there still.
     pub fn note(&self, notes: &[u8]) -> Result<(), HomeError> {
-        self.directory.replace(&self.notes(), notes)
+        self.directory.replace_for_now(&self.notes(), notes)
+    }
+
+    /// Makes what was kept last durable.
+    ///
+    /// # Errors
+    /// [`HomeError`]
+    pub fn sync(&self) -> Result<(), HomeError> {
+        self.directory.sync_file(&self.notes())
+    }
+
+    /// The device of the file system that it is on: who syncs all of that makes it durable as well.
+    ///
+    /// # Errors
+    /// [`HomeError`]
+    pub fn device(&self) -> Result<u64, HomeError> {
+        self.directory.device()
     }
 
     /// What was kept last.
@@ -189,6 +206,7 @@ mod tests {
         assert_eq!(begun.noted().unwrap(), None);
         begun.note(b"one").unwrap();
         begun.note(b"another").unwrap();
+        begun.sync().unwrap();
         assert_eq!(tenant.marked(Doing::Task, here).unwrap(), [id]);
         assert_eq!(tenant.marked(Doing::Action, here).unwrap(), []);
         drop(begun);

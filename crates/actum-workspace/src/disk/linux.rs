@@ -36,6 +36,20 @@ const FILE: OFlags = OFlags::NOFOLLOW
 const OWN: OFlags = OFlags::NOFOLLOW.union(OFlags::CLOEXEC).union(OFlags::RDWR);
 
 impl LinuxDisk {
+    /// As [`Disk::make_directory`], and without what ext4 needs that has no journal: until all is synced it is no
+    /// safer there than a directory that any other program makes.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn make_plain_directory(
+        &self,
+        parent: &OwnedFd,
+        name: &[u8],
+        mode: FileMode,
+    ) -> io::Result<()> {
+        Ok(fs::mkdirat(parent, name, Mode::from_raw_mode(mode.bits()))?)
+    }
+
     /// `openat2`, or where the kernel or a filter lacks it one component after the other.
     fn open_confined(root: &OwnedFd, path: &[u8], last: OFlags) -> io::Result<OwnedFd> {
         loop {
@@ -285,7 +299,7 @@ impl Disk for LinuxDisk {
     }
 
     fn make_directory(&self, parent: &OwnedFd, name: &[u8], mode: FileMode) -> io::Result<()> {
-        fs::mkdirat(parent, name, Mode::from_raw_mode(mode.bits()))?;
+        self.make_plain_directory(parent, name, mode)?;
         ext4::settle(parent, name)
     }
 

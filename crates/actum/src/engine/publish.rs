@@ -44,6 +44,18 @@ impl<'e, D: Disk> Verified<'e, D> {
     /// `Ledger`, `Record`: nothing was changed. That the change itself fails is no error here, but
     /// an end to be recorded.
     pub fn publish(self) -> Result<Published<'e, D>> {
+        self.publish_once(|| Ok(()))
+    }
+
+    /// The same once something else is ready, too, of which there is no more to wait for than that: it is done while the
+    /// ledger's thread waits for its disk. Where it cannot be, nothing is announced or touched.
+    ///
+    /// # Errors
+    /// As [`publish`](Self::publish).
+    pub(crate) fn publish_once(
+        self,
+        ready: impl FnOnce() -> std::result::Result<(), actum_workspace::Error>,
+    ) -> Result<Published<'e, D>> {
         let Self { cleared, commands, told: _ } = self;
         let Cleared { staged, bundle, policy: policy_bytes, paths, decision, approval } = cleared;
         let Staged {
@@ -93,7 +105,7 @@ impl<'e, D: Disk> Verified<'e, D> {
         let entry =
             NewEntry { kind: EntryKind::EffectStarted, body, blobs: vec![bundle, policy_bytes] };
         let appended = records.ledger.append(begins.into_iter().chain([entry]).collect());
-        let prepared = transaction.prepare();
+        let prepared = ready().and_then(|()| transaction.prepare());
         let entry = records.entry(&appended.wait()?)?;
         let end = match prepared {
             Ok(prepared) => End::Announced(Box::new(prepared.publish())),

@@ -59,14 +59,33 @@ pub(crate) struct PartOf {
     pub(crate) begins: Option<NewEntry>,
 }
 
+/// A workspace that is locked, in which each earlier run has its end; nothing is changed yet.
+#[must_use = "what is begun is not staged"]
+pub struct Begun<'e, D: Disk> {
+    /// Where the change is computed.
+    pub transaction: Transaction<'e, D>,
+    records: &'e Records,
+    root: &'e str,
+    place: &'e Place,
+    policy: Policy,
+    cedar: Cedar,
+    signer: SigningKey,
+    workspace: WorkspaceId,
+    runner: Option<&'e Runner>,
+}
+
 impl<D: Disk> Engine<D> {
-    /// Computes what an admitted request would change. First the end of what earlier processes
-    /// left open is recorded, from what the journal of the workspace says.
+    /// Locks the workspace. First the end of what earlier processes left open is recorded, from what the
+    /// journal of the workspace says. The key that will sign must be fit to sign now.
     ///
     /// # Errors
-    /// `Workspace` about any step; `Policy`, `Ledger`, `RequestKeyTaken`, `OutcomeUnknown`.
-    pub fn stage(&mut self, admitted: Admitted) -> Result<Stage<'_, D>> {
-        let Admitted { request, plan, signer } = admitted;
+    /// `Key`, `Policy`, `Ledger`; `Workspace` where it cannot be locked or recovered.
+    pub fn begin(&mut self, options: RunOptions) -> Result<Begun<'_, D>> {
+        let signer = self.records.signer()?;
+        self.begin_with(options, signer)
+    }
+
+    fn begin_with(&mut self, options: RunOptions, signer: SigningKey) -> Result<Begun<'_, D>> {
         let Self {
             workspace,
             records,
@@ -79,20 +98,28 @@ impl<D: Disk> Engine<D> {
             elsewhere,
             ..
         } = self;
-        let transaction = workspace.begin(options(&request))?;
+        let transaction = workspace.begin(options)?;
         let (policy, cedar) = rules.read()?;
-        let policy = match request.profile() {
-            Some(profile) => policy.guarding(profile),
-            None => policy,
-        };
         let id = transaction.workspace_id()?;
         let looked = settle_open_runs(&transaction, records, &signer, id)?;
         resumed.extend(looked.resumed);
         cut_off.extend(records.settle_left_actions(id)?);
         *elsewhere = looked.elsewhere;
+        let runner = runner.as_ref();
+        let workspace = id;
+        Ok(Begun { transaction, records, root, place, policy, cedar, signer, workspace, runner })
+    }
+
+    /// Computes what an admitted request would change, in a workspace that is locked for it.
+    ///
+    /// # Errors
+    /// `Workspace` about any step; `Policy`, `Ledger`, `RequestKeyTaken`, `OutcomeUnknown`.
+    pub fn stage(&mut self, admitted: Admitted) -> Result<Stage<'_, D>> {
+        let Admitted { request, plan, signer } = admitted;
+        let begun = self.begin_with(options(&request), signer)?;
         let attempt = match &request.key {
             None => 1,
-            Some(key) => match earlier(records, id, key, plan)? {
+            Some(key) => match earlier(begun.records, begun.workspace, key, plan)? {
                 Earlier::Next(attempt) => attempt,
                 Earlier::Done(receipt) => {
                     return Ok(Stage::Answered(Box::new(Done::before(*receipt))));
@@ -101,25 +128,54 @@ impl<D: Disk> Engine<D> {
         };
         if let Some(plan) = request.plan {
             // Else what is done already would be told as a change that does not fit.
-            approved_plan(records, plan, id)?;
+            approved_plan(begun.records, plan, begun.workspace)?;
         }
+        let Begun { transaction, .. } = begun;
         let (transaction, undoes) = compute(transaction, &request.work)?;
-        Ok(Stage::Staged(Box::new(Staged {
+        let begun = Begun { transaction, ..begun };
+        Ok(Stage::Staged(Box::new(begun.staged((request, plan), attempt, undoes))))
+    }
+}
+
+impl<'e, D: Disk> Begun<'e, D> {
+    /// What was done on the transaction is what this request asks for: its operations, in their order and no others.
+    /// The request has no key, and its limits are those that the transaction was begun with.
+    ///
+    /// # Errors
+    /// `Record` where it cannot be written down.
+    pub fn done(self, request: Request) -> Result<Staged<'e, D>> {
+        let plan = request.digest()?;
+        Ok(self.staged((request, plan), 1, None))
+    }
+
+    fn staged(
+        self,
+        (request, plan): (Request, Digest),
+        attempt: u32,
+        undoes: Option<RunId>,
+    ) -> Staged<'e, D> {
+        let Self { transaction, records, root, place, policy, cedar, signer, workspace, runner } =
+            self;
+        let policy = match request.profile() {
+            Some(profile) => policy.guarding(profile),
+            None => policy,
+        };
+        Staged {
             transaction,
             records,
             root,
             place,
+            request,
             plan,
             policy,
             cedar,
             signer,
-            workspace: id,
+            workspace,
             undoes,
             attempt,
-            runner: runner.as_ref(),
+            runner,
             part_of: None,
-            request,
-        })))
+        }
     }
 }
 

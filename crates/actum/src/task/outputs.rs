@@ -11,7 +11,7 @@ use actum_core::report::{
     backup_name,
 };
 use actum_core::{Digest, FileMode, RelPath, Timestamp};
-use actum_ledger::HomeError;
+use actum_ledger::{HomeError, UnderWay};
 use actum_workspace::LinuxDisk;
 use actum_workspace::disk::{Barrier, Disk, Kind, Rename, Stat};
 
@@ -37,10 +37,10 @@ pub struct OutputError {
 }
 
 impl OutputError {
-    /// What the home of the ledger says of a task that is over.
+    /// What is noted of a task in the home of the ledger.
     pub(super) fn of_home(error: HomeError) -> Self {
         let path = "the home of the ledger".to_owned();
-        Self { doing: "end the task in", path, source: io::Error::other(error) }
+        Self { doing: "keep or end the notes on a task in", path, source: io::Error::other(error) }
     }
 }
 
@@ -174,7 +174,7 @@ impl Outputs {
         for attempt in 1..=ATTEMPTS_MAX {
             let name = ReportName::new(time, task, attempt);
             let making = failed("make the directory", &name.directory());
-            match self.disk.make_directory(&reports, name.as_str().as_bytes(), DIRECTORY) {
+            match self.disk.make_plain_directory(&reports, name.as_str().as_bytes(), DIRECTORY) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
                 made => {
                     made.map_err(&making)?;
@@ -232,7 +232,7 @@ impl Outputs {
                     let name = BACKUPS_DIRECTORY.as_bytes();
                     let made = self
                         .disk
-                        .make_directory(&report.handle, name, FileMode::PRIVATE_DIRECTORY)
+                        .make_plain_directory(&report.handle, name, FileMode::PRIVATE_DIRECTORY)
                         .and_then(|()| self.disk.open_directory(&report.handle, name));
                     backups.insert(made.map_err(failed("make the directory", &directory))?)
                 }
@@ -248,6 +248,18 @@ impl Outputs {
         self.disk
             .sync_all(&self.root, Barrier::Report)
             .map_err(failed("make durable what is in", REPORTS_DIRECTORY))
+    }
+
+    /// The same, and what is noted of the task.
+    pub(super) fn sync_with(&self, mark: &UnderWay) -> Result<(), OutputError> {
+        self.sync()?;
+        let device = self.disk.stat(&self.root).map(|stat| stat.device);
+        // What was synced above is all of a file system.
+        let noted = mark.device().and_then(|of_mark| match device {
+            Ok(device) if device == of_mark => Ok(()),
+            _ => mark.sync(),
+        });
+        noted.map_err(OutputError::of_home)
     }
 
     /// The directory at a path, where it is there.
@@ -269,7 +281,7 @@ impl Outputs {
             let above = at.as_ref().unwrap_or(&self.root);
             let opened = match self.disk.open_directory(above, name.as_bytes()) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
-                    match self.disk.make_directory(above, name.as_bytes(), DIRECTORY) {
+                    match self.disk.make_plain_directory(above, name.as_bytes(), DIRECTORY) {
                         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
                         _made => self.disk.open_directory(above, name.as_bytes()),
                     }

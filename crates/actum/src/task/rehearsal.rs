@@ -10,22 +10,20 @@ use actum_core::task::{
 use actum_core::{Operation, RelPath, Timestamp};
 use actum_gate::credential;
 use actum_workspace::disk::Disk;
-use actum_workspace::{ErrorKind, RunOptions, Transaction, Workspace};
+use actum_workspace::{ErrorKind, Transaction};
 
 use super::problem::ActionProblem;
 use super::{content, operation};
-use crate::error::Result;
 
 /// The largest file that a text is looked for in, in bytes.
 const CONTENT_BYTES_MAX: u64 = actum_core::task::limits::FILE_BYTES_MAX;
 
-/// What came of the actions of a plan, and the change that those are which succeeded.
-pub struct Rehearsal<'w, D: Disk> {
-    /// The change.
-    pub transaction: Transaction<'w, D>,
+/// What came of the actions of a plan. The transaction that they were done on has the change that those are which
+/// succeeded.
+pub struct Rehearsal {
     /// What came of each action, in the order in which they were done.
     pub actions: Vec<Rehearsed>,
-    /// The same change as operations, in that order.
+    /// The change as operations, in that order.
     pub operations: Vec<Operation>,
     /// The rules of the plan that do not hold in the end.
     pub broken_rules: Vec<ActionProblem>,
@@ -114,18 +112,15 @@ impl ActionChange {
     }
 }
 
-impl<'w, D: Disk> Rehearsal<'w, D> {
-    /// Does all actions of a plan that can be done, in the order of the graph. Of an action that fails nothing is left;
-    /// those that depend on it are skipped, and where the plan is to stop all others are, too.
-    ///
-    /// # Errors
-    /// `Workspace` where there can be no change at all.
-    pub fn of(
-        workspace: &'w mut Workspace<D>,
-        options: &RunOptions,
+impl Rehearsal {
+    /// Does all actions of a plan that can be done, in the order of the graph, on a transaction in which nothing was
+    /// done yet. Of an action that fails nothing is left; those that depend on it are skipped, and where the plan is to
+    /// stop all others are, too.
+    pub fn on<D: Disk>(
+        transaction: &mut Transaction<'_, D>,
         script: Script<'_>,
         watch: &mut dyn Watch,
-    ) -> Result<Self> {
+    ) -> Self {
         let plan = script.plan;
         let mut stage = Stage {
             script,
@@ -138,27 +133,17 @@ impl<'w, D: Disk> Rehearsal<'w, D> {
             told: BTreeSet::new(),
         };
         let (mut operations, mut lost) = (Vec::new(), Vec::new());
-        let mut transaction = workspace.begin(options.clone())?;
         // Nothing takes a step back in a transaction: where something fails once it is staged, all is done again without.
-        while let Played::Lost(action, problem) =
-            stage.play(&mut transaction, &mut operations, &lost)
-        {
+        while let Played::Lost(action, problem) = stage.play(transaction, &mut operations, &lost) {
             lost.push((action, problem));
             transaction.start_over();
         }
         let Stage { ends: actions, broken_off, .. } = stage;
-        let broken_rules = Vec::new();
-        let mut rehearsal = Self { transaction, actions, operations, broken_rules, broken_off };
-        rehearsal.broken_rules = plan
-            .instructions
-            .validation_rules
-            .iter()
-            .filter_map(|rule| {
-                let problem = must_hold(&mut rehearsal.transaction, rule).err()?;
-                Some(ActionProblem::new(ErrorCode::ValidationRuleFailed, problem))
-            })
-            .collect();
-        Ok(rehearsal)
+        let broken_rules = plan.instructions.validation_rules.iter().filter_map(|rule| {
+            let problem = must_hold(transaction, rule).err()?;
+            Some(ActionProblem::new(ErrorCode::ValidationRuleFailed, problem))
+        });
+        Self { actions, operations, broken_rules: broken_rules.collect(), broken_off }
     }
 }
 

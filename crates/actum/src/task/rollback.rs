@@ -101,8 +101,11 @@ pub fn rollback(
     (task, actor): (&str, Actor),
 ) -> Result<RolledBack> {
     let mut begun = begin(engine, root)?;
-    let finished = std::mem::take(&mut begun.finished);
+    let (finished, reported) =
+        (std::mem::take(&mut begun.finished), std::mem::take(&mut begun.reported));
     let outputs = Outputs::of(root)?;
+    // Nobody may write them again once they say that it was taken back.
+    reported.sync(&outputs)?;
     let (directory, manifest) = found(&outputs, task, engine.records.clock.now())?;
     let report = || directory.name.directory();
     let Some(run) = manifest.run() else {

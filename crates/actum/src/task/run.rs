@@ -18,7 +18,7 @@ use actum_core::{Operation, PathRule, RelPath, RunId, Scope, Timestamp};
 use actum_gate::decision::{CREDENTIALS, PROTECTED};
 use actum_ledger::{Doing, UnderWay};
 use actum_workspace::disk::Disk;
-use actum_workspace::{ErrorKind, Limits, LinuxDisk, RunOptions};
+use actum_workspace::{ErrorKind, Limits, LinuxDisk, RunOptions, Transaction};
 
 use super::alert;
 use super::documents::{Ids, clean, new_id};
@@ -27,10 +27,9 @@ use super::outputs::{OutputError, Outputs, ReportDirectory};
 use super::problem::{ActionProblem, TaskProblem};
 use super::rehearsal::{ActionEnd, Rehearsal, Rehearsed, Script, Watch};
 use super::told::{Observer, Told};
-use super::unfinished::{FinishedTask, Notes, begin};
+use super::unfinished::{FinishedTask, Notes, Reported, begin};
 use crate::engine::Engine;
 use crate::engine::settle::Receipt;
-use crate::engine::stage::Stage;
 use crate::error::{Error, Result};
 use crate::reason;
 use crate::request::Request;
@@ -57,8 +56,6 @@ pub struct TaskEnd {
     pub unwritten: Option<OutputError>,
     /// Tasks that were cut off before, whose reports were written now.
     pub finished: Vec<FinishedTask>,
-    /// Whether its run ended in a way that is recorded only later.
-    pub is_open: bool,
 }
 
 /// How a task ended.
@@ -90,6 +87,7 @@ pub fn run(
 ) -> Result<TaskEnd> {
     let mut begun = begin(engine, root)?;
     let (workspace, finished) = (begun.workspace, std::mem::take(&mut begun.finished));
+    let reported = std::mem::take(&mut begun.reported);
     let records = engine.records.clone();
     let started = records.clock.now();
     let read = input.and_then(Task::read);
@@ -104,6 +102,8 @@ pub fn run(
         started,
         report_id: new_id()?,
         finished,
+        reported,
+        is_noted: false,
     };
     desk.told.phase(Phase::Received);
     let task = match read {
@@ -144,8 +144,8 @@ pub fn run(
             desk.carry_out(engine, place)?
         }
     };
-    // What could not be reported is by whoever comes next.
-    Ok(match ended.unwritten.is_none() && !ended.is_open {
+    // What could not be reported is by whoever comes next, who also makes durable what could.
+    Ok(match ended.unwritten.is_none() && !desk.is_noted {
         true => TaskEnd { unwritten: mark.end().err().map(OutputError::of_home), ..ended },
         false => ended,
     })
@@ -163,14 +163,13 @@ pub fn submit(
     watch: &mut dyn Watch,
 ) -> Result<()> {
     let plan = script.plan;
-    let options = RunOptions { limits: limits(plan), label: label(task), wait: true };
-    let operations = Rehearsal::of(&mut engine.workspace, &options, script, watch)?.operations;
-    let admitted = engine.admit(request((plan, task), operations, actor))?;
-    match engine.stage(admitted)? {
-        Stage::Staged(staged) => staged.clear().map(drop),
-        // It has no key.
-        Stage::Answered(_) => Ok(()),
-    }
+    let mut begun = engine.begin(options(plan, task))?;
+    let operations = Rehearsal::on(&mut begun.transaction, script, watch).operations;
+    begun.done(request((plan, task), operations, actor))?.clear().map(drop)
+}
+
+fn options(plan: &TaskPlan, task: &PlainId) -> RunOptions {
+    RunOptions { limits: limits(plan), label: label(task), wait: true }
 }
 
 /// What is asked of the engine for a task that comes to these operations.
@@ -225,6 +224,10 @@ struct Desk<'o> {
     started: Timestamp,
     report_id: PlainId,
     finished: Vec<FinishedTask>,
+    /// Tasks before whose reports are there, and maybe not durable.
+    reported: Reported,
+    /// Whether what is noted of the task says as much as its reports, or more; it stays then.
+    is_noted: bool,
 }
 
 impl Desk<'_> {
@@ -261,20 +264,22 @@ impl Desk<'_> {
             return Ok(self.reject_in(&place, task.refusal(vec![problem]), Some(error)));
         }
         self.told.phase(Phase::Executing);
-        let mut rehearsed = match self.rehearse(engine, task) {
-            Ok(rehearsed) => rehearsed,
+        let mut begun = match engine.begin(options(&task.plan, &task.id)) {
+            Ok(begun) => begun,
             Err(error) => {
                 let problem = TaskProblem::of_error(&error);
                 return Ok(self.reject_in(&place, task.refusal(vec![problem]), Some(error)));
             }
         };
+        let mut rehearsed = self.rehearse(&mut begun.transaction, task);
         let manifest_id = self.ids.next();
         let made = match rehearsed.verdict {
             Verdict::Keep if !rehearsed.operations.is_empty() => {
-                Some(self.make(engine, &place, &rehearsed, &manifest_id, notes))
+                Some(self.make(begun, &place, &rehearsed, &manifest_id, notes))
             }
             Verdict::Keep => None,
             Verdict::TakeBack | Verdict::Cancel => {
+                drop(begun);
                 self.told.phase(Phase::RollingBack);
                 let kept =
                     self.keep_checkpoint(task, &place, &rehearsed.effects, &manifest_id, None);
@@ -287,14 +292,11 @@ impl Desk<'_> {
     }
 
     /// Does the actions where nobody sees them.
-    fn rehearse(&mut self, engine: &mut Engine, task: &Task) -> Result<Acted> {
-        let options =
-            RunOptions { limits: limits(&task.plan), label: label(&task.id), wait: false };
+    fn rehearse(&mut self, transaction: &mut Transaction<'_, LinuxDisk>, task: &Task) -> Acted {
         let constraints = task.plan.constraints(task.config.constraints);
-        let Rehearsal { mut transaction, actions, operations, broken_rules, broken_off } =
-            Rehearsal::of(&mut engine.workspace, &options, task.script(), &mut self.told)?;
+        let Rehearsal { actions, operations, broken_rules, broken_off } =
+            Rehearsal::on(transaction, task.script(), &mut self.told);
         let effects = transaction.effects();
-        drop(transaction);
         let failed = actions.iter().filter_map(|rehearsed| match &rehearsed.end {
             ActionEnd::Failed(problem) => {
                 Some(TaskProblem::of_action(rehearsed.action, problem.clone()))
@@ -322,7 +324,7 @@ impl Desk<'_> {
         let targets = task.plan.actions.iter().map(|action| &action.target);
         let modified = |path: &RelPath| Some((path.clone(), self.outputs.modified(path)?));
         let modified = targets.filter_map(modified).collect();
-        Ok(Acted { actions, operations, effects, problems, modified, verdict })
+        Acted { actions, operations, effects, problems, modified, verdict }
     }
 }
 

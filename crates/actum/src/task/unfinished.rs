@@ -84,7 +84,9 @@ pub struct FinishedTask {
 /// # Errors
 /// As [`Engine::resume`]; `Output`: the task stays left then, and is found again.
 pub fn finish(engine: &mut Engine, root: &Path) -> Result<Vec<FinishedTask>> {
-    begin(engine, root).map(|begun| begun.finished)
+    let begun = begin(engine, root)?;
+    begun.reported.sync(&Outputs::of(root)?)?;
+    Ok(begun.finished)
 }
 
 /// The turn to do something about the tasks of a workspace.
@@ -93,6 +95,29 @@ pub(super) struct Begun {
     pub(super) workspace: WorkspaceId,
     /// Tasks that were cut off before, whose reports were written now.
     pub(super) finished: Vec<FinishedTask>,
+    /// Tasks whose reports are there.
+    pub(super) reported: Reported,
+}
+
+/// Tasks whose reports are there, and maybe not durable yet. What is noted of them stays until they are: the reports can
+/// be written again.
+#[derive(Debug, Default)]
+#[must_use = "the reports are there, and not durable"]
+pub(super) struct Reported(Vec<UnderWay>);
+
+impl Reported {
+    /// The reports are durable now: what is noted of the tasks goes.
+    pub(super) fn end(self) -> std::result::Result<(), OutputError> {
+        self.0.into_iter().try_for_each(UnderWay::end).map_err(OutputError::of_home)
+    }
+
+    /// The same, after making them so.
+    pub(super) fn sync(self, outputs: &Outputs) -> std::result::Result<(), OutputError> {
+        if !self.0.is_empty() {
+            outputs.sync()?;
+        }
+        self.end()
+    }
 }
 
 /// Takes the turn, and ends what was left. One process at a time is at the tasks of a workspace, from before anything is
@@ -108,8 +133,8 @@ pub(super) fn begin(engine: &mut Engine, root: &Path) -> Result<Begun> {
         let holder = Some("a process that carries out a task".to_owned());
         return Err(actum_workspace::Error::from(ErrorKind::Busy { holder }).into());
     };
-    let finished = engine.records.finish_left_tasks(root, workspace)?;
-    Ok(Begun { _turn: turn, workspace, finished })
+    let (finished, reported) = engine.records.finish_left_tasks(root, workspace)?;
+    Ok(Begun { _turn: turn, workspace, finished, reported })
 }
 
 impl Notes {
@@ -146,7 +171,7 @@ impl Notes {
         self
     }
 
-    /// Keeps them.
+    /// Keeps them, for as long as the machine runs.
     pub(super) fn keep(&self, mark: &UnderWay) -> Result<()> {
         let notes = serde_json::to_vec(self).map_err(|error| OutputError {
             doing: "put together the notes on",
@@ -156,11 +181,15 @@ impl Notes {
         Ok(mark.note(&notes)?)
     }
 
-    /// Reads them.
-    fn read(bytes: &[u8]) -> Result<Self> {
-        let read: std::result::Result<Self, _> = serde_json::from_slice(bytes);
+    /// Reads them. None are what is left of notes that a stop of the machine cut off: those of a task of which nothing
+    /// had become visible, since they are made durable before that.
+    fn read(bytes: &[u8]) -> Result<Option<Self>> {
+        let Ok(document) = serde_json::from_slice::<serde_json::Value>(bytes) else {
+            return Ok(None);
+        };
+        let read: std::result::Result<Self, _> = serde_json::from_value(document);
         match read {
-            Ok(notes) if notes.format == FORMAT => Ok(notes),
+            Ok(notes) if notes.format == FORMAT => Ok(Some(notes)),
             read => {
                 let why = read.err().map_or("of another version".to_owned(), |it| it.to_string());
                 Err(OutputError {
@@ -184,27 +213,31 @@ impl Records {
         &self,
         root: &Path,
         workspace: WorkspaceId,
-    ) -> Result<Vec<FinishedTask>> {
+    ) -> Result<(Vec<FinishedTask>, Reported)> {
+        let (mut finished, mut reported) = (Vec::new(), Reported::default());
         let Some(tenant) = self.keys.home().existing_tenant(&self.tenant)? else {
-            return Ok(Vec::new());
+            return Ok((finished, reported));
         };
-        let mut finished = Vec::new();
         for id in tenant.marked(Doing::Task, workspace)? {
             let Some(left) = tenant.left(Doing::Task, id, workspace)? else { continue };
             // Without notes it had not begun.
-            let ended = match left.noted()? {
-                Some(notes) => self.finish(root, Notes::read(&notes)?)?,
+            let notes = left.noted()?.map(|notes| Notes::read(&notes)).transpose()?;
+            let ended = match notes.flatten() {
+                Some(notes) => self.finish(root, notes)?,
                 None => Left::Nothing,
             };
             match ended {
-                Left::Nothing => {}
-                Left::Finished(task) => finished.push(*task),
+                Left::Nothing => left.end()?,
+                Left::Reported => reported.0.push(left),
+                Left::Finished(task) => {
+                    finished.push(*task);
+                    left.end()?;
+                }
                 // Somebody else records how its run ended.
-                Left::Open => continue,
+                Left::Open => {}
             }
-            left.end()?;
         }
-        Ok(finished)
+        Ok((finished, reported))
     }
 
     fn finish(&self, root: &Path, mut notes: Notes) -> Result<Left> {
@@ -228,7 +261,7 @@ impl Records {
                 // One whose run had not ended yet said so.
                 let was_open = |status| status == ReportStatus::Failed && notes.prepared.is_some();
                 if is_rejected || report.is_some_and(|it| !was_open(it.status())) {
-                    return Ok(Left::Nothing);
+                    return Ok(Left::Reported);
                 }
                 let run = match &notes.prepared {
                     None => RunOf::None,
@@ -267,6 +300,8 @@ impl Records {
 enum Left {
     /// There is nothing to be told of it.
     Nothing,
+    /// It was told.
+    Reported,
     /// It is told now.
     Finished(Box<FinishedTask>),
     /// How its run ended is not known yet.

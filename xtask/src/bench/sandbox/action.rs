@@ -10,8 +10,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::exec::{Shop, finished};
-use super::{Bar, Contest, Limit};
 use crate::bench::Failure;
+use crate::bench::contest::{Bar, Contest, Limit};
 use crate::bench::race::{Contestant, race};
 
 const APPLY: &str = "`apply`";

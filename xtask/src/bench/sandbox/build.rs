@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use actum_sandbox::{Plan, SandboxPolicy, Tier};
 
-use super::{Bar, Contest, Limit, host, succeeded};
+use super::{host, succeeded};
 use crate::bench::Failure;
+use crate::bench::contest::{Bar, Contest, Limit};
 use crate::bench::race::{Contestant, race, time};
 
 const MODULES: usize = 12;

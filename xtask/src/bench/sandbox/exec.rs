@@ -6,8 +6,8 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use super::build::Site;
-use super::{Bar, Contest, Limit};
 use crate::bench::Failure;
+use crate::bench::contest::{Bar, Contest, Limit};
 use crate::bench::race::{Contestant, race, time};
 
 const FILES: usize = 10_000;

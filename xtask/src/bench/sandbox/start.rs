@@ -6,8 +6,9 @@ use std::process::{Command, ExitCode, Stdio};
 
 use actum_sandbox::{Plan, Tier};
 
-use super::{Bar, Contest, Limit, succeeded};
+use super::succeeded;
 use crate::Outcome;
+use crate::bench::contest::{Bar, Contest, Limit};
 use crate::bench::options::Starter;
 use crate::bench::race::{Contestant, Finish, race, time};
 use crate::bench::{Failure, packages};

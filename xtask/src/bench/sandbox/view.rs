@@ -9,8 +9,9 @@ use std::time::Duration;
 use actum_sandbox::{Layer, Plan, SandboxPolicy, StagedLayer, Tier, View};
 
 use super::start::confined;
-use super::{Bar, Contest, Limit, host, succeeded};
+use super::{host, succeeded};
 use crate::bench::Failure;
+use crate::bench::contest::{Bar, Contest, Limit};
 use crate::bench::race::{Contestant, race, time};
 
 const FILES: usize = 10_000;

@@ -106,8 +106,9 @@ impl Previewed {
         let label = format!("task {}", plan.id);
         let options = RunOptions { limits, label, wait: false };
         let script = Script { plan, graph, config };
-        let rehearsal = Rehearsal::of(workspace, &options, script, &mut Nobody)?;
-        let Rehearsal { transaction, actions, operations, broken_rules, .. } = rehearsal;
+        let mut transaction = workspace.begin(options)?;
+        let Rehearsal { actions, operations, broken_rules, .. } =
+            Rehearsal::on(&mut transaction, script, &mut Nobody);
         let diff = FileDiffs::of(transaction.diff()?, audience);
         let actor = actor::of(None);
         let id = plan.id.as_str().parse().map_err(|error: PlainIdError| Failure::Usage {

@@ -55,11 +55,12 @@ impl Desk<'_> {
     ) -> TaskEnd {
         self.told.phase(Phase::Reporting);
         let mut end = End::of(&rehearsed, None);
-        let is_open = matches!(made, Some(Made::Open(..)));
         let (mut receipt, mut cause, mut commit) = (None, None, Ok(None));
         match made {
             None | Some(Made::Nothing) => {}
             Some(Made::Done(done, After { changed, committed })) => {
+                // Else the reports say what the notes do not.
+                self.is_noted = changed.is_empty() && matches!(committed, Ok(None));
                 commit = committed;
                 (end.run, end.is_visible) = (Some(done.statement.predicate.run), true);
                 if !changed.is_empty() {
@@ -78,6 +79,7 @@ impl Desk<'_> {
                 cause = error;
             }
             Some(Made::Open(run, problem, error)) => {
+                self.is_noted = true;
                 (end.how, end.run) = (RunEnd::RollbackFailed, Some(run));
                 rehearsed.problems.insert(0, problem);
                 cause = Some(error);
@@ -110,20 +112,24 @@ impl Desk<'_> {
             cause,
             unwritten,
             finished: std::mem::take(&mut self.finished),
-            is_open,
         }
     }
 
-    /// Writes how a task ended. What cannot be written is noted, for whoever comes next.
+    /// Writes how a task ended, durably where that is not noted already. What cannot be written is noted, for whoever
+    /// comes next.
     fn write_end(&mut self, place: &Place<'_>, ended: Ended) -> Option<OutputError> {
-        let written = place.directory.write_end(&ended).and_then(|()| self.outputs.sync());
+        let written = place.directory.write_end(&ended).and_then(|()| match self.is_noted {
+            true => Ok(()),
+            false => self.outputs.sync(),
+        });
         let error = written.err()?;
         let task = place.task;
         let ids = (&self.report_id, &task.id, &task.plan_id);
         let archived_to = place.archived_to.as_deref();
         let notes = Notes::new(&place.directory.name, ids, self.started, archived_to, Vec::new());
         // Where that fails as well, both are told.
-        match notes.ended(ended).keep(place.mark) {
+        let kept = notes.ended(ended).keep(place.mark);
+        match kept.and_then(|()| Ok(place.mark.sync()?)) {
             Ok(()) => Some(error),
             Err(also) => Some(OutputError {
                 source: std::io::Error::other(format!("{}; and {also}", error.source)),
@@ -241,7 +247,6 @@ impl Desk<'_> {
             cause,
             unwritten,
             finished: std::mem::take(&mut self.finished),
-            is_open: false,
         }
     }
 }

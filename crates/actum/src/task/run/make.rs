@@ -7,14 +7,13 @@ use actum_core::report::{
     RollbackManifest,
 };
 use actum_core::task::ErrorCode;
-use actum_workspace::State;
+use actum_workspace::{ErrorKind, LinuxDisk, State};
 
-use super::end::End;
+use super::end::{Documents, End};
 use super::{Acted, Desk, Place, request};
-use crate::engine::Engine;
 use crate::engine::publish::Published;
 use crate::engine::settle::Receipt;
-use crate::engine::stage::Stage;
+use crate::engine::stage::Begun;
 use crate::error::Error;
 use crate::task::checkpoint;
 use crate::task::documents::clean;
@@ -55,7 +54,7 @@ impl Desk<'_> {
     /// Makes what was rehearsed visible.
     pub(super) fn make(
         &mut self,
-        engine: &mut Engine,
+        begun: Begun<'_, LinuxDisk>,
         place: &Place<'_>,
         rehearsed: &Acted,
         manifest_id: &PlainId,
@@ -65,19 +64,10 @@ impl Desk<'_> {
         let task = place.task;
         let (operations, actor) = (rehearsed.operations.clone(), place.actor.clone());
         let request = request((&task.plan, &task.id), operations, actor);
-        let staged = engine.admit(request).and_then(|admitted| engine.stage(admitted));
-        let mut staged = match staged {
-            Ok(Stage::Staged(staged)) => staged,
-            // It has no key.
-            Ok(Stage::Answered(done)) => {
-                return Made::Done(Box::new(done.receipt), After::default());
-            }
+        let staged = match begun.done(request) {
+            Ok(staged) => staged,
             Err(error) => return not(error),
         };
-        if staged.transaction.effects() != rehearsed.effects {
-            let what = "a target was changed by somebody else while the plan was rehearsed";
-            return Made::Not(TaskProblem::new(ErrorCode::HashMismatch, what), None);
-        }
         let cleared = match staged.clear() {
             Ok(cleared) => cleared,
             Err(Error::NothingToChange) => return Made::Nothing,
@@ -93,16 +83,8 @@ impl Desk<'_> {
         }
         let documents =
             self.documents(place, rehearsed, End::of(rehearsed, Some(run)), manifest_id);
-        let kept = notes
-            .prepared(Prepared {
-                run,
-                report: documents.report,
-                log: documents.log,
-                error: documents.error,
-            })
-            .keep(place.mark)
-            .and_then(|()| Ok(self.outputs.sync()?));
-        if let Err(error) = kept {
+        let Documents { report, log, error } = documents;
+        if let Err(error) = notes.prepared(Prepared { run, report, log, error }).keep(place.mark) {
             return not(error);
         }
         self.told.phase(Phase::Verifying);
@@ -114,7 +96,14 @@ impl Desk<'_> {
             let code = ErrorCode::Cancelled;
             return Made::Not(TaskProblem::new(code, code.about()), None);
         }
-        match verified.publish().and_then(Published::settle) {
+        let reported = std::mem::take(&mut self.reported);
+        let checkpoint = || {
+            let kept = self.outputs.sync_with(place.mark).and_then(|()| reported.end());
+            kept.map_err(|OutputError { doing, path, source }| {
+                ErrorKind::Io { action: format!("{doing} `{path}`"), source }.into()
+            })
+        };
+        match verified.publish_once(checkpoint).and_then(Published::settle) {
             Ok(done) => {
                 let constraints = task.plan.constraints(task.config.constraints);
                 let changed = match constraints.verify_hashes {
