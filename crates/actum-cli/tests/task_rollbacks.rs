@@ -13,14 +13,14 @@ mod program;
 mod task;
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, symlink};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Command;
 
 use program::{actum, text, workspace};
 use serde_json::json;
 use task::{
-    COMMIT, action, create, document, git, plan, put, replace, report, repository, run, tree,
+    COMMIT, action, after, create, document, git, plan, put, replace, report, repository, run, tree,
 };
 
 /// EX-16, EX-17: what was edited since is not lost, and the task can be taken back once that is out of the way.
@@ -327,4 +327,41 @@ fn an_approval_destroys_nothing() {
         assert_eq!(text(&root, "../victim"), "precious\n", "{output}");
     }
     assert_eq!(actum(&root, &["run", "../mine.json"]).code, 0);
+}
+
+/// EX-4: a large file that a run changed has a second name of ours for a while, which is nobody's hard link.
+#[test]
+fn a_large_file_that_was_changed_before_is_no_hard_link() {
+    let (_directory, root) = workspace();
+    fs::write(root.join("big.txt"), "a line of text\n".repeat(200_000)).unwrap();
+    let operation = json!({ "type": "line_delete", "start_line": 2, "end_line": 2 });
+    let plan = plan(json!([action("a1", "FILE_MODIFY", "big.txt", operation)]));
+    for _ in 0..2 {
+        assert_eq!(run(&root, &plan).code, 0);
+        assert_eq!(fs::metadata(root.join("big.txt")).unwrap().nlink(), 2);
+    }
+    fs::hard_link(root.join("big.txt"), root.join("other.txt")).unwrap();
+    let refused = run(&root, &plan);
+    assert!(refused.stdout.contains("has other names (hard links)"), "{refused:?}");
+}
+
+/// EX-8: a directory that the plan makes for a file goes with it, and one that was there stays.
+#[test]
+fn a_directory_that_a_plan_makes_and_empties_again_is_gone() {
+    let (_directory, root) = workspace();
+    let before = tree(&root);
+    let moved = |id: &str, from: &str, to: &str| {
+        action(id, "FILE_RENAME", from, json!({ "type": "rename", "new_path": to }))
+    };
+    let plan = plan(json!([
+        create("a1", "new/deep/one.txt"),
+        after(moved("a2", "new/deep/one.txt", "one.txt"), "a1"),
+        moved("a3", "sub/b.txt", "b.txt"),
+    ]));
+    let ended = run(&root, &plan);
+    assert_eq!(ended.code, 0, "{ended:?}");
+    let is_there = |path: &str| root.join(path).exists();
+    assert_eq!(["new", "sub", "one.txt", "b.txt"].map(is_there), [false, true, true, true]);
+    assert_eq!(actum(&root, &["rollback", "task-7"]).code, 0);
+    assert_eq!(tree(&root), before);
 }

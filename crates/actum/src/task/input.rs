@@ -1,5 +1,7 @@
 //! The documents of a task, and whether it may be begun (EX-1, EX-2, EX-4).
 
+use std::collections::BTreeSet;
+
 use actum_core::action::{JsonPath, Step};
 use actum_core::keyring::Keyring;
 use actum_core::ledger::{TenantId, WorkspaceId};
@@ -8,9 +10,10 @@ use actum_core::task::{
     ActionPlaces, ApprovalSubject, ErrorCode, Finding, Graph, SystemConfig, TaskApproval,
     TaskEnvelope, TaskEnvelopeError, TaskId, TaskPlan, lint,
 };
-use actum_core::{Digest, Timestamp};
+use actum_core::{Digest, RelPath, Timestamp};
 use actum_gate::{VerifiedTaskApproval, verify_task_approval};
 use actum_workspace::disk::Kind;
+use actum_workspace::{RunOptions, Workspace};
 
 use super::outputs::Outputs;
 use super::problem::{ActionProblem, TaskProblem};
@@ -169,9 +172,10 @@ impl Task {
     /// is beyond the limits or not available.
     ///
     /// # Errors
-    /// As [`violations`].
+    /// As [`violations`]; `Workspace`.
     pub(super) fn refused(
         &self,
+        workspace: &mut Workspace,
         outputs: &Outputs,
         in_force: &PolicyInForce,
     ) -> Result<Vec<TaskProblem>> {
@@ -179,9 +183,12 @@ impl Task {
         let mut problems: Vec<_> = found.into_iter().map(|it| self.violation(it)).collect();
         let written = self.plan.actions.iter().enumerate();
         let written = written.flat_map(|(at, action)| action.written().map(move |path| (at, path)));
-        for (action, path) in written {
-            let links = outputs.stat(path).ok().flatten().map_or(1, |stat| stat.links);
-            if links > 1 && problems.iter().all(|it| it.action != Some(action)) {
+        let has_names =
+            |path: &RelPath| matches!(outputs.stat(path), Ok(Some(stat)) if stat.links > 1);
+        let linked: Vec<_> = written.filter(|(_, path)| has_names(path)).collect();
+        let others = named_by_others(workspace, linked.iter().map(|(_, path)| *path))?;
+        for (action, path) in linked.into_iter().filter(|(_, path)| others.contains(path)) {
+            if problems.iter().all(|it| it.action != Some(action)) {
                 let code = ErrorCode::ProtectedFileViolation;
                 let message = format!(
                     "the file `{path}` has other names (hard links), and which of them are protected is not known"
@@ -250,6 +257,25 @@ impl Unread {
         let id = task.map_or_else(|| plain(UNKNOWN), |task| plain(task.as_str()));
         Self { id, plan_id: None, problems }
     }
+}
+
+/// Of these files those that somebody gave another name. A file can also have one of ours, for its images.
+fn named_by_others<'p>(
+    workspace: &mut Workspace,
+    paths: impl Iterator<Item = &'p RelPath>,
+) -> Result<BTreeSet<RelPath>> {
+    let mut paths = paths.peekable();
+    if paths.peek().is_none() {
+        return Ok(BTreeSet::new());
+    }
+    let options =
+        RunOptions { label: "look at hard links".to_owned(), wait: true, ..RunOptions::default() };
+    let mut transaction = workspace.begin(options)?;
+    for path in paths {
+        // That it is no file, or cannot be read, is for the action to find out.
+        drop(transaction.file_state(path));
+    }
+    Ok(transaction.broken_links().iter().cloned().collect())
 }
 
 /// The names of plans and tasks are ids, of the same letters and as long.

@@ -10,7 +10,7 @@ use actum_core::task::{
 use actum_core::{Operation, RelPath, Timestamp};
 use actum_gate::credential;
 use actum_workspace::disk::Disk;
-use actum_workspace::{ErrorKind, Transaction};
+use actum_workspace::{Change as WorkspaceChange, ChangeKind, ErrorKind, Transaction};
 
 use super::problem::ActionProblem;
 use super::{content, operation};
@@ -139,11 +139,29 @@ impl Rehearsal {
             transaction.start_over();
         }
         let Stage { ends: actions, broken_off, .. } = stage;
+        remove_emptied(transaction, &mut operations);
         let broken_rules = plan.instructions.validation_rules.iter().filter_map(|rule| {
             let problem = must_hold(transaction, rule).err()?;
             Some(ActionProblem::new(ErrorCode::ValidationRuleFailed, problem))
         });
         Self { actions, operations, broken_rules: broken_rules.collect(), broken_off }
+    }
+}
+
+/// A directory that an action made for its file goes again where another has moved or removed that.
+fn remove_emptied<D: Disk>(transaction: &mut Transaction<'_, D>, operations: &mut Vec<Operation>) {
+    let changes = transaction.changes();
+    let is_needed = |directory: &RelPath| {
+        changes.iter().any(|it| it.kind.is_of_file() && it.path.starts_with(directory))
+    };
+    let made = changes.iter().filter(|it| it.kind == ChangeKind::DirectoryCreated);
+    let emptied: Vec<_> = made.filter(|it| !is_needed(&it.path)).collect();
+    // They are told from the top.
+    for WorkspaceChange { path, .. } in emptied.into_iter().rev() {
+        let operation = Operation::RemoveDirectory { path: path.clone() };
+        if transaction.operate(&operation).is_ok() {
+            operations.push(operation);
+        }
     }
 }
 

@@ -4,7 +4,7 @@
 mod end;
 mod make;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use actum_core::ledger::Actor;
@@ -122,7 +122,7 @@ pub fn run(
         return Ok(desk.reject(Some(&task), task.refusal(vec![problem]), None));
     }
     let in_force = engine.rules.in_force(root)?;
-    let refused = task.refused(&desk.outputs, &in_force)?;
+    let refused = task.refused(&mut engine.workspace, &desk.outputs, &in_force)?;
     if !refused.is_empty() {
         let protected: Vec<_> = refused.iter().filter_map(|it| it.target.clone()).collect();
         if !protected.is_empty() {
@@ -337,8 +337,8 @@ impl Task {
 
 /// What the change may touch: the targets of the plan, and nothing else (7.1, FILE_WHITELIST).
 pub fn limits(plan: &TaskPlan) -> Limits {
-    let written = plan.actions.iter().flat_map(Action::written);
-    let allow = written.filter_map(PathRule::exactly).collect();
+    let written: BTreeSet<_> = plan.actions.iter().flat_map(Action::written).collect();
+    let allow = written.into_iter().filter_map(PathRule::exactly).collect();
     Limits { scope: Scope { allow: Some(allow), deny: Vec::new() }, ..Limits::default() }
 }
 
