@@ -24,7 +24,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use crate::{Outcome, packages};
-use catalogue::{PAIRS, Pair};
+use catalogue::{DOCUMENTS, Kind, PAIRS, Pair};
 use change::changes;
 use counts::Counts;
 use download::{Cache, fresh};
@@ -53,7 +53,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
     let mut problems: Vec<String> = rows.iter().flat_map(Row::problems).collect();
     problems.extend_from_slice(&extra.structured.problems);
     problems.extend_from_slice(extra.plans.problems());
-    if options.only.is_none() {
+    if options.is_whole() {
         problems.extend(missing_kinds(&table::all_counts(&rows)));
     }
     for problem in &problems {
@@ -87,6 +87,9 @@ fn rows(
 ) -> Vec<Row<'static>> {
     let cache = Cache::new(directory.join("cache"), scratch.to_owned(), options.network());
     let begun = Instant::now();
+    if options.is_whole() {
+        edit_documents(&cache, &mut extra.structured);
+    }
     let selected = PAIRS.iter().filter(|pair| options.selects(pair));
     let row = |pair| {
         eprintln!("[{:>3} s] {pair}", begun.elapsed().as_secs());
@@ -94,6 +97,16 @@ fn rows(
         Row { pair, result: result.map_err(|failure| failure.to_string()) }
     };
     selected.map(row).collect()
+}
+
+fn edit_documents(cache: &Cache, tried: &mut structured::Tried) {
+    for (name, version) in DOCUMENTS {
+        eprintln!("documents of {name} {version}");
+        match cache.get(Kind::Npm, name, version) {
+            Ok((tree, _)) => tried.add(name, &tree),
+            Err(failure) => tried.problems.push(format!("{name} {version}: {failure}")),
+        }
+    }
 }
 
 fn findings(

@@ -147,6 +147,9 @@ pub trait Disk {
         mode: FileMode,
     ) -> io::Result<Self::Handle>;
 
+    /// Whether this process may make and remove names in a directory, where the system can tell (access(2), with the
+    /// effective user): `PermissionDenied`, `ReadOnlyFilesystem`.
+    fn may_write(&self, directory: &Self::Handle) -> io::Result<()>;
     /// The facts about an open handle.
     fn stat(&self, handle: &Self::Handle) -> io::Result<Stat>;
     /// The facts about a name, or `None` when there is no such name.

@@ -9,10 +9,12 @@
 
 use std::cell::Cell;
 use std::fs;
+use std::path::Path;
 
 use actum::task::{ActionEnd, Rehearsal, Rehearsed, Script, Watch};
 use actum_core::Timestamp;
 use actum_core::task::{ErrorCode, Graph, SystemConfig, TaskPlan};
+use actum_testkit::SimDisk;
 use actum_workspace::{RunOptions, Workspace};
 
 /// A clock that goes on by so many seconds each time it is asked, and somebody who wants it to end after so many
@@ -100,4 +102,33 @@ fn a_task_that_somebody_wants_to_end_begins_no_other_action() {
         expected.resize(2, "skipped".to_owned());
         assert_eq!((ends, broken_off), (expected, Some(ErrorCode::Cancelled)));
     }
+}
+
+/// EX-3: who may not change a file is told before anything is changed, and told as that.
+#[test]
+fn an_action_that_may_not_write_fails_before_it_is_staged() {
+    let disk = SimDisk::new();
+    for path in ["open/a.txt", "locked/b.txt"] {
+        disk.put(path, "1\n");
+    }
+    disk.chmod("locked", 0o555);
+    let mut workspace = Workspace::open_on(disk, Path::new("/")).unwrap();
+    let plan = r#"{ "plan_id": "p", "execution_instructions": { "stop_on_error": false }, "action_plan": [
+        { "action_id": "a1", "action_type": "FILE_DELETE", "target": "locked/b.txt", "operation": { "type": "delete" } },
+        { "action_id": "a2", "action_type": "FILE_CREATE", "target": "locked/new/c.txt", "operation": { "type": "create", "content": "1\n" } },
+        { "action_id": "a3", "action_type": "FILE_DELETE", "target": "open/a.txt", "operation": { "type": "delete" } }
+    ] }"#;
+    let plan = TaskPlan::read(plan.as_bytes()).unwrap();
+    let (graph, config) = (Graph::of(&plan).unwrap(), SystemConfig::default());
+    let script = Script { plan: &plan, graph: &graph, config: &config };
+    let mut looker = Looker { now: Cell::new(0), step: 0, ends: 0, cancelled_after: usize::MAX };
+    let mut transaction = workspace.begin(RunOptions::default()).unwrap();
+    let ends = Rehearsal::on(&mut transaction, script, &mut looker).actions;
+    let code = |rehearsed: &Rehearsed| match &rehearsed.end {
+        ActionEnd::Failed(problem) => Some(problem.code),
+        ActionEnd::Completed { .. } | ActionEnd::Skipped { .. } => None,
+    };
+    let denied = Some(ErrorCode::PermissionDenied);
+    assert_eq!(ends.iter().map(code).collect::<Vec<_>>(), [denied, denied, None]);
+    assert_eq!(transaction.changes().len(), 1);
 }

@@ -74,6 +74,16 @@ pub(super) const PAIRS: &[Pair] = &[
     npm("pdfjs-dist", "2.10.377", "2.11.338"),
 ];
 
+/// Published versions with many documents in them, on which edits are tried that change nothing.
+pub(super) const DOCUMENTS: &[(&str, &str)] = &[
+    // Thousands of JSON files.
+    ("mdn-browser-compat-data", "1.0.0"),
+    ("i18n-iso-countries", "7.7.0"),
+    // Templates of services, and settings of themes, in YAML.
+    ("serverless", "1.83.3"),
+    ("hexo-theme-next", "8.18.0"),
+];
+
 const fn krate(name: &'static str, old: &'static str, new: &'static str) -> Pair {
     Pair { kind: Kind::Crate, name, old, new }
 }

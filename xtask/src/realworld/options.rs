@@ -38,6 +38,11 @@ impl Options {
         self.only.as_ref().is_none_or(|only| only == pair.name)
     }
 
+    /// Whether nothing is left out.
+    pub(super) fn is_whole(&self) -> bool {
+        self.only.is_none()
+    }
+
     pub(super) fn network(&self) -> Network {
         if self.offline { Network::Avoid } else { Network::Use }
     }

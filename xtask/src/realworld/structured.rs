@@ -3,6 +3,7 @@
 use actum_core::edit::json_patch::JsonText;
 use actum_core::edit::{Edit, JsonPath, JsonValueEdit, YamlUpdate};
 use actum_core::splice::Splice;
+use serde_json::Value;
 
 use super::tree::Tree;
 
@@ -10,6 +11,8 @@ use super::tree::Tree;
 const VALUES_MAX: usize = 4;
 /// Larger files are left out: they take seconds to be read strictly.
 const FILE_BYTES_MAX: usize = 2 << 20;
+/// How long a path becomes, in bytes, before nothing below it is looked at.
+const PATH_MAX: usize = 512;
 
 /// What was tried, and what came out otherwise.
 #[derive(Debug, Default)]
@@ -55,25 +58,51 @@ impl Tried {
     }
 }
 
-/// How many values were set to what they are; none where it is no JSON object with values that are spelled plainly.
+/// How many values were set to what they are; none where it is no JSON with values that are spelled in one way alone.
 fn json(content: &[u8]) -> Option<Result<usize, String>> {
-    let value: serde_json::Value = serde_json::from_slice(content).ok()?;
+    let value: Value = serde_json::from_slice(content).ok()?;
     let text = std::str::from_utf8(content).ok()?;
-    let plain = value.as_object()?.iter().filter_map(|(key, value)| {
-        let spelled = serde_json::to_string(value).ok()?;
-        let is_plain = !value.is_object() && !value.is_array() && text.contains(&spelled);
-        is_plain.then_some((key, spelled))
-    });
-    let plain: Vec<_> = plain.take(VALUES_MAX).collect();
+    let mut plain = Vec::new();
+    leaves(&value, &mut "$".to_owned(), !text.contains('\\'), &mut plain);
     if plain.is_empty() {
         return None;
     }
-    let one = |edits: usize, (key, value): &(&String, String)| {
-        let (path, value) = (path(key)?, json_text(value)?);
-        let edit = Edit::JsonValue(JsonValueEdit::UpdateValue { path, value });
-        must_stay(&edit, key, content).map(|()| edits + 1)
+    let one = |edits: usize, (path, value): &(String, String)| {
+        let (of, value) = (json_path(path)?, json_text(value)?);
+        let edit = Edit::JsonValue(JsonValueEdit::UpdateValue { path: of, value });
+        must_stay(&edit, path, content).map(|()| edits + 1)
     };
     Some(plain.iter().try_fold(0, one))
+}
+
+/// The paths of the first values, and how they are spelled: words, whole numbers, and texts in which nothing is escaped.
+fn leaves(value: &Value, path: &mut String, is_unescaped: bool, found: &mut Vec<(String, String)>) {
+    if found.len() >= VALUES_MAX || path.len() > PATH_MAX {
+        return;
+    }
+    let above = path.len();
+    match value {
+        Value::Object(members) => {
+            for (name, value) in members {
+                let name = name.replace('\\', "\\\\").replace('\'', "\\'");
+                path.push_str(&format!("['{name}']"));
+                leaves(value, path, is_unescaped, found);
+                path.truncate(above);
+            }
+        }
+        Value::Array(elements) => {
+            for (index, value) in elements.iter().enumerate().take(VALUES_MAX) {
+                path.push_str(&format!("[{index}]"));
+                leaves(value, path, is_unescaped, found);
+                path.truncate(above);
+            }
+        }
+        Value::String(_) if !is_unescaped => {}
+        Value::Number(number) if !number.is_u64() => {}
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {
+            found.push((path.clone(), value.to_string()));
+        }
+    }
 }
 
 /// How many values were set to what they are; none where there is none that is spelled as in JSON.
@@ -94,7 +123,8 @@ fn yaml(content: &[u8]) -> Option<Result<usize, String>> {
         return None;
     }
     let one = |edits: usize, (key, value): &(&str, &str)| {
-        let edit = Edit::Yaml(YamlUpdate { path: path(key)?, value: json_text(value)? });
+        let path = json_path(&format!("$['{key}']"))?;
+        let edit = Edit::Yaml(YamlUpdate { path, value: json_text(value)? });
         must_stay(&edit, key, content).map(|()| edits + 1)
     };
     Some(scalars.iter().try_fold(0, one))
@@ -110,9 +140,8 @@ fn json_text(text: &str) -> Result<JsonText, String> {
     JsonText::new(text).map_err(|error| format!("`{text}`: {error}"))
 }
 
-fn path(key: &str) -> Result<JsonPath, String> {
-    let quoted = key.replace('\\', "\\\\").replace('\'', "\\'");
-    JsonPath::new(&format!("$['{quoted}']")).map_err(|error| format!("`{key}`: {error}"))
+fn json_path(path: &str) -> Result<JsonPath, String> {
+    JsonPath::new(path).map_err(|error| format!("`{path}`: {error}"))
 }
 
 #[cfg(test)]
@@ -122,9 +151,11 @@ mod tests {
     /// EX-10
     #[test]
     fn a_value_that_is_set_to_what_it_is_leaves_every_byte() {
-        let content = b"{\r\n\t\"a'b\" : \"x\",\"c\":\"\\u00e9\", \"d\" :  [1,2] , \"e\": 2 }";
-        assert_eq!(json(content), Some(Ok(2)));
-        assert_eq!(json(b"[1]"), None);
+        let content = b"{\r\n\t\"a'b\" : \"x\",\"c\":{\"y\" :null}, \"d\" :  [1,2] , \"e\": 2.50 }";
+        assert_eq!(json(content), Some(Ok(4)));
+        let escaped = b"[ {\"c\":\"\\u00e9\", \"d\" : true, \"e\": -1 } ]";
+        assert_eq!(json(escaped), Some(Ok(1)), "only what is spelled in one way alone");
+        assert_eq!(json(b"[1.0]"), None);
         assert_eq!(json(b"{"), None);
         assert_eq!(yaml(b"# kept\na: 1   \nb: true\nc: x\n"), Some(Ok(1)));
         assert_eq!(yaml(b"c: x\n"), None);

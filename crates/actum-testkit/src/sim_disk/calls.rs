@@ -79,6 +79,14 @@ impl Disk for SimDisk {
         Ok(self.handle(ino, Access::ReadWrite, join(&parent.path, name)))
     }
 
+    fn may_write(&self, directory: &SimHandle) -> io::Result<()> {
+        let stat = self.stat(directory)?;
+        match stat.mode.bits() & 0o200 {
+            0 => Err(io::ErrorKind::PermissionDenied.into()),
+            _ => Ok(()),
+        }
+    }
+
     fn stat(&self, handle: &SimHandle) -> io::Result<Stat> {
         self.call(Entry::new("stat", &handle.path), |machine| {
             Ok(machine.tree.stat(machine.check(handle, Need::Any)?))

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use actum_core::{Digest, FileMode, RelPath};
 use rustix::fs::{
-    self, AtFlags, CWD, FileType, FlockOperation, Mode, OFlags, RenameFlags, ResolveFlags,
+    self, Access, AtFlags, CWD, FileType, FlockOperation, Mode, OFlags, RenameFlags, ResolveFlags,
     StatxFlags, XattrFlags,
 };
 use rustix::io::Errno;
@@ -179,6 +179,15 @@ impl Disk for LinuxDisk {
     fn create(&self, parent: &OwnedFd, name: &[u8], mode: FileMode) -> io::Result<OwnedFd> {
         let flags = OWN | OFlags::CREATE | OFlags::EXCL;
         retry(|| fs::openat(parent, name, flags, Mode::from_raw_mode(mode.bits())))
+    }
+
+    fn may_write(&self, directory: &OwnedFd) -> io::Result<()> {
+        let access = Access::WRITE_OK | Access::EXEC_OK;
+        match fs::accessat(directory, ".", access, AtFlags::EACCESS) {
+            // Before Linux 5.8 it cannot be asked; what is attempted will tell.
+            Ok(()) | Err(Errno::NOSYS | Errno::INVAL) => Ok(()),
+            Err(error) => Err(error.into()),
+        }
     }
 
     fn stat(&self, handle: &OwnedFd) -> io::Result<Stat> {

@@ -120,6 +120,27 @@ impl<D: Disk> Transaction<'_, D> {
         self.workspace.disk.stat(file).doing(doing)
     }
 
+    /// Whether this process may change what is at `path`: whether it may make and remove names in the directory of it,
+    /// or in the nearest one above that is there.
+    ///
+    /// # Errors
+    /// `Io` with what the system says, where it may not.
+    pub fn may_change(&self, path: &RelPath) -> Result<()> {
+        let (disk, root) = (&self.workspace.disk, &self.workspace.home.root);
+        let mut above = path.parent();
+        while let Some(directory) = &above {
+            let doing = || format!("change what is in `{directory}`");
+            match disk.open_parent(root, directory) {
+                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                // What else stands in the way is told by the step that meets it.
+                Err(_) => return Ok(()),
+                Ok(directory) => return disk.may_write(&directory).doing(doing),
+            }
+            above = directory.parent();
+        }
+        disk.may_write(root).doing(|| "change what is in the workspace".to_owned())
+    }
+
     /// The file at `path`, which must be one.
     pub(crate) fn file(&mut self, path: &RelPath) -> Result<PostFile<D::Handle>> {
         match &self.node(path)?.post {

@@ -309,6 +309,9 @@ fn attempt<D: Disk>(
             .map_err(|what| clean(ActionProblem::new(ErrorCode::PreconditionFailed, what)))?;
     }
     must_be_there_so_often(transaction, action).map_err(clean)?;
+    for path in action.written() {
+        transaction.may_change(path).map_err(|error| clean(error.into()))?;
+    }
     transaction.operate(&operation).map_err(|error| {
         // What is made or moved may be so in part then: the directories that lead there, say.
         let is_clean = match &action.work {
