@@ -549,3 +549,20 @@ fn notes_that_a_stop_of_the_machine_cut_short_are_of_a_task_that_did_nothing() {
     assert_eq!((recovered.code, notes.exists()), (0, false), "{recovered:?}");
     assert_eq!(text(&root, "a.txt"), "new\n");
 }
+
+/// EX-5: no link is followed to a target, neither on the way nor at its end.
+#[test]
+fn no_link_is_followed_to_a_target() {
+    let (directory, root) = workspace();
+    let outside = directory.path().join("outside");
+    fs::create_dir(&outside).unwrap();
+    fs::write(outside.join("c.txt"), "1\n").unwrap();
+    symlink(&outside, root.join("way")).unwrap();
+    symlink(outside.join("c.txt"), root.join("end")).unwrap();
+    for (target, code) in [("way/c.txt", 1022), ("end", 2003)] {
+        let ended = run(&root, &plan(json!([replace("a1", target, "1")])));
+        assert_ne!(ended.code, 0, "{ended:?}");
+        assert_eq!(document(&root, "error_report.json")["error_code"], code, "{ended:?}");
+        assert_eq!(fs::read_to_string(outside.join("c.txt")).unwrap(), "1\n");
+    }
+}

@@ -3,6 +3,8 @@
 //!
 //! No link is followed on the way to any of it, and none to what is backed up.
 
+mod report;
+
 use std::io;
 use std::path::Path;
 
@@ -14,6 +16,8 @@ use actum_core::{Digest, FileMode, RelPath, Timestamp};
 use actum_ledger::{HomeError, UnderWay};
 use actum_workspace::LinuxDisk;
 use actum_workspace::disk::{Barrier, Disk, Kind, Rename, Stat};
+
+pub(super) use report::{Ended, ReportDirectory};
 
 /// Where the plan lies that is in force, from the root of the workspace.
 pub const ACTIVE_DIRECTORY: &str = "agent/agent_outputs/plans/plan_active";
@@ -65,14 +69,6 @@ pub fn read_document(directory: &Path, file: &RelPath, max: usize) -> io::Result
     }
     let read = outputs.read(file, u64::try_from(max).unwrap_or(u64::MAX))?;
     read.ok_or_else(|| io::ErrorKind::NotFound.into())
-}
-
-/// The directory of the reports of one task.
-pub(super) struct ReportDirectory {
-    disk: LinuxDisk,
-    handle: Handle,
-    /// What it is called.
-    pub(super) name: ReportName,
 }
 
 impl Outputs {
@@ -291,52 +287,6 @@ impl Outputs {
             at = Some(opened.map_err(failed("make the directory", path))?);
         }
         at.ok_or_else(|| no_name("open", path))
-    }
-}
-
-impl ReportDirectory {
-    /// Writes a file that is not there yet.
-    pub(super) fn write(&self, name: &str, bytes: &[u8]) -> Result<(), OutputError> {
-        self.write_as(name, bytes, FileMode::REGULAR)
-    }
-
-    /// The same for its owner alone.
-    pub(super) fn write_private(&self, name: &str, bytes: &[u8]) -> Result<(), OutputError> {
-        self.write_as(name, bytes, FileMode::PRIVATE)
-    }
-
-    fn write_as(&self, name: &str, bytes: &[u8], mode: FileMode) -> Result<(), OutputError> {
-        write_new(self.disk, &self.handle, name, bytes, mode)
-            .map_err(failed("write", &self.name.file(name)))
-    }
-
-    /// Gives a file other bytes, all at once, and makes it where it is missing.
-    pub(super) fn replace(&self, name: &str, bytes: &[u8]) -> Result<(), OutputError> {
-        let new = format!(".{name}.new");
-        let replaced = match self.disk.unlink(&self.handle, new.as_bytes()) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-            _gone => {
-                write_new(self.disk, &self.handle, &new, bytes, FileMode::REGULAR).and_then(|()| {
-                    let (new, name) = (new.as_bytes(), name.as_bytes());
-                    if self.disk.stat_at(&self.handle, name)?.is_some() {
-                        // What takes the place of something is there before that goes.
-                        let file = self.disk.open_file(&self.handle, new)?;
-                        self.disk.sync_data(&file, Barrier::Report)?;
-                    }
-                    self.disk.rename(&self.handle, new, &self.handle, name, Rename::Replace)
-                })
-            }
-        };
-        replaced.map_err(failed("write", &self.name.file(name)))
-    }
-
-    /// The bytes of a file, where it is there and has at most `max`.
-    pub(super) fn read(&self, name: &str, max: u64) -> Result<Option<Vec<u8>>, OutputError> {
-        let read = match self.disk.open_file(&self.handle, name.as_bytes()) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            opened => opened.and_then(|file| read_whole(self.disk, &file, max)),
-        };
-        read.map(Some).map_err(failed("read", &self.name.file(name)))
     }
 }
 

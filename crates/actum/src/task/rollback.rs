@@ -16,7 +16,7 @@ use super::documents::clean;
 use super::git::Reverting;
 use super::outputs::{OutputError, Outputs, ReportDirectory};
 use super::run::DOOR;
-use super::unfinished::{FinishedTask, REPORT_BYTES_MAX, begin, end_manifest};
+use super::unfinished::{FinishedTask, begin};
 use crate::engine::Engine;
 use crate::engine::settle::Receipt;
 use crate::error::{Error, Result};
@@ -283,7 +283,7 @@ fn manifest(
     now: Timestamp,
 ) -> Result<std::result::Result<RollbackManifest, RollbackRefused>> {
     let report = directory.name.directory();
-    let Some(bytes) = directory.read(ROLLBACK_MANIFEST_FILE, REPORT_BYTES_MAX)? else {
+    let Some(bytes) = directory.read(ROLLBACK_MANIFEST_FILE)? else {
         return Ok(Err(RollbackRefused::Nothing { report }));
     };
     let manifest = match RollbackManifest::read(&bytes) {
@@ -308,7 +308,7 @@ fn manifest(
 fn read_report(
     directory: &ReportDirectory,
 ) -> std::result::Result<Option<ExecutionReport>, OutputError> {
-    let bytes = directory.read(EXECUTION_REPORT_FILE, REPORT_BYTES_MAX)?;
+    let bytes = directory.read(EXECUTION_REPORT_FILE)?;
     Ok(bytes.and_then(|bytes| ExecutionReport::read(&bytes).ok()))
 }
 
@@ -333,7 +333,7 @@ fn told(
         more.fold(report, |report, note| report.noted(clean(note), Some(*method)))
     });
     directory.put(EXECUTION_REPORT_FILE, report.as_ref().map(ExecutionReport::write))?;
-    end_manifest(directory, ManifestEvent::RolledBack)?;
+    directory.end_manifest(ManifestEvent::RolledBack)?;
     outputs.sync()?;
     Ok(report)
 }

@@ -4,9 +4,8 @@ use std::path::Path;
 
 use actum_core::ledger::WorkspaceId;
 use actum_core::report::{
-    ActionOutcome, CHANGE_LOG_FILE, ChangeLog, CleanText, ERROR_REPORT_FILE, EXECUTION_REPORT_FILE,
-    ErrorReport, ErrorStatus, ExecutionReport, ManifestEvent, PlainId, REPORTS_DIRECTORY,
-    ROLLBACK_MANIFEST_FILE, ReportName, ReportStatus, RollbackManifest, RollbackMethod, RunDetails,
+    ActionOutcome, ChangeLog, CleanText, ERROR_REPORT_FILE, EXECUTION_REPORT_FILE, ErrorReport,
+    ErrorStatus, ExecutionReport, PlainId, ReportName, ReportStatus, RollbackMethod, RunDetails,
     RunEnd, RunFacts, SkippedAction,
 };
 use actum_core::task::ErrorCode;
@@ -17,15 +16,12 @@ use serde::{Deserialize, Serialize};
 
 use super::OutputError;
 use super::documents::{ErrorFacts, Ids, clean};
-use super::outputs::{Outputs, ReportDirectory};
+use super::outputs::{Ended, Outputs};
 use super::problem::TaskProblem;
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::recorded::RecordedRun;
 use crate::records::Records;
-
-/// The longest document of a report that is read again, in bytes.
-pub(super) const REPORT_BYTES_MAX: u64 = 64 << 20;
 
 const FORMAT: &str = "actum.task-under-way/1";
 
@@ -46,16 +42,6 @@ pub(super) struct Notes {
     prepared: Option<Prepared>,
     /// What is to be written in any case: it could not be.
     ended: Option<Ended>,
-}
-
-/// The documents of a task that has ended.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub(super) struct Ended {
-    /// Whether what its manifest is for is over.
-    pub(super) is_as_before: bool,
-    pub(super) report: Option<ExecutionReport>,
-    pub(super) log: Option<ChangeLog>,
-    pub(super) error: Option<ErrorReport>,
 }
 
 /// The documents of a task whose run is about to be made.
@@ -253,10 +239,10 @@ impl Records {
         let ended = match notes.ended.take() {
             Some(ended) => ended,
             None => {
-                let rejection = directory.read(ERROR_REPORT_FILE, REPORT_BYTES_MAX)?;
+                let rejection = directory.read(ERROR_REPORT_FILE)?;
                 let rejection = rejection.and_then(|bytes| ErrorReport::read(&bytes).ok());
                 let is_rejected = rejection.is_some_and(|it| it.status == ErrorStatus::Rejected);
-                let report = directory.read(EXECUTION_REPORT_FILE, REPORT_BYTES_MAX)?;
+                let report = directory.read(EXECUTION_REPORT_FILE)?;
                 let report = report.and_then(|bytes| ExecutionReport::read(&bytes).ok());
                 // One whose run had not ended yet said so.
                 let was_open = |status| status == ReportStatus::Failed && notes.prepared.is_some();
@@ -389,48 +375,4 @@ fn written(notes: Notes, run_of: RunOf, now: Timestamp) -> Result<Ended> {
     };
     let report = report.noted(CleanText::fixed(CUT_OFF), Some(RollbackMethod::Checkpoint));
     Ok(Ended { is_as_before: report.is_as_before(), report: Some(report), log, error })
-}
-
-/// Writes into the manifest what happened to it, where there is one that can be read.
-pub(super) fn end_manifest(
-    directory: &ReportDirectory,
-    event: ManifestEvent,
-) -> std::result::Result<Option<RollbackManifest>, OutputError> {
-    let Some(bytes) = directory.read(ROLLBACK_MANIFEST_FILE, REPORT_BYTES_MAX)? else {
-        return Ok(None);
-    };
-    let Ok(manifest) = RollbackManifest::read(&bytes) else { return Ok(None) };
-    let manifest = manifest.after(event);
-    directory.put(ROLLBACK_MANIFEST_FILE, Some(manifest.write()))?;
-    Ok(Some(manifest))
-}
-
-impl ReportDirectory {
-    /// Writes how a task ended; the execution report, which says that all is there, comes last.
-    pub(super) fn write_end(&self, ended: &Ended) -> std::result::Result<(), OutputError> {
-        let Ended { is_as_before, report, log, error } = ended;
-        if *is_as_before {
-            end_manifest(self, ManifestEvent::RolledBack)?;
-        }
-        self.put(CHANGE_LOG_FILE, log.as_ref().map(ChangeLog::write))?;
-        self.put(ERROR_REPORT_FILE, error.as_ref().map(ErrorReport::write))?;
-        self.put(EXECUTION_REPORT_FILE, report.as_ref().map(ExecutionReport::write))
-    }
-
-    /// Writes a document, where there is one, in the place of what was there.
-    pub(super) fn put(
-        &self,
-        name: &str,
-        document: Option<std::result::Result<Vec<u8>, actum_core::report::ReportError>>,
-    ) -> std::result::Result<(), OutputError> {
-        match document {
-            None => Ok(()),
-            Some(Ok(bytes)) => self.replace(name, &bytes),
-            Some(Err(error)) => Err(OutputError {
-                doing: "put together",
-                path: format!("{REPORTS_DIRECTORY}/{}/{name}", self.name),
-                source: std::io::Error::other(error),
-            }),
-        }
-    }
 }

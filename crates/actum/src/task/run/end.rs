@@ -13,10 +13,10 @@ use crate::error::Error;
 use crate::task::documents::{ErrorFacts, clean};
 use crate::task::git::CommittedRun;
 use crate::task::input::{Task, Unread};
-use crate::task::outputs::{OutputError, ReportDirectory};
+use crate::task::outputs::{Ended, OutputError, ReportDirectory};
 use crate::task::rehearsal::Watch;
 use crate::task::told::EndLine;
-use crate::task::unfinished::{Ended, Notes};
+use crate::task::unfinished::Notes;
 
 pub(super) struct Documents {
     pub(super) report: ExecutionReport,

@@ -1,0 +1,128 @@
+//! The directory of the reports of one task (EX-13).
+
+use std::io;
+
+use actum_core::FileMode;
+use actum_core::report::{
+    CHANGE_LOG_FILE, ChangeLog, ERROR_REPORT_FILE, EXECUTION_REPORT_FILE, ErrorReport,
+    ExecutionReport, ManifestEvent, ROLLBACK_MANIFEST_FILE, ReportError, ReportName,
+    RollbackManifest,
+};
+use actum_workspace::LinuxDisk;
+use actum_workspace::disk::{Barrier, Disk, Rename};
+use serde::{Deserialize, Serialize};
+
+use super::{Handle, OutputError, failed, read_whole, write_new};
+
+/// The longest document of a report that is read again, in bytes.
+const BYTES_MAX: u64 = 64 << 20;
+
+/// The directory of the reports of one task.
+pub(in crate::task) struct ReportDirectory {
+    pub(super) disk: LinuxDisk,
+    pub(super) handle: Handle,
+    /// What it is called.
+    pub(in crate::task) name: ReportName,
+}
+
+/// The documents of a task that has ended.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(in crate::task) struct Ended {
+    /// Whether what its manifest is for is over.
+    pub(in crate::task) is_as_before: bool,
+    pub(in crate::task) report: Option<ExecutionReport>,
+    pub(in crate::task) log: Option<ChangeLog>,
+    pub(in crate::task) error: Option<ErrorReport>,
+}
+
+impl ReportDirectory {
+    /// Writes a file that is not there yet.
+    pub(in crate::task) fn write(&self, name: &str, bytes: &[u8]) -> Result<(), OutputError> {
+        self.write_as(name, bytes, FileMode::REGULAR)
+    }
+
+    /// The same for its owner alone.
+    pub(in crate::task) fn write_private(
+        &self,
+        name: &str,
+        bytes: &[u8],
+    ) -> Result<(), OutputError> {
+        self.write_as(name, bytes, FileMode::PRIVATE)
+    }
+
+    fn write_as(&self, name: &str, bytes: &[u8], mode: FileMode) -> Result<(), OutputError> {
+        write_new(self.disk, &self.handle, name, bytes, mode)
+            .map_err(failed("write", &self.name.file(name)))
+    }
+
+    /// Writes how a task ended; the execution report, which says that all is there, comes last.
+    pub(in crate::task) fn write_end(&self, ended: &Ended) -> Result<(), OutputError> {
+        let Ended { is_as_before, report, log, error } = ended;
+        if *is_as_before {
+            self.end_manifest(ManifestEvent::RolledBack)?;
+        }
+        self.put(CHANGE_LOG_FILE, log.as_ref().map(ChangeLog::write))?;
+        self.put(ERROR_REPORT_FILE, error.as_ref().map(ErrorReport::write))?;
+        self.put(EXECUTION_REPORT_FILE, report.as_ref().map(ExecutionReport::write))
+    }
+
+    /// Writes a document, where there is one, in the place of what was there.
+    pub(in crate::task) fn put(
+        &self,
+        name: &str,
+        document: Option<Result<Vec<u8>, ReportError>>,
+    ) -> Result<(), OutputError> {
+        match document {
+            None => Ok(()),
+            Some(Ok(bytes)) => self.replace(name, &bytes),
+            Some(Err(error)) => Err(OutputError {
+                doing: "put together",
+                path: self.name.file(name),
+                source: io::Error::other(error),
+            }),
+        }
+    }
+
+    /// Writes into the manifest what happened to it, where there is one that can be read.
+    pub(in crate::task) fn end_manifest(
+        &self,
+        event: ManifestEvent,
+    ) -> Result<Option<RollbackManifest>, OutputError> {
+        let Some(bytes) = self.read(ROLLBACK_MANIFEST_FILE)? else {
+            return Ok(None);
+        };
+        let Ok(manifest) = RollbackManifest::read(&bytes) else { return Ok(None) };
+        let manifest = manifest.after(event);
+        self.put(ROLLBACK_MANIFEST_FILE, Some(manifest.write()))?;
+        Ok(Some(manifest))
+    }
+
+    /// Gives a file other bytes, all at once, and makes it where it is missing.
+    fn replace(&self, name: &str, bytes: &[u8]) -> Result<(), OutputError> {
+        let new = format!(".{name}.new");
+        let replaced = match self.disk.unlink(&self.handle, new.as_bytes()) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _gone => {
+                write_new(self.disk, &self.handle, &new, bytes, FileMode::REGULAR).and_then(|()| {
+                    let (new, name) = (new.as_bytes(), name.as_bytes());
+                    if self.disk.stat_at(&self.handle, name)?.is_some() {
+                        // What takes the place of something is there before that goes.
+                        let file = self.disk.open_file(&self.handle, new)?;
+                        self.disk.sync_data(&file, Barrier::Report)?;
+                    }
+                    self.disk.rename(&self.handle, new, &self.handle, name, Rename::Replace)
+                })
+            }
+        };
+        replaced.map_err(failed("write", &self.name.file(name)))
+    }
+
+    /// The bytes of a file, where it is there.
+    pub(in crate::task) fn read(&self, name: &str) -> Result<Option<Vec<u8>>, OutputError> {
+        let read = match self.disk.open_file(&self.handle, name.as_bytes()) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            opened => opened.and_then(|file| read_whole(self.disk, &file, BYTES_MAX)),
+        };
+        read.map(Some).map_err(failed("read", &self.name.file(name)))
+    }
+}
