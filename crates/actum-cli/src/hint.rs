@@ -172,6 +172,9 @@ fn of_gate(GateRecord { gate, ground, .. }: &GateRecord) -> String {
 fn of_queue(error: &QueueError) -> &'static str {
     match error {
         QueueError::NoPlan { .. } => "`actum queue` lists the plans that wait",
+        QueueError::NoAlert { .. } => {
+            "`actum queue` lists the alerts that wait, each with its number"
+        }
         QueueError::State { .. } | QueueError::NotApproved { .. } => {
             "ask for the change again, and it is judged anew"
         }

@@ -209,8 +209,16 @@ fn kill_at(config: &str, every: usize) {
             (is_after, told) => panic!("{what}: after is {is_after}, and told is {told:?}"),
         };
         *seen.entry(kind).or_default() += 1;
-        if kind == "done" {
-            copy.commit_is_told(&what);
+        match kind {
+            "done" => copy.commit_is_told(&what),
+            "rolled back" => {
+                let alerts = actum(&copy.root, &["queue", "--json"]).stdout;
+                let alerts: Value = serde_json::from_str(&alerts).unwrap();
+                let codes: Vec<_> = alerts["alerts"].as_array().unwrap().iter().collect();
+                assert_eq!(codes.len(), 1, "{what}: {alerts}");
+                assert_eq!(codes[0]["code"], 5000, "{what}: {alerts}");
+            }
+            _ => {}
         }
         // Whatever it was, the task can be carried out then, or taken back.
         if found == after {
@@ -230,7 +238,7 @@ fn kill_at(config: &str, every: usize) {
     );
 }
 
-/// EX-7, EX-13, FO-2
+/// EX-7, EX-13, EX-18, FO-2
 #[test]
 fn a_task_that_is_killed_leaves_before_or_after_and_the_reports_say_which() {
     kill_at("", 5);

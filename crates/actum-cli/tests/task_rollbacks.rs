@@ -18,7 +18,7 @@ use std::path::Path;
 use std::process::Command;
 
 use program::{actum, text, workspace};
-use serde_json::json;
+use serde_json::{Value, json};
 use task::{
     COMMIT, action, after, create, document, git, plan, put, replace, report, repository, run, tree,
 };
@@ -226,7 +226,7 @@ fn a_run_that_cannot_be_committed_keeps_its_checkpoint_and_says_why() {
     }
 }
 
-/// EX-17: where later commits stand in the way nothing is taken back.
+/// EX-17, EX-18: where later commits stand in the way nothing is taken back, and a person is told.
 #[test]
 fn a_revert_that_conflicts_changes_nothing() {
     let (_directory, root) = repository();
@@ -240,6 +240,10 @@ fn a_revert_that_conflicts_changes_nothing() {
     assert!(refused.stderr.contains("a.txt"), "{refused:?}");
     assert_eq!((tree(&root), git(&root, &["rev-parse", "HEAD"])), (was, head));
     assert_eq!(document(&root, "rollback_manifest.json")["status"], "ACTIVE");
+    assert!(refused.stderr.contains("it waits in `actum queue` as alert"), "{refused:?}");
+    let queue = actum(&root, &["queue", "--json"]).stdout;
+    let queue: Value = serde_json::from_str(&queue).unwrap();
+    assert_eq!(queue["alerts"][0]["name"], "GIT_REVERT_CONFLICT");
 }
 
 /// EX-16: a file that went away and one that came in its place both go back, also by the script.

@@ -4,12 +4,14 @@
 //! follows from these bytes ([`EntryFacts`]), so that the hash of the bytes covers all of it.
 
 mod action;
+mod alert;
 mod document;
 mod facts;
 mod name;
 mod plan;
 
 pub use action::{ActionCheck, ActionEnded, ActionStarted, ActionState, Agreed, CatalogChanged};
+pub use alert::{AlertRaised, AlertSeen};
 pub use document::{Actor, EffectStarted, KeyRotated, LogStarted, StartedKey};
 pub use facts::{EntryError, EntryFacts, EntryKind};
 pub use name::{NameError, RequestKey, TenantId, WorkspaceId};

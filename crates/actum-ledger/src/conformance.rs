@@ -1,6 +1,7 @@
 //! What every store must do: a suite that the tests run for each of them.
 
 mod action;
+mod alert;
 mod plan;
 pub mod sample;
 
@@ -55,6 +56,7 @@ pub const RULES: &[Rule] = &[
     ("an action uses an approval up, and what ended changes nothing", action::once),
     ("a change of the catalog follows the last one", action::catalog),
     ("the newest entries of a kind are found", action::newest),
+    ("an alert is seen where it was raised", alert::seen),
     ("documents are kept once, and none that is named is missing", keeps_blobs),
     ("hashes of subtrees and proofs are those of the entries", proves),
     ("checkpoints cover more and more, and no more than there is", signs),

@@ -334,6 +334,12 @@ pub enum Refusal {
         /// The one that it would have to follow.
         newest: Option<u64>,
     },
+    /// The entry names another one than an alert.
+    #[error("it says that an alert was seen, and names {}, which raised none, or another", entry_of(*index))]
+    NoAlert {
+        /// The entry that it names.
+        index: Option<u64>,
+    },
     /// A document that the entry names is not there.
     #[error("the document {digest}, which the entry names, is not in the ledger")]
     BlobMissing {

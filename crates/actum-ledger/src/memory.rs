@@ -194,6 +194,12 @@ impl Kept for MemoryStore {
         Ok(newest.map(|entry| (entry.index, leaf_hash(&entry.body))))
     }
 
+    fn alert(&self, index: u64) -> Result<Option<Digest>, Infallible> {
+        let entry = usize::try_from(index).ok().and_then(|index| self.entries.get(index));
+        let alert = entry.filter(|entry| entry.kind == EntryKind::AlertRaised);
+        Ok(alert.map(|entry| leaf_hash(&entry.body)))
+    }
+
     fn attempt(
         &self,
         workspace: WorkspaceId,

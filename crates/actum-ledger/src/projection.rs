@@ -1,6 +1,7 @@
-//! What is known of runs, of plans and of the catalog: a fold over the entries, one step of it for appending, for keeping and
+//! What is known of runs, of plans, of the catalog and of alerts: a fold over the entries, one step of it for appending, for keeping and
 //! for verifying (AEC-8).
 
+mod alert;
 mod catalog;
 mod plan;
 
@@ -12,6 +13,7 @@ use actum_core::{Digest, RunId};
 use crate::error::Refusal;
 use crate::store::RunRow;
 
+pub(crate) use alert::follows as alert_follows;
 pub(crate) use catalog::follows as catalog_follows;
 pub(crate) use plan::{KnownPlan, after as plan_after};
 
@@ -46,7 +48,9 @@ pub(crate) fn after(
             | EntryKind::PlanAnswered
             | EntryKind::ActionStarted
             | EntryKind::ActionEnded
-            | EntryKind::CatalogChanged,
+            | EntryKind::CatalogChanged
+            | EntryKind::AlertRaised
+            | EntryKind::AlertSeen,
             _,
         ) => Ok(None),
         (EntryKind::EffectStarted, Some(Known { row, .. })) => {
@@ -110,6 +114,9 @@ pub(crate) trait Kept {
     /// The last change of the catalog, or where there is none the beginning of the log.
     fn newest_catalog(&self) -> Result<Option<(u64, Digest)>, Self::Error>;
 
+    /// The hash of the entry `index`, where that raised an alert.
+    fn alert(&self, index: u64) -> Result<Option<Digest>, Self::Error>;
+
     fn attempt(
         &self,
         workspace: WorkspaceId,
@@ -154,6 +161,12 @@ impl Outlook {
                         return Ok(Err(refusal));
                     }
                     self.catalog = Some((index, leaf));
+                }
+                if facts.kind == EntryKind::AlertSeen {
+                    let alert = facts.follows.map(|(alert, _)| kept.alert(alert)).transpose()?;
+                    if let Err(refusal) = alert_follows(alert.flatten(), facts) {
+                        return Ok(Err(refusal));
+                    }
                 }
                 self.plans.extend(plan.map(|known| (known.row.plan, known)));
                 return Ok(Ok(()));

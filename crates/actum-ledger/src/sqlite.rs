@@ -25,7 +25,7 @@ use turnstile::Turnstile;
 pub(crate) use fault::fault;
 pub(crate) use reading::open as open_for_reading;
 pub(crate) use rows::{plan as plan_of_row, run as run_of_row};
-pub(crate) use schema::{check_whole as check_schema, has_kinds};
+pub(crate) use schema::{check_whole as check_schema, has_index};
 
 /// The name of the database in the directory of a tenant.
 pub const DATABASE: &str = "ledger.db";

@@ -199,8 +199,8 @@ pub trait Log {
     -> Result<Vec<PlanRow>, LedgerError>;
 
     /// Where the newest entries of a kind are, at most `count` of those before the entry `before`, the newest
-    /// first. Those of `ACTION_ENDED` and `CATALOG_CHANGED` are found at once; for another kind the whole log may
-    /// be looked through. Read them with [`Log::sound_entry`].
+    /// first. Those of `ACTION_ENDED`, `CATALOG_CHANGED`, `ALERT_RAISED` and `ALERT_SEEN` are found at once; for
+    /// another kind the whole log may be looked through. Read them with [`Log::sound_entry`].
     ///
     /// # Errors
     /// See [`Log::size`].

@@ -24,6 +24,7 @@
 //! at what is staged. The order is a matter of types: each step consumes the proof of the one
 //! before.
 
+mod alerts;
 mod catalog;
 mod command;
 mod door;
@@ -41,6 +42,7 @@ mod schema;
 pub mod task;
 
 pub use actum_access::Cedar;
+pub use alerts::{ALERTS_MAX, Alert};
 pub use catalog::{
     Catalog, CatalogError, Flags, Lint, Origin, Registered, Registration, RollbackKind, Standing,
     Step, lint_manifest,

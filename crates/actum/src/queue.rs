@@ -92,6 +92,12 @@ pub enum QueueError {
         /// Its name.
         plan: RunId,
     },
+    /// There is no such alert, or somebody has seen it already.
+    #[error("no alert with the number {index} waits; nothing was changed")]
+    NoAlert {
+        /// The number.
+        index: u64,
+    },
     /// It is too late, or too early.
     #[error("plan {plan} cannot be {}: {}; nothing was changed", wanted.as_str(), state.told())]
     State {

@@ -327,7 +327,7 @@ fn of_key(error: &KeyError) -> Reason {
 
 fn of_queue(error: &QueueError) -> Reason {
     match error {
-        QueueError::NoPlan { .. } => Reason::UnknownPlan,
+        QueueError::NoPlan { .. } | QueueError::NoAlert { .. } => Reason::UnknownPlan,
         QueueError::State { .. } | QueueError::NotApproved { .. } => Reason::PlanNotOpen,
         QueueError::Stale { .. } => Reason::PlanStale,
         QueueError::Input { .. } => Reason::PlanRequestLost,

@@ -120,6 +120,10 @@ pub(crate) fn real(path: &Path) -> PathBuf {
         path.ancestors().find_map(|there| Some((there, std::fs::canonicalize(there).ok()?)));
     there.map_or_else(
         || path.to_owned(),
-        |(there, real)| real.join(path.strip_prefix(there).unwrap_or(Path::new(""))),
+        |(there, real)| match path.strip_prefix(there) {
+            Ok(rest) if rest != Path::new("") => real.join(rest),
+            // To join nothing would add a slash.
+            Ok(_) | Err(_) => real,
+        },
     )
 }

@@ -11,6 +11,7 @@ mod operation;
 mod outputs;
 mod problem;
 mod protected;
+mod refused;
 mod rehearsal;
 mod rollback;
 mod run;

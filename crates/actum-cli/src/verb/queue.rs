@@ -1,5 +1,6 @@
-//! `actum queue`: the plans that wait for a person.
+//! `actum queue`: what waits for a person: plans, and alerts.
 
+mod alerts;
 mod asked;
 mod listed;
 mod shown;
@@ -14,21 +15,28 @@ use crate::failure::Failure;
 use crate::plans::{self, Queue};
 use crate::records;
 use crate::run_prefix::RunPrefix;
+use alerts::Looked;
+pub(super) use alerts::of_workspace as alerts_in;
 use listed::{Line, Listed};
 pub(super) use shown::Shown;
 
-/// Show the plans that wait for a person, in all workspaces, or one of them
+/// Show what waits for a person, in all workspaces, or one plan of it
 ///
 /// A change waits where its risk tier is R3 or R4, or where a policy says so. Nothing of it is done until a
-/// person approves exactly this change; after a week it waits no longer.
+/// person approves exactly this change; after a week it waits no longer. An alert is what a person should know
+/// of: that a plan was to change a protected file, say. It waits until somebody has looked at it.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// The plan, or at least 4 characters of the beginning of its id: shows what it would change, and why it
     /// waits
     plan: Option<RunPrefix>,
-    /// Show plans as they come and go, until it is interrupted
+    /// Show plans and alerts as they come and go, until it is interrupted
     #[arg(long, conflicts_with = "plan")]
     watch: bool,
+    /// Somebody has looked at the alert of this number, or at `all`: it is listed no longer. The ledger keeps it, and
+    /// says who did
+    #[arg(long, value_name = "ALERT", num_args(1..), conflicts_with_all = ["plan", "watch"])]
+    seen: Vec<Looked>,
 }
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
@@ -39,7 +47,8 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
             session.screen.show(&Shown::of(&queue, &plan, session, audience)?)?;
         }
         None if arguments.watch => watch::run(session)?,
-        None => session.screen.show(&Listed { plans: waiting()? })?,
+        None if !arguments.seen.is_empty() => alerts::see(&arguments.seen, session)?,
+        None => session.screen.show(&Listed { plans: waiting()?, alerts: alerts::waiting()? })?,
     }
     Ok(Exit::Success)
 }

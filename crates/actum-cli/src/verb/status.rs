@@ -38,6 +38,8 @@ struct Shown {
     drifted: Vec<Drifted>,
     /// Plans of this workspace that wait for a person, or for who asks again.
     plans: Vec<RunId>,
+    /// Alerts about this workspace that nobody has looked at, by number.
+    alerts: Vec<u64>,
     /// How many of the newest runs were looked at for that.
     drift_runs: usize,
 }
@@ -75,6 +77,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     // While a run is under way, what it touches is neither as before nor as after.
     let drift = if unfinished.is_some() { Vec::new() } else { view.drift(arguments.runs)? };
     let bytes = root.as_os_str().as_bytes();
+    let (plans, alerts) = waiting(&view, session)?;
     let shown = Shown {
         root: shown_path::text(bytes),
         shown_root: Quoted(bytes).to_string(),
@@ -90,21 +93,23 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
                 run,
             })
             .collect(),
-        plans: plans(&view, session)?,
+        plans,
+        alerts,
         drift_runs: arguments.runs.min(runs),
     };
     session.screen.show(&shown)?;
     Ok(attention(&shown.blocked))
 }
 
-/// The plans that are for this workspace. Where the ledger cannot be read, that is told.
-fn plans(view: &View, session: &Session) -> Result<Vec<RunId>, Failure> {
-    let Some(id) = view.workspace_id()? else { return Ok(Vec::new()) };
-    match queue::open(|plan| plan.row.workspace == id) {
-        Ok(plans) => Ok(plans),
+/// The plans and alerts of this workspace. Where the ledger cannot be read, that is told.
+fn waiting(view: &View, session: &Session) -> Result<(Vec<RunId>, Vec<u64>), Failure> {
+    let Some(id) = view.workspace_id()? else { return Ok((Vec::new(), Vec::new())) };
+    let plans = queue::open(|plan| plan.row.workspace == id);
+    match plans.and_then(|plans| Ok((plans, queue::alerts_in(id)?))) {
+        Ok(waiting) => Ok(waiting),
         Err(failure) => {
-            session.screen.note(format_args!("which plans wait is not known: {failure}"));
-            Ok(Vec::new())
+            session.screen.note(format_args!("what waits for a person is not known: {failure}"));
+            Ok((Vec::new(), Vec::new()))
         }
     }
 }
@@ -138,6 +143,11 @@ impl Document for Shown {
         if !self.plans.is_empty() {
             let plans: Vec<String> = self.plans.iter().map(ToString::to_string).collect();
             writeln!(out, "waiting     {}; `actum queue` lists them", plans.join(", "))?;
+        }
+        match self.alerts.len() {
+            0 => {}
+            1 => writeln!(out, "alerts      1; `actum queue` tells it")?,
+            alerts => writeln!(out, "alerts      {alerts}; `actum queue` tells them")?,
         }
         if self.drifted.is_empty() {
             return writeln!(out, "drifted     nothing");

@@ -7,8 +7,9 @@ use base64::engine::general_purpose::STANDARD;
 use serde::Deserialize;
 
 use super::{
-    ActionEnded, ActionStarted, Agreed, Answer, CatalogChanged, EffectStarted, Judged, KeyRotated,
-    LogStarted, PlanAnswered, PlanQueued, PlanRefused, RequestKey, WorkspaceId,
+    ActionEnded, ActionStarted, Agreed, AlertRaised, AlertSeen, Answer, CatalogChanged,
+    EffectStarted, Judged, KeyRotated, LogStarted, PlanAnswered, PlanQueued, PlanRefused,
+    RequestKey, WorkspaceId,
 };
 use crate::receipt::{EntryRef, PAYLOAD_TYPE, PREDICATE_TYPE, STATEMENT_TYPE};
 use crate::{Digest, RunId, Status, Timestamp};
@@ -36,6 +37,10 @@ pub enum EntryKind {
     ActionEnded,
     /// A person changed the catalog of actions.
     CatalogChanged,
+    /// Something happened that a person has to look at.
+    AlertRaised,
+    /// Somebody did.
+    AlertSeen,
 }
 
 /// What is kept beside an entry, to find it again.
@@ -61,7 +66,7 @@ pub struct EntryFacts {
     pub answer: Option<Answer>,
     /// The entry that it names as the one that it follows, its place and its hash as a leaf: of a receipt
     /// the beginning of its run, of an answer the plan in the queue, of the beginning of a run or an action its
-    /// approval, of a change of the catalog the one before.
+    /// approval, of a change of the catalog the one before, of an alert that was seen the alert.
     pub follows: Option<(u64, Digest)>,
     /// The documents in the ledger that it names.
     pub blobs: Vec<Digest>,
@@ -79,7 +84,7 @@ pub struct EntryError {
 
 impl EntryKind {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 12] = [
         Self::LogStarted,
         Self::KeyRotated,
         Self::EffectStarted,
@@ -90,6 +95,8 @@ impl EntryKind {
         Self::ActionStarted,
         Self::ActionEnded,
         Self::CatalogChanged,
+        Self::AlertRaised,
+        Self::AlertSeen,
     ];
 
     /// The permanent name.
@@ -105,6 +112,8 @@ impl EntryKind {
             Self::ActionStarted => "ACTION_STARTED",
             Self::ActionEnded => "ACTION_ENDED",
             Self::CatalogChanged => "CATALOG_CHANGED",
+            Self::AlertRaised => "ALERT_RAISED",
+            Self::AlertSeen => "ALERT_SEEN",
         }
     }
 
@@ -275,6 +284,18 @@ impl EntryFacts {
                 let CatalogChanged { time, follows, snapshot, .. } = entry;
                 let follows = Some((follows.index, follows.leaf));
                 Ok(Self { follows, blobs: vec![snapshot], ..nothing(time) })
+            }
+            EntryKind::AlertRaised => {
+                let entry: AlertRaised = serde_json::from_slice(body).map_err(json)?;
+                format(&entry.format, AlertRaised::FORMAT)?;
+                Ok(Self { workspace: Some(entry.workspace), ..nothing(entry.time) })
+            }
+            EntryKind::AlertSeen => {
+                let entry: AlertSeen = serde_json::from_slice(body).map_err(json)?;
+                format(&entry.format, AlertSeen::FORMAT)?;
+                let AlertSeen { time, workspace, alert, .. } = entry;
+                let follows = Some((alert.index, alert.leaf));
+                Ok(Self { workspace: Some(workspace), follows, ..nothing(time) })
             }
             EntryKind::EffectDone => {
                 let payload = payload(PAYLOAD_TYPE)?;

@@ -7,7 +7,7 @@ use super::execution::ReportStatus;
 use super::plain_id::PlainId;
 use super::shapes::ERROR_REPORT;
 use super::{ReportError, document};
-use crate::task::{ErrorCategory, RecoveryAction};
+use crate::task::{ErrorCategory, ErrorCode, RecoveryAction};
 use crate::{RunId, Timestamp};
 
 /// One error.
@@ -113,6 +113,19 @@ pub struct ErrorReport {
 }
 
 impl ErrorReport {
+    /// All errors, that which decided how it ended first.
+    pub fn errors(&self) -> impl Iterator<Item = &ErrorObject> {
+        std::iter::once(&self.error).chain(&self.other_errors)
+    }
+
+    /// Those of which a person is told (EX-18).
+    pub fn alerts(&self) -> impl Iterator<Item = &ErrorObject> {
+        self.errors().filter(|error| {
+            let code = ErrorCode::of_number(error.error_code);
+            code.is_some_and(|code| code.response().tells_a_person())
+        })
+    }
+
     /// Reads a report. Members that are not known are passed over.
     ///
     /// # Errors

@@ -2,6 +2,7 @@
 //! signed: a store looks at no signature.
 
 mod action;
+mod alert;
 
 use actum_core::canonical::{self, CanonicalError};
 use actum_core::dsse::{Envelope, EnvelopeSignature};
@@ -18,6 +19,7 @@ use actum_core::{Digest, RiskTier, RunId, Status, Timestamp};
 
 use crate::store::NewEntry;
 pub use action::catalog_changed;
+pub use alert::{alert_raised, alert_seen};
 
 /// The name of the log in samples.
 pub const ORIGIN: &str = "actum/sample/default";

@@ -289,6 +289,12 @@ impl Kept for Link {
         Ok(Some((index, self.node(Node { level: 0, index })?)))
     }
 
+    fn alert(&self, index: u64) -> Result<Option<Digest>, LedgerError> {
+        let entry = self.entry(index)?;
+        let alert = entry.filter(|entry| entry.kind == EntryKind::AlertRaised);
+        alert.map(|_| self.node(Node { level: 0, index })).transpose()
+    }
+
     fn attempt(
         &self,
         workspace: WorkspaceId,

@@ -12,19 +12,20 @@ use crate::error::LedgerError;
 /// "actL", in the header of the file.
 const APPLICATION: i32 = 0x6163_744c;
 /// The version that this program writes.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 /// The oldest version of this program that may read what it writes.
-const READ_FROM: u32 = 3;
+const READ_FROM: u32 = 4;
 
 /// What came with each version.
-const TABLES: [&str; 3] = [
+const TABLES: [&str; 4] = [
     include_str!("schema.sql"),
     include_str!("schema_plans.sql"),
     include_str!("schema_kinds.sql"),
+    include_str!("schema_alerts.sql"),
 ];
 
 /// What SQLite makes of the tables up to each version.
-static MADE: [OnceLock<Vec<[String; 4]>>; 3] = [const { OnceLock::new() }; 3];
+static MADE: [OnceLock<Vec<[String; 4]>>; 4] = [const { OnceLock::new() }; 4];
 
 /// What a database says of itself: `user_version` holds the version of the schema in its lower half,
 /// and in its upper half the oldest version of the program that may read it.
@@ -83,10 +84,10 @@ pub(super) fn stand_in(connection: &Connection, path: &Path) -> Result<(), Ledge
     stand_in().map_err(|error| fault("read", path, error))
 }
 
-/// Whether the ledger has the index of entries by their kind.
-pub(crate) fn has_kinds(link: &Link) -> Result<bool, LedgerError> {
-    let sql = "SELECT count(*) FROM sqlite_schema WHERE type = 'index' AND name = 'entry_kind'";
-    let count = link.connection.query_row(sql, (), |row| row.get::<_, u64>(0));
+/// Whether the ledger has the index of that name.
+pub(crate) fn has_index(link: &Link, name: &str) -> Result<bool, LedgerError> {
+    let sql = "SELECT count(*) FROM sqlite_schema WHERE type = 'index' AND name = ?";
+    let count = link.connection.query_row(sql, [name], |row| row.get::<_, u64>(0));
     count.map(|count| count > 0).map_err(|error| fault("read", &link.path, error))
 }
 

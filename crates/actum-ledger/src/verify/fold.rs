@@ -21,6 +21,8 @@ pub(crate) struct Fold {
     plans: HashMap<RunId, KnownPlan>,
     /// The last change of the catalog, or where there is none the beginning of the log.
     catalog: Option<(u64, Digest)>,
+    /// The hash of each entry that raised an alert.
+    alerts: HashMap<u64, Digest>,
     /// The entries of the kinds that an index finds.
     indexed: Vec<(EntryKind, u64)>,
     attempts: BTreeSet<(WorkspaceId, RequestKey, u32)>,
@@ -58,6 +60,17 @@ impl Fold {
                     self.tell(Subject::Entry(index), refusal.to_string());
                 }
                 self.catalog = Some((index, leaf));
+            }
+            EntryKind::AlertRaised => {
+                self.indexed.push((facts.kind, index));
+                self.alerts.insert(index, leaf);
+            }
+            EntryKind::AlertSeen => {
+                self.indexed.push((facts.kind, index));
+                let alert = facts.follows.and_then(|(alert, _)| self.alerts.get(&alert).copied());
+                if let Err(refusal) = projection::alert_follows(alert, facts) {
+                    self.tell(Subject::Entry(index), refusal.to_string());
+                }
             }
             EntryKind::EffectStarted
             | EntryKind::EffectDone

@@ -49,7 +49,9 @@ impl Fold {
             | EntryKind::PlanRefused
             | EntryKind::PlanQueued
             | EntryKind::ActionStarted
-            | EntryKind::ActionEnded => return,
+            | EntryKind::ActionEnded
+            | EntryKind::AlertRaised
+            | EntryKind::AlertSeen => return,
             EntryKind::KeyRotated | EntryKind::PlanAnswered | EntryKind::CatalogChanged => false,
             EntryKind::EffectDone => true,
         };

@@ -1,89 +1,118 @@
-//! A plan with protected targets is told of in the ledger, as any change that a gate refuses (EX-18).
+//! What a person is told of a task: an entry in the ledger, which waits in the queue (EX-18).
 
-use actum_core::ledger::Actor;
-use actum_core::ledger::{EntryKind, JudgedPlan, PlanRefused, WorkspaceId};
-use actum_core::path_name::PathName;
-use actum_core::receipt::{EffectKind, PathEffect};
-use actum_core::{Digest, RelPath, RunId, canonical};
-use actum_gate::Verdict;
-use actum_gate::decision::{Bundle, Case, decide};
-use actum_gate::policy::Profile;
+use std::path::{Path, PathBuf};
+
+use actum_core::ledger::{Actor, AlertRaised, EntryKind, WorkspaceId};
+use actum_core::report::{ErrorObject, ErrorReport, PlainId, ReportName};
+use actum_core::{RunId, canonical};
+use actum_git::GitProblem;
 use actum_ledger::NewEntry;
 
-use super::input::Task;
-use super::run::{DOOR, label, limits};
+use super::documents::clean;
+use super::run::{DOOR, label};
+use crate::engine::{ENGINE, place::Place};
 use crate::error::Result;
-use crate::policies::PolicyInForce;
 use crate::records::Records;
-use crate::request::limits_digest;
 
-/// What is judged of a target before anybody knows what would become of it.
-pub(super) fn effect(path: &RelPath) -> PathEffect {
-    PathEffect {
-        path: PathName(path.clone()),
-        effect: EffectKind::Modified,
-        from: None,
-        before: None,
-        after: None,
-        added: 0,
-        removed: 0,
+/// What raises alerts about the tasks of a workspace.
+pub(super) struct Alerts {
+    records: Records,
+    workspace: WorkspaceId,
+    root: PathBuf,
+    actor: Option<Actor>,
+}
+
+impl Alerts {
+    /// Of tasks that this one asked for; of those that were cut off nobody knows who did.
+    pub(super) fn of(
+        records: &Records,
+        (workspace, root): (WorkspaceId, &Path),
+        actor: Option<Actor>,
+    ) -> Self {
+        Self { records: records.clone(), workspace, root: root.to_owned(), actor }
+    }
+
+    /// Raises one where a report tells of an error of which a person is told; gives its place in the ledger. It is one
+    /// for all of them, with the words of the first. Raised before the report is written, it is there where that is.
+    ///
+    /// # Errors
+    /// `Ledger`, `Record`.
+    pub(super) fn raise(
+        &self,
+        task: &PlainId,
+        report: &ErrorReport,
+        directory: Option<&ReportName>,
+    ) -> Result<Option<u64>> {
+        let mut alerts = report.alerts();
+        let Some(first) = alerts.next() else { return Ok(None) };
+        let error = (first.error_code, first.error_type.clone(), message(first));
+        let alert = AlertRaised {
+            more: u64::try_from(alerts.count()).unwrap_or(u64::MAX),
+            run: report.run,
+            ..self.alert(label(task), error, directory)
+        };
+        self.append(&alert).map(Some)
+    }
+
+    /// The same where a task could not be taken back, for a reason of which a person is told.
+    ///
+    /// # Errors
+    /// `Ledger`, `Record`.
+    pub(super) fn raise_left(
+        &self,
+        (run, directory): (RunId, &ReportName),
+        problem: &GitProblem,
+    ) -> Result<Option<u64>> {
+        let code = problem.code();
+        if !code.response().tells_a_person() {
+            return Ok(None);
+        }
+        let label = format!("roll back task {}", directory.task());
+        let message = clean(&problem.to_string()).as_str().to_owned();
+        let error = (code.number(), code.error_type().to_owned(), message);
+        let alert = AlertRaised { run: Some(run), ..self.alert(label, error, Some(directory)) };
+        self.append(&alert).map(Some)
+    }
+
+    fn alert(
+        &self,
+        label: String,
+        (code, name, message): (u16, String, String),
+        directory: Option<&ReportName>,
+    ) -> AlertRaised {
+        AlertRaised {
+            format: AlertRaised::FORMAT.to_owned(),
+            time: self.records.clock.now(),
+            tenant: self.records.tenant.clone(),
+            workspace: self.workspace,
+            root: Place::of(&self.root).root,
+            actor: self.actor.clone(),
+            door: DOOR.to_owned(),
+            label,
+            code,
+            name,
+            message,
+            more: 0,
+            run: None,
+            reports: directory.map(ReportName::directory),
+            engine: ENGINE.to_owned(),
+        }
+    }
+
+    fn append(&self, alert: &AlertRaised) -> Result<u64> {
+        let body = canonical::to_vec(alert)?;
+        let entry = NewEntry { kind: EntryKind::AlertRaised, body, blobs: Vec::new() };
+        let appended = self.records.ledger.append(vec![entry]).wait()?;
+        Ok(self.records.entry(&appended)?.index)
     }
 }
 
-/// Records that these targets of a plan are protected, where the policy says so. What protects the reports of tasks from
-/// every plan is no part of a policy.
-///
-/// # Errors
-/// `Ledger`, `Record`.
-pub(super) fn record(
-    records: &Records,
-    in_force: &PolicyInForce,
-    (task, actor): (&Task, &Actor),
-    (id, workspace): (RunId, WorkspaceId),
-    targets: &[RelPath],
-) -> Result<()> {
-    let in_force = in_force.clone().guarded(Profile::AgentExecutor);
-    let (policy, place) = (in_force.policy.to_vec()?, in_force.place());
-    let mut targets: Vec<_> = targets.iter().map(effect).collect();
-    targets.sort_by(|a, b| a.path.0.cmp(&b.path.0));
-    targets.dedup();
-    let case = Case {
-        plan: Digest::tagged("actum/task-plan/v1", &[&task.input.plan]),
-        limits: limits_digest(&limits(&task.plan)),
-        time: records.clock.now(),
-        actor: actor.clone(),
-        door: DOOR.to_owned(),
-        tenant: records.tenant.clone(),
-        root: place.root.clone(),
-        is_repository: place.is_repository,
-        ..Case::of(targets)
-    };
-    let bundle = Bundle::new(Digest::of(&policy), case);
-    let decision = decide(&bundle, &in_force.policy, &in_force.cedar);
-    if decision.verdict != Verdict::Deny {
-        return Ok(());
+/// What happened, with the first of the targets that it is about.
+fn message(error: &ErrorObject) -> String {
+    let message = &error.message;
+    match error.details.violations.as_slice() {
+        [] => message.as_str().to_owned(),
+        [one] => format!("{message}: {}", one.reason),
+        [first, more @ ..] => format!("{message}: {}; and {} more", first.reason, more.len()),
     }
-    let bytes = bundle.to_vec()?;
-    let refused = PlanRefused {
-        format: PlanRefused::FORMAT.to_owned(),
-        time: bundle.time(),
-        plan: JudgedPlan {
-            id,
-            tenant: records.tenant.clone(),
-            workspace,
-            root: place.root,
-            undoes: None,
-            request: None,
-            actor: actor.clone(),
-            door: DOOR.to_owned(),
-            label: label(&task.id),
-            bound: bundle.bound()?,
-            decision: decision.record(&bytes)?,
-            engine: crate::engine::ENGINE.to_owned(),
-        },
-    };
-    let body = canonical::to_vec(&refused)?;
-    let entry = NewEntry { kind: EntryKind::PlanRefused, body, blobs: vec![bytes, policy] };
-    records.ledger.append(vec![entry]).wait()?;
-    Ok(())
 }

@@ -7,8 +7,8 @@ use actum_gate::Verdict;
 use actum_gate::decision::{Bundle, Case, PROTECTED, decide};
 use actum_gate::policy::Profile;
 
-use super::alert;
 use super::problem::ActionProblem;
+use super::refused;
 use crate::error::Result;
 use crate::policies::PolicyInForce;
 
@@ -42,7 +42,7 @@ pub fn violations(
             let case = Case {
                 root: place.root.clone(),
                 is_repository: place.is_repository,
-                ..Case::of(vec![alert::effect(path)])
+                ..Case::of(vec![refused::effect(path)])
             };
             let decision = decide(&Bundle::new(digest, case), policy, cedar);
             let denied = decision

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use actum_core::ledger::Actor;
+use actum_core::ledger::{Actor, WorkspaceId};
 use actum_core::report::{
     EXECUTION_REPORT_FILE, ExecutionReport, ManifestEvent, ManifestStatus, ROLLBACK_MANIFEST_FILE,
     ROLLBACK_SCRIPT_FILE, ReportName, RollbackManifest, RollbackMethod,
@@ -12,6 +12,7 @@ use actum_git::{CommitId, GitProblem};
 use actum_ledger::Store;
 use actum_workspace::ErrorKind;
 
+use super::alert::Alerts;
 use super::documents::clean;
 use super::git::Reverting;
 use super::outputs::{OutputError, Outputs, ReportDirectory};
@@ -73,10 +74,12 @@ pub enum RollbackRefused {
         report: String,
     },
     /// Its commit cannot be reverted, since somebody worked on its files.
-    #[error("the task of `{report}` cannot be taken back by git: {source}")]
+    #[error("the task of `{report}` cannot be taken back by git: {source}{alert}")]
     Git {
         /// The directory of its reports.
         report: String,
+        /// Where the alert is that was raised for a person, if one had to be.
+        alert: String,
         /// Why.
         source: Box<GitProblem>,
     },
@@ -112,7 +115,12 @@ pub fn rollback(
         return Err(RollbackRefused::Nothing { report: report() }.into());
     };
     engine.records.must_be_of_task(run, &directory.name)?;
-    let done = taken_back(engine, (root, &outputs), (run, &directory, &manifest), &actor)?;
+    let done = taken_back(
+        engine,
+        (root, begun.workspace, &outputs),
+        (run, &directory, &manifest),
+        &actor,
+    )?;
     let (report, unwritten) = match told(&outputs, &directory, &done) {
         Ok(report) => (report, None),
         Err(error) => (None, Some(error)),
@@ -134,7 +142,7 @@ struct Done {
 /// Takes a run back: where it was committed by a commit that reverts it, else to its checkpoint.
 fn taken_back(
     engine: &mut Engine,
-    (root, outputs): (&Path, &Outputs),
+    (root, workspace, outputs): (&Path, WorkspaceId, &Outputs),
     (run, directory, manifest): (RunId, &ReportDirectory, &RollbackManifest),
     actor: &Actor,
 ) -> Result<Done> {
@@ -150,8 +158,14 @@ fn taken_back(
                 "every file is as before the task already; the commit {commit} is not reverted, so commit them"
             )),
             Err(problem) if problem.is_about_edits() => {
-                let report = directory.name.directory();
-                return Err(RollbackRefused::Git { report, source: Box::new(problem) }.into());
+                let alerts = Alerts::of(&engine.records, (workspace, root), Some(actor.clone()));
+                let alert = match alerts.raise_left((run, &directory.name), &problem) {
+                    Ok(None) => String::new(),
+                    Ok(Some(alert)) => format!("; it waits in `actum queue` as alert {alert}"),
+                    Err(error) => format!("; the ledger has no alert of it: {error}"),
+                };
+                let (report, source) = (directory.name.directory(), Box::new(problem));
+                return Err(RollbackRefused::Git { report, alert, source }.into());
             }
             Err(problem) => notes.push(format!("taken back without a commit: {problem}")),
         }

@@ -20,11 +20,12 @@ use actum_ledger::{Doing, UnderWay};
 use actum_workspace::disk::Disk;
 use actum_workspace::{ErrorKind, Limits, LinuxDisk, RunOptions, Transaction};
 
-use super::alert;
+use super::alert::Alerts;
 use super::documents::{Ids, clean, new_id};
 use super::input::{Here, Task, TaskInput, Unread};
 use super::outputs::{OutputError, Outputs, ReportDirectory};
 use super::problem::{ActionProblem, TaskProblem};
+use super::refused;
 use super::rehearsal::{ActionEnd, Rehearsal, Rehearsed, Script, Watch};
 use super::told::{Observer, Told};
 use super::unfinished::{FinishedTask, Notes, Reported, begin};
@@ -52,6 +53,8 @@ pub struct TaskEnd {
     pub receipt: Option<Receipt>,
     /// Why it ended so, where the engine refused or failed.
     pub cause: Option<Error>,
+    /// Where in the ledger the alert is that was raised for a person, if one had to be; or why none could be.
+    pub alert: Result<Option<u64>>,
     /// Why the reports are not all there, where that is so.
     pub unwritten: Option<OutputError>,
     /// Tasks that were cut off before, whose reports were written now.
@@ -97,6 +100,8 @@ pub fn run(
     };
     let mut desk = Desk {
         outputs: Outputs::of(root)?,
+        alerts: Alerts::of(&records, (workspace, root), Some(actor.clone())),
+        alert: Ok(None),
         told: Told::new(observer, records.clock.clone(), id),
         ids: Ids::new()?,
         started,
@@ -127,7 +132,7 @@ pub fn run(
         let protected: Vec<_> = refused.iter().filter_map(|it| it.target.clone()).collect();
         if !protected.is_empty() {
             let plan = (RunId::from_random(random()?), workspace);
-            alert::record(&records, &in_force, (&task, &actor), plan, &protected)?;
+            refused::record(&records, &in_force, (&task, &actor), plan, &protected)?;
         }
         return Ok(desk.reject(Some(&task), task.refusal(refused), None));
     }
@@ -219,6 +224,9 @@ pub(super) struct Acted {
 
 struct Desk<'o> {
     outputs: Outputs,
+    alerts: Alerts,
+    /// The one that was raised, or why it could not be.
+    alert: Result<Option<u64>>,
     told: Told<'o>,
     ids: Ids,
     started: Timestamp,

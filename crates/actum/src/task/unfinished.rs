@@ -15,6 +15,7 @@ use actum_workspace::ErrorKind;
 use serde::{Deserialize, Serialize};
 
 use super::OutputError;
+use super::alert::Alerts;
 use super::documents::{ErrorFacts, Ids, clean};
 use super::outputs::{Ended, Outputs};
 use super::problem::TaskProblem;
@@ -209,7 +210,7 @@ impl Records {
             // Without notes it had not begun.
             let notes = left.noted()?.map(|notes| Notes::read(&notes)).transpose()?;
             let ended = match notes.flatten() {
-                Some(notes) => self.finish(root, notes)?,
+                Some(notes) => self.finish((root, workspace), notes)?,
                 None => Left::Nothing,
             };
             match ended {
@@ -226,7 +227,7 @@ impl Records {
         Ok((finished, reported))
     }
 
-    fn finish(&self, root: &Path, mut notes: Notes) -> Result<Left> {
+    fn finish(&self, (root, workspace): (&Path, WorkspaceId), mut notes: Notes) -> Result<Left> {
         let outputs = Outputs::of(root)?;
         let Some(name) = ReportName::read(notes.report.as_bytes()) else {
             return Ok(Left::Nothing);
@@ -256,7 +257,12 @@ impl Records {
                 if matches!(run, RunOf::Open) {
                     return Ok(Left::Open);
                 }
-                written(notes, run, self.clock.now())?
+                let ended = written(notes, run, self.clock.now())?;
+                if let Some(error) = &ended.error {
+                    let alerts = Alerts::of(self, (workspace, root), None);
+                    alerts.raise(&task, error, Some(&name))?;
+                }
+                ended
             }
         };
         let status = ended.report.as_ref().map(ExecutionReport::status);

@@ -150,7 +150,9 @@ impl Shown {
             | EntryKind::PlanRefused
             | EntryKind::PlanQueued
             | EntryKind::ActionStarted
-            | EntryKind::ActionEnded => None,
+            | EntryKind::ActionEnded
+            | EntryKind::AlertRaised
+            | EntryKind::AlertSeen => None,
         };
         Ok(Self { line, documents: facts.blobs, body: json(&entry.body)?, payload })
     }

@@ -210,7 +210,9 @@ fn check_entry(kind: EntryKind, body: &[u8], keyring: &Keyring) -> Result<(), St
         | EntryKind::PlanRefused
         | EntryKind::PlanQueued
         | EntryKind::ActionStarted
-        | EntryKind::ActionEnded => Ok(()),
+        | EntryKind::ActionEnded
+        | EntryKind::AlertRaised
+        | EntryKind::AlertSeen => Ok(()),
     }
 }
 

@@ -1,4 +1,4 @@
-//! Plans, a few lines each.
+//! Plans, a few lines each, and the alerts.
 
 use std::io::{self, Write};
 
@@ -9,6 +9,7 @@ use actum_core::{RiskTier, RunId, Timestamp};
 use actum_gate::Verdict;
 use serde::Serialize;
 
+use super::alerts::AlertLine;
 use crate::output::{Document, Kind};
 use crate::style::{self, Painted};
 use crate::timestamp;
@@ -17,6 +18,7 @@ use crate::timestamp;
 #[derive(Serialize)]
 pub(super) struct Listed {
     pub(super) plans: Vec<Line>,
+    pub(super) alerts: Vec<AlertLine>,
 }
 
 /// One plan, as it is listed.
@@ -58,12 +60,7 @@ impl Line {
 
     pub(super) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         let Self { plan, state, why, label, actor, root, expires, .. } = self;
-        let [user, label] = [&actor.user, label].map(|text| Quoted(text.as_bytes()));
-        let who = match &actor.agent {
-            // What it calls itself is its own word.
-            Some(agent) => format!("the agent `{}` for {user}", Quoted(agent.as_bytes())),
-            None => user.to_string(),
-        };
+        let (who, label) = (who(actor), Quoted(label.as_bytes()));
         let [why, root] = [why, root].map(|text| Harmless(text.as_bytes()));
         let state = match *state {
             // Until when it can be approved or carried out.
@@ -76,6 +73,16 @@ impl Line {
     }
 }
 
+/// Who asks.
+pub(super) fn who(actor: &Actor) -> String {
+    let user = Quoted(actor.user.as_bytes());
+    match &actor.agent {
+        // What it calls itself is its own word.
+        Some(agent) => format!("the agent `{}` for {user}", Quoted(agent.as_bytes())),
+        None => user.to_string(),
+    }
+}
+
 impl Document for Listed {
     fn format(&self) -> &'static str {
         "actum.queue/1"
@@ -83,10 +90,17 @@ impl Document for Listed {
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         if self.plans.is_empty() {
-            return writeln!(out, "no plan waits for a person");
+            writeln!(out, "no plan waits for a person")?;
+        } else {
+            self.plans.iter().try_for_each(|plan| plan.write(out))?;
+            writeln!(out, "`actum queue PLAN` shows what one of them would change")?;
         }
-        self.plans.iter().try_for_each(|plan| plan.write(out))?;
-        writeln!(out, "`actum queue PLAN` shows what one of them would change")
+        let Some(AlertLine { alert, .. }) = self.alerts.first() else { return Ok(()) };
+        self.alerts.iter().try_for_each(|alert| alert.write(out))?;
+        writeln!(
+            out,
+            "`actum queue --seen {alert}` takes an alert off the list, once you have looked at it"
+        )
     }
 
     fn kind(&self) -> Kind {

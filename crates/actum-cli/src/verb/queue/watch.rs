@@ -1,4 +1,4 @@
-//! The queue as it changes: a document for each plan that comes, changes or goes.
+//! The queue as it changes: a document for each plan that comes, changes or goes, and for each alert.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -8,6 +8,7 @@ use std::time::Duration;
 use actum_core::RunId;
 use serde::Serialize;
 
+use super::alerts::{self, AlertLine};
 use super::listed::Line;
 use super::waiting;
 use crate::failure::Failure;
@@ -18,7 +19,7 @@ use crate::verb::Session;
 /// How often the ledger is looked at.
 const INTERVAL: Duration = Duration::from_secs(1);
 
-/// What happened to a plan.
+/// What happened to a plan or an alert.
 #[derive(Serialize)]
 #[serde(tag = "event", rename_all = "snake_case")]
 enum Event {
@@ -26,11 +27,16 @@ enum Event {
     Waits(Line),
     /// It waits no longer: it was answered, carried out, or has expired.
     Gone { plan: RunId },
+    /// It was raised, and nobody has looked at it.
+    Alert(AlertLine),
+    /// Somebody has.
+    Seen { alert: u64 },
 }
 
 /// Looks until the program is ended, or nobody reads any more.
 pub(super) fn run(session: &Session) -> Result<(), Failure> {
     let mut known: BTreeMap<RunId, Line> = BTreeMap::new();
+    let mut alerts: Vec<AlertLine> = Vec::new();
     loop {
         let now: BTreeMap<RunId, Line> =
             waiting()?.into_iter().map(|line| (line.plan, line)).collect();
@@ -45,6 +51,16 @@ pub(super) fn run(session: &Session) -> Result<(), Failure> {
             }
         }
         known = now;
+        let open = alerts::waiting()?;
+        let gone = alerts.iter().filter(|alert| !open.contains(alert));
+        let gone = gone.map(|alert| Event::Seen { alert: alert.alert });
+        let raised = open.iter().filter(|alert| !alerts.contains(alert)).cloned().map(Event::Alert);
+        for event in gone.chain(raised) {
+            if !session.screen.show_next(&event)? {
+                return Ok(());
+            }
+        }
+        alerts = open;
         thread::sleep(INTERVAL);
     }
 }
@@ -57,6 +73,8 @@ impl Document for Event {
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         match self {
             Self::Waits(line) => line.write(out),
+            Self::Alert(line) => line.write(out),
+            Self::Seen { alert } => writeln!(out, "alert {alert}  waits no longer"),
             Self::Gone { plan } => writeln!(out, "{}  waits no longer", Painted(style::RUN, plan)),
         }
     }

@@ -54,8 +54,19 @@ struct Ended<'t> {
 
 /// Tells how it ended.
 pub(super) fn show(screen: &Screen, ended: &TaskEnd) -> Result<(), Failure> {
-    for (code, message) in alerts(ended) {
-        screen.note(format_args!("a person should look at this: {message} ({code})"));
+    let report = match &ended.outcome {
+        Outcome::Rejected(report) => Some(&**report),
+        Outcome::Executed { error, .. } => error.as_deref(),
+    };
+    for ErrorObject { error_code, message, .. } in report.iter().flat_map(|report| report.alerts())
+    {
+        let message = Harmless(message.as_str().as_bytes());
+        screen.note(format_args!("a person should look at this: {message} ({error_code})"));
+    }
+    match &ended.alert {
+        Ok(None) => {}
+        Ok(Some(alert)) => screen.note(format_args!("it waits in `actum queue` as alert {alert}")),
+        Err(error) => screen.note(format_args!("the ledger has no alert of it: {error}")),
     }
     if let Some(unwritten) = &ended.unwritten {
         screen.note(format_args!("the reports are not complete: {unwritten}"));
@@ -64,25 +75,6 @@ pub(super) fn show(screen: &Screen, ended: &TaskEnd) -> Result<(), Failure> {
         Form::Json => Ok(()),
         Form::Text => screen.show(&Ended { ended }),
     }
-}
-
-/// What a person has to be told of, by its code (EX-18).
-fn alerts(ended: &TaskEnd) -> Vec<(u16, String)> {
-    let report = match &ended.outcome {
-        Outcome::Rejected(report) => Some(&**report),
-        Outcome::Executed { error, .. } => error.as_deref(),
-    };
-    let Some(ErrorReport { error, other_errors, .. }) = report else { return Vec::new() };
-    let tells = |error: &&ErrorObject| {
-        let code = actum_core::task::ErrorCode::of_number(error.error_code);
-        code.is_some_and(|code| code.response().tells_a_person())
-    };
-    let told = std::iter::once(error).chain(other_errors).filter(tells);
-    told.map(|error| {
-        let message = Harmless(error.message.as_str().as_bytes()).to_string();
-        (error.error_code, message)
-    })
-    .collect()
 }
 
 impl Document for Ended<'_> {
@@ -144,7 +136,7 @@ fn executed(out: &mut dyn Write, report: &ExecutionReport, log: &ChangeLog) -> i
 }
 
 fn errors(out: &mut dyn Write, report: &ErrorReport) -> io::Result<()> {
-    for error in std::iter::once(&report.error).chain(&report.other_errors) {
+    for error in report.errors() {
         let ErrorObject { error_code, error_type, message, details, .. } = error;
         if let (Some(line), Some(column)) = (details.line, details.column) {
             write!(out, "line {line}, column {column}: ")?;

@@ -27,7 +27,9 @@ pub(super) fn of(kind: EntryKind, body: &[u8]) -> Option<EntryFacts> {
         | EntryKind::PlanAnswered
         | EntryKind::ActionStarted
         | EntryKind::ActionEnded
-        | EntryKind::CatalogChanged => None,
+        | EntryKind::CatalogChanged
+        | EntryKind::AlertRaised
+        | EntryKind::AlertSeen => None,
         EntryKind::EffectStarted => started(body),
         EntryKind::EffectDone => done(body),
     }

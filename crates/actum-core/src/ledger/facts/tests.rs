@@ -15,6 +15,7 @@ use crate::receipt::{
 use crate::signer::{KeyId, KeyRole, PublicKey};
 
 mod actions;
+mod alerts;
 
 const KINDS: [EntryKind; 2] = [EntryKind::EffectStarted, EntryKind::EffectDone];
 

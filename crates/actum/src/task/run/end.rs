@@ -2,14 +2,14 @@
 
 use actum_core::report::{
     ChangeLog, ERROR_REPORT_FILE, ErrorReport, ErrorStatus, ExecutionReport, Phase, PlainId,
-    RollbackMethod, RunDetails, RunEnd, RunFacts,
+    ReportName, RollbackMethod, RunDetails, RunEnd, RunFacts,
 };
 use actum_core::task::ErrorCode;
 use actum_core::{RelPath, RunId};
 
 use super::make::{After, Made};
 use super::{Acted, Desk, Outcome, Place, TaskEnd, Verdict};
-use crate::error::Error;
+use crate::error::{Error, Result};
 use crate::task::documents::{ErrorFacts, clean};
 use crate::task::git::CommittedRun;
 use crate::task::input::{Task, Unread};
@@ -98,6 +98,7 @@ impl Desk<'_> {
             log: Some(log.clone()),
             error: error.clone(),
         };
+        self.raise(error.as_ref(), &place.task.id, Some(&directory.name));
         let unwritten = self.write_end(place, ended);
         self.told.end(EndLine::Executed(&report, error.as_ref()), Some(&directory.name));
         TaskEnd {
@@ -110,9 +111,26 @@ impl Desk<'_> {
             },
             receipt,
             cause,
+            alert: self.alert_raised(),
             unwritten,
             finished: std::mem::take(&mut self.finished),
         }
+    }
+
+    /// Tells a person where the report has to be told of, before that is written.
+    fn raise(
+        &mut self,
+        error: Option<&ErrorReport>,
+        task: &PlainId,
+        directory: Option<&ReportName>,
+    ) {
+        if let Some(error) = error {
+            self.alert = self.alerts.raise(task, error, directory);
+        }
+    }
+
+    fn alert_raised(&mut self) -> Result<Option<u64>> {
+        std::mem::replace(&mut self.alert, Ok(None))
     }
 
     /// Writes how a task ended, durably where that is not noted already. What cannot be written is noted, for whoever
@@ -193,7 +211,10 @@ impl Desk<'_> {
         cause: Option<Error>,
     ) -> TaskEnd {
         let report = self.rejection(task, &refusal);
-        let (directory, unwritten) = match self.outputs.report(self.started, &refusal.id) {
+        let directory = self.outputs.report(self.started, &refusal.id);
+        let name = directory.as_ref().ok().map(|directory| &directory.name);
+        self.raise(Some(&report), &refusal.id, name);
+        let (directory, unwritten) = match directory {
             Ok(directory) => {
                 let written = directory.put(ERROR_REPORT_FILE, Some(report.write()));
                 (Some(directory), written.and_then(|()| self.outputs.sync()).err())
@@ -214,6 +235,7 @@ impl Desk<'_> {
         // Nothing of it became visible, so nothing is there to be taken back.
         let error = Some(report.clone());
         let ended = Ended { is_as_before: true, report: None, log: None, error };
+        self.raise(Some(&report), &refusal.id, Some(&place.directory.name));
         let unwritten = self.write_end(place, ended);
         self.rejected(refusal, report, (Some(&place.directory), unwritten), cause)
     }
@@ -245,6 +267,7 @@ impl Desk<'_> {
             outcome: Outcome::Rejected(Box::new(report)),
             receipt: None,
             cause,
+            alert: self.alert_raised(),
             unwritten,
             finished: std::mem::take(&mut self.finished),
         }
@@ -255,7 +278,7 @@ impl Desk<'_> {
 fn told_of_commit(
     report: ExecutionReport,
     receipt: &str,
-    commit: Result<Option<CommittedRun>, String>,
+    commit: std::result::Result<Option<CommittedRun>, String>,
 ) -> ExecutionReport {
     match commit {
         Ok(None) => report.recorded(clean(receipt), None),

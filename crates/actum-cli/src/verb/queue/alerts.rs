@@ -1,0 +1,148 @@
+//! Alerts: what is listed beside the plans until somebody has looked at it.
+
+use std::collections::BTreeSet;
+use std::io::{self, Write};
+use std::str::FromStr;
+
+use actum::Alert;
+use actum_core::ledger::{Actor, AlertRaised, WorkspaceId};
+use actum_core::path::{Harmless, Quoted};
+use actum_core::{RunId, Timestamp};
+use serde::Serialize;
+
+use super::listed::who;
+use crate::failure::Failure;
+use crate::output::{Document, Kind};
+use crate::plans::Queue;
+use crate::style::{self, Painted};
+use crate::verb::Session;
+use crate::{actor, records, timestamp};
+
+/// Which alerts somebody has looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Looked {
+    All,
+    At(u64),
+}
+
+impl FromStr for Looked {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        match text {
+            "all" => Ok(Self::All),
+            number => number.parse().map(Self::At).map_err(|_| {
+                "an alert has a number, as `actum queue` lists it; `all` is all of them".to_owned()
+            }),
+        }
+    }
+}
+
+/// One alert, as it is listed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub(super) struct AlertLine {
+    /// Its number: the place of its entry in the ledger.
+    pub(super) alert: u64,
+    time: Timestamp,
+    code: u16,
+    name: String,
+    message: String,
+    /// How many more errors there are of which a person is told.
+    more: u64,
+    label: String,
+    actor: Option<Actor>,
+    root: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    run: Option<RunId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reports: Option<String>,
+}
+
+impl AlertLine {
+    pub(super) fn of(Alert { index, raised }: Alert) -> Self {
+        let AlertRaised {
+            time, root, actor, label, code, name, message, more, run, reports, ..
+        } = raised;
+        Self { alert: index, time, code, name, message, more, label, actor, root, run, reports }
+    }
+
+    pub(super) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        let Self { alert, time, code, name, message, more, label, actor, root, reports, .. } = self;
+        let who = actor.as_ref().map_or("who is not known".to_owned(), who);
+        let (name, label) = (Harmless(name.as_bytes()), Quoted(label.as_bytes()));
+        let [message, root] = [message, root].map(|text| Harmless(text.as_bytes()));
+        let alert = Painted(style::RUN, format!("{:<12}", format!("alert {alert}")));
+        writeln!(out, "{alert}  {}  {who}: {label}", timestamp::second(*time))?;
+        write!(out, "              {message} ({code} {name})")?;
+        match more {
+            0 => writeln!(out)?,
+            more => writeln!(out, ", and {more} more")?,
+        }
+        match reports {
+            Some(reports) => {
+                writeln!(out, "              in {root}: {}", Harmless(reports.as_bytes()))
+            }
+            None => writeln!(out, "              in {root}"),
+        }
+    }
+}
+
+/// The alerts that wait, the oldest first.
+pub(super) fn waiting() -> Result<Vec<AlertLine>, Failure> {
+    Ok(open()?.into_iter().map(AlertLine::of).collect())
+}
+
+/// Those about one workspace, by number.
+pub(in crate::verb) fn of_workspace(workspace: WorkspaceId) -> Result<Vec<u64>, Failure> {
+    let mut alerts = open()?;
+    alerts.retain(|alert| alert.raised.workspace == workspace);
+    Ok(alerts.iter().map(|alert| alert.index).collect())
+}
+
+fn open() -> Result<Vec<Alert>, Failure> {
+    let Some(queue) = Queue::open()? else { return Ok(Vec::new()) };
+    Ok(Alert::open(&queue.view).map_err(actum::Error::from)?)
+}
+
+/// Says that somebody has looked at them.
+pub(super) fn see(looked: &[Looked], session: &Session) -> Result<(), Failure> {
+    let mut numbers = BTreeSet::new();
+    for looked in looked {
+        match looked {
+            Looked::All => numbers.extend(open()?.iter().map(|alert| alert.index)),
+            Looked::At(number) => drop(numbers.insert(*number)),
+        }
+    }
+    // Who reads a ledger keeps the same process from writing it.
+    let (records, by) = (records::open()?, actor::of(None));
+    let seen = numbers.into_iter().map(|number| Ok(AlertLine::of(records.see(number, &by)?)));
+    let alerts = seen.collect::<Result<Vec<_>, actum::Error>>()?;
+    session.screen.show(&Seen { alerts })
+}
+
+/// Those that wait no longer.
+#[derive(Serialize)]
+struct Seen {
+    alerts: Vec<AlertLine>,
+}
+
+impl Document for Seen {
+    fn format(&self) -> &'static str {
+        "actum.alerts-seen/1"
+    }
+
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        if self.alerts.is_empty() {
+            return writeln!(out, "no alert waits");
+        }
+        for AlertLine { alert, label, code, .. } in &self.alerts {
+            let label = Quoted(label.as_bytes());
+            writeln!(out, "alert {alert} ({label}, {code}) waits no longer; the ledger keeps it")?;
+        }
+        Ok(())
+    }
+
+    fn kind(&self) -> Kind {
+        Kind::Long
+    }
+}

@@ -1,0 +1,106 @@
+//! What of a task a person is told, until somebody has looked at it.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::disallowed_methods,
+    unreachable_pub,
+    reason = "a test fails by panicking, and plays the user"
+)]
+
+mod program;
+mod task;
+
+use std::fs;
+use std::path::Path;
+
+use program::{Ended, actum, workspace};
+use serde_json::{Value, json};
+use task::{plan, put, replace};
+
+fn value(ended: &Ended) -> Value {
+    serde_json::from_str(&ended.stdout).unwrap_or_else(|_| panic!("{ended:?}"))
+}
+
+fn alerts(root: &Path) -> Vec<Value> {
+    value(&actum(root, &["queue", "--json"]))["alerts"].as_array().unwrap().clone()
+}
+
+/// A task that was to change a protected file.
+fn refused(root: &Path) -> Ended {
+    put(root, &plan(json!([replace("a", ".env", "x"), replace("b", ".env.local", "x")])), "");
+    let ended = actum(root, &["run", "../task.json", "--agent", "builder"]);
+    assert_eq!(ended.code, 1, "{ended:?}");
+    ended
+}
+
+/// EX-18: stderr, the ledger, and the queue.
+#[test]
+fn a_plan_with_a_protected_file_waits_in_the_queue_until_somebody_has_looked_at_it() {
+    let (_directory, root) = workspace();
+    let ended = refused(&root);
+    assert!(ended.stderr.contains("a person should look at this: Plan contains"), "{ended:?}");
+    let open = alerts(&root);
+    assert_eq!(open.len(), 1, "{open:?}");
+    let number = open[0]["alert"].as_u64().unwrap().to_string();
+    assert!(ended.stderr.contains(&format!("`actum queue` as alert {number}")), "{ended:?}");
+    assert_eq!(open[0]["code"], 3100);
+    assert_eq!(open[0]["actor"]["agent"], "builder");
+    assert_eq!(open[0]["root"].as_str(), fs::canonicalize(&root).unwrap().to_str());
+    let message = open[0]["message"].as_str().unwrap();
+    assert!(message.contains("`.env`") && message.ends_with("and 1 more"), "{message}");
+    let reports = root.join(open[0]["reports"].as_str().unwrap());
+    assert!(reports.join("error_report.json").exists(), "{reports:?}");
+    let entry = value(&actum(&root, &["ledger", "show", "--json", &number]));
+    assert_eq!(entry["kind"], "ALERT_RAISED");
+    let status = value(&actum(&root, &["status", "--json"]));
+    assert_eq!(status["alerts"], json!([open[0]["alert"]]));
+    let listed = actum(&root, &["queue"]).stdout;
+    assert!(listed.contains(&format!("`actum queue --seen {number}`")), "{listed}");
+    let seen = actum(&root, &["queue", "--seen", &number]);
+    assert_eq!(seen.code, 0, "{seen:?}");
+    assert_eq!(alerts(&root), Vec::<Value>::new());
+    assert_eq!(actum(&root, &["queue"]).stdout, "no plan waits for a person\n");
+    let ended = actum(&root, &["ledger", "verify"]);
+    assert_eq!(ended.code, 0, "{ended:?}");
+}
+
+/// EX-18: what is no alert, or was seen, cannot be seen; those that wait stay.
+#[test]
+fn only_alerts_that_wait_can_be_seen_one_or_all_of_them() {
+    let (_directory, root) = workspace();
+    refused(&root);
+    refused(&root);
+    let open = alerts(&root);
+    assert_eq!(open.len(), 2, "{open:?}");
+    for wrong in ["0", "999"] {
+        let ended = actum(&root, &["queue", "--seen", wrong]);
+        assert_eq!(ended.code, 1, "{ended:?}");
+        assert!(ended.stderr.contains("UNKNOWN_PLAN"), "{ended:?}");
+        assert!(ended.stderr.contains(&format!("no alert with the number {wrong} waits")));
+    }
+    assert_eq!(actum(&root, &["queue", "--seen", "first"]).code, 2);
+    assert_eq!(alerts(&root), open);
+    let first = open[0]["alert"].to_string();
+    let seen = value(&actum(&root, &["queue", "--json", "--seen", &first]));
+    assert_eq!(seen["alerts"], json!([open[0]]));
+    assert_eq!(alerts(&root), open[1..]);
+    assert_eq!(actum(&root, &["queue", "--seen", &first]).code, 1, "it was seen");
+    refused(&root);
+    let seen = value(&actum(&root, &["queue", "--json", "--seen", "all"]));
+    assert_eq!(seen["alerts"].as_array().unwrap().len(), 2);
+    assert_eq!(alerts(&root), Vec::<Value>::new());
+    assert_eq!(actum(&root, &["queue", "--seen", "all"]).stdout, "no alert waits\n");
+}
+
+/// EX-18: what a person need not be told of is told to who asked alone.
+#[test]
+fn a_task_that_failed_or_was_not_approved_raises_no_alert() {
+    let (_directory, root) = workspace();
+    put(&root, &plan(json!([replace("a", "missing.txt", "x")])), "");
+    assert_ne!(actum(&root, &["run", "../task.json"]).code, 0);
+    task::edit_envelope(&root, |envelope| envelope["status"] = json!("PENDING"));
+    assert_ne!(actum(&root, &["run", "../task.json"]).code, 0);
+    assert_eq!(alerts(&root), Vec::<Value>::new());
+}

@@ -1,0 +1,71 @@
+//! What a person has to look at, and that somebody did (EX-18).
+
+use serde::{Deserialize, Serialize};
+
+use super::{Actor, TenantId, WorkspaceId};
+use crate::receipt::EntryRef;
+use crate::{RunId, Timestamp};
+
+/// Something that a person has to look at.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AlertRaised {
+    /// [`AlertRaised::FORMAT`].
+    pub format: String,
+    /// When.
+    pub time: Timestamp,
+    /// Whose ledger it is in.
+    pub tenant: TenantId,
+    /// In which workspace it happened.
+    pub workspace: WorkspaceId,
+    /// Where that was, escaped where the bytes are no UTF-8.
+    pub root: String,
+    /// Who asked for it; none where its process ended before it could be told.
+    pub actor: Option<Actor>,
+    /// By which door.
+    pub door: String,
+    /// What it was for, in the words of who asked.
+    pub label: String,
+    /// The number of the error, of those for which a person is told.
+    pub code: u16,
+    /// Its name.
+    pub name: String,
+    /// What happened.
+    pub message: String,
+    /// How many more errors there are for which a person is told; the reports have them.
+    pub more: u64,
+    /// The run that it is about, where one was begun.
+    pub run: Option<RunId>,
+    /// The directory of the reports, relative to the root; none where none is there.
+    pub reports: Option<String>,
+    /// The program.
+    pub engine: String,
+}
+
+/// Somebody has looked at an alert: it waits no longer.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AlertSeen {
+    /// [`AlertSeen::FORMAT`].
+    pub format: String,
+    /// When.
+    pub time: Timestamp,
+    /// Whose ledger it is in.
+    pub tenant: TenantId,
+    /// The workspace of the alert.
+    pub workspace: WorkspaceId,
+    /// The entry that raised it.
+    pub alert: EntryRef,
+    /// Who says so.
+    pub by: Actor,
+}
+
+impl AlertRaised {
+    /// The value of `format`.
+    pub const FORMAT: &str = "actum.alert-raised/1";
+}
+
+impl AlertSeen {
+    /// The value of `format`.
+    pub const FORMAT: &str = "actum.alert-seen/1";
+}

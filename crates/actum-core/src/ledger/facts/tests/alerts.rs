@@ -1,0 +1,66 @@
+//! What entries about alerts tell.
+
+use super::*;
+use crate::ledger::{AlertRaised, AlertSeen};
+
+fn raised() -> AlertRaised {
+    AlertRaised {
+        format: AlertRaised::FORMAT.to_owned(),
+        time: started(3).time,
+        tenant: TenantId::default(),
+        workspace: WorkspaceId::from_random(3),
+        root: "/home/ada/project".to_owned(),
+        actor: Some(actor(1)),
+        door: "task plan".to_owned(),
+        label: label(2),
+        code: 3100,
+        name: "PROTECTED_FILE_VIOLATION".to_owned(),
+        message: "`.env` is protected".to_owned(),
+        more: 2,
+        run: Some(run(3)),
+        reports: None,
+        engine: "actum 0.1.0".to_owned(),
+    }
+}
+
+/// EX-18: an alert that is about a run neither begins nor ends it.
+#[test]
+fn an_alert_tells_its_workspace_and_that_it_was_seen_names_it() {
+    let (run, plan, judged, request) = (None, None, None, None);
+    let (status, answer, follows, blobs) = (None, None, None, Vec::new());
+    let (kind, workspace, time) = (EntryKind::AlertRaised, Some(raised().workspace), raised().time);
+    let expected = EntryFacts {
+        kind,
+        time,
+        run,
+        plan,
+        judged,
+        workspace,
+        request,
+        status,
+        answer,
+        follows,
+        blobs,
+    };
+    let body = canonical::to_vec(&raised()).unwrap();
+    assert_eq!(EntryFacts::of(EntryKind::AlertRaised, &body).unwrap(), expected);
+    assert_eq!(serde_json::from_slice::<AlertRaised>(&body).unwrap(), raised());
+    let alert = approval(3).entry;
+    let seen = AlertSeen {
+        format: AlertSeen::FORMAT.to_owned(),
+        time,
+        tenant: TenantId::default(),
+        workspace: raised().workspace,
+        alert: alert.clone(),
+        by: actor(2),
+    };
+    let body = canonical::to_vec(&seen).unwrap();
+    let follows = Some((alert.index, alert.leaf));
+    let expected = EntryFacts { kind: EntryKind::AlertSeen, follows, ..expected };
+    assert_eq!(EntryFacts::of(EntryKind::AlertSeen, &body).unwrap(), expected);
+    assert!(EntryFacts::of(EntryKind::AlertRaised, &body).is_err());
+    let mut other = serde_json::to_value(raised()).unwrap();
+    other["format"] = json!("actum.alert-raised/2");
+    let body = canonical::to_vec(&other).unwrap();
+    assert!(EntryFacts::of(EntryKind::AlertRaised, &body).is_err());
+}

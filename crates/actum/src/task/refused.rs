@@ -1,0 +1,88 @@
+//! A plan with protected targets is told of in the ledger, as any change that a gate refuses (EX-18).
+
+use actum_core::ledger::{Actor, EntryKind, JudgedPlan, PlanRefused, WorkspaceId};
+use actum_core::path_name::PathName;
+use actum_core::receipt::{EffectKind, PathEffect};
+use actum_core::{Digest, RelPath, RunId, canonical};
+use actum_gate::Verdict;
+use actum_gate::decision::{Bundle, Case, decide};
+use actum_gate::policy::Profile;
+use actum_ledger::NewEntry;
+
+use super::input::Task;
+use super::run::{DOOR, label, limits};
+use crate::error::Result;
+use crate::policies::PolicyInForce;
+use crate::records::Records;
+use crate::request::limits_digest;
+
+/// What is judged of a target before anybody knows what would become of it.
+pub(super) fn effect(path: &RelPath) -> PathEffect {
+    PathEffect {
+        path: PathName(path.clone()),
+        effect: EffectKind::Modified,
+        from: None,
+        before: None,
+        after: None,
+        added: 0,
+        removed: 0,
+    }
+}
+
+/// Records that these targets of a plan are protected, where the policy says so. What protects the reports of tasks from
+/// every plan is no part of a policy.
+///
+/// # Errors
+/// `Ledger`, `Record`.
+pub(super) fn record(
+    records: &Records,
+    in_force: &PolicyInForce,
+    (task, actor): (&Task, &Actor),
+    (id, workspace): (RunId, WorkspaceId),
+    targets: &[RelPath],
+) -> Result<()> {
+    let in_force = in_force.clone().guarded(Profile::AgentExecutor);
+    let (policy, place) = (in_force.policy.to_vec()?, in_force.place());
+    let mut targets: Vec<_> = targets.iter().map(effect).collect();
+    targets.sort_by(|a, b| a.path.0.cmp(&b.path.0));
+    targets.dedup();
+    let case = Case {
+        plan: Digest::tagged("actum/task-plan/v1", &[&task.input.plan]),
+        limits: limits_digest(&limits(&task.plan)),
+        time: records.clock.now(),
+        actor: actor.clone(),
+        door: DOOR.to_owned(),
+        tenant: records.tenant.clone(),
+        root: place.root.clone(),
+        is_repository: place.is_repository,
+        ..Case::of(targets)
+    };
+    let bundle = Bundle::new(Digest::of(&policy), case);
+    let decision = decide(&bundle, &in_force.policy, &in_force.cedar);
+    if decision.verdict != Verdict::Deny {
+        return Ok(());
+    }
+    let bytes = bundle.to_vec()?;
+    let refused = PlanRefused {
+        format: PlanRefused::FORMAT.to_owned(),
+        time: bundle.time(),
+        plan: JudgedPlan {
+            id,
+            tenant: records.tenant.clone(),
+            workspace,
+            root: place.root,
+            undoes: None,
+            request: None,
+            actor: actor.clone(),
+            door: DOOR.to_owned(),
+            label: label(&task.id),
+            bound: bundle.bound()?,
+            decision: decision.record(&bytes)?,
+            engine: crate::engine::ENGINE.to_owned(),
+        },
+    };
+    let body = canonical::to_vec(&refused)?;
+    let entry = NewEntry { kind: EntryKind::PlanRefused, body, blobs: vec![bytes, policy] };
+    records.ledger.append(vec![entry]).wait()?;
+    Ok(())
+}
