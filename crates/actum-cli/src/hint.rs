@@ -320,19 +320,21 @@ pub(crate) fn after(error: &ErrorKind) -> Vec<String> {
         ErrorKind::NotBlocked { .. } => "`actum status` lists the blocked paths".to_owned(),
         ErrorKind::ChangedSince { attempt, run, conflicts } => {
             let (the_run, only_its) = match attempt {
-                Attempt::Undo(of) => ("the run", format!("takes back only what run {of} changed")),
-                Attempt::Redo(of) => ("the undo", format!("brings back only what run {of} changed")),
+                Attempt::Undo(of) => {
+                    ("the run", format!("`actum undo {of} --keep-edits` takes back only what it changed"))
+                }
+                Attempt::Redo(of) => {
+                    ("the undo", format!("`actum redo {of} --keep-edits` brings back only what it changed"))
+                }
             };
             let only_elsewhere = conflicts.iter().all(|c| c.difference == Difference::Elsewhere);
             match conflicts.iter().find_map(|conflict| conflict.by) {
                 Some(by) if only_elsewhere => format!(
-                    "undo the later run first: `actum undo {by}`; or `--keep-edits` {only_its}, and \
-                     leaves the rest of the files"
+                    "undo the later run first: `actum undo {by}`; or {only_its}, and leaves the rest of the files"
                 ),
                 Some(by) => format!("undo the later run first: `actum undo {by}`"),
                 None if only_elsewhere => format!(
-                    "`actum diff {run}` shows what {the_run} changed; `--keep-edits` takes back only \
-                     that, and leaves the rest of the files"
+                    "`actum diff {run}` shows what {the_run} changed; {only_its}, and leaves the rest of the files"
                 ),
                 None => format!(
                     "`actum diff {run}` shows what {the_run} changed; put the paths back as it left \

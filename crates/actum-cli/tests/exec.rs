@@ -17,6 +17,7 @@ use std::io::Read;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Command;
+use std::time::{Duration, SystemTime};
 
 use program::{Ended, actum, command, home_of, workspace};
 use serde_json::Value;
@@ -397,15 +398,23 @@ fn git_looks_without_writing_and_what_it_would_write_is_refused() {
         git.args(["-c", "user.name=a", "-c", "user.email=a@example.invalid"]).args(arguments);
         assert!(git.current_dir(&root).output().unwrap().status.success(), "{arguments:?}");
     };
+    let changed_at = |seconds: u64| {
+        let file = fs::File::options().write(true).open(root.join("a.txt")).unwrap();
+        file.set_modified(SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)).unwrap();
+    };
+    let look = |arguments: &[&str]| {
+        let ended = actum(&root, &[&["exec", "--", "git"], arguments].concat());
+        assert_eq!(ended.code, 0, "{arguments:?}: {ended:?}");
+    };
+    changed_at(1_000_000_000);
     git(&["init", "-q"]);
     git(&["add", "a.txt"]);
     git(&["commit", "-qm", "first"]);
-    fs::write(root.join("a.txt"), fs::read(root.join("a.txt")).unwrap()).unwrap();
-    for look in
-        [&["status"][..], &["diff"], &["log", "--oneline"], &["describe", "--always", "--dirty"]]
-    {
-        let ended = actum(&root, &[&["exec", "--", "git"], look].concat());
-        assert_eq!(ended.code, 0, "{look:?}: {ended:?}");
+    // This one brings a stale index up to date whatever it is told, so it looks while there is none.
+    look(&["describe", "--always", "--dirty"]);
+    changed_at(1_000_000_060);
+    for arguments in [&["status"][..], &["diff"], &["log", "--oneline"]] {
+        look(arguments);
     }
     let ended =
         exec(&root, &[], "echo x > a.txt; git -c user.name=a -c user.email=a commit -qam x");

@@ -447,7 +447,7 @@ impl Template {
         fields.retain(|name, _| !["root", "runs", "drift_runs"].contains(&name.as_str()));
         let quiet = serde_json::json!({
             "format": "actum.status/1", "unfinished": null, "recovery_due": false, "blocked": [],
-            "drifted": [], "plans": [],
+            "drifted": [], "plans": [], "alerts": [],
         });
         assert_eq!(status, quiet, "{what}");
     }

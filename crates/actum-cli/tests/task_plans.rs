@@ -73,10 +73,8 @@ fn a_sound_plan_can_be_looked_at_and_changes_nothing() {
         )])),
     );
     let linted = run(&root, "lint", &[]);
-    assert_eq!(
-        (linted.code, &*linted.stdout),
-        (0, "the plan `plan-001` can be used: 1 action on 1 file\n")
-    );
+    let sound = "the plan `plan-001` can be used: 1 action on 1 file\n";
+    assert!(linted.code == 0 && linted.stdout.starts_with(sound), "{linted:?}");
     let (code, previewed) = json_of(&root, "preview");
     assert_eq!((code, &previewed["sound"]), (0, &json!(true)), "{previewed}");
     assert_eq!(previewed["format"], "actum.plan-preview/1");
@@ -214,4 +212,52 @@ fn what_would_fail_leaves_nothing_and_its_dependents_are_skipped() {
     let skipped = previewed["actions"].as_array().unwrap().iter();
     assert_eq!(skipped.filter(|acted| acted["status"] == "SKIPPED").count(), 4);
     assert_eq!(text(&root, "a.txt"), "1\n");
+}
+
+/// What waits for a person.
+fn waiting(root: &Path) -> Value {
+    let queue = actum(root, &["queue", "--json"]).stdout;
+    serde_json::from_str::<Value>(&queue).unwrap()["plans"].clone()
+}
+
+/// EX-4: which of the names of a file is protected nobody can tell, so `preview` and `approve` say what `run` will.
+#[test]
+fn a_target_with_other_names_is_neither_previewed_nor_approved_as_sound() {
+    let (_directory, root) = workspace();
+    fs::hard_link(root.join("a.txt"), root.join("other.txt")).unwrap();
+    let operation = json!({ "type": "text_replace", "pattern": "1", "replacement": "2" });
+    put(&root, &plan(json!([action("a", "FILE_MODIFY", "a.txt", operation)])));
+    let (code, previewed) = json_of(&root, "preview");
+    assert_eq!((code, &previewed["sound"]), (1, &json!(false)), "{previewed}");
+    assert_eq!(previewed["broken_rules"][0]["error_code"], 3100);
+    let approved = actum(&root, &["plan", "approve", "../plan.json"]);
+    assert_eq!(approved.code, 1, "{approved:?}");
+    assert!(approved.stdout.contains("has other names (hard links)"), "{approved:?}");
+    assert!(approved.stdout.contains("nothing of it would be done"), "{approved:?}");
+    assert_eq!(waiting(&root), json!([]));
+}
+
+/// EX-1, EX-2: what is not approved says so, without an envelope, without colours, and without a plan that waits.
+#[test]
+fn what_is_not_approved_leaves_no_envelope_and_nothing_that_waits() {
+    let (_directory, root) = workspace();
+    let replace = |pattern: &str| {
+        let operation = json!({ "type": "text_replace", "pattern": pattern, "replacement": "2" });
+        with(action("a", "FILE_MODIFY", "a.txt", operation), "risk_level", json!("HIGH"))
+    };
+    put(&root, &plan(json!([replace("absent")])));
+    let failed = actum(&root, &["plan", "approve", "../plan.json", "--color", "never"]);
+    assert_eq!(failed.code, 1, "{failed:?}");
+    assert!(failed.stderr.contains("is not approved, and no envelope was written"), "{failed:?}");
+    assert!(failed.stdout.contains("`actum explain 1100` says what to do"), "{failed:?}");
+    // Somebody has to agree, and there is no key to sign with.
+    put(&root, &plan(json!([replace("1")])));
+    let unsigned = actum(&root, &["plan", "approve", "../plan.json"]);
+    assert_eq!(unsigned.code, 1, "{unsigned:?}");
+    assert!(unsigned.stderr.contains("nothing was changed"), "{unsigned:?}");
+    for told in [failed.stdout, failed.stderr, unsigned.stdout, unsigned.stderr] {
+        assert!(!told.contains('\u{1b}'), "{told}");
+    }
+    assert!(!root.join("../task_envelope.json").exists());
+    assert_eq!(waiting(&root), json!([]));
 }

@@ -344,6 +344,11 @@ fn a_large_file_that_was_changed_before_is_no_hard_link() {
         assert_eq!(run(&root, &plan).code, 0);
         assert_eq!(fs::metadata(root.join("big.txt")).unwrap().nlink(), 2);
     }
+    // As a run leaves it that is killed before it begins.
+    fs::hard_link(root.join("big.txt"), root.join(".actum/keep/w2de1hpwtm42.0.pre")).unwrap();
+    let ended = run(&root, &plan);
+    assert_eq!(ended.code, 0, "{ended:?}");
+    assert!(!root.join(".actum/keep/w2de1hpwtm42.0.pre").exists());
     fs::hard_link(root.join("big.txt"), root.join("other.txt")).unwrap();
     let refused = run(&root, &plan);
     assert!(refused.stdout.contains("has other names (hard links)"), "{refused:?}");

@@ -11,10 +11,11 @@ use crate::output::{Document, Kind};
 use actum::reason::Reason;
 use actum_core::task::{ErrorCategory, ErrorCode, RecoveryAction};
 
-/// Explain the reason for a refusal, as errors name it; without one list all
+/// Explain the reason for a refusal, as errors name it, or a code of a task plan; without one list all reasons
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// The name of the reason, for example HUNK_DOES_NOT_APPLY; case does not matter
+    /// The name of the reason, for example HUNK_DOES_NOT_APPLY; case does not matter. Of a code of task plans the
+    /// number or the word, for example 1100
     #[arg(value_name = "REASON")]
     reason: Option<String>,
 }
@@ -65,8 +66,12 @@ struct ExplainedCode {
     error_type: &'static str,
     error_category: ErrorCategory,
     about: &'static str,
-    /// What is done about it.
+    /// What is done about it, by the word of reports.
     recovery_action: RecoveryAction,
+    /// The same in a sentence.
+    response: &'static str,
+    /// What to do.
+    to_do: &'static str,
 }
 
 impl ExplainedCode {
@@ -77,6 +82,8 @@ impl ExplainedCode {
             error_category: code.category(),
             about: code.about(),
             recovery_action: code.recovery_action(),
+            response: code.response().about(),
+            to_do: code.to_do(),
         }
     }
 }
@@ -87,12 +94,10 @@ impl Document for ExplainedCode {
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        let Self { error_code, error_category, about, recovery_action, .. } = self;
-        let (category, recovery) = (error_category.as_str(), recovery_action.as_str());
-        writeln!(
-            out,
-            "# {error_code}\n\n{about}\n\n{category} of a task plan; what is done about it: {recovery}"
-        )
+        let Self { error_code, error_category, about, response, to_do, .. } = self;
+        writeln!(out, "# {error_code}\n\n{about}\n")?;
+        writeln!(out, "{} of a task plan. {response}\n", error_category.as_str())?;
+        writeln!(out, "## What to do\n\n{to_do}")
     }
 }
 

@@ -7,6 +7,7 @@
 
 mod about;
 mod code;
+mod to_do;
 
 pub use code::ErrorCode;
 
@@ -136,6 +137,29 @@ impl Response {
             | Self::SkipDependents
             | Self::UseCheckpoint
             | Self::Escalate => false,
+        }
+    }
+
+    /// What is done, in a sentence.
+    pub fn about(self) -> &'static str {
+        match self {
+            Self::Reject => "Nothing of the plan is begun.",
+            Self::RejectAndAlert => {
+                "Nothing of the plan is begun, and a person is told: `actum queue` lists it."
+            }
+            Self::SkipAction => {
+                "The action has failed. Its constraints say what becomes of the task: without any it is rolled back, \
+                 and everything is as before."
+            }
+            Self::SkipDependents => "The action is not begun, and neither is what waits for it.",
+            Self::UseCheckpoint => {
+                "The task goes on and is not committed; its checkpoint takes it back."
+            }
+            Self::StopAndRollBack => "The task is rolled back, and everything is as before.",
+            Self::StopRollBackAndEscalate => {
+                "The task is rolled back, and a person is told: `actum queue` lists it."
+            }
+            Self::Escalate => "A person has to look, and is told: `actum queue` lists it.",
         }
     }
 

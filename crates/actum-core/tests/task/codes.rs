@@ -87,6 +87,16 @@ fn what_is_done_about_an_error_leads_to_its_word_and_to_whether_a_person_is_told
     }
 }
 
+/// EX-18: each code says what it means, what is done and what to do, in sentences.
+#[test]
+fn every_code_says_what_to_do() {
+    for code in ErrorCode::ALL {
+        for told in [code.about(), code.response().about(), code.to_do()] {
+            assert!(told.ends_with('.') && told.len() > 10, "{code}: {told}");
+        }
+    }
+}
+
 /// EX-18: the documents are refused as a whole, and a protected file in them with an alert.
 #[test]
 fn what_is_wrong_with_documents_rejects_and_what_is_wrong_with_files_does_not() {

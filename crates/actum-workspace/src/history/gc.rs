@@ -61,12 +61,12 @@ impl<D: Disk> Workspace<D> {
             // First what gives a full disk room, then the checkpoint, which needs some.
             report.removed_files += self.sweep_forgotten()?;
             self.prune(options, &mut report)?;
-            report.removed_files += self.sweep_keep()?;
+            report.removed_files += self.sweep_keep(None)?;
             self.checkpoint(None)?;
         }
         self.prune(options, &mut report)?;
         if !options.dry_run {
-            report.removed_files += self.sweep_keep()? + self.sweep_forgotten()?;
+            report.removed_files += self.sweep_keep(None)? + self.sweep_forgotten()?;
         }
         Ok(report)
     }
@@ -120,14 +120,15 @@ impl<D: Disk> Workspace<D> {
         Ok(bytes)
     }
 
-    /// Removes kept images of runs that are neither in the history nor in the journal.
-    fn sweep_keep(&self) -> Result<usize> {
+    /// Removes kept images of runs that are neither in the history nor in the journal, nor under way as `working`.
+    pub(super) fn sweep_keep(&self, working: Option<RunId>) -> Result<usize> {
         let mut removed = 0;
         // What belongs to a run in the history stays, even if its record cannot be read today.
         let runs: BTreeSet<_> = history::list(&self.disk, &self.home.history)?
             .into_iter()
             .map(|run| run.run)
             .chain(self.tail.iter().map(|run| run.intent.run))
+            .chain(working)
             .map(|run| format!("{run}.").into_bytes())
             .collect();
         for name in self.disk.list(&self.home.keep).doing(|| "list kept images".to_owned())? {

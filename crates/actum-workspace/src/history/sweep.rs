@@ -100,6 +100,7 @@ impl<D: Disk> Workspace<D> {
     /// Removes second names of live files that runs left which were cut off. None of them is under way, but
     /// `working`. Best effort: what stays is found next time.
     pub(crate) fn sweep_second_names(&self, working: RunId) {
+        drop(self.sweep_keep(Some(working)));
         let Ok(names) = self.disk.list(&self.home.stage) else { return };
         let working = format!("{working}.").into_bytes();
         for name in names.iter().filter(|name| !name.starts_with(&working)) {

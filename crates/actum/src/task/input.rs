@@ -16,8 +16,8 @@ use actum_workspace::disk::Kind;
 use actum_workspace::{RunOptions, Workspace};
 
 use super::outputs::Outputs;
-use super::problem::{ActionProblem, TaskProblem};
-use super::protected::{Violation, violations};
+use super::problem::TaskProblem;
+use super::protected::{self, Violation, violations};
 use super::rehearsal::Script;
 use crate::error::Result;
 use crate::policies::PolicyInForce;
@@ -189,11 +189,7 @@ impl Task {
         let others = named_by_others(workspace, linked.iter().map(|(_, path)| *path))?;
         for (action, path) in linked.into_iter().filter(|(_, path)| others.contains(path)) {
             if problems.iter().all(|it| it.action != Some(action)) {
-                let code = ErrorCode::ProtectedFileViolation;
-                let message = format!(
-                    "the file `{path}` has other names (hard links), and which of them are protected is not known"
-                );
-                let (path, problem) = (path.clone(), ActionProblem::new(code, message));
+                let (path, problem) = (path.clone(), protected::linked(path));
                 problems.push(self.violation(Violation { action, path, problem }));
             }
         }

@@ -68,3 +68,11 @@ pub fn violations(
     }
     Ok(violations)
 }
+
+/// What is said of a target that has other names, by which a protected file could be meant.
+pub fn linked(path: &RelPath) -> ActionProblem {
+    let message = format!(
+        "the file `{path}` has other names (hard links), and which of them are protected is not known"
+    );
+    ActionProblem::new(ErrorCode::ProtectedFileViolation, message)
+}

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use actum::task::{self, APPROVAL_FILE, Script};
 use actum::{APPROVED_MICROS, Engine, Error, Records, Reply};
 use actum_core::dsse::Envelope;
-use actum_core::ledger::{Answer, WorkspaceId};
+use actum_core::ledger::{Actor, Answer, WorkspaceId};
 use actum_core::report::{CONFIG_FILE, PlainId};
 use actum_core::task::limits::ENVELOPE_BYTES_MAX;
 use actum_core::task::{ErrorCode, TaskApproval, TaskEnvelope, TaskId};
@@ -19,7 +19,7 @@ use serde_json::json;
 use super::found::Problems;
 use super::lint::Linted;
 use super::preview::{Nobody, Previewed};
-use super::{Documents, Session};
+use super::{Documents, Session, Task};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
@@ -101,20 +101,19 @@ pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let records = records::open_for(root)?;
     let mut engine = Engine::open(root, records.clone())?.under_files(files, root);
     let workspace = engine.resume()?;
-    let actor = actor::of(arguments.agent.clone());
-    let script = Script { plan: &task.plan, graph: &task.graph, config: &task.config };
-    let waits = match task::submit(&mut engine, script, (&id, actor), &mut Nobody) {
-        Ok(()) | Err(Error::NothingToChange) => None,
-        Err(Error::Queued { plan, .. }) => Some(plan),
-        Err(error) => return Err(error.into()),
-    };
     let in_force = policy::in_force(root)?;
-    let audience = session.screen.audience_of_decisions();
-    let previewed = Previewed::of(engine.workspace_mut(), &task, &in_force, audience)?;
-    drop(engine);
+    let audience = session.screen.audience();
+    let mut previewed = Previewed::of(engine.workspace_mut(), &task, &in_force, audience)?;
     if !previewed.sound {
         session.screen.show(&previewed)?;
+        let told = format_args!("task {id} is not approved, and no envelope was written");
+        session.screen.note(told);
         return Ok(Exit::Refused);
+    }
+    let is_signed = arguments.sign || previewed.asks;
+    if is_signed {
+        let audience = session.screen.audience_of_decisions();
+        previewed = Previewed::of(engine.workspace_mut(), &task, &in_force, audience)?;
     }
     let subject = Subject {
         task: id.as_str().parse().map_err(usage)?,
@@ -123,10 +122,20 @@ pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         config: task.config_digest,
     };
     let mut signed = None;
-    if arguments.sign || waits.is_some() {
+    if is_signed {
         session.screen.tell_text(&previewed)?;
-        signed = Some(sign(arguments, session, &records, &subject, waits)?);
+        let question = format!("Approve task {id}?");
+        let key = ApprovalKey::ask(session, &question, arguments.passphrase_file.as_deref())?;
+        // What nobody agreed to does not wait in the queue.
+        if previewed.asks {
+            let asked = (&id, actor::of(arguments.agent.clone()));
+            if let Some(plan) = queued(&mut engine, &task, asked)? {
+                answer(&records, plan, (arguments, &previewed), &key)?;
+            }
+        }
+        signed = Some(sign(arguments, &records, &subject, &key)?);
     }
+    drop(engine);
     let name = |file: &Path| file.file_name().map(|name| name.to_string_lossy().into_owned());
     let (Some(plan_name), Some(config_name)) = (name(&plan_file), name(&config_file)) else {
         return Err(usage("plan and config have to be files"));
@@ -180,16 +189,49 @@ struct Subject {
     config: Digest,
 }
 
-/// Has a person agree; gives the signed approval, and until when it counts.
+/// Has the change of the task wait in the queue, where a gate asks for a person.
+fn queued(
+    engine: &mut Engine,
+    task: &Task,
+    asked: (&PlainId, Actor),
+) -> Result<Option<RunId>, Failure> {
+    let script = Script { plan: &task.plan, graph: &task.graph, config: &task.config };
+    match task::submit(engine, script, asked, &mut Nobody) {
+        Ok(()) | Err(Error::NothingToChange) => Ok(None),
+        Err(Error::Queued { plan, .. }) => Ok(Some(plan)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Lets it go from there: exactly what was shown.
+fn answer(
+    records: &Records,
+    plan: RunId,
+    (arguments, shown): (&Arguments, &Previewed),
+    key: &ApprovalKey,
+) -> Result<(), Failure> {
+    let is_shown = Some(records.plan(plan)?.queued.plan.bound.change) == shown.change;
+    let reply = match is_shown {
+        true => Reply { answer: Answer::Approved, reason: arguments.reason.clone() },
+        false => {
+            let reason = Some("a file changed after it was shown".to_owned());
+            Reply { answer: Answer::Denied, reason }
+        }
+    };
+    records.answer(plan, reply, &key.approver())?;
+    match is_shown {
+        true => Ok(()),
+        false => Err(usage("a file changed after the change was shown; look at it again")),
+    }
+}
+
+/// Signs the approval; gives it, and until when it counts.
 fn sign(
     arguments: &Arguments,
-    session: &Session,
     records: &Records,
     subject: &Subject,
-    waits: Option<RunId>,
+    key: &ApprovalKey,
 ) -> Result<(Vec<u8>, Timestamp), Failure> {
-    let question = format!("Approve task {}?", subject.task);
-    let key = ApprovalKey::ask(session, &question, arguments.passphrase_file.as_deref())?;
     let approver = key.approver();
     let now = records::now();
     let expires = Timestamp::from_micros(now.micros().saturating_add(APPROVED_MICROS));
@@ -210,10 +252,6 @@ fn sign(
     let envelope = Envelope::sign(TaskApproval::PAYLOAD_TYPE, payload, approver.signer);
     let signed = envelope.map_err(Error::from)?.to_vec().map_err(Error::from)?;
     verify_task_approval(&signed, records.keyring()).map_err(usage)?;
-    if let Some(plan) = waits {
-        let reply = Reply { answer: Answer::Approved, reason: arguments.reason.clone() };
-        records.answer(plan, reply, &approver)?;
-    }
     Ok((signed, expires))
 }
 

@@ -112,6 +112,7 @@ impl Document for Linted {
             "the plan `{plan}` can be used: {actions} action{} on {files} file{}",
             plural(actions),
             plural(files)
-        )
+        )?;
+        writeln!(out, "`actum plan preview` looks into the files, and asks the gates")
     }
 }

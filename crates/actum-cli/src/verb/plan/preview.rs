@@ -1,5 +1,6 @@
 //! `actum plan preview`: what a task plan would do, and what the gates say of it.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use actum::task::{self, ActionEnd, ActionProblem, Rehearsal, Rehearsed, Script, Watch};
@@ -7,8 +8,8 @@ use actum::{Error, Judgement, PolicyInForce, Preview};
 use actum_core::path::Harmless;
 use actum_core::receipt::GateRecord;
 use actum_core::report::{CleanText, PlainIdError};
-use actum_core::task::{ErrorCode, TaskPlan};
-use actum_core::{RiskTier, Timestamp};
+use actum_core::task::{Action, ErrorCode, TaskPlan};
+use actum_core::{Digest, RiskTier, Timestamp};
 use actum_gate::Verdict;
 use actum_gate::credential::spans;
 use actum_workspace::{RunOptions, Workspace};
@@ -47,6 +48,15 @@ pub(super) struct Previewed {
     plan: String,
     /// Whether all of it would be done.
     pub(super) sound: bool,
+    /// Whether some of it would be done all the same.
+    #[serde(skip)]
+    is_partial: bool,
+    /// The digest of what would change.
+    #[serde(skip)]
+    pub(super) change: Option<Digest>,
+    /// Whether a gate asks for a person.
+    #[serde(skip)]
+    pub(super) asks: bool,
     actions: Vec<Acted>,
     /// Rules of the plan that would not hold.
     broken_rules: Vec<Failed>,
@@ -102,6 +112,7 @@ impl Previewed {
         audience: Audience,
     ) -> Result<Self, Failure> {
         let Task { plan, config, graph, .. } = task;
+        let constraints = plan.constraints(config.constraints);
         let limits = task::limits(plan);
         let label = format!("task {}", plan.id);
         let options = RunOptions { limits, label, wait: false };
@@ -109,6 +120,9 @@ impl Previewed {
         let mut transaction = workspace.begin(options)?;
         let Rehearsal { actions, operations, broken_rules, .. } =
             Rehearsal::on(&mut transaction, script, &mut Nobody);
+        let written: BTreeSet<_> = plan.actions.iter().flat_map(Action::written).collect();
+        let linked = transaction.broken_links().iter().filter(|path| written.contains(path));
+        let linked: Vec<_> = linked.map(task::linked).collect();
         let diff = FileDiffs::of(transaction.diff()?, audience);
         let actor = actor::of(None);
         let id = plan.id.as_str().parse().map_err(|error: PlainIdError| Failure::Usage {
@@ -117,25 +131,43 @@ impl Previewed {
         let request = task::request((plan, &id), operations, actor);
         let mut preview = Preview { transaction, undoes: None };
         let judged = preview.judged(&request, in_force, &home::tenant()?, records::now());
-        let (tier, gates, is_denied) = match judged {
-            Ok(Judgement { decision, .. }) => {
-                (decision.tier, decision.gates, decision.verdict == Verdict::Deny)
+        let (tier, gates, verdict, change) = match judged {
+            Ok(Judgement { bundle, decision, .. }) => {
+                let bound = bundle.bound().map_err(Error::from)?;
+                (decision.tier, decision.gates, Some(decision.verdict), Some(bound.change))
             }
-            Err(Error::NothingToChange) => (RiskTier::R0, Vec::new(), false),
+            Err(Error::NothingToChange) => (RiskTier::R0, Vec::new(), None, None),
             Err(error) => return Err(error.into()),
         };
+        let is_refused = verdict == Some(Verdict::Deny) || !linked.is_empty();
         let actions: Vec<_> = actions.into_iter().map(|done| Acted::of(plan, done)).collect();
         let is_done = actions.iter().all(|acted| matches!(acted.end, End::Success { .. }));
-        let broken_rules: Vec<_> = broken_rules.into_iter().map(Failed::from).collect();
+        let rolls_back = constraints.stop_on_error && constraints.rollback_on_failure;
+        let is_kept = broken_rules.is_empty() && !is_refused;
+        let broken_rules = broken_rules.into_iter().chain(linked).map(Failed::from).collect();
         Ok(Self {
             plan: plan.id.to_string(),
-            sound: is_done && broken_rules.is_empty() && !is_denied,
+            sound: is_done && is_kept,
+            is_partial: is_kept && !rolls_back,
+            change,
+            asks: verdict == Some(Verdict::NeedsApproval),
             actions,
             broken_rules,
             tier,
             gates,
             diff,
         })
+    }
+}
+
+impl Previewed {
+    /// What would go wrong.
+    fn codes(&self) -> impl Iterator<Item = ErrorCode> {
+        let failed = self.actions.iter().filter_map(|acted| match &acted.end {
+            End::Failed(failed) => Some(failed),
+            End::Success { .. } | End::Skipped { .. } => None,
+        });
+        failed.chain(&self.broken_rules).map(|failed| failed.error_code)
     }
 }
 
@@ -174,7 +206,7 @@ impl Document for Previewed {
             let (word, told) = match end {
                 End::Success { output } => ("ok", output.clone()),
                 End::Failed(Failed { error_code, error_message }) => {
-                    ("failed", format!("{error_message} ({})", error_code.number()))
+                    ("failed", format!("{error_message} ({error_code})"))
                 }
                 End::Skipped { reason } => ("skipped", reason.clone()),
             };
@@ -182,14 +214,19 @@ impl Document for Previewed {
             writeln!(out, "{word:7}  {id}  {told}")?;
         }
         for Failed { error_code, error_message } in &self.broken_rules {
-            let (number, told) = (error_code.number(), Harmless(error_message.as_bytes()));
-            writeln!(out, "rule     {told} ({number})")?;
+            let told = Harmless(error_message.as_bytes());
+            writeln!(out, "rule     {told} ({error_code})")?;
         }
         self.gates.iter().try_for_each(|gate| writeln!(out, "gate     {}", GateLine(gate)))?;
-        let end = match self.sound {
-            true => "all of it would be done",
-            false => "not all of it would be done",
+        let end = match (self.sound, self.is_partial) {
+            (true, _) => "all of it would be done",
+            (false, true) => "not all of it would be done",
+            (false, false) => "nothing of it would be done",
         };
-        writeln!(out, "preview of `{}`: {end} ({}); nothing was changed", self.plan, self.tier)
+        writeln!(out, "preview of `{}`: {end} ({}); nothing was changed", self.plan, self.tier)?;
+        match self.codes().next() {
+            Some(code) => writeln!(out, "`actum explain {}` says what to do", code.number()),
+            None => Ok(()),
+        }
     }
 }

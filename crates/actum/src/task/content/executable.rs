@@ -50,7 +50,9 @@ pub(super) fn judge(
 ) -> Result<(), ActionProblem> {
     let remedy = match work {
         Work::Create { executable: true, .. } => return Ok(()),
-        Work::Create { executable: false, .. } => "`executable` is not said",
+        Work::Create { executable: false, .. } => {
+            "the operation does not say `\"executable\": true`"
+        }
         Work::Modify(_)
         | Work::Delete
         | Work::Rename { .. }
@@ -70,7 +72,7 @@ pub(super) fn judge(
     }
     match shebang(after) {
         Some(new) if before.and_then(shebang) != Some(new) => {
-            undeclared("would begin with another `#!`, the line that names what runs it")
+            undeclared("would begin with a `#!` line that names what runs it")
         }
         Some(_) | None => Ok(()),
     }

@@ -231,8 +231,8 @@ fn what_would_run_is_declared() {
         made("run.sh", "#!/bin/sh\n").unwrap(),
         (
             ErrorCode::UndeclaredExecutable,
-            "`run.sh` would begin with another `#!`, the line that names what runs it, and \
-             `executable` is not said"
+            "`run.sh` would begin with a `#!` line that names what runs it, and the operation does not \
+             say `\"executable\": true`"
                 .to_owned()
         )
     );
