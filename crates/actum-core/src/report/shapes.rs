@@ -416,6 +416,7 @@ pub(super) static TASK_STATUS: Shape = Shape {
             Form::Word(&["STARTED", "SUCCESS", "FAILED", "SKIPPED"]),
             "What became of it.",
         ),
+        Member::optional("error_code", CODE, "The code of what is wrong, where it failed."),
         Member::optional("actions_done", NUMBER, "How many actions came to something so far."),
         Member::optional("actions_total", NUMBER, "How many there are."),
         Member::optional("message", LINES, "What there is to say besides."),

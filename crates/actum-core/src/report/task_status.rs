@@ -55,6 +55,9 @@ pub struct StatusUpdate {
     /// What became of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub action_status: Option<ActionStatus>,
+    /// The code of what is wrong, where it failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub error_code: Option<u16>,
     /// How many actions came to something so far.
     pub actions_done: u32,
     /// How many there are.

@@ -5,6 +5,7 @@ use actum_core::report::{
     ActionStatus, ErrorReport, ExecutionReport, LineFacts, Phase, PlainId, ReportName,
     StatusEnvelope, StatusUpdate, TaskStatus, TaskStatusFormat,
 };
+use actum_core::task::ErrorCode;
 
 use super::documents::clean;
 use super::input::Task;
@@ -47,20 +48,20 @@ impl<'o> Told<'o> {
     }
 
     pub(super) fn phase(&mut self, phase: Phase) {
-        self.update(phase, None, None, None);
+        self.update(phase, None, None);
     }
 
     pub(super) fn note(&mut self, phase: Phase, message: &str) {
-        self.update(phase, None, None, Some(message));
+        self.update(phase, None, Some(message));
     }
 
     fn update(
         &mut self,
         phase: Phase,
-        action: Option<usize>,
-        status: Option<ActionStatus>,
+        action: Option<(usize, ActionStatus, Option<ErrorCode>)>,
         message: Option<&str>,
     ) {
+        let id = action.and_then(|(action, ..)| self.actions.get(action));
         let update = StatusUpdate {
             format: TaskStatusFormat::V1,
             sequence: self.sequence,
@@ -68,8 +69,9 @@ impl<'o> Told<'o> {
             plan_id: self.plan.clone(),
             time: self.clock.now(),
             phase,
-            action_id: action.and_then(|action| self.actions.get(action)).map(|id| clean(id)),
-            action_status: status,
+            action_id: id.map(|id| clean(id)),
+            action_status: action.map(|(_, status, _)| status),
+            error_code: action.and_then(|(_, _, code)| code).map(ErrorCode::number),
             actions_done: self.done,
             actions_total: u32::try_from(self.actions.len()).unwrap_or(u32::MAX),
             message: message.map(clean),
@@ -112,16 +114,18 @@ impl Watch for Told<'_> {
     }
 
     fn began(&mut self, action: usize) {
-        self.update(Phase::Executing, Some(action), Some(ActionStatus::Started), None);
+        self.update(Phase::Executing, Some((action, ActionStatus::Started, None)), None);
     }
 
     fn ended(&mut self, rehearsed: &Rehearsed) {
         self.done += 1;
-        let (status, message) = match &rehearsed.end {
-            ActionEnd::Completed { output, .. } => (ActionStatus::Success, output),
-            ActionEnd::Failed(problem) => (ActionStatus::Failed, &problem.message),
-            ActionEnd::Skipped { reason } => (ActionStatus::Skipped, reason),
+        let (status, code, message) = match &rehearsed.end {
+            ActionEnd::Completed { output, .. } => (ActionStatus::Success, None, output),
+            ActionEnd::Failed(problem) => {
+                (ActionStatus::Failed, Some(problem.code), &problem.message)
+            }
+            ActionEnd::Skipped { reason } => (ActionStatus::Skipped, None, reason),
         };
-        self.update(Phase::Executing, Some(rehearsed.action), Some(status), Some(message));
+        self.update(Phase::Executing, Some((rehearsed.action, status, code)), Some(message));
     }
 }

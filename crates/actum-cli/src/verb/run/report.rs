@@ -4,9 +4,9 @@ use std::io::{self, Write};
 
 use actum::task::{Outcome, TaskEnd};
 use actum_core::path::Harmless;
-use actum_core::report::{
-    ActionStatus, ChangeLog, ErrorObject, ErrorReport, ExecutionReport, StatusUpdate,
-};
+use actum_core::receipt::RunResult;
+use actum_core::report::{ActionStatus, ErrorObject, ErrorReport, ExecutionReport, StatusUpdate};
+use actum_core::task::ErrorCode;
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -18,6 +18,7 @@ pub(super) struct ActionLine {
     word: &'static str,
     action: String,
     message: String,
+    code: Option<ErrorCode>,
 }
 
 impl ActionLine {
@@ -29,7 +30,12 @@ impl ActionLine {
             ActionStatus::Skipped => "skipped",
         };
         let text = |text: &Option<_>| text.as_ref().map(ToString::to_string).unwrap_or_default();
-        Some(Self { word, action: text(&update.action_id), message: text(&update.message) })
+        Some(Self {
+            word,
+            action: text(&update.action_id),
+            message: text(&update.message),
+            code: update.error_code.and_then(ErrorCode::of_number),
+        })
     }
 }
 
@@ -41,7 +47,11 @@ impl Document for ActionLine {
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         let (action, message) =
             (Harmless(self.action.as_bytes()), Harmless(self.message.as_bytes()));
-        writeln!(out, "{:7}  {action}  {message}", self.word)
+        write!(out, "{:7}  {action}  {message}", self.word)?;
+        match self.code {
+            Some(code) => writeln!(out, " ({} {code})", code.number()),
+            None => writeln!(out),
+        }
     }
 }
 
@@ -84,21 +94,26 @@ impl Document for Ended<'_> {
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         let TaskEnd { task, directory, outcome, receipt, .. } = self.ended;
-        match outcome {
+        let result = receipt.as_ref().map(|receipt| &receipt.statement.predicate);
+        let error = match outcome {
             Outcome::Rejected(report) => {
-                errors(out, report)?;
+                report.errors().try_for_each(|it| error(out, it))?;
                 writeln!(out, "task {task}: REJECTED; nothing was changed")?;
+                Some(&**report)
             }
-            Outcome::Executed { report, log, error } => {
-                if let Some(error) = error {
-                    errors(out, error)?;
-                }
-                executed(out, report, log)?;
-                if let Some(receipt) = receipt {
-                    let run = receipt.statement.predicate.run;
-                    writeln!(out, "take it back with `actum rollback {task}` (run {run})")?;
-                }
+            Outcome::Executed { report, error: told, .. } => {
+                let errors = told.iter().flat_map(|told| told.errors());
+                let mut others = errors.filter(|it| !is_told(report, it));
+                others.try_for_each(|it| error(out, it))?;
+                executed(out, report, result)?;
+                told.as_deref()
             }
+        };
+        if let Some(result) = result {
+            writeln!(out, "take it back with `actum rollback {task}` (run {})", result.run)?;
+        }
+        if let Some(ErrorReport { error, .. }) = error {
+            writeln!(out, "`actum explain {}` says what to do", error.error_code)?;
         }
         match directory {
             Some(directory) => writeln!(out, "reports: {}", directory.directory()),
@@ -107,7 +122,21 @@ impl Document for Ended<'_> {
     }
 }
 
-fn executed(out: &mut dyn Write, report: &ExecutionReport, log: &ChangeLog) -> io::Result<()> {
+/// Whether the line of an action said it already.
+fn is_told(report: &ExecutionReport, error: &ErrorObject) -> bool {
+    report.failed().iter().any(|failed| {
+        error.details.action_id.as_ref() == Some(&failed.action_id)
+            && (error.error_code, &error.message) == (failed.error_code, &failed.error_message)
+    })
+}
+
+/// How it ended, and what the run changed; a file that several actions changed counts once, and by its lines from
+/// before the first to after the last.
+fn executed(
+    out: &mut dyn Write,
+    report: &ExecutionReport,
+    result: Option<&RunResult>,
+) -> io::Result<()> {
     let summary = report.summary();
     let task = report.facts().more.task_id.as_ref().map(ToString::to_string).unwrap_or_default();
     write!(
@@ -125,9 +154,10 @@ fn executed(out: &mut dyn Write, report: &ExecutionReport, log: &ChangeLog) -> i
     if report.rollback_performed() {
         return writeln!(out, "; everything is as before");
     }
-    let (files, lines) = (log.files_affected_count(), log.total_lines_changed());
-    let plural = |count: u64| if count == 1 { "" } else { "s" };
-    writeln!(out, "; {files} file{} and {lines} line{} changed", plural(files), plural(lines))?;
+    let paths = result.map_or(&[][..], |result| &result.paths);
+    let (files, lines) = (paths.len(), paths.iter().map(|path| path.added + path.removed).sum::<u64>());
+    let s = |one: bool| if one { "" } else { "s" };
+    writeln!(out, "; {files} file{} and {lines} line{} changed", s(files == 1), s(lines == 1))?;
     let more = &report.facts().more;
     if let Some(commit) = &more.commit {
         writeln!(out, "committed as {commit}")?;
@@ -135,25 +165,22 @@ fn executed(out: &mut dyn Write, report: &ExecutionReport, log: &ChangeLog) -> i
     more.notes.iter().try_for_each(|note| writeln!(out, "{}", Harmless(note.as_str().as_bytes())))
 }
 
-fn errors(out: &mut dyn Write, report: &ErrorReport) -> io::Result<()> {
-    for error in report.errors() {
-        let ErrorObject { error_code, error_type, message, details, .. } = error;
-        if let (Some(line), Some(column)) = (details.line, details.column) {
-            write!(out, "line {line}, column {column}: ")?;
-        }
-        if let (Some(path), None) = (&details.json_path, &details.action_id) {
-            write!(out, "`{}`: ", Harmless(path.as_str().as_bytes()))?;
-        }
-        if let Some(action) = &details.action_id {
-            write!(out, "{}: ", Harmless(action.as_str().as_bytes()))?;
-        }
-        let message = Harmless(message.as_str().as_bytes());
-        writeln!(out, "{message} ({error_code} {error_type})")?;
-        for violation in &details.violations {
-            let action = Harmless(violation.action_id.as_str().as_bytes());
-            let reason = Harmless(violation.reason.as_str().as_bytes());
-            writeln!(out, "  {action}: {reason}")?;
-        }
+fn error(out: &mut dyn Write, error: &ErrorObject) -> io::Result<()> {
+    let ErrorObject { error_code, error_type, message, details, .. } = error;
+    if let (Some(line), Some(column)) = (details.line, details.column) {
+        write!(out, "line {line}, column {column}: ")?;
     }
-    Ok(())
+    if let (Some(path), None) = (&details.json_path, &details.action_id) {
+        write!(out, "`{}`: ", Harmless(path.as_str().as_bytes()))?;
+    }
+    if let Some(action) = &details.action_id {
+        write!(out, "{}: ", Harmless(action.as_str().as_bytes()))?;
+    }
+    let message = Harmless(message.as_str().as_bytes());
+    writeln!(out, "{message} ({error_code} {error_type})")?;
+    details.violations.iter().try_for_each(|violation| {
+        let action = Harmless(violation.action_id.as_str().as_bytes());
+        let reason = Harmless(violation.reason.as_str().as_bytes());
+        writeln!(out, "  {action}: {reason}")
+    })
 }
