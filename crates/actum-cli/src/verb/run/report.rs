@@ -155,7 +155,8 @@ fn executed(
         return writeln!(out, "; everything is as before");
     }
     let paths = result.map_or(&[][..], |result| &result.paths);
-    let (files, lines) = (paths.len(), paths.iter().map(|path| path.added + path.removed).sum::<u64>());
+    let (files, lines) =
+        (paths.len(), paths.iter().map(|path| path.added + path.removed).sum::<u64>());
     let s = |one: bool| if one { "" } else { "s" };
     writeln!(out, "; {files} file{} and {lines} line{} changed", s(files == 1), s(lines == 1))?;
     let more = &report.facts().more;
