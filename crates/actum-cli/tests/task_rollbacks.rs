@@ -139,12 +139,17 @@ fn a_new_plan_can_be_carried_out_as_it_is() {
         (&["plan", "new", "../mine.json"], 1),
         (&["plan", "lint", "../mine.json"], 0),
         (&["plan", "approve", "../mine.json"], 0),
-        (&["run", "../task_envelope.json"], 0),
     ] {
         let ended = actum(&root, arguments);
         assert_eq!(ended.code, code, "{arguments:?}: {ended:?}");
     }
+    let done = actum(&root, &["run", "../task_envelope.json"]);
+    assert!(done.stdout.contains(" 2 of 2 actions; 1 file and 2 lines changed\n"), "{done:?}");
     assert_eq!(text(&root, "notes/todo.txt"), "first line\nlast line\n");
+    let again = actum(&root, &["run", "../task_envelope.json"]);
+    let told = "cannot create `notes/todo.txt`: something is there already (2002 FILE_EXISTS)\n";
+    assert_eq!(again.stdout.matches(told).count(), 1, "{again:?}");
+    assert!(again.stdout.contains("`actum explain 2002` says what to do\n"), "{again:?}");
     assert_eq!(actum(&root, &["rollback", "plan-001"]).code, 0);
     assert_eq!(tree(&root), before);
 }

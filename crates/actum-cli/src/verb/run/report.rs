@@ -49,7 +49,7 @@ impl Document for ActionLine {
             (Harmless(self.action.as_bytes()), Harmless(self.message.as_bytes()));
         write!(out, "{:7}  {action}  {message}", self.word)?;
         match self.code {
-            Some(code) => writeln!(out, " ({} {code})", code.number()),
+            Some(code) => writeln!(out, " ({code})"),
             None => writeln!(out),
         }
     }
@@ -154,11 +154,14 @@ fn executed(
     if report.rollback_performed() {
         return writeln!(out, "; everything is as before");
     }
-    let paths = result.map_or(&[][..], |result| &result.paths);
-    let (files, lines) =
-        (paths.len(), paths.iter().map(|path| path.added + path.removed).sum::<u64>());
-    let s = |one: bool| if one { "" } else { "s" };
-    writeln!(out, "; {files} file{} and {lines} line{} changed", s(files == 1), s(lines == 1))?;
+    let (mut files, mut lines) = (0, 0);
+    let paths = result.iter().flat_map(|result| &result.paths);
+    for path in paths.filter(|path| path.effect.is_of_file()) {
+        files += 1;
+        lines += path.added + path.removed;
+    }
+    let plural = |count: u64| if count == 1 { "" } else { "s" };
+    writeln!(out, "; {files} file{} and {lines} line{} changed", plural(files), plural(lines))?;
     let more = &report.facts().more;
     if let Some(commit) = &more.commit {
         writeln!(out, "committed as {commit}")?;
