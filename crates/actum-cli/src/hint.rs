@@ -373,7 +373,7 @@ pub(crate) fn after(error: &ErrorKind) -> Vec<String> {
             "other runs are not affected; `actum log` lists them".to_owned()
         }
         ErrorKind::Busy { .. } => {
-            "try again when it has finished; `apply`, `undo`, `redo` and `action run` can `--wait` for it".to_owned()
+            "try again when it has finished; `--wait`, where a command has it, waits for that".to_owned()
         }
         ErrorKind::NotAWorkspace => {
             "make one with `actum init`, or name a directory in one: `actum -C DIR …`".to_owned()

@@ -313,6 +313,7 @@ fn a_task_that_was_not_approved_as_it_is_is_not_begun() {
         let ended = actum(&root, &["run", "../task.json"]);
         assert_eq!(ended.code, 1, "{code}: {ended:?}");
         assert!(ended.stdout.contains("REJECTED; nothing was changed"), "{code}: {ended:?}");
+        assert!(!ended.stdout.contains("entity"), "not in the words of the system: {ended:?}");
         let report = document(&root, "error_report.json");
         assert_eq!(
             (&report["status"], &report["error_code"]),

@@ -119,7 +119,7 @@ impl<'a, D: Disk> Tree<'a, D> {
     /// The directory that holds `path`, which must exist.
     pub(crate) fn existing_parent(&self, path: &RelPath) -> Result<Parent<'a, D::Handle>> {
         self.parent(path)?.ok_or_else(|| {
-            let source = io::Error::from(io::ErrorKind::NotFound);
+            let source = io::Error::from(rustix::io::Errno::NOENT);
             ErrorKind::Io { action: format!("reach the directory of `{path}`"), source }.into()
         })
     }
