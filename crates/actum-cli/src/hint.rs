@@ -4,6 +4,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use actum::task::RollbackRefused;
 use actum::{CatalogError, CommandError, QueueError, Unkept, WhyUnkept};
 use actum_core::edit::{
     ChunkError, JsonPatchError, JsonValueError, OCCURRENCES_MAX, PathProblem, ReplacementError,
@@ -66,6 +67,9 @@ pub(crate) fn after_engine(error: &actum::Error) -> Vec<String> {
         actum::Error::NoAction => "a plan envelope is carried out with `actum action run`",
         actum::Error::Output(_) => {
             "no part of `agent/agent_outputs` may be a symbolic link, and you need to be allowed to write there"
+        }
+        actum::Error::Rollback(RollbackRefused::Open { source, .. }) => {
+            return after_engine(source);
         }
         actum::Error::Rollback(_) => {
             "`agent/agent_outputs/reports` has a directory for each task; its `rollback_manifest.json` says how it stands"

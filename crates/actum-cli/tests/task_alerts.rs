@@ -77,10 +77,12 @@ fn only_alerts_that_wait_can_be_seen_one_or_all_of_them() {
     for wrong in ["0", "999"] {
         let ended = actum(&root, &["queue", "--seen", wrong]);
         assert_eq!(ended.code, 1, "{ended:?}");
-        assert!(ended.stderr.contains("UNKNOWN_PLAN"), "{ended:?}");
+        assert!(ended.stderr.contains("UNKNOWN_ALERT"), "{ended:?}");
         assert!(ended.stderr.contains(&format!("no alert with the number {wrong} waits")));
     }
     assert_eq!(actum(&root, &["queue", "--seen", "first"]).code, 2);
+    let both = actum(&root, &["queue", "--seen", &open[0]["alert"].to_string(), "999"]);
+    assert_eq!(both.code, 1, "all of them or none: {both:?}");
     assert_eq!(alerts(&root), open);
     let first = open[0]["alert"].to_string();
     let seen = value(&actum(&root, &["queue", "--json", "--seen", &first]));

@@ -12,9 +12,10 @@
 mod program;
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use program::{Ended, actum, text, workspace};
+use program::{Ended, actum, command, text, workspace};
 use serde_json::{Value, json};
 
 /// A plan with these actions, beside the workspace.
@@ -234,6 +235,55 @@ fn a_target_with_other_names_is_neither_previewed_nor_approved_as_sound() {
     assert_eq!(approved.code, 1, "{approved:?}");
     assert!(approved.stdout.contains("has other names (hard links)"), "{approved:?}");
     assert!(approved.stdout.contains("nothing of it would be done"), "{approved:?}");
+    assert_eq!(waiting(&root), json!([]));
+}
+
+/// EX-2, AEC-11: an approval asks the gates about the agent that will ask for the task.
+#[test]
+fn an_approval_asks_the_gates_for_the_agent_that_is_named() {
+    let (directory, root) = workspace();
+    let access = directory.path().join("config/actum/access");
+    fs::create_dir_all(&access).unwrap();
+    let team = access.join("team.cedar");
+    let policies = "permit (principal, action, resource);\n\
+        @id(\"no-robots\") forbid (principal, action, resource) \
+        when { principal has agent && principal.agent == \"robot\" };\n";
+    fs::write(&team, policies).unwrap();
+    fs::set_permissions(&access, fs::Permissions::from_mode(0o755)).unwrap();
+    fs::set_permissions(&team, fs::Permissions::from_mode(0o644)).unwrap();
+    let operation = json!({ "type": "text_replace", "pattern": "1", "replacement": "2" });
+    put(&root, &plan(json!([action("a", "FILE_MODIFY", "a.txt", operation)])));
+    let approve = |agent: &str| -> Ended {
+        let mut command = command(&root, &["plan", "approve", "../plan.json", "--agent", agent]);
+        command.env("XDG_CONFIG_HOME", directory.path().join("config")).output().unwrap().into()
+    };
+    let robot = approve("robot");
+    assert_eq!(robot.code, 1, "{robot:?}");
+    assert!(robot.stdout.contains("no-robots"), "{robot:?}");
+    assert!(!root.join("../task_envelope.json").exists());
+    let builder = approve("builder");
+    assert_eq!(builder.code, 0, "{builder:?}");
+}
+
+/// EX-1: what cannot be written is refused before anybody is asked.
+#[test]
+fn what_an_envelope_would_take_the_place_of_is_told_before_anybody_agrees() {
+    let (_directory, root) = workspace();
+    let operation = json!({ "type": "text_replace", "pattern": "1", "replacement": "2" });
+    let asks = with(action("a", "FILE_MODIFY", "a.txt", operation), "risk_level", json!("HIGH"));
+    put(&root, &plan(json!([asks])));
+    fs::write(root.join("../mine.txt"), "of a person\n").unwrap();
+    // There is no key, and nobody to ask for its passphrase: what is told is what stands in the way before that.
+    for (name, told) in [
+        ("task_approval.json", "another document of the task"),
+        ("plan.json", "another document of the task"),
+        ("mine.txt", "something else is there"),
+    ] {
+        let ended = actum(&root, &["plan", "approve", "../plan.json", "--output", name]);
+        assert_ne!(ended.code, 0, "{ended:?}");
+        assert!(ended.stderr.contains(told), "{ended:?}");
+    }
+    assert_eq!(fs::read_to_string(root.join("../mine.txt")).unwrap(), "of a person\n");
     assert_eq!(waiting(&root), json!([]));
 }
 

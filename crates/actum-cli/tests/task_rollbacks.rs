@@ -246,8 +246,10 @@ fn a_revert_that_conflicts_changes_nothing() {
     assert_eq!((tree(&root), git(&root, &["rev-parse", "HEAD"])), (was, head));
     assert_eq!(document(&root, "rollback_manifest.json")["status"], "ACTIVE");
     assert!(refused.stderr.contains("it waits in `actum queue` as alert"), "{refused:?}");
+    assert_eq!(actum(&root, &["rollback", "task-7"]).stderr, refused.stderr, "the same alert");
     let queue = actum(&root, &["queue", "--json"]).stdout;
     let queue: Value = serde_json::from_str(&queue).unwrap();
+    assert_eq!(queue["alerts"].as_array().unwrap().len(), 1);
     assert_eq!(queue["alerts"][0]["name"], "GIT_REVERT_CONFLICT");
 }
 

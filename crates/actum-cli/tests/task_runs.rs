@@ -19,7 +19,7 @@ use std::process::Command;
 
 use actum_core::Digest;
 use actum_core::report::TaskStatus;
-use program::{actum, home_of, text, workspace};
+use program::{actum, text, workspace};
 use serde_json::{Value, json};
 use task::{
     REPORTS, action, after, create, document, edit_envelope, every_kind, is_part_of, must_hold_to,
@@ -272,12 +272,34 @@ fn the_constraints_of_a_plan_say_what_becomes_of_the_rest() {
     }
 }
 
+/// EX-18, EX-20: what a plan may not do at all is not left to its constraints.
+#[test]
+fn what_a_plan_may_not_do_takes_everything_back_whatever_its_constraints_say() {
+    let (_directory, root) = workspace();
+    let before = tree(&root);
+    let script = json!({ "type": "create", "content": "#!/bin/sh\n" });
+    let mut plan =
+        plan(json!([create("a1", "c.txt"), action("a2", "FILE_CREATE", "run.sh", script)]));
+    plan["execution_instructions"] = json!({ "stop_on_error": false });
+    put(&root, &plan, "");
+    let previewed = actum(&root, &["plan", "preview", "../plan.json"]);
+    assert!(previewed.stdout.contains("nothing of it would be done"), "{previewed:?}");
+    let ended = actum(&root, &["run", "../task.json"]);
+    assert_eq!(ended.code, 3, "{ended:?}");
+    assert_eq!(document(&root, "error_report.json")["error_code"], 1061);
+    assert_eq!(document(&root, "execution_report.json")["status"], "ROLLED_BACK");
+    assert_eq!(tree(&root), before);
+}
+
 /// EX-14: with nothing kept that could be in effect.
 #[test]
 fn a_plan_none_of_whose_actions_can_be_done_has_failed() {
     let (_directory, root) = workspace();
     let mut plan = plan(json!([replace("a1", "a.txt", "not there")]));
     plan["execution_instructions"] = json!({ "stop_on_error": false });
+    put(&root, &plan, "");
+    let previewed = actum(&root, &["plan", "preview", "../plan.json"]);
+    assert!(previewed.stdout.contains("nothing of it would be done"), "{previewed:?}");
     let ended = run(&root, &plan);
     assert_eq!(ended.code, 4, "{ended:?}");
     let report = document(&root, "execution_report.json");
@@ -498,57 +520,6 @@ fn a_credential_comes_into_no_report() {
             assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
         }
     }
-}
-
-/// EX-13: reports become durable with the next task at the latest. Where the machine came to a stop before, and they are
-/// gone or cut short, they are written again from what is noted.
-#[test]
-fn reports_that_a_stop_of_the_machine_took_are_written_again() {
-    let (_directory, root) = workspace();
-    let changing = plan(json!([replace("a1", "a.txt", "1")]));
-    assert_eq!(run(&root, &changing).code, 0);
-    let noted = || {
-        let names = fs::read_dir(home_of(&root).join("tenants/default/tasks")).unwrap();
-        names
-            .filter(|it| it.as_ref().unwrap().path().extension().is_some_and(|it| it == "json"))
-            .count()
-    };
-    assert_eq!(noted(), 1, "what is noted stays until the reports are durable");
-    let reports = report(&root);
-    let before = document(&root, "execution_report.json");
-    fs::write(reports.join("execution_report.json"), "{ \"cut").unwrap();
-    fs::remove_file(reports.join("change_log.json")).unwrap();
-    let recovered = actum(&root, &["recover"]);
-    assert_eq!(recovered.code, 0, "{recovered:?}");
-    let after = document(&root, "execution_report.json");
-    assert_eq!(
-        (&after["status"], &after["run"], &after["receipt"]),
-        (&before["status"], &before["run"], &before["receipt"])
-    );
-    assert_eq!(document(&root, "change_log.json")["changes"][0]["file_path"], "a.txt");
-    assert_eq!(noted(), 0);
-    // The reports of the one before are durable before the next becomes visible.
-    let next = plan(json!([replace("a1", "sub/b.txt", "2")]));
-    for _ in 0..2 {
-        assert_eq!(run(&root, &next).code, 0);
-        assert_eq!(noted(), 1);
-        assert_eq!(actum(&root, &["rollback", "task-7"]).code, 0);
-    }
-    assert_eq!(noted(), 0, "what is taken back is durable at once");
-}
-
-/// EX-7: what is noted before a stop of the machine can be cut short as long as nothing is visible.
-#[test]
-fn notes_that_a_stop_of_the_machine_cut_short_are_of_a_task_that_did_nothing() {
-    let (_directory, root) = workspace();
-    assert_eq!(run(&root, &plan(json!([replace("a1", "a.txt", "1")]))).code, 0);
-    let tasks = home_of(&root).join("tenants/default/tasks");
-    let names = fs::read_dir(&tasks).unwrap().map(|entry| entry.unwrap().path());
-    let notes = names.into_iter().find(|it| it.extension().is_some_and(|it| it == "json")).unwrap();
-    fs::write(&notes, [0; 40]).unwrap();
-    let recovered = actum(&root, &["recover"]);
-    assert_eq!((recovered.code, notes.exists()), (0, false), "{recovered:?}");
-    assert_eq!(text(&root, "a.txt"), "new\n");
 }
 
 /// EX-5: no link is followed to a target, neither on the way nor at its end.

@@ -65,7 +65,7 @@ fn a_ledger_from_before_there_were_alerts_is_read_and_renewed() {
     assert!(result.is_sound() && result.entries == 6, "{result:?}");
 }
 
-/// EX-18, AEC-8: that something was seen which was no alert is found, whoever wrote the file.
+/// EX-18, AEC-8: what somebody changed of an alert is found.
 #[test]
 fn what_is_kept_of_alerts_is_compared_with_what_the_entries_say() {
     let after = |change: &str| {

@@ -12,7 +12,7 @@ use actum_core::{FileMode, RelPath};
 mod ext4;
 mod linux;
 
-pub use linux::LinuxDisk;
+pub use linux::{LinuxDisk, nothing_there};
 
 /// What a name refers to, and the facts by which one file is told from another (inode(7)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

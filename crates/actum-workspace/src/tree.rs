@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use actum_core::{Digest, Hasher, RelPath};
 
-use crate::disk::{Disk, Kind, Stat, Time};
+use crate::disk::{Disk, Kind, Stat, Time, nothing_there};
 use crate::error::{Doing, Error, ErrorKind, NotAFile, Result};
 use crate::journal::record::Attributes;
 
@@ -119,7 +119,7 @@ impl<'a, D: Disk> Tree<'a, D> {
     /// The directory that holds `path`, which must exist.
     pub(crate) fn existing_parent(&self, path: &RelPath) -> Result<Parent<'a, D::Handle>> {
         self.parent(path)?.ok_or_else(|| {
-            let source = io::Error::from(rustix::io::Errno::NOENT);
+            let source = nothing_there();
             ErrorKind::Io { action: format!("reach the directory of `{path}`"), source }.into()
         })
     }

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use actum_core::Digest;
 use actum_core::canonical::{self, plainly};
 use actum_core::ledger::{Actor, AlertRaised, AlertSeen, EntryFacts, EntryKind};
 use actum_core::merkle::leaf_hash;
@@ -64,27 +65,39 @@ fn seen_since(log: &dyn Log, oldest: u64) -> std::result::Result<BTreeSet<u64>, 
 }
 
 impl Records {
-    /// Records that somebody has seen the alert in the entry `index`.
+    /// Records that somebody has seen the alerts in these entries: all of them, or none. Gives what they say.
     ///
     /// # Errors
-    /// `Queue` where no such alert waits; `Ledger`, `Record`.
-    pub fn see(&self, index: u64, by: &Actor) -> Result<Alert> {
+    /// `Queue` where one of them is no alert that waits; `Ledger`, `Record`.
+    pub fn see(&self, alerts: &BTreeSet<u64>, by: &Actor) -> Result<Vec<Alert>> {
+        let meant = alerts.clone();
         let asked = self.ledger.ask(move |store: &mut dyn Store| {
-            let open = Alert::open(store)?.into_iter().find(|alert| alert.index == index);
-            let Some(alert) = open else { return Ok(None) };
-            Ok(Some((alert, leaf_hash(&store.sound_entry(index)?.body))))
+            let open = Alert::open(store)?.into_iter();
+            let open = open.filter(|alert| meant.contains(&alert.index));
+            open.map(|alert| Ok((leaf_hash(&store.sound_entry(alert.index)?.body), alert)))
+                .collect()
         });
-        let (alert, leaf) = asked.wait()?.ok_or(QueueError::NoAlert { index })?;
-        let body = canonical::to_vec(&AlertSeen {
-            format: AlertSeen::FORMAT.to_owned(),
-            time: self.clock.now(),
-            tenant: self.tenant.clone(),
-            workspace: alert.raised.workspace,
-            alert: EntryRef { origin: self.origin()?.to_owned(), index, leaf },
-            by: by.clone(),
-        })?;
-        let entry = NewEntry { kind: EntryKind::AlertSeen, body, blobs: Vec::new() };
-        self.ledger.append(vec![entry]).wait()?;
-        Ok(alert)
+        let found: Vec<(Digest, Alert)> = asked.wait()?;
+        let waits = |index: &&u64| found.iter().any(|(_, alert)| alert.index == **index);
+        if let Some(&index) = alerts.iter().find(|index| !waits(index)) {
+            return Err(QueueError::NoAlert { index }.into());
+        }
+        let (time, origin) = (self.clock.now(), self.origin()?);
+        let seen = found.iter().map(|(leaf, alert)| {
+            let body = canonical::to_vec(&AlertSeen {
+                format: AlertSeen::FORMAT.to_owned(),
+                time,
+                tenant: self.tenant.clone(),
+                workspace: alert.raised.workspace,
+                alert: EntryRef { origin: origin.to_owned(), index: alert.index, leaf: *leaf },
+                by: by.clone(),
+            })?;
+            Ok(NewEntry { kind: EntryKind::AlertSeen, body, blobs: Vec::new() })
+        });
+        let seen = seen.collect::<Result<Vec<_>>>()?;
+        if !seen.is_empty() {
+            self.ledger.append(seen).wait()?;
+        }
+        Ok(found.into_iter().map(|(_, alert)| alert).collect())
     }
 }

@@ -58,7 +58,7 @@ pub use engine::place::Place;
 pub use engine::publish::Published;
 pub use engine::resume::Resumed;
 pub use engine::settle::{Done, Receipt};
-pub use engine::stage::{Begun, Preview, Stage, Staged, preview};
+pub use engine::stage::{Preview, Stage, Staged, preview};
 pub use engine::verify::Verified;
 pub use engine::witness::Witness;
 pub use error::{Error, Result};

@@ -174,6 +174,7 @@ reasons! {
     TaskNotRolledBack = "TASK_NOT_ROLLED_BACK",
     TooManySignatures = "TOO_MANY_SIGNATURES",
     UnknownAction = "UNKNOWN_ACTION",
+    UnknownAlert = "UNKNOWN_ALERT",
     UnknownEntry = "UNKNOWN_ENTRY",
     UnknownPlan = "UNKNOWN_PLAN",
     UnknownReason = "UNKNOWN_REASON",
@@ -261,6 +262,7 @@ pub fn of_engine(error: &crate::Error) -> Reason {
         Error::Command(error) => of_command(error),
         Error::Output(_) => Reason::ReportUnwritable,
         Error::Rollback(RollbackRefused::Unknown { .. }) => Reason::UnknownTask,
+        Error::Rollback(RollbackRefused::Open { source, .. }) => of_engine(source),
         Error::Rollback(_) => Reason::TaskNotRolledBack,
         Error::Unverified { .. } => Reason::VerificationFailed,
         Error::Unsettled { .. } => Reason::ReceiptPending,
@@ -327,7 +329,8 @@ fn of_key(error: &KeyError) -> Reason {
 
 fn of_queue(error: &QueueError) -> Reason {
     match error {
-        QueueError::NoPlan { .. } | QueueError::NoAlert { .. } => Reason::UnknownPlan,
+        QueueError::NoPlan { .. } => Reason::UnknownPlan,
+        QueueError::NoAlert { .. } => Reason::UnknownAlert,
         QueueError::State { .. } | QueueError::NotApproved { .. } => Reason::PlanNotOpen,
         QueueError::Stale { .. } => Reason::PlanStale,
         QueueError::Input { .. } => Reason::PlanRequestLost,

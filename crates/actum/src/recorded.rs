@@ -1,16 +1,19 @@
 //! A run as its ledger proves it, for whoever reads.
 
 use std::fmt;
+use std::sync::Arc;
 
+use actum_core::RunId;
 use actum_core::canonical::plainly;
 use actum_core::keyring::Keyring;
 use actum_core::ledger::EffectStarted;
 use actum_core::merkle::leaf_hash;
 use actum_core::signer::KeyId;
 use actum_gate::{VerifiedReceipt, verify_receipt};
-use actum_ledger::{LedgerError, Log, RunRow};
+use actum_ledger::{LedgerError, Log, RunRow, Store};
 
 use crate::engine::settle::Receipt;
+use crate::records::Records;
 
 /// What is recorded of one run, compared and verified before anyone is shown any of it: the file of a ledger
 /// can be written by whoever owns it.
@@ -22,6 +25,21 @@ pub struct RecordedRun {
     pub intent: EffectStarted,
     /// Its receipt, and the key that signed it. `None` while how the run ended is not recorded.
     pub receipt: Option<(Receipt, KeyId)>,
+}
+
+impl Records {
+    /// What is recorded of a run, if anything.
+    ///
+    /// # Errors
+    /// `Ledger`, `Damaged` among them.
+    pub(crate) fn recorded(&self, run: RunId) -> crate::error::Result<Option<RecordedRun>> {
+        let keys = Arc::clone(&self.keys);
+        let asked = self.ledger.ask(move |store: &mut dyn Store| {
+            let row = store.run(run)?;
+            row.map(|row| RecordedRun::read(store, keys.keyring(), row)).transpose()
+        });
+        Ok(asked.wait()?)
+    }
 }
 
 impl RecordedRun {

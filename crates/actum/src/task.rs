@@ -22,7 +22,7 @@ pub use input::{Task, TaskInput, Unread};
 pub use outputs::{ACTIVE_DIRECTORY, OutputError, read_document};
 pub use problem::{ActionProblem, TaskProblem};
 pub use protected::{Violation, linked, violations};
-pub use rehearsal::{ActionChange, ActionEnd, Rehearsal, Rehearsed, Script, Watch};
+pub use rehearsal::{ActionChange, ActionEnd, Rehearsal, Rehearsed, Script, Verdict, Watch};
 pub use rollback::{RollbackRefused, RolledBack, rollback};
 pub use run::{APPROVAL_FILE, DOOR, Outcome, TaskEnd, label, limits, request, run, submit};
 pub use told::Observer;

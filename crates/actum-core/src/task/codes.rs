@@ -130,20 +130,20 @@ impl Response {
     /// Whether the run stops and is taken back, whatever the soft constraints say (EX-18).
     pub fn overrides_constraints(self) -> bool {
         match self {
-            Self::StopAndRollBack | Self::StopRollBackAndEscalate => true,
             Self::Reject
             | Self::RejectAndAlert
-            | Self::SkipAction
-            | Self::SkipDependents
-            | Self::UseCheckpoint
-            | Self::Escalate => false,
+            | Self::StopAndRollBack
+            | Self::StopRollBackAndEscalate => true,
+            Self::SkipAction | Self::SkipDependents | Self::UseCheckpoint | Self::Escalate => false,
         }
     }
 
     /// What is done, in a sentence.
     pub fn about(self) -> &'static str {
         match self {
-            Self::Reject => "Nothing of the plan is begun.",
+            Self::Reject => {
+                "Nothing of the plan is begun; where that is found in an action, everything is as before."
+            }
             Self::RejectAndAlert => {
                 "Nothing of the plan is begun, and a person is told: `actum queue` lists it."
             }

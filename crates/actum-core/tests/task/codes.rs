@@ -69,8 +69,8 @@ fn the_recovery_matrix_is_that_of_the_seed() {
 #[test]
 fn what_is_done_about_an_error_leads_to_its_word_and_to_whether_a_person_is_told() {
     for (response, recovery, is_forced, is_told) in [
-        (Response::Reject, RecoveryAction::Rejected, false, false),
-        (Response::RejectAndAlert, RecoveryAction::Rejected, false, true),
+        (Response::Reject, RecoveryAction::Rejected, true, false),
+        (Response::RejectAndAlert, RecoveryAction::Rejected, true, true),
         (Response::SkipAction, RecoveryAction::Skipped, false, false),
         (Response::SkipDependents, RecoveryAction::Skipped, false, false),
         (Response::UseCheckpoint, RecoveryAction::Skipped, false, false),

@@ -124,6 +124,14 @@ impl UnderWay {
         self.directory.replace_for_now(&self.notes(), notes)
     }
 
+    /// The same, durably: either this is there at any time, or what was kept before.
+    ///
+    /// # Errors
+    /// [`HomeError`]
+    pub fn note_durably(&self, notes: &[u8]) -> Result<(), HomeError> {
+        self.directory.replace(&self.notes(), notes)
+    }
+
     /// Makes what was kept last durable.
     ///
     /// # Errors

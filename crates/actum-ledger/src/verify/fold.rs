@@ -202,3 +202,32 @@ impl Fold {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use actum_core::merkle::leaf_hash;
+
+    use super::*;
+    use crate::conformance::sample::{SampleRun, alert_raised, alert_seen};
+    use crate::store::NewEntry;
+
+    /// What is told of an entry that says that the one before it, `entry`, was seen, under that hash.
+    fn told(entry: &NewEntry, leaf: Digest) -> Vec<Subject> {
+        let mut fold = Fold::default();
+        let seen = alert_seen((3, leaf)).unwrap();
+        for (index, entry) in [(3, entry), (4, &seen)] {
+            let facts = EntryFacts::of(entry.kind, &entry.body).unwrap();
+            fold.take(&facts, (index, leaf_hash(&entry.body)));
+        }
+        fold.findings.into_iter().map(|finding| finding.subject).collect()
+    }
+
+    /// EX-18, AEC-8: what was seen is an alert before it, named by its hash.
+    #[test]
+    fn what_was_seen_and_is_no_alert_is_found() {
+        let (alert, run) = (alert_raised(1).unwrap(), SampleRun::numbered(1, 0).started().unwrap());
+        assert_eq!(told(&alert, leaf_hash(&alert.body)), []);
+        assert_eq!(told(&alert, leaf_hash(&run.body)), [Subject::Entry(4)]);
+        assert_eq!(told(&run, leaf_hash(&run.body)), [Subject::Entry(4)]);
+    }
+}

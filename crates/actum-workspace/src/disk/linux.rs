@@ -15,6 +15,11 @@ use rustix::time::{ClockId, clock_gettime};
 
 use super::{Barrier, Disk, Epoch, Kind, Rename, Stat, Time, Xattr, ext4};
 
+/// The error of the system where there is nothing of a name, in its words (ENOENT).
+pub fn nothing_there() -> io::Error {
+    Errno::NOENT.into()
+}
+
 /// The real disk.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct LinuxDisk;
@@ -184,8 +189,8 @@ impl Disk for LinuxDisk {
     fn may_write(&self, directory: &OwnedFd) -> io::Result<()> {
         let access = Access::WRITE_OK | Access::EXEC_OK;
         match fs::accessat(directory, ".", access, AtFlags::EACCESS) {
-            // Before Linux 5.8 it cannot be asked; what is attempted will tell.
-            Ok(()) | Err(Errno::NOSYS | Errno::INVAL) => Ok(()),
+            // Before Linux 5.8, and where a filter does not know it, it cannot be asked; what is attempted will tell.
+            Ok(()) | Err(Errno::NOSYS | Errno::INVAL | Errno::PERM) => Ok(()),
             Err(error) => Err(error.into()),
         }
     }

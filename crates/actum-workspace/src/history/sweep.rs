@@ -97,8 +97,9 @@ impl<D: Disk> Workspace<D> {
         }
     }
 
-    /// Removes second names of live files that runs left which were cut off. None of them is under way, but
-    /// `working`. Best effort: what stays is found next time.
+    /// Removes what runs left that were cut off and that would be a second name of a live file: such names below
+    /// `stage`, and kept images of which no run tells. None of the runs is under way, but `working`. Best effort: what
+    /// stays is found next time.
     pub(crate) fn sweep_second_names(&self, working: RunId) {
         drop(self.sweep_keep(Some(working)));
         let Ok(names) = self.disk.list(&self.home.stage) else { return };

@@ -1,12 +1,10 @@
 //! The check that a core action brings along: what is staged is what was asked for (AA-3).
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use actum_core::action::Check;
 use actum_core::receipt::{EffectKind, FileFacts, PathEffect};
 use actum_core::{Digest, Operation, RelPath};
-use actum_ledger::Store;
 use actum_workspace::Transaction;
 use actum_workspace::disk::Disk;
 
@@ -15,7 +13,6 @@ use super::halt::Halt;
 use crate::engine::stage::Staged;
 use crate::error::Result;
 use crate::reason::Reason;
-use crate::recorded::RecordedRun;
 
 /// What it is called in a result.
 const ASKED: &str = "actum: what is staged is what was asked for";
@@ -39,12 +36,8 @@ pub(super) fn of_change<D: Disk>(
 /// Compares what an undo has staged with what the receipt of its run says was there before.
 pub(super) fn of_undo<D: Disk>(staged: &mut Staged<'_, D>) -> Result<Check> {
     let Some(run) = staged.undoes else { return Ok(unknown()) };
-    let keys = Arc::clone(&staged.records.keys);
-    let recorded = staged.records.ledger.ask(move |store: &mut dyn Store| {
-        let row = store.run(run)?;
-        row.map(|row| RecordedRun::read(store, keys.keyring(), row)).transpose()
-    });
-    let Some((receipt, _)) = recorded.wait()?.and_then(|recorded| recorded.receipt) else {
+    let recorded = staged.records.recorded(run)?;
+    let Some((receipt, _)) = recorded.and_then(|recorded| recorded.receipt) else {
         return Ok(unknown());
     };
     let before = before(&receipt.statement.predicate.paths);

@@ -61,9 +61,9 @@ pub(crate) struct PartOf {
 
 /// A workspace that is locked, in which each earlier run has its end; nothing is changed yet.
 #[must_use = "what is begun is not staged"]
-pub struct Begun<'e, D: Disk> {
+pub(crate) struct Begun<'e, D: Disk> {
     /// Where the change is computed.
-    pub transaction: Transaction<'e, D>,
+    pub(crate) transaction: Transaction<'e, D>,
     records: &'e Records,
     root: &'e str,
     place: &'e Place,
@@ -80,7 +80,7 @@ impl<D: Disk> Engine<D> {
     ///
     /// # Errors
     /// `Key`, `Policy`, `Ledger`; `Workspace` where it cannot be locked or recovered.
-    pub fn begin(&mut self, options: RunOptions) -> Result<Begun<'_, D>> {
+    pub(crate) fn begin(&mut self, options: RunOptions) -> Result<Begun<'_, D>> {
         let signer = self.records.signer()?;
         self.begin_with(options, signer)
     }
@@ -143,7 +143,7 @@ impl<'e, D: Disk> Begun<'e, D> {
     ///
     /// # Errors
     /// `Record` where it cannot be written down.
-    pub fn done(self, request: Request) -> Result<Staged<'e, D>> {
+    pub(crate) fn done(self, request: Request) -> Result<Staged<'e, D>> {
         let plan = request.digest()?;
         Ok(self.staged((request, plan), 1, None))
     }

@@ -1,15 +1,17 @@
 //! What a person is told of a task: an entry in the ledger, which waits in the queue (EX-18).
 
+use std::fmt;
 use std::path::{Path, PathBuf};
 
 use actum_core::ledger::{Actor, AlertRaised, EntryKind, WorkspaceId};
 use actum_core::report::{ErrorObject, ErrorReport, PlainId, ReportName};
+use actum_core::task::ErrorCode;
 use actum_core::{RunId, canonical};
-use actum_git::GitProblem;
-use actum_ledger::NewEntry;
+use actum_ledger::{LedgerError, NewEntry, Store};
 
 use super::documents::clean;
 use super::run::{DOOR, label};
+use crate::alerts::Alert;
 use crate::engine::{ENGINE, place::Place};
 use crate::error::Result;
 use crate::records::Records;
@@ -61,14 +63,13 @@ impl Alerts {
     pub(super) fn raise_left(
         &self,
         (run, directory): (RunId, &ReportName),
-        problem: &GitProblem,
+        (code, why): (ErrorCode, &dyn fmt::Display),
     ) -> Result<Option<u64>> {
-        let code = problem.code();
         if !code.response().tells_a_person() {
             return Ok(None);
         }
         let label = format!("roll back task {}", directory.task());
-        let message = clean(&problem.to_string()).as_str().to_owned();
+        let message = clean(&why.to_string()).as_str().to_owned();
         let error = (code.number(), code.error_type().to_owned(), message);
         let alert = AlertRaised { run: Some(run), ..self.alert(label, error, Some(directory)) };
         self.append(&alert).map(Some)
@@ -99,7 +100,21 @@ impl Alerts {
         }
     }
 
+    /// Appends it. One that waits already is not raised a second time: reports that cannot be written, or a rollback
+    /// that is tried again, would do so for ever.
     fn append(&self, alert: &AlertRaised) -> Result<u64> {
+        let of = |it: &AlertRaised| {
+            (it.workspace, it.code, it.run, it.reports.clone(), it.label.clone())
+        };
+        let this = of(alert);
+        let asked = self.records.ledger.ask(move |store: &mut dyn Store| {
+            let open = Alert::open(store)?;
+            let waits = open.iter().find(|open| this.3.is_some() && of(&open.raised) == this);
+            Ok::<_, LedgerError>(waits.map(|alert| alert.index))
+        });
+        if let Some(waits) = asked.wait()? {
+            return Ok(waits);
+        }
         let body = canonical::to_vec(alert)?;
         let entry = NewEntry { kind: EntryKind::AlertRaised, body, blobs: Vec::new() };
         let appended = self.records.ledger.append(vec![entry]).wait()?;

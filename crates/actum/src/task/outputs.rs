@@ -15,8 +15,7 @@ use actum_core::report::{
 use actum_core::{Digest, FileMode, RelPath, Timestamp};
 use actum_ledger::{HomeError, UnderWay};
 use actum_workspace::LinuxDisk;
-use actum_workspace::disk::{Barrier, Disk, Kind, Rename, Stat};
-use rustix::io::Errno;
+use actum_workspace::disk::{Barrier, Disk, Kind, Rename, Stat, nothing_there};
 
 pub(super) use report::{Ended, ReportDirectory};
 
@@ -62,14 +61,14 @@ pub(super) struct Outputs {
 pub fn read_document(directory: &Path, file: &RelPath, max: usize) -> io::Result<Vec<u8>> {
     let outputs = Outputs::of(directory).map_err(|error| error.source)?;
     match outputs.stat(file)?.map(|stat| stat.kind) {
-        None => return Err(Errno::NOENT.into()),
+        None => return Err(nothing_there()),
         Some(Kind::File) => {}
         Some(Kind::Directory | Kind::Symlink | Kind::Special) => {
             return Err(io::Error::new(io::ErrorKind::InvalidInput, "it is no regular file"));
         }
     }
     let read = outputs.read(file, u64::try_from(max).unwrap_or(u64::MAX))?;
-    read.ok_or_else(|| Errno::NOENT.into())
+    read.ok_or_else(nothing_there)
 }
 
 impl Outputs {

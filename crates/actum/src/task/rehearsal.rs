@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use actum_core::report::{ChangeWord, DiffSummary, FileState};
 use actum_core::task::{
-    Action, Change, Check, Condition, Constraints, ErrorCode, Graph, SystemConfig, TaskPlan, Work,
+    Action, Change, Check, Condition, Constraints, ErrorCode, Graph, Response, SystemConfig,
+    TaskPlan, Work,
 };
 use actum_core::{Operation, RelPath, Timestamp};
 use actum_gate::credential;
@@ -29,6 +30,17 @@ pub struct Rehearsal {
     pub broken_rules: Vec<ActionProblem>,
     /// Why it was broken off, where it was: `Cancelled` or `TaskTimeout`.
     pub broken_off: Option<ErrorCode>,
+}
+
+/// What is to become of what was rehearsed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// What was done becomes visible.
+    Keep,
+    /// Nothing of it does.
+    TakeBack,
+    /// The same, since somebody wants it so.
+    Cancel,
 }
 
 /// A plan, and what it is rehearsed by.
@@ -146,6 +158,24 @@ impl Rehearsal {
         });
         Self { actions, operations, broken_rules: broken_rules.collect(), broken_off }
     }
+
+    /// What the soft constraints say is to become of it, as far as what is wrong leaves that to them (EX-18).
+    pub fn verdict(&self, constraints: Constraints) -> Verdict {
+        let failed = self.actions.iter().filter_map(|rehearsed| match &rehearsed.end {
+            ActionEnd::Failed(problem) => Some(problem.code),
+            ActionEnd::Completed { .. } | ActionEnd::Skipped { .. } => None,
+        });
+        let has_failed = failed.clone().next().is_some();
+        let rolls_back = has_failed && constraints.stop_on_error && constraints.rollback_on_failure;
+        let codes = failed.chain(self.broken_rules.iter().map(|problem| problem.code));
+        let overrides = codes.map(ErrorCode::response).any(Response::overrides_constraints);
+        match self.broken_off {
+            Some(ErrorCode::Cancelled) => Verdict::Cancel,
+            Some(_) => Verdict::TakeBack,
+            None if overrides || rolls_back => Verdict::TakeBack,
+            None => Verdict::Keep,
+        }
+    }
 }
 
 /// A directory that an action made for its file goes again where another has moved or removed that.
@@ -224,11 +254,13 @@ impl Stage<'_> {
                     }
                 }
             };
-            if let ActionEnd::Failed(problem) = &end
-                && (self.constraints.stop_on_error
-                    || problem.code.response().overrides_constraints())
-            {
-                self.stopped_by = Some(index);
+            if let ActionEnd::Failed(problem) = &end {
+                let response = problem.code.response();
+                // What is refused is looked for in the others, too.
+                let goes_on = !response.overrides_constraints() || response.is_refusal();
+                if self.constraints.stop_on_error || !goes_on {
+                    self.stopped_by = Some(index);
+                }
             }
             let completed = self.watch.now();
             let rehearsed = Rehearsed { action: index, started, completed, end };

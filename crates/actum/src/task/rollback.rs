@@ -2,22 +2,22 @@
 
 use std::path::Path;
 
-use actum_core::ledger::{Actor, WorkspaceId};
+use actum_core::ledger::Actor;
 use actum_core::report::{
     EXECUTION_REPORT_FILE, ExecutionReport, ManifestEvent, ManifestStatus, ROLLBACK_MANIFEST_FILE,
     ROLLBACK_SCRIPT_FILE, ReportName, RollbackManifest, RollbackMethod,
 };
+use actum_core::task::ErrorCode;
 use actum_core::{Digest, RunId, Timestamp};
 use actum_git::{CommitId, GitProblem};
-use actum_ledger::Store;
-use actum_workspace::ErrorKind;
+use actum_workspace::{ErrorKind, State};
 
 use super::alert::Alerts;
 use super::documents::clean;
 use super::git::Reverting;
 use super::outputs::{OutputError, Outputs, ReportDirectory};
 use super::run::DOOR;
-use super::unfinished::{FinishedTask, begin};
+use super::unfinished::{FinishedTask, Turn, take_turn};
 use crate::engine::Engine;
 use crate::engine::settle::Receipt;
 use crate::error::{Error, Result};
@@ -83,6 +83,14 @@ pub enum RollbackRefused {
         /// Why.
         source: Box<GitProblem>,
     },
+    /// It is neither taken back nor as it was, as far as is known.
+    #[error("{source}{alert}")]
+    Open {
+        /// Where the alert is that was raised for a person.
+        alert: String,
+        /// Why.
+        source: Box<Error>,
+    },
     /// Its manifest cannot be used.
     #[error("the rollback manifest of `{report}` cannot be used: {why}; nothing was changed")]
     Unusable {
@@ -103,9 +111,7 @@ pub fn rollback(
     root: &Path,
     (task, actor): (&str, Actor),
 ) -> Result<RolledBack> {
-    let mut begun = begin(engine, root)?;
-    let (finished, reported) =
-        (std::mem::take(&mut begun.finished), std::mem::take(&mut begun.reported));
+    let Turn { lock: _lock, workspace, finished, reported } = take_turn(engine, root)?;
     let outputs = Outputs::of(root)?;
     // Nobody may write them again once they say that it was taken back.
     reported.sync(&outputs)?;
@@ -115,12 +121,21 @@ pub fn rollback(
         return Err(RollbackRefused::Nothing { report: report() }.into());
     };
     engine.records.must_be_of_task(run, &directory.name)?;
-    let done = taken_back(
-        engine,
-        (root, begun.workspace, &outputs),
-        (run, &directory, &manifest),
-        &actor,
-    )?;
+    let alerts = Alerts::of(&engine.records, (workspace, root), Some(actor.clone()));
+    let left = |code, why: &dyn std::fmt::Display| {
+        told_of(&alerts.raise_left((run, &directory.name), (code, why)))
+    };
+    let done = match taken_back(engine, (root, &outputs), (run, &directory, &manifest), &actor) {
+        Err(Error::Rollback(RollbackRefused::Git { report, source, .. })) => {
+            let alert = left(source.code(), &source);
+            return Err(RollbackRefused::Git { report, alert, source }.into());
+        }
+        Err(error) if matches!(error.workspace(), State::Published | State::NeedsAttention) => {
+            let alert = left(ErrorCode::RollbackFailed, &error);
+            return Err(RollbackRefused::Open { alert, source: Box::new(error) }.into());
+        }
+        done => done?,
+    };
     let (report, unwritten) = match told(&outputs, &directory, &done) {
         Ok(report) => (report, None),
         Err(error) => (None, Some(error)),
@@ -129,6 +144,15 @@ pub fn rollback(
     let task = directory.name.task().to_owned();
     let directory = directory.name;
     Ok(RolledBack { task, directory, report, receipt, commit, notes, unwritten, finished })
+}
+
+/// Where the alert is, for the end of a message.
+fn told_of(raised: &Result<Option<u64>>) -> String {
+    match raised {
+        Ok(None) => String::new(),
+        Ok(Some(alert)) => format!("; it waits in `actum queue` as alert {alert}"),
+        Err(error) => format!("; the ledger has no alert of it: {error}"),
+    }
 }
 
 /// How a task was taken back.
@@ -142,7 +166,7 @@ struct Done {
 /// Takes a run back: where it was committed by a commit that reverts it, else to its checkpoint.
 fn taken_back(
     engine: &mut Engine,
-    (root, workspace, outputs): (&Path, WorkspaceId, &Outputs),
+    (root, outputs): (&Path, &Outputs),
     (run, directory, manifest): (RunId, &ReportDirectory, &RollbackManifest),
     actor: &Actor,
 ) -> Result<Done> {
@@ -158,14 +182,8 @@ fn taken_back(
                 "every file is as before the task already; the commit {commit} is not reverted, so commit them"
             )),
             Err(problem) if problem.is_about_edits() => {
-                let alerts = Alerts::of(&engine.records, (workspace, root), Some(actor.clone()));
-                let alert = match alerts.raise_left((run, &directory.name), &problem) {
-                    Ok(None) => String::new(),
-                    Ok(Some(alert)) => format!("; it waits in `actum queue` as alert {alert}"),
-                    Err(error) => format!("; the ledger has no alert of it: {error}"),
-                };
                 let (report, source) = (directory.name.directory(), Box::new(problem));
-                return Err(RollbackRefused::Git { report, alert, source }.into());
+                return Err(RollbackRefused::Git { report, alert: String::new(), source }.into());
             }
             Err(problem) => notes.push(format!("taken back without a commit: {problem}")),
         }
@@ -255,14 +273,8 @@ fn is_as_before(outputs: &Outputs, manifest: &RollbackManifest) -> bool {
 impl Records {
     /// What stands in a workspace can be written by anybody: a run is that of a task where the ledger says so.
     fn must_be_of_task(&self, run: RunId, report: &ReportName) -> Result<()> {
-        let keys = std::sync::Arc::clone(&self.keys);
-        let asked = self.ledger.ask(move |store: &mut dyn Store| {
-            let row = store.run(run)?;
-            row.map(|row| RecordedRun::read(store, keys.keyring(), row)).transpose()
-        });
-        let is_it = asked.wait()?.is_some_and(|recorded| {
-            recorded.intent.door == DOOR
-                && recorded.intent.label == format!("task {}", report.task())
+        let is_it = self.recorded(run)?.is_some_and(|RecordedRun { intent, .. }| {
+            intent.door == DOOR && intent.label == format!("task {}", report.task())
         });
         if is_it {
             return Ok(());

@@ -26,9 +26,9 @@ use super::input::{Here, Task, TaskInput, Unread};
 use super::outputs::{OutputError, Outputs, ReportDirectory};
 use super::problem::{ActionProblem, TaskProblem};
 use super::refused;
-use super::rehearsal::{ActionEnd, Rehearsal, Rehearsed, Script, Watch};
+use super::rehearsal::{ActionEnd, Rehearsal, Rehearsed, Script, Verdict, Watch};
 use super::told::{Observer, Told};
-use super::unfinished::{FinishedTask, Notes, Reported, begin};
+use super::unfinished::{FinishedTask, Notes, Reported, Turn, take_turn};
 use crate::engine::Engine;
 use crate::engine::settle::Receipt;
 use crate::error::{Error, Result};
@@ -88,9 +88,7 @@ pub fn run(
     (input, actor): (std::result::Result<TaskInput, Unread>, Actor),
     observer: &mut dyn Observer,
 ) -> Result<TaskEnd> {
-    let mut begun = begin(engine, root)?;
-    let (workspace, finished) = (begun.workspace, std::mem::take(&mut begun.finished));
-    let reported = std::mem::take(&mut begun.reported);
+    let Turn { lock: _lock, workspace, finished, reported } = take_turn(engine, root)?;
     let records = engine.records.clone();
     let started = records.clock.now();
     let read = input.and_then(Task::read);
@@ -101,7 +99,6 @@ pub fn run(
     let mut desk = Desk {
         outputs: Outputs::of(root)?,
         alerts: Alerts::of(&records, (workspace, root), Some(actor.clone())),
-        alert: Ok(None),
         told: Told::new(observer, records.clock.clone(), id),
         ids: Ids::new()?,
         started,
@@ -146,7 +143,7 @@ pub fn run(
         }
         Ok((directory, archived_to)) => {
             let place = Place { task: &task, directory, archived_to, mark: &mark, root, actor };
-            desk.carry_out(engine, place)?
+            desk.carry_out(engine, place)
         }
     };
     // What could not be reported is by whoever comes next, who also makes durable what could.
@@ -200,17 +197,6 @@ struct Place<'t> {
     actor: Actor,
 }
 
-/// What a rehearsal says is to become of it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Verdict {
-    /// What was done becomes visible.
-    Keep,
-    /// Nothing of it does.
-    TakeBack,
-    /// The same, since somebody wants it so.
-    Cancel,
-}
-
 /// What the actions came to.
 pub(super) struct Acted {
     actions: Vec<Rehearsed>,
@@ -225,8 +211,6 @@ pub(super) struct Acted {
 struct Desk<'o> {
     outputs: Outputs,
     alerts: Alerts,
-    /// The one that was raised, or why it could not be.
-    alert: Result<Option<u64>>,
     told: Told<'o>,
     ids: Ids,
     started: Timestamp,
@@ -261,7 +245,7 @@ impl Desk<'_> {
         Ok((directory, archived))
     }
 
-    fn carry_out(&mut self, engine: &mut Engine, place: Place<'_>) -> Result<TaskEnd> {
+    fn carry_out(&mut self, engine: &mut Engine, place: Place<'_>) -> TaskEnd {
         let task = place.task;
         let ids = (&self.report_id, &task.id, &task.plan_id);
         let actions = task.plan.actions.iter().map(|action| clean(action.id.as_str())).collect();
@@ -269,14 +253,14 @@ impl Desk<'_> {
         let notes = Notes::new(&place.directory.name, ids, self.started, archived_to, actions);
         if let Err(error) = notes.keep(place.mark) {
             let problem = TaskProblem::of_error(&error);
-            return Ok(self.reject_in(&place, task.refusal(vec![problem]), Some(error)));
+            return self.reject_in(&place, task.refusal(vec![problem]), Some(error));
         }
         self.told.phase(Phase::Executing);
         let mut begun = match engine.begin(options(&task.plan, &task.id)) {
             Ok(begun) => begun,
             Err(error) => {
                 let problem = TaskProblem::of_error(&error);
-                return Ok(self.reject_in(&place, task.refusal(vec![problem]), Some(error)));
+                return self.reject_in(&place, task.refusal(vec![problem]), Some(error));
             }
         };
         let mut rehearsed = self.rehearse(&mut begun.transaction, task);
@@ -289,21 +273,21 @@ impl Desk<'_> {
             Verdict::TakeBack | Verdict::Cancel => {
                 drop(begun);
                 self.told.phase(Phase::RollingBack);
-                let kept =
-                    self.keep_checkpoint(task, &place, &rehearsed.effects, &manifest_id, None);
+                let kept = self.keep_checkpoint(&place, &rehearsed.effects, &manifest_id, None);
                 // Nothing became visible, so that nobody needs it.
                 rehearsed.problems.extend(kept.err().map(|problem| *problem));
                 None
             }
         };
-        Ok(self.ended(&place, rehearsed, made, manifest_id))
+        self.ended(&place, rehearsed, made, manifest_id)
     }
 
     /// Does the actions where nobody sees them.
     fn rehearse(&mut self, transaction: &mut Transaction<'_, LinuxDisk>, task: &Task) -> Acted {
         let constraints = task.plan.constraints(task.config.constraints);
-        let Rehearsal { actions, operations, broken_rules, broken_off } =
-            Rehearsal::on(transaction, task.script(), &mut self.told);
+        let rehearsal = Rehearsal::on(transaction, task.script(), &mut self.told);
+        let verdict = rehearsal.verdict(constraints);
+        let Rehearsal { actions, operations, broken_rules, broken_off } = rehearsal;
         let effects = transaction.effects();
         let failed = actions.iter().filter_map(|rehearsed| match &rehearsed.end {
             ActionEnd::Failed(problem) => {
@@ -312,7 +296,6 @@ impl Desk<'_> {
             ActionEnd::Completed { .. } | ActionEnd::Skipped { .. } => None,
         });
         let mut problems: Vec<_> = failed.collect();
-        let has_failed = !problems.is_empty();
         problems.extend(
             broken_rules
                 .into_iter()
@@ -320,15 +303,6 @@ impl Desk<'_> {
         );
         let broken = broken_off.map(|code| TaskProblem::new(code, code.about()));
         problems.splice(0..0, broken);
-        let overrides = problems.iter().any(|it| it.code.response().overrides_constraints());
-        let rolls_back = has_failed && constraints.stop_on_error && constraints.rollback_on_failure;
-        let verdict = if broken_off == Some(ErrorCode::Cancelled) {
-            Verdict::Cancel
-        } else if broken_off.is_some() || overrides || rolls_back {
-            Verdict::TakeBack
-        } else {
-            Verdict::Keep
-        };
         let targets = task.plan.actions.iter().map(|action| &action.target);
         let modified = |path: &RelPath| Some((path.clone(), self.outputs.modified(path)?));
         let modified = targets.filter_map(modified).collect();
@@ -363,6 +337,12 @@ fn random() -> Result<u64> {
 }
 
 impl TaskProblem {
+    /// Why a run is neither made nor taken back, as far as is known: a person has to look.
+    pub(super) fn of_open_run(error: &Error) -> Self {
+        let Self { message, reason, .. } = Self::of_error(error);
+        Self { reason, ..Self::new(ErrorCode::RollbackFailed, message) }
+    }
+
     /// Why the engine refused or failed.
     fn of_error(error: &Error) -> Self {
         if let Error::Workspace(error) = error {

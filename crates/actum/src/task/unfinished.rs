@@ -4,24 +4,23 @@ use std::path::Path;
 
 use actum_core::ledger::WorkspaceId;
 use actum_core::report::{
-    ActionOutcome, ChangeLog, CleanText, ERROR_REPORT_FILE, EXECUTION_REPORT_FILE, ErrorReport,
-    ErrorStatus, ExecutionReport, PlainId, ReportName, ReportStatus, RollbackMethod, RunDetails,
-    RunEnd, RunFacts, SkippedAction,
+    ActionOutcome, CHANGE_LOG_FILE, ChangeLog, CleanText, ERROR_REPORT_FILE, EXECUTION_REPORT_FILE,
+    ErrorReport, ErrorStatus, ExecutionReport, PlainId, ReportName, ReportStatus, RollbackMethod,
+    RunDetails, RunEnd, RunFacts, SkippedAction,
 };
 use actum_core::task::ErrorCode;
 use actum_core::{RunId, Status, Timestamp};
-use actum_ledger::{Doing, Store, TaskTurn, UnderWay};
+use actum_ledger::{Doing, TaskTurn, UnderWay};
 use actum_workspace::ErrorKind;
 use serde::{Deserialize, Serialize};
 
 use super::OutputError;
 use super::alert::Alerts;
 use super::documents::{ErrorFacts, Ids, clean};
-use super::outputs::{Ended, Outputs};
+use super::outputs::{Ended, Outputs, ReportDirectory};
 use super::problem::TaskProblem;
 use crate::engine::Engine;
 use crate::error::Result;
-use crate::recorded::RecordedRun;
 use crate::records::Records;
 
 const FORMAT: &str = "actum.task-under-way/1";
@@ -71,14 +70,14 @@ pub struct FinishedTask {
 /// # Errors
 /// As [`Engine::resume`]; `Output`: the task stays left then, and is found again.
 pub fn finish(engine: &mut Engine, root: &Path) -> Result<Vec<FinishedTask>> {
-    let begun = begin(engine, root)?;
-    begun.reported.sync(&Outputs::of(root)?)?;
-    Ok(begun.finished)
+    let turn = take_turn(engine, root)?;
+    turn.reported.sync(&Outputs::of(root)?)?;
+    Ok(turn.finished)
 }
 
 /// The turn to do something about the tasks of a workspace.
-pub(super) struct Begun {
-    _turn: TaskTurn,
+pub(super) struct Turn {
+    pub(super) lock: TaskTurn,
     pub(super) workspace: WorkspaceId,
     /// Tasks that were cut off before, whose reports were written now.
     pub(super) finished: Vec<FinishedTask>,
@@ -112,16 +111,16 @@ impl Reported {
 ///
 /// # Errors
 /// `Workspace` with `Busy` where another one has the turn; as [`finish`].
-pub(super) fn begin(engine: &mut Engine, root: &Path) -> Result<Begun> {
+pub(super) fn take_turn(engine: &mut Engine, root: &Path) -> Result<Turn> {
     let workspace = engine.resume()?;
     let records = &engine.records;
     let home = records.keys.home().tenant(&records.tenant)?;
-    let Some(turn) = home.begin_tasks(workspace)? else {
+    let Some(lock) = home.begin_tasks(workspace)? else {
         let holder = Some("a process that carries out a task".to_owned());
         return Err(actum_workspace::Error::from(ErrorKind::Busy { holder }).into());
     };
     let (finished, reported) = engine.records.finish_left_tasks(root, workspace)?;
-    Ok(Begun { _turn: turn, workspace, finished, reported })
+    Ok(Turn { lock, workspace, finished, reported })
 }
 
 impl Notes {
@@ -160,12 +159,21 @@ impl Notes {
 
     /// Keeps them, for as long as the machine runs.
     pub(super) fn keep(&self, mark: &UnderWay) -> Result<()> {
+        Ok(mark.note(&self.to_vec()?)?)
+    }
+
+    /// Keeps them durably: those that take the place of others which are.
+    pub(super) fn keep_durably(&self, mark: &UnderWay) -> Result<()> {
+        Ok(mark.note_durably(&self.to_vec()?)?)
+    }
+
+    fn to_vec(&self) -> Result<Vec<u8>> {
         let notes = serde_json::to_vec(self).map_err(|error| OutputError {
             doing: "put together the notes on",
             path: self.report.clone(),
             source: error.into(),
         })?;
-        Ok(mark.note(&notes)?)
+        Ok(notes)
     }
 
     /// Reads them. None are what is left of notes that a stop of the machine cut off: those of a task of which nothing
@@ -240,14 +248,7 @@ impl Records {
         let ended = match notes.ended.take() {
             Some(ended) => ended,
             None => {
-                let rejection = directory.read(ERROR_REPORT_FILE)?;
-                let rejection = rejection.and_then(|bytes| ErrorReport::read(&bytes).ok());
-                let is_rejected = rejection.is_some_and(|it| it.status == ErrorStatus::Rejected);
-                let report = directory.read(EXECUTION_REPORT_FILE)?;
-                let report = report.and_then(|bytes| ExecutionReport::read(&bytes).ok());
-                // One whose run had not ended yet said so.
-                let was_open = |status| status == ReportStatus::Failed && notes.prepared.is_some();
-                if is_rejected || report.is_some_and(|it| !was_open(it.status())) {
+                if is_reported(&directory, notes.prepared.is_some())? {
                     return Ok(Left::Reported);
                 }
                 let run = match &notes.prepared {
@@ -273,12 +274,7 @@ impl Records {
 
     /// What the ledger knows of a run.
     fn run_of(&self, run: RunId) -> Result<RunOf> {
-        let keys = std::sync::Arc::clone(&self.keys);
-        let asked = self.ledger.ask(move |store: &mut dyn Store| {
-            let row = store.run(run)?;
-            row.map(|row| RecordedRun::read(store, keys.keyring(), row)).transpose()
-        });
-        Ok(match asked.wait()? {
+        Ok(match self.recorded(run)? {
             None => RunOf::None,
             Some(run) => match run.receipt {
                 None => RunOf::Open,
@@ -286,6 +282,25 @@ impl Records {
             },
         })
     }
+}
+
+/// Whether all that is to be said of a task stands in its reports. None of them is durable before all are: after a stop
+/// of the machine any may be missing, or cut short. Those of a run that had not ended yet say so, and are written anew.
+fn is_reported(directory: &ReportDirectory, had_run: bool) -> Result<bool> {
+    let error = directory.read(ERROR_REPORT_FILE)?;
+    let error = error.and_then(|bytes| ErrorReport::read(&bytes).ok());
+    if error.as_ref().is_some_and(|it| it.status == ErrorStatus::Rejected) {
+        return Ok(true);
+    }
+    let report = directory.read(EXECUTION_REPORT_FILE)?;
+    let Some(report) = report.and_then(|bytes| ExecutionReport::read(&bytes).ok()) else {
+        return Ok(false);
+    };
+    let log = directory.read(CHANGE_LOG_FILE)?;
+    let has_log = log.is_some_and(|bytes| ChangeLog::read(&bytes).is_ok());
+    let has_error = ErrorStatus::of(report.status()).is_none() || error.is_some();
+    let was_open = report.status() == ReportStatus::Failed && had_run;
+    Ok(has_log && has_error && !was_open)
 }
 
 /// What was found of a task that was left.
@@ -336,10 +351,11 @@ fn written(notes: Notes, run_of: RunOf, now: Timestamp) -> Result<Ended> {
             (RunEnd::RolledBack, ErrorStatus::RolledBack)
         }
     };
-    let problem = TaskProblem {
-        reason: Some("INTERRUPTED"),
-        ..TaskProblem::new(ErrorCode::InternalError, CUT_OFF)
+    let code = match end {
+        RunEnd::RollbackFailed => ErrorCode::RollbackFailed,
+        RunEnd::Finished | RunEnd::RolledBack | RunEnd::Cancelled => ErrorCode::InternalError,
     };
+    let problem = TaskProblem { reason: Some("INTERRUPTED"), ..TaskProblem::new(code, CUT_OFF) };
     let facts = ErrorFacts {
         report_id: report_id.clone(),
         plan_id: Some(plan.clone()),

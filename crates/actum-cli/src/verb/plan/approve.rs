@@ -84,6 +84,7 @@ pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let plan_file = session.start.join(&arguments.plan);
     let beside = plan_file.parent().unwrap_or(&session.start).to_owned();
     let config_file = arguments.config_file(session, &beside)?;
+    let files = Files::of(&plan_file, &config_file, &arguments.output)?;
     let documents = Documents { plan: arguments.plan.clone(), config: Some(config_file.clone()) };
     let task = match documents.read(&session.start)? {
         Ok(task) => task,
@@ -97,24 +98,27 @@ pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let root = root::existing_or_new(&session.start);
     let id = arguments.task.clone().map_or_else(|| task.plan.id.as_str().to_owned(), String::from);
     let id: PlainId = id.parse().map_err(usage)?;
-    let files = policy::files()?;
     let records = records::open_for(root)?;
-    let mut engine = Engine::open(root, records.clone())?.under_files(files, root);
+    let mut engine = Engine::open(root, records.clone())?.under_files(policy::files()?, root);
     let workspace = engine.resume()?;
     let in_force = policy::in_force(root)?;
-    let audience = session.screen.audience();
-    let mut previewed = Previewed::of(engine.workspace_mut(), &task, &in_force, audience)?;
+    let actor = actor::of(arguments.agent.clone());
+    let mut preview = |audience| {
+        Previewed::of(engine.workspace_mut(), &task, &in_force, (actor.clone(), audience))
+    };
+    let mut previewed = preview(session.screen.audience())?;
+    let is_signed = previewed.sound && (arguments.sign || previewed.asks);
+    if is_signed {
+        previewed = preview(session.screen.audience_of_decisions())?;
+    }
     if !previewed.sound {
         session.screen.show(&previewed)?;
         let told = format_args!("task {id} is not approved, and no envelope was written");
         session.screen.note(told);
         return Ok(Exit::Refused);
     }
-    let is_signed = arguments.sign || previewed.asks;
-    if is_signed {
-        let audience = session.screen.audience_of_decisions();
-        previewed = Previewed::of(engine.workspace_mut(), &task, &in_force, audience)?;
-    }
+    // What cannot be written is refused before anybody agrees.
+    files.may_be_written(is_signed)?;
     let subject = Subject {
         task: id.as_str().parse().map_err(usage)?,
         workspace,
@@ -126,27 +130,19 @@ pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         session.screen.tell_text(&previewed)?;
         let question = format!("Approve task {id}?");
         let key = ApprovalKey::ask(session, &question, arguments.passphrase_file.as_deref())?;
-        // What nobody agreed to does not wait in the queue.
-        if previewed.asks {
-            let asked = (&id, actor::of(arguments.agent.clone()));
-            if let Some(plan) = queued(&mut engine, &task, asked)? {
-                answer(&records, plan, (arguments, &previewed), &key)?;
-            }
-        }
         signed = Some(sign(arguments, &records, &subject, &key)?);
+        // What nobody agreed to does not wait in the queue.
+        if previewed.asks
+            && let Some(plan) = queued(&mut engine, &task, (&id, actor))?
+        {
+            answer(&records, plan, (arguments, &previewed), &key)?;
+        }
     }
     drop(engine);
-    let name = |file: &Path| file.file_name().map(|name| name.to_string_lossy().into_owned());
-    let (Some(plan_name), Some(config_name)) = (name(&plan_file), name(&config_file)) else {
-        return Err(usage("plan and config have to be files"));
-    };
-    if [&*plan_name, &*config_name, APPROVAL_FILE].contains(&&*arguments.output) {
-        return Err(usage(format_args!("`{}` is another document of the task", arguments.output)));
-    }
     let mut envelope = json!({
-        "config": { "file": config_name, "sha256": subject.config.to_string() },
+        "config": { "file": files.config, "sha256": subject.config.to_string() },
         "format": TaskEnvelope::FORMAT,
-        "plan": { "file": plan_name, "sha256": subject.plan.to_string() },
+        "plan": { "file": files.plan, "sha256": subject.plan.to_string() },
         "protocol_validation": true,
         "status": "APPROVED",
         "task_id": id.as_str(),
@@ -154,7 +150,7 @@ pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let approval = match &signed {
         None => None,
         Some((bytes, expires)) => {
-            write(&beside.join(APPROVAL_FILE), bytes, |there| Envelope::read(there).is_ok())?;
+            write(&files.approval, bytes)?;
             if let Some(envelope) = envelope.as_object_mut() {
                 envelope.insert("approval".to_owned(), json!(APPROVAL_FILE));
             }
@@ -164,8 +160,7 @@ pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let text = format!("{envelope:#}\n");
     // What is written is what `actum run` takes.
     TaskEnvelope::read(text.as_bytes()).map_err(usage)?;
-    let is_envelope = |there: &[u8]| TaskEnvelope::read(there).is_ok();
-    write(&beside.join(&arguments.output), text.as_bytes(), is_envelope)?;
+    write(&files.envelope, text.as_bytes())?;
     let shown = match arguments.plan.parent() {
         Some(above) => above.join(&arguments.output),
         None => PathBuf::from(&arguments.output),
@@ -305,25 +300,58 @@ fn file_name(text: &str) -> Result<String, NoFileName> {
 #[error("give the name of a file, without directories, that does not begin with `.`")]
 struct NoFileName;
 
-/// Writes a document, in the place of one of its kind. No link is followed, and nothing else is written over.
-fn write(path: &Path, bytes: &[u8], is_one: impl Fn(&[u8]) -> bool) -> Result<(), Failure> {
-    let failed = |source| Failure::PageUnwritten { path: path.to_owned(), source };
-    match path.symlink_metadata() {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-        Err(error) => return Err(failed(error)),
-        Ok(found) => {
-            let size = usize::try_from(found.len()).unwrap_or(usize::MAX);
-            let is_small = found.is_file() && size <= ENVELOPE_BYTES_MAX;
-            let (_, there) = match is_small {
-                true => input::document(path, Path::new("/"), ENVELOPE_BYTES_MAX)?,
-                false => (String::new(), Vec::new()),
-            };
-            if !is_one(&there) {
-                let what = "something else is there, which is not written over";
-                return Err(failed(io::Error::new(io::ErrorKind::AlreadyExists, what)));
-            }
+/// The documents of a task, in one directory.
+struct Files {
+    plan: String,
+    config: String,
+    envelope: PathBuf,
+    approval: PathBuf,
+}
+
+impl Files {
+    fn of(plan: &Path, config: &Path, envelope: &str) -> Result<Self, Failure> {
+        let name = |file: &Path| file.file_name().map(|name| name.to_string_lossy().into_owned());
+        let (Some(plan_name), Some(config)) = (name(plan), name(config)) else {
+            return Err(usage("plan and config have to be files"));
+        };
+        if [&*plan_name, &*config, APPROVAL_FILE].contains(&envelope) {
+            return Err(usage(format_args!("`{envelope}` is another document of the task")));
+        }
+        let approval = plan.with_file_name(APPROVAL_FILE);
+        Ok(Self { plan: plan_name, config, envelope: plan.with_file_name(envelope), approval })
+    }
+
+    fn may_be_written(&self, is_signed: bool) -> Result<(), Failure> {
+        must_give_way(&self.envelope, |there| TaskEnvelope::read(there).is_ok())?;
+        match is_signed {
+            true => must_give_way(&self.approval, |there| Envelope::read(there).is_ok()),
+            false => Ok(()),
         }
     }
+}
+
+/// Whether nothing is there, or a document of the kind that is to be written there. No link is followed.
+fn must_give_way(path: &Path, is_one: impl Fn(&[u8]) -> bool) -> Result<(), Failure> {
+    let failed = |source| Failure::PageUnwritten { path: path.to_owned(), source };
+    let found = match path.symlink_metadata() {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        found => found.map_err(failed)?,
+    };
+    let size = usize::try_from(found.len()).unwrap_or(usize::MAX);
+    let is_small = found.is_file() && size <= ENVELOPE_BYTES_MAX;
+    let (_, there) = match is_small {
+        true => input::document(path, Path::new("/"), ENVELOPE_BYTES_MAX)?,
+        false => (String::new(), Vec::new()),
+    };
+    if is_one(&there) {
+        return Ok(());
+    }
+    let what = "something else is there, which is not written over";
+    Err(failed(io::Error::new(io::ErrorKind::AlreadyExists, what)))
+}
+
+/// Writes a document, all at once.
+fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let new = path.with_file_name(format!(".{name}.new"));
     let written =
@@ -335,7 +363,7 @@ fn write(path: &Path, bytes: &[u8], is_one: impl Fn(&[u8]) -> bool) -> Result<()
             )]
             std::fs::rename(&new, path)
         });
-    written.map_err(failed)
+    written.map_err(|source| Failure::PageUnwritten { path: path.to_owned(), source })
 }
 
 impl Document for Approved {

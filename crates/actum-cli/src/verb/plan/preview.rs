@@ -3,14 +3,15 @@
 use std::collections::BTreeSet;
 use std::io::{self, Write};
 
-use actum::task::{self, ActionEnd, ActionProblem, Rehearsal, Rehearsed, Script, Watch};
+use actum::task::{self, ActionEnd, ActionProblem, Rehearsal, Rehearsed, Script, Verdict, Watch};
 use actum::{Error, Judgement, PolicyInForce, Preview};
+use actum_core::ledger::Actor;
 use actum_core::path::Harmless;
 use actum_core::receipt::GateRecord;
 use actum_core::report::{CleanText, PlainIdError};
 use actum_core::task::{Action, ErrorCode, TaskPlan};
 use actum_core::{Digest, RiskTier, Timestamp};
-use actum_gate::Verdict;
+use actum_gate::Verdict as Answer;
 use actum_gate::credential::spans;
 use actum_workspace::{RunOptions, Workspace};
 use serde::Serialize;
@@ -97,7 +98,8 @@ pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let root = root::existing_or_new(&session.start);
     let in_force = policy::in_force(root)?;
     let mut workspace = Workspace::open(root)?;
-    let previewed = Previewed::of(&mut workspace, &task, &in_force, session.screen.audience());
+    let asked = (actor::of(None), session.screen.audience());
+    let previewed = Previewed::of(&mut workspace, &task, &in_force, asked);
     recovery_note::tell(&session.screen, workspace.recovery());
     let previewed = previewed?;
     session.screen.show(&previewed)?;
@@ -109,7 +111,7 @@ impl Previewed {
         workspace: &mut Workspace,
         task: &Task,
         in_force: &PolicyInForce,
-        audience: Audience,
+        (actor, audience): (Actor, Audience),
     ) -> Result<Self, Failure> {
         let Task { plan, config, graph, .. } = task;
         let constraints = plan.constraints(config.constraints);
@@ -118,20 +120,20 @@ impl Previewed {
         let options = RunOptions { limits, label, wait: false };
         let script = Script { plan, graph, config };
         let mut transaction = workspace.begin(options)?;
-        let Rehearsal { actions, operations, broken_rules, .. } =
-            Rehearsal::on(&mut transaction, script, &mut Nobody);
+        let rehearsal = Rehearsal::on(&mut transaction, script, &mut Nobody);
+        let verdict = rehearsal.verdict(constraints);
+        let Rehearsal { actions, operations, broken_rules, broken_off } = rehearsal;
         let written: BTreeSet<_> = plan.actions.iter().flat_map(Action::written).collect();
         let linked = transaction.broken_links().iter().filter(|path| written.contains(path));
         let linked: Vec<_> = linked.map(task::linked).collect();
         let diff = FileDiffs::of(transaction.diff()?, audience);
-        let actor = actor::of(None);
         let id = plan.id.as_str().parse().map_err(|error: PlainIdError| Failure::Usage {
             message: format!("{error}; nothing was changed"),
         })?;
         let request = task::request((plan, &id), operations, actor);
         let mut preview = Preview { transaction, undoes: None };
         let judged = preview.judged(&request, in_force, &home::tenant()?, records::now());
-        let (tier, gates, verdict, change) = match judged {
+        let (tier, gates, answer, change) = match judged {
             Ok(Judgement { bundle, decision, .. }) => {
                 let bound = bundle.bound().map_err(Error::from)?;
                 (decision.tier, decision.gates, Some(decision.verdict), Some(bound.change))
@@ -139,20 +141,21 @@ impl Previewed {
             Err(Error::NothingToChange) => (RiskTier::R0, Vec::new(), None, None),
             Err(error) => return Err(error.into()),
         };
-        let is_refused = verdict == Some(Verdict::Deny) || !linked.is_empty();
+        let is_refused = answer == Some(Answer::Deny) || !linked.is_empty();
+        let is_kept = verdict == Verdict::Keep && !is_refused;
         let actions: Vec<_> = actions.into_iter().map(|done| Acted::of(plan, done)).collect();
-        let is_done = actions.iter().all(|acted| matches!(acted.end, End::Success { .. }));
-        let rolls_back = constraints.stop_on_error && constraints.rollback_on_failure;
-        let is_kept = broken_rules.is_empty() && !is_refused;
-        let broken_rules = broken_rules.into_iter().chain(linked).map(Failed::from).collect();
+        let is_done = |acted: &Acted| matches!(acted.end, End::Success { .. });
+        let broken_off =
+            broken_off.map(|code| ActionProblem { code, message: code.about().into() });
+        let broken_rules = broken_off.into_iter().chain(broken_rules).chain(linked);
         Ok(Self {
             plan: plan.id.to_string(),
-            sound: is_done && is_kept,
-            is_partial: is_kept && !rolls_back,
+            sound: is_kept && actions.iter().all(is_done),
+            is_partial: is_kept && actions.iter().any(is_done),
             change,
-            asks: verdict == Some(Verdict::NeedsApproval),
+            asks: answer == Some(Answer::NeedsApproval),
             actions,
-            broken_rules,
+            broken_rules: broken_rules.map(Failed::from).collect(),
             tier,
             gates,
             diff,

@@ -115,9 +115,8 @@ pub(super) fn see(looked: &[Looked], session: &Session) -> Result<(), Failure> {
     }
     // Who reads a ledger keeps the same process from writing it.
     let (records, by) = (records::open()?, actor::of(None));
-    let seen = numbers.into_iter().map(|number| Ok(AlertLine::of(records.see(number, &by)?)));
-    let alerts = seen.collect::<Result<Vec<_>, actum::Error>>()?;
-    session.screen.show(&Seen { alerts })
+    let seen = records.see(&numbers, &by)?;
+    session.screen.show(&Seen { alerts: seen.into_iter().map(AlertLine::of).collect() })
 }
 
 /// Those that wait no longer.

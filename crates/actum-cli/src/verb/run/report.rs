@@ -154,6 +154,9 @@ fn executed(
     if report.rollback_performed() {
         return writeln!(out, "; everything is as before");
     }
+    if result.is_none() && report.facts().more.run.is_some() {
+        return writeln!(out, "; some files may be changed: `actum status` says what is left");
+    }
     let (mut files, mut lines) = (0, 0);
     let paths = result.iter().flat_map(|result| &result.paths);
     for path in paths.filter(|path| path.effect.is_of_file()) {

@@ -25,8 +25,10 @@ impl ErrorCode {
                 "Have a person agree: `actum plan approve` shows the change and signs, or `actum queue` and `actum approve`."
             }
             Self::InputMissing => "Put the document where the envelope says, beside it.",
-            Self::EnvelopeInvalid
-            | Self::InvalidJson
+            Self::EnvelopeInvalid => {
+                "Correct the envelope, or have `actum plan approve` write another."
+            }
+            Self::InvalidJson
             | Self::InvalidYaml
             | Self::SchemaViolation
             | Self::DuplicateKey
@@ -44,10 +46,13 @@ impl ErrorCode {
                 "Name the target by its path from the root of the project, without `.` and `..`."
             }
             Self::SymlinkRefused => "Name the file by the path that leads over no symbolic link.",
-            Self::InputTooLarge
-            | Self::LimitExceeded
-            | Self::FileTooLarge
-            | Self::BackupTooLarge => SPLIT,
+            Self::InputTooLarge => {
+                "Make the document smaller: content can be split over several tasks."
+            }
+            Self::LimitExceeded | Self::BackupTooLarge => SPLIT,
+            Self::FileTooLarge => {
+                "Leave the file out; the system config may have a lower limit than need be."
+            }
             Self::NotAvailable => "Leave the action out, and do what it says by other means.",
             Self::NotReversible => {
                 "Leave the action out, or set `rollback_on_failure` to `false` in the plan."
@@ -126,10 +131,10 @@ impl ErrorCode {
                 "Mend the action that this one waits for."
             }
             Self::InternalError => {
-                "Look at the reports; everything is as before, and the task can be run again."
+                "Look at what the reports say is in effect. Where everything is as before, the task can be run again."
             }
             Self::RollbackFailed => {
-                "`actum status` says what is left, and `actum recover` ends the rollback."
+                "`actum status` says what is left, and `actum recover` ends it; look at the files before the task is run again."
             }
             Self::Cancelled => "Nothing: everything is as before, and the task can be run again.",
         }

@@ -2,19 +2,19 @@
 
 use actum_core::report::{
     ChangeLog, ERROR_REPORT_FILE, ErrorReport, ErrorStatus, ExecutionReport, Phase, PlainId,
-    ReportName, RollbackMethod, RunDetails, RunEnd, RunFacts,
+    RollbackMethod, RunDetails, RunEnd, RunFacts,
 };
 use actum_core::task::ErrorCode;
 use actum_core::{RelPath, RunId};
 
 use super::make::{After, Made};
-use super::{Acted, Desk, Outcome, Place, TaskEnd, Verdict};
+use super::{Acted, Desk, Outcome, Place, TaskEnd};
 use crate::error::{Error, Result};
 use crate::task::documents::{ErrorFacts, clean};
 use crate::task::git::CommittedRun;
 use crate::task::input::{Task, Unread};
 use crate::task::outputs::{Ended, OutputError, ReportDirectory};
-use crate::task::rehearsal::Watch;
+use crate::task::rehearsal::{Verdict, Watch};
 use crate::task::told::EndLine;
 use crate::task::unfinished::Notes;
 
@@ -98,7 +98,11 @@ impl Desk<'_> {
             log: Some(log.clone()),
             error: error.clone(),
         };
-        self.raise(error.as_ref(), &place.task.id, Some(&directory.name));
+        // Before the report is written, so that it is there where that is.
+        let alert = match &error {
+            Some(error) => self.alerts.raise(&place.task.id, error, Some(&directory.name)),
+            None => Ok(None),
+        };
         let unwritten = self.write_end(place, ended);
         self.told.end(EndLine::Executed(&report, error.as_ref()), Some(&directory.name));
         TaskEnd {
@@ -111,26 +115,10 @@ impl Desk<'_> {
             },
             receipt,
             cause,
-            alert: self.alert_raised(),
+            alert,
             unwritten,
             finished: std::mem::take(&mut self.finished),
         }
-    }
-
-    /// Tells a person where the report has to be told of, before that is written.
-    fn raise(
-        &mut self,
-        error: Option<&ErrorReport>,
-        task: &PlainId,
-        directory: Option<&ReportName>,
-    ) {
-        if let Some(error) = error {
-            self.alert = self.alerts.raise(task, error, directory);
-        }
-    }
-
-    fn alert_raised(&mut self) -> Result<Option<u64>> {
-        std::mem::replace(&mut self.alert, Ok(None))
     }
 
     /// Writes how a task ended, durably where that is not noted already. What cannot be written is noted, for whoever
@@ -146,8 +134,7 @@ impl Desk<'_> {
         let archived_to = place.archived_to.as_deref();
         let notes = Notes::new(&place.directory.name, ids, self.started, archived_to, Vec::new());
         // Where that fails as well, both are told.
-        let kept = notes.ended(ended).keep(place.mark);
-        match kept.and_then(|()| Ok(place.mark.sync()?)) {
+        match notes.ended(ended).keep_durably(place.mark) {
             Ok(()) => Some(error),
             Err(also) => Some(OutputError {
                 source: std::io::Error::other(format!("{}; and {also}", error.source)),
@@ -213,7 +200,7 @@ impl Desk<'_> {
         let report = self.rejection(task, &refusal);
         let directory = self.outputs.report(self.started, &refusal.id);
         let name = directory.as_ref().ok().map(|directory| &directory.name);
-        self.raise(Some(&report), &refusal.id, name);
+        let alert = self.alerts.raise(&refusal.id, &report, name);
         let (directory, unwritten) = match directory {
             Ok(directory) => {
                 let written = directory.put(ERROR_REPORT_FILE, Some(report.write()));
@@ -221,7 +208,7 @@ impl Desk<'_> {
             }
             Err(error) => (None, Some(error)),
         };
-        self.rejected(refusal, report, (directory.as_ref(), unwritten), cause)
+        self.rejected(refusal, report, (directory.as_ref(), unwritten), (alert, cause))
     }
 
     /// The same where it has one.
@@ -235,9 +222,9 @@ impl Desk<'_> {
         // Nothing of it became visible, so nothing is there to be taken back.
         let error = Some(report.clone());
         let ended = Ended { is_as_before: true, report: None, log: None, error };
-        self.raise(Some(&report), &refusal.id, Some(&place.directory.name));
+        let alert = self.alerts.raise(&refusal.id, &report, Some(&place.directory.name));
         let unwritten = self.write_end(place, ended);
-        self.rejected(refusal, report, (Some(&place.directory), unwritten), cause)
+        self.rejected(refusal, report, (Some(&place.directory), unwritten), (alert, cause))
     }
 
     fn rejection(&mut self, task: Option<&Task>, refusal: &Unread) -> ErrorReport {
@@ -257,7 +244,7 @@ impl Desk<'_> {
         refusal: Unread,
         report: ErrorReport,
         (directory, unwritten): (Option<&ReportDirectory>, Option<OutputError>),
-        cause: Option<Error>,
+        (alert, cause): (Result<Option<u64>>, Option<Error>),
     ) -> TaskEnd {
         let name = directory.map(|directory| &directory.name);
         self.told.end(EndLine::Rejected(&report), name);
@@ -267,7 +254,7 @@ impl Desk<'_> {
             outcome: Outcome::Rejected(Box::new(report)),
             receipt: None,
             cause,
-            alert: self.alert_raised(),
+            alert,
             unwritten,
             finished: std::mem::take(&mut self.finished),
         }

@@ -3,8 +3,7 @@
 use actum_core::RunId;
 use actum_core::receipt::PathEffect;
 use actum_core::report::{
-    ManifestFacts, Phase, PlainId, ROLLBACK_MANIFEST_FILE, ROLLBACK_SCRIPT_FILE, Rollback,
-    RollbackManifest,
+    ManifestFacts, Phase, PlainId, ROLLBACK_MANIFEST_FILE, ROLLBACK_SCRIPT_FILE, RollbackManifest,
 };
 use actum_core::task::ErrorCode;
 use actum_workspace::{ErrorKind, LinuxDisk, State};
@@ -18,7 +17,6 @@ use crate::error::Error;
 use crate::task::checkpoint;
 use crate::task::documents::clean;
 use crate::task::git::{CommittedRun, Committing};
-use crate::task::input::Task;
 use crate::task::outputs::OutputError;
 use crate::task::problem::TaskProblem;
 use crate::task::rehearsal::{Watch, later};
@@ -76,9 +74,8 @@ impl Desk<'_> {
         let run = cleared.staged.transaction.run();
         let committing = Committing::of(task, place.root, rehearsed);
         self.told.phase(Phase::Checkpoint);
-        if let Err(problem) =
-            self.keep_checkpoint(task, place, &rehearsed.effects, manifest_id, Some(run))
-        {
+        let kept = self.keep_checkpoint(place, &rehearsed.effects, manifest_id, Some(run));
+        if let Err(problem) = kept {
             return Made::Not(*problem, None);
         }
         let documents =
@@ -120,21 +117,21 @@ impl Desk<'_> {
             Err(error) => match error.workspace() {
                 State::Unchanged | State::Restored => not(error),
                 State::Published | State::NeedsAttention => {
-                    Made::Open(run, TaskProblem::of_error(&error), error)
+                    Made::Open(run, TaskProblem::of_open_run(&error), error)
                 }
             },
         }
     }
 
-    /// Keeps what takes the change back, durably; gives what that is.
+    /// Keeps what takes the change back. It is durable once the outputs are.
     pub(super) fn keep_checkpoint(
         &mut self,
-        task: &Task,
         place: &Place<'_>,
         effects: &[PathEffect],
         manifest_id: &PlainId,
         run: Option<RunId>,
-    ) -> std::result::Result<Rollback, Box<TaskProblem>> {
+    ) -> std::result::Result<(), Box<TaskProblem>> {
+        let task = place.task;
         let broken =
             |code, why: &dyn std::fmt::Display| Box::new(TaskProblem::new(code, why.to_string()));
         let ids = &mut self.ids;
@@ -166,9 +163,7 @@ impl Desk<'_> {
             let script = rollback.script(manifest_id, &place.directory.name);
             place.directory.write(ROLLBACK_SCRIPT_FILE, &script)
         };
-        write()
-            .map_err(|error| broken(code_of(&error.source, ErrorCode::CheckpointFailed), &error))?;
-        Ok(rollback)
+        write().map_err(|error| broken(code_of(&error.source, ErrorCode::CheckpointFailed), &error))
     }
 
     /// The files that are not what the run left (EX-12).
@@ -201,5 +196,25 @@ fn code_of(error: &std::io::Error, otherwise: ErrorCode) -> ErrorCode {
         ErrorCode::HashMismatch
     } else {
         otherwise
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// EX-14, EX-18: whatever it failed by, a person is told, and nobody is told that everything is as before.
+    #[test]
+    fn what_is_neither_made_nor_taken_back_is_for_a_person() {
+        let kind = ErrorKind::Io {
+            action: "put back `a`".to_owned(),
+            source: std::io::Error::other("no"),
+        };
+        let error = Error::from(actum_workspace::Error::from(kind));
+        let problem = TaskProblem::of_open_run(&error);
+        assert_eq!(problem.code, ErrorCode::RollbackFailed);
+        assert!(problem.code.response().tells_a_person());
+        assert!(problem.message.contains("put back `a`"), "{}", problem.message);
+        assert_eq!(problem.reason, TaskProblem::of_error(&error).reason);
     }
 }
