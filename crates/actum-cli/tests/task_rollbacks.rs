@@ -194,6 +194,58 @@ fn a_task_that_is_committed_is_taken_back_by_a_revert() {
     git(&root, &["fsck", "--strict"]);
 }
 
+/// EX-17: a revert gives back the modes, of which git keeps no more than whether a file is executable.
+#[test]
+fn a_revert_gives_back_modes_that_git_does_not_keep() {
+    let (_directory, root) = repository();
+    let mode = |name: &str| fs::metadata(root.join(name)).unwrap().mode() & 0o7777;
+    let set = |name: &str, mode| {
+        fs::set_permissions(root.join(name), fs::Permissions::from_mode(mode)).unwrap();
+    };
+    set("a.txt", 0o600);
+    set("sub/b.txt", 0o640);
+    let delete = |id, path| action(id, "FILE_DELETE", path, json!({ "type": "delete" }));
+    let renewed = [delete("a2", "sub/b.txt"), after(create("a3", "sub/b.txt"), "a2")];
+    let steps = plan(json!([delete("a1", "a.txt"), renewed[0], renewed[1]]));
+    put(&root, &steps, COMMIT);
+    let run = || {
+        let ended = actum(&root, &["run", "../task.json"]);
+        assert_eq!(ended.code, 0, "{ended:?}");
+        assert_eq!((root.join("a.txt").exists(), mode("sub/b.txt")), (false, 0o644));
+    };
+    run();
+    assert_eq!(actum(&root, &["rollback", "task-7"]).code, 0);
+    assert_eq!((mode("a.txt"), mode("sub/b.txt")), (0o600, 0o640));
+    assert_eq!(document(&root, "execution_report.json")["rollback_method"], "git_revert");
+    assert_eq!(git(&root, &["status", "--porcelain"]), "");
+    // What somebody said since stays.
+    run();
+    set("sub/b.txt", 0o660);
+    assert_eq!(actum(&root, &["rollback", "task-7"]).code, 0);
+    assert_eq!((mode("a.txt"), mode("sub/b.txt")), (0o600, 0o660));
+}
+
+/// EX-17: a revert makes room for a file where the run made a directory, and the other way round.
+#[test]
+fn a_revert_brings_back_a_file_from_under_a_directory() {
+    let (_directory, root) = repository();
+    let before = tree(&root);
+    let rename = |id, from, to: &str| {
+        action(id, "FILE_RENAME", from, json!({ "type": "rename", "new_path": to }))
+    };
+    let under = after(create("a2", "a.txt/new.txt"), "a1");
+    let out = rename("a3", "sub/b.txt", "b.txt");
+    put(&root, &plan(json!([rename("a1", "a.txt", "z.txt"), under, out])), COMMIT);
+    let ended = actum(&root, &["run", "../task.json"]);
+    assert_eq!(ended.code, 0, "{ended:?}");
+    let taken_back = actum(&root, &["rollback", "task-7"]);
+    assert_eq!(taken_back.code, 0, "{taken_back:?}");
+    assert_eq!(tree(&root), before);
+    assert_eq!(document(&root, "execution_report.json")["rollback_method"], "git_revert");
+    assert_eq!(git(&root, &["status", "--porcelain"]), "");
+    git(&root, &["fsck", "--strict"]);
+}
+
 /// EX-17: work of a person is never swept into a commit; such a run keeps its checkpoint, and the report says why.
 #[test]
 fn a_run_that_cannot_be_committed_keeps_its_checkpoint_and_says_why() {
@@ -380,4 +432,31 @@ fn a_directory_that_a_plan_makes_and_empties_again_is_gone() {
     assert_eq!(["new", "sub", "one.txt", "b.txt"].map(is_there), [false, true, true, true]);
     assert_eq!(actum(&root, &["rollback", "task-7"]).code, 0);
     assert_eq!(tree(&root), before);
+}
+
+/// EX-16: who brings a task back that was taken back can have it taken back again.
+#[test]
+fn a_task_that_was_brought_back_can_be_taken_back_again() {
+    let (_directory, root) = workspace();
+    assert_eq!(run(&root, &plan(json!([replace("a1", "a.txt", "1")]))).code, 0);
+    for brought_back_by in ["undo", "redo"] {
+        let taken_back = actum(&root, &["rollback", "task-7", "--json"]);
+        assert_eq!(taken_back.code, 0, "{taken_back:?}");
+        assert_eq!(text(&root, "a.txt"), "1\n");
+        let again = actum(&root, &["rollback", "task-7"]);
+        assert_eq!(again.code, 1, "{again:?}");
+        assert!(again.stderr.contains("was taken back before"), "{again:?}");
+        let log: Value = serde_json::from_str(&actum(&root, &["log", "--json"]).stdout).unwrap();
+        let of_task = document(&root, "execution_report.json")["run"].clone();
+        let meant = if brought_back_by == "undo" { &log["runs"][0]["run"] } else { &of_task };
+        let brought_back = actum(&root, &[brought_back_by, meant.as_str().unwrap()]);
+        assert_eq!(brought_back.code, 0, "{brought_back:?}");
+        assert_eq!(text(&root, "a.txt"), "new\n");
+    }
+    assert_eq!(actum(&root, &["rollback", "task-7"]).code, 0);
+    assert_eq!(text(&root, "a.txt"), "1\n");
+    // Edits that come after it are not what was brought back.
+    fs::write(root.join("a.txt"), "edited since\n").unwrap();
+    assert_eq!(actum(&root, &["rollback", "task-7"]).code, 1);
+    assert_eq!(text(&root, "a.txt"), "edited since\n");
 }

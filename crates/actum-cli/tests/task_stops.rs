@@ -12,11 +12,11 @@
 mod program;
 mod task;
 
-use std::fs;
+use std::fs::{self, File};
 
-use program::{actum, home_of, text, workspace};
+use program::{actum, command, home_of, text, workspace};
 use serde_json::json;
-use task::{create, document, plan, replace, report, run};
+use task::{create, document, plan, put, replace, report, run};
 
 /// EX-13: reports become durable with the next task at the latest. Where the machine came to a stop before, and they are
 /// gone or cut short, they are written again from what is noted.
@@ -81,4 +81,19 @@ fn notes_that_a_stop_of_the_machine_cut_short_are_of_a_task_that_did_nothing() {
     let recovered = actum(&root, &["recover"]);
     assert_eq!((recovered.code, notes.exists()), (0, false), "{recovered:?}");
     assert_eq!(text(&root, "a.txt"), "new\n");
+}
+
+/// EX-24: a final status that could not be handed over is no success.
+#[test]
+fn status_lines_that_cannot_be_written_are_told() {
+    let (_directory, root) = workspace();
+    put(&root, &plan(json!([replace("a1", "a.txt", "1")])), "");
+    let full = File::options().write(true).open("/dev/full").unwrap();
+    let mut run = command(&root, &["run", "../task.json", "--json"]);
+    let ended = run.stdout(full).output().unwrap();
+    let told = String::from_utf8(ended.stderr).unwrap();
+    assert_eq!(ended.status.code(), Some(4), "{told}");
+    assert!(told.contains("its result could not be written"), "{told}");
+    assert_eq!(text(&root, "a.txt"), "new\n");
+    assert_eq!(document(&root, "execution_report.json")["status"], "SUCCESS");
 }

@@ -62,7 +62,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let held = signals::hold();
     let waiting = signals::waiting().ok();
     let mut lines =
-        Lines { screen: session.screen, status, waiting: waiting.as_ref(), is_read: true };
+        Lines { screen: session.screen, status, waiting: waiting.as_ref(), unshown: None };
     let actor = actor::of(arguments.agent.clone());
     let ended = task::run(&mut engine, root, (input, actor), &mut lines);
     recovery_note::tell(&session.screen, engine.recovery());
@@ -70,7 +70,8 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let ended = ended?;
     tell_finished(&session.screen, &ended.finished);
     let exit = exit(&ended);
-    report::show(&session.screen, &ended)?;
+    let shown = report::show(&session.screen, &ended);
+    let shown = lines.unshown.take().map_or(shown, Err);
     if let (Some(command), Some(cause)) = (&in_force.notify, ended.cause) {
         notify::tell(&session.screen, command, &Failure::from(cause));
     }
@@ -83,7 +84,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     }
     drop(held);
     std::mem::forget(engine);
-    Ok(exit)
+    shown.map(|()| exit)
 }
 
 /// Tells of tasks that were cut off, whose reports were written now.
@@ -91,7 +92,7 @@ pub(super) fn tell_finished(screen: &Screen, finished: &[FinishedTask]) {
     for FinishedTask { task, status, .. } in finished {
         let status = status.map_or("REJECTED", ReportStatus::as_str);
         screen.note(format_args!(
-            "the process of task {task} ended before it could report: {status}; the reports are written now"
+            "the process of task {task} could not report how it ended: {status}; the reports are written now"
         ));
     }
 }
@@ -136,28 +137,32 @@ struct Lines<'w> {
     screen: Screen,
     status: Option<File>,
     waiting: Option<&'w signals::Waiting>,
-    /// Whether somebody reads standard output still.
-    is_read: bool,
+    /// Why standard output does not take them any more.
+    unshown: Option<Failure>,
 }
 
 impl Observer for Lines<'_> {
     fn tell(&mut self, status: &TaskStatus) {
-        let line = status.write();
-        if let (Some(file), Ok(line)) = (&mut self.status, &line)
+        let is_wanted = self.status.is_some() || self.screen.form == Form::Json;
+        let line = is_wanted.then(|| status.write()).transpose().unwrap_or_else(|error| {
+            self.screen.note(format_args!("a status line is missing: {error}"));
+            None
+        });
+        if let (Some(file), Some(line)) = (&mut self.status, &line)
             && let Err(error) = file.write_all(line)
         {
             self.screen.note(format_args!("status lines are not written any more: {error}"));
             self.status = None;
         }
-        if !self.is_read {
+        if self.unshown.is_some() {
             return;
         }
         let shown = match (self.screen.form, status) {
-            (Form::Json, _) => line.map(|line| self.screen.hand_over(&line)).unwrap_or(Ok(())),
+            (Form::Json, _) => line.map_or(Ok(()), |line| self.screen.hand_over(&line)),
             (Form::Text, TaskStatus::Update(update)) => show(&self.screen, update),
             (Form::Text, TaskStatus::Final(_)) => Ok(()),
         };
-        self.is_read = shown.is_ok();
+        self.unshown = shown.err();
     }
 
     fn is_cancelled(&self) -> bool {

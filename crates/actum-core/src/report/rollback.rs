@@ -1,6 +1,6 @@
 //! What takes a run back: the state of each path before and after, and the steps in their order.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::names::ReportName;
 use super::plain_id::PlainId;
@@ -129,7 +129,7 @@ impl Rollback {
         directories: Vec<DirectoryChange>,
     ) -> Result<Self, RollbackError> {
         let mut states = BTreeMap::new();
-        let mut ids = std::collections::BTreeSet::new();
+        let mut ids = BTreeSet::new();
         for Checkpoint { id, path, change } in &checkpoints {
             if !ids.insert(id) {
                 return Err(RollbackError::SameId { id: id.clone() });
@@ -252,6 +252,27 @@ impl Rollback {
             below.filter(|path| path.starts_with(directory)).collect()
         };
         in_the_way.map(|(path, _)| (path, inside(path))).collect()
+    }
+
+    /// Directories that a file comes back into, which the run neither made nor removed.
+    pub(super) fn directories_on_the_way(&self) -> BTreeSet<RelPath> {
+        let gone = self.states.iter().filter(|(_, (was, is))| {
+            matches!((was, is), (There::File(_), There::Nothing | There::Directory(_)))
+        });
+        let above =
+            gone.flat_map(|(path, _)| std::iter::successors(path.parent(), RelPath::parent));
+        above.filter(|path| !self.states.contains_key(path)).collect()
+    }
+
+    /// Files that are made anew, which whoever runs them runs as their owner or as their group.
+    pub(super) fn run_as_their_owner(&self) -> impl Iterator<Item = &RelPath> {
+        let gone = self.checkpoints.iter().filter(|checkpoint| match &checkpoint.change {
+            FileChange::Deleted { .. } | FileChange::Renamed { .. } => true,
+            FileChange::Created { .. } | FileChange::Modified { .. } => false,
+        });
+        let is_meant = |kept: &FileState| kept.mode.bits() & 0o6000 != 0;
+        let meant = gone.filter(move |checkpoint| self.backup(checkpoint).is_some_and(is_meant));
+        meant.map(|checkpoint| &checkpoint.path)
     }
 
     /// What is done, in its order: room is made before anything is put there.

@@ -9,6 +9,7 @@ unset CDPATH
 bad=0
 pending=0
 touched=0
+restored=no
 
 say() { printf '%s\n' "$1"; }
 
@@ -91,7 +92,11 @@ expect() {
     :
   elif is_now "$1" "$5" "$6"; then
     # A directory of the run in which somebody put more stays.
-    [ "$3$5" = -d ] && [ -n "$(find "$1" ! -type d)" ] || pending=$((pending + 1))
+    if [ "$3$5" != -d ]; then
+      pending=$((pending + 1))
+    elif [ "$restored" = no ] && [ -z "$(find "$1" ! -type d)" ]; then
+      pending=$((pending + 1))
+    fi
   elif [ "$3$now" = dd ] || [ "$now${7-}" = -between ]; then
     pending=$((pending + 1))
   else
@@ -130,6 +135,22 @@ expect_only() {
     complain "$shown" "has to go, but holds what the run did not make"
 }
 
+# DIRECTORY SHOWN: what is on the way to a file that comes back, and was not changed by the run.
+expect_directory() {
+  if [ -d "$1" ] || [ ! -e "$1" ]; then
+    return 0
+  fi
+  complain "$2" "is no directory any more, and a file has to come back in it"
+}
+
+# PATH SHOWN: a file that is gone, which anybody could run as its owner. Who that was is not known here.
+expect_owner() {
+  if [ "$(id -u)" != 0 ] || [ -e "$1" ] || [ -h "$1" ]; then
+    return 0
+  fi
+  complain "$2" "ran as its owner (set-user-ID or set-group-ID) and is gone; only its owner can bring it back"
+}
+
 # BACKUP SUM
 expect_backup() {
   observe "$backups/$1"
@@ -157,6 +178,38 @@ make_directory() {
   say "  made        $2"
 }
 
+# PATH SHOWN: the directories on the way to a path, where they are gone.
+make_way() {
+  way=.
+  rest=${1#./}
+  while :; do
+    case $rest in
+      */*)
+        way=$way/${rest%%/*}
+        rest=${rest#*/}
+        [ -d "$way" ] || (umask 022 && mkdir -- "$way") || stop "$2" "has no directory to be in"
+        ;;
+      *) return 0 ;;
+    esac
+  done
+}
+
+# Puts into `owner` whose a file is, and of which group, in numbers.
+owner_of() {
+  facts=$(ls -ldn -- "$1") || return 1
+  set -f
+  # shellcheck disable=SC2086
+  set -- $facts
+  set +f
+  owner=$3:$4
+}
+
+# FROM TO: gives a file the owner and the group of another one, as far as this user may.
+own_as() {
+  owner_of "$2" && made_by=$owner && owner_of "$1" || return 1
+  [ "$owner" = "$made_by" ] || chown -- "$owner" "$2" 2>/dev/null
+}
+
 # FROM TO SHOWN SUM
 move_back() {
   observe "$2"
@@ -168,6 +221,7 @@ move_back() {
   observe "$1"
   case $now in
     -)
+      make_way "$1" "$3"
       mv -f -- "$2" "$1" || stop "$3" "cannot be moved back"
       ;;
     "$4") rm -f -- "$2" || stop "$3" "cannot be moved back" ;;
@@ -185,6 +239,8 @@ remove_directory() {
   if rmdir -- "$1" 2>/dev/null; then
     touched=$((touched + 1))
     say "  removed     $2"
+  elif [ "$(find "$1" -exec printf x \;)" = x ]; then
+    stop "$2" "cannot be removed"
   else
     say "  kept        $2 (there is more in it than the run made)"
   fi
@@ -201,7 +257,14 @@ restore_file() {
     *) stop "$2" "changed meanwhile" ;;
   esac
   rm -f -- "$7" || stop "$2" "cannot be restored"
+  make_way "$1" "$2"
   cp -- "$backups/$6" "$7" || stop "$2" "cannot be restored"
+  if [ -e "$1" ] && ! own_as "$1" "$7"; then
+    # It must not run as somebody else than before.
+    case $4 in
+      [2-7]*) stop "$2" "cannot get its owner back, as whom it runs (set-user-ID or set-group-ID)" ;;
+    esac
+  fi
   chmod "$4" "$7" || stop "$2" "cannot be restored"
   if [ ! -f "$7" ] || [ -h "$7" ] || ! digest_of "$7" || [ "$sum" != "$3" ]; then
     stop "$2" "the copy of its backup is damaged"
@@ -278,6 +341,7 @@ main() {
   restore_all
 
   pending=0
+  restored=yes
   expect_all
   if [ "$bad" -gt 0 ] || [ "$pending" -gt 0 ]; then
     say "rollback.sh: not everything is as before the run. Run this again with --check." >&2

@@ -39,6 +39,12 @@ pub(super) fn script(rollback: &Rollback, manifest: &PlainId, report: &ReportNam
         let call = script.call("expect_only").path(path.as_bytes()).shown(path);
         inside.iter().fold(call, |call, path| call.path(path.as_bytes())).end();
     }
+    for path in rollback.directories_on_the_way() {
+        script.call("expect_directory").path(path.as_bytes()).shown(&path).end();
+    }
+    for path in rollback.run_as_their_owner() {
+        script.call("expect_owner").path(path.as_bytes()).shown(path).end();
+    }
     script.text("}\n\nexpect_backups() {\n  :\n");
     for (path, kept) in rollback.backups() {
         script.call("expect_backup").word(&backup_name(path)).word(&kept.sha256).end();

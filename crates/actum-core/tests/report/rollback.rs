@@ -260,18 +260,109 @@ fn a_directory_on_the_way_that_became_a_link_leads_nowhere() {
 #[test]
 fn what_others_put_into_a_directory_of_the_run_stays() {
     let rich = rich();
+    for is_file in [true, false] {
+        let root = TempDir::new().unwrap();
+        let script = rich.write_after(root.path());
+        let mine = root.path().join("made/mine");
+        if is_file {
+            fs::write(mine, "mine").unwrap()
+        } else {
+            fs::create_dir(mine).unwrap()
+        }
+        let done = run(&script, &[]);
+        assert_eq!(done.status.code(), Some(0), "{}", said(&done));
+        let mut expected = before(&rich);
+        let now = snapshot(root.path());
+        for kept in [&b"made"[..], b"made/mine"] {
+            expected.insert(kept.to_vec(), now[kept].clone());
+        }
+        assert_eq!(now, expected, "{}", said(&done));
+        assert_eq!(run(&script, &[]).status.code(), Some(0));
+        assert_eq!(snapshot(root.path()), expected);
+    }
+}
+
+/// A file of each kind that comes back into a directory which the run left there.
+fn in_a_directory() -> Run {
+    Run {
+        before: files(&[
+            (b"a", b"old\n", 0o644),
+            (b"in/here/gone", b"gone\n", 0o644),
+            (b"in/here/moved", b"moved\n", 0o644),
+            (b"in/here/stays", b"stays\n", 0o644),
+        ]),
+        after: files(&[
+            (b"a", b"new\n", 0o644),
+            (b"in/here/stays", b"stays\n", 0o644),
+            (b"moved", b"moved\n", 0o644),
+        ]),
+        renamed: vec![(b"in/here/moved".to_vec(), b"moved".to_vec())],
+        ..Run::default()
+    }
+}
+
+/// EX-16: git keeps no empty directories, so that a copy may have none.
+#[test]
+fn a_directory_that_somebody_removed_is_made_for_the_files_that_come_back() {
+    let a_run = in_a_directory();
+    for shell in shells() {
+        let root = TempDir::new().unwrap();
+        let script = a_run.write_after(root.path());
+        fs::remove_dir_all(root.path().join("in")).unwrap();
+        assert_eq!(run_in(shell, &script, &["--check"]).status.code(), Some(0));
+        let done = run_in(shell, &script, &[]);
+        assert_eq!(done.status.code(), Some(0), "{}", said(&done));
+        let mut expected = before(&a_run);
+        expected.remove(&b"in/here/stays"[..]);
+        assert_eq!(snapshot(root.path()), expected, "{}", said(&done));
+    }
+}
+
+/// EX-16
+#[test]
+fn a_file_where_a_directory_has_to_be_stands_in_the_way() {
     let root = TempDir::new().unwrap();
-    let script = rich.write_after(root.path());
-    fs::write(root.path().join("made/mine"), "mine").unwrap();
+    let script = in_a_directory().write_after(root.path());
+    fs::remove_dir_all(root.path().join("in")).unwrap();
+    fs::write(root.path().join("in"), "mine").unwrap();
+    let left = snapshot(root.path());
+    let refused = run(&script, &[]);
+    assert_eq!(refused.status.code(), Some(1), "{}", said(&refused));
+    assert!(said(&refused).contains("in: is no directory any more"), "{}", said(&refused));
+    assert_eq!(snapshot(root.path()), left);
+}
+
+/// EX-16: root gives nobody's program to itself.
+#[test]
+fn what_runs_as_its_owner_keeps_its_owner_or_does_not_come_back() {
+    use std::os::unix::fs::{MetadataExt, chown};
+
+    let root = TempDir::new().unwrap();
+    let is_root = fs::metadata(root.path()).unwrap().uid() == 0;
+    let a_run = Run {
+        before: files(&[(b"it's a tool", b"old\n", 0o4755)]),
+        after: files(&[(b"it's a tool", b"new\n", 0o4755)]),
+        ..Run::default()
+    };
+    let script = a_run.write_after(root.path());
+    let tool = root.path().join("it's a tool");
+    if is_root {
+        chown(&tool, Some(1234), Some(1234)).unwrap();
+        fs::set_permissions(&tool, fs::Permissions::from_mode(0o4755)).unwrap();
+    }
+    let owner = fs::metadata(&tool).unwrap().uid();
     let done = run(&script, &[]);
     assert_eq!(done.status.code(), Some(0), "{}", said(&done));
-    let mut expected = before(&rich);
-    let now = snapshot(root.path());
-    for kept in [&b"made"[..], b"made/mine"] {
-        expected.insert(kept.to_vec(), now[kept].clone());
-    }
-    assert_eq!(now, expected, "{}", said(&done));
-    assert!(said(&run(&script, &[])).contains("done already"));
+    let now = fs::metadata(&tool).unwrap();
+    assert_eq!((now.uid(), now.mode() & 0o7777), (owner, 0o4755));
+    assert_eq!(fs::read(&tool).unwrap(), b"old\n");
+
+    let gone = Run { after: Files::new(), ..a_run };
+    let root = TempDir::new().unwrap();
+    let script = gone.write_after(root.path());
+    let done = run(&script, &[]);
+    assert_eq!(done.status.code(), Some(i32::from(is_root)), "{}", said(&done));
+    assert_eq!(root.path().join("it's a tool").exists(), !is_root);
 }
 
 /// The programs that change something, each of which kills the script when its turn comes.
@@ -279,7 +370,7 @@ fn killers(turn: usize) -> TempDir {
     let programs = TempDir::new().unwrap();
     let counter = programs.path().join("turn");
     fs::write(&counter, turn.to_string()).unwrap();
-    for name in ["rm", "mv", "cp", "chmod", "mkdir", "rmdir"] {
+    for name in ["rm", "mv", "cp", "chown", "chmod", "mkdir", "rmdir"] {
         let real = ["/usr/bin", "/bin"].map(|place| Path::new(place).join(name));
         let real = real.into_iter().find(|program| program.exists()).unwrap();
         let half = if name == "cp" { "printf x >\"$3\"\n" } else { "" };

@@ -233,3 +233,46 @@ fn anchors_and_aliases_elsewhere_stay() {
     check("$.a", "2", "a: {q: &x 1, r: *x}\nb: &x 1\nc: *x\n", "a: 2\nb: &x 1\nc: *x\n");
     check("$.c", "2", "a: &x 1\nc: [*x, 3]\n", "a: &x 1\nc: 2\n");
 }
+
+/// EX-10
+#[test]
+fn comments_that_are_indented_less_than_a_block_scalar_stay() {
+    for sign in ["|", "|-", "|+", "|2+", ">", ">-", ">+", ">2"] {
+        let file = format!("m:\n  a: {sign}\n    text\n\n  # about b\n\n  b: 1\nn: 1\n");
+        let b = file.replace("b: 1", "b: 2");
+        check("$.m.b", "2", &file, &b);
+        let gap = if sign.contains('+') { "" } else { "\n" };
+        check("$.m.a", "2", &file, &format!("m:\n  a: 2\n{gap}  # about b\n\n  b: 1\nn: 1\n"));
+        let item = format!("- - {sign}\n      x # no comment\n  # one\n  - y\n# end\n");
+        check("$[0][0]", "2", &item, "- - 2\n  # one\n  - y\n# end\n");
+        check("$[0][1]", "2", &item, &item.replace("- y", "- 2"));
+        let windows = file.replace('\n', "\r\n");
+        check("$.m.b", "2", &windows, &b.replace('\n', "\r\n"));
+    }
+    // With less indentation than its own first line, and not less than the scalar.
+    let file = "a: |1+\n   x\n # no comment\n# a comment\nb: 1\n";
+    check("$.a", "2", file, "a: 2\n# a comment\nb: 1\n");
+    check("$.a", "2", "a: |+\n\n  \n# c\nb: 1\n", "a: 2\n# c\nb: 1\n");
+    check("$.a", "\"p\\nq\\n\"", "a: |\n  x\n    \nb: 1\n", "a: |\n  p\n  q\nb: 1\n");
+    check("$.a", "\"p\\nq\\n\"", "a: |\n   \nb: 1\n", "a: |\n  p\n  q\nb: 1\n");
+    check("$.b", "2", "b: 1\na: |+\n  x\n    ", "b: 2\na: |+\n  x\n    ");
+    check("$.a", "2", "a: |\n  x\n    ", "a: 2");
+    check("$[0]", "\"p\\nq\\n\"", "- > # c", "- \"p\\nq\\n\" # c");
+}
+
+/// EX-10
+#[test]
+fn blanks_behind_lines_that_one_takes_the_place_of_join_no_comment() {
+    check("$.a", "2", "a: # c\n  b: 1 \n", "a: 2 # c\n");
+    check("$.a", "2", "a: # c\n  - 1\t\nb: 2\n", "a: 2 # c\nb: 2\n");
+    check("$.a", "2", "a:\r\n  # c\r\n  b: 1 \r\n", "a: 2\r\n  # c\r\n");
+    check("$[0].a", "2", "- a: # c\n    b: 1  \n- 3\n", "- a: 2 # c\n- 3\n");
+}
+
+/// EX-10
+#[test]
+fn a_name_without_a_colon_gets_one_in_a_line_of_its_own() {
+    check("$.x", "1", "? x\n? y\n", "? x\n: 1\n? y\n");
+    check("$.a.y", "[1]", "a:\n  ? x\n  ? y # c\n", "a:\n  ? x\n  ? y # c\n  : [1]\n");
+    check("$.a", "1", "{? a, b: 1}\n", "{? a: 1, b: 1}\n");
+}

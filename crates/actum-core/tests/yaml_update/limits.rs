@@ -3,7 +3,7 @@
 use actum_core::edit::YAML_BYTES_MAX;
 use actum_core::json::DEPTH_MAX;
 
-use super::edited;
+use super::{check, edited};
 
 fn max() -> usize {
     usize::try_from(YAML_BYTES_MAX).unwrap()
@@ -51,4 +51,14 @@ fn aliases_cannot_be_multiplied_without_end() {
     }
     file.push_str("b: 1\n");
     assert!(edited("$.b", "2", &file).unwrap_err().contains("not strict YAML"));
+}
+
+/// EX-10
+#[test]
+fn any_number_of_comments_may_stand_between_a_name_and_its_value() {
+    let file = format!("a:\n{}  b: 1\nz: 1\n", "  # c\n".repeat(5000));
+    check("$.z", "2", &file, &file.replace("z: 1", "z: 2"));
+    check("$.a.b", "2", &file, &file.replace("b: 1", "b: 2"));
+    let empty = format!("a:\n{}z: 1\n", "# c\n".repeat(5000));
+    check("$.a", "2", &empty, &empty.replace("a:", "a: 2"));
 }

@@ -3,6 +3,7 @@
 //! To be committed is asked for by the system config. Where that cannot be done the run stays what it is, its checkpoint
 //! is the way back, and the report says why.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use actum_core::ledger::Actor;
@@ -119,6 +120,12 @@ impl Committing {
     }
 }
 
+/// The commit of a run, where HEAD of the repository at `root` is at it.
+pub(super) fn commit_of(root: &Path, run: RunId) -> Option<String> {
+    let at = Repository::open(root).and_then(|repository| repository.head_of_run(run));
+    Some(at.ok()??.to_string())
+}
+
 /// A revert that was computed, and what writes its files.
 pub(super) struct Reverting {
     repository: Repository,
@@ -127,18 +134,23 @@ pub(super) struct Reverting {
 }
 
 impl Reverting {
-    /// Computes what takes back the commit of a run.
+    /// Computes what takes back the commit of a run that did this.
     ///
     /// # Errors
     /// [`GitProblem`]; nothing was changed.
     pub(super) fn of(
         root: &Path,
         outputs: &Outputs,
-        (commit, run): (CommitId, RunId),
+        (commit, run, effects): (CommitId, RunId, &[PathEffect]),
     ) -> Result<Self, GitProblem> {
         let repository = Repository::open(root)?;
         let revert = repository.revert(commit, run, |path| state(outputs, path))?;
-        let operations = revert.files().iter().flat_map(|file| operations(outputs, file)).collect();
+        let changes: BTreeMap<_, _> = checkpoint::apart(effects).into_iter().collect();
+        let files = revert.files().iter();
+        let mut operations: Vec<_> =
+            files.flat_map(|file| operations(outputs, file, changes.get(&file.path))).collect();
+        // First what makes room: a directory can be where a file was.
+        operations.sort_by_key(|operation| !matches!(operation, Operation::Delete { .. }));
         Ok(Self { repository, revert, operations })
     }
 
@@ -165,9 +177,16 @@ impl Reverting {
     }
 }
 
-/// The steps that make a file what a revert wants.
-fn operations(outputs: &Outputs, Restored { path, to }: &Restored) -> Vec<Operation> {
+/// The steps that make a file what a revert wants, and give it the mode that it had before the run, of which git kept
+/// only whether it is executable.
+fn operations(
+    outputs: &Outputs,
+    Restored { path, to }: &Restored,
+    change: Option<&FileChange>,
+) -> Vec<Operation> {
     let (path, now) = (path.clone(), state(outputs, path));
+    let is_executable = |mode: FileMode| mode.bits() & 0o100 != 0;
+    let before = change.and_then(kept).map(|kept| kept.mode);
     match (to, now) {
         (None, None) => Vec::new(),
         (None, Some(now)) => {
@@ -178,14 +197,23 @@ fn operations(outputs: &Outputs, Restored { path, to }: &Restored) -> Vec<Operat
             }]
         }
         (Some(to), None) => {
-            let mode = to.executable.then_some(ModeChange::Executable(true));
+            let mode = match before.filter(|mode| is_executable(*mode) == to.executable) {
+                Some(mode) => Some(ModeChange::Exact(mode)),
+                None => to.executable.then_some(ModeChange::Executable(true)),
+            };
             vec![Operation::Create { path, content: to.bytes.clone(), mode }]
         }
         (Some(to), Some(now)) => {
             let (content, expected) = (to.bytes.clone(), Some(now.digest));
-            let mode = ModeChange::Executable(to.executable);
-            let is_new_mode = (now.mode.bits() & 0o100 != 0) != to.executable;
-            let chmod = is_new_mode.then(|| Operation::Chmod { path: path.clone(), mode });
+            // Where nobody gave it another mode since.
+            let is_left = change.and_then(left).is_some_and(|left| left.mode == now.mode);
+            let before = before.filter(|mode| is_left && is_executable(*mode) == to.executable);
+            let mode = match before {
+                Some(mode) => (mode != now.mode).then_some(ModeChange::Exact(mode)),
+                None => (is_executable(now.mode) != to.executable)
+                    .then_some(ModeChange::Executable(to.executable)),
+            };
+            let chmod = mode.map(|mode| Operation::Chmod { path: path.clone(), mode });
             let write = Operation::Write { path, content, expected };
             std::iter::once(write).chain(chmod).collect()
         }

@@ -160,30 +160,31 @@ impl Outputs {
         Ok(())
     }
 
-    /// Makes the directory for the reports of a task.
-    pub(super) fn report(
+    /// A name that no directory of reports has, for those of a task.
+    pub(super) fn report_name(
         &self,
         time: Timestamp,
         task: &PlainId,
-    ) -> Result<ReportDirectory, OutputError> {
+    ) -> Result<ReportName, OutputError> {
         let reports = self.made(REPORTS_DIRECTORY)?;
         for attempt in 1..=ATTEMPTS_MAX {
             let name = ReportName::new(time, task, attempt);
-            let making = failed("make the directory", &name.directory());
-            match self.disk.make_plain_directory(&reports, name.as_str().as_bytes(), DIRECTORY) {
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                made => {
-                    made.map_err(&making)?;
-                    let handle = self.disk.open_directory(&reports, name.as_str().as_bytes());
-                    return Ok(ReportDirectory {
-                        disk: self.disk,
-                        handle: handle.map_err(making)?,
-                        name,
-                    });
-                }
+            let stat = self.disk.stat_at(&reports, name.as_str().as_bytes());
+            if stat.map_err(failed("look at", &name.directory()))?.is_none() {
+                return Ok(name);
             }
         }
         Err(no_name("make a directory for the task in", REPORTS_DIRECTORY))
+    }
+
+    /// Makes the directory of reports of that name, which is not there.
+    pub(super) fn report(&self, name: ReportName) -> Result<ReportDirectory, OutputError> {
+        let reports = self.made(REPORTS_DIRECTORY)?;
+        let bytes = name.as_str().as_bytes();
+        let made = self.disk.make_plain_directory(&reports, bytes, DIRECTORY);
+        let opened = made.and_then(|()| self.disk.open_directory(&reports, bytes));
+        let handle = opened.map_err(failed("make the directory", &name.directory()))?;
+        Ok(ReportDirectory { disk: self.disk, handle, name })
     }
 
     /// The directory of reports of that name, where it is there.

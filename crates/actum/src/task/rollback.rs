@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use actum_core::ledger::Actor;
+use actum_core::receipt::PathEffect;
 use actum_core::report::{
     EXECUTION_REPORT_FILE, ExecutionReport, ManifestEvent, ManifestStatus, ROLLBACK_MANIFEST_FILE,
     ROLLBACK_SCRIPT_FILE, ReportName, RollbackManifest, RollbackMethod,
@@ -10,14 +11,15 @@ use actum_core::report::{
 use actum_core::task::ErrorCode;
 use actum_core::{Digest, RunId, Timestamp};
 use actum_git::{CommitId, GitProblem};
-use actum_workspace::{ErrorKind, State};
+use actum_ledger::Doing;
+use actum_workspace::{ErrorKind, State, View};
 
 use super::alert::Alerts;
 use super::documents::clean;
 use super::git::Reverting;
 use super::outputs::{OutputError, Outputs, ReportDirectory};
-use super::run::DOOR;
-use super::unfinished::{FinishedTask, Turn, take_turn};
+use super::run::{DOOR, random};
+use super::unfinished::{FinishedTask, RollbackNotes, Turn, take_turn};
 use crate::engine::Engine;
 use crate::engine::settle::Receipt;
 use crate::error::{Error, Result};
@@ -56,7 +58,10 @@ pub enum RollbackRefused {
         task: String,
     },
     /// It changed nothing, so there is nothing to take back.
-    #[error("the task of `{report}` changed nothing that is in effect; nothing was changed")]
+    #[error(
+        "the task of `{report}` has nothing to be taken back with: it changed nothing, or its rollback manifest was removed; \
+         nothing was changed"
+    )]
     Nothing {
         /// The directory of its reports.
         report: String,
@@ -115,17 +120,21 @@ pub fn rollback(
     let outputs = Outputs::of(root)?;
     // Nobody may write them again once they say that it was taken back.
     reported.sync(&outputs)?;
-    let (directory, manifest) = found(&outputs, task, engine.records.clock.now())?;
+    let (directory, manifest) = found((root, &outputs), task, engine.records.clock.now())?;
     let report = || directory.name.directory();
     let Some(run) = manifest.run() else {
         return Err(RollbackRefused::Nothing { report: report() }.into());
     };
-    engine.records.must_be_of_task(run, &directory.name)?;
+    let effects = engine.records.effects_of_task(run, &directory.name)?;
     let alerts = Alerts::of(&engine.records, (workspace, root), Some(actor.clone()));
     let left = |code, why: &dyn std::fmt::Display| {
         told_of(&alerts.raise_left((run, &directory.name), (code, why)))
     };
-    let done = match taken_back(engine, (root, &outputs), (run, &directory, &manifest), &actor) {
+    let meant = (run, effects.as_slice(), &directory, &manifest);
+    let home = engine.records.keys.home().tenant(&engine.records.tenant)?;
+    let mark = home.begin(Doing::Task, RunId::from_random(random()?), workspace)?;
+    RollbackNotes::new(&directory.name).keep(&mark)?;
+    let done = match taken_back(engine, (root, &outputs), meant, &actor) {
         Err(Error::Rollback(RollbackRefused::Git { report, source, .. })) => {
             let alert = left(source.code(), &source);
             return Err(RollbackRefused::Git { report, alert, source }.into());
@@ -137,7 +146,8 @@ pub fn rollback(
         done => done?,
     };
     let (report, unwritten) = match told(&outputs, &directory, &done) {
-        Ok(report) => (report, None),
+        Ok(report) => (report, mark.end().err().map(OutputError::of_home)),
+        // Whoever comes next writes them.
         Err(error) => (None, Some(error)),
     };
     let Done { receipt, commit, notes, .. } = done;
@@ -167,14 +177,28 @@ struct Done {
 fn taken_back(
     engine: &mut Engine,
     (root, outputs): (&Path, &Outputs),
-    (run, directory, manifest): (RunId, &ReportDirectory, &RollbackManifest),
+    (run, effects, directory, manifest): (
+        RunId,
+        &[PathEffect],
+        &ReportDirectory,
+        &RollbackManifest,
+    ),
     actor: &Actor,
 ) -> Result<Done> {
+    let mut notes = Vec::new();
+    if manifest.status() == ManifestStatus::Executed {
+        // It was brought back since.
+        let Some(receipt) = undone(engine, (run, &directory.name), actor.clone())? else {
+            let report = directory.name.directory();
+            return Err(RollbackRefused::Executed { report }.into());
+        };
+        let (method, receipt) = (RollbackMethod::Checkpoint, Some(receipt));
+        return Ok(Done { method, receipt, commit: None, notes });
+    }
     let report = read_report(directory)?;
     let committed = report.as_ref().and_then(|report| report.facts().more.commit.as_ref());
-    let mut notes = Vec::new();
     if let Some(commit) = committed.and_then(|commit| commit.as_str().parse::<CommitId>().ok()) {
-        match Reverting::of(root, outputs, (commit, run)) {
+        match Reverting::of(root, outputs, (commit, run, effects)) {
             Ok(reverting) => return reverted(engine, &reverting, &directory.name, actor),
             // Who would be lost by the checkpoint, too, is told; what git cannot do, the checkpoint can.
             // Somebody else took the files back, or a process that came to its end before the commit.
@@ -271,22 +295,24 @@ fn is_as_before(outputs: &Outputs, manifest: &RollbackManifest) -> bool {
 }
 
 impl Records {
-    /// What stands in a workspace can be written by anybody: a run is that of a task where the ledger says so.
-    fn must_be_of_task(&self, run: RunId, report: &ReportName) -> Result<()> {
-        let is_it = self.recorded(run)?.is_some_and(|RecordedRun { intent, .. }| {
+    /// What a run did, by its receipt, where there is one. What stands in a workspace can be written by anybody: a run is
+    /// that of a task where the ledger says so.
+    fn effects_of_task(&self, run: RunId, report: &ReportName) -> Result<Vec<PathEffect>> {
+        let of_task = self.recorded(run)?.filter(|RecordedRun { intent, .. }| {
             intent.door == DOOR && intent.label == format!("task {}", report.task())
         });
-        if is_it {
-            return Ok(());
-        }
-        let why = format!("the ledger does not know the run {run} as one of this task");
-        Err(RollbackRefused::Unusable { report: report.directory(), why }.into())
+        let Some(recorded) = of_task else {
+            let why = format!("the ledger does not know the run {run} as one of this task");
+            return Err(RollbackRefused::Unusable { report: report.directory(), why }.into());
+        };
+        let effects = recorded.receipt.map(|(receipt, _)| receipt.statement.predicate.paths);
+        Ok(effects.unwrap_or_default())
     }
 }
 
-/// The reports that are meant, and their manifest, which is active.
+/// The reports that are meant, and their manifest: which is active, or whose run was brought back since.
 fn found(
-    outputs: &Outputs,
+    (root, outputs): (&Path, &Outputs),
     task: &str,
     now: Timestamp,
 ) -> Result<(ReportDirectory, RollbackManifest)> {
@@ -295,7 +321,7 @@ fn found(
     let mut refused = None;
     for name in names.iter().filter(is_meant).rev() {
         let Some(directory) = outputs.reports_named(name.clone())? else { continue };
-        match manifest(&directory, now)? {
+        match manifest((root, outputs), &directory, now)? {
             Ok(manifest) => return Ok((directory, manifest)),
             Err(why) => refused = refused.or(Some(why)),
         }
@@ -303,8 +329,9 @@ fn found(
     Err(refused.unwrap_or_else(|| RollbackRefused::Unknown { task: task.to_owned() }).into())
 }
 
-/// The manifest of a task, where it is active; one whose time is over says so from now on.
+/// The manifest of a task, where it can be used; one whose time is over says so from now on.
 fn manifest(
+    (root, outputs): (&Path, &Outputs),
     directory: &ReportDirectory,
     now: Timestamp,
 ) -> Result<std::result::Result<RollbackManifest, RollbackRefused>> {
@@ -325,9 +352,58 @@ fn manifest(
     }
     Ok(match manifest.status() {
         ManifestStatus::Active => Ok(manifest),
+        ManifestStatus::Executed if is_back(root, outputs, (directory, &manifest))? => Ok(manifest),
         ManifestStatus::Executed => Err(RollbackRefused::Executed { report }),
         ManifestStatus::Expired => Err(RollbackRefused::Expired { report }),
     })
+}
+
+/// Whether a task that was taken back was brought back since, by `actum undo` or `redo`. One that git took back is a matter
+/// of git.
+fn is_back(
+    root: &Path,
+    outputs: &Outputs,
+    (directory, manifest): (&ReportDirectory, &RollbackManifest),
+) -> Result<bool> {
+    let report = read_report(directory)?;
+    let is_committed = report.is_some_and(|report| report.facts().more.commit.is_some());
+    let Some(run) = manifest.run().filter(|_| !is_committed) else { return Ok(false) };
+    if is_as_before(outputs, manifest) {
+        return Ok(false);
+    }
+    let shown = View::open(root)?.show(run);
+    Ok(shown.is_ok_and(|shown| shown.undone_by.is_none()))
+}
+
+/// Writes into the reports of a task that it was taken back, by a process that could not; none where it was not, or where
+/// they say so.
+pub(super) fn told_late(
+    outputs: &Outputs,
+    directory: &ReportDirectory,
+) -> Result<Option<ExecutionReport>> {
+    let Some(bytes) = directory.read(ROLLBACK_MANIFEST_FILE)? else { return Ok(None) };
+    let Ok(manifest) = RollbackManifest::read(&bytes) else { return Ok(None) };
+    if !is_as_before(outputs, &manifest) {
+        return Ok(None);
+    }
+    let Some(report) = read_report(directory)? else { return Ok(None) };
+    let is_told = report.rollback_performed();
+    if is_told && manifest.status() != ManifestStatus::Active {
+        return Ok(None);
+    }
+    if is_told {
+        directory.end_manifest(ManifestEvent::RolledBack)?;
+        outputs.sync()?;
+        return Ok(Some(report));
+    }
+    let mut notes =
+        vec!["the process that took the task back ended before it could report".to_owned()];
+    if let Some(commit) = &report.facts().more.commit {
+        let commit = commit.as_str();
+        notes.push(format!("whether a commit reverts the commit {commit} is not known"));
+    }
+    let method = RollbackMethod::Checkpoint;
+    Ok(told(outputs, directory, &Done { method, receipt: None, commit: None, notes })?)
 }
 
 /// The report of a task, where it can be read.

@@ -7,7 +7,7 @@ mod make;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use actum_core::ledger::Actor;
+use actum_core::ledger::{Actor, WorkspaceId};
 use actum_core::receipt::PathEffect;
 use actum_core::report::{
     CONFIG_FILE, ChangeLog, ErrorReport, ExecutionReport, PLAN_FILE, PROMPT_FILE, Phase, PlainId,
@@ -21,7 +21,7 @@ use actum_workspace::disk::Disk;
 use actum_workspace::{ErrorKind, Limits, LinuxDisk, RunOptions, Transaction};
 
 use super::alert::Alerts;
-use super::documents::{Ids, clean, new_id};
+use super::documents::{Ids, new_id};
 use super::input::{Here, Task, TaskInput, Unread};
 use super::outputs::{OutputError, Outputs, ReportDirectory};
 use super::problem::{ActionProblem, TaskProblem};
@@ -88,14 +88,16 @@ pub fn run(
     (input, actor): (std::result::Result<TaskInput, Unread>, Actor),
     observer: &mut dyn Observer,
 ) -> Result<TaskEnd> {
+    // The ledger is being opened meanwhile, for which the turn waits.
+    let read = input.and_then(Task::read);
     let Turn { lock: _lock, workspace, finished, reported } = take_turn(engine, root)?;
     let records = engine.records.clone();
     let started = records.clock.now();
-    let read = input.and_then(Task::read);
     let id = match &read {
         Ok(task) => task.id.clone(),
         Err(unread) => unread.id.clone(),
     };
+    let home = records.keys.home().tenant(&records.tenant)?;
     let mut desk = Desk {
         outputs: Outputs::of(root)?,
         alerts: Alerts::of(&records, (workspace, root), Some(actor.clone())),
@@ -105,50 +107,14 @@ pub fn run(
         report_id: new_id()?,
         finished,
         reported,
+        mark: home.begin(Doing::Task, RunId::from_random(random()?), workspace)?,
+        unfilled: None,
         is_noted: false,
     };
-    desk.told.phase(Phase::Received);
-    let task = match read {
-        Ok(task) => task,
-        Err(unread) => return Ok(desk.reject(None, unread, None)),
-    };
-    desk.told.of(&task);
-    desk.told.phase(Phase::Validating);
-    let here = Here {
-        tenant: &records.tenant,
-        workspace,
-        keyring: records.keyring(),
-        now: records.clock.now(),
-    };
-    if let Err(problem) = task.must_be_approved(&here) {
-        return Ok(desk.reject(Some(&task), task.refusal(vec![problem]), None));
-    }
-    let in_force = engine.rules.in_force(root)?;
-    let refused = task.refused(&mut engine.workspace, &desk.outputs, &in_force)?;
-    if !refused.is_empty() {
-        let protected: Vec<_> = refused.iter().filter_map(|it| it.target.clone()).collect();
-        if !protected.is_empty() {
-            let plan = (RunId::from_random(random()?), workspace);
-            refused::record(&records, &in_force, (&task, &actor), plan, &protected)?;
-        }
-        return Ok(desk.reject(Some(&task), task.refusal(refused), None));
-    }
-    desk.told.phase(Phase::Archiving);
-    let home = records.keys.home().tenant(&records.tenant)?;
-    let mark = home.begin(Doing::Task, RunId::from_random(random()?), workspace)?;
-    let ended = match desk.prepare(&task) {
-        Err(error) => {
-            let problem = TaskProblem::new(ErrorCode::ReportUnwritable, error.to_string());
-            desk.reject(Some(&task), task.refusal(vec![problem]), None)
-        }
-        Ok((directory, archived_to)) => {
-            let place = Place { task: &task, directory, archived_to, mark: &mark, root, actor };
-            desk.carry_out(engine, place)
-        }
-    };
+    let ended = desk.handle(engine, (root, workspace), (read, actor))?;
     // What could not be reported is by whoever comes next, who also makes durable what could.
     Ok(match ended.unwritten.is_none() && !desk.is_noted {
-        true => TaskEnd { unwritten: mark.end().err().map(OutputError::of_home), ..ended },
+        true => TaskEnd { unwritten: desk.mark.end().err().map(OutputError::of_home), ..ended },
         false => ended,
     })
 }
@@ -192,7 +158,6 @@ struct Place<'t> {
     task: &'t Task,
     directory: ReportDirectory,
     archived_to: Option<String>,
-    mark: &'t UnderWay,
     root: &'t Path,
     actor: Actor,
 }
@@ -218,49 +183,98 @@ struct Desk<'o> {
     finished: Vec<FinishedTask>,
     /// Tasks before whose reports are there, and maybe not durable.
     reported: Reported,
+    /// Where notes on the task are kept, for whoever comes after a kill.
+    mark: UnderWay,
+    /// The directory of its reports, where that is there and could not be filled.
+    unfilled: Option<ReportDirectory>,
     /// Whether what is noted of the task says as much as its reports, or more; it stays then.
     is_noted: bool,
 }
 
 impl Desk<'_> {
-    /// The plan that was in force goes to the archive, this one takes its place, and its reports get their directory.
-    fn prepare(
+    /// From what was read to the end: first all that can refuse it, then the task itself.
+    fn handle(
         &mut self,
-        task: &Task,
-    ) -> std::result::Result<(ReportDirectory, Option<String>), OutputError> {
-        let archived = self.outputs.archive(self.started)?;
-        if let Some(to) = &archived {
+        engine: &mut Engine,
+        (root, workspace): (&Path, WorkspaceId),
+        (read, actor): (std::result::Result<Task, Unread>, Actor),
+    ) -> Result<TaskEnd> {
+        self.told.phase(Phase::Received);
+        let task = match read {
+            Ok(task) => task,
+            Err(unread) => return Ok(self.reject(None, unread, None)),
+        };
+        self.told.of(&task);
+        self.told.phase(Phase::Validating);
+        let records = engine.records.clone();
+        let here = Here {
+            tenant: &records.tenant,
+            workspace,
+            keyring: records.keyring(),
+            now: records.clock.now(),
+        };
+        if let Err(problem) = task.must_be_approved(&here) {
+            return Ok(self.reject(Some(&task), task.refusal(vec![problem]), None));
+        }
+        let in_force = engine.rules.in_force(root)?;
+        let refused = task.refused(&mut engine.workspace, &self.outputs, &in_force)?;
+        if !refused.is_empty() {
+            let protected: Vec<_> = refused.iter().filter_map(|it| it.target.clone()).collect();
+            if !protected.is_empty() {
+                let plan = (RunId::from_random(random()?), workspace);
+                refused::record(&records, &in_force, (&task, &actor), plan, &protected)?;
+            }
+            return Ok(self.reject(Some(&task), task.refusal(refused), None));
+        }
+        self.told.phase(Phase::Archiving);
+        Ok(match self.prepare(&task, (root, actor)) {
+            Err(error) => {
+                let problem = TaskProblem::of_error(&error);
+                // That the reports cannot be written is a refusal like any other.
+                let cause = (!matches!(error, Error::Output(_))).then_some(error);
+                self.reject(Some(&task), task.refusal(vec![problem]), cause)
+            }
+            Ok((place, notes)) => self.carry_out(engine, place, notes),
+        })
+    }
+
+    /// The plan that was in force goes to the archive, this one takes its place, and its reports get their directory,
+    /// which is noted before it is there.
+    fn prepare<'t>(
+        &mut self,
+        task: &'t Task,
+        (root, actor): (&'t Path, Actor),
+    ) -> Result<(Place<'t>, Notes)> {
+        let archived_to = self.outputs.archive(self.started)?;
+        if let Some(to) = &archived_to {
             self.told.note(Phase::Archiving, &format!("The plan before went to `{to}`"));
         }
         let mut files: Vec<(&str, &[u8])> =
             vec![(PLAN_FILE, &task.input.plan), (CONFIG_FILE, &task.input.config)];
         files.extend(task.input.approval.iter().map(|bytes| (APPROVAL_FILE, bytes.as_slice())));
         self.outputs.activate(&files)?;
-        let directory = self.outputs.report(self.started, &task.id)?;
-        for (name, bytes) in &files {
-            directory.write_private(name, bytes)?;
+        let name = self.outputs.report_name(self.started, &task.id)?;
+        let ids = (&self.report_id, &task.id, &task.plan_id);
+        let actions = self.told.actions().to_vec();
+        let notes = Notes::new(&name, ids, self.started, archived_to.as_deref(), actions);
+        notes.keep(&self.mark)?;
+        let directory = self.outputs.report(name)?;
+        if let Err(error) = fill(&directory, task, &files) {
+            self.unfilled = Some(directory);
+            return Err(error.into());
         }
-        directory.write(SUMMARY_FILE, task.summary().as_bytes())?;
-        directory.write(PROMPT_FILE, executor_prompt(&directory.name).as_bytes())?;
-        Ok((directory, archived))
+        Ok((Place { task, directory, archived_to, root, actor }, notes))
     }
 
-    fn carry_out(&mut self, engine: &mut Engine, place: Place<'_>) -> TaskEnd {
+    fn carry_out(&mut self, engine: &mut Engine, place: Place<'_>, notes: Notes) -> TaskEnd {
         let task = place.task;
-        let ids = (&self.report_id, &task.id, &task.plan_id);
-        let actions = task.plan.actions.iter().map(|action| clean(action.id.as_str())).collect();
-        let archived_to = place.archived_to.as_deref();
-        let notes = Notes::new(&place.directory.name, ids, self.started, archived_to, actions);
-        if let Err(error) = notes.keep(place.mark) {
-            let problem = TaskProblem::of_error(&error);
-            return self.reject_in(&place, task.refusal(vec![problem]), Some(error));
-        }
         self.told.phase(Phase::Executing);
         let mut begun = match engine.begin(options(&task.plan, &task.id)) {
             Ok(begun) => begun,
             Err(error) => {
                 let problem = TaskProblem::of_error(&error);
-                return self.reject_in(&place, task.refusal(vec![problem]), Some(error));
+                let refusal = task.refusal(vec![problem]);
+                return self.reject_in(place.directory, Some(task), (refusal, Some(error)));
             }
         };
         let mut rehearsed = self.rehearse(&mut begun.transaction, task);
@@ -279,7 +293,7 @@ impl Desk<'_> {
                 None
             }
         };
-        self.ended(&place, rehearsed, made, manifest_id)
+        self.ended(place, rehearsed, made, manifest_id)
     }
 
     /// Does the actions where nobody sees them.
@@ -317,6 +331,19 @@ impl Task {
     }
 }
 
+/// Puts what the task was into the directory of its reports.
+fn fill(
+    directory: &ReportDirectory,
+    task: &Task,
+    files: &[(&str, &[u8])],
+) -> std::result::Result<(), OutputError> {
+    for (name, bytes) in files {
+        directory.write_private(name, bytes)?;
+    }
+    directory.write(SUMMARY_FILE, task.summary().as_bytes())?;
+    directory.write(PROMPT_FILE, executor_prompt(&directory.name).as_bytes())
+}
+
 /// What the change may touch: the targets of the plan, and nothing else (7.1, FILE_WHITELIST).
 pub fn limits(plan: &TaskPlan) -> Limits {
     let written: BTreeSet<_> = plan.actions.iter().flat_map(Action::written).collect();
@@ -329,7 +356,7 @@ pub fn label(task: &PlainId) -> String {
     format!("task {task}")
 }
 
-fn random() -> Result<u64> {
+pub(super) fn random() -> Result<u64> {
     LinuxDisk.random().map_err(|source| {
         let kind = ErrorKind::Io { action: "name a task".to_owned(), source };
         actum_workspace::Error::from(kind).into()
@@ -360,6 +387,9 @@ impl TaskProblem {
             );
             let reason = Some(reason::of_engine(error).name());
             return Self { reason, ..Self::new(ErrorCode::ApprovalMissing, message) };
+        }
+        if let Error::Output(error) = error {
+            return Self::new(ErrorCode::ReportUnwritable, error.to_string());
         }
         let code = if let Error::Denied { gates } = error {
             let is_by = |name: &str| gates.iter().any(|gate| gate.gate == name);

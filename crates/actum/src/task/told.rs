@@ -2,7 +2,7 @@
 
 use actum_core::Timestamp;
 use actum_core::report::{
-    ActionStatus, ErrorReport, ExecutionReport, LineFacts, Phase, PlainId, ReportName,
+    ActionStatus, CleanText, ErrorReport, ExecutionReport, LineFacts, Phase, PlainId, ReportName,
     StatusEnvelope, StatusUpdate, TaskStatus, TaskStatusFormat,
 };
 use actum_core::task::ErrorCode;
@@ -31,7 +31,7 @@ pub(super) struct Told<'o> {
     task: PlainId,
     plan: Option<PlainId>,
     /// The ids of the actions.
-    actions: Vec<String>,
+    actions: Vec<CleanText>,
     done: u32,
 }
 
@@ -44,7 +44,12 @@ impl<'o> Told<'o> {
     pub(super) fn of(&mut self, task: &Task) {
         self.task = task.id.clone();
         self.plan = Some(task.plan_id.clone());
-        self.actions = task.plan.actions.iter().map(|action| action.id.to_string()).collect();
+        self.actions = task.plan.actions.iter().map(|action| clean(action.id.as_str())).collect();
+    }
+
+    /// The ids of its actions, in their order.
+    pub(super) fn actions(&self) -> &[CleanText] {
+        &self.actions
     }
 
     pub(super) fn phase(&mut self, phase: Phase) {
@@ -69,7 +74,7 @@ impl<'o> Told<'o> {
             plan_id: self.plan.clone(),
             time: self.clock.now(),
             phase,
-            action_id: id.map(|id| clean(id)),
+            action_id: id.cloned(),
             action_status: action.map(|(_, status, _)| status),
             error_code: action.and_then(|(_, _, code)| code).map(ErrorCode::number),
             actions_done: self.done,

@@ -17,13 +17,16 @@ use serde::{Deserialize, Serialize};
 use super::OutputError;
 use super::alert::Alerts;
 use super::documents::{ErrorFacts, Ids, clean};
+use super::git::commit_of;
 use super::outputs::{Ended, Outputs, ReportDirectory};
 use super::problem::TaskProblem;
+use super::rollback::told_late;
 use crate::engine::Engine;
 use crate::error::Result;
 use crate::records::Records;
 
 const FORMAT: &str = "actum.task-under-way/1";
+const ROLLBACK_FORMAT: &str = "actum.rollback-under-way/1";
 
 /// What is noted of a task while it is carried out.
 #[derive(Debug, Serialize, Deserialize)]
@@ -42,6 +45,20 @@ pub(super) struct Notes {
     prepared: Option<Prepared>,
     /// What is to be written in any case: it could not be.
     ended: Option<Ended>,
+}
+
+/// What is noted while a task is taken back.
+#[derive(Debug, Serialize, Deserialize)]
+pub(super) struct RollbackNotes {
+    format: String,
+    /// The name of the directory of its reports.
+    report: String,
+}
+
+/// What was noted by a process that is no more.
+enum Noted {
+    Task(Box<Notes>),
+    Rollback(RollbackNotes),
 }
 
 /// The documents of a task whose run is about to be made.
@@ -168,33 +185,49 @@ impl Notes {
     }
 
     fn to_vec(&self) -> Result<Vec<u8>> {
-        let notes = serde_json::to_vec(self).map_err(|error| OutputError {
-            doing: "put together the notes on",
-            path: self.report.clone(),
-            source: error.into(),
-        })?;
-        Ok(notes)
+        to_vec(self, &self.report)
+    }
+}
+
+impl RollbackNotes {
+    pub(super) fn new(report: &ReportName) -> Self {
+        Self { format: ROLLBACK_FORMAT.to_owned(), report: report.as_str().to_owned() }
     }
 
-    /// Reads them. None are what is left of notes that a stop of the machine cut off: those of a task of which nothing
+    /// Keeps them, for as long as the machine runs.
+    pub(super) fn keep(&self, mark: &UnderWay) -> Result<()> {
+        Ok(mark.note(&to_vec(self, &self.report)?)?)
+    }
+}
+
+fn to_vec(notes: &impl Serialize, report: &str) -> Result<Vec<u8>> {
+    let notes = serde_json::to_vec(notes).map_err(|error| OutputError {
+        doing: "put together the notes on",
+        path: report.to_owned(),
+        source: error.into(),
+    })?;
+    Ok(notes)
+}
+
+impl Noted {
+    /// Reads what was noted. None are what is left of notes that a stop of the machine cut off: those of a task of which nothing
     /// had become visible, since they are made durable before that.
     fn read(bytes: &[u8]) -> Result<Option<Self>> {
         let Ok(document) = serde_json::from_slice::<serde_json::Value>(bytes) else {
             return Ok(None);
         };
-        let read: std::result::Result<Self, _> = serde_json::from_value(document);
-        match read {
-            Ok(notes) if notes.format == FORMAT => Ok(Some(notes)),
-            read => {
-                let why = read.err().map_or("of another version".to_owned(), |it| it.to_string());
-                Err(OutputError {
-                    doing: "read the notes on a task in",
-                    path: "the home of the ledger".to_owned(),
-                    source: std::io::Error::other(why),
-                }
-                .into())
-            }
-        }
+        let format = document.get("format").and_then(serde_json::Value::as_str);
+        let read = match format {
+            Some(FORMAT) => serde_json::from_value(document).map(Self::Task),
+            Some(ROLLBACK_FORMAT) => serde_json::from_value(document).map(Self::Rollback),
+            _other => Err(serde::de::Error::custom("of another version")),
+        };
+        let told = |error: serde_json::Error| OutputError {
+            doing: "read the notes on a task in",
+            path: "the home of the ledger".to_owned(),
+            source: std::io::Error::other(error.to_string()),
+        };
+        Ok(Some(read.map_err(told)?))
     }
 }
 
@@ -216,9 +249,10 @@ impl Records {
         for id in tenant.marked(Doing::Task, workspace)? {
             let Some(left) = tenant.left(Doing::Task, id, workspace)? else { continue };
             // Without notes it had not begun.
-            let notes = left.noted()?.map(|notes| Notes::read(&notes)).transpose()?;
-            let ended = match notes.flatten() {
-                Some(notes) => self.finish((root, workspace), notes)?,
+            let noted = left.noted()?.map(|notes| Noted::read(&notes)).transpose()?;
+            let ended = match noted.flatten() {
+                Some(Noted::Task(notes)) => self.finish((root, workspace), *notes)?,
+                Some(Noted::Rollback(notes)) => finish_rollback(root, &notes)?,
                 None => Left::Nothing,
             };
             match ended {
@@ -248,17 +282,24 @@ impl Records {
         let ended = match notes.ended.take() {
             Some(ended) => ended,
             None => {
-                if is_reported(&directory, notes.prepared.is_some())? {
+                let told = told_before(&directory, notes.prepared.is_some())?;
+                if matches!(told, Before::Whole) {
                     return Ok(Left::Reported);
                 }
                 let run = match &notes.prepared {
                     None => RunOf::None,
                     Some(prepared) => self.run_of(prepared.run)?,
                 };
-                if matches!(run, RunOf::Open) {
-                    return Ok(Left::Open);
-                }
-                let ended = written(notes, run, self.clock.now())?;
+                let cut_off = match (&run, told) {
+                    (RunOf::Open, _) => return Ok(Left::Open),
+                    (RunOf::Ended(Status::Failed | Status::Queued, _), Before::Open(_)) => {
+                        return Ok(Left::Reported);
+                    }
+                    (_, Before::Open(why)) => format!("{OPEN_BEFORE}: {why}"),
+                    (_, Before::Whole | Before::Missing) => CUT_OFF.to_owned(),
+                };
+                let commit = notes.prepared.as_ref().and_then(|it| commit_of(root, it.run));
+                let ended = written(notes, (run, commit), &cut_off, self.clock.now())?;
                 if let Some(error) = &ended.error {
                     let alerts = Alerts::of(self, (workspace, root), None);
                     alerts.raise(&task, error, Some(&name))?;
@@ -284,23 +325,48 @@ impl Records {
     }
 }
 
-/// Whether all that is to be said of a task stands in its reports. None of them is durable before all are: after a stop
-/// of the machine any may be missing, or cut short. Those of a run that had not ended yet say so, and are written anew.
-fn is_reported(directory: &ReportDirectory, had_run: bool) -> Result<bool> {
+/// Writes the reports of a task that was taken back by a process that could not tell: where every file is as before.
+fn finish_rollback(root: &Path, notes: &RollbackNotes) -> Result<Left> {
+    let outputs = Outputs::of(root)?;
+    let Some(name) = ReportName::read(notes.report.as_bytes()) else { return Ok(Left::Nothing) };
+    let Some(directory) = outputs.reports_named(name.clone())? else { return Ok(Left::Nothing) };
+    let Some(report) = told_late(&outputs, &directory)? else { return Ok(Left::Nothing) };
+    let Some(task) = report.facts().more.task_id.clone() else { return Ok(Left::Nothing) };
+    let status = Some(report.status());
+    Ok(Left::Finished(Box::new(FinishedTask { task, report: name, status })))
+}
+
+/// What the reports of a task say.
+enum Before {
+    /// All that is to be said.
+    Whole,
+    /// That its run was neither made nor taken back, and why.
+    Open(String),
+    /// Not all of it.
+    Missing,
+}
+
+/// What the reports of a task say. None of them is durable before all are: after a stop of the machine any may be missing,
+/// or cut short. Those of a run that had not ended yet say so, and are written anew.
+fn told_before(directory: &ReportDirectory, had_run: bool) -> Result<Before> {
     let error = directory.read(ERROR_REPORT_FILE)?;
     let error = error.and_then(|bytes| ErrorReport::read(&bytes).ok());
     if error.as_ref().is_some_and(|it| it.status == ErrorStatus::Rejected) {
-        return Ok(true);
+        return Ok(Before::Whole);
     }
     let report = directory.read(EXECUTION_REPORT_FILE)?;
     let Some(report) = report.and_then(|bytes| ExecutionReport::read(&bytes).ok()) else {
-        return Ok(false);
+        return Ok(Before::Missing);
     };
     let log = directory.read(CHANGE_LOG_FILE)?;
     let has_log = log.is_some_and(|bytes| ChangeLog::read(&bytes).is_ok());
-    let has_error = ErrorStatus::of(report.status()).is_none() || error.is_some();
-    let was_open = report.status() == ReportStatus::Failed && had_run;
-    Ok(has_log && has_error && !was_open)
+    let is_whole = has_log && (ErrorStatus::of(report.status()).is_none() || error.is_some());
+    let is_open = report.status() == ReportStatus::Failed && had_run;
+    Ok(match error {
+        Some(error) if is_whole && is_open => Before::Open(error.error.message.as_str().to_owned()),
+        _ if is_whole => Before::Whole,
+        _ => Before::Missing,
+    })
 }
 
 /// What was found of a task that was left.
@@ -326,9 +392,15 @@ enum RunOf {
 }
 
 const CUT_OFF: &str = "the process of the task ended before the task did";
+const OPEN_BEFORE: &str = "its run was open when the task was reported, and was ended since";
 
 /// What is written of a task that was cut off.
-fn written(notes: Notes, run_of: RunOf, now: Timestamp) -> Result<Ended> {
+fn written(
+    notes: Notes,
+    (run_of, commit): (RunOf, Option<String>),
+    cut_off: &str,
+    now: Timestamp,
+) -> Result<Ended> {
     let mut ids = Ids::new()?;
     let Notes { report_id, task, plan, started, archived_to, actions, prepared, .. } = notes;
     let run = prepared.as_ref().map(|prepared| prepared.run);
@@ -336,9 +408,17 @@ fn written(notes: Notes, run_of: RunOf, now: Timestamp) -> Result<Ended> {
         RunOf::Ended(Status::Succeeded, index) => {
             if let Some(Prepared { report, log, error, .. }) = prepared {
                 let receipt = clean(&format!("entry {index} of the ledger"));
-                let report = report.ended(now).recorded(receipt, None);
-                let note = "the process of the task ended after the run and before it could report; whether the run was \
-                            committed to a repository is not known";
+                let is_known = commit.is_some();
+                let report = report.ended(now).recorded(receipt, commit.map(|it| clean(&it)));
+                let note = match is_known {
+                    true => {
+                        "the process of the task ended after the run was committed and before it could report"
+                    }
+                    false => {
+                        "the process of the task ended after the run and before it could report; whether the run was \
+                         committed to a repository is not known"
+                    }
+                };
                 let report = Some(report.noted(CleanText::fixed(note), None));
                 return Ok(Ended { is_as_before: false, report, log: Some(log), error });
             }
@@ -355,7 +435,7 @@ fn written(notes: Notes, run_of: RunOf, now: Timestamp) -> Result<Ended> {
         RunEnd::RollbackFailed => ErrorCode::RollbackFailed,
         RunEnd::Finished | RunEnd::RolledBack | RunEnd::Cancelled => ErrorCode::InternalError,
     };
-    let problem = TaskProblem { reason: Some("INTERRUPTED"), ..TaskProblem::new(code, CUT_OFF) };
+    let problem = TaskProblem { reason: Some("INTERRUPTED"), ..TaskProblem::new(code, cut_off) };
     let facts = ErrorFacts {
         report_id: report_id.clone(),
         plan_id: Some(plan.clone()),
@@ -369,7 +449,7 @@ fn written(notes: Notes, run_of: RunOf, now: Timestamp) -> Result<Ended> {
         Some(Prepared { report, log, .. }) => (report.ended_as(end, now), Some(log)),
         None => {
             let skipped = |action_id| {
-                let reason = clean(CUT_OFF);
+                let reason = clean(cut_off);
                 ActionOutcome::Skipped(SkippedAction { action_id, reason })
             };
             let facts = RunFacts {
@@ -395,6 +475,6 @@ fn written(notes: Notes, run_of: RunOf, now: Timestamp) -> Result<Ended> {
             (ExecutionReport::new(facts, actions, end), Some(log))
         }
     };
-    let report = report.noted(CleanText::fixed(CUT_OFF), Some(RollbackMethod::Checkpoint));
+    let report = report.noted(clean(cut_off), Some(RollbackMethod::Checkpoint));
     Ok(Ended { is_as_before: report.is_as_before(), report: Some(report), log, error })
 }

@@ -32,6 +32,9 @@ $ cargo xtask bench tasks --only ten
   waits for no disk.
 - All actions are hunks of one or two lines, so that everybody does the same.
 - Taking back is not in the times.
+- ext4 without a journal makes files slowly for some minutes after many were deleted near by, because it looks at the inode of
+  each of those first. Who makes more files, as `actum run` does for backups and reports, has more of that: measure again
+  only after a while. (Once at the heels of another, the ratio for 10 actions was 5 and more.)
 - *The edit* finds one value by its path, and holds the outcome against what was asked for. It keeps every other byte, which
   to a value and back does not.
 - Memory is the most that a process had, as the kernel tells it (VmHWM), asked for every half millisecond.

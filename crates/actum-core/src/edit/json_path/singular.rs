@@ -27,7 +27,7 @@ fn shorthand(text: &str) -> Option<(Step, &str)> {
     (!name.is_empty()).then(|| (Step::Name(name.to_owned()), rest))
 }
 
-/// `'name']`, `"name"]` or `0]`, and what follows. An escape is none of them.
+/// `'name']`, `"name"]` or `0]`, and what follows.
 fn bracketed(text: &str) -> Option<(Step, &str)> {
     let quote = text.chars().next().filter(|first| matches!(first, '\'' | '"'));
     let Some(quote) = quote else {
@@ -35,8 +35,33 @@ fn bracketed(text: &str) -> Option<(Step, &str)> {
         let is_index = digits.bytes().all(|byte| byte.is_ascii_digit());
         return (is_index).then(|| digits.parse().ok()).flatten().map(|at| (Step::Index(at), rest));
     };
-    let (name, rest) = text.get(1..)?.split_once(quote)?;
-    let is_plain = !name.contains('\\');
-    let rest = rest.strip_prefix(']')?;
-    is_plain.then(|| (Step::Name(name.to_owned()), rest))
+    let (name, rest) = quoted(text.get(1..)?, quote)?;
+    Some((Step::Name(name), rest.strip_prefix(']')?))
+}
+
+/// A name up to its quote, with what its escapes stand for, and what follows.
+fn quoted(text: &str, quote: char) -> Option<(String, &str)> {
+    let mut name = String::new();
+    let mut rest = text.chars();
+    loop {
+        name.push(match rest.next()? {
+            end if end == quote => return Some((name, rest.as_str())),
+            '\\' => match rest.next()? {
+                'b' => '\u{8}',
+                'f' => '\u{c}',
+                'n' => '\n',
+                'r' => '\r',
+                't' => '\t',
+                'u' => {
+                    let (digits, after) = rest.as_str().split_at_checked(4)?;
+                    rest = after.chars();
+                    // Not of half a pair.
+                    char::from_u32(u32::from_str_radix(digits, 16).ok()?)?
+                }
+                itself @ ('/' | '\\' | '\'' | '"') => itself,
+                _ => return None,
+            },
+            plain => plain,
+        });
+    }
 }

@@ -119,11 +119,24 @@ fn a_number_is_compared_only_where_that_is_exact() {
     }
 }
 
+/// EX-10
+#[test]
+fn an_escape_in_a_name_stands_for_its_character() {
+    let name = |path: &str| {
+        let Way(steps) = JsonPath::new(path).unwrap().steps()?;
+        let [Step::Name(name)] = &*steps else { panic!("{path}") };
+        Some(name.clone())
+    };
+    assert_eq!(name(r"$['it\'s?']").unwrap(), "it's?");
+    assert_eq!(name(r#"$["\u0064\"\/\\\n"]"#).unwrap(), "d\"/\\\n");
+    assert_eq!(name(r"$['\u00e9\b\f\r\t']").unwrap(), "é\u{8}\u{c}\r\t");
+}
+
 proptest! {
     /// EX-10
     #[test]
     fn the_steps_of_a_plain_path_are_those_that_the_parser_finds(
-        path in "\\$(\\.[ab_é]{1,2}|\\['[ab\"\\\\ ]{0,2}'\\]|\\[\"[ab']{0,2}\"\\]|\\[[01]{1,2}\\]|\\[ 0\\]|\\.\\*|\\.\\.a){0,3}",
+        path in "\\$(\\.[ab_é]{1,2}|\\['[ab\"\\\\ ]{0,2}'\\]|\\['(a|\\\\['\\\\/bfnrt]|\\\\u00[4-6][1-9a-fA-F]){0,2}'\\]|\\[\"[ab']{0,2}\"\\]|\\[[01]{1,2}\\]|\\[ 0\\]|\\.\\*|\\.\\.a){0,3}",
         names in proptest::collection::vec("[ab_é\"' ]{0,2}", 0..4),
     ) {
         let Ok(path) = JsonPath::new(&path) else { return Ok(()) };

@@ -31,8 +31,8 @@ pub(super) fn settle(node: &mut Node<'_>, text: &str, slot: usize) -> Result<usi
         {
             span.end
         }
-        Shape::Scalar(_, Style::Literal | Style::Folded) => {
-            block_scalar(text, start, span.end)?.end
+        Shape::Scalar(value, Style::Literal | Style::Folded) => {
+            block_scalar(text, start, span.end, value)?.end
         }
         Shape::Scalar(..) | Shape::Alias(_) => return Err(start),
         Shape::Sequence(notation, items) => {
@@ -107,8 +107,14 @@ pub(super) struct BlockScalar {
     pub(super) end: usize,
 }
 
-/// The block scalar whose header starts at `start`, and whose lines end before `stop`.
-pub(super) fn block_scalar(text: &str, start: usize, stop: usize) -> Result<BlockScalar, usize> {
+/// The block scalar of this value whose header starts at `start`, and whose lines end before `stop`. Behind them can
+/// stand comments that are indented less, and the indentation of what follows.
+pub(super) fn block_scalar(
+    text: &str,
+    start: usize,
+    stop: usize,
+    value: &str,
+) -> Result<BlockScalar, usize> {
     let rest = text.get(start..).unwrap_or_default();
     let signs = rest.strip_prefix(['|', '>']).ok_or(start)?;
     let signs = signs.len()
@@ -119,11 +125,38 @@ pub(super) fn block_scalar(text: &str, start: usize, stop: usize) -> Result<Bloc
     let Some(body) = text.get(line..stop) else {
         return Ok(BlockScalar { header, line, end: header });
     };
-    let kept = if keeps { without_line_end(body) } else { body.trim_end() };
-    if kept.is_empty() {
-        return Ok(BlockScalar { header, line, end: header });
+    let body_end = body_end(body, value, keeps, stop == text.len());
+    Ok(BlockScalar { header, line, end: body_end.map_or(header, |end| line + end) })
+}
+
+/// Where the last line of a block scalar ends, whose lines are at the beginning of `body`, behind the end of that of its
+/// header; none where no line of it counts. `is_last` says that nothing is behind `body`.
+fn body_end(body: &str, value: &str, keeps: bool, is_last: bool) -> Option<usize> {
+    // Folding leaves the first line with text as it is: it has the blanks of the value, and the indentation before them.
+    let has_text = |line: &&str| !line.trim_matches([' ', '\r', '\n']).is_empty();
+    let blanks = |line: &str| line.len() - line.trim_start_matches(' ').len();
+    let own = value.split('\n').find(has_text).map(blanks);
+    let first = body.split('\n').find(has_text).map(blanks);
+    let indentation = own.zip(first).map(|(own, first)| first.saturating_sub(own));
+    let (mut end, mut at) = (None, 0);
+    for line in body.split_inclusive('\n') {
+        let content = line.trim_end_matches(['\n', '\r']);
+        let is_blank = blanks(content) == content.len();
+        let counts = match indentation {
+            // What is indented less ends it.
+            Some(indentation) if !is_blank && blanks(content) < indentation => break,
+            Some(indentation) => content.len() > indentation,
+            None if !is_blank => break,
+            None => !content.is_empty(),
+        };
+        // Else it is the indentation of what follows.
+        let is_line = line.len() > content.len() || !is_blank || is_last;
+        if is_line && (counts || (keeps && at > 0)) {
+            end = Some(at + content.len());
+        }
+        at += line.len();
     }
-    Ok(BlockScalar { header, line, end: line_end(text, line + kept.len()) })
+    end
 }
 
 /// Where the line of `at` ends, before its line end.
@@ -132,11 +165,6 @@ pub(super) fn line_end(text: &str, at: usize) -> usize {
     let line = rest.split('\n').next().unwrap_or_default();
     let is_ended = line.len() < rest.len();
     at + if is_ended { line.strip_suffix('\r').unwrap_or(line).len() } else { line.len() }
-}
-
-fn without_line_end(text: &str) -> &str {
-    let text = text.strip_suffix('\n').unwrap_or(text);
-    text.strip_suffix('\r').unwrap_or(text)
 }
 
 /// Where the blanks and comments at `at` end.

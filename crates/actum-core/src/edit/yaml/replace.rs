@@ -126,6 +126,7 @@ impl Spot<'_, '_> {
             Role::Member => true,
         };
         spell::is_block(value)
+            && !extent.has_no_colon
             && alone.is_some_and(|rest| rest.trim_matches([' ', '\t']).is_empty())
             && (self.role == Role::Document || !before.contains('\n'))
             && stands
@@ -144,6 +145,12 @@ impl Spot<'_, '_> {
         let text = spell::inline(value, self.style());
         if !self.node.is_empty() {
             return vec![(extent.start..extent.end, text)];
+        }
+        if extent.has_no_colon && !self.in_flow {
+            // Behind `? key` and its comment, in a line of its own.
+            let end = line_end(self.text, extent.free);
+            let indentation = " ".repeat(self.column);
+            return vec![(end..end, format!("{}{indentation}: {text}", self.lines.newline))];
         }
         let colon = if extent.has_no_colon { ":" } else { "" };
         vec![(extent.free..extent.free, format!("{colon} {text}"))]
@@ -182,22 +189,28 @@ impl Spot<'_, '_> {
         let lines = between.trim_end_matches([' ', '\t']);
         let lines = lines.strip_suffix('\n').unwrap_or(lines);
         let lines = lines.strip_suffix('\r').unwrap_or(lines);
-        // A comment behind the last line keeps a line.
-        let from = if rest.trim().is_empty() { extent.free + lines.len() } else { extent.start };
-        vec![put, (from..extent.end, String::new())]
+        let cut = match rest.trim().is_empty() {
+            // With the blanks behind the last line, which would come to stand behind the comment.
+            true => extent.free + lines.len()..extent.end + rest.len(),
+            // A comment behind the last line keeps a line.
+            false => extent.start..extent.end,
+        };
+        vec![put, (cut, String::new())]
     }
 
     /// In the place of a block scalar. A comment behind its header stays.
     fn over_block_scalar(&self, value: &Value<'_>) -> Vec<Piece> {
         let extent = self.node.extent;
-        let Ok(scalar) = block_scalar(self.text, extent.start, extent.end) else {
+        let Shape::Scalar(old, _) = &self.node.shape else { return Vec::new() };
+        let Ok(scalar) = block_scalar(self.text, extent.start, extent.end, old) else {
             return Vec::new();
         };
         let body = self.text.get(scalar.line..extent.end).unwrap_or_default();
         let first = body.lines().find(|line| !line.trim().is_empty());
         let indent = first.map(|line| line.len() - line.trim_start_matches(' ').len());
         let column = indent.unwrap_or(self.column + self.lines.unit);
-        let ends_file = self.text.len() == extent.end;
+        // Without a line end behind it readers do not agree on that of its last line.
+        let ends_file = self.text.len() == extent.end.max(scalar.line);
         let literal = match &value.content {
             Content::String(text) if !ends_file && column > 0 => {
                 spell::literal(text, self.lines.newline, column)

@@ -73,7 +73,12 @@ pub(super) enum Notation {
 impl<'t> Stream<'t> {
     /// Reads a text that a strict reader has found sound.
     pub(super) fn read(text: &'t str, place: &impl Fn(usize) -> Place) -> Result<Self, YamlError> {
-        let options = options! { emit_anchor_events: true, emit_comments: true };
+        // As many comments may stand between a key and its value as there is room for.
+        let max_buffered_comment_events = text.len();
+        let options = options! {
+            emit_anchor_events: true, emit_comments: true,
+            max_buffered_comment_events: max_buffered_comment_events
+        };
         let mut stream = Self { documents: Vec::new(), comments: Vec::new() };
         let mut builder = Builder::default();
         let mut reached = 0;

@@ -1,11 +1,12 @@
 //! How a task ended is written (EX-13 to EX-15, EX-18).
 
 use actum_core::report::{
-    ChangeLog, ERROR_REPORT_FILE, ErrorReport, ErrorStatus, ExecutionReport, Phase, PlainId,
-    RollbackMethod, RunDetails, RunEnd, RunFacts,
+    ChangeLog, ErrorReport, ErrorStatus, ExecutionReport, Phase, PlainId, RollbackMethod,
+    RunDetails, RunEnd, RunFacts,
 };
 use actum_core::task::ErrorCode;
 use actum_core::{RelPath, RunId};
+use actum_workspace::State;
 
 use super::make::{After, Made};
 use super::{Acted, Desk, Outcome, Place, TaskEnd};
@@ -14,6 +15,7 @@ use crate::task::documents::{ErrorFacts, clean};
 use crate::task::git::CommittedRun;
 use crate::task::input::{Task, Unread};
 use crate::task::outputs::{Ended, OutputError, ReportDirectory};
+use crate::task::problem::TaskProblem;
 use crate::task::rehearsal::{Verdict, Watch};
 use crate::task::told::EndLine;
 use crate::task::unfinished::Notes;
@@ -48,7 +50,7 @@ impl Desk<'_> {
     /// Writes how it ended.
     pub(super) fn ended(
         &mut self,
-        place: &Place<'_>,
+        place: Place<'_>,
         mut rehearsed: Acted,
         made: Option<Made>,
         manifest_id: PlainId,
@@ -69,8 +71,9 @@ impl Desk<'_> {
                 }
                 receipt = Some(*done);
             }
-            Some(Made::Not(problem, error)) if problem.code.response().is_refusal() => {
-                return self.reject_in(place, place.task.refusal(vec![problem]), error);
+            Some(Made::Not(problem, error)) if is_refusal(&problem, error.as_ref()) => {
+                let refusal = place.task.refusal(vec![problem]);
+                return self.reject_in(place.directory, Some(place.task), (refusal, error));
             }
             Some(Made::Not(problem, error)) => {
                 let is_cancelled = problem.code == ErrorCode::Cancelled;
@@ -85,7 +88,7 @@ impl Desk<'_> {
                 cause = Some(error);
             }
         }
-        let mut documents = self.documents(place, &rehearsed, end, &manifest_id);
+        let mut documents = self.documents(&place, &rehearsed, end, &manifest_id);
         if let Some(receipt) = &receipt {
             let at = format!("entry {} of the ledger", receipt.index);
             documents.report = told_of_commit(documents.report, &at, commit);
@@ -103,7 +106,8 @@ impl Desk<'_> {
             Some(error) => self.alerts.raise(&place.task.id, error, Some(&directory.name)),
             None => Ok(None),
         };
-        let unwritten = self.write_end(place, ended);
+        let ids = (&place.task.id, Some(&place.task.plan_id));
+        let unwritten = self.write_end(directory, ids, ended);
         self.told.end(EndLine::Executed(&report, error.as_ref()), Some(&directory.name));
         TaskEnd {
             task: place.task.id.clone(),
@@ -123,18 +127,22 @@ impl Desk<'_> {
 
     /// Writes how a task ended, durably where that is not noted already. What cannot be written is noted, for whoever
     /// comes next.
-    fn write_end(&mut self, place: &Place<'_>, ended: Ended) -> Option<OutputError> {
-        let written = place.directory.write_end(&ended).and_then(|()| match self.is_noted {
+    fn write_end(
+        &self,
+        directory: &ReportDirectory,
+        (task, plan): (&PlainId, Option<&PlainId>),
+        ended: Ended,
+    ) -> Option<OutputError> {
+        let written = directory.write_end(&ended).and_then(|()| match self.is_noted {
             true => Ok(()),
             false => self.outputs.sync(),
         });
         let error = written.err()?;
-        let task = place.task;
-        let ids = (&self.report_id, &task.id, &task.plan_id);
-        let archived_to = place.archived_to.as_deref();
-        let notes = Notes::new(&place.directory.name, ids, self.started, archived_to, Vec::new());
+        // Only the documents count then.
+        let ids = (&self.report_id, task, plan.unwrap_or(task));
+        let notes = Notes::new(&directory.name, ids, self.started, None, Vec::new());
         // Where that fails as well, both are told.
-        match notes.ended(ended).keep_durably(place.mark) {
+        match notes.ended(ended).keep_durably(&self.mark) {
             Ok(()) => Some(error),
             Err(also) => Some(OutputError {
                 source: std::io::Error::other(format!("{}; and {also}", error.source)),
@@ -190,41 +198,45 @@ impl Desk<'_> {
         Documents { report, log, error }
     }
 
-    /// It is not begun; a directory is made for the report that says so.
+    /// It is not begun; a directory is made for the report that says so, where it has none.
     pub(super) fn reject(
         &mut self,
         task: Option<&Task>,
         refusal: Unread,
         cause: Option<Error>,
     ) -> TaskEnd {
-        let report = self.rejection(task, &refusal);
-        let directory = self.outputs.report(self.started, &refusal.id);
-        let name = directory.as_ref().ok().map(|directory| &directory.name);
-        let alert = self.alerts.raise(&refusal.id, &report, name);
-        let (directory, unwritten) = match directory {
-            Ok(directory) => {
-                let written = directory.put(ERROR_REPORT_FILE, Some(report.write()));
-                (Some(directory), written.and_then(|()| self.outputs.sync()).err())
+        let directory = match self.unfilled.take() {
+            Some(directory) => Ok(directory),
+            None => {
+                let name = self.outputs.report_name(self.started, &refusal.id);
+                name.and_then(|name| self.outputs.report(name))
             }
-            Err(error) => (None, Some(error)),
         };
-        self.rejected(refusal, report, (directory.as_ref(), unwritten), (alert, cause))
+        match directory {
+            Ok(directory) => self.reject_in(directory, task, (refusal, cause)),
+            Err(error) => {
+                let report = self.rejection(task, &refusal);
+                let alert = self.alerts.raise(&refusal.id, &report, None);
+                self.rejected(refusal, report, (None, Some(error)), (alert, cause))
+            }
+        }
     }
 
-    /// The same where it has one.
+    /// The same in that directory.
     pub(super) fn reject_in(
         &mut self,
-        place: &Place<'_>,
-        refusal: Unread,
-        cause: Option<Error>,
+        directory: ReportDirectory,
+        task: Option<&Task>,
+        (refusal, cause): (Unread, Option<Error>),
     ) -> TaskEnd {
-        let report = self.rejection(Some(place.task), &refusal);
+        let report = self.rejection(task, &refusal);
         // Nothing of it became visible, so nothing is there to be taken back.
         let error = Some(report.clone());
         let ended = Ended { is_as_before: true, report: None, log: None, error };
-        let alert = self.alerts.raise(&refusal.id, &report, Some(&place.directory.name));
-        let unwritten = self.write_end(place, ended);
-        self.rejected(refusal, report, (Some(&place.directory), unwritten), (alert, cause))
+        let alert = self.alerts.raise(&refusal.id, &report, Some(&directory.name));
+        let ids = (&refusal.id, refusal.plan_id.as_ref());
+        let unwritten = self.write_end(&directory, ids, ended);
+        self.rejected(refusal, report, (Some(&directory), unwritten), (alert, cause))
     }
 
     fn rejection(&mut self, task: Option<&Task>, refusal: &Unread) -> ErrorReport {
@@ -259,6 +271,12 @@ impl Desk<'_> {
             finished: std::mem::take(&mut self.finished),
         }
     }
+}
+
+/// Whether it is refused for this: what was visible, and was taken back, had begun.
+fn is_refusal(problem: &TaskProblem, cause: Option<&Error>) -> bool {
+    let was_visible = cause.is_some_and(|error| matches!(error.workspace(), State::Restored));
+    problem.code.response().is_refusal() && !was_visible
 }
 
 /// The report with where the run is recorded and committed, or why it is not.

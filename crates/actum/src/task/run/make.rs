@@ -81,7 +81,7 @@ impl Desk<'_> {
         let documents =
             self.documents(place, rehearsed, End::of(rehearsed, Some(run)), manifest_id);
         let Documents { report, log, error } = documents;
-        if let Err(error) = notes.prepared(Prepared { run, report, log, error }).keep(place.mark) {
+        if let Err(error) = notes.prepared(Prepared { run, report, log, error }).keep(&self.mark) {
             return not(error);
         }
         self.told.phase(Phase::Verifying);
@@ -95,7 +95,7 @@ impl Desk<'_> {
         }
         let reported = std::mem::take(&mut self.reported);
         let checkpoint = || {
-            let kept = self.outputs.sync_with(place.mark).and_then(|()| reported.end());
+            let kept = self.outputs.sync_with(&self.mark).and_then(|()| reported.end());
             kept.map_err(|OutputError { doing, path, source }| {
                 ErrorKind::Io { action: format!("{doing} `{path}`"), source }.into()
             })
