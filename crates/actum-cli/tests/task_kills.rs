@@ -130,18 +130,26 @@ impl Place {
         copy.tree()
     }
 
-    /// The commit that a report names is HEAD, and where HEAD is that of the task the report names it.
+    /// What git says.
+    fn git(&self, arguments: &[&str]) -> String {
+        let said = Command::new("git").args(arguments).current_dir(&self.root).output().unwrap();
+        assert!(said.status.success(), "{said:?}");
+        String::from_utf8(said.stdout).unwrap()
+    }
+
+    /// The commit that a report names is HEAD, and git's index knows its files; where HEAD is that of the task the report
+    /// names it.
     fn commit_is_told(&self, what: &str) {
-        let head = Command::new("git")
-            .args(["log", "-1", "--format=%H %s"])
-            .current_dir(&self.root)
-            .output();
-        let head = String::from_utf8(head.unwrap().stdout).unwrap();
+        let head = self.git(&["log", "-1", "--format=%H %s"]);
         let report = fs::read_dir(self.root.join(REPORTS)).unwrap().next().unwrap().unwrap().path();
         let report = fs::read(report.join("execution_report.json")).unwrap();
         let report: Value = serde_json::from_slice(&report).unwrap();
         match report["commit"].as_str() {
-            Some(commit) => assert!(head.starts_with(commit), "{what}: {head}"),
+            Some(commit) => {
+                assert!(head.starts_with(commit), "{what}: {head}");
+                assert_eq!(self.git(&["status", "--porcelain"]), "", "{what}");
+                assert!(!self.root.join(".git/index.lock").exists(), "{what}");
+            }
             None => assert!(!head.contains("Task task-7"), "{what}: {head}"),
         }
     }
@@ -278,12 +286,22 @@ fn a_task_that_is_asked_to_end_is_cancelled_or_done() {
 /// EX-13, EX-16: whoever comes next writes what the process that took a task back could not.
 #[test]
 fn a_rollback_that_is_killed_is_told_as_what_it_came_to() {
-    let template = Place::new("");
+    kill_rollback_at("", 5);
+}
+
+/// EX-13, EX-16, EX-17: the same of a task that was committed; the commit that reverts it is told where there is one.
+#[test]
+fn a_rollback_of_a_commit_that_is_killed_is_told_as_what_it_came_to() {
+    kill_rollback_at("git: { commit: true }\n", 17);
+}
+
+fn kill_rollback_at(config: &str, every: usize) {
+    let template = Place::new(config);
     let before = template.tree();
     assert_eq!(actum(&template.root, &["run", "../task.json"]).code, 0);
     let after = template.tree();
     let mut seen = BTreeMap::<&str, usize>::new();
-    for call in (0..).step_by(5) {
+    for call in (0..).step_by(every) {
         let copy = template.copy();
         let said = copy.directory.path().join("said");
         let rollback = ["rollback", "task-7"];
@@ -305,6 +323,16 @@ fn a_rollback_that_is_killed_is_told_as_what_it_came_to() {
             false => ("as it was", ("Active".to_owned(), "SUCCESS")),
         };
         assert_eq!(told, expected, "{what}");
+        let head = copy.git(&["log", "-1", "--format=%H %s"]);
+        if let (true, Some(head)) =
+            (found == before, head.strip_suffix(" Revert \"Task task-7: 10 actions\"\n"))
+        {
+            assert!(
+                String::from_utf8(read("execution_report.json")).unwrap().contains(head),
+                "{what}"
+            );
+            assert_eq!(copy.git(&["status", "--porcelain"]), "", "{what}");
+        }
         *seen.entry(kind).or_default() += 1;
     }
     eprintln!("{seen:?}");

@@ -14,6 +14,7 @@ use actum_core::RelPath;
 use git2::{Index, IndexEntry, IndexTime, Repository as Raw};
 
 use crate::check::{as_path, is_staged};
+use crate::lock::{IndexLock, remove};
 use crate::objects;
 use crate::problem::{Dirt, GitProblem};
 use crate::tree::Entry;
@@ -60,9 +61,10 @@ pub(crate) struct Moved<'a> {
 
 /// An index that is ready, under the lock; dropped, it leaves nothing.
 pub(crate) struct Pending {
-    lock: PathBuf,
     copy: PathBuf,
     index: PathBuf,
+    /// Dropped last.
+    _lock: IndexLock,
 }
 
 /// Why there is no index that is ready.
@@ -83,17 +85,10 @@ impl Pending {
     /// Takes the lock and makes the new index beside the old one.
     pub(crate) fn prepare(raw: &Raw, files: &[Moved<'_>]) -> Result<Self, NotReady> {
         let directory = raw.path();
-        let lock = directory.join("index.lock");
-        match OpenOptions::new().write(true).create_new(true).open(&lock) {
-            Ok(_) => {}
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                return Err(IndexProblem::Locked.into());
-            }
-            Err(error) => return Err(error.into()),
-        }
+        let lock = IndexLock::take(directory)?.ok_or(IndexProblem::Locked)?;
         // Under the lock this name is ours, and what has it is left of a process that was killed.
         let copy = directory.join("index.actum");
-        let pending = Self { lock, copy, index: directory.join("index") };
+        let pending = Self { copy, index: directory.join("index"), _lock: lock };
         pending.write(files)?;
         Ok(pending)
     }
@@ -144,7 +139,6 @@ impl Drop for Pending {
     fn drop(&mut self) {
         // What cannot be removed here stands in the way of the next one, which says so.
         remove(&self.copy).ok();
-        remove(&self.lock).ok();
     }
 }
 
@@ -182,12 +176,4 @@ fn copied(from: &Path, to: &Path) -> io::Result<Option<fs::Metadata>> {
 #[expect(clippy::disallowed_methods, reason = "git's own files are reached by their paths")]
 fn rename(from: &Path, to: &Path) -> io::Result<()> {
     fs::rename(from, to)
-}
-
-#[expect(clippy::disallowed_methods, reason = "git's own files are reached by their paths")]
-fn remove(path: &Path) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        removed => removed,
-    }
 }

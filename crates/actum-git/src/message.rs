@@ -87,14 +87,25 @@ impl Message {
 
 /// The run that a commit says it is of: where its last paragraph names exactly one.
 pub(crate) fn run_of(message: &str) -> Option<RunId> {
+    trailer_of(message, RUN)?.parse().ok()
+}
+
+/// The commit that a commit of ours says it takes back: where its last paragraph names exactly one.
+pub(crate) fn reverted_by(message: &str) -> Option<CommitId> {
+    run_of(message)?;
+    trailer_of(message, REVERTS)?.parse().ok()
+}
+
+/// The value of a trailer that stands exactly once in the last paragraph.
+fn trailer_of<'m>(message: &'m str, key: &str) -> Option<&'m str> {
     let last = message.trim_end().rsplit("\n\n").next()?;
     // A message of one paragraph has a subject and no trailers.
     if last.len() == message.trim_end().len() {
         return None;
     }
-    let mut named = last.lines().filter_map(|line| line.strip_prefix(RUN)?.strip_prefix(": "));
-    let run = named.next()?.parse().ok()?;
-    named.next().is_none().then_some(run)
+    let mut named = last.lines().filter_map(|line| line.strip_prefix(key)?.strip_prefix(": "));
+    let value = named.next()?;
+    named.next().is_none().then_some(value)
 }
 
 fn subject_line(subject: &str, run: RunId) -> String {

@@ -125,18 +125,6 @@ impl Repository {
         let subject = String::from_utf8_lossy(reverted.summary_bytes().unwrap_or_default());
         Ok(Revert { commit, subject: subject.into_owned(), checked, files })
     }
-
-    /// The commit that HEAD is at, where it says that it is of `run`.
-    ///
-    /// # Errors
-    /// [`GitProblem`] where HEAD cannot be read.
-    pub fn head_of_run(&self, run: RunId) -> Result<Option<CommitId>, GitProblem> {
-        let handle = self.handle()?;
-        let head = Head::read(&handle.raw)?;
-        let commit = handle.raw.find_commit(head.commit).doing(DOING)?;
-        let is_of_run = run_of(&String::from_utf8_lossy(commit.message_raw_bytes())) == Some(run);
-        Ok(is_of_run.then(|| CommitId::of(head.commit)))
-    }
 }
 
 fn commit_of_run<'r>(

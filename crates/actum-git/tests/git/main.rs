@@ -20,4 +20,5 @@ mod index;
 mod kinds;
 mod properties;
 mod repo;
+mod resuming;
 mod reverting;

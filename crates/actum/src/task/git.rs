@@ -14,8 +14,8 @@ use actum_core::{
     Digest, EmptyParents, FileMode, ModeChange, Operation, RelPath, RunId, Timestamp,
 };
 use actum_git::{
-    Author, Before, Change, Checked, CommitId, GitProblem, IndexOutcome, Message, NewFile, Outcome,
-    Repository, Restored, RunNote,
+    Author, Before, Change, Checked, CommitId, Committed, GitProblem, IndexOutcome, Left, Message,
+    NewFile, Outcome, Repository, Restored, RunNote,
 };
 
 use super::checkpoint;
@@ -38,6 +38,18 @@ pub(super) struct CommittedRun {
     pub(super) id: String,
     /// What a person should know of it.
     pub(super) note: Option<String>,
+}
+
+impl CommittedRun {
+    fn of(Committed { id, index }: Committed) -> Self {
+        let note = match index {
+            IndexOutcome::Updated => None,
+            IndexOutcome::NotUpdated(problem) => {
+                Some(format!("the run is committed, and git's index does not know it: {problem}"))
+            }
+        };
+        Self { id: id.to_string(), note }
+    }
 }
 
 impl Committing {
@@ -113,17 +125,16 @@ impl Committing {
         })?;
         Ok(match done {
             Outcome::Unchanged => None,
-            Outcome::Committed(committed) => {
-                Some(CommittedRun { id: committed.id.to_string(), note: note_of(&committed.index) })
-            }
+            Outcome::Committed(committed) => Some(CommittedRun::of(committed)),
         })
     }
 }
 
-/// The commit of a run, where HEAD of the repository at `root` is at it.
-pub(super) fn commit_of(root: &Path, run: RunId) -> Option<String> {
-    let at = Repository::open(root).and_then(|repository| repository.head_of_run(run));
-    Some(at.ok()??.to_string())
+/// The commit that a process left which is no more, where HEAD of the repository at `root` is at it; git's index is
+/// brought along where that process could not. None also where the repository cannot be read: then it is not known.
+pub(super) fn resumed(root: &Path, left: Left) -> Option<CommittedRun> {
+    let resumed = Repository::open(root).and_then(|repository| repository.resume(left));
+    resumed.ok()?.map(CommittedRun::of)
 }
 
 /// A revert that was computed, and what writes its files.
@@ -168,10 +179,7 @@ impl Reverting {
         let message = self.revert.message(run);
         match self.repository.commit(checked, &changes, &message, &author) {
             Ok(Outcome::Unchanged) => Ok(None),
-            Ok(Outcome::Committed(committed)) => Ok(Some(CommittedRun {
-                id: committed.id.to_string(),
-                note: note_of(&committed.index),
-            })),
+            Ok(Outcome::Committed(committed)) => Ok(Some(CommittedRun::of(committed))),
             Err(problem) => Err(not_committed(&problem)),
         }
     }
@@ -267,13 +275,4 @@ fn not_committed(problem: &GitProblem) -> String {
     let told = problem.to_string();
     let told = told.strip_suffix("; nothing was changed").unwrap_or(&told);
     format!("the run was not committed: {told} ({})", problem.code())
-}
-
-fn note_of(index: &IndexOutcome) -> Option<String> {
-    match index {
-        IndexOutcome::Updated => None,
-        IndexOutcome::NotUpdated(problem) => {
-            Some(format!("the run is committed, and git's index does not know it: {problem}"))
-        }
-    }
 }

@@ -10,13 +10,13 @@ use actum_core::report::{
 };
 use actum_core::task::ErrorCode;
 use actum_core::{Digest, RunId, Timestamp};
-use actum_git::{CommitId, GitProblem};
+use actum_git::{CommitId, GitProblem, Left};
 use actum_ledger::Doing;
 use actum_workspace::{ErrorKind, State, View};
 
 use super::alert::Alerts;
 use super::documents::clean;
-use super::git::Reverting;
+use super::git::{CommittedRun, Reverting, resumed};
 use super::outputs::{OutputError, Outputs, ReportDirectory};
 use super::run::{DOOR, random};
 use super::unfinished::{FinishedTask, RollbackNotes, Turn, take_turn};
@@ -378,7 +378,7 @@ fn is_back(
 /// Writes into the reports of a task that it was taken back, by a process that could not; none where it was not, or where
 /// they say so.
 pub(super) fn told_late(
-    outputs: &Outputs,
+    (root, outputs): (&Path, &Outputs),
     directory: &ReportDirectory,
 ) -> Result<Option<ExecutionReport>> {
     let Some(bytes) = directory.read(ROLLBACK_MANIFEST_FILE)? else { return Ok(None) };
@@ -398,12 +398,21 @@ pub(super) fn told_late(
     }
     let mut notes =
         vec!["the process that took the task back ended before it could report".to_owned()];
-    if let Some(commit) = &report.facts().more.commit {
-        let commit = commit.as_str();
-        notes.push(format!("whether a commit reverts the commit {commit} is not known"));
+    let (mut method, mut commit) = (RollbackMethod::Checkpoint, None);
+    if let Some(reverted) = &report.facts().more.commit {
+        let left = reverted.as_str().parse().ok().map(Left::Revert);
+        match left.and_then(|left| resumed(root, left)) {
+            Some(CommittedRun { id, note }) => {
+                (method, commit) = (RollbackMethod::GitRevert, Some(id));
+                notes.extend(note);
+            }
+            None => {
+                let reverted = reverted.as_str();
+                notes.push(format!("whether a commit reverts the commit {reverted} is not known"));
+            }
+        }
     }
-    let method = RollbackMethod::Checkpoint;
-    Ok(told(outputs, directory, &Done { method, receipt: None, commit: None, notes })?)
+    Ok(told(outputs, directory, &Done { method, receipt: None, commit, notes })?)
 }
 
 /// The report of a task, where it can be read.

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use super::OutputError;
 use super::alert::Alerts;
 use super::documents::{ErrorFacts, Ids, clean};
-use super::git::commit_of;
+use super::git::{CommittedRun, resumed};
 use super::outputs::{Ended, Outputs, ReportDirectory};
 use super::problem::TaskProblem;
 use super::rollback::told_late;
@@ -298,7 +298,8 @@ impl Records {
                     (_, Before::Open(why)) => format!("{OPEN_BEFORE}: {why}"),
                     (_, Before::Whole | Before::Missing) => CUT_OFF.to_owned(),
                 };
-                let commit = notes.prepared.as_ref().and_then(|it| commit_of(root, it.run));
+                let run_id = notes.prepared.as_ref().map(|it| it.run);
+                let commit = run_id.and_then(|run| resumed(root, actum_git::Left::Run(run)));
                 let ended = written(notes, (run, commit), &cut_off, self.clock.now())?;
                 if let Some(error) = &ended.error {
                     let alerts = Alerts::of(self, (workspace, root), None);
@@ -330,7 +331,7 @@ fn finish_rollback(root: &Path, notes: &RollbackNotes) -> Result<Left> {
     let outputs = Outputs::of(root)?;
     let Some(name) = ReportName::read(notes.report.as_bytes()) else { return Ok(Left::Nothing) };
     let Some(directory) = outputs.reports_named(name.clone())? else { return Ok(Left::Nothing) };
-    let Some(report) = told_late(&outputs, &directory)? else { return Ok(Left::Nothing) };
+    let Some(report) = told_late((root, &outputs), &directory)? else { return Ok(Left::Nothing) };
     let Some(task) = report.facts().more.task_id.clone() else { return Ok(Left::Nothing) };
     let status = Some(report.status());
     Ok(Left::Finished(Box::new(FinishedTask { task, report: name, status })))
@@ -392,12 +393,16 @@ enum RunOf {
 }
 
 const CUT_OFF: &str = "the process of the task ended before the task did";
+const COMMITTED: &str =
+    "the process of the task ended after the run was committed and before it could report";
+const MAYBE_COMMITTED: &str = "the process of the task ended after the run and before it could report; whether the run was \
+                               committed to a repository is not known";
 const OPEN_BEFORE: &str = "its run was open when the task was reported, and was ended since";
 
 /// What is written of a task that was cut off.
 fn written(
     notes: Notes,
-    (run_of, commit): (RunOf, Option<String>),
+    (run_of, commit): (RunOf, Option<CommittedRun>),
     cut_off: &str,
     now: Timestamp,
 ) -> Result<Ended> {
@@ -408,18 +413,15 @@ fn written(
         RunOf::Ended(Status::Succeeded, index) => {
             if let Some(Prepared { report, log, error, .. }) = prepared {
                 let receipt = clean(&format!("entry {index} of the ledger"));
-                let is_known = commit.is_some();
-                let report = report.ended(now).recorded(receipt, commit.map(|it| clean(&it)));
-                let note = match is_known {
-                    true => {
-                        "the process of the task ended after the run was committed and before it could report"
-                    }
-                    false => {
-                        "the process of the task ended after the run and before it could report; whether the run was \
-                         committed to a repository is not known"
-                    }
+                let (commit, told, more) = match commit {
+                    Some(CommittedRun { id, note }) => (Some(clean(&id)), COMMITTED, note),
+                    None => (None, MAYBE_COMMITTED, None),
                 };
-                let report = Some(report.noted(CleanText::fixed(note), None));
+                let report = report.ended(now).recorded(receipt, commit);
+                let report = report.noted(CleanText::fixed(told), None);
+                let noted =
+                    |report: ExecutionReport, note: String| report.noted(clean(&note), None);
+                let report = Some(more.into_iter().fold(report, noted));
                 return Ok(Ended { is_as_before: false, report, log: Some(log), error });
             }
             (RunEnd::RollbackFailed, ErrorStatus::Failed)
