@@ -250,6 +250,33 @@ fn a_task_that_is_committed_and_killed_leaves_before_or_after_and_the_reports_sa
     kill_at("git: { commit: true }\n", 17);
 }
 
+/// EX-4, EX-13: a task that is refused has a report that says so, or no directory.
+#[test]
+fn a_task_that_is_refused_and_killed_has_a_report_or_no_directory() {
+    let template = Place::new("protected_files: [gone.txt]\n");
+    let before = template.tree();
+    let mut seen = BTreeMap::<String, usize>::new();
+    for call in (0..).step_by(5) {
+        let copy = template.copy();
+        let said = copy.directory.path().join("said");
+        let run = ["run", "../task.json"];
+        let End::Killed { system_call } = kill_before_call(&copy.root, &run, call, &said) else {
+            break;
+        };
+        let what = format!("killed before call {call} (number {system_call})");
+        assert_eq!(actum(&copy.root, &["recover"]).code, 0, "{what}");
+        assert!(copy.tree() == before, "{what}");
+        let reports = fs::read_dir(copy.root.join(REPORTS)).into_iter().flatten();
+        let told: Vec<_> = reports
+            .map(|report| fs::read(report.unwrap().path().join("error_report.json")))
+            .map(|bytes| ErrorReport::read(&bytes.expect(&what)).expect(&what).status)
+            .collect();
+        *seen.entry(format!("{told:?}")).or_default() += 1;
+    }
+    eprintln!("{seen:?}");
+    assert_eq!(seen.keys().collect::<Vec<_>>(), ["[Rejected]", "[]"]);
+}
+
 /// EX-22: whoever asks a task to end gets `CANCELLED` and everything as before, or a task that is done.
 #[test]
 fn a_task_that_is_asked_to_end_is_cancelled_or_done() {

@@ -3,7 +3,7 @@
 
 mod access;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::fs;
 use std::io::{self, Read};
@@ -287,15 +287,19 @@ impl PolicyFiles {
         let beside = directory.join(access::DIRECTORY);
         let files = access.iter().map(|read| &*read.path);
         // Each as it is named, and where a link in its place leads to.
-        let named = [operator, directory, &beside].into_iter().chain(files).map(|path| {
-            match (path.parent(), path.file_name()) {
-                (Some(parent), Some(name)) => real(parent).join(name),
-                (_, None) | (None, _) => path.to_owned(),
+        let mut parents = BTreeMap::new();
+        let mut places = BTreeSet::new();
+        for path in [operator, directory, &beside].into_iter().chain(files) {
+            let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+                places.extend([path.to_owned(), real(path)]);
+                continue;
+            };
+            let named = parents.entry(parent).or_insert_with(|| real(parent)).join(name);
+            if fs::symlink_metadata(&named).is_ok_and(|found| found.is_symlink()) {
+                places.insert(real(&named));
             }
-        });
-        let named: Vec<PathBuf> = named.collect();
-        let places: BTreeSet<PathBuf> =
-            named.iter().map(|path| real(path)).chain(named.iter().cloned()).collect();
+            places.insert(named);
+        }
         let root = real(root);
         places.iter().filter_map(|place| rule_of(place, &root)).collect()
     }

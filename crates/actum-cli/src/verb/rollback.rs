@@ -19,7 +19,7 @@ use crate::{actor, policy, records, recovery_note, signals};
 ///
 /// Every file that the task changed becomes what it was, all of them or none; what was edited since is in the way. The
 /// reports say so afterwards: `ROLLED_BACK`, and the manifest `EXECUTED`. A task can be taken back as long as its
-/// rollback manifest is `ACTIVE`.
+/// rollback manifest is `ACTIVE`; and once more after `actum undo` or `actum redo` brought it back.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// The task: the newest of that name that can be taken back; or the name of the directory of its reports

@@ -94,6 +94,7 @@ expect() {
     # A directory of the run in which somebody put more stays.
     if [ "$3$5" != -d ]; then
       pending=$((pending + 1))
+      [ "$now" = d ] || [ "$now" = - ] || expect_same_owner "$1" "$2" "$4"
     elif [ "$restored" = no ] && [ -z "$(find "$1" ! -type d)" ]; then
       pending=$((pending + 1))
     fi
@@ -149,6 +150,21 @@ expect_owner() {
     return 0
   fi
   complain "$2" "ran as its owner (set-user-ID or set-group-ID) and is gone; only its owner can bring it back"
+}
+
+# PATH SHOWN MODE: what can be run as its owner comes back as that of this user, or root does it.
+expect_same_owner() {
+  case $3 in
+    [2-7]???) ;;
+    *) return 0 ;;
+  esac
+  user=$(id -u)
+  [ "$user" != 0 ] || return 0
+  owner_of "$1" || owner=
+  for group in $(id -G); do
+    [ "$owner" != "$user:$group" ] || return 0
+  done
+  complain "$2" "runs as its owner (set-user-ID or set-group-ID), which is not this user; its owner or root can restore it"
 }
 
 # BACKUP SUM

@@ -10,6 +10,7 @@
 
 mod documents;
 mod examples;
+mod owners;
 mod rollback;
 mod schemas;
 mod tree;

@@ -30,11 +30,11 @@ fn run_in((program, options): Shell, script: &Path, arguments: &[&str]) -> Outpu
     Command::new(program).args(options).arg(script).args(arguments).output().unwrap()
 }
 
-fn run(script: &Path, arguments: &[&str]) -> Output {
+pub(crate) fn run(script: &Path, arguments: &[&str]) -> Output {
     run_in(("/bin/sh", &[]), script, arguments)
 }
 
-fn said(output: &Output) -> String {
+pub(crate) fn said(output: &Output) -> String {
     let texts = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
     texts.concat()
 }
@@ -45,7 +45,7 @@ fn before(run: &Run) -> Snapshot {
     snapshot(root.path())
 }
 
-fn files(files: &[(&[u8], &[u8], u32)]) -> Files {
+pub(crate) fn files(files: &[(&[u8], &[u8], u32)]) -> Files {
     files.iter().map(|(path, content, mode)| (path.to_vec(), (content.to_vec(), *mode))).collect()
 }
 
@@ -330,39 +330,6 @@ fn a_file_where_a_directory_has_to_be_stands_in_the_way() {
     assert_eq!(refused.status.code(), Some(1), "{}", said(&refused));
     assert!(said(&refused).contains("in: is no directory any more"), "{}", said(&refused));
     assert_eq!(snapshot(root.path()), left);
-}
-
-/// EX-16: root gives nobody's program to itself.
-#[test]
-fn what_runs_as_its_owner_keeps_its_owner_or_does_not_come_back() {
-    use std::os::unix::fs::{MetadataExt, chown};
-
-    let root = TempDir::new().unwrap();
-    let is_root = fs::metadata(root.path()).unwrap().uid() == 0;
-    let a_run = Run {
-        before: files(&[(b"it's a tool", b"old\n", 0o4755)]),
-        after: files(&[(b"it's a tool", b"new\n", 0o4755)]),
-        ..Run::default()
-    };
-    let script = a_run.write_after(root.path());
-    let tool = root.path().join("it's a tool");
-    if is_root {
-        chown(&tool, Some(1234), Some(1234)).unwrap();
-        fs::set_permissions(&tool, fs::Permissions::from_mode(0o4755)).unwrap();
-    }
-    let owner = fs::metadata(&tool).unwrap().uid();
-    let done = run(&script, &[]);
-    assert_eq!(done.status.code(), Some(0), "{}", said(&done));
-    let now = fs::metadata(&tool).unwrap();
-    assert_eq!((now.uid(), now.mode() & 0o7777), (owner, 0o4755));
-    assert_eq!(fs::read(&tool).unwrap(), b"old\n");
-
-    let gone = Run { after: Files::new(), ..a_run };
-    let root = TempDir::new().unwrap();
-    let script = gone.write_after(root.path());
-    let done = run(&script, &[]);
-    assert_eq!(done.status.code(), Some(i32::from(is_root)), "{}", said(&done));
-    assert_eq!(root.path().join("it's a tool").exists(), !is_root);
 }
 
 /// The programs that change something, each of which kills the script when its turn comes.

@@ -1,8 +1,8 @@
 //! How a task ended is written (EX-13 to EX-15, EX-18).
 
 use actum_core::report::{
-    ChangeLog, ErrorReport, ErrorStatus, ExecutionReport, Phase, PlainId, RollbackMethod,
-    RunDetails, RunEnd, RunFacts,
+    ChangeLog, ErrorReport, ErrorStatus, ExecutionReport, Phase, PlainId, ReportName,
+    RollbackMethod, RunDetails, RunEnd, RunFacts,
 };
 use actum_core::task::ErrorCode;
 use actum_core::{RelPath, RunId};
@@ -138,9 +138,7 @@ impl Desk<'_> {
             false => self.outputs.sync(),
         });
         let error = written.err()?;
-        // Only the documents count then.
-        let ids = (&self.report_id, task, plan.unwrap_or(task));
-        let notes = Notes::new(&directory.name, ids, self.started, None, Vec::new());
+        let notes = self.notes(&directory.name, (task, plan));
         // Where that fails as well, both are told.
         match notes.ended(ended).keep_durably(&self.mark) {
             Ok(()) => Some(error),
@@ -149,6 +147,12 @@ impl Desk<'_> {
                 ..error
             }),
         }
+    }
+
+    /// Notes of which the documents alone count.
+    fn notes(&self, name: &ReportName, (task, plan): (&PlainId, Option<&PlainId>)) -> Notes {
+        let ids = (&self.report_id, task, plan.unwrap_or(task));
+        Notes::new(name, ids, self.started, None, Vec::new())
     }
 
     pub(super) fn documents(
@@ -205,24 +209,37 @@ impl Desk<'_> {
         refusal: Unread,
         cause: Option<Error>,
     ) -> TaskEnd {
+        let report = self.rejection(task, &refusal);
         let directory = match self.unfilled.take() {
             Some(directory) => Ok(directory),
-            None => {
-                let name = self.outputs.report_name(self.started, &refusal.id);
-                name.and_then(|name| self.outputs.report(name))
-            }
+            None => self.rejected_directory(&refusal, &report),
         };
         match directory {
-            Ok(directory) => self.reject_in(directory, task, (refusal, cause)),
+            Ok(directory) => self.rejected_in(directory, (refusal, report), cause),
             Err(error) => {
-                let report = self.rejection(task, &refusal);
                 let alert = self.alerts.raise(&refusal.id, &report, None);
                 self.rejected(refusal, report, (None, Some(error)), (alert, cause))
             }
         }
     }
 
-    /// The same in that directory.
+    /// The directory of a report that says that a task is not begun; what it says is noted before it is there.
+    fn rejected_directory(
+        &self,
+        refusal: &Unread,
+        report: &ErrorReport,
+    ) -> std::result::Result<ReportDirectory, OutputError> {
+        let name = self.outputs.report_name(self.started, &refusal.id)?;
+        let notes = self.notes(&name, (&refusal.id, refusal.plan_id.as_ref()));
+        notes.ended(refused(report)).keep(&self.mark).map_err(|error| OutputError {
+            doing: "note the report in",
+            path: name.directory(),
+            source: std::io::Error::other(error),
+        })?;
+        self.outputs.report(name)
+    }
+
+    /// It is not begun, as the report in that directory says.
     pub(super) fn reject_in(
         &mut self,
         directory: ReportDirectory,
@@ -230,9 +247,16 @@ impl Desk<'_> {
         (refusal, cause): (Unread, Option<Error>),
     ) -> TaskEnd {
         let report = self.rejection(task, &refusal);
-        // Nothing of it became visible, so nothing is there to be taken back.
-        let error = Some(report.clone());
-        let ended = Ended { is_as_before: true, report: None, log: None, error };
+        self.rejected_in(directory, (refusal, report), cause)
+    }
+
+    fn rejected_in(
+        &mut self,
+        directory: ReportDirectory,
+        (refusal, report): (Unread, ErrorReport),
+        cause: Option<Error>,
+    ) -> TaskEnd {
+        let ended = refused(&report);
         let alert = self.alerts.raise(&refusal.id, &report, Some(&directory.name));
         let ids = (&refusal.id, refusal.plan_id.as_ref());
         let unwritten = self.write_end(&directory, ids, ended);
@@ -271,6 +295,11 @@ impl Desk<'_> {
             finished: std::mem::take(&mut self.finished),
         }
     }
+}
+
+/// What is written of a task that is not begun: nothing of it became visible, so nothing is there to be taken back.
+fn refused(report: &ErrorReport) -> Ended {
+    Ended { is_as_before: true, report: None, log: None, error: Some(report.clone()) }
 }
 
 /// Whether it is refused for this: what was visible, and was taken back, had begun.
