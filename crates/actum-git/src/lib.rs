@@ -43,6 +43,6 @@ pub use index::{IndexOutcome, IndexProblem};
 pub use message::{BODY_CHARS_MAX, Message, RunNote, SUBJECT_CHARS_MAX, VALUE_CHARS_MAX};
 pub use problem::{Dirt, GitProblem};
 pub use repository::Repository;
-pub use resume::Left;
+pub use resume::{Left, Resumed};
 pub use revert::{Restored, RestoredFile, Revert};
 pub use unfit::{Conversion, Unfit};

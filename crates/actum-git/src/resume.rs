@@ -23,6 +23,16 @@ pub enum Left {
     Revert(CommitId),
 }
 
+/// What was found of it.
+#[derive(Debug)]
+pub struct Resumed {
+    /// The commit, where HEAD is at it.
+    pub commit: Option<Committed>,
+    /// Locks that are in git's way, as they are called in `.git`: whether a process that is no more left them, or one
+    /// that is at work has them, nobody can tell.
+    pub locks: Vec<String>,
+}
+
 const DOING: &str = "looking for a commit that was cut off";
 
 impl Repository {
@@ -32,7 +42,7 @@ impl Repository {
     ///
     /// # Errors
     /// [`GitProblem`] where HEAD cannot be read.
-    pub fn resume(&self, left: Left) -> Result<Option<Committed>, GitProblem> {
+    pub fn resume(&self, left: Left) -> Result<Resumed, GitProblem> {
         let handle = self.handle()?;
         IndexLock::let_go_of_left(handle.raw.path()).doing(DOING)?;
         let head = Head::read(&handle.raw)?;
@@ -44,14 +54,17 @@ impl Repository {
                 Left::Revert(reverted) => reverted_by(&message) == Some(reverted),
             }
         };
+        let mut locks = vec!["index.lock".to_owned(), "HEAD.lock".to_owned()];
+        locks.push(format!("{}.lock", head.branch));
+        locks.retain(|lock| handle.raw.path().join(lock).symlink_metadata().is_ok());
         if !is_it {
-            return Ok(None);
+            return Ok(Resumed { commit: None, locks });
         }
         let index = match brought_along(&handle.raw, &commit)? {
             Ok(()) => IndexOutcome::Updated,
             Err(problem) => IndexOutcome::NotUpdated(problem),
         };
-        Ok(Some(Committed { id: CommitId::of(head.commit), index }))
+        Ok(Resumed { commit: Some(Committed { id: CommitId::of(head.commit), index }), locks })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use actum_git::{Committed, IndexOutcome, IndexProblem, Left};
+use actum_git::{Committed, IndexOutcome, IndexProblem, Left, Resumed};
 
 use crate::repo::{Repo, run, undo};
 
@@ -23,7 +23,7 @@ fn cut_off(staged: &[&str]) -> Repo {
 }
 
 fn resumed(repo: &Repo, left: Left) -> Option<Committed> {
-    repo.open().resume(left).unwrap()
+    repo.open().resume(left).unwrap().commit
 }
 
 /// EX-13, EX-17, FO-2
@@ -106,4 +106,17 @@ fn a_revert_that_was_cut_off_is_found() {
     assert!(resumed(&repo, Left::Run(run())).is_none());
     assert_eq!(resumed(&repo, Left::Revert(id)).unwrap().id, made);
     assert_eq!(repo.status(), "");
+}
+
+/// EX-13, EX-17: what stands in git's way is told, and stays.
+#[test]
+fn the_locks_that_are_in_gits_way_are_told() {
+    let repo = cut_off(&[]);
+    for lock in ["HEAD.lock", "refs/heads/main.lock"] {
+        repo.write(&format!(".git/{lock}"), "");
+    }
+    let Resumed { commit, locks } = repo.open().resume(Left::Run(run())).unwrap();
+    assert_eq!(commit.unwrap().id.to_string(), repo.head());
+    assert_eq!(locks, ["HEAD.lock", "refs/heads/main.lock"]);
+    assert!(repo.path(".git/HEAD.lock").exists());
 }

@@ -15,7 +15,7 @@ use actum_core::{
 };
 use actum_git::{
     Author, Before, Change, Checked, CommitId, Committed, GitProblem, IndexOutcome, Left, Message,
-    NewFile, Outcome, Repository, Restored, RunNote,
+    NewFile, Outcome, Repository, Restored, Resumed, RunNote,
 };
 
 use super::checkpoint;
@@ -130,11 +130,20 @@ impl Committing {
     }
 }
 
-/// The commit that a process left which is no more, where HEAD of the repository at `root` is at it; git's index is
-/// brought along where that process could not. None also where the repository cannot be read: then it is not known.
-pub(super) fn resumed(root: &Path, left: Left) -> Option<CommittedRun> {
+/// The commit that a process left which is no more, where HEAD of the repository at `root` is at it, and what a person
+/// should know; git's index is brought along where that process could not. No commit is given also where the repository
+/// cannot be read: then it is not known.
+pub(super) fn resumed(root: &Path, left: Left) -> (Option<String>, Vec<String>) {
     let resumed = Repository::open(root).and_then(|repository| repository.resume(left));
-    resumed.ok()?.map(CommittedRun::of)
+    let Ok(Resumed { commit, locks }) = resumed else { return (None, Vec::new()) };
+    let commit = commit.map(CommittedRun::of);
+    let (id, note) = commit.map_or((None, None), |run| (Some(run.id), run.note));
+    let locked = |lock: String| {
+        format!(
+            "the lock `.git/{lock}` is in the way of git; remove it where no git process is at work"
+        )
+    };
+    (id, note.into_iter().chain(locks.into_iter().map(locked)).collect())
 }
 
 /// A revert that was computed, and what writes its files.

@@ -16,7 +16,7 @@ use actum_workspace::{ErrorKind, State, View};
 
 use super::alert::Alerts;
 use super::documents::clean;
-use super::git::{CommittedRun, Reverting, resumed};
+use super::git::{Reverting, resumed};
 use super::outputs::{OutputError, Outputs, ReportDirectory};
 use super::run::{DOOR, random};
 use super::unfinished::{FinishedTask, RollbackNotes, Turn, take_turn};
@@ -401,16 +401,15 @@ pub(super) fn told_late(
     let (mut method, mut commit) = (RollbackMethod::Checkpoint, None);
     if let Some(reverted) = &report.facts().more.commit {
         let left = reverted.as_str().parse().ok().map(Left::Revert);
-        match left.and_then(|left| resumed(root, left)) {
-            Some(CommittedRun { id, note }) => {
-                (method, commit) = (RollbackMethod::GitRevert, Some(id));
-                notes.extend(note);
-            }
+        let (found, told) = left.map(|left| resumed(root, left)).unwrap_or_default();
+        match found {
+            Some(id) => (method, commit) = (RollbackMethod::GitRevert, Some(id)),
             None => {
                 let reverted = reverted.as_str();
                 notes.push(format!("whether a commit reverts the commit {reverted} is not known"));
             }
         }
+        notes.extend(told);
     }
     Ok(told(outputs, directory, &Done { method, receipt: None, commit, notes })?)
 }

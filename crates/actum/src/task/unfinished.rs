@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use super::OutputError;
 use super::alert::Alerts;
 use super::documents::{ErrorFacts, Ids, clean};
-use super::git::{CommittedRun, resumed};
+use super::git::resumed;
 use super::outputs::{Ended, Outputs, ReportDirectory};
 use super::problem::TaskProblem;
 use super::rollback::told_late;
@@ -299,8 +299,9 @@ impl Records {
                     (_, Before::Whole | Before::Missing) => CUT_OFF.to_owned(),
                 };
                 let run_id = notes.prepared.as_ref().map(|it| it.run);
-                let commit = run_id.and_then(|run| resumed(root, actum_git::Left::Run(run)));
-                let ended = written(notes, (run, commit), &cut_off, self.clock.now())?;
+                let resumed = run_id.map(|run| resumed(root, actum_git::Left::Run(run)));
+                let ended =
+                    written(notes, (run, resumed.unwrap_or_default()), &cut_off, self.clock.now())?;
                 if let Some(error) = &ended.error {
                     let alerts = Alerts::of(self, (workspace, root), None);
                     alerts.raise(&task, error, Some(&name))?;
@@ -402,7 +403,7 @@ const OPEN_BEFORE: &str = "its run was open when the task was reported, and was 
 /// What is written of a task that was cut off.
 fn written(
     notes: Notes,
-    (run_of, commit): (RunOf, Option<CommittedRun>),
+    (run_of, (commit, more)): (RunOf, (Option<String>, Vec<String>)),
     cut_off: &str,
     now: Timestamp,
 ) -> Result<Ended> {
@@ -413,11 +414,8 @@ fn written(
         RunOf::Ended(Status::Succeeded, index) => {
             if let Some(Prepared { report, log, error, .. }) = prepared {
                 let receipt = clean(&format!("entry {index} of the ledger"));
-                let (commit, told, more) = match commit {
-                    Some(CommittedRun { id, note }) => (Some(clean(&id)), COMMITTED, note),
-                    None => (None, MAYBE_COMMITTED, None),
-                };
-                let report = report.ended(now).recorded(receipt, commit);
+                let told = if commit.is_some() { COMMITTED } else { MAYBE_COMMITTED };
+                let report = report.ended(now).recorded(receipt, commit.map(|id| clean(&id)));
                 let report = report.noted(CleanText::fixed(told), None);
                 let noted =
                     |report: ExecutionReport, note: String| report.noted(clean(&note), None);
