@@ -27,7 +27,7 @@ use nix::sys::signal::Signal;
 use program::actum;
 use serde_json::{Value, json};
 use tempfile::TempDir;
-use traced::{End, ask_before_call, kill_before_call};
+use traced::{End, ask_before_call, kill_before_call, kill_when};
 use trees::{Tree, tree};
 
 const REPORTS: &str = "agent/agent_outputs/reports";
@@ -154,6 +154,15 @@ impl Place {
         }
     }
 
+    /// What the reports of the one task say: of its manifest, and of how it ended.
+    fn stands(&self) -> (String, String) {
+        let report = fs::read_dir(self.root.join(REPORTS)).unwrap().next().unwrap().unwrap();
+        let read = |name: &str| fs::read(report.path().join(name)).unwrap();
+        let manifest = RollbackManifest::read(&read("rollback_manifest.json")).unwrap();
+        let execution = ExecutionReport::read(&read("execution_report.json")).unwrap();
+        (format!("{:?}", manifest.status()), execution.status().as_str().to_owned())
+    }
+
     /// What the reports of all tasks say; each document is sound. `none` where a directory has no report.
     fn told(&self, what: &str) -> Vec<String> {
         let Ok(reports) = fs::read_dir(self.root.join(REPORTS)) else { return Vec::new() };
@@ -271,6 +280,11 @@ fn a_task_that_is_refused_and_killed_has_a_report_or_no_directory() {
             .map(|report| fs::read(report.unwrap().path().join("error_report.json")))
             .map(|bytes| ErrorReport::read(&bytes.expect(&what)).expect(&what).status)
             .collect();
+        // Whoever should know is told where there is a report, and once.
+        let queue = actum(&copy.root, &["queue", "--json"]).stdout;
+        let alerts: Value = serde_json::from_str(&queue).unwrap();
+        let alerts = alerts["alerts"].as_array().map_or(0, Vec::len);
+        assert!(alerts == told.len(), "{what}: {alerts} alerts");
         *seen.entry(format!("{told:?}")).or_default() += 1;
     }
     eprintln!("{seen:?}");
@@ -322,6 +336,63 @@ fn a_rollback_of_a_commit_that_is_killed_is_told_as_what_it_came_to() {
     kill_rollback_at("git: { commit: true }\n", 17);
 }
 
+/// Kills the program when the branch has moved and the index has not, or later.
+fn kill_in_git(place: &Place, arguments: &[&str], is_later: bool) {
+    let branch = place.root.join(".git/refs/heads/main");
+    let before = fs::read(&branch).unwrap();
+    let lock = place.root.join(".git/index.lock");
+    let is_so = || fs::read(&branch).is_ok_and(|now| now != before) && !(is_later && lock.exists());
+    let said = place.directory.path().join("said");
+    let end = kill_when(&place.root, arguments, &said, is_so);
+    assert!(matches!(end, End::Killed { .. }), "{end:?}");
+    assert_eq!(lock.exists(), !is_later);
+}
+
+/// EX-13, EX-17: who is killed between branch and index leaves a repository that the next one puts in order, and takes back.
+#[test]
+fn a_task_that_is_killed_between_branch_and_index_is_put_in_order() {
+    let place = Place::new("git: { commit: true }\n");
+    let before = place.tree();
+    kill_in_git(&place, &["run", "../task.json"], false);
+    assert_eq!(actum(&place.root, &["recover"]).code, 0);
+    assert_eq!(place.told("killed"), ["SUCCESS"]);
+    place.commit_is_told("killed");
+    kill_in_git(&place, &["rollback", "task-7"], false);
+    assert_eq!(actum(&place.root, &["recover"]).code, 0);
+    assert_eq!(place.stands(), ("Executed".to_owned(), "ROLLED_BACK".to_owned()));
+    assert_eq!(place.git(&["status", "--porcelain"]), "");
+    assert_eq!(place.tree(), before);
+}
+
+/// EX-17: what somebody stages when the index is whole stays staged.
+#[test]
+fn what_is_staged_after_a_kill_stays_staged() {
+    let place = Place::new("git: { commit: true }\n");
+    kill_in_git(&place, &["run", "../task.json"], true);
+    place.git(&["restore", "--staged", "--source=HEAD~", "a.txt"]);
+    assert_eq!(actum(&place.root, &["recover"]).code, 0);
+    assert_eq!(place.told("killed"), ["SUCCESS"]);
+    assert_eq!(place.git(&["status", "--porcelain"]), "MM a.txt\n");
+}
+
+/// EX-16, EX-17: a rollback that keeps what later commits did is told as well.
+#[test]
+fn a_rollback_beside_later_commits_that_is_killed_is_told() {
+    let place = Place::new("git: { commit: true }\n");
+    assert_eq!(actum(&place.root, &["run", "../task.json"]).code, 0);
+    let deploy = place.root.join("deploy.yaml");
+    let mut text = fs::read_to_string(&deploy).unwrap();
+    text.push_str("later: true\n");
+    fs::write(&deploy, text.replace("image: a\n", "image: a\n\n\n\n\n")).unwrap();
+    let author = ["-c", "user.name=A", "-c", "user.email=a@example.org"];
+    place.git(&[&author[..], &["commit", "-qam", "later"]].concat());
+    kill_in_git(&place, &["rollback", "task-7"], false);
+    assert_eq!(actum(&place.root, &["recover"]).code, 0);
+    assert_eq!(place.git(&["status", "--porcelain"]), "");
+    assert!(fs::read_to_string(deploy).unwrap().ends_with("later: true\n"));
+    assert_eq!(place.stands(), ("Executed".to_owned(), "ROLLED_BACK".to_owned()));
+}
+
 fn kill_rollback_at(config: &str, every: usize) {
     let template = Place::new(config);
     let before = template.tree();
@@ -342,26 +413,22 @@ fn kill_rollback_at(config: &str, every: usize) {
         assert!(found == before || found == after, "{what}: neither before nor after");
         let report = fs::read_dir(copy.root.join(REPORTS)).unwrap().next().unwrap().unwrap();
         let read = |name: &str| fs::read(report.path().join(name)).unwrap();
-        let manifest = RollbackManifest::read(&read("rollback_manifest.json")).unwrap();
-        let execution = ExecutionReport::read(&read("execution_report.json")).unwrap();
-        let told = (format!("{:?}", manifest.status()), execution.status().as_str());
         let (kind, expected) = match found == before {
-            true => ("taken back", ("Executed".to_owned(), "ROLLED_BACK")),
-            false => ("as it was", ("Active".to_owned(), "SUCCESS")),
+            true => ("taken back", ("Executed", "ROLLED_BACK")),
+            false => ("as it was", ("Active", "SUCCESS")),
         };
-        assert_eq!(told, expected, "{what}");
+        assert_eq!(copy.stands(), (expected.0.to_owned(), expected.1.to_owned()), "{what}");
         let head = copy.git(&["log", "-1", "--format=%H %s"]);
-        if let (true, Some(head)) =
-            (found == before, head.strip_suffix(" Revert \"Task task-7: 10 actions\"\n"))
-        {
-            assert!(
-                String::from_utf8(read("execution_report.json")).unwrap().contains(head),
-                "{what}"
-            );
+        let reverts = head.strip_suffix(" Revert \"Task task-7: 10 actions\"\n");
+        if let Some(head) = reverts {
+            let execution = String::from_utf8(read("execution_report.json")).unwrap();
+            assert!(execution.contains(head), "{what}");
             assert_eq!(copy.git(&["status", "--porcelain"]), "", "{what}");
         }
+        let kind = reverts.map_or(kind, |_| "reverted");
         *seen.entry(kind).or_default() += 1;
     }
     eprintln!("{seen:?}");
-    assert_eq!(seen.len(), 2, "{seen:?}");
+    let kinds = if config.is_empty() { 2 } else { 3 };
+    assert_eq!(seen.len(), kinds, "{seen:?}");
 }

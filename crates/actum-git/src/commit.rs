@@ -10,7 +10,7 @@ use crate::check::{Checked, View, as_path, git_mode};
 use crate::conversion::ContentRules;
 use crate::head::Head;
 use crate::id::CommitId;
-use crate::index::{IndexOutcome, Moved, NotReady, Pending};
+use crate::index::{IndexOutcome, IndexProblem, Moved, NotReady, Pending};
 use crate::message::Message;
 use crate::objects::{self, Object};
 use crate::problem::{Doing, GitProblem};
@@ -93,6 +93,13 @@ impl Repository {
             Err(NotReady::Stop(problem)) => return Err(problem),
         };
         move_branch(&handle, &checked.head, id, message, author)?;
+        // libgit2 lets the lock of HEAD go a moment before it moves the branch.
+        let is_head = Head::read(&handle.raw)
+            .is_ok_and(|now| now.branch == checked.head.branch && now.commit == id);
+        let pending = pending.and_then(|ready| match is_head {
+            true => Ok(ready),
+            false => Err(IndexProblem::HeadMoved),
+        });
         let index = match pending.and_then(Pending::publish) {
             Ok(()) => IndexOutcome::Updated,
             Err(problem) => IndexOutcome::NotUpdated(problem),

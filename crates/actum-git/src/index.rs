@@ -34,10 +34,21 @@ pub enum IndexOutcome {
 pub enum IndexProblem {
     /// Another process holds its lock.
     #[error(
-        "updating the index: another git process holds `.git/index.lock`; the commit was made, and the index \
+        "updating the index: another process holds `.git/index.lock`; the commit was made, and the index \
          was not changed; run `git reset -- PATH` for its files when the lock is gone"
     )]
     Locked,
+    /// HEAD was moved to something else in the same moment.
+    #[error(
+        "updating the index: HEAD is not at the commit any more; the commit was made, and the index was not changed"
+    )]
+    HeadMoved,
+    /// Somebody took its lock away.
+    #[error(
+        "updating the index: somebody removed its lock after the process that held it had been killed; the commit was \
+         made, and the index was not changed; run `git reset -- PATH` for its files"
+    )]
+    LockRemoved,
     /// It cannot be read or written.
     #[error(
         "updating the index: {0}; the commit was made, and the index was not changed; run `git reset -- PATH` \
@@ -64,7 +75,15 @@ pub(crate) struct Pending {
     copy: PathBuf,
     index: PathBuf,
     /// Dropped last.
-    _lock: IndexLock,
+    lock: IndexLock,
+}
+
+/// What a process that is no more left of an index.
+pub(crate) enum LeftIndex {
+    /// Nothing that is known to be its.
+    None,
+    /// One that is ready, for the commit to which the branch was to be moved.
+    Ready(Pending),
 }
 
 /// Why there is no index that is ready.
@@ -88,9 +107,30 @@ impl Pending {
         let lock = IndexLock::take(directory)?.ok_or(IndexProblem::Locked)?;
         // Under the lock this name is ours, and what has it is left of a process that was killed.
         let copy = directory.join("index.actum");
-        let pending = Self { copy, index: directory.join("index"), _lock: lock };
+        let pending = Self { copy, index: directory.join("index"), lock };
         pending.write(files)?;
         Ok(pending)
+    }
+
+    /// What a process left that was killed between [`Self::prepare`] and [`Self::publish`]; what it left of others
+    /// is removed.
+    ///
+    /// # Errors
+    /// `LockRemoved` where somebody may have changed the index since; `Locked` where somebody is about to; `Disk`.
+    pub(crate) fn left(raw: &Raw) -> Result<LeftIndex, IndexProblem> {
+        let directory = raw.path();
+        let copy = directory.join("index.actum");
+        if !IndexLock::was_taken(directory) && !copy.try_exists()? {
+            return Ok(LeftIndex::None);
+        }
+        let lock = IndexLock::take(directory)?.ok_or(IndexProblem::Locked)?;
+        let has_copy = copy.try_exists()?;
+        let pending = Self { copy, index: directory.join("index"), lock };
+        match (pending.lock.is_left, has_copy) {
+            (true, true) => Ok(LeftIndex::Ready(pending)),
+            (false, true) => Err(IndexProblem::LockRemoved),
+            (true | false, false) => Ok(LeftIndex::None),
+        }
     }
 
     fn write(&self, files: &[Moved<'_>]) -> Result<(), NotReady> {
@@ -127,6 +167,9 @@ impl Pending {
 
     /// Lets the new index take the place of the old one, and the lock go.
     pub(crate) fn publish(self) -> Result<(), IndexProblem> {
+        if !self.lock.is_held()? {
+            return Err(IndexProblem::LockRemoved);
+        }
         rename(&self.copy, &self.index)?;
         if let Some(directory) = self.index.parent() {
             objects::sync(directory)?;

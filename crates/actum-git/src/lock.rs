@@ -5,81 +5,120 @@
 //! (flock(2)). So whoever gets that one, and finds both names to be one file, holds what nobody else can claim.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
-use std::io;
+use std::io::{self, ErrorKind};
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 const OWN: &str = "actum.lock";
 
+/// How often a file that its holder removes meanwhile is opened anew.
+const TRIES: usize = 8;
+
 /// The lock of an index; dropped, it is let go.
 #[derive(Debug)]
 pub(crate) struct IndexLock {
+    /// The file that both names are of; without hard links the one that `index` is the name of.
     held: File,
     own: PathBuf,
     index: PathBuf,
+    /// Whether a process had it that is no more.
+    pub(crate) is_left: bool,
 }
 
 impl IndexLock {
     /// Takes the lock in a `.git` directory, also from a process of actum that is no more. None where somebody has it.
     pub(crate) fn take(directory: &Path) -> io::Result<Option<Self>> {
-        let own = directory.join(OWN);
-        let held = opened(&own)?;
-        match held.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Ok(None),
-            Err(TryLockError::Error(error)) => return Err(error),
+        let (own, index) = (directory.join(OWN), directory.join("index.lock"));
+        let Some(held) = held(&own)? else { return Ok(None) };
+        if is_named(&held, &index)? {
+            return Ok(Some(Self { held, own, index, is_left: true }));
         }
-        // Its holder may have let it go, name and all, after it was opened here.
-        if !is_named(&held, &own)? {
-            return Ok(None);
-        }
-        let index = directory.join("index.lock");
-        let is_taken = match fs::hard_link(&own, &index) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => is_named(&held, &index),
-            linked => linked.map(|()| true),
-        };
-        match is_taken {
-            Ok(true) => Ok(Some(Self { held, own, index })),
-            others => {
-                remove(&own)?;
-                others.map(|_| None)
+        let linked = match fs::hard_link(&own, &index) {
+            Ok(()) => return Ok(Some(Self { held, own, index, is_left: false })),
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(None),
+            // There are none, or none of a file of somebody else. Who is killed then leaves it, as with git itself.
+            Err(error) if cannot_link(&error) => {
+                match OpenOptions::new().write(true).create_new(true).open(&index) {
+                    Ok(made) => Ok(Some(made)),
+                    Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(None),
+                    Err(error) => Err(error),
+                }
             }
-        }
+            Err(error) => Err(error),
+        };
+        remove(&own)?;
+        Ok(linked?.map(|held| Self { held, own, index, is_left: false }))
     }
 
-    /// Lets a lock go whose holder is no more; any other one stays.
-    pub(crate) fn let_go_of_left(directory: &Path) -> io::Result<()> {
-        if directory.join(OWN).try_exists()? {
-            drop(Self::take(directory)?);
-        }
-        Ok(())
+    /// Whether a process took it, and maybe is no more.
+    pub(crate) fn was_taken(directory: &Path) -> bool {
+        directory.join(OWN).symlink_metadata().is_ok()
+    }
+
+    /// Whether nobody removed it by hand since it was taken.
+    pub(crate) fn is_held(&self) -> io::Result<bool> {
+        is_named(&self.held, &self.index)
     }
 }
 
 impl Drop for IndexLock {
     fn drop(&mut self) {
-        // What cannot be removed here the next one of us takes over.
-        remove(&self.index).ok();
-        remove(&self.own).ok();
+        // What cannot be removed here the next one of us takes over; what is somebody else's by now stays.
+        for name in [&self.index, &self.own] {
+            if is_named(&self.held, name).unwrap_or(false) {
+                remove(name).ok();
+            }
+        }
         // A program that another thread starts right now has a copy of the handle for a moment.
         self.held.unlock().ok();
     }
 }
 
-/// Opens a file that may have to be made; no link is followed to make one.
-fn opened(path: &Path) -> io::Result<File> {
-    let mut options = OpenOptions::new();
-    options.read(true).write(true);
-    match options.clone().create_new(true).open(path) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => options.open(path),
-        made => made,
+/// The file at `own`, which may have to be made, locked for this process. None where another one has it.
+fn held(own: &Path) -> io::Result<Option<File>> {
+    for _ in 0..TRIES {
+        let file = opened(own)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Ok(None),
+            Err(TryLockError::Error(error)) => return Err(error),
+        }
+        // Its holder may have let it go, name and all, after it was opened here.
+        if is_named(&file, own)? {
+            return Ok(Some(file));
+        }
     }
+    Ok(None)
+}
+
+/// Opens a file that may have to be made; what is no file is not opened.
+fn opened(path: &Path) -> io::Result<File> {
+    match OpenOptions::new().write(true).create_new(true).open(path) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+        made => return made,
+    }
+    if fs::symlink_metadata(path).is_ok_and(|found| !found.is_file()) {
+        let told = format!("something else than a file is in the place of `{}`", path.display());
+        return Err(io::Error::new(ErrorKind::InvalidInput, told));
+    }
+    match OpenOptions::new().read(true).open(path) {
+        // Its holder let it go.
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            OpenOptions::new().write(true).create_new(true).open(path)
+        }
+        opened => opened,
+    }
+}
+
+fn cannot_link(error: &io::Error) -> bool {
+    let none = [ErrorKind::PermissionDenied, ErrorKind::Unsupported, ErrorKind::TooManyLinks];
+    none.contains(&error.kind())
 }
 
 /// Whether a name is that of an open file.
 fn is_named(file: &File, name: &Path) -> io::Result<bool> {
     let named = match fs::symlink_metadata(name) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
         named => named?,
     };
     let file = file.metadata()?;
@@ -90,7 +129,7 @@ fn is_named(file: &File, name: &Path) -> io::Result<bool> {
 #[expect(clippy::disallowed_methods, reason = "git's own files are reached by their paths")]
 pub(crate) fn remove(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
         removed => removed,
     }
 }

@@ -1,18 +1,19 @@
 //! What a process left that was cut off while it committed.
 
-use actum_core::{RelPath, RunId};
-use git2::{Commit, DiffFile, Repository as Raw};
+use std::fs::OpenOptions;
+use std::io::Read as _;
 
-use crate::check::is_staged;
+use actum_core::RunId;
+use git2::Oid;
+
 use crate::commit::Committed;
 use crate::head::Head;
 use crate::id::CommitId;
-use crate::index::{IndexOutcome, IndexProblem, Moved, NotReady, Pending};
-use crate::lock::IndexLock;
+use crate::index::{IndexOutcome, LeftIndex, Pending};
+use crate::lock::remove;
 use crate::message::{reverted_by, run_of};
 use crate::problem::{Doing, GitProblem};
-use crate::repository::Repository;
-use crate::tree::Entry;
+use crate::repository::{Handle, Repository};
 
 /// Which commit may have been left half done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,7 +27,7 @@ pub enum Left {
 /// What was found of it.
 #[derive(Debug)]
 pub struct Resumed {
-    /// The commit, where HEAD is at it.
+    /// The commit, where HEAD is at it, and what became of the index.
     pub commit: Option<Committed>,
     /// Locks that are in git's way, as they are called in `.git`: whether a process that is no more left them, or one
     /// that is at work has them, nobody can tell.
@@ -35,80 +36,63 @@ pub struct Resumed {
 
 const DOING: &str = "looking for a commit that was cut off";
 
+impl Left {
+    fn is(self, handle: &Handle, commit: Oid) -> Result<bool, git2::Error> {
+        let commit = handle.raw.find_commit(commit)?;
+        let message = String::from_utf8_lossy(commit.message_raw_bytes());
+        Ok(match self {
+            Self::Run(run) => run_of(&message) == Some(run),
+            Self::Revert(reverted) => reverted_by(&message) == Some(reverted),
+        })
+    }
+}
+
 impl Repository {
-    /// Ends what a process began that is no more, and gives the commit, where HEAD is at it. The lock of the
-    /// index that it left goes, and the commit's files are brought into the index where that has them still
-    /// as they were before; what else was staged stays so.
+    /// Ends what a process began that is no more, and gives the commit, where HEAD is at it. The index that it had
+    /// made ready takes its place where the branch was moved, and goes where it was not; with it go the locks that
+    /// are known to be of that process. Whatever else somebody staged stays so: as long as the lock was there nobody
+    /// could, and where somebody took it away the index is left alone.
     ///
     /// # Errors
     /// [`GitProblem`] where HEAD cannot be read.
     pub fn resume(&self, left: Left) -> Result<Resumed, GitProblem> {
         let handle = self.handle()?;
-        IndexLock::let_go_of_left(handle.raw.path()).doing(DOING)?;
+        // Under its lock, where it was left, until this is over.
+        let index = Pending::left(&handle.raw);
         let head = Head::read(&handle.raw)?;
-        let commit = handle.raw.find_commit(head.commit).doing(DOING)?;
-        let is_it = {
-            let message = String::from_utf8_lossy(commit.message_raw_bytes());
-            match left {
-                Left::Run(run) => run_of(&message) == Some(run),
-                Left::Revert(reverted) => reverted_by(&message) == Some(reverted),
-            }
-        };
-        let mut locks = vec!["index.lock".to_owned(), "HEAD.lock".to_owned()];
-        locks.push(format!("{}.lock", head.branch));
-        locks.retain(|lock| handle.raw.path().join(lock).symlink_metadata().is_ok());
-        if !is_it {
-            return Ok(Resumed { commit: None, locks });
+        if left.is(&handle, head.commit).doing(DOING)? {
+            let index = match index {
+                Ok(LeftIndex::None) => IndexOutcome::Updated,
+                Ok(LeftIndex::Ready(pending)) => pending
+                    .publish()
+                    .map_or_else(IndexOutcome::NotUpdated, |()| IndexOutcome::Updated),
+                Err(problem) => IndexOutcome::NotUpdated(problem),
+            };
+            let commit = Some(Committed { id: CommitId::of(head.commit), index });
+            return Ok(Resumed { commit, locks: locks(&handle, &head) });
         }
-        let index = match brought_along(&handle.raw, &commit)? {
-            Ok(()) => IndexOutcome::Updated,
-            Err(problem) => IndexOutcome::NotUpdated(problem),
-        };
-        Ok(Resumed { commit: Some(Committed { id: CommitId::of(head.commit), index }), locks })
+        drop(index);
+        unlock_branch(&handle, &head, left).doing(DOING)?;
+        Ok(Resumed { commit: None, locks: locks(&handle, &head) })
     }
 }
 
-/// A file of a commit: what its parent has of it, and what the commit has.
-struct File {
-    path: RelPath,
-    old: Option<Entry>,
-    new: Option<Entry>,
-}
-
-/// Brings the files of a commit into the index, where that has them as they were before it.
-fn brought_along(raw: &Raw, commit: &Commit<'_>) -> Result<Result<(), IndexProblem>, GitProblem> {
-    let files = files(raw, commit)?;
-    let index = raw.index().doing(DOING)?;
-    let is_behind = |file: &&File| !is_staged(&index, &file.path, file.old);
-    let behind = files.iter().filter(is_behind);
-    let moved: Vec<_> =
-        behind.map(|file| Moved { path: &file.path, old: file.old, new: file.new }).collect();
-    if moved.is_empty() {
-        return Ok(Ok(()));
-    }
-    match Pending::prepare(raw, &moved) {
-        Ok(pending) => Ok(pending.publish()),
-        Err(NotReady::Index(problem)) => Ok(Err(problem)),
-        Err(NotReady::Stop(problem)) => Err(problem),
+/// Lets the lock of the branch go where it holds the very commit: nobody else was to move the branch there.
+fn unlock_branch(handle: &Handle, head: &Head, left: Left) -> std::io::Result<()> {
+    let lock = handle.raw.path().join(format!("{}.lock", head.branch));
+    let mut held = String::new();
+    let Ok(file) = OpenOptions::new().read(true).open(&lock) else { return Ok(()) };
+    let is_read = file.take(64).read_to_string(&mut held).is_ok();
+    let commit = Oid::from_str(held.trim_end()).ok().filter(|_| is_read);
+    match commit.is_some_and(|commit| left.is(handle, commit).unwrap_or(false)) {
+        true => remove(&lock),
+        false => Ok(()),
     }
 }
 
-/// What a commit changes against its parent; nothing where it has none.
-fn files(raw: &Raw, commit: &Commit<'_>) -> Result<Vec<File>, GitProblem> {
-    let Ok(parent) = commit.parent(0) else { return Ok(Vec::new()) };
-    let (old, new) = (parent.tree().doing(DOING)?, commit.tree().doing(DOING)?);
-    let diff = raw.diff_tree_to_tree(Some(&old), Some(&new), None).doing(DOING)?;
-    let entry = |file: DiffFile<'_>| {
-        file.exists().then(|| Entry { blob: file.id(), mode: i32::from(file.mode()) })
-    };
-    let mut files = Vec::new();
-    for delta in diff.deltas() {
-        let (old, new) = (delta.old_file(), delta.new_file());
-        let path = new.path_bytes().or(old.path_bytes()).unwrap_or_default();
-        // A run changes no other paths.
-        if let Ok(path) = RelPath::new(path) {
-            files.push(File { path, old: entry(old), new: entry(new) });
-        }
-    }
-    Ok(files)
+/// The locks that are there now.
+fn locks(handle: &Handle, head: &Head) -> Vec<String> {
+    let names = ["index.lock".to_owned(), "HEAD.lock".to_owned(), format!("{}.lock", head.branch)];
+    let is_there = |name: &String| handle.raw.path().join(name).symlink_metadata().is_ok();
+    names.into_iter().filter(is_there).collect()
 }

@@ -35,6 +35,23 @@ pub fn kill_before_call(directory: &Path, arguments: &[&str], call: usize, said:
     }
 }
 
+/// The same before the first system call at which something is so.
+#[allow(dead_code, reason = "one of the two tests that share this waits for nothing")]
+pub fn kill_when(
+    directory: &Path,
+    arguments: &[&str],
+    said: &Path,
+    mut is_so: impl FnMut() -> bool,
+) -> End {
+    match stop_when(directory, arguments, |_| is_so(), said) {
+        Stop::Exited { code } => End::Exited { code },
+        Stop::Before { process, system_call, .. } => {
+            end(process);
+            End::Killed { system_call }
+        }
+    }
+}
+
 /// The same with a signal that asks the program to end, which it may answer when it likes.
 pub fn ask_before_call(
     directory: &Path,
@@ -83,8 +100,18 @@ enum Stop {
     Exited { code: i32 },
 }
 
-#[expect(clippy::zombie_processes, reason = "it is waited for by number, which tells more")]
 fn stop_before_call(directory: &Path, arguments: &[&str], call: usize, said: &Path) -> Stop {
+    stop_when(directory, arguments, |made| made == call, said)
+}
+
+/// Stops the program before the first system call of which this is so; it is given how many were made before.
+#[expect(clippy::zombie_processes, reason = "it is waited for by number, which tells more")]
+fn stop_when(
+    directory: &Path,
+    arguments: &[&str],
+    mut is_it: impl FnMut(usize) -> bool,
+    said: &Path,
+) -> Stop {
     let mut command = Command::new("/bin/sh");
     command.args(["-c", SCRIPT, env!("CARGO_BIN_EXE_actum")]).args(arguments);
     command
@@ -104,10 +131,13 @@ fn stop_before_call(directory: &Path, arguments: &[&str], call: usize, said: &Pa
     kill(process, Signal::SIGCONT).expect("our own child can be continued");
     wait_for_exec(process);
     let mut thread = process;
-    for _ in 0..=call {
+    for made in 0.. {
         match next_call(process, thread) {
             Next::Call { by } => thread = by,
             Next::Exit { code } => return Stop::Exited { code },
+        }
+        if is_it(made) {
+            break;
         }
     }
     // A process that dies where it enters a call does not make the call.

@@ -94,7 +94,11 @@ expect() {
     # A directory of the run in which somebody put more stays.
     if [ "$3$5" != -d ]; then
       pending=$((pending + 1))
-      [ "$now" = d ] || [ "$now" = - ] || expect_same_owner "$1" "$2" "$4"
+      case $now in
+        - | d) ;;
+        "$3") expect_same_owner "$1" "$2" "$4" mode ;;
+        *) expect_same_owner "$1" "$2" "$4" ;;
+      esac
     elif [ "$restored" = no ] && [ -z "$(find "$1" ! -type d)" ]; then
       pending=$((pending + 1))
     fi
@@ -152,7 +156,8 @@ expect_owner() {
   complain "$2" "ran as its owner (set-user-ID or set-group-ID) and is gone; only its owner can bring it back"
 }
 
-# PATH SHOWN MODE: what can be run as its owner comes back as that of this user, or root does it.
+# PATH SHOWN MODE [mode]: what can be run as its owner or group comes back as that of this user, or root does it. Where its
+# mode alone comes back, the group counts only where that is set-group-ID.
 expect_same_owner() {
   case $3 in
     [2-7]???) ;;
@@ -161,10 +166,13 @@ expect_same_owner() {
   user=$(id -u)
   [ "$user" != 0 ] || return 0
   owner_of "$1" || owner=
+  case ${4-}$3 in
+    mode[45]???) [ "${owner%%:*}" != "$user" ] || return 0 ;;
+  esac
   for group in $(id -G); do
     [ "$owner" != "$user:$group" ] || return 0
   done
-  complain "$2" "runs as its owner (set-user-ID or set-group-ID), which is not this user; its owner or root can restore it"
+  complain "$2" "runs as its owner or group (set-user-ID or set-group-ID), and this user is not both; root can restore it"
 }
 
 # BACKUP SUM

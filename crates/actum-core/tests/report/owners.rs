@@ -2,9 +2,11 @@
 
 #![expect(clippy::disallowed_methods, reason = "the script is a program, and works on files")]
 
+use std::env;
 use std::fs;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
-use std::process::Command;
+use std::path::PathBuf;
+use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
@@ -42,35 +44,76 @@ fn what_runs_as_its_owner_keeps_its_owner_or_does_not_come_back() {
     assert_eq!(root.path().join("it's a tool").exists(), !is_root);
 }
 
-/// EX-16: who may not give a program its owner back is told before anything is changed.
-#[test]
-fn what_runs_as_somebody_else_stops_a_user_before_anything_is_changed() {
-    let root = TempDir::new().unwrap();
-    let a_run = Run {
-        before: files(&[(b"first", b"old\n", 0o644), (b"tool", b"old\n", 0o4755)]),
-        after: files(&[(b"first", b"new\n", 0o644), (b"tool", b"new\n", 0o4755)]),
-        ..Run::default()
-    };
-    let script = a_run.write_after(root.path());
-    let tool = fs::metadata(root.path().join("tool")).unwrap();
-    // Who runs it is what `id` says.
-    let programs = TempDir::new().unwrap();
-    let id = programs.path().join("id");
-    let run_as = |user: u32, groups: &str, arguments: &[&str]| {
+/// The tool of a run, which belongs to a user other than root, and the script that is run as somebody: who that is is what
+/// `id` says.
+struct Owned {
+    root: TempDir,
+    programs: TempDir,
+    script: PathBuf,
+    user: u32,
+    group: u32,
+}
+
+impl Owned {
+    fn of(a_run: &Run) -> Self {
+        let root = TempDir::new().unwrap();
+        let script = a_run.write_after(root.path());
+        let tool = root.path().join("tool");
+        let made = fs::metadata(&tool).unwrap();
+        if made.uid() == 0 {
+            chown(&tool, Some(4321), Some(4321)).unwrap();
+            fs::set_permissions(&tool, made.permissions()).unwrap();
+        }
+        let made = fs::metadata(tool).unwrap();
+        let programs = TempDir::new().unwrap();
+        Self { root, programs, script, user: made.uid(), group: made.gid() }
+    }
+
+    fn run_as(&self, user: u32, groups: &str, arguments: &[&str]) -> Output {
+        let id = self.programs.path().join("id");
         let says = format!("#!/bin/sh\n[ \"$1\" = -u ] && echo {user} || echo {groups}\n");
         fs::write(&id, says).unwrap();
         fs::set_permissions(&id, fs::Permissions::from_mode(0o755)).unwrap();
-        let path = format!("{}:{}", programs.path().display(), std::env::var("PATH").unwrap());
-        Command::new("/bin/sh").arg(&script).args(arguments).env("PATH", path).output().unwrap()
-    };
-    let group = tool.gid();
-    for arguments in [&["--check"][..], &[]] {
-        let refused = run_as(tool.uid() + 4321, &group.to_string(), arguments);
-        assert_eq!(refused.status.code(), Some(1), "{}", said(&refused));
-        assert!(said(&refused).contains("tool: runs as its owner"), "{}", said(&refused));
-        assert_eq!(fs::read(root.path().join("first")).unwrap(), b"new\n");
+        let path = format!("{}:{}", self.programs.path().display(), env::var("PATH").unwrap());
+        let mut shell = Command::new("/bin/sh");
+        shell.arg(&self.script).args(arguments).env("PATH", path).output().unwrap()
     }
-    let done = run_as(tool.uid(), &format!("{} {group}", group + 4321), &[]);
+}
+
+/// EX-16: who may not give a program its owner back is told before anything is changed.
+#[test]
+fn what_runs_as_somebody_else_stops_a_user_before_anything_is_changed() {
+    let owned = Owned::of(&Run {
+        before: files(&[(b"first", b"old\n", 0o644), (b"tool", b"old\n", 0o4755)]),
+        after: files(&[(b"first", b"new\n", 0o644), (b"tool", b"new\n", 0o4755)]),
+        ..Run::default()
+    });
+    let Owned { user, group, .. } = owned;
+    let (others, both) = (format!("{}", group + 1), format!("{} {group}", group + 1));
+    for (user, groups) in [(user + 1, &both), (user, &others)] {
+        for arguments in [&["--check"][..], &[]] {
+            let refused = owned.run_as(user, groups, arguments);
+            assert_eq!(refused.status.code(), Some(1), "{}", said(&refused));
+            let told = "tool: runs as its owner or group";
+            assert!(said(&refused).contains(told), "{}", said(&refused));
+            assert_eq!(fs::read(owned.root.path().join("first")).unwrap(), b"new\n");
+        }
+    }
+    let done = owned.run_as(user, &both, &[]);
     assert_eq!(done.status.code(), Some(0), "{}", said(&done));
-    assert_eq!(fs::read(root.path().join("tool")).unwrap(), b"old\n");
+    assert_eq!(fs::read(owned.root.path().join("tool")).unwrap(), b"old\n");
+}
+
+/// EX-16: whose group it is is no matter where the mode alone comes back, but of a set-group-ID file.
+#[test]
+fn its_owner_gives_a_file_its_mode_back() {
+    for (mode, code) in [(0o4755, 0), (0o2755, 1)] {
+        let owned = Owned::of(&Run {
+            before: files(&[(b"tool", b"same\n", mode)]),
+            after: files(&[(b"tool", b"same\n", 0o755)]),
+            ..Run::default()
+        });
+        let done = owned.run_as(owned.user, &format!("{}", owned.group + 1), &[]);
+        assert_eq!(done.status.code(), Some(code), "{mode:o}: {}", said(&done));
+    }
 }

@@ -15,11 +15,21 @@ fn cut_off(staged: &[&str]) -> Repo {
     }
     let index = repo.read(".git/index");
     repo.run(&[("a", Some((b"2\n", false))), ("gone", None), ("made", Some((b"3\n", true)))]);
-    repo.write(".git/index", index);
-    repo.write(".git/index.actum", "half");
+    leave_index(&repo, index);
+    repo
+}
+
+/// The new index is ready, under the lock, and the old one in its place.
+fn leave_index(repo: &Repo, old: Vec<u8>) {
+    repo.write(".git/index.actum", repo.read(".git/index"));
+    repo.write(".git/index", old);
     repo.write(".git/actum.lock", "");
     fs::hard_link(repo.path(".git/actum.lock"), repo.path(".git/index.lock")).unwrap();
-    repo
+}
+
+fn has_litter(repo: &Repo) -> bool {
+    let litter = ["index.lock", "actum.lock", "index.actum"];
+    litter.iter().any(|name| repo.path(".git").join(name).exists())
 }
 
 fn resumed(repo: &Repo, left: Left) -> Option<Committed> {
@@ -34,9 +44,7 @@ fn the_index_of_a_commit_that_was_cut_off_is_brought_along() {
     assert!(matches!(found.index, IndexOutcome::Updated), "{found:?}");
     assert_eq!(found.id.to_string(), repo.head());
     assert_eq!(repo.status(), "M  mine\n");
-    for left in ["index.lock", "actum.lock", "index.actum"] {
-        assert!(!repo.path(".git").join(left).exists(), "{left}");
-    }
+    assert!(!has_litter(&repo));
     // A second time there is nothing to do.
     assert!(resumed(&repo, Left::Run(run())).is_some());
     assert_eq!(repo.status(), "M  mine\n");
@@ -55,16 +63,60 @@ fn a_commit_of_another_run_is_left_alone() {
     assert_eq!(repo.status(), "");
 }
 
-/// EX-13, EX-17: what somebody staged since stays what it is.
+/// EX-17: where somebody took the lock away, and may have staged something since, the index is theirs.
 #[test]
-fn what_was_staged_since_stays() {
+fn an_index_whose_lock_was_taken_away_is_left_alone() {
     let repo = cut_off(&[]);
     fs::remove_file(repo.path(".git/index.lock")).unwrap();
-    repo.write("a", "later\n");
-    repo.git(&["add", "a"]);
+    repo.write("b", "mine\n");
+    repo.git(&["add", "b"]);
+    let before = repo.read(".git/index");
+    let found = resumed(&repo, Left::Run(run())).unwrap();
+    assert!(
+        matches!(found.index, IndexOutcome::NotUpdated(IndexProblem::LockRemoved)),
+        "{found:?}"
+    );
+    assert_eq!(repo.read(".git/index"), before);
+    assert!(!has_litter(&repo));
+}
+
+/// EX-17: where the index was in its place already, whatever is staged is somebody's work.
+#[test]
+fn an_index_that_was_replaced_is_not_touched_again() {
+    let repo = cut_off(&[]);
+    fs::rename(repo.path(".git/index.actum"), repo.path(".git/index")).unwrap();
     assert!(resumed(&repo, Left::Run(run())).is_some());
-    assert_eq!(repo.status(), "M  a\n");
-    assert_eq!(repo.git(&["show", ":a"]), "later\n");
+    assert!(!has_litter(&repo));
+    repo.git(&["restore", "--staged", "--source=HEAD~", "a"]);
+    assert!(resumed(&repo, Left::Run(run())).is_some());
+    assert_eq!(repo.status(), "MM a\n");
+}
+
+/// EX-13, EX-17: the lock of the branch goes where it holds the commit that was cut off, and no other one.
+#[test]
+fn the_lock_of_a_branch_that_was_not_moved_goes() {
+    let repo = cut_off(&[]);
+    let commit = repo.head();
+    repo.write(".git/refs/heads/main", repo.git(&["rev-parse", "HEAD~"]));
+    for (holds, stays) in [(commit.as_str(), false), ("", true), ("none", true)] {
+        repo.write(".git/refs/heads/main.lock", format!("{holds}\n"));
+        let Resumed { commit, locks } = repo.open().resume(Left::Run(run())).unwrap();
+        assert!(commit.is_none() && !has_litter(&repo));
+        assert_eq!(locks.len(), usize::from(stays), "{holds}");
+    }
+    fs::remove_file(repo.path(".git/refs/heads/main.lock")).unwrap();
+    assert_eq!(repo.git(&["diff", "--cached"]), "");
+}
+
+/// EX-17: something else in the place of our lock is told, and hides no commit.
+#[test]
+fn what_is_in_the_place_of_the_lock_hides_no_commit() {
+    let repo = cut_off(&[]);
+    fs::remove_file(repo.path(".git/actum.lock")).unwrap();
+    std::os::unix::fs::symlink("../outside", repo.path(".git/actum.lock")).unwrap();
+    let found = resumed(&repo, Left::Run(run())).unwrap();
+    assert!(matches!(found.index, IndexOutcome::NotUpdated(IndexProblem::Disk(_))), "{found:?}");
+    assert!(!repo.path("outside").exists() && repo.path(".git/index.lock").exists());
 }
 
 /// EX-17: the lock of git is git's, whatever else lies there.
@@ -102,8 +154,7 @@ fn a_revert_that_was_cut_off_is_found() {
     let id = repo.run(&[("a", Some((b"2\n", false)))]);
     let index = repo.read(".git/index");
     let made = repo.take_back(&repo.revert(id).unwrap());
-    repo.write(".git/index", index);
-    assert!(resumed(&repo, Left::Run(run())).is_none());
+    leave_index(&repo, index);
     assert_eq!(resumed(&repo, Left::Revert(id)).unwrap().id, made);
     assert_eq!(repo.status(), "");
 }

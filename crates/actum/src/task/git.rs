@@ -134,8 +134,11 @@ impl Committing {
 /// should know; git's index is brought along where that process could not. No commit is given also where the repository
 /// cannot be read: then it is not known.
 pub(super) fn resumed(root: &Path, left: Left) -> (Option<String>, Vec<String>) {
-    let resumed = Repository::open(root).and_then(|repository| repository.resume(left));
-    let Ok(Resumed { commit, locks }) = resumed else { return (None, Vec::new()) };
+    Repository::open(root).map(|repository| resumed_in(&repository, left)).unwrap_or_default()
+}
+
+fn resumed_in(repository: &Repository, left: Left) -> (Option<String>, Vec<String>) {
+    let Ok(Resumed { commit, locks }) = repository.resume(left) else { return (None, Vec::new()) };
     let commit = commit.map(CommittedRun::of);
     let (id, note) = commit.map_or((None, None), |run| (Some(run.id), run.note));
     let locked = |lock: String| {
@@ -172,6 +175,11 @@ impl Reverting {
         // First what makes room: a directory can be where a file was.
         operations.sort_by_key(|operation| !matches!(operation, Operation::Delete { .. }));
         Ok(Self { repository, revert, operations })
+    }
+
+    /// What is known of a commit that did all of it before.
+    pub(super) fn done(&self) -> (Option<String>, Vec<String>) {
+        resumed_in(&self.repository, Left::Revert(self.revert.commit()))
     }
 
     /// Commits the revert, whose files `run` has written.

@@ -10,13 +10,13 @@ use actum_core::report::{
 };
 use actum_core::task::ErrorCode;
 use actum_core::{Digest, RunId, Timestamp};
-use actum_git::{CommitId, GitProblem, Left};
+use actum_git::{CommitId, GitProblem};
 use actum_ledger::Doing;
 use actum_workspace::{ErrorKind, State, View};
 
 use super::alert::Alerts;
 use super::documents::clean;
-use super::git::{Reverting, resumed};
+use super::git::Reverting;
 use super::outputs::{OutputError, Outputs, ReportDirectory};
 use super::run::{DOOR, random};
 use super::unfinished::{FinishedTask, RollbackNotes, Turn, take_turn};
@@ -133,7 +133,7 @@ pub fn rollback(
     let meant = (run, effects.as_slice(), &directory, &manifest);
     let home = engine.records.keys.home().tenant(&engine.records.tenant)?;
     let mark = home.begin(Doing::Task, RunId::from_random(random()?), workspace)?;
-    RollbackNotes::new(&directory.name).keep(&mark)?;
+    RollbackNotes::new(&directory.name, committed(&directory)?).keep(&mark)?;
     let done = match taken_back(engine, (root, &outputs), meant, &actor) {
         Err(Error::Rollback(RollbackRefused::Git { report, source, .. })) => {
             let alert = left(source.code(), &source);
@@ -195,9 +195,7 @@ fn taken_back(
         let (method, receipt) = (RollbackMethod::Checkpoint, Some(receipt));
         return Ok(Done { method, receipt, commit: None, notes });
     }
-    let report = read_report(directory)?;
-    let committed = report.as_ref().and_then(|report| report.facts().more.commit.as_ref());
-    if let Some(commit) = committed.and_then(|commit| commit.as_str().parse::<CommitId>().ok()) {
+    if let Some(commit) = committed(directory)? {
         match Reverting::of(root, outputs, (commit, run, effects)) {
             Ok(reverting) => return reverted(engine, &reverting, &directory.name, actor),
             // Who would be lost by the checkpoint, too, is told; what git cannot do, the checkpoint can.
@@ -231,8 +229,12 @@ fn reverted(
     .labelled(format!("roll back task {}", report.task()));
     let mut notes = Vec::new();
     if reverting.operations.is_empty() {
-        notes.push("later commits took back what the task did".to_owned());
-        return Ok(Done { method: RollbackMethod::GitRevert, receipt: None, commit: None, notes });
+        let (commit, told) = reverting.done();
+        if commit.is_none() {
+            notes.push("later commits took back what the task did".to_owned());
+        }
+        notes.extend(told);
+        return Ok(Done { method: RollbackMethod::GitRevert, receipt: None, commit, notes });
     }
     let receipt = engine.run(request)?.receipt;
     let (run, now) = (receipt.statement.predicate.run, engine.records.clock.now());
@@ -378,12 +380,14 @@ fn is_back(
 /// Writes into the reports of a task that it was taken back, by a process that could not; none where it was not, or where
 /// they say so.
 pub(super) fn told_late(
-    (root, outputs): (&Path, &Outputs),
+    outputs: &Outputs,
     directory: &ReportDirectory,
+    (commit, told_by_git): (Option<String>, Vec<String>),
 ) -> Result<Option<ExecutionReport>> {
     let Some(bytes) = directory.read(ROLLBACK_MANIFEST_FILE)? else { return Ok(None) };
     let Ok(manifest) = RollbackManifest::read(&bytes) else { return Ok(None) };
-    if !is_as_before(outputs, &manifest) {
+    // What later commits did to its files stays in them.
+    if commit.is_none() && !is_as_before(outputs, &manifest) {
         return Ok(None);
     }
     let Some(report) = read_report(directory)? else { return Ok(None) };
@@ -398,20 +402,21 @@ pub(super) fn told_late(
     }
     let mut notes =
         vec!["the process that took the task back ended before it could report".to_owned()];
-    let (mut method, mut commit) = (RollbackMethod::Checkpoint, None);
-    if let Some(reverted) = &report.facts().more.commit {
-        let left = reverted.as_str().parse().ok().map(Left::Revert);
-        let (found, told) = left.map(|left| resumed(root, left)).unwrap_or_default();
-        match found {
-            Some(id) => (method, commit) = (RollbackMethod::GitRevert, Some(id)),
-            None => {
-                let reverted = reverted.as_str();
-                notes.push(format!("whether a commit reverts the commit {reverted} is not known"));
-            }
-        }
-        notes.extend(told);
+    if let (None, Some(reverted)) = (&commit, &report.facts().more.commit) {
+        let reverted = reverted.as_str();
+        notes.push(format!("whether a commit reverts the commit {reverted} is not known"));
     }
+    notes.extend(told_by_git);
+    let is_reverted = commit.is_some();
+    let method = if is_reverted { RollbackMethod::GitRevert } else { RollbackMethod::Checkpoint };
     Ok(told(outputs, directory, &Done { method, receipt: None, commit, notes })?)
+}
+
+/// The commit of a task, where its report tells of one.
+fn committed(directory: &ReportDirectory) -> std::result::Result<Option<CommitId>, OutputError> {
+    let report = read_report(directory)?;
+    let commit = report.as_ref().and_then(|report| report.facts().more.commit.as_ref());
+    Ok(commit.and_then(|commit| commit.as_str().parse().ok()))
 }
 
 /// The report of a task, where it can be read.

@@ -10,6 +10,7 @@ use actum_core::report::{
 };
 use actum_core::task::ErrorCode;
 use actum_core::{RunId, Status, Timestamp};
+use actum_git::CommitId;
 use actum_ledger::{Doing, TaskTurn, UnderWay};
 use actum_workspace::ErrorKind;
 use serde::{Deserialize, Serialize};
@@ -45,6 +46,9 @@ pub(super) struct Notes {
     prepared: Option<Prepared>,
     /// What is to be written in any case: it could not be.
     ended: Option<Ended>,
+    /// Whether a person may not have been told of what is to be written.
+    #[serde(default)]
+    is_untold: bool,
 }
 
 /// What is noted while a task is taken back.
@@ -53,6 +57,8 @@ pub(super) struct RollbackNotes {
     format: String,
     /// The name of the directory of its reports.
     report: String,
+    /// The commit that is reverted, where the task was committed.
+    reverts: Option<String>,
 }
 
 /// What was noted by a process that is no more.
@@ -159,6 +165,7 @@ impl Notes {
             actions,
             prepared: None,
             ended: None,
+            is_untold: false,
         }
     }
 
@@ -171,6 +178,12 @@ impl Notes {
     /// The same with what could not be written.
     pub(super) fn ended(mut self, ended: Ended) -> Self {
         self.ended = Some(ended);
+        self
+    }
+
+    /// The same with what is about to be written, and of which a person is told then.
+    pub(super) fn ending(mut self, ended: Ended) -> Self {
+        (self.ended, self.is_untold) = (Some(ended), true);
         self
     }
 
@@ -190,8 +203,9 @@ impl Notes {
 }
 
 impl RollbackNotes {
-    pub(super) fn new(report: &ReportName) -> Self {
-        Self { format: ROLLBACK_FORMAT.to_owned(), report: report.as_str().to_owned() }
+    pub(super) fn new(report: &ReportName, reverts: Option<CommitId>) -> Self {
+        let reverts = reverts.map(|commit| commit.to_string());
+        Self { format: ROLLBACK_FORMAT.to_owned(), report: report.as_str().to_owned(), reverts }
     }
 
     /// Keeps them, for as long as the machine runs.
@@ -271,16 +285,26 @@ impl Records {
 
     fn finish(&self, (root, workspace): (&Path, WorkspaceId), mut notes: Notes) -> Result<Left> {
         let outputs = Outputs::of(root)?;
+        let run_id = notes.prepared.as_ref().map(|it| it.run);
+        let committed = || run_id.map(|run| resumed(root, actum_git::Left::Run(run)));
         let Some(name) = ReportName::read(notes.report.as_bytes()) else {
             return Ok(Left::Nothing);
         };
         // What a person removed is not made again.
         let Some(directory) = outputs.reports_named(name.clone())? else {
+            // What is left of it is in git's way all the same.
+            committed();
             return Ok(Left::Nothing);
         };
         let task = notes.task.clone();
+        let alerts = Alerts::of(self, (workspace, root), None);
         let ended = match notes.ended.take() {
-            Some(ended) => ended,
+            Some(ended) => {
+                if let (true, Some(error)) = (notes.is_untold, &ended.error) {
+                    alerts.raise(&task, error, Some(&name))?;
+                }
+                ended
+            }
             None => {
                 let told = told_before(&directory, notes.prepared.is_some())?;
                 if matches!(told, Before::Whole) {
@@ -298,12 +322,9 @@ impl Records {
                     (_, Before::Open(why)) => format!("{OPEN_BEFORE}: {why}"),
                     (_, Before::Whole | Before::Missing) => CUT_OFF.to_owned(),
                 };
-                let run_id = notes.prepared.as_ref().map(|it| it.run);
-                let resumed = run_id.map(|run| resumed(root, actum_git::Left::Run(run)));
-                let ended =
-                    written(notes, (run, resumed.unwrap_or_default()), &cut_off, self.clock.now())?;
+                let committed = committed().unwrap_or_default();
+                let ended = written(notes, (run, committed), &cut_off, self.clock.now())?;
                 if let Some(error) = &ended.error {
-                    let alerts = Alerts::of(self, (workspace, root), None);
                     alerts.raise(&task, error, Some(&name))?;
                 }
                 ended
@@ -327,12 +348,16 @@ impl Records {
     }
 }
 
-/// Writes the reports of a task that was taken back by a process that could not tell: where every file is as before.
+/// Writes the reports of a task that was taken back by a process that could not tell: where every file is as before, or a
+/// commit reverts it.
 fn finish_rollback(root: &Path, notes: &RollbackNotes) -> Result<Left> {
     let outputs = Outputs::of(root)?;
+    let reverts = notes.reverts.as_deref().and_then(|commit| commit.parse().ok());
+    let reverted = reverts.map(|commit| resumed(root, actum_git::Left::Revert(commit)));
     let Some(name) = ReportName::read(notes.report.as_bytes()) else { return Ok(Left::Nothing) };
     let Some(directory) = outputs.reports_named(name.clone())? else { return Ok(Left::Nothing) };
-    let Some(report) = told_late((root, &outputs), &directory)? else { return Ok(Left::Nothing) };
+    let reverted = reverted.unwrap_or_default();
+    let Some(report) = told_late(&outputs, &directory, reverted)? else { return Ok(Left::Nothing) };
     let Some(task) = report.facts().more.task_id.clone() else { return Ok(Left::Nothing) };
     let status = Some(report.status());
     Ok(Left::Finished(Box::new(FinishedTask { task, report: name, status })))

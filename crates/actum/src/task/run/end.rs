@@ -225,17 +225,16 @@ impl Desk<'_> {
 
     /// The directory of a report that says that a task is not begun; what it says is noted before it is there.
     fn rejected_directory(
-        &self,
+        &mut self,
         refusal: &Unread,
         report: &ErrorReport,
     ) -> std::result::Result<ReportDirectory, OutputError> {
         let name = self.outputs.report_name(self.started, &refusal.id)?;
         let notes = self.notes(&name, (&refusal.id, refusal.plan_id.as_ref()));
-        notes.ended(refused(report)).keep(&self.mark).map_err(|error| OutputError {
-            doing: "note the report in",
-            path: name.directory(),
-            source: std::io::Error::other(error),
-        })?;
+        // The report is written all the same: it is missing only where this process is killed as well.
+        if let Err(error) = notes.ending(refused(report)).keep(&self.mark) {
+            self.told.note(Phase::Reporting, &format!("the report could not be noted: {error}"));
+        }
         self.outputs.report(name)
     }
 
