@@ -45,10 +45,20 @@ pub enum IndexProblem {
     HeadMoved,
     /// Somebody took its lock away.
     #[error(
-        "updating the index: somebody removed its lock after the process that held it had been killed; the commit was \
+        "updating the index: somebody removed its lock from the process that held it; the commit was \
          made, and the index was not changed; run `git reset -- PATH` for its files"
     )]
     LockRemoved,
+    /// It was changed, and the disk did not confirm it.
+    #[error(
+        "updating the index: {0}; the commit was made, and the index was changed, but may be as before after a power cut"
+    )]
+    NotDurable(io::Error),
+    /// It has files of the commit as they were before it.
+    #[error(
+        "the index has files of the commit as they were before it; run `git reset -- PATH` for those that nobody staged so"
+    )]
+    Behind,
     /// It cannot be read or written.
     #[error(
         "updating the index: {0}; the commit was made, and the index was not changed; run `git reset -- PATH` \
@@ -104,9 +114,12 @@ impl Pending {
     /// Takes the lock and makes the new index beside the old one.
     pub(crate) fn prepare(raw: &Raw, files: &[Moved<'_>]) -> Result<Self, NotReady> {
         let directory = raw.path();
-        let lock = IndexLock::take(directory)?.ok_or(IndexProblem::Locked)?;
-        // Under the lock this name is ours, and what has it is left of a process that was killed.
+        let own = IndexLock::own(directory)?.ok_or(IndexProblem::Locked)?;
+        // Under our lock this name is ours, and what has it is left of a process that was killed. It goes before git's
+        // lock is taken: who finds both knows then that they belong together.
         let copy = directory.join("index.actum");
+        remove(&copy)?;
+        let lock = own.take()?.ok_or(IndexProblem::Locked)?;
         let pending = Self { copy, index: directory.join("index"), lock };
         pending.write(files)?;
         Ok(pending)
@@ -123,18 +136,28 @@ impl Pending {
         if !IndexLock::was_taken(directory) && !copy.try_exists()? {
             return Ok(LeftIndex::None);
         }
-        let lock = IndexLock::take(directory)?.ok_or(IndexProblem::Locked)?;
-        let has_copy = copy.try_exists()?;
+        let lock = IndexLock::own(directory)?.ok_or(IndexProblem::Locked)?;
         let pending = Self { copy, index: directory.join("index"), lock };
-        match (pending.lock.is_left, has_copy) {
-            (true, true) => Ok(LeftIndex::Ready(pending)),
-            (false, true) => Err(IndexProblem::LockRemoved),
-            (true | false, false) => Ok(LeftIndex::None),
+        if !pending.copy.try_exists()? {
+            return Ok(LeftIndex::None);
+        }
+        match pending.lock.is_taken()? && pending.is_of_this_index()? {
+            true => Ok(LeftIndex::Ready(pending)),
+            false => Err(IndexProblem::LockRemoved),
         }
     }
 
+    /// Whether the index is the one that was copied, whose time the copy has.
+    fn is_of_this_index(&self) -> io::Result<bool> {
+        let time = |path: &Path| match fs::symlink_metadata(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            found => found?.modified().map(Some),
+        };
+        let now = time(&self.index)?;
+        Ok(now.is_none() || now == time(&self.copy)?)
+    }
+
     fn write(&self, files: &[Moved<'_>]) -> Result<(), NotReady> {
-        remove(&self.copy)?;
         remove(&self.copy.with_extension("actum.lock"))?;
         let old = copied(&self.index, &self.copy)?;
         let mut index = Index::open(&self.copy)?;
@@ -165,16 +188,18 @@ impl Pending {
         Ok(())
     }
 
+    /// The index that is ready.
+    pub(crate) fn ready(&self) -> Result<Index, git2::Error> {
+        Index::open(&self.copy)
+    }
+
     /// Lets the new index take the place of the old one, and the lock go.
     pub(crate) fn publish(self) -> Result<(), IndexProblem> {
-        if !self.lock.is_held()? {
+        if !self.lock.is_taken()? {
             return Err(IndexProblem::LockRemoved);
         }
         rename(&self.copy, &self.index)?;
-        if let Some(directory) = self.index.parent() {
-            objects::sync(directory)?;
-        }
-        Ok(())
+        self.index.parent().map_or(Ok(()), objects::sync).map_err(IndexProblem::NotDurable)
     }
 }
 

@@ -14,50 +14,57 @@ const OWN: &str = "actum.lock";
 /// How often a file that its holder removes meanwhile is opened anew.
 const TRIES: usize = 8;
 
-/// The lock of an index; dropped, it is let go.
+/// What is ours of the lock, whether or not it is taken: who has this one is alone with what actum left in the directory.
+/// Dropped, it is let go with all that is known to be ours.
 #[derive(Debug)]
 pub(crate) struct IndexLock {
     /// The file that both names are of; without hard links the one that `index` is the name of.
     held: File,
     own: PathBuf,
     index: PathBuf,
-    /// Whether a process had it that is no more.
-    pub(crate) is_left: bool,
 }
 
 impl IndexLock {
-    /// Takes the lock in a `.git` directory, also from a process of actum that is no more. None where somebody has it.
-    pub(crate) fn take(directory: &Path) -> io::Result<Option<Self>> {
+    /// Takes our own part in a `.git` directory, which keeps other processes of actum away, and not yet git. None where
+    /// another one has it.
+    pub(crate) fn own(directory: &Path) -> io::Result<Option<Self>> {
         let (own, index) = (directory.join(OWN), directory.join("index.lock"));
-        let Some(held) = held(&own)? else { return Ok(None) };
-        if is_named(&held, &index)? {
-            return Ok(Some(Self { held, own, index, is_left: true }));
+        Ok(held(&own)?.map(|held| Self { held, own, index }))
+    }
+
+    /// Whether it keeps git away: after [`Self::own`] that is so where a process left it that is no more, and after
+    /// [`Self::take`] as long as nobody removes it by hand.
+    pub(crate) fn is_taken(&self) -> io::Result<bool> {
+        is_named(&self.held, &self.index)
+    }
+
+    /// Keeps git away as well. None where somebody else does.
+    pub(crate) fn take(mut self) -> io::Result<Option<Self>> {
+        if self.is_taken()? {
+            return Ok(Some(self));
         }
-        let linked = match fs::hard_link(&own, &index) {
-            Ok(()) => return Ok(Some(Self { held, own, index, is_left: false })),
+        match fs::hard_link(&self.own, &self.index) {
+            Ok(()) => Ok(Some(self)),
             Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(None),
             // There are none, or none of a file of somebody else. Who is killed then leaves it, as with git itself.
             Err(error) if cannot_link(&error) => {
-                match OpenOptions::new().write(true).create_new(true).open(&index) {
-                    Ok(made) => Ok(Some(made)),
+                match OpenOptions::new().write(true).create_new(true).open(&self.index) {
+                    Ok(made) => {
+                        remove(&self.own)?;
+                        self.held = made;
+                        Ok(Some(self))
+                    }
                     Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(None),
                     Err(error) => Err(error),
                 }
             }
             Err(error) => Err(error),
-        };
-        remove(&own)?;
-        Ok(linked?.map(|held| Self { held, own, index, is_left: false }))
+        }
     }
 
     /// Whether a process took it, and maybe is no more.
     pub(crate) fn was_taken(directory: &Path) -> bool {
         directory.join(OWN).symlink_metadata().is_ok()
-    }
-
-    /// Whether nobody removed it by hand since it was taken.
-    pub(crate) fn is_held(&self) -> io::Result<bool> {
-        is_named(&self.held, &self.index)
     }
 }
 

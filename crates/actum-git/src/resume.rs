@@ -1,25 +1,27 @@
 //! What a process left that was cut off while it committed.
 
 use std::fs::OpenOptions;
-use std::io::Read as _;
+use std::io::{self, Read as _};
 
-use actum_core::RunId;
-use git2::Oid;
+use actum_core::{Digest, RelPath, RunId};
+use git2::{Commit, DiffFile, Index, Oid, Repository as Raw};
 
+use crate::check::{FileState, git_mode, is_staged};
 use crate::commit::Committed;
 use crate::head::Head;
 use crate::id::CommitId;
-use crate::index::{IndexOutcome, LeftIndex, Pending};
+use crate::index::{IndexOutcome, IndexProblem, LeftIndex, Pending};
 use crate::lock::remove;
 use crate::message::{reverted_by, run_of};
 use crate::problem::{Doing, GitProblem};
 use crate::repository::{Handle, Repository};
+use crate::tree::Entry;
 
 /// Which commit may have been left half done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Left {
-    /// That of a run.
-    Run(RunId),
+pub enum Left<'a> {
+    /// That of a run, which left these files.
+    Run(RunId, &'a [(RelPath, Option<FileState>)]),
     /// The one that reverts this one.
     Revert(CommitId),
 }
@@ -27,7 +29,7 @@ pub enum Left {
 /// What was found of it.
 #[derive(Debug)]
 pub struct Resumed {
-    /// The commit, where HEAD is at it, and what became of the index.
+    /// The commit, where the branch has it, and what became of the index.
     pub commit: Option<Committed>,
     /// Locks that are in git's way, as they are called in `.git`: whether a process that is no more left them, or one
     /// that is at work has them, nobody can tell.
@@ -36,55 +38,149 @@ pub struct Resumed {
 
 const DOING: &str = "looking for a commit that was cut off";
 
-impl Left {
-    fn is(self, handle: &Handle, commit: Oid) -> Result<bool, git2::Error> {
-        let commit = handle.raw.find_commit(commit)?;
-        let message = String::from_utf8_lossy(commit.message_raw_bytes());
-        Ok(match self {
-            Self::Run(run) => run_of(&message) == Some(run),
-            Self::Revert(reverted) => reverted_by(&message) == Some(reverted),
-        })
-    }
-}
+/// How many commits a branch may have since, that it is still found.
+const LATER_MAX: usize = 1000;
 
 impl Repository {
-    /// Ends what a process began that is no more, and gives the commit, where HEAD is at it. The index that it had
-    /// made ready takes its place where the branch was moved, and goes where it was not; with it go the locks that
+    /// Ends what a process began that is no more, and gives the commit, where the branch has it. The index that it had
+    /// made ready takes its place where HEAD is at that commit, and goes where it is not; with it go the locks that
     /// are known to be of that process. Whatever else somebody staged stays so: as long as the lock was there nobody
     /// could, and where somebody took it away the index is left alone.
     ///
     /// # Errors
-    /// [`GitProblem`] where HEAD cannot be read.
-    pub fn resume(&self, left: Left) -> Result<Resumed, GitProblem> {
+    /// [`GitProblem`] where HEAD or a commit cannot be read.
+    pub fn resume(&self, left: Left<'_>) -> Result<Resumed, GitProblem> {
         let handle = self.handle()?;
+        let raw = &handle.raw;
         // Under its lock, where it was left, until this is over.
-        let index = Pending::left(&handle.raw);
-        let head = Head::read(&handle.raw)?;
-        if left.is(&handle, head.commit).doing(DOING)? {
-            let index = match index {
-                Ok(LeftIndex::None) => IndexOutcome::Updated,
-                Ok(LeftIndex::Ready(pending)) => pending
-                    .publish()
-                    .map_or_else(IndexOutcome::NotUpdated, |()| IndexOutcome::Updated),
-                Err(problem) => IndexOutcome::NotUpdated(problem),
-            };
-            let commit = Some(Committed { id: CommitId::of(head.commit), index });
-            return Ok(Resumed { commit, locks: locks(&handle, &head) });
+        let index = Pending::left(raw);
+        let head = Head::read(raw)?;
+        let found = left.found(raw, head.commit).doing(DOING)?;
+        let at_head = found.as_ref().filter(|commit| commit.id() == head.commit);
+        let outcome = match at_head {
+            Some(commit) => brought_along(raw, index, commit).doing(DOING)?,
+            None => {
+                drop(index);
+                IndexOutcome::Updated
+            }
+        };
+        if found.is_none() {
+            unlock_branch(&handle, &head, left).doing(DOING)?;
         }
-        drop(index);
-        unlock_branch(&handle, &head, left).doing(DOING)?;
-        Ok(Resumed { commit: None, locks: locks(&handle, &head) })
+        let commit =
+            found.map(|commit| Committed { id: CommitId::of(commit.id()), index: outcome });
+        Ok(Resumed { commit, locks: locks(&handle, &head) })
     }
 }
 
+impl Left<'_> {
+    /// Its commit, at HEAD or on the straight way from there.
+    fn found<'r>(self, raw: &'r Raw, head: Oid) -> Result<Option<Commit<'r>>, git2::Error> {
+        let mut at = Some(raw.find_commit(head)?);
+        for _ in 0..LATER_MAX {
+            let Some(commit) = at.take() else { break };
+            if self.is(raw, &commit)? {
+                return Ok(Some(commit));
+            }
+            // Of a shallow clone there is no more.
+            at = commit.parent(0).ok();
+        }
+        Ok(None)
+    }
+
+    /// Whether it is this commit: by what it says, and of a run by what it does, which an amended one does not.
+    fn is(self, raw: &Raw, commit: &Commit<'_>) -> Result<bool, git2::Error> {
+        let message = String::from_utf8_lossy(commit.message_raw_bytes());
+        let (run, files) = match self {
+            Self::Run(run, files) => (run, files),
+            Self::Revert(reverted) => return Ok(reverted_by(&message) == Some(reverted)),
+        };
+        if run_of(&message) != Some(run) {
+            return Ok(false);
+        }
+        for change in changes(raw, commit)? {
+            let Some((_, left)) = files.iter().find(|(path, _)| *path == change.path) else {
+                return Ok(false);
+            };
+            let is_so = match (change.new, left) {
+                (None, None) => true,
+                (Some(new), Some(left)) => {
+                    let blob = raw.find_blob(new.blob)?;
+                    Digest::of(blob.content()) == left.digest && new.mode == git_mode(left.mode)
+                }
+                (None, Some(_)) | (Some(_), None) => false,
+            };
+            if !is_so {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+}
+
+/// A file of a commit: what its parent has of it, and what the commit has.
+struct Change {
+    path: RelPath,
+    old: Option<Entry>,
+    new: Option<Entry>,
+}
+
+/// What a commit changes against its parent.
+fn changes(raw: &Raw, commit: &Commit<'_>) -> Result<Vec<Change>, git2::Error> {
+    let (old, new) = (commit.parent(0)?.tree()?, commit.tree()?);
+    let diff = raw.diff_tree_to_tree(Some(&old), Some(&new), None)?;
+    let entry = |file: DiffFile<'_>| {
+        file.exists().then(|| Entry { blob: file.id(), mode: i32::from(file.mode()) })
+    };
+    let mut changes = Vec::new();
+    for delta in diff.deltas() {
+        let (old, new) = (delta.old_file(), delta.new_file());
+        let path = new.path_bytes().or(old.path_bytes()).unwrap_or_default();
+        let path = RelPath::new(path).map_err(|_| {
+            git2::Error::from_str("a commit of ours has a path that no run changes")
+        })?;
+        changes.push(Change { path, old: entry(old), new: entry(new) });
+    }
+    Ok(changes)
+}
+
+/// Puts the index that is ready for the commit at HEAD into its place.
+fn brought_along(
+    raw: &Raw,
+    left: Result<LeftIndex, IndexProblem>,
+    commit: &Commit<'_>,
+) -> Result<IndexOutcome, git2::Error> {
+    let changes = changes(raw, commit)?;
+    let has = |index: &Index, side: fn(&Change) -> Option<Entry>| {
+        changes.iter().filter(|change| !is_staged(index, &change.path, side(change))).count()
+    };
+    let published = match left {
+        Ok(LeftIndex::Ready(pending)) => {
+            // Else it is of another commit.
+            match has(&pending.ready()?, |change| change.new) == changes.len() {
+                true => pending.publish(),
+                false => Err(IndexProblem::Behind),
+            }
+        }
+        // It was in its place already, or there never was one.
+        Ok(LeftIndex::None) => match has(&raw.index()?, |change| change.old) {
+            0 => Ok(()),
+            _ => Err(IndexProblem::Behind),
+        },
+        Err(problem) => Err(problem),
+    };
+    Ok(published.map_or_else(IndexOutcome::NotUpdated, |()| IndexOutcome::Updated))
+}
+
 /// Lets the lock of the branch go where it holds the very commit: nobody else was to move the branch there.
-fn unlock_branch(handle: &Handle, head: &Head, left: Left) -> std::io::Result<()> {
+fn unlock_branch(handle: &Handle, head: &Head, left: Left<'_>) -> io::Result<()> {
     let lock = handle.raw.path().join(format!("{}.lock", head.branch));
     let mut held = String::new();
     let Ok(file) = OpenOptions::new().read(true).open(&lock) else { return Ok(()) };
     let is_read = file.take(64).read_to_string(&mut held).is_ok();
     let commit = Oid::from_str(held.trim_end()).ok().filter(|_| is_read);
-    match commit.is_some_and(|commit| left.is(handle, commit).unwrap_or(false)) {
+    let commit = commit.and_then(|commit| handle.raw.find_commit(commit).ok());
+    match commit.is_some_and(|commit| left.is(&handle.raw, &commit).unwrap_or(false)) {
         true => remove(&lock),
         false => Ok(()),
     }

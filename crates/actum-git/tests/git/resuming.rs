@@ -2,9 +2,10 @@
 
 use std::fs;
 
-use actum_git::{Committed, IndexOutcome, IndexProblem, Left, Resumed};
+use actum_core::{Digest, FileMode, RelPath, RunId};
+use actum_git::{Committed, FileState, IndexOutcome, IndexProblem, Left, Resumed};
 
-use crate::repo::{Repo, run, undo};
+use crate::repo::{Repo, rel, run, undo};
 
 /// A repository as a process leaves it that is killed when the branch is moved, and the index is not yet in its place.
 fn cut_off(staged: &[&str]) -> Repo {
@@ -23,6 +24,9 @@ fn cut_off(staged: &[&str]) -> Repo {
 fn leave_index(repo: &Repo, old: Vec<u8>) {
     repo.write(".git/index.actum", repo.read(".git/index"));
     repo.write(".git/index", old);
+    let of = |name: &str| fs::File::options().write(true).open(repo.path(name)).unwrap();
+    let time = of(".git/index").metadata().unwrap().modified().unwrap();
+    of(".git/index.actum").set_modified(time).unwrap();
     repo.write(".git/actum.lock", "");
     fs::hard_link(repo.path(".git/actum.lock"), repo.path(".git/index.lock")).unwrap();
 }
@@ -32,21 +36,42 @@ fn has_litter(repo: &Repo) -> bool {
     litter.iter().any(|name| repo.path(".git").join(name).exists())
 }
 
-fn resumed(repo: &Repo, left: Left) -> Option<Committed> {
-    repo.open().resume(left).unwrap().commit
+/// What the run left.
+fn left() -> Vec<(RelPath, Option<FileState>)> {
+    let file = |bytes: &[u8], executable| FileState {
+        digest: Digest::of(bytes),
+        mode: FileMode::REGULAR.with_executable(executable),
+    };
+    vec![
+        (rel("a"), Some(file(b"2\n", false))),
+        (rel("gone"), None),
+        (rel("made"), Some(file(b"3\n", true))),
+    ]
+}
+
+fn resume(repo: &Repo, run: RunId) -> Resumed {
+    repo.open().resume(Left::Run(run, &left())).unwrap()
+}
+
+fn resumed(repo: &Repo, run: RunId) -> Option<Committed> {
+    resume(repo, run).commit
+}
+
+fn resumed_revert(repo: &Repo, reverted: &str) -> Option<Committed> {
+    repo.open().resume(Left::Revert(reverted.parse().unwrap())).unwrap().commit
 }
 
 /// EX-13, EX-17, FO-2
 #[test]
 fn the_index_of_a_commit_that_was_cut_off_is_brought_along() {
     let repo = cut_off(&["mine"]);
-    let found = resumed(&repo, Left::Run(run())).unwrap();
+    let found = resumed(&repo, run()).unwrap();
     assert!(matches!(found.index, IndexOutcome::Updated), "{found:?}");
     assert_eq!(found.id.to_string(), repo.head());
     assert_eq!(repo.status(), "M  mine\n");
     assert!(!has_litter(&repo));
     // A second time there is nothing to do.
-    assert!(resumed(&repo, Left::Run(run())).is_some());
+    assert!(resumed(&repo, run()).is_some());
     assert_eq!(repo.status(), "M  mine\n");
 }
 
@@ -55,8 +80,8 @@ fn the_index_of_a_commit_that_was_cut_off_is_brought_along() {
 fn a_commit_of_another_run_is_left_alone() {
     let repo = cut_off(&[]);
     let before = repo.read(".git/index");
-    assert!(resumed(&repo, Left::Run(undo())).is_none());
-    assert!(resumed(&repo, Left::Revert(repo.head().parse().unwrap())).is_none());
+    assert!(resumed(&repo, undo()).is_none());
+    assert!(resumed_revert(&repo, &repo.head()).is_none());
     assert_eq!(repo.read(".git/index"), before);
     // The lock of a process that is no more is in nobody's way.
     repo.git(&["reset", "-q"]);
@@ -71,7 +96,7 @@ fn an_index_whose_lock_was_taken_away_is_left_alone() {
     repo.write("b", "mine\n");
     repo.git(&["add", "b"]);
     let before = repo.read(".git/index");
-    let found = resumed(&repo, Left::Run(run())).unwrap();
+    let found = resumed(&repo, run()).unwrap();
     assert!(
         matches!(found.index, IndexOutcome::NotUpdated(IndexProblem::LockRemoved)),
         "{found:?}"
@@ -85,10 +110,10 @@ fn an_index_whose_lock_was_taken_away_is_left_alone() {
 fn an_index_that_was_replaced_is_not_touched_again() {
     let repo = cut_off(&[]);
     fs::rename(repo.path(".git/index.actum"), repo.path(".git/index")).unwrap();
-    assert!(resumed(&repo, Left::Run(run())).is_some());
+    assert!(resumed(&repo, run()).is_some());
     assert!(!has_litter(&repo));
     repo.git(&["restore", "--staged", "--source=HEAD~", "a"]);
-    assert!(resumed(&repo, Left::Run(run())).is_some());
+    assert!(resumed(&repo, run()).is_some());
     assert_eq!(repo.status(), "MM a\n");
 }
 
@@ -100,7 +125,7 @@ fn the_lock_of_a_branch_that_was_not_moved_goes() {
     repo.write(".git/refs/heads/main", repo.git(&["rev-parse", "HEAD~"]));
     for (holds, stays) in [(commit.as_str(), false), ("", true), ("none", true)] {
         repo.write(".git/refs/heads/main.lock", format!("{holds}\n"));
-        let Resumed { commit, locks } = repo.open().resume(Left::Run(run())).unwrap();
+        let Resumed { commit, locks } = resume(&repo, run());
         assert!(commit.is_none() && !has_litter(&repo));
         assert_eq!(locks.len(), usize::from(stays), "{holds}");
     }
@@ -114,7 +139,7 @@ fn what_is_in_the_place_of_the_lock_hides_no_commit() {
     let repo = cut_off(&[]);
     fs::remove_file(repo.path(".git/actum.lock")).unwrap();
     std::os::unix::fs::symlink("../outside", repo.path(".git/actum.lock")).unwrap();
-    let found = resumed(&repo, Left::Run(run())).unwrap();
+    let found = resumed(&repo, run()).unwrap();
     assert!(matches!(found.index, IndexOutcome::NotUpdated(IndexProblem::Disk(_))), "{found:?}");
     assert!(!repo.path("outside").exists() && repo.path(".git/index.lock").exists());
 }
@@ -126,10 +151,76 @@ fn the_lock_of_another_process_stays() {
     fs::remove_file(repo.path(".git/index.lock")).unwrap();
     repo.write(".git/index.lock", "theirs");
     let before = repo.read(".git/index");
-    let found = resumed(&repo, Left::Run(run())).unwrap();
-    assert!(matches!(found.index, IndexOutcome::NotUpdated(IndexProblem::Locked)), "{found:?}");
+    let Resumed { commit, locks } = resume(&repo, run());
+    let index = commit.unwrap().index;
+    assert!(matches!(index, IndexOutcome::NotUpdated(IndexProblem::LockRemoved)), "{index:?}");
+    assert_eq!(locks, ["index.lock"]);
     assert_eq!(repo.read(".git/index.lock"), b"theirs");
     assert_eq!(repo.read(".git/index"), before);
+    assert!(!repo.path(".git/index.actum").exists());
+}
+
+/// EX-17: where a process that puts things in order is killed as well, what somebody staged stays: no lock is made beside
+/// an index that may not belong to it.
+#[test]
+fn a_second_kill_brings_nothing_of_the_first_back() {
+    let repo = cut_off(&[]);
+    fs::remove_file(repo.path(".git/index.lock")).unwrap();
+    repo.write("mine", "staged\n");
+    repo.git(&["add", "mine"]);
+    let before = repo.read(".git/index");
+    // As it was left by a version that took the lock first.
+    fs::hard_link(repo.path(".git/actum.lock"), repo.path(".git/index.lock")).unwrap();
+    let index = resumed(&repo, run()).unwrap().index;
+    assert!(matches!(index, IndexOutcome::NotUpdated(IndexProblem::LockRemoved)), "{index:?}");
+    assert_eq!(repo.read(".git/index"), before);
+    assert!(!has_litter(&repo));
+}
+
+/// EX-17: an index that is behind is told also where nothing else is left of it, as long as it is.
+#[test]
+fn an_index_that_is_behind_is_told() {
+    let repo = cut_off(&[]);
+    for name in ["index.lock", "actum.lock", "index.actum"] {
+        fs::remove_file(repo.path(".git").join(name)).unwrap();
+    }
+    for _ in 0..2 {
+        let index = resumed(&repo, run()).unwrap().index;
+        assert!(matches!(index, IndexOutcome::NotUpdated(IndexProblem::Behind)), "{index:?}");
+    }
+    // What it says to do helps.
+    repo.git(&["reset", "-q", "--", "a", "gone", "made"]);
+    assert!(matches!(resumed(&repo, run()).unwrap().index, IndexOutcome::Updated));
+}
+
+/// EX-17: an index that is ready for another commit is not put into its place.
+#[test]
+fn an_index_of_another_commit_is_not_taken() {
+    let repo = cut_off(&[]);
+    let other = Repo::with(&[("b", b"other\n")]);
+    let time = fs::metadata(repo.path(".git/index")).unwrap().modified().unwrap();
+    repo.write(".git/index.actum", other.read(".git/index"));
+    let copy = fs::File::options().write(true).open(repo.path(".git/index.actum")).unwrap();
+    copy.set_modified(time).unwrap();
+    let before = repo.read(".git/index");
+    let index = resumed(&repo, run()).unwrap().index;
+    assert!(matches!(index, IndexOutcome::NotUpdated(IndexProblem::Behind)), "{index:?}");
+    assert_eq!(repo.read(".git/index"), before);
+}
+
+/// EX-17: a commit that somebody amended with work of theirs is not the run's any more; one with others on top is.
+#[test]
+fn a_commit_is_the_runs_by_what_it_does() {
+    let repo = cut_off(&[]);
+    let id = resumed(&repo, run()).unwrap().id;
+    repo.write("b", "later\n");
+    repo.git(&["commit", "-qam", "later"]);
+    assert_eq!(resumed(&repo, run()).unwrap().id, id);
+    repo.git(&["reset", "-q", "--hard", "HEAD~"]);
+    repo.write("b", "theirs\n");
+    repo.git(&["commit", "-q", "-a", "--amend", "--no-edit"]);
+    assert!(resumed(&repo, run()).is_none());
+    assert_eq!(repo.status(), "");
 }
 
 /// EX-17: a lock whose holder lives is not taken from it, and the next commit takes the one that was left.
@@ -138,7 +229,7 @@ fn a_lock_goes_over_when_its_holder_is_no_more() {
     let repo = cut_off(&[]);
     let holder = fs::File::options().read(true).open(repo.path(".git/actum.lock")).unwrap();
     holder.lock().unwrap();
-    let found = resumed(&repo, Left::Run(run())).unwrap();
+    let found = resumed(&repo, run()).unwrap();
     assert!(matches!(found.index, IndexOutcome::NotUpdated(IndexProblem::Locked)), "{found:?}");
     drop(holder);
     // A file that this commit does not tell of.
@@ -155,7 +246,7 @@ fn a_revert_that_was_cut_off_is_found() {
     let index = repo.read(".git/index");
     let made = repo.take_back(&repo.revert(id).unwrap());
     leave_index(&repo, index);
-    assert_eq!(resumed(&repo, Left::Revert(id)).unwrap().id, made);
+    assert_eq!(resumed_revert(&repo, &id.to_string()).unwrap().id, made);
     assert_eq!(repo.status(), "");
 }
 
@@ -166,7 +257,7 @@ fn the_locks_that_are_in_gits_way_are_told() {
     for lock in ["HEAD.lock", "refs/heads/main.lock"] {
         repo.write(&format!(".git/{lock}"), "");
     }
-    let Resumed { commit, locks } = repo.open().resume(Left::Run(run())).unwrap();
+    let Resumed { commit, locks } = resume(&repo, run());
     assert_eq!(commit.unwrap().id.to_string(), repo.head());
     assert_eq!(locks, ["HEAD.lock", "refs/heads/main.lock"]);
     assert!(repo.path(".git/HEAD.lock").exists());

@@ -130,15 +130,37 @@ impl Committing {
     }
 }
 
-/// The commit that a process left which is no more, where HEAD of the repository at `root` is at it, and what a person
-/// should know; git's index is brought along where that process could not. No commit is given also where the repository
-/// cannot be read: then it is not known.
-pub(super) fn resumed(root: &Path, left: Left) -> (Option<String>, Vec<String>) {
-    Repository::open(root).map(|repository| resumed_in(&repository, left)).unwrap_or_default()
+/// A commit that was found, and what a person should know of git.
+pub(super) type Found = (Option<String>, Vec<String>);
+
+/// The commit of a run that did this, whose process is no more, where the repository at `root` has it; git's index is
+/// brought along where that process could not.
+pub(super) fn resumed_run(root: &Path, run: RunId, effects: &[PathEffect]) -> Found {
+    let files = checkpoint::apart(effects).into_iter().map(|(path, change)| {
+        let left = left(&change);
+        let left = left.map(|it| actum_git::FileState { digest: it.sha256, mode: it.mode });
+        (path, left)
+    });
+    let files: Vec<_> = files.collect();
+    resumed(Repository::open(root), Left::Run(run, &files))
 }
 
-fn resumed_in(repository: &Repository, left: Left) -> (Option<String>, Vec<String>) {
-    let Ok(Resumed { commit, locks }) = repository.resume(left) else { return (None, Vec::new()) };
+/// The same of the commit that reverts another one.
+pub(super) fn resumed_revert(root: &Path, reverted: CommitId) -> Found {
+    resumed(Repository::open(root), Left::Revert(reverted))
+}
+
+fn resumed(repository: Result<Repository, GitProblem>, left: Left<'_>) -> Found {
+    let resumed = repository.and_then(|repository| repository.resume(left));
+    let Resumed { commit, locks } = match resumed {
+        Ok(resumed) => resumed,
+        Err(GitProblem::NoRepository { .. }) => return (None, Vec::new()),
+        Err(problem) => {
+            let told = problem.to_string();
+            let told = told.strip_suffix("; nothing was changed").unwrap_or(&told);
+            return (None, vec![format!("what became of it in git is not known: {told}")]);
+        }
+    };
     let commit = commit.map(CommittedRun::of);
     let (id, note) = commit.map_or((None, None), |run| (Some(run.id), run.note));
     let locked = |lock: String| {
@@ -178,8 +200,8 @@ impl Reverting {
     }
 
     /// What is known of a commit that did all of it before.
-    pub(super) fn done(&self) -> (Option<String>, Vec<String>) {
-        resumed_in(&self.repository, Left::Revert(self.revert.commit()))
+    pub(super) fn done(&self) -> Found {
+        resumed(Ok(self.repository.clone()), Left::Revert(self.revert.commit()))
     }
 
     /// Commits the revert, whose files `run` has written.

@@ -137,13 +137,19 @@ pub fn rollback(
     let done = match taken_back(engine, (root, &outputs), meant, &actor) {
         Err(Error::Rollback(RollbackRefused::Git { report, source, .. })) => {
             let alert = left(source.code(), &source);
+            mark.end()?;
             return Err(RollbackRefused::Git { report, alert, source }.into());
         }
         Err(error) if matches!(error.workspace(), State::Published | State::NeedsAttention) => {
             let alert = left(ErrorCode::RollbackFailed, &error);
             return Err(RollbackRefused::Open { alert, source: Box::new(error) }.into());
         }
-        done => done?,
+        Err(error) => {
+            // Nobody has to tell of it.
+            mark.end()?;
+            return Err(error);
+        }
+        Ok(done) => done,
     };
     let (report, unwritten) = match told(&outputs, &directory, &done) {
         Ok(report) => (report, mark.end().err().map(OutputError::of_home)),

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::OutputError;
 use super::alert::Alerts;
 use super::documents::{ErrorFacts, Ids, clean};
-use super::git::resumed;
+use super::git::{Found, resumed_revert, resumed_run};
 use super::outputs::{Ended, Outputs, ReportDirectory};
 use super::problem::TaskProblem;
 use super::rollback::told_late;
@@ -286,25 +286,29 @@ impl Records {
     fn finish(&self, (root, workspace): (&Path, WorkspaceId), mut notes: Notes) -> Result<Left> {
         let outputs = Outputs::of(root)?;
         let run_id = notes.prepared.as_ref().map(|it| it.run);
-        let committed = || run_id.map(|run| resumed(root, actum_git::Left::Run(run)));
+        let committed = || self.committed(root, run_id);
         let Some(name) = ReportName::read(notes.report.as_bytes()) else {
-            return Ok(Left::Nothing);
-        };
-        // What a person removed is not made again.
-        let Some(directory) = outputs.reports_named(name.clone())? else {
-            // What is left of it is in git's way all the same.
-            committed();
             return Ok(Left::Nothing);
         };
         let task = notes.task.clone();
         let alerts = Alerts::of(self, (workspace, root), None);
-        let ended = match notes.ended.take() {
-            Some(ended) => {
-                if let (true, Some(error)) = (notes.is_untold, &ended.error) {
-                    alerts.raise(&task, error, Some(&name))?;
-                }
-                ended
+        if let (true, Some(error)) =
+            (notes.is_untold, notes.ended.as_ref().and_then(|it| it.error.as_ref()))
+        {
+            alerts.raise(&task, error, Some(&name))?;
+        }
+        let directory = match outputs.reports_named(name.clone())? {
+            Some(directory) => directory,
+            // It was about to be made.
+            None if notes.is_untold => outputs.report(name.clone())?,
+            // What a person removed is not made again. What is left of it is in git's way all the same.
+            None => {
+                committed()?;
+                return Ok(Left::Nothing);
             }
+        };
+        let ended = match notes.ended.take() {
+            Some(ended) => ended,
             None => {
                 let told = told_before(&directory, notes.prepared.is_some())?;
                 if matches!(told, Before::Whole) {
@@ -322,7 +326,7 @@ impl Records {
                     (_, Before::Open(why)) => format!("{OPEN_BEFORE}: {why}"),
                     (_, Before::Whole | Before::Missing) => CUT_OFF.to_owned(),
                 };
-                let committed = committed().unwrap_or_default();
+                let committed = committed()?;
                 let ended = written(notes, (run, committed), &cut_off, self.clock.now())?;
                 if let Some(error) = &ended.error {
                     alerts.raise(&task, error, Some(&name))?;
@@ -334,6 +338,16 @@ impl Records {
         directory.write_end(&ended)?;
         outputs.sync()?;
         Ok(Left::Finished(Box::new(FinishedTask { task, report: name, status })))
+    }
+
+    /// What git knows of a run that succeeded.
+    fn committed(&self, root: &Path, run: Option<RunId>) -> Result<Found> {
+        let Some(run) = run else { return Ok(Found::default()) };
+        let receipt = self.recorded(run)?.and_then(|recorded| recorded.receipt);
+        let done = receipt.filter(|(receipt, _)| receipt.status() == Status::Succeeded);
+        let found =
+            done.map(|(receipt, _)| resumed_run(root, run, &receipt.statement.predicate.paths));
+        Ok(found.unwrap_or_default())
     }
 
     /// What the ledger knows of a run.
@@ -353,7 +367,7 @@ impl Records {
 fn finish_rollback(root: &Path, notes: &RollbackNotes) -> Result<Left> {
     let outputs = Outputs::of(root)?;
     let reverts = notes.reverts.as_deref().and_then(|commit| commit.parse().ok());
-    let reverted = reverts.map(|commit| resumed(root, actum_git::Left::Revert(commit)));
+    let reverted = reverts.map(|commit| resumed_revert(root, commit));
     let Some(name) = ReportName::read(notes.report.as_bytes()) else { return Ok(Left::Nothing) };
     let Some(directory) = outputs.reports_named(name.clone())? else { return Ok(Left::Nothing) };
     let reverted = reverted.unwrap_or_default();
@@ -428,7 +442,7 @@ const OPEN_BEFORE: &str = "its run was open when the task was reported, and was 
 /// What is written of a task that was cut off.
 fn written(
     notes: Notes,
-    (run_of, (commit, more)): (RunOf, (Option<String>, Vec<String>)),
+    (run_of, (commit, more)): (RunOf, Found),
     cut_off: &str,
     now: Timestamp,
 ) -> Result<Ended> {
