@@ -303,6 +303,13 @@ fn a_revert_that_conflicts_changes_nothing() {
     let queue: Value = serde_json::from_str(&queue).unwrap();
     assert_eq!(queue["alerts"].as_array().unwrap().len(), 1);
     assert_eq!(queue["alerts"][0]["name"], "GIT_REVERT_CONFLICT");
+    // What a person takes back then by hand nobody claims to have done.
+    git(&root, &["checkout", "-q", "HEAD~2", "--", "a.txt"]);
+    git(&root, &["rm", "-q", "made.txt"]);
+    git(&root, &["commit", "-q", "-n", "-m", "by hand"]);
+    let recovered = actum(&root, &["recover"]);
+    assert!(!recovered.stderr.contains("could not report"), "{recovered:?}");
+    assert_eq!(document(&root, "rollback_manifest.json")["status"], "ACTIVE");
 }
 
 /// EX-16: a file that went away and one that came in its place both go back, also by the script.
