@@ -1,5 +1,6 @@
 //! What a process left that was cut off while it committed.
 
+use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::io::{self, Read as _};
 
@@ -98,10 +99,9 @@ impl Left<'_> {
         if run_of(&message) != Some(run) {
             return Ok(false);
         }
+        let files: BTreeMap<_, _> = files.iter().map(|(path, left)| (path, left)).collect();
         for change in changes(raw, commit)? {
-            let Some((_, left)) = files.iter().find(|(path, _)| *path == change.path) else {
-                return Ok(false);
-            };
+            let Some(left) = files.get(&change.path) else { return Ok(false) };
             let is_so = match (change.new, left) {
                 (None, None) => true,
                 (Some(new), Some(left)) => {

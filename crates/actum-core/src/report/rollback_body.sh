@@ -45,20 +45,29 @@ choose_tool() {
   return 1
 }
 
-# Whether a directory on the way to a path is a symbolic link.
-is_behind_link() {
+# Begins the way to a path, whose directories `next_on_way` puts into `way`, one after the other.
+begin_way() {
   way=.
   rest=${1#./}
-  while :; do
-    case $rest in
-      */*)
-        way=$way/${rest%%/*}
-        rest=${rest#*/}
-        [ ! -h "$way" ] || return 0
-        ;;
-      *) return 1 ;;
-    esac
+}
+
+next_on_way() {
+  case $rest in
+    */*)
+      way=$way/${rest%%/*}
+      rest=${rest#*/}
+      ;;
+    *) return 1 ;;
+  esac
+}
+
+# Whether a directory on the way to a path is a symbolic link.
+is_behind_link() {
+  begin_way "$1"
+  while next_on_way; do
+    [ ! -h "$way" ] || return 0
   done
+  return 1
 }
 
 # Puts into `now` what is at a path: `-` for nothing, `d` for a directory, the SHA-256 of a file.
@@ -204,17 +213,9 @@ make_directory() {
 
 # PATH SHOWN: the directories on the way to a path, where they are gone.
 make_way() {
-  way=.
-  rest=${1#./}
-  while :; do
-    case $rest in
-      */*)
-        way=$way/${rest%%/*}
-        rest=${rest#*/}
-        [ -d "$way" ] || (umask 022 && mkdir -- "$way") || stop "$2" "has no directory to be in"
-        ;;
-      *) return 0 ;;
-    esac
+  begin_way "$1"
+  while next_on_way; do
+    [ -d "$way" ] || (umask 022 && mkdir -- "$way") || stop "$2" "has no directory to be in"
   done
 }
 

@@ -16,7 +16,7 @@ use actum_workspace::{ErrorKind, State, View};
 
 use super::alert::Alerts;
 use super::documents::clean;
-use super::git::Reverting;
+use super::git::{Found, Reverting};
 use super::outputs::{OutputError, Outputs, ReportDirectory};
 use super::run::{DOOR, random};
 use super::unfinished::{FinishedTask, RollbackNotes, Turn, take_turn};
@@ -130,26 +130,26 @@ pub fn rollback(
     let left = |code, why: &dyn std::fmt::Display| {
         told_of(&alerts.raise_left((run, &directory.name), (code, why)))
     };
-    let meant = (run, effects.as_slice(), &directory, &manifest);
+    let commit = committed(&directory)?;
+    let meant = Meant { run, effects, directory: &directory, manifest: &manifest, commit };
     let home = engine.records.keys.home().tenant(&engine.records.tenant)?;
     let mark = home.begin(Doing::Task, RunId::from_random(random()?), workspace)?;
-    RollbackNotes::new(&directory.name, committed(&directory)?).keep(&mark)?;
-    let done = match taken_back(engine, (root, &outputs), meant, &actor) {
-        Err(Error::Rollback(RollbackRefused::Git { report, source, .. })) => {
-            let alert = left(source.code(), &source);
-            mark.end()?;
-            return Err(RollbackRefused::Git { report, alert, source }.into());
-        }
+    RollbackNotes::new(&directory.name, commit).keep(&mark)?;
+    let done = match taken_back(engine, (root, &outputs), &meant, &actor) {
+        Ok(done) => done,
         Err(error) if matches!(error.workspace(), State::Published | State::NeedsAttention) => {
             let alert = left(ErrorCode::RollbackFailed, &error);
             return Err(RollbackRefused::Open { alert, source: Box::new(error) }.into());
         }
         Err(error) => {
-            // Nobody has to tell of it.
-            mark.end()?;
-            return Err(error);
+            // Nothing was changed, so there is nothing that somebody else would have to tell; why is what counts.
+            mark.end().ok();
+            let Error::Rollback(RollbackRefused::Git { report, source, .. }) = error else {
+                return Err(error);
+            };
+            let alert = left(source.code(), &source);
+            return Err(RollbackRefused::Git { report, alert, source }.into());
         }
-        Ok(done) => done,
     };
     let (report, unwritten) = match told(&outputs, &directory, &done) {
         Ok(report) => (report, mark.end().err().map(OutputError::of_home)),
@@ -171,6 +171,16 @@ fn told_of(raised: &Result<Option<u64>>) -> String {
     }
 }
 
+/// The task that is meant, and what it did.
+struct Meant<'m> {
+    run: RunId,
+    effects: Vec<PathEffect>,
+    directory: &'m ReportDirectory,
+    manifest: &'m RollbackManifest,
+    /// Its commit, where there is one.
+    commit: Option<CommitId>,
+}
+
 /// How a task was taken back.
 struct Done {
     method: RollbackMethod,
@@ -183,12 +193,7 @@ struct Done {
 fn taken_back(
     engine: &mut Engine,
     (root, outputs): (&Path, &Outputs),
-    (run, effects, directory, manifest): (
-        RunId,
-        &[PathEffect],
-        &ReportDirectory,
-        &RollbackManifest,
-    ),
+    &Meant { run, ref effects, directory, manifest, commit }: &Meant<'_>,
     actor: &Actor,
 ) -> Result<Done> {
     let mut notes = Vec::new();
@@ -201,7 +206,7 @@ fn taken_back(
         let (method, receipt) = (RollbackMethod::Checkpoint, Some(receipt));
         return Ok(Done { method, receipt, commit: None, notes });
     }
-    if let Some(commit) = committed(directory)? {
+    if let Some(commit) = commit {
         match Reverting::of(root, outputs, (commit, run, effects)) {
             Ok(reverting) => return reverted(engine, &reverting, &directory.name, actor),
             // Who would be lost by the checkpoint, too, is told; what git cannot do, the checkpoint can.
@@ -388,7 +393,7 @@ fn is_back(
 pub(super) fn told_late(
     outputs: &Outputs,
     directory: &ReportDirectory,
-    (commit, told_by_git): (Option<String>, Vec<String>),
+    (commit, told_by_git): Found,
 ) -> Result<Option<ExecutionReport>> {
     let Some(bytes) = directory.read(ROLLBACK_MANIFEST_FILE)? else { return Ok(None) };
     let Ok(manifest) = RollbackManifest::read(&bytes) else { return Ok(None) };
