@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use actum::CommandError;
 use actum_core::action::PlanError;
@@ -20,6 +20,7 @@ use crate::ledger_failure::LedgerFailure;
 use crate::output::Document;
 use crate::passphrase::PassphraseFailure;
 use crate::plan_failure::PlanFailure;
+use crate::root::{self, Above};
 use crate::shown_path::ShownPath;
 use crate::snippet::Snippet;
 use crate::verb::plugin::PluginFailure;
@@ -87,6 +88,9 @@ pub(crate) enum Failure {
     Ledger { source: Box<LedgerFailure> },
     #[error(transparent)]
     Passphrase { source: Box<PassphraseFailure> },
+    /// No workspace is here, and discovery did not use the one above.
+    #[error("{source}")]
+    Skipped { source: Box<Error>, above: Above },
     #[error("the command did its work, but its result could not be written: {source}")]
     Unwritten { source: io::Error },
 }
@@ -110,10 +114,24 @@ impl From<actum::Error> for Failure {
 }
 
 impl Failure {
+    /// Names the workspace above `start` that discovery did not use, where that is why none was found.
+    pub(crate) fn with_skipped(self, start: &Path) -> Self {
+        if self.reason() != Reason::NotAWorkspace {
+            return self;
+        }
+        match (self, root::above(start)) {
+            (Self::Workspace(source), Some(above)) => {
+                Self::Skipped { source: Box::new(source), above }
+            }
+            (failure, _) => failure,
+        }
+    }
+
     /// The code to end with.
     pub(crate) fn exit(&self) -> Exit {
         match self {
             Self::Workspace(error) => Exit::after(error),
+            Self::Skipped { source, .. } => Exit::after(source),
             Self::Engine { source } => Exit::after_engine(source),
             Self::Usage { .. } => Exit::Usage,
             Self::Unwritten { .. } => Exit::NeedsAttention,
@@ -142,6 +160,7 @@ impl Failure {
     pub(crate) fn reason(&self) -> Reason {
         match self {
             Self::Workspace(error) => reason::of(&error.kind),
+            Self::Skipped { source, .. } => reason::of(&source.kind),
             Self::Engine { source } => reason::of_engine(source),
             Self::Usage { .. } => Reason::Usage,
             Self::Start { .. } => Reason::StartDirectoryUnusable,
@@ -194,6 +213,11 @@ impl Failure {
     pub(crate) fn hints(&self) -> Vec<String> {
         match self {
             Self::Workspace(error) => hint::after(&error.kind),
+            Self::Skipped { source, above } => {
+                let mut hints = vec![above.to_string()];
+                hints.append(&mut hint::after(&source.kind));
+                hints
+            }
             Self::Engine { source } => hint::after_engine(source),
             Self::TooLarge { .. } => {
                 vec!["split the change into several runs; each can be undone by itself".to_owned()]
@@ -229,6 +253,7 @@ impl Failure {
     fn workspace(&self) -> State {
         match self {
             Self::Workspace(error) => error.state,
+            Self::Skipped { source, .. } => source.state,
             Self::Engine { source } => source.workspace(),
             Self::Usage { .. }
             | Self::Start { .. }

@@ -71,6 +71,11 @@ fn base(
     Some(directory.join("actum"))
 }
 
+/// The home directory of this user.
+pub(crate) fn user_home() -> Option<PathBuf> {
+    variable_or_known("HOME").map(PathBuf::from)
+}
+
 /// A variable of the environment; an empty one counts as none.
 #[expect(clippy::disallowed_methods, reason = "only the command line reads the environment")]
 fn variable(name: &str) -> Option<OsString> {

@@ -67,8 +67,10 @@ fn main() -> ExitCode {
 fn run(command_line: &CommandLine) -> Exit {
     let screen = command_line.screen();
     home::choose(command_line.tenant.as_ref());
-    let ended = root::start(command_line.directory.as_deref())
-        .and_then(|start| command_line.verb.run(&Session { start, screen }));
+    let ended = root::start(command_line.directory.as_deref()).and_then(|start| {
+        let session = Session { start, screen };
+        command_line.verb.run(&session).map_err(|failure| failure.with_skipped(&session.start))
+    });
     ended.unwrap_or_else(|failure| screen.failure(&failure))
 }
 

@@ -1,12 +1,18 @@
 //! Where the workspace is: the only place that asks for the current directory.
 
+use std::fmt::{self, Display};
+use std::fs::Metadata;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use actum::PolicyFiles;
+use actum_core::path::Quoted;
 use actum_workspace::STATE_DIRECTORY;
 
 use crate::failure::Failure;
+use crate::home;
 
 /// The directory to start in, without symbolic links: `directory`, or else the current one.
 pub(crate) fn start(directory: Option<&Path>) -> Result<PathBuf, Failure> {
@@ -25,29 +31,30 @@ fn current_directory() -> io::Result<PathBuf> {
     std::env::current_dir()
 }
 
-/// The root of the workspace that `start` lies in; where there is none `start` itself, which the
-/// engine then refuses.
+/// The root of the workspace that contains `start`, as far up as [`reach`] goes; `start` itself where
+/// there is none, which the engine then refuses.
 pub(crate) fn existing(start: &Path) -> &Path {
-    nearest(start, STATE_DIRECTORY).unwrap_or(start)
+    nearest(start, is_workspace).unwrap_or(start)
 }
 
-/// The same where a workspace may be made: then the root of the git repository, else where a policy
-/// stands, which would not count for a workspace below it; else `start`.
+/// The root to use where a workspace may be made: the existing one, else the root of the git
+/// repository, else the directory of a policy, which would not count for a workspace below it; else
+/// `start`.
 pub(crate) fn existing_or_new(start: &Path) -> &Path {
-    let ruled = || nearest(start, PolicyFiles::IN_WORKSPACE);
-    nearest(start, STATE_DIRECTORY).or_else(|| repository(start)).or_else(ruled).unwrap_or(start)
+    let ruled = || nearest(start, |directory, _| has(directory, PolicyFiles::IN_WORKSPACE));
+    let found = nearest(start, is_workspace).or_else(|| repository(start)).or_else(ruled);
+    found.unwrap_or(start)
 }
 
-/// The same for who asks for a workspace to be made: the root of a repository gets its own, also
-/// inside the workspace of another.
+/// The root of a workspace that `actum init` makes: the git repository around `start`, else `start`,
+/// also inside another workspace.
 pub(crate) fn wanted(start: &Path) -> &Path {
-    let nearest = [nearest(start, STATE_DIRECTORY), repository(start)].into_iter().flatten();
-    nearest.max_by_key(|root| root.components().count()).unwrap_or(start)
+    repository(start).unwrap_or(start)
 }
 
 /// The root of the git repository that `start` lies in.
 pub(crate) fn repository(start: &Path) -> Option<&Path> {
-    nearest(start, ".git")
+    nearest(start, |directory, _| has(directory, ".git"))
 }
 
 /// Whether `root` has a state directory, sound or not.
@@ -55,11 +62,132 @@ pub(crate) fn is_made(root: &Path) -> bool {
     has(root, STATE_DIRECTORY)
 }
 
-fn nearest<'a>(start: &'a Path, name: &str) -> Option<&'a Path> {
-    start.ancestors().find(|directory| has(directory, name))
+/// The nearest workspace above `start`, and what keeps discovery from it.
+pub(crate) fn above(start: &Path) -> Option<Above> {
+    let root = start.ancestors().skip(1).find(|root| is_made(root))?;
+    let foreign = || owner(&root.join(STATE_DIRECTORY)).filter(|&user| user != own());
+    let limit = limit_of(start, root).or_else(|| foreign().map(Limit::Owner));
+    Some(Above { root: root.to_owned(), limit })
 }
 
-/// Whatever the name is, a link included: the engine judges what it is worth.
+/// A workspace above a directory.
+#[derive(Debug)]
+pub(crate) struct Above {
+    root: PathBuf,
+    /// Why discovery does not find it.
+    limit: Option<Limit>,
+}
+
+impl Display for Above {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let root = Quoted(self.root.as_os_str().as_bytes());
+        let Some(limit) = &self.limit else {
+            return write!(out, "it lies inside the workspace {root}");
+        };
+        write!(out, "the workspace {root} above is not used: ")?;
+        match limit {
+            Limit::FileSystem => write!(out, "it is on another file system"),
+            Limit::Home => write!(out, "it is above your home directory"),
+            Limit::Writable(directory) => {
+                let directory = Quoted(directory.as_os_str().as_bytes());
+                write!(out, "other users may write to {directory}")
+            }
+            Limit::Owner(user) => write!(out, "it belongs to another user ({user})"),
+        }?;
+        write!(out, "; `actum -C {root} …` names it")
+    }
+}
+
+/// Why discovery goes no further up.
+#[derive(Debug, PartialEq, Eq)]
+enum Limit {
+    FileSystem,
+    Home,
+    /// Other users may write to this directory, a sticky one such as `/tmp` included.
+    Writable(PathBuf),
+    /// Another user owns the directory, or the state directory in it.
+    Owner(u32),
+}
+
+/// The nearest directory from `start` upwards of which `is_meant` holds; it is also told whether the
+/// directory is `start`, which is named and not discovered.
+fn nearest(start: &Path, is_meant: impl Fn(&Path, Place) -> bool) -> Option<&Path> {
+    let mut above = start;
+    let mut place = Place::Start;
+    while !is_meant(above, place) {
+        let parent = above.parent()?;
+        if limit_between(above, parent).is_some() {
+            return None;
+        }
+        (above, place) = (parent, Place::Above);
+    }
+    Some(above)
+}
+
+/// Where discovery looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    /// In the directory to start in.
+    Start,
+    /// Above it.
+    Above,
+}
+
+/// Whether `directory` holds a state directory. That of another user is left alone by discovery; the
+/// engine refuses it where it is named.
+fn is_workspace(directory: &Path, place: Place) -> bool {
+    let state = directory.join(STATE_DIRECTORY);
+    match place {
+        Place::Start => has(directory, STATE_DIRECTORY),
+        Place::Above => owner(&state).is_some_and(|user| user == own()),
+    }
+}
+
+/// The first limit on the way from `start` up to `root`.
+fn limit_of(start: &Path, root: &Path) -> Option<Limit> {
+    let way = start.ancestors().take_while(|directory| *directory != root);
+    way.filter_map(|directory| limit_between(directory, directory.parent()?)).next()
+}
+
+/// The limit that keeps discovery from going from `directory` to its parent.
+fn limit_between(directory: &Path, parent: &Path) -> Option<Limit> {
+    let found = directory.metadata().ok();
+    let above = parent.metadata().ok();
+    let (Some(found), Some(above)) = (found, above) else { return Some(Limit::FileSystem) };
+    if found.dev() != above.dev() {
+        return Some(Limit::FileSystem);
+    }
+    if home::user_home().is_some_and(|home| is_same(&home, &found)) {
+        return Some(Limit::Home);
+    }
+    shared(directory, &found).or_else(|| shared(parent, &above))
+}
+
+/// Why a directory is not this user's alone.
+fn shared(path: &Path, directory: &Metadata) -> Option<Limit> {
+    if directory.mode() & OTHERS_WRITE != 0 {
+        return Some(Limit::Writable(path.to_owned()));
+    }
+    (directory.uid() != own()).then(|| Limit::Owner(directory.uid()))
+}
+
+/// The permission of all users to write (`S_IWOTH`).
+const OTHERS_WRITE: u32 = 0o002;
+
+fn own() -> u32 {
+    nix::unistd::geteuid().as_raw()
+}
+
+fn owner(path: &Path) -> Option<u32> {
+    Some(path.symlink_metadata().ok()?.uid())
+}
+
+fn is_same(path: &Path, directory: &Metadata) -> bool {
+    let found = path.metadata();
+    found.is_ok_and(|found| (found.dev(), found.ino()) == (directory.dev(), directory.ino()))
+}
+
+/// Whether `directory` has an entry of this name, a symbolic link included: the engine judges it.
 fn has(directory: &Path, name: &str) -> bool {
     directory.join(name).symlink_metadata().is_ok()
 }
@@ -83,5 +211,33 @@ mod tests {
         assert_eq!(existing(&inner), root.join("outer"));
         assert_eq!(wanted(&inner), root.join("outer/repository"));
         assert_eq!(wanted(root), root);
+        assert_eq!(wanted(&root.join("outer")), root.join("outer"));
+    }
+
+    /// D-5: what somebody else can put above a directory does not become its workspace.
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "a test makes its own directories")]
+    fn discovery_stops_at_a_directory_that_others_may_write() {
+        use std::os::unix::fs::PermissionsExt;
+        let directory = tempfile::tempdir().unwrap();
+        let outer = directory.path().join("outer");
+        let inner = outer.join("shared/inner");
+        std::fs::create_dir_all(&inner).unwrap();
+        std::fs::create_dir(outer.join(".actum")).unwrap();
+        std::fs::create_dir(outer.join("shared/.actum")).unwrap();
+        assert_eq!(existing(&inner), outer.join("shared"));
+        for mode in [0o777, 0o1777, 0o702] {
+            let shared = outer.join("shared");
+            std::fs::set_permissions(&shared, PermissionsExt::from_mode(mode)).unwrap();
+            assert_eq!(existing(&inner), inner, "{mode:o}");
+            assert_eq!(existing_or_new(&inner), inner, "{mode:o}");
+            let above = above(&inner).unwrap();
+            assert_eq!(
+                (&above.root, above.limit),
+                (&shared, Some(Limit::Writable(shared.clone())))
+            );
+            // It is used where it is named, and nothing above it.
+            assert_eq!(existing(&shared), shared);
+        }
     }
 }

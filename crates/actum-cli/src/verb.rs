@@ -36,7 +36,10 @@ mod trust;
 mod undo;
 mod verify;
 
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+
+use actum_core::path::Quoted;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -53,6 +56,15 @@ impl Session {
     /// The root of the workspace we are in.
     fn root(&self) -> &Path {
         root::existing(&self.start)
+    }
+
+    /// Notes that a workspace was made in `root`, and which one is above.
+    fn note_made(&self, root: &Path) {
+        let made = Quoted(root.as_os_str().as_bytes());
+        self.screen.note(format_args!("made a workspace in {made}"));
+        if let Some(above) = root::above(root) {
+            self.screen.note(above);
+        }
     }
 }
 

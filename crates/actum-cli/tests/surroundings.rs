@@ -13,6 +13,7 @@ mod program;
 
 use std::fs::{self, File};
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 
 use program::{Ended, actum, command, text, workspace};
@@ -66,8 +67,13 @@ fn init_says_where_and_can_be_repeated() {
         stderr: String::new(),
     };
     assert_eq!(actum(&root, &["init"]), again);
-    fs::create_dir(root.join("below")).unwrap();
-    assert_eq!(actum(&root.join("below"), &["init"]), again);
+    fs::create_dir_all(root.join("below/named")).unwrap();
+    let named = actum(&root, &["init", "below/named"]);
+    assert_eq!(named.code, 0, "{named:?}");
+    assert_eq!(named.stdout, format!("made a workspace in {shown}/below/named\n"));
+    assert_eq!(named.stderr, format!("note: it lies inside the workspace {shown}\n"));
+    let below = actum(&root.join("below"), &["init"]);
+    assert_eq!(below.stdout, format!("made a workspace in {shown}/below\n"));
 }
 
 #[test]
@@ -146,4 +152,84 @@ fn gc_forgets_the_oldest_runs_beyond_the_limit() {
     let undo: serde_json::Value = serde_json::from_str(&undo).unwrap();
     assert_eq!(actum(&root, &["undo", undo["runs"][0]["run"].as_str().unwrap()]).code, 0);
     assert_eq!(text(&root, "a.txt"), "one\n");
+}
+
+/// D-5: a workspace in a directory that others may write holds nothing below it, and the error names it.
+#[test]
+fn a_stray_workspace_in_a_shared_directory_takes_in_nothing_below_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let shared = directory.path().canonicalize().unwrap().join("shared");
+    let below = shared.join("project");
+    fs::create_dir_all(&below).unwrap();
+    assert_eq!(actum(&shared, &["init"]).code, 0);
+    fs::set_permissions(&shared, fs::Permissions::from_mode(0o1777)).unwrap();
+    let skipped = format!(
+        "the workspace {0} above is not used: other users may write to {0}; `actum -C {0} …` names it\n",
+        shared.display()
+    );
+    let refused = actum(&below, &["status"]);
+    assert_eq!(refused.code, 1);
+    assert!(refused.stderr.starts_with("error: there is no workspace here: "), "{refused:?}");
+    assert!(refused.stderr.contains(&format!("\nhint: {skipped}")), "{refused:?}");
+    assert!(actum(&below, &["status", "--json"]).stdout.contains("above is not used: other users"));
+    fs::write(below.join("change.json"), r#"{"files":[{"path":"a.txt","content":"a\n"}]}"#)
+        .unwrap();
+    let applied = actum(&below, &["apply", "change.json"]);
+    assert_eq!(applied.code, 0, "{applied:?}");
+    let made = format!("note: made a workspace in {}\nnote: {skipped}", below.display());
+    assert_eq!(applied.stderr, made);
+    assert_eq!(text(&below, "a.txt"), "a\n");
+    // Named, it is used.
+    assert_eq!(actum(&below, &["-C", "..", "status"]).code, 0);
+}
+
+/// D-5: the state directory of another user above does not block a directory below it.
+#[test]
+fn a_workspace_of_another_user_above_is_passed_over() {
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().canonicalize().unwrap();
+    fs::create_dir_all(root.join("project/.actum")).unwrap();
+    fs::create_dir(root.join("project/below")).unwrap();
+    if std::os::unix::fs::chown(root.join("project/.actum"), Some(12345), None).is_err() {
+        return; // only root can give a directory away
+    }
+    let below = root.join("project/below");
+    assert_eq!(actum(&below, &["init"]).code, 0);
+    assert_eq!(actum(&below, &["status"]).code, 0);
+    fs::create_dir(root.join("project/other")).unwrap();
+    let refused = actum(&root.join("project/other"), &["status"]);
+    let why = format!(
+        "the workspace {}/project above is not used: it belongs to another user (12345)",
+        root.display()
+    );
+    assert!(refused.stderr.contains(&why), "{refused:?}");
+    // A directory of another user ends discovery, too.
+    assert_eq!(actum(&root, &["init"]).code, 0);
+    assert_eq!(actum(&root.join("project/other"), &["status"]).code, 0);
+    std::os::unix::fs::chown(root.join("project"), Some(12345), None).unwrap();
+    let refused = actum(&root.join("project/other"), &["status"]);
+    assert!(refused.stderr.contains("it belongs to another user (12345)"), "{refused:?}");
+    assert_eq!(refused.code, 1);
+}
+
+/// D-5: nothing above the home directory is a workspace of what lies in it.
+#[test]
+fn discovery_ends_at_the_home_directory() {
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().canonicalize().unwrap();
+    let home = root.join("home");
+    fs::create_dir_all(home.join("project")).unwrap();
+    assert_eq!(actum(&root, &["init"]).code, 0);
+    let status = || {
+        let mut command = command(&home.join("project"), &["status"]);
+        Ended::from(command.env("HOME", &home).output().unwrap())
+    };
+    let refused = status();
+    assert_eq!(refused.code, 1);
+    assert!(
+        refused.stderr.contains("above is not used: it is above your home directory"),
+        "{refused:?}"
+    );
+    assert_eq!(actum(&home, &["init"]).code, 0);
+    assert_eq!(status().code, 0);
 }

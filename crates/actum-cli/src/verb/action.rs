@@ -1,7 +1,6 @@
 //! `actum action`: the door of the action API.
 
 use std::io::{self, IsTerminal};
-use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use actum::{Acted, Engine, Error, PolicyInForce, Proposal, Request};
@@ -9,7 +8,6 @@ use actum_core::Status;
 use actum_core::action::limits::PLAN_BYTES_MAX;
 use actum_core::action::{PlanEnvelope, schemas};
 use actum_core::ledger::RequestKey;
-use actum_core::path::Quoted;
 use actum_workspace::Workspace;
 use clap::builder::{StringValueParser, TypedValueParser};
 
@@ -102,8 +100,7 @@ impl RunArguments {
         };
         if !root::is_made(root) {
             drop(Workspace::open(root)?);
-            let root = Quoted(root.as_os_str().as_bytes());
-            session.screen.note(format_args!("made a workspace in {root}"));
+            session.note_made(root);
         }
         act(session, root, |engine| engine.act(&proposal))
     }

@@ -117,8 +117,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         ));
     }
     if is_new {
-        let root = shown(root);
-        session.screen.note(format_args!("made a workspace in {root}"));
+        session.note_made(root);
     }
     let asked = Asked {
         limits: arguments.limits(),

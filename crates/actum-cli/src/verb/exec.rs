@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use actum::{Accepted, Caches, Engine, PolicyInForce, Request, Runner, Trial, Tried};
-use actum_core::path::{Harmless, Quoted};
+use actum_core::path::Harmless;
 use actum_core::{Budget, PathRule, RiskTier, Scope};
 use actum_gate::CommandLine;
 use actum_sandbox::{Enforcement, Output, Resource, SandboxPolicy, Stdin};
@@ -198,8 +198,7 @@ fn made(ending: Ending, root: &Path, session: &Session) -> Result<Place, Failure
             Place::Opened(Box::new(Engine::open(root, records::open_for(root)?)?))
         }
     };
-    let root = Quoted(root.as_os_str().as_bytes());
-    session.screen.note(format_args!("made a workspace in {root}"));
+    session.note_made(root);
     Ok(place)
 }
 

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 
 use actum_core::path::Quoted;
 use actum_workspace::Workspace;
@@ -15,11 +16,15 @@ use crate::{recovery_note, root, shown_path};
 
 /// Make a workspace, if there is none
 ///
-/// A workspace is a directory with the state directory `.actum` in it. It is made in the root of
-/// the git repository, or else where the command was started. Inside a workspace nothing is done,
-/// but that a run that was cut off is rolled back.
+/// A workspace is a directory with the state directory `.actum` in it. It is made in DIRECTORY, or
+/// else in the root of the git repository, or else where the command was started, also inside another
+/// workspace. Where one is already, a run that was cut off is rolled back and nothing else is done.
 #[derive(clap::Args)]
-pub(crate) struct Arguments {}
+pub(crate) struct Arguments {
+    /// Make it in exactly this directory, which exists
+    #[arg(value_name = "DIRECTORY")]
+    exactly: Option<PathBuf>,
+}
 
 #[derive(Serialize)]
 struct Made {
@@ -29,11 +34,17 @@ struct Made {
     shown_root: String,
 }
 
-pub(crate) fn run(_: &Arguments, session: &Session) -> Result<Exit, Failure> {
-    let root = root::wanted(&session.start);
+pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
+    let named = arguments.exactly.as_ref();
+    let named = named.map(|directory| root::start(Some(&session.start.join(directory))));
+    let named = named.transpose()?;
+    let root = named.as_deref().unwrap_or_else(|| root::wanted(&session.start));
     let created = !root::is_made(root);
     let workspace = Workspace::open(root)?;
     recovery_note::tell(&session.screen, workspace.recovery());
+    if created && let Some(above) = root::above(root) {
+        session.screen.note(above);
+    }
     let bytes = root.as_os_str().as_bytes();
     let (root, shown_root) = (shown_path::text(bytes), Quoted(bytes).to_string());
     session.screen.show(&Made { root, created, shown_root })?;
