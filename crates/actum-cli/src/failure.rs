@@ -1,5 +1,6 @@
 //! Why a command did not do what was asked, and what the reader can do.
 
+use std::ffi::OsString;
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -18,11 +19,13 @@ use crate::exit::Exit;
 use crate::hint;
 use crate::ledger_failure::LedgerFailure;
 use crate::output::Document;
+use crate::output_file::OutputRefused;
 use crate::passphrase::PassphraseFailure;
 use crate::plan_failure::PlanFailure;
 use crate::root::{self, Above};
 use crate::shown_path::ShownPath;
 use crate::snippet::Snippet;
+use crate::status_lines::StatusTargetError;
 use crate::verb::plugin::PluginFailure;
 use crate::verb::policy::PolicyTestFailure;
 use crate::verb::sandbox::SandboxFailure;
@@ -72,6 +75,10 @@ pub(crate) enum Failure {
     UnknownReason { name: String },
     #[error("cannot write `{}`: {source}; nothing else was changed", Quoted(path.as_os_str().as_bytes()))]
     PageUnwritten { path: PathBuf, source: io::Error },
+    #[error("will not write `{}`: {why}; nothing was written there", Quoted(path.as_os_str().as_bytes()))]
+    Output { path: PathBuf, why: Box<OutputRefused> },
+    #[error("cannot write status lines to `{}`: {why}; nothing was changed", Quoted(target.as_bytes()))]
+    StatusLines { target: OsString, why: Box<StatusTargetError> },
     #[error("the ids of {} runs begin with `{prefix}`: {}; nothing was changed", runs.len(), list(runs))]
     AmbiguousRun { prefix: String, runs: Vec<RunId> },
     #[error("the demo could not {action}: {source}; nothing outside its own directory was changed")]
@@ -150,6 +157,8 @@ impl Failure {
             | Self::AmbiguousRun { .. }
             | Self::UnknownReason { .. }
             | Self::PageUnwritten { .. }
+            | Self::Output { .. }
+            | Self::StatusLines { .. }
             | Self::Passphrase { .. }
             | Self::Plan { .. }
             | Self::Demo { .. } => Exit::Refused,
@@ -174,6 +183,7 @@ impl Failure {
             Self::AmbiguousRun { .. } => Reason::AmbiguousRun,
             Self::UnknownReason { .. } => Reason::UnknownReason,
             Self::PageUnwritten { .. } => Reason::ResultUnwritten,
+            Self::Output { .. } | Self::StatusLines { .. } => Reason::OutputRefused,
             Self::Demo { .. } => Reason::DemoFailed,
             Self::Unwritten { .. } => Reason::ResultUnwritten,
             Self::Plugin { source } => source.reason(),
@@ -246,6 +256,10 @@ impl Failure {
             Self::Input { source, inside, .. } => {
                 hint::for_input(&source.problem, inside.as_ref()).into_iter().collect()
             }
+            Self::Output { why, .. } => vec![why.hint().to_owned()],
+            Self::StatusLines { .. } => {
+                vec!["`--status fd:3 3>FILE` has the shell open the file".to_owned()]
+            }
             Self::Start { .. } | Self::Unreadable { .. } | Self::PageUnwritten { .. } => Vec::new(),
         }
     }
@@ -268,6 +282,8 @@ impl Failure {
             | Self::AmbiguousRun { .. }
             | Self::UnknownReason { .. }
             | Self::PageUnwritten { .. }
+            | Self::Output { .. }
+            | Self::StatusLines { .. }
             | Self::Plugin { .. }
             | Self::Sandbox { .. }
             | Self::Ledger { .. }

@@ -9,6 +9,9 @@ use actum_core::ledger::TenantId;
 use crate::failure::Failure;
 use crate::ledger_failure::LedgerFailure;
 
+/// The configuration of whoever administers this machine.
+const SYSTEM_CONFIGURATION: &str = "/etc/actum";
+
 /// The tenant that was typed. One process has one command line.
 static TYPED: OnceLock<TenantId> = OnceLock::new();
 
@@ -30,6 +33,27 @@ pub(crate) fn path() -> Result<PathBuf, Failure> {
 pub(crate) fn configuration() -> Result<PathBuf, Failure> {
     base(variable_or_known, "XDG_CONFIG_HOME", ".config")
         .ok_or_else(|| LedgerFailure::NoHome.into())
+}
+
+/// Directories that hold ledgers, keys and policies of the operator: those that are in force, and those that are
+/// without a variable of the environment. They may not be there.
+pub(crate) fn operators_own() -> Vec<PathBuf> {
+    let without = |name: &str| if name == "HOME" { known_home() } else { None };
+    let mut all: Vec<PathBuf> = [
+        place(variable),
+        place(without),
+        base(variable, "XDG_DATA_HOME", ".local/share"),
+        base(variable_or_known, "XDG_CONFIG_HOME", ".config"),
+        base(without, "XDG_CONFIG_HOME", ".config"),
+        Some(PathBuf::from(SYSTEM_CONFIGURATION)),
+    ]
+    .into_iter()
+    .flatten()
+    .filter(|path| path.is_absolute())
+    .collect();
+    all.sort();
+    all.dedup();
+    all
 }
 
 /// Where this user's programs keep what they can find out again; it is made where it is not there.

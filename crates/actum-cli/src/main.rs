@@ -36,6 +36,7 @@ mod shown_path;
 mod signals;
 mod size;
 mod snippet;
+mod status_lines;
 mod style;
 mod timestamp;
 mod trusted;

@@ -1,19 +1,312 @@
-//! Results that are asked for as a file: the only place that writes one outside a workspace.
+//! Result files: the only place that writes a file named on the command line.
+//!
+//! A result file takes no part in a run: no gate judges it, and no undo takes it back. So it is new, or replaces a
+//! regular file where that was asked for; it follows no symbolic link, and is never written where a change would be
+//! denied, nor among ledgers, keys and the operator's configuration.
 
+use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Write};
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
 use actum_core::path::Quoted;
+use actum_gate::refuses_output;
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat};
+use rustix::io::Errno;
 use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::output::Document;
-use crate::shown_path;
 use crate::verb::Session;
+use crate::{home, shown_path};
 
-/// That something is in a file now.
+/// What happens to a regular file at the path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Existing {
+    Refuse,
+    Replace,
+}
+
+impl Existing {
+    /// Reads `--force`.
+    pub(crate) fn forced(force: bool) -> Self {
+        if force { Self::Replace } else { Self::Refuse }
+    }
+}
+
+/// Where a result goes, as it is typed.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Target {
+    /// Write to FILE, which is new
+    #[arg(short, long, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Replace FILE, where it is a regular file
+    #[arg(long, requires = "output")]
+    force: bool,
+}
+
+impl Target {
+    /// The file that was named, and what happens to one that is there.
+    pub(crate) fn file(&self) -> Option<(&Path, Existing)> {
+        Some((self.output.as_deref()?, Existing::forced(self.force)))
+    }
+}
+
+/// A path at which no result file is written.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum OutputRefused {
+    #[error("a file is there already")]
+    Exists,
+    #[error("`{}` is a symbolic link, and none is followed", Quoted(.0.as_os_str().as_bytes()))]
+    Link(PathBuf),
+    #[error("something is there that is not a regular file")]
+    NotAFile,
+    #[error("{0}")]
+    Protected(String),
+    #[error(
+        "`{}` holds ledgers, keys or the operator's policy",
+        Quoted(.0.as_os_str().as_bytes())
+    )]
+    OperatorsOwn(PathBuf),
+    #[error("it names no file")]
+    NoName,
+}
+
+impl OutputRefused {
+    /// What the reader can do.
+    pub(crate) fn hint(&self) -> &'static str {
+        match self {
+            Self::Exists => {
+                "name a new file; `--force` replaces a regular file, where the command has it"
+            }
+            Self::Link(_) => "give the path behind the link",
+            Self::NotAFile | Self::NoName => "name a new file",
+            Self::Protected(_) | Self::OperatorsOwn(_) => "name a file elsewhere",
+        }
+    }
+}
+
+/// A result file that is being written. Without [`OutputFile::finish`] nothing of it remains.
+#[derive(Debug)]
+pub(crate) struct OutputFile {
+    path: PathBuf,
+    directory: OwnedFd,
+    /// The name in `directory` that it gets at the end.
+    name: OsString,
+    /// The name until then, where it replaces a file.
+    temporary: Option<OsString>,
+    file: File,
+    is_finished: bool,
+}
+
+impl OutputFile {
+    /// Creates the file at `path`, which is absolute.
+    ///
+    /// # Errors
+    /// `OUTPUT_REFUSED` where no result file may be written, `RESULT_UNWRITTEN` where the system refuses.
+    pub(crate) fn create(path: &Path, existing: Existing) -> Result<Self, Failure> {
+        let path = lexical(path);
+        let Some(name) = path.file_name().map(OsStr::to_owned) else {
+            return Err(refused(&path, OutputRefused::NoName));
+        };
+        check_names(&path)?;
+        let directory = open_parent(&path)?;
+        let found = found(&path, &directory, &name)?;
+        let temporary = match (found, existing) {
+            (None, _) => None,
+            (Some(FileType::RegularFile), Existing::Replace) => Some(temporary_name(&name)),
+            (Some(FileType::RegularFile), Existing::Refuse) => {
+                return Err(refused(&path, OutputRefused::Exists));
+            }
+            (Some(FileType::Symlink), _) => {
+                return Err(refused(&path, OutputRefused::Link(path.clone())));
+            }
+            (Some(_), _) => return Err(refused(&path, OutputRefused::NotAFile)),
+        };
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
+        let made = rustix::fs::openat(
+            &directory,
+            temporary.as_ref().unwrap_or(&name),
+            flags | OFlags::CLOEXEC,
+            Mode::from_raw_mode(0o666),
+        );
+        match made {
+            Ok(file) => {
+                let file = File::from(file);
+                Ok(Self { path, directory, name, temporary, file, is_finished: false })
+            }
+            // It appeared meanwhile.
+            Err(Errno::EXIST) => Err(refused(&path, OutputRefused::Exists)),
+            Err(error) => Err(unwritten(&path, error.into())),
+        }
+    }
+
+    /// Creates the directories that lead to the file at `path`, as far as they are missing; the same rules hold.
+    pub(crate) fn create_directories(path: &Path) -> Result<(), Failure> {
+        let path = lexical(path);
+        check_names(&path)?;
+        walk(&path, Missing::Create).map(drop)
+    }
+
+    /// Ends it, under its name.
+    pub(crate) fn finish(mut self) -> Result<(), Failure> {
+        if let Some(temporary) = &self.temporary {
+            rustix::fs::renameat(&self.directory, temporary, &self.directory, &self.name)
+                .map_err(|error| unwritten(&self.path, error.into()))?;
+        }
+        self.is_finished = true;
+        Ok(())
+    }
+
+    /// Writes all of `bytes`, and ends it.
+    pub(crate) fn fill(mut self, bytes: &[u8]) -> Result<(), Failure> {
+        self.write_all(bytes).map_err(|source| unwritten(&self.path, source))?;
+        self.finish()
+    }
+}
+
+impl Write for OutputFile {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.file.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+impl Drop for OutputFile {
+    fn drop(&mut self) {
+        if !self.is_finished {
+            let name = self.temporary.as_ref().unwrap_or(&self.name);
+            // It may be gone already, and a cut result is worth nothing.
+            let removed = rustix::fs::unlinkat(&self.directory, name, AtFlags::empty());
+            drop(removed.map_err(io::Error::from));
+        }
+    }
+}
+
+/// What happens where a directory on the way is missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Missing {
+    Fail,
+    Create,
+}
+
+/// Refuses a path by its names.
+fn check_names(path: &Path) -> Result<(), Failure> {
+    let names: Vec<&[u8]> = names(path).map(OsStrExt::as_bytes).collect();
+    if let Some(why) = refuses_output(&names) {
+        return Err(refused(path, OutputRefused::Protected(why)));
+    }
+    // A directory that is not made yet is known by its name alone.
+    match home::operators_own().into_iter().find(|own| path.starts_with(lexical(own))) {
+        Some(own) => Err(refused(path, OutputRefused::OperatorsOwn(own))),
+        None => Ok(()),
+    }
+}
+
+fn open_parent(path: &Path) -> Result<OwnedFd, Failure> {
+    walk(path, Missing::Fail)
+}
+
+/// Opens the directory of `path`, name by name and through no symbolic link.
+fn walk(path: &Path, missing: Missing) -> Result<OwnedFd, Failure> {
+    let failed = |error: Errno| unwritten(path, error.into());
+    let stat = |directory: &OwnedFd| rustix::fs::fstat(directory).map_err(failed);
+    let own: Vec<(PathBuf, (u64, u64))> = home::operators_own()
+        .into_iter()
+        .filter_map(|own| rustix::fs::stat(&own).ok().map(|found| (own, identity(&found))))
+        .collect();
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let mut directory = rustix::fs::openat(CWD, "/", flags, Mode::empty()).map_err(failed)?;
+    let mut seen = PathBuf::from("/");
+    for name in names(path.parent().unwrap_or(Path::new("/"))) {
+        seen.push(name);
+        let open = |directory: &OwnedFd| rustix::fs::openat(directory, name, flags, Mode::empty());
+        let opened = match (open(&directory), missing) {
+            (Err(Errno::NOENT), Missing::Create) => {
+                let mode = Mode::from_raw_mode(0o777);
+                match rustix::fs::mkdirat(&directory, name, mode) {
+                    Ok(()) | Err(Errno::EXIST) => open(&directory),
+                    Err(error) => Err(error),
+                }
+            }
+            (opened, Missing::Fail | Missing::Create) => opened,
+        };
+        directory = match opened {
+            Ok(opened) => opened,
+            Err(error) => {
+                let found = self::found(path, &directory, name)?;
+                return Err(match found {
+                    Some(FileType::Symlink) => refused(path, OutputRefused::Link(seen)),
+                    Some(_) | None => failed(error),
+                });
+            }
+        };
+        // By whatever path it was reached.
+        let here = identity(&stat(&directory)?);
+        if let Some((own, _)) = own.iter().find(|(_, it)| *it == here) {
+            return Err(refused(path, OutputRefused::OperatorsOwn(own.clone())));
+        }
+    }
+    Ok(directory)
+}
+
+/// What is at a name in a directory; no link is followed.
+fn found(path: &Path, directory: &OwnedFd, name: &OsStr) -> Result<Option<FileType>, Failure> {
+    match rustix::fs::statat(directory, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(found) => Ok(Some(FileType::from_raw_mode(found.st_mode))),
+        Err(Errno::NOENT) => Ok(None),
+        Err(error) => Err(unwritten(path, error.into())),
+    }
+}
+
+#[allow(clippy::useless_conversion, reason = "the types differ between systems")]
+fn identity(stat: &Stat) -> (u64, u64) {
+    (u64::from(stat.st_dev), u64::from(stat.st_ino))
+}
+
+fn names(path: &Path) -> impl Iterator<Item = &OsStr> {
+    path.components().filter_map(|component| match component {
+        Component::Normal(name) => Some(name),
+        Component::Prefix(_) | Component::RootDir | Component::CurDir | Component::ParentDir => {
+            None
+        }
+    })
+}
+
+/// The path without `.` and `..`. No link is followed on the way, so that each `..` means what it says.
+fn lexical(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::from("/");
+    for component in path.components() {
+        match component {
+            Component::ParentDir => drop(plain.pop()),
+            Component::Normal(name) => plain.push(name),
+            Component::CurDir | Component::Prefix(_) | Component::RootDir => {}
+        }
+    }
+    plain
+}
+
+fn temporary_name(name: &OsStr) -> OsString {
+    let mut temporary = OsString::from(".");
+    temporary.push(name);
+    temporary.push(format!(".{}.new", std::process::id()));
+    temporary
+}
+
+fn refused(path: &Path, why: OutputRefused) -> Failure {
+    Failure::Output { path: path.to_owned(), why: Box::new(why) }
+}
+
+fn unwritten(path: &Path, source: io::Error) -> Failure {
+    Failure::PageUnwritten { path: path.to_owned(), source }
+}
+
+/// A result file that was written.
 #[derive(Serialize)]
 struct Written {
     what: &'static str,
@@ -23,17 +316,14 @@ struct Written {
     shown_file: String,
 }
 
-/// Writes `file`, seen from where the command was started, and says so. What is there is replaced.
+/// Writes the result file that `target` names, seen from where the command was started, and says so.
 pub(crate) fn write(
     session: &Session,
-    file: &Path,
+    (file, existing): (&Path, Existing),
     what: &'static str,
     bytes: &[u8],
 ) -> Result<(), Failure> {
-    let path = session.start.join(file);
-    #[expect(clippy::disallowed_methods, reason = "the file was named on the command line")]
-    let written = File::create(&path).and_then(|mut file| file.write_all(bytes));
-    written.map_err(|source| Failure::PageUnwritten { path, source })?;
+    OutputFile::create(&session.start.join(file), existing)?.fill(bytes)?;
     let name = file.as_os_str().as_bytes();
     let (file, shown_file) = (shown_path::text(name), Quoted(name).to_string());
     session.screen.show(&Written { what, file, bytes: bytes.len(), shown_file })

@@ -19,7 +19,7 @@ use std::process::Command;
 
 use actum_core::Digest;
 use actum_core::report::TaskStatus;
-use program::{actum, text, workspace};
+use program::{Ended, actum, text, workspace};
 use serde_json::{Value, json};
 use task::{
     REPORTS, action, after, create, document, edit_envelope, every_kind, is_part_of, must_hold_to,
@@ -450,6 +450,16 @@ fn the_plan_that_was_in_force_goes_to_the_archive() {
     assert_eq!(names(&archive).len(), 2);
 }
 
+/// Runs the program with descriptor 3 open to `lines` beside the workspace.
+fn with_status_lines(root: &Path, arguments: &[&str]) -> Ended {
+    let command = program::command(root, arguments);
+    let mut shell = Command::new("/bin/sh");
+    shell.args(["-c", "exec \"$0\" \"$@\" 3>../lines"]).arg(command.get_program());
+    shell.args(command.get_args()).current_dir(root).env_clear();
+    shell.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    shell.output().unwrap().into()
+}
+
 /// EX-24: each line is one of the published form, numbered, and the last says how it ended.
 #[test]
 fn the_protocol_layer_is_told_line_by_line() {
@@ -461,9 +471,8 @@ fn the_protocol_layer_is_told_line_by_line() {
         (json!([create("a1", ".git/config")]), 1, "REJECTED", "rejected"),
     ] {
         put(&root, &plan(actions), "");
-        let lines = root.join("../lines");
-        fs::write(&lines, "").unwrap();
-        let ended = actum(&root, &["--json", "run", "../task.json", "--status", "../lines"]);
+        let ended =
+            with_status_lines(&root, &["--json", "run", "../task.json", "--status", "fd:3"]);
         assert_eq!(ended.code, code, "{ended:?}");
         assert_eq!(ended.stdout, text(&root, "../lines"));
         let told: Vec<Value> =

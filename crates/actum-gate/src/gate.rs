@@ -5,6 +5,7 @@ pub(crate) mod approval;
 pub(crate) mod budget;
 pub(crate) mod commands;
 mod credentials;
+mod output;
 mod protected;
 pub(crate) mod scope;
 mod spelling;
@@ -13,6 +14,7 @@ pub(crate) mod tier;
 use crate::decision::{Bundle, PROTECTED, Verdict};
 use crate::policy::Policy;
 
+pub use output::refuses_output;
 pub(crate) use spelling::{Guard, Spellings};
 
 /// What one gate says, and why.

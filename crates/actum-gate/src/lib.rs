@@ -35,6 +35,7 @@ pub use decision::{
     replay,
 };
 pub use document::{DocumentError, DocumentProblem};
+pub use gate::refuses_output;
 pub use merkle::{ProofError, check_consistency, check_inclusion};
 pub use policy::{Policy, PolicyFile, PolicyFileError, Profile};
 pub use receipt::{ReceiptProblem, VerifiedReceipt, verify_receipt};

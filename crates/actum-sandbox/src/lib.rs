@@ -67,6 +67,8 @@ pub use spawn::SpawnError;
 pub use stop::Stop;
 #[cfg(target_os = "linux")]
 pub use streams::Output;
+#[cfg(target_os = "linux")]
+pub use sys::inherited_for_writing;
 
 /// Where the scratch directory of tier N is, as the command sees it.
 pub(crate) const SCRATCH: &str = "/tmp";

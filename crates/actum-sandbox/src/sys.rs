@@ -3,7 +3,7 @@
 
 use std::ffi::CStr;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 use rustix::process::Pid;
 use rustix::thread::UnshareFlags;
@@ -52,6 +52,33 @@ pub(crate) fn spawn_sharing_memory<F: FnMut()>(run: &mut F) -> io::Result<Pid> {
     }
     Pid::from_raw(pid).ok_or_else(|| io::Error::other("clone gave no process"))
 }
+
+/// Takes over a descriptor that whoever started this program left open for it to write to, under another number.
+///
+/// # Errors
+/// EBADF where the number is that of no descriptor, of one that this program opened itself (those are closed on
+/// execution, and inherited ones cannot be), or of one that cannot be written to.
+pub fn inherited_for_writing(number: RawFd) -> io::Result<OwnedFd> {
+    let asked = |command: libc::c_int, argument: libc::c_int| {
+        // SAFETY: takes and gives numbers; a descriptor is looked at or given another number, and none is closed.
+        match unsafe { libc::fcntl(number, command, argument) } {
+            -1 => Err(io::Error::last_os_error()),
+            told => Ok(told),
+        }
+    };
+    let is_inherited = asked(libc::F_GETFD, 0)? & libc::FD_CLOEXEC == 0;
+    let flags = asked(libc::F_GETFL, 0)?;
+    let access = flags & libc::O_ACCMODE;
+    if !is_inherited || access == libc::O_RDONLY || flags & libc::O_PATH != 0 {
+        return Err(io::Error::from_raw_os_error(libc::EBADF));
+    }
+    let taken = asked(libc::F_DUPFD_CLOEXEC, FIRST_NOT_STANDARD)?;
+    // SAFETY: the kernel made this descriptor just now, and nobody else knows of it.
+    Ok(unsafe { OwnedFd::from_raw_fd(taken) })
+}
+
+/// The lowest descriptor after standard input, output and error.
+const FIRST_NOT_STANDARD: libc::c_int = 3;
 
 /// Ends the process at once, with nothing of what exit(3) does: its memory may be that of another.
 pub(crate) fn exit_at_once(code: libc::c_int) -> ! {

@@ -109,6 +109,7 @@ reasons! {
     NoRunToUndo = "NO_RUN_TO_UNDO",
     OtherFileSystem = "OTHER_FILE_SYSTEM",
     OutcomeUnknown = "OUTCOME_UNKNOWN",
+    OutputRefused = "OUTPUT_REFUSED",
     OutsideScope = "OUTSIDE_SCOPE",
     OverBudget = "OVER_BUDGET",
     PassphraseNeeded = "PASSPHRASE_NEEDED",

@@ -26,6 +26,8 @@ const POLICIES: &str = "crates/actum/src/policies.rs";
 
 /// Packages of plugins lie anywhere, and no link in them is followed.
 const PACKAGES: &str = "crates/actum/src/plugin/directory.rs";
+/// Result files are created below a directory that was opened without following links.
+const RESULTS: &str = "crates/actum-cli/src/output_file.rs";
 
 const FENCES: &[Fence] = &[
     Fence {
@@ -41,6 +43,7 @@ const FENCES: &[Fence] = &[
                 || path == LEDGER_HOME
                 || path == POLICIES
                 || path == PACKAGES
+                || path == RESULTS
                 || !path.starts_with("crates/")
                 || path.starts_with("crates/actum-testkit/")
                 || path.contains("/tests/")

@@ -1,9 +1,9 @@
 //! `actum man`: the manual pages.
 
-use std::io::{self, Write};
-use std::path::PathBuf;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
 
-use clap::CommandFactory;
+use clap::{Command, CommandFactory};
 use serde::Serialize;
 
 use super::Session;
@@ -11,6 +11,7 @@ use crate::command_line::CommandLine;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
+use crate::output_file::{Existing, OutputFile};
 
 /// Write the manual page, or all pages into a directory
 ///
@@ -20,6 +21,9 @@ pub(crate) struct Arguments {
     /// Write a page for each command into DIR, which must exist
     #[arg(long = "directory", value_name = "DIR")]
     pages_directory: Option<PathBuf>,
+    /// Replace pages that are there
+    #[arg(long, requires = "pages_directory")]
+    force: bool,
 }
 
 #[derive(Serialize)]
@@ -34,11 +38,9 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         None => Pages::Here { page: page() },
         Some(directory) => {
             let directory = session.start.join(directory);
-            clap_mangen::generate_to(
-                CommandLine::command().disable_help_subcommand(true),
-                &directory,
-            )
-            .map_err(|source| Failure::PageUnwritten { path: directory, source })?;
+            let mut command = CommandLine::command().disable_help_subcommand(true);
+            command.build();
+            write_pages(command, &directory, Existing::forced(arguments.force))?;
             let verbs = CommandLine::command();
             let verbs = verbs.get_subcommands().map(|verb| format!("actum-{}.1", verb.get_name()));
             Pages::Written { pages: std::iter::once("actum.1".to_owned()).chain(verbs).collect() }
@@ -46,6 +48,19 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     };
     session.screen.show(&pages)?;
     Ok(Exit::Success)
+}
+
+/// Writes the page of a command, and those of all commands below it.
+fn write_pages(command: Command, directory: &Path, existing: Existing) -> Result<(), Failure> {
+    for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
+        write_pages(below.clone(), directory, existing)?;
+    }
+    let man = clap_mangen::Man::new(command);
+    let path = directory.join(man.get_filename());
+    let mut file = BufWriter::new(OutputFile::create(&path, existing)?);
+    let unwritten = |source| Failure::PageUnwritten { path: path.clone(), source };
+    man.render(&mut file).map_err(unwritten)?;
+    file.into_inner().map_err(|error| unwritten(error.into_error()))?.finish()
 }
 
 fn page() -> String {

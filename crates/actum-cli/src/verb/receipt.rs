@@ -1,7 +1,6 @@
 //! `actum receipt`: the signed receipt of a run, with the proof that it is in the ledger.
 
 use std::fmt;
-use std::path::PathBuf;
 
 use actum_core::dsse::Envelope;
 use actum_gate::{ReceiptBundle, verify_bundle, verify_receipt};
@@ -12,7 +11,7 @@ use super::ledger::{Opened, path};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::ledger_failure::LedgerFailure;
-use crate::output_file;
+use crate::output_file::{self, Target};
 use crate::run_prefix::RunPrefix;
 use crate::trusted::Trusted;
 
@@ -24,9 +23,8 @@ use crate::trusted::Trusted;
 pub(crate) struct Arguments {
     /// The run, or at least 4 characters of the beginning of its id; without it the newest
     run: Option<RunPrefix>,
-    /// Write to FILE
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
+    #[command(flatten)]
+    target: Target,
     /// Write the signed statement alone (DSSE), as other programs read it
     #[arg(long)]
     no_proof: bool,
@@ -56,7 +54,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         return Err(damaged(&format_args!("it is not the receipt of the run {}", row.run)).into());
     }
     bytes.push(b'\n');
-    match &arguments.output {
+    match arguments.target.file() {
         Some(file) => output_file::write(session, file, "receipt", &bytes)?,
         None => session.screen.hand_over(&bytes)?,
     }

@@ -3,23 +3,21 @@
 mod documents;
 mod report;
 
-use std::fs::{File, OpenOptions};
+use std::ffi::OsString;
+use std::fs::File;
 use std::io::Write;
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use actum::Engine;
 use actum::task::{self, FinishedTask, Observer, Outcome, TaskEnd};
 use actum_core::report::{Phase, ReportStatus, StatusUpdate, TaskStatus};
-
-use nix::fcntl::OFlag;
 
 use super::Session;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{Form, Screen};
 use crate::run_arguments::label;
-use crate::{actor, notify, policy, records, recovery_note, root, signals};
+use crate::{actor, notify, policy, records, recovery_note, root, signals, status_lines};
 
 /// Carry out an approved task plan: all of it, or nothing; and write the reports
 ///
@@ -41,22 +39,24 @@ pub(crate) struct Arguments {
     /// The signed approval
     #[arg(long, value_name = "FILE", requires = "plan")]
     approval: Option<PathBuf>,
-    /// Write the status lines for the protocol layer to FILE as well, a line of JSON each; `/dev/fd/3` is descriptor 3
-    #[arg(long, value_name = "FILE")]
-    status: Option<PathBuf>,
+    /// Write the status lines for the protocol layer to TARGET as well, a line of JSON each: `fd:3` is the open
+    /// descriptor 3, any other the path of a FIFO
+    #[arg(long, value_name = "TARGET")]
+    status: Option<OsString>,
     /// The agent that asks, for the record
     #[arg(long, value_name = "NAME", value_parser = label)]
     agent: Option<String>,
 }
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
+    // A descriptor of the caller is taken before any of ours can have its number.
+    let status = arguments.status.as_deref();
+    let status = status.map(|target| status_lines::open(target, &session.start)).transpose()?;
     let root = root::existing_or_new(&session.start);
     let files = policy::files()?;
     // Refused before anything is made.
     let in_force = files.read(root)?;
     let input = arguments.read(&session.start)?;
-    let status =
-        arguments.status.as_deref().map(|file| opened(file, &session.start)).transpose()?;
     let records = records::open_for(root)?;
     let mut engine = Engine::open(root, records)?.under_files(files, root);
     let held = signals::hold();
@@ -115,21 +115,6 @@ fn is_cancelled(outcome: &Outcome) -> bool {
         Outcome::Executed { report, .. } => report.status() == ReportStatus::Cancelled,
         Outcome::Rejected(_) => false,
     }
-}
-
-/// Opens what the status lines go to.
-fn opened(file: &Path, start: &Path) -> Result<File, Failure> {
-    OpenOptions::new()
-        .append(true)
-        .create(true)
-        // A FIFO that nobody reads is an error, and nothing to wait for.
-        .custom_flags(OFlag::O_NONBLOCK.bits())
-        .open(start.join(file))
-        .map_err(|source| Failure::Usage {
-            message: format!(
-                "cannot write status lines to {file:?}: {source}; nothing was changed"
-            ),
-        })
 }
 
 /// Where the status lines go.

@@ -1,7 +1,6 @@
 //! `actum key export`: the public keys, for whoever verifies.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
 
 use actum_core::keyring::KeyEntry;
 use actum_core::note::NoteKey;
@@ -15,6 +14,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::ledger_failure::LedgerFailure;
 use crate::output::Document;
+use crate::output_file::Target;
 use crate::verb::Session;
 use crate::{home, output_file};
 
@@ -24,9 +24,8 @@ use crate::{home, output_file};
 /// --keyring FILE` takes it. No private key is ever exported.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Write to FILE
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
+    #[command(flatten)]
+    target: Target,
     /// Write the current key of ROLE alone, in PEM, for other programs
     #[arg(long, value_name = "ROLE")]
     pem: Option<Role>,
@@ -73,14 +72,14 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
             let mut bytes = keyring
                 .map_err(|source| Failure::Unwritten { source: io::Error::other(source) })?;
             bytes.push(b'\n');
-            match &arguments.output {
+            match arguments.target.file() {
                 Some(file) => output_file::write(session, file, "keyring", &bytes)?,
                 None => session.screen.hand_over(&bytes)?,
             }
             return Ok(Exit::Success);
         }
     };
-    match &arguments.output {
+    match arguments.target.file() {
         Some(file) => output_file::write(session, file, "public key", exported.text().as_bytes())?,
         None => session.screen.show(&exported)?,
     }

@@ -1,7 +1,6 @@
 //! `actum ledger checkpoint`: the state of the ledger, signed.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
 
 use actum_core::Digest;
 use actum_core::checkpoint::Checkpoint;
@@ -13,7 +12,7 @@ use super::Opened;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
-use crate::output_file;
+use crate::output_file::{self, Target};
 use crate::verb::Session;
 
 /// Sign the state of the ledger, and write it
@@ -23,9 +22,8 @@ use crate::verb::Session;
 /// changed.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Write to FILE
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
+    #[command(flatten)]
+    target: Target,
 }
 
 #[derive(Serialize)]
@@ -40,7 +38,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let opened = Opened::existing()?;
     let size = opened.log.size().map_err(actum::Error::from)?;
     let (_, signed) = opened.checkpoint(size)?;
-    match &arguments.output {
+    match arguments.target.file() {
         Some(file) => {
             output_file::write(session, file, "checkpoint", signed.note.as_bytes())?;
         }

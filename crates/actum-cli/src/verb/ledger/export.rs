@@ -1,6 +1,5 @@
 //! `actum ledger export`: a ledger in one file.
 
-use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
@@ -15,6 +14,7 @@ use crate::change_list::count;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
+use crate::output_file::{OutputFile, Target};
 use crate::shown_path;
 use crate::verb::Session;
 
@@ -24,9 +24,8 @@ use crate::verb::Session;
 /// be kept elsewhere and verified there: `actum ledger verify FILE`.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Write to FILE
-    #[arg(short, long, value_name = "FILE")]
-    output: Option<PathBuf>,
+    #[command(flatten)]
+    target: Target,
 }
 
 #[derive(Serialize)]
@@ -50,7 +49,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
             Opened::existing()?
         }
     };
-    let Some(file) = &arguments.output else {
+    let Some((file, existing)) = arguments.target.file() else {
         return match export(&log, &mut BufWriter::new(io::stdout().lock())) {
             Err(ExportError::Write(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
                 Ok(Exit::Success)
@@ -60,10 +59,9 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     };
     let path = session.start.join(file);
     let unwritten = |source| Failure::PageUnwritten { path: path.clone(), source };
-    #[expect(clippy::disallowed_methods, reason = "the file was named on the command line")]
-    let mut out = BufWriter::new(File::create(&path).map_err(unwritten)?);
+    let mut out = BufWriter::new(OutputFile::create(&path, existing)?);
     let exported = export(&log, &mut out).map_err(|error| failed(error, Some(&path)))?;
-    out.flush().map_err(unwritten)?;
+    out.into_inner().map_err(|error| unwritten(error.into_error()))?.finish()?;
     let Exported { entries, documents, checkpoints } = exported;
     let name = file.as_os_str().as_bytes();
     let (file, shown_file) = (shown_path::text(name), Quoted(name).to_string());

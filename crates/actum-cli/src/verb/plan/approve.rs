@@ -1,6 +1,5 @@
 //! `actum plan approve`: a task envelope for a plan that somebody looked at, signed where that is needed.
 
-use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -23,6 +22,7 @@ use super::{Documents, Session, Task};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
+use crate::output_file::{Existing, OutputFile};
 use crate::plans::ApprovalKey;
 use crate::run_arguments::label;
 use crate::{actor, home, input, policy, records, root};
@@ -150,7 +150,7 @@ pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let approval = match &signed {
         None => None,
         Some((bytes, expires)) => {
-            write(&files.approval, bytes)?;
+            OutputFile::create(&files.approval, Existing::Replace)?.fill(bytes)?;
             if let Some(envelope) = envelope.as_object_mut() {
                 envelope.insert("approval".to_owned(), json!(APPROVAL_FILE));
             }
@@ -160,7 +160,7 @@ pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let text = format!("{envelope:#}\n");
     // What is written is what `actum run` takes.
     TaskEnvelope::read(text.as_bytes()).map_err(usage)?;
-    write(&files.envelope, text.as_bytes())?;
+    OutputFile::create(&files.envelope, Existing::Replace)?.fill(text.as_bytes())?;
     let shown = match arguments.plan.parent() {
         Some(above) => above.join(&arguments.output),
         None => PathBuf::from(&arguments.output),
@@ -261,19 +261,12 @@ impl Arguments {
             };
         }
         let config = beside.join(CONFIG_FILE);
-        let made = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .open(&config)
-            .and_then(|mut file| file.write_all(CONFIG_TEXT.as_bytes()));
-        match made {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(config),
-            Err(source) => Err(Failure::PageUnwritten { path: config, source }),
-            Ok(()) => {
-                session.screen.note(format_args!("made {CONFIG_FILE}, which says nothing yet"));
-                Ok(config)
-            }
+        if config.symlink_metadata().is_ok() {
+            return Ok(config);
         }
+        OutputFile::create(&config, Existing::Refuse)?.fill(CONFIG_TEXT.as_bytes())?;
+        session.screen.note(format_args!("made {CONFIG_FILE}, which says nothing yet"));
+        Ok(config)
     }
 }
 
@@ -348,22 +341,6 @@ fn must_give_way(path: &Path, is_one: impl Fn(&[u8]) -> bool) -> Result<(), Fail
     }
     let what = "something else is there, which is not written over";
     Err(failed(io::Error::new(io::ErrorKind::AlreadyExists, what)))
-}
-
-/// Writes a document, all at once.
-fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let new = path.with_file_name(format!(".{name}.new"));
-    let written =
-        OpenOptions::new().write(true).create_new(true).open(&new).and_then(|mut file| {
-            file.write_all(bytes)?;
-            #[expect(
-                clippy::disallowed_methods,
-                reason = "the directory was named on the command line"
-            )]
-            std::fs::rename(&new, path)
-        });
-    written.map_err(|source| Failure::PageUnwritten { path: path.to_owned(), source })
 }
 
 impl Document for Approved {

@@ -1,6 +1,5 @@
 //! `actum plan new`: the beginning of a task plan.
 
-use std::fs::OpenOptions;
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
@@ -12,6 +11,7 @@ use super::Session;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
+use crate::output_file::{Existing, OutputFile};
 use crate::shown_path;
 
 /// A plan that can be carried out as it is, and shows how actions look.
@@ -37,12 +37,7 @@ struct Made {
 
 pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let path = session.start.join(&arguments.file);
-    let written = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .open(&path)
-        .and_then(|mut file| file.write_all(TEMPLATE.as_bytes()));
-    written.map_err(|source| Failure::PageUnwritten { path, source })?;
+    OutputFile::create(&path, Existing::Refuse)?.fill(TEMPLATE.as_bytes())?;
     let bytes = arguments.file.as_os_str().as_bytes();
     session
         .screen

@@ -1,6 +1,5 @@
 //! Why a package could not be written, read or tried out.
 
-use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
@@ -23,8 +22,6 @@ pub(crate) enum PluginFailure {
     Name(ActionNameError),
     #[error("`{0}` is an action of actum itself; choose another name; nothing was written")]
     CoreName(ActionName),
-    #[error("cannot write the package `{}`: {source}; what was written of it is of no use", Quoted(path.as_os_str().as_bytes()))]
-    Unwritten { path: PathBuf, source: io::Error },
     #[error("`{}` is there already; nothing was written", Quoted(.0.as_os_str().as_bytes()))]
     Exists(PathBuf),
     #[error("the input {input} is no JSON object (line {line}, column {column}); nothing was run")]
@@ -53,7 +50,6 @@ impl PluginFailure {
             Self::Plugin(error) => reason::of_plugin(error),
             Self::NotAllowed => Reason::PluginCodeNotAllowed,
             Self::Name(_) | Self::CoreName(_) => Reason::Usage,
-            Self::Unwritten { .. } => Reason::ResultUnwritten,
             Self::Exists(_) => Reason::PathExists,
             Self::Input { .. } => Reason::InputMalformed,
         }
@@ -72,9 +68,7 @@ impl PluginFailure {
             Self::Exists(_) => {
                 vec!["`actum plugin lint DIR` checks a package that is there".to_owned()]
             }
-            Self::Name(_) | Self::CoreName(_) | Self::Unwritten { .. } | Self::Input { .. } => {
-                Vec::new()
-            }
+            Self::Name(_) | Self::CoreName(_) | Self::Input { .. } => Vec::new(),
         }
     }
 }

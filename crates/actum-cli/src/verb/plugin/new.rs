@@ -1,9 +1,8 @@
 //! `actum plugin new`: a package that works, and changes nothing yet.
 
-use std::fs::{DirBuilder, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use actum_core::action::ActionName;
 use actum_core::path::Quoted;
@@ -13,6 +12,7 @@ use super::PluginFailure;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
+use crate::output_file::{Existing, OutputFile};
 use crate::shown_path;
 use crate::verb::Session;
 
@@ -55,13 +55,10 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     }
     let directory = Path::new("actions").join(name.as_str());
     let place = session.start.join(&directory);
-    match write(&place, name.as_str()) {
-        Ok(()) => {}
-        Err((path, source)) if source.kind() == io::ErrorKind::AlreadyExists && path == place => {
-            return Err(PluginFailure::Exists(directory).into());
-        }
-        Err((path, source)) => return Err(PluginFailure::Unwritten { path, source }.into()),
+    if place.symlink_metadata().is_ok() {
+        return Err(PluginFailure::Exists(directory).into());
     }
+    write(&place, name.as_str())?;
     let bytes = directory.as_os_str().as_bytes();
     session.screen.show(&Made {
         name: name.to_string(),
@@ -72,20 +69,11 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     Ok(Exit::Success)
 }
 
-fn write(place: &Path, name: &str) -> Result<(), (PathBuf, io::Error)> {
-    if let Some(above) = place.parent() {
-        let made = DirBuilder::new().recursive(true).create(above);
-        made.map_err(|error| (above.to_owned(), error))?;
-    }
-    for directory in [place.to_owned(), place.join("test")] {
-        DirBuilder::new().create(&directory).map_err(|error| (directory, error))?;
-    }
+fn write(place: &Path, name: &str) -> Result<(), Failure> {
     for (file, text) in FILES {
         let path = place.join(file);
-        let opened = OpenOptions::new().write(true).create_new(true).open(&path);
-        let written =
-            opened.and_then(|mut file| file.write_all(text.replace(NAME, name).as_bytes()));
-        written.map_err(|error| (path, error))?;
+        OutputFile::create_directories(&path)?;
+        OutputFile::create(&path, Existing::Refuse)?.fill(text.replace(NAME, name).as_bytes())?;
     }
     Ok(())
 }

@@ -1,0 +1,78 @@
+//! Status lines for the protocol layer: to a descriptor that it opened, or to a FIFO that it reads. No path of a
+//! regular file is opened here, so that no file is appended to that the caller could not write itself.
+
+use std::ffi::OsStr;
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::fd::RawFd;
+use std::os::unix::fs::{FileTypeExt, OpenOptionsExt};
+use std::path::Path;
+
+use nix::fcntl::OFlag;
+
+use crate::failure::Failure;
+
+/// A target that takes no status lines.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum StatusTargetError {
+    #[error("the descriptor {number} is not open for writing: {source}")]
+    Descriptor { number: RawFd, source: io::Error },
+    #[error("it is neither a FIFO nor a descriptor (`fd:3`)")]
+    NotAFifo,
+    #[error("{0}")]
+    Unopened(io::Error),
+}
+
+/// Opens what status lines go to: `fd:N`, `/dev/fd/N`, or the path of a FIFO that somebody reads, seen from `start`.
+///
+/// A descriptor has to be inherited, so this comes before anything else is opened.
+pub(crate) fn open(target: &OsStr, start: &Path) -> Result<File, Failure> {
+    let opened = match descriptor(target) {
+        Some(number) => actum_sandbox::inherited_for_writing(number)
+            .map(File::from)
+            .map_err(|source| StatusTargetError::Descriptor { number, source }),
+        None => fifo(&start.join(target)),
+    };
+    opened.map_err(|why| Failure::StatusLines { target: target.to_owned(), why: Box::new(why) })
+}
+
+/// The descriptor that is named.
+fn descriptor(target: &OsStr) -> Option<RawFd> {
+    let target = target.to_str()?;
+    let number = target.strip_prefix("fd:").or_else(|| target.strip_prefix("/dev/fd/"))?;
+    number.bytes().all(|byte| byte.is_ascii_digit()).then(|| number.parse().ok())?
+}
+
+fn fifo(path: &Path) -> Result<File, StatusTargetError> {
+    let is_fifo = path.symlink_metadata().map(|found| found.file_type().is_fifo());
+    if !is_fifo.map_err(StatusTargetError::Unopened)? {
+        return Err(StatusTargetError::NotAFifo);
+    }
+    let opened = OpenOptions::new()
+        .write(true)
+        // A FIFO that nobody reads is an error, and nothing to wait for.
+        .custom_flags(OFlag::O_NONBLOCK.bits() | OFlag::O_NOFOLLOW.bits())
+        .open(path)
+        .map_err(StatusTargetError::Unopened)?;
+    // It may have been replaced meanwhile.
+    match opened.metadata().map_err(StatusTargetError::Unopened)?.file_type().is_fifo() {
+        true => Ok(opened),
+        false => Err(StatusTargetError::NotAFifo),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_descriptor_is_named_by_its_number_alone() {
+        let named = |target: &str| descriptor(OsStr::new(target));
+        assert_eq!((named("fd:3"), named("/dev/fd/12")), (Some(3), Some(12)));
+        for target in
+            ["fd:", "fd:+3", "fd:3x", "fd:-1", "fd:99999999999", "3", "./fd:3", "/dev/fd/3/x"]
+        {
+            assert_eq!(named(target), None, "{target}");
+        }
+    }
+}

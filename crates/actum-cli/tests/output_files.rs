@@ -1,0 +1,224 @@
+//! Result files: which paths they are written to, and what they never replace.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::disallowed_methods,
+    unreachable_pub,
+    reason = "a test fails by panicking, and plays the user"
+)]
+
+mod program;
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+use program::{Ended, actum, command, home_of, operator_of, workspace};
+
+/// Every verb that takes `--output`.
+const VERBS: [&[&str]; 6] = [
+    &["receipt"],
+    &["receipt", "--no-proof"],
+    &["key", "export"],
+    &["key", "export", "--pem", "result"],
+    &["ledger", "checkpoint"],
+    &["ledger", "export"],
+];
+
+fn output(root: &Path, verb: &[&str], path: &str, options: &[&str]) -> Ended {
+    actum(root, &[verb, &["--output", path], options].concat())
+}
+
+/// A workspace with a run.
+fn with_a_run() -> (tempfile::TempDir, std::path::PathBuf) {
+    let (directory, root) = workspace();
+    let ended = actum(&root, &["apply", "../change.diff"]);
+    assert_eq!(ended.code, 0, "{ended:?}");
+    (directory, root)
+}
+
+fn assert_refused(ended: &Ended, what: &str) {
+    assert_eq!((ended.code, ended.stdout.as_str()), (1, ""), "{what}: {ended:?}");
+    assert!(ended.stderr.contains("OUTPUT_REFUSED"), "{what}: {ended:?}");
+}
+
+/// AA-5, D-5
+#[test]
+fn a_result_file_replaces_nothing_unless_it_is_forced() {
+    let (_directory, root) = with_a_run();
+    for verb in VERBS {
+        fs::write(root.join("kept.txt"), "mine\n").unwrap();
+        assert_refused(&output(&root, verb, "kept.txt", &[]), "an existing file");
+        assert_eq!(fs::read_to_string(root.join("kept.txt")).unwrap(), "mine\n");
+        let forced = output(&root, verb, "kept.txt", &["--force"]);
+        assert_eq!(forced.code, 0, "{verb:?}: {forced:?}");
+        let written = fs::read_to_string(root.join("kept.txt")).unwrap();
+        assert!(!written.is_empty() && written != "mine\n", "{verb:?}");
+        let new = output(&root, verb, "new.txt", &[]);
+        assert_eq!(new.code, 0, "{verb:?}: {new:?}");
+        fs::remove_file(root.join("new.txt")).unwrap();
+    }
+    let names: Vec<_> = fs::read_dir(&root).unwrap().map(|it| it.unwrap().file_name()).collect();
+    assert!(!names.iter().any(|name| name.to_string_lossy().ends_with(".new")), "{names:?}");
+}
+
+/// AA-5, D-5
+#[test]
+fn no_result_file_is_written_to_a_protected_path_even_where_it_is_forced() {
+    let (directory, root) = with_a_run();
+    fs::create_dir_all(root.join(".git/hooks")).unwrap();
+    fs::create_dir_all(root.join("sub/.git/hooks")).unwrap();
+    fs::create_dir_all(root.join(".github/workflows")).unwrap();
+    fs::write(root.join(".env"), "A=1\n").unwrap();
+    let operator = operator_of(&root);
+    fs::create_dir_all(&operator).unwrap();
+    let absolute = |path: std::path::PathBuf| path.to_str().unwrap().to_owned();
+    // Another path to the same directory.
+    let home = home_of(&root);
+    let paths = [
+        ".git/hooks/post-commit".to_owned(),
+        "sub/.git/hooks/post-commit".to_owned(),
+        "sub/.GIT/config".to_owned(),
+        ".git".to_owned(),
+        ".actum/journal".to_owned(),
+        ".actum/x".to_owned(),
+        ".env".to_owned(),
+        "sub/../.env.local".to_owned(),
+        "actum.toml".to_owned(),
+        ".github/workflows/ci.yml".to_owned(),
+        absolute(home.join("x")),
+        absolute(home.join("tenants/default/x")),
+        absolute(operator.join("actum/actum.toml")),
+        absolute(operator.join("actum/access/x.cedar")),
+        "/etc/actum/actum.toml".to_owned(),
+    ];
+    let before = snapshot(directory.path());
+    for path in &paths {
+        for options in [&[][..], &["--force"]] {
+            for verb in VERBS {
+                assert_refused(&output(&root, verb, path, options), path);
+            }
+        }
+    }
+    assert_refused(&actum(&root, &["plan", "new", ".git/hooks/post-commit"]), "plan new");
+    let inside = root.join(".git");
+    let made = actum(&inside, &["-C", inside.to_str().unwrap(), "plugin", "new", "greet"]);
+    assert_refused(&made, "plugin new");
+    assert_refused(&actum(&root, &["man", "--directory", ".git/hooks", "--force"]), "man");
+    assert_eq!(snapshot(directory.path()), before);
+}
+
+/// AA-5
+#[test]
+fn a_result_file_follows_no_symbolic_link() {
+    let (directory, root) = with_a_run();
+    let target = directory.path().join("target.txt");
+    fs::write(&target, "mine\n").unwrap();
+    fs::create_dir(directory.path().join("elsewhere")).unwrap();
+    symlink(&target, root.join("link")).unwrap();
+    symlink("../missing", root.join("dangling")).unwrap();
+    symlink("../elsewhere", root.join("way")).unwrap();
+    let before = snapshot(directory.path());
+    for path in ["link", "dangling", "way/x", "way/../way/y"] {
+        for options in [&[][..], &["--force"]] {
+            for verb in VERBS {
+                assert_refused(&output(&root, verb, path, options), path);
+            }
+        }
+    }
+    assert_eq!(snapshot(directory.path()), before);
+    // A file with another name keeps its content: the name alone is replaced.
+    fs::hard_link(&target, root.join("hard")).unwrap();
+    assert_eq!(output(&root, VERBS[0], "hard", &["--force"]).code, 0);
+    assert_eq!(fs::read_to_string(&target).unwrap(), "mine\n");
+}
+
+/// EX-24, AA-5
+#[test]
+fn status_lines_go_to_no_file_that_is_named() {
+    let (_directory, root) = workspace();
+    fs::create_dir_all(root.join(".git/hooks")).unwrap();
+    fs::write(root.join(".git/hooks/post-commit"), "#!/bin/sh\n").unwrap();
+    fs::write(root.join("plain"), "mine\n").unwrap();
+    symlink("plain", root.join("link")).unwrap();
+    for target in [
+        ".git/hooks/post-commit",
+        "plain",
+        "link",
+        "new",
+        "sub",
+        "/dev/null",
+        "fd:9",
+        "/dev/fd/7",
+        "fd:0",
+    ] {
+        let mut command = command(&root, &["run", "../task.json", "--status", target]);
+        let ended: Ended = command.stdin(Stdio::null()).output().unwrap().into();
+        assert_refused(&ended, target);
+        assert!(ended.stderr.contains("nothing was changed"), "{target}: {ended:?}");
+    }
+    assert_eq!(fs::read_to_string(root.join("plain")).unwrap(), "mine\n");
+    assert_eq!(fs::read_to_string(root.join(".git/hooks/post-commit")).unwrap(), "#!/bin/sh\n");
+    assert!(!root.join("new").exists());
+}
+
+/// EX-24
+#[test]
+fn status_lines_go_to_a_fifo_that_is_read() {
+    let (_directory, root) = workspace();
+    let made = Command::new("mkfifo").arg(root.join("../lines")).status().unwrap();
+    assert!(made.success());
+    let plan = root.join("../task_plan.json");
+    assert_eq!(actum(&root, &["plan", "new", "../task_plan.json"]).code, 0);
+    let approved = actum(&root, &["plan", "approve", "../task_plan.json"]);
+    assert_eq!(approved.code, 0, "{approved:?}\n{}", fs::read_to_string(plan).unwrap());
+    // Nobody reads it yet.
+    assert_refused(
+        &actum(&root, &["run", "../task_envelope.json", "--status", "../lines"]),
+        "a FIFO without a reader",
+    );
+    let mut reader = Command::new("cat");
+    let reader = reader.arg(root.join("../lines")).stdout(Stdio::piped()).spawn().unwrap();
+    let mut ended = actum(&root, &["run", "../task_envelope.json", "--status", "../lines"]);
+    while ended.stderr.contains("OUTPUT_REFUSED") {
+        // The reader has not opened it yet.
+        ended = actum(&root, &["run", "../task_envelope.json", "--status", "../lines"]);
+    }
+    assert_eq!(ended.code, 0, "{ended:?}");
+    let told = String::from_utf8(reader.wait_with_output().unwrap().stdout).unwrap();
+    let last: serde_json::Value = serde_json::from_str(told.lines().last().unwrap()).unwrap();
+    assert_eq!(last["status"], "SUCCESS", "{told}");
+}
+
+/// All names and contents below a directory.
+fn snapshot(directory: &Path) -> Vec<(std::path::PathBuf, Vec<u8>)> {
+    let mut all = Vec::new();
+    let mut left = vec![directory.to_owned()];
+    while let Some(next) = left.pop() {
+        for entry in fs::read_dir(next).unwrap() {
+            let path = entry.unwrap().path();
+            // A ledger is opened for reading, and may leave files of SQLite.
+            if path.file_name().is_some_and(|name| name.to_string_lossy().contains("ledger.db")) {
+                continue;
+            }
+            match path.symlink_metadata().unwrap() {
+                found if found.is_dir() => {
+                    all.push((path.clone(), Vec::new()));
+                    left.push(path);
+                }
+                found if found.is_symlink() => {
+                    all.push((
+                        path.clone(),
+                        fs::read_link(&path).unwrap().into_os_string().into_encoded_bytes(),
+                    ));
+                }
+                _ => all.push((path.clone(), fs::read(&path).unwrap())),
+            }
+        }
+    }
+    all.sort();
+    all
+}

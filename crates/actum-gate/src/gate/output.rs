@@ -1,0 +1,70 @@
+//! Paths at which no result file may be written, wherever they are: what is protected, and what starts programs.
+
+use std::sync::OnceLock;
+
+use actum_core::RelPath;
+
+use super::spelling::{Guards, Spellings};
+use crate::policy::{BUILT_IN, PROTECTED_GROUPS, Profile};
+
+/// Why no result file may be written at the path with these names, first to last; nothing where one may.
+///
+/// A result file takes no part in a run, so no gate judges it. It is refused where a change would be denied, or would
+/// wait for approval because of the path alone. All names count, from the root of the file system on.
+pub fn refuses_output(names: &[&[u8]]) -> Option<String> {
+    let (last, above) = names.split_last()?;
+    let Ok(last) = RelPath::new(*last) else {
+        return Some("its name is one that no change may have".to_owned());
+    };
+    let path = Spellings::below(above, &last);
+    let (guard, why) = guards().covering(&path).next()?;
+    Some(format!("it is protected by `{}`: {why}", guard.rule()))
+}
+
+fn guards() -> &'static Guards<&'static str> {
+    static GUARDS: OnceLock<Guards<&str>> = OnceLock::new();
+    GUARDS.get_or_init(|| {
+        let groups = PROTECTED_GROUPS.iter().filter(|group| {
+            group.profiles.contains(&Profile::Critical)
+                || group.profiles.contains(&Profile::Interactive)
+        });
+        let groups = groups.flat_map(|group| group.rules.iter().map(|&rule| (rule, group.name)));
+        let risky = BUILT_IN.iter().filter(|rule| rule.tier.needs_approval());
+        let risky = risky.flat_map(|rule| rule.paths.iter().map(|&path| (path, rule.why)));
+        Guards::built_in(groups.chain(risky))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(path: &str) -> bool {
+        let names: Vec<&[u8]> =
+            path.split('/').filter(|name| !name.is_empty()).map(str::as_bytes).collect();
+        refuses_output(&names).is_some()
+    }
+
+    /// D-5, AA-5
+    #[test]
+    fn result_files_are_refused_where_a_change_would_be() {
+        let protected = [
+            "/w/.git",
+            "/w/.git/hooks/post-commit",
+            "/w/sub/.GIT/config",
+            "/w/.actum/journal",
+            "/w/.env",
+            "/w/sub/.env.local",
+            "/w/actum.toml",
+            "/w/.github/workflows/ci.yml",
+            "/w/.claude/settings.json",
+            "/w/x.service",
+        ];
+        for path in protected {
+            assert!(refused(path), "{path}");
+        }
+        for path in ["/w/receipt.json", "/w/README.md", "/w/agent/ledger.jsonl", "/receipt"] {
+            assert!(!refused(path), "{path}");
+        }
+    }
+}
