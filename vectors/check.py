@@ -663,8 +663,8 @@ def name_pattern(name, form):
     return re.compile(pattern + re.escape(form(run)), re.DOTALL)
 
 
-def covers(rule, path, form=lambda name: name):
-    """Whether a rule speaks of a path, or of a directory that it is in."""
+def covers(rule, path, form=lambda name: name, whole=False):
+    """Whether a rule matches a path, or a directory that it is in."""
     below_only = rule.endswith(b"/")
     names = [
         None if name == b"**" else name_pattern(name, form)
@@ -674,7 +674,7 @@ def covers(rule, path, form=lambda name: name):
 
     def speaks(rule, path):
         if not rule:
-            return len(path) > 0 if below_only else True
+            return not path if whole else len(path) > 0 if below_only else True
         if rule[0] is None:
             return speaks(rule[1:], path) or (bool(path) and speaks(rule, path[1:]))
         return bool(path) and bool(rule[0].fullmatch(path[0])) and speaks(rule[1:], path[1:])
@@ -682,15 +682,55 @@ def covers(rule, path, form=lambda name: name):
     return speaks(names, path)
 
 
-def guards(rule, path, above=b""):
-    """The same for all spellings of a path, and where it lies for a rule that begins anywhere."""
-    if above and rule.split(b"/")[0] == b"**":
-        path = above + b"/" + path
-    if covers(rule, path):
-        return True
-    names = [folded(name) for name in path.split(b"/")]
-    spellings = (b"/".join(names), b"/".join(as_windows_opens(name) for name in names))
-    return any(covers(rule, one, folded) for one in spellings)
+WORK_TREES = ([b".claude", b"worktrees"], [b".codex", b"worktrees"], [b".cursor", b"worktrees"])
+
+
+def names_of(root):
+    return [name for name in root.encode().split(b"/") if name]
+
+
+def depth_of(root, case):
+    """How many names lead to a root that is the workspace's or lies around it."""
+    root, own = names_of(root), names_of(case["root"])
+    return len(root) if own[: len(root)] == root else None
+
+
+class Place:
+    """The directories around a workspace, and how many of their names lead to each root."""
+
+    def __init__(self, case):
+        self.names = names_of(case["root"])
+        self.own = len(self.names)
+        ends = [at + 2 for at in range(self.own - 1) if self.names[at : at + 2] in WORK_TREES]
+        self.unseen = max(ends, default=0)
+        depths = [depth_of(root, case) for root in case["enclosing"]]
+        self.enclosing = [depth for depth in depths if depth is not None]
+
+    def roots(self, layer, case):
+        """Where the rules of a layer count from."""
+        if layer["source"] == "operator":
+            return [*self.enclosing, self.own]
+        depth = depth_of(layer["root"], case) if layer["source"] == "enclosing" else None
+        return [self.own if depth is None else depth]
+
+
+def guards(rule, path, place, starts, is_file=False):
+    """Whether a rule matches a path in any of its spellings, with the directories around its workspace."""
+    names = [*place.names, *path.split(b"/")]
+    anywhere = rule.split(b"/")[0] == b"**"
+    if anywhere:
+        # The match of a rule about files ends in the workspace: not at one of the directories around it.
+        starts = [place.unseen]
+    small = [folded(name) for name in names]
+    forms = ((names, lambda name: name), (small, folded), ([as_windows_opens(name) for name in small], folded))
+
+    def matches(names, form, start):
+        if not (anywhere and is_file):
+            return covers(rule, b"/".join(names[start:]), form)
+        ends = range(place.own + 1, len(names) + 1)
+        return any(covers(rule, b"/".join(names[start:end]), form, whole=True) for end in ends)
+
+    return any(matches(names, form, start) for names, form in forms for start in starts)
 
 
 def within(limit, files, loc):
@@ -712,28 +752,37 @@ def decide(bundle, policy, rules):
     all_paths = [path for one in effects for path in paths(one)]
     touched = [path for one in files for path in paths(one)]
 
-    def in_scope(path, is_directory, scope):
+    def in_scope(path, is_directory, scope, between):
         allow, deny = scope["allow"], scope["deny"]
+        path = b"/".join([*between, path])
         if any(covers(path_bytes(rule), path) for rule in deny):
             return False
         if allow is None or any(covers(path_bytes(rule), path) for rule in allow):
             return True
-        return is_directory and any(file.startswith(path + b"/") for file in touched)
+        return is_directory and any(
+            b"/".join([*between, file]).startswith(path + b"/") for file in touched
+        )
 
     groups = [one for one in rules["protected"] if set(one["profiles"]) & set(policy["profiles"])]
-    protected = [rule.encode() for group in groups for rule in group["rules"]]
-    protected += [path_bytes(rule) for layer in policy["layers"] for rule in layer["protected"]]
-    above = b"" if case["is_repository"] else case["root"].strip("/").encode()
-    free = not any(guards(rule, path, above) for rule in protected for path in all_paths)
+    place = Place(case)
+    around = [*place.enclosing, place.own]
+    rules_of = lambda one: [(rule.encode(), around, kind == "files")
+                            for kind in ("directories", "files") for rule in one[kind]]
+    protected = [rule for group in groups for rule in rules_of(group)]
+    protected += [(path_bytes(rule), place.roots(layer, case), False)
+                  for layer in policy["layers"] for rule in layer["protected"]]
+    free = not any(guards(rule, path, place, starts, is_file)
+                   for rule, starts, is_file in protected for path in all_paths)
     linked = [path_bytes(path) for path in case["linked"]]
     shared = ("mode", "attributes")
     free &= not any(one["effect"] in shared and path_bytes(one["path"]) in linked for one in effects)
     restores = case["undoes"] is not None and case["restores"]
     layers = [] if restores else policy["layers"]
-    scopes = [case["scope"], *(layer["scope"] for layer in layers)]
+    scopes = [(case["scope"], place.own)]
+    scopes += [(layer["scope"], root) for layer in layers for root in place.roots(layer, case)]
     scope = all(
-        in_scope(path, one["effect"] in DIRECTORIES, scope)
-        for scope in scopes
+        in_scope(path, one["effect"] in DIRECTORIES, scope, place.names[root:])
+        for scope, root in scopes
         for one in effects
         for path in paths(one)
     )
@@ -743,7 +792,7 @@ def decide(bundle, policy, rules):
     allowed = set(policy["credentials"])
     secret = any(one["finding"]["digest"] not in allowed for one in case["found"])
     credentials = "deny" if secret or case["unscanned"] else "allow"
-    tier = tier_of(case, policy, rules, files, paths, above)
+    tier = tier_of(case, policy, rules, files, paths, place, rules_of)
     # Access policies are written in Cedar, which nobody knows here.
     need(policy["access"] is None or restores, "REPLAY_ENGINE_UNSUPPORTED")
     word = lambda passes: "allow" if passes else "deny"
@@ -821,7 +870,7 @@ def approval_of(bundle, strictest):
     return "allow" if counts else "deny"
 
 
-def tier_of(case, policy, rules, files, paths, above):
+def tier_of(case, policy, rules, files, paths, place, rules_of):
     effects = case["change"]
     if not effects:
         found = ["R0"]
@@ -835,13 +884,14 @@ def tier_of(case, policy, rules, files, paths, above):
             found.append("R3")
         for rule in rules["tiers"]:
             spoken_of = [rule["tier"] for one in files for path in paths(one)
-                         if any(guards(text.encode(), path, above) for text in rule["paths"])]
+                         if any(guards(text, path, place, starts, is_file)
+                                for text, starts, is_file in rules_of(rule))]
             found += spoken_of
-        for rule in (rule for layer in policy["layers"] for rule in layer["tiers"]):
-            named = rule.get("effects") or None
+        for layer, rule in ((layer, rule) for layer in policy["layers"] for rule in layer["tiers"]):
+            named, starts = rule.get("effects") or None, place.roots(layer, case)
             found += [rule["tier"] for one in effects for path in paths(one)
                       if (named is None or one["effect"] in named)
-                      and any(guards(path_bytes(text), path, above) for text in rule["paths"])]
+                      and any(guards(path_bytes(text), path, place, starts) for text in rule["paths"])]
     return max([*found, case["declared"] or "R0"])
 
 
@@ -850,18 +900,18 @@ def judge_decision(given, _):
     need(sha256(data).hex() == record["bundle"], "REPLAY_REF_HASH_MISMATCH")
     unsupported, mismatch = "REPLAY_ENGINE_UNSUPPORTED", "REPLAY_DECISION_MISMATCH"
     bundle = signed_json(data, unsupported)
-    need(record["semantics"] == bundle["semantics"] == 5, unsupported)
+    need(record["semantics"] == bundle["semantics"] == 6, unsupported)
     names = {"format", "semantics", "policy", "case"}
-    need(bundle["format"] == "actum.bundle/5" and set(bundle) == names, unsupported)
+    need(bundle["format"] == "actum.bundle/6" and set(bundle) == names, unsupported)
     need(canonical(bundle).encode() == data, unsupported)
     need(sha256(policy).hex() == bundle["policy"], "REPLAY_REF_HASH_MISMATCH")
     policy = signed_json(policy, unsupported)
-    need(policy["format"] == "actum.policy/2", unsupported)
+    need(policy["format"] == "actum.policy/3", unsupported)
     said, verdict, tier = decide(bundle, policy, BUILT_IN)
     need([[one["gate"], one["verdict"]] for one in record["gates"]] == said, mismatch)
     need(record["tier"] == tier, mismatch)
-    decision = {"semantics": 5, "verdict": verdict, "tier": tier, "gates": record["gates"]}
-    bound = tagged("actum/decision/v5", sha256(data), canonical(decision).encode())
+    decision = {"semantics": 6, "verdict": verdict, "tier": tier, "gates": record["gates"]}
+    bound = tagged("actum/decision/v6", sha256(data), canonical(decision).encode())
     need(bound.hex() == record["digest"], mismatch)
     return {"verdict": verdict, "tier": tier}
 

@@ -34,13 +34,13 @@ pub(crate) fn in_force(root: &Path) -> Result<PolicyInForce, Failure> {
 
 /// Who asks for a change that the gates are only asked about, and where; the change is not in it.
 pub(crate) fn asked(in_force: &PolicyInForce, agent: Option<String>) -> Result<Case, Failure> {
-    let Place { root, is_repository } = in_force.place();
+    let Place { root, enclosing } = in_force.place();
     Ok(Case {
         actor: actor::of(agent),
         door: actor::DOOR.to_owned(),
         tenant: home::tenant()?,
         root,
-        is_repository,
+        enclosing,
         ..Case::of(Vec::new())
     })
 }

@@ -141,19 +141,28 @@ impl PathRule {
         self.covers_names(path.components())
     }
 
-    /// Whether the rule speaks of the path with these names, first to last. Whoever compares in another
-    /// way than byte by byte gives them in the form in which the rule is written.
+    /// Matches a path by its names, first to last. A caller that compares in another form than byte by byte
+    /// gives the names in the form in which the rule is written.
     pub fn covers_names<'p>(&self, path: impl Iterator<Item = &'p [u8]>) -> bool {
+        self.covers_names_beyond(0, path)
+    }
+
+    /// Matches a path by its names where the match ends behind the first `least` of them: those are directories
+    /// around a workspace, which a rule about files does not mean.
+    pub fn covers_names_beyond<'p>(
+        &self,
+        least: usize,
+        path: impl Iterator<Item = &'p [u8]>,
+    ) -> bool {
         // The most common form needs no more than this.
         if let ([NameRule::Any, rule], false) = (&*self.names, self.below_only) {
-            let mut path = path;
-            return path.any(|name| rule.is_met_by(name));
+            return path.skip(least).any(|name| rule.is_met_by(name));
         }
         let end = 1u64 << self.names.len();
         // Which names of the rule may come next: one bit for each, and one for its end.
         let mut next = self.passed(1);
-        let mut path = path.peekable();
-        while let Some(name) = path.next() {
+        let mut path = path.enumerate().peekable();
+        while let Some((index, name)) = path.next() {
             let mut after = 0;
             for (place, rule) in self.names.iter().enumerate() {
                 if next & (1 << place) != 0 {
@@ -165,8 +174,8 @@ impl PathRule {
                 }
             }
             next = self.passed(after);
-            // Below what it speaks of it speaks of everything.
-            if next & end != 0 && (!self.below_only || path.peek().is_some()) {
+            // A rule that matches a directory matches everything below it.
+            if next & end != 0 && index >= least && (!self.below_only || path.peek().is_some()) {
                 return true;
             }
         }

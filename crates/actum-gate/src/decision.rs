@@ -16,15 +16,15 @@ use crate::access::{AccessJudge, AccessUnknown};
 use crate::gate::{self, Said};
 use crate::policy::Policy;
 
-pub use bundle::{Approved, Bundle, Case, Found, WorkKind};
+pub use bundle::{Approved, Bundle, Case, Found, WORK_TREES, WorkKind};
 pub use replay::{ReplayProblem, replay};
 
 /// The version of the rules that lead from a bundle to a decision. Another version of Cedar, which may
 /// read or judge an access policy in another way, is another version of the rules.
-pub const DECISION_SEMANTICS: u32 = 5;
+pub const DECISION_SEMANTICS: u32 = 6;
 
 /// The purpose of the digest of bundle and decision.
-const DIGEST_TAG: &str = "actum/decision/v5";
+const DIGEST_TAG: &str = "actum/decision/v6";
 
 /// The name of the last gate, which answers the others.
 pub const APPROVAL: &str = "approval";

@@ -15,7 +15,7 @@ use crate::decision::{Bundle, PROTECTED, Verdict};
 use crate::policy::Policy;
 
 pub use output::refuses_output;
-pub(crate) use spelling::{Guard, Spellings};
+pub(crate) use spelling::{Above, Guard, GuardKind, Spellings};
 
 /// What one gate says, and why.
 pub(crate) struct Said {

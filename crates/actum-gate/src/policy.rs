@@ -24,7 +24,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::access::AccessText;
+use crate::decision::Bundle;
 use crate::document::{self, DocumentError};
+use crate::gate::{Above, Guard, GuardKind};
 
 pub use command::LayerCommands;
 pub use expectation::{ExpectedCase, PolicyTest, PolicyTestError, expected_word};
@@ -34,7 +36,7 @@ pub use plugins::PluginAllowance;
 pub use profile::{PROTECTED_GROUPS, Profile, ProtectedGroup};
 pub use sandbox::SandboxAllowance;
 pub use suggest::Addition;
-pub use tier_rule::{BUILT_IN, BuiltIn, TierRule};
+pub use tier_rule::{BUILT_IN, BuiltIn, BuiltInPaths, TierRule};
 
 /// All that is in force, as a document that is kept. Its digest stands in every receipt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -58,6 +60,8 @@ pub enum Source {
     Operator,
     /// The file in the workspace.
     Workspace,
+    /// A file in a directory that the workspace lies in.
+    Enclosing,
 }
 
 /// What one file says.
@@ -66,6 +70,9 @@ pub enum Source {
 pub struct Layer {
     /// Where it is from.
     pub source: Source,
+    /// The directory that an enclosing policy lies in, which its rules count from.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub root: Option<String>,
     /// Paths that no change may touch, besides those of the profiles.
     pub protected: Vec<PathRule>,
     /// Where changes may be made.
@@ -105,7 +112,35 @@ impl Source {
         match self {
             Self::Operator => "the operator's policy",
             Self::Workspace => "this workspace's policy",
+            Self::Enclosing => "the policy of an enclosing directory",
         }
+    }
+}
+
+impl Layer {
+    /// The roots that its rules count from, by how many names lead to each: the workspace's own is that of a
+    /// workspace's policy, and for the operator's those around it count as well.
+    pub(crate) fn roots(&self, bundle: &Bundle, above: &Above<'_>) -> Vec<usize> {
+        let own = above.names.len();
+        match self.source {
+            Source::Operator => above.enclosing.iter().copied().chain([own]).collect(),
+            Source::Workspace => vec![own],
+            // A directory that is none of those around it could only widen what is left out.
+            Source::Enclosing => {
+                let root = self.root.as_deref().and_then(|root| bundle.depth_of(root));
+                vec![root.unwrap_or(own)]
+            }
+        }
+    }
+
+    /// A rule of it, as it is compared with the paths of a change.
+    pub(crate) fn guard(&self, rule: &PathRule, bundle: &Bundle) -> Guard {
+        let root = match self.source {
+            Source::Operator => None,
+            Source::Workspace => bundle.depth_of(bundle.root()),
+            Source::Enclosing => self.root.as_deref().and_then(|root| bundle.depth_of(root)),
+        };
+        Guard::of_kind(rule, root.map_or(GuardKind::Directory, GuardKind::At))
     }
 }
 
@@ -143,7 +178,7 @@ impl Default for Policy {
 
 impl Policy {
     /// The value of `format`.
-    pub const FORMAT: &str = "actum.policy/2";
+    pub const FORMAT: &str = "actum.policy/3";
 
     /// What is in force with these files, and what of them does not count.
     pub fn of(
@@ -182,6 +217,20 @@ impl Policy {
         });
         let layers = operator.into_iter().chain(workspace).collect();
         (Self { profiles, layers, credentials, ..Self::default() }, ignored)
+    }
+
+    /// The same below the policies of enclosing directories, which only narrow: each with the directory that it lies
+    /// in.
+    #[must_use]
+    pub fn enclosed(mut self, files: Vec<(PolicyFile, String)>) -> Self {
+        for (file, root) in files {
+            self.profiles.extend(file.profile);
+            let mut layer = file.layer(Source::Enclosing);
+            let _widening = layer.commands.narrow();
+            layer.root = Some(root);
+            self.layers.push(layer);
+        }
+        self
     }
 
     /// The same with the operator's access policies. Where there is no file of them they are not in force; where

@@ -21,7 +21,7 @@ use actum_gate::{Policy, PolicyFile, PolicyFileError};
 use actum_ledger::LedgerHome;
 use rustix::fs::OFlags;
 
-use crate::engine::place::Place;
+use crate::engine::place::{Place, enclosing, escaped};
 use crate::error::{Error, Result};
 use crate::plugin::PluginCode;
 use crate::records::real;
@@ -228,18 +228,7 @@ impl PolicyFiles {
         let own = match own {
             None => None,
             Some((file, read)) => {
-                let notifies = ("approvals.notify", "a command that would be run");
-                let widens = ("sandbox", "which lets commands do more");
-                let own = file.notify.as_ref().map(|_| notifies);
-                let runs = ("plugins", "which lets the code of plugins run");
-                let own = own
-                    .or_else(|| (!file.sandbox.is_empty()).then_some(widens))
-                    .or_else(|| (!file.plugins.is_empty()).then_some(runs));
-                if let Some((key, what)) = own {
-                    let whose = Source::Workspace;
-                    let problem = PolicyProblem::OperatorsOwn { key, what };
-                    return Err(PolicyError { whose, path: read.path, problem }.into());
-                }
+                check_workspaces_own(&file, &read)?;
                 let (trust, trusted_before) = match self.trusted(root)? {
                     Some(digest) if digest == read.digest => (Trust::Trusted, None),
                     before => (Trust::Untrusted, before),
@@ -248,7 +237,9 @@ impl PolicyFiles {
                 Some((file, trust))
             }
         };
+        let enclosing = self.enclosing(root, &mut files)?;
         let (policy, ignored) = Policy::of(operator, own);
+        let policy = policy.enclosed(enclosing);
         let beside = self.operator.as_deref();
         let (texts, access) = beside.map_or_else(
             || Ok((Vec::new(), Vec::new())),
@@ -258,6 +249,33 @@ impl PolicyFiles {
         let cedar = self.cedar.clone();
         let root = root.to_owned();
         Ok(PolicyInForce { policy, files, ignored, notify, sandbox, plugins, access, cedar, root })
+    }
+
+    /// The policies of the directories that the workspace at `root` lies in, outermost first, each with its directory: a
+    /// root that is chosen deeper does not leave them behind. Each only narrows. A directory in which other users may put
+    /// files is no place for one.
+    fn enclosing(
+        &self,
+        root: &Path,
+        files: &mut Vec<ReadPolicy>,
+    ) -> Result<Vec<(PolicyFile, String)>> {
+        let root = real(root);
+        let operators = self.operator.as_deref().and_then(Path::parent).map(real);
+        let mut found = Vec::new();
+        for directory in enclosing(&root).filter(|it| operators.as_deref() != Some(*it)) {
+            let path = directory.join(PolicyFiles::IN_WORKSPACE);
+            let is_missing = |error: io::Error| error.kind() == io::ErrorKind::NotFound;
+            if fs::symlink_metadata(&path).is_err_and(is_missing) || is_shared(directory) {
+                continue;
+            }
+            if let Some((file, read)) = read(Source::Enclosing, &path)? {
+                check_workspaces_own(&file, &read)?;
+                files.push(read);
+                found.push((file, escaped(directory)));
+            }
+        }
+        found.reverse();
+        Ok(found)
     }
 
     /// Refuses a directory of the operator's in which others can put files in the place of these.
@@ -313,6 +331,25 @@ impl PolicyFiles {
     }
 }
 
+/// Whether other users may put files into a directory, as into that of temporary files.
+fn is_shared(directory: &Path) -> bool {
+    fs::metadata(directory).is_ok_and(|found| found.mode() & 0o002 != 0)
+}
+
+/// Refuses a policy of a workspace that sets what only the operator may set.
+fn check_workspaces_own(file: &PolicyFile, read: &ReadPolicy) -> Result<()> {
+    let set = [
+        (file.notify.is_some(), "approvals.notify", "a command that would be run"),
+        (!file.sandbox.is_empty(), "sandbox", "which lets commands do more"),
+        (!file.plugins.is_empty(), "plugins", "which lets the code of plugins run"),
+    ];
+    let Some((_, key, what)) = set.into_iter().find(|(is_set, _, _)| *is_set) else {
+        return Ok(());
+    };
+    let problem = PolicyProblem::OperatorsOwn { key, what };
+    Err(PolicyError { whose: read.source, path: read.path.clone(), problem }.into())
+}
+
 /// The rule that speaks of a place in the workspace at `root`, or of all of it where it lies in that place.
 fn rule_of(place: &Path, root: &Path) -> Option<PathRule> {
     let all = || PathRule::new(EVERYTHING).ok();
@@ -337,7 +374,7 @@ fn read(whose: Source, path: &Path) -> Result<Option<(PolicyFile, ReadPolicy)>> 
     let (path, digest) = (path.to_owned(), Digest::of(&bytes));
     let trust = match whose {
         Source::Operator => Trust::Trusted,
-        Source::Workspace => Trust::Untrusted,
+        Source::Workspace | Source::Enclosing => Trust::Untrusted,
     };
     Ok(Some((file, ReadPolicy { source: whose, path, digest, trust, trusted_before: None })))
 }
@@ -347,7 +384,7 @@ fn bytes(whose: Source, path: &Path) -> std::result::Result<Option<Vec<u8>>, Pol
     // Operators keep their configuration elsewhere and link to it; a workspace has no reason to.
     let found = match whose {
         Source::Operator => fs::metadata(path),
-        Source::Workspace => fs::symlink_metadata(path),
+        Source::Workspace | Source::Enclosing => fs::symlink_metadata(path),
     };
     let found = match found {
         Ok(found) => found,
@@ -365,7 +402,7 @@ fn bytes(whose: Source, path: &Path) -> std::result::Result<Option<Vec<u8>>, Pol
     // A pipe that was put there meanwhile is not waited for, and a link not followed.
     let flags = match whose {
         Source::Operator => OFlags::NONBLOCK,
-        Source::Workspace => OFlags::NONBLOCK | OFlags::NOFOLLOW,
+        Source::Workspace | Source::Enclosing => OFlags::NONBLOCK | OFlags::NOFOLLOW,
     };
     let flags = i32::try_from(flags.bits()).unwrap_or_default();
     let opened = fs::OpenOptions::new().read(true).custom_flags(flags).open(path);

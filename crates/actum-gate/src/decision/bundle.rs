@@ -2,6 +2,7 @@
 
 use actum_core::canonical::{self, COUNT_MAX, CanonicalError};
 use actum_core::ledger::{Actor, Approval, Bound, TenantId};
+use actum_core::path::PathError;
 use actum_core::path_name::PathName;
 use actum_core::receipt::{PathEffect, change_digest};
 use actum_core::{Budget, Digest, RelPath, RiskTier, RunId, Scope, Timestamp};
@@ -12,10 +13,14 @@ use super::DECISION_SEMANTICS;
 use crate::command::CommandLine;
 use crate::credential::Finding;
 use crate::document::{self, DocumentError};
-use crate::gate::{Guard, Spellings};
+use crate::gate::{Above, Guard};
 
 /// The number of a user who is not known (`overflowuid`, proc_sys_kernel(5)).
 const NOBODY: u32 = 65_534;
+
+/// Where coding agents keep the work trees of projects, below a directory of their own configuration. No tool reads
+/// configuration from inside of them.
+pub const WORK_TREES: [&str; 3] = [".claude/worktrees", ".codex/worktrees", ".cursor/worktrees"];
 
 /// What is judged: a change, and what was asked for with it. The fields stand in the order of their names, as
 /// canonical JSON has them.
@@ -40,11 +45,11 @@ pub struct Case {
     pub declared: Option<RiskTier>,
     /// By which door it came in.
     pub door: String,
+    /// The roots of the workspaces and repositories around this one, outermost first. Rules that the operator wrote
+    /// count from each of them as well.
+    pub enclosing: Vec<String>,
     /// What in its new content looks like a credential, ordered by path.
     pub found: Vec<Found>,
-    /// Whether that is the root of a repository: a project of its own, wherever it lies. Else protection sees
-    /// the names of the directories that it lies in, too.
-    pub is_repository: bool,
     /// The digest of the limits that were set with it, also of those that no gate judges.
     pub limits: Digest,
     /// Files of it that have other names as well, ordered by path.
@@ -115,7 +120,7 @@ impl Case {
             door: "library".to_owned(),
             tenant: TenantId::default(),
             root: "/".to_owned(),
-            is_repository: false,
+            enclosing: Vec::new(),
             work: WorkKind::Apply,
             declared: None,
             undoes: None,
@@ -145,7 +150,7 @@ pub struct Bundle {
 
 impl Bundle {
     /// The value of `format`.
-    pub const FORMAT: &str = "actum.bundle/5";
+    pub const FORMAT: &str = "actum.bundle/6";
 
     /// The bundle of what is judged by the policy of that digest. A limit beyond 2^53 − 1 is held at
     /// that.
@@ -188,21 +193,33 @@ impl Bundle {
         self.change().iter().flat_map(PathEffect::paths)
     }
 
-    /// The names of the directories that the workspace lies in, first to last, as far as protection sees them:
-    /// whoever chooses where a workspace begins does not choose with it what is protected.
-    pub(crate) fn above(&self) -> Vec<&[u8]> {
-        match self.case.is_repository {
-            true => Vec::new(),
-            false => {
-                let names = self.case.root.split('/').filter(|name| !name.is_empty());
-                names.map(str::as_bytes).collect()
-            }
-        }
+    /// The directories around the workspace, as far as protection looks at their names: the choice of a root does not
+    /// change what is protected.
+    pub(crate) fn above(&self) -> Above<'_> {
+        let enclosing = self.case.enclosing.iter().filter_map(|root| self.depth_of(root)).collect();
+        Above::new(names(&self.case.root), enclosing)
+    }
+
+    /// How many names lead to a root that is this workspace's or lies around it.
+    pub(crate) fn depth_of(&self, root: &str) -> Option<usize> {
+        let (root, own) = (names(root), names(&self.case.root));
+        own.starts_with(&root).then_some(root.len())
+    }
+
+    /// A path of the change as it is seen from the root that so many names lead to.
+    ///
+    /// # Errors
+    /// `PathError` where the longer path can be none.
+    pub(crate) fn seen_from(&self, depth: usize, path: &RelPath) -> Result<RelPath, PathError> {
+        let own = names(&self.case.root);
+        let between = own.get(depth..).unwrap_or_default().iter().copied();
+        let names: Vec<&[u8]> = between.chain(path.components()).collect();
+        RelPath::new(names.join(&b'/'))
     }
 
     /// A path that a rule speaks of, with the root before it where the rule speaks of it because of that.
     pub(crate) fn shown(&self, path: &RelPath, guard: &Guard) -> String {
-        match guard.covers(&Spellings::of(path)) {
+        match guard.covers_within(names(&self.case.root).len(), path) {
             true => format!("`{path}`"),
             false => format!("`{}/{path}`", self.case.root.trim_end_matches('/')),
         }
@@ -314,4 +331,9 @@ impl Bundle {
         let version = |value: &Value| document::format_of(value).to_owned();
         document::read("the bundle of a decision", bytes, version, Self::FORMAT.to_owned())
     }
+}
+
+/// The names in an absolute path.
+fn names(path: &str) -> Vec<&[u8]> {
+    path.split('/').filter(|name| !name.is_empty()).map(str::as_bytes).collect()
 }

@@ -4,7 +4,7 @@ use std::sync::OnceLock;
 
 use actum_core::RelPath;
 
-use super::spelling::{Guards, Spellings};
+use super::spelling::{Above, Guards, Spellings};
 use crate::policy::{BUILT_IN, PROTECTED_GROUPS, Profile};
 
 /// Why no result file may be written at the path with these names, first to last; nothing where one may.
@@ -16,7 +16,8 @@ pub fn refuses_output(names: &[&[u8]]) -> Option<String> {
     let Ok(last) = RelPath::new(*last) else {
         return Some("its name is one that no change may have".to_owned());
     };
-    let path = Spellings::below(above, &last);
+    let above = Above::new(above.to_vec(), Vec::new());
+    let path = Spellings::below(&above, &last);
     let (guard, why) = guards().covering(&path).next()?;
     Some(format!("it is protected by `{}`: {why}", guard.rule()))
 }
@@ -28,9 +29,11 @@ fn guards() -> &'static Guards<&'static str> {
             group.profiles.contains(&Profile::Critical)
                 || group.profiles.contains(&Profile::Interactive)
         });
-        let groups = groups.flat_map(|group| group.rules.iter().map(|&rule| (rule, group.name)));
+        let groups = groups
+            .flat_map(|group| group.paths.rules().map(|(rule, kind)| (rule, kind, group.name)));
         let risky = BUILT_IN.iter().filter(|rule| rule.tier.needs_approval());
-        let risky = risky.flat_map(|rule| rule.paths.iter().map(|&path| (path, rule.why)));
+        let risky =
+            risky.flat_map(|rule| rule.paths.rules().map(|(path, kind)| (path, kind, rule.why)));
         Guards::built_in(groups.chain(risky))
     })
 }

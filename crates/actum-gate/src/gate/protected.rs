@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use actum_core::RelPath;
 use actum_core::receipt::{EffectKind, PathEffect};
 
-use super::spelling::{Guard, Guards, Spellings};
+use super::spelling::{Guards, Spellings};
 use super::{Said, with_more};
 use crate::decision::{Bundle, Verdict};
 use crate::policy::{PROTECTED_GROUPS, Policy, ProtectedGroup, Source};
@@ -21,10 +21,9 @@ pub(super) fn judge(bundle: &Bundle, policy: &Policy) -> Said {
             format!("`{path}` has another name elsewhere, whose permissions would change too");
         return Said { verdict: Verdict::Deny, ground };
     }
-    let own = policy
-        .layers()
-        .iter()
-        .flat_map(|layer| layer.protected.iter().map(|rule| (Guard::new(rule), layer.source)));
+    let own = policy.layers().iter().flat_map(|layer| {
+        layer.protected.iter().map(|rule| (layer.guard(rule, bundle), layer.source))
+    });
     let own: Guards<Source> = Guards::new(own);
     let above = bundle.above();
     let rule_for = |path: &RelPath| {
@@ -50,6 +49,8 @@ pub(super) fn judge(bundle: &Bundle, policy: &Policy) -> Said {
 
 fn built_in() -> &'static Guards<&'static ProtectedGroup> {
     static BUILT_IN: OnceLock<Guards<&ProtectedGroup>> = OnceLock::new();
-    let rules = |group: &'static ProtectedGroup| group.rules.iter().map(move |&rule| (rule, group));
+    let rules = |group: &'static ProtectedGroup| {
+        group.paths.rules().map(move |(rule, kind)| (rule, kind, group))
+    };
     BUILT_IN.get_or_init(|| Guards::built_in(PROTECTED_GROUPS.iter().flat_map(rules)))
 }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use actum_core::receipt::PathEffect;
 use actum_core::scope::ScopeError;
 use actum_core::{PathRule, RelPath, Scope};
 
@@ -13,11 +12,12 @@ use crate::policy::Policy;
 /// How many rules a ground names.
 const RULES_TOLD_MAX: usize = 10;
 
-/// Who asks may set a scope, and so may each policy; a path must be in all of them. A policy that was made
-/// narrower since does not stand in the way back.
+/// The caller may set a scope, and so may each policy; a path must be in all of them. A scope counts from the root
+/// that it was written for. An undo that restores is not held by the policies, which may be narrower by now.
 pub(super) fn judge(bundle: &Bundle, policy: &Policy) -> Said {
-    let touched = bundle.files().flat_map(PathEffect::paths).map(RelPath::as_bytes).collect();
-    if let Some(ground) = outside(bundle, bundle.scope(), &touched) {
+    let above = bundle.above();
+    let own = above.names.len();
+    if let Some(ground) = outside(bundle, bundle.scope(), own) {
         return Said { verdict: Verdict::Deny, ground };
     }
     if bundle.restores() {
@@ -27,7 +27,11 @@ pub(super) fn judge(bundle: &Bundle, policy: &Policy) -> Said {
         };
     }
     for layer in policy.layers() {
-        if let Some(ground) = outside(bundle, &layer.scope, &touched) {
+        let mut outside = layer
+            .roots(bundle, &above)
+            .into_iter()
+            .filter_map(|root| outside(bundle, &layer.scope, root));
+        if let Some(ground) = outside.next() {
             let ground = format!("{ground}; so says {}", layer.source.policy());
             return Said { verdict: Verdict::Deny, ground };
         }
@@ -35,18 +39,31 @@ pub(super) fn judge(bundle: &Bundle, policy: &Policy) -> Said {
     Said { verdict: Verdict::Allow, ground: "every path is in scope".to_owned() }
 }
 
-/// What of a change lies outside a scope. A renamed file is judged at both its paths. A directory comes
-/// and goes with the files below it, and for their sake it need not be in an allowed place itself.
-fn outside(bundle: &Bundle, scope: &Scope, touched: &BTreeSet<&[u8]>) -> Option<String> {
+/// The part of a change that lies outside a scope of the root that `depth` names lead to. A renamed file is judged at
+/// both its paths. A directory comes and goes with the files below it, and for their sake it need not be in an
+/// allowed place itself.
+fn outside(bundle: &Bundle, scope: &Scope, depth: usize) -> Option<String> {
+    if *scope == Scope::everything() {
+        return None;
+    }
+    let mut paths = Vec::new();
+    for effect in bundle.change() {
+        for path in effect.paths() {
+            match bundle.seen_from(depth, path) {
+                Ok(path) => paths.push((path, effect.effect.is_of_file())),
+                Err(_) => {
+                    return Some(format!("the path `{path}` cannot be compared with its places"));
+                }
+            }
+        }
+    }
+    let files = paths.iter().filter(|(_, is_file)| *is_file);
+    let touched: BTreeSet<&[u8]> = files.map(|(path, _)| path.as_bytes()).collect();
     let has_file_below = |directory: &RelPath| {
         let below = [directory.as_bytes(), b"/"].concat();
         touched.range(&*below..).next().is_some_and(|path| path.starts_with(&below))
     };
-    let paths = bundle
-        .change()
-        .iter()
-        .flat_map(|effect| effect.paths().map(|path| (path, effect.effect.is_of_file())));
-    let mut refused = paths.filter_map(|(path, is_file)| match scope.check(path) {
+    let mut refused = paths.iter().filter_map(|(path, is_file)| match scope.check(path) {
         Ok(()) => None,
         Err(ScopeError::NotAllowed { .. }) if !is_file && has_file_below(path) => None,
         Err(error) => Some(error),

@@ -6,9 +6,21 @@ use std::collections::BTreeMap;
 use actum_core::path_rule::NameEnd;
 use actum_core::{PathRule, RelPath};
 
+use crate::decision::WORK_TREES;
 use crate::fold::{as_windows_opens, folded};
 
-/// A path as its names are compared, behind those of the directories that its workspace lies in.
+/// The directories around a workspace, as far as protection looks at their names.
+#[derive(Debug, Default)]
+pub(crate) struct Above<'b> {
+    /// Their names, first to last; the last is that of the workspace's root.
+    pub(crate) names: Vec<&'b [u8]>,
+    /// How many of them no rule matches.
+    pub(crate) unseen: usize,
+    /// How many lead to the root of each workspace and repository around this one.
+    pub(crate) enclosing: Vec<usize>,
+}
+
+/// A path in the spellings in which its names are compared, behind the names of the directories around its workspace.
 pub(crate) struct Spellings<'p> {
     /// As they are.
     written: Vec<&'p [u8]>,
@@ -16,8 +28,8 @@ pub(crate) struct Spellings<'p> {
     folded: Vec<Cow<'p, [u8]>>,
     /// The same as Windows opens them, where that is another.
     opened: Option<Vec<Vec<u8>>>,
-    /// How many of them are of those directories.
-    above: usize,
+    /// Those directories.
+    above: &'p Above<'p>,
     /// The first and the last bytes of all names, one bit for each, where there is but one form of it, of ASCII.
     ends: Option<(u128, u128)>,
 }
@@ -28,31 +40,62 @@ pub(crate) struct Guard {
     written: PathRule,
     /// In that form.
     folded: PathRule,
+    kind: GuardKind,
 }
 
-/// Many such rules in their order, each of something. Those that may speak of a path are found by its names.
+/// How a rule is compared with the directories around a workspace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum GuardKind {
+    /// Matches files: the names above may lead to one, and its own name is in the workspace.
+    File,
+    /// Matches directories, also those that the workspace lies in.
+    Directory,
+    /// The same, written for the root that so many of the names above lead to.
+    At(usize),
+}
+
+/// Many such rules in their order, each of something. Those that may match a path are found by its names.
 pub(crate) struct Guards<T> {
     all: Vec<(Guard, T)>,
-    /// Which of them speak of no path without this name.
+    /// Those that match no path without this name.
     by_name: BTreeMap<Vec<u8>, Vec<usize>>,
-    /// Which of them need no name in so many bytes, and how a name has to begin or end instead.
+    /// Those that need no name in so many bytes, and how a name has to begin or end instead.
     others: Vec<(usize, Option<NameEnd>)>,
+}
+
+impl<'b> Above<'b> {
+    /// Directories with these names, and the roots among them. What lies in a directory of an agent's work trees is a
+    /// project of its own.
+    pub(crate) fn new(names: Vec<&'b [u8]>, enclosing: Vec<usize>) -> Self {
+        let is_boundary = |two: &[&[u8]]| {
+            let mut boundaries = WORK_TREES.iter().map(|it| it.split('/').map(str::as_bytes));
+            boundaries.any(|boundary| boundary.eq(two.iter().copied()))
+        };
+        let unseen = names.windows(2).rposition(is_boundary).map_or(0, |at| at + 2);
+        Self { names, unseen, enclosing }
+    }
+}
+
+impl Above<'static> {
+    /// No directories: a path that is compared by itself.
+    pub(crate) const NONE: &'static Self =
+        &Self { names: Vec::new(), unseen: 0, enclosing: Vec::new() };
 }
 
 impl<'p> Spellings<'p> {
     pub(crate) fn of(path: &'p RelPath) -> Self {
-        Self::below(&[], path)
+        Self::below(Above::NONE, path)
     }
 
-    /// The same in a workspace that lies in these directories, first to last.
-    pub(crate) fn below(above: &[&'p [u8]], path: &'p RelPath) -> Self {
-        let written: Vec<&[u8]> = above.iter().copied().chain(path.components()).collect();
+    /// The spellings of a path in a workspace with these directories around it.
+    pub(crate) fn below(above: &'p Above<'p>, path: &'p RelPath) -> Self {
+        let written: Vec<&[u8]> = above.names.iter().copied().chain(path.components()).collect();
         let folded: Vec<_> = written.iter().map(|name| folded(name)).collect();
         let differs = folded.iter().any(|name| as_windows_opens(name).len() != name.len());
         let opened =
             differs.then(|| folded.iter().map(|name| as_windows_opens(name).to_vec()).collect());
         let is_plain = folded.iter().all(|name| matches!(name, Cow::Borrowed(_)));
-        let mut path = Self { written, folded, opened, above: above.len(), ends: None };
+        let mut path = Self { written, folded, opened, above, ends: None };
         path.ends = is_plain.then(|| {
             let bit =
                 |byte: Option<&u8>| byte.map_or(0, |byte| 1u128.unbounded_shl(u32::from(*byte)));
@@ -63,7 +106,7 @@ impl<'p> Spellings<'p> {
         path
     }
 
-    /// Whether a rule that needs such a name may speak of it.
+    /// Whether a rule that needs such a name may match it.
     fn may_have(&self, end: Option<NameEnd>) -> bool {
         let Some(((first, last), end)) = self.ends.zip(end) else { return true };
         let has = |ends: u128, byte: u8| ends & 1u128.unbounded_shl(u32::from(byte)) != 0;
@@ -81,9 +124,14 @@ impl<'p> Spellings<'p> {
 }
 
 impl Guard {
+    /// A rule of a policy: it may match a directory.
     pub(crate) fn new(rule: &PathRule) -> Self {
+        Self::of_kind(rule, GuardKind::Directory)
+    }
+
+    pub(crate) fn of_kind(rule: &PathRule, kind: GuardKind) -> Self {
         let folded = rule.mapped(|name| folded(name).into_owned());
-        Self { written: rule.clone(), folded }
+        Self { written: rule.clone(), folded, kind }
     }
 
     /// The rule as it is written.
@@ -91,17 +139,49 @@ impl Guard {
         &self.written
     }
 
-    /// Whether it speaks of the path. Where the workspace lies counts for a rule that begins anywhere alone.
+    /// Whether it matches the path. A rule that begins anywhere is compared with the names above as well, and another
+    /// one from the root of the workspace and from those around it.
     pub(crate) fn covers(&self, path: &Spellings<'_>) -> bool {
-        let above = if self.written.begins_anywhere() { 0 } else { path.above };
+        let Above { names, unseen, enclosing } = path.above;
+        let root = names.len();
+        if self.written.begins_anywhere() {
+            let least = match self.kind {
+                GuardKind::File => root.saturating_sub(*unseen),
+                GuardKind::Directory | GuardKind::At(_) => 0,
+            };
+            return self.covers_from(*unseen, least, path);
+        }
+        match self.kind {
+            GuardKind::At(from) => from <= root && self.covers_from(from, 0, path),
+            GuardKind::File | GuardKind::Directory => {
+                enclosing.iter().chain([&root]).any(|&from| self.covers_from(from, 0, path))
+            }
+        }
+    }
+
+    /// Whether it matches the path by itself, in a workspace whose root so many names lead to.
+    pub(crate) fn covers_within(&self, root: usize, path: &RelPath) -> bool {
+        let path = Spellings::of(path);
+        match self.kind {
+            GuardKind::At(from) => {
+                (from == root || self.written.begins_anywhere()) && self.covers_from(0, 0, &path)
+            }
+            GuardKind::File | GuardKind::Directory => self.covers(&path),
+        }
+    }
+
+    /// The same from the name at `from` on, with a match that ends behind `least` names from there.
+    fn covers_from(&self, from: usize, least: usize, path: &Spellings<'_>) -> bool {
+        let folded = path.folded.iter().map(|name| &**name).skip(from);
         let opened = path.opened.as_ref();
-        self.folded.covers_names(path.folded.iter().skip(above).map(|name| &**name))
+        self.folded.covers_names_beyond(least, folded)
             || opened.is_some_and(|it| {
-                self.folded.covers_names(it.iter().skip(above).map(Vec::as_slice))
+                let opened = it.iter().map(Vec::as_slice).skip(from);
+                self.folded.covers_names_beyond(least, opened)
             })
             // What a plain path is made of is the same in a rule and in its folded form.
             || path.ends.is_none()
-                && self.written.covers_names(path.written.iter().skip(above).copied())
+                && self.written.covers_names_beyond(least, path.written.iter().copied().skip(from))
     }
 }
 
@@ -120,13 +200,13 @@ impl<T> Guards<T> {
         Self { all, by_name, others }
     }
 
-    /// Those of rules that are built in. They are sound: a test reads all of them.
-    pub(crate) fn built_in(rules: impl IntoIterator<Item = (&'static str, T)>) -> Self {
-        let read = |(rule, of)| Some((Guard::new(&PathRule::new(rule).ok()?), of));
+    /// Those of built-in rules. They are sound: a test reads all of them.
+    pub(crate) fn built_in(rules: impl IntoIterator<Item = (&'static str, GuardKind, T)>) -> Self {
+        let read = |(rule, kind, of)| Some((Guard::of_kind(&PathRule::new(rule).ok()?, kind), of));
         Self::new(rules.into_iter().filter_map(read))
     }
 
-    /// Those that speak of a path, in their order.
+    /// Those that match a path, in their order.
     pub(crate) fn covering(&self, path: &Spellings<'_>) -> impl Iterator<Item = &(Guard, T)> {
         let named = path.names().filter_map(|name| self.by_name.get(name)).flatten();
         let others = self.others.iter().filter(|(_, end)| path.may_have(*end));
@@ -167,23 +247,41 @@ mod tests {
     proptest! {
         /// D-5: no rule is passed over because of how it is looked for.
         #[test]
-        fn guards_that_are_found_by_names_are_those_that_speak_of_the_path(
-            rules in vec((vec(select([&NAMES[..], &PATTERNS[..]].concat()), 1..4), any::<bool>()), 0..12),
-            paths in vec((vec(select(&NAMES[..]), 0..3), vec(select(&NAMES[..]), 1..4)), 1..6),
+        fn guards_that_are_found_by_names_are_those_that_match_the_path(
+            rules in vec((vec(select([&NAMES[..], &PATTERNS[..]].concat()), 1..4), any::<bool>(), 0usize..5), 0..12),
+            paths in vec((vec(select(&NAMES[..]), 0..3), 0usize..3, 0usize..3, vec(select(&NAMES[..]), 1..4)), 1..6),
         ) {
-            let text = |(names, below): (Vec<&str>, bool)| names.join("/") + if below { "/" } else { "" };
-            let rules: Vec<_> = rules.into_iter().filter_map(|it| PathRule::new(text(it)).ok()).collect();
-            let guards = Guards::new(rules.iter().map(Guard::new).zip(0..));
-            for (above, path) in paths {
-                let above: Vec<&[u8]> = above.into_iter().map(str::as_bytes).collect();
+            let text = |names: Vec<&str>, below: bool| names.join("/") + if below { "/" } else { "" };
+            let kinds = [GuardKind::File, GuardKind::Directory, GuardKind::At(0), GuardKind::At(1), GuardKind::At(2)];
+            let rules: Vec<_> = rules
+                .into_iter()
+                .filter_map(|(names, below, kind)| Some((PathRule::new(text(names, below)).ok()?, kinds[kind])))
+                .collect();
+            let guards = Guards::new(rules.iter().map(|(rule, kind)| Guard::of_kind(rule, *kind)).zip(0..));
+            for (names, unseen, enclosing, path) in paths {
+                let names: Vec<&[u8]> = names.into_iter().map(str::as_bytes).collect();
+                let root = names.len();
+                let enclosing = vec![enclosing.min(root)];
+                let above = Above { unseen: unseen.min(root), names, enclosing };
                 let path = RelPath::new(path.join("/")).unwrap();
                 let path = Spellings::below(&above, &path);
-                let covers = |rule: &PathRule| {
-                    let Guard { written, folded } = Guard::new(rule);
-                    let from = if rule.begins_anywhere() { 0 } else { above.len() };
-                    let opened = path.opened.iter().any(|it| folded.covers_names(it[from..].iter().map(|name| &**name)));
-                    let seen = folded.covers_names(path.folded[from..].iter().map(|name| &**name));
-                    opened || seen || written.covers_names(path.written[from..].iter().copied())
+                let covers = |(rule, kind): &(PathRule, GuardKind)| {
+                    let Guard { written, folded, .. } = Guard::of_kind(rule, *kind);
+                    let anywhere = rule.begins_anywhere();
+                    let from: Vec<usize> = match (anywhere, *kind) {
+                        (true, _) => vec![above.unseen],
+                        (false, GuardKind::At(from)) => vec![from],
+                        (false, _) => vec![root, above.enclosing[0]],
+                    };
+                    let least = if anywhere && *kind == GuardKind::File { root - above.unseen } else { 0 };
+                    from.into_iter().filter(|&from| from <= root).any(|from| {
+                        let in_form = |rule: &PathRule, names: Vec<&[u8]>| {
+                            rule.covers_names_beyond(least, names[from..].iter().copied())
+                        };
+                        let opened = path.opened.iter().any(|it| in_form(&folded, it.iter().map(|name| &**name).collect()));
+                        let seen = in_form(&folded, path.folded.iter().map(|name| &**name).collect());
+                        opened || seen || in_form(&written, path.written.clone())
+                    })
                 };
                 let all: Vec<usize> = (0..rules.len()).filter(|&of| covers(&rules[of])).collect();
                 let found: Vec<usize> = guards.covering(&path).map(|(_, of)| *of).collect();

@@ -10,7 +10,7 @@ use actum_core::{PathRule, RelPath, RiskTier};
 use super::spelling::{Guard, Guards, Spellings};
 use super::{Said, with_more};
 use crate::decision::{Bundle, Verdict};
-use crate::policy::{BUILT_IN, BuiltIn, Policy, TierRule};
+use crate::policy::{BUILT_IN, BuiltIn, Layer, Policy, TierRule};
 
 /// More deleted files than that are no ordinary work.
 const DELETED_FILES_MAX: usize = 200;
@@ -75,20 +75,22 @@ fn size(change: &[PathEffect]) -> Option<Ground> {
 /// What the rules say, those that are built in first.
 fn raised(bundle: &Bundle, policy: &Policy) -> Vec<Ground> {
     static GUARDS: OnceLock<Guards<usize>> = OnceLock::new();
-    let built_in = GUARDS.get_or_init(|| {
-        let paths = BUILT_IN.iter().enumerate();
-        Guards::built_in(
-            paths.flat_map(|(of, rule)| rule.paths.iter().map(move |&path| (path, of))),
-        )
-    });
-    let own: Vec<(&TierRule, &str)> = policy
+    let built_in =
+        GUARDS.get_or_init(|| {
+            let paths = BUILT_IN.iter().enumerate();
+            Guards::built_in(paths.flat_map(|(of, rule)| {
+                rule.paths.rules().map(move |(path, kind)| (path, kind, of))
+            }))
+        });
+    let own: Vec<(&TierRule, &Layer)> = policy
         .layers()
         .iter()
-        .flat_map(|layer| layer.tiers.iter().map(move |rule| (rule, layer.source.policy())))
+        .flat_map(|layer| layer.tiers.iter().map(move |rule| (rule, layer)))
         .collect();
     let paths = own.iter().enumerate();
-    let paths =
-        paths.flat_map(|(of, (rule, _))| rule.paths.iter().map(move |path| (Guard::new(path), of)));
+    let paths = paths.flat_map(|(of, (rule, layer))| {
+        rule.paths.iter().map(move |path| (layer.guard(path, bundle), of))
+    });
     let guards = Guards::new(paths);
     let above = bundle.above();
     let touched: Vec<Touched<'_>> = bundle
@@ -106,8 +108,8 @@ fn raised(bundle: &Bundle, policy: &Policy) -> Vec<Ground> {
         effects.is_some_and(|effects| effects.is_empty() || effects.contains(&effect))
     };
     let of_policy = spoken_of(&guards, &touched, speaks).into_iter().filter_map(|(of, told)| {
-        let (TierRule { tier, why, .. }, policy) = own.get(of)?;
-        let (path, guard, more) = told;
+        let (TierRule { tier, why, .. }, layer) = own.get(of)?;
+        let (policy, (path, guard, more)) = (layer.source.policy(), told);
         let path = bundle.shown(path, guard);
         Some((*tier, with_more(format!("{path}: {why} ({policy})"), more)))
     });

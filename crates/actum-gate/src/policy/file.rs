@@ -231,7 +231,6 @@ impl PolicyFile {
         })
     }
 
-    /// What it says beside the profile.
     /// One that says nothing.
     pub(super) fn empty() -> Self {
         Self {
@@ -248,10 +247,11 @@ impl PolicyFile {
         }
     }
 
+    /// The layer of what it says beside the profile.
     pub(super) fn layer(self, source: Source) -> Layer {
         let Self { protected, scope, budget, tiers, commands, .. } = self;
         let commands = LayerCommands { rules: commands, narrowing: CommandRules::default() };
-        Layer { source, protected, scope, budget, tiers, commands }
+        Layer { source, root: None, protected, scope, budget, tiers, commands }
     }
 }
 

@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use super::tier_rule::BuiltInPaths;
+
 /// Which groups are protected in a project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -24,67 +26,106 @@ pub struct ProtectedGroup {
     pub name: &'static str,
     /// Where it is protected.
     pub profiles: &'static [Profile],
-    /// Rules for paths, compared with all spellings of a name.
-    pub rules: &'static [&'static str],
+    /// The paths, in any spelling.
+    pub paths: BuiltInPaths,
 }
+
+const EVERYWHERE: &[Profile] = &[Profile::Critical, Profile::Interactive, Profile::AgentExecutor];
 
 /// All groups.
 pub static PROTECTED_GROUPS: [ProtectedGroup; 5] = [
     ProtectedGroup {
         name: "the state of git and actum, and their policy",
-        profiles: &[Profile::Critical, Profile::Interactive, Profile::AgentExecutor],
-        rules: &["**/.git", "**/git~*", "**/.actum", "**/actum~*", "**/actum.toml"],
+        profiles: EVERYWHERE,
+        paths: BuiltInPaths {
+            directories: &["**/.git", "**/git~*", "**/.actum", "**/actum~*"],
+            files: &["**/actum.toml"],
+            matches: &["GIT~1/config", "a/ACTUM~1", "actum.toml", "a/Actum.toml"],
+            not_matches: &[".gitignore", ".github/x", "actum/mod.rs", "docs/actum.toml.md"],
+        },
     },
     ProtectedGroup {
         name: "secrets",
-        profiles: &[Profile::Critical, Profile::Interactive, Profile::AgentExecutor],
-        rules: &[
-            "**/.env*",
-            "**/env~*",
-            "**/credentials.json",
-            "**/creden~*",
-            "**/secrets.*",
-            "**/secret~*",
-        ],
+        profiles: EVERYWHERE,
+        paths: BuiltInPaths {
+            directories: &["**/.env", "**/.envs"],
+            files: &[
+                "**/.env*",
+                "**/env~*",
+                "**/credentials.json",
+                "**/creden~*",
+                "**/secrets.*",
+                "**/secret~*",
+            ],
+            matches: &[
+                ".env",
+                "a/.ENV.local",
+                ".envs/production/db",
+                "secrets.yaml",
+                "credentials.json",
+            ],
+            not_matches: &["env", "src/environment.rs", "secrets/mod.rs", "credentials.json.md"],
+        },
     },
     ProtectedGroup {
         name: "configuration that gives agents and hooks their orders",
         profiles: &[Profile::Interactive],
-        rules: &[
-            "**/.claude/settings*.json",
-            "**/.claude/hooks",
-            "**/.codex",
-            "**/.cursor/mcp.json",
-            "**/.cursor/hooks*",
-            "**/.gemini/settings.json",
-            "**/.mcp.json",
-            "**/opencode.json*",
-            "**/.opencode/plugin*",
-            "**/.githooks",
-            "**/.husky",
-            "**/.vscode/mcp.json",
-            "**/.roo/mcp.json",
-            "**/.kiro/settings/mcp.json",
-            "**/.amazonq/mcp.json",
-        ],
+        paths: BuiltInPaths {
+            directories: &[
+                "**/.claude/hooks",
+                "**/.codex",
+                "**/.cursor/hooks*",
+                "**/.opencode/plugin*",
+                "**/.githooks",
+                "**/.husky",
+            ],
+            files: &[
+                "**/.claude/settings*.json",
+                "**/.cursor/mcp.json",
+                "**/.gemini/settings.json",
+                "**/.mcp.json",
+                "**/opencode.json*",
+                "**/.vscode/mcp.json",
+                "**/.roo/mcp.json",
+                "**/.kiro/settings/mcp.json",
+                "**/.amazonq/mcp.json",
+            ],
+            matches: &[
+                ".claude/settings.local.json",
+                "a/.Codex/config.toml",
+                ".husky/pre-commit",
+                ".mcp.json",
+            ],
+            not_matches: &[".claude/plans/x.md", "codex/mod.rs", "husky.md", "mcp.json"],
+        },
     },
     ProtectedGroup {
         name: "what builds and packages the project",
         profiles: &[Profile::AgentExecutor],
-        rules: &["requirements.txt", "pyproject.toml", "setup.py", ".pre-commit-config.yaml"],
+        paths: BuiltInPaths {
+            directories: &[],
+            files: &["requirements.txt", "pyproject.toml", "setup.py", ".pre-commit-config.yaml"],
+            matches: &["requirements.txt", "Setup.py"],
+            not_matches: &["a/requirements.txt", "requirements-dev.txt"],
+        },
     },
     ProtectedGroup {
         name: "the documents that the agents work by",
         profiles: &[Profile::AgentExecutor],
-        rules: &[
-            "agent/rules/agent_rules.md",
-            "agent/agent_rules.md",
-            "agent/architecture_proposal.md",
-            "agent/agent_inspector/agent_inspector.md",
-            "agent/agent_executor/agent_executor.md",
-            "agent/agent_protocol/README.md",
-            "README.md",
-        ],
+        paths: BuiltInPaths {
+            directories: &[],
+            files: &[
+                "agent/rules/agent_rules.md",
+                "agent/agent_rules.md",
+                "agent/architecture_proposal.md",
+                "agent/agent_inspector/agent_inspector.md",
+                "agent/agent_executor/agent_executor.md",
+                "agent/agent_protocol/README.md",
+                "README.md",
+            ],
+            matches: &["README.md", "agent/rules/agent_rules.md"],
+            not_matches: &["docs/README.md", "agent/rules/other.md"],
+        },
     },
 ];
 
@@ -116,17 +157,13 @@ impl fmt::Display for Profile {
 
 #[cfg(test)]
 mod tests {
-    use actum_core::PathRule;
-
     use super::*;
 
     /// D-5: a rule that could not be read would protect nothing.
     #[test]
     fn every_rule_of_a_group_can_be_read_and_each_profile_has_the_critical_ones() {
         for group in &PROTECTED_GROUPS {
-            for rule in group.rules {
-                PathRule::new(rule).unwrap();
-            }
+            group.paths.check(group.name);
         }
         for profile in Profile::ALL {
             assert!(profile.protects_all_of(Profile::Critical), "{profile}");

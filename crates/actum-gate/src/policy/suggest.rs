@@ -32,7 +32,8 @@ impl Policy {
         changes: impl Iterator<Item = &'b Bundle> + Clone,
     ) -> Vec<Addition> {
         let mut found: BTreeMap<Source, Addition> = BTreeMap::new();
-        for layer in &self.layers {
+        // Of an enclosing directory the rules are for another root.
+        for layer in self.layers.iter().filter(|layer| layer.source != Source::Enclosing) {
             let mut allow: BTreeMap<&[u8], PathRule> = BTreeMap::new();
             let mut budget = Budget::unlimited();
             for bundle in changes.clone().filter(|bundle| !bundle.restores()) {

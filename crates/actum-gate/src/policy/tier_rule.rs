@@ -5,6 +5,8 @@ use actum_core::receipt::EffectKind;
 use actum_core::{PathRule, RelPath, RiskTier};
 use serde::{Deserialize, Serialize};
 
+use crate::gate::GuardKind;
+
 /// A rule of a policy. It can only raise.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -26,19 +28,52 @@ pub struct TierRule {
     pub not_matches: Vec<String>,
 }
 
+/// Paths of a built-in rule, as [`PathRule`] reads them, compared with any spelling of a path, and examples of both
+/// sides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BuiltInPaths {
+    /// Directories: also a workspace inside of one is judged by the rule.
+    pub directories: &'static [&'static str],
+    /// Files: a directory of such a name around a workspace is a coincidence.
+    pub files: &'static [&'static str],
+    /// Paths that the rule matches.
+    pub matches: &'static [&'static str],
+    /// Similar paths that it does not match.
+    pub not_matches: &'static [&'static str],
+}
+
 /// A rule that holds everywhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BuiltIn {
     /// What a change is at least.
     pub tier: RiskTier,
-    /// The paths, as [`PathRule`] reads them, in any spelling.
-    pub paths: &'static [&'static str],
+    /// The paths.
+    pub paths: BuiltInPaths,
     /// Why.
     pub why: &'static str,
-    /// Paths that it speaks of.
-    pub matches: &'static [&'static str],
-    /// Paths that look alike and that it does not speak of.
-    pub not_matches: &'static [&'static str],
+}
+
+impl BuiltInPaths {
+    /// All patterns, those of files first.
+    pub fn patterns(&self) -> impl Iterator<Item = &'static str> {
+        self.files.iter().chain(self.directories).copied()
+    }
+
+    pub(crate) fn rules(&self) -> impl Iterator<Item = (&'static str, GuardKind)> {
+        let files = self.files.iter().map(|&rule| (rule, GuardKind::File));
+        files.chain(self.directories.iter().map(|&rule| (rule, GuardKind::Directory)))
+    }
+
+    /// Panics where the rules cannot be read or the examples are not what they say.
+    #[cfg(test)]
+    pub(super) fn check(&self, name: &str) {
+        let rules: Vec<_> = self.patterns().map(|rule| PathRule::new(rule).unwrap()).collect();
+        check_examples(&rules, self.matches, self.not_matches)
+            .unwrap_or_else(|error| panic!("{name}: {error}"));
+        for list in [self.matches, self.not_matches] {
+            assert!(list.len() > 1, "{name}");
+        }
+    }
 }
 
 /// An example of a rule that is not as it says.
@@ -107,100 +142,105 @@ pub(crate) fn check_examples(
 pub static BUILT_IN: [BuiltIn; 4] = [
     BuiltIn {
         tier: RiskTier::R3,
-        paths: &[
-            "**/.github/workflows",
-            "**/.github/actions",
-            "**/.gitlab-ci.yml",
-            "**/.gitlab-ci.yaml",
-            "**/.gitlab/ci",
-            "**/.circleci",
-            "**/.travis.yml",
-            "**/.drone.yml",
-            "**/.woodpecker*",
-            "**/.buildkite",
-            "**/.forgejo/workflows",
-            "**/.gitea/workflows",
-            "**/.builds",
-            "**/.build.yml",
-            "**/.cirrus.yml",
-            "**/.semaphore",
-            "**/.teamcity",
-            "**/appveyor.yml",
-            "**/.appveyor.yml",
-            "**/azure-pipelines*.yml",
-            "**/azure-pipelines*.yaml",
-            "**/.azure-pipelines",
-            "**/bitbucket-pipelines.yml",
-            "**/buildspec*.yml",
-            "**/buildspec*.yaml",
-            "**/cloudbuild.yaml",
-            "**/cloudbuild.yml",
-            "**/jenkinsfile*",
-        ],
+        paths: BuiltInPaths {
+            directories: &[
+                "**/.github/workflows",
+                "**/.github/actions",
+                "**/.gitlab/ci",
+                "**/.circleci",
+                "**/.buildkite",
+                "**/.forgejo/workflows",
+                "**/.gitea/workflows",
+                "**/.builds",
+                "**/.semaphore",
+                "**/.teamcity",
+                "**/.azure-pipelines",
+                "**/.woodpecker",
+            ],
+            files: &[
+                "**/.gitlab-ci.yml",
+                "**/.gitlab-ci.yaml",
+                "**/.travis.yml",
+                "**/.drone.yml",
+                "**/.woodpecker*",
+                "**/.build.yml",
+                "**/.cirrus.yml",
+                "**/appveyor.yml",
+                "**/.appveyor.yml",
+                "**/azure-pipelines*.yml",
+                "**/azure-pipelines*.yaml",
+                "**/bitbucket-pipelines.yml",
+                "**/buildspec*.yml",
+                "**/buildspec*.yaml",
+                "**/cloudbuild.yaml",
+                "**/cloudbuild.yml",
+                "**/jenkinsfile*",
+            ],
+            matches: &[".github/workflows/ci.yml", ".gitlab-ci.yml", "ci/Jenkinsfile.release"],
+            not_matches: &[".github/ISSUE_TEMPLATE.md", "docs/workflows/ci.md", "src/circleci.rs"],
+        },
         why: "it is run by continuous integration, with the secrets of the project",
-        matches: &[".github/workflows/ci.yml", ".gitlab-ci.yml", "ci/Jenkinsfile.release"],
-        not_matches: &[".github/ISSUE_TEMPLATE.md", "docs/workflows/ci.md", "src/circleci.rs"],
     },
     BuiltIn {
         tier: RiskTier::R3,
-        paths: &[
-            "**/*.tf",
-            "**/*.tfvars",
-            "**/*.tf.json",
-            "**/terragrunt.hcl",
-            "**/pulumi.*.yaml",
-            "**/pulumi.yaml",
-            "**/serverless.yml",
-            "**/fly.toml",
-            "**/vercel.json",
-            "**/netlify.toml",
-            "**/procfile",
-            "**/app.yaml",
-            "**/wrangler.toml",
-            "**/render.yaml",
-            "**/kustomization.yaml",
-            "**/chart.yaml",
-            "**/skaffold.yaml",
-            "**/.kamal",
-        ],
+        paths: BuiltInPaths {
+            directories: &["**/.kamal"],
+            files: &[
+                "**/*.tf",
+                "**/*.tfvars",
+                "**/*.tf.json",
+                "**/terragrunt.hcl",
+                "**/pulumi.*.yaml",
+                "**/pulumi.yaml",
+                "**/serverless.yml",
+                "**/fly.toml",
+                "**/vercel.json",
+                "**/netlify.toml",
+                "**/procfile",
+                "**/app.yaml",
+                "**/wrangler.toml",
+                "**/render.yaml",
+                "**/kustomization.yaml",
+                "**/chart.yaml",
+                "**/skaffold.yaml",
+            ],
+            matches: &["infra/main.tf", "fly.toml", "deploy/kustomization.yaml"],
+            not_matches: &["src/terraform.rs", "docs/fly.md", "Dockerfile"],
+        },
         why: "it says what runs in production",
-        matches: &["infra/main.tf", "fly.toml", "deploy/kustomization.yaml"],
-        not_matches: &["src/terraform.rs", "docs/fly.md", "Dockerfile"],
     },
     BuiltIn {
         tier: RiskTier::R3,
-        paths: &[
-            "**/.pre-commit-config.yaml",
-            "**/.pre-commit-config.yml",
-            "**/lefthook.yml",
-            "**/.lefthook*",
-            "**/.lintstagedrc*",
-            "**/.vscode/tasks.json",
-            "**/.devcontainer",
-            "**/.devcontainer.json",
-            "**/.gitmodules",
-        ],
+        paths: BuiltInPaths {
+            directories: &["**/.devcontainer"],
+            files: &[
+                "**/.pre-commit-config.yaml",
+                "**/.pre-commit-config.yml",
+                "**/lefthook.yml",
+                "**/.lefthook*",
+                "**/.lintstagedrc*",
+                "**/.vscode/tasks.json",
+                "**/.devcontainer.json",
+                "**/.gitmodules",
+            ],
+            matches: &[
+                ".pre-commit-config.yaml",
+                ".vscode/tasks.json",
+                ".devcontainer/devcontainer.json",
+            ],
+            not_matches: &[".vscode/settings.json", ".gitignore", "hooks/use-state.ts"],
+        },
         why: "it is run by a hook or on opening the project, unasked",
-        matches: &[
-            ".pre-commit-config.yaml",
-            ".vscode/tasks.json",
-            ".devcontainer/devcontainer.json",
-        ],
-        not_matches: &[".vscode/settings.json", ".gitignore", "hooks/use-state.ts"],
     },
     BuiltIn {
         tier: RiskTier::R3,
-        paths: &[
-            "**/*.service",
-            "**/*.timer",
-            "**/*.socket",
-            "**/crontab",
-            "**/cron.d",
-            "**/*.crontab",
-        ],
+        paths: BuiltInPaths {
+            directories: &["**/cron.d"],
+            files: &["**/*.service", "**/*.timer", "**/*.socket", "**/crontab", "**/*.crontab"],
+            matches: &["packaging/actum.service", "etc/cron.d/backup"],
+            not_matches: &["src/service.rs", "src/timer.ts", "user.service.ts"],
+        },
         why: "it is started by the system, at a time of its own",
-        matches: &["packaging/actum.service", "etc/cron.d/backup"],
-        not_matches: &["src/service.rs", "src/timer.ts", "user.service.ts"],
     },
 ];
 
@@ -212,12 +252,7 @@ mod tests {
     #[test]
     fn every_rule_that_is_built_in_speaks_of_its_examples_and_not_of_what_looks_alike() {
         for built_in in &BUILT_IN {
-            let rules: Vec<_> =
-                built_in.paths.iter().map(|rule| PathRule::new(rule).unwrap()).collect();
-            check_examples(&rules, built_in.matches, built_in.not_matches).unwrap();
-            for list in [built_in.matches, built_in.not_matches] {
-                assert!(list.len() > 1, "{}", built_in.why);
-            }
+            built_in.paths.check(built_in.why);
         }
     }
 }

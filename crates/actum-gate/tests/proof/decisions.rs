@@ -158,7 +158,7 @@ fn a_decision_is_the_same_when_it_is_made_again() {
 #[test]
 fn the_digest_of_a_decision_is_the_one_that_was_recorded() {
     let (_, record) = recorded(&bundle());
-    let digest = "fa4a88aba4da22aa7edf11112b56b17595370b60249bdf8260d576a203a62e61";
+    let digest = "47594e40130a99427e851c859b79f200a90e5ca81a522791455eb91c02892f97";
     assert_eq!(record.digest.to_string(), digest);
 }
 
@@ -215,9 +215,9 @@ fn a_decision_by_other_rules_is_unsupported_and_no_mismatch() {
     };
     unsupported(&bytes, DECISION_SEMANTICS + 1);
     for (from, to) in [
-        ("\"semantics\":5", "\"semantics\":6"),
-        ("\"semantics\":5", "\"semantics\":5.5"),
-        ("actum.bundle/5", "actum.bundle/6"),
+        ("\"semantics\":6", "\"semantics\":7"),
+        ("\"semantics\":6", "\"semantics\":6.5"),
+        ("actum.bundle/6", "actum.bundle/7"),
         ("{\"case\"", "{\"access\":1,\"case\""),
         ("{\"case\"", "{ \"case\""),
         ("\"max_files\":15,", ""),
@@ -227,16 +227,16 @@ fn a_decision_by_other_rules_is_unsupported_and_no_mismatch() {
         unsupported(other.as_bytes(), DECISION_SEMANTICS);
     }
     // What it tells of the change can be read all the same, by whoever settles or shows it.
-    let later = text.replace("\"semantics\":5", "\"semantics\":6");
+    let later = text.replace("\"semantics\":6", "\"semantics\":7");
     assert_eq!(Bundle::read(later.as_bytes()).unwrap().change(), bundle().change());
-    let format = text.replace("actum.bundle/5", "actum.bundle/6");
+    let format = text.replace("actum.bundle/6", "actum.bundle/7");
     assert_eq!(
         Bundle::read(format.as_bytes()),
         Err(DocumentError {
             what: "the bundle of a decision",
             problem: DocumentProblem::OtherVersion {
-                found: "actum.bundle/6".to_owned(),
-                known: "actum.bundle/5".to_owned(),
+                found: "actum.bundle/7".to_owned(),
+                known: "actum.bundle/6".to_owned(),
             },
         })
     );

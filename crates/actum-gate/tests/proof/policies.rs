@@ -71,37 +71,33 @@ fn a_protected_path_is_protected_however_it_is_spelled() {
     }
 }
 
-/// D-5: whoever chooses where a workspace begins does not choose with it what is protected.
+/// D-5: the choice of a root does not change what is protected, whether it is a repository or not.
 #[test]
-fn protection_sees_where_a_workspace_lies_that_is_no_repository() {
-    let at = |root: &str, is_repository, name: &str| {
+fn a_workspace_is_judged_with_the_names_above_its_root() {
+    let at = |root: &str, name: &str| {
         let change = vec![touching(name, EffectKind::Modified)];
         let case = case(Scope::everything(), Budget::unlimited(), change);
-        judged(&Policy::default(), Case { root: root.to_owned(), is_repository, ..case })
+        judged(&Policy::default(), Case { root: root.to_owned(), ..case })
     };
     for (root, name) in [
         ("/home/ada/.claude", "settings.json"),
         ("/home/ada/.CODEX/skills", "x.md"),
         ("/home/ada/p/.git", "config"),
         ("/home/ada/.envs", "a"),
+        ("/home/ada/p/.husky", "pre-commit"),
+        ("/home/ada/p/.claude/hooks", "a.sh"),
     ] {
-        let denied = at(root, false, name);
+        let denied = at(root, name);
         assert_eq!(denied.verdict, Verdict::Deny, "{root} {name}");
         let (_, ground) = said(&denied, "protected");
         assert!(
             ground.starts_with(&format!("the path `{root}/{name}` is protected by ")),
             "{ground}"
         );
-        assert_eq!(at(root, true, name).verdict, Verdict::Allow, "a project of its own: {root}");
     }
-    let ci = at("/srv/p/.github", false, "workflows/ci.yml");
+    let ci = at("/srv/p/.github", "workflows/ci.yml");
     assert_eq!((ci.verdict, ci.tier), (Verdict::NeedsApproval, RiskTier::R3));
     assert!(said(&ci, "tier").1.contains("`/srv/p/.github/workflows/ci.yml`"), "{ci:?}");
-    for (root, name) in
-        [("/srv/p/.github", "CODEOWNERS"), ("/srv/.claude/worktrees/w", "settings.json")]
-    {
-        assert_eq!(at(root, false, name).verdict, Verdict::Allow, "{root} {name}");
-    }
     // What is protected at the root of a project is not so anywhere.
     let profile = "[protected]\nprofile = 'agent-executor'\n";
     let policy = Policy::of(Some(file(profile)), None).0;
@@ -109,6 +105,39 @@ fn protection_sees_where_a_workspace_lies_that_is_no_repository() {
     let case = case(Scope::everything(), Budget::unlimited(), change);
     let case = Case { root: "/README.md".to_owned(), ..case };
     assert_eq!(judged(&policy, case).verdict, Verdict::Allow);
+}
+
+/// D-5: a project is not unusable because of the names of the directories that it lies in.
+#[test]
+fn ordinary_projects_are_usable_below_directories_with_such_names() {
+    for (root, name) in [
+        ("/srv/p/.github", "CODEOWNERS"),
+        ("/home/ada/.config/foo", "src/main.rs"),
+        ("/home/ada/src/hooks/use-state", "index.ts"),
+        ("/home/ada/.claude/worktrees/w", "settings.json"),
+        ("/home/ada/.codex/worktrees/1a2b/p", "src/main.rs"),
+        ("/home/ada/.cursor/worktrees/p/x", "src/main.rs"),
+        ("/home/ada/secrets.nvim", "lua/secrets/init.lua"),
+        ("/home/ada/.environments/p", "a.py"),
+        ("/home/ada/jenkinsfile-runner", "src/Main.java"),
+        ("/home/ada/x.service/crontab", "a.py"),
+    ] {
+        let change = vec![touching(name, EffectKind::Modified)];
+        let case = case(Scope::everything(), Budget::unlimited(), change);
+        let found = judged(&Policy::default(), Case { root: root.to_owned(), ..case });
+        assert_eq!((found.verdict, found.tier), (Verdict::Allow, RiskTier::R2), "{root} {name}");
+    }
+    // A work tree is protected like any project.
+    for (root, name) in [
+        ("/home/ada/.codex/worktrees/1a2b/p", ".codex/config.toml"),
+        ("/home/ada/.codex/worktrees/1a2b/p/.husky", "pre-commit"),
+        ("/home/ada/.codex/worktrees/p/.git", "config"),
+    ] {
+        let change = vec![touching(name, EffectKind::Modified)];
+        let case = case(Scope::everything(), Budget::unlimited(), change);
+        let found = judged(&Policy::default(), Case { root: root.to_owned(), ..case });
+        assert_eq!(found.verdict, Verdict::Deny, "{root} {name}");
+    }
 }
 
 /// D-5: a rename is judged at both its paths, and a directory like a file.
@@ -325,7 +354,7 @@ fn a_policy_survives_being_written_and_read() {
     assert_eq!(Policy::read(&bytes), Ok(policy));
     let text = String::from_utf8(bytes).unwrap();
     for other in [
-        text.replace("actum.policy/2", "actum.policy/3"),
+        text.replace("actum.policy/3", "actum.policy/4"),
         text.replace("{\"access\"", "{ \"access\""),
         text.replace("{\"access\"", "{\"a\":1,\"access\""),
         text.replace("\"access\":null,", ""),

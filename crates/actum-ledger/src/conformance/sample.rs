@@ -26,7 +26,7 @@ pub const ORIGIN: &str = "actum/sample/default";
 
 /// The policy that every sample is decided under.
 const POLICY: &[u8] =
-    b"{\"credentials\":[],\"format\":\"actum.policy/2\",\"layers\":[],\"profiles\":[\"interactive\"]}";
+    b"{\"credentials\":[],\"format\":\"actum.policy/3\",\"layers\":[],\"profiles\":[\"interactive\"]}";
 
 /// One run as a caller asks for it.
 #[derive(Debug, Clone, PartialEq, Eq)]

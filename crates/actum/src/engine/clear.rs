@@ -187,7 +187,7 @@ fn case<D: Disk>(transaction: &mut Transaction<'_, D>, asked: Asked<'_>) -> Resu
         door: request.door.clone(),
         tenant: tenant.clone(),
         root: place.root,
-        is_repository: place.is_repository,
+        enclosing: place.enclosing,
         work: match request.work {
             Work::Apply(_) => WorkKind::Apply,
             Work::Undo(_) => WorkKind::Undo,

@@ -41,7 +41,7 @@ pub fn violations(
         for path in written.written() {
             let case = Case {
                 root: place.root.clone(),
-                is_repository: place.is_repository,
+                enclosing: place.enclosing.clone(),
                 ..Case::of(vec![refused::effect(path)])
             };
             let decision = decide(&Bundle::new(digest, case), policy, cedar);

@@ -54,7 +54,7 @@ pub(super) fn record(
         door: DOOR.to_owned(),
         tenant: records.tenant.clone(),
         root: place.root.clone(),
-        is_repository: place.is_repository,
+        enclosing: place.enclosing.clone(),
         ..Case::of(targets)
     };
     let bundle = Bundle::new(Digest::of(&policy), case);

@@ -124,7 +124,7 @@ fn warnings(policy: &Policy) -> Vec<String> {
 }
 
 fn warnings_of(layer: &Layer) -> Vec<String> {
-    let Layer { source, protected, scope, budget, tiers, commands } = layer;
+    let Layer { source, root: _, protected, scope, budget, tiers, commands } = layer;
     let mut warnings = Vec::new();
     let everything = |rules: &[actum_core::PathRule]| {
         rules.iter().find(|rule| rule.covers_everything()).map(ToString::to_string)
@@ -178,7 +178,9 @@ impl Document for Checked {
             let trusted = match (source, trusted, trusted_before) {
                 (Source::Operator, _, _) => "",
                 (Source::Workspace, true, _) => ", trusted",
-                (Source::Workspace, false, None) => ", which can only narrow",
+                (Source::Enclosing, _, _) | (Source::Workspace, false, None) => {
+                    ", which can only narrow"
+                }
                 (Source::Workspace, false, Some(_)) => {
                     ", which can only narrow: it was trusted, and changed since"
                 }
@@ -188,7 +190,12 @@ impl Document for Checked {
         let profiles: Vec<String> = self.policy.profiles().map(|it| it.to_string()).collect();
         writeln!(out, "protected  {}", profiles.join(" and "))?;
         for group in self.policy.protected_groups() {
-            writeln!(out, "           {}: {}", group.name, group.rules.join(" "))?;
+            writeln!(
+                out,
+                "           {}: {}",
+                group.name,
+                group.paths.patterns().collect::<Vec<_>>().join(" ")
+            )?;
         }
         for layer in self.policy.layers() {
             write_layer(out, layer)?;
@@ -235,7 +242,7 @@ impl Document for Checked {
 }
 
 fn write_layer(out: &mut dyn Write, layer: &Layer) -> io::Result<()> {
-    let Layer { source, protected, scope, budget, tiers, commands } = layer;
+    let Layer { source, root: _, protected, scope, budget, tiers, commands } = layer;
     let whose = source.policy();
     let list = |rules: &[actum_core::PathRule]| {
         rules.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")

@@ -110,12 +110,12 @@ pub(super) fn built_in_rules() -> String {
     let groups: Vec<Value> = PROTECTED_GROUPS
         .iter()
         .map(
-            |group| json!({ "name": group.name, "profiles": group.profiles, "rules": group.rules }),
+            |group| json!({ "name": group.name, "profiles": group.profiles, "directories": group.paths.directories, "files": group.paths.files }),
         )
         .collect();
     let tiers: Vec<Value> = BUILT_IN
         .iter()
-        .map(|rule| json!({ "paths": rule.paths, "tier": rule.tier, "why": rule.why }))
+        .map(|rule| json!({ "directories": rule.paths.directories, "files": rule.paths.files, "tier": rule.tier, "why": rule.why }))
         .collect();
     let whole = json!({ "protected": groups, "semantics": DECISION_SEMANTICS, "tiers": tiers });
     serde_json::to_string_pretty(&whole).unwrap() + "\n"
@@ -449,20 +449,48 @@ fn decision_cases() -> Vec<Vector> {
 
 /// Decisions in workspaces that lie where protection looks.
 fn place_cases() -> Vec<Vector> {
-    let at = |root: &str, is_repository, name: &str| {
+    let operator = PolicyFile::read(
+        b"version = 1\n[protected]\npaths = ['vendor/']\n[scope]\ndeny = ['third/party/']\n",
+    );
+    let enclosing = PolicyFile::read(
+        b"version = 1\n[protected]\npaths = ['p/infra/', '**/keys']\n[scope]\nallow = ['p/src/', 'p/infra/']\n\
+          [[tier]]\ntier = 'R4'\npaths = ['p/src/main.rs']\nwhy = 'w'\n",
+    );
+    let (operators, _) = Policy::of(Some(operator.unwrap()), None);
+    let enclosed = Policy::default().enclosed(vec![(enclosing.unwrap(), "/srv".to_owned())]);
+    let at = |root: &str, enclosing: &[&str], name: &str, policy: &Policy| {
         let effect = PathEffect { path: path(name), ..change().remove(1) };
         let case = case(Scope::everything(), Budget::unlimited(), vec![effect]);
-        let case = Judged { root: root.to_owned(), is_repository, ..case };
-        Bundle::new(Digest::of(&policy_bytes()), case)
+        let enclosing = enclosing.iter().map(|root| (*root).to_owned()).collect();
+        let case = Judged { root: root.to_owned(), enclosing, ..case };
+        Bundle::new(Digest::of(&policy.to_vec().unwrap()), case)
     };
+    let own = policy();
     let cases = [
-        ("in a protected directory", at("/home/ada/.Claude", false, "settings.json")),
-        ("in a repository in such a directory", at("/home/ada/.Claude", true, "settings.json")),
-        ("in the directory of continuous integration", at("/p/.github", false, "workflows/ci.yml")),
+        ("in a protected directory", "/home/ada/.Claude", &[][..], "settings.json", &own),
+        ("in a work tree of an agent", "/home/ada/.codex/worktrees/p", &[], "a", &own),
+        (
+            "protected in a work tree of an agent",
+            "/home/ada/.codex/worktrees/p",
+            &[],
+            ".codex/a",
+            &own,
+        ),
+        ("in a directory with the name of a file", "/src/jenkinsfile-runner", &[], "a.rs", &own),
+        ("in the directory of continuous integration", "/p/.github", &[], "workflows/ci.yml", &own),
+        ("in what the operator protects", "/p/vendor/x", &["/p"], "a", &operators),
+        ("outside the operator's scope", "/p/third", &["/p"], "party/a", &operators),
+        ("with nothing around it", "/p/third", &[], "party/a", &operators),
+        ("in what an enclosing policy protects", "/srv/p/infra", &[], "a", &enclosed),
+        ("in what it protects anywhere", "/srv/keys/p/src", &[], "a", &enclosed),
+        ("outside an enclosing scope", "/srv/p/lib", &[], "a", &enclosed),
+        ("raised by an enclosing policy", "/srv/p", &[], "src/main.rs", &enclosed),
+        ("allowed by an enclosing policy", "/srv/p/src", &[], "lib.rs", &enclosed),
     ];
-    let recorded = cases.map(|(name, bundle)| {
-        let (text, record) = recorded(&bundle, &policy());
-        accepted(name, input(&text, &policy(), &record))
+    let recorded = cases.map(|(name, root, enclosing, file, policy)| {
+        let bundle = at(root, enclosing, file, policy);
+        let (text, record) = recorded(&bundle, policy);
+        accepted(name, input(&text, policy, &record))
     });
     recorded.into()
 }
@@ -531,8 +559,8 @@ fn mismatches() -> Vec<Vector> {
         change(&mut record);
         input(&text, &record)
     };
-    let later = text.replace("\"semantics\":5", "\"semantics\":6");
-    let format = text.replace("actum.bundle/5", "actum.bundle/6");
+    let later = text.replace("\"semantics\":6", "\"semantics\":7");
+    let format = text.replace("actum.bundle/6", "actum.bundle/7");
     let more = text.replacen("{\"case\"", "{\"access\":{},\"case\"", 1);
     let mismatch = "REPLAY_DECISION_MISMATCH";
     let unsupported = "REPLAY_ENGINE_UNSUPPORTED";
