@@ -776,7 +776,7 @@ def decide(bundle, policy, rules):
     linked = [path_bytes(path) for path in case["linked"]]
     shared = ("mode", "attributes")
     free &= not any(one["effect"] in shared and path_bytes(one["path"]) in linked for one in effects)
-    restores = case["undoes"] is not None and case["restores"]
+    restores = is_free_undo(case)
     layers = [] if restores else policy["layers"]
     scopes = [(case["scope"], place.own)]
     scopes += [(layer["scope"], root) for layer in layers for root in place.roots(layer, case)]
@@ -870,11 +870,20 @@ def approval_of(bundle, strictest):
     return "allow" if counts else "deny"
 
 
+def is_free_undo(case):
+    """An undo that restores, of a run that is the actor's own and that no person approved."""
+    undone, actor = case["undone"], case["actor"]
+    if case["undoes"] is None or not case["restores"] or undone is None or undone["approved"]:
+        return False
+    same_user = all(undone["actor"][key] == actor[key] for key in ("uid", "user"))
+    return same_user and actor["agent"] in (None, undone["actor"]["agent"])
+
+
 def tier_of(case, policy, rules, files, paths, place, rules_of):
     effects = case["change"]
     if not effects:
         found = ["R0"]
-    elif case["undoes"] is not None and case["restores"]:
+    elif is_free_undo(case):
         found = ["R2"]
     else:
         own = lambda path: any(covers(area, path) for area in OWN_AREAS)

@@ -3,11 +3,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use actum::{Clock, Engine, Records, Resumed, Witness};
+use actum::{Clock, Engine, RecordedRun, Records, Resumed, Witness};
 use actum_core::keyring::Keyring;
 use actum_core::path::Quoted;
 use actum_core::signer::KeyRole;
 use actum_core::{RunId, Timestamp};
+use actum_gate::decision::Undone;
 use actum_ledger::{Keys, LedgerHome, LedgerView, Log};
 use actum_workspace::View;
 
@@ -92,6 +93,14 @@ fn opened_view() -> Result<Option<LedgerView>, Failure> {
     };
     let view = LedgerView::open(&home, &home::tenant()?);
     Ok(view.map_err(actum::Error::from)?)
+}
+
+/// Facts about a run that would be taken back. Where its record cannot be read, the undo is judged as a new change.
+pub(crate) fn undone(run: RunId) -> Option<Undone> {
+    let view = opened_view().ok()??;
+    let keyring = Trusted::own().ok()?.keyring;
+    let row = view.run(run).ok()??;
+    Some(RecordedRun::read(&view, &keyring, row).ok()?.undone())
 }
 
 /// The runs of a workspace whose end is not recorded yet.

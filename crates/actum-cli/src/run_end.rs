@@ -143,6 +143,7 @@ impl RunEnd {
         if end.changes.is_empty() {
             return Ok(Self { dry_run: true, ..end });
         }
+        preview.undone = preview.undoes.and_then(records::undone);
         let decision = preview.judge(request, in_force, tenant, records::now())?;
         let (tier, needs_approval) = (Some(decision.tier), held(&decision.gates));
         Ok(Self { dry_run: true, tier, needs_approval, ..end })

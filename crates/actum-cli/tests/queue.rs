@@ -90,9 +90,59 @@ fn what_asks_for_a_person_is_queued_shown_approved_and_proven() {
     assert_eq!(actum(&root, &["queue"]).stdout, "no plan waits for a person\n");
     // What is over is found here by its beginning as well.
     assert_eq!(actum(&root, &["queue", &plan.chars().take(4).collect::<String>()]).code, 0);
-    // What was approved can be taken back by anyone.
-    assert_eq!(actum(&root, &["undo"]).code, 0);
-    assert!(!root.join(CI).exists());
+    // Its undo is a change like any other.
+    assert_eq!(actum(&root, &["undo"]).code, 6);
+    assert!(root.join(CI).exists());
+}
+
+/// FO-5, AA-5, EX-20: an undo is free of the gates only for the actor whose run it is, where no person approved that.
+#[test]
+fn an_undo_of_approved_work_or_of_another_agent_is_judged_as_a_new_change() {
+    let (directory, root) = asking();
+    let key = format!("key = '{}{}'\n", "AKIA", "Z7QK3MPLD2WX5VNB");
+    fs::create_dir_all(root.join(".github/workflows")).unwrap();
+    fs::write(root.join(CI), "on: push\n").unwrap();
+    fs::write(root.join("key.txt"), &key).unwrap();
+    let delete = |name: &str, arguments: &[&str]| {
+        let diff = format!(
+            "diff --git a/{name} b/{name}\ndeleted file mode 100644\n--- a/{name}\n+++ /dev/null\n"
+        );
+        let text = fs::read_to_string(root.join(name)).unwrap();
+        let diff = format!("{diff}@@ -1 +0,0 @@\n-{text}");
+        fs::write(directory.path().join("delete.diff"), diff).unwrap();
+        actum(&root, &[&["apply", "../delete.diff", "--json"], arguments].concat())
+    };
+    // A key that one agent deleted comes back by that agent and by the user, and by no other agent.
+    for (by, code) in [("other", 1), ("builder", 0), ("", 0)] {
+        let deleted = delete("key.txt", &["--agent", "builder"]);
+        assert_eq!(deleted.code, 0, "{deleted:?}");
+        let run = value(&deleted)["run"].as_str().unwrap().to_owned();
+        let by = if by.is_empty() { vec![] } else { vec!["--agent", by] };
+        let undone = actum(&root, &[&["undo", &run][..], &by].concat());
+        assert_eq!(undone.code, code, "{by:?}: {undone:?}");
+        if code == 1 {
+            assert!(undone.stderr.contains("looks like a credential"), "{undone:?}");
+            assert!(!root.join("key.txt").exists());
+            assert_eq!(actum(&root, &["undo", &run, "--dry-run", "--agent", "other"]).code, 1);
+            assert_eq!(actum(&root, &["undo", &run, "--dry-run"]).code, 0);
+            assert_eq!(actum(&root, &["undo", &run]).code, 0);
+        }
+        assert_eq!(fs::read_to_string(root.join("key.txt")).unwrap(), key);
+    }
+    // A workflow whose deletion a person approved comes back by nobody without another approval.
+    let waits = delete(CI, &["--agent", "builder"]);
+    assert_eq!(waits.code, 6, "{waits:?}");
+    let plan = value(&waits)["plan"].as_str().unwrap().to_owned();
+    assert_eq!(answered(&root, &["approve", &plan]).code, 0);
+    for by in [&["--agent", "other"][..], &["--agent", "builder"], &[]] {
+        let undone = actum(&root, &[&["undo"], by].concat());
+        assert_eq!(undone.code, 6, "{by:?}: {undone:?}");
+        assert!(!root.join(CI).exists());
+    }
+    let plan = value(&actum(&root, &["undo", "--json"]))["plan"].as_str().unwrap().to_owned();
+    let approved = answered(&root, &["approve", &plan]);
+    assert_eq!(approved.code, 0, "{approved:?}");
+    assert_eq!(fs::read_to_string(root.join(CI)).unwrap(), "on: push\n");
 }
 
 /// AA-5
@@ -107,7 +157,8 @@ fn who_asks_again_for_what_was_approved_later_gets_it_done_once() {
     let done = actum(&root, &["apply", "../ci.json", "--agent", "builder"]);
     assert_eq!(done.code, 0, "{done:?}");
     assert!(done.stderr.contains(&format!("agreed to this as plan {plan}")), "{done:?}");
-    assert_eq!(actum(&root, &["undo"]).code, 0);
+    let undo = value(&actum(&root, &["undo", "--json"]))["plan"].as_str().unwrap().to_owned();
+    assert_eq!(answered(&root, &["approve", &undo]).code, 0);
     assert_ne!(asked(&root), plan);
 }
 

@@ -9,10 +9,12 @@ use actum_core::keyring::Keyring;
 use actum_core::ledger::EffectStarted;
 use actum_core::merkle::leaf_hash;
 use actum_core::signer::KeyId;
+use actum_gate::decision::Undone;
 use actum_gate::{VerifiedReceipt, verify_receipt};
 use actum_ledger::{LedgerError, Log, RunRow, Store};
 
 use crate::engine::settle::Receipt;
+use crate::error::Error;
 use crate::records::Records;
 
 /// What is recorded of one run, compared and verified before anyone is shown any of it: the file of a ledger
@@ -40,9 +42,27 @@ impl Records {
         });
         Ok(asked.wait()?)
     }
+
+    /// Facts about a run that is to be taken back, where it is recorded.
+    ///
+    /// # Errors
+    /// As [`recorded`](Self::recorded).
+    pub(crate) fn undone(&self, run: RunId) -> crate::error::Result<Option<Undone>> {
+        match self.recorded(run) {
+            Ok(recorded) => Ok(recorded.map(|recorded| recorded.undone())),
+            // A damaged record proves nothing, and its run can still be undone: as a new change.
+            Err(Error::Ledger { source: LedgerError::Damaged { .. }, .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
 }
 
 impl RecordedRun {
+    /// Facts that decide how its undo is judged.
+    pub fn undone(&self) -> Undone {
+        Undone { actor: self.intent.actor.clone(), approved: self.intent.approval.is_some() }
+    }
+
     /// Reads what `row` tells of. The keys are the ones that the reader trusts.
     ///
     /// # Errors

@@ -68,6 +68,8 @@ pub struct Case {
     pub time: Timestamp,
     /// The run that it takes back.
     pub undoes: Option<RunId>,
+    /// Facts about that run, where it is recorded.
+    pub undone: Option<Undone>,
     /// Files whose new content could not be looked through, ordered by path.
     pub unscanned: Vec<PathName>,
     /// What is asked for.
@@ -98,6 +100,27 @@ pub struct Approved {
     pub expires: Timestamp,
 }
 
+/// A recorded run that is taken back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Undone {
+    /// The actor that it was made for.
+    pub actor: Actor,
+    /// Whether a person approved it.
+    pub approved: bool,
+}
+
+impl Undone {
+    /// Whether an actor may take the run back without the gates that judge new changes: it is the actor's own, and no
+    /// person agreed to it. A user that acts without an agent owns the runs of this user's agents.
+    pub fn is_free_for(&self, actor: &Actor) -> bool {
+        let owns = |agent: &String| self.actor.agent.as_ref() == Some(agent);
+        !self.approved
+            && (self.actor.uid, &self.actor.user) == (actor.uid, &actor.user)
+            && actor.agent.as_ref().is_none_or(owns)
+    }
+}
+
 /// Something in the new content of a file that looks like a credential.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -123,6 +146,7 @@ impl Case {
             enclosing: Vec::new(),
             work: WorkKind::Apply,
             declared: None,
+            undone: None,
             undoes: None,
             restores: false,
             scope: Scope::everything(),
@@ -309,9 +333,12 @@ impl Bundle {
         Ok(Bound { plan, limits, change: change_digest(change)?, policy: self.policy })
     }
 
-    /// Whether it brings back what was there before a run, and nothing else.
+    /// Whether it is an undo that is not judged as a new change: it brings back what was there before a run and
+    /// nothing else, and the run is the actor's own and was not approved.
     pub fn restores(&self) -> bool {
-        self.case.undoes.is_some() && self.case.restores
+        let Case { undoes, undone, restores, actor, .. } = &self.case;
+        let is_free = undone.as_ref().is_some_and(|undone| undone.is_free_for(actor));
+        undoes.is_some() && *restores && is_free
     }
 
     /// The canonical JSON of the bundle.

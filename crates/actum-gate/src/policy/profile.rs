@@ -33,7 +33,7 @@ pub struct ProtectedGroup {
 const EVERYWHERE: &[Profile] = &[Profile::Critical, Profile::Interactive, Profile::AgentExecutor];
 
 /// All groups.
-pub static PROTECTED_GROUPS: [ProtectedGroup; 5] = [
+pub static PROTECTED_GROUPS: [ProtectedGroup; 6] = [
     ProtectedGroup {
         name: "the state of git and actum, and their policy",
         profiles: EVERYWHERE,
@@ -68,35 +68,79 @@ pub static PROTECTED_GROUPS: [ProtectedGroup; 5] = [
         },
     },
     ProtectedGroup {
+        name: "reports of task plans, what takes them back, and active plans",
+        profiles: EVERYWHERE,
+        paths: BuiltInPaths {
+            directories: &[
+                "**/agent/agent_outputs/reports",
+                "**/agent/agent_outputs/archive",
+                "**/agent/agent_outputs/plans/plan_active",
+            ],
+            files: &[],
+            matches: &[
+                "agent/agent_outputs/reports/20260203_150322_t/rollback.sh",
+                "Agent/agent_outputs/reports/x/backups/a.bak",
+                "p/agent/agent_outputs/plans/plan_active/task.json",
+            ],
+            not_matches: &[
+                "agent/agent_outputs/notes.md",
+                "agent/temp/reports/x",
+                "docs/reports/x.md",
+            ],
+        },
+    },
+    ProtectedGroup {
         name: "configuration that gives agents and hooks their orders",
         profiles: &[Profile::Interactive],
         paths: BuiltInPaths {
             directories: &[
                 "**/.claude/hooks",
+                "**/.claude/agents",
+                "**/.claude/commands",
+                "**/.claude/skills",
                 "**/.codex",
-                "**/.cursor/hooks*",
+                "**/.continue",
+                "**/.cursor",
+                "**/.kiro",
                 "**/.opencode/plugin*",
+                "**/.qwen",
+                "**/.zed",
                 "**/.githooks",
                 "**/.husky",
             ],
             files: &[
                 "**/.claude/settings*.json",
-                "**/.cursor/mcp.json",
+                "**/.claude.json",
+                "**/.aider.conf.yml",
+                "**/.crush.json",
+                "**/crush.json",
                 "**/.gemini/settings.json",
                 "**/.mcp.json",
                 "**/opencode.json*",
                 "**/.vscode/mcp.json",
+                "**/.vscode/settings.json",
+                "**/.vscode/tasks.json",
                 "**/.roo/mcp.json",
-                "**/.kiro/settings/mcp.json",
                 "**/.amazonq/mcp.json",
             ],
             matches: &[
                 ".claude/settings.local.json",
+                "a/.Claude/skills/x/SKILL.md",
                 "a/.Codex/config.toml",
+                ".cursor/rules/a.mdc",
                 ".husky/pre-commit",
                 ".mcp.json",
+                ".vscode/settings.json",
+                ".zed/tasks.json",
             ],
-            not_matches: &[".claude/plans/x.md", "codex/mod.rs", "husky.md", "mcp.json"],
+            not_matches: &[
+                ".claude/plans/x.md",
+                ".vscode/launch.json",
+                "codex/mod.rs",
+                "husky.md",
+                "mcp.json",
+                "src/cursor/mod.rs",
+            ],
         },
     },
     ProtectedGroup {

@@ -139,7 +139,7 @@ pub(crate) fn check_examples(
 }
 
 /// What everybody's changes are judged by.
-pub static BUILT_IN: [BuiltIn; 4] = [
+pub static BUILT_IN: [BuiltIn; 7] = [
     BuiltIn {
         tier: RiskTier::R3,
         paths: BuiltInPaths {
@@ -241,6 +241,95 @@ pub static BUILT_IN: [BuiltIn; 4] = [
             not_matches: &["src/service.rs", "src/timer.ts", "user.service.ts"],
         },
         why: "it is started by the system, at a time of its own",
+    },
+    BuiltIn {
+        tier: RiskTier::R3,
+        paths: BuiltInPaths {
+            directories: &["**/.idea"],
+            files: &[
+                "**/*.code-workspace",
+                "**/.gitpod.yml",
+                "**/agents.md",
+                "**/claude.md",
+                "**/.github/copilot-instructions.md",
+            ],
+            matches: &["p.code-workspace", ".idea/workspace.xml", "CLAUDE.md", "sub/AGENTS.md"],
+            not_matches: &[
+                "docs/agents/x.md",
+                "claude.rs",
+                "idea/mod.rs",
+                ".github/instructions.md",
+            ],
+        },
+        why: "it gives orders to coding agents or editors that open the project",
+    },
+    BuiltIn {
+        tier: RiskTier::R3,
+        paths: BuiltInPaths {
+            directories: &[],
+            files: &[
+                "**/mise.toml",
+                "**/.mise.toml",
+                "**/.yarnrc.yml",
+                "**/.mvn/extensions.xml",
+                "**/.bazelrc",
+                "**/.cargo/config.toml",
+                "**/.cargo/config",
+            ],
+            matches: &["mise.toml", ".cargo/config.toml", "sub/.bazelrc", ".yarnrc.yml"],
+            not_matches: &[
+                "cargo/config.toml",
+                "docs/mise.md",
+                ".mvn/wrapper/maven-wrapper.properties",
+            ],
+        },
+        why: "a build tool runs or loads what it names, unasked",
+    },
+    BuiltIn {
+        tier: RiskTier::R3,
+        paths: BuiltInPaths {
+            directories: &[
+                "**/.config/autostart",
+                "**/.config/environment.d",
+                "**/.config/fish",
+                "**/.config/git",
+                "**/.config/systemd/user",
+                "**/.ssh",
+                "**/library/launchagents",
+            ],
+            files: &[
+                "**/authorized_keys",
+                "**/.bash_login",
+                "**/.bash_logout",
+                "**/.bash_profile",
+                "**/.bashrc",
+                "**/.gitconfig",
+                "**/.kshrc",
+                "**/.profile",
+                "**/.xinitrc",
+                "**/.xprofile",
+                "**/.xsession",
+                "**/.zlogin",
+                "**/.zlogout",
+                "**/.zprofile",
+                "**/.zshenv",
+                "**/.zshrc",
+            ],
+            matches: &[
+                ".bashrc",
+                "dotfiles/.zshrc",
+                ".ssh/config",
+                "Library/LaunchAgents/a.plist",
+                ".config/autostart/a.desktop",
+            ],
+            not_matches: &[
+                ".config/foo/main.rs",
+                "docs/bashrc.md",
+                "ssh/mod.rs",
+                "library/launch.rs",
+            ],
+        },
+        why: "a shell, a login or the system runs it for its user",
     },
 ];
 

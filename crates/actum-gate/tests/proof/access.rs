@@ -5,6 +5,7 @@ use std::cell::Cell;
 
 use actum_core::ledger::Actor;
 use actum_core::{Budget, Digest, RiskTier, Scope};
+use actum_gate::decision::Undone;
 use actum_gate::{
     AccessJudge, AccessSaid, AccessText, AccessUnknown, Bundle, Case, Decision, NoAccess, Policy,
     ReplayProblem, Verdict, WorkKind, decide, replay,
@@ -50,7 +51,8 @@ fn asked() -> Case {
 
 fn restoring() -> Case {
     let undoes = Some("r0000000000n".parse().unwrap());
-    Case { undoes, restores: true, work: WorkKind::Undo, ..asked() }
+    let undone = Some(Undone { actor: asked().actor, approved: false });
+    Case { undoes, undone, restores: true, work: WorkKind::Undo, ..asked() }
 }
 
 fn bundle(case: Case, policy: &Policy) -> Bundle {

@@ -6,7 +6,7 @@ use actum_core::path_name::PathName;
 use actum_core::receipt::{DecisionRecord, GateRecord, PathEffect};
 use actum_core::{Digest, RunId, Timestamp};
 use actum_gate::Policy;
-use actum_gate::decision::{Bundle, Case, Decision, Verdict, WorkKind, decide};
+use actum_gate::decision::{Bundle, Case, Decision, Undone, Verdict, WorkKind, decide};
 use actum_workspace::Transaction;
 use actum_workspace::disk::Disk;
 
@@ -52,10 +52,15 @@ impl<'e, D: Disk> Staged<'e, D> {
 
     /// Lets the gates judge, and a person where they ask for one.
     pub(crate) fn let_pass(&mut self) -> Result<Judgement> {
+        let undone = match self.undoes {
+            Some(run) if self.transaction.restores() => self.records.undone(run)?,
+            Some(_) | None => None,
+        };
         let asked = Asked {
             request: &self.request,
             plan: self.plan,
             undoes: self.undoes,
+            undone,
             time: self.records.clock.now(),
             tenant: &self.records.tenant,
             place: self.place.clone(),
@@ -101,7 +106,8 @@ impl<D: Disk> Preview<'_, D> {
         time: Timestamp,
     ) -> Result<Judgement> {
         let (plan, undoes) = (request.digest()?, self.undoes);
-        let asked = Asked { request, plan, undoes, time, tenant, place: in_force.place() };
+        let (undone, place) = (self.undone.clone(), in_force.place());
+        let asked = Asked { request, plan, undoes, undone, time, tenant, place };
         let guarded = request.profile().map(|profile| in_force.policy.clone().guarding(profile));
         let policy = guarded.as_ref().unwrap_or(&in_force.policy);
         Judgement::of(&mut self.transaction, asked, policy, &in_force.cedar)
@@ -113,6 +119,7 @@ pub(crate) struct Asked<'r> {
     request: &'r Request,
     plan: Digest,
     undoes: Option<RunId>,
+    undone: Option<Undone>,
     time: Timestamp,
     tenant: &'r TenantId,
     place: Place,
@@ -168,10 +175,11 @@ impl Judgement {
 
 /// What the gates judge.
 fn case<D: Disk>(transaction: &mut Transaction<'_, D>, asked: Asked<'_>) -> Result<Case> {
-    let Asked { request, plan, undoes, time, tenant, place } = asked;
+    let Asked { request, plan, undoes, undone, time, tenant, place } = asked;
     let restores = transaction.restores();
-    // What is brought back was there before, whatever it is.
-    let Scanned { found, unscanned } = match restores {
+    let is_free = undone.as_ref().is_some_and(|undone| undone.is_free_for(&request.actor));
+    // An actor gets back its own contents, whatever they are.
+    let Scanned { found, unscanned } = match restores && is_free {
         true => Scanned::default(),
         false => Scanned::of(transaction)?,
     };
@@ -196,6 +204,7 @@ fn case<D: Disk>(transaction: &mut Transaction<'_, D>, asked: Asked<'_>) -> Resu
         confined,
         declared: request.declared,
         undoes,
+        undone,
         restores,
         scope: limits.scope.clone(),
         budget: limits.budget,

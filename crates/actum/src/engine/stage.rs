@@ -6,6 +6,7 @@ use actum_access::Cedar;
 use actum_core::ledger::{EffectStarted, RequestKey, WorkspaceId};
 use actum_core::{Digest, RunId, Status};
 use actum_gate::Policy;
+use actum_gate::decision::Undone;
 use actum_ledger::{NewEntry, SigningKey, Store};
 use actum_workspace::disk::Disk;
 use actum_workspace::{RunOptions, Transaction, Workspace};
@@ -185,6 +186,8 @@ pub struct Preview<'w, D: Disk> {
     pub transaction: Transaction<'w, D>,
     /// The run that it takes back.
     pub undoes: Option<RunId>,
+    /// Facts about that run, where the caller found its record; without them its undo is judged as a new change.
+    pub undone: Option<Undone>,
 }
 
 /// Computes what a request would change; nothing is recorded, and nothing can come of it.
@@ -197,7 +200,7 @@ pub fn preview<'w, D: Disk>(
 ) -> Result<Preview<'w, D>> {
     let transaction = workspace.begin(options(request))?;
     let (transaction, undoes) = compute(transaction, &request.work)?;
-    Ok(Preview { transaction, undoes })
+    Ok(Preview { transaction, undoes, undone: None })
 }
 
 fn options(request: &Request) -> RunOptions {

@@ -50,11 +50,8 @@ pub fn violations(
                 .into_iter()
                 .find(|said| said.gate == PROTECTED && said.verdict == Verdict::Deny.as_str());
             let problem = match denied {
+                Some(_) if is_protected_report(path) => report_problem(path),
                 Some(said) => ActionProblem::new(ErrorCode::ProtectedFileViolation, said.ground),
-                None if is_protected_report(path) => ActionProblem::new(
-                    ErrorCode::ProtectedReportViolation,
-                    format!("`{path}` is what a run is taken back with, and no plan may touch it"),
-                ),
                 None => match config.iter().find(|rule| rule.covers(path)) {
                     Some(rule) => ActionProblem::new(
                         ErrorCode::ProtectedFileViolation,
@@ -67,6 +64,11 @@ pub fn violations(
         }
     }
     Ok(violations)
+}
+
+fn report_problem(path: &RelPath) -> ActionProblem {
+    let message = format!("`{path}` is what a run is taken back with, and no plan may touch it");
+    ActionProblem::new(ErrorCode::ProtectedReportViolation, message)
 }
 
 /// What is said of a target that has other names, by which a protected file could be meant.

@@ -131,7 +131,7 @@ impl Previewed {
             message: format!("{error}; nothing was changed"),
         })?;
         let request = task::request((plan, &id), operations, actor);
-        let mut preview = Preview { transaction, undoes: None };
+        let mut preview = Preview { transaction, undoes: None, undone: None };
         let judged = preview.judged(&request, in_force, &home::tenant()?, records::now());
         let (tier, gates, answer, change) = match judged {
             Ok(Judgement { bundle, decision, .. }) => {

@@ -150,6 +150,7 @@ fn would_do_in(
     let changes = preview.transaction.diff()?.into_iter().map(whole).collect();
     let diff = FileDiffs::of(changes, audience);
     let tenant = &plan.queued.plan.tenant;
+    preview.undone = preview.undoes.and_then(records::undone);
     let judged = match preview.judged(request, in_force, tenant, records::now()) {
         Ok(judged) => judged,
         Err(error) => return Ok((vec![told(&error)], None)),

@@ -1,10 +1,11 @@
 //! Canonical JSON, and decisions that are made again.
 
 use actum_core::canonical::{self, CanonicalError};
+use actum_core::ledger::Actor;
 use actum_core::receipt::{DecisionRecord, EffectKind, PathEffect};
 use actum_core::{Budget, Digest, PathRule, RiskTier, RunId, Scope};
 use actum_gate::credential::Finding;
-use actum_gate::decision::Found;
+use actum_gate::decision::{Found, Undone};
 use actum_gate::policy::{BUILT_IN, PROTECTED_GROUPS, Trust};
 use actum_gate::{
     AccessText, Approved, Bundle, Case as Judged, CommandLine, DECISION_SEMANTICS, NoAccess,
@@ -170,6 +171,12 @@ fn policy_cases() -> Vec<Vector> {
     };
     let modified = |names: &[&str]| only(EffectKind::Modified, names);
     let plain = |change| case(Scope::everything(), Budget::unlimited(), change);
+    let undoing = |approved: Option<bool>, agent: Option<&str>, change| {
+        let judged = plain(change);
+        let undone = approved.map(|approved| Undone { actor: judged.actor.clone(), approved });
+        let actor = Actor { agent: agent.map(str::to_owned), ..judged.actor.clone() };
+        Judged { undoes: Some(run()), undone, restores: true, actor, ..judged }
+    };
     let default = Policy::default();
     let cases = [
         ("a secret in another case", &default, plain(modified(&["a/.ENV.Local"]))),
@@ -196,10 +203,17 @@ fn policy_cases() -> Vec<Vector> {
             Judged { linked: vec![path("a")], ..plain(only(EffectKind::Mode, &["a"])) },
         ),
         ("a policy of another workspace", &default, plain(modified(&["sub/actum.toml"]))),
+        ("an undo", &default, undoing(Some(false), None, modified(&[".travis.yml"]))),
         (
-            "an undo",
+            "an undo of what a person approved",
             &default,
-            Judged { undoes: Some(run()), restores: true, ..plain(modified(&[".travis.yml"])) },
+            undoing(Some(true), None, modified(&[".travis.yml"])),
+        ),
+        ("an undo of an unknown run", &default, undoing(None, None, modified(&[".travis.yml"]))),
+        (
+            "an undo by another agent",
+            &default,
+            undoing(Some(false), Some("other"), modified(&[".travis.yml"])),
         ),
         ("a redo", &default, Judged { undoes: Some(run()), ..plain(modified(&[".travis.yml"])) }),
         ("nothing, under a policy", &untrusted, plain(Vec::new())),
@@ -209,11 +223,7 @@ fn policy_cases() -> Vec<Vector> {
         (
             "an undo outside of the scope and over the budget",
             &alone,
-            Judged {
-                undoes: Some(run()),
-                restores: true,
-                ..plain(modified(&["vendor/a", "b", "c", "d"]))
-            },
+            undoing(Some(false), None, modified(&["vendor/a", "b", "c", "d"])),
         ),
         ("raised by the operator", &alone, plain(modified(&["src/payments.rs"]))),
         ("a deleted migration", &alone, plain(only(EffectKind::Deleted, &["db/migrations/1.sql"]))),
@@ -534,8 +544,14 @@ fn access_cases() -> Vec<Vector> {
         input(&text, &policy, &record)
     };
     let asked = case(Scope::everything(), Budget::unlimited(), change());
-    let restores =
-        Judged { undoes: Some(run()), restores: true, work: WorkKind::Undo, ..asked.clone() };
+    let undone = Some(Undone { actor: asked.actor.clone(), approved: false });
+    let restores = Judged {
+        undoes: Some(run()),
+        undone,
+        restores: true,
+        work: WorkKind::Undo,
+        ..asked.clone()
+    };
     vec![
         refused("access policies", "REPLAY_ENGINE_UNSUPPORTED", of(asked)),
         accepted("an undo that access policies have no say in", of(restores)),
