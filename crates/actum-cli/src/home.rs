@@ -100,6 +100,12 @@ pub(crate) fn user_home() -> Option<PathBuf> {
     variable_or_known("HOME").map(PathBuf::from)
 }
 
+/// The home directory that the system knows this user by, whatever the environment says; without one that of the
+/// environment.
+pub(crate) fn known_user_home() -> Option<PathBuf> {
+    known_home().or_else(|| variable("HOME")).map(PathBuf::from)
+}
+
 /// A variable of the environment; an empty one counts as none.
 #[expect(clippy::disallowed_methods, reason = "only the command line reads the environment")]
 fn variable(name: &str) -> Option<OsString> {

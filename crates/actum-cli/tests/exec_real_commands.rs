@@ -89,6 +89,7 @@ fn a_build_leaves_what_it_leaves_without_actum_and_need_not_be_made_again() {
     let (_directory, root) = workspace();
     let (toolchain, script) = build(&root);
     let (before, mut plain) = (tree(&root), plainly(&root, &script));
+    say(&root, &format!("[sandbox]\nexec = [{toolchain:?}]\n"));
     let ended = exec(&root, &["--exec", toolchain.to_str().unwrap()], &script);
     assert_eq!(ended.code, 0, "{ended:?}");
     let mut after = tree(&root);

@@ -257,7 +257,7 @@ fn a_hostile_package_leaves_nothing_that_no_run_may_make_and_fills_no_disk() {
             "EFFECT_NOT_KEPT",
             ".git/hooks",
         ),
-        ("state", "fs.writeFileSync('.actum/x', 'x')", "EFFECT_NOT_KEPT", ".actum"),
+        ("state", "fs.writeFileSync('.actum/x', 'x')", "PLUGIN_FAILED", ".actum"),
         ("secrets", "fs.writeFileSync('.env', 'x')", "CHANGE_DENIED", ".env"),
         ("links", "fs.symlinkSync('../..', 'out')", "EFFECT_NOT_KEPT", "out"),
         ("pipe", "child.execFileSync('mkfifo', ['pipe'])", "EFFECT_NOT_KEPT", "pipe"),

@@ -15,11 +15,34 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use program::{Ended, actum, workspace};
+use program::{Ended, actum, home_of, operator_of, workspace};
 use serde_json::{Value, json};
 
 fn sandbox(root: &Path, options: &[&str], script: &str) -> Ended {
     actum(root, &[&["sandbox", "run"], options, &["--", "sh", "-c", script]].concat())
+}
+
+/// Writes what the operator allows to commands, in the table `[sandbox]`.
+fn operator_allows(root: &Path, sandbox: &str) {
+    let directory = operator_of(root).join("actum");
+    fs::create_dir_all(&directory).unwrap();
+    fs::write(directory.join("actum.toml"), format!("version = 1\n[sandbox]\n{sandbox}\n"))
+        .unwrap();
+}
+
+/// A directory beside the workspace that the operator lets commands write to.
+fn writable(root: &Path) -> std::path::PathBuf {
+    let out = root.with_file_name("out");
+    fs::create_dir(&out).unwrap();
+    operator_allows(root, &format!("write = [{out:?}]"));
+    out
+}
+
+/// That it was refused before anything was started.
+fn assert_not_allowed(ended: &Ended, what: &str) {
+    assert_eq!((ended.code, ended.stdout.as_str()), (125, ""), "{what}: {ended:?}");
+    assert!(ended.stderr.contains("SANDBOX_NOT_ALLOWED"), "{what}: {ended:?}");
+    assert!(ended.stderr.contains("nothing was started"), "{what}: {ended:?}");
 }
 
 fn report(root: &Path, options: &[&str], script: &str) -> Value {
@@ -89,6 +112,7 @@ fn what_a_command_changes_in_a_captured_directory_is_told_and_not_kept() {
 fn a_cache_is_passed_through_a_captured_directory() {
     let (_directory, root) = workspace();
     fs::create_dir(root.join("target")).unwrap();
+    operator_allows(&root, "caches = ['target']");
     let options = ["--capture", "--cache", "target"];
     let told = report(&root, &options, "echo x > target/x; echo y > y");
     assert_eq!(told["changes"].as_array().unwrap().len(), 1, "{told}");
@@ -100,13 +124,15 @@ fn a_cache_is_passed_through_a_captured_directory() {
 #[test]
 fn the_policy_that_is_printed_is_one_that_can_be_used() {
     let (directory, root) = workspace();
-    let ended = actum(&root, &["sandbox", "run", "--print-policy", "--write", "sub"]);
+    let out = writable(&root);
+    let out = out.to_str().unwrap();
+    let ended = actum(&root, &["sandbox", "run", "--print-policy", "--write", out]);
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     let file = directory.path().join("policy.toml");
     fs::write(&file, ended.stdout).unwrap();
     let file = file.to_str().unwrap();
-    let ended = sandbox(&root, &["--policy", file], "echo x > sub/x && echo y > y");
-    assert!(root.join("sub/x").exists(), "{}", ended.stderr);
+    let ended = sandbox(&root, &["--policy", file], "echo x > ../out/x && echo y > y");
+    assert!(Path::new(out).join("x").exists(), "{}", ended.stderr);
     assert!(!root.join("y").exists());
 }
 
@@ -123,7 +149,7 @@ fn a_policy_that_is_wrong_is_refused_with_its_place() {
     };
     assert!(refusal("write = 3").contains("line 1, column 9"));
     assert!(refusal("wriet = []").contains("unknown field `wriet`"));
-    assert!(refusal("read = ['/']").contains("allows everything"));
+    assert!(refusal("read = ['/']").contains("does not list it"));
     assert!(refusal("read = ['.']\n[limits]\nmemory = { max = 0 }").contains("limit of memory"));
     assert!(refusal("read = ['.']\n[limits]\nram = { max = 1 }").contains("unknown variant `ram`"));
     assert!(!root.join("ran").exists());
@@ -140,39 +166,180 @@ fn secrets_in_the_environment_do_not_reach_the_command() {
         Ended::from(command.env("ACTUM_TEST_SECRET", "hunter2").output().unwrap()).stdout
     };
     assert!(!run(&[]).contains("hunter2"));
+    assert!(!run(&["--env", "ACTUM_TEST_SECRET"]).contains("hunter2"));
+    operator_allows(&root, "env = ['ACTUM_TEST_SECRET', 'SET=by the operator']");
+    assert!(!run(&[]).contains("hunter2"));
     assert!(run(&["--env", "ACTUM_TEST_SECRET"]).contains("hunter2"));
+    assert!(run(&["--env", "SET"]).contains("SET=by the operator\n"));
     assert!(run(&["--env", "A=b c"]).contains("A=b c\n"));
 }
 
-/// AA-10
+/// AA-10: what goes around the gates is the operator's to allow, and never in a workspace.
 #[test]
-fn the_state_of_git_and_actum_stays_as_it_is_unless_it_is_named() {
+fn no_command_writes_directly_to_a_workspace_or_what_the_operator_does_not_list() {
+    let (directory, root) = workspace();
+    let out = root.with_file_name("out");
+    fs::create_dir_all(out.join("deep/er")).unwrap();
+    let run = |path: &Path| {
+        sandbox(
+            &root,
+            &["--write", path.to_str().unwrap()],
+            "echo x > sub/ran; echo x > ../out/ran",
+        )
+    };
+    assert_not_allowed(&run(&out), "a directory that nobody lists");
+    assert_not_allowed(&run(Path::new(".")), "the workspace");
+    // Not even what the operator lists, where it is part of a workspace, holds one, or holds something protected.
+    operator_allows(&root, &format!("write = [{:?}]", directory.path()));
+    assert_eq!(run(&out).code, 0);
+    fs::remove_file(out.join("ran")).unwrap();
+    fs::create_dir_all(home_of(&root)).unwrap();
+    let beside = directory.path().join("beside");
+    fs::create_dir_all(beside.join("repo/.git/hooks")).unwrap();
+    for path in [
+        root.clone(),
+        root.join("sub"),
+        directory.path().to_owned(),
+        beside.clone(),
+        beside.join("repo/.git/hooks"),
+        home_of(&root),
+        operator_of(&root),
+        operator_of(&root).join("actum"),
+    ] {
+        assert_not_allowed(&run(&path), &path.display().to_string());
+    }
+    for protected in [".env", "deep/.github/workflows", "deep/er/actum.toml", "deep/er/.GIT"] {
+        fs::create_dir_all(out.join(protected)).unwrap();
+        assert_not_allowed(&run(&out), protected);
+        fs::remove_dir_all(out.join(protected)).unwrap();
+    }
+    // A policy of the caller is held to the same.
+    let file = directory.path().join("policy.toml");
+    for policy in [
+        "read = ['.']\nwrite = ['.']\nexec = ['/usr', '/bin', '/lib', '/lib64']".to_owned(),
+        format!("read = ['/usr', '.', {:?}]\nexec = ['/usr']", home_of(&root)),
+        "read = ['.', '/var']\nexec = ['/usr']".to_owned(),
+        format!("read = ['.', {out:?}]\nexec = [{:?}]", beside),
+        "read = ['/usr']\nexec = ['/usr']\ncwd = '.'\n[view]\nbase = '.'\ncaches = ['sub']\nmax = 65536".to_owned(),
+        "read = ['/usr']\nexec = ['/usr']\ncwd = '/var'\n[view]\nbase = '/var'\nmax = 65536".to_owned(),
+    ] {
+        fs::write(&file, &policy).unwrap();
+        let ended = sandbox(&root, &["--policy", file.to_str().unwrap()], "echo x > sub/ran");
+        assert_not_allowed(&ended, &policy);
+    }
+    assert!(!root.join("sub/ran").exists() && !out.join("ran").exists());
+}
+
+/// AA-10, D-5: a protected path that was absent is told where it was made.
+#[test]
+fn a_protected_path_that_a_command_makes_is_told_as_a_violation() {
     let (_directory, root) = workspace();
-    actum(&root, &["init"]);
-    fs::create_dir_all(root.join(".git/hooks")).unwrap();
-    let script = "echo x > .git/hooks/pre-commit; rm -rf .actum; mv .git away; echo done > done";
-    let ended = sandbox(&root, &["--write", "."], script);
-    assert_eq!(ended.code, 0, "{}", ended.stderr);
-    assert!(root.join("done").exists() && root.join(".actum/journal").exists());
-    assert!(root.join(".git").is_dir() && !root.join(".git/hooks/pre-commit").exists());
-    let named = ["--write", ".", "--write", ".git"];
-    assert_eq!(sandbox(&root, &named, "echo x > .git/hooks/pre-commit").code, 0);
-    assert!(root.join(".git/hooks/pre-commit").exists());
+    let out = writable(&root);
+    for (script, made) in [
+        ("mkdir -p ../out/a/.git/hooks", "out/a/.git"),
+        ("echo X=1 > ../out/.env.local", "out/.env.local"),
+        ("mkdir ../out/.actum", "out/.actum"),
+    ] {
+        let ended = sandbox(&root, &["--write", "../out"], script);
+        assert_eq!(ended.code, 124, "{script}: {ended:?}");
+        assert!(ended.stderr.contains(made), "{script}: {ended:?}");
+        // It is not written to again before somebody looked at it.
+        assert_not_allowed(&sandbox(&root, &["--write", "../out"], "true"), script);
+        fs::remove_dir_all(&out).unwrap();
+        fs::create_dir(&out).unwrap();
+    }
+}
+
+/// AA-10: the caller chooses among what the operator lists, and no more.
+#[test]
+fn a_command_reads_and_executes_only_what_the_operator_lists() {
+    let (directory, root) = workspace();
+    let beside = directory.path().join("beside");
+    fs::create_dir(&beside).unwrap();
+    fs::write(beside.join("secret"), "hunter2\n").unwrap();
+    // Now there is a home of ledger and keys.
+    assert_eq!(actum(&root, &["apply", "../change.diff"]).code, 0);
+    let read = |verb: &[&str], option: &str, path: &Path| {
+        let words =
+            [verb, &[option, path.to_str().unwrap(), "--", "cat", "../beside/secret"]].concat();
+        actum(&root, &words)
+    };
+    let verbs: [&[&str]; 2] = [&["sandbox", "run"], &["exec"]];
+    for verb in verbs {
+        for option in ["--read", "--exec"] {
+            for path in [&beside, &beside.join("secret"), directory.path()] {
+                assert_not_allowed(&read(verb, option, path), option);
+            }
+        }
+    }
+    operator_allows(&root, &format!("read = [{beside:?}]"));
+    for verb in verbs {
+        let ended = read(verb, "--read", &beside);
+        assert_eq!(ended.stdout, "hunter2\n", "{ended:?}");
+        assert_not_allowed(&read(verb, "--exec", &beside), "what may be read is not executed");
+    }
+    // Narrower than what is listed.
+    assert_eq!(read(verbs[0], "--read", &beside.join("secret")).stdout, "hunter2\n");
+    // Ledgers, keys and policies are not seen, whatever is listed.
+    for own in [home_of(&root), operator_of(&root).join("actum")] {
+        operator_allows(&root, &format!("read = [{own:?}]"));
+        for verb in verbs {
+            assert_not_allowed(&read(verb, "--read", &own), "a directory of the operator");
+        }
+    }
+    operator_allows(&root, &format!("read = [{:?}]", directory.path()));
+    let all = directory.path().to_str().unwrap();
+    for verb in verbs {
+        let script = "find ../actum-home ../operator | sort; cat ../actum-home/*/* ../operator/*/*";
+        let ended = actum(&root, &[verb, &["--read", all, "--", "sh", "-c", script]].concat());
+        assert_eq!(ended.stdout, "../actum-home\n../operator\n../operator/actum\n", "{ended:?}");
+        assert_ne!(ended.code, 0, "{ended:?}");
+    }
+}
+
+/// AA-10: files that were deleted stay in the journal, for undo alone.
+#[test]
+fn a_command_does_not_read_the_journal() {
+    let (_directory, root) = workspace();
+    fs::write(root.join("token.txt"), "hunter2 hunter2\n").unwrap();
+    assert_eq!(actum(&root, &["exec", "--", "rm", "token.txt"]).code, 0);
+    let found = |root: &Path| {
+        std::process::Command::new("grep").args(["-rq", "hunter2", "."]).current_dir(root).status()
+    };
+    assert!(found(&root.join(".actum")).unwrap().success(), "the journal holds what undo needs");
+    let verbs: [&[&str]; 3] = [&["sandbox", "run"], &["sandbox", "run", "--capture"], &["exec"]];
+    for verb in verbs {
+        let script = "ls -A .actum; grep -r hunter2 .; touch .actum/x; mv .actum away; true";
+        let ended = actum(&root, &[verb, &["--", "sh", "-c", script]].concat());
+        assert_eq!((ended.code, ended.stdout.as_str()), (0, ""), "{verb:?}: {ended:?}");
+    }
+    assert_eq!(actum(&root, &["undo"]).code, 0);
+    assert_eq!(fs::read_to_string(root.join("token.txt")).unwrap(), "hunter2 hunter2\n");
 }
 
 /// AA-10
 #[test]
 fn a_command_at_whose_output_nobody_reads_any_more_is_not_told_as_one_that_never_ran() {
     let (_directory, root) = workspace();
+    let out = writable(&root);
     let mut command = program::command(
         &root,
-        &["sandbox", "run", "--write", ".", "--", "sh", "-c", "seq 100000; echo end > end"],
+        &[
+            "sandbox",
+            "run",
+            "--write",
+            "../out",
+            "--",
+            "sh",
+            "-c",
+            "seq 100000; echo end > ../out/end",
+        ],
     );
     let mut child = command.stdout(std::process::Stdio::piped()).spawn().unwrap();
     drop(child.stdout.take());
     let ended = child.wait().unwrap();
     assert_ne!(ended.code(), Some(125));
-    assert!(root.join("end").exists());
+    assert!(out.join("end").exists());
 }
 
 /// AA-10
@@ -197,7 +364,6 @@ fn where_nothing_can_be_run_the_hint_fits_the_reason() {
     assert!(hint(&["--", "ls | wc -l"]).contains("sh -c"));
     assert!(hint(&["./a.txt"]).contains("chmod +x ./a.txt"));
     assert!(hint(&["--write", "out", "true"]).contains("make it first"));
-    assert!(hint(&["--capture", "--write", "sub", "true"]).contains("whose changes are captured"));
     assert!(hint(&["--limit", "cpu=1s:hard", "true"]).contains("let the limit be polled"));
     let ended = actum(Path::new("/"), &["sandbox", "run", "true"]);
     assert!(ended.stderr.contains("change to a directory below it"), "{}", ended.stderr);

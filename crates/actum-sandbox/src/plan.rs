@@ -1,6 +1,7 @@
 //! What a policy becomes on this host: a plan, or every demand that is not met, by name.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
@@ -63,6 +64,9 @@ pub enum Unmet {
     /// Tier L cannot subtract.
     #[error("`deny_write` needs tier N: {missing}")]
     DenyWrite { missing: Missing },
+    /// Tier L cannot subtract from what may be written.
+    #[error("`hide` in what may be written needs tier N: {missing}")]
+    Hide { missing: Missing },
     /// A private loopback could not be made.
     #[error("a private loopback is demanded: {missing}")]
     Loopback { missing: Missing, in_l: bool },
@@ -76,7 +80,7 @@ impl Unsatisfiable {
     /// `SANDBOX_UNAVAILABLE`.
     pub fn code(&self) -> &'static str {
         let needs_n = |unmet: &Unmet| match unmet {
-            Unmet::Floor { .. } | Unmet::DenyWrite { .. } => true,
+            Unmet::Floor { .. } | Unmet::DenyWrite { .. } | Unmet::Hide { .. } => true,
             Unmet::View { in_l, .. } | Unmet::Loopback { in_l, .. } => *in_l,
             Unmet::AnyTier { .. } | Unmet::Limit { .. } => false,
         };
@@ -118,6 +122,10 @@ impl SandboxPolicy {
             }
             if !self.deny_write.is_empty() {
                 unmet.push(Unmet::DenyWrite { missing: missing.clone() });
+            }
+            let is_written = |path: &PathBuf| self.write.iter().any(|tree| path.starts_with(tree));
+            if self.hide.iter().any(is_written) {
+                unmet.push(Unmet::Hide { missing: missing.clone() });
             }
             if self.view.is_some() {
                 unmet.push(Unmet::View { missing: missing.clone(), in_l: true });

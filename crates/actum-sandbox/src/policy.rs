@@ -70,6 +70,11 @@ pub struct SandboxPolicy {
     /// What stays as it is below a directory that may be written. Needs tier N.
     #[serde(default)]
     pub deny_write: Vec<PathBuf>,
+    /// Files and directories of which the content cannot be read, though they lie in something that may be read. In
+    /// tier N an empty directory, or a file that cannot be opened, is seen in their place; in tier L the names in a
+    /// directory can still be listed, and nothing hidden may lie in `write`. One that is missing is not hidden.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub hide: Vec<PathBuf>,
     /// Files and directories whose programs may be started. This keeps honest programs in line; code
     /// that already runs can load what it can read.
     #[serde(default)]
@@ -151,6 +156,9 @@ pub enum PolicyError {
     /// It allows and denies the same.
     #[error("`{}` may be written, and is or lies in what is in `deny_write`", path.display())]
     Contradiction { path: PathBuf },
+    /// It would be seen and hidden.
+    #[error("`{}` in `hide` is or holds `{}`, which is to be seen", path.display(), seen.display())]
+    HidesSeen { path: PathBuf, seen: PathBuf },
     /// The command would start where it may not be.
     #[error("the working directory `{}` is not below anything in `read` or `write`", path.display())]
     WorkingDirectory { path: PathBuf },
@@ -194,6 +202,7 @@ impl SandboxPolicy {
             read: Vec::new(),
             write: Vec::new(),
             deny_write: Vec::new(),
+            hide: Vec::new(),
             exec: Vec::new(),
             net: Net::None,
             limits: Limits::default(),
@@ -246,6 +255,7 @@ impl SandboxPolicy {
         if !is_below(&self.cwd, &seen) {
             return Err(PolicyError::WorkingDirectory { path: self.cwd.clone() });
         }
+        self.check_hidden()?;
         self.check_scratch()?;
         for (resource, limit) in self.limits.iter() {
             let (least, most) = resource.sensible();
@@ -299,6 +309,30 @@ impl SandboxPolicy {
             }
             None => Ok(()),
         }
+    }
+
+    fn check_hidden(&self) -> Result<(), PolicyError> {
+        let view = self.view.iter();
+        let view = view.flat_map(|view| std::iter::once(&view.base).chain(&view.caches));
+        let lists = [&self.read, &self.write, &self.deny_write, &self.exec];
+        let seen = || lists.into_iter().flatten().chain(view.clone()).chain([&self.cwd]);
+        for path in &self.hide {
+            check_path("hide", path)?;
+            if let Some(seen) = seen().find(|seen| seen.starts_with(path)) {
+                return Err(PolicyError::HidesSeen { path: path.clone(), seen: seen.clone() });
+            }
+        }
+        Ok(())
+    }
+
+    /// Paths of which the content cannot be read, also where the base of a view is seen once more.
+    pub(crate) fn hidden(&self) -> Vec<PathBuf> {
+        let before = self.view.iter().filter_map(|view| Some((&view.base, view.before.as_ref()?)));
+        let again = before.flat_map(|(base, before)| {
+            let below = self.hide.iter().filter_map(move |path| path.strip_prefix(base).ok());
+            below.map(|path| before.join(path))
+        });
+        self.hide.iter().cloned().chain(again).collect()
     }
 
     fn check_scratch(&self) -> Result<(), PolicyError> {
@@ -416,6 +450,11 @@ mod tests {
                 refusal(|p| p.cwd = "/etc".into()),
                 "the working directory `/etc` is not below anything in `read` or `write`",
             ),
+            (
+                refusal(|p| p.hide.push("/work".into())),
+                "`/work` in `hide` is or holds `/work`, which is to be seen",
+            ),
+            (refusal(|p| p.hide.push("x".into())), "`x` in `hide` is not an absolute path"),
             (
                 refusal(|p| {
                     p.limits = Limits::default().with(Resource::Wall, 0, Enforcement::Hard)

@@ -164,6 +164,7 @@ reasons! {
     RunTooLarge = "RUN_TOO_LARGE",
     RunsReversed = "RUNS_REVERSED",
     SandboxFailed = "SANDBOX_FAILED",
+    SandboxNotAllowed = "SANDBOX_NOT_ALLOWED",
     SandboxUnavailable = "SANDBOX_UNAVAILABLE",
     SavedContentLost = "SAVED_CONTENT_LOST",
     ScopeUnusable = "SCOPE_UNUSABLE",

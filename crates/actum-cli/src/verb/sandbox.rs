@@ -1,5 +1,6 @@
 //! `actum sandbox`: runs a command confined and limited.
 
+mod allowed;
 mod confinement;
 mod failure;
 mod limit;

@@ -101,6 +101,11 @@ impl Way {
 
     /// `actum` in that workspace, for which an operator may have declared a cache.
     pub(crate) fn actum(self, facts: &Facts) -> Command {
+        self.actum_where(facts, &[])
+    }
+
+    /// The same where the operator lets commands read these besides.
+    fn actum_where(self, facts: &Facts, read: &[String]) -> Command {
         let place = facts.outside.parent().unwrap();
         let operator = place.join("operator/actum");
         fs::create_dir_all(&operator).unwrap();
@@ -108,7 +113,10 @@ impl Way {
             Self::Drop | Self::Keep => "[]",
             Self::Cache => "[\"cache\"]",
         };
-        let policy = format!("version = 1\n[sandbox]\ncaches = {caches}\n");
+        let exec: Vec<_> = [&facts.program].into_iter().chain(&facts.set_id).collect();
+        let policy = format!(
+            "version = 1\n[sandbox]\ncaches = {caches}\nread = {read:?}\nexec = {exec:?}\n"
+        );
         fs::write(operator.join("actum.toml"), policy).unwrap();
         let mut command = Command::new(facts.program.with_file_name("actum"));
         command.current_dir(self.root(facts)).stdin(Stdio::null());
@@ -119,14 +127,19 @@ impl Way {
 
     /// `actum exec` of the attack.
     pub(crate) fn exec(self, attack: &Attack, facts: &Facts) -> Command {
-        let mut command = self.actum(facts);
+        let options = options(attack, facts).unwrap();
+        let is_read =
+            |(word, path): &(&String, &String)| (*word == "--read").then(|| (*path).clone());
+        let read: Vec<_> =
+            options.iter().zip(options.iter().skip(1)).filter_map(|it| is_read(&it)).collect();
+        let mut command = self.actum_where(facts, &read);
         command.args(["exec", "--json"]);
         command.arg(if self == Self::Drop { "--drop" } else { "--keep" });
         command.arg("--exec").arg(&facts.program);
         if let Some(program) = &facts.set_id {
             command.arg("--exec").arg(program);
         }
-        command.args(options(attack, facts).unwrap());
+        command.args(options);
         command.arg("--").arg(&facts.program).args(course::words(attack, facts));
         command
     }

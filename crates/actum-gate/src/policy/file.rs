@@ -182,6 +182,7 @@ impl PolicyFile {
         let plugins = PluginAllowance::read(root.table("plugins")?)?;
         let passed = [
             ("sandbox.read", sandbox.read.len()),
+            ("sandbox.write", sandbox.write.len()),
             ("sandbox.exec", sandbox.exec.len()),
             ("sandbox.env", sandbox.env.len()),
             ("sandbox.caches", sandbox.caches.len()),

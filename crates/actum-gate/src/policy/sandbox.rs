@@ -12,6 +12,9 @@ use super::written::{Secret, Table, Value};
 pub struct SandboxAllowance {
     /// Absolute paths of what they may read besides.
     pub read: Vec<String>,
+    /// Absolute paths of directories outside of any workspace that they may write to directly: what changes there is part
+    /// of no run.
+    pub write: Vec<String>,
     /// Absolute paths of what they may read and execute besides.
     pub exec: Vec<String>,
     /// Names of variables that they get from outside, or `NAME=VALUE`.
@@ -30,7 +33,7 @@ impl SandboxAllowance {
     /// Reads the table.
     pub(super) fn read(table: Option<Table<'_>>) -> Result<Self, Mistake> {
         let Some(table) = table else { return Ok(Self::default()) };
-        table.only(&["read", "exec", "env", "caches"], Secret::Perhaps)?;
+        table.only(&["read", "write", "exec", "env", "caches"], Secret::Perhaps)?;
         let absolute = |it: &Value<'_>| match it.text("a path, which is a text")? {
             path if path.starts_with('/') && path.len() > 1 => Ok(path.to_owned()),
             other => Err(it.other_than("an absolute path".to_owned(), format!("`{other}`"))),
@@ -44,6 +47,7 @@ impl SandboxAllowance {
         };
         Ok(Self {
             read: list("read")?,
+            write: list("write")?,
             exec: list("exec")?,
             env: table.list("env", "variables", variable)?.unwrap_or_default(),
             caches: table.list("caches", "directories", cache)?.unwrap_or_default(),

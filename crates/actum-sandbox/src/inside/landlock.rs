@@ -70,7 +70,9 @@ pub(super) fn confine(
         file_only: AccessFs::from_file(abi),
     };
     for (path, access) in declared_rules(policy, &rights) {
-        rules = allow(rules, path, access, &rights)?;
+        // In a root of its own something else is in the place of what is hidden.
+        let hidden: &[PathBuf] = if tier == Tier::L { &policy.hide } else { &[] };
+        rules = allow_around(rules, (path, access), hidden, &rights)?;
     }
     for path in super::devices(policy) {
         let mut access = AccessFs::ReadFile | AccessFs::WriteFile;
@@ -111,6 +113,28 @@ fn declared_rules<'a>(
     let execute = policy.exec.iter().map(with(rights.execute));
     let write = policy.written().chain(caches).map(with(rights.write));
     read.chain(execute).chain(write).collect()
+}
+
+/// Adds rules for a path and what is below it, but for the content of what is hidden there: names can be listed.
+fn allow_around(
+    mut rules: RulesetCreated,
+    (path, access): (&Path, BitFlags<AccessFs>),
+    hidden: &[PathBuf],
+    rights: &Rights,
+) -> Result<RulesetCreated> {
+    if hidden.iter().any(|hidden| path.starts_with(hidden)) {
+        return Ok(rules);
+    }
+    if !hidden.iter().any(|hidden| hidden.starts_with(path)) {
+        return allow(rules, path, access, rights);
+    }
+    let doing = || format!("look at what is in `{}`", path.display());
+    rules = allow(rules, path, access & AccessFs::ReadDir, rights)?;
+    for entry in std::fs::read_dir(path).trying(doing)? {
+        let below = entry.trying(doing)?.path();
+        rules = allow_around(rules, (&below, access), hidden, rights)?;
+    }
+    Ok(rules)
 }
 
 /// Adds a rule for a path and what is below it.

@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Component, Path};
 
 use rustix::fs::{
-    AtFlags, CWD, Mode, OFlags, ResolveFlags, mkdirat, openat, openat2, statat, symlinkat,
+    AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, mkdirat, openat, openat2, statat, symlinkat,
 };
 use rustix::io::Errno;
 use rustix::mount::{
@@ -33,6 +33,10 @@ pub(super) const NEW_ROOT: &str = "/tmp";
 /// How large what is written into the root itself may become: directories and links on the way to
 /// what was declared.
 const ROOT_SIZE: &CStr = c"size=1m,nr_inodes=4096,mode=0755";
+/// How large the empty directory over a hidden one is: a page, the least.
+const HIDDEN_SIZE: u64 = 4096;
+/// What stands for a hidden file: a device, which cannot be opened where it is mounted without devices.
+const UNOPENED: &str = "/dev/null";
 /// What programs expect in `/dev` besides the devices.
 const DEVICE_LINKS: [(&str, &str); 4] = [
     ("/proc/self/fd", "dev/fd"),
@@ -47,7 +51,7 @@ struct Placed<'a> {
     what: What,
     /// Whether another tree holds its path: nothing is made there then, since that tree is the host's.
     is_nested: bool,
-    /// Whether that tree is a view, in which files are other files than those of the host.
+    /// Whether it is a view or in one, where files are other files than those of the host.
     in_view: bool,
 }
 
@@ -90,6 +94,9 @@ pub(super) fn enter(policy: &SandboxPolicy) -> Result<Option<OwnedFd>> {
         _ => None,
     };
     let captures = fill(&root, trees, laid, policy.scratch)?;
+    for path in policy.hidden() {
+        hide(&root, &path)?;
+    }
     finish(&root)?;
     Ok(captures)
 }
@@ -120,7 +127,7 @@ fn fill(
         // Of the scratch directory nothing belongs to the host.
         let holds = |tree: &&Path| *tree != path && path.starts_with(tree) && **tree != *SCRATCH;
         let is_nested = paths.iter().any(holds);
-        let in_view = base.is_some_and(|base| base != path && path.starts_with(base));
+        let in_view = base.is_some_and(|base| path.starts_with(base));
         place(root, Placed { path, what, is_nested, in_view })?;
     }
     // A declared `/dev` is the host's, in which nothing is made.
@@ -136,6 +143,35 @@ fn fill(
         }
     }
     Ok(captures)
+}
+
+/// Covers what is at a path below `root`: a directory with an empty one, a file with one that cannot be opened. What is
+/// not seen there need not be hidden.
+fn hide(root: &OwnedFd, path: &Path) -> Result<()> {
+    let doing = || format!("hide `{}`", path.display());
+    let inside = path.strip_prefix("/").unwrap_or(path);
+    let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let resolve = ResolveFlags::IN_ROOT | ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+    let target = match openat2(root, inside, flags, Mode::empty(), resolve) {
+        Ok(target) => target,
+        // It is missing, or a link that leads elsewhere is in its place.
+        Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => return Ok(()),
+        Err(error) => return Err(error).trying(doing),
+    };
+    let found = statat(&target, "", AtFlags::EMPTY_PATH).trying(doing)?;
+    let cover = match FileType::from_raw_mode(found.st_mode) {
+        FileType::Symlink => return Ok(()),
+        FileType::Directory => view::memory(HIDDEN_SIZE, "0555")?,
+        FileType::RegularFile
+        | FileType::Fifo
+        | FileType::Socket
+        | FileType::CharacterDevice
+        | FileType::BlockDevice
+        | FileType::Unknown => open_tree(CWD, UNOPENED, clone()).trying(doing)?,
+    };
+    sys::set_mount_flags(&cover, NO_SET_ID | NO_DEVICES | READ_ONLY).trying(doing)?;
+    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+    move_mount(cover.as_fd(), "", &target, "", flags).trying(doing)
 }
 
 /// Mounts a fresh /proc, and makes this the root.

@@ -7,6 +7,7 @@ use actum_sandbox::{NoProgram, PolicyError, SpawnError, Unmet, Unsatisfiable, Wa
 
 use super::policy::PolicyFileError;
 use crate::exit::Exit;
+use crate::failure::Failure;
 use actum::reason::Reason;
 
 /// Why a command did not run, or was not told of.
@@ -14,6 +15,9 @@ use actum::reason::Reason;
 pub(crate) enum SandboxFailure {
     #[error("{0}; nothing was started")]
     Policy(#[from] PolicyFileError),
+    /// What the operator allows is not known.
+    #[error(transparent)]
+    Operator { source: Box<Failure> },
     #[error("the sandbox policy cannot be used: {error}; nothing was started")]
     Invalid { error: PolicyError, from_file: bool },
     #[error(transparent)]
@@ -40,6 +44,7 @@ impl SandboxFailure {
             Self::Spawn(SpawnError::Command { .. }) | Self::NotExecutable { .. } => NOT_RUN,
             Self::NotFound { .. } => NOT_FOUND,
             Self::Policy(_)
+            | Self::Operator { .. }
             | Self::Invalid { .. }
             | Self::Unsatisfiable(_)
             | Self::Spawn(_)
@@ -50,6 +55,8 @@ impl SandboxFailure {
 
     pub(crate) fn reason(&self) -> Reason {
         match self {
+            Self::Operator { source } => source.reason(),
+            Self::Policy(PolicyFileError::NotAllowed(_)) => Reason::SandboxNotAllowed,
             Self::Policy(_)
             | Self::Invalid { .. }
             | Self::Unsatisfiable(Unsatisfiable::Policy(_)) => Reason::PolicyInvalid,
@@ -66,6 +73,8 @@ impl SandboxFailure {
     pub(crate) fn hints(&self) -> Vec<String> {
         let hint = match self {
             Self::NotFound { hint, .. } => hint.clone(),
+            Self::Operator { source } => return source.hints(),
+            Self::Policy(PolicyFileError::NotAllowed(why)) => why.hint(),
             Self::NotExecutable { name } => {
                 format!("`chmod +x {}`, or start it by its interpreter", name.display())
             }

@@ -12,15 +12,16 @@ use actum_gate::policy::SandboxAllowance;
 use actum_sandbox::{Net, SandboxPolicy, Stdin, View};
 use toml::Table;
 
+use super::allowed::{Allowed, NotAllowed};
 use super::confinement::Confinement;
 use super::run::Arguments;
-use crate::{home, root};
+use crate::root;
 
 /// What programs of the system read and execute.
-const PROGRAMS: [&str; 8] =
+pub(super) const PROGRAMS: [&str; 8] =
     ["/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/nix/store", "/gnu/store"];
 /// What they read besides.
-const SETTINGS: [&str; 16] = [
+pub(super) const SETTINGS: [&str; 16] = [
     "/etc/alternatives",
     "/etc/ca-certificates",
     "/etc/gitconfig",
@@ -39,7 +40,7 @@ const SETTINGS: [&str; 16] = [
     "/etc/ssl/openssl.cnf",
 ];
 /// Variables that come from outside where nothing is said.
-const PASSED: [&str; 4] = ["PATH", "LANG", "LC_ALL", "TERM"];
+pub(super) const PASSED: [&str; 4] = ["PATH", "LANG", "LC_ALL", "TERM"];
 /// Where programs are sought where nothing is said.
 const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /// Directories that a sandbox has its own of, or that hold everything.
@@ -51,8 +52,6 @@ const GIT_ONLY_LOOKS: [(&str, &str); 4] = [
     ("GIT_CONFIG_KEY_0", "diff.autoRefreshIndex"),
     ("GIT_CONFIG_VALUE_0", "false"),
 ];
-/// What stays as it is where a directory may be written.
-const KEPT: [&str; 2] = [".git", ".actum"];
 /// The most bytes that are read of a policy.
 const POLICY_MAX: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
@@ -77,23 +76,29 @@ pub(crate) enum PolicyFileError {
         Quoted(start.as_os_str().as_bytes())
     )]
     Here { start: PathBuf },
+    #[error(transparent)]
+    NotAllowed(#[from] NotAllowed),
     #[error("`--cache` is for `--capture`, or for a policy with a view")]
     CacheWithoutView,
     #[error("the policy cannot be written as TOML: {0}")]
     Unwritable(#[from] toml::ser::Error),
 }
 
-/// The policy that the arguments describe, for a command that starts in `start`.
-pub(super) fn read(arguments: &Arguments, start: &Path) -> Result<SandboxPolicy, PolicyFileError> {
+/// The policy that the arguments describe, for a command that starts in `start`: no more than every command may, and the
+/// operator lists.
+pub(super) fn read(
+    arguments: &Arguments,
+    allowance: &SandboxAllowance,
+    start: &Path,
+) -> Result<SandboxPolicy, PolicyFileError> {
+    let allowed = Allowed::new(allowance, root::existing_or_new(start));
     let mut policy = match &arguments.policy {
         Some(file) => from_file(&start.join(file), start)?,
         None => for_trying(start)?,
     };
-    confine(&mut policy, &arguments.confinement, start)?;
+    confine(&mut policy, (&arguments.confinement, &allowed), start)?;
     let there = |option: &'static str, paths: &[PathBuf]| all_typed(option, paths, start);
-    let write = there("`--write`", &arguments.write)?;
-    policy.deny_write.extend(kept_unless_named(&write));
-    policy.write.extend(write);
+    policy.write.extend(there("`--write`", &arguments.write)?);
     // Nothing is resolved here: what a link leads to now may not be what it leads to then.
     policy.deny_write.extend(arguments.deny_write.iter().map(|path| lexical(&start.join(path))));
     if arguments.capture && policy.view.is_none() {
@@ -111,6 +116,7 @@ pub(super) fn read(arguments: &Arguments, start: &Path) -> Result<SandboxPolicy,
     if arguments.policy.is_none() {
         keep_what_it_can_run(&mut policy);
     }
+    allowed.confine(&mut policy)?;
     policy.stdin = Stdin::Inherited;
     Ok(policy)
 }
@@ -122,6 +128,7 @@ pub(crate) fn for_captured(
     allowance: &SandboxAllowance,
     start: &Path,
 ) -> Result<SandboxPolicy, PolicyFileError> {
+    let allowed = Allowed::new(allowance, root::existing_or_new(start));
     let mut policy = for_trying(start)?;
     for (name, value) in GIT_ONLY_LOOKS {
         policy.env.insert(name.to_owned(), value.to_owned());
@@ -132,8 +139,11 @@ pub(crate) fn for_captured(
         all_typed("`read` in the operator's policy", &paths(&allowance.read), start)?,
         all_typed("`exec` in the operator's policy", &paths(&allowance.exec), start)?,
     );
-    allowance.env.iter().for_each(|variable| set(&mut policy, variable));
-    confine(&mut policy, confinement, start)?;
+    for variable in &allowance.env {
+        set(&mut policy, &allowed, variable)?;
+    }
+    confine(&mut policy, (confinement, &allowed), start)?;
+    allowed.confine(&mut policy)?;
     keep_what_it_can_run(&mut policy);
     policy.stdin = Stdin::Inherited;
     Ok(policy)
@@ -142,7 +152,7 @@ pub(crate) fn for_captured(
 /// Adds what the command line says.
 fn confine(
     policy: &mut SandboxPolicy,
-    confinement: &Confinement,
+    (confinement, allowed): (&Confinement, &Allowed<'_>),
     start: &Path,
 ) -> Result<(), PolicyFileError> {
     allow(
@@ -157,8 +167,7 @@ fn confine(
         policy.limits =
             std::mem::take(&mut policy.limits).with(limit.resource, limit.max, limit.require);
     }
-    confinement.env.iter().for_each(|variable| set(policy, variable));
-    Ok(())
+    confinement.env.iter().try_for_each(|variable| set(policy, allowed, variable))
 }
 
 /// Lets it read, and execute what it may execute.
@@ -168,11 +177,19 @@ fn allow(policy: &mut SandboxPolicy, read: Vec<PathBuf>, exec: Vec<PathBuf>) {
 }
 
 /// Sets a variable, or takes over one of ours.
-fn set(policy: &mut SandboxPolicy, variable: &str) {
-    match variable.split_once('=') {
-        Some((name, value)) => policy.env.insert(name.to_owned(), value.to_owned()),
-        None => inherited(variable).and_then(|value| policy.env.insert(variable.to_owned(), value)),
+fn set(
+    policy: &mut SandboxPolicy,
+    allowed: &Allowed<'_>,
+    variable: &str,
+) -> Result<(), PolicyFileError> {
+    let (name, value) = match variable.split_once('=') {
+        Some((name, value)) => (name, Some(value.to_owned())),
+        None => (variable, allowed.inherited(variable)?),
     };
+    if let Some(value) = value {
+        policy.env.insert(name.to_owned(), value);
+    }
+    Ok(())
 }
 
 fn all_typed(
@@ -192,7 +209,9 @@ pub(super) fn to_text(policy: &SandboxPolicy, start: &Path) -> Result<String, Po
             *path = if below == Path::new("") { ".".into() } else { below.to_owned() };
         }
     };
-    for list in [&mut seen.read, &mut seen.write, &mut seen.deny_write, &mut seen.exec] {
+    let lists =
+        [&mut seen.read, &mut seen.write, &mut seen.deny_write, &mut seen.hide, &mut seen.exec];
+    for list in lists {
         list.iter_mut().for_each(relative);
     }
     if let Some(View { base, staged, caches, .. }) = &mut seen.view {
@@ -211,20 +230,6 @@ pub(super) fn notes(policy: &SandboxPolicy) -> Vec<String> {
     let note =
         |path: &PathBuf| format!("`{}` is not there; it is looked for afterwards", path.display());
     absent.map(note).collect()
-}
-
-/// The state of git and actum in directories that may be written, unless they were named themselves: who
-/// can write there can have commands run later, or take the way back.
-fn kept_unless_named(write: &[PathBuf]) -> Vec<PathBuf> {
-    let states = write.iter().flat_map(|path| KEPT.map(|name| path.join(name)));
-    // What we found out about the host, which decides how commands are confined.
-    let ours = home::cache_directory().and_then(|path| path.canonicalize().ok());
-    let ours = ours.filter(|ours| write.iter().any(|tree| ours.starts_with(tree)));
-    states
-        .chain(ours)
-        .filter(|path| path.symlink_metadata().is_ok_and(|found| !found.is_symlink()))
-        .filter(|path| !write.iter().any(|named| named.starts_with(path)))
-        .collect()
 }
 
 /// A policy for trying something out: the programs of the system, the directory to read, scratch, no
@@ -315,7 +320,8 @@ fn from_file(file: &Path, start: &Path) -> Result<SandboxPolicy, PolicyFileError
         message: error.to_string().trim_end().to_owned(),
     };
     let mut policy: SandboxPolicy = toml::from_str(&text).map_err(malformed)?;
-    for list in [&mut policy.read, &mut policy.write, &mut policy.deny_write, &mut policy.exec] {
+    let SandboxPolicy { read, write, deny_write, hide, exec, .. } = &mut policy;
+    for list in [read, write, deny_write, hide, exec] {
         list.iter_mut().for_each(|path| *path = plain(&start.join(&*path)));
     }
     if let Some(View { base, staged, caches, .. }) = &mut policy.view {

@@ -6,9 +6,10 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use actum_sandbox::{
-    Child, Helper, HostReport, Layer, Output, PolicyError, SpawnError, Tier, WaitError,
+    Child, Helper, HostReport, Layer, Output, PolicyError, SpawnError, Tier, Violation, WaitError,
 };
 
+use super::allowed;
 use super::confinement::Confinement;
 use super::failure::SandboxFailure;
 use super::policy;
@@ -17,6 +18,7 @@ use super::report::Report;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Form;
+use crate::root;
 use crate::verb::Session;
 
 /// Run a command confined and limited, and tell what it used and changed
@@ -35,13 +37,13 @@ pub(crate) struct Arguments {
     pub(super) capture: bool,
     #[command(flatten)]
     pub(super) confinement: Confinement,
-    /// Let it read and write PATH, and what is in it but `.git` and `.actum`, unless they are named
+    /// Let it read and write PATH, and what is in it, if the operator lists that
     #[arg(long, value_name = "PATH")]
     pub(super) write: Vec<PathBuf>,
     /// Keep PATH as it is, though it may write around it
     #[arg(long, value_name = "PATH")]
     pub(super) deny_write: Vec<PathBuf>,
-    /// With --capture: let it change DIR for good, without telling
+    /// With --capture: let it change DIR for good, without telling, if the operator lists that
     #[arg(long, value_name = "DIR")]
     pub(super) cache: Vec<PathBuf>,
     /// Do not run it in less than this tier
@@ -88,7 +90,9 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
 }
 
 fn sandboxed(arguments: &Arguments, session: &Session) -> Result<Exit, SandboxFailure> {
-    let policy = policy::read(arguments, &session.start)?;
+    let in_force = crate::policy::in_force(root::existing_or_new(&session.start))
+        .map_err(|source| SandboxFailure::Operator { source: Box::new(source) })?;
+    let policy = policy::read(arguments, &in_force.sandbox, &session.start)?;
     let from_file = arguments.policy.is_some();
     let invalid = |error: PolicyError| SandboxFailure::Invalid { error, from_file };
     policy.check().map_err(invalid)?;
@@ -108,10 +112,14 @@ fn sandboxed(arguments: &Arguments, session: &Session) -> Result<Exit, SandboxFa
     let helper = Helper::this_program();
     let plan = policy.plan(&known_host(&helper))?;
     let child = plan.spawn(&helper, &command)?;
-    let outcome = match session.screen.form {
+    let mut outcome = match session.screen.form {
         Form::Json => child.wait()?,
         Form::Text => shown(child)?,
     };
+    for path in &policy.write {
+        let made = allowed::protected_in(path).map_err(policy::PolicyFileError::from)?;
+        outcome.violated.extend(made.map(Violation::Made));
+    }
     let changes = outcome.captured.as_ref().map(Layer::changes).transpose();
     let changes = changes.unwrap_or_else(|error| {
         session.screen.note(format_args!("what the command changed cannot be told: {error}"));

@@ -1,0 +1,330 @@
+//! What a command may see and change beyond what every command may: only what the operator's policy lists. The caller
+//! chooses among that, and adds nothing.
+
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use actum_core::path::Quoted;
+use actum_gate::policy::SandboxAllowance;
+use actum_gate::refuses_output;
+use actum_sandbox::SandboxPolicy;
+
+use super::policy::{PASSED, PROGRAMS, SETTINGS};
+use crate::home;
+
+/// Names that make a directory a workspace or a repository.
+const STATES: [&str; 2] = [".actum", ".git"];
+/// The most entries that are looked at in a directory that a command may write to directly.
+const ENTRIES_MAX: usize = 200_000;
+/// Where a user's programs keep credentials, below the home directory. They are hidden in what may be read, unless the
+/// operator lists them themselves.
+const CREDENTIALS: [&str; 35] = [
+    ".ssh",
+    ".gnupg",
+    ".aws",
+    ".azure",
+    ".kube",
+    ".docker",
+    ".netrc",
+    ".pgpass",
+    ".my.cnf",
+    ".git-credentials",
+    ".npmrc",
+    ".yarnrc.yml",
+    ".pypirc",
+    ".password-store",
+    ".terraform.d",
+    ".vault-token",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".gem/credentials",
+    ".m2/settings.xml",
+    ".gradle/gradle.properties",
+    ".local/share/keyrings",
+    ".config",
+    ".mozilla",
+    ".claude",
+    ".claude.json",
+    ".codex",
+    ".gemini",
+    ".qwen",
+    ".cursor",
+    ".copilot",
+    ".continue",
+    ".aider.conf.yml",
+    ".local/share/opencode",
+    ".local/share/crush",
+];
+
+/// A demand that the operator's policy does not allow.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum NotAllowed {
+    #[error(
+        "cannot let the command {verb} `{}`: the operator's policy does not list it",
+        Quoted(path.as_os_str().as_bytes())
+    )]
+    Path { verb: &'static str, key: &'static str, path: PathBuf },
+    #[error("cannot pass on the variable `{}`: the operator's policy does not list it", Quoted(.0.as_bytes()))]
+    Variable(String),
+    #[error(
+        "cannot let the command see or write `{}`: `{}` holds ledgers, keys, the operator's policy or what is known of \
+         this host, which no command gets",
+        Quoted(path.as_os_str().as_bytes()),
+        Quoted(own.as_os_str().as_bytes())
+    )]
+    OperatorsOwn { path: PathBuf, own: PathBuf },
+    #[error(
+        "cannot run a command in `{}`: it is your home directory or above, or a hidden directory in it, where \
+         configuration and credentials are",
+        Quoted(.0.as_os_str().as_bytes())
+    )]
+    Home(PathBuf),
+    #[error(
+        "cannot let the command write to `{}`: `{}` makes it part of a workspace or repository, where changes go through \
+         the gates",
+        Quoted(path.as_os_str().as_bytes()),
+        Quoted(state.as_os_str().as_bytes())
+    )]
+    InWorkspace { path: PathBuf, state: PathBuf },
+    #[error(
+        "cannot let the command write to `{}`: `{}` in it is protected",
+        Quoted(path.as_os_str().as_bytes()),
+        Quoted(protected.as_os_str().as_bytes())
+    )]
+    Protected { path: PathBuf, protected: PathBuf },
+    #[error(
+        "cannot let the command write to `{}`: it holds more than {ENTRIES_MAX} files, and whether one of them is \
+         protected is not known",
+        Quoted(.0.as_os_str().as_bytes())
+    )]
+    TooLarge(PathBuf),
+    #[error("cannot look at `{}`: {source}", Quoted(path.as_os_str().as_bytes()))]
+    Unreadable { path: PathBuf, source: std::io::Error },
+}
+
+impl NotAllowed {
+    /// What the reader can do.
+    pub(crate) fn hint(&self) -> String {
+        match self {
+            Self::Path { key, .. } => {
+                format!("the operator lists it in {}: `[sandbox] {key} = [\"…\"]`", crate::policy::operators())
+            }
+            Self::Variable(_) => format!(
+                "`--env NAME=VALUE` sets a value of your own; what comes from outside the operator lists in {}: \
+                 `[sandbox] env = [\"NAME\"]`",
+                crate::policy::operators()
+            ),
+            Self::Home(_) => format!(
+                "run it in a project below; else the operator lists the directory in {}: `[sandbox] read = [\"…\"]`",
+                crate::policy::operators()
+            ),
+            Self::InWorkspace { .. } => {
+                "`actum exec -- COMMAND` keeps what it changes as one run; `--capture` shows what it would change".to_owned()
+            }
+            Self::OperatorsOwn { .. } | Self::Protected { .. } | Self::TooLarge(_) | Self::Unreadable { .. } => {
+                "name a directory that holds only what the command is to see or write".to_owned()
+            }
+        }
+    }
+}
+
+/// What is allowed to commands that start below a root.
+pub(super) struct Allowed<'a> {
+    allowance: &'a SandboxAllowance,
+    root: &'a Path,
+}
+
+impl<'a> Allowed<'a> {
+    pub(super) fn new(allowance: &'a SandboxAllowance, root: &'a Path) -> Self {
+        Self { allowance, root }
+    }
+
+    /// The value of a variable that the command asks for by its name.
+    pub(super) fn inherited(&self, name: &str) -> Result<Option<String>, NotAllowed> {
+        let listed =
+            self.allowance.env.iter().rev().find_map(|listed| match listed.split_once('=') {
+                Some((known, value)) => (known == name).then(|| Some(value.to_owned())),
+                None => (listed == name).then_some(None),
+            });
+        match listed {
+            Some(Some(value)) => Ok(Some(value)),
+            None if !PASSED.contains(&name) => Err(NotAllowed::Variable(name.to_owned())),
+            Some(None) | None => Ok(super::policy::inherited(name)),
+        }
+    }
+
+    /// Refuses a policy that goes beyond what the operator lists, and hides in it what no command sees.
+    pub(super) fn confine(&self, policy: &mut SandboxPolicy) -> Result<(), NotAllowed> {
+        self.check_root()?;
+        let view = policy.view.iter();
+        let read = policy
+            .read
+            .iter()
+            .chain(view.clone().flat_map(|view| std::iter::once(&view.base).chain(&view.staged)));
+        for path in read {
+            self.check(path, ("read", "read"), self.readable())?;
+        }
+        for path in &policy.exec {
+            self.check(path, ("execute", "exec"), self.executable())?;
+        }
+        let caches = view.flat_map(|view| &view.caches);
+        for path in caches {
+            let declared = self
+                .allowance
+                .caches
+                .iter()
+                .map(|cache| self.root.join(OsStr::from_bytes(cache.as_bytes())));
+            self.check(path, ("change", "caches"), declared.collect())?;
+        }
+        for path in &policy.write {
+            self.check(path, ("write", "write"), listed(&self.allowance.write))?;
+            check_written(path)?;
+        }
+        policy.hide.extend(self.hidden(policy));
+        policy.hide.sort();
+        policy.hide.dedup();
+        Ok(())
+    }
+
+    fn readable(&self) -> Vec<PathBuf> {
+        let settings = SETTINGS.iter().map(PathBuf::from);
+        let more = listed(&self.allowance.read).into_iter().chain(listed(&self.allowance.write));
+        self.executable().into_iter().chain(settings).chain(more).collect()
+    }
+
+    fn executable(&self) -> Vec<PathBuf> {
+        let programs = PROGRAMS.iter().map(PathBuf::from);
+        programs.chain([self.root.to_owned()]).chain(listed(&self.allowance.exec)).collect()
+    }
+
+    fn check(
+        &self,
+        path: &Path,
+        (verb, key): (&'static str, &'static str),
+        allowed: Vec<PathBuf>,
+    ) -> Result<(), NotAllowed> {
+        if let Some(own) = operators_own().into_iter().find(|own| path.starts_with(own)) {
+            return Err(NotAllowed::OperatorsOwn { path: path.to_owned(), own });
+        }
+        match allowed.iter().any(|tree| path.starts_with(tree)) {
+            true => Ok(()),
+            false => Err(NotAllowed::Path { verb, key, path: path.to_owned() }),
+        }
+    }
+
+    /// Where the caller starts decides what the command reads, so not every directory will do.
+    fn check_root(&self) -> Result<(), NotAllowed> {
+        let Some(home) = home::known_user_home().and_then(real) else {
+            return Ok(());
+        };
+        let is_hidden = self
+            .root
+            .strip_prefix(&home)
+            .is_ok_and(|below| below.as_os_str().as_bytes().starts_with(b"."));
+        let SandboxAllowance { read, exec, write, .. } = self.allowance;
+        let is_listed = [read, exec, write]
+            .into_iter()
+            .flat_map(|paths| listed(paths))
+            .any(|tree| self.root.starts_with(tree));
+        match (is_hidden || home.starts_with(self.root)) && !is_listed {
+            true => Err(NotAllowed::Home(self.root.to_owned())),
+            false => Ok(()),
+        }
+    }
+
+    /// What lies in something that the policy lets be seen and is not seen all the same.
+    fn hidden(&self, policy: &SandboxPolicy) -> Vec<PathBuf> {
+        let SandboxAllowance { read, exec, .. } = self.allowance;
+        let listed: Vec<PathBuf> =
+            [read, exec].into_iter().flat_map(|paths| self::listed(paths)).collect();
+        let homes = home::known_user_home().into_iter().chain(home::user_home());
+        let credentials = homes.flat_map(|home| CREDENTIALS.map(|name| home.join(name)));
+        let credentials = credentials.filter_map(real);
+        // What the operator lists is meant to be seen.
+        let credentials = credentials.filter(|path| !listed.iter().any(|it| it.starts_with(path)));
+        let base = policy.view.iter().map(|view| &view.base);
+        let trees: Vec<&PathBuf> = policy.read.iter().chain(&policy.exec).chain(base).collect();
+        let journal = real(self.root.join(STATES[0]));
+        operators_own()
+            .into_iter()
+            .chain(journal)
+            .chain(credentials)
+            .filter(|path| trees.iter().any(|tree| path.starts_with(tree)))
+            .collect()
+    }
+}
+
+/// Refuses a directory in which direct changes would go around the gates.
+fn check_written(path: &Path) -> Result<(), NotAllowed> {
+    let kept = home::cache_directory().and_then(real);
+    for own in operators_own().into_iter().chain(kept) {
+        if own.starts_with(path) || path.starts_with(&own) {
+            return Err(NotAllowed::OperatorsOwn { path: path.to_owned(), own });
+        }
+    }
+    let states = path.ancestors().flat_map(|above| STATES.map(|name| above.join(name)));
+    if let Some(state) = states.into_iter().find(|state| state.symlink_metadata().is_ok()) {
+        return Err(NotAllowed::InWorkspace { path: path.to_owned(), state });
+    }
+    match protected_in(path)? {
+        None => Ok(()),
+        Some(state) if STATES.iter().any(|name| state.ends_with(name)) => {
+            Err(NotAllowed::InWorkspace { path: path.to_owned(), state })
+        }
+        Some(protected) => Err(NotAllowed::Protected { path: path.to_owned(), protected }),
+    }
+}
+
+/// The first protected path at or below `path`, in no order.
+pub(super) fn protected_in(path: &Path) -> Result<Option<PathBuf>, NotAllowed> {
+    let is_protected = |path: &Path| {
+        let names: Vec<&[u8]> = path.iter().skip(1).map(OsStrExt::as_bytes).collect();
+        refuses_output(&names).is_some()
+    };
+    if is_protected(path) {
+        return Ok(Some(path.to_owned()));
+    }
+    let unreadable = |path: &Path| {
+        let path = path.to_owned();
+        move |source| NotAllowed::Unreadable { path, source }
+    };
+    let mut left: Vec<PathBuf> = path.is_dir().then(|| path.to_owned()).into_iter().collect();
+    let mut seen = 0;
+    while let Some(directory) = left.pop() {
+        for entry in std::fs::read_dir(&directory).map_err(unreadable(&directory))? {
+            let entry = entry.map_err(unreadable(&directory))?;
+            let below = entry.path();
+            if is_protected(&below) {
+                return Ok(Some(below));
+            }
+            seen += 1;
+            if seen > ENTRIES_MAX {
+                return Err(NotAllowed::TooLarge(path.to_owned()));
+            }
+            // No link is followed.
+            if entry.file_type().map_err(unreadable(&below))?.is_dir() {
+                left.push(below);
+            }
+        }
+    }
+    Ok(None)
+}
+
+/// The directories of ledgers, keys and the operator's policy, as far as they are there.
+fn operators_own() -> Vec<PathBuf> {
+    let mut own: Vec<PathBuf> = home::operators_own().into_iter().filter_map(real).collect();
+    own.sort();
+    own.dedup();
+    own
+}
+
+/// The path without links, where something is there.
+fn real(path: PathBuf) -> Option<PathBuf> {
+    path.canonicalize().ok()
+}
+
+/// Paths of the operator's policy, without links where they are there.
+fn listed(paths: &[String]) -> Vec<PathBuf> {
+    paths.iter().map(|path| real(path.into()).unwrap_or_else(|| path.into())).collect()
+}
