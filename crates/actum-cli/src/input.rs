@@ -2,14 +2,17 @@
 //! outside a workspace.
 
 use std::ffi::OsStr;
+use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use actum_core::change_set::ChangeSetError;
 use actum_core::format::{INPUT_BYTES_MAX, Problem, Reading, parse};
 use actum_core::path::{PathProblem, Quoted};
 use actum_core::{Operation, RelPath};
+use nix::fcntl::OFlag;
 
 use crate::failure::Failure;
 use crate::root;
@@ -94,9 +97,29 @@ fn inside(root: &Path, path: &[u8]) -> Option<RelPath> {
     RelPath::new(path.as_os_str().as_bytes()).ok()
 }
 
-#[expect(clippy::disallowed_methods, reason = "the input lies outside any workspace")]
 fn read_file(path: &Path, max: usize) -> io::Result<Vec<u8>> {
-    read_limited(std::fs::File::open(path)?, max)
+    read_limited(open(path)?, max)
+}
+
+/// Opens a file named on the command line for reading. It has to be a regular file, since a FIFO may never have a writer,
+/// and opening a device may have an effect; what the caller has open already (`/dev/stdin`, `/dev/fd/3`) may be anything.
+///
+/// # Errors
+/// Those of open(2), and that it is not a regular file.
+pub(crate) fn open(path: &Path) -> io::Result<File> {
+    let is_open = path == Path::new("/dev/stdin") || path.starts_with("/dev/fd");
+    let opened = OpenOptions::new()
+        .read(true)
+        .custom_flags(if is_open { 0 } else { OFlag::O_NONBLOCK.bits() | OFlag::O_NOCTTY.bits() })
+        .open(path)?;
+    let found = opened.metadata()?;
+    if is_open || found.is_file() {
+        return Ok(opened);
+    }
+    Err(match found.is_dir() {
+        true => io::ErrorKind::IsADirectory.into(),
+        false => io::Error::other("it is not a regular file; give `-` to read standard input"),
+    })
 }
 
 /// Reads one byte more than is allowed at most, so that too much can be told.

@@ -13,8 +13,8 @@ use actum_ledger::keys::{PASSPHRASE_BYTES_MAX, PassphraseError};
 use zeroize::Zeroizing;
 
 use crate::failure::Failure;
-use crate::signals;
 use crate::verb::Session;
+use crate::{input, signals};
 use actum::reason::Reason;
 
 /// Permission bits of the group and of all others.
@@ -101,10 +101,9 @@ fn ask(prompt: &str) -> Result<Passphrase, Failure> {
     of(typed, "the terminal".to_owned())
 }
 
-#[expect(clippy::disallowed_methods, reason = "the file was named on the command line")]
 fn read_file(start: &Path, file: &Path) -> Result<Passphrase, Failure> {
     let input = format!("`{}`", Quoted(file.as_os_str().as_bytes()));
-    let opened = File::open(start.join(file)).and_then(|file| {
+    let opened = input::open(&start.join(file)).and_then(|file| {
         let mode = file.metadata()?.permissions().mode() & 0o7777;
         Ok((file, mode))
     });

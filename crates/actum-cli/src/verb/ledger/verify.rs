@@ -1,6 +1,5 @@
 //! `actum ledger verify`: whether anything in a ledger was changed.
 
-use std::fs::File;
 use std::io::{self, BufRead, BufReader, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
@@ -172,8 +171,7 @@ fn exported(
 ) -> Result<Verification, Failure> {
     let input = format!("`{}`", Quoted(file.as_os_str().as_bytes()));
     let unreadable = |source| Failure::Unreadable { input: input.clone(), source };
-    #[expect(clippy::disallowed_methods, reason = "the file was named on the command line")]
-    let opened = File::open(path).map_err(unreadable)?;
+    let opened = input::open(path).map_err(unreadable)?;
     let mut opened = BufReader::new(opened);
     // The first line of an export lies whole in what is read at once.
     let found = own_format::of(opened.fill_buf().map_err(unreadable)?);

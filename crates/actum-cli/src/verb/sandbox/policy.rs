@@ -2,7 +2,6 @@
 //! line adds to it.
 
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
@@ -15,7 +14,7 @@ use toml::Table;
 use super::allowed::{Allowed, NotAllowed};
 use super::confinement::Confinement;
 use super::run::Arguments;
-use crate::root;
+use crate::{input, root};
 
 /// What programs of the system read and execute.
 pub(super) const PROGRAMS: [&str; 8] =
@@ -304,8 +303,7 @@ pub(crate) fn inherited(name: &str) -> Option<String> {
 /// Reads a policy. Paths in it are seen from `start`, which is also where the command starts if it
 /// says nothing else.
 fn from_file(file: &Path, start: &Path) -> Result<SandboxPolicy, PolicyFileError> {
-    #[expect(clippy::disallowed_methods, reason = "the file was named on the command line")]
-    let text = File::open(file)
+    let text = input::open(file)
         .and_then(|file| {
             let mut text = String::new();
             // What is cut off could have kept something from being written.

@@ -1,0 +1,92 @@
+//! Input files: what is read from a path, and what is refused before it can block.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::disallowed_methods,
+    unreachable_pub,
+    reason = "a test fails by panicking, and plays the user"
+)]
+
+mod program;
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use program::{Ended, actum, command, text, workspace};
+
+/// How long a verb may take that reads nothing.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Runs the program, and fails where it waits.
+fn without_waiting(root: &Path, arguments: &[&str]) -> Ended {
+    let mut command = command(root, arguments);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let begun = Instant::now();
+    while child.try_wait().unwrap().is_none() {
+        if begun.elapsed() > PATIENCE {
+            child.kill().unwrap();
+            panic!("{arguments:?} waits");
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    child.wait_with_output().unwrap().into()
+}
+
+/// EX-1, FO-7
+#[test]
+fn no_verb_waits_for_a_fifo_that_is_given_as_input() {
+    let (_directory, root) = workspace();
+    assert!(Command::new("mkfifo").arg(root.join("../fifo")).status().unwrap().success());
+    assert_eq!(actum(&root, &["plan", "new", "../plan.json"]).code, 0);
+    assert_eq!(actum(&root, &["apply", "../change.diff"]).code, 0);
+    let fifo = "../fifo";
+    let verbs: [&[&str]; 16] = [
+        &["apply", fifo],
+        &["queue", fifo],
+        &["plan", "lint", fifo],
+        &["plan", "lint", "../plan.json", "--config", fifo],
+        &["plan", "preview", fifo],
+        &["plan", "approve", fifo],
+        &["plan", "approve", "../plan.json", "--config", fifo],
+        &["run", fifo],
+        &["run", "--plan", "../plan.json", "--approval", fifo],
+        &["action", "run", fifo],
+        &["verify", fifo],
+        &["verify", "../plan.json", "--keyring", fifo],
+        &["ledger", "verify", fifo],
+        &["policy", "test", fifo],
+        &["catalog", "lint", fifo],
+        &["sandbox", "run", "--policy", fifo, "--", "true"],
+    ];
+    for arguments in verbs {
+        let ended = without_waiting(&root, arguments);
+        assert_ne!(ended.code, 0, "{arguments:?}: {ended:?}");
+    }
+    let lint = without_waiting(&root, &["plan", "lint", fifo]);
+    assert!(lint.stderr.contains("it is not a regular file"), "{lint:?}");
+    let key = ["key", "make", "approval", "--passphrase-file", fifo];
+    let ended = without_waiting(&root, &key);
+    assert_ne!(ended.code, 0, "{ended:?}");
+}
+
+/// FO-7
+#[test]
+fn what_the_caller_has_open_is_read_whatever_it_is() {
+    let (_directory, root) = workspace();
+    for file in ["-", "/dev/stdin", "/dev/fd/0"] {
+        let change = fs::read(root.join("../change.diff")).unwrap();
+        let mut command = command(&root, &["apply", file]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        std::io::Write::write_all(&mut child.stdin.take().unwrap(), &change).unwrap();
+        let ended: Ended = child.wait_with_output().unwrap().into();
+        assert_eq!(ended.code, 0, "{file}: {ended:?}");
+        assert_eq!(text(&root, "a.txt"), "one\n");
+        assert_eq!(actum(&root, &["undo"]).code, 0);
+    }
+}
