@@ -1,5 +1,7 @@
 //! What this host can hold, as it was found out by trying.
 
+use std::path::PathBuf;
+
 use serde::{Deserialize, Serialize};
 
 /// What the kernel of this host, with the rights of this process, really does. Tiers and mounts were tried.
@@ -24,6 +26,9 @@ pub struct HostReport {
     pub is_root: bool,
     /// What a control group of our own can limit.
     pub cgroup: Controllers,
+    /// The file that it was read from, where it was not found out just now.
+    #[serde(skip)]
+    pub kept_in: Option<PathBuf>,
 }
 
 /// The controllers of a control group (version 2) that was delegated to us.
@@ -88,6 +93,7 @@ impl HostReport {
             namespace_pid_max: false,
             is_root: false,
             cgroup: Controllers::default(),
+            kept_in: None,
         }
     }
 }

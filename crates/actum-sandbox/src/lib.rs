@@ -62,7 +62,7 @@ pub use layer::{Change, Layer, LayerError, Node, StagedLayer};
 #[cfg(target_os = "linux")]
 pub use outcome::{Ended, Outcome, Usage, Violation};
 #[cfg(target_os = "linux")]
-pub use spawn::SpawnError;
+pub use spawn::{SpawnError, StartError};
 #[cfg(target_os = "linux")]
 pub use stop::Stop;
 #[cfg(target_os = "linux")]

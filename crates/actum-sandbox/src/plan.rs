@@ -230,6 +230,7 @@ mod tests {
     /// A desktop: everything but a control group.
     fn desktop() -> HostReport {
         HostReport {
+            kept_in: None,
             landlock: Some(7),
             tier_n: Ok(()),
             tier_l: Ok(()),

@@ -44,6 +44,7 @@ impl HostReport {
             namespace_pid_max: may_try_pid_max(),
             is_root: rustix::process::geteuid().is_root(),
             cgroup: controllers(),
+            kept_in: None,
         };
         report.tier_l = match landlock {
             Some(abi) if abi >= LANDLOCK_LEAST => report.attempt(helper, Tier::L, |_| ()),
@@ -93,6 +94,7 @@ impl HostReport {
                 landlock: sys::landlock_version().map(inside::landlock_used),
                 is_root: rustix::process::geteuid().is_root(),
                 cgroup: controllers(),
+                kept_in: Some(file.to_owned()),
                 ..kept.report
             };
         }
@@ -102,6 +104,16 @@ impl HostReport {
             drop(write(file, &Kept { holds_for, report: report.clone() })); // tried again next time
         }
         report
+    }
+
+    /// The same found out anew, where this was read from a file and the host holds something else now: another seccomp
+    /// filter around this process, for example, which nothing in /proc tells.
+    pub(crate) fn renewed(&self, helper: &Helper) -> Option<Self> {
+        let file = self.kept_in.as_deref()?;
+        drop(std::fs::remove_file(file)); // one that cannot be removed is not believed here
+        let found = Self::kept(helper, file);
+        let found = if found.kept_in.is_none() { found } else { Self::probe(helper) };
+        (Self { kept_in: self.kept_in.clone(), ..found.clone() } != *self).then_some(found)
     }
 
     fn attempt(
@@ -212,7 +224,7 @@ fn holds_for(helper: &Helper) -> io::Result<String> {
     let status = std::fs::read_to_string("/proc/self/status")?;
     let confined = status
         .lines()
-        .filter(|line| ["NoNewPrivs", "Seccomp:"].iter().any(|it| line.starts_with(it)));
+        .filter(|line| ["NoNewPrivs", "Seccomp"].iter().any(|it| line.starts_with(it)));
     let around = confined.collect::<Vec<_>>().join(" ");
     let user = rustix::process::geteuid().as_raw();
     Ok(format!(

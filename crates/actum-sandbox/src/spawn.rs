@@ -20,10 +20,10 @@ use crate::SCRATCH;
 use crate::cgroup::{Delegated, Group};
 use crate::channel::{Channel, Start};
 use crate::child::{Child, WaitError};
-use crate::host::Missing;
+use crate::host::{HostReport, Missing};
 use crate::inside::{self, declared::is_absent};
 use crate::limits::Resource;
-use crate::plan::Plan;
+use crate::plan::{Plan, Unsatisfiable};
 use crate::policy::{SandboxPolicy, Stdin, Tier};
 use crate::program::Helper;
 use crate::streams::{Feed, Output, Stream, input};
@@ -55,6 +55,39 @@ pub enum SpawnError {
     /// The helper could not be started, or did not say anything sensible.
     #[error("cannot start the sandbox helper: {0}; nothing was started")]
     Helper(#[from] io::Error),
+}
+
+/// Why nothing was started, or could be.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// The host cannot hold the policy.
+    #[error(transparent)]
+    Unsatisfiable(#[from] Unsatisfiable),
+    /// It was not started.
+    #[error(transparent)]
+    Spawn(#[from] SpawnError),
+}
+
+impl SandboxPolicy {
+    /// Plans and starts a command. Where the sandbox cannot be made as a kept report of the host says, the host is tried
+    /// anew, and the command planned by what it holds now.
+    ///
+    /// # Errors
+    /// [`StartError`]; nothing was started then.
+    pub fn start(
+        &self,
+        host: &HostReport,
+        helper: &Helper,
+        command: &[OsString],
+    ) -> Result<Child, StartError> {
+        match self.plan(host)?.spawn(helper, command) {
+            Err(SpawnError::Sandbox(missing)) => match host.renewed(helper) {
+                Some(found) => Ok(self.plan(&found)?.spawn(helper, command)?),
+                None => Err(SpawnError::Sandbox(missing).into()),
+            },
+            started => Ok(started?),
+        }
+    }
 }
 
 impl Plan {

@@ -160,7 +160,7 @@ fn a_report_is_kept_for_the_boot_and_the_helper_and_not_believed_from_others() {
         let forged = text.replace(&from, to);
         assert_ne!(forged, text);
         std::fs::write(&file, &forged).unwrap();
-        HostReport::kept(&helper(), &file)
+        HostReport { kept_in: None, ..HostReport::kept(&helper(), &file) }
     };
     // It is what is read, as long as nobody else can have written it ...
     let numbers = made.namespace_pid_max;
@@ -187,6 +187,34 @@ fn a_report_is_kept_for_the_boot_and_the_helper_and_not_believed_from_others() {
     std::fs::set_permissions(&file, writable).unwrap();
     // Where others can write it, it is made anew.
     assert_eq!(HostReport::kept(&helper(), &file), made);
+}
+
+/// AA-10: what is around this process may be another filter than when the host was tried, and /proc does not tell that of
+/// one thread.
+#[test]
+fn a_kept_report_that_does_not_hold_any_more_is_made_anew_before_anything_is_refused() {
+    let directory = directory();
+    let file = directory.path().join("host.json");
+    let made = HostReport::kept(&helper(), &file);
+    assert!(made.tier_n.is_ok(), "{made:?}");
+    let place = directory.path().to_owned();
+    let run = move |floor: Tier| {
+        let command = ["/bin/sh", "-c", "echo ran > ran"].map(OsString::from);
+        let policy = SandboxPolicy { floor, ..policy(&place) };
+        policy.start(&HostReport::kept(&helper(), &file), &helper(), &command).map(|child| {
+            let outcome = child.wait().unwrap();
+            assert!(place.join("ran").exists(), "{outcome:?}");
+            outcome.in_force.tier
+        })
+    };
+    let again = run.clone();
+    let ran = on_a_host_without(&NAMESPACES, libc::EPERM, move || {
+        assert_eq!(run(Tier::L).unwrap(), Tier::L);
+        // No less than was demanded is done, and the reason is that of this host.
+        run(Tier::N).unwrap_err().to_string()
+    });
+    assert!(ran.contains("tier N is demanded: could not make namespaces"), "{ran}");
+    assert_eq!(again(Tier::L).unwrap(), Tier::N);
 }
 
 /// AA-10

@@ -12,6 +12,7 @@ const HEAD: &str = "| name | what | default | tier N | tier L |\n| --- | --- | -
 /// A host that has all but a control group.
 fn host(is_root: bool) -> HostReport {
     HostReport {
+        kept_in: None,
         landlock: Some(7),
         tier_n: Ok(()),
         tier_l: Ok(()),

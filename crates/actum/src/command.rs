@@ -19,7 +19,7 @@ use actum_gate::policy::SandboxAllowance;
 use actum_gate::{CommandLine, CommandLineError};
 use actum_sandbox::{
     Ended, Helper, HostReport, InForce, LayerError, NoProgram, Outcome, SandboxPolicy, SpawnError,
-    Stdin, Stop, Tier, Unsatisfiable, View, Violation, WaitError,
+    StartError, Stdin, Stop, Tier, Unsatisfiable, View, Violation, WaitError,
 };
 
 use crate::records::real;
@@ -205,12 +205,15 @@ impl Runner {
         let (base, max) = (self.root.clone(), CAPTURED_BYTES_MAX);
         let view = Some(View { base, staged, caches, before, max });
         let policy = SandboxPolicy { view, stdin, floor: Tier::N, ..self.policy.clone() };
-        let plan = policy.plan(&self.host)?;
         let program = self.program(line)?;
         let arguments = line.argv().get(1..).unwrap_or_default();
         let arguments = arguments.iter().map(OsString::from);
         let words: Vec<_> = std::iter::once(program.into_os_string()).chain(arguments).collect();
-        let mut child = plan.spawn(&self.helper, &words)?;
+        let started = policy.start(&self.host, &self.helper, &words);
+        let mut child = started.map_err(|error| match error {
+            StartError::Unsatisfiable(error) => CommandError::from(error),
+            StartError::Spawn(error) => CommandError::from(error),
+        })?;
         if let Some(stop) = &self.stop {
             child.stop_when(stop.clone());
         }

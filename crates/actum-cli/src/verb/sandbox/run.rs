@@ -6,7 +6,8 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use actum_sandbox::{
-    Child, Helper, HostReport, Layer, Output, PolicyError, SpawnError, Tier, Violation, WaitError,
+    Child, Helper, HostReport, Layer, Output, PolicyError, SpawnError, StartError, Tier, Violation,
+    WaitError,
 };
 
 use super::allowed;
@@ -110,8 +111,11 @@ fn sandboxed(arguments: &Arguments, session: &Session) -> Result<Exit, SandboxFa
     }
     let command = [&[program.path.into_os_string()], words].concat();
     let helper = Helper::this_program();
-    let plan = policy.plan(&known_host(&helper))?;
-    let child = plan.spawn(&helper, &command)?;
+    let started = policy.start(&known_host(&helper), &helper, &command);
+    let child = started.map_err(|error| match error {
+        StartError::Unsatisfiable(error) => SandboxFailure::from(error),
+        StartError::Spawn(error) => SandboxFailure::from(error),
+    })?;
     let mut outcome = match session.screen.form {
         Form::Json => child.wait()?,
         Form::Text => shown(child)?,
