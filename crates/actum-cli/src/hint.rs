@@ -30,6 +30,23 @@ pub(crate) fn after_engine(error: &actum::Error) -> Vec<String> {
         actum::Error::HomeInside { .. } => {
             "`ACTUM_HOME` names another directory for ledgers and keys, for you alone"
         }
+        actum::Error::BoundElsewhere { .. } => {
+            return vec![
+                "unset `ACTUM_HOME` and `--tenant` to use its own ledger; a ledger that was lost is brought back \
+                 from a backup"
+                    .to_owned(),
+                "`actum bind` asks to move the workspace to the ledger in use here, which takes the approval key \
+                 or a day"
+                    .to_owned(),
+            ];
+        }
+        actum::Error::ConfigurationElsewhere { home, .. } => {
+            return vec![format!(
+                "unset `XDG_CONFIG_HOME`; if you moved your configuration, remove `{}`, and the next command \
+                 remembers the new place",
+                Quoted(home.join("configuration").as_os_str().as_bytes())
+            )];
+        }
         actum::Error::Key(KeyError::ShortPassphrase) => {
             "several words that have nothing to do with each other are easy to keep and hard to guess"
         }

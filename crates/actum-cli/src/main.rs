@@ -7,7 +7,6 @@
 mod actor;
 mod change_list;
 mod command_line;
-mod confirm;
 mod diff_text;
 mod exit;
 mod failure;
@@ -41,6 +40,7 @@ mod style;
 mod timestamp;
 mod trusted;
 mod verb;
+mod waiting;
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
@@ -70,7 +70,7 @@ fn run(command_line: &CommandLine) -> Exit {
     home::choose(command_line.tenant.as_ref());
     let ended = root::start(command_line.directory.as_deref()).and_then(|start| {
         let session = Session { start, screen };
-        command_line.verb.run(&session).map_err(|failure| failure.with_skipped(&session.start))
+        command_line.verb.run_and_remind(&session).map_err(|failure| failure.with_skipped(&session.start))
     });
     ended.unwrap_or_else(|failure| screen.failure(&failure))
 }

@@ -46,6 +46,10 @@ pub(crate) enum PassphraseFailure {
     NoText,
     #[error("the two passphrases are not the same; nothing was changed")]
     Different,
+    #[error(
+        "the approval key has no passphrase, so it proves nothing about who uses it; nothing was changed"
+    )]
+    KeyWithoutPassphrase,
 }
 
 /// A passphrase: what `file` holds, seen from where the command was started and without the line break
@@ -153,9 +157,11 @@ impl PassphraseFailure {
         match self {
             Self::NoTerminal | Self::NoTerminalForOld => Reason::PassphraseNeeded,
             Self::Unreadable { .. } => Reason::InputUnreadable,
-            Self::TooOpen { .. } | Self::Unusable { .. } | Self::NoText | Self::Different => {
-                Reason::PassphraseUnusable
-            }
+            Self::TooOpen { .. }
+            | Self::Unusable { .. }
+            | Self::NoText
+            | Self::Different
+            | Self::KeyWithoutPassphrase => Reason::PassphraseUnusable,
         }
     }
 
@@ -179,6 +185,9 @@ impl PassphraseFailure {
                 "a passphrase is one line of text, of 1024 bytes at most"
             }
             Self::Different => "type the same one twice",
+            Self::KeyWithoutPassphrase => {
+                "`actum key rotate approval` replaces it with a key under a passphrase, which counts after a day"
+            }
             Self::Unreadable { .. } => return Vec::new(),
         };
         vec![hint.to_owned()]

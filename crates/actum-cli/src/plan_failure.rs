@@ -16,19 +16,10 @@ pub(crate) enum PlanFailure {
          changed"
     )]
     Elsewhere { plan: RunId, root: String },
-    #[error(
-        "a person must confirm this at a terminal, since the approval key has no passphrase and any program \
-         of yours could use it; nothing was changed"
-    )]
-    NoTerminal,
     #[error("plan {plan} would not do any more what was queued: {moved}; nothing was changed")]
     Moved { plan: RunId, moved: String },
     #[error("cannot show what is to be decided: {source}; nothing was changed")]
     Unshown { source: std::io::Error },
-    #[error("cannot ask at the terminal: {source}; nothing was changed")]
-    Unheard { source: std::io::Error },
-    #[error("it was not confirmed; nothing was changed")]
-    NotConfirmed,
 }
 
 fn listed(plans: &[RunId]) -> String {
@@ -42,9 +33,7 @@ impl PlanFailure {
             Self::Ambiguous { .. } => Reason::AmbiguousRun,
             Self::Elsewhere { .. } => Reason::NotAWorkspace,
             Self::Moved { .. } => Reason::PlanStale,
-            Self::NoTerminal | Self::NotConfirmed | Self::Unshown { .. } | Self::Unheard { .. } => {
-                Reason::ConfirmationNeeded
-            }
+            Self::Unshown { .. } => Reason::ConfirmationNeeded,
         }
     }
 
@@ -53,15 +42,10 @@ impl PlanFailure {
             Self::None { .. } => "`actum queue` lists the plans that wait",
             Self::Ambiguous { .. } => "give more characters of the id",
             Self::Elsewhere { .. } => "`-C DIRECTORY` says where the workspace is now",
-            Self::NoTerminal => {
-                "`actum key rotate approval --passphrase-file FILE` makes one that only who knows the \
-                 passphrase can use"
-            }
             Self::Moved { .. } => {
                 "who wants it asks for the change again: it is computed anew from the files as they are"
             }
             Self::Unshown { .. } => "see to it that standard error can be written",
-            Self::NotConfirmed | Self::Unheard { .. } => "`y` confirms it",
         };
         vec![hint.to_owned()]
     }

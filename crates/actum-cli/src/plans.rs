@@ -6,17 +6,18 @@ use actum::{Approver, QueuedPlan};
 use actum_core::RunId;
 use actum_core::keyring::Keyring;
 use actum_core::ledger::{Isolation, WorkspaceId};
-use actum_core::signer::KeyRole;
+use actum_core::signer::{KeyId, KeyRole, Signer};
 use actum_ledger::keys::Protection;
 use actum_ledger::{Keys, LedgerHome, LedgerView, Log, SigningKey};
 use actum_workspace::View;
 
 use crate::failure::Failure;
+use crate::passphrase::PassphraseFailure;
 use crate::plan_failure::PlanFailure;
 use crate::run_prefix::RunPrefix;
 use crate::trusted::Trusted;
 use crate::verb::Session;
-use crate::{actor, confirm, home, passphrase, records, root};
+use crate::{actor, home, passphrase, records, root};
 
 /// The ledger, as far as who looks at the queue needs it.
 pub(crate) struct Queue {
@@ -128,7 +129,8 @@ pub(crate) struct ApprovalKey {
 }
 
 impl ApprovalKey {
-    /// The approval key, once a person has shown to be one: by its passphrase, or by a word at the terminal.
+    /// Unlocks the approval key with its passphrase, which proves that the operator is there. A terminal proves
+    /// nothing: any program can open one.
     pub(crate) fn ask(
         session: &Session,
         question: &str,
@@ -139,25 +141,23 @@ impl ApprovalKey {
             let home = LedgerHome::open(&home::path()?).map_err(actum::Error::from)?;
             Ok(Keys::open(&home, records::now()).map_err(actum::Error::from)?)
         };
-        let protection = keys()?.protection(role).map_err(actum::Error::from)?;
-        // A person may take a while, and the key may be another one after that.
-        match protection {
-            Protection::Passphrase => {
-                // Who types it confirms with that.
-                let prompt = format!("{question} Passphrase of the approval key: ");
-                let passphrase = passphrase::read(session, &prompt, file)?;
-                let signer = keys()?.unlock(role, records::now(), &passphrase);
-                let signer = signer.map_err(actum::Error::from)?;
-                Ok(Self { signer, isolation: Isolation::Passphrase })
-            }
-            Protection::FilePermissions => {
-                // Without a key nobody is asked.
-                keys()?.signer(role, records::now()).map_err(actum::Error::from)?;
-                confirm::ask(question)?;
-                let signer = keys()?.signer(role, records::now()).map_err(actum::Error::from)?;
-                Ok(Self { signer, isolation: Isolation::SameUser })
-            }
+        let protection = keys()?.protection(role, records::now()).map_err(actum::Error::from)?;
+        if protection == Protection::FilePermissions {
+            return Err(PassphraseFailure::KeyWithoutPassphrase.into());
         }
+        let prompt = format!("{question} Passphrase of the approval key: ");
+        let passphrase = passphrase::read(session, &prompt, file)?;
+        // Typing may take a while, and the key may be another one after that.
+        let (keys, now) = (keys()?, records::now());
+        let signer = keys.unlock(role, now, &passphrase).map_err(actum::Error::from)?;
+        let is_unproven = keys.keyring().current(role, now).is_some_and(|key| key.unproven);
+        let isolation = if is_unproven { Isolation::Unproven } else { Isolation::Passphrase };
+        Ok(Self { signer, isolation })
+    }
+
+    /// Name of the key.
+    pub(crate) fn id(&self) -> KeyId {
+        self.signer.key_id()
     }
 
     /// The person at this terminal, with the key.

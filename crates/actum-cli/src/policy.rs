@@ -8,12 +8,13 @@ use actum_core::path::Quoted;
 use actum_gate::Case;
 
 use crate::failure::Failure;
-use crate::{actor, home};
+use crate::{actor, home, records};
 
 /// Where policies are.
 pub(crate) fn files() -> Result<PolicyFiles, Failure> {
     let operator = Some(home::configuration()?.join("actum.toml"));
-    Ok(PolicyFiles { operator, home: home::path()?, cedar: Cedar::default() })
+    let (cedar, clock) = (Cedar::default(), records::clock());
+    Ok(PolicyFiles { operator, home: home::path()?, cedar, clock })
 }
 
 /// The operator's policy, there or not, for messages.

@@ -35,7 +35,9 @@ pub(crate) fn open_for(root: &Path) -> Result<Records, Failure> {
 fn opened(path: &Path) -> Result<Records, Failure> {
     let tenant = home::tenant()?;
     let _held = signals::hold();
-    Ok(Records::open(path, &tenant, clock())?)
+    let records = Records::open(path, &tenant, clock())?;
+    records.check_configuration(&home::configuration()?)?;
+    Ok(records)
 }
 
 /// The ledger, as far as who only looks can see it.
@@ -101,6 +103,34 @@ pub(crate) fn undone(run: RunId) -> Option<Undone> {
     let keyring = Trusted::own().ok()?.keyring;
     let row = view.run(run).ok()??;
     Some(RecordedRun::read(&view, &keyring, row).ok()?.undone())
+}
+
+/// Runs of a workspace that are newer than the newest one that its ledger knows, the newest first; among the newest
+/// `max` runs. Where the ledger knows none of them, the workspace was adopted or used as a library before, and none is
+/// returned; where another ledger recorded the workspace, all of them are.
+pub(crate) fn unrecorded(workspace: &View, max: usize) -> Result<Vec<RunId>, Failure> {
+    let runs = workspace.runs()?;
+    let newest = || runs.iter().rev().take(max).map(|run| run.run);
+    let ledger = opened_view()?;
+    let origin = ledger.as_ref().map(|ledger| ledger.origin().map_err(actum::Error::from));
+    let own = match origin.transpose()? {
+        Some(origin) => Witness::of(workspace, &origin)?,
+        None => None,
+    };
+    let (Some(ledger), Some(_)) = (ledger, own) else {
+        return Ok(match Witness::of_any_log(workspace)? {
+            Some(_) => newest().collect(),
+            None => Vec::new(),
+        });
+    };
+    let mut unrecorded = Vec::new();
+    for run in newest() {
+        if ledger.run(run).map_err(actum::Error::from)?.is_some() {
+            return Ok(unrecorded);
+        }
+        unrecorded.push(run);
+    }
+    Ok(Vec::new())
 }
 
 /// The runs of a workspace whose end is not recorded yet.
@@ -186,13 +216,6 @@ pub(crate) fn now() -> Timestamp {
 
 /// Tells on standard error of runs whose end was recorded only now, and of another ledger.
 pub(crate) fn tell(screen: &Screen, engine: &Engine) {
-    if let Some(other) = engine.elsewhere() {
-        screen.note(format_args!(
-            "this workspace was recorded in the ledger `{}` before, which is not the one that is used \
-             now; a ledger that was lost is brought back from a backup, not by going on",
-            Quoted(other.as_bytes())
-        ));
-    }
     for Resumed { run, status } in engine.resumed() {
         screen.note(format_args!(
             "the process of run {run} ended before it could record how the run ended: {}; now it is \

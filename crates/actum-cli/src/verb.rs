@@ -3,6 +3,7 @@
 mod action;
 mod apply;
 mod approve;
+mod bind;
 mod catalog;
 mod completions;
 mod demo;
@@ -44,7 +45,7 @@ use actum_core::path::Quoted;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Screen;
-use crate::root;
+use crate::{root, waiting};
 
 /// Where a command was started, and where its words go.
 pub(crate) struct Session {
@@ -101,6 +102,7 @@ pub(crate) enum Verb {
     Policy(policy::Arguments),
     Plugin(plugin::Arguments),
     Trust(trust::Arguments),
+    Bind(bind::Arguments),
     Sandbox(sandbox::Arguments),
     Doctor(doctor::Arguments),
     Explain(explain::Arguments),
@@ -110,7 +112,14 @@ pub(crate) enum Verb {
 }
 
 impl Verb {
-    pub(crate) fn run(&self, session: &Session) -> Result<Exit, Failure> {
+    /// Runs the verb, then prints which decisions wait: whether it succeeded or not.
+    pub(crate) fn run_and_remind(&self, session: &Session) -> Result<Exit, Failure> {
+        let ended = self.run(session);
+        waiting::print(session);
+        ended
+    }
+
+    fn run(&self, session: &Session) -> Result<Exit, Failure> {
         match self {
             Self::Init(arguments) => init::run(arguments, session),
             Self::Apply(arguments) => apply::run(arguments, session),
@@ -136,6 +145,7 @@ impl Verb {
             Self::Policy(arguments) => policy::run(arguments, session),
             Self::Plugin(arguments) => plugin::run(arguments, session),
             Self::Trust(arguments) => trust::run(arguments, session),
+            Self::Bind(arguments) => bind::run(arguments, session),
             Self::Sandbox(arguments) => sandbox::run(arguments, session),
             Self::Doctor(arguments) => doctor::run(arguments, session),
             Self::Explain(arguments) => explain::run(arguments, session),

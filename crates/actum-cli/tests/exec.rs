@@ -184,14 +184,14 @@ fn passphrase(root: &Path) -> String {
 #[test]
 fn what_waits_for_a_person_is_the_change_itself_and_no_second_run_of_the_command() {
     let (_directory, root) = workspace();
+    let file = passphrase(&root);
+    let made = actum(&root, &["key", "make", "approval", "--passphrase-file", &file]);
+    assert_eq!(made.code, 0, "{made:?}");
     let ended = exec(&root, &["--review", "--verify", "grep -q . a.txt"], "date +%s%N > a.txt");
     assert_eq!(ended.code, 116, "{ended:?}");
     let plans = json(&actum(&root, &["queue", "--json"]));
     let plan = plans["plans"][0]["plan"].as_str().unwrap().to_owned();
     let queued = actum(&root, &["queue", &plan]);
-    let file = passphrase(&root);
-    let made = actum(&root, &["key", "make", "approval", "--passphrase-file", &file]);
-    assert_eq!(made.code, 0, "{made:?}");
     let approved = actum(&root, &["approve", &plan, "--passphrase-file", &file]);
     assert_eq!(approved.code, 0, "{approved:?}");
     let stamp = fs::read_to_string(root.join("a.txt")).unwrap();
@@ -217,6 +217,8 @@ fn a_drop_shows_the_change_and_its_tier_and_keeps_nothing() {
 fn a_check_starts_where_it_was_asked_for_also_when_a_person_approves() {
     let (_directory, root) = workspace();
     fs::write(root.join("sub/only-here"), "").unwrap();
+    let file = passphrase(&root);
+    assert_eq!(actum(&root, &["key", "make", "approval", "--passphrase-file", &file]).code, 0);
     let asked = ["exec", "--review", "--verify", "test -e only-here", "--env", "WORD=x"];
     let asked =
         [&asked[..], &["--verify", "sh -c 'test \"$WORD\" = x'", "--", "touch", "new"]].concat();
@@ -225,8 +227,6 @@ fn a_check_starts_where_it_was_asked_for_also_when_a_person_approves() {
     assert_eq!(ended.code, 116, "{ended:?}");
     let plans = json(&actum(&root, &["queue", "--json"]));
     let plan = plans["plans"][0]["plan"].as_str().unwrap().to_owned();
-    let file = passphrase(&root);
-    assert_eq!(actum(&root, &["key", "make", "approval", "--passphrase-file", &file]).code, 0);
     let approved = actum(&root, &["approve", &plan, "--passphrase-file", &file]);
     assert_eq!(approved.code, 0, "{approved:?}");
     assert!(root.join("sub/new").exists());

@@ -110,7 +110,7 @@ fn a_run_that_is_taken_back_is_3_and_the_workspace_is_as_before() {
         }
         command
             .env_clear()
-            .env("XDG_CONFIG_HOME", "/nonexistent")
+            .env("XDG_CONFIG_HOME", program::operator_of(&root))
             .env("ACTUM_HOME", &home)
             .current_dir(&root);
         Ended::from(command.args(arguments).output().unwrap())

@@ -190,17 +190,15 @@ fn a_first_key_that_is_killed_at_any_call_is_there_and_works_or_is_not_there() {
             match &listed["keys"].as_array().unwrap()[2..] {
                 [] => {
                     none += 1;
-                    let made = document(&root, &["key", "make", "approval", "--no-passphrase"]);
-                    assert_eq!(made["protection"], "file_permissions", "{made}");
+                    let made = document(&root, &make);
+                    assert_eq!(made["new"]["unproven"], true, "{made}");
                 }
                 [key] => {
                     one += 1;
                     assert_eq!(key["protection"], "passphrase", "{listed}");
-                    // It says that it goes, so it was opened.
-                    let rotate = ["key", "rotate", "approval", "--no-passphrase"];
-                    let old = ["--old-passphrase-file", "../passphrase"];
-                    let rotated = document(&root, &[&rotate[..], &old].concat());
-                    assert_eq!(rotated["recorded"], json!(["default"]), "{rotated}");
+                    assert_eq!(key["waits"], true, "{listed}");
+                    let denied = document(&root, &["key", "deny", "approval"]);
+                    assert_eq!(denied["denied"]["id"], key["id"], "{denied}");
                 }
                 keys => panic!("{keys:?}"),
             }
@@ -397,7 +395,8 @@ fn without_a_place_for_keys_nothing_is_run() {
     let (_directory, root) = recorded();
     let run = |variables: &[(&str, &str)], arguments: &[&str]| {
         let mut command = command(&root, &[&["--json"], arguments].concat());
-        command.env_clear().env("XDG_CONFIG_HOME", "/nonexistent").envs(variables.iter().copied());
+        command.env_clear().env("XDG_CONFIG_HOME", program::operator_of(&root));
+        command.envs(variables.iter().copied());
         let ended = Ended::from(command.output().unwrap());
         (ended.code, serde_json::from_str::<Value>(&ended.stdout).unwrap())
     };
@@ -411,9 +410,9 @@ fn without_a_place_for_keys_nothing_is_run() {
     let home = home.to_str().unwrap();
     let (code, document) = run(&[("ACTUM_HOME", home), ("ACTUM_TENANT", "A b")], &["undo"]);
     assert_eq!((code, &document["reason"]), (2, &json!("USAGE")), "{document}");
-    let (code, _) = run(&[("ACTUM_HOME", home), ("ACTUM_TENANT", "a")], &["undo"]);
-    assert_eq!(code, 0);
-    for (tenant, entries) in [("a", 3), ("default", 3)] {
+    let (code, document) = run(&[("ACTUM_HOME", home), ("ACTUM_TENANT", "a")], &["undo"]);
+    assert_eq!((code, &document["reason"]), (1, &json!("BOUND_ELSEWHERE")), "{document}");
+    for (tenant, entries) in [("a", 1), ("default", 3)] {
         let (_, document) = run(&[("ACTUM_HOME", home)], &["ledger", "show", "--tenant", tenant]);
         assert_eq!((&document["tenant"], &document["size"]), (&json!(tenant), &json!(entries)));
     }

@@ -24,10 +24,9 @@ use tempfile::TempDir;
 const OPEN: &str = "open sesame";
 const ANOTHER: &str = "another one";
 
-/// A workspace in which a run was made, and beside it two passphrases.
-fn recorded() -> (TempDir, PathBuf) {
+/// A workspace in which nothing is recorded yet, and beside it two passphrases.
+fn fresh() -> (TempDir, PathBuf) {
     let (directory, root) = workspace();
-    assert_eq!(actum(&root, &["apply", "../change.diff"]).code, 0);
     write(&directory.path().join("open"), &format!("{OPEN}\n"), 0o600);
     write(&directory.path().join("another"), ANOTHER, 0o600);
     (directory, root)
@@ -65,7 +64,7 @@ fn approval_keys(root: &Path) -> Vec<Value> {
 /// FE-14, AA-5
 #[test]
 fn an_approval_key_is_made_under_a_passphrase_and_listed_as_such() {
-    let (_directory, root) = recorded();
+    let (_directory, root) = fresh();
     let made = document(&root, &["key", "make", "approval", "--passphrase-file", "../open"]);
     let expected =
         json!({ "format": "actum.key-made/1", "new": made["new"], "protection": "passphrase" });
@@ -112,7 +111,7 @@ fn an_approval_key_can_be_the_first_thing_that_is_made() {
 /// FE-14: what others may have read protects nothing.
 #[test]
 fn a_passphrase_file_that_others_may_reach_is_refused_with_what_to_run() {
-    let (directory, root) = recorded();
+    let (directory, root) = fresh();
     let make = ["key", "make", "approval", "--passphrase-file", "../open"];
     for mode in [0o640, 0o604, 0o644, 0o620, 0o601, 0o660, 0o777] {
         let open = directory.path().join("open");
@@ -140,7 +139,7 @@ fn a_passphrase_file_that_others_may_reach_is_refused_with_what_to_run() {
 /// FE-14
 #[test]
 fn without_a_terminal_nobody_is_asked_for_a_passphrase() {
-    let (_directory, root) = recorded();
+    let (_directory, root) = fresh();
     for json in [false, true] {
         let mut arguments = vec!["key", "make", "approval"];
         arguments.extend(json.then_some("--json"));
@@ -151,14 +150,12 @@ fn without_a_terminal_nobody_is_asked_for_a_passphrase() {
         assert!(json || told.contains("hint: `--passphrase-file FILE` reads it"), "{told}");
     }
     assert_eq!(approval_keys(&root), [Value::Null; 0]);
-    let made = document(&root, &["key", "make", "approval", "--no-passphrase"]);
-    assert_eq!(made["protection"], "file_permissions");
 }
 
 /// FE-14
 #[test]
 fn a_passphrase_that_is_none_is_refused() {
-    let (directory, root) = recorded();
+    let (directory, root) = fresh();
     let given = directory.path().join("given");
     for (text, reason, message) in [
         ("1234567\n", "PASSPHRASE_UNUSABLE", "the passphrase has fewer than 8 characters"),
@@ -181,7 +178,8 @@ fn a_passphrase_that_is_none_is_refused() {
         let message = refused["message"].as_str().unwrap();
         assert!(message.contains("it signs while nobody is there"), "{message}");
     }
-    let none = document(&root, &["key", "rotate", "approval", "--no-passphrase"]);
+    let rotate = ["key", "rotate", "approval", "--passphrase-file", "../open"];
+    let none = document(&root, &rotate);
     assert_eq!(none["reason"], "KEY_UNUSABLE", "{none}");
     assert!(none["message"].as_str().unwrap().contains("`actum key make approval`"), "{none}");
     assert_eq!(approval_keys(&root), [Value::Null; 0]);
@@ -191,9 +189,10 @@ fn a_passphrase_that_is_none_is_refused() {
 /// it unawares.
 #[test]
 fn a_key_under_a_passphrase_is_changed_with_it_or_knowingly_without() {
-    let (_directory, root) = recorded();
+    let (_directory, root) = fresh();
     let make = ["key", "make", "approval", "--passphrase-file", "../open"];
     assert_eq!(actum(&root, &make).code, 0);
+    assert_eq!(actum(&root, &["apply", "../change.diff"]).code, 0);
     let rotate = |options: &[&str]| {
         let rotate = ["--json", "key", "rotate", "approval"];
         let ended = fed(&root, &[&rotate[..], options].concat(), "");
@@ -212,14 +211,16 @@ fn a_key_under_a_passphrase_is_changed_with_it_or_knowingly_without() {
 
     let (code, rotated) = rotate(&[&new[..], &["--old-passphrase-file", "../open"]].concat());
     assert_eq!((code, &rotated["recorded"]), (0, &json!(["default"])), "{rotated}");
-    let (code, rotated) = rotate(&["--no-passphrase", "--old-passphrase-lost"]);
+    let lost = ["--passphrase-file", "../open", "--old-passphrase-lost"];
+    let (code, rotated) = rotate(&lost);
     assert_eq!((code, &rotated["recorded"]), (4, &json!([])), "{rotated}");
     assert_eq!(rotated["unrecorded"][0]["reason"], "ROTATION_NOT_RECORDED");
-    // What needs no passphrase to be opened needs none to go.
-    let (code, rotated) = rotate(&["--passphrase-file", "../open"]);
-    assert_eq!((code, &rotated["recorded"]), (0, &json!(["default"])), "{rotated}");
+    assert_eq!(rotated["new"]["unproven"], true, "{rotated}");
+    // One that waits is not replaced by another that would wait.
+    let (code, refused) = rotate(&lost);
+    assert_eq!((code, &refused["reason"]), (1, &json!("KEY_WAITS")), "{refused}");
     let kept: Vec<_> = approval_keys(&root).iter().map(|key| key["protection"].clone()).collect();
-    assert_eq!(kept, ["passphrase", "file_permissions", "passphrase", "passphrase"]);
+    assert_eq!(kept, ["passphrase", "passphrase", "passphrase"]);
     assert_eq!(document(&root, &["ledger", "verify", "--receipts"])["sound"], true);
 }
 
@@ -273,7 +274,7 @@ fn at_a_terminal(root: &Path, arguments: &[&str], answers: &[&str]) -> String {
 /// FE-14: what is typed is not shown, and is asked for twice.
 #[test]
 fn a_terminal_asks_for_a_new_passphrase_twice_and_shows_nothing_of_it() {
-    let (_directory, root) = recorded();
+    let (_directory, root) = fresh();
     let make = ["key", "make", "approval"];
     let seen = at_a_terminal(&root, &make, &["open sesame\n", "open sesamE\n"]);
     assert_eq!(
@@ -291,6 +292,7 @@ fn a_terminal_asks_for_a_new_passphrase_twice_and_shows_nothing_of_it() {
     let seen = at_a_terminal(&root, &make, &["open sesame\n", "open sesame\n"]);
     assert!(!seen.contains("sesame") && seen.ends_with("ended 0 shown\n"), "{seen}");
 
+    assert_eq!(actum(&root, &["apply", "../change.diff"]).code, 0);
     let rotate = ["key", "rotate", "approval"];
     let answers = ["open sesame\n", "another one\n", "another one\n"];
     let seen = at_a_terminal(&root, &rotate, &answers);
@@ -298,7 +300,8 @@ fn a_terminal_asks_for_a_new_passphrase_twice_and_shows_nothing_of_it() {
     assert!(seen.contains("recorded in the ledger of the tenant `default`"), "{seen}");
     assert!(!seen.contains("sesame") && seen.ends_with("ended 0 shown\n"), "{seen}");
     // A terminal that is named as standard input shows nothing, either.
-    let rotate = ["key", "rotate", "approval", "--no-passphrase", "--old-passphrase-file", "-"];
+    let rotate = ["key", "rotate", "approval", "--passphrase-file", "../open"];
+    let rotate = [&rotate[..], &["--old-passphrase-file", "-"]].concat();
     let seen = at_a_terminal(&root, &rotate, &["another one\n"]);
     assert!(!seen.contains("another one") && seen.ends_with("ended 0 shown\n"), "{seen}");
 }

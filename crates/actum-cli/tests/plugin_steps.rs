@@ -22,7 +22,7 @@ use actum::plugin::{
     Call, Difference, Executed, Node, Package, PluginCode, PluginError, RollbackEvidence, Step,
     Steps,
 };
-use actum::{Cedar, PolicyFiles, PolicyInForce, Runner, StagedView};
+use actum::{Cedar, Clock, PolicyFiles, PolicyInForce, Runner, StagedView};
 use actum_core::action::{Check, PlanScope};
 use actum_sandbox::{Enforcement, Resource, SandboxPolicy};
 use actum_workspace::{RunOptions, Workspace};
@@ -37,7 +37,8 @@ fn in_force(grounds: &Grounds, operator: &str) -> actum::Result<PolicyInForce> {
     let file = directory.join("actum.toml");
     fs::write(&file, operator).unwrap();
     let home = grounds.beside("home");
-    let files = PolicyFiles { operator: Some(file), home, cedar: Cedar::default() };
+    let files =
+        PolicyFiles { operator: Some(file), home, cedar: Cedar::default(), clock: Clock::fixed(0) };
     files.read(&grounds.root)
 }
 

@@ -296,6 +296,7 @@ fn the_undo_of_a_redo_brings_back_what_was_there() {
 #[test]
 fn a_workspace_narrows_by_itself_and_widens_when_it_is_trusted() {
     let (directory, root) = workspace();
+    let key = program::approval_key(&root);
     let write = |text: &str| fs::write(root.join("actum.toml"), text).unwrap();
     write("version = 1\n[scope]\ndeny = [\"vendor/\"]\n[protected]\nprofile = \"critical\"\n");
     let refused = apply(directory.path(), &root, "vendor/a", "text\n");
@@ -305,13 +306,13 @@ fn a_workspace_narrows_by_itself_and_widens_when_it_is_trusted() {
     assert_eq!(apply(directory.path(), &root, ".mcp.json", "{}\n").code, 1);
     let checked = actum(&root, &["policy", "check"]).stdout;
     assert!(checked.contains("ignored    the profile `critical`"), "{checked}");
-    let trusted = actum(&root, &["trust"]);
+    let trusted = actum(&root, &["trust", "--passphrase-file", &key]);
     assert!(trusted.stdout.contains("now counts: the profile `critical`"), "{trusted:?}");
     assert_eq!(apply(directory.path(), &root, ".mcp.json", "{}\n").code, 0);
     // Another byte in the file, and it is another policy.
     write("version = 1\n[protected]\nprofile = \"critical\"\n");
     assert_eq!(apply(directory.path(), &root, "sub/.mcp.json", "{}\n").code, 1);
-    assert_eq!(actum(&root, &["trust"]).code, 0);
+    assert_eq!(actum(&root, &["trust", "--passphrase-file", &key]).code, 0);
     assert_eq!(apply(directory.path(), &root, "sub/.mcp.json", "{}\n").code, 0);
     assert_eq!(actum(&root, &["trust", "--remove"]).code, 0);
     assert_eq!(apply(directory.path(), &root, "a/.mcp.json", "{}\n").code, 1);
@@ -321,9 +322,10 @@ fn a_workspace_narrows_by_itself_and_widens_when_it_is_trusted() {
 #[test]
 fn trust_does_not_go_along_with_a_copy() {
     let (directory, root) = workspace();
+    let key = program::approval_key(&root);
     fs::write(root.join("actum.toml"), "version = 1\n[protected]\nprofile = \"critical\"\n")
         .unwrap();
-    assert_eq!(actum(&root, &["trust"]).code, 0);
+    assert_eq!(actum(&root, &["trust", "--passphrase-file", &key]).code, 0);
     let other = directory.path().join("other");
     fs::create_dir(&other).unwrap();
     assert_eq!(actum(&other, &["init"]).code, 0);

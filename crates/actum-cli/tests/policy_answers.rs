@@ -286,7 +286,8 @@ fn a_policy_that_changed_since_it_was_trusted_is_told_as_such() {
     let of_files = || json_of(&actum(&root, &["policy", "check", "--json"]))["files"][0].clone();
     let first = |text: String| text.lines().next().unwrap().to_owned();
     assert!(first(check()).ends_with("(this workspace's policy, which can only narrow)"));
-    assert_eq!(actum(&root, &["trust"]).code, 0);
+    let key = program::approval_key(&root);
+    assert_eq!(actum(&root, &["trust", "--passphrase-file", &key]).code, 0);
     assert!(first(check()).ends_with("(this workspace's policy, trusted)"));
     let trusted = of_files();
     assert_eq!(trusted["trusted_before"], json!(null));

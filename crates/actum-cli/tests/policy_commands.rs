@@ -29,7 +29,8 @@ fn rule(root: &Path, policy: &str) {
 fn trusted(policy: &str) -> (tempfile::TempDir, std::path::PathBuf) {
     let (directory, root) = workspace();
     rule(&root, policy);
-    let trust = actum(&root, &["trust"]);
+    let key = program::approval_key(&root);
+    let trust = actum(&root, &["trust", "--passphrase-file", &key]);
     assert_eq!(trust.code, 0, "{trust:?}");
     (directory, root)
 }
@@ -111,7 +112,8 @@ fn the_rules_in_force_are_listed_and_those_that_do_not_count_told() {
     let ignored = "ignored    a rule that allows commands; `actum trust` lets it count\n";
     assert!(untrusted.stdout.ends_with(&format!("{asks}{ignored}")), "{}", untrusted.stdout);
     assert!(explain(&root, "cargo test").stdout.contains(": denied\n"));
-    assert_eq!(actum(&root, &["trust"]).code, 0);
+    let key = program::approval_key(&root);
+    assert_eq!(actum(&root, &["trust", "--passphrase-file", &key]).code, 0);
     let trusted = actum(&root, &["policy", "check"]).stdout;
     let allows = "command    this workspace's policy: allow [\"cargo\", \"test\", …]\n";
     assert!(trusted.ends_with(&format!("{allows}{asks}")), "{trusted}");

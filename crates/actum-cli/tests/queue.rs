@@ -227,13 +227,6 @@ fn nobody_approves_without_a_terminal_or_the_passphrase() {
     assert!(!root.join(CI).exists());
     let unknown = actum(&root, &["approve", "zzzz", "--json"]);
     assert_eq!(value(&unknown)["reason"], "UNKNOWN_PLAN");
-    // A key without a passphrase wants a person at a terminal.
-    let (directory_open, root_open) = workspace();
-    change(directory_open.path(), "on: push\n");
-    assert_eq!(actum(&root_open, &["key", "make", "approval", "--no-passphrase"]).code, 0);
-    let waiting = asked(&root_open);
-    let refused = actum(&root_open, &["approve", &waiting, "--json"]);
-    assert_eq!(value(&refused)["reason"], "CONFIRMATION_NEEDED");
     // Where there is no key at all, that is what is said.
     let (directory, root) = workspace();
     change(directory.path(), "on: push\n");
@@ -252,7 +245,7 @@ fn what_waits_is_told_by_status_and_by_a_watch_that_ends_with_its_reader() {
     let mut unseen = Command::new("/bin/sh");
     unseen.args(["-c", script, env!("CARGO_BIN_EXE_actum"), &plan]).current_dir(&root);
     let unseen = unseen.env_clear().env("ACTUM_HOME", home_of(&root));
-    let unseen = unseen.env("XDG_CONFIG_HOME", "/nonexistent").status().unwrap();
+    let unseen = unseen.env("XDG_CONFIG_HOME", program::operator_of(&root)).status().unwrap();
     assert_eq!(unseen.code(), Some(1));
     assert!(actum(&root, &["queue"]).stdout.contains("  waiting until "));
     let mut watch = command(&root, &["queue", "--watch", "--json"]);

@@ -38,6 +38,9 @@ pub struct KeyEntry {
     pub not_after: Option<Timestamp>,
     /// When it was found to be in other hands. From then on none of its signatures counts.
     pub revoked: Option<Timestamp>,
+    /// Admitted by waiting alone: neither its predecessor nor a fresh installation vouched for it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub unproven: bool,
 }
 
 /// Bytes that are no keyring.
@@ -189,6 +192,23 @@ impl Keyring {
         self.keys.iter().rev().find(|key| key.role == role)
     }
 
+    /// Key that signs for a role at `now`: the newest one, passing over unproven keys that still wait or were
+    /// revoked. Whether it has expired is left to [`KeyEntry::check`].
+    pub fn current(&self, role: KeyRole, now: Timestamp) -> Option<&KeyEntry> {
+        let of_role = self.keys.iter().rev().filter(|key| key.role == role);
+        of_role
+            .into_iter()
+            .find(|key| !key.unproven || (key.revoked.is_none() && key.not_before <= now))
+    }
+
+    /// Unproven key of a role that has not been admitted yet at `now`.
+    pub fn waiting(&self, role: KeyRole, now: Timestamp) -> Option<&KeyEntry> {
+        let of_role = self.keys.iter().rev().filter(|key| key.role == role);
+        of_role
+            .into_iter()
+            .find(|key| key.unproven && key.revoked.is_none() && now < key.not_before)
+    }
+
     /// The key of that name, if its signatures of the moment `at` count for `role`.
     ///
     /// # Errors
@@ -235,7 +255,15 @@ mod tests {
     fn key(role: KeyRole, byte: u8) -> KeyEntry {
         let public = PublicKey([byte; 32]);
         let id = KeyId::of(role, &public);
-        KeyEntry { id, role, public, not_before: at(10), not_after: Some(at(20)), revoked: None }
+        KeyEntry {
+            id,
+            role,
+            public,
+            not_before: at(10),
+            not_after: Some(at(20)),
+            revoked: None,
+            unproven: false,
+        }
     }
 
     #[test]
@@ -257,6 +285,28 @@ mod tests {
         ));
         key.revoked = Some(at(19));
         assert!(matches!(key.check(KeyRole::Result, at(15)), Err(KeyProblem::Revoked { .. })));
+    }
+
+    /// AA-5
+    #[test]
+    fn an_unproven_key_signs_once_it_has_waited_unless_it_was_revoked() {
+        let old = KeyEntry { not_after: None, ..key(KeyRole::Approval, 1) };
+        let unproven = KeyEntry {
+            not_before: at(30),
+            not_after: None,
+            unproven: true,
+            ..key(KeyRole::Approval, 2)
+        };
+        let keyring = Keyring::new(vec![old.clone(), unproven.clone()]);
+        let role = KeyRole::Approval;
+        assert_eq!(keyring.current(role, at(29)), Some(&old));
+        assert_eq!(keyring.waiting(role, at(29)), Some(&unproven));
+        assert_eq!(keyring.current(role, at(30)), Some(&unproven));
+        assert_eq!(keyring.waiting(role, at(30)), None);
+        let denied = KeyEntry { revoked: Some(at(20)), ..unproven };
+        let keyring = Keyring::new(vec![old.clone(), denied]);
+        assert_eq!(keyring.current(role, at(31)), Some(&old));
+        assert_eq!(keyring.waiting(role, at(29)), None);
     }
 
     #[test]

@@ -5,6 +5,8 @@
 //! HOME/keys/            private keys, and the keyring (see `keys`); there or not, but never half
 //! HOME/keys.new/        the same while it is made
 //! HOME/tenants/TENANT/  one log each
+//! HOME/configuration    where the operator's configuration is (see `waiting`)
+//! HOME/waiting          there once a decision has waited (see `waiting`)
 //! HOME/trusted/         which workspaces' policies are trusted (see `trust`)
 //! ```
 
@@ -13,6 +15,7 @@ mod inputs;
 mod problem;
 mod trust;
 mod under_way;
+mod waiting;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,6 +26,7 @@ pub(crate) use disk::{Directory, FileId, random};
 pub use inputs::INPUT_BYTES_MAX;
 pub(crate) use problem::Shown;
 pub use problem::{HomeError, Thing};
+pub use trust::TrustedPolicy;
 pub use under_way::{Doing, TaskTurn, UnderWay};
 
 use disk::{Lock, Sharing};

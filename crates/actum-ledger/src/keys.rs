@@ -9,8 +9,9 @@
 //! was signed can be told from what was not, also after a power cut. A private key that no keyring
 //! names was being made when its process was killed, and signed nothing.
 //!
-//! The key that approves may be under a passphrase. All others sign while nobody is there, so whoever
-//! can read their files has them.
+//! The approval key may be under a passphrase. All others sign unattended, so any process that can read their
+//! files can use them. A new approval key that the passphrase of its predecessor did not vouch for counts only
+//! after a day ([`Admission::AfterWait`]), in which it can be denied.
 
 mod passphrase;
 mod pem;
@@ -47,6 +48,19 @@ const ROLES: [KeyRole; 2] = [KeyRole::Result, KeyRole::Checkpoint];
 /// How much longer than from one change to the next a key counts, on both sides, in microseconds: an
 /// hour, in which runs that are under way can end, and a clock that is set right does no harm.
 pub const LEEWAY_MICROS: i64 = 3_600_000_000;
+
+/// How long a new approval key waits that neither its predecessor nor a fresh installation vouches for, in
+/// microseconds: a day, in which the operator can deny it.
+pub const WAIT_MICROS: i64 = 24 * LEEWAY_MICROS;
+
+/// When a new key begins to count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Admission {
+    /// Immediately, with [`LEEWAY_MICROS`] before for clocks that are set back.
+    AtOnce,
+    /// After [`WAIT_MICROS`], unless it is denied before ([`Keys::deny`]).
+    AfterWait,
+}
 
 /// The keys of an installation. Private keys are read when they are asked for.
 #[derive(Debug)]
@@ -168,18 +182,18 @@ impl Keys {
         passphrase: Option<&Passphrase>,
     ) -> Result<SigningKey, KeyError> {
         let directory = self.directory()?;
-        let entry = newest(&read_keyring(&directory)?, &directory, role)?;
+        let entry = current(&read_keyring(&directory)?, &directory, role, now)?;
         check(&entry, &directory, now)?;
         private::read(&directory, &entry, passphrase)
     }
 
-    /// What protects the newest key of a role, as its file says.
+    /// What protects the current key of a role, as its file says.
     ///
     /// # Errors
-    /// [`KeyError`]: there is none, or its file is no key.
-    pub fn protection(&self, role: KeyRole) -> Result<Protection, KeyError> {
+    /// [`KeyError`]: there is none, or it still waits, or its file is no key.
+    pub fn protection(&self, role: KeyRole, now: Timestamp) -> Result<Protection, KeyError> {
         let directory = self.directory()?;
-        let entry = newest(&read_keyring(&directory)?, &directory, role)?;
+        let entry = current(&read_keyring(&directory)?, &directory, role, now)?;
         private::protection(&directory, &entry)
     }
 
@@ -201,16 +215,18 @@ impl Keys {
         role: KeyRole,
         now: Timestamp,
         passphrase: Option<&Passphrase>,
+        admission: Admission,
     ) -> Result<KeyEntry, KeyError> {
         let made = NewKey::generate(role, passphrase)?;
         let (new, keyring) = self.home.change(|_| {
             let directory = self.directory()?;
             let keyring = read_keyring(&directory)?;
-            if let Some(KeyEntry { id, .. }) = keyring.newest(role) {
+            if let Some(KeyEntry { id, .. }) = keyring.current(role, now) {
                 return Err(KeyError::Exists { role, id: id.clone() });
             }
+            check_not_waiting(&keyring, role, now)?;
             check_room(&keyring, &directory)?;
-            let new = made.store(&directory, now)?;
+            let new = made.store(&directory, now, admission)?;
             let keyring = Keyring::new([keyring.keys(), std::slice::from_ref(&new)].concat());
             directory.replace(KEYRING, &written(&keyring)?)?;
             Ok((new, keyring))
@@ -238,15 +254,21 @@ impl Keys {
         let (rotated, keyring) = self.home.change(|_| {
             let directory = self.directory()?;
             let keyring = read_keyring(&directory)?;
-            let old = newest(&keyring, &directory, role)?;
+            check_not_waiting(&keyring, role, now)?;
+            let old = current(&keyring, &directory, role, now)?;
             let signer = match check(&old, &directory, now) {
                 Ok(()) => private::read_last(&directory, &old, passphrases.old)?,
                 Err(KeyError::Expired { .. } | KeyError::Revoked { .. }) => None,
                 Err(error) => return Err(error),
             };
             check_room(&keyring, &directory)?;
-            let new = made.store(&directory, now)?;
-            let until = Timestamp::from_micros(now.micros().saturating_add(LEEWAY_MICROS));
+            // Any process of this user can open a key without a passphrase, so such a key vouches for nothing.
+            let is_proven =
+                !private::may_wait(role) || (signer.is_some() && passphrases.old.is_some());
+            let admission = if is_proven { Admission::AtOnce } else { Admission::AfterWait };
+            let signer = signer.filter(|_| is_proven);
+            let new = made.store(&directory, now, admission)?;
+            let until = end_of_predecessor(&new, now);
             let mut keys = keyring.keys().to_vec();
             for key in keys.iter_mut().filter(|key| key.id == old.id) {
                 key.not_after = Some(key.not_after.map_or(until, |earlier| earlier.min(until)));
@@ -260,6 +282,34 @@ impl Keys {
         Ok(rotated)
     }
 
+    /// Denies the key of a role that waits to be admitted: it never counts, and its predecessor goes on.
+    /// Returns the denied key.
+    ///
+    /// # Errors
+    /// [`KeyError::NoneWaiting`]; others where the keyring cannot be read or written.
+    pub fn deny(&mut self, role: KeyRole, now: Timestamp) -> Result<KeyEntry, KeyError> {
+        let (denied, keyring) = self.home.change(|_| {
+            let directory = self.directory()?;
+            let keyring = read_keyring(&directory)?;
+            let waiting = keyring.waiting(role, now).cloned();
+            let waiting = waiting.ok_or(KeyError::NoneWaiting { role })?;
+            let until = end_of_predecessor(&waiting, now);
+            let mut keys = keyring.keys().to_vec();
+            for key in keys.iter_mut().filter(|key| key.role == role) {
+                if key.id == waiting.id {
+                    key.revoked = Some(now);
+                } else if key.not_after == Some(until) {
+                    key.not_after = None;
+                }
+            }
+            let keyring = Keyring::new(keys);
+            directory.replace(KEYRING, &written(&keyring)?)?;
+            Ok::<_, KeyError>((waiting, keyring))
+        })?;
+        self.keyring = keyring;
+        Ok(denied)
+    }
+
     /// Where the keyring is.
     pub fn keyring_path(&self) -> PathBuf {
         self.home.path().join(DIRECTORY).join(KEYRING)
@@ -268,6 +318,15 @@ impl Keys {
     fn directory(&self) -> Result<Directory, KeyError> {
         let gone = || KeyError::Gone { home: self.home.path().to_owned() };
         self.home.root().directory(DIRECTORY)?.ok_or_else(gone)
+    }
+}
+
+impl Admission {
+    fn not_before(self, now: Timestamp) -> Timestamp {
+        match self {
+            Self::AtOnce => Timestamp::from_micros(now.micros().saturating_sub(LEEWAY_MICROS)),
+            Self::AfterWait => Timestamp::from_micros(now.micros().saturating_add(WAIT_MICROS)),
+        }
     }
 }
 
@@ -318,7 +377,8 @@ pub(crate) fn sync(root: &Directory) -> Result<(), HomeError> {
 fn make(root: &Directory, now: Timestamp) -> Result<(), KeyError> {
     clear(root)?;
     let directory = root.directory_made(DIRECTORY_NEW)?;
-    let keys = ROLES.map(|role| NewKey::generate(role, None)?.store(&directory, now));
+    let store = |role| NewKey::generate(role, None)?.store(&directory, now, Admission::AtOnce);
+    let keys = ROLES.map(store);
     let keyring = Keyring::new(keys.into_iter().collect::<Result<_, _>>()?);
     directory.replace(KEYRING, &written(&keyring)?)?;
     Ok(root.rename(DIRECTORY_NEW, DIRECTORY)?)
@@ -348,9 +408,33 @@ fn written(keyring: &Keyring) -> Result<Vec<u8>, KeyError> {
     keyring.to_vec().map_err(|_| KeyError::Unwritable { what: "keyring" })
 }
 
-fn newest(keyring: &Keyring, directory: &Directory, role: KeyRole) -> Result<KeyEntry, KeyError> {
-    let none = || KeyError::NoKey { role, path: directory.path().join(KEYRING) };
-    keyring.newest(role).cloned().ok_or_else(none)
+fn current(
+    keyring: &Keyring,
+    directory: &Directory,
+    role: KeyRole,
+    now: Timestamp,
+) -> Result<KeyEntry, KeyError> {
+    if let Some(current) = keyring.current(role, now) {
+        return Ok(current.clone());
+    }
+    check_not_waiting(keyring, role, now)?;
+    Err(KeyError::NoKey { role, path: directory.path().join(KEYRING) })
+}
+
+/// Time until which the predecessor of `new` counts, for runs that are under way.
+fn end_of_predecessor(new: &KeyEntry, now: Timestamp) -> Timestamp {
+    let replaced = new.not_before.max(now);
+    Timestamp::from_micros(replaced.micros().saturating_add(LEEWAY_MICROS))
+}
+
+/// Rejects work on a role while a new key of that role waits to be admitted.
+fn check_not_waiting(keyring: &Keyring, role: KeyRole, now: Timestamp) -> Result<(), KeyError> {
+    match keyring.waiting(role, now) {
+        None => Ok(()),
+        Some(KeyEntry { id, not_before, .. }) => {
+            Err(KeyError::Waiting { role, id: id.clone(), from: *not_before })
+        }
+    }
 }
 
 /// Refuses one more key where there are as many as there may be.

@@ -20,8 +20,11 @@ pub mod verify;
 mod view;
 
 pub use error::{LedgerError, Refusal};
-pub use home::{Doing, HomeError, LedgerHome, TaskTurn, UnderWay};
-pub use keys::{KeyError, Keys, Passphrase, Passphrases, Protection, Rotated, SigningKey};
+pub use home::{Doing, HomeError, LedgerHome, TaskTurn, TrustedPolicy, UnderWay};
+pub use keys::{
+    Admission, KeyError, Keys, Passphrase, Passphrases, Protection, Rotated, SigningKey,
+    WAIT_MICROS,
+};
 pub use ledger::{Ledger, Pending};
 pub use memory::MemoryStore;
 pub use proof::{consistency, inclusion};

@@ -484,7 +484,7 @@ fn a_keyring_has_a_limit_on_both_sides() {
             let (role, public) = (KeyRole::Lease, PublicKey(public));
             let id = KeyId::of(role, &public);
             let (not_before, not_after, revoked) = (at(0), None, None);
-            KeyEntry { id, role, public, not_before, not_after, revoked }
+            KeyEntry { id, role, public, not_before, not_after, revoked, unproven: false }
         });
         let all = keys_of(&home).into_iter().chain(more).collect();
         fs::write(keyring_path(&home), Keyring::new(all).to_vec().unwrap()).unwrap();

@@ -14,8 +14,8 @@ use std::process::{Command, Output};
 use actum_core::Timestamp;
 use actum_core::keyring::{KEYS_MAX, KeyEntry, Keyring};
 use actum_core::signer::{KeyId, KeyRole, PublicKey, Signer};
-use actum_ledger::keys::{LEEWAY_MICROS, public_pem};
-use actum_ledger::{KeyError, Keys, LedgerHome, Passphrase, Passphrases, Protection};
+use actum_ledger::keys::{LEEWAY_MICROS, WAIT_MICROS, public_pem};
+use actum_ledger::{Admission, KeyError, Keys, LedgerHome, Passphrase, Passphrases, Protection};
 use ed25519_dalek::{Signature, VerifyingKey};
 use tempfile::TempDir;
 
@@ -59,7 +59,7 @@ fn is_signed(key: &PublicKey, signature: &[u8; 64]) -> bool {
 #[test]
 fn a_key_under_a_passphrase_signs_with_it_and_not_without() {
     let (_directory, home, mut keys) = keys();
-    let key = keys.make(ROLE, at(0), Some(&passphrase(OPEN))).unwrap();
+    let key = keys.make(ROLE, at(0), Some(&passphrase(OPEN)), Admission::AtOnce).unwrap();
     let path = key_path(&home, &key);
     let text = fs::read_to_string(&path).unwrap();
     assert!(text.starts_with("-----BEGIN ENCRYPTED PRIVATE KEY-----\n"), "{text}");
@@ -68,8 +68,8 @@ fn a_key_under_a_passphrase_signs_with_it_and_not_without() {
     assert_eq!((key.not_before, key.not_after), (at(-LEEWAY_MICROS), None));
 
     let keys = Keys::open(&home, at(0)).unwrap();
-    assert_eq!(keys.protection(ROLE).unwrap(), Protection::Passphrase);
-    assert_eq!(keys.protection(KeyRole::Result).unwrap(), Protection::FilePermissions);
+    assert_eq!(keys.protection(ROLE, at(0)).unwrap(), Protection::Passphrase);
+    assert_eq!(keys.protection(KeyRole::Result, at(0)).unwrap(), Protection::FilePermissions);
     let locked = keys.signer(ROLE, at(0)).unwrap_err();
     assert_eq!(
         locked.to_string(),
@@ -107,9 +107,9 @@ fn a_key_under_a_passphrase_signs_with_it_and_not_without() {
 #[test]
 fn a_file_that_was_changed_or_exchanged_is_refused() {
     let (_directory, home, mut keys) = keys();
-    let key = keys.make(ROLE, at(0), Some(&passphrase(OPEN))).unwrap();
+    let key = keys.make(ROLE, at(0), Some(&passphrase(OPEN)), Admission::AtOnce).unwrap();
     let (_other_directory, other_home, mut others) = self::keys();
-    let other = others.make(ROLE, at(0), Some(&passphrase(OPEN))).unwrap();
+    let other = others.make(ROLE, at(0), Some(&passphrase(OPEN)), Admission::AtOnce).unwrap();
     let path = key_path(&home, &key);
     let sound = fs::read(&path).unwrap();
     // The start of the chain is not covered by any check of the format: it is the seed that is lost.
@@ -133,13 +133,13 @@ fn a_file_that_was_changed_or_exchanged_is_refused() {
 #[test]
 fn the_first_key_of_a_role_is_made_once() {
     let (_directory, home, mut keys) = keys();
-    assert!(matches!(keys.protection(ROLE), Err(KeyError::NoKey { .. })));
-    let key = keys.make(ROLE, at(0), None).unwrap();
+    assert!(matches!(keys.protection(ROLE, at(0)), Err(KeyError::NoKey { .. })));
+    let key = keys.make(ROLE, at(0), None, Admission::AtOnce).unwrap();
     assert_eq!(keys.protection_of(&key).unwrap(), Protection::FilePermissions);
     assert_eq!(keys.signer(ROLE, at(0)).unwrap().key_id(), key.id);
     for role in [ROLE, KeyRole::Result, KeyRole::Checkpoint] {
         let id = keys.keyring().newest(role).unwrap().id.clone();
-        let refused = keys.make(role, at(1), None).unwrap_err();
+        let refused = keys.make(role, at(1), None, Admission::AtOnce).unwrap_err();
         assert_eq!(
             refused.to_string(),
             format!(
@@ -158,13 +158,13 @@ fn the_first_key_of_a_role_is_made_once() {
 fn a_first_key_that_was_cut_off_is_made_again() {
     let (_directory, home, mut keys) = keys();
     let before = fs::read(keyring_path(&home)).unwrap();
-    let cut_off = keys.make(ROLE, at(0), None).unwrap();
+    let cut_off = keys.make(ROLE, at(0), None, Admission::AtOnce).unwrap();
     fs::write(keyring_path(&home), &before).unwrap();
     fs::write(home.path().join("keys/keyring.json.new"), &before[..40]).unwrap();
     fs::write(home.path().join("lock"), "").unwrap();
     let mut keys = Keys::open(&home, at(1)).unwrap();
     assert!(matches!(keys.signer(ROLE, at(1)), Err(KeyError::NoKey { .. })));
-    let made = keys.make(ROLE, at(1), None).unwrap();
+    let made = keys.make(ROLE, at(1), None, Admission::AtOnce).unwrap();
     assert_ne!(made.id, cut_off.id);
     assert_eq!(Keys::open(&home, at(1)).unwrap().signer(ROLE, at(1)).unwrap().key_id(), made.id);
     assert!(key_path(&home, &cut_off).exists(), "nothing that could be a key is removed");
@@ -180,11 +180,22 @@ fn no_first_key_is_made_where_the_keyring_is_full() {
         public[..8].copy_from_slice(&number.to_le_bytes());
         let (role, public) = (KeyRole::Lease, PublicKey(public));
         let id = KeyId::of(role, &public);
-        KeyEntry { id, role, public, not_before: at(0), not_after: None, revoked: None }
+        KeyEntry {
+            id,
+            role,
+            public,
+            not_before: at(0),
+            not_after: None,
+            revoked: None,
+            unproven: false,
+        }
     });
     let full = Keyring::new(few.iter().cloned().chain(more).collect());
     fs::write(keyring_path(&home), full.to_vec().unwrap()).unwrap();
-    assert!(matches!(keys.make(ROLE, at(0), None), Err(KeyError::TooMany { .. })));
+    assert!(matches!(
+        keys.make(ROLE, at(0), None, Admission::AtOnce),
+        Err(KeyError::TooMany { .. })
+    ));
     assert_eq!(approval_files(&home), 0);
 }
 
@@ -197,7 +208,7 @@ fn only_a_key_of_approvals_is_put_under_a_passphrase() {
     let new = Passphrases { old: None, new: Some(&open) };
     for role in [KeyRole::Result, KeyRole::Checkpoint, KeyRole::Lease] {
         for refused in [
-            keys.make(role, at(0), Some(&open)).unwrap_err(),
+            keys.make(role, at(0), Some(&open), Admission::AtOnce).unwrap_err(),
             keys.rotate(role, at(0), new).unwrap_err(),
         ] {
             assert_eq!(
@@ -209,7 +220,8 @@ fn only_a_key_of_approvals_is_put_under_a_passphrase() {
             );
         }
     }
-    let short = keys.make(ROLE, at(0), Some(&passphrase("1234567"))).unwrap_err();
+    let short =
+        keys.make(ROLE, at(0), Some(&passphrase("1234567")), Admission::AtOnce).unwrap_err();
     assert_eq!(
         short.to_string(),
         "cannot make a key: the passphrase has fewer than 8 characters; nothing was changed"
@@ -225,7 +237,7 @@ fn a_key_under_a_passphrase_says_that_it_goes_only_where_it_is_opened() {
     let (first, second) = (passphrase(OPEN), passphrase("another one"));
     let none = keys.rotate(ROLE, at(0), Passphrases::default());
     assert!(matches!(none, Err(KeyError::NoKey { .. })), "{none:?}");
-    let made = keys.make(ROLE, at(0), Some(&first)).unwrap();
+    let made = keys.make(ROLE, at(0), Some(&first), Admission::AtOnce).unwrap();
     let wrong = Passphrases { old: Some(&second), new: None };
     let wrong = keys.rotate(ROLE, at(1), wrong);
     assert!(matches!(wrong, Err(KeyError::WrongPassphrase { .. })), "{wrong:?}");
@@ -238,12 +250,43 @@ fn a_key_under_a_passphrase_says_that_it_goes_only_where_it_is_opened() {
     assert_eq!(unlocked.key_id(), rotated.new.id);
     assert!(matches!(keys.unlock(ROLE, at(2), &first), Err(KeyError::WrongPassphrase { .. })));
 
-    // Where the passphrase is lost there is a way on, and nobody speaks for the old key.
-    let rotated = keys.rotate(ROLE, at(3), Passphrases::default()).unwrap();
-    assert!(rotated.signer.is_none());
-    assert_eq!(keys.signer(ROLE, at(3)).unwrap().key_id(), rotated.new.id);
-    assert_eq!(keys.protection(ROLE).unwrap(), Protection::FilePermissions);
     assert_eq!(keys.protection_of(&made).unwrap(), Protection::Passphrase);
+}
+
+/// FE-14, AA-5
+#[test]
+fn a_key_that_nothing_vouches_for_waits_a_day_and_can_be_denied() {
+    let (_directory, home, mut keys) = keys();
+    let (first, second) = (passphrase(OPEN), passphrase("another one"));
+    let made = keys.make(ROLE, at(0), Some(&first), Admission::AtOnce).unwrap();
+    let lost = Passphrases { old: None, new: Some(&second) };
+    let denied = keys.rotate(ROLE, at(3), lost).unwrap();
+    assert!(denied.signer.is_none() && denied.new.unproven);
+    // The old key goes on meanwhile, and no third one comes in between.
+    assert_eq!(keys.unlock(ROLE, at(3), &first).unwrap().key_id(), made.id);
+    let refused = keys.rotate(ROLE, at(4), lost).unwrap_err();
+    assert!(matches!(&refused, KeyError::Waiting { id, .. } if *id == denied.new.id), "{refused}");
+    assert_eq!(keys.deny(ROLE, at(5)).unwrap(), denied.new);
+    assert!(matches!(keys.deny(ROLE, at(5)), Err(KeyError::NoneWaiting { .. })));
+    let late = at(10 * WAIT_MICROS);
+    assert_eq!(keys.unlock(ROLE, late, &first).unwrap().key_id(), made.id);
+
+    let admitted = keys.rotate(ROLE, at(6), lost).unwrap().new;
+    let due = at(6 + WAIT_MICROS);
+    assert_eq!(admitted.not_before, due);
+    assert_eq!(keys.unlock(ROLE, at(5 + WAIT_MICROS), &first).unwrap().key_id(), made.id);
+    assert_eq!(keys.unlock(ROLE, due, &second).unwrap().key_id(), admitted.id);
+    assert!(matches!(keys.deny(ROLE, due), Err(KeyError::NoneWaiting { .. })));
+    drop(home);
+}
+
+/// FE-14, AA-5
+#[test]
+fn a_key_without_a_passphrase_vouches_for_no_other() {
+    let (_directory, _home, mut keys) = keys();
+    keys.make(ROLE, at(0), None, Admission::AtOnce).unwrap();
+    let rotated = keys.rotate(ROLE, at(1), Passphrases::default()).unwrap();
+    assert!(rotated.new.unproven && rotated.signer.is_none());
 }
 
 fn openssl(arguments: &[&str], passphrases: &[(&str, &str)]) -> Output {
@@ -263,7 +306,7 @@ fn text(path: &Path) -> &str {
 #[test]
 fn openssl_opens_a_key_under_a_passphrase_and_makes_one_that_opens() {
     let (directory, home, mut keys) = keys();
-    let key = keys.make(ROLE, at(0), Some(&passphrase(OPEN))).unwrap();
+    let key = keys.make(ROLE, at(0), Some(&passphrase(OPEN)), Admission::AtOnce).unwrap();
     let path = key_path(&home, &key);
     let read = ["pkey", "-in", text(&path), "-passin", "env:OLD", "-pubout"];
     let output = openssl(&read, &[("OLD", OPEN)]);
@@ -282,7 +325,7 @@ fn openssl_opens_a_key_under_a_passphrase_and_makes_one_that_opens() {
     let refused = keys.unlock(ROLE, at(0), &passphrase("another one"));
     assert!(matches!(refused, Err(KeyError::OtherProtection { .. })), "{refused:?}");
     // It is as good as lost, and can be replaced.
-    assert!(matches!(keys.protection(ROLE), Err(KeyError::OtherProtection { .. })));
+    assert!(matches!(keys.protection(ROLE, at(0)), Err(KeyError::OtherProtection { .. })));
 
     fs::write(&path, sound).unwrap();
     write.push("-scrypt");

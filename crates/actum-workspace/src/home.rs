@@ -10,6 +10,7 @@
 //! .actum/stage/       new inodes before they are published, displaced ones after
 //! .actum/keep/        second names of images too large for the journal
 //! .actum/recorded/    for each ledger the entry that recorded the last run there
+//! .actum/adoption     a request to bind the workspace to another ledger, while it waits
 //! .actum/history/     one file for each past run: what undo needs
 //! .actum/lost/        what recovery could not put back or had no record of, and damaged journals
 //! .actum/blocked      paths that wait for a person

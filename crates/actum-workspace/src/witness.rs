@@ -7,13 +7,15 @@
 use actum_core::{Digest, FileMode};
 
 use crate::disk::Disk;
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Doing, Error, ErrorKind, Result};
 use crate::history::view::View;
 use crate::home::{Home, PRIVATE};
 use crate::transaction::Transaction;
 use crate::transaction::commit::Held;
 
 const RECORDED: &[u8] = b"recorded";
+/// Request to bind the workspace to another ledger, until it is decided.
+const ADOPTION: &[u8] = b"adoption";
 /// How many characters of a digest name the note about a log.
 const NAME_BYTES: usize = 16;
 /// The longest note, in bytes, with the newline behind it: what a disk writes whole or not at all.
@@ -41,6 +43,23 @@ impl<D: Disk> Transaction<'_, D> {
     pub fn keep_witness(&self, log: &str, line: &str) {
         drop(keep(&self.workspace.disk, &self.workspace.home, &name(log), line));
     }
+
+    /// Reads the request to bind the workspace to another ledger, if one waits.
+    ///
+    /// # Errors
+    /// `State` where it cannot be read.
+    pub fn adoption(&self) -> Result<Option<String>> {
+        read(&self.workspace.disk, &self.workspace.home.state, ADOPTION)
+    }
+
+    /// Writes that request, one line of at most 511 bytes; an empty line removes it.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn set_adoption(&self, line: &str) -> Result<()> {
+        let (disk, state) = (&self.workspace.disk, &self.workspace.home.state);
+        write(disk, state, ADOPTION, line).doing(|| "write `.actum/adoption`".to_owned())
+    }
 }
 
 impl<D: Disk> Held<'_, D> {
@@ -65,6 +84,14 @@ impl<D: Disk> View<D> {
     /// `State` where the notes cannot be read.
     pub fn witness_of_any_log(&self) -> Result<Option<String>> {
         another(&self.disk, &self.home, None)
+    }
+
+    /// As [`Transaction::adoption`].
+    ///
+    /// # Errors
+    /// `State` where it cannot be read.
+    pub fn adoption(&self) -> Result<Option<String>> {
+        read(&self.disk, &self.home.state, ADOPTION)
     }
 }
 
@@ -124,9 +151,6 @@ pub fn unusable_witness(why: &dyn std::fmt::Display) -> Error {
 }
 
 fn keep<D: Disk>(disk: &D, home: &Home<D::Handle>, name: &[u8], line: &str) -> std::io::Result<()> {
-    let mut sector = [0; WITNESS_BYTES_MAX];
-    let place = sector.get_mut(..=line.len()).ok_or(std::io::ErrorKind::InvalidInput)?;
-    place.copy_from_slice(format!("{line}\n").as_bytes());
     let directory = match disk.open_directory(&home.state, RECORDED) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
             disk.make_directory(&home.state, RECORDED, FileMode::PRIVATE_DIRECTORY)?;
@@ -134,7 +158,17 @@ fn keep<D: Disk>(disk: &D, home: &Home<D::Handle>, name: &[u8], line: &str) -> s
         }
         opened => opened?,
     };
-    let own = disk.open_own(&directory, name);
-    let file = own.or_else(|_| disk.create(&directory, name, PRIVATE))?;
+    write(disk, &directory, name, line)
+}
+
+/// Writes one line in place, in one sector; an empty line leaves nothing to read.
+fn write<D: Disk>(disk: &D, directory: &D::Handle, name: &[u8], line: &str) -> std::io::Result<()> {
+    let mut sector = [0; WITNESS_BYTES_MAX];
+    if !line.is_empty() {
+        let place = sector.get_mut(..=line.len()).ok_or(std::io::ErrorKind::InvalidInput)?;
+        place.copy_from_slice(format!("{line}\n").as_bytes());
+    }
+    let own = disk.open_own(directory, name);
+    let file = own.or_else(|_| disk.create(directory, name, PRIVATE))?;
     disk.write_at(&file, &sector, 0)
 }

@@ -5,17 +5,21 @@ use std::collections::BTreeSet;
 
 use actum_core::Digest;
 use actum_core::canonical::{self, plainly};
-use actum_core::ledger::{Actor, AlertRaised, AlertSeen, EntryFacts, EntryKind};
+use actum_core::ledger::{Actor, AlertRaised, AlertSeen, EntryFacts, EntryKind, WorkspaceId};
 use actum_core::merkle::leaf_hash;
 use actum_core::receipt::EntryRef;
 use actum_ledger::{Entry, LedgerError, Log, NewEntry, Store};
 
+use crate::engine::ENGINE;
 use crate::error::Result;
 use crate::queue::QueueError;
 use crate::records::Records;
 
 /// Among how many of the newest alerts of a ledger those that wait are looked for.
 pub const ALERTS_MAX: u64 = 1000;
+
+/// Door of alerts about an installation or a workspace.
+const DOOR: &str = "command line";
 
 /// An alert.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -64,7 +68,57 @@ fn seen_since(log: &dyn Log, oldest: u64) -> std::result::Result<BTreeSet<u64>, 
     }
 }
 
+/// Alert about an installation or a workspace rather than about a task plan.
+#[derive(Debug, Clone)]
+pub struct NewAlert {
+    /// Permanent name of the reason.
+    pub name: &'static str,
+    /// Sentence for the operator: what happened, and what to do.
+    pub message: String,
+    /// Who asked for it; none where that is not known.
+    pub actor: Option<Actor>,
+    /// Workspace it is about, with its root.
+    pub workspace: Option<(WorkspaceId, String)>,
+}
+
 impl Records {
+    /// Raises an alert about something other than a task plan; returns its entry.
+    ///
+    /// # Errors
+    /// `Ledger`, `Record`.
+    pub fn alert(&self, alert: NewAlert) -> Result<EntryRef> {
+        let NewAlert { name, message, actor, workspace } = alert;
+        let (workspace, root) = workspace.unzip();
+        self.raise(&AlertRaised {
+            format: AlertRaised::FORMAT.to_owned(),
+            time: self.clock.now(),
+            tenant: self.tenant.clone(),
+            workspace,
+            root,
+            actor,
+            door: DOOR.to_owned(),
+            label: name.to_owned(),
+            code: None,
+            name: name.to_owned(),
+            message,
+            more: 0,
+            run: None,
+            reports: None,
+            engine: ENGINE.to_owned(),
+        })
+    }
+
+    /// Appends an alert; returns its entry.
+    ///
+    /// # Errors
+    /// `Ledger`, `Record`.
+    pub(crate) fn raise(&self, alert: &AlertRaised) -> Result<EntryRef> {
+        let body = canonical::to_vec(alert)?;
+        let entry = NewEntry { kind: EntryKind::AlertRaised, body, blobs: Vec::new() };
+        let appended = self.ledger.append(vec![entry]).wait()?;
+        self.entry(&appended)
+    }
+
     /// Records that somebody has seen the alerts in these entries: all of them, or none. Gives what they say.
     ///
     /// # Errors

@@ -1,6 +1,7 @@
 //! The one pipeline that every effect goes through.
 
 pub(crate) mod admit;
+pub(crate) mod binding;
 pub(crate) mod clear;
 pub(crate) mod hold;
 pub(crate) mod place;
@@ -97,7 +98,6 @@ pub struct Engine<D: Disk = LinuxDisk> {
     resumed: Vec<Resumed>,
     /// Actions of earlier processes whose end was recorded.
     cut_off: Vec<RunId>,
-    elsewhere: Option<String>,
 }
 
 impl Engine<LinuxDisk> {
@@ -137,7 +137,6 @@ impl<D: Disk> Engine<D> {
             place,
             resumed: Vec::new(),
             cut_off: Vec::new(),
-            elsewhere: None,
         }
     }
 
@@ -196,10 +195,13 @@ impl<D: Disk> Engine<D> {
         let options = RunOptions { label: "recover".to_owned(), ..RunOptions::default() };
         let transaction = self.workspace.begin(options)?;
         let workspace = transaction.workspace_id()?;
-        let looked = settle_open_runs(&transaction, &self.records, &signer, workspace)?;
-        self.resumed.extend(looked.resumed);
+        self.resumed.extend(settle_open_runs(
+            &transaction,
+            &self.records,
+            &signer,
+            (workspace, &self.root),
+        )?);
         self.cut_off.extend(self.records.settle_left_actions(workspace)?);
-        self.elsewhere = looked.elsewhere;
         Ok(workspace)
     }
 
@@ -222,12 +224,6 @@ impl<D: Disk> Engine<D> {
     /// Actions that earlier processes were cut off in, whose end was recorded since this engine was made.
     pub fn cut_off(&self) -> &[RunId] {
         &self.cut_off
-    }
-
-    /// A log that the workspace was recorded in before the last request, where this engine's never had:
-    /// that one is somewhere else, or lost.
-    pub fn elsewhere(&self) -> Option<&str> {
-        self.elsewhere.as_deref()
     }
 
     /// The workspace.

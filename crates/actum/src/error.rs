@@ -44,6 +44,29 @@ pub enum Error {
         /// The root of the workspace.
         root: PathBuf,
     },
+    /// The workspace belongs to another ledger.
+    #[error(
+        "this workspace belongs to the ledger `{}`, which is not the one in use here; nothing was changed",
+        Quoted(ledger.as_bytes())
+    )]
+    BoundElsewhere {
+        /// Name of the log that recorded it.
+        ledger: String,
+    },
+    /// The environment names another place for the operator's configuration.
+    #[error(
+        "the operator's configuration is in `{}`, and the environment names `{}`; nothing was changed",
+        Quoted(recorded.as_os_str().as_bytes()),
+        Quoted(given.as_os_str().as_bytes())
+    )]
+    ConfigurationElsewhere {
+        /// Directory that the installation remembers.
+        recorded: PathBuf,
+        /// Directory that the environment names.
+        given: PathBuf,
+        /// Home of ledgers and keys, which remembers it.
+        home: PathBuf,
+    },
     /// A key that must sign cannot.
     #[error("{}", of_files(.0))]
     Key(#[from] KeyError),
@@ -260,6 +283,8 @@ impl Error {
             Self::Unsettled { state, .. } | Self::Untold { state, .. } => *state,
             Self::Home(_)
             | Self::HomeInside { .. }
+            | Self::BoundElsewhere { .. }
+            | Self::ConfigurationElsewhere { .. }
             | Self::Key(_)
             | Self::Ledger { .. }
             | Self::RequestKeyTaken { .. }

@@ -42,7 +42,7 @@ mod schema;
 pub mod task;
 
 pub use actum_access::Cedar;
-pub use alerts::{ALERTS_MAX, Alert};
+pub use alerts::{ALERTS_MAX, Alert, NewAlert};
 pub use catalog::{
     Catalog, CatalogError, Flags, Lint, Origin, Registered, Registration, RollbackKind, Standing,
     Step, lint_manifest,
@@ -53,6 +53,7 @@ pub use command::{
 pub use door::{Acted, Proposal};
 pub use engine::Engine;
 pub use engine::admit::Admitted;
+pub use engine::binding::{Adoption, Binding};
 pub use engine::clear::{Cleared, Judgement};
 pub use engine::place::Place;
 pub use engine::publish::Published;

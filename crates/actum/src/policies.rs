@@ -24,7 +24,7 @@ use rustix::fs::OFlags;
 use crate::engine::place::{Place, enclosing, escaped};
 use crate::error::{Error, Result};
 use crate::plugin::PluginCode;
-use crate::records::real;
+use crate::records::{Clock, real};
 
 use access::{ACCESS_FILES_MAX, ACCESS_NAME_BYTES_MAX};
 
@@ -39,6 +39,8 @@ pub struct PolicyFiles {
     pub home: PathBuf,
     /// What reads access policies, and keeps those that it read last.
     pub cedar: Cedar,
+    /// Clock that tells whether trust that waits is in effect.
+    pub clock: Clock,
 }
 
 /// What is in force in a workspace.
@@ -327,7 +329,8 @@ impl PolicyFiles {
         let Some(home) = LedgerHome::open_existing(&self.home)? else { return Ok(None) };
         // What cannot be found is trusted by nobody.
         let Ok(root) = fs::canonicalize(root) else { return Ok(None) };
-        Ok(home.trusted(&root)?)
+        let trusted = home.trusted(&root)?.filter(|trusted| trusted.from <= self.clock.now());
+        Ok(trusted.map(|trusted| trusted.policy))
     }
 }
 

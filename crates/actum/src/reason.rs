@@ -52,6 +52,7 @@ reasons! {
     AmbiguousRun = "AMBIGUOUS_RUN",
     AttributesNotKept = "ATTRIBUTES_NOT_KEPT",
     BinaryPatchDoesNotApply = "BINARY_PATCH_DOES_NOT_APPLY",
+    BoundElsewhere = "BOUND_ELSEWHERE",
     BundleMalformed = "BUNDLE_MALFORMED",
     BundleOfAnotherFormat = "BUNDLE_OF_ANOTHER_FORMAT",
     CatalogStepRefused = "CATALOG_STEP_REFUSED",
@@ -64,6 +65,7 @@ reasons! {
     CommandFailed = "COMMAND_FAILED",
     CommandNotRun = "COMMAND_NOT_RUN",
     CommandUnusable = "COMMAND_UNUSABLE",
+    ConfigurationElsewhere = "CONFIGURATION_ELSEWHERE",
     ConfirmationNeeded = "CONFIRMATION_NEEDED",
     DemoFailed = "DEMO_FAILED",
     EditHasNoPlace = "EDIT_HAS_NO_PLACE",
@@ -91,6 +93,7 @@ reasons! {
     KeyRevoked = "KEY_REVOKED",
     KeyringInvalid = "KEYRING_INVALID",
     KeysMissing = "KEYS_MISSING",
+    KeyWaits = "KEY_WAITS",
     KeyUnknown = "KEY_UNKNOWN",
     KeyUnusable = "KEY_UNUSABLE",
     LedgerDamaged = "LEDGER_DAMAGED",
@@ -175,6 +178,8 @@ reasons! {
     SystemError = "SYSTEM_ERROR",
     TaskNotRolledBack = "TASK_NOT_ROLLED_BACK",
     TooManySignatures = "TOO_MANY_SIGNATURES",
+    RunUnrecorded = "RUN_UNRECORDED",
+    TrustWaits = "TRUST_WAITS",
     UnknownAction = "UNKNOWN_ACTION",
     UnknownAlert = "UNKNOWN_ALERT",
     UnknownEntry = "UNKNOWN_ENTRY",
@@ -248,6 +253,8 @@ pub fn of_engine(error: &crate::Error) -> Reason {
     match error {
         Error::Workspace(error) => of(&error.kind),
         Error::Home(_) | Error::HomeInside { .. } => Reason::LedgerHomeUnusable,
+        Error::BoundElsewhere { .. } => Reason::BoundElsewhere,
+        Error::ConfigurationElsewhere { .. } => Reason::ConfigurationElsewhere,
         Error::Key(error) => of_key(error),
         Error::Sign(_) => Reason::KeyUnusable,
         Error::Ledger { source } => of_ledger(source),
@@ -313,7 +320,9 @@ pub fn of_plugin(error: &PluginError) -> Reason {
 
 /// The same for a key; what has no reason of its own is a key that cannot be used.
 fn of_key(error: &KeyError) -> Reason {
-    if let KeyError::Exists { .. } = error {
+    if let KeyError::Waiting { .. } | KeyError::NoneWaiting { .. } = error {
+        Reason::KeyWaits
+    } else if let KeyError::Exists { .. } = error {
         Reason::KeyExists
     } else if let KeyError::Locked { .. } = error {
         Reason::KeyLocked

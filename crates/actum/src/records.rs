@@ -7,7 +7,7 @@ use actum_core::Timestamp;
 use actum_core::keyring::Keyring;
 use actum_core::ledger::TenantId;
 use actum_core::receipt::EntryRef;
-use actum_core::signer::KeyRole;
+use actum_core::signer::{KeyId, KeyRole};
 use actum_ledger::{Appended, Keys, Ledger, LedgerError, LedgerHome, SigningKey};
 
 use crate::error::{Error, Result};
@@ -15,6 +15,12 @@ use crate::error::{Error, Result};
 /// A clock, given as a value: this crate reads none by itself.
 #[derive(Clone)]
 pub struct Clock(Arc<dyn Fn() -> Timestamp + Send + Sync>);
+
+impl std::fmt::Debug for Clock {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Clock")
+    }
+}
 
 impl Clock {
     /// A clock that tells what `read` tells.
@@ -58,6 +64,23 @@ impl Records {
         let ledger = Ledger::open(&home, tenant, Arc::clone(&keys), clock.0.clone());
         let home = Some(home.path().to_owned());
         Ok(Self { home, ..Self::over(tenant.clone(), ledger, keys, clock) })
+    }
+
+    /// Checks that the operator's configuration is where it was when this installation was first used; remembers it
+    /// at that first use. The environment could otherwise leave the operator's policy out.
+    ///
+    /// # Errors
+    /// `ConfigurationElsewhere`; `Home`.
+    pub fn check_configuration(&self, directory: &Path) -> Result<()> {
+        let (home, given) = (self.keys.home(), real(directory));
+        match home.configuration()? {
+            None => Ok(home.set_configuration(&given)?),
+            Some(recorded) if recorded == given => Ok(()),
+            Some(recorded) => {
+                let home = home.path().to_owned();
+                Err(Error::ConfigurationElsewhere { recorded, given, home })
+            }
+        }
     }
 
     /// The same over a ledger that is open already.
@@ -106,6 +129,12 @@ impl Records {
         let origin = self.ledger.origin().wait()?;
         // Whoever set it meanwhile set the same.
         Ok(self.origin.get_or_init(|| origin))
+    }
+
+    /// Name of the approval key in force, if there is one.
+    pub(crate) fn approval_key(&self) -> Option<KeyId> {
+        let current = self.keyring().current(KeyRole::Approval, self.clock.now());
+        current.map(|key| key.id.clone())
     }
 
     /// The key that signs receipts, if it may sign now.

@@ -177,7 +177,7 @@ impl Place {
     fn files(&self) -> PolicyFiles {
         let operator = Some(self.directory.path().join("config/actum.toml"));
         let home = self.directory.path().join("home");
-        PolicyFiles { operator, home, cedar: Cedar::default() }
+        PolicyFiles { operator, home, cedar: Cedar::default(), clock: Clock::fixed(0) }
     }
 
     fn read(&self) -> actum::Result<PolicyInForce> {

@@ -1,10 +1,12 @@
 //! `actum key`: the keys that sign receipts, checkpoints and approvals.
 
+mod deny;
 mod export;
 mod list;
 mod make;
 mod protect;
 mod rotate;
+mod waits;
 
 use std::path::Path;
 
@@ -30,6 +32,7 @@ enum Command {
     List(list::Arguments),
     Make(make::Arguments),
     Rotate(rotate::Arguments),
+    Deny(deny::Arguments),
     Export(export::Arguments),
 }
 
@@ -49,6 +52,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         Command::List(arguments) => list::run(arguments, session),
         Command::Make(arguments) => make::run(arguments, session),
         Command::Rotate(arguments) => rotate::run(arguments, session),
+        Command::Deny(arguments) => deny::run(arguments, session),
         Command::Export(arguments) => export::run(arguments, session),
     }
 }
@@ -60,11 +64,11 @@ pub(super) fn existing() -> Result<(LedgerHome, Keys), Failure> {
     keys.ok_or_else(|| LedgerFailure::NoKeys { home: path }.into())
 }
 
-/// The newest key of a role.
+/// Key of a role that is in force.
 fn current(keys: &Keys, role: KeyRole) -> Result<KeyEntry, Failure> {
     let path = keys.keyring_path();
-    let newest = keys.keyring().newest(role).cloned().ok_or(KeyError::NoKey { role, path });
-    Ok(newest.map_err(actum::Error::from)?)
+    let current = keys.keyring().current(role, crate::records::now()).cloned();
+    Ok(current.ok_or(KeyError::NoKey { role, path }).map_err(actum::Error::from)?)
 }
 
 fn at(path: &Path) -> Result<Option<(LedgerHome, Keys)>, Failure> {

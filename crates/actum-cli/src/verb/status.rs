@@ -9,14 +9,17 @@ use actum_workspace::{Drift, View, WorkspaceStatus};
 use serde::Serialize;
 
 use super::{Session, queue};
+use crate::change_list::count;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
+use crate::records;
 use crate::shown_path::{self, ShownPath};
 
 /// Say whether anything is unfinished, has changed since, or waits for a person
 ///
-/// Changes nothing, and recovers nothing. Ends with code 4 when paths wait for a person. A path has
+/// Changes nothing, and recovers nothing. Exits with 4 when paths wait for a person, or when another installation
+/// made the newest runs. A path has
 /// drifted when something else than a run changed it after a run did.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -40,6 +43,8 @@ struct Shown {
     plans: Vec<RunId>,
     /// Alerts about this workspace that nobody has looked at, by number.
     alerts: Vec<u64>,
+    /// Newest runs that the ledger of this user does not know, the newest first.
+    unrecorded: Vec<RunId>,
     /// How many of the newest runs were looked at for that.
     drift_runs: usize,
 }
@@ -78,6 +83,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let drift = if unfinished.is_some() { Vec::new() } else { view.drift(arguments.runs)? };
     let bytes = root.as_os_str().as_bytes();
     let (plans, alerts) = waiting(&view, session)?;
+    let unrecorded = unrecorded(&view, arguments.runs, session);
     let shown = Shown {
         root: shown_path::text(bytes),
         shown_root: Quoted(bytes).to_string(),
@@ -95,10 +101,22 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
             .collect(),
         plans,
         alerts,
+        unrecorded,
         drift_runs: arguments.runs.min(runs),
     };
     session.screen.show(&shown)?;
-    Ok(attention(&shown.blocked))
+    Ok(match shown.unrecorded.is_empty() {
+        true => attention(&shown.blocked),
+        false => Exit::NeedsAttention,
+    })
+}
+
+/// Runs that the ledger does not know. A ledger that cannot be read is printed as such.
+fn unrecorded(view: &View, max: usize, session: &Session) -> Vec<RunId> {
+    records::unrecorded(view, max).unwrap_or_else(|failure| {
+        session.screen.note(format_args!("cannot compare the runs with the ledger: {failure}"));
+        Vec::new()
+    })
 }
 
 /// The plans and alerts of this workspace. Where the ledger cannot be read, that is told.
@@ -148,6 +166,15 @@ impl Document for Shown {
             0 => {}
             1 => writeln!(out, "alerts      1; `actum queue` tells it")?,
             alerts => writeln!(out, "alerts      {alerts}; `actum queue` tells them")?,
+        }
+        if let Some(newest) = self.unrecorded.first() {
+            let unrecorded = u64::try_from(self.unrecorded.len()).unwrap_or(u64::MAX);
+            let count = count(unrecorded, "run");
+            writeln!(
+                out,
+                "unrecorded  {count} here that your ledger does not know, the newest {newest}; `actum explain \
+                 RUN_UNRECORDED`"
+            )?;
         }
         if self.drifted.is_empty() {
             return writeln!(out, "drifted     nothing");

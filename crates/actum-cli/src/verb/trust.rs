@@ -2,35 +2,49 @@
 
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
 
-use actum::{PolicyFiles, PolicyInForce};
-use actum_core::Digest;
+use actum::reason::Reason;
+use actum::{NewAlert, PolicyFiles, PolicyInForce};
+use actum_core::keyring::Keyring;
 use actum_core::path::Quoted;
+use actum_core::signer::KeyRole;
+use actum_core::{Digest, Timestamp};
 use actum_gate::policy::Source;
-use actum_ledger::LedgerHome;
+use actum_ledger::{LedgerHome, WAIT_MICROS};
 use serde::Serialize;
 
 use super::Session;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
-use crate::{home, policy, root, shown_path};
+use crate::plans::ApprovalKey;
+use crate::{actor, home, policy, records, root, shown_path, timestamp};
 
 /// Trust the policy in this workspace as it is now
 ///
-/// What `actum.toml` in the root of a workspace narrows always counts; what it widens counts once you trust
-/// it, and only as it is now: when the file changes, it is not trusted any more. Read it first.
+/// Rules in `actum.toml` in the root of a workspace that tighten always count. Rules that loosen count once you trust
+/// the file, and only as it is now: when it changes, it is not trusted any more. Read it first.
+///
+/// Trust takes the passphrase of the approval key. In an installation without an approval key it takes effect after a
+/// day, in which every command shows it and `actum trust --remove` rejects it.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Trust it no longer
-    #[arg(long)]
+    /// Trust it no longer, also where the trust still waits
+    #[arg(long, conflicts_with = "passphrase_file")]
     remove: bool,
+    /// Read the passphrase of the approval key from FILE; `-` is standard input
+    #[arg(long, value_name = "FILE")]
+    passphrase_file: Option<PathBuf>,
 }
 
 #[derive(Serialize)]
 struct Trusted {
     file: String,
     trusted: bool,
+    /// When it takes effect, where that is later.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from: Option<Timestamp>,
     /// Of the file that is trusted now.
     digest: Option<Digest>,
     /// What did not count before.
@@ -49,19 +63,48 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         let home = LedgerHome::open_existing(&place).map_err(actum::Error::from)?;
         home.map_or(Ok(()), |home| home.distrust(root)).map_err(actum::Error::from)?;
         let counts = Vec::new();
-        session.screen.show(&Trusted { file, trusted: false, digest: None, counts, shown })?;
+        let (trusted, from, digest) = (false, None, None);
+        session.screen.show(&Trusted { file, trusted, from, digest, counts, shown })?;
         return Ok(Exit::Success);
     }
     let files: PolicyFiles = policy::files()?;
     let PolicyInForce { files, ignored, .. } = files.read(root)?;
     let own = files.into_iter().find(|file| file.source == Source::Workspace);
     let digest = own.ok_or(Failure::NoPolicy { path })?.digest;
-    let home = LedgerHome::open(&place).map_err(actum::Error::from)?;
-    home.trust(root, digest).map_err(actum::Error::from)?;
     let counts = ignored.iter().map(ToString::to_string).collect();
+    let keyring = records::open()?.keyring().clone();
+    let from = prove(arguments, session, &shown, &keyring)?;
+    let home = LedgerHome::open(&place).map_err(actum::Error::from)?;
+    home.trust(root, digest, from).map_err(actum::Error::from)?;
+    if let Some(from) = from {
+        home.note_waiting(from).map_err(actum::Error::from)?;
+        let message = format!(
+            "the policy {shown} was trusted without proof of the operator, which counts from {from} on; \
+             `actum trust --remove` rejects it"
+        );
+        let name = Reason::TrustWaits.name();
+        let alert = NewAlert { name, message, actor: Some(actor::of(None)), workspace: None };
+        records::open()?.alert(alert)?;
+    }
     let digest = Some(digest);
-    session.screen.show(&Trusted { file, trusted: true, digest, counts, shown })?;
+    session.screen.show(&Trusted { file, trusted: true, from, digest, counts, shown })?;
     Ok(Exit::Success)
+}
+
+/// Asks for the passphrase of the approval key. Without such a key, returns when the trust takes effect.
+fn prove(
+    arguments: &Arguments,
+    session: &Session,
+    shown: &str,
+    keyring: &Keyring,
+) -> Result<Option<Timestamp>, Failure> {
+    let now = records::now();
+    if keyring.current(KeyRole::Approval, now).is_some() {
+        let question = format!("Trust {shown}?");
+        ApprovalKey::ask(session, &question, arguments.passphrase_file.as_deref())?;
+        return Ok(None);
+    }
+    Ok(Some(Timestamp::from_micros(now.micros().saturating_add(WAIT_MICROS))))
 }
 
 impl Document for Trusted {
@@ -70,11 +113,24 @@ impl Document for Trusted {
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        let Self { trusted, counts, shown, .. } = self;
+        let Self { trusted, from, counts, shown, .. } = self;
         if !trusted {
-            return writeln!(out, "{shown} is not trusted; it can only narrow");
+            return writeln!(out, "{shown} is not trusted; it can only tighten the rules");
         }
-        writeln!(out, "{shown} is trusted as it is now")?;
-        counts.iter().try_for_each(|it| writeln!(out, "now counts: {it}"))
+        match from {
+            None => {
+                writeln!(out, "{shown} is trusted as it is now")?;
+                counts.iter().try_for_each(|it| writeln!(out, "now counts: {it}"))
+            }
+            Some(from) => {
+                let from = timestamp::second(*from);
+                writeln!(out, "{shown} will be trusted as it is now from {from} on")?;
+                writeln!(
+                    out,
+                    "no approval key vouches for the operator; `actum trust --remove` rejects it"
+                )?;
+                counts.iter().try_for_each(|it| writeln!(out, "counts then: {it}"))
+            }
+        }
     }
 }

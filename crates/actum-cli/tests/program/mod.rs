@@ -27,7 +27,7 @@ impl From<Output> for Ended {
 /// The directory of the operator's configuration, beside the home. Most tests have none: nobody's own policy is in
 /// force in a test.
 pub fn operator_of(directory: &Path) -> PathBuf {
-    home_of(directory).with_file_name("operator")
+    home_of(directory).with_file_name("config")
 }
 
 /// The program, about to be started in `directory`.
@@ -57,6 +57,19 @@ pub fn home_of(directory: &Path) -> PathBuf {
             homes.join(name)
         }
     }
+}
+
+/// Makes an approval key for what happens in `directory`, before anything is recorded there; returns the file that
+/// holds its passphrase.
+#[allow(dead_code, reason = "not every test needs the operator")]
+pub fn approval_key(directory: &Path) -> String {
+    let file = home_of(directory).with_file_name("passphrase-of-approvals");
+    fs::write(&file, "correct horse battery staple\n").expect("a file of the test");
+    fs::set_permissions(&file, Permissions::from_mode(0o600)).expect("the mode of a file");
+    let file = file.to_str().expect("the path is text").to_owned();
+    let made = actum(directory, &["key", "make", "approval", "--passphrase-file", &file]);
+    assert_eq!(made.code, 0, "{made:?}");
+    file
 }
 
 /// Runs the program in `directory`.

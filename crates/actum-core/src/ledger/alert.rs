@@ -16,19 +16,19 @@ pub struct AlertRaised {
     pub time: Timestamp,
     /// Whose ledger it is in.
     pub tenant: TenantId,
-    /// In which workspace it happened.
-    pub workspace: WorkspaceId,
-    /// Where that was, escaped where the bytes are no UTF-8.
-    pub root: String,
-    /// Who asked for it; none where its process ended before it could be told.
+    /// Workspace it is about; none where it is about keys or policies of the whole installation.
+    pub workspace: Option<WorkspaceId>,
+    /// Root of that workspace, escaped where the bytes are not UTF-8.
+    pub root: Option<String>,
+    /// Who asked for it; none where its process ended before it could be recorded.
     pub actor: Option<Actor>,
     /// By which door.
     pub door: String,
     /// What it was for, in the words of who asked.
     pub label: String,
-    /// The number of the error, of those for which a person is told.
-    pub code: u16,
-    /// Its name.
+    /// Number of the error of a task plan (EX-18); none for other alerts.
+    pub code: Option<u16>,
+    /// Name of the error, or the permanent name of the reason.
     pub name: String,
     /// What happened.
     pub message: String,
@@ -52,8 +52,8 @@ pub struct AlertSeen {
     pub time: Timestamp,
     /// Whose ledger it is in.
     pub tenant: TenantId,
-    /// The workspace of the alert.
-    pub workspace: WorkspaceId,
+    /// Workspace of the alert, if it has one.
+    pub workspace: Option<WorkspaceId>,
     /// The entry that raised it.
     pub alert: EntryRef,
     /// Who says so.

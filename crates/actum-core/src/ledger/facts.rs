@@ -288,14 +288,14 @@ impl EntryFacts {
             EntryKind::AlertRaised => {
                 let entry: AlertRaised = serde_json::from_slice(body).map_err(json)?;
                 format(&entry.format, AlertRaised::FORMAT)?;
-                Ok(Self { workspace: Some(entry.workspace), ..nothing(entry.time) })
+                Ok(Self { workspace: entry.workspace, ..nothing(entry.time) })
             }
             EntryKind::AlertSeen => {
                 let entry: AlertSeen = serde_json::from_slice(body).map_err(json)?;
                 format(&entry.format, AlertSeen::FORMAT)?;
                 let AlertSeen { time, workspace, alert, .. } = entry;
                 let follows = Some((alert.index, alert.leaf));
-                Ok(Self { workspace: Some(workspace), follows, ..nothing(time) })
+                Ok(Self { workspace, follows, ..nothing(time) })
             }
             EntryKind::EffectDone => {
                 let payload = payload(PAYLOAD_TYPE)?;

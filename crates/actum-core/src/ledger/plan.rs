@@ -119,7 +119,9 @@ pub enum Answer {
 pub enum Isolation {
     /// The key that signed is protected by a passphrase.
     Passphrase,
-    /// Nothing: whatever runs as the same user can read the key.
+    /// The key is protected by a passphrase, and was admitted by waiting: nothing vouches for who made it.
+    Unproven,
+    /// Nothing: any process of the same user can read the key.
     SameUser,
 }
 
@@ -188,6 +190,7 @@ impl Isolation {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Passphrase => "passphrase",
+            Self::Unproven => "unproven",
             Self::SameUser => "same_user",
         }
     }

@@ -48,6 +48,7 @@ impl TestKey {
             not_before: at(0),
             not_after: Some(at(3600)),
             revoked: None,
+            unproven: false,
         }
     }
 }

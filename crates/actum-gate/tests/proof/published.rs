@@ -231,7 +231,7 @@ fn the_published_envelopes_are_judged_as_they_say() {
         let public = public(RFC_8032[usize::from(**name == *"B")].0);
         let id = KeyId::of(KeyRole::Result, &public);
         let (role, not_before) = (KeyRole::Result, at(0));
-        KeyEntry { id, role, public, not_before, not_after: None, revoked: None }
+        KeyEntry { id, role, public, not_before, not_after: None, revoked: None, unproven: false }
     };
     for vector in DSSE {
         let signatures = vector.signatures.iter().map(|(name, sig)| match *name {
@@ -267,6 +267,7 @@ fn a_published_signature_under_another_type_is_a_wrong_one() {
         not_before: at(0),
         not_after: None,
         revoked: None,
+        unproven: false,
     };
     let text = json!({
         "payload": STATEMENT,

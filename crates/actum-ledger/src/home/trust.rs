@@ -5,16 +5,27 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use actum_core::Digest;
 use actum_core::path::Quoted;
+use actum_core::{Digest, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::{HomeError, LedgerHome};
+use super::{Directory, HomeError, LedgerHome};
 
 const TRUSTED: &str = "trusted";
 /// The longest record: a path, escaped, and what stands around it.
 const RECORD_BYTES_MAX: usize = 64 << 10;
 const FORMAT: &str = "actum.trusted-policy/1";
+
+/// Policy of a workspace that the operator trusts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TrustedPolicy {
+    /// Digest of the file when it was trusted.
+    pub policy: Digest,
+    /// When the trust takes effect.
+    pub from: Timestamp,
+    /// Root of the workspace, escaped.
+    pub root: String,
+}
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -23,28 +34,47 @@ struct Record {
     /// Which workspace, for the reader; its name is the digest of the path.
     root: String,
     policy: Digest,
+    /// When it takes effect; left out where it was at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    from: Option<Timestamp>,
 }
 
 impl LedgerHome {
-    /// The digest of the policy that was trusted in the workspace at `root`, which is a path without
-    /// links. A record that cannot be read counts as none.
+    /// Reads which policy is trusted in the workspace at `root`, which is a path without links, and from when on.
+    /// A record that cannot be read counts as none.
     ///
     /// # Errors
     /// [`HomeError`].
-    pub fn trusted(&self, root: &Path) -> Result<Option<Digest>, HomeError> {
+    pub fn trusted(&self, root: &Path) -> Result<Option<TrustedPolicy>, HomeError> {
         let Some(directory) = self.root().directory(TRUSTED)? else { return Ok(None) };
-        let Some(bytes) = directory.read(&name(root), RECORD_BYTES_MAX)? else { return Ok(None) };
-        let record = serde_json::from_slice::<Record>(&bytes).ok();
-        Ok(record.filter(|record| record.format == FORMAT).map(|record| record.policy))
+        read(&directory, &name(root))
     }
 
-    /// Trusts the policy of that digest in the workspace at `root`, durably.
+    /// Lists the trusted policies of all workspaces that take effect after `now`.
+    ///
+    /// # Errors
+    /// [`HomeError`].
+    pub fn waiting_trust(&self, now: Timestamp) -> Result<Vec<TrustedPolicy>, HomeError> {
+        let Some(directory) = self.root().directory(TRUSTED)? else { return Ok(Vec::new()) };
+        let mut waiting = Vec::new();
+        for name in directory.names()? {
+            waiting.extend(read(&directory, &name)?.filter(|trusted| trusted.from > now));
+        }
+        Ok(waiting)
+    }
+
+    /// Trusts the policy of that digest in the workspace at `root` from a moment on, durably; `None` is at once.
     ///
     /// # Errors
     /// [`HomeError`]; nothing is trusted that was not before.
-    pub fn trust(&self, root: &Path, policy: Digest) -> Result<(), HomeError> {
+    pub fn trust(
+        &self,
+        root: &Path,
+        policy: Digest,
+        from: Option<Timestamp>,
+    ) -> Result<(), HomeError> {
         let shown = Quoted(root.as_os_str().as_bytes()).to_string();
-        let record = Record { format: FORMAT.to_owned(), root: shown, policy };
+        let record = Record { format: FORMAT.to_owned(), root: shown, policy, from };
         let bytes = serde_json::to_vec(&record).map_err(|error| HomeError::Unwritable {
             path: self.path().to_owned(),
             source: error.into(),
@@ -65,6 +95,15 @@ impl LedgerHome {
     }
 }
 
+fn read(directory: &Directory, name: &str) -> Result<Option<TrustedPolicy>, HomeError> {
+    let Some(bytes) = directory.read(name, RECORD_BYTES_MAX)? else { return Ok(None) };
+    let record = serde_json::from_slice::<Record>(&bytes).ok();
+    Ok(record.filter(|record| record.format == FORMAT).map(|record| {
+        let from = record.from.unwrap_or(Timestamp::from_micros(0));
+        TrustedPolicy { policy: record.policy, from, root: record.root }
+    }))
+}
+
 fn name(root: &Path) -> String {
     Digest::tagged("actum/trust/v1", &[root.as_os_str().as_bytes()]).to_string()
 }
@@ -82,10 +121,17 @@ mod tests {
         let (one, two) = (Digest::of(b"one"), Digest::of(b"two"));
         assert_eq!(home.trusted(here).unwrap(), None);
         home.distrust(here).unwrap();
-        home.trust(here, one).unwrap();
-        home.trust(here, two).unwrap();
+        home.trust(here, one, Some(Timestamp::from_micros(9))).unwrap();
+        let waits = TrustedPolicy {
+            policy: one,
+            from: Timestamp::from_micros(9),
+            root: "/project".to_owned(),
+        };
+        assert_eq!(home.waiting_trust(Timestamp::from_micros(8)).unwrap(), [waits]);
+        assert_eq!(home.waiting_trust(Timestamp::from_micros(9)).unwrap(), []);
+        home.trust(here, two, None).unwrap();
         let home = LedgerHome::open_existing(home.path()).unwrap().unwrap();
-        assert_eq!(home.trusted(here).unwrap(), Some(two));
+        assert_eq!(home.trusted(here).unwrap().map(|trusted| trusted.policy), Some(two));
         assert_eq!(home.trusted(there).unwrap(), None);
         home.distrust(here).unwrap();
         assert_eq!(home.trusted(here).unwrap(), None);

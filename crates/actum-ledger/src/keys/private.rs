@@ -8,7 +8,7 @@ use zeroize::Zeroizing;
 
 use super::passphrase::Passphrase;
 use super::pem::{self, Content, Unreadable};
-use super::{KeyError, LEEWAY_MICROS, SigningKey, sealed};
+use super::{Admission, KeyError, SigningKey, sealed};
 use crate::home::{Directory, random};
 
 /// The longest file of a private key, in bytes; ours have 119, and under a passphrase 290.
@@ -54,7 +54,12 @@ impl NewKey {
     }
 
     /// Writes its file; it is durable, and no keyring names it yet.
-    pub(super) fn store(self, directory: &Directory, now: Timestamp) -> Result<KeyEntry, KeyError> {
+    pub(super) fn store(
+        self,
+        directory: &Directory,
+        now: Timestamp,
+        admission: Admission,
+    ) -> Result<KeyEntry, KeyError> {
         let Self { key, text } = self;
         let keys = directory.directory_made(key.role().as_str())?;
         keys.create(&file_name(&key.id), text.as_bytes())?;
@@ -64,9 +69,10 @@ impl NewKey {
             id: key.key_id(),
             role: key.role(),
             public: key.public_key(),
-            not_before: Timestamp::from_micros(now.micros().saturating_sub(LEEWAY_MICROS)),
+            not_before: admission.not_before(now),
             not_after: None,
             revoked: None,
+            unproven: admission == Admission::AfterWait,
         })
     }
 }

@@ -71,6 +71,25 @@ pub enum KeyError {
         /// Its name.
         id: KeyId,
     },
+    /// A new key of the role waits to be admitted.
+    #[error(
+        "the new {role} key `{id}` counts from {from} on, because no passphrase of an earlier one vouched for it; \
+         `actum key deny {role}` rejects it; nothing was signed"
+    )]
+    Waiting {
+        /// Its role.
+        role: KeyRole,
+        /// Its name.
+        id: KeyId,
+        /// When it begins to count.
+        from: Timestamp,
+    },
+    /// No key of the role waits to be admitted.
+    #[error("no {role} key waits to be admitted; nothing was changed")]
+    NoneWaiting {
+        /// The role.
+        role: KeyRole,
+    },
     /// The keyring is full.
     #[error(
         "the keyring `{}` has {KEYS_MAX} keys, and takes no more; nothing was changed",

@@ -25,6 +25,11 @@ impl<D: Disk> Transaction<'_, D> {
         self.workspace.journal.next_sequence()
     }
 
+    /// Newest run that ended, as far as it is still in the journal.
+    pub fn newest_ended(&self) -> Option<RunId> {
+        self.workspace.tail.last().map(|ended| ended.intent.run)
+    }
+
     /// How `run` ended, which was to have this place in the journal. The journal has been recovered,
     /// so every run that began has ended. No clock is asked.
     ///

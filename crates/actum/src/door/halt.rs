@@ -96,6 +96,8 @@ fn status(error: &Error) -> Option<Status> {
     Some(match error {
         Error::Home(_)
         | Error::HomeInside { .. }
+        | Error::BoundElsewhere { .. }
+        | Error::ConfigurationElsewhere { .. }
         | Error::Key(_)
         | Error::Sign(_)
         | Error::Output(_)

@@ -12,10 +12,13 @@ use actum_ledger::{LedgerError, SigningKey, Store};
 use actum_workspace::disk::Disk;
 use actum_workspace::{Ending, Outcome, Transaction};
 
+use crate::alerts::{Alert, NewAlert};
+use crate::engine::binding;
 use crate::engine::publish::Intent;
 use crate::engine::settle::Ended;
 use crate::engine::witness::Witness;
 use crate::error::Result;
+use crate::reason::Reason;
 use crate::records::Records;
 
 /// A run of an earlier process whose end is recorded now.
@@ -27,34 +30,35 @@ pub struct Resumed {
     pub status: Status,
 }
 
-/// What a run finds before it begins.
-#[derive(Debug, Default)]
-pub(crate) struct Looked {
-    /// Runs whose end was recorded now.
-    pub(crate) resumed: Vec<Resumed>,
-    /// A log that the workspace was recorded in before, where this one never recorded it.
-    pub(crate) elsewhere: Option<String>,
-}
-
 /// Records how the runs ended that the ledger holds for open. The lock is held and the journal
 /// recovered, so none of them is under way, and the journal knows each that ever touched a file.
 pub(crate) fn settle_open_runs<D: Disk>(
     transaction: &Transaction<'_, D>,
     records: &Records,
     signer: &SigningKey,
-    workspace: WorkspaceId,
-) -> Result<Looked> {
+    (workspace, root): (WorkspaceId, &str),
+) -> Result<Vec<Resumed>> {
     let origin = records.origin()?;
     let witness = Witness::under(transaction, origin)?;
-    let elsewhere = match witness {
-        Some(_) => None,
-        None => Witness::elsewhere(transaction, origin)?,
-    };
+    binding::check(transaction, origin, witness.as_ref())?;
+    // A workspace that was never recorded here holds runs of a library user, or was just adopted.
+    let adopted = witness.as_ref().map(Witness::adopted);
+    let newest =
+        transaction.newest_ended().filter(|run| adopted.is_some_and(|it| it != Some(*run)));
     let asked = records.ledger.ask(move |store: &mut dyn Store| {
         witness.map_or(Ok(()), |witness| witness.must_be_in(store))?;
-        open_runs(store, workspace)
+        let unrecorded = unrecorded(store, newest, workspace)?;
+        Ok::<_, LedgerError>((open_runs(store, workspace)?, unrecorded))
     });
-    let open = asked.wait()?;
+    let (open, unrecorded) = asked.wait()?;
+    if let Some(run) = unrecorded {
+        let message = format!(
+            "run {run} changed the workspace and is not in this ledger: another installation made it"
+        );
+        let name = Reason::RunUnrecorded.name();
+        let (actor, workspace) = (None, Some((workspace, root.to_owned())));
+        records.alert(NewAlert { name, message, actor, workspace })?;
+    }
     let mut resumed = Vec::with_capacity(open.len());
     for Open { index, leaf, started, paths } in open {
         let run = started.run;
@@ -63,10 +67,27 @@ pub(crate) fn settle_open_runs<D: Disk>(
         let entry = EntryRef { origin: origin.to_owned(), index, leaf };
         let intent = Intent { started, entry, paths };
         let receipt = records.settle(signer, &intent, ended)?;
-        Witness::keep(&receipt, &intent, |log, line| transaction.keep_witness(log, line));
+        let approval = records.approval_key();
+        Witness::keep(&receipt, &intent, approval, |log, line| transaction.keep_witness(log, line));
         resumed.push(Resumed { run, status: ended.status });
     }
-    Ok(Looked { resumed, elsewhere: elsewhere.map(|it| it.origin().to_owned()) })
+    Ok(resumed)
+}
+
+/// The newest run that ended in the workspace, where the ledger does not know it and no alert about such a run waits.
+fn unrecorded(
+    store: &mut dyn Store,
+    newest: Option<RunId>,
+    workspace: WorkspaceId,
+) -> std::result::Result<Option<RunId>, LedgerError> {
+    let Some(run) = newest else { return Ok(None) };
+    if store.run(run)?.is_some() {
+        return Ok(None);
+    }
+    let name = Reason::RunUnrecorded.name();
+    let waits =
+        |alert: &Alert| alert.raised.workspace == Some(workspace) && alert.raised.name == name;
+    Ok((!Alert::open(store)?.iter().any(waits)).then_some(run))
 }
 
 /// An intent without an end.

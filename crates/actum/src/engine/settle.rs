@@ -87,7 +87,10 @@ impl<D: Disk> Published<'_, D> {
                 records.forget_input(approval.plan);
             }
             if let Some(lock) = &lock {
-                Witness::keep(&receipt, &intent, |log, line| lock.keep_witness(log, line));
+                let approval = records.approval_key();
+                Witness::keep(&receipt, &intent, approval, |log, line| {
+                    lock.keep_witness(log, line)
+                });
             }
             Ok(receipt)
         };

@@ -87,25 +87,12 @@ impl<D: Disk> Engine<D> {
     }
 
     fn begin_with(&mut self, options: RunOptions, signer: SigningKey) -> Result<Begun<'_, D>> {
-        let Self {
-            workspace,
-            records,
-            rules,
-            runner,
-            root,
-            place,
-            resumed,
-            cut_off,
-            elsewhere,
-            ..
-        } = self;
+        let Self { workspace, records, rules, runner, root, place, resumed, cut_off, .. } = self;
         let transaction = workspace.begin(options)?;
         let (policy, cedar) = rules.read()?;
         let id = transaction.workspace_id()?;
-        let looked = settle_open_runs(&transaction, records, &signer, id)?;
-        resumed.extend(looked.resumed);
+        resumed.extend(settle_open_runs(&transaction, records, &signer, (id, root))?);
         cut_off.extend(records.settle_left_actions(id)?);
-        *elsewhere = looked.elsewhere;
         let runner = runner.as_ref();
         let workspace = id;
         Ok(Begun { transaction, records, root, place, policy, cedar, signer, workspace, runner })

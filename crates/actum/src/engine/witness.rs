@@ -1,23 +1,38 @@
-//! Witness: a workspace remembers the entry that recorded its last run, so that a ledger which lost its
-//! newest entries does not go on as if it had not.
+//! Witness: the entry that recorded the last run of a workspace, kept in the workspace.
+//!
+//! It binds a workspace to its ledger. A ledger that lost its newest entries is rejected, and so is every ledger
+//! that never recorded the workspace while another one did ([`binding`](super::binding)).
 
 use actum_core::canonical::plainly;
 use actum_core::merkle::Node;
 use actum_core::receipt::EntryRef;
+use actum_core::signer::KeyId;
+use actum_core::{Digest, RunId};
 use actum_ledger::{LedgerError, Log};
 use actum_workspace::disk::Disk;
 use actum_workspace::{Transaction, View};
+use serde::{Deserialize, Serialize};
 
 use crate::engine::publish::Intent;
 use crate::engine::settle::Receipt;
 use crate::error::Result;
 
-/// The entry that recorded the last run of a workspace in one log, as the workspace tells.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Witness(EntryRef);
+/// Entry that recorded the last run of a workspace in one log, with the approval key that was in force then.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Witness {
+    origin: String,
+    index: u64,
+    leaf: Digest,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    approval: Option<KeyId>,
+    /// Newest run before an adoption, which another ledger recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    adopted: Option<RunId>,
+}
 
 impl Witness {
-    /// What a workspace tells of a log, for who only looks.
+    /// Reads the witness of one log without taking the lock.
     ///
     /// # Errors
     /// `Workspace` where it cannot be read.
@@ -25,7 +40,7 @@ impl Witness {
         Self::read(workspace.witness(log)?)
     }
 
-    /// What it tells of any log.
+    /// Reads the witness of any log.
     ///
     /// # Errors
     /// `Workspace` where it cannot be read.
@@ -37,7 +52,7 @@ impl Witness {
         Self::read(lock.witness(log)?)
     }
 
-    /// What it tells of another log, where it tells nothing of this one.
+    /// Reads the witness of a log other than `log`.
     pub(crate) fn elsewhere<D: Disk>(lock: &Transaction<'_, D>, log: &str) -> Result<Option<Self>> {
         Self::read(lock.witness_of_another_log(log)?)
     }
@@ -45,22 +60,42 @@ impl Witness {
     fn read(line: Option<String>) -> Result<Option<Self>> {
         let Some(line) = line else { return Ok(None) };
         match serde_json::from_str(&line) {
-            Ok(entry) => Ok(Some(Self(entry))),
+            Ok(witness) => Ok(Some(witness)),
             Err(error) => Err(actum_workspace::unusable_witness(&plainly(&error)).into()),
         }
     }
 
-    /// The name of the log.
-    pub fn origin(&self) -> &str {
-        &self.0.origin
+    /// Makes the witness of the entry that records an adoption; `adopted` is the newest run before it.
+    pub(crate) fn of_adoption(
+        entry: EntryRef,
+        approval: Option<KeyId>,
+        adopted: Option<RunId>,
+    ) -> Self {
+        let EntryRef { origin, index, leaf } = entry;
+        Self { origin, index, leaf, approval, adopted }
     }
 
-    /// Sees to it that the log holds the entry still.
+    /// Newest run that another ledger recorded before the workspace was adopted.
+    pub(crate) fn adopted(&self) -> Option<RunId> {
+        self.adopted
+    }
+
+    /// Name of the log.
+    pub fn origin(&self) -> &str {
+        &self.origin
+    }
+
+    /// Approval key that was in force when the entry was written.
+    pub(crate) fn approval(&self) -> Option<&KeyId> {
+        self.approval.as_ref()
+    }
+
+    /// Checks that the log still holds the entry.
     ///
     /// # Errors
     /// `Forgot`; any other where the log cannot be read.
     pub fn must_be_in(&self, log: &dyn Log) -> std::result::Result<(), LedgerError> {
-        let EntryRef { origin, index, leaf } = &self.0;
+        let Self { origin, index, leaf, .. } = self;
         let (index, size) = (*index, log.size()?);
         if index < size && log.node(Node { level: 0, index })? == *leaf {
             return Ok(());
@@ -68,12 +103,22 @@ impl Witness {
         Err(LedgerError::Forgot { origin: origin.clone(), index, size })
     }
 
-    /// Has the workspace keep that a receipt recorded its last run.
-    pub(crate) fn keep(receipt: &Receipt, intent: &Intent, keep: impl FnOnce(&str, &str)) {
+    /// Keeps the witness of the receipt of the last run. Where that fails the old one stays.
+    pub(crate) fn keep(
+        receipt: &Receipt,
+        intent: &Intent,
+        approval: Option<KeyId>,
+        keep: impl FnOnce(&str, &str),
+    ) {
         let (index, leaf) = (receipt.index, receipt.leaf);
-        let entry = EntryRef { origin: intent.entry.origin.clone(), index, leaf };
-        if let Ok(line) = serde_json::to_string(&entry) {
-            keep(&entry.origin, &line);
+        let origin = intent.entry.origin.clone();
+        Self { origin, index, leaf, approval, adopted: None }.write(keep);
+    }
+
+    /// Writes the witness as the line of its log.
+    pub(crate) fn write(&self, keep: impl FnOnce(&str, &str)) {
+        if let Ok(line) = serde_json::to_string(self) {
+            keep(&self.origin, &line);
         }
     }
 }

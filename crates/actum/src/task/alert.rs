@@ -3,11 +3,11 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use actum_core::ledger::{Actor, AlertRaised, EntryKind, WorkspaceId};
+use actum_core::RunId;
+use actum_core::ledger::{Actor, AlertRaised, WorkspaceId};
 use actum_core::report::{ErrorObject, ErrorReport, PlainId, ReportName};
 use actum_core::task::ErrorCode;
-use actum_core::{RunId, canonical};
-use actum_ledger::{LedgerError, NewEntry, Store};
+use actum_ledger::{LedgerError, Store};
 
 use super::documents::clean;
 use super::run::{DOOR, label};
@@ -85,12 +85,12 @@ impl Alerts {
             format: AlertRaised::FORMAT.to_owned(),
             time: self.records.clock.now(),
             tenant: self.records.tenant.clone(),
-            workspace: self.workspace,
-            root: Place::of(&self.root).root,
+            workspace: Some(self.workspace),
+            root: Some(Place::of(&self.root).root),
             actor: self.actor.clone(),
             door: DOOR.to_owned(),
             label,
-            code,
+            code: Some(code),
             name,
             message,
             more: 0,
@@ -115,10 +115,7 @@ impl Alerts {
         if let Some(waits) = asked.wait()? {
             return Ok(waits);
         }
-        let body = canonical::to_vec(alert)?;
-        let entry = NewEntry { kind: EntryKind::AlertRaised, body, blobs: Vec::new() };
-        let appended = self.records.ledger.append(vec![entry]).wait()?;
-        Ok(self.records.entry(&appended)?.index)
+        Ok(self.records.raise(alert)?.index)
     }
 }
 

@@ -11,8 +11,8 @@ use actum_core::merkle::Node;
 use actum_core::signer::KeyRole;
 use actum_core::{Digest, LineHunk, Operation, RelPath, RunId, Timestamp};
 use actum_ledger::{
-    Appended, Entry, Keys, Ledger, LedgerError, LedgerHome, Log, MemoryStore, PlanRow, Prepared,
-    Refusal, RunRow, SignedCheckpoint, Store,
+    Admission, Appended, Entry, Keys, Ledger, LedgerError, LedgerHome, Log, MemoryStore, PlanRow,
+    Prepared, Refusal, RunRow, SignedCheckpoint, Store,
 };
 use actum_testkit::SimDisk;
 use actum_workspace::Workspace;
@@ -57,7 +57,7 @@ impl Grounds {
             Clock::new(move || Timestamp::from_micros(ticking.fetch_add(1000, Ordering::Relaxed)));
         let ledger_home = LedgerHome::open(&home.path().join("records")).unwrap();
         let mut keys = Keys::open(&ledger_home, clock.now()).unwrap();
-        keys.make(KeyRole::Approval, clock.now(), None).unwrap();
+        keys.make(KeyRole::Approval, clock.now(), None, Admission::AtOnce).unwrap();
         let keys = Arc::new(keys);
         let grounds = Self { home, keys, clock, ticks, store: SharedStore::default() };
         grounds.begin(&grounds.store);

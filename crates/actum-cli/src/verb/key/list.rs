@@ -40,6 +40,9 @@ struct Listing {
     key: KeyEntry,
     /// Whether it is the one that signs for its role.
     current: bool,
+    /// Whether it waits to be admitted.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    waits: bool,
     /// What protects its private half, where that is there.
     protection: Option<Protection>,
     /// Why it cannot sign, where it should.
@@ -62,13 +65,15 @@ pub(crate) fn run(_: &Arguments, session: &Session) -> Result<Exit, Failure> {
 fn listings(keys: &Keys, now: Timestamp) -> Vec<Listing> {
     let ring = keys.keyring();
     let of_role = |role: KeyRole| {
-        let newest = ring.newest(role).map(|key| key.id.clone());
+        let current = ring.current(role, now).map(|key| key.id.clone());
+        let waiting = ring.waiting(role, now).map(|key| key.id.clone());
         ring.keys().iter().rev().filter(move |key| key.role == role).map(move |key| {
-            let current = Some(&key.id) == newest.as_ref();
+            let current = Some(&key.id) == current.as_ref();
+            let waits = Some(&key.id) == waiting.as_ref();
             let problem = current.then(|| keys.check(role, now).err()).flatten();
             let problem = problem.map(|problem| problem.to_string());
             let protection = keys.protection_of(key).ok();
-            Listing { key: key.clone(), current, protection, problem }
+            Listing { key: key.clone(), current, waits, protection, problem }
         })
     };
     KeyRole::ALL.into_iter().flat_map(of_role).collect()
@@ -85,7 +90,7 @@ impl Document for Listed {
             return writeln!(out, "there are no keys in {home} yet; the first run makes them");
         }
         writeln!(out, "keys in {home}")?;
-        for Listing { key, current, protection, problem } in &self.keys {
+        for Listing { key, current, waits, protection, problem } in &self.keys {
             let KeyEntry { id, role, not_before, not_after, revoked, .. } = key;
             let from = timestamp::second(*not_before);
             let until = match (revoked, not_after) {
@@ -98,6 +103,7 @@ impl Document for Listed {
             let (word, painted) = match (current, problem) {
                 (true, None) => ("signs", style::ADDED),
                 (true, Some(_)) => ("broken", style::REMOVED),
+                (false, _) if *waits => ("waits", style::CHANGED),
                 (false, _) => ("past", style::CHANGED),
             };
             let word = format!("{word:6}");

@@ -6,19 +6,21 @@ use actum_core::keyring::KeyEntry;
 use actum_ledger::{KeyError, Keys, LedgerHome, Protection};
 use serde::Serialize;
 
-use super::Role;
 use super::protect::{Protect, words};
+use super::{Role, waits};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
 use crate::verb::Session;
-use crate::{home, records, signals};
+use crate::{home, records, signals, timestamp};
 
 /// Make the first key of a role, such as the one that approves
 ///
-/// The keys of receipts and checkpoints are made by the first run. The approval key is yours: it is
-/// protected by a passphrase, which nobody can bring back where it is lost. Whoever verifies needs the new
-/// keyring: `actum key export`.
+/// The first run makes the keys of receipts and checkpoints. The approval key is yours: it is
+/// protected by a passphrase, which cannot be recovered. Verifiers need the new keyring: `actum key export`.
+///
+/// Make it before an agent works here: it counts at once while nothing is recorded yet. Later it waits for a day, in
+/// which every command shows it and `actum key deny approval` rejects it.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// What the key signs
@@ -37,16 +39,20 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let role = arguments.role.into();
     let home = LedgerHome::open(&home::path()?).map_err(actum::Error::from)?;
     let mut keys = Keys::open(&home, records::now()).map_err(actum::Error::from)?;
-    if let Some(KeyEntry { id, .. }) = keys.keyring().newest(role) {
-        // Nobody is asked for a passphrase in vain.
+    if let Some(KeyEntry { id, .. }) = keys.keyring().current(role, records::now()) {
+        // Do not ask for a passphrase in vain.
         return Err(actum::Error::from(KeyError::Exists { role, id: id.clone() }).into());
     }
     let passphrase = arguments.protect.passphrase(arguments.role, session)?;
+    let admission = waits::admission(&home)?;
     let made = {
         let _held = signals::hold();
-        keys.make(role, records::now(), passphrase.as_ref())
+        keys.make(role, records::now(), passphrase.as_ref(), admission)
     };
     let new = made.map_err(actum::Error::from)?;
+    if new.unproven {
+        waits::raise(&new)?;
+    }
     let protection = keys.protection_of(&new).map_err(actum::Error::from)?;
     session.screen.show(&Made { new, protection })?;
     Ok(Exit::Success)
@@ -58,8 +64,17 @@ impl Document for Made {
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        let KeyEntry { id, role, .. } = &self.new;
+        let KeyEntry { id, role, not_before, unproven, .. } = &self.new;
         let by = words(self.protection);
+        if *unproven {
+            let from = timestamp::second(*not_before);
+            writeln!(out, "the {role} key {id} waits, protected by {by}: it signs from {from} on")?;
+            writeln!(
+                out,
+                "something was recorded here before it was made, and nothing vouches for it"
+            )?;
+            return writeln!(out, "`actum key deny {role}` rejects it until then");
+        }
         writeln!(out, "the {role} key {id} signs from now on, protected by {by}")?;
         writeln!(out, "give the new keyring to whoever verifies: `actum key export`")
     }

@@ -9,19 +9,16 @@ use crate::failure::Failure;
 use crate::passphrase;
 use crate::verb::Session;
 
-/// How a new key of approvals is protected; without an option a passphrase is asked for.
+/// Passphrase of a new approval key; without an option the terminal asks for it.
 #[derive(clap::Args)]
 pub(super) struct Protect {
     /// Take the passphrase of the new approval key from FILE; `-` is standard input
-    #[arg(long, value_name = "FILE", conflicts_with = "no_passphrase")]
+    #[arg(long, value_name = "FILE")]
     passphrase_file: Option<PathBuf>,
-    /// Protect the new key by its file's permissions alone: whatever runs as you can sign with it
-    #[arg(long)]
-    no_passphrase: bool,
 }
 
 impl Protect {
-    /// The passphrase of a new key, where it gets one.
+    /// Reads the passphrase of a new key, for the role that takes one.
     pub(super) fn passphrase(
         &self,
         role: Role,
@@ -32,7 +29,6 @@ impl Protect {
                 Err(actum::Error::from(KeyError::Unattended { role: role.into() }).into())
             }
             (Role::Result | Role::Checkpoint, None) => Ok(None),
-            (Role::Approval, None) if self.no_passphrase => Ok(None),
             (Role::Approval, file) => passphrase::read_new(session, file.as_deref()).map(Some),
         }
     }
@@ -43,7 +39,7 @@ impl Protect {
     }
 }
 
-/// What a reader is told.
+/// Names a protection in text.
 pub(super) fn words(protection: Protection) -> &'static str {
     match protection {
         Protection::Passphrase => "a passphrase",

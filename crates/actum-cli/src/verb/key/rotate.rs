@@ -11,19 +11,22 @@ use actum_ledger::{Keys, LedgerHome, Passphrase, Passphrases, Protection};
 use serde::Serialize;
 
 use super::protect::Protect;
-use super::{Role, current};
+use super::{Role, current, waits};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
 use crate::passphrase::{self, PassphraseFailure};
 use crate::verb::Session;
-use crate::{records, signals};
+use crate::{records, signals, timestamp};
 use actum::reason::Reason;
 
 /// Make a new key, which signs from now on
 ///
-/// What the old one signed stays valid, and it counts for one hour more, for runs that are under way.
-/// Every ledger records the change. Whoever verifies needs the new keyring: `actum key export`.
+/// What the old key signed stays valid, and it counts for one hour more, for runs that are under way.
+/// Every ledger records the change. Verifiers need the new keyring: `actum key export`.
+///
+/// A new approval key counts at once only with the passphrase of the old one. Otherwise it waits for a day, in which
+/// every command shows it and `actum key deny approval` rejects it.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// What the key signs
@@ -33,7 +36,7 @@ pub(crate) struct Arguments {
     /// Take the passphrase of the key that goes from FILE; `-` is standard input
     #[arg(long, value_name = "FILE", conflicts_with = "old_passphrase_lost")]
     old_passphrase_file: Option<PathBuf>,
-    /// Go on without the passphrase of the key that goes: no ledger can record the change
+    /// Go on without the passphrase of the old key: the new one waits for a day
     #[arg(long)]
     old_passphrase_lost: bool,
 }
@@ -67,6 +70,9 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         rotate(&home, arguments.role.into(), passphrases, &records::clock_function())
     };
     let changed = Changed::of(report.map_err(actum::Error::from)?);
+    if changed.new.unproven {
+        waits::raise(&changed.new)?;
+    }
     for NotThere { tenant, message, .. } in &changed.unrecorded {
         session.screen.note(format_args!(
             "the ledger of the tenant `{tenant}` does not record it: {message}; see `actum explain {}`",
@@ -92,7 +98,8 @@ impl Arguments {
         }
         let is_locked = || {
             // Where its file is gone or damaged there is nothing to open.
-            keys.protection(self.role.into()).is_ok_and(|by| by == Protection::Passphrase)
+            keys.protection(self.role.into(), records::now())
+                .is_ok_and(|by| by == Protection::Passphrase)
         };
         if file.is_none() && (self.old_passphrase_lost || !is_locked()) {
             return Ok(None);
@@ -121,7 +128,12 @@ impl Document for Changed {
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        let KeyEntry { id, role, .. } = &self.new;
+        let KeyEntry { id, role, not_before, unproven, .. } = &self.new;
+        if *unproven {
+            let from = timestamp::second(*not_before);
+            writeln!(out, "the {role} key {id} waits, and replaces {} from {from} on", self.old)?;
+            return writeln!(out, "`actum key deny {role}` rejects it until then");
+        }
         writeln!(out, "the {role} key {id} signs from now on, in the place of {}", self.old)?;
         for tenant in &self.recorded {
             writeln!(out, "recorded in the ledger of the tenant `{tenant}`")?;

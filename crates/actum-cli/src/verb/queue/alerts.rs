@@ -44,14 +44,16 @@ pub(super) struct AlertLine {
     /// Its number: the place of its entry in the ledger.
     pub(super) alert: u64,
     time: Timestamp,
-    code: u16,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    code: Option<u16>,
     name: String,
     message: String,
     /// How many more errors there are of which a person is told.
     more: u64,
     label: String,
     actor: Option<Actor>,
-    root: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    root: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     run: Option<RunId>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -70,14 +72,19 @@ impl AlertLine {
         let Self { alert, time, code, name, message, more, label, actor, root, reports, .. } = self;
         let who = actor.as_ref().map_or("who is not known".to_owned(), who);
         let (name, label) = (Harmless(name.as_bytes()), Quoted(label.as_bytes()));
-        let [message, root] = [message, root].map(|text| Harmless(text.as_bytes()));
+        let message = Harmless(message.as_bytes());
         let alert = Painted(style::RUN, format!("{:<12}", format!("alert {alert}")));
         writeln!(out, "{alert}  {}  {who}: {label}", timestamp::second(*time))?;
-        write!(out, "              {message} ({code} {name})")?;
+        match code {
+            Some(code) => write!(out, "              {message} ({code} {name})")?,
+            None => write!(out, "              {message} ({name})")?,
+        }
         match more {
             0 => writeln!(out)?,
             more => writeln!(out, ", and {more} more")?,
         }
+        let Some(root) = root else { return Ok(()) };
+        let root = Harmless(root.as_bytes());
         match reports {
             Some(reports) => {
                 writeln!(out, "              in {root}: {}", Harmless(reports.as_bytes()))
@@ -92,10 +99,10 @@ pub(super) fn waiting() -> Result<Vec<AlertLine>, Failure> {
     Ok(open()?.into_iter().map(AlertLine::of).collect())
 }
 
-/// Those about one workspace, by number.
+/// Alerts about one workspace or about the whole installation, by number.
 pub(in crate::verb) fn of_workspace(workspace: WorkspaceId) -> Result<Vec<u64>, Failure> {
     let mut alerts = open()?;
-    alerts.retain(|alert| alert.raised.workspace == workspace);
+    alerts.retain(|alert| alert.raised.workspace.is_none_or(|about| about == workspace));
     Ok(alerts.iter().map(|alert| alert.index).collect())
 }
 
@@ -134,9 +141,9 @@ impl Document for Seen {
         if self.alerts.is_empty() {
             return writeln!(out, "no alert waits");
         }
-        for AlertLine { alert, label, code, .. } in &self.alerts {
-            let label = Quoted(label.as_bytes());
-            writeln!(out, "alert {alert} ({label}, {code}) waits no longer; the ledger keeps it")?;
+        for AlertLine { alert, label, name, .. } in &self.alerts {
+            let (label, name) = (Quoted(label.as_bytes()), Harmless(name.as_bytes()));
+            writeln!(out, "alert {alert} ({label}, {name}) waits no longer; the ledger keeps it")?;
         }
         Ok(())
     }

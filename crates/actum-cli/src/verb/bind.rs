@@ -1,0 +1,125 @@
+//! `actum bind`: moves a workspace to the ledger in use here.
+
+use std::io::{self, Write};
+use std::path::PathBuf;
+
+use actum::{Adoption, Binding, Engine};
+use actum_core::Timestamp;
+use actum_core::path::Quoted;
+use actum_core::signer::KeyRole;
+use serde::Serialize;
+
+use super::Session;
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::Document;
+use crate::plans::ApprovalKey;
+use crate::{actor, records, timestamp};
+
+/// Move this workspace to the ledger in use here
+///
+/// A workspace belongs to the ledger that recorded its first run; commands that use another ledger are rejected. With
+/// the passphrase of the approval key that the workspace knows, it moves at once. Otherwise the request waits for a
+/// day: every command in the workspace shows it, and `actum bind --cancel` rejects it. Run `actum bind` again after
+/// that day to complete it. Exits with 6 while the request waits.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Reject the request that waits in this workspace
+    #[arg(long, conflicts_with = "passphrase_file")]
+    cancel: bool,
+    /// Read the passphrase of the approval key from FILE; `-` is standard input
+    #[arg(long, value_name = "FILE")]
+    passphrase_file: Option<PathBuf>,
+}
+
+#[derive(Serialize)]
+struct Bound {
+    binding: State,
+    /// Log of the ledger that asks for the workspace, and when the request can be completed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ledger: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    from: Option<Timestamp>,
+}
+
+#[derive(Clone, Copy, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum State {
+    Own,
+    Adopted,
+    Waiting,
+    Cancelled,
+    NothingWaits,
+}
+
+pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
+    let root = session.root();
+    let records = records::open_for(root)?;
+    let by = actor::of(None);
+    let proof = match arguments.cancel {
+        true => None,
+        false => prove(arguments, session, &records)?,
+    };
+    let mut engine = Engine::open_existing(root, records)?;
+    let (binding, waiting) = if arguments.cancel {
+        match engine.cancel_adoption(&by)? {
+            Some(cancelled) => (State::Cancelled, Some(cancelled)),
+            None => (State::NothingWaits, None),
+        }
+    } else {
+        match engine.adopt(&by, proof.as_ref().map(ApprovalKey::id).as_ref())? {
+            Binding::Own => (State::Own, None),
+            Binding::Adopted => (State::Adopted, None),
+            Binding::Waiting(waiting) => (State::Waiting, Some(waiting)),
+        }
+    };
+    let from = waiting.as_ref().map(Adoption::due);
+    session.screen.show(&Bound { binding, ledger: waiting.map(|it| it.log), from })?;
+    Ok(match binding {
+        State::Waiting => Exit::Queued,
+        State::Own | State::Adopted | State::Cancelled | State::NothingWaits => Exit::Success,
+    })
+}
+
+/// Unlocks the approval key, where there is one and a passphrase can be read.
+fn prove(
+    arguments: &Arguments,
+    session: &Session,
+    records: &actum::Records,
+) -> Result<Option<ApprovalKey>, Failure> {
+    let file = arguments.passphrase_file.as_deref();
+    let is_there = records.keyring().current(KeyRole::Approval, records::now()).is_some();
+    if !is_there || (file.is_none() && !crate::passphrase::can_ask()) {
+        return Ok(None);
+    }
+    ApprovalKey::ask(session, "Move this workspace?", file).map(Some)
+}
+
+impl Document for Bound {
+    fn format(&self) -> &'static str {
+        "actum.bind/1"
+    }
+
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let ledger = self.ledger.as_deref().unwrap_or_default();
+        let ledger = Quoted(ledger.as_bytes());
+        match (self.binding, self.from) {
+            (State::Own, _) => writeln!(out, "this workspace belongs to the ledger in use here"),
+            (State::Adopted, _) => {
+                writeln!(out, "this workspace belongs to the ledger in use here from now on")
+            }
+            (State::Waiting, from) => {
+                let from = from.map(timestamp::second).unwrap_or_default();
+                writeln!(
+                    out,
+                    "the ledger `{ledger}` asked for this workspace; `actum bind` completes it from {from} on"
+                )?;
+                writeln!(out, "`actum bind --cancel` rejects it")
+            }
+            (State::Cancelled, _) => {
+                writeln!(out, "the request of the ledger `{ledger}` is rejected")
+            }
+            (State::NothingWaits, _) => writeln!(out, "no request waits in this workspace"),
+        }
+    }
+}

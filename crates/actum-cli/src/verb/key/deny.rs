@@ -1,0 +1,53 @@
+//! `actum key deny`: rejects an approval key that waits.
+
+use std::io::{self, Write};
+
+use actum_core::keyring::KeyEntry;
+use actum_ledger::{Keys, LedgerHome};
+use serde::Serialize;
+
+use super::{Role, waits};
+use crate::exit::Exit;
+use crate::failure::Failure;
+use crate::output::Document;
+use crate::verb::Session;
+use crate::{records, signals};
+
+/// Reject a new key that waits to be admitted
+///
+/// The key never counts, and the one before it goes on. The ledger keeps an alert about it.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// What the key signs
+    role: Role,
+}
+
+#[derive(Serialize)]
+struct Denied {
+    denied: KeyEntry,
+}
+
+pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
+    let (home, _) = super::existing()?;
+    let home = LedgerHome::open(home.path()).map_err(actum::Error::from)?;
+    let mut keys = Keys::open(&home, records::now()).map_err(actum::Error::from)?;
+    let denied = {
+        let _held = signals::hold();
+        keys.deny(arguments.role.into(), records::now())
+    };
+    let denied = denied.map_err(actum::Error::from)?;
+    waits::raise_denied(&denied)?;
+    session.screen.show(&Denied { denied })?;
+    Ok(Exit::Success)
+}
+
+impl Document for Denied {
+    fn format(&self) -> &'static str {
+        "actum.key-denied/1"
+    }
+
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        let KeyEntry { id, role, .. } = &self.denied;
+        writeln!(out, "the {role} key {id} is denied; it never counts")
+    }
+}

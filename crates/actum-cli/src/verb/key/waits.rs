@@ -1,0 +1,52 @@
+//! Approval keys that wait: when a new one has to, and the alert about it.
+
+use actum::NewAlert;
+use actum::reason::Reason;
+use actum_core::Timestamp;
+use actum_core::keyring::KeyEntry;
+use actum_ledger::{Admission, LedgerHome, LedgerView, Log};
+
+use crate::failure::Failure;
+use crate::{actor, home, records};
+
+/// Decides whether the first approval key counts at once: only in an installation in which nothing is recorded
+/// but the beginning of its ledgers.
+pub(super) fn admission(home: &LedgerHome) -> Result<Admission, Failure> {
+    for tenant in home.tenants().map_err(actum::Error::from)? {
+        let view = LedgerView::open(home, &tenant).map_err(actum::Error::from)?;
+        let Some(view) = view else { continue };
+        if view.size().map_err(actum::Error::from)? > 1 {
+            return Ok(Admission::AfterWait);
+        }
+    }
+    Ok(Admission::AtOnce)
+}
+
+/// Raises the alert about a key that waits.
+pub(super) fn raise(key: &KeyEntry) -> Result<(), Failure> {
+    let KeyEntry { id, role, not_before, .. } = key;
+    note(*not_before)?;
+    alert(format!(
+        "a new {role} key `{id}` was made without proof of the operator and counts from {not_before} on; \
+         `actum key deny {role}` rejects it"
+    ))
+}
+
+/// Raises the alert about a key that was denied.
+pub(super) fn raise_denied(key: &KeyEntry) -> Result<(), Failure> {
+    let KeyEntry { id, role, .. } = key;
+    alert(format!("the {role} key `{id}` that waited was denied; it never counted"))
+}
+
+/// Has every command show that a decision waits.
+fn note(until: Timestamp) -> Result<(), Failure> {
+    let home = LedgerHome::open(&home::path()?).map_err(actum::Error::from)?;
+    Ok(home.note_waiting(until).map_err(actum::Error::from)?)
+}
+
+fn alert(message: String) -> Result<(), Failure> {
+    let name = Reason::KeyWaits.name();
+    let alert = NewAlert { name, message, actor: Some(actor::of(None)), workspace: None };
+    records::open()?.alert(alert)?;
+    Ok(())
+}

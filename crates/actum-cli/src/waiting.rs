@@ -1,0 +1,77 @@
+//! Decisions that wait: shown by every command until they take effect or are rejected.
+
+use std::path::Path;
+
+use actum::Adoption;
+use actum_core::path::Quoted;
+use actum_core::signer::KeyRole;
+use actum_ledger::{Keys, LedgerHome};
+use actum_workspace::{STATE_DIRECTORY, View};
+
+use crate::failure::Failure;
+use crate::verb::Session;
+use crate::{home, records, root, timestamp};
+
+/// Name of the request to bind a workspace to another ledger, in its state directory.
+const ADOPTION: &str = "adoption";
+
+/// Prints the decisions that wait in this installation and in the workspace here. One that cannot be read is printed
+/// as such, and does not keep the command from working.
+pub(crate) fn print(session: &Session) {
+    for waiting in [of_installation(), of_workspace(root::existing(&session.start))] {
+        match waiting {
+            Ok(notes) => notes.iter().for_each(|note| session.screen.note(note)),
+            Err(failure) => {
+                session.screen.note(format_args!("cannot read which decisions wait: {failure}"));
+            }
+        }
+    }
+}
+
+fn of_installation() -> Result<Vec<String>, Failure> {
+    let Ok(place) = home::path() else { return Ok(Vec::new()) };
+    if !is_there(&place.join(LedgerHome::WAITING)) {
+        return Ok(Vec::new());
+    }
+    let home = LedgerHome::open_existing(&place).map_err(actum::Error::from)?;
+    let Some(home) = home else { return Ok(Vec::new()) };
+    let now = records::now();
+    let keys = Keys::open_existing(&home).map_err(actum::Error::from)?;
+    let role = KeyRole::Approval;
+    let key = keys.as_ref().and_then(|keys| keys.keyring().waiting(role, now)).map(|key| {
+        let from = timestamp::second(key.not_before);
+        format!(
+            "a new approval key `{}` counts from {from} on; `actum key deny approval` rejects it",
+            key.id
+        )
+    });
+    let trusted = home.waiting_trust(now).map_err(actum::Error::from)?;
+    let trusted = trusted.into_iter().map(|trusted| {
+        let (root, from) = (Quoted(trusted.root.as_bytes()), timestamp::second(trusted.from));
+        format!(
+            "the policy of `{root}` is trusted from {from} on; `actum trust --remove` there rejects it"
+        )
+    });
+    Ok(key.into_iter().chain(trusted).collect())
+}
+
+fn of_workspace(root: &Path) -> Result<Vec<String>, Failure> {
+    if !is_there(&root.join(STATE_DIRECTORY).join(ADOPTION)) {
+        return Ok(Vec::new());
+    }
+    let waiting = Adoption::of(&View::open(root)?)?;
+    Ok(waiting.iter().map(adoption).collect())
+}
+
+fn adoption(waiting: &Adoption) -> String {
+    let [log, user] = [&waiting.log, &waiting.user].map(|text| Quoted(text.as_bytes()).to_string());
+    let from = timestamp::second(waiting.due());
+    format!(
+        "the user `{user}` asked to move this workspace to the ledger `{log}`, from {from} on; `actum bind --cancel` \
+         rejects it"
+    )
+}
+
+fn is_there(path: &Path) -> bool {
+    path.symlink_metadata().is_ok()
+}

@@ -1,0 +1,228 @@
+//! Who the operator is: a program that chooses the environment, or runs as the same user, does not become one.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::disallowed_methods,
+    unreachable_pub,
+    reason = "a test fails by panicking, and plays the user"
+)]
+
+mod program;
+
+use std::fs;
+use std::path::Path;
+
+use program::{Ended, actum, approval_key, command, home_of, text, workspace};
+use serde_json::{Value, json};
+
+const APPLY: [&str; 2] = ["apply", "../change.diff"];
+
+fn value(ended: &Ended) -> Value {
+    serde_json::from_str(&ended.stdout).unwrap_or_else(|_| panic!("{ended:?}"))
+}
+
+fn reason(ended: &Ended) -> Value {
+    value(ended)["reason"].clone()
+}
+
+/// The program with another home of ledger and keys.
+fn with_home(root: &Path, home: &Path, arguments: &[&str]) -> Ended {
+    command(root, arguments).env("ACTUM_HOME", home).output().unwrap().into()
+}
+
+/// Names of the alerts that wait.
+fn alerts(root: &Path) -> Vec<String> {
+    let queue = value(&actum(root, &["queue", "--json"]));
+    let alerts = queue["alerts"].as_array().unwrap();
+    alerts.iter().map(|alert| alert["name"].as_str().unwrap().to_owned()).collect()
+}
+
+/// AEC-8, AA-5: another ledger brings other policies and keys along.
+#[test]
+fn a_workspace_is_rejected_by_every_ledger_but_its_own() {
+    let (directory, root) = workspace();
+    assert_eq!(actum(&root, &APPLY).code, 0);
+    let other = directory.path().join("other-home");
+    let undo = with_home(&root, &other, &["--json", "undo"]);
+    assert_eq!((undo.code, reason(&undo)), (1, json!("BOUND_ELSEWHERE")), "{undo:?}");
+    let tenant = actum(&root, &["--json", "undo", "--tenant", "mine"]);
+    assert_eq!((tenant.code, reason(&tenant)), (1, json!("BOUND_ELSEWHERE")), "{tenant:?}");
+    assert_eq!(text(&root, "a.txt"), "one\n");
+    assert_eq!(actum(&root, &["undo"]).code, 0);
+    assert_eq!(text(&root, "a.txt"), "1\n");
+}
+
+/// AEC-8, AA-5
+#[test]
+fn a_request_for_a_workspace_waits_is_shown_by_every_command_and_can_be_cancelled() {
+    let (directory, root) = workspace();
+    assert_eq!(actum(&root, &APPLY).code, 0);
+    let other = directory.path().join("other-home");
+    let asked = with_home(&root, &other, &["bind"]);
+    assert_eq!(asked.code, 6, "{asked:?}");
+    // Asking again changes nothing, also with a key of its own.
+    let key = directory.path().join("own-passphrase");
+    fs::copy(approval_passphrase(directory.path()), &key).unwrap();
+    let key = key.to_str().unwrap();
+    let make = ["key", "make", "approval", "--passphrase-file", key];
+    assert_eq!(with_home(&root, &directory.path().join("third-home"), &make).code, 0);
+    let again =
+        with_home(&root, &directory.path().join("third-home"), &["bind", "--passphrase-file", key]);
+    assert_eq!(again.code, 6, "{again:?}");
+    for verb in [&["status"][..], &["log"], &["policy", "check"], &["queue"], &["doctor"]] {
+        let shown = actum(&root, verb).stderr;
+        assert!(shown.contains("asked to move this workspace to the ledger"), "{verb:?}: {shown}");
+    }
+    assert_eq!(reason(&with_home(&root, &other, &["--json", "undo"])), "BOUND_ELSEWHERE");
+    let cancelled = actum(&root, &["bind", "--cancel", "--json"]);
+    assert_eq!(value(&cancelled)["binding"], "cancelled");
+    assert!(!actum(&root, &["status"]).stderr.contains("asked to move"));
+    assert_eq!(alerts(&root), ["BOUND_ELSEWHERE"]);
+    assert_eq!(value(&actum(&root, &["bind", "--json"]))["binding"], "own");
+}
+
+fn approval_passphrase(directory: &Path) -> std::path::PathBuf {
+    let file = directory.join("a-passphrase");
+    fs::write(&file, "the passphrase of somebody\n").unwrap();
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+    fs::set_permissions(&file, mode).unwrap();
+    file
+}
+
+/// AEC-8: a ledger that was lost is replaced by a new one in the same home, with the same approval key.
+#[test]
+fn the_approval_key_that_a_workspace_knows_moves_it_at_once() {
+    let (_directory, root) = workspace();
+    let key = approval_key(&root);
+    assert_eq!(actum(&root, &APPLY).code, 0);
+    fs::remove_dir_all(home_of(&root).join("tenants")).unwrap();
+    assert_eq!(reason(&actum(&root, &["--json", "undo"])), "BOUND_ELSEWHERE");
+    assert_eq!(actum(&root, &["status"]).code, 4);
+    let moved = actum(&root, &["bind", "--passphrase-file", &key, "--json"]);
+    assert_eq!(value(&moved)["binding"], "adopted", "{moved:?}");
+    let undo = actum(&root, &["undo"]);
+    assert_eq!(undo.code, 0, "{undo:?}");
+    assert_eq!(alerts(&root), ["BOUND_ELSEWHERE"]);
+}
+
+/// AEC-8: what another installation did is not passed over in silence.
+#[test]
+fn runs_of_another_installation_are_an_alert_and_status_says_so() {
+    let (directory, root) = workspace();
+    assert_eq!(actum(&root, &APPLY).code, 0);
+    // A program of the same user that hides the note by which the workspace knows its ledger.
+    let recorded = root.join(".actum/recorded");
+    let hidden = directory.path().join("hidden");
+    fs::rename(&recorded, &hidden).unwrap();
+    let other = directory.path().join("other-home");
+    assert_eq!(with_home(&root, &other, &["undo"]).code, 0);
+    fs::remove_dir_all(&recorded).unwrap();
+    fs::rename(&hidden, &recorded).unwrap();
+    let status = actum(&root, &["status", "--json"]);
+    assert_eq!(status.code, 4, "{status:?}");
+    assert_eq!(value(&status)["unrecorded"].as_array().unwrap().len(), 1);
+    let shown = actum(&root, &["status"]).stdout;
+    assert!(shown.contains("unrecorded  1 run here that your ledger does not know"), "{shown}");
+    let redo = actum(&root, &["redo"]);
+    assert_eq!(redo.code, 0, "{redo:?}");
+    assert_eq!(alerts(&root), ["RUN_UNRECORDED"]);
+    assert_eq!(actum(&root, &["status"]).code, 0);
+}
+
+/// AEC-10: the environment cannot leave the operator's policy out.
+#[test]
+fn the_operators_policy_is_where_it_was_at_first() {
+    let (directory, root) = workspace();
+    let place = program::operator_of(&root).join("actum");
+    fs::create_dir_all(&place).unwrap();
+    fs::write(place.join("actum.toml"), "version = 1\n[scope]\ndeny = [\"a.txt\"]\n").unwrap();
+    assert_eq!(actum(&root, &APPLY).code, 1);
+    let elsewhere = directory.path().join("elsewhere");
+    let mut apply = command(&root, &[&["--json"], &APPLY[..]].concat());
+    let ended: Ended = apply.env("XDG_CONFIG_HOME", &elsewhere).output().unwrap().into();
+    assert_eq!((ended.code, reason(&ended)), (1, json!("CONFIGURATION_ELSEWHERE")), "{ended:?}");
+    assert_eq!(text(&root, "a.txt"), "1\n");
+    fs::remove_file(home_of(&root).join("configuration")).unwrap();
+    let mut apply = command(&root, &APPLY);
+    let moved: Ended = apply.env("XDG_CONFIG_HOME", &elsewhere).output().unwrap().into();
+    assert_eq!(moved.code, 0, "{moved:?}");
+}
+
+/// AA-5: the approval key of an installation that was used before waits, and approves nothing meanwhile.
+#[test]
+fn an_approval_key_that_an_agent_makes_waits_and_can_be_denied() {
+    let (directory, root) = workspace();
+    let workflow =
+        json!({ "files": [{ "path": ".github/workflows/a.yml", "content": "on: push\n" }] });
+    fs::write(directory.path().join("workflow.json"), workflow.to_string()).unwrap();
+    assert_eq!(actum(&root, &["apply", "../workflow.json"]).code, 6);
+    let queue = value(&actum(&root, &["queue", "--json"]));
+    let plan = queue["plans"][0]["plan"].as_str().unwrap().to_owned();
+    let key = approval_key(&root);
+    let approve = ["--json", "approve", &plan, "--passphrase-file", &key];
+    let approved = actum(&root, &approve);
+    assert_eq!((approved.code, reason(&approved)), (1, json!("KEY_WAITS")), "{approved:?}");
+    assert!(!root.join(".github").exists());
+    assert_eq!(alerts(&root), ["KEY_WAITS"]);
+    let shown = actum(&root, &["log"]).stderr;
+    assert!(shown.contains("`actum key deny approval` rejects it"), "{shown}");
+    assert_eq!(actum(&root, &["key", "deny", "approval"]).code, 0);
+    assert!(!actum(&root, &["log"]).stderr.contains("approval key"));
+    let approved = actum(&root, &approve);
+    assert_eq!(reason(&approved), "KEY_UNUSABLE", "{approved:?}");
+    assert_eq!(alerts(&root), ["KEY_WAITS", "KEY_WAITS"]);
+}
+
+/// AA-5, FE-14: without the old passphrase nobody takes the approval key over.
+#[test]
+fn an_approval_key_that_replaces_one_without_its_passphrase_waits() {
+    let (directory, root) = workspace();
+    let key = approval_key(&root);
+    assert_eq!(actum(&root, &APPLY).code, 0);
+    let own = approval_passphrase(directory.path());
+    let own = own.to_str().unwrap();
+    let rotate = ["key", "rotate", "approval", "--passphrase-file", own, "--old-passphrase-lost"];
+    let rotated = actum(&root, &rotate);
+    assert_eq!(rotated.code, 4, "{rotated:?}");
+    assert_eq!(alerts(&root), ["KEY_WAITS"]);
+    let workflow =
+        json!({ "files": [{ "path": ".github/workflows/a.yml", "content": "on: push\n" }] });
+    fs::write(directory.path().join("workflow.json"), workflow.to_string()).unwrap();
+    assert_eq!(actum(&root, &["apply", "../workflow.json"]).code, 6);
+    let queue = value(&actum(&root, &["queue", "--json"]));
+    let plan = queue["plans"][0]["plan"].as_str().unwrap().to_owned();
+    let taken = actum(&root, &["--json", "approve", &plan, "--passphrase-file", own]);
+    assert_eq!(reason(&taken), "PASSPHRASE_WRONG", "{taken:?}");
+    assert_eq!(actum(&root, &["approve", &plan, "--passphrase-file", &key]).code, 0);
+}
+
+/// AA-5, D-5: a terminal proves nothing, and so does a command without any.
+#[test]
+fn trust_takes_the_passphrase_or_waits_for_a_day() {
+    let (_directory, root) = workspace();
+    fs::write(root.join("actum.toml"), "version = 1\n[protected]\nprofile = \"critical\"\n")
+        .unwrap();
+    let files = json!({ "files": [{ "path": ".mcp.json", "content": "{}\n" }] });
+    fs::write(root.with_file_name("mcp.json"), files.to_string()).unwrap();
+    let trusted = actum(&root, &["trust", "--json"]);
+    assert_eq!(trusted.code, 0, "{trusted:?}");
+    assert!(value(&trusted)["from"].is_string(), "{trusted:?}");
+    assert_eq!(actum(&root, &["apply", "../mcp.json"]).code, 1);
+    let shown = actum(&root, &["status"]).stderr;
+    assert!(shown.contains("`actum trust --remove` there rejects it"), "{shown}");
+    assert_eq!(alerts(&root), ["TRUST_WAITS"]);
+    assert_eq!(actum(&root, &["trust", "--remove"]).code, 0);
+    assert!(!actum(&root, &["status"]).stderr.contains("trusted from"));
+
+    let (_directory, root) = workspace();
+    let key = approval_key(&root);
+    fs::write(root.join("actum.toml"), "version = 1\n[protected]\nprofile = \"critical\"\n")
+        .unwrap();
+    let unproven = actum(&root, &["trust", "--json"]);
+    assert_eq!(reason(&unproven), "PASSPHRASE_NEEDED", "{unproven:?}");
+    assert_eq!(actum(&root, &["trust", "--passphrase-file", &key]).code, 0);
+    fs::write(root.with_file_name("mcp.json"), files.to_string()).unwrap();
+    assert_eq!(actum(&root, &["apply", "../mcp.json"]).code, 0);
+}
