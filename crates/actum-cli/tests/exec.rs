@@ -343,7 +343,7 @@ fn in_json_everything_is_one_document() {
 
 /// The program under an operator's policy.
 fn under_policy(root: &Path, policy: &str, arguments: &[&str]) -> Ended {
-    let configuration = root.parent().unwrap().join("configuration");
+    let configuration = root.parent().unwrap().join("config");
     let directory = configuration.join("actum");
     fs::create_dir_all(&directory).unwrap();
     for path in [&configuration, &directory] {

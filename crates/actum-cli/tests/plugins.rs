@@ -24,7 +24,7 @@ use serde_json::{Value, json};
 
 /// Runs a command where the operator lets the code of plugins run.
 fn allowed(root: &Path, arguments: &[&str]) -> Ended {
-    let configuration = root.parent().unwrap().join("configuration");
+    let configuration = root.parent().unwrap().join("config");
     fs::create_dir_all(configuration.join("actum")).unwrap();
     let policy = "version = 1\n[plugins]\nallowPluginCodeExecution = true\n";
     fs::write(configuration.join("actum/actum.toml"), policy).unwrap();

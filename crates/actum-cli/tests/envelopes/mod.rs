@@ -71,7 +71,7 @@ pub fn act(root: &Path, plan: &Value) -> Value {
 
 /// An operator who lets these programs be run.
 pub fn allowing(directory: &Path, rules: &str) -> PathBuf {
-    let configuration = directory.join("configuration");
+    let configuration = directory.join("config");
     fs::create_dir_all(configuration.join("actum")).unwrap();
     fs::write(configuration.join("actum/actum.toml"), rules).unwrap();
     configuration

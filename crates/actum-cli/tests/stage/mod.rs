@@ -40,7 +40,7 @@ impl Stage {
     }
 
     pub fn configuration(&self) -> PathBuf {
-        self.directory.path().join("configuration")
+        self.directory.path().join("config")
     }
 
     pub fn passphrase(&self) -> PathBuf {
