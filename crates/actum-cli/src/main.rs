@@ -70,7 +70,10 @@ fn run(command_line: &CommandLine) -> Exit {
     home::choose(command_line.tenant.as_ref());
     let ended = root::start(command_line.directory.as_deref()).and_then(|start| {
         let session = Session { start, screen };
-        command_line.verb.run_and_remind(&session).map_err(|failure| failure.with_skipped(&session.start))
+        command_line
+            .verb
+            .run_and_remind(&session)
+            .map_err(|failure| failure.with_skipped(&session.start))
     });
     ended.unwrap_or_else(|failure| screen.failure(&failure))
 }

@@ -9,7 +9,7 @@ use actum_core::path::Quoted;
 use actum_core::signer::KeyRole;
 use actum_core::{RunId, Timestamp};
 use actum_gate::decision::Undone;
-use actum_ledger::{Keys, LedgerHome, LedgerView, Log};
+use actum_ledger::{Keys, LedgerHome, LedgerView, Log, Protection};
 use actum_workspace::View;
 
 use crate::exit::Exit;
@@ -142,6 +142,9 @@ pub(crate) fn open_runs(workspace: &View) -> Result<Vec<RunId>, Failure> {
     Ok(open.into_iter().map(|row| row.run).collect())
 }
 
+/// Among how many of the newest runs those are counted that the ledger does not know.
+const UNRECORDED_MAX: usize = 1000;
+
 /// How it stands with the ledger.
 pub(crate) enum Examination {
     /// Nothing is recorded yet.
@@ -152,6 +155,8 @@ pub(crate) enum Examination {
     Open { runs: u64 },
     /// This workspace was recorded in a ledger that is not here.
     Elsewhere { origin: String },
+    /// Another installation made the newest runs of this workspace.
+    Unrecorded { runs: u64 },
 }
 
 /// Looks whether the next run in the workspace at `root` could be recorded and signed.
@@ -188,12 +193,45 @@ pub(crate) fn examine(root: &Path) -> Result<Examination, Failure> {
                 }
             }
         }
+        let unrecorded = unrecorded(workspace, UNRECORDED_MAX)?.len();
+        if unrecorded > 0 {
+            let runs = u64::try_from(unrecorded).unwrap_or(u64::MAX);
+            return Ok(Examination::Unrecorded { runs });
+        }
         let open = open_runs(workspace)?.len();
         if open > 0 {
             return Ok(Examination::Open { runs: u64::try_from(open).unwrap_or(u64::MAX) });
         }
     }
     Ok(Examination::Sound { entries: view.size().map_err(actum::Error::from)? })
+}
+
+/// State of the approval key of this installation.
+pub(crate) enum ApprovalState {
+    Missing,
+    Proven,
+    Unproven,
+    WithoutPassphrase,
+    Waiting,
+}
+
+/// Looks at the approval key.
+pub(crate) fn approval_key() -> Result<ApprovalState, Failure> {
+    let home = LedgerHome::open_existing(&home::path()?).map_err(actum::Error::from)?;
+    let keys = home.as_ref().map(Keys::open_existing).transpose().map_err(actum::Error::from)?;
+    let Some(keys) = keys.flatten() else { return Ok(ApprovalState::Missing) };
+    let (role, now) = (KeyRole::Approval, now());
+    if keys.keyring().waiting(role, now).is_some() {
+        return Ok(ApprovalState::Waiting);
+    }
+    let Some(current) = keys.keyring().current(role, now) else {
+        return Ok(ApprovalState::Missing);
+    };
+    Ok(match keys.protection_of(current).map_err(actum::Error::from)? {
+        Protection::FilePermissions => ApprovalState::WithoutPassphrase,
+        Protection::Passphrase if current.unproven => ApprovalState::Unproven,
+        Protection::Passphrase => ApprovalState::Proven,
+    })
 }
 
 /// The clock of the machine.

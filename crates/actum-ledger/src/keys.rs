@@ -267,7 +267,8 @@ impl Keys {
                 !private::may_wait(role) || (signer.is_some() && passphrases.old.is_some());
             let admission = if is_proven { Admission::AtOnce } else { Admission::AfterWait };
             let signer = signer.filter(|_| is_proven);
-            let new = made.store(&directory, now, admission)?;
+            let mut new = made.store(&directory, now, admission)?;
+            new.unproven |= old.unproven;
             let until = end_of_predecessor(&new, now);
             let mut keys = keyring.keys().to_vec();
             for key in keys.iter_mut().filter(|key| key.id == old.id) {

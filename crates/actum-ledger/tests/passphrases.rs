@@ -277,6 +277,11 @@ fn a_key_that_nothing_vouches_for_waits_a_day_and_can_be_denied() {
     assert_eq!(keys.unlock(ROLE, at(5 + WAIT_MICROS), &first).unwrap().key_id(), made.id);
     assert_eq!(keys.unlock(ROLE, due, &second).unwrap().key_id(), admitted.id);
     assert!(matches!(keys.deny(ROLE, due), Err(KeyError::NoneWaiting { .. })));
+    // Its successors stay unproven, and need not wait.
+    let both = Passphrases { old: Some(&second), new: Some(&first) };
+    let next = keys.rotate(ROLE, due, both).unwrap().new;
+    assert!(next.unproven && next.not_before < due);
+    assert_eq!(keys.unlock(ROLE, due, &first).unwrap().key_id(), next.id);
     drop(home);
 }
 

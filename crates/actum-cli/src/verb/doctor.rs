@@ -14,7 +14,7 @@ use crate::change_list::count;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
-use crate::records::{self, Examination};
+use crate::records::{self, ApprovalState, Examination};
 use crate::root;
 use crate::style::{self, Painted};
 
@@ -50,6 +50,7 @@ pub(crate) fn run(_: &Arguments, session: &Session) -> Result<Exit, Failure> {
         }]
     };
     findings.push(record(session.root()));
+    findings.push(operator());
     findings.push(sandbox(&HostReport::probe(&Helper::this_program())));
     let worst = findings.iter().map(|finding| finding.verdict).max().unwrap_or(Verdict::Good);
     let findings = findings.into_iter().map(Shown::of).collect();
@@ -79,14 +80,52 @@ fn record(root: &Path) -> Finding {
         Ok(Examination::Elsewhere { origin }) => {
             let origin = Quoted(origin.as_bytes());
             let detail = format!(
-                "this workspace was recorded in the ledger `{origin}`, which is not the one that the \
-                 next run would use; where it was lost, bring it back from a backup"
+                "this workspace belongs to the ledger `{origin}`, which is not the one in use; where it was \
+                 lost, bring it back from a backup, or move the workspace with `actum bind`"
             );
             (Verdict::Limited, detail)
+        }
+        Ok(Examination::Unrecorded { runs }) => {
+            let runs = count(runs, "run");
+            let detail = format!(
+                "{runs} here that it does not know, made by another installation; see `actum explain \
+                 RUN_UNRECORDED`"
+            );
+            (Verdict::Bad, detail)
         }
         Err(failure) => (Verdict::Bad, failure.to_string()),
     };
     Finding { what: "ledger", verdict, detail }
+}
+
+/// Whether the approval key proves the operator.
+fn operator() -> Finding {
+    let (verdict, detail) = match records::approval_key() {
+        Ok(ApprovalState::Missing) => (
+            Verdict::Good,
+            "there is none; `actum key make approval` makes it, best before an agent works here"
+                .to_owned(),
+        ),
+        Ok(ApprovalState::Proven) => {
+            (Verdict::Good, "it is protected by a passphrase and counts".to_owned())
+        }
+        Ok(ApprovalState::Unproven) => (
+            Verdict::Limited,
+            "it was admitted by waiting, so its approvals say `unproven`".to_owned(),
+        ),
+        Ok(ApprovalState::WithoutPassphrase) => (
+            Verdict::Limited,
+            "it has no passphrase, so it approves nothing; `actum key rotate approval` replaces it"
+                .to_owned(),
+        ),
+        Ok(ApprovalState::Waiting) => (
+            Verdict::Limited,
+            "a new one waits, and nothing vouches for it; `actum key deny approval` rejects it"
+                .to_owned(),
+        ),
+        Err(failure) => (Verdict::Bad, failure.to_string()),
+    };
+    Finding { what: "approval key", verdict, detail }
 }
 
 /// What commands can be held to on this host. Where nothing is known that would make it more, there is

@@ -70,7 +70,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         rotate(&home, arguments.role.into(), passphrases, &records::clock_function())
     };
     let changed = Changed::of(report.map_err(actum::Error::from)?);
-    if changed.new.unproven {
+    if changed.new.not_before > records::now() {
         waits::raise(&changed.new)?;
     }
     for NotThere { tenant, message, .. } in &changed.unrecorded {
@@ -128,8 +128,8 @@ impl Document for Changed {
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        let KeyEntry { id, role, not_before, unproven, .. } = &self.new;
-        if *unproven {
+        let KeyEntry { id, role, not_before, .. } = &self.new;
+        if *not_before > records::now() {
             let from = timestamp::second(*not_before);
             writeln!(out, "the {role} key {id} waits, and replaces {} from {from} on", self.old)?;
             return writeln!(out, "`actum key deny {role}` rejects it until then");

@@ -8,6 +8,7 @@ use actum::{APPROVED_MICROS, Engine, Error, Records, Reply};
 use actum_core::dsse::Envelope;
 use actum_core::ledger::{Actor, Answer, WorkspaceId};
 use actum_core::report::{CONFIG_FILE, PlainId};
+use actum_core::signer::KeyRole;
 use actum_core::task::limits::ENVELOPE_BYTES_MAX;
 use actum_core::task::{ErrorCode, TaskApproval, TaskEnvelope, TaskId};
 use actum_core::{Digest, RunId, Timestamp, canonical};
@@ -30,9 +31,9 @@ use crate::{actor, home, input, policy, records, root};
 /// Approve a task plan: write the envelope with which `actum run` carries it out
 ///
 /// The plan is rehearsed as by `actum plan preview`; one that would not be done is refused. The envelope names the SHA-256 of plan and config, so that
-/// nothing else can be run in their place. Where a gate asks for a person, or with `--sign`, the approval is signed by
-/// the approval key (`actum key make approval`), and a person has to be there: at the terminal, or with the passphrase
-/// of the key; such an approval is for exactly this change of these files as they are now, and counts for a day.
+/// nothing else can be run in their place. In an installation with an approval key (`actum key make approval`) the
+/// approval takes its passphrase and is signed; it is for exactly this change of these files as they are now, and counts
+/// for a day. Without an approval key the envelope is unsigned, and changes that need approval are not approved.
 #[derive(clap::Args)]
 pub(super) struct Arguments {
     /// The file that holds the task plan
@@ -46,7 +47,7 @@ pub(super) struct Arguments {
     /// The name of the file to write the envelope to, in the directory of the plan
     #[arg(long, value_name = "NAME", default_value = "task_envelope.json", value_parser = file_name)]
     output: String,
-    /// Sign it, also where no gate asks for a person
+    /// Sign it; an error where there is no approval key
     #[arg(long)]
     sign: bool,
     /// What the record says of it
@@ -107,7 +108,8 @@ pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         Previewed::of(engine.workspace_mut(), &task, &in_force, (actor.clone(), audience))
     };
     let mut previewed = preview(session.screen.audience())?;
-    let is_signed = previewed.sound && (arguments.sign || previewed.asks);
+    let has_key = records.keyring().current(KeyRole::Approval, records::now()).is_some();
+    let is_signed = previewed.sound && (arguments.sign || previewed.asks || has_key);
     if is_signed {
         previewed = preview(session.screen.audience_of_decisions())?;
     }
@@ -148,7 +150,11 @@ pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         "task_id": id.as_str(),
     });
     let approval = match &signed {
-        None => None,
+        None => {
+            let unsigned = "no approval key signed it, so any program of yours could have written this envelope";
+            session.screen.note(unsigned);
+            None
+        }
         Some((bytes, expires)) => {
             OutputFile::create(&files.approval, Existing::Replace)?.fill(bytes)?;
             if let Some(envelope) = envelope.as_object_mut() {
