@@ -86,6 +86,7 @@ fn a_rotation_that_is_killed_at_any_call_leaves_one_key_that_signs() {
         copy(template.path(), &copied);
         let root = copied.join("workspace");
         fs::rename(copied.join("actum-home"), home_of(&root)).unwrap();
+        program::forget_configuration(&root);
         let end = kill_before_call(&root, &["key", "rotate", "result"], call, &said);
         match current(&root) == before {
             true => old += 1,
@@ -166,6 +167,7 @@ fn a_first_key_that_is_killed_at_any_call_is_there_and_works_or_is_not_there() {
         copy(template.path(), &copied);
         let root = copied.join("workspace");
         fs::rename(copied.join("actum-home"), home_of(&root)).unwrap();
+        program::forget_configuration(&root);
         let end = kill_before_call(&root, &make, call, &said);
         (directory, root, end)
     };

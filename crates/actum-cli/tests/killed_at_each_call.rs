@@ -332,6 +332,7 @@ impl Template {
     fn copy(&self) -> Self {
         let copy = Self::empty();
         copy_below(self.directory.path(), copy.directory.path());
+        program::forget_configuration(&copy.root);
         copy
     }
 

@@ -144,7 +144,7 @@ fn the_operators_policy_is_where_it_was_at_first() {
     let ended: Ended = apply.env("XDG_CONFIG_HOME", &elsewhere).output().unwrap().into();
     assert_eq!((ended.code, reason(&ended)), (1, json!("CONFIGURATION_ELSEWHERE")), "{ended:?}");
     assert_eq!(text(&root, "a.txt"), "1\n");
-    fs::remove_file(home_of(&root).join("config")).unwrap();
+    fs::remove_file(home_of(&root).join("configuration")).unwrap();
     let mut apply = command(&root, &APPLY);
     let moved: Ended = apply.env("XDG_CONFIG_HOME", &elsewhere).output().unwrap().into();
     assert_eq!(moved.code, 0, "{moved:?}");

@@ -113,6 +113,7 @@ impl Place {
             .arg(copy.directory.path())
             .status();
         assert!(copied.unwrap().success());
+        program::forget_configuration(&copy.root);
         copy
     }
 

@@ -72,6 +72,15 @@ pub fn approval_key(directory: &Path) -> String {
     file
 }
 
+/// Has a copied installation accept that its configuration is elsewhere, as that of a moved one is.
+#[allow(dead_code, reason = "not every test copies an installation")]
+pub fn forget_configuration(directory: &Path) {
+    match fs::remove_file(home_of(directory).join("configuration")) {
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => panic!("{error}"),
+        Ok(()) | Err(_) => {}
+    }
+}
+
 /// Runs the program in `directory`.
 pub fn actum(directory: &Path, arguments: &[&str]) -> Ended {
     command(directory, arguments).output().expect("the program starts").into()
