@@ -708,7 +708,7 @@ class Place:
 
     def roots(self, layer, case):
         """Where the rules of a layer count from."""
-        if layer["source"] == "operator":
+        if layer["source"] in ("system", "operator"):
             return [*self.enclosing, self.own]
         depth = depth_of(layer["root"], case) if layer["source"] == "enclosing" else None
         return [self.own if depth is None else depth]

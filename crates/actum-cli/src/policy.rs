@@ -10,11 +10,14 @@ use actum_gate::Case;
 use crate::failure::Failure;
 use crate::{actor, home, records};
 
+/// Policy of the machine's administrator, which always tightens. No variable and no option leads elsewhere.
+pub(crate) const SYSTEM: &str = "/etc/actum/actum.toml";
+
 /// Where policies are.
 pub(crate) fn files() -> Result<PolicyFiles, Failure> {
     let operator = Some(home::configuration()?.join("actum.toml"));
     let (cedar, clock) = (Cedar::default(), records::clock());
-    Ok(PolicyFiles { operator, home: home::path()?, cedar, clock })
+    Ok(PolicyFiles { system: Some(SYSTEM.into()), operator, home: home::path()?, cedar, clock })
 }
 
 /// The operator's policy, there or not, for messages.

@@ -137,7 +137,7 @@ fn an_action_of_a_package_that_is_killed_leaves_before_or_after() {
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, text).unwrap();
     };
-    put("operator/actum/actum.toml", "version = 1\n[plugins]\nallowPluginCodeExecution = true\n");
+    put("config/actum/actum.toml", "version = 1\n[plugins]\nallowPluginCodeExecution = true\n");
     let manifest = serde_json::json!({
         "name": "join_lines",
         "riskTier": "R2",
@@ -448,7 +448,7 @@ impl Template {
         fields.retain(|name, _| !["root", "runs", "drift_runs"].contains(&name.as_str()));
         let quiet = serde_json::json!({
             "format": "actum.status/1", "unfinished": null, "recovery_due": false, "blocked": [],
-            "drifted": [], "plans": [], "alerts": [],
+            "drifted": [], "plans": [], "alerts": [], "unrecorded": [],
         });
         assert_eq!(status, quiet, "{what}");
     }

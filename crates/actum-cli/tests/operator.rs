@@ -150,6 +150,34 @@ fn the_operators_policy_is_where_it_was_at_first() {
     assert_eq!(moved.code, 0, "{moved:?}");
 }
 
+/// AEC-10: the machine's policy always tightens. In a mount namespace, since no variable leads to another one.
+#[test]
+fn the_policy_of_the_machine_cannot_be_left_out() {
+    let (directory, root) = workspace();
+    let policy = "version = 1\n[scope]\ndeny = [\"a.txt\"]\n[[command]]\nargv = [\"true\"]\ndecision = \"allow\"\n\
+                  match = [\"true\"]\n";
+    fs::write(directory.path().join("system.toml"), policy).unwrap();
+    let script = "mount -t tmpfs tmpfs /etc && mkdir /etc/actum && cp \"$1\" /etc/actum/actum.toml && shift && \
+                  exec \"$@\"";
+    let within = |arguments: &[&str]| -> Ended {
+        let mut unshare = std::process::Command::new("unshare");
+        let is_root = fs::metadata("/proc/self")
+            .is_ok_and(|found| std::os::unix::fs::MetadataExt::uid(&found) == 0);
+        unshare.arg("--mount").args((!is_root).then_some("--map-root-user"));
+        unshare.args(["sh", "-c", script, "sh"]).arg(directory.path().join("system.toml"));
+        unshare.arg(env!("CARGO_BIN_EXE_actum")).args(arguments).current_dir(&root);
+        unshare.env("ACTUM_HOME", home_of(&root));
+        unshare.env("XDG_CONFIG_HOME", program::operator_of(&root)).output().unwrap().into()
+    };
+    let refused = within(&APPLY);
+    assert_eq!(refused.code, 1, "{refused:?}");
+    let told = "the path `a.txt` is denied by the rule `a.txt`; so says the policy of this machine";
+    assert!(refused.stderr.contains(told), "{refused:?}");
+    let command = within(&["policy", "explain", "--command", "true"]);
+    assert!(command.stdout.contains(": denied"), "{command:?}");
+    assert_eq!(text(&root, "a.txt"), "1\n");
+}
+
 /// AA-5: the approval key of an installation that was used before waits, and approves nothing meanwhile.
 #[test]
 fn an_approval_key_that_an_agent_makes_waits_and_can_be_denied() {

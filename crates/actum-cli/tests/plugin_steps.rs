@@ -37,8 +37,13 @@ fn in_force(grounds: &Grounds, operator: &str) -> actum::Result<PolicyInForce> {
     let file = directory.join("actum.toml");
     fs::write(&file, operator).unwrap();
     let home = grounds.beside("home");
-    let files =
-        PolicyFiles { operator: Some(file), home, cedar: Cedar::default(), clock: Clock::fixed(0) };
+    let files = PolicyFiles {
+        system: None,
+        operator: Some(file),
+        home,
+        cedar: Cedar::default(),
+        clock: Clock::fixed(0),
+    };
     files.read(&grounds.root)
 }
 

@@ -56,6 +56,8 @@ pub struct Policy {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
+    /// The file of the machine's administrator, which only tightens.
+    System,
     /// The operator's own file.
     Operator,
     /// The file in the workspace.
@@ -112,6 +114,7 @@ impl Source {
         match self {
             Self::Operator => "the operator's policy",
             Self::Workspace => "this workspace's policy",
+            Self::System => "the policy of this machine",
             Self::Enclosing => "the policy of an enclosing directory",
         }
     }
@@ -123,7 +126,9 @@ impl Layer {
     pub(crate) fn roots(&self, bundle: &Bundle, above: &Above<'_>) -> Vec<usize> {
         let own = above.names.len();
         match self.source {
-            Source::Operator => above.enclosing.iter().copied().chain([own]).collect(),
+            Source::System | Source::Operator => {
+                above.enclosing.iter().copied().chain([own]).collect()
+            }
             Source::Workspace => vec![own],
             // A directory that is none of those around it could only widen what is left out.
             Source::Enclosing => {
@@ -136,7 +141,7 @@ impl Layer {
     /// A rule of it, as it is compared with the paths of a change.
     pub(crate) fn guard(&self, rule: &PathRule, bundle: &Bundle) -> Guard {
         let root = match self.source {
-            Source::Operator => None,
+            Source::System | Source::Operator => None,
             Source::Workspace => bundle.depth_of(bundle.root()),
             Source::Enclosing => self.root.as_deref().and_then(|root| bundle.depth_of(root)),
         };
@@ -217,6 +222,18 @@ impl Policy {
         });
         let layers = operator.into_iter().chain(workspace).collect();
         (Self { profiles, layers, credentials, ..Self::default() }, ignored)
+    }
+
+    /// Adds the policy of the machine's administrator, which only tightens.
+    #[must_use]
+    pub fn with_system(mut self, file: Option<PolicyFile>) -> Self {
+        if let Some(file) = file {
+            self.profiles.extend(file.profile);
+            let mut layer = file.layer(Source::System);
+            let _loosening = layer.commands.narrow();
+            self.layers.insert(0, layer);
+        }
+        self
     }
 
     /// The same below the policies of enclosing directories, which only narrow: each with the directory that it lies

@@ -33,6 +33,8 @@ pub use access::ReadAccess;
 /// Where the policies are that are in force.
 #[derive(Debug, Clone)]
 pub struct PolicyFiles {
+    /// The machine administrator's, which only tightens; it must belong to root, and need not exist.
+    pub system: Option<PathBuf>,
     /// The operator's; it need not be there. Access policies are the files `access/*.cedar` beside it.
     pub operator: Option<PathBuf>,
     /// The home of ledger and keys, which says whose policies are trusted; it need not be there.
@@ -220,6 +222,14 @@ impl PolicyFiles {
         let operator = operator.transpose()?.flatten();
         let own = read(Source::Workspace, &root.join(Self::IN_WORKSPACE))?;
         let mut files = Vec::new();
+        let system = self.system.as_deref().map(|path| read(Source::System, path));
+        let system = system.transpose()?.flatten();
+        let system = system.map(|(file, read)| -> Result<_> {
+            check_workspaces_own(&file, &read)?;
+            files.push(read);
+            Ok(file)
+        });
+        let system = system.transpose()?;
         let operator = operator.map(|(file, read)| {
             files.push(read);
             file
@@ -241,7 +251,7 @@ impl PolicyFiles {
         };
         let enclosing = self.enclosing(root, &mut files)?;
         let (policy, ignored) = Policy::of(operator, own);
-        let policy = policy.enclosed(enclosing);
+        let policy = policy.enclosed(enclosing).with_system(system);
         let beside = self.operator.as_deref();
         let (texts, access) = beside.map_or_else(
             || Ok((Vec::new(), Vec::new())),
@@ -376,7 +386,7 @@ fn read(whose: Source, path: &Path) -> Result<Option<(PolicyFile, ReadPolicy)>> 
     let file = PolicyFile::read(&bytes).map_err(|error| failed(error.into()))?;
     let (path, digest) = (path.to_owned(), Digest::of(&bytes));
     let trust = match whose {
-        Source::Operator => Trust::Trusted,
+        Source::System | Source::Operator => Trust::Trusted,
         Source::Workspace | Source::Enclosing => Trust::Untrusted,
     };
     Ok(Some((file, ReadPolicy { source: whose, path, digest, trust, trusted_before: None })))
@@ -387,7 +397,7 @@ fn bytes(whose: Source, path: &Path) -> std::result::Result<Option<Vec<u8>>, Pol
     // Operators keep their configuration elsewhere and link to it; a workspace has no reason to.
     let found = match whose {
         Source::Operator => fs::metadata(path),
-        Source::Workspace | Source::Enclosing => fs::symlink_metadata(path),
+        Source::System | Source::Workspace | Source::Enclosing => fs::symlink_metadata(path),
     };
     let found = match found {
         Ok(found) => found,
@@ -405,7 +415,9 @@ fn bytes(whose: Source, path: &Path) -> std::result::Result<Option<Vec<u8>>, Pol
     // A pipe that was put there meanwhile is not waited for, and a link not followed.
     let flags = match whose {
         Source::Operator => OFlags::NONBLOCK,
-        Source::Workspace | Source::Enclosing => OFlags::NONBLOCK | OFlags::NOFOLLOW,
+        Source::System | Source::Workspace | Source::Enclosing => {
+            OFlags::NONBLOCK | OFlags::NOFOLLOW
+        }
     };
     let flags = i32::try_from(flags.bits()).unwrap_or_default();
     let opened = fs::OpenOptions::new().read(true).custom_flags(flags).open(path);
@@ -415,8 +427,13 @@ fn bytes(whose: Source, path: &Path) -> std::result::Result<Option<Vec<u8>>, Pol
     if !opened.is_file() || (opened.dev(), opened.ino()) != (found.dev(), found.ino()) {
         return Err(PolicyProblem::NoFile);
     }
-    if whose == Source::Operator {
-        must_be_closed(&opened)?;
+    match whose {
+        Source::Operator => must_be_closed(&opened)?,
+        Source::System if opened.uid() != 0 => {
+            return Err(PolicyProblem::OfAnother { uid: opened.uid() });
+        }
+        Source::System => must_be_closed(&opened)?,
+        Source::Workspace | Source::Enclosing => {}
     }
     let mut bytes = Vec::new();
     // One byte more than a policy may have tells that it is too long.

@@ -17,8 +17,8 @@ use std::sync::mpsc;
 use std::time::Duration;
 
 use actum::{
-    Approver, Cedar, Done, Engine, Error, PolicyFiles, PolicyInForce, Records, Reply, Request,
-    Which,
+    Approver, Cedar, Clock, Done, Engine, Error, PolicyFiles, PolicyInForce, Records, Reply,
+    Request, Which,
 };
 use actum_core::ledger::{Actor, Answer, EntryKind, Isolation};
 use actum_core::receipt::GateRecord;
@@ -177,7 +177,13 @@ impl Place {
     fn files(&self) -> PolicyFiles {
         let operator = Some(self.directory.path().join("config/actum.toml"));
         let home = self.directory.path().join("home");
-        PolicyFiles { operator, home, cedar: Cedar::default(), clock: Clock::fixed(0) }
+        PolicyFiles {
+            system: None,
+            operator,
+            home,
+            cedar: Cedar::default(),
+            clock: Clock::fixed(0),
+        }
     }
 
     fn read(&self) -> actum::Result<PolicyInForce> {

@@ -8,10 +8,10 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use actum::{Clock, Done, Engine, Error, Records, Request};
-use actum_core::ledger::TenantId;
+use actum::{Binding, Clock, Done, Engine, Error, Records, Request};
+use actum_core::ledger::{Actor, TenantId};
 use actum_core::{Operation, RelPath};
-use actum_ledger::{LedgerError, LedgerHome, LedgerView, Log};
+use actum_ledger::{LedgerError, LedgerHome, LedgerView, Log, WAIT_MICROS};
 use actum_testkit::SimDisk;
 use grounds::{Grounds, mixture, run};
 use tempfile::TempDir;
@@ -96,23 +96,32 @@ fn a_ledger_brought_back_from_before_a_run_is_refused_until_a_person_says_to_go_
     assert_eq!(place.size(), Some(5));
 }
 
-/// FE-14. Another home is another log: that is told, and takes nothing from what is known of the first.
+/// FE-14, AEC-8. Another ledger gets a workspace after a day, and remembers the first one.
 #[test]
-fn a_workspace_may_be_recorded_in_another_ledger_and_remembers_both() {
+fn a_workspace_is_adopted_by_another_ledger_after_a_day_and_remembers_both() {
     let place = Place::new();
     place.create(&place.home, "a").unwrap();
     let (before, other) = (place.home.with_extension("before"), place.home.with_extension("other"));
     copy(&place.home, &before);
     place.create(&place.home, "b").unwrap();
-    let mut engine = Engine::open(&place.workspace, records(&other)).unwrap();
-    let path = RelPath::new("c").unwrap();
-    let operation = Operation::Create { path, content: Vec::new(), mode: None };
-    let done = engine.run(Request::apply(vec![operation])).unwrap();
-    let first = engine.elsewhere().unwrap().to_owned();
-    assert_ne!(first, done.receipt.statement.predicate.intent.origin);
-    drop(engine);
-    place.create(&place.home, "d").unwrap();
-    place.create(&other, "e").unwrap();
+    let refused = place.create(&other, "c").unwrap_err();
+    assert!(matches!(refused, Error::BoundElsewhere { .. }), "{refused}");
+    let by = Actor { user: "ada".to_owned(), uid: 1000, agent: None };
+    let adopt = |late| {
+        let clock = Clock::fixed(1_795_000_000_000_000 + late);
+        let records = Records::open(&other, &TenantId::default(), clock).unwrap();
+        Engine::open(&place.workspace, records).unwrap().adopt(&by, None).unwrap()
+    };
+    assert!(matches!(adopt(0), Binding::Waiting(_)));
+    assert!(matches!(adopt(WAIT_MICROS - 1), Binding::Waiting(_)));
+    assert_eq!(adopt(WAIT_MICROS), Binding::Adopted);
+    assert_eq!(adopt(WAIT_MICROS), Binding::Own);
+    let done = place.create(&other, "c").unwrap();
+    let asked = place.create(&place.home, "d").unwrap();
+    assert_ne!(
+        done.receipt.statement.predicate.intent.origin,
+        asked.receipt.statement.predicate.intent.origin
+    );
     fs::remove_dir_all(&place.home).unwrap();
     fs::rename(&before, &place.home).unwrap();
     let error = place.create(&place.home, "f").unwrap_err();

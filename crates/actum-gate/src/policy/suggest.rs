@@ -33,7 +33,11 @@ impl Policy {
     ) -> Vec<Addition> {
         let mut found: BTreeMap<Source, Addition> = BTreeMap::new();
         // Of an enclosing directory the rules are for another root.
-        for layer in self.layers.iter().filter(|layer| layer.source != Source::Enclosing) {
+        for layer in self
+            .layers
+            .iter()
+            .filter(|layer| !matches!(layer.source, Source::System | Source::Enclosing))
+        {
             let mut allow: BTreeMap<&[u8], PathRule> = BTreeMap::new();
             let mut budget = Budget::unlimited();
             for bundle in changes.clone().filter(|bundle| !bundle.restores()) {

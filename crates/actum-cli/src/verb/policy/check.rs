@@ -176,7 +176,7 @@ impl Document for Checked {
         }
         for File { source, shown, trusted, trusted_before, .. } in &self.files {
             let trusted = match (source, trusted, trusted_before) {
-                (Source::Operator, _, _) => "",
+                (Source::System | Source::Operator, _, _) => "",
                 (Source::Workspace, true, _) => ", trusted",
                 (Source::Enclosing, _, _) | (Source::Workspace, false, None) => {
                     ", which can only narrow"
