@@ -285,15 +285,20 @@ def shown(value):
     return "".join(each_char)
 
 
-# Unicode, Default_Ignorable_Code_Point; separators of lines and annotations; bytes that are no text.
+# Unicode, Default_Ignorable_Code_Point; separators of lines and annotations; some noncharacters; bytes that are no text.
 UNSEEN = """ad-ad 34f-34f 61c-61c 115f-1160 17b4-17b5 180b-180f 200b-200f 2028-202e 2060-206f 2800-2800 3164-3164
-    d800-dfff fe00-fe0f feff-feff ffa0-ffa0 fff0-fffb 1bca0-1bca3 1d173-1d17a e0000-e0fff"""
+    d800-dfff fdd0-fdef fe00-fe0f feff-feff ffa0-ffa0 fff0-fffb 1bca0-1bca3 1d173-1d17a e0000-e0fff"""
 UNSEEN = [[int(end, 16) for end in ends.split("-")] for ends in UNSEEN.split()]
 
 
 def is_escaped(char):
     unseen = any(first <= ord(char) <= last for first, last in UNSEEN)
     return unseen or unicodedata.category(char) == "Cc"
+
+
+def is_deceptive(path):
+    """Whether a character of a name is not shown; bytes that are no text are shown by their digits."""
+    return any(is_escaped(char) for char in path.decode("utf-8", "ignore"))
 
 
 bound = fields(plan=digest, limits=digest, change=digest, policy=digest)
@@ -776,6 +781,9 @@ def decide(bundle, policy, rules):
     linked = [path_bytes(path) for path in case["linked"]]
     shared = ("mode", "attributes")
     free &= not any(one["effect"] in shared and path_bytes(one["path"]) in linked for one in effects)
+    new = ("created", "renamed", "directory_created")
+    names = [path_bytes(one["path"]) for one in effects if one["effect"] in new]
+    free &= case["work"] != "apply" or not any(map(is_deceptive, names))
     restores = is_free_undo(case)
     layers = [] if restores else policy["layers"]
     scopes = [(case["scope"], place.own)]

@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::io::{self, BufWriter, IsTerminal, Write};
 
+use actum_core::path::Harmless;
 use anstream::{AutoStream, ColorChoice};
 use anstyle::Style;
 use serde::Serialize;
@@ -10,6 +11,7 @@ use serde::Serialize;
 use crate::diff_text::Audience;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::guard::Guard;
 use crate::hint;
 use crate::pager::Pager;
 use crate::plan_failure::PlanFailure;
@@ -100,7 +102,7 @@ impl Screen {
 
     /// Shows on standard error what a person is asked about. Who cannot be shown it is not asked.
     pub(crate) fn tell_text(&self, document: &impl Document) -> Result<(), Failure> {
-        let mut out = BufWriter::new(AutoStream::new(io::stderr().lock(), self.color));
+        let mut out = Guard::text(BufWriter::new(AutoStream::new(io::stderr().lock(), self.color)));
         let written = document.write_text(&mut out).and_then(|()| out.flush());
         Ok(written.map_err(|source| PlanFailure::Unshown { source })?)
     }
@@ -113,10 +115,16 @@ impl Screen {
         }
     }
 
-    /// Writes a document that stands for itself, in the same bytes whatever form was asked for.
+    /// Writes a document that stands for itself, in the same bytes whatever form was asked for. A terminal gets
+    /// the same JSON with what it does not show escaped.
     pub(crate) fn hand_over(&self, bytes: &[u8]) -> Result<(), Failure> {
-        let mut out = io::stdout().lock();
-        match out.write_all(bytes).and_then(|()| out.flush()) {
+        let stdout = io::stdout();
+        let mut out = stdout.lock();
+        let written = match stdout.is_terminal() {
+            true => Guard::json(&mut out).write_all(bytes),
+            false => out.write_all(bytes),
+        };
+        match written.and_then(|()| out.flush()) {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             written => written.map_err(|source| Failure::Unwritten { source }),
         }
@@ -160,8 +168,9 @@ impl Screen {
     }
 
     fn advise(&self, hints: &[String]) {
+        // Some have an example of several lines.
         for hint in hints {
-            self.say(style::HINT, "hint", hint);
+            self.tell(format_args!("{}: {hint}", style::Painted(style::HINT, "hint")));
         }
     }
 
@@ -175,7 +184,7 @@ impl Screen {
                 }
             }
             Form::Json => {
-                let mut out = BufWriter::new(io::stdout().lock());
+                let mut out = Guard::json(BufWriter::new(io::stdout().lock()));
                 let tagged = Tagged { format: document.format(), document };
                 serde_json::to_writer(&mut out, &tagged)?;
                 out.write_all(b"\n")?;
@@ -192,28 +201,32 @@ impl Screen {
             document.write_text(&mut out)?;
             return out.flush();
         }
-        let mut out = BufWriter::new(AutoStream::new(stdout, self.color));
+        let mut out = Guard::text(BufWriter::new(AutoStream::new(stdout, self.color)));
         document.write_text(&mut out)?;
         out.flush()
     }
 
     fn page(&self, document: &impl Document, pager: Pager) -> io::Result<()> {
         let mut text = Vec::new();
-        document.write_text(&mut text)?;
+        document.write_text(&mut Guard::text(&mut text))?;
         if AutoStream::new(io::stdout(), self.color).current_choice() == ColorChoice::Never {
             text = anstream::adapter::strip_bytes(&text).into_vec();
         }
         pager.show(&text)
     }
 
+    /// Writes one line: whatever a message quotes, no line of it can stand as a message of its own.
     fn say(&self, style: Style, kind: &str, what: impl Display) {
-        self.tell(format_args!("{}: {what}", style::Painted(style, kind)));
+        let what = what.to_string();
+        self.tell(format_args!("{}: {}", style::Painted(style, kind), Harmless(what.as_bytes())));
     }
 
     /// In one piece: what is escaped is written a letter at a time, and standard error keeps nothing back.
     /// Where it cannot be written to, there is nobody left to tell.
     fn tell(&self, line: impl Display) {
         let mut err = AutoStream::new(io::stderr().lock(), self.color);
-        drop(err.write_all(format!("{line}\n").as_bytes()));
+        let mut text = Vec::new();
+        let guarded = Guard::text(&mut text).write_all(format!("{line}\n").as_bytes());
+        drop(guarded.and_then(|()| err.write_all(&text)));
     }
 }

@@ -1,4 +1,7 @@
 //! Colours. They only repeat what the text says, and are left out where nobody sees them.
+//!
+//! A text holds no escape sequences: a noncharacter marks where a colour begins, and [`guard`](crate::guard)
+//! alone writes the sequence for it. So an escape sequence in a text is never one of ours.
 
 use std::fmt::{self, Display};
 
@@ -12,23 +15,43 @@ pub(crate) const RUN: Style = AnsiColor::Yellow.on_default();
 pub(crate) const ADDED: Style = AnsiColor::Green.on_default();
 pub(crate) const REMOVED: Style = AnsiColor::Red.on_default();
 pub(crate) const CHANGED: Style = AnsiColor::Yellow.on_default();
+const HUNK: Style = AnsiColor::Cyan.on_default();
 const PLAIN: Style = Style::new();
 
 /// Something shown in a colour.
 pub(crate) struct Painted<T>(pub(crate) Style, pub(crate) T);
 
+/// Marks of the styles, in this order from [`FIRST_MARK`] on; that of the plain one ends each of them.
+const MARKED: [Style; 9] = [PLAIN, ERROR, HINT, NOTE, RUN, ADDED, REMOVED, PLAIN.bold(), HUNK];
+const FIRST_MARK: u32 = 0xfdd0;
+
 impl<T: Display> Display for Painted<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self(style, text) = self;
-        write!(f, "{style}{text}{style:#}")
+        match mark(*style).filter(|_| *style != PLAIN) {
+            Some(begin) => write!(f, "{begin}{text}{}", mark(PLAIN).unwrap_or_default()),
+            None => write!(f, "{text}"),
+        }
     }
+}
+
+fn mark(style: Style) -> Option<char> {
+    let at = MARKED.iter().position(|marked| *marked == style)?;
+    char::from_u32(FIRST_MARK + u32::try_from(at).ok()?)
+}
+
+/// Escape sequence that a mark stands for.
+pub(crate) fn sequence(mark: char) -> Option<String> {
+    let at = usize::try_from(u32::from(mark).checked_sub(FIRST_MARK)?).ok()?;
+    let style = MARKED.get(at)?;
+    Some(if *style == PLAIN { anstyle::Reset.to_string() } else { style.to_string() })
 }
 
 /// The colour of a part of a diff, as git has it.
 pub(crate) fn of_part(part: Part) -> Style {
     match part {
         Part::Header | Part::Binary => PLAIN.bold(),
-        Part::HunkHeader => AnsiColor::Cyan.on_default(),
+        Part::HunkHeader => HUNK,
         Part::Context => PLAIN,
         Part::Removed => REMOVED,
         Part::Added => ADDED,

@@ -89,6 +89,11 @@ impl RelPath {
         self.0.split(|&b| b == b'/')
     }
 
+    /// Whether a character of it is not shown ([`is_not_shown`]), so that the name reads as another.
+    pub fn is_deceptive(&self) -> bool {
+        self.0.utf8_chunks().any(|chunk| chunk.valid().chars().any(is_not_shown))
+    }
+
     /// How many components there are.
     pub fn depth(&self) -> usize {
         self.components().count()
@@ -193,9 +198,7 @@ fn write_harmless(f: &mut fmt::Formatter<'_>, c: char) -> fmt::Result {
     match c {
         '\n' => f.write_str("\\n"),
         '\r' => f.write_str("\\r"),
-        c if c.is_control() || is_unseen(c) => {
-            write_octal(f, c.encode_utf8(&mut [0; 4]).as_bytes())
-        }
+        c if is_not_shown(c) => write_octal(f, c.encode_utf8(&mut [0; 4]).as_bytes()),
         c => write!(f, "{c}"),
     }
 }
@@ -204,10 +207,16 @@ fn write_octal(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
     bytes.iter().try_for_each(|byte| write!(f, "\\{byte:03o}"))
 }
 
-/// Characters that nobody sees, so that a text is taken for another: those that are ignored, the blank of
-/// Braille, and the separators of lines and of annotations that only some programs know.
-fn is_unseen(c: char) -> bool {
-    is_ignorable(c) || matches!(c, '\u{2028}'..='\u{2029}' | '\u{2800}' | '\u{fff9}'..='\u{fffb}')
+/// Characters that no terminal shows as a letter of the text: controls (C0, DEL, C1), and unseen ones, so
+/// that a text is taken for another: ignorable characters, the blank of Braille, the separators of lines and
+/// of annotations that only some programs know, and the noncharacters that the command line marks colours with.
+pub fn is_not_shown(c: char) -> bool {
+    c.is_control()
+        || is_ignorable(c)
+        || matches!(
+            c,
+            '\u{2028}'..='\u{2029}' | '\u{2800}' | '\u{fdd0}'..='\u{fdef}' | '\u{fff9}'..='\u{fffb}'
+        )
 }
 
 /// Characters that are not shown (Unicode, `Default_Ignorable_Code_Point`): without width, or of another
@@ -300,6 +309,17 @@ mod tests {
     fn the_ends_of_lines_are_shown_by_their_letters() {
         assert_eq!(Quoted(b"a\r\n\tb").to_string(), "a\\r\\n\\tb");
         assert_eq!(Harmless(b"a\r\n\tb").to_string(), "a\\r\\n\tb");
+    }
+
+    /// D-4
+    #[test]
+    fn a_name_with_characters_that_are_not_shown_is_deceptive() {
+        let is_deceptive = |name: &str| RelPath::new(name).unwrap().is_deceptive();
+        for unseen in ["\n", "\t", "\x7f", "\u{9b}", "\u{ad}", "\u{61c}", "\u{200d}", "\u{e0041}"] {
+            assert!(is_deceptive(&format!("a/b{unseen}c")), "{unseen:?}");
+        }
+        assert!(!is_deceptive("a\\b é 日本 \u{a0}🦀"));
+        assert!(!RelPath::new(b"a\xff\x9b").unwrap().is_deceptive(), "shown by its octal digits");
     }
 
     #[test]

@@ -5,7 +5,6 @@ use std::fmt;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::RelPath;
-use crate::path::Quoted;
 
 /// A path as a ledger names it: its text, or where the bytes are no UTF-8 an object with `hex`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -58,13 +57,21 @@ impl<'de> Deserialize<'de> for RelPath {
     }
 }
 
-impl fmt::Display for PathName {
-    /// The exact text, or the escaped one where the bytes are no UTF-8.
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl PathName {
+    /// Exact text for documents that programs compare; escaped where the bytes are no UTF-8. Never for a
+    /// terminal, which [`Display`](fmt::Display) is for.
+    pub fn exact(&self) -> String {
         match std::str::from_utf8(self.0.as_bytes()) {
-            Ok(text) => f.write_str(text),
-            Err(_) => Quoted(self.0.as_bytes()).fmt(f),
+            Ok(text) => text.to_owned(),
+            Err(_) => self.to_string(),
         }
+    }
+}
+
+impl fmt::Display for PathName {
+    /// Escaped, as a [`RelPath`] is shown.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
     }
 }
 
@@ -81,6 +88,14 @@ mod tests {
             assert_eq!(serde_json::to_string(&path).unwrap(), json);
             assert_eq!(serde_json::from_str::<PathName>(json).unwrap(), path);
         }
+    }
+
+    /// D-4
+    #[test]
+    fn a_displayed_path_is_escaped_and_its_exact_text_has_another_name() {
+        let path = PathName(RelPath::new("a\n\x1b[1m\u{202e}é").unwrap());
+        assert_eq!(path.to_string(), "a\\n\\033[1m\\342\\200\\256é");
+        assert_eq!(path.exact(), "a\n\x1b[1m\u{202e}é");
     }
 
     #[test]

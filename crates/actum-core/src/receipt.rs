@@ -270,7 +270,7 @@ impl Statement {
         let left = (predicate.status == Status::Succeeded).then_some(&predicate.paths);
         let files = left.into_iter().flatten().filter_map(|effect| {
             let digest = SubjectDigest { sha256: effect.after.as_ref()?.sha256 };
-            Some(Subject { name: effect.path.to_string(), digest })
+            Some(Subject { name: effect.path.exact(), digest })
         });
         Self {
             kind: STATEMENT_TYPE.to_owned(),

@@ -95,7 +95,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let report = view.show(run)?;
     let diff = match arguments.no_diff {
         true => None,
-        false => Some(FileDiffs::of(view.diff(run)?, session.screen.audience())),
+        false => Some(FileDiffs::of(view.diff(run)?, session.screen.audience_of_decisions())),
     };
     let seen = Seen::look(&session.screen);
     let (told, unread) = (seen.told(run)?, matches!(seen, Seen::Unreadable));
@@ -261,6 +261,6 @@ impl Document for Shown {
     }
 
     fn kind(&self) -> Kind {
-        Kind::Verbatim
+        Kind::Long
     }
 }

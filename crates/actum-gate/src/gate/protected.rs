@@ -7,7 +7,7 @@ use actum_core::receipt::{EffectKind, PathEffect};
 
 use super::spelling::{Guards, Spellings};
 use super::{Said, with_more};
-use crate::decision::{Bundle, Verdict};
+use crate::decision::{Bundle, Verdict, WorkKind};
 use crate::policy::{PROTECTED_GROUPS, Policy, ProtectedGroup, Source};
 
 pub(super) fn judge(bundle: &Bundle, policy: &Policy) -> Said {
@@ -20,6 +20,9 @@ pub(super) fn judge(bundle: &Bundle, policy: &Policy) -> Said {
         let ground =
             format!("`{path}` has another name elsewhere, whose permissions would change too");
         return Said { verdict: Verdict::Deny, ground };
+    }
+    if let Some(said) = deceptive_names(bundle) {
+        return said;
     }
     let own = policy.layers().iter().flat_map(|layer| {
         layer.protected.iter().map(|rule| (layer.guard(rule, bundle), layer.source))
@@ -45,6 +48,27 @@ pub(super) fn judge(bundle: &Bundle, policy: &Policy) -> Said {
             Said { verdict: Verdict::Deny, ground: with_more(first, touched.count()) }
         }
     }
+}
+
+/// Denies new names that read as others. What undo and redo bring back is no new name, and a file that has
+/// such a name already can be changed and deleted.
+fn deceptive_names(bundle: &Bundle) -> Option<Said> {
+    if bundle.work() != WorkKind::Apply {
+        return None;
+    }
+    let is_new = |effect: &&PathEffect| match effect.effect {
+        EffectKind::Created | EffectKind::Renamed | EffectKind::DirectoryCreated => true,
+        EffectKind::Modified
+        | EffectKind::Mode
+        | EffectKind::Attributes
+        | EffectKind::Deleted
+        | EffectKind::DirectoryRemoved => false,
+    };
+    let new = bundle.change().iter().filter(is_new);
+    let mut deceptive = new.filter(|effect| effect.path.0.is_deceptive());
+    let first = &deceptive.next()?.path;
+    let first = format!("the new name `{first}` has characters that are not shown");
+    Some(Said { verdict: Verdict::Deny, ground: with_more(first, deceptive.count()) })
 }
 
 fn built_in() -> &'static Guards<&'static ProtectedGroup> {

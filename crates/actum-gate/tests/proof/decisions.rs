@@ -158,7 +158,7 @@ fn a_decision_is_the_same_when_it_is_made_again() {
 #[test]
 fn the_digest_of_a_decision_is_the_one_that_was_recorded() {
     let (_, record) = recorded(&bundle());
-    let digest = "47594e40130a99427e851c859b79f200a90e5ca81a522791455eb91c02892f97";
+    let digest = "915155f333eb36eec09ba0d0d5df13248b48466fe3aec8a4f2aaa64107e9e2c3";
     assert_eq!(record.digest.to_string(), digest);
 }
 

@@ -114,7 +114,7 @@ pub fn change() -> Vec<PathEffect> {
         effect("src/lib.rs", EffectKind::Modified, Some(b"fn a() {}\n"), Some(b"fn b() {}\n")),
         effect("src/new", EffectKind::DirectoryCreated, None, None),
         PathEffect { from: Some(path("src/name.rs")), ..renamed },
-        PathEffect { path: path(b"str\xffnge\n\"name\""), ..strange },
+        PathEffect { path: path(b"str\xffnge \"name\""), ..strange },
     ]
 }
 

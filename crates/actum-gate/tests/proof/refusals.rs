@@ -41,7 +41,7 @@ fn a_receipt_is_verified_with_the_public_key_alone() {
             "urn:actum:change:r0000000000n",
             "src/lib.rs",
             "src/new/name.rs",
-            "str\\377nge\\n\"name\""
+            "str\\377nge \"name\""
         ]
     );
 }

@@ -104,15 +104,10 @@ pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let workspace = engine.resume()?;
     let in_force = policy::in_force(root)?;
     let actor = actor::of(arguments.agent.clone());
-    let mut preview = |audience| {
-        Previewed::of(engine.workspace_mut(), &task, &in_force, (actor.clone(), audience))
-    };
-    let mut previewed = preview(session.screen.audience())?;
+    let asked = (actor.clone(), session.screen.audience_of_decisions());
+    let previewed = Previewed::of(engine.workspace_mut(), &task, &in_force, asked)?;
     let has_key = records.keyring().current(KeyRole::Approval, records::now()).is_some();
     let is_signed = previewed.sound && (arguments.sign || previewed.asks || has_key);
-    if is_signed {
-        previewed = preview(session.screen.audience_of_decisions())?;
-    }
     if !previewed.sound {
         session.screen.show(&previewed)?;
         let told = format_args!("task {id} is not approved, and no envelope was written");

@@ -98,7 +98,7 @@ pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let root = root::existing_or_new(&session.start);
     let in_force = policy::in_force(root)?;
     let mut workspace = Workspace::open(root)?;
-    let asked = (actor::of(None), session.screen.audience());
+    let asked = (actor::of(None), session.screen.audience_of_decisions());
     let previewed = Previewed::of(&mut workspace, &task, &in_force, asked);
     recovery_note::tell(&session.screen, workspace.recovery());
     let previewed = previewed?;
@@ -200,7 +200,7 @@ impl Document for Previewed {
     }
 
     fn kind(&self) -> Kind {
-        Kind::Verbatim
+        Kind::Long
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {

@@ -170,6 +170,7 @@ fn policy_cases() -> Vec<Vector> {
         effects.collect()
     };
     let modified = |names: &[&str]| only(EffectKind::Modified, names);
+    let created = |name: &str| only(EffectKind::Created, &[name]);
     let plain = |change| case(Scope::everything(), Budget::unlimited(), change);
     let undoing = |approved: Option<bool>, agent: Option<&str>, change| {
         let judged = plain(change);
@@ -201,6 +202,26 @@ fn policy_cases() -> Vec<Vector> {
             "permissions of a file with another name",
             &default,
             Judged { linked: vec![path("a")], ..plain(only(EffectKind::Mode, &["a"])) },
+        ),
+        ("a new name with an escape", &default, plain(created("a\u{1b}[2K"))),
+        ("a new name with a line of its own", &default, plain(created("a\nb"))),
+        ("a new name in another direction", &default, plain(created("a\u{202e}b"))),
+        (
+            "a new directory without width",
+            &default,
+            plain(only(EffectKind::DirectoryCreated, &["a\u{200b}"])),
+        ),
+        ("a new name in other letters", &default, plain(created("é 日本 \\🦀"))),
+        ("an old name with an escape", &default, plain(modified(&["a\u{1b}[2K"]))),
+        (
+            "an old name with an escape that goes",
+            &default,
+            plain(only(EffectKind::Deleted, &["a\u{1b}[2K"])),
+        ),
+        (
+            "an old name with an escape that comes back",
+            &default,
+            Judged { undoes: Some(run()), work: WorkKind::Undo, ..plain(created("a\u{1b}[2K")) },
         ),
         ("a policy of another workspace", &default, plain(modified(&["sub/actum.toml"]))),
         ("an undo", &default, undoing(Some(false), None, modified(&[".travis.yml"]))),
@@ -389,7 +410,7 @@ fn decision_cases() -> Vec<Vector> {
     let unlimited = Budget::unlimited();
     let directory = PathEffect { effect: EffectKind::DirectoryCreated, ..change().remove(2) };
     let mut strange: Vec<PathRule> = rules(&["docs/"]);
-    strange.push(PathRule::new(b"str\xffnge\n\"name\"").unwrap());
+    strange.push(PathRule::new(b"str\xffnge \"name\"").unwrap());
     let many: Vec<String> = (0..12).map(|number| format!("d{number}/")).collect();
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
     let cases = [

@@ -1,0 +1,115 @@
+//! Guard before standard output and standard error: escapes what a terminal obeys or does not show.
+//!
+//! All text passes it, so no text from outside (a path, a label, a message, the output of a check) moves the
+//! cursor, changes the direction of letters or hides itself, even where a verb did not escape it. A newline
+//! passes, since the guard cannot know whose it is: one-line texts are escaped by their types.
+
+use std::io::{self, Write};
+
+use actum_core::path::{Harmless, is_not_shown};
+
+use crate::style;
+
+/// Writer that escapes. Each write holds whole characters, as `write!` and JSON serializers give them.
+pub(crate) struct Guard<W> {
+    out: W,
+    escapes: Escapes,
+}
+
+/// How a character is escaped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Escapes {
+    /// As [`Harmless`] does; marks of colours become colours.
+    Octal,
+    /// As `\uXXXX`, so that a JSON text stays the same value.
+    Json,
+}
+
+impl<W: Write> Guard<W> {
+    /// Guard of a text.
+    pub(crate) fn text(out: W) -> Self {
+        Self { out, escapes: Escapes::Octal }
+    }
+
+    /// Guard of JSON.
+    pub(crate) fn json(out: W) -> Self {
+        Self { out, escapes: Escapes::Json }
+    }
+
+    fn write_escaped(&mut self, c: char) -> io::Result<()> {
+        let out = &mut self.out;
+        match (self.escapes, style::sequence(c)) {
+            (Escapes::Octal, Some(sequence)) => out.write_all(sequence.as_bytes()),
+            (Escapes::Octal, None) => {
+                write!(out, "{}", Harmless(c.encode_utf8(&mut [0; 4]).as_bytes()))
+            }
+            (Escapes::Json, _) => {
+                let mut units = [0; 2];
+                c.encode_utf16(&mut units).iter().try_for_each(|unit| write!(out, "\\u{unit:04x}"))
+            }
+        }
+    }
+}
+
+impl<W: Write> Write for Guard<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.write_all(bytes)?;
+        Ok(bytes.len())
+    }
+
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let is_escaped = |c: char| is_not_shown(c) && !matches!(c, '\n' | '\t');
+        for chunk in bytes.utf8_chunks() {
+            let mut rest = chunk.valid();
+            while let Some((at, c)) = rest.char_indices().find(|(_, c)| is_escaped(*c)) {
+                let (plain, behind) = rest.split_at_checked(at).unwrap_or((rest, ""));
+                self.out.write_all(plain.as_bytes())?;
+                self.write_escaped(c)?;
+                rest = behind.strip_prefix(c).unwrap_or_default();
+            }
+            self.out.write_all(rest.as_bytes())?;
+            write!(self.out, "{}", Harmless(chunk.invalid()))?;
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::style::Painted;
+
+    fn guarded(text: &[u8]) -> String {
+        let mut out = Vec::new();
+        Guard::text(&mut out).write_all(text).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    /// D-4
+    #[test]
+    fn colours_of_the_program_pass_and_sequences_in_a_text_are_escaped() {
+        let text =
+            format!("{} \x1b[31mx\u{9b}1m\u{202e}\r\n\té", Painted(style::ERROR, "a\x1b[8m"));
+        let sequence = style::ERROR.to_string();
+        assert_eq!(
+            guarded(text.as_bytes()),
+            format!("{sequence}a\\033[8m\x1b[0m \\033[31mx\\302\\2331m\\342\\200\\256\\r\n\té")
+        );
+        assert_eq!(guarded(b"a\xff\x9b"), "a\\377\\233");
+    }
+
+    /// D-4
+    #[test]
+    fn json_escapes_what_is_not_shown_and_stays_the_same_value() {
+        let value = "a\x1b\u{9b}\u{202e}\u{e0041}\n\"é";
+        let mut json = Vec::new();
+        serde_json::to_writer(Guard::json(&mut json), value).unwrap();
+        let json = String::from_utf8(json).unwrap();
+        assert_eq!(json, r#""a\u001b\u009b\u202e\udb40\udc41\n\"é""#);
+        assert_eq!(serde_json::from_str::<String>(&json).unwrap(), value);
+    }
+}
