@@ -1,0 +1,81 @@
+//! Claims of `SECURITY.md` that are lists, compared with the code. `UPDATE_DOCS=1` writes the list of protected paths anew.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    clippy::string_slice,
+    reason = "a test fails by panicking, and plays the user"
+)]
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use actum_gate::Policy;
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+const END: &str = "<!-- end -->";
+
+/// The text before a section that begins with `marker`, the section, and the text behind it.
+fn section<'t>(page: &'t str, marker: &str) -> (&'t str, &'t str, &'t str) {
+    let (before, rest) = page.split_once(marker).unwrap();
+    let (line, rest) = rest.split_once('\n').unwrap();
+    let (section, _) = rest.split_once(END).unwrap();
+    let head = &page[..before.len() + marker.len() + line.len() + 1];
+    (head, section, &page[head.len() + section.len()..])
+}
+
+fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|end| end == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+/// D-5, AA-7
+#[test]
+fn the_programs_that_actum_starts_are_those_that_the_security_page_lists() {
+    let root = fs::canonicalize(ROOT).unwrap();
+    let mut files = Vec::new();
+    for entry in fs::read_dir(root.join("crates")).unwrap() {
+        let directory = entry.unwrap().path();
+        // The test kit is in no build but tests.
+        if !directory.ends_with("actum-testkit") && directory.join("src").is_dir() {
+            sources(&directory.join("src"), &mut files);
+        }
+    }
+    let starts = |path: &&PathBuf| {
+        let text = fs::read_to_string(path).unwrap();
+        let mut code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+        code.any(|line| line.contains("Command::new(") || line.contains("execve("))
+    };
+    let relative = |path: &PathBuf| path.strip_prefix(&root).unwrap().to_str().unwrap().to_owned();
+    let found: BTreeSet<String> = files.iter().filter(starts).map(relative).collect();
+    let page = fs::read_to_string(root.join("SECURITY.md")).unwrap();
+    let (_, listed, _) = section(&page, "<!-- programs");
+    let listed: BTreeSet<String> =
+        listed.lines().filter_map(|row| Some(row.split('`').nth(1)?.to_owned())).collect();
+    assert_eq!(found, listed);
+}
+
+/// D-5
+#[test]
+fn the_protected_paths_are_those_that_the_security_page_lists() {
+    let mut list = String::new();
+    for group in Policy::default().protected_groups() {
+        let names: Vec<_> = group.paths.patterns().map(|name| format!("`{name}`")).collect();
+        list += &format!("- {}: {}\n", group.name, names.join(", "));
+    }
+    let file = Path::new(ROOT).join("SECURITY.md");
+    let page = fs::read_to_string(&file).unwrap();
+    let (before, listed, behind) = section(&page, "<!-- protected");
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        fs::write(&file, format!("{before}{list}{behind}")).unwrap();
+    } else {
+        assert_eq!(listed, list, "UPDATE_DOCS=1 writes it anew");
+    }
+}
