@@ -148,6 +148,14 @@ fn a_protected_target_is_refused_before_anything_else() {
     for target in ["README.md", ".env", "sub/.ENV.local", "agent/agent_rules.md", "setup.py"] {
         assert_eq!(create(target), (1, vec![3100]), "{target}");
         assert_eq!(json_of(&root, "preview").0, 1, "{target}");
+        // A path that other changes may touch is refused with the profile that protects it.
+        let names_profile =
+            run(&root, "lint", &[]).stdout.contains("by the profile `agent-executor`");
+        assert_eq!(
+            names_profile,
+            !target.ends_with(".env") && !target.contains(".ENV"),
+            "{target}"
+        );
     }
     let backup = "agent/agent_outputs/reports/20260203_150322_t/backups/a.bak";
     let (code, found) = create(backup);

@@ -3,9 +3,9 @@
 use actum_core::report::is_protected_report;
 use actum_core::task::{ErrorCode, TaskPlan};
 use actum_core::{Digest, PathRule, RelPath};
-use actum_gate::Verdict;
 use actum_gate::decision::{Bundle, Case, PROTECTED, decide};
 use actum_gate::policy::Profile;
+use actum_gate::{Policy, Verdict};
 
 use super::problem::ActionProblem;
 use super::refused;
@@ -33,9 +33,16 @@ pub fn violations(
     config: &[PathRule],
     in_force: &PolicyInForce,
 ) -> Result<Vec<Violation>> {
-    let in_force = in_force.clone().guarded(Profile::AgentExecutor);
-    let (policy, cedar) = (&in_force.policy, &in_force.cedar);
-    let (digest, place) = (Digest::of(&policy.to_vec()?), in_force.place());
+    let guarded = in_force.clone().guarded(Profile::AgentExecutor);
+    let (cedar, place) = (&in_force.cedar, in_force.place());
+    // The ground of the gate `protected`, where it denies the case under a policy.
+    let denied = |case: &Case, policy: &Policy| -> Result<Option<String>> {
+        let bundle = Bundle::new(Digest::of(&policy.to_vec()?), case.clone());
+        let gates = decide(&bundle, policy, cedar).gates.into_iter();
+        let mut denied =
+            gates.filter(|said| said.gate == PROTECTED && said.verdict == Verdict::Deny.as_str());
+        Ok(denied.next().map(|said| said.ground))
+    };
     let mut violations = Vec::new();
     for (action, written) in plan.actions.iter().enumerate() {
         for path in written.written() {
@@ -44,14 +51,18 @@ pub fn violations(
                 enclosing: place.enclosing.clone(),
                 ..Case::of(vec![refused::effect(path)])
             };
-            let decision = decide(&Bundle::new(digest, case), policy, cedar);
-            let denied = decision
-                .gates
-                .into_iter()
-                .find(|said| said.gate == PROTECTED && said.verdict == Verdict::Deny.as_str());
-            let problem = match denied {
+            let mut ground = denied(&case, &guarded.policy)?;
+            if let Some(ground) = &mut ground
+                && denied(&case, &in_force.policy)?.is_none()
+            {
+                *ground += &format!(
+                    "; a task plan is judged by the profile `{}` as well, whatever the policy chooses",
+                    Profile::AgentExecutor
+                );
+            }
+            let problem = match ground {
                 Some(_) if is_protected_report(path) => report_problem(path),
-                Some(said) => ActionProblem::new(ErrorCode::ProtectedFileViolation, said.ground),
+                Some(ground) => ActionProblem::new(ErrorCode::ProtectedFileViolation, ground),
                 None => match config.iter().find(|rule| rule.covers(path)) {
                     Some(rule) => ActionProblem::new(
                         ErrorCode::ProtectedFileViolation,
