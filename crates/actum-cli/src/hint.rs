@@ -519,7 +519,10 @@ fn of_path(problem: &PathProblem) -> &'static str {
         PathProblem::Nothing { .. } | PathProblem::Stops { .. } => {
             "read the file, and give the path of a place that is there"
         }
-        PathProblem::Several { .. } | PathProblem::Number { .. } | PathProblem::TooMuch { .. } => {
+        PathProblem::Several { .. }
+        | PathProblem::Repeated { .. }
+        | PathProblem::Number { .. }
+        | PathProblem::TooMuch { .. } => {
             "give the path of one place: names and indices, such as `$.list[0].name`"
         }
         PathProblem::Doubled { .. } => AS_A_DIFF,

@@ -7,10 +7,12 @@
 mod line;
 
 use std::collections::BTreeSet;
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
 use super::overlapping;
+use crate::format::codex_patch;
 use crate::hunk::Side;
 use crate::near::{Clause, Lines, Near};
 use crate::path::Cut;
@@ -49,8 +51,9 @@ const SHOWN_BYTES_MAX: usize = 80;
 pub enum ChunkError {
     /// Its lines are nowhere.
     #[error(
-        "the lines of chunk {chunk} are not in the file, one after the other, from `{}` on{}",
+        "the lines of chunk {chunk} are not in the file, one after the other, from `{}` on{}{}",
         Cut(first, SHOWN_BYTES_MAX),
+        Marker(marker.as_deref()),
         Clause(near.as_ref())
     )]
     Missing {
@@ -58,6 +61,8 @@ pub enum ChunkError {
         chunk: usize,
         /// Its first line.
         first: Vec<u8>,
+        /// A context line that would be a marker without the blank before it.
+        marker: Option<Vec<u8>>,
         /// What is almost it.
         near: Option<Near>,
     },
@@ -231,7 +236,11 @@ impl Search<'_> {
         if everywhere.is_empty() {
             let near = Near::find(&old, &chunk.text(Side::New), self.text.content);
             let first = chunk.old().next().unwrap_or_default().to_vec();
-            return Err(ChunkError::Missing { chunk: number, first, near });
+            let is_marker = |line: &&ChunkLine| {
+                line.side == Side::Context && codex_patch::is_marker(&line.bytes)
+            };
+            let marker = chunk.lines.iter().find(is_marker).map(|line| line.bytes.clone());
+            return Err(ChunkError::Missing { chunk: number, first, marker, near });
         }
         let height = chunk.old().count();
         let is_allowed = |place: &usize| {
@@ -298,6 +307,18 @@ impl Search<'_> {
         };
         let reached: BTreeSet<usize> = first.into_iter().filter_map(way).collect();
         Ok(reached.into_iter().collect())
+    }
+}
+
+/// Clause on a context line that was perhaps meant as a marker.
+struct Marker<'a>(Option<&'a [u8]>);
+
+impl fmt::Display for Marker<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.map_or(Ok(()), |line| {
+            let line = Cut(line, SHOWN_BYTES_MAX);
+            write!(f, "; the blank before `{line}` makes it a line of the chunk, not a marker")
+        })
     }
 }
 

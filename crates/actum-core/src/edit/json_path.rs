@@ -4,6 +4,7 @@
 //! document, within limits: what a query costs grows with its form as well as with the document.
 
 mod error;
+mod order;
 mod singular;
 mod way;
 
@@ -24,8 +25,10 @@ pub const QUERY_WORK_MAX: u64 = 50_000_000;
 /// How many places an error names where a path selects several.
 pub const PLACES_SHOWN_MAX: usize = 3;
 
-/// A path in RFC 9535 spelling; without the functions `match` and `search`, whose patterns have no
-/// limit on what they cost.
+/// The functions of RFC 9535 that take a regular expression, whose cost no limit here covers.
+const PATTERN_FUNCTIONS: [&str; 2] = ["match", "search"];
+
+/// A path in RFC 9535 spelling, without the functions `match` and `search`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(try_from = "String")]
 pub struct JsonPath(String);
@@ -46,6 +49,9 @@ impl JsonPath {
         match serde_json_path::JsonPath::parse(text) {
             Ok(_) => Ok(Self(text.to_owned())),
             Err(error) => {
+                if let Some(name) = pattern_function(text) {
+                    return Err(refused(JsonPathSyntax::Pattern { name }));
+                }
                 let before = error.position().saturating_sub(1);
                 let found = text.get(before..).unwrap_or_default();
                 let found = found.chars().next().map(|c| Excerpt::of(c.to_string().as_bytes()));
@@ -77,7 +83,8 @@ impl JsonPath {
     /// All places it selects in `documents`, each with the document it is in.
     ///
     /// # Errors
-    /// [`PathProblem::TooMuch`] when that could take too long.
+    /// [`PathProblem::TooMuch`] when that could take too long; [`PathProblem::Repeated`] when it selects
+    /// one place more than once, which RFC 9535 (section 2.1.2) counts as several nodes.
     pub(super) fn places(
         &self,
         documents: &[serde_json::Value],
@@ -87,15 +94,23 @@ impl JsonPath {
         if work.fold(0, u64::saturating_add) > QUERY_WORK_MAX {
             return Err(refused());
         }
-        let path = serde_json_path::JsonPath::parse(&self.0).map_err(|_| refused())?;
-        let mut places = Vec::new();
+        let text = order::rewritten(&self.0);
+        let path = serde_json_path::JsonPath::parse(&text).map_err(|_| refused())?;
+        let (mut places, mut times) = (Vec::new(), 0usize);
         for (index, document) in documents.iter().enumerate() {
-            // What is selected twice is still one place.
-            for found in path.query_located(document).dedup() {
+            let found = path.query_located(document);
+            times = times.saturating_add(found.len());
+            for found in found.dedup() {
                 places.push((index, Way::of(found.location())));
             }
         }
-        Ok(places)
+        match &*places {
+            [(_, way)] if times > 1 => {
+                let place = Excerpt::of(way.to_string().as_bytes());
+                Err(PathProblem::Repeated { path: self.shown(), place, times })
+            }
+            _ => Ok(places),
+        }
     }
 
     /// The only place among `places`.
@@ -122,7 +137,7 @@ impl JsonPath {
 
     /// How many places a query may look at, by an estimate from above: a `..` and a filter may come by
     /// each value once for each container around it, a `$` in a filter starts at the top again for each,
-    /// and a comma doubles what is selected.
+    /// a comma doubles what is selected, and each `<=` and `>=` is evaluated twice.
     fn work(&self, document: &serde_json::Value) -> u64 {
         let (values, depth) = extent(document);
         let times = |text: &str| u32::try_from(self.0.matches(text).count()).unwrap_or(u32::MAX);
@@ -130,7 +145,7 @@ impl JsonPath {
         values
             .saturating_mul(depth.saturating_pow(again))
             .saturating_mul(values.saturating_pow(times("$").saturating_sub(1)))
-            .saturating_mul(2u64.saturating_pow(times(",")))
+            .saturating_mul(2u64.saturating_pow(times(",").saturating_add(times("="))))
     }
 }
 
@@ -149,8 +164,23 @@ pub(super) fn comparable(spelled: &str) -> Option<serde_json::Number> {
     let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
     let digits = digits.trim_matches('0');
     // Fifteen digits come through; and what is not zero must not become it.
-    let is_zero = number.as_f64().is_none_or(|number| number.abs() < f64::MIN_POSITIVE);
-    (digits.len() <= 15 && is_zero == digits.is_empty()).then_some(number)
+    let number = number.as_f64()?;
+    let is_exact = digits.len() <= 15 && (number.abs() < f64::MIN_POSITIVE) == digits.is_empty();
+    // All are floating point, so that 1 and 1.0 are equal inside of arrays and objects as well.
+    serde_json::Number::from_f64(number).filter(|_| is_exact)
+}
+
+/// The function with a pattern that a path calls.
+fn pattern_function(text: &str) -> Option<&'static str> {
+    let in_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.');
+    let calls = |name: &&str| {
+        order::outside_quotes(text).any(|at| {
+            let before = text.get(..at).is_some_and(|before| !before.ends_with(in_name));
+            let rest = text.get(at..).and_then(|rest| rest.strip_prefix(*name));
+            before && rest.is_some_and(|rest| rest.starts_with('('))
+        })
+    };
+    PATTERN_FUNCTIONS.into_iter().find(calls)
 }
 
 /// How many values there are, and how many containers are around the innermost.
@@ -170,17 +200,12 @@ fn extent(value: &serde_json::Value) -> (u64, u64) {
 
 /// How deeply brackets and parentheses are nested, those in quotes left out.
 fn nesting(text: &str) -> usize {
-    let (mut depth, mut deepest, mut quote, mut escaped) = (0usize, 0, None, false);
-    for byte in text.bytes() {
-        match (quote, byte) {
-            (Some(_), _) if escaped => escaped = false,
-            (Some(_), b'\\') => escaped = true,
-            (Some(open), _) if open == byte => quote = None,
-            (Some(_), _) => {}
-            (None, b'\'' | b'"') => quote = Some(byte),
-            (None, b'[' | b'(') => depth += 1,
-            (None, b']' | b')') => depth = depth.saturating_sub(1),
-            (None, _) => {}
+    let (mut depth, mut deepest) = (0usize, 0);
+    for at in order::outside_quotes(text) {
+        match text.as_bytes().get(at) {
+            Some(b'[' | b'(') => depth += 1,
+            Some(b']' | b')') => depth = depth.saturating_sub(1),
+            Some(_) | None => {}
         }
         deepest = deepest.max(depth);
     }

@@ -4,6 +4,10 @@
 //! Text before the beginning and after the end is skipped. In between nothing is: a line that has no
 //! meaning there is refused. Unlike the original, a patch applies only if each of its chunks has
 //! exactly one place, and a file that exists is not overwritten unless that is asked for.
+//!
+//! Blanks around a marker are ignored, as in the original. Inside a chunk a line that begins with a
+//! blank is a line of the file, whatever follows the blank; only the last `*** End Patch` of an input
+//! is the end of the patch there too.
 
 mod problem;
 
@@ -29,14 +33,24 @@ const END_OF_FILE: &str = "*** End of File";
 
 /// Whether `input` holds a line that begins a patch.
 pub fn begins(input: &[u8]) -> bool {
-    memchr::memmem::find_iter(input, BEGIN.as_bytes()).any(|at| {
-        if at > 0 && input.get(at - 1) != Some(&b'\n') {
-            return false;
-        }
-        let rest = input.get(at + BEGIN.len()..).unwrap_or_default();
-        let rest = rest.split(|&b| b == b'\n').next().unwrap_or_default();
-        rest.trim_ascii().is_empty()
+    has_marker(input, BEGIN)
+}
+
+/// Whether a line of `input` is `marker`, without the blanks around it.
+fn has_marker(input: &[u8], marker: &str) -> bool {
+    let is_inner = |b: &&u8| !b.is_ascii_whitespace() || **b == b'\n';
+    let is_bound = |byte: Option<&u8>| byte.is_none_or(|&b| b == b'\n');
+    memchr::memmem::find_iter(input, marker.as_bytes()).any(|at| {
+        let before = input.iter().take(at).rev().find(is_inner);
+        let behind = input.iter().skip(at + marker.len()).find(is_inner);
+        is_bound(before) && is_bound(behind)
     })
+}
+
+/// Whether a line is a marker of the format, without the blanks around it.
+pub(crate) fn is_marker(line: &[u8]) -> bool {
+    let line = line.trim_ascii();
+    [BEGIN, END, END_OF_FILE].iter().any(|marker| line == marker.as_bytes()) || is_section(line)
 }
 
 /// The operations that `input` describes, in its order.
@@ -101,20 +115,27 @@ impl<'a> Reader<'a> {
     }
 
     fn is(&self, marker: &str) -> bool {
-        self.current().is_some_and(|line| line.trim_ascii_end() == marker.as_bytes())
+        self.current().is_some_and(|line| line.trim_ascii() == marker.as_bytes())
+    }
+
+    /// Whether the current line ends the patch and is not a line of the chunk before it: no line
+    /// behind it ends the patch.
+    fn is_last_end(&self) -> bool {
+        let behind = memchr::memchr(b'\n', self.rest).and_then(|end| self.rest.get(end..));
+        self.is(END) && !has_marker(behind.unwrap_or_default(), END)
     }
 
     /// What follows `keyword` in the current line, which is then left behind.
     fn keyword(&mut self, keyword: &str) -> Result<Option<&'a [u8]>, ParseError> {
-        let Some(rest) = self.current().and_then(|line| line.strip_prefix(keyword.as_bytes()))
-        else {
+        let Some(line) = self.current() else { return Ok(None) };
+        let Some(rest) = line.trim_ascii_start().strip_prefix(keyword.as_bytes()) else {
             return Ok(None);
         };
         if rest.ends_with(b"\r") {
             return Err(self.error(CodexProblem::CarriageReturn));
         }
         self.advance();
-        Ok(Some(rest))
+        Ok(Some(rest.trim_ascii()))
     }
 
     /// Goes behind the line that begins the patch.
@@ -151,7 +172,7 @@ impl<'a> Reader<'a> {
     /// Refuses a line outside of the patch that only a change can have put there.
     fn refuse_outside(&self, line: &[u8]) -> Result<(), ParseError> {
         let found = Excerpt::of(line);
-        if is_section(line) {
+        if is_section(line.trim_ascii_start()) {
             return Err(self.error(CodexProblem::Outside { found }));
         }
         let next = self.rest.splitn(3, |&b| b == b'\n').nth(1).unwrap_or_default();
@@ -255,6 +276,7 @@ impl<'a> Reader<'a> {
         let mut lines = Vec::new();
         while let Some(line) = self.current() {
             let (side, bytes) = match line.split_first() {
+                Some((b' ', _)) if self.is_last_end() => break,
                 Some((b' ', rest)) => (Side::Context, rest),
                 Some((b'-', rest)) => (Side::Old, rest),
                 Some((b'+', rest)) => (Side::New, rest),
@@ -283,7 +305,7 @@ fn codex(place: Place, problem: CodexProblem) -> ParseError {
     ParseError::at(place, Problem::Codex(problem))
 }
 
-/// Whether a line outside of a patch can only belong to one.
+/// Whether a line is a section of a patch.
 fn is_section(line: &[u8]) -> bool {
     [ADD, DELETE, UPDATE, MOVE].iter().any(|keyword| line.starts_with(keyword.as_bytes()))
 }

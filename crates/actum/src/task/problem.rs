@@ -140,7 +140,7 @@ fn of_edit(error: &EditError) -> ErrorCode {
 fn of_path(problem: &PathProblem) -> ErrorCode {
     match problem {
         PathProblem::Nothing { .. } | PathProblem::Stops { .. } => ErrorCode::SelectorNoMatch,
-        PathProblem::Several { .. } => ErrorCode::SelectorSeveral,
+        PathProblem::Several { .. } | PathProblem::Repeated { .. } => ErrorCode::SelectorSeveral,
         PathProblem::Doubled { .. } => ErrorCode::AmbiguousKey,
         PathProblem::Number { .. } | PathProblem::TooMuch { .. } => ErrorCode::SelectorInvalid,
     }

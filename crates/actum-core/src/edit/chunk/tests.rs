@@ -110,6 +110,17 @@ fn lines_that_only_add_need_a_place() {
     assert!(apply(&["@@ b\n+a"], "b\n").starts_with("chunk 1 only adds lines"));
 }
 
+/// FO-10
+#[test]
+fn a_missing_line_that_looks_like_a_marker_is_named() {
+    assert_eq!(
+        apply(&[" a\n-b\n *** Delete File: c"], "a\nb\n"),
+        "the lines of chunk 1 are not in the file, one after the other, from `a` on; the blank \
+         before `*** Delete File: c` makes it a line of the chunk, not a marker; 2 of its 3 lines \
+         are at line 1"
+    );
+}
+
 #[test]
 fn lines_that_are_not_there_say_what_is_nearest() {
     assert_eq!(

@@ -28,10 +28,19 @@ pub enum JsonPathSyntax {
     /// It is nested too deeply.
     #[error("its brackets and parentheses are nested more than {PATH_NESTING_MAX} deep")]
     TooDeep,
+    /// It calls a function that takes a regular expression.
+    #[error(
+        "the function `{name}` is not supported, since the cost of its regular expression has no \
+         limit here; give a path of names and indices"
+    )]
+    Pattern {
+        /// The function.
+        name: &'static str,
+    },
     /// It is not spelled as RFC 9535 says.
     #[error(
         "it does not read as RFC 9535 says, from byte {byte} on{}; `$.name`, `$['any name']` and \
-         `$.list[0]` are paths, and `match` and `search` are not among the functions",
+         `$.list[0]` are paths",
         Found(found.as_ref())
     )]
     Syntax {
@@ -73,6 +82,19 @@ pub enum PathProblem {
         count: usize,
         /// The first of them.
         first: Vec<Excerpt>,
+    },
+    /// It selects one place more than once.
+    #[error(
+        "the path `{path}` selects the place `{place}` {times} times, and it must select exactly one \
+         node; leave out what selects it again"
+    )]
+    Repeated {
+        /// The path.
+        path: Excerpt,
+        /// The place.
+        place: Excerpt,
+        /// How often.
+        times: usize,
     },
     /// A name stands twice in an object, which readers take differently.
     #[error(

@@ -23,7 +23,6 @@ fn a_path_selects_exactly_one_place() {
         ("$.a[?@.id == 2]", "$['a'][1]"),
         ("$..b", "$['it\\'s']['b']"),
         ("$[\"it's\"]['b']", "$['it\\'s']['b']"),
-        ("$.a[0,0].id", "$['a'][0]['id']"),
         ("$.a[?length(@.n) == 1].n", "$['a'][0]['n']"),
     ] {
         assert_eq!(selected(path, &document), Ok(way.to_owned()), "{path}");
@@ -59,11 +58,9 @@ fn what_is_no_path_is_refused_where_that_shows() {
     assert_eq!(
         error("a.b"),
         "`a.b` is no JSONPath: it does not read as RFC 9535 says, from byte 1 on (`a`); `$.name`, \
-         `$['any name']` and `$.list[0]` are paths, and `match` and `search` are not among the functions"
+         `$['any name']` and `$.list[0]` are paths"
     );
-    for path in
-        ["", "$.", "$.a b", "$[01]", "$['a]", "/a/b", "$..", " $", "$ ", "$[?match(@.a, 'b')]"]
-    {
+    for path in ["", "$.", "$.a b", "$[01]", "$['a]", "/a/b", "$..", " $", "$ "] {
         assert!(JsonPath::new(path).is_err(), "{path}");
     }
     assert!(error("$\u{1b}").contains("`$\\033`"));
@@ -71,6 +68,94 @@ fn what_is_no_path_is_refused_where_that_shows() {
     let path = JsonPath::new("$['a']").unwrap();
     assert_eq!(serde_json::to_string(&path).unwrap(), "\"$['a']\"");
     assert_eq!(serde_json::from_str::<JsonPath>("\"$['a']\"").unwrap(), path);
+}
+
+/// EX-10
+#[test]
+fn a_function_with_a_pattern_is_refused_for_its_cost() {
+    let error = |path: &str| JsonPath::new(path).unwrap_err().to_string();
+    assert_eq!(
+        error("$[?match(@.a, 'b')]"),
+        "`$[?match(@.a, 'b')]` is no JSONPath: the function `match` is not supported, since the cost \
+         of its regular expression has no limit here; give a path of names and indices"
+    );
+    assert!(error("$[?!search(@.a, @.b)]").contains("the function `search` is not supported"));
+    for other in ["$[?@.a == 'match('", "$[?rematch(@.a)]", "$.match(", "$[?@.match (1)]"] {
+        assert!(error(other).contains("does not read as RFC 9535 says"), "{other}");
+    }
+}
+
+/// EX-10
+#[test]
+fn a_place_that_is_selected_twice_is_not_one_node() {
+    let document = json!({"a": [{"id": 1}, {"id": 2}], "b": {"b": {"c": 1}}});
+    assert_eq!(
+        selected("$.a[0,0].id", &document).unwrap_err(),
+        "the path `$.a[0,0].id` selects the place `$['a'][0]['id']` 2 times, and it must select \
+         exactly one node; leave out what selects it again"
+    );
+    assert!(selected("$.a[-1,1]", &document).unwrap_err().contains("`$['a'][1]` 2 times"));
+    assert!(selected("$..b..c", &document).unwrap_err().contains("2 times"));
+    assert!(selected("$.a[0,0,1]", &document).unwrap_err().contains("selects 2 places"));
+}
+
+/// EX-10: the table of RFC 9535, section 2.3.5.3, and what is not in it.
+#[test]
+fn a_filter_compares_as_rfc_9535_says() {
+    let number = |spelled| Value::Number(comparable(spelled).unwrap());
+    let document = json!({
+        "obj": {"x": "y"}, "arr": [2, 3], "here": [0],
+        "one": [[number("1")], {"a": number("1")}], "same": [[number("1.0")], {"a": number("1e0")}],
+    });
+    for (comparison, holds) in [
+        ("$.absent1 == $.absent2", true),
+        ("$.absent1 <= $.absent2", true),
+        ("$.absent1 >= $.absent2", true),
+        ("$.absent1 < $.absent2", false),
+        ("$.absent1 > $.absent2", false),
+        ("$.absent == 'g'", false),
+        ("$.absent1 != $.absent2", false),
+        ("$.absent != 'g'", true),
+        ("$.absent <= 1", false),
+        ("$.absent >= null", false),
+        ("1 <= 2", true),
+        ("1 > 2", false),
+        ("2 >= 2.0", true),
+        ("13 == '13'", false),
+        ("'a' <= 'b'", true),
+        ("'a' > 'b'", false),
+        ("'b' >= 'a'", true),
+        ("$.obj == $.arr", false),
+        ("$.obj != $.arr", true),
+        ("$.obj == $.obj", true),
+        ("$.obj != $.obj", false),
+        ("$.arr == $.arr", true),
+        ("$.obj == 17", false),
+        ("$.obj != 17", true),
+        ("$.obj <= $.arr", false),
+        ("$.obj < $.arr", false),
+        ("$.obj > $.one", false),
+        ("$.arr >= $.one", false),
+        ("$.arr > $.one", false),
+        ("$.obj <= $.obj", true),
+        ("$.obj >= $.obj", true),
+        ("$.arr <= $.arr", true),
+        ("1 <= $.arr", false),
+        ("1 >= $.arr", false),
+        ("1 > $.arr", false),
+        ("1 < $.arr", false),
+        ("true <= true", true),
+        ("true > true", false),
+        ("true > false", false),
+        ("true >= false", false),
+        ("null >= null", true),
+        ("null > null", false),
+        ("$.one == $.same", true),
+        ("$.one <= $.same", true),
+    ] {
+        let found = selected(&format!("$.here[?{comparison}]"), &document);
+        assert_eq!(found.is_ok(), holds, "{comparison}: {found:?}");
+    }
 }
 
 /// EX-10

@@ -84,6 +84,11 @@ fn a_patch_that_is_not_sound_is_refused_with_its_line() {
         ("*** Begin Patch\n*** End Patch\n", "the patch is empty"),
         ("hello\n", "the input is no Codex patch"),
         ("*** Add File: a\n+a\n", "line 1, column 1: `*** Add File: a` stands outside"),
+        (" *** Add File: a\n+a\n", "line 1, column 1: ` *** Add File: a` stands outside"),
+        (
+            "*** Begin Patch\n*** Delete File: a\n*** End Patch\n *** Begin Patch\n",
+            "line 4, column 1: a second patch begins here",
+        ),
         (
             "*** Begin Patch\n*** Add File: a\nb\n*** End Patch\n",
             "line 3, column 1: `b` is neither a section",
@@ -149,4 +154,27 @@ fn a_patch_that_is_not_sound_is_refused_with_its_line() {
         let error = error(input);
         assert!(error.starts_with(expected), "{input}\n{error}");
     }
+}
+
+/// FO-10: as Codex reads them.
+#[test]
+fn blanks_around_markers_are_ignored() {
+    let plain = "*** Begin Patch\n*** Delete File: a\n*** Add File: b\n+b\n\
+                 *** Update File: c\n*** Move to: d\n@@\n-one\n+two\n*** End Patch\n";
+    let padded = " *** Begin Patch \n  *** Delete File: a \n\t*** Add File:  b\n+b\n \
+                  *** Update File: c\n *** Move to: d\n@@\n-one\n+two\n *** End Patch \n";
+    assert!(begins(padded.as_bytes()));
+    assert_eq!(parse(padded.as_bytes()).unwrap(), parse(plain.as_bytes()).unwrap());
+}
+
+/// FO-10: a document about patches holds their markers as lines.
+#[test]
+fn a_marker_behind_a_blank_is_a_line_of_the_chunk_unless_it_is_the_last_end() {
+    let input = patch("*** Update File: a\n@@\n *** Delete File: b\n *** End Patch\n-x\n");
+    let lines =
+        [(Side::Context, "*** Delete File: b"), (Side::Context, "*** End Patch"), (Side::Old, "x")];
+    assert_eq!(parse(input.as_bytes()).unwrap(), [edit("a", vec![chunk(&[], &lines, false)])]);
+    let ended = "*** Begin Patch\n*** Update File: a\n@@\n-x\n *** End Patch\nDone.\n";
+    let expected = edit("a", vec![chunk(&[], &[(Side::Old, "x")], false)]);
+    assert_eq!(parse(ended.as_bytes()).unwrap(), [expected]);
 }

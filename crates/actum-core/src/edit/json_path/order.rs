@@ -1,0 +1,116 @@
+//! Comparisons of order, rewritten for the parser below: it takes `>` for "neither less nor equal" and
+//! `>=` for "not less", also of values that have no order, where RFC 9535 (section 2.3.5.2.2) has both
+//! false. Only `<` and `==` are left, whose meaning is the same there and here.
+
+/// The offsets of the bytes of `text` that are outside of quoted strings.
+pub(super) fn outside_quotes(text: &str) -> impl Iterator<Item = usize> + '_ {
+    let (mut quote, mut escaped) = (None, false);
+    text.bytes().enumerate().filter_map(move |(at, byte)| {
+        match quote {
+            Some(_) if escaped => escaped = false,
+            Some(_) if byte == b'\\' => escaped = true,
+            Some(open) if open == byte => quote = None,
+            Some(_) => {}
+            None if matches!(byte, b'\'' | b'"') => quote = Some(byte),
+            None => return Some(at),
+        }
+        None
+    })
+}
+
+/// A bracket or parenthesis that is open, as it stands in the output.
+struct Frame {
+    /// Where the current comparison starts.
+    start: usize,
+    /// Its operator, and where that starts and ends.
+    operator: Option<(&'static str, usize, usize)>,
+}
+
+/// The path with `a > b` as `b < a`, `a <= b` as `(a < b || a == b)` and `a >= b` as
+/// `(b < a || a == b)`. It must be a sound path.
+pub(super) fn rewritten(path: &str) -> String {
+    let mut out = String::with_capacity(path.len());
+    let mut frames = vec![Frame { start: 0, operator: None }];
+    let mut copied = 0;
+    for at in outside_quotes(path) {
+        if at < copied {
+            continue;
+        }
+        let rest = path.get(at..).unwrap_or_default();
+        let Some(token) = TOKENS.into_iter().find(|token| rest.starts_with(token)) else {
+            continue;
+        };
+        out.push_str(path.get(copied..at).unwrap_or_default());
+        copied = at + token.len();
+        let Some(frame) = frames.last_mut() else { continue };
+        match token {
+            "<" | "<=" | ">" | ">=" => {
+                frame.operator = Some((token, out.len(), out.len() + token.len()));
+                out.push_str(token);
+            }
+            "==" => out.push_str(token),
+            "[" | "(" => {
+                out.push_str(token);
+                frames.push(Frame { start: out.len(), operator: None });
+            }
+            "]" | ")" => {
+                frame.finish(&mut out);
+                frames.pop();
+                out.push_str(token);
+            }
+            _ => {
+                frame.finish(&mut out);
+                out.push_str(token);
+                *frame = Frame { start: out.len(), operator: None };
+            }
+        }
+    }
+    out.push_str(path.get(copied..).unwrap_or_default());
+    out
+}
+
+/// What delimits a comparison; of two that begin alike the longer one first.
+const TOKENS: [&str; 13] = ["==", "<=", ">=", "<", ">", "[", "]", "(", ")", "?", ",", "&&", "||"];
+
+impl Frame {
+    /// Rewrites the comparison that ends where the output ends.
+    fn finish(&mut self, out: &mut String) {
+        let Some((operator, from, to)) = self.operator.take() else { return };
+        let part = |part: Option<&str>| part.unwrap_or_default().trim().to_owned();
+        let (a, b) = (part(out.get(self.start..from)), part(out.get(to..)));
+        let comparison = match operator {
+            ">" => format!("{b} < {a}"),
+            "<=" => format!("({a} < {b} || {a} == {b})"),
+            ">=" => format!("({b} < {a} || {a} == {b})"),
+            _ => return,
+        };
+        out.truncate(self.start);
+        out.push_str(&comparison);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_less_and_equal_are_left_of_the_orders() {
+        for (path, expected) in [
+            ("$.a[1:2]['>=']", "$.a[1:2]['>=']"),
+            ("$[?@.a > 1]", "$[?1 < @.a]"),
+            (
+                "$[?@.a<=1&&@.b >= $['<']]",
+                "$[?(@.a < 1 || @.a == 1)&&($['<'] < @.b || @.b == $['<'])]",
+            ),
+            (
+                "$[?(1 > count(@[?@ >= 2])), ?@ == 1]",
+                "$[?(count(@[?(2 < @ || @ == 2)]) < 1), ?@ == 1]",
+            ),
+            ("$[?@['\\'>'] < 1 || !(@.x > 'a\\'b')]", "$[?@['\\'>'] < 1 || !('a\\'b' < @.x)]"),
+        ] {
+            let rewritten = rewritten(path);
+            assert_eq!(rewritten, expected, "{path}");
+            assert!(serde_json_path::JsonPath::parse(&rewritten).is_ok(), "{rewritten}");
+        }
+    }
+}
