@@ -23,7 +23,7 @@ pub use json_value::{JsonValueEdit, JsonValueError, Unproven};
 pub use lines::{LineDelete, LineError, LineInsert};
 pub use replacement::{OCCURRENCES_MAX, Occurrences, Replacement, ReplacementError};
 pub use sound::{Language, Unsound, UnsoundProblem, json_value, yaml_values};
-pub use yaml::{YAML_BYTES_MAX, YamlError, YamlUnproven, YamlUpdate};
+pub use yaml::{YAML_BYTES_MAX, YamlError, YamlProblem, YamlUnproven, YamlUpdate};
 
 use serde::{Deserialize, Serialize};
 

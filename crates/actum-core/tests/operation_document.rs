@@ -140,7 +140,10 @@ fn edit() -> impl Strategy<Value = Edit> {
             Edit::LineDelete(LineDelete { start_line, end_line })
         }),
         json_value().prop_map(Edit::JsonValue),
-        (json_path(), json_text()).prop_map(|(path, value)| Edit::Yaml(YamlUpdate { path, value })),
+        (json_path(), any::<u32>(), json_text()).prop_map(|(path, document, value)| {
+            let document = std::num::NonZeroU32::new(document % 3);
+            Edit::Yaml(YamlUpdate { path, document, value })
+        }),
     ]
 }
 

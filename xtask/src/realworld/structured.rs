@@ -124,7 +124,7 @@ fn yaml(content: &[u8]) -> Option<Result<usize, String>> {
     }
     let one = |edits: usize, (key, value): &(&str, &str)| {
         let path = json_path(&format!("$['{key}']"))?;
-        let edit = Edit::Yaml(YamlUpdate { path, value: json_text(value)? });
+        let edit = Edit::Yaml(YamlUpdate { path, document: None, value: json_text(value)? });
         must_stay(&edit, key, content).map(|()| edits + 1)
     };
     Some(scalars.iter().try_fold(0, one))

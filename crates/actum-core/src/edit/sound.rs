@@ -6,10 +6,10 @@ use serde_json::Value;
 
 use super::json_patch::{BYTE_ORDER_MARK, JSON_BYTES_MAX};
 use super::json_value::strict::{self, Unread};
-use super::yaml::YAML_BYTES_MAX;
 use super::yaml::loaded::Loaded;
+use super::yaml::{YAML_BYTES_MAX, YamlProblem};
 use crate::count;
-use crate::format::{Excerpt, Place};
+use crate::format::Place;
 use crate::json::{self, SyntaxError, SyntaxProblem};
 
 /// A language in which files hold values.
@@ -63,8 +63,8 @@ pub enum UnsoundProblem {
     #[error("YAML is read as UTF-8, and the byte here is not")]
     NotUtf8,
     /// No YAML.
-    #[error("{0}")]
-    Yaml(Excerpt),
+    #[error(transparent)]
+    Yaml(YamlProblem),
 }
 
 impl Language {
@@ -205,6 +205,10 @@ mod tests {
             (Yaml, ""),
             (Yaml, "a: 1\n---\nb: [*k, {}]\n".replace("*k", "x").leak()),
             (Yaml, "a: &k 1\nb: *k\n"),
+            (
+                Yaml,
+                "a: !!binary gIGC/w==\nb: !!timestamp 2001-01-01\nc: !!int 1_000\nd: !!bool no\n",
+            ),
             (Yaml, "Role: !Ref Name\nAll: !Join [a, b]\nData: !!binary aGk=\nSub: !Sub\n  x: 1\n"),
         ] {
             assert_eq!(told(language, text.as_bytes()), "sound", "{language:?} {text:?}");
@@ -218,9 +222,19 @@ mod tests {
         ] {
             assert_eq!(told(language, text.as_bytes()), expected, "{language:?} {text:?}");
         }
-        for text in ["a: [1", "a: 1\n b: 2\n", "a: *k\n", "a:\n\tb: 1\n", "a: {{ .x }}: 1\n"] {
+        for (text, expected) in [
+            ("a: [1", "a `[` or `{` is not closed"),
+            ("a: 1\n b: 2\n", "no entry of a mapping or sequence can begin here"),
+            ("a: *k\n", "an alias refers to no anchor before it"),
+            ("a:\n\tb: 1\n", "a tab stands where only blanks may indent"),
+            ("a: {{ .x }}: 1\n", ""),
+            ("a: 1\na: 2\n", "a key stands a second time in its mapping"),
+            ("a: &k [*k]\n", "an alias refers to a value that it is part of"),
+            ("a: \"x\n", "a quoted string is not closed"),
+        ] {
             let said = told(Yaml, text.as_bytes());
-            assert!(said.starts_with("line "), "{text:?}: {said}");
+            let is_told = said.starts_with("line ") && said.contains(expected);
+            assert!(is_told, "{text:?}: {said}");
         }
         assert!(
             told(Yaml, b"a: 1\nb: \xff").starts_with("line 2, column 4: YAML is read as UTF-8")

@@ -9,12 +9,15 @@ mod find;
 mod gate;
 pub(super) mod loaded;
 mod place;
+mod problem;
 mod replace;
 mod spell;
 mod tree;
 
 pub use error::{YamlError, YamlUnproven};
+pub use problem::YamlProblem;
 
+use std::num::NonZeroU32;
 use std::ops::Range;
 
 use serde::{Deserialize, Serialize};
@@ -32,8 +35,8 @@ pub const YAML_BYTES_MAX: u64 = 4 * 1024 * 1024;
 
 /// A value of a YAML file is replaced.
 ///
-/// The path is evaluated over all documents of the file, and must select exactly one place among them; of
-/// mappings it sees the members whose names are strings. A new mapping or sequence is written in lines
+/// The path is evaluated over all documents of the file, or over the one that is named, and must select
+/// exactly one place among them; of mappings it sees the members whose names are strings. A new mapping or sequence is written in lines
 /// where the old value was, or where the old one was plain and alone in its line; else in one line.
 /// Comments inside of what is replaced go with it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,6 +44,9 @@ pub const YAML_BYTES_MAX: u64 = 4 * 1024 * 1024;
 pub struct YamlUpdate {
     /// The place, where a value must be.
     pub path: JsonPath,
+    /// The only document that the path is evaluated over, counted from 1; empty documents count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub document: Option<NonZeroU32>,
     /// What takes its place.
     pub value: JsonText,
 }
@@ -67,7 +73,8 @@ impl YamlUpdate {
         let value = Value::read(self.value.as_str().as_bytes()).map_err(|_| YamlError::Value)?;
         let before = Loaded::read(text).map_err(|error| error.in_file())?;
         let stream = Stream::read(text, &place)?;
-        let (document, way) = find::way(&stream, &self.path, text, &place)?;
+        let wanted = find::Wanted { path: &self.path, document: self.document };
+        let (document, way) = find::way(&stream, wanted, text, &place)?;
         let pieces = replace::pieces(text, &stream, document, &way, &value, &place)?;
         let result = made(text, &pieces).ok_or(YamlUnproven::Beyond)?;
         if count(mark.saturating_add(result.len())) > YAML_BYTES_MAX {

@@ -131,8 +131,14 @@ impl Feed {
                 self.number(u64::from(*end_line));
             }
             Edit::JsonValue(edit) => self.json_value(edit),
-            Edit::Yaml(YamlUpdate { path, value }) => {
-                self.name("yaml update");
+            Edit::Yaml(YamlUpdate { path, document, value }) => {
+                match document {
+                    None => self.name("yaml update"),
+                    Some(document) => {
+                        self.name("yaml update in document");
+                        self.number(u64::from(document.get()));
+                    }
+                }
                 self.name(path.as_str());
                 self.name(value.as_str());
             }
@@ -233,6 +239,7 @@ impl Feed {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
+    use std::num::NonZeroU32;
 
     use super::*;
     use crate::FileMode;
@@ -293,7 +300,12 @@ mod tests {
                 key: "a".into(),
             }))],
             vec![edit(Edit::JsonValue(JsonValueEdit::UpdateValue { path: at(), value: value() }))],
-            vec![edit(Edit::Yaml(YamlUpdate { path: at(), value: value() }))],
+            vec![edit(Edit::Yaml(YamlUpdate { path: at(), document: None, value: value() }))],
+            vec![edit(Edit::Yaml(YamlUpdate {
+                path: at(),
+                document: NonZeroU32::new(1),
+                value: value(),
+            }))],
             vec![delete(EmptyParents::Keep, None)],
             vec![delete(EmptyParents::Remove, None)],
             vec![delete(EmptyParents::Keep, Some(Digest::of(b"")))],

@@ -8,6 +8,7 @@ mod write;
 pub(super) use read::constraints;
 pub(super) use shape::{CONSTRAINT_FIELDS, TASK_PLAN};
 
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use super::condition::Condition;
@@ -180,6 +181,8 @@ pub enum StructureEdit {
     YamlUpdate {
         /// The value.
         path: Selector,
+        /// The only document that is searched, counted from 1.
+        document: Option<NonZeroU32>,
         /// What takes its place.
         value: JsonText,
     },

@@ -221,6 +221,40 @@ fn a_number_stays_a_number_for_every_reader() {
 
 /// EX-10
 #[test]
+fn tags_elsewhere_stay_whatever_they_say() {
+    let file = "\
+b: !!binary |\n  gIGC/w==\nt: !!timestamp 2001-01-01\nn: !!int 1_000\nf: !!float 1\n\
+h: !!int \"99999999999999999999999\"\ny: !!bool yes\no: !!omap [x: 1]\n\
+!t k: !<tag:example.com,2000:x> {c: 1}\nc: 1\n";
+    check("$.c", "2", file, &file.replace("\nc: 1", "\nc: 2"));
+    let key = "!!str k: 1\nm: !t\n  c: 1\n  !u d: [!v 1, 2]\n";
+    check("$.m.c", "2", key, &key.replace("c: 1", "c: 2"));
+    let bool = "c: [!!bool x, 1]\n";
+    check("$.c[1]", "2", bool, "c: [!!bool x, 2]\n");
+}
+
+/// EX-10
+#[test]
+fn a_pair_in_a_flow_sequence_ends_where_its_value_ends() {
+    check("$[0]", "2", "[\n? foo\n bar : baz\n]\n", "[\n2\n]\n");
+    check("$[0]", "2", "[? a : b , c]\n", "[2 , c]\n");
+    check("$[0]", "2", "[a: b\n, c]\n", "[2\n, c]\n");
+    check("$[0]", "{\"x\": 1}", "[? {a: b} : {c: d} # e\n]\n", "[{x: 1} # e\n]\n");
+}
+
+/// EX-10
+#[test]
+fn a_carriage_return_alone_ends_a_line() {
+    let file = "a: 1 # c\rb:\r  - x\r  # d\r  - |\r    y\rc: &k {d: 1}\r";
+    check("$.a", "2", file, &file.replace("a: 1", "a: 2"));
+    check("$.b[0]", "[1]", file, &file.replace("- x", "- - 1"));
+    check("$.b[1]", "\"p\\nq\\n\"", file, &file.replace("    y", "    p\r    q"));
+    check("$.b", "3", file, "a: 1 # c\rb: 3\rc: &k {d: 1}\r");
+    check("$.c.d", "2", file, &file.replace("d: 1", "d: 2"));
+}
+
+/// EX-10
+#[test]
 fn anchors_and_aliases_elsewhere_stay() {
     check("$.c", "2", "a: &x 1\nb: *x\nc: 1\n", "a: &x 1\nb: *x\nc: 2\n");
     check(

@@ -13,12 +13,23 @@ mod limits;
 mod properties;
 mod refusals;
 
+use std::num::NonZeroU32;
+
 use actum_core::edit::json_patch::JsonText;
 use actum_core::edit::{JsonPath, YamlUpdate};
 use actum_core::{Edit, Splice};
 
 fn update(path: &str, value: &str) -> YamlUpdate {
-    YamlUpdate { path: JsonPath::new(path).unwrap(), value: JsonText::new(value).unwrap() }
+    let (path, value) = (JsonPath::new(path).unwrap(), JsonText::new(value).unwrap());
+    YamlUpdate { path, document: None, value }
+}
+
+/// What the edit makes of one document of `file`.
+fn edited_in(document: u32, path: &str, value: &str, file: &str) -> Result<String, String> {
+    let document = NonZeroU32::new(document);
+    let edit = Edit::Yaml(YamlUpdate { document, ..update(path, value) });
+    let splices = edit.splices(file.as_bytes()).map_err(|error| error.to_string())?;
+    Ok(String::from_utf8(Splice::apply(&splices, file.as_bytes()).unwrap()).unwrap())
 }
 
 /// What the edit makes of `file`.

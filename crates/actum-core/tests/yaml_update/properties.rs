@@ -6,7 +6,7 @@ use std::ops::Range;
 use proptest::prelude::*;
 use serde_json::{Map, Value};
 
-use super::edited;
+use super::{edited, edited_in};
 
 const KEYS: [&str; 7] = ["a", "b c", "é", "on", "x-y", "<", "#k"];
 
@@ -44,6 +44,8 @@ struct Writer<'b> {
     places: Vec<Written>,
     /// The pointer to what has an anchor.
     anchored: Option<String>,
+    /// The pointers to what has a tag.
+    tagged: Vec<String>,
     comments: usize,
 }
 
@@ -96,6 +98,10 @@ impl Writer<'_> {
         if self.anchored.is_none() && !pointer.is_empty() && self.pick(5) == 0 {
             self.anchored = Some(pointer.to_owned());
             self.out.push_str("&k ");
+        }
+        if !pointer.is_empty() && self.pick(11) == 0 {
+            self.tagged.push(pointer.to_owned());
+            self.out.push_str("!t ");
         }
     }
 
@@ -162,7 +168,8 @@ impl Writer<'_> {
         }
         for (index, (step, name, child)) in all.into_iter().enumerate() {
             if index > 0 {
-                if self.pick(4) == 0 && !self.out.ends_with('\n') && !self.ends_in_literal() {
+                let is_in_line = !self.out.ends_with(['\n', '\r']);
+                if self.pick(4) == 0 && is_in_line && !self.ends_in_literal() {
                     self.out.push_str(" # end");
                 }
                 self.line(indent);
@@ -232,7 +239,7 @@ proptest! {
     fn only_the_place_changes_in_values_and_in_bytes(
         before in prop::collection::vec((prop::sample::select(KEYS.to_vec()), value()), 1..5),
         bits in prop::collection::vec(any::<u8>(), 1..60),
-        newline in prop_oneof![Just("\n"), Just("\r\n")],
+        newline in prop_oneof![Just("\n"), Just("\r\n"), Just("\r")],
         is_ended in any::<bool>(),
         place in any::<prop::sample::Index>(),
         new in value(),
@@ -245,11 +252,12 @@ proptest! {
             bits: bits.iter().cycle(),
             places: Vec::new(),
             anchored: None,
+            tagged: Vec::new(),
             comments: 0,
         };
         writer.block(&before, "", 0, 0, false);
         let in_lines = !writer.out.starts_with('{');
-        let Writer { mut out, places, anchored, .. } = writer;
+        let Writer { mut out, places, anchored, tagged, .. } = writer;
         if let (Some(pointer), true) = (&anchored, in_lines) {
             let alias = before.pointer(pointer).unwrap().clone();
             before["zz"] = alias;
@@ -263,7 +271,19 @@ proptest! {
         let inside = |a: &str, b: &str| a == b || a.starts_with(&format!("{b}/"));
         let is_shared = in_lines
             && anchored.as_ref().is_some_and(|k| inside(k, pointer) || inside(pointer, k));
-        let result = edited(&path(pointer, &before), &new.to_string(), &out);
+        let (path, new_text) = (path(pointer, &before), new.to_string());
+        let result = edited(&path, &new_text, &out);
+        if out.ends_with(newline) {
+            let (first, last) = (format!("q: 1{newline}---{newline}"), format!("---{newline}- 1"));
+            let within = edited_in(2, &path, &new_text, &format!("{first}{out}{last}"));
+            let expected = result.as_ref().ok().map(|result| format!("{first}{result}{last}"));
+            prop_assert_eq!(within.ok(), expected, "{:?}", out);
+        }
+        if tagged.contains(pointer) {
+            let error = result.unwrap_err();
+            prop_assert!(error.contains("has the tag `!t`"), "{}", error);
+            return Ok(());
+        }
         // The whole document holds both the anchor and the alias.
         if is_shared && !pointer.is_empty() {
             let error = result.unwrap_err();

@@ -1,6 +1,6 @@
 //! What is refused, each once, in words that say where.
 
-use super::{edited, update};
+use super::{edited, edited_in, update};
 use actum_core::Edit;
 
 fn refused(path: &str, file: &str) -> String {
@@ -88,17 +88,19 @@ fn a_value_with_a_tag_is_not_written_over() {
 /// EX-10, EX-20
 #[test]
 fn what_is_no_strict_yaml_is_refused_at_its_place() {
-    for (file, line, column) in [
-        ("a: 1\nb: [1\n", 2, 4),
-        ("a: 1\n\tb: 2\n", 1, 4),
-        ("a: 1\na: 2\n", 2, 1),
-        ("x: {a: 1, a: 2}\n", 1, 11),
-        ("a: *x\n", 1, 4),
-        ("a: b: c\n", 1, 5),
+    let brackets = "a `[` or `{` is not closed, or a `,` is missing between two of its values";
+    let entry = "no entry of a mapping or sequence can begin here; a value with `: ` needs quotes";
+    for (file, line, column, problem) in [
+        ("a: 1\nb: [1\n", 2, 4, brackets),
+        ("a: 1\n\tb: 2\n", 1, 4, "a tab stands where only blanks may indent"),
+        ("a: 1\na: 2\n", 2, 1, "a key stands a second time in its mapping"),
+        ("x: {a: 1, a: 2}\n", 1, 11, "a key stands a second time in its mapping"),
+        ("a: *x\n", 1, 4, "an alias refers to no anchor before it"),
+        ("a: b: c\n", 1, 5, entry),
     ] {
         let error = refused("$.a", file);
         let start = format!("the file is not strict YAML: line {line}, column {column}: ");
-        assert!(error.starts_with(&start), "{file:?}: {error}");
+        assert_eq!(error, format!("{start}{problem}"), "{file:?}");
     }
     let error = Edit::Yaml(update("$.a", "0")).splices(b"a: 1\nb: \xff\n").unwrap_err();
     assert_eq!(
@@ -131,6 +133,23 @@ fn a_query_over_names_that_are_no_strings_is_refused() {
 fn a_document_in_which_nothing_is_has_no_place() {
     assert_eq!(
         refused("$", "---\n"),
-        "it is not clear where the value at line 1, column 4 begins or ends"
+        "the document at line 1, column 4 is empty, so there is no value to replace"
     );
+}
+
+/// EX-10
+#[test]
+fn a_document_is_chosen_by_its_number() {
+    let file = "a: 1\n---\n---\na: 2 # x\n...\n---\n- a: 3\n";
+    let edited = |document, path| edited_in(document, path, "0", file);
+    assert_eq!(edited(1, "$.a").unwrap(), file.replace("a: 1", "a: 0"));
+    assert_eq!(edited(3, "$.a").unwrap(), file.replace("a: 2", "a: 0"));
+    assert_eq!(edited(4, "$..a").unwrap(), file.replace("a: 3", "a: 0"));
+    assert_eq!(
+        edited(4, "$.a").unwrap_err(),
+        "the path `$.a` selects nothing in the file: what has a member `a` must be an object, but a \
+         sequence is at `$`"
+    );
+    assert!(edited(2, "$").unwrap_err().contains("is empty, so there is no value to replace"));
+    assert_eq!(edited(5, "$.a").unwrap_err(), "the file has no document 5: it has 4");
 }

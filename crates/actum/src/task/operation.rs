@@ -74,8 +74,8 @@ fn structure(edit: &StructureEdit) -> Result<Edit, ActionProblem> {
         StructureEdit::JsonUpdateValue { path, value } => {
             Edit::JsonValue(JsonValueEdit::UpdateValue { path: place(&path)?, value })
         }
-        StructureEdit::YamlUpdate { path, value } => {
-            Edit::Yaml(YamlUpdate { path: place(&path)?, value })
+        StructureEdit::YamlUpdate { path, document, value } => {
+            Edit::Yaml(YamlUpdate { path: place(&path)?, document, value })
         }
     })
 }

@@ -127,10 +127,12 @@ fn of_edit(error: &EditError) -> ErrorCode {
             YamlError::TooLarge { .. } | YamlError::ResultTooLarge => ErrorCode::FileTooLarge,
             YamlError::NotUtf8 { .. } | YamlError::NotYaml { .. } => ErrorCode::SourceNotParseable,
             YamlError::Path(problem) => of_path(problem),
-            YamlError::Alias { .. } | YamlError::Anchored { .. } | YamlError::Tagged { .. } => {
-                ErrorCode::SelectorSeveral
-            }
-            YamlError::Name { .. } | YamlError::Unclear { .. } => ErrorCode::AmbiguousKey,
+            YamlError::NoDocument { .. } | YamlError::Empty { .. } => ErrorCode::SelectorNoMatch,
+            YamlError::Alias { .. }
+            | YamlError::Anchored { .. }
+            | YamlError::Tagged { .. }
+            | YamlError::Name { .. }
+            | YamlError::Unclear { .. } => ErrorCode::YamlNotEditable,
             YamlError::Value | YamlError::Unproven { .. } => ErrorCode::InternalError,
         },
         EditError::Chunk(_) | EditError::Binary(_) | EditError::Json(_) => ErrorCode::InternalError,

@@ -1,6 +1,6 @@
 //! Why a value of a YAML file cannot be replaced.
 
-use super::YAML_BYTES_MAX;
+use super::{YAML_BYTES_MAX, YamlProblem};
 use crate::edit::json_path::PathProblem;
 use crate::format::{Excerpt, Place};
 
@@ -33,8 +33,27 @@ pub enum YamlError {
         line: u64,
         /// The character in that line, counted from 1.
         column: u64,
-        /// What the reader says.
-        problem: Excerpt,
+        /// What is wrong there.
+        #[source]
+        problem: YamlProblem,
+    },
+    /// There is no such document.
+    #[error("the file has no document {document}: it has {count}")]
+    NoDocument {
+        /// Which, counted from 1.
+        document: u32,
+        /// How many there are.
+        count: usize,
+    },
+    /// Nothing is written in the document.
+    #[error(
+        "the document at line {}, column {} is empty, so there is no value to replace",
+        place.line,
+        place.column
+    )]
+    Empty {
+        /// Where it begins.
+        place: Place,
     },
     /// The value to write is no JSON.
     #[error("the value to write is not JSON")]

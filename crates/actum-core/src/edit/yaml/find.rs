@@ -1,5 +1,7 @@
 //! Which node a path means.
 
+use std::num::NonZeroU32;
+
 use serde_json::Value;
 
 use super::error::YamlError;
@@ -10,22 +12,39 @@ use crate::format::{Excerpt, Place};
 /// How many nodes a query sees at most, each alias counted with all it stands for.
 const NODES_MAX: usize = 500_000;
 
+/// What is searched for, and in which document, if not in all.
+#[derive(Clone, Copy)]
+pub(super) struct Wanted<'p> {
+    pub(super) path: &'p JsonPath,
+    pub(super) document: Option<NonZeroU32>,
+}
+
 /// The document and the way in it.
 pub(super) fn way(
     stream: &Stream<'_>,
-    path: &JsonPath,
+    Wanted { path, document }: Wanted<'_>,
     text: &str,
     place: &impl Fn(usize) -> Place,
 ) -> Result<(usize, Way), YamlError> {
-    let only_document = stream.documents.len() == 1;
+    let count = stream.documents.len();
+    let (first, searched) = match document {
+        None => (0, stream.documents.as_slice()),
+        Some(document) => {
+            let document = document.get();
+            let index = usize::try_from(document - 1).unwrap_or(usize::MAX);
+            let only = stream.documents.get(index).map(std::slice::from_ref);
+            (index, only.ok_or(YamlError::NoDocument { document, count })?)
+        }
+    };
+    let only_document = searched.len() == 1;
     let shown = |document: &usize, way: &Way| {
         if only_document { way.to_string() } else { format!("document {}: {way}", document + 1) }
     };
     if let Some(way) = path.steps() {
         let mut found = Vec::new();
-        for (index, document) in stream.documents.iter().enumerate() {
+        for (index, document) in searched.iter().enumerate() {
             match follow(document, &way, text, place)? {
-                Followed::Node(_) => found.push((index, way.clone())),
+                Followed::Node(_) => found.push((first + index, way.clone())),
                 Followed::Stop { depth, stop } if only_document => {
                     let inside = Excerpt::of(way.first(depth).to_string().as_bytes());
                     let path = path.shown();
@@ -38,13 +57,15 @@ pub(super) fn way(
     }
     let mut plain =
         Plain { anchors: Vec::new(), room: NODES_MAX, compares: path.compares(), place };
-    let documents = stream.documents.iter().map(|document| {
+    let documents = searched.iter().map(|document| {
         plain.anchors.clear();
         document.each(&mut |node| plain.anchors.extend(node.anchor.as_ref().map(|a| (a.id, node))));
         plain.value(document, path)
     });
     let documents = documents.collect::<Result<Vec<_>, _>>()?;
-    let (document, way) = path.only(path.places(&documents)?, shown)?;
+    let places = path.places(&documents)?.into_iter();
+    let places = places.map(|(index, way)| (first + index, way)).collect();
+    let (document, way) = path.only(places, shown)?;
     if let Some(root) = stream.documents.get(document) {
         // The way may lead through an alias.
         follow(root, &way, text, place)?;

@@ -1,13 +1,16 @@
 //! What a strict reader of YAML makes of a text: each alias with what it stands for.
 
+use std::borrow::Cow;
 use std::fmt;
+use std::ops::Range;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_saphyr::granit_parser::{Event, Parser};
 use serde_saphyr::{Location, MergeKeyPolicy, NonFiniteFloatPolicy, budget, options};
 
+use super::YamlProblem;
 use super::error::YamlError;
 use crate::edit::json_path::{Step, Way};
-use crate::format::Excerpt;
 use crate::json::{Content, DEPTH_MAX, Value};
 
 /// The most nodes in a file.
@@ -26,15 +29,19 @@ pub(in crate::edit) enum Loaded {
     Mapping(Vec<(Self, Self)>),
 }
 
-/// What the reader says.
+/// Why a text cannot be read, and where that shows.
 pub(in crate::edit) struct Unread {
     pub(in crate::edit) line: u64,
     pub(in crate::edit) column: u64,
-    pub(in crate::edit) problem: Excerpt,
+    pub(in crate::edit) problem: YamlProblem,
 }
 
+/// Tags that the reader keeps to: those that make a string of any scalar.
+const STRING_TAGS: [&str; 2] = ["!", "!!str"];
+
 impl Loaded {
-    /// All documents of a text.
+    /// All documents of a text. Tags are not judged: a value with a tag is read as it would be with a
+    /// tag that is not known, but for those that make a string of it.
     pub(in crate::edit) fn read(text: &str) -> Result<Vec<Self>, Unread> {
         let options = options! {
             budget: budget! {
@@ -49,16 +56,13 @@ impl Loaded {
             with_snippet: false,
             emit_comments: false,
         };
-        serde_saphyr::from_multiple_with_options(text, options).map_err(|error| {
+        let neutral = without_meaning_of_tags(text);
+        serde_saphyr::from_multiple_with_options(&neutral, options).map_err(|error| {
             let at = error.location();
-            let problem = error.without_snippet().to_string();
-            let problem = problem.lines().next().unwrap_or_default();
-            // It is told once where that is.
-            let problem = problem.split(" at line ").next().unwrap_or_default();
             Unread {
                 line: at.as_ref().map_or(0, Location::line),
                 column: at.as_ref().map_or(0, Location::column),
-                problem: Excerpt::of(problem.as_bytes()),
+                problem: tags(text).err().unwrap_or_else(|| YamlProblem::from_reader(&error)),
             }
         })
     }
@@ -189,6 +193,52 @@ impl Loaded {
             (_, _) => Some(at.clone()),
         }
     }
+}
+
+/// The text with local tags of the same length, whose meaning no reader knows, in the place of all but
+/// [`STRING_TAGS`]: what `!!binary`, `!!timestamp` or `!!int` says of a value is not judged here.
+fn without_meaning_of_tags(text: &str) -> Cow<'_, str> {
+    let tags = if text.contains('!') { tags(text).unwrap_or_default() } else { Vec::new() };
+    let has_meaning = |tag: &Range<usize>| {
+        let spelled = text.get(tag.clone()).unwrap_or_default();
+        spelled.starts_with('!') && !STRING_TAGS.contains(&spelled)
+    };
+    let mut bytes = text.as_bytes().to_vec();
+    for tag in tags.into_iter().filter(has_meaning) {
+        bytes.get_mut(tag.start + 1..tag.end).unwrap_or_default().fill(b'-');
+    }
+    String::from_utf8(bytes).map_or(Cow::Borrowed(text), Cow::Owned)
+}
+
+/// Where the tags of a text stand.
+///
+/// # Errors
+/// What the parser of events refuses, and what is nested too deeply.
+#[expect(clippy::wildcard_enum_match_arm, reason = "only what can have a tag counts")]
+fn tags(text: &str) -> Result<Vec<Range<usize>>, YamlProblem> {
+    let (mut tags, mut depth) = (Vec::new(), 0usize);
+    for event in Parser::new_from_str(text) {
+        let (event, at) = event.map_err(|error| YamlProblem::from_kind(error.kind()))?;
+        let is_tagged = match event {
+            Event::Scalar(_, _, _, tag) => tag.is_some(),
+            Event::SequenceStart(_, _, tag) | Event::MappingStart(_, _, tag) => {
+                depth += 1;
+                tag.is_some()
+            }
+            Event::SequenceEnd | Event::MappingEnd => {
+                depth = depth.saturating_sub(1);
+                false
+            }
+            _ => false,
+        };
+        if depth > DEPTH_MAX {
+            return Err(YamlProblem::TooDeep);
+        }
+        let tag = at.tag_span().filter(|_| is_tagged);
+        let range = tag.and_then(|tag| Some(tag.start.byte_offset()?..tag.end.byte_offset()?));
+        tags.extend(range);
+    }
+    Ok(tags)
 }
 
 impl Unread {

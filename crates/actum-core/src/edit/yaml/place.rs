@@ -57,7 +57,7 @@ pub(super) fn settle(node: &mut Node<'_>, text: &str, slot: usize) -> Result<usi
         Shape::Mapping(notation, entries) => {
             let is_flow = *notation == Notation::Flow;
             // A pair in a flow sequence has no braces.
-            let has_braces = is_flow && !span.is_empty();
+            let has_braces = is_flow && text.get(start..).is_some_and(|rest| rest.starts_with('{'));
             let mut at = start + usize::from(has_braces);
             for (key, value) in entries {
                 at = entry(key, value, text, at, is_flow)?;
@@ -136,10 +136,10 @@ fn body_end(body: &str, value: &str, keeps: bool, is_last: bool) -> Option<usize
     let has_text = |line: &&str| !line.trim_matches([' ', '\r', '\n']).is_empty();
     let blanks = |line: &str| line.len() - line.trim_start_matches(' ').len();
     let own = value.split('\n').find(has_text).map(blanks);
-    let first = body.split('\n').find(has_text).map(blanks);
+    let first = body.split(['\n', '\r']).find(has_text).map(blanks);
     let indentation = own.zip(first).map(|(own, first)| first.saturating_sub(own));
     let (mut end, mut at) = (None, 0);
-    for line in body.split_inclusive('\n') {
+    for line in lines(body) {
         let content = line.trim_end_matches(['\n', '\r']);
         let is_blank = blanks(content) == content.len();
         let counts = match indentation {
@@ -162,9 +162,22 @@ fn body_end(body: &str, value: &str, keeps: bool, is_last: bool) -> Option<usize
 /// Where the line of `at` ends, before its line end.
 pub(super) fn line_end(text: &str, at: usize) -> usize {
     let rest = text.get(at..).unwrap_or_default();
-    let line = rest.split('\n').next().unwrap_or_default();
-    let is_ended = line.len() < rest.len();
-    at + if is_ended { line.strip_suffix('\r').unwrap_or(line).len() } else { line.len() }
+    at + rest.find(['\n', '\r']).unwrap_or(rest.len())
+}
+
+/// Lines with their ends, each of which is LF, CRLF or CR.
+fn lines(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        let end = match rest.find(['\n', '\r']) {
+            Some(end) if rest.get(end..).is_some_and(|rest| rest.starts_with("\r\n")) => end + 2,
+            Some(end) => end + 1,
+            None => rest.len(),
+        };
+        let (line, behind) = rest.split_at_checked(end)?;
+        rest = behind;
+        (!line.is_empty()).then_some(line)
+    })
 }
 
 /// Where the blanks and comments at `at` end.
@@ -177,6 +190,6 @@ pub(super) fn skip(text: &str, at: usize) -> usize {
         let Some(comment) = rest.get(blanks..).filter(|rest| rest.starts_with('#')) else {
             return at;
         };
-        at += comment.find('\n').unwrap_or(comment.len());
+        at += comment.find(['\n', '\r']).unwrap_or(comment.len());
     }
 }

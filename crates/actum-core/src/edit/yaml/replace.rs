@@ -69,7 +69,7 @@ pub(super) fn pieces(
         lines: Lines { newline: newline(text), unit: unit(text, root) },
     };
     if spot.node.is_empty() && spot.role == Role::Document {
-        return Err(YamlError::Unclear { place: place(node.extent.start) });
+        return Err(YamlError::Empty { place: place(node.extent.start) });
     }
     Ok(spot.pieces(value))
 }
@@ -128,7 +128,7 @@ impl Spot<'_, '_> {
         spell::is_block(value)
             && !extent.has_no_colon
             && alone.is_some_and(|rest| rest.trim_matches([' ', '\t']).is_empty())
-            && (self.role == Role::Document || !before.contains('\n'))
+            && (self.role == Role::Document || !before.contains(['\n', '\r']))
             && stands
     }
 
@@ -178,7 +178,7 @@ impl Spot<'_, '_> {
         let extent = self.node.extent;
         let text = spell::inline(value, Style::Plain);
         let between = self.text.get(extent.free..extent.start).unwrap_or_default();
-        if self.role == Role::Document || !between.contains('\n') {
+        if self.role == Role::Document || !between.contains(['\n', '\r']) {
             return vec![(extent.start..extent.end, text)];
         }
         if between.trim().is_empty() {
@@ -206,7 +206,7 @@ impl Spot<'_, '_> {
             return Vec::new();
         };
         let body = self.text.get(scalar.line..extent.end).unwrap_or_default();
-        let first = body.lines().find(|line| !line.trim().is_empty());
+        let first = body.split(['\n', '\r']).find(|line| !line.trim().is_empty());
         let indent = first.map(|line| line.len() - line.trim_start_matches(' ').len());
         let column = indent.unwrap_or(self.column + self.lines.unit);
         // Without a line end behind it readers do not agree on that of its last line.
@@ -268,12 +268,16 @@ fn unanchored(
 /// How many characters are before `at` in its line.
 fn column(text: &str, at: usize) -> usize {
     let before = text.get(..at).unwrap_or_default();
-    before.rsplit('\n').next().unwrap_or_default().chars().count()
+    before.rsplit(['\n', '\r']).next().unwrap_or_default().chars().count()
 }
 
+/// The first line end of the text.
 fn newline(text: &str) -> &'static str {
-    let first = text.split_once('\n').map(|(line, _)| line);
-    if first.is_some_and(|line| line.ends_with('\r')) { "\r\n" } else { "\n" }
+    match text.find(['\n', '\r']).and_then(|at| text.get(at..)) {
+        Some(rest) if rest.starts_with("\r\n") => "\r\n",
+        Some(rest) if rest.starts_with('\r') => "\r",
+        Some(_) | None => "\n",
+    }
 }
 
 /// How far the first mapping or sequence inside of a mapping is indented more than that; 2 if none is.

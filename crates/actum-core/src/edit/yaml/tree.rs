@@ -6,8 +6,8 @@ use std::ops::Range;
 use serde_saphyr::granit_parser::{Event, Parser, ScalarStyle, Span, StructureStyle, options};
 
 use super::error::YamlError;
-use super::place;
-use crate::format::{Excerpt, Place};
+use super::{YamlProblem, place};
+use crate::format::Place;
 
 /// All documents of a text.
 #[derive(Debug)]
@@ -86,7 +86,7 @@ impl<'t> Stream<'t> {
             let (event, at) = event.map_err(|error| YamlError::NotYaml {
                 line: u64::try_from(error.marker().line()).unwrap_or(0),
                 column: u64::try_from(error.marker().col()).unwrap_or(0).saturating_add(1),
-                problem: Excerpt::of(error.kind().to_string().as_bytes()),
+                problem: YamlProblem::from_kind(error.kind()),
             })?;
             let unclear = || YamlError::Unclear { place: place(0) };
             let span = bytes(&at).ok_or_else(unclear)?;

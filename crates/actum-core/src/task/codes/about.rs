@@ -62,6 +62,9 @@ impl ErrorCode {
             Self::PreconditionFailed => "A precondition does not hold.",
             Self::PostconditionFailed => "A postcondition does not hold.",
             Self::ValidationRuleFailed => "A validation rule does not hold after the run.",
+            Self::YamlNotEditable => {
+                "A YAML value cannot be replaced alone: an alias, an anchor that is referred to, a tag or a name that is no string is in the way."
+            }
             Self::FileNotFound => "The target does not exist.",
             Self::FileExists => "A file to make exists already.",
             Self::NotAFile => "The target is no regular file, or lies below one.",

@@ -101,6 +101,9 @@ pub enum ErrorCode {
     PostconditionFailed,
     /// 1115: A validation rule does not hold after the run (EX-12).
     ValidationRuleFailed,
+    /// 1116: A YAML value cannot be replaced alone: an alias, an anchor that is referred to, a tag or a name that is
+    /// no string is in the way.
+    YamlNotEditable,
     /// 2001: The target does not exist (EX-3).
     FileNotFound,
     /// 2002: A file to make exists already (EX-3).
@@ -171,7 +174,7 @@ pub(super) struct Row {
 
 impl ErrorCode {
     /// All of them, by their numbers.
-    pub const ALL: [Self; 77] = [
+    pub const ALL: [Self; 78] = [
         Self::EnvelopeInvalid,
         Self::NotApproved,
         Self::NotValidated,
@@ -220,6 +223,7 @@ impl ErrorCode {
         Self::PreconditionFailed,
         Self::PostconditionFailed,
         Self::ValidationRuleFailed,
+        Self::YamlNotEditable,
         Self::FileNotFound,
         Self::FileExists,
         Self::NotAFile,
@@ -305,6 +309,7 @@ impl ErrorCode {
             Self::PreconditionFailed => (1113, "PRECONDITION_FAILED", SkipAction),
             Self::PostconditionFailed => (1114, "POSTCONDITION_FAILED", SkipAction),
             Self::ValidationRuleFailed => (1115, "VALIDATION_RULE_FAILED", StopAndRollBack),
+            Self::YamlNotEditable => (1116, "YAML_NOT_EDITABLE", SkipAction),
             Self::FileNotFound => (2001, "FILE_NOT_FOUND", SkipAction),
             Self::FileExists => (2002, "FILE_EXISTS", SkipAction),
             Self::NotAFile => (2003, "NOT_A_FILE", SkipAction),

@@ -77,6 +77,9 @@ impl ErrorCode {
             Self::SelectorInvalid => {
                 "Write the path as `$.name[0]['other name']`, which selects one place."
             }
+            Self::YamlNotEditable => {
+                "Edit the file as text, where the value is written: `text_replace`, `line_insert`, `hunks`."
+            }
             Self::SourceNotParseable => {
                 "Mend the file, or edit it as text: `text_replace`, `line_insert`, `hunks`."
             }

@@ -8,7 +8,7 @@ use crate::edit::OCCURRENCES_MAX;
 
 /// The object in which the fields of an operation can stand as well (3.3).
 const DETAILS: Option<&str> = Some("details");
-/// The largest number of a line.
+/// The largest number of a line, or of a document.
 const LINE_MAX: i64 = 4_294_967_295;
 
 const PATH: Form = Form::Text(PATH_TEXT);
@@ -146,7 +146,17 @@ static JSON_UPDATE_VALUE: Shape = operation(
 static YAML_UPDATE: Shape = operation(
     "the operation `yaml_update`",
     "Replaces a value in YAML.",
-    &[tag(&["yaml_update"]), JSON_PATH, VALUE, EXPECTED],
+    &[
+        tag(&["yaml_update"]),
+        JSON_PATH,
+        Member::optional(
+            "document",
+            LINE,
+            "The only document that is searched, counted from 1, empty ones too; absent is the same as all of them.",
+        ),
+        VALUE,
+        EXPECTED,
+    ],
 );
 static DELETE: Shape = operation(
     "the operation `delete`",

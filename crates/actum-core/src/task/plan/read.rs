@@ -1,5 +1,6 @@
 //! Makes a plan of what was read.
 
+use std::num::NonZeroU32;
 use std::time::Duration;
 
 use super::super::condition::{Condition, Unbound};
@@ -224,15 +225,19 @@ fn operation(source: &str, form: Form, value: &Value<'_>) -> Taken<(Done, Option
             path.zip(key)
                 .map(|(path, key)| Done::Structure(StructureEdit::JsonRemoveProperty { path, key }))
         }
-        "json_update_value" | "yaml_update" => {
+        "json_update_value" => {
             let path = fields.required("path", parsed);
             let value: Option<JsonText> = fields.required("value", json);
             path.zip(value).map(|(path, value)| {
-                Done::Structure(if kind == "yaml_update" {
-                    StructureEdit::YamlUpdate { path, value }
-                } else {
-                    StructureEdit::JsonUpdateValue { path, value }
-                })
+                Done::Structure(StructureEdit::JsonUpdateValue { path, value })
+            })
+        }
+        "yaml_update" => {
+            let path = fields.required("path", parsed);
+            let document = fields.optional("document", whole::<u32>).and_then(NonZeroU32::new);
+            let value: Option<JsonText> = fields.required("value", json);
+            path.zip(value).map(|(path, value)| {
+                Done::Structure(StructureEdit::YamlUpdate { path, document, value })
             })
         }
         "rename" => fields.required("new_path", path).map(Done::Rename),

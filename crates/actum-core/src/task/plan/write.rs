@@ -244,10 +244,15 @@ impl Writer {
             StructureEdit::JsonUpdateValue { path, value } => {
                 ("json_update_value", path, None, Some(value))
             }
-            StructureEdit::YamlUpdate { path, value } => ("yaml_update", path, None, Some(value)),
+            StructureEdit::YamlUpdate { path, value, .. } => {
+                ("yaml_update", path, None, Some(value))
+            }
         };
         self.text_field("type", word);
         self.text_field("path", path.as_str());
+        if let StructureEdit::YamlUpdate { document: Some(document), .. } = edit {
+            self.number("document", document.get());
+        }
         self.optional_text("key", key.map(String::as_str));
         if let Some(value) = value {
             self.json("value", value);
