@@ -10,6 +10,7 @@ use actum_core::edit::{
     ChunkError, JsonPatchError, JsonValueError, OCCURRENCES_MAX, PathProblem, ReplacementError,
     YamlError,
 };
+use actum_core::format::git_diff::DiffProblem;
 use actum_core::format::{DocumentProblem, Problem};
 use actum_core::near::Near;
 use actum_core::path::Quoted;
@@ -449,6 +450,9 @@ pub(crate) fn for_input(problem: &Problem, inside: Option<&RelPath>) -> Option<S
             "give what is between the fences alone"
         }
         Problem::Unrecognised { .. } | Problem::Blank => "`actum help apply` lists the formats",
+        Problem::Diff(DiffProblem::HunkEndsEarly { .. } | DiffProblem::HunkGoesOn { .. }) => {
+            "if the diff is complete, `--recount` counts the lines of its hunks anew"
+        }
         Problem::TooLarge { .. }
         | Problem::ByteOrderMark
         | Problem::Utf16

@@ -42,6 +42,17 @@ pub enum Format {
     CodexPatch,
 }
 
+/// Where the line counts of a hunk in a diff come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum HunkCounts {
+    /// Its header, which its lines must agree with.
+    #[default]
+    Stated,
+    /// Its lines. It ends where a line is that a hunk cannot have, where `--- ` and `+++ ` lines are followed
+    /// by a hunk header, and at the signature of a mail.
+    Counted,
+}
+
 /// How an input is to be read.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Reading {
@@ -50,6 +61,8 @@ pub struct Reading {
     /// The file that a bare JSON Patch changes. Every other input names its files itself, and is
     /// refused where one is given.
     pub target: Option<RelPath>,
+    /// Where the line counts of hunks in a diff come from; of no account in other formats.
+    pub counts: HunkCounts,
 }
 
 /// The operations that `input` describes, in the order they must be computed in; in the given
@@ -66,7 +79,7 @@ pub fn parse(input: &[u8], reading: &Reading) -> Result<Vec<Operation>, ParseErr
         Some(Format::JsonPatch) => json(input, reading, Some(JsonFormat::JsonPatch)),
         Some(Format::GitDiff) => {
             without_target(reading, Format::GitDiff)?;
-            git_diff::parse(input)
+            git_diff::parse_with(input, reading.counts)
         }
         Some(Format::CodexPatch) => {
             without_target(reading, Format::CodexPatch)?;
@@ -90,7 +103,7 @@ fn recognised(input: &[u8], reading: &Reading) -> Result<Vec<Operation>, ParseEr
     }
     let no_diff =
         |error: &ParseError| error.problem == Problem::Diff(git_diff::DiffProblem::NoSection);
-    let operations = git_diff::parse(input).map_err(|error| {
+    let operations = git_diff::parse_with(input, reading.counts).map_err(|error| {
         if !no_diff(&error) {
             return error;
         }
@@ -108,15 +121,17 @@ fn json(
     check_input(input)?;
     let placed = |refusal: Refusal| refusal.placed(input);
     let document = Document::read(input).map_err(placed)?;
-    let format = format.map_or_else(|| document.format(), Ok).map_err(placed)?;
+    let target = reading.target.as_ref();
+    let format = format.map_or_else(|| document.format(target), Ok).map_err(placed)?;
     if format != JsonFormat::JsonPatch {
         without_target(reading, format.into())?;
+        document.filled().map_err(placed)?;
     }
     let operations = match format {
         JsonFormat::ChangeSet => change_set::operations(&document),
         JsonFormat::Edits => edits::operations(&document),
         JsonFormat::Files => files::operations(&document),
-        JsonFormat::JsonPatch => json_patch::operations(&document, reading.target.as_ref()),
+        JsonFormat::JsonPatch => json_patch::operations(&document, target),
     };
     operations.map_err(placed)
 }
@@ -233,8 +248,8 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_array_is_refused_in_every_format() {
-        for format in [Format::ChangeSet, Format::Edits, Format::Files, Format::JsonPatch] {
+    fn an_empty_array_is_refused_in_every_format_but_that_of_a_json_patch() {
+        for format in [Format::ChangeSet, Format::Edits, Format::Files] {
             for reading in [in_format(format), Reading::default()] {
                 assert_eq!(
                     parse(b" []", &reading).unwrap_err().to_string(),

@@ -65,7 +65,7 @@ impl Near {
         if !places.is_empty() {
             return Some(Self::Elsewhere { lines: Lines::of(content, places) });
         }
-        let is_there = |text: &[u8]| memchr::memmem::find(content, text);
+        let is_there = |text: &[u8]| whole_lines(text, content);
         let new = (!new.trim_ascii().is_empty()).then(|| is_there(new)).flatten();
         None.or_else(|| new.map(|at| Self::New { line: line(at) }))
             .or_else(|| {
@@ -91,6 +91,18 @@ pub fn word<'w>(given: &str, known: &[&'w str]) -> Option<&'w str> {
         known.iter().map(|word| (strsim::damerau_levenshtein(&given, &plain(word)), word));
     let (distance, word) = distances.min_by_key(|(distance, _)| *distance)?;
     (distance <= word.len().min(6) / 3).then_some(*word)
+}
+
+/// Where `text` is in `content` with nothing but blanks beside it in its lines: a word within another says
+/// nothing about what was changed.
+fn whole_lines(text: &[u8], content: &[u8]) -> Option<usize> {
+    let is_inner = |b: &&u8| !b.is_ascii_whitespace() || **b == b'\n';
+    let is_bound = |byte: Option<&u8>| byte.is_none_or(|&b| b == b'\n');
+    memchr::memmem::find_iter(content, text).find(|&at| {
+        let before = content.iter().take(at).rev().find(is_inner);
+        let behind = content.iter().skip(at + text.len()).find(is_inner);
+        (text.starts_with(b"\n") || is_bound(before)) && (text.ends_with(b"\n") || is_bound(behind))
+    })
 }
 
 /// Where `old` is in `content` if only the bytes to keep count.
@@ -199,6 +211,12 @@ mod tests {
         assert_eq!(near("b\n", "x", "a\nb\n"), "; it is at line 2");
         assert_eq!(near("b\n", "x", "b\na\nb\n"), "; it is at lines 1, 3");
         assert_eq!(near("old", "new", "a\nnew\n"), "; the new text already is at line 2");
+        assert_eq!(near("old", "get", "getUser\nforget\nget()\n"), "");
+        assert_eq!(
+            near("old", "get", "getUser\n  get \r\n"),
+            "; the new text already is at line 2"
+        );
+        assert_eq!(near("old\n", "a\nget\n", "x a\nget\n"), "");
         assert_eq!(
             near("b\nc\n", "x", "a\r\nb\r\nc\r\n"),
             "; line 2 has it with other line ends (CRLF against LF)"

@@ -4,7 +4,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use actum::Work;
-use actum_core::format::{Format, Reading};
+use actum_core::format::{Format, HunkCounts, Reading};
 use actum_core::path::Quoted;
 use actum_core::{Budget, PathRule, RelPath, Scope};
 use actum_workspace::{ExistingFiles, HardLinks, HunkPlaces, LaterEdits, Limits, Workspace};
@@ -50,6 +50,9 @@ pub(crate) struct Arguments {
     /// Let a hunk apply elsewhere than it says, if its lines are in exactly one place
     #[arg(long)]
     allow_offset: bool,
+    /// Count the lines of each hunk of a diff instead of trusting the counts in its header
+    #[arg(long)]
+    recount: bool,
     /// What the input is written in; recognised by itself where it is not given
     #[arg(long, value_enum)]
     format: Option<InputFormat>,
@@ -97,8 +100,11 @@ fn relative_path() -> impl TypedValueParser<Value = RelPath> {
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let input = Input::read(&arguments.file, &session.start)?;
-    let reading =
-        Reading { format: arguments.format.map(Format::from), target: arguments.target.clone() };
+    let reading = Reading {
+        format: arguments.format.map(Format::from),
+        target: arguments.target.clone(),
+        counts: if arguments.recount { HunkCounts::Counted } else { HunkCounts::Stated },
+    };
     let operations = input.operations(&reading)?;
     let root = root::existing_or_new(&session.start);
     let is_new = !root::is_made(root);

@@ -26,17 +26,30 @@ pub(super) struct Refusal {
 
 impl<'t> Document<'t> {
     pub(super) fn read(text: &'t [u8]) -> Result<Self, Refusal> {
-        let (text, value) = (json::text(text)?, Value::read(text)?);
-        if value.each().is_empty() {
-            return Err(Refusal::at(value.span.start, DocumentProblem::EmptyArray));
-        }
-        Ok(Self { text, value })
+        Ok(Self { text: json::text(text)?, value: Value::read(text)? })
     }
 
-    /// The format that its fields show it to be in.
-    pub(super) fn format(&self) -> Result<JsonFormat, Refusal> {
+    /// The format that its fields show it to be in; an empty array is a JSON Patch where a file is named
+    /// for one.
+    pub(super) fn format(&self, target: Option<&RelPath>) -> Result<JsonFormat, Refusal> {
+        if self.is_empty() && target.is_some() {
+            return Ok(JsonFormat::JsonPatch);
+        }
+        self.filled()?;
         recognise::format(&self.value)
             .map_err(|problem| Refusal::at(self.value.span.start, problem))
+    }
+
+    /// Refuses an empty array, which only a JSON Patch can be.
+    pub(super) fn filled(&self) -> Result<(), Refusal> {
+        if self.is_empty() {
+            return Err(Refusal::at(self.value.span.start, DocumentProblem::EmptyArray));
+        }
+        Ok(())
+    }
+
+    fn is_empty(&self) -> bool {
+        self.value.each().is_empty()
     }
 }
 

@@ -50,7 +50,7 @@ pub(super) fn operations(
             let read = |value| -> Result<Operation, Refusal> {
                 let fields = PATCH.fields(value)?;
                 let (path, expected): (RelPath, Option<Digest>) = files.next(&fields)?;
-                let operations = fields.required("json_patch")?.filled_array()?;
+                let operations = fields.required("json_patch")?.array()?;
                 let edit = patch(operations, document.text)?;
                 Ok(Operation::Edit { path, edit, expected })
             };
@@ -115,7 +115,7 @@ fn pointer(field: Field<'_>) -> Result<Pointer, Refusal> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::{ParseError, Reading, parse};
+    use crate::format::{Format, ParseError, Reading, parse};
 
     fn read(json: &str, target: Option<&str>) -> Result<Vec<Operation>, ParseError> {
         let target = target.map(|path| RelPath::new(path).unwrap());
@@ -243,9 +243,19 @@ mod tests {
             let json = format!("{{\"path\":\"a\",\"json_patch\":[{operation}]}}");
             assert_eq!(error(&json), format!("line 1, {message}"));
         }
-        assert_eq!(
-            error(r#"{"path":"a","json_patch":[]}"#),
-            "line 1, column 26: `json_patch` is empty, so there is nothing to change"
-        );
+    }
+
+    /// FO-10: as a patch that only tests, an empty one succeeds and changes nothing (RFC 6902).
+    #[test]
+    fn an_empty_json_patch_is_one() {
+        let edit = Edit::Json(JsonPatch { operations: Vec::new() });
+        let path = RelPath::new("a").unwrap();
+        let expected = [Operation::Edit { path, edit, expected: None }];
+        assert_eq!(read(r#"{"path":"a","json_patch":[]}"#, None).unwrap(), expected);
+        assert_eq!(read("[]", Some("a")).unwrap(), expected);
+        let json_patch = Reading { format: Some(Format::JsonPatch), ..Reading::default() };
+        let error = parse(b"[]", &json_patch).unwrap_err().to_string();
+        assert!(error.contains("a bare JSON Patch does not say which file it changes"), "{error}");
+        assert!(read(r#"{"json_patches":[]}"#, None).is_err());
     }
 }

@@ -1,5 +1,6 @@
 //! What each kind of section becomes, as whole values, and in which order.
 
+use actum_core::format::{HunkCounts, git_diff};
 use actum_core::{Digest, EmptyParents, LineHunk, ModeChange, Operation};
 
 use crate::{R, X, parse, path, tree};
@@ -283,4 +284,68 @@ fn a_file_moves_below_its_own_name_and_to_the_name_of_its_directory() {
     let operations = [moved("x", "x/y"), moved("d/f", "d")].concat();
     let after = tree(&[("x/y", "1\n", R), ("d", "2\n", R)]);
     assert_eq!(before.apply(&operations), Ok(after));
+}
+
+fn recounted(diff: &str) -> Result<Vec<Operation>, String> {
+    git_diff::parse_with(diff.as_bytes(), HunkCounts::Counted).map_err(|error| error.to_string())
+}
+
+/// FO-10: as `git apply --recount`.
+#[test]
+fn the_lines_of_a_hunk_are_counted_where_that_is_asked_for() {
+    let sound = "\
+diff --git a/a b/a\n--- a/a\n+++ b/a\n@@ -1,3 +1,4 @@\n x\n-y\n+z\n+Z\n w\n@@ -9 +10 @@\n-q\n+r\n\
+\\ No newline at end of file\ndiff --git a/b b/b\nnew file mode 100644\n--- /dev/null\n+++ b/b\n\
+@@ -0,0 +1,2 @@\n+1\n+2\n-- \n2.40.1\n";
+    assert_eq!(recounted(sound).unwrap(), parse(sound));
+    let mut wrong = sound.replace("-1,3 +1,4", "-1,7 +1,2").replace("-9 +10", "-9,5 +10,5");
+    wrong = wrong.replace("+1,2 @@", "+1,90 @@");
+    assert!(git_diff::parse(wrong.as_bytes()).is_err());
+    assert_eq!(recounted(&wrong).unwrap(), parse(sound));
+}
+
+/// FO-10
+#[test]
+fn a_counted_hunk_ends_before_the_next_file_and_before_the_text_behind_it() {
+    let plain = |a: &str, gap: &str| {
+        format!(
+            "--- a/a\n+++ b/a\n@@ -1,{a} +1,{a} @@\n-x\n+y\n{gap}--- a/b\n+++ b/b\n@@ -1 +1 @@\n-x\n+y\n"
+        )
+    };
+    let expected = parse(&plain("1", ""));
+    assert_eq!(recounted(&plain("4", "")).unwrap(), expected);
+    assert_eq!(recounted(&plain("4", "\n\n")).unwrap(), expected);
+    assert_eq!(recounted(&plain("4", "Index: b\n")).unwrap(), expected);
+    // Lines that only look like the names of a file are changed lines.
+    let names = "--- a/a\n+++ b/a\n@@ -1,9 +1,9 @@\n x\n--- y\n+++ z\n w\n";
+    assert_eq!(recounted(names).unwrap(), parse(&names.replace("-1,9 +1,9", "-1,3 +1,3")));
+    let empty = recounted("--- a/a\n+++ b/a\n@@ -1,9 +1,9 @@\nprose\n").unwrap_err();
+    assert_eq!(empty, "line 3, column 1: the hunk `@@ -1,9 +1,9 @@` covers no lines");
+    let cut = recounted("--- a/a\n+++ b/a\n@@ -1,9 +1,9 @@\n-x\n+y").unwrap_err();
+    assert!(cut.contains("the input ends inside"), "{cut}");
+}
+
+/// FO-10
+#[test]
+fn a_diff_may_end_with_a_header_line_without_a_newline() {
+    for diff in [
+        "diff --git a/a b/b\nsimilarity index 100%\nrename from a\nrename to b\n",
+        "diff --git a/a b/b\nsimilarity index 100%\ncopy from a\ncopy to b\n",
+        "diff --git a/a b/a\nold mode 100644\nnew mode 100755\n",
+        "diff --git a/a b/a\nnew file mode 100644\nindex 0000000..e69de29\n",
+    ] {
+        assert_eq!(parse(diff.strip_suffix('\n').unwrap()), parse(diff), "{diff}");
+    }
+    for cut in [
+        "diff --git a/a b/bc\nsimilarity index 100%\nrename from a\nrename to b",
+        "diff --git a/a b/b\nsimilarity index 90%\nrename from a\nrename to b",
+        "diff --git a/a b/a\nold mode 100644\nnew mode 1007",
+        "diff --git a/a b/a\nold mode 100644",
+        "diff --git a/a b/a\nnew file mode 100644",
+        "diff --git a/a b/a\ndeleted file mode 100644",
+        "diff --git a/a b/a\nnew file mode 100644\nindex 0000000..78981",
+        "diff --git a/a b/a",
+    ] {
+        assert!(git_diff::parse(cut.as_bytes()).is_err(), "{cut}");
+    }
 }

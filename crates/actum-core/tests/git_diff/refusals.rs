@@ -395,9 +395,9 @@ fn an_input_that_is_cut_off_inside_a_line_is_refused() {
          end",
     );
     refused(
-        "diff --git a/x b/y\nrename from x\nrename to y",
-        "line 3, column 1: the input ends inside `rename to y`; give the whole diff, with a newline \
-         at its end",
+        "diff --git a/x b/x\nnew file mode 100644",
+        "line 2, column 1: the input ends inside `new file mode 100644`; give the whole diff, with a \
+         newline at its end",
     );
     refused(
         "--- a/x\n+++ b/x\n@@ -1 +1 @@",

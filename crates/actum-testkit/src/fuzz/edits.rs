@@ -12,8 +12,8 @@ pub(super) fn run(input: &[u8]) {
     let (text, content) = Bytes(input).halves();
     let mut edits = Vec::new();
     let target = Some(RelPath::new("a").unwrap());
-    if let Ok(operations) =
-        format::parse(text, &Reading { format: None, target }).or_else(|_| codex_patch::parse(text))
+    if let Ok(operations) = format::parse(text, &Reading { target, ..Reading::default() })
+        .or_else(|_| codex_patch::parse(text))
     {
         edits.extend(operations.into_iter().filter_map(|operation| match operation {
             Operation::Edit { edit, .. } => Some(edit),

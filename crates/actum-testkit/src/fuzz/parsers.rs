@@ -1,12 +1,13 @@
 //! Parsers of inputs: they never panic, give the same twice, and their errors can be shown.
 
-use actum_core::format::{self, Format, Reading, codex_patch, git_diff};
+use actum_core::format::{self, Format, HunkCounts, Reading, codex_patch, git_diff};
 use actum_core::hunk::Patcher;
 use actum_core::{Operation, RelPath, path::PATH_BYTES_MAX};
 
 pub(super) fn git_diff(input: &[u8]) {
     let parsed = git_diff::parse(input);
     assert_eq!(parsed, git_diff::parse(input));
+    sound(git_diff::parse_with(input, HunkCounts::Counted));
     sound(parsed);
 }
 
@@ -21,7 +22,7 @@ pub(super) fn json(input: &[u8]) {
     let formats = [Format::ChangeSet, Format::Edits, Format::Files, Format::JsonPatch];
     for format in formats.map(Some).into_iter().chain([None]) {
         for target in [None, Some(RelPath::new("a").unwrap())] {
-            sound(format::parse(input, &Reading { format, target }));
+            sound(format::parse(input, &Reading { format, target, ..Reading::default() }));
         }
     }
 }

@@ -283,7 +283,7 @@ fn change_set(document: &str, format: Option<&str>) -> Result<Vec<Operation>, Ha
             Halt::input(format!("`input.format` is `{given}`, and none of `{names}`"))
         })?),
     };
-    let reading = Reading { format, target: None };
+    let reading = Reading { format, ..Reading::default() };
     parse(document.as_bytes(), &reading).map_err(|error| {
         let reason = reason::of_input(&error.problem);
         Halt::rejected(reason, format!("`input.document` cannot be used: {error}"))

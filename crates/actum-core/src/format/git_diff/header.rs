@@ -333,10 +333,14 @@ impl Field {
     }
 }
 
-/// The extended header line that is the current one, if it is one.
+/// The extended header line that is the current one, if it is one. The last line of a rename, a copy or a
+/// change of the mode ends the section, so the input may end with it; a file that is made or removed has
+/// more behind its mode.
 fn field<'a>(lines: &Lines<'a>) -> Result<Option<(Field, Text<'a>)>, ParseError> {
     for (field, keyword) in FIELDS {
-        if let Some(text) = lines.after(keyword)? {
+        let is_followed = matches!(field, Field::NewFileMode | Field::DeletedFileMode);
+        let text = if is_followed { lines.after(keyword) } else { lines.after_in_last(keyword) };
+        if let Some(text) = text? {
             return Ok(Some((field, text)));
         }
     }

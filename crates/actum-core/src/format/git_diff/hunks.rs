@@ -4,7 +4,7 @@ use super::lines::{Lines, excerpt};
 use super::plain;
 use super::problem::DiffProblem;
 use crate::LineHunk;
-use crate::format::ParseError;
+use crate::format::{HunkCounts, ParseError};
 
 /// A [`LineHunk`] whose body is still a slice of the input.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,7 +67,14 @@ impl Hunk<'_> {
 pub(super) fn read<'a>(lines: &mut Lines<'a>) -> Result<Vec<Hunk<'a>>, ParseError> {
     let mut hunks = Vec::new();
     while let Some(line) = lines.current().filter(|line| line.starts_with(b"@@ ")) {
-        let header = header(line).map_err(|problem| ParseError::diff(lines.place(), problem))?;
+        let refused = |problem| ParseError::diff(lines.place(), problem);
+        let mut header = header(line).map_err(refused)?;
+        if lines.counts == HunkCounts::Counted {
+            (header.old_lines, header.new_lines) = counted(lines);
+        }
+        if header.old_lines == 0 && header.new_lines == 0 {
+            return Err(refused(DiffProblem::HunkEmpty { found: excerpt(line) }));
+        }
         lines.check_end()?;
         lines.advance();
         hunks.push(body(lines, header)?);
@@ -91,10 +98,45 @@ fn header(line: &[u8]) -> Result<Hunk<'static>, DiffProblem> {
     }
     let (old_start, old_lines) = old.ok_or_else(too_large)?;
     let (new_start, new_lines) = new.ok_or_else(too_large)?;
-    if old_lines == 0 && new_lines == 0 {
-        return Err(DiffProblem::HunkEmpty { found: excerpt(line) });
-    }
     Ok(Hunk { old_start, old_lines, new_start, new_lines, body: b"" })
+}
+
+/// How many old and new lines follow the hunk header that is the current line. Empty lines at the end of a
+/// hunk, which have lost the blank of a context line or belong to the text behind it, do not count.
+fn counted(lines: &Lines<'_>) -> (u32, u32) {
+    let mut ahead = lines.clone();
+    let (mut counts, mut until_empty) = ((0u32, 0u32), None);
+    loop {
+        ahead.advance();
+        let Some(line) = ahead.current() else { break };
+        let (old, new) = match line.first() {
+            Some(b'-') if starts_next(&ahead, line) => break,
+            Some(b' ' | b'\n') => (1, 1),
+            Some(b'-') => (1, 0),
+            Some(b'+') => (0, 1),
+            Some(b'\\') => (0, 0),
+            Some(_) | None => break,
+        };
+        if line == b"\n" {
+            until_empty.get_or_insert(counts);
+        } else {
+            until_empty = None;
+        }
+        counts = (counts.0.saturating_add(old), counts.1.saturating_add(new));
+    }
+    until_empty.unwrap_or(counts)
+}
+
+/// Whether a line that starts with `-` begins the next section, or the signature of a mail.
+fn starts_next(lines: &Lines<'_>, line: &[u8]) -> bool {
+    let mut behind = lines.clone();
+    behind.advance();
+    let is_last = !behind.current().is_some_and(|next| {
+        matches!(next.first(), Some(b' ' | b'-' | b'+' | b'@' | b'\\')) || next == b"\n"
+    });
+    behind.advance();
+    let has_hunk = behind.current().is_some_and(|line| line.starts_with(b"@@ -"));
+    (plain::starts(lines) && has_hunk) || (is_signature(line) && is_last)
 }
 
 /// A start and a count, `None` when one is too large.

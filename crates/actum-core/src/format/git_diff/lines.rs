@@ -1,7 +1,7 @@
 //! Walks over the lines of an input without copying them.
 
 use super::problem::{DiffProblem, Found};
-use crate::format::{Excerpt, ParseError, Place};
+use crate::format::{Excerpt, HunkCounts, ParseError, Place};
 
 /// A position at the start of a line.
 #[derive(Clone)]
@@ -12,6 +12,8 @@ pub(super) struct Lines<'a> {
     length: usize,
     /// The number of the current line, counted from 1.
     number: u64,
+    /// Where the line counts of hunks come from.
+    pub(super) counts: HunkCounts,
 }
 
 /// A piece of one line.
@@ -22,8 +24,8 @@ pub(super) struct Text<'a> {
 }
 
 impl<'a> Lines<'a> {
-    pub(super) fn new(input: &'a [u8]) -> Self {
-        Self { rest: input, length: line_length(input), number: 1 }
+    pub(super) fn new(input: &'a [u8], counts: HunkCounts) -> Self {
+        Self { rest: input, length: line_length(input), number: 1, counts }
     }
 
     /// The current line with its newline, if it has one; `None` at the end of the input.
@@ -65,11 +67,22 @@ impl<'a> Lines<'a> {
     /// # Errors
     /// The line starts with `keyword`, but has no newline or ends with CRLF.
     pub(super) fn after(&self, keyword: &str) -> Result<Option<Text<'a>>, ParseError> {
+        let text = self.after_in_last(keyword)?;
+        if text.is_some() {
+            self.check_end()?;
+        }
+        Ok(text)
+    }
+
+    /// As `after`, for a line that may be the last of the input without a newline.
+    ///
+    /// # Errors
+    /// The line starts with `keyword`, but ends with CRLF.
+    pub(super) fn after_in_last(&self, keyword: &str) -> Result<Option<Text<'a>>, ParseError> {
         let line = self.current().unwrap_or_default();
         let Some(bytes) = line.strip_prefix(keyword.as_bytes()) else {
             return Ok(None);
         };
-        self.check_end()?;
         let bytes = bytes.strip_suffix(b"\n").unwrap_or(bytes);
         if bytes.ends_with(b"\r") {
             return Err(ParseError::diff(self.place(), DiffProblem::CarriageReturn));

@@ -125,9 +125,11 @@ fn value(letter: u8) -> Option<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::format::HunkCounts;
 
     fn bytes(text: &str) -> Result<Vec<u8>, String> {
-        read(&mut Lines::new(text.as_bytes())).map_err(|error| error.to_string())
+        read(&mut Lines::new(text.as_bytes(), HunkCounts::Stated))
+            .map_err(|error| error.to_string())
     }
 
     /// FO-10
