@@ -52,11 +52,23 @@ fn rehearsed(
     step: i64,
     cancelled_after: usize,
 ) -> (Vec<String>, Option<ErrorCode>, usize) {
+    let (ends, broken_off, operations, changes) =
+        rehearsed_plan(PLAN, config, step, cancelled_after);
+    assert_eq!(changes, operations, "what is left is what was done");
+    (ends, broken_off, operations)
+}
+
+fn rehearsed_plan(
+    plan: &str,
+    config: &str,
+    step: i64,
+    cancelled_after: usize,
+) -> (Vec<String>, Option<ErrorCode>, usize, usize) {
     let directory = tempfile::tempdir().unwrap();
     let root = directory.path().join("workspace");
     fs::create_dir(&root).unwrap();
     let mut workspace = Workspace::open(&root).unwrap();
-    let plan = TaskPlan::read(PLAN.as_bytes()).unwrap();
+    let plan = TaskPlan::read(plan.as_bytes()).unwrap();
     let (graph, config) =
         (Graph::of(&plan).unwrap(), SystemConfig::read(config.as_bytes()).unwrap());
     let script = Script { plan: &plan, graph: &graph, config: &config };
@@ -64,13 +76,13 @@ fn rehearsed(
     let mut transaction = workspace.begin(RunOptions::default()).unwrap();
     let Rehearsal { actions, operations, broken_off, .. } =
         Rehearsal::on(&mut transaction, script, &mut looker);
-    assert_eq!(transaction.changes().len(), operations.len(), "what is left is what was done");
     let word = |rehearsed: &Rehearsed| match &rehearsed.end {
         ActionEnd::Completed { .. } => "completed".to_owned(),
         ActionEnd::Failed(problem) => problem.code.error_type().to_owned(),
         ActionEnd::Skipped { .. } => "skipped".to_owned(),
     };
-    (actions.iter().map(word).collect(), broken_off, operations.len())
+    let changes = transaction.changes().len();
+    (actions.iter().map(word).collect(), broken_off, operations.len(), changes)
 }
 
 /// EX-21: an action that takes longer than it may has failed, and nothing of it is left.
@@ -80,6 +92,36 @@ fn an_action_that_is_too_late_has_failed_and_left_nothing() {
     assert_eq!(quick, (vec!["completed".into(), "completed".into()], None, 2));
     let slow = rehearsed("timeouts: { file_seconds: 20 }\n", 21, usize::MAX);
     assert_eq!(slow, (vec!["ACTION_TIMEOUT".into(), "skipped".into()], None, 0));
+}
+
+/// EX-10: the code says whether a path selects nothing, or what it selects cannot be replaced alone.
+#[test]
+fn a_yaml_value_that_cannot_be_replaced_has_a_code_of_its_own() {
+    let code = |content: &str, path: &str, more: &str| {
+        let plan = format!(
+            r#"{{ "plan_id": "p", "action_plan": [
+    {{ "action_id": "a1", "action_type": "FILE_CREATE", "target": "f.yaml",
+       "operation": {{ "type": "create", "content": "{content}" }} }},
+    {{ "action_id": "a2", "action_type": "FILE_MODIFY", "target": "f.yaml", "depends_on": ["a1"],
+       "operation": {{ "type": "yaml_update", "path": "{path}"{more}, "value": 0 }} }}
+] }}"#
+        );
+        rehearsed_plan(&plan, "", 1, usize::MAX).0.pop().unwrap()
+    };
+    for (content, path, more, expected) in [
+        (r"a: 1\n", "$.a", "", "completed"),
+        (r"a: !!timestamp 2001-01-01\nb: 1\n", "$.b", "", "completed"),
+        (r"a: 1\n---\na: 2\n", "$.a", r#", "document": 2"#, "completed"),
+        (r"a: 1\n---\na: 2\n", "$.a", "", "JSONPATH_SEVERAL_MATCHES"),
+        (r"a: 1\n", "$.a", r#", "document": 2"#, "JSONPATH_NO_MATCH"),
+        (r"---\n", "$", "", "JSONPATH_NO_MATCH"),
+        (r"a: !t 1\n", "$.a", "", "YAML_NOT_EDITABLE"),
+        (r"a: &x 1\nb: *x\n", "$.a", "", "YAML_NOT_EDITABLE"),
+        (r"a: &x 1\nb: *x\n", "$.b", "", "YAML_NOT_EDITABLE"),
+        (r"1: x\na: 1\n", "$..a", "", "YAML_NOT_EDITABLE"),
+    ] {
+        assert_eq!(code(content, path, more), expected, "{content} {path}{more}");
+    }
 }
 
 /// EX-21: a task that takes longer than it may is broken off.

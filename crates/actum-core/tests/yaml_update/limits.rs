@@ -61,4 +61,6 @@ fn any_number_of_comments_may_stand_between_a_name_and_its_value() {
     check("$.a.b", "2", &file, &file.replace("b: 1", "b: 2"));
     let empty = format!("a:\n{}z: 1\n", "# c\n".repeat(5000));
     check("$.a", "2", &empty, &empty.replace("a:", "a: 2"));
+    let tagged = format!("t: !!timestamp 2001-01-01\n{file}");
+    check("$.z", "2", &tagged, &tagged.replace("z: 1", "z: 2"));
 }

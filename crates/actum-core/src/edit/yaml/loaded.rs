@@ -5,7 +5,7 @@ use std::fmt;
 use std::ops::Range;
 
 use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
-use serde_saphyr::granit_parser::{Event, Parser};
+use serde_saphyr::granit_parser::{self, Event, Parser};
 use serde_saphyr::{Location, MergeKeyPolicy, NonFiniteFloatPolicy, budget, options};
 
 use super::YamlProblem;
@@ -217,7 +217,8 @@ fn without_meaning_of_tags(text: &str) -> Cow<'_, str> {
 #[expect(clippy::wildcard_enum_match_arm, reason = "only what can have a tag counts")]
 fn tags(text: &str) -> Result<Vec<Range<usize>>, YamlProblem> {
     let (mut tags, mut depth) = (Vec::new(), 0usize);
-    for event in Parser::new_from_str(text) {
+    let options = granit_parser::options! { emit_comments: false };
+    for event in Parser::new_from_str_with_options(text, options) {
         let (event, at) = event.map_err(|error| YamlProblem::from_kind(error.kind()))?;
         let is_tagged = match event {
             Event::Scalar(_, _, _, tag) => tag.is_some(),
