@@ -1,26 +1,29 @@
-//! The scan of new content for credentials (EX-20): what looks like one by its shape, and was not
-//! there before.
+//! Credential scan: what in new content looks like a credential (EX-20).
 //!
-//! The table of rules is our own. The rule sets that are kept up are regular expressions by the
-//! hundred, of which many rest on a word nearby, and the one library that carries them and is widely
-//! used brings more dependencies than all of actum and wants a newer compiler; to compile its rules
-//! takes longer than a whole change may. Here a rule is a few literals and what stands around them:
-//! content without any of the literals is looked through by vectors, and nothing else happens.
+//! Rules are tables ([`rule`]): literals that are searched for in one pass, and the shape that must stand
+//! around one. Content without any literal costs a look at every second byte. There are no regular
+//! expressions, no backtracking and no floating point, so the effort is linear and every machine finds
+//! the same. Rules that rest on a name alone are decided by the entropy of the value.
 //!
-//! Precision comes before recall: a format without a shape of its own is left out. So are JSON Web
-//! Tokens, which documentation is full of and which mostly have expired, and the key ids of Twilio,
-//! which are names and no secrets.
+//! Precision comes before recall: JSON Web Tokens by themselves, which documentation is full of and which
+//! mostly have expired, and the key ids of Twilio, which are names and no secrets, are left out.
 
+mod assignment;
 mod checksum;
-mod database_url;
 mod effort;
+mod encoded;
+mod password_file;
 mod placeholder;
 mod private_key;
+mod published;
 mod rule;
 mod search;
 mod shape;
 #[cfg(test)]
 mod tests;
+mod url;
+mod view;
+mod web_key;
 
 use std::borrow::Cow;
 use std::collections::BTreeSet;
@@ -30,7 +33,7 @@ use actum_core::Digest;
 use memchr::memchr_iter;
 use serde::{Deserialize, Serialize};
 
-use rule::RULES;
+use view::View;
 
 /// How many findings one scan tells; those that come first in the content are told.
 pub const FINDINGS_MAX: usize = 100;
@@ -60,32 +63,66 @@ pub struct RuleDescription {
     pub finds: &'static str,
 }
 
-/// All rules, in the order of their ids.
+/// All rules, by table.
 pub fn rules() -> impl Iterator<Item = RuleDescription> {
-    RULES.iter().map(|rule| RuleDescription { id: rule.id, finds: rule.finds })
+    let rules = rule::rules().map(|rule| RuleDescription { id: rule.id, finds: rule.finds });
+    rules.chain([
+        RuleDescription { id: KEY_FILE, finds: "A new file that holds private keys by its name." },
+        RuleDescription { id: PGPASS, finds: "A password in a `.pgpass` file." },
+    ])
+}
+
+/// The rule of files that are key stores or private keys by their name.
+const KEY_FILE: &str = "key-file";
+/// The rule of the lines of a `.pgpass` file, which is known by its name.
+const PGPASS: &str = "pgpass-password";
+
+/// What in the new content of a file looks like a credential: as in [`scan`], and what its last name
+/// says. A file that was not there before and is a key store by name and content is one finding.
+pub fn scan_file(name: &[u8], before: Option<&[u8]>, after: &[u8]) -> Vec<Finding> {
+    let mut findings = scan(before, after);
+    let mut add = |line, rule: &str, digest| {
+        findings.push(Finding { line, rule: rule.to_owned(), digest });
+    };
+    if password_file::is_pgpass(name) {
+        let known: BTreeSet<_> = password_file::pgpass(before.unwrap_or_default())
+            .map(|secret| secret.digest())
+            .collect();
+        for secret in password_file::pgpass(after) {
+            let digest = secret.digest();
+            if !known.contains(&digest) {
+                add(line_at(after, secret.at), PGPASS, digest);
+            }
+        }
+    }
+    if before.is_none() && password_file::is_key_file(name, after) {
+        add(1, KEY_FILE, Digest::tagged(DIGEST_TAG, &[after]));
+    }
+    findings.sort_unstable();
+    findings.truncate(FINDINGS_MAX);
+    findings
 }
 
 /// What in `after` looks like a credential and is nowhere in `before`, by line and then by rule. A
-/// secret that stands in several places is told once, at the first; at most [`FINDINGS_MAX`] are.
+/// secret that occurs several times is reported once, at the first; at most [`FINDINGS_MAX`] are.
 ///
 /// The effort grows with the length of both, whatever they hold, and `before` is read only where
 /// `after` has something that looks like a credential.
 pub fn scan(before: Option<&[u8]>, after: &[u8]) -> Vec<Finding> {
+    let view = View::new(after);
     let mut known = None;
-    let mut told = BTreeSet::new();
+    let mut reported = BTreeSet::new();
     let (mut line, mut counted) = (1, 0);
     let mut findings = Vec::new();
-    for (rule, secret) in secrets(after) {
+    for (rule, secret) in secrets(&view.bytes) {
         let digest = secret.digest();
         let known = known.get_or_insert_with(|| before.map(digests).unwrap_or_default());
-        if known.contains(&digest) || !told.insert((rule, digest)) {
+        if known.contains(&digest) || !reported.insert((rule, digest)) {
             continue;
         }
-        // Where two secrets overlap, the second may begin before the first.
-        if let Some(between) = after.get(counted..secret.at) {
-            line += memchr_iter(b'\n', between).map(|_| 1).sum::<u64>();
-            counted = secret.at;
-        }
+        let between = view.bytes.get(counted..secret.at).unwrap_or_default();
+        line += memchr_iter(b'\n', between).map(|_| 1).sum::<u64>();
+        counted = secret.at;
         findings.push(Finding { line, rule: rule.to_owned(), digest });
         if findings.len() == FINDINGS_MAX {
             break;
@@ -95,18 +132,20 @@ pub fn scan(before: Option<&[u8]>, after: &[u8]) -> Vec<Finding> {
     findings
 }
 
-/// Where in a content something stands that looks like a credential, as it comes.
+/// The line at a place in a content, counted from 1.
+fn line_at(content: &[u8], at: usize) -> u64 {
+    let before = content.get(..at).unwrap_or_default();
+    memchr_iter(b'\n', before).map(|_| 1).sum::<u64>() + 1
+}
+
+/// Where in a content something looks like a credential, ordered by the beginning.
 pub fn spans(content: &[u8]) -> Vec<Range<usize>> {
-    let end = |secret: &Secret<'_>| match &secret.bytes {
-        Cow::Borrowed(bytes) => secret.at.saturating_add(bytes.len()),
-        // Of a private key what stands between its lines is left out: it ends where its last line begins.
-        Cow::Owned(_) => {
-            let rest = content.get(secret.at..).unwrap_or_default();
-            let length = memchr::memmem::find(rest, b"-----END").unwrap_or(rest.len());
-            secret.at.saturating_add(length)
-        }
+    let view = View::new(content);
+    let span = |(_, secret): (_, Secret<'_>)| {
+        let end = secret.end(&view.bytes);
+        view.in_content(secret.at)..view.in_content(end).min(content.len())
     };
-    secrets(content).map(|(_, secret)| secret.at..end(&secret)).collect()
+    secrets(&view.bytes).into_iter().map(span).collect()
 }
 
 /// The bytes of a secret and where they begin. It has no `Debug`, so that they come into no message.
@@ -119,16 +158,57 @@ impl Secret<'_> {
     fn digest(&self) -> Digest {
         Digest::tagged(DIGEST_TAG, &[&self.bytes])
     }
+
+    /// Where it ends in the content in which it was found.
+    fn end(&self, content: &[u8]) -> usize {
+        let length = match &self.bytes {
+            Cow::Borrowed(bytes) => bytes.len(),
+            // Of a private key what stands between its lines is left out: it ends where its last line
+            // begins.
+            Cow::Owned(_) => {
+                let rest = content.get(self.at..).unwrap_or_default();
+                let ends: [&[u8]; 2] = [b"-----END", b"Private-MAC"];
+                let ends = ends.iter().filter_map(|end| memchr::memmem::find(rest, end));
+                ends.min().unwrap_or(rest.len())
+            }
+        };
+        self.at.saturating_add(length)
+    }
 }
 
 fn digests(content: &[u8]) -> BTreeSet<Digest> {
-    secrets(content).map(|(_, secret)| secret.digest()).collect()
+    let view = View::new(content);
+    secrets(&view.bytes).into_iter().map(|(_, secret)| secret.digest()).collect()
 }
 
-/// All that looks like a credential, with the ids of the rules, as it comes.
-fn secrets(content: &[u8]) -> impl Iterator<Item = (&'static str, Secret<'_>)> {
-    search::hits(content).filter_map(|hit| {
+/// All that looks like a credential, with the ids of the rules, ordered by the beginning. What a generic
+/// rule finds inside or around something that another rule finds is left out.
+fn secrets(content: &[u8]) -> Vec<(&'static str, Secret<'_>)> {
+    let (mut found, mut generic) = (Vec::new(), Vec::new());
+    for hit in search::hits(content) {
         let secret = hit.rule.shapes.iter().find_map(|shape| shape.secret(content, &hit.at));
-        secret.map(|secret| (hit.rule.id, secret))
-    })
+        let secret = secret.filter(|secret| !published::is_published(&secret.bytes));
+        let Some(secret) = secret else { continue };
+        let list = if hit.rule.is_generic() { &mut generic } else { &mut found };
+        list.push((hit.rule.id, secret));
+    }
+    if !generic.is_empty() {
+        found.sort_by_key(|(_, secret)| secret.at);
+        let ranges: Vec<_> = found.iter().map(|(_, it)| it.at..it.end(content)).collect();
+        generic.retain(|(_, secret)| {
+            let end = secret.end(content);
+            let before = ranges.partition_point(|range| range.start < end);
+            // Ranges are in the order of their beginnings, and nearly never one inside another.
+            !ranges.iter().take(before).rev().take(OVERLAPS_MAX).any(|range| range.end > secret.at)
+        });
+        // Two names can stand in front of one value: `secret_token`.
+        generic.sort_by_key(|(_, secret)| secret.at);
+        generic.dedup_by_key(|(_, secret)| secret.at);
+        found.append(&mut generic);
+    }
+    found.sort_by_key(|(_, secret)| secret.at);
+    found
 }
+
+/// How many findings before a value are looked at to see whether one of them reaches into it.
+const OVERLAPS_MAX: usize = 4;

@@ -3,7 +3,7 @@
 use actum_core::path_name::PathName;
 use actum_core::receipt::{EffectKind, GateRecord, PathEffect};
 use actum_core::{Digest, RelPath};
-use actum_gate::credential::scan;
+use actum_gate::credential::scan_file;
 use actum_gate::decision::Found;
 use actum_gate::{Bundle, Case, NoAccess, Policy, Verdict, decide};
 
@@ -16,19 +16,29 @@ pub(super) struct Judged {
     pub(super) verdict: Verdict,
     /// What is said by those that do not let it pass.
     pub(super) grounds: Vec<String>,
+    /// How many new contents were scanned for credentials.
+    scanned: usize,
+    /// The rule and the place of each finding in them.
+    found: Vec<String>,
 }
 
 impl Judged {
     pub(super) fn of(changes: &[Change]) -> Result<Self, Failure> {
         let policy = Policy::default();
-        let bundle = Bundle::new(Digest::of(&policy.to_vec()?), case(changes)?);
+        let case = case(changes)?;
+        let found = case.found.iter().map(|Found { path, finding }| {
+            format!("{} in `{path}`, line {}", finding.rule, finding.line)
+        });
+        let found = found.collect();
+        let scanned = changes.iter().filter(|it| !matches!(it.kind, Kind::Deleted { .. })).count();
+        let bundle = Bundle::new(Digest::of(&policy.to_vec()?), case);
         let decision = decide(&bundle, &policy, &NoAccess);
         // What the gate of approval adds is what the verdict says.
         let is_held =
             |gate: &&GateRecord| gate.verdict != Verdict::Allow.as_str() && gate.gate != "approval";
         let grounds = decision.gates.iter().filter(is_held);
         let grounds = grounds.map(|gate| format!("{}: {}", gate.gate, gate.ground)).collect();
-        Ok(Self { verdict: decision.verdict, grounds })
+        Ok(Self { verdict: decision.verdict, grounds, scanned, found })
     }
 }
 
@@ -49,6 +59,13 @@ pub(super) fn told(rows: &[Row<'_>]) -> String {
             text += &format!("  {pair}: {ground}\n");
         }
     }
+    let scanned: usize = judged().map(|(_, judged)| judged.scanned).sum();
+    let found =
+        || judged().flat_map(|(pair, judged)| judged.found.iter().map(move |it| (pair, it)));
+    text += &format!("credentials: {} findings in {scanned} new contents\n", found().count());
+    for (pair, found) in found() {
+        text += &format!("  {pair}: {found}\n");
+    }
     text
 }
 
@@ -63,7 +80,7 @@ fn case(changes: &[Change]) -> Result<Case, Failure> {
         };
         if let Some(after) = after {
             let before = before.map(|leaf| &*leaf.content);
-            let findings = scan(before, &after.content).into_iter();
+            let findings = scan_file(path.0.name(), before, &after.content).into_iter();
             found.extend(findings.map(|finding| Found { path: path.clone(), finding }));
         }
         let (from, before, after) = (None, None, None);

@@ -56,6 +56,105 @@ pub(super) fn is_random(text: &[u8]) -> bool {
     same * 6 <= text.len() * text.len() && neighbours.count() * 2 <= text.len() && !periodic
 }
 
+/// Words of passwords in examples and test set-ups, in lowercase.
+const PASSWORD_WORDS: [&[u8]; 32] = [
+    b"1234",
+    b"abcd",
+    b"admin",
+    b"bad",
+    b"change",
+    b"default",
+    b"demo",
+    b"dummy",
+    b"example",
+    b"fake",
+    b"foo",
+    b"guest",
+    b"hunter",
+    b"insert",
+    b"invalid",
+    b"mock",
+    b"mypass",
+    b"pa$$",
+    b"pass",
+    b"passw0rd",
+    b"placeholder",
+    b"postgres",
+    b"pwd",
+    b"qwert",
+    b"redacted",
+    b"root",
+    b"secret",
+    b"test",
+    b"token",
+    b"user",
+    b"xxx",
+    b"your",
+];
+
+/// Whether a password is one of an example or a reference to a variable.
+pub(super) fn is_sample_password(password: &[u8]) -> bool {
+    holds_any(password, &PASSWORD_WORDS) || is_reference(password)
+}
+
+/// Whether this stands for a value that is kept elsewhere: `${X}`, `$X`, `%X%`, `{{ x }}`, `<x>`.
+pub(super) fn is_reference(value: &[u8]) -> bool {
+    value.starts_with(b"$") && !value.iter().skip(1).any(u8::is_ascii_punctuation)
+        || value.starts_with(b"%") && value.ends_with(b"%")
+        || value.iter().any(|byte| b"{}<>[]()".contains(byte))
+        || value.windows(2).any(|pair| pair == b"$$" || pair == b"..")
+}
+
+/// The entropy per character of random text that is long, in 1/256 bit: hexadecimal digits have 4 bit.
+const ENTROPY_MIN: u64 = 3 * 256;
+
+/// Whether the characters are spread as in random text, and change between lower case, upper case
+/// and digits as often as there. Names made of words do not.
+pub(super) fn looks_random(text: &[u8]) -> bool {
+    // From upper to lower case is how a word begins.
+    let changes = text.windows(2).filter(|pair| match pair {
+        [one, other] if other.is_ascii_uppercase() => {
+            !one.is_ascii_uppercase() && one.is_ascii_alphanumeric()
+        }
+        [one, other] if one.is_ascii_digit() => other.is_ascii_lowercase(),
+        [one, other] => one.is_ascii_alphabetic() && other.is_ascii_digit(),
+        _ => false,
+    });
+    let has_digit = text.iter().any(u8::is_ascii_digit);
+    has_digit
+        && changes.count() * 4 >= text.len()
+        && entropy(text) >= ENTROPY_MIN
+        && is_random(text)
+}
+
+/// The Shannon entropy per byte, in 1/256 bit, by integers alone: every machine decides the same.
+fn entropy(text: &[u8]) -> u64 {
+    let mut counts = [0_u64; 256];
+    for &byte in text {
+        if let Some(count) = counts.get_mut(usize::from(byte)) {
+            *count += 1;
+        }
+    }
+    let length: u64 = counts.iter().sum();
+    let weighted: u64 = counts.iter().map(|&count| count * log2(count)).sum();
+    log2(length).saturating_sub(weighted.checked_div(length).unwrap_or_default())
+}
+
+/// The logarithm to base 2 in 1/256; 0 for 0.
+fn log2(number: u64) -> u64 {
+    let Some(whole) = number.checked_ilog2() else { return 0 };
+    // The number as a fraction between 1 and 2 in 1/2^31, squared for each binary digit.
+    let mut fraction = (u128::from(number) << 31) >> whole;
+    let mut digits = 0;
+    for _ in 0..8 {
+        fraction = (fraction * fraction) >> 31;
+        let carry = u64::from(fraction >= 1 << 32);
+        fraction >>= carry;
+        digits = digits << 1 | carry;
+    }
+    u64::from(whole) << 8 | digits
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -72,6 +171,25 @@ mod tests {
             "",
         ] {
             assert!(made_up.is_empty() || is_made_up(made_up.as_bytes()), "{made_up}");
+        }
+    }
+
+    /// EX-20
+    #[test]
+    fn entropy_is_computed_in_integers() {
+        assert_eq!((log2(0), log2(1), log2(2), log2(8), log2(3)), (0, 0, 256, 768, 405));
+        assert_eq!((entropy(b""), entropy(b"aaaa"), entropy(b"abcdabcd")), (0, 0, 512));
+    }
+
+    /// EX-20
+    #[test]
+    fn names_made_of_words_do_not_look_random() {
+        for name in ["userPasswordResetToken2", "oauth2_token_endpoint_v1", "sha256-of-the-content"]
+        {
+            assert!(!looks_random(name.as_bytes()), "{name}");
+        }
+        for random in ["q7Kd02XwZr9Lp3Tb", "9f86d081884c7d659a2feaa0c55ad015", "k3v9qzt1x8mw2rj5"] {
+            assert!(looks_random(random.as_bytes()), "{random}");
         }
     }
 

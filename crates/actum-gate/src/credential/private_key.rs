@@ -17,6 +17,11 @@ const HEADER_VALUE_BYTES_MAX: usize = 160;
 /// The shortest key, of 32 bytes on a curve, has 64 characters.
 const BODY_CHARACTERS_MIN: usize = 48;
 
+/// PuTTY writes 64 characters to a line.
+const PUTTY_LINE_BYTES_MAX: usize = 80;
+/// An Ed25519 key has 48.
+const PUTTY_CHARACTERS_MIN: usize = 40;
+
 const DASHES: &[u8] = b"-----";
 
 /// The key of which the header begins here: its base 64 without what is between the lines, so that
@@ -34,6 +39,27 @@ pub(super) fn secret<'a>(content: &'a [u8], at: &Range<usize>) -> Option<Secret<
     let rest = rest.get(..KEY_BYTES_MAX).unwrap_or(rest);
     let body = body(without_headers(rest))?;
     let is_key = body.len() >= BODY_CHARACTERS_MIN && is_random(&body);
+    is_key.then_some(Secret { at: at.start, bytes: Cow::Owned(body) })
+}
+
+/// The base 64 of a key in PuTTY's format, behind the number of its lines.
+pub(super) fn putty<'a>(content: &'a [u8], at: &Range<usize>) -> Option<Secret<'a>> {
+    let rest = content.get(at.end..)?;
+    let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).take(3).count();
+    let rest = escaped(rest.get(digits..)?);
+    let rest = rest.get(..KEY_BYTES_MAX).unwrap_or(rest);
+    let mut body = Vec::new();
+    for line in rest.split(|&byte| byte == b'\n') {
+        effort::spend(line.len().min(PUTTY_LINE_BYTES_MAX));
+        let line = line.trim_ascii();
+        let is_body = |byte: &u8| byte.is_ascii_alphanumeric() || b"+/=".contains(byte);
+        // The next line is `Private-MAC`.
+        if line.len() > PUTTY_LINE_BYTES_MAX || !line.iter().all(is_body) {
+            break;
+        }
+        body.extend_from_slice(line);
+    }
+    let is_key = digits > 0 && body.len() >= PUTTY_CHARACTERS_MIN && is_random(&body);
     is_key.then_some(Secret { at: at.start, bytes: Cow::Owned(body) })
 }
 

@@ -1,54 +1,53 @@
-//! Where the literals of the rules are.
+//! Literal search: where the literals of the rules occur.
+//!
+//! Literals of three or four bytes are found by vectors. For the others every second position of the
+//! content is sampled: four bytes, folded to lower case, are looked up in a small table. A literal of
+//! five bytes or more has two adjacent windows of four bytes, of which exactly one begins at a sampled
+//! position, so the cost does not depend on the number of rules.
 
-use std::cmp::Reverse;
 use std::ops::Range;
 use std::sync::LazyLock;
 
 use aho_corasick::packed::Searcher;
 
-use super::rule::{RULES, Rule};
+use super::rule::{Case, Rule, rules};
 
-/// A place where a literal of a rule stands.
+/// An occurrence of a literal.
 pub(super) struct Hit {
     pub(super) at: Range<usize>,
     pub(super) rule: &'static Rule,
 }
 
-/// Each literal and its rule, in the order of the table.
+/// Each literal with its rule, in the order of the tables.
 pub(super) fn literals() -> impl Iterator<Item = (&'static str, &'static Rule)> {
-    RULES.iter().flat_map(|rule| rule.literals.iter().map(move |&literal| (literal, rule)))
+    rules().flat_map(|rule| rule.literals.iter().map(move |&literal| (literal, rule)))
 }
 
-/// All the places, in their order. No literal begins inside another one where it could be the
-/// beginning of a secret.
-pub(super) fn hits(content: &[u8]) -> impl Iterator<Item = Hit> {
-    let [mut short, mut long] = SEARCHES.each_ref().map(|search| search.hits(content).peekable());
-    std::iter::from_fn(move || {
-        let start = |hit: Option<&Hit>| hit.map(|hit| Reverse(hit.at.start));
-        if start(short.peek()) > start(long.peek()) { short.next() } else { long.next() }
-    })
+/// All occurrences: those of short literals, and then those of long ones.
+pub(super) fn hits(content: &[u8]) -> impl Iterator<Item = Hit> + '_ {
+    SHORT.hits(content).chain(INDEX.hits(content))
 }
 
-/// The length of the shortest literals.
-const SHORT: usize = 3;
+const WINDOW: usize = 4;
+const STRIDE: usize = 2;
+const TABLE_BITS: u32 = 14;
+/// The bit that ASCII letters of both cases differ in, in each byte.
+const FOLD: u32 = 0x2020_2020;
 
-/// The short literals, and all the others. Together they would be sought by their first three bytes,
-/// which the others share with much else; two passes take half the time of that one. Made at the
-/// first scan, in some 40 µs.
-static SEARCHES: LazyLock<[Search; 2]> = LazyLock::new(|| {
-    [Search::of(|literal| literal.len() == SHORT), Search::of(|literal| literal.len() > SHORT)]
-});
+/// Made at the first scan.
+static INDEX: LazyLock<Index> = LazyLock::new(Index::new);
+static SHORT: LazyLock<Short> = LazyLock::new(Short::new);
 
-/// A search for some of the literals.
-struct Search {
+/// The literals that have no two windows.
+struct Short {
     literals: Vec<(&'static str, &'static Rule)>,
-    /// None where the processor has no vectors that it could use.
+    /// Missing on a processor without vectors.
     vectors: Option<Searcher>,
 }
 
-impl Search {
-    fn of(is_sought: impl Fn(&str) -> bool) -> Self {
-        let literals: Vec<_> = literals().filter(|(literal, _)| is_sought(literal)).collect();
+impl Short {
+    fn new() -> Self {
+        let literals: Vec<_> = literals().filter(|(literal, _)| literal.len() <= WINDOW).collect();
         let vectors = Searcher::new(literals.iter().map(|(literal, _)| literal));
         Self { literals, vectors }
     }
@@ -57,24 +56,22 @@ impl Search {
         let mut from = 0;
         std::iter::from_fn(move || {
             let hit = match &self.vectors {
-                Some(vectors) => self.first_by_vectors(vectors, content, from),
-                None => self.first_by_table(content, from),
+                Some(vectors) => self.next_by_vectors(vectors, content, from),
+                None => self.next_by_comparison(content, from),
             }?;
-            from = hit.at.end;
+            from = hit.at.start + 1;
             Some(hit)
         })
     }
 
-    fn first_by_vectors(&self, vectors: &Searcher, content: &[u8], from: usize) -> Option<Hit> {
+    fn next_by_vectors(&self, vectors: &Searcher, content: &[u8], from: usize) -> Option<Hit> {
         let found = vectors.find_in(content, (from..content.len()).into())?;
         let &(_, rule) = self.literals.get(found.pattern().as_usize())?;
         Some(Hit { at: found.start()..found.end(), rule })
     }
 
-    fn first_by_table(&self, content: &[u8], from: usize) -> Option<Hit> {
-        let windows = content.get(from..)?.windows(SHORT).zip(from..);
-        let mut places = windows.filter(|(window, _)| may_begin_literal(window));
-        places.find_map(|(_, at)| {
+    fn next_by_comparison(&self, content: &[u8], from: usize) -> Option<Hit> {
+        (from..content.len()).find_map(|at| {
             let rest = content.get(at..)?;
             let begins = |literal: &str| rest.starts_with(literal.as_bytes());
             let &(literal, rule) = self.literals.iter().find(|(literal, _)| begins(literal))?;
@@ -83,49 +80,138 @@ impl Search {
     }
 }
 
-/// Which of the hashed beginnings some literal has.
-static BEGINNINGS: [bool; 1 << 12] = beginnings();
-
-fn may_begin_literal(window: &[u8]) -> bool {
-    match window {
-        &[one, two, three] => BEGINNINGS.get(hashed(one, two, three)).is_none_or(|&may| may),
-        _ => true,
-    }
+struct Index {
+    /// Whether some window has this hash.
+    table: Box<[bool; 1 << TABLE_BITS]>,
+    /// Ordered by their folded bytes.
+    windows: Vec<Window>,
 }
 
-const fn hashed(one: u8, two: u8, three: u8) -> usize {
-    let together = u32::from_be_bytes([0, one, two, three]);
-    (together.wrapping_mul(0x9e37_79b1) >> 20) as usize
+/// Four bytes of a literal.
+struct Window {
+    folded: u32,
+    literal: &'static str,
+    rule: &'static Rule,
+    /// The start of the window, in bytes behind the start of the literal.
+    behind: usize,
 }
 
-#[expect(clippy::indexing_slicing, reason = "at compile time, where a panic is an error")]
-const fn beginnings() -> [bool; 1 << 12] {
-    let mut beginnings = [false; 1 << 12];
-    let mut rule = 0;
-    while rule < RULES.len() {
-        let literals = RULES[rule].literals;
-        let mut literal = 0;
-        while literal < literals.len() {
-            let bytes = literals[literal].as_bytes();
-            beginnings[hashed(bytes[0], bytes[1], bytes[2])] = true;
-            literal += 1;
+impl Index {
+    fn new() -> Self {
+        let mut windows: Vec<_> =
+            literals().flat_map(|(literal, rule)| Window::pair(literal, rule)).collect();
+        windows.sort_by_key(|window| window.folded);
+        let mut table = Box::new([false; 1 << TABLE_BITS]);
+        for window in &windows {
+            if let Some(is_known) = table.get_mut(hash(window.folded)) {
+                *is_known = true;
+            }
         }
-        rule += 1;
+        Self { table, windows }
     }
-    beginnings
+
+    fn hits<'a>(&'static self, content: &'a [u8]) -> impl Iterator<Item = Hit> + 'a {
+        let mut from: usize = 0;
+        let mut pending: std::slice::Iter<'static, Window> = [].iter();
+        std::iter::from_fn(move || {
+            loop {
+                let at = from.saturating_sub(STRIDE);
+                if let Some(hit) = pending.by_ref().find_map(|window| window.hit(content, at)) {
+                    return Some(hit);
+                }
+                let at = self.next_candidate(content, from)?;
+                pending = self.windows_at(content, at).iter();
+                from = at + STRIDE;
+            }
+        })
+    }
+
+    /// The first sampled position from `from` on, which is even, whose window may be of a literal.
+    fn next_candidate(&self, content: &[u8], from: usize) -> Option<usize> {
+        let is_known = |folded: u32| self.table.get(hash(folded)).is_some_and(|&known| known);
+        let mut at = from;
+        // Three windows are in eight bytes, and the next three begin in the sixth of them.
+        while let Some(bytes) = content.get(at..).and_then(|rest| rest.first_chunk::<8>()) {
+            let bytes = u64::from_le_bytes(*bytes);
+            let [first, second, third] = [0, 16, 32].map(|shift| {
+                let bytes = (bytes >> shift).to_le_bytes();
+                let [one, two, three, four, ..] = bytes;
+                is_known(u32::from_le_bytes([one, two, three, four]) | FOLD)
+            });
+            if first | second | third {
+                return Some(match (first, second) {
+                    (true, _) => at,
+                    (false, true) => at + STRIDE,
+                    (false, false) => at + 2 * STRIDE,
+                });
+            }
+            at += 3 * STRIDE;
+        }
+        // At the end the content is continued by zeroes.
+        (at..content.len()).step_by(STRIDE).find(|&at| is_known(folded_at(content, at)))
+    }
+
+    fn windows_at(&'static self, content: &[u8], at: usize) -> &'static [Window] {
+        let folded = folded_at(content, at);
+        let start = self.windows.partition_point(|window| window.folded < folded);
+        let rest = self.windows.get(start..).unwrap_or_default();
+        let end = rest.iter().take_while(|window| window.folded == folded).count();
+        rest.get(..end).unwrap_or_default()
+    }
+}
+
+impl Window {
+    /// The two windows of a long literal: one of them begins at an even position wherever it stands.
+    fn pair(literal: &'static str, rule: &'static Rule) -> impl Iterator<Item = Self> {
+        let bytes = literal.as_bytes();
+        // The end of a PEM header is rarer than its dashes, which rulers are made of.
+        let first =
+            if literal.starts_with('-') { bytes.len().saturating_sub(WINDOW + 1) } else { 0 };
+        let windows = bytes.windows(WINDOW).zip(0..).skip(first).take(STRIDE);
+        let windows = windows.filter(|_| bytes.len() > WINDOW);
+        windows.map(move |(window, behind)| Self {
+            folded: folded_at(window, 0),
+            literal,
+            rule,
+            behind,
+        })
+    }
+
+    /// The literal, if it is where the window at `at` says.
+    fn hit(&self, content: &[u8], at: usize) -> Option<Hit> {
+        let start = at.checked_sub(self.behind)?;
+        let end = start + self.literal.len();
+        let found = content.get(start..end)?;
+        let literal = self.literal.as_bytes();
+        let is_it = match self.rule.case {
+            Case::Exact => found == literal,
+            Case::Any => found.eq_ignore_ascii_case(literal),
+        };
+        is_it.then_some(Hit { at: start..end, rule: self.rule })
+    }
+}
+
+/// The four bytes at a position, folded; zeroes stand for what is behind the end.
+fn folded_at(content: &[u8], at: usize) -> u32 {
+    let mut window = [0; WINDOW];
+    let found = content.get(at..).unwrap_or_default();
+    window.iter_mut().zip(found).for_each(|(byte, &found)| *byte = found);
+    u32::from_le_bytes(window) | FOLD
+}
+
+fn hash(folded: u32) -> usize {
+    let hash = folded.wrapping_mul(0x9e37_79b1) >> (u32::BITS - TABLE_BITS);
+    usize::try_from(hash).unwrap_or_default()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// EX-20: with a literal more the vectors could not be used, and every scan would take several
-    /// times as long.
+    /// EX-20: with more short literals than vectors take, every scan takes several times as long.
     #[test]
-    fn there_are_no_more_literals_than_the_vectors_take() {
-        let [short, long] = SEARCHES.each_ref().map(|search| search.literals.len());
-        assert!(short <= 4 && long <= 64, "{short} and {long}");
-        assert_eq!(short + long, literals().count());
+    fn short_literals_fit_into_the_vectors() {
+        assert!(SHORT.literals.len() <= 32, "{}", SHORT.literals.len());
     }
 
     /// EX-20
@@ -134,17 +220,27 @@ mod tests {
         let all: Vec<&str> = literals().map(|(literal, _)| literal).collect();
         let content = format!("ci hf{} SG xox", all.join(" x"));
         let content = content.as_bytes();
-        let told = |hit: Hit| (hit.at.start, hit.at.end, hit.rule.id);
-        let mut slow: Vec<_> = Vec::new();
-        for search in SEARCHES.iter() {
-            let first = search.first_by_table(content, 0);
-            let all =
-                std::iter::successors(first, |hit| search.first_by_table(content, hit.at.end));
-            slow.extend(all.map(told));
+        let first = SHORT.next_by_comparison(content, 0);
+        let next = |hit: &Hit| SHORT.next_by_comparison(content, hit.at.start + 1);
+        let slow = std::iter::successors(first, next).map(|hit| (hit.at, hit.rule.id));
+        assert!(SHORT.hits(content).map(|hit| (hit.at, hit.rule.id)).eq(slow));
+    }
+
+    /// EX-20: wherever a literal begins, it is found exactly once.
+    #[test]
+    fn every_literal_is_found_once_at_any_position() {
+        for (literal, rule) in literals() {
+            let shortest = if rule.case == Case::Any { WINDOW + 1 } else { 3 };
+            assert!(literal.len() >= shortest, "{literal}");
+            for before in 0..20 {
+                for behind in 0..9 {
+                    let content = format!("{}{literal}{}", "/".repeat(before), "/".repeat(behind));
+                    let found = hits(content.as_bytes())
+                        .filter(|hit| hit.at.start == before && std::ptr::eq(hit.rule, rule))
+                        .filter(|hit| hit.at.len() == literal.len());
+                    assert_eq!(found.count(), 1, "{content}");
+                }
+            }
         }
-        slow.sort_unstable();
-        let fast: Vec<_> = hits(content).map(told).collect();
-        assert_eq!(slow, fast);
-        assert_eq!(fast.len(), all.len());
     }
 }

@@ -4,23 +4,44 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::Secret;
+use super::assignment::{self, Named};
 use super::checksum::{bech32_holds, crc32_holds};
-use super::placeholder::is_made_up;
-use super::{database_url, effort, private_key};
+use super::placeholder::{is_made_up, looks_random};
+use super::{effort, encoded, password_file, private_key, url, web_key};
 
 /// How a secret is recognised, once a literal of its rule was found.
 pub(super) enum Shape {
     /// The literal begins a word; these parts follow, and with them the word ends.
     Token(&'static [Part], Proof),
-    /// The literal is a name to which so many of these characters are assigned.
-    Assigned(Alphabet, usize, Proof),
+    /// The literal is a name to which so many of these characters, at least and at most, are assigned.
+    Assigned(Alphabet, usize, usize, Proof),
+    /// The literal is a name or a call: these parts behind what assigns or opens it.
+    After(&'static [Part], Proof),
+    /// The literal is part of a name to which something random is assigned.
+    Named(Named),
+    /// So many of these characters before the literal, and these parts behind it.
+    Around(Alphabet, usize, usize, &'static [Part], Proof),
+    /// The beginning of a key for Google's APIs that is no public key of a web page.
+    GoogleKey,
+    /// The literal is in front of `user:password` in base 64.
+    UserPassword,
+    /// The literal is the beginning of a PEM header in base 64.
+    EncodedPem,
+    /// The literal stands in front of a PuTTY key.
+    Putty,
+    /// The literal is the first word of an entry of a `.netrc` file.
+    Netrc,
+    /// The literal says that a document is a Kubernetes Secret.
+    KubernetesSecret,
     /// The literal is in the middle of a word: this before it, and between them, as behind it, so
     /// many letters and digits.
     Within(&'static str, usize),
     /// The literal begins the header of a key in PEM.
     PrivateKey,
-    /// The literal is the scheme of a URL.
+    /// The literal is the scheme of the URL of a database.
     DatabaseUrl,
+    /// The literal is the scheme of another URL.
+    WebUrl,
 }
 
 /// A stretch of a token.
@@ -49,10 +70,18 @@ pub(super) enum Alphabet {
     Base64,
     /// Letters, digits, `-`, `_`.
     Base64Url,
+    /// Letters, digits, `+`, `/`, `-`, `_`; where it is assigned, with its padding.
+    AnyBase64,
+    /// Letters, digits, `+`, `/`, and `%` of what is escaped in a URL.
+    UrlBase64,
+    /// Letters, digits, `-`, `_`, `.`, `~`.
+    Unreserved,
+    /// What a bearer token may have (RFC 6750).
+    Bearer,
 }
 
 impl Alphabet {
-    fn has(self, byte: u8) -> bool {
+    pub(super) fn has(self, byte: u8) -> bool {
         match self {
             Self::Digits => byte.is_ascii_digit(),
             Self::Hex => matches!(byte, b'0'..=b'9' | b'a'..=b'f'),
@@ -62,6 +91,10 @@ impl Alphabet {
             Self::Base62 => byte.is_ascii_alphanumeric(),
             Self::Base64 => byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/'),
             Self::Base64Url => byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_'),
+            Self::AnyBase64 => byte.is_ascii_alphanumeric() || b"+/-_".contains(&byte),
+            Self::UrlBase64 => byte.is_ascii_alphanumeric() || b"+/%".contains(&byte),
+            Self::Unreserved => byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte),
+            Self::Bearer => byte.is_ascii_alphanumeric() || b"-_.~+/=".contains(&byte),
         }
     }
 }
@@ -83,6 +116,12 @@ pub(super) enum Proof {
     Holds(&'static str),
     /// It is random and ends with this.
     Ends(&'static str),
+    /// It is random by its entropy and by how often the kinds of its characters change.
+    Entropy,
+    /// It is the signature of a URL: random, and 32 bytes in base 64 with its padding, if any, escaped.
+    Signature,
+    /// The same as for `Entropy`, and it is no sample of a JSON Web Token.
+    Bearer,
     /// It is random and begins with none of these, which are published.
     NotOneOf(&'static [&'static str]),
 }
@@ -100,6 +139,14 @@ impl Proof {
             Self::Bech32(prefix) => bech32_holds(prefix.as_bytes(), random),
             Self::Holds(text) => {
                 is_random && random.windows(text.len()).any(|window| window == text.as_bytes())
+            }
+            Self::Entropy => is_random && looks_random(random),
+            Self::Signature => {
+                let is_padded = random.ends_with(b"%3D") || random.ends_with(b"%3d");
+                kinds == 3 && is_random && (is_padded || random.len() == 43)
+            }
+            Self::Bearer => {
+                is_random && looks_random(random) && !encoded::is_sample_web_token(random)
             }
             Self::Ends(text) => is_random && random.ends_with(text.as_bytes()),
             Self::NotOneOf(texts) => {
@@ -121,12 +168,28 @@ impl Shape {
     pub(super) fn secret<'a>(&self, content: &'a [u8], at: &Range<usize>) -> Option<Secret<'a>> {
         match self {
             Self::Token(parts, proof) => token(content, at, parts, *proof),
-            Self::Assigned(alphabet, length, proof) => {
-                assigned(content, at.end, *alphabet, *length, *proof)
+            Self::Assigned(alphabet, min, max, proof) => {
+                assigned(content, at.end, (*alphabet, *min, *max), *proof)
             }
+            Self::After(parts, proof) => after(content, at.end, parts, *proof),
+            Self::Named(named) => assignment::secret(content, at, *named),
+            Self::Around(alphabet, min, max, parts, proof) => {
+                around(content, at, (*alphabet, *min, *max), parts, *proof)
+            }
+            Self::GoogleKey => {
+                let found =
+                    token(content, at, &[Part::Run(Alphabet::Base64Url, 35, 35)], Proof::Mixed);
+                found.filter(|found| !web_key::is_public(content, found.at))
+            }
+            Self::UserPassword => encoded::user_password(content, at),
+            Self::EncodedPem => encoded::pem(content, at),
+            Self::Putty => private_key::putty(content, at),
+            Self::Netrc => password_file::netrc(content, at),
+            Self::KubernetesSecret => encoded::kubernetes_secret(content, at),
             Self::Within(before, length) => within(content, at, before, *length),
             Self::PrivateKey => private_key::secret(content, at),
-            Self::DatabaseUrl => database_url::secret(content, at),
+            Self::DatabaseUrl => url::database(content, at),
+            Self::WebUrl => url::web(content, at),
         }
     }
 }
@@ -140,7 +203,14 @@ fn token<'a>(
     if !begins_word(content.get(..at.start)?) {
         return None;
     }
-    let mut rest = content.get(at.end..)?;
+    let rest = behind_parts(content.get(at.end..)?, parts)?;
+    let end = content.len() - rest.len();
+    let random = content.get(at.end..end)?;
+    proof.holds(random).then(|| secret(content, at.start..end)).flatten()
+}
+
+/// What follows these parts, if a word ends with them.
+fn behind_parts<'a>(mut rest: &'a [u8], parts: &[Part]) -> Option<&'a [u8]> {
     for part in parts {
         rest = match part {
             Part::Text(text) => rest.strip_prefix(text.as_bytes())?,
@@ -151,33 +221,68 @@ fn token<'a>(
             }
         };
     }
-    if rest.first().is_some_and(|&byte| is_of_word(byte) && byte != b'-') {
+    let goes_on = rest.first().is_some_and(|&byte| is_of_word(byte) && byte != b'-');
+    (!goes_on).then_some(rest)
+}
+
+fn around<'a>(
+    content: &'a [u8],
+    at: &Range<usize>,
+    (alphabet, min, max): (Alphabet, usize, usize),
+    parts: &[Part],
+    proof: Proof,
+) -> Option<Secret<'a>> {
+    let before = content.get(..at.start)?;
+    let run = before.iter().rev().take(max + 1).take_while(|&&byte| alphabet.has(byte)).count();
+    effort::spend(run);
+    let start = at.start.checked_sub(run)?;
+    if !(min..=max).contains(&run) || !begins_word(content.get(..start)?) {
         return None;
     }
+    let rest = behind_parts(content.get(at.end..)?, parts)?;
     let end = content.len() - rest.len();
-    let random = content.get(at.end..end)?;
-    proof.holds(random).then(|| secret(content, at.start..end)).flatten()
+    proof.holds(content.get(at.end..end)?).then(|| secret(content, start..end)).flatten()
 }
 
 fn assigned(
     content: &[u8],
     name_end: usize,
-    alphabet: Alphabet,
-    length: usize,
+    (alphabet, min, max): (Alphabet, usize, usize),
     proof: Proof,
 ) -> Option<Secret<'_>> {
     let rest = content.get(name_end..)?;
     let is_between = |byte: u8| matches!(byte, b' ' | b'\t' | b'"' | b'\'' | b'\\' | b':' | b'=');
     let gap = rest.iter().take(ASSIGNMENT_BYTES_MAX).take_while(|&&byte| is_between(byte)).count();
     let (gap, value) = rest.split_at_checked(gap)?;
-    let found = value.iter().take(length + 1).take_while(|&&byte| alphabet.has(byte)).count();
-    let behind = value.get(length);
-    effort::spend(gap.len() + found);
-    if found != length || !gap.iter().any(|byte| b":=".contains(byte)) || behind == Some(&b'=') {
+    effort::spend(gap.len());
+    if !gap.iter().any(|byte| b":=".contains(byte)) {
+        return None;
+    }
+    let mut found = value.iter().take(max + 1).take_while(|&&byte| alphabet.has(byte)).count();
+    effort::spend(found);
+    if let Alphabet::AnyBase64 = alphabet {
+        found += value.iter().skip(found).take(2).take_while(|&&byte| byte == b'=').count();
+    }
+    if !(min..=max).contains(&found) || value.get(found) == Some(&b'=') {
         return None;
     }
     let start = name_end + gap.len();
-    proof.holds(value.get(..length)?).then(|| secret(content, start..start + length)).flatten()
+    proof.holds(value.get(..found)?).then(|| secret(content, start..start + found)).flatten()
+}
+
+fn after<'a>(
+    content: &'a [u8],
+    name_end: usize,
+    parts: &[Part],
+    proof: Proof,
+) -> Option<Secret<'a>> {
+    let rest = content.get(name_end..)?;
+    let is_between = |byte: u8| b" \t\"'`\\:=(".contains(&byte);
+    let gap = rest.iter().take(ASSIGNMENT_BYTES_MAX).take_while(|&&byte| is_between(byte)).count();
+    effort::spend(gap);
+    let start = name_end + gap;
+    let end = content.len() - behind_parts(rest.get(gap..)?, parts)?.len();
+    proof.holds(content.get(start..end)?).then(|| secret(content, start..end)).flatten()
 }
 
 fn within<'a>(
@@ -199,7 +304,7 @@ fn within<'a>(
     is_one.then(|| secret(content, start..end)).flatten()
 }
 
-fn secret(content: &[u8], at: Range<usize>) -> Option<Secret<'_>> {
+pub(super) fn secret(content: &[u8], at: Range<usize>) -> Option<Secret<'_>> {
     let start = at.start;
     Some(Secret { at: start, bytes: Cow::Borrowed(content.get(at)?) })
 }
@@ -210,7 +315,7 @@ fn is_of_word(byte: u8) -> bool {
 
 /// Whether a word may begin behind this. A letter may be the end of `\n` in a string, or of `%3D`
 /// in a URL, rather than part of the word.
-fn begins_word(before: &[u8]) -> bool {
+pub(super) fn begins_word(before: &[u8]) -> bool {
     match before {
         [.., b'\\', b'n' | b'r' | b't'] => true,
         [.., b'%', one, other] if one.is_ascii_hexdigit() && other.is_ascii_hexdigit() => true,

@@ -1,7 +1,7 @@
 //! Scan: new content is looked through for what looks like a credential.
 
 use actum_core::path_name::PathName;
-use actum_gate::credential::{FINDINGS_MAX, Finding, scan};
+use actum_gate::credential::{FINDINGS_MAX, Finding, scan, scan_file};
 use actum_gate::decision::Found;
 use actum_workspace::disk::Disk;
 use actum_workspace::{NewContent, Part, Transaction};
@@ -26,6 +26,7 @@ impl Scanned {
         let mut scanned = Self::default();
         for path in transaction.rewritten() {
             let name = PathName(path.clone());
+            let last = path.name();
             // What would be found behind so much is not known.
             if scanned.found.len() >= FOUND_MAX {
                 scanned.unscanned.push(name);
@@ -34,11 +35,11 @@ impl Scanned {
             let findings = match transaction.new_content(path)? {
                 NewContent::TooLarge => None,
                 NewContent::Whole(content) => {
-                    let before = match scan(None, &content).is_empty() {
+                    let before = match scan_file(last, None, &content).is_empty() {
                         true => None,
                         false => transaction.replaced_content(path)?,
                     };
-                    Some(scan(before.as_deref(), &content))
+                    Some(scan_file(last, before.as_deref(), &content))
                 }
                 NewContent::Parts(parts) => {
                     // Lines are counted from the beginning of a file, which was not read.

@@ -1,0 +1,92 @@
+//! Views of content: text in UTF-16, or with zero-width characters, as the bytes that a reader sees.
+
+use std::borrow::Cow;
+
+/// Content as it is searched.
+pub(super) struct View<'a> {
+    pub(super) bytes: Cow<'a, [u8]>,
+    /// The bytes of the content that one byte of the view stands for.
+    width: usize,
+    /// Where bytes were left out, by their place in the view, and how many up to there.
+    left_out: Vec<(usize, usize)>,
+}
+
+/// How much of a content is looked at to see whether it is UTF-16.
+const SAMPLE_BYTES: usize = 1024;
+
+impl<'a> View<'a> {
+    /// The view of a content, which is the content itself in most cases.
+    pub(super) fn new(content: &'a [u8]) -> Self {
+        if let Some(low) = low_byte(content) {
+            let units =
+                content.chunks_exact(2).map(|unit| match (unit.get(low), unit.get(1 - low)) {
+                    (Some(&byte), Some(0)) if byte.is_ascii() => byte,
+                    _ => u8::MAX,
+                });
+            return Self { bytes: Cow::Owned(units.collect()), width: 2, left_out: Vec::new() };
+        }
+        if content.is_ascii() {
+            return Self { bytes: Cow::Borrowed(content), width: 1, left_out: Vec::new() };
+        }
+        Self::without_zero_width(content)
+    }
+
+    fn without_zero_width(content: &'a [u8]) -> Self {
+        let (mut bytes, mut left_out) = (Vec::new(), Vec::new());
+        let (mut copied, mut from) = (0, 0);
+        while let Some(at) =
+            memchr::memchr3(0xe2, 0xef, 0xc2, content.get(from..).unwrap_or_default())
+        {
+            let at = from + at;
+            let length = zero_width(content.get(at..).unwrap_or_default());
+            from = at + length.max(1);
+            // A byte order mark begins the content and splits nothing.
+            if length > 0 && at > 0 {
+                bytes.extend_from_slice(content.get(copied..at).unwrap_or_default());
+                copied = at + length;
+                left_out.push((bytes.len(), copied - bytes.len()));
+            }
+        }
+        if left_out.is_empty() {
+            return Self { bytes: Cow::Borrowed(content), width: 1, left_out };
+        }
+        bytes.extend_from_slice(content.get(copied..).unwrap_or_default());
+        Self { bytes: Cow::Owned(bytes), width: 1, left_out }
+    }
+
+    /// The place in the content of a place in the view.
+    pub(super) fn in_content(&self, at: usize) -> usize {
+        let before = self.left_out.partition_point(|&(place, _)| place <= at);
+        let left_out = before.checked_sub(1).and_then(|last| self.left_out.get(last));
+        at * self.width + left_out.map_or(0, |&(_, bytes)| bytes)
+    }
+}
+
+/// Which byte of a unit is the low one, where the content is UTF-16: it says so, or a quarter of its
+/// characters have an empty byte, always the same.
+fn low_byte(content: &[u8]) -> Option<usize> {
+    match content {
+        [0xff, 0xfe, ..] => return Some(0),
+        [0xfe, 0xff, ..] => return Some(1),
+        _ => {}
+    }
+    let sample = content.get(..SAMPLE_BYTES).unwrap_or(content);
+    memchr::memchr(0, sample)?;
+    let empty =
+        |which: usize| sample.iter().skip(which).step_by(2).filter(|&&byte| byte == 0).count();
+    match (empty(0), empty(1)) {
+        (0, high) if high * 8 >= sample.len() => Some(0),
+        (high, 0) if high * 8 >= sample.len() => Some(1),
+        _ => None,
+    }
+}
+
+/// How long the zero-width character is that `rest` begins with; 0 where there is none.
+fn zero_width(rest: &[u8]) -> usize {
+    match rest {
+        // U+200B to U+200F, U+2060 to U+2064, U+FEFF, and the soft hyphen.
+        [0xe2, 0x80, 0x8b..=0x8f, ..] | [0xe2, 0x81, 0xa0..=0xa4, ..] | [0xef, 0xbb, 0xbf, ..] => 3,
+        [0xc2, 0xad, ..] => 2,
+        _ => 0,
+    }
+}
