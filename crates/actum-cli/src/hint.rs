@@ -59,6 +59,11 @@ pub(crate) fn after_engine(error: &actum::Error) -> Vec<String> {
                 "give another key; `actum show {run}` tells what this one stands for"
             )];
         }
+        actum::Error::Retained { .. } => {
+            "`--below-retention` forgets them with the approval key; `[retention]` in the operator's policy sets \
+             what is kept"
+        }
+        actum::Error::Forgotten(_) => "`actum key list` shows the keys",
         actum::Error::OutcomeUnknown { .. } => {
             "look at the files; then ask under another key for what is still missing"
         }

@@ -248,6 +248,7 @@ fn an_undo_killed_at_any_call_leaves_before_or_after() {
 #[test]
 fn a_gc_killed_at_any_call_changes_no_file() {
     let template = Template::new();
+    template.retain_nothing();
     for _ in 0..2 {
         template.done(&["apply", "../change.diff"]);
         template.done(&["undo"]);
@@ -316,6 +317,13 @@ impl Template {
         }
         template.done(&["init"]);
         template
+    }
+
+    /// Lets a collection forget every run, by the operator's policy.
+    fn retain_nothing(&self) {
+        let policy = program::operator_of(&self.root).join("actum/actum.toml");
+        fs::create_dir_all(policy.parent().unwrap()).unwrap();
+        fs::write(policy, "version = 1\n[retention]\nruns = 0\ndays = 0\n").unwrap();
     }
 
     fn empty() -> Self {

@@ -203,6 +203,9 @@ fn a_label_stands_in_the_log_instead_of_the_file() {
 #[test]
 fn gc_takes_sizes_with_units_and_tells_them_so() {
     let (_directory, root) = workspace();
+    let policy = program::operator_of(&root).join("actum/actum.toml");
+    fs::create_dir_all(policy.parent().unwrap()).unwrap();
+    fs::write(policy, "version = 1\n[retention]\nruns = 0\ndays = 0\n").unwrap();
     assert_eq!(actum(&root, &["apply", "../change.diff"]).code, 0);
     let told = actum(&root, &["gc", "--max-bytes", "500M"]).stdout;
     assert!(told.starts_with("forgot 0 runs, 0 bytes; 1 run of 8 KiB stay\n"), "{told}");

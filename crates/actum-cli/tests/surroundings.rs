@@ -138,10 +138,18 @@ fn the_log_shows_the_newest_runs_and_says_how_many_are_older() {
     assert_eq!(log.stderr, "note: 1 older; `actum log -n 2` lists all\n");
 }
 
+/// Keeps this many of the newest runs, by the operator's policy.
+fn retain(root: &std::path::Path, runs: u64) {
+    let policy = program::operator_of(root).join("actum/actum.toml");
+    fs::create_dir_all(policy.parent().unwrap()).unwrap();
+    fs::write(policy, format!("version = 1\n[retention]\nruns = {runs}\ndays = 0\n")).unwrap();
+}
+
 /// FO-9: what is forgotten cannot be undone, and what is kept can.
 #[test]
 fn gc_forgets_the_oldest_runs_beyond_the_limit() {
     let (_directory, root) = workspace();
+    retain(&root, 1);
     assert_eq!(actum(&root, &["apply", "../change.diff"]).code, 0);
     assert_eq!(actum(&root, &["undo"]).code, 0);
     let collected = actum(&root, &["gc", "--max-runs", "1"]);
@@ -232,4 +240,77 @@ fn discovery_ends_at_the_home_directory() {
     );
     assert_eq!(actum(&home, &["init"]).code, 0);
     assert_eq!(status().code, 0);
+}
+
+/// FO-9: what ends undo is recorded, and below the operator's retention it needs the approval key.
+#[test]
+fn gc_below_the_retention_needs_the_approval_key_and_is_recorded() {
+    let (directory, root) = workspace();
+    for arguments in [&["apply", "../change.diff"][..], &["undo"], &["redo"]] {
+        assert_eq!(actum(&root, arguments).code, 0);
+    }
+    let entries = || {
+        let ledger = actum(&root, &["ledger", "show", "--json"]).stdout;
+        let ledger: serde_json::Value = serde_json::from_str(&ledger).unwrap();
+        ledger["size"].as_u64().unwrap()
+    };
+    let before = entries();
+    for arguments in [&["gc", "--max-runs", "0"][..], &["gc", "--max-bytes", "0"]] {
+        let refused = actum(&root, arguments);
+        assert_eq!(refused.code, 1, "{refused:?}");
+        assert!(
+            refused.stderr.starts_with("error: the retention of the operator keeps "),
+            "{refused:?}"
+        );
+        assert!(refused.stderr.contains("actum explain RETENTION_HOLDS"), "{refused:?}");
+    }
+    // No key, no passphrase: nothing changes.
+    assert_eq!(actum(&root, &["gc", "--max-runs", "0", "--below-retention"]).code, 1);
+    let key = ["key", "make", "approval", "--passphrase-file", "../passphrase"];
+    fs::write(directory.path().join("passphrase"), "correct horse battery staple\n").unwrap();
+    fs::set_permissions(directory.path().join("passphrase"), fs::Permissions::from_mode(0o600))
+        .unwrap();
+    assert_eq!(actum(&root, &key).code, 0);
+    let forget = |file| {
+        actum(&root, &["gc", "--max-runs", "0", "--below-retention", "--passphrase-file", file])
+    };
+    fs::write(directory.path().join("wrong"), "some other words entirely\n").unwrap();
+    fs::set_permissions(directory.path().join("wrong"), fs::Permissions::from_mode(0o600)).unwrap();
+    assert_ne!(forget("../wrong").code, 0);
+    assert_eq!(entries(), before);
+    assert_eq!(actum(&root, &["log"]).stdout.lines().count(), 3);
+    // The default limits forget nothing of these, and record nothing.
+    assert_eq!(actum(&root, &["gc"]).code, 0);
+    assert_eq!(entries(), before);
+    let forgotten = forget("../passphrase");
+    assert_eq!(forgotten.code, 0, "{forgotten:?}");
+    assert_eq!(actum(&root, &["log"]).stdout, "no runs yet\n");
+    assert_eq!(entries(), before + 1);
+    let entry = actum(&root, &["ledger", "show", &before.to_string(), "--json"]).stdout;
+    let entry: serde_json::Value = serde_json::from_str(&entry).unwrap();
+    assert_eq!(entry["kind"], "HISTORY_FORGOTTEN", "{entry}");
+    assert_eq!(entry["payload"]["runs"].as_array().unwrap().len(), 3);
+    assert_eq!(entry["payload"]["approved"], "passphrase");
+    assert_eq!(entry["payload"]["kept"], 0);
+    assert_eq!(actum(&root, &["ledger", "verify"]).code, 0);
+}
+
+/// FO-9: within the retention no key of a person is needed, and the ledger records it all the same.
+#[test]
+fn gc_within_the_retention_is_recorded() {
+    let (_directory, root) = workspace();
+    retain(&root, 2);
+    for arguments in [&["apply", "../change.diff"][..], &["undo"], &["redo"]] {
+        assert_eq!(actum(&root, arguments).code, 0);
+    }
+    assert_eq!(actum(&root, &["gc", "--max-runs", "1"]).code, 1);
+    let forgotten = actum(&root, &["gc", "--max-runs", "2"]);
+    assert_eq!(forgotten.code, 0, "{forgotten:?}");
+    let ledger = actum(&root, &["ledger", "show", "--json"]).stdout;
+    assert!(ledger.contains("HISTORY_FORGOTTEN"), "{ledger}");
+    assert_eq!(actum(&root, &["ledger", "verify"]).code, 0);
+    // A workspace cannot say what is kept of its own history.
+    fs::write(root.join("actum.toml"), "version = 1\n[retention]\nruns = 0\ndays = 0\n").unwrap();
+    let refused = actum(&root, &["gc", "--max-runs", "0"]);
+    assert!(refused.stderr.contains("it sets `retention`"), "{refused:?}");
 }

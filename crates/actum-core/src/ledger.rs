@@ -7,6 +7,7 @@ mod action;
 mod alert;
 mod document;
 mod facts;
+mod forgotten;
 mod name;
 mod plan;
 
@@ -14,6 +15,7 @@ pub use action::{ActionCheck, ActionEnded, ActionStarted, ActionState, Agreed, C
 pub use alert::{AlertRaised, AlertSeen};
 pub use document::{Actor, EffectStarted, KeyRotated, LogStarted, StartedKey};
 pub use facts::{EntryError, EntryFacts, EntryKind};
+pub use forgotten::{HistoryForgotten, Retention};
 pub use name::{NameError, RequestKey, TenantId, WorkspaceId};
 pub use plan::{
     Answer, Approval, Bound, Isolation, Judged, JudgedPlan, PlanAnswered, PlanQueued, PlanRefused,

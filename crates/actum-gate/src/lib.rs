@@ -14,6 +14,7 @@ pub mod decision;
 pub mod document;
 pub mod envelope;
 mod fold;
+mod forgotten;
 mod gate;
 pub mod merkle;
 pub mod policy;
@@ -35,6 +36,7 @@ pub use decision::{
     replay,
 };
 pub use document::{DocumentError, DocumentProblem};
+pub use forgotten::{ForgottenProblem, verify_forgotten};
 pub use gate::refuses_output;
 pub use merkle::{ProofError, check_consistency, check_inclusion};
 pub use policy::{Policy, PolicyFile, PolicyFileError, Profile};

@@ -11,6 +11,7 @@ mod file;
 mod mistake;
 mod plugins;
 mod profile;
+mod retention;
 mod sandbox;
 mod suggest;
 mod tier_rule;

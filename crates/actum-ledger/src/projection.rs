@@ -50,7 +50,8 @@ pub(crate) fn after(
             | EntryKind::ActionEnded
             | EntryKind::CatalogChanged
             | EntryKind::AlertRaised
-            | EntryKind::AlertSeen,
+            | EntryKind::AlertSeen
+            | EntryKind::HistoryForgotten,
             _,
         ) => Ok(None),
         (EntryKind::EffectStarted, Some(Known { row, .. })) => {

@@ -97,6 +97,13 @@ pub(crate) fn write<D: Disk>(
     if disk.stat_at(directory, &name).doing(doing)?.is_some() {
         disk.unlink(directory, &name).doing(doing)?; // of an earlier try, maybe cut off
     }
+    let framed = framed(sequence, intent, end);
+    let file = disk.create(directory, &name, FileMode::PRIVATE).doing(doing)?;
+    disk.write_at(&file, &framed, 0).doing(doing)
+}
+
+/// The file of a run in the history.
+fn framed(sequence: u64, intent: &Intent, end: &End) -> Vec<u8> {
     let (encoded, bodies) = intent.encode();
     let head = Record::head(&encoded);
     let mut pieces: Vec<&[u8]> = vec![&head, &encoded];
@@ -104,8 +111,12 @@ pub(crate) fn write<D: Disk>(
     let mut framed = frame(sequence, &pieces);
     let encoded = end.encode();
     framed.extend(frame(sequence + 1, &[&Record::head(&encoded), &encoded]));
-    let file = disk.create(directory, &name, FileMode::PRIVATE).doing(doing)?;
-    disk.write_at(&file, &framed, 0).doing(doing)
+    framed
+}
+
+/// The size that the file of a run will have.
+pub(crate) fn size_once_written(sequence: u64, intent: &Intent, end: &End) -> u64 {
+    u64::try_from(framed(sequence, intent, end).len()).unwrap_or(u64::MAX)
 }
 
 /// Reads a run.

@@ -6,12 +6,12 @@ use std::path::PathBuf;
 use actum_core::action::Check;
 use actum_core::canonical::CanonicalError;
 use actum_core::command::CommandRecord;
-use actum_core::ledger::RequestKey;
+use actum_core::ledger::{RequestKey, Retention};
 use actum_core::path::{Harmless, Quoted};
 use actum_core::receipt::GateRecord;
 use actum_core::signer::SignError;
 use actum_core::{RiskTier, RunId, Status, Timestamp};
-use actum_gate::CommandLine;
+use actum_gate::{CommandLine, ForgottenProblem};
 use actum_ledger::{HomeError, KeyError, LedgerError};
 use actum_workspace::State;
 
@@ -98,6 +98,22 @@ pub enum Error {
         /// The earlier run.
         run: RunId,
     },
+    /// The operator's retention keeps runs that were to be removed from the history.
+    #[error(
+        "the retention of the operator keeps {runs} of the runs that would be forgotten (the newest {} and those of \
+         the last {} days); nothing was changed",
+        retention.runs,
+        retention.days
+    )]
+    Retained {
+        /// How many.
+        runs: usize,
+        /// The retention.
+        retention: Retention,
+    },
+    /// A record of removed history would not count.
+    #[error("cannot record what is forgotten: {0}; nothing was changed")]
+    Forgotten(#[from] Box<ForgottenProblem>),
     /// It was asked to carry out an action, and the request belongs to none.
     #[error(
         "the request belongs to no action, and is carried out as what it is; nothing was changed"
@@ -289,6 +305,8 @@ impl Error {
             | Self::Ledger { .. }
             | Self::RequestKeyTaken { .. }
             | Self::OutcomeUnknown { .. }
+            | Self::Retained { .. }
+            | Self::Forgotten(_)
             | Self::NoAction
             | Self::NothingToChange
             | Self::Policy(_)

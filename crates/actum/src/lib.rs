@@ -31,6 +31,7 @@ mod door;
 mod engine;
 mod error;
 mod feedback;
+mod forget;
 pub mod plugin;
 mod policies;
 mod queue;
@@ -64,6 +65,7 @@ pub use engine::verify::Verified;
 pub use engine::witness::Witness;
 pub use error::{Error, Result};
 pub use feedback::{Feedback, FeedbackError, Wanted};
+pub use forget::{Retained, foresee};
 pub use policies::{
     PolicyError, PolicyFiles, PolicyInForce, PolicyProblem, ReadAccess, ReadPolicy,
 };

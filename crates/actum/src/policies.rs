@@ -12,6 +12,7 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use actum_access::{AccessError, Cedar};
+use actum_core::ledger::Retention;
 use actum_core::path::Quoted;
 use actum_core::{Digest, PathRule, RelPath};
 use actum_gate::policy::{
@@ -60,6 +61,8 @@ pub struct PolicyInForce {
     pub sandbox: SandboxAllowance,
     /// Whether the code of plugin packages may be run.
     pub plugins: PluginAllowance,
+    /// History that is kept for undo.
+    pub retention: Retention,
     /// The files of access policies, in the order of their names.
     pub access: Vec<ReadAccess>,
     /// What tells what these policies say.
@@ -169,6 +172,7 @@ impl PolicyInForce {
             notify: None,
             sandbox: SandboxAllowance::default(),
             plugins: PluginAllowance::default(),
+            retention: Retention::default(),
             access: Vec::new(),
             cedar: Cedar::default(),
             root: root.to_owned(),
@@ -196,6 +200,7 @@ impl PolicyInForce {
             notify: None,
             sandbox: SandboxAllowance::default(),
             plugins: PluginAllowance::default(),
+            retention: Retention::default(),
             access: Vec::new(),
             cedar,
             root: root.to_owned(),
@@ -237,6 +242,7 @@ impl PolicyFiles {
         let notify = operator.as_ref().and_then(|file| file.notify.clone());
         let sandbox = operator.as_ref().map(|file| file.sandbox.clone()).unwrap_or_default();
         let plugins = operator.as_ref().map(|file| file.plugins).unwrap_or_default();
+        let retention = operator.as_ref().and_then(|file| file.retention).unwrap_or_default();
         let own = match own {
             None => None,
             Some((file, read)) => {
@@ -260,7 +266,18 @@ impl PolicyFiles {
         let policy = policy.with_access(texts).protecting(self.own_places(root, &access));
         let cedar = self.cedar.clone();
         let root = root.to_owned();
-        Ok(PolicyInForce { policy, files, ignored, notify, sandbox, plugins, access, cedar, root })
+        Ok(PolicyInForce {
+            policy,
+            files,
+            ignored,
+            notify,
+            sandbox,
+            plugins,
+            retention,
+            access,
+            cedar,
+            root,
+        })
     }
 
     /// The policies of the directories that the workspace at `root` lies in, outermost first, each with its directory: a
@@ -355,6 +372,7 @@ fn check_workspaces_own(file: &PolicyFile, read: &ReadPolicy) -> Result<()> {
         (file.notify.is_some(), "approvals.notify", "a command that would be run"),
         (!file.sandbox.is_empty(), "sandbox", "which lets commands do more"),
         (!file.plugins.is_empty(), "plugins", "which lets the code of plugins run"),
+        (file.retention.is_some(), "retention", "which says what `actum gc` keeps"),
     ];
     let Some((_, key, what)) = set.into_iter().find(|(is_set, _, _)| *is_set) else {
         return Ok(());

@@ -2,38 +2,48 @@
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
+use std::path::PathBuf;
 
+use actum::Retained;
 use actum_core::RunId;
 use actum_workspace::{GcOptions, GcReport, View, Workspace};
 use serde::Serialize;
 
 use super::Session;
+use crate::actor;
 use crate::change_list::count;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
+use crate::plans::ApprovalKey;
+use crate::policy;
 use crate::records;
 use crate::recovery_note;
 use crate::run_prefix::RunPrefix;
 use crate::size::Size;
 
-/// How much history stays where nothing is said.
-const MAX_BYTES: &str = "1G";
-
 /// Forget the oldest runs beyond a limit, which can then no longer be undone
 ///
-/// Also removes what no run needs. The files of the workspace are not touched.
+/// Also removes what no run needs. The files of the workspace are not touched. What is forgotten is recorded in
+/// the ledger. Runs that the operator's `[retention]` keeps (by default the newest 100, and those of the
+/// last 7 days) are forgotten only with the approval key.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Keep at most this many runs
-    #[arg(long, value_name = "N", default_value_t = GcOptions::default().runs_max)]
-    max_runs: usize,
-    /// Keep at most this much history: bytes, or `64K`, `500M`, `1G`, which count by 1024
-    #[arg(long, value_name = "SIZE", default_value = MAX_BYTES)]
-    max_bytes: Size,
+    /// Keep at most this many runs [default: 10000]
+    #[arg(long, value_name = "N")]
+    max_runs: Option<usize>,
+    /// Keep at most this much history: bytes, or `64K`, `500M`, `1G`, which count by 1024 [default: 1G]
+    #[arg(long, value_name = "SIZE")]
+    max_bytes: Option<Size>,
     /// Keep this run whatever the limits say
     #[arg(long, value_name = "RUN")]
     protect: Vec<RunPrefix>,
+    /// Forget runs that the retention keeps, too; needs the approval key
+    #[arg(long, conflicts_with = "dry_run")]
+    below_retention: bool,
+    /// Read the passphrase of the approval key from FILE; `-` is standard input
+    #[arg(long, value_name = "FILE", requires = "below_retention")]
+    passphrase_file: Option<PathBuf>,
     /// Say what would be forgotten, and forget nothing
     #[arg(long)]
     dry_run: bool,
@@ -47,6 +57,7 @@ struct Collected {
     freed_bytes: u64,
     kept_bytes: u64,
     removed_files: usize,
+    retained_runs: Vec<RunId>,
 }
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
@@ -56,15 +67,21 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let mut protected = protected.collect::<Result<BTreeSet<_>, Failure>>()?;
     // How these ended is known nowhere else until their receipts are written.
     protected.extend(records::open_runs(&view)?);
+    let GcOptions { runs_max, bytes_max, .. } = GcOptions::default();
     let options = GcOptions {
-        runs_max: arguments.max_runs,
-        bytes_max: arguments.max_bytes.0,
-        dry_run: arguments.dry_run,
+        runs_max: arguments.max_runs.unwrap_or(runs_max),
+        bytes_max: arguments.max_bytes.map_or(bytes_max, |size| size.0),
         protected,
+        ..GcOptions::default()
     };
-    let report = workspace.gc(&options);
+    let report = collected(arguments, session, &mut workspace, &options);
     recovery_note::tell(&session.screen, workspace.recovery());
-    let GcReport { removed_runs, kept_runs, freed_bytes, kept_bytes, removed_files } = report?;
+    let GcReport { removed_runs, kept_runs, freed_bytes, kept_bytes, removed_files, retained_runs } =
+        report?;
+    if !retained_runs.is_empty() && !arguments.below_retention {
+        let runs = count(u64::try_from(retained_runs.len()).unwrap_or(u64::MAX), "run");
+        session.screen.note(format_args!("the retention keeps {runs} beyond the limits"));
+    }
     let dry_run = arguments.dry_run;
     session.screen.show(&Collected {
         dry_run,
@@ -73,8 +90,46 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         freed_bytes,
         kept_bytes,
         removed_files,
+        retained_runs,
     })?;
     Ok(Exit::Success)
+}
+
+/// Collects, or says what would be collected.
+fn collected(
+    arguments: &Arguments,
+    session: &Session,
+    workspace: &mut Workspace,
+    options: &GcOptions,
+) -> Result<GcReport, Failure> {
+    let root = session.root();
+    let retention = policy::in_force(root)?.retention;
+    let clock = records::clock();
+    // Limits that were asked for are kept or refused; the default ones give way.
+    let named = arguments.max_runs.is_some() || arguments.max_bytes.is_some();
+    let kept = if named && !arguments.dry_run { Retained::Refuse } else { Retained::Keep };
+    if arguments.dry_run {
+        return Ok(actum::foresee(workspace, options, (retention, kept), &clock)?);
+    }
+    let key = match arguments.below_retention {
+        true => {
+            let question = "Forget runs that the retention keeps, so that they cannot be undone?";
+            let key = ApprovalKey::ask(session, question, arguments.passphrase_file.as_deref())?;
+            Some(key)
+        }
+        false => None,
+    };
+    let approver = key.as_ref().map(ApprovalKey::approver);
+    let retained = approver.as_ref().map_or(kept, Retained::Forget);
+    let foreseen = actum::foresee(workspace, options, (retention, retained), &clock)?;
+    let report = if foreseen.removed_runs.is_empty() {
+        // Left-over files are removed without a record: no run needs them.
+        workspace.gc(&GcOptions { only: Some(BTreeSet::new()), ..options.clone() })?
+    } else {
+        let asked = (retention, retained, actor::of(None));
+        records::open_for(root)?.forget(workspace, root, &foreseen, options, asked)?
+    };
+    Ok(GcReport { retained_runs: foreseen.retained_runs, ..report })
 }
 
 impl Document for Collected {
@@ -102,15 +157,5 @@ impl Document for Collected {
             let left_over = count(number(self.removed_files), "left-over file");
             writeln!(out, "removed {left_over} of actum's own")
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_default_is_that_of_the_library() {
-        assert_eq!(MAX_BYTES.parse(), Ok(Size(GcOptions::default().bytes_max)));
     }
 }

@@ -8,8 +8,8 @@ use serde::Deserialize;
 
 use super::{
     ActionEnded, ActionStarted, Agreed, AlertRaised, AlertSeen, Answer, CatalogChanged,
-    EffectStarted, Judged, KeyRotated, LogStarted, PlanAnswered, PlanQueued, PlanRefused,
-    RequestKey, WorkspaceId,
+    EffectStarted, HistoryForgotten, Judged, KeyRotated, LogStarted, PlanAnswered, PlanQueued,
+    PlanRefused, RequestKey, WorkspaceId,
 };
 use crate::receipt::{EntryRef, PAYLOAD_TYPE, PREDICATE_TYPE, STATEMENT_TYPE};
 use crate::{Digest, RunId, Status, Timestamp};
@@ -41,6 +41,8 @@ pub enum EntryKind {
     AlertRaised,
     /// Somebody did.
     AlertSeen,
+    /// A collection removed the history of runs.
+    HistoryForgotten,
 }
 
 /// What is kept beside an entry, to find it again.
@@ -84,7 +86,7 @@ pub struct EntryError {
 
 impl EntryKind {
     /// All of them.
-    pub const ALL: [Self; 12] = [
+    pub const ALL: [Self; 13] = [
         Self::LogStarted,
         Self::KeyRotated,
         Self::EffectStarted,
@@ -97,6 +99,7 @@ impl EntryKind {
         Self::CatalogChanged,
         Self::AlertRaised,
         Self::AlertSeen,
+        Self::HistoryForgotten,
     ];
 
     /// The permanent name.
@@ -114,6 +117,7 @@ impl EntryKind {
             Self::CatalogChanged => "CATALOG_CHANGED",
             Self::AlertRaised => "ALERT_RAISED",
             Self::AlertSeen => "ALERT_SEEN",
+            Self::HistoryForgotten => "HISTORY_FORGOTTEN",
         }
     }
 
@@ -296,6 +300,12 @@ impl EntryFacts {
                 let AlertSeen { time, workspace, alert, .. } = entry;
                 let follows = Some((alert.index, alert.leaf));
                 Ok(Self { workspace, follows, ..nothing(time) })
+            }
+            EntryKind::HistoryForgotten => {
+                let payload = payload(HistoryForgotten::PAYLOAD_TYPE)?;
+                let entry: HistoryForgotten = serde_json::from_slice(&payload).map_err(json)?;
+                format(&entry.format, HistoryForgotten::FORMAT)?;
+                Ok(Self { workspace: Some(entry.workspace), ..nothing(entry.time) })
             }
             EntryKind::EffectDone => {
                 let payload = payload(PAYLOAD_TYPE)?;

@@ -1,6 +1,7 @@
 //! The file that a policy is written in: `actum.toml`.
 
 use actum_core::canonical::COUNT_MAX;
+use actum_core::ledger::Retention;
 use actum_core::receipt::EffectKind;
 use actum_core::{Budget, Digest, PathRule, RiskTier, Scope};
 
@@ -8,6 +9,7 @@ use super::command;
 use super::mistake::Mistake;
 use super::plugins::PluginAllowance;
 use super::profile::Profile;
+use super::retention;
 use super::sandbox::SandboxAllowance;
 use super::tier_rule::{ExampleError, TierRule};
 use super::written::{Secret, Table, Text, Value};
@@ -55,6 +57,8 @@ pub struct PolicyFile {
     pub sandbox: SandboxAllowance,
     /// Whether the code of plugin packages may be run.
     pub plugins: PluginAllowance,
+    /// History that is kept.
+    pub retention: Option<Retention>,
 }
 
 /// A file that is no policy.
@@ -167,6 +171,7 @@ impl PolicyFile {
                 "approvals",
                 "sandbox",
                 "plugins",
+                "retention",
             ],
             Secret::No,
         )?;
@@ -180,6 +185,7 @@ impl PolicyFile {
         let notify = notify(root.table("approvals")?)?;
         let sandbox = SandboxAllowance::read(root.table("sandbox")?)?;
         let plugins = PluginAllowance::read(root.table("plugins")?)?;
+        let retention = retention::read(root.table("retention")?)?;
         let passed = [
             ("sandbox.read", sandbox.read.len()),
             ("sandbox.write", sandbox.write.len()),
@@ -229,6 +235,7 @@ impl PolicyFile {
             notify,
             sandbox,
             plugins,
+            retention,
         })
     }
 
@@ -245,6 +252,7 @@ impl PolicyFile {
             notify: None,
             sandbox: SandboxAllowance::default(),
             plugins: PluginAllowance::default(),
+            retention: None,
         }
     }
 

@@ -19,7 +19,8 @@ pub type EntryCheck<'a> = dyn FnMut(EntryKind, &[u8]) -> Result<(), String> + 'a
 pub struct Checks<'a> {
     /// Of each checkpoint.
     pub note: &'a mut NoteCheck<'a>,
-    /// Of `EFFECT_DONE`, `KEY_ROTATED`, `PLAN_ANSWERED` and `CATALOG_CHANGED`, which alone are envelopes.
+    /// Of `EFFECT_DONE`, `KEY_ROTATED`, `PLAN_ANSWERED`, `CATALOG_CHANGED` and `HISTORY_FORGOTTEN`, which alone are
+    /// envelopes.
     pub entry: &'a mut EntryCheck<'a>,
     /// Which receipts it is asked about; about the others it is always asked.
     pub receipts: Receipts,
@@ -52,7 +53,10 @@ impl Fold {
             | EntryKind::ActionEnded
             | EntryKind::AlertRaised
             | EntryKind::AlertSeen => return,
-            EntryKind::KeyRotated | EntryKind::PlanAnswered | EntryKind::CatalogChanged => false,
+            EntryKind::KeyRotated
+            | EntryKind::PlanAnswered
+            | EntryKind::CatalogChanged
+            | EntryKind::HistoryForgotten => false,
             EntryKind::EffectDone => true,
         };
         match (checks.entry)(kind, body) {

@@ -4,10 +4,11 @@ use std::collections::BTreeSet;
 
 use actum_core::RunId;
 
-use crate::disk::Disk;
+use crate::disk::{Disk, Time};
 use crate::error::{Doing, Result};
+use crate::history::checkpoint::EndedRun;
 use crate::history::{self, RunRef};
-use crate::journal::record::{Body, Side, keep_name};
+use crate::journal::record::{Body, Intent, Side, keep_name};
 use crate::workspace::Workspace;
 
 /// The length of a run id, which names of kept images begin with.
@@ -22,6 +23,12 @@ pub struct GcOptions {
     pub bytes_max: u64,
     /// Runs that stay whatever the limits say.
     pub protected: BTreeSet<RunId>,
+    /// Number of the newest runs that stay.
+    pub retained_runs: u64,
+    /// Runs from this time on stay.
+    pub retained_since: Option<Time>,
+    /// The only runs that may be removed; all where it is `None`.
+    pub only: Option<BTreeSet<RunId>>,
     /// Only say what would be removed.
     pub dry_run: bool,
 }
@@ -29,7 +36,15 @@ pub struct GcOptions {
 impl Default for GcOptions {
     /// 10,000 runs, 1 GiB.
     fn default() -> Self {
-        Self { runs_max: 10_000, bytes_max: 1 << 30, protected: BTreeSet::new(), dry_run: false }
+        Self {
+            runs_max: 10_000,
+            bytes_max: 1 << 30,
+            protected: BTreeSet::new(),
+            retained_runs: 0,
+            retained_since: None,
+            only: None,
+            dry_run: false,
+        }
     }
 }
 
@@ -38,6 +53,8 @@ impl Default for GcOptions {
 pub struct GcReport {
     /// Runs that can no longer be undone, oldest first.
     pub removed_runs: Vec<RunId>,
+    /// Runs beyond the limits that stay because the retention keeps them, oldest first.
+    pub retained_runs: Vec<RunId>,
     /// Runs that stay.
     pub kept_runs: usize,
     /// Bytes of history and kept images that were given back.
@@ -48,8 +65,17 @@ pub struct GcReport {
     pub removed_files: usize,
 }
 
+/// A run that a collection looks at.
+struct Weighed<'r> {
+    run: RunId,
+    bytes: u64,
+    time: Option<Time>,
+    /// Its file in the history; `None` where it is in the journal alone.
+    file: Option<&'r RunRef>,
+}
+
 impl<D: Disk> Workspace<D> {
-    /// Removes displaced files and the oldest history beyond the limits. Protected runs stay. A dry
+    /// Removes displaced files and the oldest history beyond the limits. Protected and retained runs stay. A dry
     /// run removes nothing and needs no space; like every other it first recovers.
     ///
     /// # Errors
@@ -71,44 +97,68 @@ impl<D: Disk> Workspace<D> {
         Ok(report)
     }
 
-    /// Removes the oldest history beyond the limits.
+    /// Removes the oldest history beyond the limits. Of runs that are still in the journal only a dry run says that
+    /// they would be removed: a checkpoint moves them into the history first.
     fn prune(&self, options: &GcOptions, report: &mut GcReport) -> Result<()> {
         let runs = history::list(&self.disk, &self.home.history)?;
-        let mut sizes = Vec::with_capacity(runs.len());
-        report.kept_bytes = 0;
+        let mut found = Vec::with_capacity(runs.len() + self.tail.len());
         for run in &runs {
-            let bytes = self.weight(run)?;
-            report.kept_bytes += bytes;
-            sizes.push((run, bytes));
+            let (bytes, time) = self.weight(run)?;
+            found.push(Weighed { run: run.run, bytes, time, file: Some(run) });
         }
-        report.kept_runs = runs.len() + self.tail.len();
-        let mut superfluous = Vec::new();
-        for (run, bytes) in sizes {
-            let over = report.kept_runs > options.runs_max || report.kept_bytes > options.bytes_max;
-            if !over || options.protected.contains(&run.run) {
+        for EndedRun { sequence, intent, end, .. } in &self.tail {
+            let bytes = history::size_once_written(*sequence, intent, end);
+            let bytes = bytes.saturating_add(self.kept_bytes(intent)?);
+            let (run, time) = (intent.run, Some(intent.time));
+            found.push(Weighed { run, bytes, time, file: None });
+        }
+        report.kept_bytes = found.iter().map(|run| run.bytes).sum();
+        report.kept_runs = found.len();
+        report.retained_runs.clear();
+        let (mut left_runs, mut left_bytes) = (report.kept_runs, report.kept_bytes);
+        let newest = usize::try_from(options.retained_runs).unwrap_or(usize::MAX);
+        let retained_from = found.len().saturating_sub(newest);
+        for (index, Weighed { run, bytes, time, file }) in found.into_iter().enumerate() {
+            let over = left_runs > options.runs_max || left_bytes > options.bytes_max;
+            let may_go = options.only.as_ref().is_none_or(|only| only.contains(&run));
+            if !over || !may_go || options.protected.contains(&run) {
                 continue;
             }
-            superfluous.push(run);
-            report.removed_runs.push(run.run);
+            let is_young = options.retained_since.zip(time).is_some_and(|(since, at)| at >= since);
+            // No newer run is removed in the place of one that is retained.
+            left_runs -= 1;
+            left_bytes -= bytes;
+            if index >= retained_from || is_young {
+                report.retained_runs.push(run);
+                continue;
+            }
+            match file {
+                Some(file) if !options.dry_run => {
+                    history::remove(&self.disk, &self.home.history, file)?;
+                }
+                None if !options.dry_run => continue,
+                Some(_) | None => {}
+            }
+            report.removed_runs.push(run);
             report.kept_runs -= 1;
             report.kept_bytes -= bytes;
             report.freed_bytes += bytes;
         }
-        if options.dry_run {
-            return Ok(());
-        }
-        for run in superfluous {
-            history::remove(&self.disk, &self.home.history, run)?;
-        }
         Ok(())
     }
 
-    /// The bytes that a run in the history takes, with its kept images.
-    fn weight(&self, run: &RunRef) -> Result<u64> {
-        let mut bytes = history::size(&self.disk, &self.home.history, run)?;
+    /// The bytes that a run in the history takes, with its kept images, and its time where that can be read.
+    fn weight(&self, run: &RunRef) -> Result<(u64, Option<Time>)> {
+        let bytes = history::size(&self.disk, &self.home.history, run)?;
         let Ok((intent, _)) = history::read(&self.disk, &self.home.history, run) else {
-            return Ok(bytes); // damaged: `actum show` says so
+            return Ok((bytes, None)); // damaged: `actum show` says so
         };
+        Ok((bytes.saturating_add(self.kept_bytes(&intent)?), Some(intent.time)))
+    }
+
+    /// The bytes of the images that are kept for a run.
+    fn kept_bytes(&self, intent: &Intent) -> Result<u64> {
+        let mut bytes: u64 = 0;
         for (index, entry) in intent.entries.iter().enumerate() {
             if entry.pre.file().is_some_and(|file| matches!(file.body, Body::Kept)) {
                 let name = keep_name(intent.run, index, Side::Pre);

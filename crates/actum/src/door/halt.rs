@@ -112,6 +112,8 @@ fn status(error: &Error) -> Option<Status> {
         | Error::OutcomeUnknown { .. } => Status::Failed,
         Error::Unsettled { state: State::Restored | State::Unchanged, .. } => Status::Reverted,
         Error::RequestKeyTaken { .. }
+        | Error::Retained { .. }
+        | Error::Forgotten(_)
         | Error::NoAction
         | Error::Policy(_)
         | Error::Denied { .. }

@@ -139,7 +139,8 @@ impl Shown {
             EntryKind::EffectDone
             | EntryKind::KeyRotated
             | EntryKind::PlanAnswered
-            | EntryKind::CatalogChanged => {
+            | EntryKind::CatalogChanged
+            | EntryKind::HistoryForgotten => {
                 let envelope = Envelope::read_own(&entry.body);
                 Some(json(
                     &envelope.map_err(|error| LedgerError::entry(entry.index, &error))?.payload,

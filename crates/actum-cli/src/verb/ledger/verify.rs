@@ -11,7 +11,8 @@ use actum_core::ledger::EntryKind;
 use actum_core::note::NOTE_BYTES_MAX;
 use actum_core::path::Quoted;
 use actum_gate::{
-    verify_answer, verify_change, verify_checkpoint, verify_receipt, verify_rotation,
+    verify_answer, verify_change, verify_checkpoint, verify_forgotten, verify_receipt,
+    verify_rotation,
 };
 use actum_ledger::verify::{Checks, Finding, Receipts, Subject, Verification, compare, verify};
 use actum_ledger::{LedgerView, export};
@@ -202,6 +203,9 @@ fn check_entry(kind: EntryKind, body: &[u8], keyring: &Keyring) -> Result<(), St
         }
         EntryKind::CatalogChanged => {
             verify_change(body, keyring).map(drop).map_err(|problem| problem.to_string())
+        }
+        EntryKind::HistoryForgotten => {
+            verify_forgotten(body, keyring).map(drop).map_err(|problem| problem.to_string())
         }
         EntryKind::LogStarted
         | EntryKind::EffectStarted

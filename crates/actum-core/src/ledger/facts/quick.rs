@@ -29,7 +29,8 @@ pub(super) fn of(kind: EntryKind, body: &[u8]) -> Option<EntryFacts> {
         | EntryKind::ActionEnded
         | EntryKind::CatalogChanged
         | EntryKind::AlertRaised
-        | EntryKind::AlertSeen => None,
+        | EntryKind::AlertSeen
+        | EntryKind::HistoryForgotten => None,
         EntryKind::EffectStarted => started(body),
         EntryKind::EffectDone => done(body),
     }

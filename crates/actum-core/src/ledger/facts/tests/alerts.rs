@@ -1,7 +1,7 @@
 //! What entries about alerts tell.
 
 use super::*;
-use crate::ledger::{AlertRaised, AlertSeen};
+use crate::ledger::{AlertRaised, AlertSeen, HistoryForgotten, Isolation, Retention};
 
 fn raised() -> AlertRaised {
     AlertRaised {
@@ -63,4 +63,34 @@ fn an_alert_tells_its_workspace_and_that_it_was_seen_names_it() {
     other["format"] = json!("actum.alert-raised/2");
     let body = canonical::to_vec(&other).unwrap();
     assert!(EntryFacts::of(EntryKind::AlertRaised, &body).is_err());
+}
+
+/// FO-9: what was forgotten is an envelope, and about its workspace.
+#[test]
+fn forgotten_history_tells_its_workspace() {
+    let forgotten = HistoryForgotten {
+        format: HistoryForgotten::FORMAT.to_owned(),
+        time: started(3).time,
+        tenant: TenantId::default(),
+        workspace: WorkspaceId::from_random(3),
+        root: "/home/ada/project".to_owned(),
+        runs: vec![run(1), run(2)],
+        bytes: 16384,
+        kept: 3,
+        retention: Retention::default(),
+        by: actor(1),
+        approved: Some(Isolation::Passphrase),
+    };
+    let payload = canonical::to_vec(&forgotten).unwrap();
+    let envelope = serde_json::json!({
+        "payload": STANDARD.encode(&payload),
+        "payloadType": HistoryForgotten::PAYLOAD_TYPE,
+        "signatures": [],
+    });
+    let body = canonical::to_vec(&envelope).unwrap();
+    let facts = EntryFacts::of(EntryKind::HistoryForgotten, &body).unwrap();
+    assert_eq!((facts.workspace, facts.time), (Some(forgotten.workspace), forgotten.time));
+    assert_eq!((facts.run, facts.follows), (None, None));
+    assert!(EntryFacts::of(EntryKind::HistoryForgotten, &payload).is_err());
+    assert!(EntryFacts::of(EntryKind::PlanAnswered, &body).is_err());
 }

@@ -1,0 +1,15 @@
+//! History that `actum gc` keeps: `[retention]`.
+
+use actum_core::ledger::Retention;
+
+use super::mistake::Mistake;
+use super::written::{Secret, Table};
+
+/// Reads the table; `None` where there is none.
+pub(super) fn read(table: Option<Table<'_>>) -> Result<Option<Retention>, Mistake> {
+    let Some(table) = table else { return Ok(None) };
+    table.only(&["runs", "days"], Secret::No)?;
+    let count = |key, default| table.get(key).map_or(Ok(default), |value| value.count());
+    let Retention { runs, days } = Retention::default();
+    Ok(Some(Retention { runs: count("runs", runs)?, days: count("days", days)? }))
+}

@@ -1,0 +1,118 @@
+//! Removal of history, which ends undo: recorded before it is done, and never below the operator's retention unless a
+//! person approves (FO-9).
+
+use std::collections::BTreeSet;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use actum_core::canonical;
+use actum_core::dsse::Envelope;
+use actum_core::ledger::{Actor, EntryKind, HistoryForgotten, Retention, WorkspaceId};
+use actum_core::path::Quoted;
+use actum_gate::verify_forgotten;
+use actum_ledger::NewEntry;
+use actum_workspace::disk::{Disk, Time};
+use actum_workspace::{GcOptions, GcReport, RunOptions, Workspace};
+
+use crate::error::{Error, Result};
+use crate::queue::Approver;
+use crate::records::{Clock, Records};
+
+/// Treatment of runs that are beyond the limits and that the retention keeps.
+#[derive(Clone, Copy)]
+pub enum Retained<'a> {
+    /// They stay.
+    Keep,
+    /// They make the whole collection fail.
+    Refuse,
+    /// They are removed, with this approval.
+    Forget(&'a Approver<'a>),
+}
+
+/// Options of a collection, without those that the retention sets.
+fn retaining(options: GcOptions, retention: Retention, clock: &Clock) -> GcOptions {
+    let since = retention.since(clock.now()).map(|time| Time(time.micros().saturating_mul(1000)));
+    GcOptions { retained_runs: retention.runs, retained_since: since, ..options }
+}
+
+/// Removes nothing, and says what a collection would remove.
+///
+/// # Errors
+/// `Workspace`; `Retained` where the retention keeps a run and `retained` is [`Retained::Refuse`].
+pub fn foresee<D: Disk>(
+    workspace: &mut Workspace<D>,
+    options: &GcOptions,
+    (retention, retained): (Retention, Retained<'_>),
+    clock: &Clock,
+) -> Result<GcReport> {
+    let options = GcOptions { dry_run: true, ..options.clone() };
+    let kept = workspace.gc(&retaining(options.clone(), retention, clock))?;
+    match retained {
+        Retained::Refuse if !kept.retained_runs.is_empty() => {
+            Err(Error::Retained { runs: kept.retained_runs.len(), retention })
+        }
+        Retained::Keep | Retained::Refuse => Ok(kept),
+        Retained::Forget(_) if kept.retained_runs.is_empty() => Ok(kept),
+        Retained::Forget(_) => {
+            Ok(GcReport { retained_runs: kept.retained_runs, ..workspace.gc(&options)? })
+        }
+    }
+}
+
+/// The name of the workspace, which is made where it has none.
+fn named<D: Disk>(workspace: &mut Workspace<D>) -> Result<WorkspaceId> {
+    if let Some(id) = workspace.id()? {
+        return Ok(id);
+    }
+    let transaction =
+        workspace.begin(RunOptions { label: "gc".to_owned(), ..RunOptions::default() })?;
+    let id = transaction.workspace_id()?;
+    transaction.abort();
+    Ok(id)
+}
+
+impl Records {
+    /// Removes the history that [`foresee`] named, after an entry of the ledger that says so, and what no run needs.
+    ///
+    /// # Errors
+    /// `Ledger`, `Sign` and `Record`, which change nothing; `Workspace`.
+    pub fn forget<D: Disk>(
+        &self,
+        workspace: &mut Workspace<D>,
+        root: &Path,
+        foreseen: &GcReport,
+        options: &GcOptions,
+        (retention, retained, by): (Retention, Retained<'_>, Actor),
+    ) -> Result<GcReport> {
+        let approver = match retained {
+            Retained::Forget(approver) if !foreseen.retained_runs.is_empty() => Some(approver),
+            Retained::Forget(_) | Retained::Keep | Retained::Refuse => None,
+        };
+        let forgotten = HistoryForgotten {
+            format: HistoryForgotten::FORMAT.to_owned(),
+            time: self.clock.now(),
+            tenant: self.tenant.clone(),
+            workspace: named(workspace)?,
+            root: Quoted(root.as_os_str().as_bytes()).to_string(),
+            runs: foreseen.removed_runs.clone(),
+            bytes: foreseen.freed_bytes,
+            kept: u64::try_from(foreseen.kept_runs).unwrap_or(u64::MAX),
+            retention,
+            by,
+            approved: approver.map(|approver| approver.isolation),
+        };
+        let payload = canonical::to_vec(&forgotten)?;
+        let payload_type = HistoryForgotten::PAYLOAD_TYPE;
+        let envelope = match approver {
+            Some(approver) => Envelope::sign(payload_type, payload, approver.signer)?,
+            None => Envelope::sign(payload_type, payload, &self.signer()?)?,
+        };
+        let body = envelope.to_vec()?;
+        drop(verify_forgotten(&body, self.keyring()).map_err(Box::new)?);
+        let entry = NewEntry { kind: EntryKind::HistoryForgotten, body, blobs: Vec::new() };
+        self.ledger.append(vec![entry]).wait()?;
+        let only: BTreeSet<_> = foreseen.removed_runs.iter().copied().collect();
+        let options = GcOptions { only: Some(only), ..options.clone() };
+        Ok(workspace.gc(&options)?)
+    }
+}
