@@ -59,6 +59,9 @@ pub(crate) fn after_engine(error: &actum::Error) -> Vec<String> {
                 "give another key; `actum show {run}` tells what this one stands for"
             )];
         }
+        actum::Error::WorkspaceIsACopy { .. } => {
+            "look at the files; if the request should be done here, ask under another key"
+        }
         actum::Error::Retained { .. } => {
             "`--below-retention` forgets them with the approval key; `[retention]` in the operator's policy sets \
              what is kept"

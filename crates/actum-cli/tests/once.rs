@@ -118,3 +118,56 @@ fn a_home_of_the_ledger_inside_the_workspace_is_refused() {
     assert_eq!(text(&root, "a.txt"), "1\n");
     assert_eq!(actum(&root, &["apply", "../change.diff"]).code, 0);
 }
+
+/// AEC-7: the answer "before" is about these files, not about another workspace with the same name.
+#[test]
+fn a_request_key_is_refused_where_the_workspace_is_a_copy_that_never_made_the_run() {
+    let (directory, root) = workspace();
+    let first = r#"{"path": "first.txt", "content": "x"}"#;
+    fs::write(directory.path().join("first.json"), first).unwrap();
+    assert_eq!(actum(&root, &["apply", "../first.json"]).code, 0);
+    let saved = directory.path().join("saved");
+    let copy = |from: &std::path::Path, to: &std::path::Path| {
+        let copied = std::process::Command::new("/bin/cp")
+            .args(["-a", "--", &format!("{}/.", from.display()), &to.display().to_string()])
+            .status();
+        assert!(copied.unwrap().success());
+    };
+    fs::create_dir(&saved).unwrap();
+    copy(&root, &saved);
+    let apply = ["apply", "../change.diff", "--request-key", "T-17"];
+    assert_eq!(actum(&root, &apply).code, 0);
+    assert!(actum(&root, &apply).stdout.contains("did this before"));
+    // The disk as it was: `.actum` is the same directory, with what it held then.
+    for entry in fs::read_dir(root.join(".actum")).unwrap() {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => fs::remove_dir_all(path).unwrap(),
+            false => fs::remove_file(path).unwrap(),
+        }
+    }
+    copy(&saved, &root);
+    assert_eq!(text(&root, "a.txt"), "1\n");
+    let refused = actum(&root, &apply);
+    assert_eq!(refused.code, 1, "{refused:?}");
+    assert!(refused.stderr.contains("actum explain WORKSPACE_IS_A_COPY"), "{refused:?}");
+    assert_eq!(text(&root, "a.txt"), "1\n");
+    let other = actum(&root, &["apply", "../change.diff", "--request-key", "T-18"]);
+    assert_eq!(other.code, 0, "{other:?}");
+    assert_eq!(text(&root, "a.txt"), "one\n");
+}
+
+/// AEC-7, FO-9: a run that was forgotten was made here all the same.
+#[test]
+fn a_request_whose_run_was_forgotten_is_still_answered() {
+    let (_directory, root) = workspace();
+    let apply = ["apply", "../change.diff", "--request-key", "T-17"];
+    assert_eq!(actum(&root, &apply).code, 0);
+    let policy = program::operator_of(&root).join("actum/actum.toml");
+    fs::create_dir_all(policy.parent().unwrap()).unwrap();
+    fs::write(policy, "version = 1\n[retention]\nruns = 0\ndays = 0\n").unwrap();
+    assert_eq!(actum(&root, &["gc", "--max-runs", "0"]).code, 0);
+    assert_eq!(actum(&root, &["log"]).stdout, "no runs yet\n");
+    let again = actum(&root, &apply);
+    assert!(again.stdout.contains("did this before"), "{again:?}");
+}

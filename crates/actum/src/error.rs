@@ -98,6 +98,17 @@ pub enum Error {
         /// The earlier run.
         run: RunId,
     },
+    /// The ledger has the request as done, by a run that this workspace never made.
+    #[error(
+        "run {run} carried out the request `{key}` in a workspace of this name, but this one does not know that run: \
+         it is a copy or an older state, and its files are not what that run left; nothing was changed"
+    )]
+    WorkspaceIsACopy {
+        /// The key.
+        key: RequestKey,
+        /// The run.
+        run: RunId,
+    },
     /// The operator's retention keeps runs that were to be removed from the history.
     #[error(
         "the retention of the operator keeps {runs} of the runs that would be forgotten (the newest {} and those of \
@@ -305,6 +316,7 @@ impl Error {
             | Self::Ledger { .. }
             | Self::RequestKeyTaken { .. }
             | Self::OutcomeUnknown { .. }
+            | Self::WorkspaceIsACopy { .. }
             | Self::Retained { .. }
             | Self::Forgotten(_)
             | Self::NoAction

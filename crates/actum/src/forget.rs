@@ -5,12 +5,14 @@ use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
+use actum_core::RunId;
 use actum_core::canonical;
 use actum_core::dsse::Envelope;
+use actum_core::keyring::Keyring;
 use actum_core::ledger::{Actor, EntryKind, HistoryForgotten, Retention, WorkspaceId};
 use actum_core::path::Quoted;
 use actum_gate::verify_forgotten;
-use actum_ledger::NewEntry;
+use actum_ledger::{LedgerError, Log, NewEntry};
 use actum_workspace::disk::{Disk, Time};
 use actum_workspace::{GcOptions, GcReport, RunOptions, Workspace};
 
@@ -70,6 +72,36 @@ fn named<D: Disk>(workspace: &mut Workspace<D>) -> Result<WorkspaceId> {
     transaction.abort();
     Ok(id)
 }
+
+/// Whether the ledger says that a collection forgot a run of a workspace.
+///
+/// # Errors
+/// [`LedgerError`].
+pub(crate) fn is_forgotten(
+    log: &dyn Log,
+    keyring: &Keyring,
+    (workspace, run): (WorkspaceId, RunId),
+) -> Result<bool, LedgerError> {
+    let mut before = None;
+    loop {
+        let newest = log.newest_of_kind(EntryKind::HistoryForgotten, before, ENTRIES_MAX)?;
+        for &index in &newest {
+            let entry = log.sound_entry(index)?;
+            let forgotten = verify_forgotten(&entry.body, keyring);
+            // An entry that no known key signed says nothing.
+            if forgotten.is_ok_and(|it| it.workspace == workspace && it.runs.contains(&run)) {
+                return Ok(true);
+            }
+        }
+        before = newest.last().copied();
+        if before.is_none() {
+            return Ok(false);
+        }
+    }
+}
+
+/// Entries that are looked for at once.
+const ENTRIES_MAX: u64 = 1000;
 
 impl Records {
     /// Removes the history that [`foresee`] named, after an entry of the ledger that says so, and what no run needs.

@@ -194,6 +194,7 @@ reasons! {
     WayIsAFile = "WAY_IS_A_FILE",
     WayIsNoDirectory = "WAY_IS_NO_DIRECTORY",
     WorkspaceInUse = "WORKSPACE_IN_USE",
+    WorkspaceIsACopy = "WORKSPACE_IS_A_COPY",
 }
 
 impl Serialize for Reason {
@@ -261,6 +262,7 @@ pub fn of_engine(error: &crate::Error) -> Reason {
         Error::Ledger { source } => of_ledger(source),
         Error::RequestKeyTaken { .. } => Reason::RequestKeyTaken,
         Error::OutcomeUnknown { .. } => Reason::OutcomeUnknown,
+        Error::WorkspaceIsACopy { .. } => Reason::WorkspaceIsACopy,
         Error::Retained { .. } => Reason::RetentionHolds,
         Error::Forgotten(_) => Reason::KeyUnusable,
         Error::Untold { .. } => Reason::LedgerUnavailable,

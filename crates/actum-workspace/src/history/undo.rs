@@ -9,6 +9,7 @@ use actum_core::{RelPath, RunId, Splice};
 use crate::change::Extent;
 use crate::disk::Disk;
 use crate::error::{Attempt, Difference, Doing, Error, ErrorKind, PathConflict, Result};
+use crate::history::RunRef;
 use crate::history::images::Images;
 use crate::journal::record::{Body, Entry, FileImage, Image, Intent, Outcome, RunKind, Side};
 use crate::transaction::Transaction;
@@ -70,6 +71,15 @@ impl<D: Disk> Workspace<D> {
 /// Turning a transaction without steps into the way back. One without a label is labelled `undo RUN` or
 /// `redo RUN`.
 impl<D: Disk> Transaction<'_, D> {
+    /// Whether this workspace made the run and has not forgotten it.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn knows(&self, run: RunId) -> Result<bool> {
+        let known = |known: &RunRef| known.run == run;
+        Ok(self.workspace.runs_since(run)?.refs().iter().any(known))
+    }
+
     /// Makes it the undo of a run.
     ///
     /// # Errors

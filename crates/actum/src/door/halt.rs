@@ -112,6 +112,7 @@ fn status(error: &Error) -> Option<Status> {
         | Error::OutcomeUnknown { .. } => Status::Failed,
         Error::Unsettled { state: State::Restored | State::Unchanged, .. } => Status::Reverted,
         Error::RequestKeyTaken { .. }
+        | Error::WorkspaceIsACopy { .. }
         | Error::Retained { .. }
         | Error::Forgotten(_)
         | Error::NoAction

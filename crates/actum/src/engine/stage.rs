@@ -19,6 +19,7 @@ use crate::engine::place::Place;
 use crate::engine::resume::settle_open_runs;
 use crate::engine::settle::{Done, Receipt};
 use crate::error::{Error, Result};
+use crate::forget;
 use crate::recorded::RecordedRun;
 use crate::records::Records;
 use crate::request::{Request, Which, Work};
@@ -110,6 +111,7 @@ impl<D: Disk> Engine<D> {
             Some(key) => match earlier(begun.records, begun.workspace, key, plan)? {
                 Earlier::Next(attempt) => attempt,
                 Earlier::Done(receipt) => {
+                    must_be_made_here(&begun, key, receipt.statement.predicate.run)?;
                     return Ok(Stage::Answered(Box::new(Done::before(*receipt))));
                 }
             },
@@ -226,6 +228,23 @@ enum Earlier {
     Next(u32),
     /// It was carried out.
     Done(Box<Receipt>),
+}
+
+/// Refuses a run that the ledger knows of a workspace of this name, and the workspace itself does not: its files are
+/// those of a copy or of an older state, so the run had no effect on them.
+fn must_be_made_here<D: Disk>(begun: &Begun<'_, D>, key: &RequestKey, run: RunId) -> Result<()> {
+    let Begun { transaction, records, workspace, .. } = begun;
+    if transaction.knows(run)? {
+        return Ok(());
+    }
+    let (keys, workspace) = (Arc::clone(&records.keys), *workspace);
+    let forgotten = records.ledger.ask(move |store: &mut dyn Store| {
+        forget::is_forgotten(store, keys.keyring(), (workspace, run))
+    });
+    match forgotten.wait()? {
+        true => Ok(()),
+        false => Err(Error::WorkspaceIsACopy { key: key.clone(), run }),
+    }
 }
 
 /// Looks for earlier attempts at the request of this key (AEC-7).
