@@ -305,3 +305,35 @@ fn the_operators_command_is_told_of_each_plan_and_a_workspace_can_name_none() {
         .unwrap();
     assert!(run().stderr.contains("absolute path"));
 }
+
+/// AA-5: what one agent asked for too much of is refused in one act, and nothing of others.
+#[test]
+fn all_plans_of_an_agent_or_of_a_workspace_are_denied_in_one_act() {
+    let (directory, root) = asking();
+    let ask = |content: &str, agent: &str| {
+        change(directory.path(), content);
+        let ended = actum(&root, &["apply", "../ci.json", "--json", "--agent", agent]);
+        assert_eq!(ended.code, 6, "{ended:?}");
+        value(&ended)["plan"].clone()
+    };
+    let flood: Vec<Value> = ["a\n", "b\n", "c\n"].map(|content| ask(content, "flood")).to_vec();
+    let other = ask("d\n", "builder");
+    assert_eq!(actum(&root, &["deny", "--agent", "flood", "--reason", "no"]).code, 2);
+    assert_eq!(actum(&root, &["deny", "--reason", "no"]).code, 2);
+    let all = ["deny", "--all", "--agent", "flood", "--reason", "no"];
+    assert_ne!(actum(&root, &all).code, 0, "it needs the key");
+    let denied = answered(&root, &[&all[..], &["--json"]].concat());
+    assert_eq!(denied.code, 0, "{denied:?}");
+    assert_eq!(value(&denied)["plans"], json!(flood));
+    let waits = |root: &Path| value(&actum(root, &["queue", "--json"]))["plans"].clone();
+    assert_eq!(waits(&root).as_array().unwrap().len(), 1);
+    assert_eq!(waits(&root)[0]["plan"], other);
+    let rest = answered(&root, &["deny", "--all", "--reason", "enough"]);
+    assert_eq!(rest.stdout, format!("denied plan {}\n", other.as_str().unwrap()));
+    assert_eq!(waits(&root), json!([]));
+    assert_eq!(
+        answered(&root, &["deny", "--all", "--reason", "no"]).stdout,
+        "no such plan waits\n"
+    );
+    assert_eq!(actum(&root, &["ledger", "verify"]).code, 0);
+}

@@ -29,8 +29,13 @@ fn alerts(root: &Path) -> Vec<Value> {
 
 /// A task that was to change a protected file.
 fn refused(root: &Path) -> Ended {
-    put(root, &plan(json!([replace("a", ".env", "x"), replace("b", ".env.local", "x")])), "");
-    let ended = actum(root, &["run", "../task.json", "--agent", "builder"]);
+    refused_at(root, ".env", "builder")
+}
+
+/// The same for another first file, by another agent.
+fn refused_at(root: &Path, file: &str, agent: &str) -> Ended {
+    put(root, &plan(json!([replace("a", file, "x"), replace("b", ".env.local", "x")])), "");
+    let ended = actum(root, &["run", "../task.json", "--agent", agent]);
     assert_eq!(ended.code, 1, "{ended:?}");
     ended
 }
@@ -71,7 +76,7 @@ fn a_plan_with_a_protected_file_waits_in_the_queue_until_somebody_has_looked_at_
 fn only_alerts_that_wait_can_be_seen_one_or_all_of_them() {
     let (_directory, root) = workspace();
     refused(&root);
-    refused(&root);
+    refused_at(&root, ".env.production", "builder");
     let open = alerts(&root);
     assert_eq!(open.len(), 2, "{open:?}");
     for wrong in ["0", "999"] {
@@ -94,6 +99,27 @@ fn only_alerts_that_wait_can_be_seen_one_or_all_of_them() {
     assert_eq!(seen["alerts"].as_array().unwrap().len(), 2);
     assert_eq!(alerts(&root), Vec::<Value>::new());
     assert_eq!(actum(&root, &["queue", "--seen", "all"]).stdout, "no alert waits\n");
+}
+
+/// EX-18: many equal alerts are one line, whatever agents call themselves, and push no other off the list.
+#[test]
+fn equal_alerts_are_one_line_that_says_how_many_they_are() {
+    let (_directory, root) = workspace();
+    refused_at(&root, ".env.production", "builder");
+    for agent in ["one", "two", "three"] {
+        refused_at(&root, ".env", agent);
+    }
+    let open = alerts(&root);
+    assert_eq!(open.len(), 2, "{open:?}");
+    assert!(open[0]["message"].as_str().unwrap().contains("`.env.production`"), "{open:?}");
+    assert_eq!((&open[0]["count"], &open[1]["count"]), (&json!(1), &json!(3)));
+    assert_eq!(open[0]["last"], open[0]["time"]);
+    assert_ne!(open[1]["last"], open[1]["time"]);
+    assert!(actum(&root, &["queue"]).stdout.contains("3 times, the last at "));
+    let number = open[1]["alert"].to_string();
+    assert_eq!(actum(&root, &["queue", "--seen", &number]).code, 0);
+    assert_eq!(alerts(&root), open[..1]);
+    assert_eq!(actum(&root, &["ledger", "verify"]).code, 0);
 }
 
 /// EX-18: what a person need not be told of is told to who asked alone.

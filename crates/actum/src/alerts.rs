@@ -1,61 +1,100 @@
 //! Alerts: what waits until somebody has looked at it (EX-18). Nothing depends on that, so nobody has to sign it: the ledger
 //! says who did, and keeps the alert.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use actum_core::Digest;
+use actum_core::Timestamp;
 use actum_core::canonical::{self, plainly};
 use actum_core::ledger::{Actor, AlertRaised, AlertSeen, EntryFacts, EntryKind, WorkspaceId};
 use actum_core::merkle::leaf_hash;
 use actum_core::receipt::EntryRef;
-use actum_ledger::{Entry, LedgerError, Log, NewEntry, Store};
+use actum_ledger::{Entry, LedgerError, Log, NewEntry, REQUEST_ENTRIES_MAX, Store};
 
 use crate::engine::ENGINE;
 use crate::error::Result;
 use crate::queue::QueueError;
 use crate::records::Records;
 
-/// Among how many of the newest alerts of a ledger those that wait are looked for.
-pub const ALERTS_MAX: u64 = 1000;
+/// How many entries about alerts are looked for at once.
+const PAGE: u64 = 1000;
 
 /// Door of alerts about an installation or a workspace.
 const DOOR: &str = "command line";
 
-/// An alert.
+/// An alert, with all that are equal to it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Alert {
-    /// Its place in the ledger, which is its name.
+    /// The place of the first in the ledger, which is the name of all.
     pub index: u64,
-    /// What it says.
+    /// Content of the first.
     pub raised: AlertRaised,
+    /// Places of those that are equal to it, in the order of the ledger.
+    pub equal: Vec<u64>,
+    /// Time of the last.
+    pub last: Timestamp,
 }
 
 impl Alert {
-    /// Those of the newest [`ALERTS_MAX`] that nobody has seen, the oldest first.
+    /// All that nobody has seen, the oldest first. Equal are those of one user about the same error in the same words, in
+    /// one workspace: what an agent calls itself and its work tells no two apart.
     ///
     /// # Errors
     /// [`LedgerError`]; `Damaged` where an entry is not what it was.
     pub fn open(log: &dyn Log) -> std::result::Result<Vec<Self>, LedgerError> {
-        let mut raised = log.newest_of_kind(EntryKind::AlertRaised, None, ALERTS_MAX)?;
+        let mut alerts: Vec<Self> = Vec::new();
+        let mut places = BTreeMap::new();
+        for (index, raised) in Self::unseen(log)? {
+            let uid = raised.actor.as_ref().map(|actor| actor.uid);
+            let name = raised.name.clone();
+            let equal = (raised.workspace, raised.code, name, uid, raised.message.clone());
+            let place = *places.entry(equal).or_insert(alerts.len());
+            match alerts.get_mut(place) {
+                Some(first) => {
+                    first.last = raised.time;
+                    first.equal.push(index);
+                }
+                None => alerts.push(Self { index, last: raised.time, raised, equal: Vec::new() }),
+            }
+        }
+        Ok(alerts)
+    }
+
+    /// Each alert that nobody has seen, the oldest first.
+    pub(crate) fn unseen(
+        log: &dyn Log,
+    ) -> std::result::Result<Vec<(u64, AlertRaised)>, LedgerError> {
+        let (mut raised, mut before) = (Vec::new(), None);
+        loop {
+            let page = log.newest_of_kind(EntryKind::AlertRaised, before, PAGE)?;
+            before = page.last().copied();
+            raised.extend(page);
+            if before.is_none() {
+                break;
+            }
+        }
         raised.reverse();
         let Some(&oldest) = raised.first() else { return Ok(Vec::new()) };
         let seen = seen_since(log, oldest)?;
         raised.retain(|index| !seen.contains(index));
-        raised.into_iter().map(|index| Self::read(&log.sound_entry(index)?)).collect()
+        raised.into_iter().map(|index| Ok((index, read(&log.sound_entry(index)?)?))).collect()
     }
 
-    fn read(entry: &Entry) -> std::result::Result<Self, LedgerError> {
-        let raised = serde_json::from_slice(&entry.body)
-            .map_err(|error| LedgerError::entry(entry.index, &plainly(&error)))?;
-        Ok(Self { index: entry.index, raised })
+    /// The places of this alert and of all that are equal to it.
+    pub fn indexes(&self) -> impl Iterator<Item = u64> {
+        std::iter::once(self.index).chain(self.equal.iter().copied())
     }
+}
+
+fn read(entry: &Entry) -> std::result::Result<AlertRaised, LedgerError> {
+    serde_json::from_slice(&entry.body)
+        .map_err(|error| LedgerError::entry(entry.index, &plainly(&error)))
 }
 
 /// The alerts that somebody has seen, as far as that stands behind the entry `oldest`.
 fn seen_since(log: &dyn Log, oldest: u64) -> std::result::Result<BTreeSet<u64>, LedgerError> {
     let (mut seen, mut before) = (BTreeSet::new(), None);
     loop {
-        let newest = log.newest_of_kind(EntryKind::AlertSeen, before, ALERTS_MAX)?;
+        let newest = log.newest_of_kind(EntryKind::AlertSeen, before, PAGE)?;
         for &index in &newest {
             let facts = EntryFacts::of(EntryKind::AlertSeen, &log.sound_entry(index)?.body);
             let facts = facts.map_err(|error| LedgerError::entry(index, &error))?;
@@ -122,36 +161,39 @@ impl Records {
     /// Records that somebody has seen the alerts in these entries: all of them, or none. Gives what they say.
     ///
     /// # Errors
-    /// `Queue` where one of them is no alert that waits; `Ledger`, `Record`.
+    /// `Queue` where one of them is no alert that waits, which records nothing; `Ledger`, `Record`.
     pub fn see(&self, alerts: &BTreeSet<u64>, by: &Actor) -> Result<Vec<Alert>> {
         let meant = alerts.clone();
         let asked = self.ledger.ask(move |store: &mut dyn Store| {
-            let open = Alert::open(store)?.into_iter();
-            let open = open.filter(|alert| meant.contains(&alert.index));
-            open.map(|alert| Ok((leaf_hash(&store.sound_entry(alert.index)?.body), alert)))
-                .collect()
+            let mut open = Alert::open(store)?;
+            open.retain(|alert| alert.indexes().any(|index| meant.contains(&index)));
+            let mut leaves = Vec::new();
+            for (alert, index) in open.iter().flat_map(|it| it.indexes().map(move |at| (it, at))) {
+                let leaf = leaf_hash(&store.sound_entry(index)?.body);
+                leaves.push((alert.raised.workspace, index, leaf));
+            }
+            Ok((open, leaves))
         });
-        let found: Vec<(Digest, Alert)> = asked.wait()?;
-        let waits = |index: &&u64| found.iter().any(|(_, alert)| alert.index == **index);
+        let (found, leaves) = asked.wait()?;
+        let waits = |asked: &&u64| leaves.iter().any(|(_, index, _)| index == *asked);
         if let Some(&index) = alerts.iter().find(|index| !waits(index)) {
             return Err(QueueError::NoAlert { index }.into());
         }
         let (time, origin) = (self.clock.now(), self.origin()?);
-        let seen = found.iter().map(|(leaf, alert)| {
-            let body = canonical::to_vec(&AlertSeen {
-                format: AlertSeen::FORMAT.to_owned(),
-                time,
-                tenant: self.tenant.clone(),
-                workspace: alert.raised.workspace,
-                alert: EntryRef { origin: origin.to_owned(), index: alert.index, leaf: *leaf },
-                by: by.clone(),
-            })?;
-            Ok(NewEntry { kind: EntryKind::AlertSeen, body, blobs: Vec::new() })
-        });
-        let seen = seen.collect::<Result<Vec<_>>>()?;
-        if !seen.is_empty() {
-            self.ledger.append(seen).wait()?;
+        for leaves in leaves.chunks(REQUEST_ENTRIES_MAX) {
+            let seen = leaves.iter().map(|(workspace, index, leaf)| {
+                let body = canonical::to_vec(&AlertSeen {
+                    format: AlertSeen::FORMAT.to_owned(),
+                    time,
+                    tenant: self.tenant.clone(),
+                    workspace: *workspace,
+                    alert: EntryRef { origin: origin.to_owned(), index: *index, leaf: *leaf },
+                    by: by.clone(),
+                })?;
+                Ok(NewEntry { kind: EntryKind::AlertSeen, body, blobs: Vec::new() })
+            });
+            self.ledger.append(seen.collect::<Result<Vec<_>>>()?).wait()?;
         }
-        Ok(found.into_iter().map(|(_, alert)| alert).collect())
+        Ok(found)
     }
 }

@@ -35,7 +35,7 @@ pub const QUEUED_MICROS: i64 = 168 * HOUR_MICROS;
 pub const APPROVED_MICROS: i64 = 24 * HOUR_MICROS;
 /// The most plans that wait at once in one ledger.
 pub const QUEUE_MAX: usize = 1000;
-/// The most of them in one workspace that one user, or one agent of the user's, asks for.
+/// The most of them in one workspace that one user asks for, by whatever agents.
 pub const QUEUE_OF_ONE_MAX: usize = 100;
 /// Among how many plans of a workspace an earlier version is looked for.
 const EARLIER_MAX: u64 = 50;
@@ -145,8 +145,8 @@ pub enum QueueError {
     },
     /// Too many of one wait already, so that nobody keeps others from asking.
     #[error(
-        "{QUEUE_OF_ONE_MAX} plans that the same asks for wait for a person in this workspace already, which is the \
-         most; nothing was changed, and the plan was not queued"
+        "{QUEUE_OF_ONE_MAX} plans of this user wait for a person in this workspace already, by whatever agents, which is \
+         the most; nothing was changed, and the plan was not queued"
     )]
     FullOfOne,
     /// Too many wait already.

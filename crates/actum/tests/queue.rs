@@ -316,10 +316,17 @@ fn one_who_asks_for_much_fills_no_queue_but_its_own() {
     let grounds = Grounds::new();
     let disk = disk(&grounds);
     let asks = |number| Request::apply(vec![create(&format!(".circleci/{number}"))]);
+    // Another name of an agent is no other quota.
+    let called = |number: usize| Actor {
+        user: "bob".to_owned(),
+        uid: 2,
+        agent: Some(format!("agent {}", number % 7)),
+    };
+    let of = |number| asks(number).asked_by(called(number));
     for number in 0..QUEUE_OF_ONE_MAX {
-        queued(run(&disk, grounds.records(), asks(number)));
+        queued(run(&disk, grounds.records(), of(number)));
     }
-    let error = is_open(run(&disk, grounds.records(), asks(QUEUE_OF_ONE_MAX)));
+    let error = is_open(run(&disk, grounds.records(), of(QUEUE_OF_ONE_MAX)));
     assert!(matches!(error, QueueError::FullOfOne), "{error}");
     let ann = Actor { user: "ann".to_owned(), uid: 1, agent: None };
     queued(run(&disk, grounds.records(), asks(QUEUE_OF_ONE_MAX).asked_by(ann)));

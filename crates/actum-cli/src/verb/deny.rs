@@ -1,16 +1,23 @@
 //! `actum deny` and `actum revoke`: a plan is not carried out, or not any more.
 
+use std::io::{self, Write};
 use std::path::PathBuf;
 
-use actum::Reply;
+use actum::{PlanState, Reply};
+use actum_core::RunId;
 use actum_core::ledger::Answer;
+use actum_workspace::View;
+use serde::Serialize;
 
 use super::Session;
-use super::queue::Shown;
+use super::queue::{self, Shown};
+use crate::change_list::count;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::output::{Document, Kind};
 use crate::plans::{self, ApprovalKey};
 use crate::records;
+use crate::root;
 use crate::run_arguments::label;
 use crate::run_prefix::RunPrefix;
 
@@ -21,7 +28,14 @@ use crate::run_prefix::RunPrefix;
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// The plan, or at least 4 characters of the beginning of its id
-    plan: RunPrefix,
+    #[arg(required_unless_present = "all", conflicts_with = "all")]
+    plan: Option<RunPrefix>,
+    /// Refuse all plans that wait: those of this workspace, or with `--agent` those of that agent in every workspace
+    #[arg(long)]
+    all: bool,
+    /// Refuse the plans of the agent of this name
+    #[arg(long, value_name = "NAME", requires = "all")]
+    agent: Option<String>,
     /// Why, for who asked and for the record
     #[arg(long, value_name = "TEXT", value_parser = label)]
     reason: String,
@@ -44,9 +58,58 @@ pub(crate) struct RevokeArguments {
 }
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
-    let Arguments { plan, reason, passphrase_file } = arguments;
-    let reply = Reply { answer: Answer::Denied, reason: Some(reason.clone()) };
-    answer(plan, reply, "Deny", passphrase_file.as_deref(), session)
+    let reply = Reply { answer: Answer::Denied, reason: Some(arguments.reason.clone()) };
+    match &arguments.plan {
+        Some(plan) => answer(plan, reply, "Deny", arguments.passphrase_file.as_deref(), session),
+        None => deny_all(arguments, &reply, session),
+    }
+}
+
+/// Refuses every plan that waits and is meant, with one use of the key.
+fn deny_all(arguments: &Arguments, reply: &Reply, session: &Session) -> Result<Exit, Failure> {
+    let here = match root::is_made(session.root()) {
+        true => View::open(session.root())?.workspace_id()?,
+        false => None,
+    };
+    let now = records::now();
+    let plans = queue::open(|plan| {
+        let is_meant = match &arguments.agent {
+            Some(agent) => plan.queued.plan.actor.agent.as_ref() == Some(agent),
+            None => Some(plan.row.workspace) == here,
+        };
+        is_meant && plan.state(now) == PlanState::Waiting
+    })?;
+    if !plans.is_empty() {
+        let question =
+            format!("Deny {}?", count(u64::try_from(plans.len()).unwrap_or(u64::MAX), "plan"));
+        let key = ApprovalKey::ask(session, &question, arguments.passphrase_file.as_deref())?;
+        records::open()?.answer_all(&plans, reply, &key.approver())?;
+    }
+    session.screen.show(&Denied { plans })?;
+    Ok(Exit::Success)
+}
+
+/// Plans that were refused in one act.
+#[derive(Serialize)]
+struct Denied {
+    plans: Vec<RunId>,
+}
+
+impl Document for Denied {
+    fn format(&self) -> &'static str {
+        "actum.denied/1"
+    }
+
+    fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
+        if self.plans.is_empty() {
+            return writeln!(out, "no such plan waits");
+        }
+        self.plans.iter().try_for_each(|plan| writeln!(out, "denied plan {plan}"))
+    }
+
+    fn kind(&self) -> Kind {
+        Kind::Long
+    }
 }
 
 pub(crate) fn revoke(arguments: &RevokeArguments, session: &Session) -> Result<Exit, Failure> {

@@ -93,8 +93,10 @@ impl<D: Disk> Staged<'_, D> {
         if waiting.clone().count() >= QUEUE_MAX {
             return Err(QueueError::Full.into());
         }
+        // What an agent calls itself gives it no queue of its own.
         let is_of_one = |plan: &&QueuedPlan| {
-            plan.row.workspace == self.workspace && plan.queued.plan.actor == self.request.actor
+            plan.row.workspace == self.workspace
+                && plan.queued.plan.actor.uid == self.request.actor.uid
         };
         if waiting.filter(is_of_one).count() >= QUEUE_OF_ONE_MAX {
             return Err(QueueError::FullOfOne.into());

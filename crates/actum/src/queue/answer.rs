@@ -5,7 +5,7 @@ use actum_core::ledger::{Actor, Answer, EntryKind, Isolation, PlanAnswered};
 use actum_core::signer::Signer;
 use actum_core::{RunId, Timestamp, canonical};
 use actum_gate::verify_answer;
-use actum_ledger::{NewEntry, Store};
+use actum_ledger::{NewEntry, REQUEST_ENTRIES_MAX, Store};
 
 use super::{APPROVED_MICROS, PlanState, QueueError, QueuedPlan};
 use crate::error::Result;
@@ -50,10 +50,41 @@ impl Records {
     /// # Errors
     /// `Queue` where the plan cannot be answered so, or the key does not count; `Sign`, `Ledger`, `Record`.
     pub fn answer(&self, plan: RunId, reply: Reply, approver: &Approver<'_>) -> Result<QueuedPlan> {
-        let Reply { answer, reason } = reply;
+        self.answer_all(&[plan], &reply, approver)?;
+        self.plan(plan)
+    }
+
+    /// The same answer to several plans, each signed by itself. Where one of them cannot be answered so, none is.
+    ///
+    /// # Errors
+    /// As [`Records::answer`].
+    pub fn answer_all(
+        &self,
+        plans: &[RunId],
+        reply: &Reply,
+        approver: &Approver<'_>,
+    ) -> Result<()> {
+        let entries = plans.iter().map(|plan| self.signed_answer(*plan, reply, approver));
+        let entries = entries.collect::<Result<Vec<_>>>()?;
+        for entries in entries.chunks(REQUEST_ENTRIES_MAX) {
+            self.ledger.append(entries.to_vec()).wait()?;
+        }
+        if reply.answer != Answer::Approved {
+            plans.iter().for_each(|plan| self.forget_input(*plan));
+        }
+        Ok(())
+    }
+
+    /// The entry of an answer.
+    fn signed_answer(
+        &self,
+        plan: RunId,
+        Reply { answer, reason }: &Reply,
+        approver: &Approver<'_>,
+    ) -> Result<NewEntry> {
         let queued = self.plan(plan)?;
         let now = self.clock.now();
-        queued.must_take(answer, now)?;
+        queued.must_take(*answer, now)?;
         let expires = now.micros().saturating_add(APPROVED_MICROS);
         let payload = canonical::to_vec(&PlanAnswered {
             format: PlanAnswered::FORMAT.to_owned(),
@@ -62,8 +93,8 @@ impl Records {
             workspace: queued.row.workspace,
             plan,
             queued: queued.entry.clone(),
-            answer,
-            reason,
+            answer: *answer,
+            reason: reason.clone(),
             bound: queued.queued.plan.bound,
             expires: Timestamp::from_micros(expires),
             by: approver.by.clone(),
@@ -74,12 +105,7 @@ impl Records {
         // What the ledger takes stays there.
         verify_answer(&body, self.keyring())
             .map_err(|problem| QueueError::Unproven { plan, problem })?;
-        let entry = NewEntry { kind: EntryKind::PlanAnswered, body, blobs: Vec::new() };
-        self.ledger.append(vec![entry]).wait()?;
-        if answer != Answer::Approved {
-            self.forget_input(plan);
-        }
-        self.plan(plan)
+        Ok(NewEntry { kind: EntryKind::PlanAnswered, body, blobs: Vec::new() })
     }
 
     /// Removes the requests of plans of which nothing can come any more. One that the ledger knows nothing of is

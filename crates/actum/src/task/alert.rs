@@ -108,9 +108,9 @@ impl Alerts {
         };
         let this = of(alert);
         let asked = self.records.ledger.ask(move |store: &mut dyn Store| {
-            let open = Alert::open(store)?;
-            let waits = open.iter().find(|open| this.3.is_some() && of(&open.raised) == this);
-            Ok::<_, LedgerError>(waits.map(|alert| alert.index))
+            let open = Alert::unseen(store)?;
+            let waits = open.iter().find(|(_, raised)| this.3.is_some() && of(raised) == this);
+            Ok::<_, LedgerError>(waits.map(|(index, _)| *index))
         });
         if let Some(waits) = asked.wait()? {
             return Ok(waits);

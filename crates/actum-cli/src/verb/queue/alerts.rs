@@ -44,6 +44,9 @@ pub(super) struct AlertLine {
     /// Its number: the place of its entry in the ledger.
     pub(super) alert: u64,
     time: Timestamp,
+    /// How many are equal, this one included, and the time of the last.
+    count: u64,
+    last: Timestamp,
     #[serde(skip_serializing_if = "Option::is_none")]
     code: Option<u16>,
     name: String,
@@ -61,11 +64,26 @@ pub(super) struct AlertLine {
 }
 
 impl AlertLine {
-    pub(super) fn of(Alert { index, raised }: Alert) -> Self {
+    pub(super) fn of(Alert { index, raised, equal, last }: Alert) -> Self {
+        let count = u64::try_from(equal.len()).unwrap_or(u64::MAX).saturating_add(1);
         let AlertRaised {
             time, root, actor, label, code, name, message, more, run, reports, ..
         } = raised;
-        Self { alert: index, time, code, name, message, more, label, actor, root, run, reports }
+        Self {
+            alert: index,
+            time,
+            count,
+            last,
+            code,
+            name,
+            message,
+            more,
+            label,
+            actor,
+            root,
+            run,
+            reports,
+        }
     }
 
     pub(super) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
@@ -82,6 +100,10 @@ impl AlertLine {
         match more {
             0 => writeln!(out)?,
             more => writeln!(out, ", and {more} more")?,
+        }
+        if self.count > 1 {
+            let (count, last) = (self.count, timestamp::second(self.last));
+            writeln!(out, "              {count} times, the last at {last}")?;
         }
         let Some(root) = root else { return Ok(()) };
         let root = Harmless(root.as_bytes());
