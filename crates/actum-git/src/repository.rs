@@ -41,6 +41,28 @@ impl Repository {
         Ok(Self { root })
     }
 
+    /// The name and the address that git commits with here: `author.name` and `author.email`, else `user.name` and
+    /// `user.email`, of the repository, of the user or of the system. None where one of the two is missing.
+    ///
+    /// # Errors
+    /// [`GitProblem`] where the settings cannot be read.
+    pub fn identity(&self) -> Result<Option<(String, String)>, GitProblem> {
+        const DOING: &str = "reading who commits";
+        let config = self.handle()?.raw.config().and_then(|mut config| config.snapshot());
+        let config = config.doing(DOING)?;
+        let one = |field: &str| {
+            let keys = [format!("author.{field}"), format!("user.{field}")];
+            keys.iter().find_map(|key| match config.get_string(key) {
+                Ok(value) if value.trim().is_empty() => None,
+                Ok(value) => Some(Ok(value)),
+                Err(error) if error.code() == ErrorCode::NotFound => None,
+                Err(error) => Some(Err(error)),
+            })
+        };
+        let [name, email] = ["name", "email"].map(one);
+        Ok(name.transpose().doing(DOING)?.zip(email.transpose().doing(DOING)?))
+    }
+
     /// Opens the repository for one call.
     pub(crate) fn handle(&self) -> Result<Handle, GitProblem> {
         Handle::open(&self.root)

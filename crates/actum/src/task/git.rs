@@ -119,7 +119,7 @@ impl Committing {
             subject: &subject(task),
             body: task.plan.description.as_deref().unwrap_or_default(),
         });
-        let done = author(actor, now).and_then(|author| {
+        let done = author(&repository, actor, now).and_then(|author| {
             let committed = repository.commit(&checked, &changes, &message, &author);
             committed.map_err(|problem| not_committed(&problem))
         })?;
@@ -214,7 +214,7 @@ impl Reverting {
         (actor, now): (&Actor, Timestamp),
     ) -> Result<Option<CommittedRun>, String> {
         let (checked, changes) = (self.revert.checked(), self.revert.changes());
-        let author = author(actor, now)?;
+        let author = author(&self.repository, actor, now)?;
         let message = self.revert.message(run);
         match self.repository.commit(checked, &changes, &message, &author) {
             Ok(Outcome::Unchanged) => Ok(None),
@@ -303,10 +303,13 @@ fn subject(task: &Task) -> String {
     format!("Task {}: {count} action{plural}", task.id)
 }
 
-/// Who asked for the task, as git tells it. actum knows no address of theirs.
-fn author(actor: &Actor, now: Timestamp) -> Result<Author, String> {
-    Author::new(&actor.user, "actum@localhost", now)
-        .map_err(|error| format!("the run was not committed: {error}"))
+/// Author and committer: the identity that the repository commits with. Where it has none it is who asked for the task, of
+/// whom actum knows no address.
+fn author(repository: &Repository, actor: &Actor, now: Timestamp) -> Result<Author, String> {
+    let identity = repository.identity().map_err(|problem| not_committed(&problem))?;
+    let nobody = || (actor.user.clone(), "actum@localhost".to_owned());
+    let (name, email) = identity.unwrap_or_else(nobody);
+    Author::new(&name, &email, now).map_err(|error| format!("the run was not committed: {error}"))
 }
 
 /// Why a run is not committed. It says nothing of the files, which are changed by then or about to be.
