@@ -1,5 +1,6 @@
 //! The options that every command has which makes a run, and how the run is made.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use actum::{Commands, Engine, PolicyInForce, Request, Work};
@@ -27,8 +28,8 @@ pub(crate) struct RunArguments {
     /// Wait for another process that is at work in the workspace
     #[arg(long)]
     wait: bool,
-    /// Do it once: where a request with this key was carried out before, show that run and change
-    /// nothing, also where it was undone since
+    /// Do it once: where a request with this key was carried out before and is in effect, show that run
+    /// and change nothing
     #[arg(long, value_name = "KEY", conflicts_with = "dry_run")]
     request_key: Option<String>,
     /// The agent that asks, for the record
@@ -107,8 +108,7 @@ impl RunArguments {
         };
         let mut engine = engine.under_files(files, root);
         let end = work()
-            .and_then(|work| Ok(RunEnd::make(&mut engine, self.request(work, asked, key), diff)?))
-            .map(|end| end.with_what_came_since(root));
+            .and_then(|work| Ok(RunEnd::make(&mut engine, self.request(work, asked, key), diff)?));
         recovery_note::tell(&session.screen, engine.recovery());
         records::tell(&session.screen, &engine);
         if let (Some(command), Err(failure)) = (&in_force.notify, &end) {
@@ -146,6 +146,8 @@ impl RunArguments {
             plan: None,
             commands: Commands::default(),
             action: None,
+            task: None,
+            images: BTreeMap::new(),
             wait: self.wait,
         }
     }

@@ -1,7 +1,6 @@
 //! The end of a run that was asked for: committed, or only looked at.
 
 use std::io::{self, Write};
-use std::path::Path;
 
 use actum::{Done, Engine, Error, PolicyInForce, Preview, Receipt, Request, Stage, Work};
 use actum_core::ledger::{Approval, TenantId};
@@ -9,7 +8,7 @@ use actum_core::path::{Harmless, Quoted};
 use actum_core::receipt::GateRecord;
 use actum_core::{Digest, RiskTier, RunId, Status};
 use actum_gate::Verdict;
-use actum_workspace::{LinuxDisk, Recovery, Transaction, View, Workspace};
+use actum_workspace::{LinuxDisk, Recovery, Transaction, Workspace};
 use serde::Serialize;
 
 use crate::change_list::ChangeList;
@@ -65,9 +64,6 @@ pub(crate) struct RunEnd {
     pub(crate) run: Option<RunId>,
     /// Whether an earlier run had carried the request out, so that nothing was changed now.
     done_before: bool,
-    /// The run that has taken that one back since, so that the request is not in effect.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    undone_by: Option<RunId>,
     /// The receipt in the ledger.
     receipt: Option<ReceiptRef>,
     /// The run that this one undoes.
@@ -200,7 +196,6 @@ impl RunEnd {
             dry_run: false,
             run: None,
             done_before: false,
-            undone_by: None,
             receipt: None,
             undoes: title.undoes(),
             moved_hunks: moved_hunks.collect(),
@@ -226,7 +221,6 @@ impl RunEnd {
             dry_run: false,
             run: Some(done.run()),
             done_before: true,
-            undone_by: None,
             receipt: Some(ReceiptRef::of(&done.receipt)),
             undoes,
             changes: ChangeList::of(&[]),
@@ -240,14 +234,6 @@ impl RunEnd {
             approval: done.receipt.statement.predicate.approval.clone(),
             recovery: None,
         }
-    }
-
-    /// The same with what was made of the run since, where an earlier one had carried the request out: as
-    /// far as the history of the workspace still knows it.
-    pub(crate) fn with_what_came_since(self, root: &Path) -> Self {
-        let Some(run) = self.run.filter(|_| self.done_before) else { return self };
-        let report = View::open(root).and_then(|view| view.show(run));
-        Self { undone_by: report.ok().and_then(|report| report.undone_by), ..self }
     }
 
     /// The same with what was recovered before it.
@@ -314,15 +300,7 @@ impl Document for RunEnd {
         let count = self.changes.count();
         if let (true, Some(run)) = (self.done_before, self.run) {
             let run = Painted(style::RUN, run);
-            return match self.undone_by {
-                None => writeln!(out, "run {run} did this before; nothing was changed"),
-                Some(by) => writeln!(
-                    out,
-                    "run {run} did this before, and run {} took it back; nothing was changed, and \
-                     what was asked for is not in effect",
-                    Painted(style::RUN, by)
-                ),
-            };
+            return writeln!(out, "run {run} did this before; nothing was changed");
         }
         if self.changes.is_empty() {
             return writeln!(out, "nothing to change; no run was made");

@@ -73,19 +73,20 @@ fn a_request_that_was_refused_can_be_made_again_under_its_key() {
     assert_eq!(text(&root, "a.txt"), "one\n");
 }
 
-/// AEC-7: who asks again learns that it was taken back.
+/// AEC-7, D-8: the answer says that it is one, and a change that was undone is made again.
 #[test]
-fn a_request_that_was_carried_out_and_undone_since_is_told_so() {
+fn a_keyed_request_is_answered_until_it_is_undone_and_is_carried_out_again_then() {
     let (_directory, root) = workspace();
     let apply = ["--json", "apply", "../change.diff", "--request-key", "T-17"];
-    assert_eq!(actum(&root, &apply).code, 0);
-    let again: Value = serde_json::from_str(&actum(&root, &apply).stdout).unwrap();
-    assert_eq!((&again["done_before"], &again["undone_by"]), (&json!(true), &Value::Null));
-    let undo: Value = serde_json::from_str(&actum(&root, &["--json", "undo"]).stdout).unwrap();
-    let again: Value = serde_json::from_str(&actum(&root, &apply).stdout).unwrap();
-    assert_eq!((&again["done_before"], &again["undone_by"]), (&json!(true), &undo["run"]));
-    assert!(actum(&root, &apply[1..]).stdout.contains("is not in effect"));
-    assert_eq!(text(&root, "a.txt"), "1\n");
+    let ask = || serde_json::from_str::<Value>(&actum(&root, &apply).stdout).unwrap();
+    let first = ask();
+    let again = ask();
+    assert_eq!((&again["done_before"], &again["run"]), (&json!(true), &first["run"]));
+    assert_eq!(actum(&root, &["undo"]).code, 0);
+    let anew = ask();
+    assert_eq!((&anew["done_before"], text(&root, "a.txt")), (&json!(false), "one\n".to_owned()));
+    assert_ne!(anew["run"], first["run"]);
+    assert_eq!(ask()["run"], anew["run"]);
     // A dry run looks at no ledger, so it cannot tell.
     assert_eq!(actum(&root, &[&apply[..], &["--dry-run"]].concat()).code, 2);
 }

@@ -23,7 +23,7 @@ use program::{Ended, actum, text, workspace};
 use serde_json::{Value, json};
 use task::{
     REPORTS, action, after, create, document, edit_envelope, every_kind, is_part_of, must_hold_to,
-    plan, put, replace, report, run, tree,
+    plan, put, replace, report, run, run_as, tree,
 };
 
 /// EX-7, EX-9, EX-13, EX-14, EX-15, EX-16, EX-23: what a plan says is done, and all that is to be told of it is there and true.
@@ -446,7 +446,7 @@ fn the_plan_that_was_in_force_goes_to_the_archive() {
     assert_eq!(report["archived_to"], to);
     // Twice within a second there are two names.
     let plan = plan(json!([create("a1", "made-too.txt")]));
-    assert_eq!(run(&root, &plan).code, 0);
+    assert_eq!(run_as(&root, "task-8", &plan).code, 0);
     assert_eq!(names(&archive).len(), 2);
 }
 
@@ -471,6 +471,7 @@ fn the_protocol_layer_is_told_line_by_line() {
         (json!([create("a1", ".git/config")]), 1, "REJECTED", "rejected"),
     ] {
         put(&root, &plan(actions), "");
+        edit_envelope(&root, |envelope| envelope["task_id"] = json!(format!("task-{code}")));
         let ended =
             with_status_lines(&root, &["--json", "run", "../task.json", "--status", "fd:3"]);
         assert_eq!(ended.code, code, "{ended:?}");

@@ -16,7 +16,7 @@ use std::fs::{self, File};
 
 use program::{actum, command, home_of, text, workspace};
 use serde_json::json;
-use task::{create, document, plan, put, replace, report, run};
+use task::{create, document, plan, put, replace, report, run, run_as};
 
 /// EX-13: reports become durable with the next task at the latest. Where the machine came to a stop before, and they are
 /// gone or cut short, they are written again from what is noted.
@@ -47,13 +47,13 @@ fn reports_that_a_stop_of_the_machine_took_are_written_again() {
     assert_eq!(noted(), 0);
     // None of them is durable before the others.
     let next = plan(json!([create("a1", "c.txt")]));
-    assert_eq!(run(&root, &next).code, 0);
+    assert_eq!(run_as(&root, "second", &next).code, 0);
     fs::write(report(&root).join("change_log.json"), "").unwrap();
     assert_eq!(actum(&root, &["recover"]).code, 0);
     assert_eq!(document(&root, "change_log.json")["changes"][0]["file_path"], "c.txt");
     let mut partial = plan(json!([create("a1", "d.txt"), replace("a2", "a.txt", "none")]));
     partial["execution_instructions"] = json!({ "stop_on_error": false });
-    assert_eq!(run(&root, &partial).code, 4);
+    assert_eq!(run_as(&root, "third", &partial).code, 4);
     let lost = report(&root).join("error_report.json");
     fs::remove_file(&lost).unwrap();
     assert_eq!(actum(&root, &["recover"]).code, 0);
@@ -62,9 +62,9 @@ fn reports_that_a_stop_of_the_machine_took_are_written_again() {
     // The reports of the one before are durable before the next becomes visible.
     let next = plan(json!([replace("a1", "sub/b.txt", "2")]));
     for _ in 0..2 {
-        assert_eq!(run(&root, &next).code, 0);
+        assert_eq!(run_as(&root, "fourth", &next).code, 0);
         assert_eq!(noted(), 1);
-        assert_eq!(actum(&root, &["rollback", "task-7"]).code, 0);
+        assert_eq!(actum(&root, &["rollback", "fourth"]).code, 0);
     }
     assert_eq!(noted(), 0, "what is taken back is durable at once");
 }

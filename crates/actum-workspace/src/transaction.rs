@@ -52,6 +52,8 @@ pub struct Transaction<'w, D: Disk> {
     moved_hunks: Vec<(RelPath, MovedHunk)>,
     pub(crate) kept_edits: Vec<RelPath>,
     pub(crate) as_before: Vec<RelPath>,
+    /// Contents that an undo uses where the workspace has lost them.
+    pub(crate) images: BTreeMap<Digest, Vec<u8>>,
     /// Whether it takes back a change, and not what took one back.
     pub(crate) takes_back: bool,
     staged: u32,
@@ -85,6 +87,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
             is_swept: false,
             moved_hunks: Vec::new(),
             kept_edits: Vec::new(),
+            images: BTreeMap::new(),
             as_before: Vec::new(),
             takes_back: false,
             staged: 0,

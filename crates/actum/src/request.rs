@@ -3,6 +3,8 @@
 mod action;
 mod document;
 
+use std::collections::BTreeMap;
+
 use actum_core::canonical::{self, CanonicalError};
 use actum_core::command::{CommandRecord, SandboxRecord};
 use actum_core::ledger::{Actor, RequestKey};
@@ -42,6 +44,12 @@ pub struct Request {
     pub commands: Commands,
     /// The action that it is a part of.
     pub action: Option<Box<RequestedAction>>,
+    /// The digest of the documents of the task that it carries out. What is asked for is these documents then; the
+    /// operations follow from them and from the files.
+    pub task: Option<Digest>,
+    /// Contents, by their digests, that an undo uses where the workspace has lost them. They are no part of what is asked
+    /// for: only a content with the recorded digest is used.
+    pub images: BTreeMap<Digest, Vec<u8>>,
     /// Whether to wait for another process that is at work in the workspace.
     pub wait: bool,
 }
@@ -114,6 +122,8 @@ impl Request {
             plan: None,
             commands: Commands::default(),
             action: None,
+            task: None,
+            images: BTreeMap::new(),
             wait: false,
         }
     }
@@ -139,13 +149,14 @@ impl Request {
         self
     }
 
-    /// The digest of what is asked for: of the work, of the checks that it has to pass, and of the action that it
-    /// belongs to.
+    /// The digest of what is asked for: of the work, or of the action or the task that it belongs to, and of the checks
+    /// that it has to pass.
     pub(crate) fn digest(&self) -> Result<Digest, CanonicalError> {
         let Commands { checks, confinement, .. } = &self.commands;
-        let work = match &self.action {
-            Some(action) => action.digest()?,
-            None => self.work.digest(),
+        let work = match (&self.action, self.task) {
+            (Some(action), _) => action.digest()?,
+            (None, Some(task)) => task,
+            (None, None) => self.work.digest(),
         };
         if checks.is_empty() {
             return Ok(work);

@@ -65,6 +65,13 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     }
 }
 
+impl Task {
+    /// The digest of its documents.
+    fn documents_digest(&self) -> Digest {
+        actum::task::documents_digest(self.plan_digest, self.config_digest)
+    }
+}
+
 impl Documents {
     /// Reads them, or says all that is wrong with them.
     fn read(&self, start: &Path) -> Result<Result<Task, Problems>, Failure> {

@@ -11,7 +11,7 @@ use crate::{RunId, run_id::RunIdError};
 /// The longest name of a tenant, in bytes.
 const TENANT_BYTES_MAX: usize = 64;
 /// The longest key of a request, in bytes.
-const REQUEST_BYTES_MAX: usize = 128;
+const REQUEST_BYTES_MAX: usize = 160;
 
 /// A text that is no name of the kind that was asked for.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -30,6 +30,8 @@ pub const CONFIG_FILE: &str = "system_config.yaml";
 pub const PLAN_FILE: &str = "task_plan.json";
 /// The script that takes the run back.
 pub const ROLLBACK_SCRIPT_FILE: &str = "rollback.sh";
+/// How the names begin under which the script keeps the copy of a backup until it takes its place.
+pub const TEMPORARY_PREFIX: &str = ".restore-";
 /// The directory of backups.
 pub const BACKUPS_DIRECTORY: &str = "backups";
 

@@ -51,11 +51,6 @@ impl PlainId {
         &self.0
     }
 
-    /// Enough of it for a name that nobody else uses.
-    pub(super) fn short(&self) -> &str {
-        self.0.get(..36).unwrap_or(&self.0)
-    }
-
     pub(crate) fn is_one(text: &str) -> bool {
         (1..=ID_CHARS_MAX).contains(&text.len()) && has_its_characters(text)
     }

@@ -1,6 +1,8 @@
 //! The rollback script: POSIX sh that takes a run back where there is no actum (EX-16).
 
-use super::names::{BACKUPS_DIRECTORY, REPORTS_DIRECTORY, ReportName, backup_name};
+use super::names::{
+    BACKUPS_DIRECTORY, REPORTS_DIRECTORY, ReportName, TEMPORARY_PREFIX, backup_name,
+};
 use super::plain_id::PlainId;
 use super::rollback::{FileState, Rollback, Step, There};
 use crate::RelPath;
@@ -51,7 +53,7 @@ pub(super) fn script(rollback: &Rollback, manifest: &PlainId, report: &ReportNam
     }
     script.text("}\n\nrestore_all() {\n  :\n");
     for (number, step) in rollback.steps().iter().enumerate() {
-        script.step(step, manifest, number);
+        script.step(step, report, number);
     }
     script.text("}\n\nmain \"$@\"\nexit 0\n");
     script.0
@@ -73,7 +75,7 @@ impl Script {
         Call(&mut self.0)
     }
 
-    fn step(&mut self, step: &Step, manifest: &PlainId, number: usize) {
+    fn step(&mut self, step: &Step, report: &ReportName, number: usize) {
         match step {
             Step::RemoveFile { path, left } => {
                 self.call("remove_file").path(path.as_bytes()).shown(path).word(&left.sha256).end();
@@ -93,7 +95,7 @@ impl Script {
                 let call = self.call("restore_file").path(path.as_bytes()).shown(path).state(kept);
                 let left = left.as_ref().map_or("-".to_owned(), |left| left.sha256.to_string());
                 let call = call.word(&left).word(&backup_name(path));
-                call.path(&beside(path, manifest, number)).end();
+                call.path(&temporary(report, number)).end();
             }
             Step::RestoreMode { path, kept } => {
                 self.call("restore_mode").path(path.as_bytes()).shown(path).state(kept).end();
@@ -111,12 +113,10 @@ impl Script {
     }
 }
 
-/// A path in the same directory that nobody else uses. A script that was cut off and is run again
-/// uses the same one, so that nothing is left over.
-fn beside(path: &RelPath, manifest: &PlainId, number: usize) -> Vec<u8> {
-    let start = path.parent().map_or(Vec::new(), |parent| [parent.as_bytes(), b"/"].concat());
-    let name = format!(".rollback-{}-{number}", manifest.short());
-    [start, name.into_bytes()].concat()
+/// A path for the copy of a backup until it takes its place, on the same file system as all of the workspace. A script that
+/// was cut off and is run again uses the same one, and leaves nothing among the files of the user.
+fn temporary(report: &ReportName, number: usize) -> Vec<u8> {
+    format!("{REPORTS_DIRECTORY}/{report}/{TEMPORARY_PREFIX}{number}").into_bytes()
 }
 
 impl Call<'_> {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use actum_core::text::LineCounter;
-use actum_core::{RelPath, RunId, Splice};
+use actum_core::{Digest, RelPath, RunId, Splice};
 
 use crate::change::Extent;
 use crate::disk::Disk;
@@ -78,6 +78,13 @@ impl<D: Disk> Transaction<'_, D> {
     pub fn knows(&self, run: RunId) -> Result<bool> {
         let known = |known: &RunRef| known.run == run;
         Ok(self.workspace.runs_since(run)?.refs().iter().any(known))
+    }
+
+    /// Has an undo use these contents where the workspace has lost them. Each is under its own digest.
+    #[must_use]
+    pub fn with_images(mut self, images: BTreeMap<Digest, Vec<u8>>) -> Self {
+        self.images = images;
+        self
     }
 
     /// Makes it the undo of a run.
@@ -173,6 +180,8 @@ impl<D: Disk> Transaction<'_, D> {
                 self.as_before.push(entry.path.clone());
                 continue;
             }
+            // What went to a path that is as before did not stay there.
+            let moved_to = moved_to.get(&index).filter(|(to, _)| !since.as_before.contains(to));
             let post = match &entry.pre {
                 Image::Absent if entry.post.is_directory() => continue,
                 Image::Absent => Post::Absent,
@@ -187,8 +196,8 @@ impl<D: Disk> Transaction<'_, D> {
                         self.make_parents(&entry.path)?;
                     }
                     let told = told.get(&index).copied();
-                    let (content, lines) = match moved_to.get(&index) {
-                        Some(to) => {
+                    let (content, lines) = match moved_to {
+                        Some((_, to)) => {
                             let content = Content::Moved((*to).clone());
                             (content, self.node(to)?.pre.file().and_then(|moved| moved.lines))
                         }
@@ -216,15 +225,17 @@ impl<D: Disk> Transaction<'_, D> {
     fn must_be_as_left(&mut self, intent: &Intent) -> Result<Since> {
         let run = intent.run;
         let (mut since, mut conflicts) = (Since::default(), Vec::new());
-        let moved = intent.moved();
         let mut as_left = true;
         for (index, entry) in intent.entries.iter().enumerate() {
             self.in_scope(&entry.path)?;
             let Some(mut difference) = self.difference(entry)? else { continue };
             as_left = false;
-            let is_moved = moved.contains(&index)
-                || entry.post.file().is_some_and(|file| matches!(file.body, Body::Moved(_)));
-            if !is_moved && self.entry_is_as_before(entry) {
+            // Between a directory and the file that took its place there is nothing.
+            let is_between = difference == Difference::Gone && entry.pre.is_directory();
+            if is_between {
+                continue;
+            }
+            if self.entry_is_as_before(entry) && self.moved_back(intent, entry) {
                 since.as_before.insert(index);
                 continue;
             }
@@ -328,6 +339,21 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(intent.entries.iter().all(|entry| self.entry_is_as_before(entry)))
     }
 
+    /// Whether what the run moved to the path of `entry` is back where it was, or was given: else it is lost with the move.
+    /// True where the run moved nothing there.
+    fn moved_back(&mut self, intent: &Intent, entry: &Entry) -> bool {
+        let Some(moved) = entry.post.file() else { return true };
+        let Body::Moved(from) = &moved.body else { return true };
+        let from = usize::try_from(*from).ok().and_then(|from| intent.entries.get(from));
+        let is_given = self.image(&moved.digest).is_some();
+        is_given || from.is_some_and(|from| self.entry_is_as_before(from))
+    }
+
+    /// The content of this digest, where it was given.
+    fn image(&self, digest: &Digest) -> Option<&Vec<u8>> {
+        self.images.get(digest).filter(|bytes| Digest::of(bytes) == *digest)
+    }
+
     fn entry_is_as_before(&mut self, entry: &Entry) -> bool {
         match (&entry.pre, self.node(&entry.path).map(|node| &node.pre)) {
             (Image::Absent, Ok(Pre::Absent)) | (Image::Directory(_), Ok(Pre::Directory(_))) => true,
@@ -355,6 +381,8 @@ impl<D: Disk> Transaction<'_, D> {
         let current = current.map(|current| current.bytes.clone());
         let images = Images { disk: &self.workspace.disk, home: &self.workspace.home };
         let bytes = images.bytes(intent, index, Side::Pre, current.as_ref())?;
+        let given = || self.image(&file.digest).cloned().map(|bytes| Bytes::Memory(Rc::new(bytes)));
+        let bytes = bytes.or_else(given);
         let attempt = Attempt::Undo(intent.run);
         let bytes = bytes.ok_or_else(|| ErrorKind::LostImage { attempt, path: path.clone() })?;
         let bytes = self.own(path, bytes, file.size)?;
@@ -421,10 +449,11 @@ fn told_changes(intent: &Intent) -> BTreeMap<usize, &Entry> {
     told.filter_map(|(index, entry)| Some((renames.before(index)?, entry))).collect()
 }
 
-/// Where the run moved inodes: for the index of an entry, the path its inode went to.
-fn moved_to(intent: &Intent) -> BTreeMap<usize, &RelPath> {
-    let moved = intent.entries.iter().filter_map(|entry| match entry.post.file()?.body {
-        Body::Moved(from) => Some((usize::try_from(from).ok()?, &entry.path)),
+/// Where the run moved inodes: for the index of an entry, the index and the path of the entry that its inode went to.
+fn moved_to(intent: &Intent) -> BTreeMap<usize, (usize, &RelPath)> {
+    let moved = intent.entries.iter().enumerate();
+    let moved = moved.filter_map(|(to, entry)| match entry.post.file()?.body {
+        Body::Moved(from) => Some((usize::try_from(from).ok()?, (to, &entry.path))),
         Body::Inline(_) | Body::Kept | Body::Back | Body::Untouched | Body::Unrecorded => None,
     });
     moved.collect()

@@ -1,5 +1,7 @@
 //! Propose: what can be said of an action before anything of it happens (AA-1, AA-3, AA-4, AA-7).
 
+use std::collections::BTreeMap;
+
 use actum_core::action::{PlanEnvelope, RollbackPlan};
 use actum_core::ledger::ActionState;
 use actum_core::path::Harmless;
@@ -122,6 +124,8 @@ impl<D: Disk> Engine<D> {
             key: proposal.key.clone(),
             declared: Some(story.tier),
             plan: None,
+            task: None,
+            images: BTreeMap::new(),
             commands: Commands { checks, repair, confinement, ..Commands::default() },
             action: Some(Box::new(action)),
             wait: proposal.wait,

@@ -108,19 +108,27 @@ impl<D: Disk> Engine<D> {
         let begun = self.begin_with(options(&request), signer)?;
         let attempt = match &request.key {
             None => 1,
-            Some(key) => match earlier(begun.records, begun.workspace, key, plan)? {
-                Earlier::Next(attempt) => attempt,
-                Earlier::Done(receipt) => {
-                    must_be_made_here(&begun, key, receipt.statement.predicate.run)?;
-                    return Ok(Stage::Answered(Box::new(Done::before(*receipt))));
+            Some(key) => {
+                let asked = (begun.workspace, key, plan);
+                let undone = |receipt: &Receipt| {
+                    let run = receipt.statement.predicate.run;
+                    must_be_made_here(&begun, key, run)?;
+                    Ok(begun.transaction.undone_by(run)?.is_some())
+                };
+                match begun.records.earlier(asked, undone)? {
+                    Earlier { done: None, next } => next,
+                    Earlier { done: Some(receipt), .. } => {
+                        return Ok(Stage::Answered(Box::new(Done::before(*receipt))));
+                    }
                 }
-            },
+            }
         };
         if let Some(plan) = request.plan {
             // Else what is done already would be told as a change that does not fit.
             approved_plan(begun.records, plan, begun.workspace)?;
         }
         let Begun { transaction, .. } = begun;
+        let transaction = transaction.with_images(request.images.clone());
         let (transaction, undoes) = compute(transaction, &request.work)?;
         let begun = Begun { transaction, ..begun };
         Ok(Stage::Staged(Box::new(begun.staged((request, plan), attempt, undoes))))
@@ -129,13 +137,13 @@ impl<D: Disk> Engine<D> {
 
 impl<'e, D: Disk> Begun<'e, D> {
     /// What was done on the transaction is what this request asks for: its operations, in their order and no others.
-    /// The request has no key, and its limits are those that the transaction was begun with.
+    /// It is this attempt at the request, and its limits are those that the transaction was begun with.
     ///
     /// # Errors
     /// `Record` where it cannot be written down.
-    pub(crate) fn done(self, request: Request) -> Result<Staged<'e, D>> {
+    pub(crate) fn done(self, request: Request, attempt: u32) -> Result<Staged<'e, D>> {
         let plan = request.digest()?;
-        Ok(self.staged((request, plan), 1, None))
+        Ok(self.staged((request, plan), attempt, None))
     }
 
     fn staged(
@@ -222,12 +230,12 @@ fn compute<'w, D: Disk>(
     })
 }
 
-/// What is known of earlier attempts at a request.
-enum Earlier {
-    /// None is in effect; this would be the next one.
-    Next(u32),
-    /// It was carried out.
-    Done(Box<Receipt>),
+/// Earlier attempts at a request.
+pub(crate) struct Earlier {
+    /// The number of the next attempt.
+    pub(crate) next: u32,
+    /// The receipt of the attempt that is in effect.
+    pub(crate) done: Option<Box<Receipt>>,
 }
 
 /// Refuses a run that the ledger knows of a workspace of this name, and the workspace itself does not: its files are
@@ -247,44 +255,50 @@ fn must_be_made_here<D: Disk>(begun: &Begun<'_, D>, key: &RequestKey, run: RunId
     }
 }
 
-/// Looks for earlier attempts at the request of this key (AEC-7).
-fn earlier(
-    records: &Records,
-    workspace: WorkspaceId,
-    key: &RequestKey,
-    plan: Digest,
-) -> Result<Earlier> {
-    let asked = key.clone();
-    let keys = Arc::clone(&records.keys);
-    let attempts: Vec<(EffectStarted, Receipt)> = records
-        .ledger
-        .ask(move |store: &mut dyn Store| {
-            let rows = store.request(workspace, &asked)?;
-            // What is answered must outlive the machine, also where the process that recorded it did not
-            // live to see to that.
-            if rows.iter().any(|row| row.done.is_some()) {
-                store.make_durable()?;
+impl Records {
+    /// Looks for earlier attempts at the request of this key (AEC-7, D-8). An attempt that was undone, which `is_undone`
+    /// answers, binds the key no more than one that never had an effect.
+    ///
+    /// # Errors
+    /// `Ledger`; `RequestKeyTaken`, `OutcomeUnknown`; those of `is_undone`.
+    pub(crate) fn earlier(
+        &self,
+        (workspace, key, plan): (WorkspaceId, &RequestKey, Digest),
+        mut is_undone: impl FnMut(&Receipt) -> Result<bool>,
+    ) -> Result<Earlier> {
+        let asked = key.clone();
+        let keys = Arc::clone(&self.keys);
+        let attempts: Vec<(EffectStarted, Receipt)> = self
+            .ledger
+            .ask(move |store: &mut dyn Store| {
+                let rows = store.request(workspace, &asked)?;
+                // What is answered must outlive the machine, also where the process that recorded it did not
+                // live to see to that.
+                if rows.iter().any(|row| row.done.is_some()) {
+                    store.make_durable()?;
+                }
+                let recorded =
+                    rows.into_iter().map(|row| RecordedRun::read(store, keys.keyring(), row));
+                let ended = |recorded: RecordedRun| Some((recorded.intent, recorded.receipt?.0));
+                recorded.filter_map(|recorded| recorded.map(ended).transpose()).collect()
+            })
+            .wait()?;
+        let mut earlier = Earlier { next: 1, done: None };
+        for (intent, receipt) in attempts {
+            let (key, run) = (key.clone(), intent.run);
+            earlier.next = earlier.next.max(intent.attempt.saturating_add(1));
+            match receipt.status() {
+                Status::Reverted | Status::Rejected | Status::Queued => {}
+                Status::Succeeded if is_undone(&receipt)? => {}
+                _ if receipt.statement.predicate.plan != plan => {
+                    return Err(Error::RequestKeyTaken { key, run });
+                }
+                Status::Succeeded => earlier.done = Some(Box::new(receipt)),
+                Status::Failed => return Err(Error::OutcomeUnknown { key, run }),
             }
-            let recorded =
-                rows.into_iter().map(|row| RecordedRun::read(store, keys.keyring(), row));
-            let ended = |recorded: RecordedRun| Some((recorded.intent, recorded.receipt?.0));
-            recorded.filter_map(|recorded| recorded.map(ended).transpose()).collect()
-        })
-        .wait()?;
-    let mut next = 1;
-    for (intent, receipt) in attempts {
-        let (key, run) = (key.clone(), intent.run);
-        next = next.max(intent.attempt.saturating_add(1));
-        match receipt.status() {
-            Status::Reverted | Status::Rejected | Status::Queued => {}
-            _ if receipt.statement.predicate.plan != plan => {
-                return Err(Error::RequestKeyTaken { key, run });
-            }
-            Status::Succeeded => return Ok(Earlier::Done(Box::new(receipt))),
-            Status::Failed => return Err(Error::OutcomeUnknown { key, run }),
         }
+        Ok(earlier)
     }
-    Ok(Earlier::Next(next))
 }
 
 fn label(request: &Request) -> String {

@@ -1,11 +1,12 @@
 //! Requests as documents: kept until a person has agreed, and read back exactly.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
-use actum_core::RiskTier;
 use actum_core::canonical::{self, CanonicalError};
 use actum_core::json;
 use actum_core::ledger::{Actor, RequestKey};
+use actum_core::{Digest, RiskTier};
 use actum_gate::{DocumentError, document};
 use actum_workspace::Limits;
 use serde::{Deserialize, Serialize};
@@ -32,6 +33,8 @@ struct Document<'r> {
     commands: Option<Cow<'r, Commands>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     action: Option<Cow<'r, RequestedAction>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    task: Option<Digest>,
 }
 
 impl Request {
@@ -54,6 +57,8 @@ impl Request {
             declared,
             commands,
             action,
+            task,
+            images: _,
             plan: _,
             wait: _,
         } = self;
@@ -68,6 +73,7 @@ impl Request {
             declared: *declared,
             commands: (*commands != Commands::default()).then_some(Cow::Borrowed(commands)),
             action: action.as_deref().map(Cow::Borrowed),
+            task: *task,
         };
         let bytes = canonical::to_vec(&document)?;
         json::within_limits(&bytes).map_err(|source| CanonicalError::Syntax { source })?;
@@ -93,6 +99,7 @@ impl Request {
             declared,
             commands,
             action,
+            task,
         } = read;
         Ok(Self {
             work: work.into_owned(),
@@ -105,6 +112,8 @@ impl Request {
             plan: None,
             commands: commands.map(Cow::into_owned).unwrap_or_default(),
             action: action.map(|action| Box::new(action.into_owned())),
+            task,
+            images: BTreeMap::new(),
             wait: false,
         })
     }

@@ -1,5 +1,6 @@
 //! A task that was carried out is taken back (EX-16, EX-17).
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use actum_core::ledger::Actor;
@@ -199,7 +200,7 @@ fn taken_back(
     let mut notes = Vec::new();
     if manifest.status() == ManifestStatus::Executed {
         // It was brought back since.
-        let Some(receipt) = undone(engine, (run, &directory.name), actor.clone())? else {
+        let Some(receipt) = undone(engine, (outputs, run, directory), actor)? else {
             let report = directory.name.directory();
             return Err(RollbackRefused::Executed { report }.into());
         };
@@ -221,7 +222,7 @@ fn taken_back(
             Err(problem) => notes.push(format!("taken back without a commit: {problem}")),
         }
     }
-    let receipt = undone(engine, (run, &directory.name), actor.clone())?;
+    let receipt = undone(engine, (outputs, run, directory), actor)?;
     Ok(Done { method: RollbackMethod::Checkpoint, receipt, commit: None, notes })
 }
 
@@ -267,12 +268,32 @@ fn reverted(
 /// Takes the run back; nothing where it was, and its process could not tell.
 fn undone(
     engine: &mut Engine,
-    (run, report): (RunId, &ReportName),
-    actor: Actor,
+    (outputs, run, directory): (&Outputs, RunId, &ReportDirectory),
+    actor: &Actor,
 ) -> Result<Option<Receipt>> {
-    let request = Request { actor, door: DOOR.to_owned(), ..Request::undo(Which::Run(run)) }
-        .labelled(format!("roll back task {}", report.task()));
-    match engine.run(request) {
+    let report = &directory.name;
+    let request = |images| {
+        let request = Request { actor: actor.clone(), images, ..Request::undo(Which::Run(run)) };
+        Request { door: DOOR.to_owned(), ..request }
+            .labelled(format!("roll back task {}", report.task()))
+    };
+    let done = match engine.run(request(BTreeMap::new())) {
+        // A script that was cut off leaves files that were renamed in neither place, and in the backups.
+        Err(Error::Workspace(error))
+            if matches!(
+                error.kind,
+                ErrorKind::ChangedSince { .. } | ErrorKind::LostImage { .. }
+            ) =>
+        {
+            let backups = directory.backups(outputs)?;
+            match backups.is_empty() {
+                true => Err(error.into()),
+                false => engine.run(request(backups)),
+            }
+        }
+        done => done,
+    };
+    match done {
         Ok(done) => Ok(Some(done.receipt)),
         // By `actum undo`, or by the script.
         Err(Error::Workspace(error))
@@ -431,7 +452,7 @@ fn committed(directory: &ReportDirectory) -> std::result::Result<Option<CommitId
 }
 
 /// The report of a task, where it can be read.
-fn read_report(
+pub(super) fn read_report(
     directory: &ReportDirectory,
 ) -> std::result::Result<Option<ExecutionReport>, OutputError> {
     let bytes = directory.read(EXECUTION_REPORT_FILE)?;
@@ -460,6 +481,7 @@ fn told(
     });
     directory.put(EXECUTION_REPORT_FILE, report.as_ref().map(ExecutionReport::write))?;
     directory.end_manifest(ManifestEvent::RolledBack)?;
+    directory.remove_unfinished()?;
     outputs.sync()?;
     Ok(report)
 }

@@ -14,7 +14,7 @@ use actum_core::report::{
     ReportName, SUMMARY_FILE, executor_prompt,
 };
 use actum_core::task::{Action, ErrorCode, TaskPlan};
-use actum_core::{Operation, PathRule, RelPath, RunId, Scope, Timestamp};
+use actum_core::{Digest, Operation, PathRule, RelPath, RunId, Scope, Timestamp};
 use actum_gate::decision::{CREDENTIALS, PROTECTED};
 use actum_ledger::{Doing, UnderWay};
 use actum_workspace::disk::Disk;
@@ -27,6 +27,7 @@ use super::outputs::{OutputError, Outputs, ReportDirectory};
 use super::problem::{ActionProblem, TaskProblem};
 use super::refused;
 use super::rehearsal::{ActionEnd, Rehearsal, Rehearsed, Script, Verdict, Watch};
+use super::repeated::{Standing, Stored, request_key};
 use super::told::{Observer, Told};
 use super::unfinished::{FinishedTask, Notes, Reported, Turn, take_turn};
 use crate::engine::Engine;
@@ -55,6 +56,8 @@ pub struct TaskEnd {
     pub cause: Option<Error>,
     /// Where in the ledger the alert is that was raised for a person, if one had to be; or why none could be.
     pub alert: Result<Option<u64>>,
+    /// Whether it was carried out before, so that this is the stored result and nothing was done now (D-8).
+    pub is_repeated: bool,
     /// Why the reports are not all there, where that is so.
     pub unwritten: Option<OutputError>,
     /// Tasks that were cut off before, whose reports were written now.
@@ -119,36 +122,38 @@ pub fn run(
     })
 }
 
-/// Asks the gates about a task, and does not carry it out: what waits for a person waits in the queue then, exactly as
+/// Asks the gates about a task with these [documents](documents_digest), and does not carry it out: what waits for a person waits in the queue then, exactly as
 /// the task would change things now.
 ///
 /// # Errors
 /// As [`Staged::clear`](crate::Staged::clear): `Queued` where a person has to agree, `NothingToChange`.
 pub fn submit(
     engine: &mut Engine,
-    script: Script<'_>,
+    (script, documents): (Script<'_>, Digest),
     (task, actor): (&PlainId, Actor),
     watch: &mut dyn Watch,
 ) -> Result<()> {
     let plan = script.plan;
     let mut begun = engine.begin(options(plan, task))?;
     let operations = Rehearsal::on(&mut begun.transaction, script, watch).operations;
-    begun.done(request((plan, task), operations, actor))?.clear().map(drop)
+    begun.done(request((plan, task), documents, operations, actor), 1)?.clear().map(drop)
 }
 
 fn options(plan: &TaskPlan, task: &PlainId) -> RunOptions {
     RunOptions { limits: limits(plan), label: label(task), wait: true }
 }
 
-/// What is asked of the engine for a task that comes to these operations.
+/// What is asked of the engine for a task with these [documents](documents_digest) that comes to these operations.
 pub fn request(
     (plan, task): (&TaskPlan, &PlainId),
+    documents: Digest,
     operations: Vec<Operation>,
     actor: Actor,
 ) -> Request {
     let declared = plan.actions.iter().filter_map(|action| action.declared_tier).max();
     let door = DOOR.to_owned();
-    Request { actor, door, declared, wait: true, ..Request::apply(operations) }
+    let (key, task_of) = (request_key(task), Some(documents));
+    Request { actor, door, declared, key, task: task_of, wait: true, ..Request::apply(operations) }
         .labelled(label(task))
         .within(limits(plan))
 }
@@ -160,6 +165,8 @@ struct Place<'t> {
     archived_to: Option<String>,
     root: &'t Path,
     actor: Actor,
+    /// Which attempt at the task it is, counted from 1.
+    attempt: u32,
 }
 
 /// What the actions came to.
@@ -207,6 +214,13 @@ impl Desk<'_> {
         self.told.of(&task);
         self.told.phase(Phase::Validating);
         let records = engine.records.clone();
+        let attempt = match task.standing(&records, &self.outputs, (root, workspace))? {
+            Standing::Attempt(attempt) => attempt,
+            Standing::Stored(stored) => return Ok(self.repeat(&task, *stored)),
+            Standing::Taken(problem) => {
+                return Ok(self.reject(Some(&task), task.refusal(vec![problem]), None));
+            }
+        };
         let here = Here {
             tenant: &records.tenant,
             workspace,
@@ -227,7 +241,7 @@ impl Desk<'_> {
             return Ok(self.reject(Some(&task), task.refusal(refused), None));
         }
         self.told.phase(Phase::Archiving);
-        Ok(match self.prepare(&task, (root, actor)) {
+        Ok(match self.prepare(&task, (root, actor), attempt) {
             Err(error) => {
                 let problem = TaskProblem::of_error(&error);
                 // That the reports cannot be written is a refusal like any other.
@@ -244,6 +258,7 @@ impl Desk<'_> {
         &mut self,
         task: &'t Task,
         (root, actor): (&'t Path, Actor),
+        attempt: u32,
     ) -> Result<(Place<'t>, Notes)> {
         let archived_to = self.outputs.archive(self.started)?;
         if let Some(to) = &archived_to {
@@ -263,7 +278,7 @@ impl Desk<'_> {
             self.unfilled = Some(directory);
             return Err(error.into());
         }
-        Ok((Place { task, directory, archived_to, root, actor }, notes))
+        Ok((Place { task, directory, archived_to, root, actor, attempt }, notes))
     }
 
     fn carry_out(&mut self, engine: &mut Engine, place: Place<'_>, notes: Notes) -> TaskEnd {
@@ -371,7 +386,7 @@ impl TaskProblem {
     }
 
     /// Why the engine refused or failed.
-    fn of_error(error: &Error) -> Self {
+    pub(super) fn of_error(error: &Error) -> Self {
         if let Error::Workspace(error) = error {
             return Self {
                 reason: Some(reason::of(&error.kind).name()),

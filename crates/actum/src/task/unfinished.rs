@@ -307,6 +307,7 @@ impl Records {
                 return Ok(Left::Nothing);
             }
         };
+        directory.remove_unfinished()?;
         let ended = match notes.ended.take() {
             Some(ended) => ended,
             None => {
@@ -370,6 +371,7 @@ fn finish_rollback(root: &Path, notes: &RollbackNotes) -> Result<Left> {
     let reverted = reverts.map(|commit| resumed_revert(root, commit));
     let Some(name) = ReportName::read(notes.report.as_bytes()) else { return Ok(Left::Nothing) };
     let Some(directory) = outputs.reports_named(name.clone())? else { return Ok(Left::Nothing) };
+    directory.remove_unfinished()?;
     let reverted = reverted.unwrap_or_default();
     let Some(report) = told_late(&outputs, &directory, reverted)? else { return Ok(Left::Nothing) };
     let Some(task) = report.facts().more.task_id.clone() else { return Ok(Left::Nothing) };

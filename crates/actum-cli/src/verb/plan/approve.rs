@@ -192,7 +192,7 @@ fn queued(
     asked: (&PlainId, Actor),
 ) -> Result<Option<RunId>, Failure> {
     let script = Script { plan: &task.plan, graph: &task.graph, config: &task.config };
-    match task::submit(engine, script, asked, &mut Nobody) {
+    match task::submit(engine, (script, task.documents_digest()), asked, &mut Nobody) {
         Ok(()) | Err(Error::NothingToChange) => Ok(None),
         Err(Error::Queued { plan, .. }) => Ok(Some(plan)),
         Err(error) => Err(error.into()),

@@ -130,7 +130,7 @@ impl Previewed {
         let id = plan.id.as_str().parse().map_err(|error: PlainIdError| Failure::Usage {
             message: format!("{error}; nothing was changed"),
         })?;
-        let request = task::request((plan, &id), operations, actor);
+        let request = task::request((plan, &id), task.documents_digest(), operations, actor);
         let mut preview = Preview { transaction, undoes: None, undone: None };
         let judged = preview.judged(&request, in_force, &home::tenant()?, records::now());
         let (tier, gates, answer, change) = match judged {

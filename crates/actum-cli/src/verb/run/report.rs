@@ -78,6 +78,12 @@ pub(super) fn show(screen: &Screen, ended: &TaskEnd) -> Result<(), Failure> {
         Ok(Some(alert)) => screen.note(format_args!("it waits in `actum queue` as alert {alert}")),
         Err(error) => screen.note(format_args!("the ledger has no alert of it: {error}")),
     }
+    if let (true, Some(receipt)) = (ended.is_repeated, &ended.receipt) {
+        let run = receipt.statement.predicate.run;
+        screen.note(format_args!(
+            "the run {run} carried this task out before; nothing was changed now"
+        ));
+    }
     if let Some(unwritten) = &ended.unwritten {
         screen.note(format_args!("the reports are not complete: {unwritten}"));
     }

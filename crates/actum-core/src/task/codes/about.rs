@@ -17,6 +17,9 @@ impl ErrorCode {
             Self::ApprovalExpired => "A signed approval has expired.",
             Self::ApprovalMissing => "A person has to agree, and no signed approval says so.",
             Self::InputMissing => "A document that the envelope names cannot be read.",
+            Self::TaskIdTaken => {
+                "The task id stands for a task that was carried out, and whose effect is in force."
+            }
             Self::InvalidJson => "A document is not sound JSON.",
             Self::InvalidYaml => "A document is not sound YAML.",
             Self::SchemaViolation => "A value is not of the form that its field has.",

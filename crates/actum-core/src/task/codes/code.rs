@@ -23,6 +23,8 @@ pub enum ErrorCode {
     ApprovalMissing,
     /// 1008: A document that the envelope names cannot be read.
     InputMissing,
+    /// 1009: The task id stands for a task that was carried out, and whose effect is in force (D-8).
+    TaskIdTaken,
     /// 1010: A document is not sound JSON.
     InvalidJson,
     /// 1011: A document is not sound YAML.
@@ -184,6 +186,7 @@ impl ErrorCode {
         Self::ApprovalExpired,
         Self::ApprovalMissing,
         Self::InputMissing,
+        Self::TaskIdTaken,
         Self::InvalidJson,
         Self::InvalidYaml,
         Self::SchemaViolation,
@@ -270,6 +273,7 @@ impl ErrorCode {
             Self::ApprovalExpired => (1006, "APPROVAL_EXPIRED", Reject),
             Self::ApprovalMissing => (1007, "APPROVAL_MISSING", Reject),
             Self::InputMissing => (1008, "INPUT_MISSING", Reject),
+            Self::TaskIdTaken => (1009, "TASK_ID_TAKEN", Reject),
             Self::InvalidJson => (1010, "INVALID_JSON", Reject),
             Self::InvalidYaml => (1011, "INVALID_YAML", Reject),
             Self::SchemaViolation => (1012, "SCHEMA_VIOLATION", Reject),

@@ -25,6 +25,9 @@ impl ErrorCode {
                 "Have a person agree: `actum plan approve` shows the change and signs, or `actum queue` and `actum approve`."
             }
             Self::InputMissing => "Put the document where the envelope says, beside it.",
+            Self::TaskIdTaken => {
+                "Give the task another id (`actum plan approve --task ID`), or take back the one that has it with `actum rollback`."
+            }
             Self::EnvelopeInvalid => {
                 "Correct the envelope, or have `actum plan approve` write another."
             }

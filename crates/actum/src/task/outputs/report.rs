@@ -1,19 +1,23 @@
 //! The directory of the reports of one task (EX-13).
 
+use std::collections::BTreeMap;
 use std::io;
 
-use actum_core::FileMode;
 use actum_core::report::{
-    CHANGE_LOG_FILE, ChangeLog, ERROR_REPORT_FILE, EXECUTION_REPORT_FILE, ErrorReport,
-    ExecutionReport, ManifestEvent, ROLLBACK_MANIFEST_FILE, ReportError, ReportName,
-    RollbackManifest,
+    BACKUPS_DIRECTORY, CHANGE_LOG_FILE, ChangeLog, ERROR_REPORT_FILE, EXECUTION_REPORT_FILE,
+    ErrorReport, ExecutionReport, ManifestEvent, ROLLBACK_MANIFEST_FILE, ReportError, ReportName,
+    RollbackManifest, TEMPORARY_PREFIX,
 };
+use actum_core::task::limits::FILE_BYTES_MAX;
+use actum_core::{Digest, FileMode};
 use actum_workspace::LinuxDisk;
 use actum_workspace::disk::{Barrier, Disk, Rename};
 use serde::{Deserialize, Serialize};
 
-use super::{Handle, OutputError, failed, read_whole, write_new};
+use super::{Handle, OutputError, Outputs, failed, read_whole, write_new};
 
+/// How the name of a document ends until it takes the place of the one before it.
+const UNFINISHED_SUFFIX: &str = ".new";
 /// The longest document of a report that is read again, in bytes.
 const BYTES_MAX: u64 = 64 << 20;
 
@@ -99,7 +103,7 @@ impl ReportDirectory {
 
     /// Gives a file other bytes, all at once, and makes it where it is missing.
     fn replace(&self, name: &str, bytes: &[u8]) -> Result<(), OutputError> {
-        let new = format!(".{name}.new");
+        let new = format!(".{name}{UNFINISHED_SUFFIX}");
         let replaced = match self.disk.unlink(&self.handle, new.as_bytes()) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _gone => {
@@ -115,6 +119,43 @@ impl ReportDirectory {
             }
         };
         replaced.map_err(failed("write", &self.name.file(name)))
+    }
+
+    /// Removes what a process that was killed had not put into its place: documents, and copies of backups.
+    pub(in crate::task) fn remove_unfinished(&self) -> Result<(), OutputError> {
+        let names = self.disk.list(&self.handle);
+        for name in names.map_err(failed("list", &self.name.directory()))? {
+            let is_document =
+                name.starts_with(b".") && name.ends_with(UNFINISHED_SUFFIX.as_bytes());
+            if !is_document && !name.starts_with(TEMPORARY_PREFIX.as_bytes()) {
+                continue;
+            }
+            match self.disk.unlink(&self.handle, &name) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(failed("remove what is unfinished in", &self.name.directory())(
+                        error,
+                    ));
+                }
+                _gone => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The backups, by their digests: each of at most what a task may back up of one file.
+    pub(in crate::task) fn backups(
+        &self,
+        outputs: &Outputs,
+    ) -> Result<BTreeMap<Digest, Vec<u8>>, OutputError> {
+        let directory = format!("{}/{BACKUPS_DIRECTORY}", self.name.directory());
+        let Some(handle) = outputs.existing(&directory)? else { return Ok(BTreeMap::new()) };
+        let read = |name: &Vec<u8>| {
+            let file = self.disk.open_file(&handle, name)?;
+            let bytes = read_whole(self.disk, &file, FILE_BYTES_MAX)?;
+            Ok((Digest::of(&bytes), bytes))
+        };
+        let names = self.disk.list(&handle).map_err(failed("list", &directory))?;
+        names.iter().map(read).collect::<io::Result<_>>().map_err(failed("read", &directory))
     }
 
     /// The bytes of a file, where it is there.

@@ -8,6 +8,7 @@ use actum_core::task::ErrorCode;
 use actum_core::{RelPath, RunId};
 use actum_workspace::State;
 
+use super::Stored;
 use super::make::{After, Made};
 use super::{Acted, Desk, Outcome, Place, TaskEnd};
 use crate::error::{Error, Result};
@@ -120,7 +121,34 @@ impl Desk<'_> {
             receipt,
             cause,
             alert,
+            is_repeated: false,
             unwritten,
+            finished: std::mem::take(&mut self.finished),
+        }
+    }
+
+    /// Reports the stored result of a task that was carried out before (D-8).
+    pub(super) fn repeat(&mut self, task: &Task, stored: Stored) -> TaskEnd {
+        let Stored { receipt, directory, report, log, error } = stored;
+        let run = receipt.statement.predicate.run;
+        self.told.note(
+            Phase::Reporting,
+            &format!("The run {run} carried the task out before; nothing was changed"),
+        );
+        self.told.end(EndLine::Executed(&report, error.as_ref()), Some(&directory.name));
+        TaskEnd {
+            task: task.id.clone(),
+            directory: Some(directory.name),
+            outcome: Outcome::Executed {
+                report: Box::new(report),
+                log: Box::new(log),
+                error: error.map(Box::new),
+            },
+            receipt: Some(receipt),
+            cause: None,
+            alert: Ok(None),
+            is_repeated: true,
+            unwritten: None,
             finished: std::mem::take(&mut self.finished),
         }
     }
@@ -290,6 +318,7 @@ impl Desk<'_> {
             receipt: None,
             cause,
             alert,
+            is_repeated: false,
             unwritten,
             finished: std::mem::take(&mut self.finished),
         }

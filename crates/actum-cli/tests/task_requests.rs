@@ -1,0 +1,107 @@
+//! Repeated tasks: a task id and its documents are one request (D-8).
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::disallowed_methods,
+    unreachable_pub,
+    reason = "a test fails by panicking, and plays the user"
+)]
+
+mod program;
+mod task;
+
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+use program::{actum, text, workspace};
+use serde_json::{Value, json};
+use task::{REPORTS, action, create, edit_envelope, plan, put, report};
+
+/// A plan whose action has another effect each time that it is carried out.
+fn insert(content: &str) -> Value {
+    let line = json!({ "type": "line_insert", "line_number": 1, "content": content });
+    plan(json!([action("a1", "FILE_MODIFY", "a.txt", line)]))
+}
+
+fn reports(root: &Path) -> usize {
+    fs::read_dir(root.join(REPORTS)).unwrap().count()
+}
+
+/// D-8: the same envelope gives the stored result while its effect is in force, and can be carried out again after each way
+/// back.
+#[test]
+fn a_repeated_task_gives_the_stored_result_until_it_is_taken_back() {
+    let (_directory, root) = workspace();
+    put(&root, &insert("0\n"), "");
+    let first = actum(&root, &["run", "../task.json"]);
+    assert_eq!((first.code, text(&root, "a.txt")), (0, "0\n1\n".to_owned()), "{first:?}");
+    let stored = report(&root);
+    let again = actum(&root, &["run", "../task.json"]);
+    assert_eq!((again.code, text(&root, "a.txt")), (0, "0\n1\n".to_owned()), "{again:?}");
+    assert!(
+        again.stderr.contains("carried this task out before; nothing was changed"),
+        "{again:?}"
+    );
+    assert!(again.stdout.contains("task task-7: SUCCESS: 1 of 1 actions"), "{again:?}");
+    assert_eq!((reports(&root), report(&root)), (1, stored));
+    let json = actum(&root, &["--json", "run", "../task.json"]);
+    let last: Value = serde_json::from_str(json.stdout.lines().last().unwrap()).unwrap();
+    assert_eq!(last["status"], "SUCCESS", "{last:#}");
+
+    let script = format!("{REPORTS}/{}/rollback.sh", report(&root).file_name().unwrap().display());
+    let by_script = || Command::new("sh").arg(&script).current_dir(&root).status().unwrap();
+    let ways_back: [(&str, &dyn Fn()); 3] = [
+        ("undo", &|| assert_eq!(actum(&root, &["undo"]).code, 0)),
+        ("rollback", &|| assert_eq!(actum(&root, &["rollback", "task-7"]).code, 0)),
+        ("rollback.sh", &|| assert!(by_script().success())),
+    ];
+    for (number, (way, take_back)) in ways_back.into_iter().rev().enumerate() {
+        take_back();
+        assert_eq!(text(&root, "a.txt"), "1\n", "{way}");
+        let again = actum(&root, &["run", "../task.json"]);
+        assert_eq!(
+            (again.code, text(&root, "a.txt")),
+            (0, "0\n1\n".to_owned()),
+            "{way}: {again:?}"
+        );
+        assert_eq!(reports(&root), number + 2, "{way}");
+    }
+}
+
+/// D-8: a task id whose effect is in force stands for one plan and one config.
+#[test]
+fn another_plan_under_the_id_of_a_task_in_force_is_refused() {
+    let (_directory, root) = workspace();
+    put(&root, &insert("0\n"), "");
+    assert_eq!(actum(&root, &["run", "../task.json"]).code, 0);
+    for (plan, config) in [(insert("other\n"), ""), (insert("0\n"), "git: { commit: false }\n")] {
+        put(&root, &plan, config);
+        let refused = actum(&root, &["run", "../task.json"]);
+        assert_eq!((refused.code, text(&root, "a.txt")), (1, "0\n1\n".to_owned()), "{refused:?}");
+        assert!(refused.stdout.contains("(1009 TASK_ID_TAKEN)"), "{refused:?}");
+    }
+    // Under another id it is another task.
+    edit_envelope(&root, |envelope| envelope["task_id"] = json!("task-8"));
+    assert_eq!(actum(&root, &["run", "../task.json"]).code, 0);
+    // What was taken back binds no id.
+    assert_eq!(actum(&root, &["rollback", "task-8"]).code, 0);
+    assert_eq!(actum(&root, &["rollback", "task-7"]).code, 0);
+    put(&root, &insert("other\n"), "");
+    assert_eq!(actum(&root, &["run", "../task.json"]).code, 0);
+    assert_eq!(text(&root, "a.txt"), "other\n1\n");
+}
+
+/// D-8: a task that was carried out is not carried out again where its reports are missing.
+#[test]
+fn a_task_in_force_whose_reports_were_removed_is_not_carried_out_again() {
+    let (_directory, root) = workspace();
+    put(&root, &plan(json!([create("a1", "new.txt")])), "");
+    assert_eq!(actum(&root, &["run", "../task.json"]).code, 0);
+    fs::remove_dir_all(root.join("agent")).unwrap();
+    let refused = actum(&root, &["run", "../task.json"]);
+    assert!(refused.stdout.contains("its reports are missing (1009 TASK_ID_TAKEN)"), "{refused:?}");
+    assert_eq!(refused.code, 1);
+}

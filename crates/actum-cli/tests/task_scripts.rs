@@ -1,0 +1,136 @@
+//! The rollback script that is killed, and what finishes its work.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::disallowed_methods,
+    unreachable_pub,
+    reason = "a test fails by panicking, and plays the user"
+)]
+
+mod program;
+mod task;
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use program::{actum, text, workspace};
+use serde_json::{Value, json};
+use task::{action, after, create, document, every_kind, plan, replace, report, run, tree};
+
+fn rename(id: &str, from: &str, to: &str) -> Value {
+    action(id, "FILE_RENAME", from, json!({ "type": "rename", "new_path": to }))
+}
+
+/// A plan whose script has steps of every kind.
+fn rich(root: &Path) -> Value {
+    let mut rich = every_kind(root);
+    for (path, content) in
+        [("plain.txt", "plain\n"), ("gone/in/it.txt", "it\n"), ("place/a", "a\n")]
+    {
+        fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
+        fs::write(root.join(path), content).unwrap();
+    }
+    rich["action_plan"].as_array_mut().unwrap().extend([
+        rename("b1", "plain.txt", "new/place/plain.txt"),
+        rename("b2", "gone/in/it.txt", "it.txt"),
+        rename("b3", "place/a", "moved-a"),
+        after(create("b4", "place/a"), "b3"),
+    ]);
+    rich
+}
+
+fn script(root: &Path) -> PathBuf {
+    report(root).join("rollback.sh")
+}
+
+/// Runs the script until it changes something for the time after `turn`; whether it was killed.
+fn cut_off(root: &Path, turn: usize) -> bool {
+    let programs = root.join("../programs");
+    fs::create_dir(&programs).unwrap();
+    let counter = programs.join("turn");
+    fs::write(&counter, turn.to_string()).unwrap();
+    for name in ["rm", "mv", "cp", "chown", "chmod", "mkdir", "rmdir"] {
+        let real = ["/usr/bin", "/bin"].map(|place| Path::new(place).join(name));
+        let real = real.into_iter().find(|program| program.exists()).unwrap();
+        let half = if name == "cp" { "printf x >\"$3\"\n" } else { "" };
+        let text = format!(
+            "#!/bin/sh\nread -r turn <'{counter}'\nif [ \"$turn\" -eq 0 ]; then\n{half}kill -9 \"$PPID\"\nexit 1\nfi\n\
+             echo $((turn - 1)) >'{counter}'\nexec {real} \"$@\"\n",
+            counter = counter.display(),
+            real = real.display(),
+        );
+        fs::write(programs.join(name), text).unwrap();
+        fs::set_permissions(programs.join(name), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let path = format!("{}:/usr/bin:/bin", programs.display());
+    let output = Command::new("/bin/sh").arg(script(root)).env("PATH", path).output().unwrap();
+    output.status.code().is_none()
+}
+
+/// EX-16, EX-17: from every point at which a script was killed, both ways back finish its work.
+#[test]
+fn a_script_that_is_killed_anywhere_is_finished_by_a_rollback_or_by_the_script() {
+    let mut turn = 0;
+    loop {
+        let mut is_killed = false;
+        // What the script makes of its own remains is tested where it is written.
+        let both = [false, true];
+        for &by_script in if turn % 8 == 0 { &both[..] } else { &both[..1] } {
+            let (_directory, root) = workspace();
+            let plan = rich(&root);
+            let before = tree(&root);
+            let ended = run(&root, &plan);
+            assert_eq!(ended.code, 0, "{ended:?}");
+            is_killed = cut_off(&root, turn);
+            if by_script {
+                let done = Command::new("/bin/sh").arg(script(&root)).output().unwrap();
+                assert!(done.status.success(), "turn {turn}: {done:?}");
+            } else {
+                let done = actum(&root, &["rollback", "task-7"]);
+                assert_eq!(done.code, 0, "turn {turn}: {done:?}");
+                assert_eq!(document(&root, "rollback_manifest.json")["status"], "EXECUTED");
+            }
+            assert_eq!(tree(&root), before, "turn {turn}");
+            let names = fs::read_dir(report(&root)).unwrap();
+            let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+            let left: Vec<_> = names.filter(|name| name.starts_with('.')).collect();
+            assert!(left.is_empty(), "turn {turn}: {left:?}");
+        }
+        if !is_killed {
+            break;
+        }
+        turn += 1;
+    }
+    assert!(turn > 20, "only {turn} steps");
+}
+
+/// FO-5: a rename that was put back by hand is as before, and no obstacle.
+#[test]
+fn a_rename_that_was_put_back_by_hand_does_not_block_an_undo() {
+    let (_directory, root) = workspace();
+    fs::write(root.join("old.txt"), "old\n").unwrap();
+    let plan = plan(json!([rename("a1", "old.txt", "new.txt"), replace("a2", "a.txt", "1")]));
+    assert_eq!(run(&root, &plan).code, 0);
+    fs::rename(root.join("new.txt"), root.join("old.txt")).unwrap();
+    let undone = actum(&root, &["undo"]);
+    assert_eq!(undone.code, 0, "{undone:?}");
+    assert_eq!((text(&root, "old.txt"), text(&root, "a.txt")), ("old\n".into(), "1\n".into()));
+    assert!(!root.join("new.txt").exists());
+}
+
+/// FO-5: what a run moved is lost where only the new path is gone.
+#[test]
+fn a_renamed_file_that_is_gone_blocks_an_undo() {
+    let (_directory, root) = workspace();
+    fs::write(root.join("old.txt"), "old\n").unwrap();
+    let plan = plan(json!([rename("a1", "old.txt", "new.txt"), replace("a2", "a.txt", "1")]));
+    assert_eq!(run(&root, &plan).code, 0);
+    fs::remove_file(root.join("new.txt")).unwrap();
+    let refused = actum(&root, &["undo"]);
+    assert_eq!((refused.code, text(&root, "a.txt")), (1, "new\n".into()), "{refused:?}");
+    assert!(refused.stderr.contains("new.txt"), "{refused:?}");
+}

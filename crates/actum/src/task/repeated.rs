@@ -1,0 +1,165 @@
+//! Repeated tasks: the stored result of a task whose effect is in force comes back, and nothing is done (D-8).
+
+use std::path::Path;
+
+use actum_core::ledger::{RequestKey, WorkspaceId};
+use actum_core::receipt::PathEffect;
+use actum_core::report::{
+    CHANGE_LOG_FILE, ChangeLog, ERROR_REPORT_FILE, ErrorReport, ExecutionReport, PlainId,
+};
+use actum_core::task::ErrorCode;
+use actum_core::{Digest, RunId};
+use actum_workspace::View;
+
+use super::checkpoint;
+use super::input::Task;
+use super::outputs::{OutputError, Outputs, ReportDirectory};
+use super::problem::TaskProblem;
+use super::rollback::read_report;
+use crate::engine::settle::Receipt;
+use crate::engine::stage::Earlier;
+use crate::error::{Error, Result};
+use crate::records::Records;
+
+/// Where a task stands among earlier requests with its id.
+pub(super) enum Standing {
+    /// None of them has an effect in force; this is the number of the next attempt.
+    Attempt(u32),
+    /// It was carried out, and this is what came of it.
+    Stored(Box<Stored>),
+    /// Its id stands for a task that was carried out, of which this is not the same, or of which no report is left.
+    Taken(TaskProblem),
+}
+
+/// The stored result of a task.
+pub(super) struct Stored {
+    pub(super) receipt: Receipt,
+    pub(super) directory: ReportDirectory,
+    pub(super) report: ExecutionReport,
+    pub(super) log: ChangeLog,
+    pub(super) error: Option<ErrorReport>,
+}
+
+/// The digest of what a task asks for: its plan and its config.
+pub fn documents_digest(plan: Digest, config: Digest) -> Digest {
+    Digest::tagged("actum/task/v1", &[plan.as_bytes(), config.as_bytes()])
+}
+
+/// The key under which a task is requested. The longest id has room in it.
+pub(super) fn request_key(task: &PlainId) -> Option<RequestKey> {
+    format!("task:{task}").parse().ok()
+}
+
+impl Task {
+    /// The digest of its documents.
+    pub(super) fn documents_digest(&self) -> Digest {
+        documents_digest(Digest::of(&self.input.plan), Digest::of(&self.input.config))
+    }
+
+    /// Finds out whether the task, or another one under its id, was carried out and is in force.
+    ///
+    /// # Errors
+    /// `Ledger`, `Workspace`, `Output`.
+    pub(super) fn standing(
+        &self,
+        records: &Records,
+        outputs: &Outputs,
+        (root, workspace): (&Path, WorkspaceId),
+    ) -> Result<Standing> {
+        let Some(key) = request_key(&self.id) else { return Ok(Standing::Attempt(1)) };
+        let asked = (workspace, &key, self.documents_digest());
+        let is_undone = |receipt: &Receipt| is_undone(root, outputs, (&self.id, receipt));
+        let taken = |message| Standing::Taken(TaskProblem::new(ErrorCode::TaskIdTaken, message));
+        let receipt = match records.earlier(asked, is_undone) {
+            Ok(Earlier { done: Some(receipt), .. }) => *receipt,
+            Ok(Earlier { done: None, next }) => return Ok(Standing::Attempt(next)),
+            Err(Error::RequestKeyTaken { run, .. }) => {
+                return Ok(taken(format!(
+                    "the task id `{}` stands for another plan or config, which the run {run} carried out",
+                    self.id
+                )));
+            }
+            Err(error @ Error::OutcomeUnknown { .. }) => {
+                return Ok(Standing::Taken(TaskProblem::of_error(&error)));
+            }
+            Err(error) => return Err(error),
+        };
+        let run = receipt.statement.predicate.run;
+        let stored = match report_of(outputs, (&self.id, run))? {
+            None => None,
+            Some((directory, report)) => {
+                let log = directory.read(CHANGE_LOG_FILE)?;
+                let error = directory.read(ERROR_REPORT_FILE)?;
+                let error = error.and_then(|bytes| ErrorReport::read(&bytes).ok());
+                log.and_then(|bytes| ChangeLog::read(&bytes).ok()).map(|log| Stored {
+                    receipt,
+                    directory,
+                    report,
+                    log,
+                    error,
+                })
+            }
+        };
+        Ok(match stored {
+            Some(stored) => Standing::Stored(Box::new(stored)),
+            None => taken(format!(
+                "the task `{}` was carried out by the run {run}, and its reports are missing",
+                self.id
+            )),
+        })
+    }
+}
+
+/// Whether the effect of a task is not in force any more: its run was undone, a commit reverts it, or every file is as it
+/// was before, which is what the rollback script leaves.
+fn is_undone(
+    root: &Path,
+    outputs: &Outputs,
+    (task, receipt): (&PlainId, &Receipt),
+) -> Result<bool> {
+    let result = &receipt.statement.predicate;
+    let shown = View::open(root)?.show(result.run);
+    if shown.is_ok_and(|shown| shown.undone_by.is_some()) || is_as_before(outputs, &result.paths) {
+        return Ok(true);
+    }
+    let report = report_of(outputs, (task, result.run))?;
+    Ok(report.is_some_and(|(_, report)| {
+        report.rollback_performed() && report.facts().more.commit.is_some()
+    }))
+}
+
+/// Whether every file of a change is as it was before.
+fn is_as_before(outputs: &Outputs, effects: &[PathEffect]) -> bool {
+    effects.iter().filter(|effect| effect.effect.is_of_file()).all(|effect| {
+        let was_at = effect.from.as_ref().unwrap_or(&effect.path);
+        let is_gone = |path| matches!(outputs.stat(path), Ok(None));
+        let is_back = match checkpoint::state(&effect.before) {
+            None => is_gone(&was_at.0),
+            Some(before) => {
+                let stat = outputs.stat(&was_at.0);
+                matches!(stat, Ok(Some(stat)) if (stat.size, stat.mode) == (before.size, before.mode))
+                    && matches!(
+                        outputs.read(&was_at.0, before.size),
+                        Ok(Some(bytes)) if Digest::of(&bytes) == before.sha256
+                    )
+            }
+        };
+        is_back && (effect.from.is_none() || is_gone(&effect.path.0))
+    })
+}
+
+/// The report of a run of a task, and its directory.
+fn report_of(
+    outputs: &Outputs,
+    (task, run): (&PlainId, RunId),
+) -> std::result::Result<Option<(ReportDirectory, ExecutionReport)>, OutputError> {
+    let names = outputs.reports()?;
+    for name in names.into_iter().filter(|name| name.task() == task.as_str()).rev() {
+        let Some(directory) = outputs.reports_named(name)? else { continue };
+        let report = read_report(&directory)?;
+        if let Some(report) = report.filter(|report| report.facts().more.run == Some(run)) {
+            return Ok(Some((directory, report)));
+        }
+    }
+    Ok(None)
+}
