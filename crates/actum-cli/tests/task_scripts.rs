@@ -134,3 +134,38 @@ fn a_renamed_file_that_is_gone_blocks_an_undo() {
     assert_eq!((refused.code, text(&root, "a.txt")), (1, "new\n".into()), "{refused:?}");
     assert!(refused.stderr.contains("new.txt"), "{refused:?}");
 }
+
+/// EX-16, FE-14: what takes a task back is what its receipt has the digests of, or it is refused.
+#[test]
+fn a_rollback_by_what_was_rewritten_is_refused() {
+    let (_directory, root) = workspace();
+    let before = tree(&root);
+    assert_eq!(run(&root, &plan(json!([replace("a1", "a.txt", "1"), create("a2", "b")]))).code, 0);
+    let left = tree(&root);
+    let backup = report(&root).join("backups/a.txt.bak");
+    let manifest = report(&root).join("rollback_manifest.json");
+    for (file, old, new) in [
+        (script(&root), "restore_all\n", "restore_all; touch pwned\n"),
+        (backup, "1\n", "2\n"),
+        (manifest, "\"MODIFY\"", "\"CREATE\""),
+    ] {
+        let was = fs::read_to_string(&file).unwrap();
+        assert!(was.contains(old), "{was}");
+        fs::write(&file, was.replace(old, new)).unwrap();
+        let refused = actum(&root, &["--json", "rollback", "task-7"]);
+        let error: Value = serde_json::from_str(&refused.stdout).unwrap();
+        assert_eq!(
+            (refused.code, &error["reason"]),
+            (1, &json!("ROLLBACK_REWRITTEN")),
+            "{error:#}"
+        );
+        let name = file.strip_prefix(&root).unwrap().to_str().unwrap();
+        assert!(error["message"].as_str().unwrap().contains(name), "{error:#}");
+        assert_eq!(tree(&root), left);
+        fs::write(&file, was).unwrap();
+    }
+    // What is gone takes nobody in.
+    fs::remove_file(script(&root)).unwrap();
+    assert_eq!(actum(&root, &["rollback", "task-7"]).code, 0);
+    assert_eq!(tree(&root), before);
+}

@@ -85,6 +85,9 @@ pub struct RunResult {
     pub verification: Vec<CommandRecord>,
     /// How to take it back, where it is in effect.
     pub rollback: Option<Rollback>,
+    /// The files with which a task is taken back, as they were before anything of it was visible.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rollback_files: Option<RollbackFiles>,
     /// The key of the request, where the caller gave one.
     pub request: Option<RequestKey>,
     /// Which attempt at the request it was, counted from 1.
@@ -228,6 +231,16 @@ pub struct GateRecord {
 pub struct Rollback {
     /// The run to undo.
     pub undo: RunId,
+}
+
+/// The digests of the files in the reports of a task with which it is taken back. Those of its backups stand with the paths,
+/// as what was there before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RollbackFiles {
+    /// The rollback manifest, while it is active.
+    pub manifest: Digest,
+    /// The rollback script.
+    pub script: Digest,
 }
 
 /// An entry of a ledger.

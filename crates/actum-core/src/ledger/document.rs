@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Approval, RequestKey, TenantId, WorkspaceId};
 use crate::command::CommandsRun;
-use crate::receipt::DecisionRecord;
+use crate::receipt::{DecisionRecord, RollbackFiles};
 use crate::signer::{KeyId, KeyRole, PublicKey};
 use crate::{Digest, RunId, Timestamp};
 
@@ -112,6 +112,9 @@ pub struct EffectStarted {
     /// What was run for it.
     #[serde(default, skip_serializing_if = "CommandsRun::is_empty")]
     pub commands: CommandsRun,
+    /// The files with which a task is taken back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rollback_files: Option<RollbackFiles>,
     /// The program.
     pub engine: String,
 }

@@ -184,6 +184,15 @@ impl RollbackManifest {
         self
     }
 
+    /// The digest of the manifest as it was written, before anything happened to it.
+    ///
+    /// # Errors
+    /// As [`write`](Self::write).
+    pub fn digest(&self) -> Result<Digest, ReportError> {
+        let active = Self { status: ManifestStatus::Active, ..self.clone() };
+        Ok(Digest::of(&active.write()?))
+    }
+
     /// Whether its backups may be removed: never while it is active.
     pub fn may_be_collected(&self) -> bool {
         match self.status {

@@ -168,6 +168,7 @@ pub fn run_result() -> RunResult {
         sandbox: None,
         verification: Vec::new(),
         rollback: Some(Rollback { undo: "r0000000000n".parse().unwrap() }),
+        rollback_files: None,
         request: Some("T-17/step#2".parse().unwrap()),
         attempt: 1,
         actor: Actor { user: "you".to_owned(), uid: 1000, agent: Some("agent".to_owned()) },

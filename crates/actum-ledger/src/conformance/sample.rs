@@ -95,6 +95,7 @@ impl SampleRun {
             decision: self.decision(),
             approval: self.approval.clone(),
             commands: Default::default(),
+            rollback_files: None,
             engine: "actum 0.1.0".to_owned(),
         })?;
         Ok(NewEntry {
@@ -130,6 +131,7 @@ impl SampleRun {
             sandbox: None,
             verification: Vec::new(),
             rollback: None,
+            rollback_files: None,
             request,
             attempt: attempt.unwrap_or(1),
             actor: actor(),

@@ -1,7 +1,7 @@
 //! Publish: the intent is recorded, then announced in the journal; then all of it happens, or nothing.
 
 use actum_core::ledger::{EffectStarted, EntryKind};
-use actum_core::receipt::{EntryRef, PathEffect, change_digest};
+use actum_core::receipt::{EntryRef, PathEffect, RollbackFiles, change_digest};
 use actum_core::{Digest, canonical};
 use actum_ledger::{NewEntry, SigningKey};
 use actum_workspace::disk::Disk;
@@ -44,16 +44,17 @@ impl<'e, D: Disk> Verified<'e, D> {
     /// `Ledger`, `Record`: nothing was changed. That the change itself fails is no error here, but
     /// an end to be recorded.
     pub fn publish(self) -> Result<Published<'e, D>> {
-        self.publish_once(|| Ok(()))
+        self.publish_once(None, || Ok(()))
     }
 
-    /// The same once something else is ready, too, of which there is no more to wait for than that: it is done while the
+    /// The same with the files that take a task back, once something else is ready, too, of which there is no more to wait for than that: it is done while the
     /// ledger's thread waits for its disk. Where it cannot be, nothing is announced or touched.
     ///
     /// # Errors
     /// As [`publish`](Self::publish).
     pub(crate) fn publish_once(
         self,
+        rollback_files: Option<RollbackFiles>,
         ready: impl FnOnce() -> std::result::Result<(), actum_workspace::Error>,
     ) -> Result<Published<'e, D>> {
         let Self { cleared, commands, told: _ } = self;
@@ -99,6 +100,7 @@ impl<'e, D: Disk> Verified<'e, D> {
             decision,
             approval,
             commands,
+            rollback_files,
             engine: super::ENGINE.to_owned(),
         };
         let body = canonical::to_vec(&started)?;

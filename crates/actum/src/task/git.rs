@@ -279,7 +279,7 @@ fn change(content: &(RelPath, Option<(Vec<u8>, FileMode)>)) -> Change<'_> {
     Change { path, after }
 }
 
-fn kept(change: &FileChange) -> Option<FileState> {
+pub(super) fn kept(change: &FileChange) -> Option<FileState> {
     match change {
         FileChange::Created { .. } => None,
         FileChange::Modified { kept, .. }

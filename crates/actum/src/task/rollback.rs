@@ -4,20 +4,21 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use actum_core::ledger::Actor;
-use actum_core::receipt::PathEffect;
+use actum_core::receipt::{PathEffect, RollbackFiles};
 use actum_core::report::{
     EXECUTION_REPORT_FILE, ExecutionReport, ManifestEvent, ManifestStatus, ROLLBACK_MANIFEST_FILE,
     ROLLBACK_SCRIPT_FILE, ReportName, RollbackManifest, RollbackMethod,
 };
 use actum_core::task::ErrorCode;
-use actum_core::{Digest, RunId, Timestamp};
+use actum_core::{Digest, RelPath, RunId, Timestamp};
 use actum_git::{CommitId, GitProblem};
 use actum_ledger::Doing;
 use actum_workspace::{ErrorKind, State, View};
 
 use super::alert::Alerts;
+use super::checkpoint;
 use super::documents::clean;
-use super::git::{Found, Reverting};
+use super::git::{Found, Reverting, kept};
 use super::outputs::{OutputError, Outputs, ReportDirectory};
 use super::run::{DOOR, random};
 use super::unfinished::{FinishedTask, RollbackNotes, Turn, take_turn};
@@ -97,6 +98,17 @@ pub enum RollbackRefused {
         /// Why.
         source: Box<Error>,
     },
+    /// What takes it back is not what the receipt of its run has the digests of.
+    #[error(
+        "`{file}` is not what the task left there, by the receipt of the run {run}: it was rewritten since, so nothing is \
+         done by it; nothing was changed"
+    )]
+    Rewritten {
+        /// The file, from the root of the workspace.
+        file: String,
+        /// The run.
+        run: RunId,
+    },
     /// Its manifest cannot be used.
     #[error("the rollback manifest of `{report}` cannot be used: {why}; nothing was changed")]
     Unusable {
@@ -126,7 +138,10 @@ pub fn rollback(
     let Some(run) = manifest.run() else {
         return Err(RollbackRefused::Nothing { report: report() }.into());
     };
-    let effects = engine.records.effects_of_task(run, &directory.name)?;
+    let (effects, files) = engine.records.effects_of_task(run, &directory.name)?;
+    if let Some(files) = files {
+        must_be_as_written(&outputs, (&directory, &manifest), (run, &effects, files))?;
+    }
     let alerts = Alerts::of(&engine.records, (workspace, root), Some(actor.clone()));
     let left = |code, why: &dyn std::fmt::Display| {
         told_of(&alerts.raise_left((run, &directory.name), (code, why)))
@@ -331,7 +346,11 @@ fn is_as_before(outputs: &Outputs, manifest: &RollbackManifest) -> bool {
 impl Records {
     /// What a run did, by its receipt, where there is one. What stands in a workspace can be written by anybody: a run is
     /// that of a task where the ledger says so.
-    fn effects_of_task(&self, run: RunId, report: &ReportName) -> Result<Vec<PathEffect>> {
+    fn effects_of_task(
+        &self,
+        run: RunId,
+        report: &ReportName,
+    ) -> Result<(Vec<PathEffect>, Option<RollbackFiles>)> {
         let of_task = self.recorded(run)?.filter(|RecordedRun { intent, .. }| {
             intent.door == DOOR && intent.label == format!("task {}", report.task())
         });
@@ -339,9 +358,39 @@ impl Records {
             let why = format!("the ledger does not know the run {run} as one of this task");
             return Err(RollbackRefused::Unusable { report: report.directory(), why }.into());
         };
-        let effects = recorded.receipt.map(|(receipt, _)| receipt.statement.predicate.paths);
-        Ok(effects.unwrap_or_default())
+        let result = recorded.receipt.map(|(receipt, _)| receipt.statement.predicate);
+        Ok(result.map(|result| (result.paths, result.rollback_files)).unwrap_or_default())
     }
+}
+
+/// Refuses a task of which the manifest, the script or a backup is not what its receipt has the digest of. One that is
+/// missing takes nobody in.
+fn must_be_as_written(
+    outputs: &Outputs,
+    (directory, manifest): (&ReportDirectory, &RollbackManifest),
+    (run, effects, files): (RunId, &[PathEffect], RollbackFiles),
+) -> Result<()> {
+    let rewritten = |file| Err(RollbackRefused::Rewritten { file, run }.into());
+    if manifest.digest().ok() != Some(files.manifest) {
+        return rewritten(directory.name.file(ROLLBACK_MANIFEST_FILE));
+    }
+    let script = directory.read(ROLLBACK_SCRIPT_FILE)?;
+    if script.is_some_and(|script| Digest::of(&script) != files.script) {
+        return rewritten(directory.name.file(ROLLBACK_SCRIPT_FILE));
+    }
+    for (path, change) in checkpoint::apart(effects) {
+        let (backup, kept) = (directory.name.backup(&path), kept(&change));
+        let Ok(at) = RelPath::new(backup.as_bytes()) else { continue };
+        let is_there = !matches!(outputs.stat(&at), Ok(None));
+        let is_kept = kept.is_some_and(|kept| {
+            let read = outputs.read(&at, kept.size);
+            matches!(read, Ok(Some(bytes)) if Digest::of(&bytes) == kept.sha256)
+        });
+        if is_there && !is_kept {
+            return rewritten(backup);
+        }
+    }
+    Ok(())
 }
 
 /// The reports that are meant, and their manifest: which is active, or whose run was brought back since.

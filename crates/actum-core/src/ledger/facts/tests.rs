@@ -70,6 +70,7 @@ fn started(number: u64) -> EffectStarted {
         decision: decision(number),
         approval: (number % 5 == 4).then(|| approval(number)),
         commands: Default::default(),
+        rollback_files: None,
         engine: "actum 0.1.0".to_owned(),
     }
 }
@@ -122,6 +123,7 @@ fn result(number: u64) -> RunResult {
         sandbox: None,
         verification: Vec::new(),
         rollback: Some(Rollback { undo: intent.run }),
+        rollback_files: None,
         request: intent.request,
         attempt: intent.attempt,
         actor: intent.actor,

@@ -1,11 +1,11 @@
 //! What was rehearsed becomes visible: through the gates, with a checkpoint that is durable before (EX-7).
 
-use actum_core::RunId;
-use actum_core::receipt::PathEffect;
+use actum_core::receipt::{PathEffect, RollbackFiles};
 use actum_core::report::{
     ManifestFacts, Phase, PlainId, ROLLBACK_MANIFEST_FILE, ROLLBACK_SCRIPT_FILE, RollbackManifest,
 };
 use actum_core::task::ErrorCode;
+use actum_core::{Digest, RunId};
 use actum_workspace::{ErrorKind, LinuxDisk, State};
 
 use super::end::{Documents, End};
@@ -76,9 +76,10 @@ impl Desk<'_> {
         let committing = Committing::of(task, place.root, rehearsed);
         self.told.phase(Phase::Checkpoint);
         let kept = self.keep_checkpoint(place, &rehearsed.effects, manifest_id, Some(run));
-        if let Err(problem) = kept {
-            return Made::Not(*problem, None);
-        }
+        let rollback_files = match kept {
+            Ok(files) => files,
+            Err(problem) => return Made::Not(*problem, None),
+        };
         let documents =
             self.documents(place, rehearsed, End::of(rehearsed, Some(run)), manifest_id);
         let Documents { report, log, error } = documents;
@@ -101,7 +102,7 @@ impl Desk<'_> {
                 ErrorKind::Io { action: format!("{doing} `{path}`"), source }.into()
             })
         };
-        match verified.publish_once(checkpoint).and_then(Published::settle) {
+        match verified.publish_once(Some(rollback_files), checkpoint).and_then(Published::settle) {
             Ok(done) => {
                 let constraints = task.plan.constraints(task.config.constraints);
                 let changed = match constraints.verify_hashes {
@@ -124,14 +125,14 @@ impl Desk<'_> {
         }
     }
 
-    /// Keeps what takes the change back. It is durable once the outputs are.
+    /// Keeps what takes the change back, and gives the digests of manifest and script. It is durable once the outputs are.
     pub(super) fn keep_checkpoint(
         &mut self,
         place: &Place<'_>,
         effects: &[PathEffect],
         manifest_id: &PlainId,
         run: Option<RunId>,
-    ) -> std::result::Result<(), Box<TaskProblem>> {
+    ) -> std::result::Result<RollbackFiles, Box<TaskProblem>> {
         let task = place.task;
         let broken =
             |code, why: &dyn std::fmt::Display| Box::new(TaskProblem::new(code, why.to_string()));
@@ -158,11 +159,15 @@ impl Desk<'_> {
             run,
         };
         let manifest = RollbackManifest::new(facts, &rollback, &place.directory.name);
-        let write = || -> std::result::Result<(), OutputError> {
+        let script = rollback.script(manifest_id, &place.directory.name);
+        let manifest =
+            manifest.write().map_err(|error| broken(ErrorCode::CheckpointFailed, &error))?;
+        let files = RollbackFiles { manifest: Digest::of(&manifest), script: Digest::of(&script) };
+        let write = || -> std::result::Result<RollbackFiles, OutputError> {
             self.outputs.back_up(&place.directory, rollback.backups())?;
-            place.directory.put(ROLLBACK_MANIFEST_FILE, Some(manifest.write()))?;
-            let script = rollback.script(manifest_id, &place.directory.name);
-            place.directory.write(ROLLBACK_SCRIPT_FILE, &script)
+            place.directory.put(ROLLBACK_MANIFEST_FILE, Some(Ok(manifest)))?;
+            place.directory.write(ROLLBACK_SCRIPT_FILE, &script)?;
+            Ok(files)
         };
         write().map_err(|error| broken(code_of(&error.source, ErrorCode::CheckpointFailed), &error))
     }
