@@ -176,7 +176,7 @@ pub(super) struct Row {
 
 impl ErrorCode {
     /// All of them, by their numbers.
-    pub const ALL: [Self; 78] = [
+    pub const ALL: [Self; 79] = [
         Self::EnvelopeInvalid,
         Self::NotApproved,
         Self::NotValidated,
