@@ -37,12 +37,7 @@ fn a_receipt_is_verified_with_the_public_key_alone() {
         verified.statement.subject.iter().map(|subject| &*subject.name).collect();
     assert_eq!(
         names,
-        [
-            "urn:actum:change:r0000000000n",
-            "src/lib.rs",
-            "src/new/name.rs",
-            "str\\377nge \"name\""
-        ]
+        ["urn:actum:change:r0000000000n", "src/lib.rs", "src/new/name.rs", "str\\377nge \"name\""]
     );
 }
 

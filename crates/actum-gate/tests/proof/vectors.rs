@@ -5,6 +5,7 @@
 #![allow(clippy::disallowed_methods, reason = "these tests own the files, and start the checker")]
 
 mod answers;
+mod canonical_json;
 mod changes;
 mod checker;
 mod documents;
@@ -47,7 +48,7 @@ pub(super) struct Vectors {
 
 fn all() -> Vec<Vectors> {
     vec![
-        documents::canonical_json(),
+        canonical_json::canonical_json(),
         documents::decisions(),
         proofs::inclusion(),
         proofs::consistency(),
