@@ -24,10 +24,15 @@ fn the_workspace_is_found_from_below_and_by_name() {
     let below = root.join("sub");
     assert_eq!(actum(&below, &["apply", "../../change.diff"]).code, 0);
     assert_eq!(text(&root, "a.txt"), "one\n");
-    assert_eq!(actum(directory.path(), &["-C", "workspace/sub", "undo"]).code, 0);
+    // The ledger is that of the workspace, which is bound to it.
+    let from_above = |arguments: &[&str]| {
+        let mut command = command(directory.path(), arguments);
+        Ended::from(command.env("ACTUM_HOME", program::home_of(&root)).output().unwrap())
+    };
+    assert_eq!(from_above(&["-C", "workspace/sub", "undo"]).code, 0);
     assert_eq!(text(&root, "a.txt"), "1\n");
     // The input lies where `-C` leads, too.
-    assert_eq!(actum(directory.path(), &["apply", "-C", "workspace", "../change.diff"]).code, 0);
+    assert_eq!(from_above(&["apply", "-C", "workspace", "../change.diff"]).code, 0);
     assert!(!below.join(".actum").exists() && !directory.path().join(".actum").exists());
 }
 
@@ -270,7 +275,9 @@ fn gc_below_the_retention_needs_the_approval_key_and_is_recorded() {
     fs::write(directory.path().join("passphrase"), "correct horse battery staple\n").unwrap();
     fs::set_permissions(directory.path().join("passphrase"), fs::Permissions::from_mode(0o600))
         .unwrap();
+    assert_eq!(entries(), before);
     assert_eq!(actum(&root, &key).code, 0);
+    let before = entries();
     let forget = |file| {
         actum(&root, &["gc", "--max-runs", "0", "--below-retention", "--passphrase-file", file])
     };
