@@ -8,12 +8,12 @@ fn raised() -> AlertRaised {
         format: AlertRaised::FORMAT.to_owned(),
         time: started(3).time,
         tenant: TenantId::default(),
-        workspace: WorkspaceId::from_random(3),
-        root: "/home/ada/project".to_owned(),
+        workspace: Some(WorkspaceId::from_random(3)),
+        root: Some("/home/ada/project".to_owned()),
         actor: Some(actor(1)),
         door: "task plan".to_owned(),
         label: label(2),
-        code: 3100,
+        code: Some(3100),
         name: "PROTECTED_FILE_VIOLATION".to_owned(),
         message: "`.env` is protected".to_owned(),
         more: 2,
@@ -28,7 +28,7 @@ fn raised() -> AlertRaised {
 fn an_alert_tells_its_workspace_and_that_it_was_seen_names_it() {
     let (run, plan, judged, request) = (None, None, None, None);
     let (status, answer, follows, blobs) = (None, None, None, Vec::new());
-    let (kind, workspace, time) = (EntryKind::AlertRaised, Some(raised().workspace), raised().time);
+    let (kind, workspace, time) = (EntryKind::AlertRaised, raised().workspace, raised().time);
     let expected = EntryFacts {
         kind,
         time,
