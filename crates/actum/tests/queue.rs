@@ -140,6 +140,8 @@ fn asking_again_for_what_was_approved_does_it_and_asking_once_more_waits_again()
     answer(&grounds, first, Answer::Approved).unwrap();
     let done = run(&disk, grounds.records(), asks()).unwrap();
     assert_eq!(done.receipt.statement.predicate.approval.as_ref().unwrap().plan, first);
+    let undo = queued(run(&disk, grounds.records(), Request::undo(Which::Newest)));
+    answer(&grounds, undo, Answer::Approved).unwrap();
     run(&disk, grounds.records(), Request::undo(Which::Newest)).unwrap();
     let ann = Actor { user: "ann".to_owned(), uid: 1, agent: None };
     let of_another = queued(run(&disk, grounds.records(), asks().asked_by(ann)));
