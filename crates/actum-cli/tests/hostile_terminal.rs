@@ -310,11 +310,12 @@ fn shown(bytes: &[u8]) -> Result<String, String> {
     let text = std::str::from_utf8(bytes).map_err(|error| error.to_string())?;
     let (mut shown, mut rest) = (String::new(), text);
     while let Some(c) = rest.chars().next() {
-        rest = &rest[c.len_utf8()..];
+        rest = rest.strip_prefix(c).unwrap_or_default();
         if c == '\x1b' {
             let sequence = rest.strip_prefix('[').and_then(|rest| rest.split_once('m'));
             let Some((_, behind)) = sequence.filter(|(words, _)| ATTRIBUTES.contains(words)) else {
-                return Err(format!("obeys an escape before {:?}", &rest[..rest.len().min(8)]));
+                let next: String = rest.chars().take(8).collect();
+                return Err(format!("obeys an escape before {next:?}"));
             };
             rest = behind;
         } else if is_not_shown(c) && !"\n\t".contains(c) && !(c == '\r' && rest.starts_with('\n')) {
