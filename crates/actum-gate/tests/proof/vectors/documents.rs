@@ -53,7 +53,8 @@ pub(super) fn built_in_rules() -> String {
     let groups: Vec<Value> = PROTECTED_GROUPS
         .iter()
         .map(
-            |group| json!({ "name": group.name, "profiles": group.profiles, "directories": group.paths.directories, "files": group.paths.files }),
+            // In the order of their names, which JSON objects keep where a feature of `serde_json` says so.
+            |group| json!({ "directories": group.paths.directories, "files": group.paths.files, "name": group.name, "profiles": group.profiles }),
         )
         .collect();
     let tiers: Vec<Value> = BUILT_IN
