@@ -290,9 +290,9 @@ fn a_command_reads_and_executes_only_what_the_operator_lists() {
     operator_allows(&root, &format!("read = [{:?}]", directory.path()));
     let all = directory.path().to_str().unwrap();
     for verb in verbs {
-        let script = "find ../actum-home ../operator | sort; cat ../actum-home/*/* ../operator/*/*";
+        let script = "find ../actum-home ../config | sort; cat ../actum-home/*/* ../config/*/*";
         let ended = actum(&root, &[verb, &["--read", all, "--", "sh", "-c", script]].concat());
-        assert_eq!(ended.stdout, "../actum-home\n../operator\n../operator/actum\n", "{ended:?}");
+        assert_eq!(ended.stdout, "../actum-home\n../config\n../config/actum\n", "{ended:?}");
         assert_ne!(ended.code, 0, "{ended:?}");
     }
 }

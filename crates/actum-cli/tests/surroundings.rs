@@ -27,7 +27,9 @@ fn the_workspace_is_found_from_below_and_by_name() {
     // The ledger is that of the workspace, which is bound to it.
     let from_above = |arguments: &[&str]| {
         let mut command = command(directory.path(), arguments);
-        Ended::from(command.env("ACTUM_HOME", program::home_of(&root)).output().unwrap())
+        command.env("ACTUM_HOME", program::home_of(&root));
+        command.env("XDG_CONFIG_HOME", program::operator_of(&root));
+        Ended::from(command.output().unwrap())
     };
     assert_eq!(from_above(&["-C", "workspace/sub", "undo"]).code, 0);
     assert_eq!(text(&root, "a.txt"), "1\n");
@@ -251,6 +253,7 @@ fn discovery_ends_at_the_home_directory() {
 #[test]
 fn gc_below_the_retention_needs_the_approval_key_and_is_recorded() {
     let (directory, root) = workspace();
+    let key = program::approval_key(&root);
     for arguments in [&["apply", "../change.diff"][..], &["undo"], &["redo"]] {
         assert_eq!(actum(&root, arguments).code, 0);
     }
@@ -269,16 +272,10 @@ fn gc_below_the_retention_needs_the_approval_key_and_is_recorded() {
         );
         assert!(refused.stderr.contains("actum explain RETENTION_HOLDS"), "{refused:?}");
     }
-    // No key, no passphrase: nothing changes.
+    // Without the passphrase nothing changes.
     assert_eq!(actum(&root, &["gc", "--max-runs", "0", "--below-retention"]).code, 1);
-    let key = ["key", "make", "approval", "--passphrase-file", "../passphrase"];
-    fs::write(directory.path().join("passphrase"), "correct horse battery staple\n").unwrap();
-    fs::set_permissions(directory.path().join("passphrase"), fs::Permissions::from_mode(0o600))
-        .unwrap();
     assert_eq!(entries(), before);
-    assert_eq!(actum(&root, &key).code, 0);
-    let before = entries();
-    let forget = |file| {
+    let forget = |file: &str| {
         actum(&root, &["gc", "--max-runs", "0", "--below-retention", "--passphrase-file", file])
     };
     fs::write(directory.path().join("wrong"), "some other words entirely\n").unwrap();
@@ -289,7 +286,7 @@ fn gc_below_the_retention_needs_the_approval_key_and_is_recorded() {
     // The default limits forget nothing of these, and record nothing.
     assert_eq!(actum(&root, &["gc"]).code, 0);
     assert_eq!(entries(), before);
-    let forgotten = forget("../passphrase");
+    let forgotten = forget(&key);
     assert_eq!(forgotten.code, 0, "{forgotten:?}");
     assert_eq!(actum(&root, &["log"]).stdout, "no runs yet\n");
     assert_eq!(entries(), before + 1);
