@@ -9,7 +9,7 @@ use actum_core::ledger::TenantId;
 use crate::failure::Failure;
 use crate::ledger_failure::LedgerFailure;
 
-/// The configuration of whoever administers this machine.
+/// Configuration directory of the machine's administrator.
 const SYSTEM_CONFIGURATION: &str = "/etc/actum";
 
 /// The tenant that was typed. One process has one command line.

@@ -187,7 +187,7 @@ impl Keys {
         private::read(&directory, &entry, passphrase)
     }
 
-    /// What protects the current key of a role, as its file says.
+    /// Protection of the current key of a role, as its file says.
     ///
     /// # Errors
     /// [`KeyError`]: there is none, or it still waits, or its file is no key.

@@ -98,7 +98,7 @@ fn record(root: &Path) -> Finding {
     Finding { what: "ledger", verdict, detail }
 }
 
-/// Whether the approval key proves the operator.
+/// Reports the state of the approval key.
 fn operator() -> Finding {
     let (verdict, detail) = match records::approval_key() {
         Ok(ApprovalState::Missing) => (
