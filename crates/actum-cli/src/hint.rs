@@ -16,7 +16,7 @@ use actum_core::near::Near;
 use actum_core::path::Quoted;
 use actum_core::receipt::GateRecord;
 use actum_core::{EditError, HunkError, RelPath};
-use actum_ledger::{KeyError, LedgerError};
+use actum_ledger::{KeyError, LedgerError, Refusal};
 use actum_sandbox::{NoProgram, SandboxPolicy, SpawnError};
 use actum_workspace::{Attempt, Difference, ErrorKind, NotAFile};
 
@@ -276,6 +276,10 @@ pub(crate) fn of_ledger(error: &LedgerError) -> Vec<String> {
         LedgerError::Gone { .. } => {
             "put the ledger back where it was, or start anew with the one that is there now; what this \
              program wrote before is where the ledger went"
+        }
+        LedgerError::Refused { refusal: Refusal::LogFull { .. } } => {
+            "set a higher `max_bytes` under `[ledger]` in the operator's policy, or go on in the ledger of another \
+             tenant: `actum --tenant NAME bind`"
         }
         LedgerError::Full { .. } => "make room on the file system of `ACTUM_HOME`",
         LedgerError::ReadOnly { .. } | LedgerError::File { .. } | LedgerError::NoFile { .. } => {

@@ -318,3 +318,27 @@ fn gc_within_the_retention_is_recorded() {
     let refused = actum(&root, &["gc", "--max-runs", "0"]);
     assert!(refused.stderr.contains("it sets `retention`"), "{refused:?}");
 }
+
+/// AEC-8: a ledger that is full starts nothing and says how it goes on; what was recorded stays readable.
+#[test]
+fn a_full_ledger_takes_no_run_and_says_so() {
+    let (_directory, root) = workspace();
+    assert_eq!(actum(&root, &["apply", "../change.diff"]).code, 0);
+    let policy = program::operator_of(&root).join("actum/actum.toml");
+    fs::create_dir_all(policy.parent().unwrap()).unwrap();
+    fs::write(&policy, "version = 1\n[ledger]\nmax_bytes = 4096\n").unwrap();
+    let before = text(&root, "a.txt");
+    let refused = actum(&root, &["undo"]);
+    assert_eq!(refused.code, 1, "{refused:?}");
+    assert!(refused.stderr.contains("and the limit is 4096: it takes no new run"), "{refused:?}");
+    assert!(refused.stderr.contains("actum explain LEDGER_FULL"), "{refused:?}");
+    assert_eq!(text(&root, "a.txt"), before);
+    assert_eq!(actum(&root, &["ledger", "verify"]).code, 0);
+    assert_eq!(actum(&root, &["log"]).stdout.lines().count(), 1);
+    fs::write(&policy, "version = 1\n").unwrap();
+    assert_eq!(actum(&root, &["undo"]).code, 0);
+    // A workspace cannot limit the ledger of others.
+    fs::write(root.join("actum.toml"), "version = 1\n[ledger]\nmax_bytes = 1\n").unwrap();
+    let refused = actum(&root, &["apply", "../change.diff"]);
+    assert!(refused.stderr.contains("it sets `ledger`"), "{refused:?}");
+}

@@ -8,6 +8,7 @@
 mod command;
 mod expectation;
 mod file;
+mod ledger;
 mod mistake;
 mod plugins;
 mod profile;

@@ -176,6 +176,16 @@ pub enum Refusal {
         /// How long it is.
         bytes: usize,
     },
+    /// The log has as many bytes as it may have.
+    #[error(
+        "the ledger has {bytes} bytes, and the limit is {max}: it takes no new run, plan or action"
+    )]
+    LogFull {
+        /// How many it has.
+        bytes: u64,
+        /// The limit.
+        max: u64,
+    },
     /// Too many entries in one request.
     #[error("at most {REQUEST_ENTRIES_MAX} entries are appended at once, and these are {entries}")]
     TooMany {

@@ -93,6 +93,16 @@ impl Ledger {
         pending
     }
 
+    /// Sets the most bytes that the log may have; see [`Store::limit`]. It holds for what is appended
+    /// from now on.
+    pub fn limit(&self, bytes_max: u64) {
+        // Nobody waits for it: a store that cannot be opened takes no entry either.
+        drop(self.ask(move |store| {
+            store.limit(bytes_max);
+            Ok(())
+        }));
+    }
+
     /// Runs a question on the writer's thread.
     pub fn ask<T: Send + 'static>(
         &self,

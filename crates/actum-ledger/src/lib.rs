@@ -30,7 +30,7 @@ pub use memory::MemoryStore;
 pub use proof::{consistency, inclusion};
 pub use sqlite::SqliteStore;
 pub use store::{
-    Appended, BODY_BYTES_MAX, Entry, Log, NewEntry, PlanRow, Prepared, REQUEST_ENTRIES_MAX,
-    Request, RunRow, SignedCheckpoint, Store,
+    Appended, BODY_BYTES_MAX, Entry, LOG_BYTES_MAX, Log, NewEntry, PlanRow, Prepared,
+    REQUEST_ENTRIES_MAX, Request, RunRow, SignedCheckpoint, Store,
 };
 pub use view::LedgerView;

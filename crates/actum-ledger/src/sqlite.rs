@@ -4,6 +4,7 @@ mod append;
 mod fault;
 pub(crate) mod link;
 mod make;
+mod packed;
 mod reading;
 mod rows;
 mod schema;
@@ -16,13 +17,14 @@ use actum_core::merkle::Frontier;
 use rusqlite::OpenFlags;
 
 use crate::error::{LedgerError, Refusal};
-use crate::store::{Appended, NewEntry, Request, SignedCheckpoint, Store};
+use crate::store::{Appended, LOG_BYTES_MAX, NewEntry, Request, SignedCheckpoint, Store};
 use link::{Link, Linked};
 use make::Files;
 use schema::Purpose;
 use turnstile::Turnstile;
 
 pub(crate) use fault::fault;
+pub(crate) use packed::Unpacker;
 pub(crate) use reading::open as open_for_reading;
 pub(crate) use rows::{plan as plan_of_row, run as run_of_row};
 pub(crate) use schema::{check_whole as check_schema, has_index};
@@ -70,6 +72,8 @@ pub struct SqliteStore {
     frontier: Option<Frontier>,
     /// Transactions since the length of the log of the database was looked at.
     unseen: u32,
+    /// From how many bytes on nothing new is started.
+    bytes_max: u64,
     /// A commit failed: nothing is appended through this connection any more.
     is_spent: bool,
 }
@@ -99,7 +103,8 @@ impl SqliteStore {
         let files = Files::of(&path)?;
         drop(inside);
         let (frontier, unseen, is_spent) = (None, u32::MAX, false);
-        Ok(Self { link, files, turnstile, options, frontier, unseen, is_spent })
+        let bytes_max = LOG_BYTES_MAX;
+        Ok(Self { link, files, turnstile, options, frontier, unseen, bytes_max, is_spent })
     }
 
     /// Where the database is.
@@ -140,11 +145,16 @@ impl Store for SqliteStore {
         &mut self,
         requests: &[Request],
     ) -> Result<Vec<Result<Vec<Appended>, Refusal>>, LedgerError> {
-        self.write(|link, frontier| append::requests(link, frontier, requests))
+        let bytes_max = self.bytes_max;
+        self.write(|link, frontier| append::requests(link, frontier, requests, bytes_max))
     }
 
     fn put_checkpoint(&mut self, checkpoint: &SignedCheckpoint) -> Result<(), LedgerError> {
         self.write(|link, _| append::checkpoint(link, checkpoint))
+    }
+
+    fn limit(&mut self, bytes_max: u64) {
+        self.bytes_max = bytes_max;
     }
 
     fn make_durable(&mut self) -> Result<(), LedgerError> {

@@ -12,6 +12,8 @@ use crate::error::{LedgerError, Refusal};
 
 /// The longest body of an entry and the longest document, in bytes: 256 MiB.
 pub const BODY_BYTES_MAX: usize = 256 << 20;
+/// The most bytes of a log where nobody sets another limit: 8 GiB, which hold some millions of runs.
+pub const LOG_BYTES_MAX: u64 = 8 << 30;
 /// The most entries that are appended all or none.
 pub const REQUEST_ENTRIES_MAX: usize = 256;
 
@@ -199,7 +201,7 @@ pub trait Log {
     -> Result<Vec<PlanRow>, LedgerError>;
 
     /// Where the newest entries of a kind are, at most `count` of those before the entry `before`, the newest
-    /// first. Those of `ACTION_ENDED`, `CATALOG_CHANGED`, `ALERT_RAISED` and `ALERT_SEEN` are found at once; for
+    /// first. Those of `ACTION_ENDED`, `CATALOG_CHANGED`, `ALERT_RAISED`, `ALERT_SEEN` and `HISTORY_FORGOTTEN` are found at once; for
     /// another kind the whole log may be looked through. Read them with [`Log::sound_entry`].
     ///
     /// # Errors
@@ -266,6 +268,10 @@ pub trait Store: Log + Send {
     /// See [`Store::append`].
     fn put_checkpoint(&mut self, checkpoint: &SignedCheckpoint) -> Result<(), LedgerError>;
 
+    /// Sets the most bytes that the log may have before it takes no new run, plan or action; what ends one that
+    /// was started is taken all the same. A log in memory has no limit.
+    fn limit(&mut self, _bytes_max: u64) {}
+
     /// Makes durable what can be read already: a process may have been ended before it did so itself.
     ///
     /// # Errors
@@ -292,6 +298,25 @@ pub trait Store: Log + Send {
 }
 
 impl Prepared {
+    /// Whether it starts something, rather than ends or answers what was started.
+    pub(crate) fn starts_something(&self) -> bool {
+        match self.facts.kind {
+            EntryKind::EffectStarted
+            | EntryKind::ActionStarted
+            | EntryKind::PlanQueued
+            | EntryKind::PlanRefused => true,
+            EntryKind::LogStarted
+            | EntryKind::EffectDone
+            | EntryKind::KeyRotated
+            | EntryKind::PlanAnswered
+            | EntryKind::ActionEnded
+            | EntryKind::CatalogChanged
+            | EntryKind::AlertRaised
+            | EntryKind::AlertSeen
+            | EntryKind::HistoryForgotten => false,
+        }
+    }
+
     /// Looks at an entry.
     ///
     /// # Errors

@@ -60,7 +60,7 @@ fn the_newest_entries_of_these_kinds_are_found_without_looking_through_the_log()
 
 /// AA-13: what is no action costs what it did: not one page more is written for it, byte for byte.
 #[test]
-fn appends_of_other_kinds_write_as_many_pages_as_without_the_index() {
+fn appends_of_other_kinds_write_no_more_pages_than_without_the_index() {
     let pages = |prepare: &str| {
         let grounds = Grounds::new();
         fill(&grounds.ledger(), 0..1);
@@ -71,9 +71,11 @@ fn appends_of_other_kinds_write_as_many_pages_as_without_the_index() {
         let sql = "PRAGMA wal_checkpoint(NOOP)";
         grounds.foreign().query_row(sql, (), |row| row.get::<_, u64>(1)).unwrap()
     };
-    let (with, without) =
-        (pages("SELECT 1"), pages("DROP INDEX entry_kind; DROP INDEX entry_alert"));
-    assert_eq!(with, without);
+    let (with, without) = (
+        pages("SELECT 1"),
+        pages("DROP INDEX entry_kind; DROP INDEX entry_alert; DROP INDEX entry_forgotten"),
+    );
+    assert!(with <= without, "{with} {without}");
     assert!(with > 22, "{with}");
 }
 
@@ -81,8 +83,8 @@ fn appends_of_other_kinds_write_as_many_pages_as_without_the_index() {
 #[test]
 fn a_ledger_without_the_index_is_read_and_renewed_by_the_first_who_writes() {
     for older in [
-        "DROP INDEX entry_kind; DROP INDEX entry_alert; PRAGMA user_version = 131074",
-        "DROP INDEX entry_kind; DROP INDEX entry_alert; DROP TABLE plan; PRAGMA user_version = 65537",
+        "DROP INDEX entry_kind; DROP INDEX entry_alert; DROP INDEX entry_forgotten; PRAGMA user_version = 131074",
+        "DROP INDEX entry_kind; DROP INDEX entry_alert; DROP INDEX entry_forgotten; DROP TABLE plan; PRAGMA user_version = 65537",
     ] {
         let grounds = Grounds::new();
         fill(&grounds.ledger(), 0..2);

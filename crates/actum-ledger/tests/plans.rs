@@ -81,7 +81,7 @@ fn what_is_kept_about_plans_is_compared_with_what_the_entries_say() {
 fn a_ledger_without_plans_is_read_and_renewed_by_the_first_who_writes() {
     let grounds = Grounds::new();
     fill(&grounds.ledger(), 0..2);
-    let older = "DROP TABLE plan; DROP INDEX entry_kind; DROP INDEX entry_alert; \
+    let older = "DROP TABLE plan; DROP INDEX entry_kind; DROP INDEX entry_alert; DROP INDEX entry_forgotten; \
                  PRAGMA user_version = 65537";
     grounds.foreign().execute_batch(older).unwrap();
     grounds.settle();
@@ -99,7 +99,7 @@ fn a_ledger_without_plans_is_read_and_renewed_by_the_first_who_writes() {
     assert_eq!(grounds.view().open_plans().unwrap().len(), 2);
     let version = "SELECT user_version FROM pragma_user_version";
     let version = grounds.foreign().query_row(version, (), |row| row.get::<_, u32>(0)).unwrap();
-    assert_eq!(version, (4 << 16) | 4);
+    assert_eq!(version, (5 << 16) | 5);
     let result = grounds.verify().unwrap();
     assert!(result.is_sound() && result.entries == 7, "{result:?}");
 }

@@ -223,6 +223,7 @@ fn rows_that_were_removed_added_or_exchanged_are_found() {
         "CREATE INDEX more ON entry (time)",
         "DROP INDEX entry_kind",
         "DROP INDEX entry_alert",
+        "DROP INDEX entry_forgotten",
         "DROP INDEX entry_kind; CREATE INDEX entry_kind ON entry (kind) WHERE kind = 'ACTION_ENDED'",
         "DROP INDEX run_open; CREATE INDEX run_open ON run (started) WHERE done IS NULL",
     ] {

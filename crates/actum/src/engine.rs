@@ -23,7 +23,7 @@ use actum_core::RunId;
 use actum_core::ledger::WorkspaceId;
 use actum_core::path::Quoted;
 use actum_gate::Policy;
-use actum_ledger::LedgerError;
+use actum_ledger::{Ledger, LedgerError};
 use actum_workspace::disk::Disk;
 use actum_workspace::{LinuxDisk, Recovery, RunOptions, Workspace};
 
@@ -52,24 +52,29 @@ pub(crate) enum Rules {
 }
 
 impl Rules {
-    /// What is in force now, and what tells what access policies say.
-    pub(crate) fn read(&self) -> Result<(Policy, Cedar)> {
+    /// The policy in force now, and the evaluator of access policies. Limits the ledger as the policy says.
+    pub(crate) fn read(&self, ledger: &Ledger) -> Result<(Policy, Cedar)> {
         match self {
             Self::Fixed(policy, cedar) => Ok((policy.clone(), cedar.clone())),
             Self::Files(files, root) => {
-                let PolicyInForce { policy, cedar, .. } = files.read(root)?;
+                let PolicyInForce { policy, cedar, ledger_bytes, .. } = files.read(root)?;
+                ledger.limit(ledger_bytes);
                 Ok((policy, cedar))
             }
         }
     }
 
-    /// All that is in force in the workspace at `root`.
-    pub(crate) fn in_force(&self, root: &Path) -> Result<PolicyInForce> {
+    /// All that is in force in the workspace at `root`. Limits the ledger as [`read`](Self::read) does.
+    pub(crate) fn in_force(&self, root: &Path, ledger: &Ledger) -> Result<PolicyInForce> {
         match self {
             Self::Fixed(policy, cedar) => {
                 Ok(PolicyInForce::fixed(policy.clone(), cedar.clone(), root))
             }
-            Self::Files(files, root) => files.read(root),
+            Self::Files(files, root) => {
+                let in_force = files.read(root)?;
+                ledger.limit(in_force.ledger_bytes);
+                Ok(in_force)
+            }
         }
     }
 

@@ -19,7 +19,7 @@ use actum_gate::policy::{
     Ignored, POLICY_BYTES_MAX, PluginAllowance, Profile, SandboxAllowance, Source, Trust,
 };
 use actum_gate::{Policy, PolicyFile, PolicyFileError};
-use actum_ledger::LedgerHome;
+use actum_ledger::{LOG_BYTES_MAX, LedgerHome};
 use rustix::fs::OFlags;
 
 use crate::engine::place::{Place, enclosing, escaped};
@@ -63,6 +63,8 @@ pub struct PolicyInForce {
     pub plugins: PluginAllowance,
     /// History that is kept for undo.
     pub retention: Retention,
+    /// The most bytes of the ledger before it takes no new run, plan or action.
+    pub ledger_bytes: u64,
     /// The files of access policies, in the order of their names.
     pub access: Vec<ReadAccess>,
     /// What tells what these policies say.
@@ -173,6 +175,7 @@ impl PolicyInForce {
             sandbox: SandboxAllowance::default(),
             plugins: PluginAllowance::default(),
             retention: Retention::default(),
+            ledger_bytes: LOG_BYTES_MAX,
             access: Vec::new(),
             cedar: Cedar::default(),
             root: root.to_owned(),
@@ -201,6 +204,7 @@ impl PolicyInForce {
             sandbox: SandboxAllowance::default(),
             plugins: PluginAllowance::default(),
             retention: Retention::default(),
+            ledger_bytes: LOG_BYTES_MAX,
             access: Vec::new(),
             cedar,
             root: root.to_owned(),
@@ -230,7 +234,7 @@ impl PolicyFiles {
         let system = self.system.as_deref().map(|path| read(Source::System, path));
         let system = system.transpose()?.flatten();
         let system = system.map(|(file, read)| -> Result<_> {
-            check_workspaces_own(&file, &read)?;
+            check_own(&file, &read)?;
             files.push(read);
             Ok(file)
         });
@@ -242,11 +246,15 @@ impl PolicyFiles {
         let notify = operator.as_ref().and_then(|file| file.notify.clone());
         let sandbox = operator.as_ref().map(|file| file.sandbox.clone()).unwrap_or_default();
         let plugins = operator.as_ref().map(|file| file.plugins).unwrap_or_default();
-        let retention = operator.as_ref().and_then(|file| file.retention).unwrap_or_default();
+        let set = || [&system, &operator].into_iter().flatten();
+        let retention = set().filter_map(|file| file.retention).reduce(Retention::longer);
+        let retention = retention.unwrap_or_default();
+        let ledger_bytes = set().filter_map(|file| file.ledger_bytes).min();
+        let ledger_bytes = ledger_bytes.unwrap_or(LOG_BYTES_MAX);
         let own = match own {
             None => None,
             Some((file, read)) => {
-                check_workspaces_own(&file, &read)?;
+                check_own(&file, &read)?;
                 let (trust, trusted_before) = match self.trusted(root)? {
                     Some(digest) if digest == read.digest => (Trust::Trusted, None),
                     before => (Trust::Untrusted, before),
@@ -274,6 +282,7 @@ impl PolicyFiles {
             sandbox,
             plugins,
             retention,
+            ledger_bytes,
             access,
             cedar,
             root,
@@ -298,7 +307,7 @@ impl PolicyFiles {
                 continue;
             }
             if let Some((file, read)) = read(Source::Enclosing, &path)? {
-                check_workspaces_own(&file, &read)?;
+                check_own(&file, &read)?;
                 files.push(read);
                 found.push((file, escaped(directory)));
             }
@@ -366,13 +375,16 @@ fn is_shared(directory: &Path) -> bool {
     fs::metadata(directory).is_ok_and(|found| found.mode() & 0o002 != 0)
 }
 
-/// Refuses a policy of a workspace that sets what only the operator may set.
-fn check_workspaces_own(file: &PolicyFile, read: &ReadPolicy) -> Result<()> {
+/// Refuses a policy that sets what only another one may set: the operator's, and for the limits of what is kept that of
+/// the machine's administrator.
+fn check_own(file: &PolicyFile, read: &ReadPolicy) -> Result<()> {
+    let is_kept = read.source != Source::System;
     let set = [
         (file.notify.is_some(), "approvals.notify", "a command that would be run"),
         (!file.sandbox.is_empty(), "sandbox", "which lets commands do more"),
         (!file.plugins.is_empty(), "plugins", "which lets the code of plugins run"),
-        (file.retention.is_some(), "retention", "which says what `actum gc` keeps"),
+        (is_kept && file.retention.is_some(), "retention", "which says what `actum gc` keeps"),
+        (is_kept && file.ledger_bytes.is_some(), "ledger", "which limits the ledger"),
     ];
     let Some((_, key, what)) = set.into_iter().find(|(is_set, _, _)| *is_set) else {
         return Ok(());

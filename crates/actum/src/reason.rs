@@ -7,7 +7,7 @@ use actum_core::EditError;
 use actum_core::change_set::ChangeSetError;
 use actum_core::format::{DocumentProblem, Problem};
 use actum_gate::PolicyFileError;
-use actum_ledger::{KeyError, LedgerError};
+use actum_ledger::{KeyError, LedgerError, Refusal};
 use actum_sandbox::{SpawnError, Unsatisfiable};
 use actum_workspace::ErrorKind;
 use serde::{Serialize, Serializer};
@@ -97,6 +97,7 @@ reasons! {
     KeyUnusable = "KEY_UNUSABLE",
     KeyWaits = "KEY_WAITS",
     LedgerDamaged = "LEDGER_DAMAGED",
+    LedgerFull = "LEDGER_FULL",
     LedgerHomeUnknown = "LEDGER_HOME_UNKNOWN",
     LedgerHomeUnusable = "LEDGER_HOME_UNUSABLE",
     LedgerMissing = "LEDGER_MISSING",
@@ -401,6 +402,7 @@ pub fn of_ledger(error: &LedgerError) -> Reason {
         LedgerError::NewerSchema { .. } => Reason::NewerFormat,
         LedgerError::Home { .. } => Reason::LedgerHomeUnusable,
         LedgerError::Key { source } => of_key(source),
+        LedgerError::Refused { refusal: Refusal::LogFull { .. } } => Reason::LedgerFull,
         LedgerError::Refused { .. }
         | LedgerError::File { .. }
         | LedgerError::NoFile { .. }

@@ -54,6 +54,12 @@ impl Default for Retention {
 impl Retention {
     const DAY_MICROS: i64 = 86_400_000_000;
 
+    /// What both keep.
+    #[must_use]
+    pub fn longer(self, other: Self) -> Self {
+        Self { runs: self.runs.max(other.runs), days: self.days.max(other.days) }
+    }
+
     /// The time from which runs are young enough to stay; none where age keeps nothing.
     pub fn since(&self, now: Timestamp) -> Option<Timestamp> {
         let days = i64::try_from(self.days).unwrap_or(i64::MAX);

@@ -9,11 +9,11 @@ use super::command;
 use super::mistake::Mistake;
 use super::plugins::PluginAllowance;
 use super::profile::Profile;
-use super::retention;
 use super::sandbox::SandboxAllowance;
 use super::tier_rule::{ExampleError, TierRule};
 use super::written::{Secret, Table, Text, Value};
 use super::{Layer, LayerCommands, Source};
+use super::{ledger, retention};
 use crate::command::CommandRules;
 
 /// The longest file, in bytes.
@@ -59,6 +59,8 @@ pub struct PolicyFile {
     pub plugins: PluginAllowance,
     /// History that is kept.
     pub retention: Option<Retention>,
+    /// The most bytes of the ledger before it takes nothing new.
+    pub ledger_bytes: Option<u64>,
 }
 
 /// A file that is no policy.
@@ -172,6 +174,7 @@ impl PolicyFile {
                 "sandbox",
                 "plugins",
                 "retention",
+                "ledger",
             ],
             Secret::No,
         )?;
@@ -186,6 +189,7 @@ impl PolicyFile {
         let sandbox = SandboxAllowance::read(root.table("sandbox")?)?;
         let plugins = PluginAllowance::read(root.table("plugins")?)?;
         let retention = retention::read(root.table("retention")?)?;
+        let ledger_bytes = ledger::read(root.table("ledger")?)?;
         let passed = [
             ("sandbox.read", sandbox.read.len()),
             ("sandbox.write", sandbox.write.len()),
@@ -236,6 +240,7 @@ impl PolicyFile {
             sandbox,
             plugins,
             retention,
+            ledger_bytes,
         })
     }
 
@@ -253,6 +258,7 @@ impl PolicyFile {
             sandbox: SandboxAllowance::default(),
             plugins: PluginAllowance::default(),
             retention: None,
+            ledger_bytes: None,
         }
     }
 

@@ -1,5 +1,7 @@
 //! Appending: entries, hashes, documents and projection in one transaction.
 
+use std::borrow::Cow;
+
 use actum_core::ledger::{Answer, EntryFacts, EntryKind, RequestKey, WorkspaceId};
 use actum_core::merkle::{Frontier, Node};
 use actum_core::{Digest, RunId};
@@ -8,7 +10,7 @@ use rusqlite::params;
 use super::fault::{commit_fault, fault};
 use super::link::Link;
 use super::rows::Column;
-use super::{SqliteStore, connect};
+use super::{SqliteStore, connect, packed};
 use crate::error::{LedgerError, Refusal};
 use crate::projection::{Kept, Known, KnownPlan, Outlook};
 use crate::store::{Appended, Log, PlanRow, Prepared, Request, RunRow, SignedCheckpoint};
@@ -27,10 +29,13 @@ const PUT_PLAN: &str = "INSERT INTO plan (plan, workspace, queued, answer, answe
                         ON CONFLICT (plan) DO UPDATE SET answer = excluded.answer, \
                         answered = excluded.answered, started = excluded.started, open = excluded.open";
 
+const BYTES: &str = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size";
+
 /// Has the statements of an append ready.
 pub(super) fn prepare(link: &Link) -> Result<(), LedgerError> {
     let prepare = |sql| link.connection.prepare_cached(sql).map(drop);
-    let prepared = [PUT_ENTRY, PUT_BLOB, HAS_BLOB, PUT_RUN].into_iter().try_for_each(prepare);
+    let prepared =
+        [BYTES, PUT_ENTRY, PUT_BLOB, HAS_BLOB, PUT_RUN].into_iter().try_for_each(prepare);
     prepared.map_err(|error| fault("read", &link.path, error))
 }
 
@@ -121,8 +126,22 @@ pub(super) fn requests(
     link: &mut Link,
     frontier: &mut Frontier,
     requests: &[Request],
+    bytes_max: u64,
 ) -> Result<Vec<Result<Vec<Appended>, Refusal>>, LedgerError> {
-    requests.iter().map(|entries| request(link, frontier, entries)).collect()
+    let bytes = bytes(link)?;
+    let is_full = bytes >= bytes_max;
+    let append = |entries: &Request| match is_full && entries.iter().any(Prepared::starts_something)
+    {
+        true => Ok(Err(Refusal::LogFull { bytes, max: bytes_max })),
+        false => request(link, frontier, entries),
+    };
+    requests.iter().map(append).collect()
+}
+
+/// How many bytes the database has, with the pages that its log still holds.
+fn bytes(link: &Link) -> Result<u64, LedgerError> {
+    let ask = || link.connection.prepare_cached(BYTES)?.query_row((), |row| row.get(0));
+    ask().map_err(|error| fault("read", &link.path, error))
 }
 
 fn request(
@@ -172,7 +191,7 @@ fn put_entry(
             attempt,
             facts.status.map(actum_core::Status::as_str),
             nodes,
-            body,
+            pack(body)?,
         ])
     };
     put().map_err(|error| fault("append to", &link.path, error))?;
@@ -180,12 +199,17 @@ fn put_entry(
         if !has_blob(link, digest)? {
             let put = || {
                 let mut insert = link.connection.prepare_cached(PUT_BLOB)?;
-                insert.execute(params![digest.as_bytes(), bytes])
+                insert.execute(params![digest.as_bytes(), pack(bytes)?])
             };
             put().map_err(|error| fault("append to", &link.path, error))?;
         }
     }
     Ok(Appended { index, leaf: *leaf })
+}
+
+/// The bytes that a column stores.
+fn pack(bytes: &[u8]) -> rusqlite::Result<Cow<'_, [u8]>> {
+    packed::pack(bytes).map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))
 }
 
 fn has_blob(link: &Link, digest: &Digest) -> Result<bool, LedgerError> {

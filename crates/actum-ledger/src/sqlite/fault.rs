@@ -12,6 +12,9 @@ use crate::sqlite::LOCKED_SECONDS_MAX;
 pub(crate) fn fault(action: &'static str, path: &Path, error: Error) -> LedgerError {
     let path = path.to_owned();
     let message = || error.to_string();
+    if let Error::FromSqlConversionFailure(_, _, source) = &error {
+        return LedgerError::Damaged { message: source.to_string() };
+    }
     match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
             LedgerError::Locked { path, seconds: LOCKED_SECONDS_MAX }

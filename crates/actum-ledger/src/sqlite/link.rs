@@ -125,7 +125,7 @@ impl<T: Linked> Log for T {
 
     fn blob(&self, digest: &Digest) -> Result<Option<Vec<u8>>, LedgerError> {
         let sql = "SELECT bytes FROM blob WHERE digest = ?";
-        self.link().one(sql, [digest.as_bytes()], |row| row.get(0))
+        self.link().one(sql, [digest.as_bytes()], rows::document)
     }
 
     fn run(&self, run: RunId) -> Result<Option<RunRow>, LedgerError> {

@@ -249,7 +249,7 @@ fn fill(
         schema::make(&link.connection)
     };
     make(&link).map_err(failed)?;
-    for refused in append::requests(&mut link, &mut Frontier::default(), &[first])? {
+    for refused in append::requests(&mut link, &mut Frontier::default(), &[first], u64::MAX)? {
         refused?;
     }
     let end = || {

@@ -2,9 +2,10 @@
 
 use actum_core::ledger::{Answer, EntryKind, WorkspaceId};
 use actum_core::{Digest, RunId, Status};
-use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, ValueRef};
-use rusqlite::{Result, Row};
+use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, Type, ValueRef};
+use rusqlite::{Error, Result, Row};
 
+use super::Unpacker;
 use crate::store::{Entry, PlanRow, RunRow, SignedCheckpoint};
 
 /// A value of ours as a column holds it.
@@ -40,7 +41,18 @@ pub(crate) fn plan(row: &Row<'_>) -> Result<PlanRow> {
 /// Reads `seq, kind, body`.
 pub(super) fn entry(row: &Row<'_>) -> Result<Entry> {
     let Column(kind) = row.get(1)?;
-    Ok(Entry { index: row.get(0)?, kind, body: row.get(2)? })
+    Ok(Entry { index: row.get(0)?, kind, body: unpacked(row, 2)? })
+}
+
+/// Reads `bytes`.
+pub(super) fn document(row: &Row<'_>) -> Result<Vec<u8>> {
+    unpacked(row, 0)
+}
+
+fn unpacked(row: &Row<'_>, column: usize) -> Result<Vec<u8>> {
+    let stored = row.get_ref(column)?.as_blob()?;
+    Unpacker::unpacked(stored)
+        .map_err(|error| Error::FromSqlConversionFailure(column, Type::Blob, error.into()))
 }
 
 /// Reads `size, note`.

@@ -12,20 +12,22 @@ use crate::error::LedgerError;
 /// "actL", in the header of the file.
 const APPLICATION: i32 = 0x6163_744c;
 /// The version that this program writes.
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 /// The oldest version of this program that may read what it writes.
-const READ_FROM: u32 = 4;
+const READ_FROM: u32 = 5;
 
 /// What came with each version.
-const TABLES: [&str; 4] = [
+const TABLES: [&str; 5] = [
     include_str!("schema.sql"),
     include_str!("schema_plans.sql"),
     include_str!("schema_kinds.sql"),
     include_str!("schema_alerts.sql"),
+    // Since then long bytes are stored as Zstandard frames, too (`packed.rs`).
+    include_str!("schema_forgotten.sql"),
 ];
 
 /// What SQLite makes of the tables up to each version.
-static MADE: [OnceLock<Vec<[String; 4]>>; 4] = [const { OnceLock::new() }; 4];
+static MADE: [OnceLock<Vec<[String; 4]>>; TABLES.len()] = [const { OnceLock::new() }; TABLES.len()];
 
 /// What a database says of itself: `user_version` holds the version of the schema in its lower half,
 /// and in its upper half the oldest version of the program that may read it.

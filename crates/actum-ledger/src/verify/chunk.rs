@@ -11,8 +11,8 @@ use rusqlite::types::ValueRef;
 
 use super::{Finding, Fold, Subject};
 use crate::error::LedgerError;
-use crate::sqlite::fault;
 use crate::sqlite::link::Link;
+use crate::sqlite::{Unpacker, fault};
 
 /// A chunk is a complete subtree of this level, except the last one.
 const LEVEL: u32 = 10;
@@ -117,6 +117,7 @@ impl Reading {
                    FROM entry WHERE seq >= ? AND seq < ? ORDER BY seq";
         let mut statement = link.connection.prepare_cached(sql)?;
         let mut rows = statement.query([range.start, range.end])?;
+        let mut unpacker = Unpacker::default();
         let mut index = range.start;
         while let Some(row) = rows.next()? {
             let seq: u64 = row.get(0)?;
@@ -125,7 +126,7 @@ impl Reading {
                 index += 1;
             }
             if seq == index {
-                self.take(row, index)?;
+                self.take(row, index, &mut unpacker)?;
                 index += 1;
             } else {
                 self.interrupt();
@@ -150,7 +151,7 @@ impl Reading {
         self.whole = self.whole.or(Some(self.chunk.facts.len()));
     }
 
-    fn miss(&mut self, index: u64, message: &str) {
+    fn miss(&mut self, index: u64, message: impl Into<String>) {
         self.interrupt();
         self.tell(index, message);
         self.waiting.digests(&mut self.chunk.leaves);
@@ -160,11 +161,18 @@ impl Reading {
     }
 
     /// Looks at one entry.
-    fn take(&mut self, row: &Row<'_>, index: u64) -> rusqlite::Result<()> {
+    fn take(&mut self, row: &Row<'_>, index: u64, unpacker: &mut Unpacker) -> rusqlite::Result<()> {
         let blob = |column| Ok::<_, rusqlite::Error>(row.get_ref(column)?.as_blob().ok());
         let (Some(nodes), Some(body)) = (blob(8)?, blob(9)?) else {
             self.miss(index, "its hashes or its body are not there");
             return Ok(());
+        };
+        let body = match unpacker.unpack(body) {
+            Ok(body) => body,
+            Err(error) => {
+                self.miss(index, format!("its body cannot be read: {error}"));
+                return Ok(());
+            }
         };
         gather_leaf(&mut self.waiting, body);
         if self.waiting.are_enough() {

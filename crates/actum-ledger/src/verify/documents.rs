@@ -4,8 +4,8 @@ use actum_core::{Digest, Messages};
 
 use super::{Fold, Subject};
 use crate::error::LedgerError;
-use crate::sqlite::fault;
 use crate::sqlite::link::Link;
+use crate::sqlite::{Unpacker, fault};
 
 /// How many one thread reads at a stretch.
 const STRETCH: i64 = 512;
@@ -77,6 +77,7 @@ impl Rows {
         let mut rows = Vec::new();
         let mut digests = Vec::new();
         let mut waiting = Messages::default();
+        let mut unpacker = Unpacker::default();
         let mut read = || {
             let sql = "SELECT number, digest, bytes FROM blob WHERE number >= ? AND number <= ? \
                        ORDER BY number";
@@ -84,7 +85,8 @@ impl Rows {
             let mut found = statement.query([from, to])?;
             while let Some(row) = found.next()? {
                 let name = Name::of(row.get_ref(1)?.as_blob().unwrap_or_default());
-                let bytes = row.get_ref(2)?.as_blob().ok();
+                let stored = row.get_ref(2)?.as_blob().ok();
+                let bytes = stored.and_then(|stored| unpacker.unpack(stored).ok());
                 waiting.push(&[bytes.unwrap_or_default()]);
                 if waiting.are_enough() {
                     waiting.digests(&mut digests);

@@ -51,7 +51,11 @@ impl Fold {
                 self.catalog.get_or_insert((index, leaf));
             }
             EntryKind::KeyRotated => self.key_entries.push(index),
-            EntryKind::PlanAnswered | EntryKind::HistoryForgotten => self.signed.push(index),
+            EntryKind::PlanAnswered => self.signed.push(index),
+            EntryKind::HistoryForgotten => {
+                self.signed.push(index);
+                self.indexed.push((facts.kind, index));
+            }
             EntryKind::ActionEnded => self.indexed.push((facts.kind, index)),
             EntryKind::CatalogChanged => {
                 self.signed.push(index);

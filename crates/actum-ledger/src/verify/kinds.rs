@@ -8,9 +8,10 @@ use crate::sqlite::link::Link;
 use crate::sqlite::{fault, has_index};
 
 /// Each index, with the kinds that it finds.
-const INDEXES: [(&str, [EntryKind; 2]); 2] = [
-    ("entry_kind", [EntryKind::ActionEnded, EntryKind::CatalogChanged]),
-    ("entry_alert", [EntryKind::AlertRaised, EntryKind::AlertSeen]),
+const INDEXES: [(&str, &[EntryKind]); 3] = [
+    ("entry_kind", &[EntryKind::ActionEnded, EntryKind::CatalogChanged]),
+    ("entry_alert", &[EntryKind::AlertRaised, EntryKind::AlertSeen]),
+    ("entry_forgotten", &[EntryKind::HistoryForgotten]),
 ];
 
 pub(super) fn check(link: &Link, fold: &Fold) -> Result<Vec<Finding>, LedgerError> {
@@ -20,7 +21,7 @@ pub(super) fn check(link: &Link, fold: &Fold) -> Result<Vec<Finding>, LedgerErro
         if !has_index(link, index)? {
             continue;
         }
-        for kind in kinds {
+        for &kind in kinds {
             let found = found(link, index, kind);
             let found = found.map_err(|error| fault("read", &link.path, error))?;
             let entries = fold.indexed().iter().filter(|(of, _)| *of == kind);

@@ -167,7 +167,7 @@ impl<D: Disk> Engine<D> {
         line: &CommandLine,
         places: &Places,
     ) -> Result<Tried, Halt> {
-        let (policy, _) = self.rules.read()?;
+        let (policy, _) = self.rules.read(&self.records.ledger)?;
         // A cache is changed for good, whatever becomes of the action: only where the plan may write.
         let caches = match places.cover_all(runner.caches()) {
             true => Caches::Passed,
@@ -178,7 +178,7 @@ impl<D: Disk> Engine<D> {
     }
 
     fn look(&mut self, runner: &Runner, line: &CommandLine) -> Result<Check, Halt> {
-        let (policy, _) = self.rules.read()?;
+        let (policy, _) = self.rules.read(&self.records.ledger)?;
         let trial = Trial::start(runner, &policy, line.argv(), Stdin::Empty, Caches::Forgotten)?;
         let tried = trial.wait(|_, _| ControlFlow::Continue(()))?;
         Ok(as_check(line, &tried.record, &tried.outcome))

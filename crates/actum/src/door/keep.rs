@@ -129,7 +129,7 @@ impl<D: Disk> Engine<D> {
     ) -> Result<Option<Request>, Halt> {
         let Work::Apply(operations) = &request.work else { return Ok(None) };
         let runner = self.confined_runner(&request)?;
-        let (policy, _) = self.rules.read()?;
+        let (policy, _) = self.rules.read(&self.records.ledger)?;
         let admitted = self.admit(request.clone())?;
         let Stage::Staged(mut staged) = self.stage(admitted)? else { return Ok(None) };
         let view = staged.view()?;

@@ -41,7 +41,7 @@ impl<D: Disk> Engine<D> {
     ) -> Result<Proposed, Halt> {
         let plan = &proposal.plan;
         // Where it cannot be read nothing is done.
-        self.rules.read()?;
+        self.rules.read(&self.records.ledger)?;
         let catalog = self.records.catalog()?.in_force().map_err(Error::from)?;
         let registered = catalog.find(&plan.action_type).ok_or_else(|| {
             let known: Vec<_> = catalog.actions().map(|action| action.name.as_str()).collect();

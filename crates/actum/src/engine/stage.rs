@@ -90,7 +90,7 @@ impl<D: Disk> Engine<D> {
     fn begin_with(&mut self, options: RunOptions, signer: SigningKey) -> Result<Begun<'_, D>> {
         let Self { workspace, records, rules, runner, root, place, resumed, cut_off, .. } = self;
         let transaction = workspace.begin(options)?;
-        let (policy, cedar) = rules.read()?;
+        let (policy, cedar) = rules.read(&records.ledger)?;
         let id = transaction.workspace_id()?;
         resumed.extend(settle_open_runs(&transaction, records, &signer, (id, root))?);
         cut_off.extend(records.settle_left_actions(id)?);

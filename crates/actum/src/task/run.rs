@@ -230,7 +230,7 @@ impl Desk<'_> {
         if let Err(problem) = task.must_be_approved(&here) {
             return Ok(self.reject(Some(&task), task.refusal(vec![problem]), None));
         }
-        let in_force = engine.rules.in_force(root)?;
+        let in_force = engine.rules.in_force(root, &records.ledger)?;
         let refused = task.refused(&mut engine.workspace, &self.outputs, &in_force)?;
         if !refused.is_empty() {
             let protected: Vec<_> = refused.iter().filter_map(|it| it.target.clone()).collect();
