@@ -16,9 +16,9 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-use program::{actum, text, workspace};
+use program::{Ended, actum, approval_key, operator_of, text, workspace};
 use serde_json::{Value, json};
-use task::{REPORTS, action, create, edit_envelope, plan, put, report};
+use task::{REPORTS, action, create, edit_envelope, plan, put, report, run};
 
 /// A plan whose action has another effect each time that it is carried out.
 fn insert(content: &str) -> Value {
@@ -104,4 +104,56 @@ fn a_task_in_force_whose_reports_were_removed_is_not_carried_out_again() {
     let refused = actum(&root, &["run", "../task.json"]);
     assert!(refused.stdout.contains("its reports are missing (1009 TASK_ID_TAKEN)"), "{refused:?}");
     assert_eq!(refused.code, 1);
+}
+
+/// EX-1: an approval for one workspace is none for another, whatever the files there are.
+#[test]
+fn an_envelope_is_rejected_in_another_workspace_than_the_one_it_names() {
+    let (directory, root) = workspace();
+    fs::write(root.join("plan.json"), insert("0\n").to_string()).unwrap();
+    let approved = actum(&root, &["plan", "approve", "plan.json"]);
+    assert_eq!(approved.code, 0, "{approved:?}");
+    let other = directory.path().join("other");
+    fs::create_dir(&other).unwrap();
+    for file in ["plan.json", "system_config.yaml", "task_envelope.json", "a.txt"] {
+        fs::copy(root.join(file), other.join(file)).unwrap();
+    }
+    assert_eq!(actum(&other, &["init"]).code, 0);
+    let ended = actum(&other, &["run", "task_envelope.json"]);
+    assert_eq!(ended.code, 1, "{ended:?}");
+    let error = task::document(&other, "error_report.json");
+    assert_eq!(error["error_code"], 1000, "{error:#}");
+    let message = error["message"].as_str().unwrap();
+    assert!(message.contains("is for the workspace "), "{message}");
+    assert_eq!(text(&other, "a.txt"), text(&root, "a.txt"));
+    let ended = actum(&root, &["run", "task_envelope.json"]);
+    assert_eq!(ended.code, 0, "{ended:?}");
+}
+
+/// EX-1: a program that writes files approves nothing where the policy demands a signature.
+#[test]
+fn a_policy_can_accept_signed_envelopes_alone() {
+    let (_directory, root) = workspace();
+    let unsigned = |doctor: &Ended| doctor.stdout.contains("unsigned ones are accepted");
+    assert!(unsigned(&actum(&root, &["doctor"])));
+    let operator = operator_of(&root).join("actum");
+    fs::create_dir_all(&operator).unwrap();
+    fs::write(operator.join("actum.toml"), "version = 1\n[tasks]\nsigned = true\n").unwrap();
+    let doctor = actum(&root, &["doctor"]);
+    assert!(doctor.stdout.contains("only those that the approval key signed"), "{doctor:?}");
+    let ended = run(&root, &insert("0\n"));
+    assert_eq!(ended.code, 1, "{ended:?}");
+    let error = task::document(&root, "error_report.json");
+    assert_eq!(error["error_code"], 1007, "{error:#}");
+    assert!(error["message"].as_str().unwrap().contains("`[tasks] signed = true`"), "{error:#}");
+    assert_eq!(text(&root, "a.txt"), "1\n");
+    fs::write(root.join("plan.json"), insert("0\n").to_string()).unwrap();
+    assert_ne!(actum(&root, &["plan", "approve", "plan.json"]).code, 0, "there is no key");
+    let key = approval_key(&root);
+    let approve = ["plan", "approve", "plan.json", "--passphrase-file", &key];
+    let approved = actum(&root, &approve);
+    assert_eq!(approved.code, 0, "{approved:?}");
+    let ended = actum(&root, &["run", "task_envelope.json"]);
+    assert_eq!(ended.code, 0, "{ended:?}");
+    assert_eq!(text(&root, "a.txt"), "0\n1\n");
 }

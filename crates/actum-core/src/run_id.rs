@@ -27,6 +27,9 @@ pub struct RunIdError {
 }
 
 impl RunId {
+    /// Characters of its text.
+    pub const CHARS: usize = LENGTH;
+
     /// A run id from random bits; the upper four are ignored.
     pub fn from_random(bits: u64) -> Self {
         Self(bits & MASK)

@@ -23,7 +23,7 @@ pub use approval::{ApprovalSubject, TaskApproval, TaskApprovalProblem};
 pub use codes::{ErrorCategory, ErrorCode, RecoveryAction, Response};
 pub use condition::{Check, Condition};
 pub use config::{Limits, SystemConfig, SystemConfigError, Timeouts};
-pub use envelope::{ApprovedFile, ChangedInput, TaskEnvelope, TaskEnvelopeError};
+pub use envelope::{ApprovedFile, ChangedInput, OtherWorkspace, TaskEnvelope, TaskEnvelopeError};
 pub use graph::{Graph, GraphError, GraphProblem, Reach};
 pub use lint::{Finding, is_rejected, lint};
 pub use mistakes::Mistakes;

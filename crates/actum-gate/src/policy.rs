@@ -15,6 +15,7 @@ mod profile;
 mod retention;
 mod sandbox;
 mod suggest;
+mod tasks;
 mod tier_rule;
 mod written;
 
@@ -38,6 +39,7 @@ pub use plugins::PluginAllowance;
 pub use profile::{PROTECTED_GROUPS, Profile, ProtectedGroup};
 pub use sandbox::SandboxAllowance;
 pub use suggest::Addition;
+pub use tasks::TaskEnvelopes;
 pub use tier_rule::{BUILT_IN, BuiltIn, BuiltInPaths, TierRule};
 
 /// All that is in force, as a document that is kept. Its digest stands in every receipt.

@@ -16,7 +16,8 @@ use actum_core::ledger::Retention;
 use actum_core::path::Quoted;
 use actum_core::{Digest, PathRule, RelPath};
 use actum_gate::policy::{
-    Ignored, POLICY_BYTES_MAX, PluginAllowance, Profile, SandboxAllowance, Source, Trust,
+    Ignored, POLICY_BYTES_MAX, PluginAllowance, Profile, SandboxAllowance, Source, TaskEnvelopes,
+    Trust,
 };
 use actum_gate::{Policy, PolicyFile, PolicyFileError};
 use actum_ledger::{LOG_BYTES_MAX, LedgerHome};
@@ -65,6 +66,8 @@ pub struct PolicyInForce {
     pub retention: Retention,
     /// The most bytes of the ledger before it takes no new run, plan or action.
     pub ledger_bytes: u64,
+    /// Task envelopes that are accepted: the strictest that any of the files sets.
+    pub task_envelopes: TaskEnvelopes,
     /// The files of access policies, in the order of their names.
     pub access: Vec<ReadAccess>,
     /// What tells what these policies say.
@@ -176,6 +179,7 @@ impl PolicyInForce {
             plugins: PluginAllowance::default(),
             retention: Retention::default(),
             ledger_bytes: LOG_BYTES_MAX,
+            task_envelopes: TaskEnvelopes::default(),
             access: Vec::new(),
             cedar: Cedar::default(),
             root: root.to_owned(),
@@ -205,6 +209,7 @@ impl PolicyInForce {
             plugins: PluginAllowance::default(),
             retention: Retention::default(),
             ledger_bytes: LOG_BYTES_MAX,
+            task_envelopes: TaskEnvelopes::default(),
             access: Vec::new(),
             cedar,
             root: root.to_owned(),
@@ -264,6 +269,10 @@ impl PolicyFiles {
             }
         };
         let enclosing = self.enclosing(root, &mut files)?;
+        let written = [&operator, &system].into_iter().flatten();
+        let written = written.chain(own.iter().map(|(file, _)| file));
+        let written = written.chain(enclosing.iter().map(|(file, _)| file));
+        let task_envelopes = written.map(|file| file.task_envelopes).max().unwrap_or_default();
         let (policy, ignored) = Policy::of(operator, own);
         let policy = policy.enclosed(enclosing).with_system(system);
         let beside = self.operator.as_deref();
@@ -283,6 +292,7 @@ impl PolicyFiles {
             plugins,
             retention,
             ledger_bytes,
+            task_envelopes,
             access,
             cedar,
             root,

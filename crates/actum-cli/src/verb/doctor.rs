@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::path::Path;
 
 use actum_core::path::Quoted;
+use actum_gate::policy::TaskEnvelopes;
 use actum_sandbox::{Helper, HostReport};
 use actum_workspace::examination::{Finding, Verdict, examine};
 use serde::Serialize;
@@ -15,8 +16,8 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
 use crate::records::{self, ApprovalState, Examination};
-use crate::root;
 use crate::style::{self, Painted};
+use crate::{policy, root};
 
 /// Examine whether the workspace and the file system below it are fit for work
 ///
@@ -51,6 +52,7 @@ pub(crate) fn run(_: &Arguments, session: &Session) -> Result<Exit, Failure> {
     };
     findings.push(record(session.root()));
     findings.push(operator());
+    findings.push(task_envelopes(session.root()));
     findings.push(sandbox(&HostReport::probe(&Helper::this_program())));
     let worst = findings.iter().map(|finding| finding.verdict).max().unwrap_or(Verdict::Good);
     let findings = findings.into_iter().map(Shown::of).collect();
@@ -126,6 +128,27 @@ fn operator() -> Finding {
         Err(failure) => (Verdict::Bad, failure.to_string()),
     };
     Finding { what: "approval key", verdict, detail }
+}
+
+/// Reports whether task envelopes need a signature.
+fn task_envelopes(root: &Path) -> Finding {
+    let (verdict, detail) = match policy::in_force(root).map(|it| it.task_envelopes) {
+        Ok(TaskEnvelopes::Signed) => (
+            Verdict::Good,
+            "only those that the approval key signed are accepted (`[tasks] signed = true`)"
+                .to_owned(),
+        ),
+        Ok(TaskEnvelopes::Any) => {
+            let operators = policy::operators();
+            let detail = format!(
+                "unsigned ones are accepted, which any program of yours can write; `[tasks] signed = true` in \
+                 {operators} rejects them"
+            );
+            (Verdict::Good, detail)
+        }
+        Err(failure) => (Verdict::Bad, failure.to_string()),
+    };
+    Finding { what: "task envelopes", verdict, detail }
 }
 
 /// What commands can be held to on this host. Where nothing is known that would make it more, there is

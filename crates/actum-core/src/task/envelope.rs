@@ -8,15 +8,18 @@ use super::name::{TASK_ID, TaskId};
 use super::reader::{self, Faults, Taken, digest, parsed, path};
 use crate::action::mistake::{Mistake, Problem, Step};
 use crate::action::reader::word;
-use crate::action::shape::{Form, Member, Others, Shape};
+use crate::action::shape::{Characters, Form, Member, Others, Shape, Text};
 use crate::json::Value;
-use crate::{Digest, RelPath};
+use crate::ledger::WorkspaceId;
+use crate::{Digest, RelPath, RunId};
 
 /// A task that the protocol layer approved. There is none that it did not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskEnvelope {
     /// What the protocol layer calls the task.
     pub task: TaskId,
+    /// Workspace that it was approved for; without one, any.
+    pub workspace: Option<WorkspaceId>,
     /// The plan.
     pub plan: ApprovedFile,
     /// The config.
@@ -46,6 +49,19 @@ pub enum TaskEnvelopeError {
     /// It is none in other ways.
     #[error("the task envelope cannot be used: {0}")]
     Invalid(#[source] Mistakes),
+}
+
+/// Envelope of a task for another workspace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "the task envelope is for the workspace {named}, and this is {here}; approve the plan here (`actum plan \
+     approve`); nothing was changed"
+)]
+pub struct OtherWorkspace {
+    /// Workspace in the envelope.
+    pub named: WorkspaceId,
+    /// Workspace that the task was started in.
+    pub here: WorkspaceId,
 }
 
 /// What was approved is not what is there.
@@ -78,6 +94,14 @@ pub enum ChangedInput {
 /// The one status that counts.
 const APPROVED: &str = "APPROVED";
 
+/// A workspace is named as a run is.
+const WORKSPACE: Form = Form::Text(Text {
+    chars_min: RunId::CHARS,
+    chars_max: RunId::CHARS,
+    characters: Characters::Id,
+    taken: &[],
+});
+
 /// A task envelope.
 pub(super) static TASK_ENVELOPE: Shape = Shape {
     name: "a task envelope",
@@ -95,6 +119,11 @@ pub(super) static TASK_ENVELOPE: Shape = Shape {
             "protocol_validation",
             Form::True,
             "That the protocol layer validated the task.",
+        ),
+        Member::optional(
+            "workspace",
+            WORKSPACE,
+            "The workspace that it was approved for, as `actum plan approve` writes it. A task is rejected in any other.",
         ),
         Member::required("plan", Form::Object(&FILE), "The task plan."),
         Member::required("config", Form::Object(&FILE), "The system config."),
@@ -144,6 +173,17 @@ impl TaskEnvelope {
             }
             TaskEnvelopeError::Invalid(mistakes)
         })
+    }
+
+    /// Checks that the envelope is for the workspace `here`.
+    ///
+    /// # Errors
+    /// [`OtherWorkspace`] where it names another one (EX-1).
+    pub fn check_workspace(&self, here: WorkspaceId) -> Result<(), OtherWorkspace> {
+        match self.workspace {
+            Some(named) if named != here => Err(OtherWorkspace { named, here }),
+            Some(_) | None => Ok(()),
+        }
     }
 
     /// Holds the two documents to what was approved.
@@ -205,11 +245,12 @@ fn envelope(value: &Value<'_>) -> Taken<TaskEnvelope> {
     let task = fields.required("task_id", parsed);
     let status = fields.required("status", |form, value| word(form, value, |_| Some(())));
     let is_validated = fields.required("protocol_validation", reader::truth);
+    let workspace = fields.optional("workspace", parsed);
     let [plan, config] = ["plan", "config"].map(|name| fields.required(name, file));
     let approval = fields.optional("approval", path);
     let made = (|| {
         let ((), (), ()) = (format?, status?, is_validated?);
-        Some(TaskEnvelope { task: task?, plan: plan?, config: config?, approval })
+        Some(TaskEnvelope { task: task?, workspace, plan: plan?, config: config?, approval })
     })();
     fields.finish(made)
 }

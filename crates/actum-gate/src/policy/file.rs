@@ -10,6 +10,7 @@ use super::mistake::Mistake;
 use super::plugins::PluginAllowance;
 use super::profile::Profile;
 use super::sandbox::SandboxAllowance;
+use super::tasks::TaskEnvelopes;
 use super::tier_rule::{ExampleError, TierRule};
 use super::written::{Secret, Table, Text, Value};
 use super::{Layer, LayerCommands, Source};
@@ -61,6 +62,8 @@ pub struct PolicyFile {
     pub retention: Option<Retention>,
     /// The most bytes of the ledger before it takes nothing new.
     pub ledger_bytes: Option<u64>,
+    /// Task envelopes that are accepted.
+    pub task_envelopes: TaskEnvelopes,
 }
 
 /// A file that is no policy.
@@ -175,6 +178,7 @@ impl PolicyFile {
                 "plugins",
                 "retention",
                 "ledger",
+                "tasks",
             ],
             Secret::No,
         )?;
@@ -190,6 +194,7 @@ impl PolicyFile {
         let plugins = PluginAllowance::read(root.table("plugins")?)?;
         let retention = retention::read(root.table("retention")?)?;
         let ledger_bytes = ledger::read(root.table("ledger")?)?;
+        let task_envelopes = TaskEnvelopes::read(root.table("tasks")?)?;
         let passed = [
             ("sandbox.read", sandbox.read.len()),
             ("sandbox.write", sandbox.write.len()),
@@ -241,6 +246,7 @@ impl PolicyFile {
             plugins,
             retention,
             ledger_bytes,
+            task_envelopes,
         })
     }
 
@@ -259,6 +265,7 @@ impl PolicyFile {
             plugins: PluginAllowance::default(),
             retention: None,
             ledger_bytes: None,
+            task_envelopes: TaskEnvelopes::default(),
         }
     }
 

@@ -11,6 +11,7 @@ use actum_core::task::{
     TaskEnvelope, TaskEnvelopeError, TaskId, TaskPlan, lint,
 };
 use actum_core::{Digest, RelPath, Timestamp};
+use actum_gate::policy::TaskEnvelopes;
 use actum_gate::{VerifiedTaskApproval, verify_task_approval};
 use actum_workspace::disk::Kind;
 use actum_workspace::{RunOptions, Workspace};
@@ -69,9 +70,14 @@ pub struct Unread {
 pub(super) struct Here<'h> {
     pub(super) tenant: &'h TenantId,
     pub(super) workspace: WorkspaceId,
+    /// Envelopes that the policies accept.
+    pub(super) envelopes: TaskEnvelopes,
     pub(super) keyring: &'h Keyring,
     pub(super) now: Timestamp,
 }
+
+/// Rejection of an envelope that no key vouches for.
+const UNSIGNED: &str = "the policy accepts signed task envelopes only (`[tasks] signed = true`), and this one names no                         signed approval; `actum plan approve` signs it; nothing was changed";
 
 /// What a task is called of which nothing can be read.
 const UNKNOWN: &str = "unknown";
@@ -127,6 +133,16 @@ impl Task {
         }
     }
 
+    /// Checks that its envelope is for the workspace that it was started in.
+    pub(super) fn check_workspace(
+        &self,
+        here: WorkspaceId,
+    ) -> std::result::Result<(), TaskProblem> {
+        let envelope = self.input.envelope.as_ref();
+        let checked = envelope.map_or(Ok(()), |envelope| envelope.check_workspace(here));
+        checked.map_err(|other| TaskProblem::new(ErrorCode::EnvelopeInvalid, other.to_string()))
+    }
+
     /// Whether somebody approved it who may.
     pub(super) fn must_be_approved(
         &self,
@@ -134,7 +150,12 @@ impl Task {
     ) -> std::result::Result<Option<VerifiedTaskApproval>, TaskProblem> {
         let Some(approval) = &self.input.approval else {
             return match &self.input.envelope {
-                Some(TaskEnvelope { approval: None, .. }) => Ok(None),
+                Some(TaskEnvelope { approval: None, .. }) => match here.envelopes {
+                    TaskEnvelopes::Any => Ok(None),
+                    TaskEnvelopes::Signed => {
+                        Err(TaskProblem::new(ErrorCode::ApprovalMissing, UNSIGNED))
+                    }
+                },
                 Some(TaskEnvelope { approval: Some(file), .. }) => Err(TaskProblem::new(
                     ErrorCode::InputMissing,
                     format!("the approval `{file}` that the envelope names is not there"),

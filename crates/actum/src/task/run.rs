@@ -213,6 +213,9 @@ impl Desk<'_> {
         };
         self.told.of(&task);
         self.told.phase(Phase::Validating);
+        if let Err(problem) = task.check_workspace(workspace) {
+            return Ok(self.reject(Some(&task), task.refusal(vec![problem]), None));
+        }
         let records = engine.records.clone();
         let attempt = match task.standing(&records, &self.outputs, (root, workspace))? {
             Standing::Attempt(attempt) => attempt,
@@ -221,16 +224,17 @@ impl Desk<'_> {
                 return Ok(self.reject(Some(&task), task.refusal(vec![problem]), None));
             }
         };
+        let in_force = engine.rules.in_force(root, &records.ledger)?;
         let here = Here {
             tenant: &records.tenant,
             workspace,
+            envelopes: in_force.task_envelopes,
             keyring: records.keyring(),
             now: records.clock.now(),
         };
         if let Err(problem) = task.must_be_approved(&here) {
             return Ok(self.reject(Some(&task), task.refusal(vec![problem]), None));
         }
-        let in_force = engine.rules.in_force(root, &records.ledger)?;
         let refused = task.refused(&mut engine.workspace, &self.outputs, &in_force)?;
         if !refused.is_empty() {
             let protected: Vec<_> = refused.iter().filter_map(|it| it.target.clone()).collect();

@@ -30,10 +30,11 @@ use crate::{actor, home, input, policy, records, root};
 
 /// Approve a task plan: write the envelope with which `actum run` carries it out
 ///
-/// The plan is rehearsed as by `actum plan preview`; one that would not be done is refused. The envelope names the SHA-256 of plan and config, so that
-/// nothing else can be run in their place. In an installation with an approval key (`actum key make approval`) the
-/// approval takes its passphrase and is signed; it is for exactly this change of these files as they are now, and counts
-/// for a day. Without an approval key the envelope is unsigned, and changes that need approval are not approved.
+/// The plan is rehearsed as by `actum plan preview`; one that would not be done is refused. The envelope names the SHA-256 of plan
+/// and config, so that nothing else can be run in their place, and the workspace, so that it counts nowhere else. In an
+/// installation with an approval key (`actum key make approval`) the approval takes its passphrase and is signed; it is for
+/// exactly this change of these files as they are now, and counts for a day. Without an approval key the envelope is
+/// unsigned, and changes that need approval are not approved.
 #[derive(clap::Args)]
 pub(super) struct Arguments {
     /// The file that holds the task plan
@@ -107,7 +108,9 @@ pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let asked = (actor.clone(), session.screen.audience_of_decisions());
     let previewed = Previewed::of(engine.workspace_mut(), &task, &in_force, asked)?;
     let has_key = records.keyring().current(KeyRole::Approval, records::now()).is_some();
-    let is_signed = previewed.sound && (arguments.sign || previewed.asks || has_key);
+    let must_be_signed = !in_force.task_envelopes.is_any();
+    let is_signed =
+        previewed.sound && (arguments.sign || previewed.asks || has_key || must_be_signed);
     if !previewed.sound {
         session.screen.show(&previewed)?;
         let told = format_args!("task {id} is not approved, and no envelope was written");
@@ -143,6 +146,7 @@ pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         "protocol_validation": true,
         "status": "APPROVED",
         "task_id": id.as_str(),
+        "workspace": subject.workspace.to_string(),
     });
     let approval = match &signed {
         None => {

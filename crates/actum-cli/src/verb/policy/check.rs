@@ -7,7 +7,7 @@ use actum::{PolicyInForce, ReadAccess, ReadPolicy};
 use actum_core::path::{Harmless, Quoted};
 use actum_core::{Budget, Digest, Scope};
 use actum_gate::policy::{Layer, Source, TierRule, Trust};
-use actum_gate::policy::{PluginAllowance, SandboxAllowance};
+use actum_gate::policy::{PluginAllowance, SandboxAllowance, TaskEnvelopes};
 use actum_gate::{CommandRule, Policy};
 use serde::Serialize;
 
@@ -42,6 +42,9 @@ struct Checked {
     /// Whether the code of plugin packages may be run.
     #[serde(skip_serializing_if = "PluginAllowance::is_empty")]
     plugins: PluginAllowance,
+    /// Task envelopes that are accepted.
+    #[serde(skip_serializing_if = "TaskEnvelopes::is_any")]
+    task_envelopes: TaskEnvelopes,
     /// The files of the operator's access policies.
     access: Vec<AccessFile>,
     /// What the workspace's policy asks for and does not get before it is trusted.
@@ -77,8 +80,17 @@ struct AccessFile {
 const NOTHING_PERMITTED: &str = "no access policy permits anything: nothing can be changed";
 
 pub(crate) fn run(_: &Arguments, session: &Session) -> Result<Exit, Failure> {
-    let PolicyInForce { policy, files, ignored, notify, sandbox, plugins, access, .. } =
-        policy::in_force(root::existing_or_new(&session.start))?;
+    let PolicyInForce {
+        policy,
+        files,
+        ignored,
+        notify,
+        sandbox,
+        plugins,
+        access,
+        task_envelopes,
+        ..
+    } = policy::in_force(root::existing_or_new(&session.start))?;
     let mut warnings = warnings(&policy);
     if !access.is_empty() && access.iter().all(|file| file.policies == 0) {
         warnings.push(NOTHING_PERMITTED.to_owned());
@@ -91,6 +103,7 @@ pub(crate) fn run(_: &Arguments, session: &Session) -> Result<Exit, Failure> {
         notify,
         sandbox,
         plugins,
+        task_envelopes,
         access: access.into_iter().map(AccessFile::of).collect(),
         ignored: ignored.iter().map(ToString::to_string).collect(),
         warnings,
@@ -232,6 +245,10 @@ impl Document for Checked {
             Some(true) => writeln!(out, "plugins    their code may be run, in a sandbox")?,
             Some(false) => writeln!(out, "plugins    their code is not run")?,
             None => {}
+        }
+        match self.task_envelopes {
+            TaskEnvelopes::Any => {}
+            TaskEnvelopes::Signed => writeln!(out, "tasks      signed envelopes only")?,
         }
         for ignored in &self.ignored {
             writeln!(out, "ignored    {ignored}; `actum trust` lets it count")?;
