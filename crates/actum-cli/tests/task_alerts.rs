@@ -17,7 +17,7 @@ use std::path::Path;
 
 use program::{Ended, actum, workspace};
 use serde_json::{Value, json};
-use task::{plan, put, replace};
+use task::{action, create, document, plan, put, replace, run};
 
 fn value(ended: &Ended) -> Value {
     serde_json::from_str(&ended.stdout).unwrap_or_else(|_| panic!("{ended:?}"))
@@ -131,4 +131,42 @@ fn a_task_that_failed_or_was_not_approved_raises_no_alert() {
     task::edit_envelope(&root, |envelope| envelope["status"] = json!("PENDING"));
     assert_ne!(actum(&root, &["run", "../task.json"]).code, 0);
     assert_eq!(alerts(&root), Vec::<Value>::new());
+}
+
+/// EX-4, D-5: neither state that no change may touch nor another mistake in the plan hides a protected target.
+#[test]
+fn every_protected_target_of_a_plan_is_listed_also_where_the_plan_cannot_be_read() {
+    let (_directory, root) = workspace();
+    let rename = json!({ "type": "rename", "details": { "new_path": ".actum/journal" } });
+    let mut unsound = replace("a5", "a.txt", "1");
+    unsound["no_such_field"] = json!(1);
+    let ended = run(
+        &root,
+        &plan(json!([
+            create("a1", ".git/hooks/pre-commit"),
+            replace("a2", ".env", "x"),
+            action("a3", "FILE_RENAME", "a.txt", rename),
+            create("a4", "sub/.GIT/config"),
+            unsound,
+        ])),
+    );
+    assert_eq!(ended.code, 1, "{ended:?}");
+    let error = document(&root, "error_report.json");
+    assert_eq!(error["error_code"], 3100, "{error:#}");
+    assert_eq!(error["message"], "Plan contains protected file modifications");
+    let violations = error["details"]["violations"].as_array().unwrap();
+    let mut listed: Vec<_> = violations
+        .iter()
+        .map(|it| (it["action_id"].as_str().unwrap(), it["target"].as_str().unwrap()))
+        .collect();
+    listed.sort_unstable();
+    let expected = [
+        ("a1", ".git/hooks/pre-commit"),
+        ("a2", ".env"),
+        ("a3", ".actum/journal"),
+        ("a4", "sub/.GIT/config"),
+    ];
+    assert_eq!(listed, expected, "{error:#}");
+    assert_eq!(error["other_errors"][0]["error_code"], 1014, "{error:#}");
+    assert!(ended.stdout.contains(".env") && ended.stdout.contains(".actum/journal"), "{ended:?}");
 }

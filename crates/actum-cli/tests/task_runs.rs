@@ -26,6 +26,9 @@ use task::{
     plan, put, replace, report, run, run_as, tree,
 };
 
+/// Directory of the plan that is in force.
+const ACTIVE: &str = "agent/agent_outputs/plans/plan_active";
+
 /// EX-7, EX-9, EX-13, EX-14, EX-15, EX-16, EX-23: what a plan says is done, and all that is to be told of it is there and true.
 #[test]
 fn a_task_is_carried_out_and_reported() {
@@ -532,7 +535,7 @@ fn a_credential_comes_into_no_report() {
     }
 }
 
-/// EX-5: no link is followed to a target, neither on the way nor at its end.
+/// EX-5: no link is followed to a target, neither on the way nor at its end; such a plan is not begun.
 #[test]
 fn no_link_is_followed_to_a_target() {
     let (directory, root) = workspace();
@@ -541,10 +544,18 @@ fn no_link_is_followed_to_a_target() {
     fs::write(outside.join("c.txt"), "1\n").unwrap();
     symlink(&outside, root.join("way")).unwrap();
     symlink(outside.join("c.txt"), root.join("end")).unwrap();
-    for (target, code) in [("way/c.txt", 1022), ("end", 2003)] {
-        let ended = run(&root, &plan(json!([replace("a1", target, "1")])));
-        assert_ne!(ended.code, 0, "{ended:?}");
-        assert_eq!(document(&root, "error_report.json")["error_code"], code, "{ended:?}");
+    for (target, link) in [("way/c.txt", "way"), ("end", "end"), ("way/no/d.txt", "way")] {
+        let mut plan = plan(json!([create("a0", "made.txt"), replace("a1", target, "1")]));
+        plan["execution_instructions"] = json!({ "rollback_on_failure": false });
+        let ended = run(&root, &plan);
+        assert_eq!(ended.code, 1, "{ended:?}");
+        let error = document(&root, "error_report.json");
+        assert_eq!((&error["error_code"], &error["status"]), (&json!(1022), &json!("REJECTED")));
+        let message = error["message"].as_str().unwrap();
+        assert!(message.contains(&format!("`{link}` is a symbolic link")), "{message}");
+        assert!(!root.join("made.txt").exists() && !root.join(ACTIVE).exists());
+        let linted = actum(&root, &["plan", "lint", "../plan.json"]);
+        assert!(linted.stdout.contains("(1022 SYMLINK_REFUSED)"), "{linted:?}");
         assert_eq!(fs::read_to_string(outside.join("c.txt")).unwrap(), "1\n");
     }
 }

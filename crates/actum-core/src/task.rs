@@ -25,11 +25,12 @@ pub use condition::{Check, Condition};
 pub use config::{Limits, SystemConfig, SystemConfigError, Timeouts};
 pub use envelope::{ApprovedFile, ChangedInput, OtherWorkspace, TaskEnvelope, TaskEnvelopeError};
 pub use graph::{Graph, GraphError, GraphProblem, Reach};
-pub use lint::{Finding, is_rejected, lint};
+pub use lint::{Finding, is_rejected, links, lint};
 pub use mistakes::Mistakes;
 pub use name::{ActionId, NameError, PlanId, Selector, TaskId};
 pub use plan::{
     Action, ActionPlaces, ActionType, Change, ConstraintOverrides, Constraints, ExecutionOrder,
-    Instructions, Pipeline, SchemaChange, SqlQuery, StructureEdit, TaskPlan, TaskPlanError, Work,
+    Instructions, NamedTarget, Pipeline, SchemaChange, SqlQuery, StructureEdit, TaskPlan,
+    TaskPlanError, Work,
 };
 pub use schemas::schemas;

@@ -34,6 +34,18 @@ pub fn lint(
     findings
 }
 
+/// Finds the targets that a symbolic link leads to, or that are one (EX-5). `link` gives the outermost link on the way to a
+/// path.
+pub fn links(plan: &TaskPlan, link: impl Fn(&RelPath) -> Option<RelPath>) -> Vec<Finding> {
+    let linked = plan.targets().filter_map(|(index, path)| {
+        let (action, link) = (plan.actions.get(index)?, link(path)?);
+        let field = if *path == action.target { "target" } else { "new_path" };
+        let (id, path) = (action.id.clone(), path.clone());
+        Some(Finding::Linked { action: index, id, field, path, link })
+    });
+    linked.take(PROBLEMS_MAX).collect()
+}
+
 /// Whether findings reject the plan as a whole.
 pub fn is_rejected(findings: &[Finding]) -> bool {
     findings.iter().any(|finding| finding.code().response().is_refusal())

@@ -62,6 +62,17 @@ pub struct Action {
     pub timeout: Option<Duration>,
 }
 
+/// Path that a plan names as a target, also where the plan as a whole cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NamedTarget {
+    /// The place of its action in the plan, counted from 0.
+    pub action: usize,
+    /// The id of the action; empty where it has none.
+    pub id: String,
+    /// The path, where it can be used as one.
+    pub path: Option<RelPath>,
+}
+
 /// What is done to the target of an action.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Work {
@@ -292,6 +303,17 @@ impl TaskPlan {
     /// As [`read`](Self::read).
     pub fn read_with_places(bytes: &[u8]) -> Result<(Self, ActionPlaces), TaskPlanError> {
         read::plan(bytes).map_err(TaskPlanError)
+    }
+
+    /// Lists the targets that the bytes of a plan name, also of one that cannot be read as a whole.
+    pub fn named_targets(bytes: &[u8]) -> Vec<NamedTarget> {
+        read::named(bytes)
+    }
+
+    /// Paths that its actions write, each with the place of its action.
+    pub fn targets(&self) -> impl Iterator<Item = (usize, &RelPath)> {
+        let actions = self.actions.iter().enumerate();
+        actions.flat_map(|(at, action)| action.written().map(move |path| (at, path)))
     }
 
     /// The plan in JSON, as what [`read`](Self::read) takes it back from.

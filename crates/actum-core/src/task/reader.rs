@@ -303,7 +303,8 @@ fn member_name<'v>(object: &'v Value<'v>, name: &str) -> Option<&'v Member<'v>> 
     object.members().iter().find(|member| member.name == name)
 }
 
-fn member_of<'v>(object: &'v Value<'v>, name: &str) -> Option<&'v Value<'v>> {
+/// The value of a member, where `object` is one and has it.
+pub(super) fn member_of<'v>(object: &'v Value<'v>, name: &str) -> Option<&'v Value<'v>> {
     member_name(object, name).map(|member| &member.value)
 }
 

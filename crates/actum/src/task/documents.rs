@@ -8,7 +8,7 @@ use actum_core::report::{
     ErrorReport, ErrorStatus, FailedAction, FailedWord, FileAt, FilePath, FileState, NewPath,
     PlainId, PlannedAction, PlannedSummary, SkippedAction, Violation, implementation_summary,
 };
-use actum_core::task::{Action, ErrorCategory, ErrorCode, RecoveryAction};
+use actum_core::task::{Action, ErrorCategory, ErrorCode, NamedTarget, RecoveryAction};
 use actum_core::{RelPath, RunId, Timestamp};
 use actum_gate::credential;
 use actum_workspace::LinuxDisk;
@@ -136,7 +136,6 @@ impl Task {
 
     /// The text of `IMPLEMENTATION_SUMMARY.md`.
     pub(super) fn summary(&self) -> String {
-        let shown = |path: &RelPath| clean(&Quoted(path.as_bytes()).to_string());
         let planned = |&index: &usize| {
             let action = self.action(index)?;
             let what = match &action.description {
@@ -146,7 +145,7 @@ impl Task {
             Some(PlannedAction {
                 action_id: clean(action.id.as_str()),
                 action_type: clean(&action.action_type().to_string()),
-                target: shown(&action.target),
+                target: shown(action.target.as_bytes()),
                 what: clean(&what),
                 risk_level: action.declared_tier.map(|tier| clean(tier.as_str())),
                 depends_on: action.depends_on.iter().map(|id| clean(id.as_str())).collect(),
@@ -169,9 +168,19 @@ pub(super) struct ErrorFacts<'t> {
     pub(super) time: Timestamp,
     /// The task, where it could be read.
     pub(super) task: Option<&'t Task>,
+    /// What its plan names, where it could not.
+    pub(super) named: &'t [NamedTarget],
 }
 
 impl ErrorFacts<'_> {
+    /// The id of an action, by its place in the plan.
+    fn action_id(&self, at: usize) -> Option<CleanText> {
+        match self.task {
+            Some(task) => Some(task.action_id(at)),
+            None => self.named.iter().find(|it| it.action == at).map(|it| clean(&it.id)),
+        }
+    }
+
     /// The report of these problems, of which the first, or what is protected, decided how the task ended.
     pub(super) fn report(self, problems: &[TaskProblem], ids: &mut Ids) -> ErrorReport {
         let unknown = ErrorCode::InternalError;
@@ -193,9 +202,10 @@ impl ErrorFacts<'_> {
             .iter()
             .filter(is_violation)
             .filter_map(|problem| {
+                let target = problem.target.as_ref().map(RelPath::as_bytes);
                 Some(Violation {
-                    action_id: self.task?.action_id(problem.action?),
-                    target: shown(problem.target.as_ref()?),
+                    action_id: self.action_id(problem.action?)?,
+                    target: shown(target.or(problem.given.as_deref())?),
                     reason: clean(&problem.message),
                 })
             })
@@ -203,6 +213,7 @@ impl ErrorFacts<'_> {
         let mut object = |problem: &TaskProblem, violations: Vec<Violation>| {
             let action = self.task.zip(problem.action).and_then(|(task, at)| task.action(at));
             let target = problem.target.as_ref().or(action.map(|action| &action.target));
+            let target = target.map(RelPath::as_bytes).or(problem.given.as_deref());
             let number = |number: u64| u32::try_from(number).ok();
             let message = match violations.is_empty() {
                 true => clean(&problem.message),
@@ -240,6 +251,6 @@ impl ErrorFacts<'_> {
     }
 }
 
-fn shown(path: &RelPath) -> CleanText {
-    clean(&Quoted(path.as_bytes()).to_string())
+fn shown(path: &[u8]) -> CleanText {
+    clean(&Quoted(path).to_string())
 }

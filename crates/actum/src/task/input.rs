@@ -2,15 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use actum_core::action::{JsonPath, Step};
 use actum_core::keyring::Keyring;
 use actum_core::ledger::{TenantId, WorkspaceId};
 use actum_core::report::PlainId;
 use actum_core::task::{
-    ActionPlaces, ApprovalSubject, ErrorCode, Finding, Graph, SystemConfig, TaskApproval,
-    TaskEnvelope, TaskEnvelopeError, TaskId, TaskPlan, lint,
+    ActionPlaces, ApprovalSubject, ErrorCode, Finding, Graph, NamedTarget, SystemConfig,
+    TaskApproval, TaskEnvelope, TaskEnvelopeError, TaskId, TaskPlan, links, lint,
 };
-use actum_core::{Digest, RelPath, Timestamp};
+use actum_core::{Digest, PathRule, RelPath, Timestamp};
 use actum_gate::policy::TaskEnvelopes;
 use actum_gate::{VerifiedTaskApproval, verify_task_approval};
 use actum_workspace::disk::Kind;
@@ -64,6 +63,10 @@ pub struct Unread {
     pub(super) plan_id: Option<PlainId>,
     /// What is wrong, the first of which decides.
     pub(super) problems: Vec<TaskProblem>,
+    /// Targets that its plan names, where that could not be read as a whole.
+    pub(super) named: Vec<NamedTarget>,
+    /// Paths that its config protects.
+    pub(super) protected: Vec<PathRule>,
 }
 
 /// What an approval is held to, besides the task.
@@ -92,7 +95,7 @@ impl Task {
         {
             // What nobody approved is not read, and nothing in it is told.
             let problems = vec![TaskProblem::new(changed.code(), changed.to_string())];
-            return Err(Unread { id: plain(envelope.task.as_str()), plan_id: None, problems });
+            return Err(Unread { problems, ..Unread::of(plain(envelope.task.as_str())) });
         }
         let plan = match TaskPlan::read_with_places(&input.plan) {
             Ok(plan) => Some(plan),
@@ -113,7 +116,14 @@ impl Task {
         };
         let plan_id = plan.as_ref().map(|(plan, _)| plain(plan.id.as_str()));
         let id = told.or_else(|| plan_id.clone()).unwrap_or_else(|| plain(UNKNOWN));
-        let unread = |problems| Unread { id: id.clone(), plan_id: plan_id.clone(), problems };
+        let protected = config.as_ref().map(|config| config.protected.clone());
+        let unread = |problems| Unread {
+            plan_id: plan_id.clone(),
+            problems,
+            named: TaskPlan::named_targets(&input.plan),
+            protected: protected.clone().unwrap_or_default(),
+            ..Unread::of(id.clone())
+        };
         let (Some((plan, places)), Some(config), Some(of_plan), true) =
             (plan, config, plan_id.clone(), problems.is_empty())
         else {
@@ -200,10 +210,9 @@ impl Task {
         outputs: &Outputs,
         in_force: &PolicyInForce,
     ) -> Result<Vec<TaskProblem>> {
-        let found = violations(&self.plan, &self.config.protected, in_force)?;
+        let found = violations(self.plan.targets(), &self.config.protected, in_force)?;
         let mut problems: Vec<_> = found.into_iter().map(|it| self.violation(it)).collect();
-        let written = self.plan.actions.iter().enumerate();
-        let written = written.flat_map(|(at, action)| action.written().map(move |path| (at, path)));
+        let written = self.plan.targets();
         let has_names =
             |path: &RelPath| matches!(outputs.stat(path), Ok(Some(stat)) if stat.links > 1);
         let linked: Vec<_> = written.filter(|(_, path)| has_names(path)).collect();
@@ -214,6 +223,8 @@ impl Task {
                 problems.push(self.violation(Violation { action, path, problem }));
             }
         }
+        let linked = links(&self.plan, |path| outputs.link_to(path));
+        problems.extend(linked.iter().map(|finding| self.finding(finding)));
         if problems.is_empty() {
             let exists =
                 |path: &_| matches!(outputs.stat(path), Ok(Some(stat)) if stat.kind == Kind::File);
@@ -231,14 +242,9 @@ impl Task {
         Script { plan: &self.plan, graph: &self.graph, config: &self.config }
     }
 
-    fn violation(&self, Violation { action, path, problem }: Violation) -> TaskProblem {
-        let steps = vec![Step::Member("action_plan".to_owned()), Step::Element(action)];
-        TaskProblem {
-            target: Some(path),
-            json_path: Some(JsonPath(steps).to_string()),
-            place: self.places.0.get(action).copied(),
-            ..TaskProblem::of_action(action, problem)
-        }
+    fn violation(&self, violation: Violation) -> TaskProblem {
+        let place = self.places.0.get(violation.action).copied();
+        TaskProblem { place, ..TaskProblem::of_violation(violation) }
     }
 
     fn finding(&self, finding: &Finding) -> TaskProblem {
@@ -252,6 +258,24 @@ impl Task {
 }
 
 impl Unread {
+    /// A task of which nothing else is known.
+    pub(super) fn of(id: PlainId) -> Self {
+        let (problems, named, protected) = (Vec::new(), Vec::new(), Vec::new());
+        Self { id, plan_id: None, problems, named, protected }
+    }
+
+    /// Adds the protected targets that its plan names: what else is wrong with it hides none of them (EX-4).
+    ///
+    /// # Errors
+    /// As [`violations`].
+    pub(super) fn with_violations(mut self, in_force: &PolicyInForce) -> Result<Self> {
+        let targets = self.named.iter();
+        let targets = targets.filter_map(|it| Some((it.action, it.path.as_ref()?)));
+        let found = violations(targets, &self.protected, in_force)?;
+        self.problems.extend(found.into_iter().map(TaskProblem::of_violation));
+        Ok(self)
+    }
+
     /// Its envelope cannot be used, or says that nobody approved it.
     pub fn of_envelope(error: &TaskEnvelopeError, envelope: &[u8]) -> Self {
         let mistakes = TaskProblem::of_mistakes("the task envelope", error.mistakes());
@@ -265,14 +289,14 @@ impl Unread {
             let what = "this is a task plan, and no envelope; `actum plan approve` writes the envelope of a plan";
             problems = vec![TaskProblem::new(error.code(), what)];
         }
-        Self { id, plan_id: None, problems }
+        Self { problems, ..Self::of(id) }
     }
 
     /// A document of it cannot be read.
     pub fn of_file(task: Option<&TaskId>, why: &dyn std::fmt::Display) -> Self {
         let problems = vec![TaskProblem::new(ErrorCode::InputMissing, why.to_string())];
         let id = task.map_or_else(|| plain(UNKNOWN), |task| plain(task.as_str()));
-        Self { id, plan_id: None, problems }
+        Self { problems, ..Self::of(id) }
     }
 }
 

@@ -94,6 +94,16 @@ impl Outputs {
         }
     }
 
+    /// The outermost symbolic link on the way to a path, or at it.
+    pub(super) fn link_to(&self, path: &RelPath) -> Option<RelPath> {
+        let is_link = |stat: &Stat| stat.kind == Kind::Symlink;
+        match self.stat(path) {
+            Ok(found) => found.as_ref().is_some_and(is_link).then(|| path.clone()),
+            // Nothing below a link can be reached, the link itself can.
+            Err(_) => path.parent().and_then(|above| self.link_to(&above)),
+        }
+    }
+
     /// When what is at a path was changed last.
     pub(super) fn modified(&self, path: &RelPath) -> Option<Timestamp> {
         let stat = self.stat(path).ok()??;

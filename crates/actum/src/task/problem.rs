@@ -3,13 +3,15 @@
 use std::io;
 
 use actum_core::RelPath;
-use actum_core::action::Mistake;
+use actum_core::action::{JsonPath, Mistake, Problem, Step};
 use actum_core::edit::{
     EditError, JsonValueError, LineError, PathProblem, ReplacementError, YamlError,
 };
 use actum_core::format::Place;
 use actum_core::task::{ErrorCode, Mistakes};
-use actum_workspace::ErrorKind;
+use actum_workspace::{ErrorKind, NotAFile};
+
+use super::protected::Violation;
 
 /// What went wrong with an action.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,6 +44,7 @@ fn of(kind: &ErrorKind) -> ErrorCode {
     match kind {
         ErrorKind::Missing { .. } => ErrorCode::FileNotFound,
         ErrorKind::Exists { .. } => ErrorCode::FileExists,
+        ErrorKind::NotAFile { found: NotAFile::Symlink, .. } => ErrorCode::SymlinkRefused,
         ErrorKind::NotAFile { .. } | ErrorKind::UnderAFile { .. } | ErrorKind::HardLink { .. } => {
             ErrorCode::NotAFile
         }
@@ -159,6 +162,8 @@ pub struct TaskProblem {
     pub action: Option<usize>,
     /// The path of the project that is meant.
     pub target: Option<RelPath>,
+    /// That path as it was given, where it is none of the project.
+    pub given: Option<Vec<u8>>,
     /// The value of the document that is meant.
     pub json_path: Option<String>,
     /// Where in the document.
@@ -175,6 +180,7 @@ impl TaskProblem {
             message: message.into(),
             action: None,
             target: None,
+            given: None,
             json_path: None,
             place: None,
             reason: None,
@@ -186,13 +192,34 @@ impl TaskProblem {
         Self { action: Some(action), ..Self::new(code, message) }
     }
 
+    /// A target that no plan may touch.
+    pub(super) fn of_violation(violation: Violation) -> Self {
+        let Violation { action, path, problem } = violation;
+        let steps = vec![Step::Member("action_plan".to_owned()), Step::Element(action)];
+        let json_path = Some(JsonPath(steps).to_string());
+        Self { target: Some(path), json_path, ..Self::of_action(action, problem) }
+    }
+
     /// All that is wrong with a document.
     pub(super) fn of_mistakes(document: &str, mistakes: &Mistakes) -> Vec<Self> {
         let one = |mistake: &Mistake| Self {
+            action: match &*mistake.path.0 {
+                [Step::Member(list), Step::Element(action), ..] if list == "action_plan" => {
+                    Some(*action)
+                }
+                _ => None,
+            },
+            given: given(&mistake.problem),
             json_path: Some(mistake.path.to_string()).filter(|path| !path.is_empty()),
             place: mistake.place,
             ..Self::new(mistake.code(), format!("{document}: {}", mistake.problem))
         };
         mistakes.list.iter().map(one).collect()
     }
+}
+
+/// The path that a mistake is about, as it was given.
+fn given(problem: &Problem) -> Option<Vec<u8>> {
+    let Problem::Path(error) = problem else { return None };
+    Some(error.given.clone())
 }

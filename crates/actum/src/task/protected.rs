@@ -1,7 +1,7 @@
 //! Targets that no plan may touch: where one is among them, the whole plan is refused (EX-4, D-5).
 
 use actum_core::report::is_protected_report;
-use actum_core::task::{ErrorCode, TaskPlan};
+use actum_core::task::ErrorCode;
 use actum_core::{Digest, PathRule, RelPath};
 use actum_gate::decision::{Bundle, Case, PROTECTED, decide};
 use actum_gate::policy::Profile;
@@ -23,13 +23,13 @@ pub struct Violation {
     pub problem: ActionProblem,
 }
 
-/// All targets of a plan that are protected: by what is in force, by these rules of the system config, and by what
+/// All of these targets, each with the place of its action, that are protected: by what is in force, by these rules of the system config, and by what
 /// protects them from every plan.
 ///
 /// # Errors
 /// `Record` where the policy has no exact form.
-pub fn violations(
-    plan: &TaskPlan,
+pub fn violations<'p>(
+    targets: impl Iterator<Item = (usize, &'p RelPath)>,
     config: &[PathRule],
     in_force: &PolicyInForce,
 ) -> Result<Vec<Violation>> {
@@ -44,35 +44,33 @@ pub fn violations(
         Ok(denied.next().map(|said| said.ground))
     };
     let mut violations = Vec::new();
-    for (action, written) in plan.actions.iter().enumerate() {
-        for path in written.written() {
-            let case = Case {
-                root: place.root.clone(),
-                enclosing: place.enclosing.clone(),
-                ..Case::of(vec![refused::effect(path)])
-            };
-            let mut ground = denied(&case, &guarded.policy)?;
-            if let Some(ground) = &mut ground
-                && denied(&case, &in_force.policy)?.is_none()
-            {
-                *ground += &format!(
-                    "; a task plan is judged by the profile `{}` as well, whatever the policy chooses",
-                    Profile::AgentExecutor
-                );
-            }
-            let problem = match ground {
-                Some(_) if is_protected_report(path) => report_problem(path),
-                Some(ground) => ActionProblem::new(ErrorCode::ProtectedFileViolation, ground),
-                None => match config.iter().find(|rule| rule.covers(path)) {
-                    Some(rule) => ActionProblem::new(
-                        ErrorCode::ProtectedFileViolation,
-                        format!("the path `{path}` is protected by `{rule}` of the system config"),
-                    ),
-                    None => continue,
-                },
-            };
-            violations.push(Violation { action, path: path.clone(), problem });
+    for (action, path) in targets {
+        let case = Case {
+            root: place.root.clone(),
+            enclosing: place.enclosing.clone(),
+            ..Case::of(vec![refused::effect(path)])
+        };
+        let mut ground = denied(&case, &guarded.policy)?;
+        if let Some(ground) = &mut ground
+            && denied(&case, &in_force.policy)?.is_none()
+        {
+            *ground += &format!(
+                "; a task plan is judged by the profile `{}` as well, whatever the policy chooses",
+                Profile::AgentExecutor
+            );
         }
+        let problem = match ground {
+            Some(_) if is_protected_report(path) => report_problem(path),
+            Some(ground) => ActionProblem::new(ErrorCode::ProtectedFileViolation, ground),
+            None => match config.iter().find(|rule| rule.covers(path)) {
+                Some(rule) => ActionProblem::new(
+                    ErrorCode::ProtectedFileViolation,
+                    format!("the path `{path}` is protected by `{rule}` of the system config"),
+                ),
+                None => continue,
+            },
+        };
+        violations.push(Violation { action, path: path.clone(), problem });
     }
     Ok(violations)
 }

@@ -209,7 +209,11 @@ impl Desk<'_> {
         self.told.phase(Phase::Received);
         let task = match read {
             Ok(task) => task,
-            Err(unread) => return Ok(self.reject(None, unread, None)),
+            Err(unread) => {
+                let unread = unread
+                    .with_violations(&engine.rules.in_force(root, &engine.records.ledger)?)?;
+                return Ok(self.reject(None, unread, None));
+            }
         };
         self.told.of(&task);
         self.told.phase(Phase::Validating);
@@ -346,7 +350,8 @@ impl Desk<'_> {
 impl Task {
     /// That it is refused for these reasons.
     fn refusal(&self, problems: Vec<TaskProblem>) -> Unread {
-        Unread { id: self.id.clone(), plan_id: Some(self.plan_id.clone()), problems }
+        let plan_id = Some(self.plan_id.clone());
+        Unread { plan_id, problems, ..Unread::of(self.id.clone()) }
     }
 }
 

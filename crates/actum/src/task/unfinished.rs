@@ -484,6 +484,7 @@ fn written(
         run,
         time: now,
         task: None,
+        named: &[],
     };
     let error = Some(facts.report(&[problem], &mut ids));
     let (report, log) = match prepared {

@@ -3,12 +3,13 @@
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::io::{self, Write};
+use std::iter::successors;
 use std::os::unix::ffi::OsStrExt;
 
 use actum::task::{Violation, violations};
 use actum_core::RelPath;
 use actum_core::action::{JsonPath, Step};
-use actum_core::task::{Action, lint};
+use actum_core::task::{Action, links, lint};
 use serde::Serialize;
 
 use super::found::{Found, Problems};
@@ -80,13 +81,21 @@ impl Problems {
         };
         let Task { plan, places, config, graph, .. } = task;
         for Violation { action, problem, .. } in
-            violations(plan, &config.protected, &policy::in_force(root)?)?
+            violations(plan.targets(), &config.protected, &policy::in_force(root)?)?
         {
             let steps = vec![Step::Member("action_plan".to_owned()), Step::Element(action)];
             let place = places.0.get(action).copied();
             self.add(Found::new(problem.code, &problem.message, (&JsonPath(steps), place)));
         }
-        for finding in lint(plan, graph, config, exists) {
+        let is_link = |path: &RelPath| {
+            let path = root.join(OsStr::from_bytes(path.as_bytes()));
+            path.symlink_metadata().is_ok_and(|found| found.is_symlink())
+        };
+        let link = |path: &RelPath| {
+            let way = successors(Some(path.clone()), RelPath::parent);
+            way.filter(is_link).last()
+        };
+        for finding in links(plan, link).into_iter().chain(lint(plan, graph, config, exists)) {
             let place = finding.action().and_then(|action| places.0.get(action).copied());
             self.add(Found::new(finding.code(), &finding, (&finding.path(), place)));
         }

@@ -102,6 +102,23 @@ pub enum Finding {
         /// The file.
         file: RelPath,
     },
+    /// A symbolic link is the target, or on the way to it.
+    #[error(
+        "the action `{id}` cannot change `{path}`: `{link}` is a symbolic link, and none is followed; name \
+         the file by its path without links"
+    )]
+    Linked {
+        /// Which action.
+        action: usize,
+        /// Its id.
+        id: ActionId,
+        /// The field that has the path.
+        field: &'static str,
+        /// The path.
+        path: RelPath,
+        /// The link.
+        link: RelPath,
+    },
     /// An action waits for one that would fail.
     #[error(
         "the action `{id}` would be skipped, since it depends on `{because}`, which would not be done"
@@ -127,6 +144,7 @@ impl Finding {
             Self::Missing { .. } => ErrorCode::FileNotFound,
             Self::Exists { .. } => ErrorCode::FileExists,
             Self::BelowFile { .. } => ErrorCode::NotAFile,
+            Self::Linked { .. } => ErrorCode::SymlinkRefused,
             Self::Skipped { .. } => ErrorCode::DependencyFailed,
         }
     }
@@ -141,6 +159,7 @@ impl Finding {
             | Self::Missing { action, .. }
             | Self::Exists { action, .. }
             | Self::BelowFile { action, .. }
+            | Self::Linked { action, .. }
             | Self::Skipped { action, .. } => Some(*action),
         }
     }
@@ -155,14 +174,19 @@ impl Finding {
             Self::TooManyFiles { .. } => None,
             Self::NotAvailable { .. } => Some("action_type"),
             Self::TooLarge { .. } => Some("operation"),
-            Self::Exists { field, .. } | Self::BelowFile { field, .. } if *field == "new_path" => {
+            Self::Exists { field, .. }
+            | Self::BelowFile { field, .. }
+            | Self::Linked { field, .. }
+                if *field == "new_path" =>
+            {
                 Some("operation")
             }
             Self::Skipped { .. } => Some("depends_on"),
             Self::Unordered { .. }
             | Self::Missing { .. }
             | Self::Exists { .. }
-            | Self::BelowFile { .. } => Some("target"),
+            | Self::BelowFile { .. }
+            | Self::Linked { .. } => Some("target"),
         };
         steps.extend(field.map(member));
         JsonPath(steps)

@@ -10,8 +10,8 @@ use super::super::name::ActionId;
 use super::super::reader::{self, Faults, Fields, Taken, digest, parsed, path};
 use super::shape::TASK_PLAN;
 use super::{
-    Action, ActionPlaces, Change, ConstraintOverrides, ExecutionOrder, Instructions, Pipeline,
-    SchemaChange, SqlQuery, StructureEdit, TaskPlan, Work,
+    Action, ActionPlaces, Change, ConstraintOverrides, ExecutionOrder, Instructions, NamedTarget,
+    Pipeline, SchemaChange, SqlQuery, StructureEdit, TaskPlan, Work,
 };
 use crate::action::mistake::{Fault, Problem};
 use crate::action::reader::{flag, text, whole, word};
@@ -19,7 +19,7 @@ use crate::action::shape::Form;
 use crate::change_set::Hunk;
 use crate::edit::json_patch::JsonText;
 use crate::format::{Excerpt, Place};
-use crate::json::Value;
+use crate::json::{Content, Value};
 use crate::{RelPath, RiskTier, count};
 
 pub(super) fn plan(bytes: &[u8]) -> Result<(TaskPlan, ActionPlaces), Mistakes> {
@@ -27,6 +27,34 @@ pub(super) fn plan(bytes: &[u8]) -> Result<(TaskPlan, ActionPlaces), Mistakes> {
         let (plan, starts) = whole_plan(text, value)?;
         Ok((plan, places(bytes, &starts)))
     })
+}
+
+/// Lists the paths that the actions of a plan name, as far as the bytes can be read at all.
+pub(super) fn named(bytes: &[u8]) -> Vec<NamedTarget> {
+    let read =
+        reader::check_size(bytes, PLAN_BYTES_MAX).ok().and_then(|()| Value::read(bytes).ok());
+    let Some(document) = read else { return Vec::new() };
+    let Some(Content::Array(actions)) =
+        reader::member_of(&document, "action_plan").map(|list| &list.content)
+    else {
+        return Vec::new();
+    };
+    let text = |object, name| match reader::member_of(object, name).map(|value| &value.content) {
+        Some(Content::String(text)) => Some(&**text),
+        Some(_) | None => None,
+    };
+    let mut targets = Vec::new();
+    for (index, action) in actions.iter().enumerate() {
+        let operation = reader::member_of(action, "operation");
+        let details = operation.and_then(|operation| reader::member_of(operation, "details"));
+        let within = [operation, details].into_iter().flatten();
+        let paths = text(action, "target").into_iter();
+        for path in paths.chain(within.filter_map(|object| text(object, "new_path"))) {
+            let id = text(action, "action_id").unwrap_or_default().to_owned();
+            targets.push(NamedTarget { action: index, id, path: RelPath::new(path).ok() });
+        }
+    }
+    targets
 }
 
 /// The places of ascending bytes.

@@ -224,6 +224,7 @@ impl Desk<'_> {
                 run: end.run,
                 time: now,
                 task: Some(task),
+                named: &[],
             };
             facts.report(&rehearsed.problems, &mut self.ids)
         });
@@ -298,6 +299,7 @@ impl Desk<'_> {
             run: None,
             time: self.told.now().max(self.started),
             task,
+            named: &refusal.named,
         };
         facts.report(&refusal.problems, &mut self.ids)
     }
