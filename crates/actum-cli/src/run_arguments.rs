@@ -147,6 +147,7 @@ impl RunArguments {
             commands: Commands::default(),
             action: None,
             task: None,
+            umask: None,
             images: BTreeMap::new(),
             wait: self.wait,
         }

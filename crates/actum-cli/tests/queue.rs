@@ -17,7 +17,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use program::{Ended, actum, command, home_of, workspace};
+use program::{Ended, actum, command, home_of, under_umask, workspace};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -93,6 +93,31 @@ fn what_asks_for_a_person_is_queued_shown_approved_and_proven() {
     // Its undo is a change like any other.
     assert_eq!(actum(&root, &["undo"]).code, 6);
     assert!(root.join(CI).exists());
+}
+
+/// AA-5: an approval under another umask carries out what was shown.
+#[test]
+fn a_plan_keeps_the_umask_that_it_was_queued_under() {
+    let (_directory, root) = asking();
+    let plan = asked(&root);
+    let shown = under_umask("077", &root, &["queue", &plan]);
+    assert!(!shown.stdout.contains("moved"), "{shown:?}");
+    let approve = ["approve", &*plan, "--passphrase-file", "../passphrase"];
+    let approved = under_umask("077", &root, &approve);
+    assert_eq!(approved.code, 0, "{approved:?}");
+    let mode = |path: &str| fs::metadata(root.join(path)).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode("new"), mode(CI)), (0o644, 0o644));
+}
+
+/// AA-5: two requests that differ by the modes of new files alone are told apart.
+#[test]
+fn a_change_that_differs_by_a_mode_is_told_with_both_modes() {
+    let (_directory, root) = asking();
+    asked(&root);
+    let again = under_umask("077", &root, &["apply", "../ci.json", "--json", "--agent", "builder"]);
+    let plan = value(&again)["plan"].as_str().unwrap().to_owned();
+    let shown = actum(&root, &["queue", &plan]).stdout;
+    assert!(shown.contains("`new` would get the mode 0600 and not 0644"), "{shown}");
 }
 
 /// FO-5, AA-5, EX-20: an undo is free of the gates only for the actor whose run it is, where no person approved that.

@@ -17,7 +17,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Command;
 
-use program::{actum, text, workspace};
+use program::{actum, approval_key, text, under_umask, workspace};
 use serde_json::{Value, json};
 use task::{
     COMMIT, action, after, create, document, git, plan, put, replace, report, repository, run,
@@ -105,6 +105,23 @@ fn a_task_of_tier_r3_needs_a_signed_approval() {
     assert_eq!(actum(&root, &["rollback", "plan-001"]).code, 0);
     assert_eq!(actum(&root, &["run", "../task_envelope.json"]).code, 6);
     assert_eq!(text(&root, "a.txt"), "1\n");
+}
+
+/// EX-1, AA-5: an agent with another umask than the approver's gets exactly what was approved.
+#[test]
+fn an_approved_task_gives_new_files_the_modes_that_were_approved() {
+    let (_directory, root) = workspace();
+    let key = approval_key(&root);
+    let mut risky = create("a1", "made.txt");
+    risky["risk_level"] = json!("HIGH");
+    put(&root, &plan(json!([risky])), "");
+    let approve = ["plan", "approve", "../plan.json", "--passphrase-file", &key];
+    let approved = under_umask("077", &root, &approve);
+    assert_eq!(approved.code, 0, "{approved:?}");
+    let done = actum(&root, &["run", "../task_envelope.json"]);
+    assert_eq!(done.code, 0, "{done:?}");
+    let mode = fs::metadata(root.join("made.txt")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
 }
 
 /// EX-1: without an envelope the signature of an operator stands for it.

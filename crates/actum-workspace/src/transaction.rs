@@ -54,6 +54,8 @@ pub struct Transaction<'w, D: Disk> {
     pub(crate) as_before: Vec<RelPath>,
     /// Contents that an undo uses where the workspace has lost them.
     pub(crate) images: BTreeMap<Digest, Vec<u8>>,
+    /// Umask that gives new files their mode.
+    pub(crate) umask: u32,
     /// Whether it takes back a change, and not what took one back.
     pub(crate) takes_back: bool,
     staged: u32,
@@ -75,6 +77,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
     ) -> Result<Self> {
         let random = workspace.disk.random().doing(|| "name a run".to_owned())?;
         Ok(Self {
+            umask: workspace.umask,
             workspace,
             _lock: lock,
             sweep: false,

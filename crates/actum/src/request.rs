@@ -47,6 +47,9 @@ pub struct Request {
     /// The digest of the documents of the task that it carries out. What is asked for is these documents then; the
     /// operations follow from them and from the files.
     pub task: Option<Digest>,
+    /// Umask that gave new files their mode when it was queued, and gives it when it is carried out. It is no part of what
+    /// is asked for.
+    pub umask: Option<u32>,
     /// Contents, by their digests, that an undo uses where the workspace has lost them. They are no part of what is asked
     /// for: only a content with the recorded digest is used.
     pub images: BTreeMap<Digest, Vec<u8>>,
@@ -123,6 +126,7 @@ impl Request {
             commands: Commands::default(),
             action: None,
             task: None,
+            umask: None,
             images: BTreeMap::new(),
             wait: false,
         }

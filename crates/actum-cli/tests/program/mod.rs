@@ -32,10 +32,15 @@ pub fn operator_of(directory: &Path) -> PathBuf {
 
 /// The program, about to be started in `directory`.
 pub fn command(directory: &Path, arguments: &[&str]) -> Command {
+    command_under("022", directory, arguments)
+}
+
+/// The same under another umask.
+fn command_under(umask: &str, directory: &Path, arguments: &[&str]) -> Command {
     // A umask is set before a program starts, and nothing in std sets one.
-    let script = "umask 022; exec \"$0\" \"$@\"";
+    let script = format!("umask {umask}; exec \"$0\" \"$@\"");
     let mut command = Command::new("/bin/sh");
-    command.args(["-c", script, env!("CARGO_BIN_EXE_actum")]);
+    command.args(["-c", &script, env!("CARGO_BIN_EXE_actum")]);
     command.env_clear().env("ACTUM_HOME", home_of(directory));
     command.env("XDG_CONFIG_HOME", operator_of(directory));
     command.current_dir(directory).args(arguments);
@@ -84,6 +89,12 @@ pub fn forget_configuration(directory: &Path) {
 /// Runs the program in `directory`.
 pub fn actum(directory: &Path, arguments: &[&str]) -> Ended {
     command(directory, arguments).output().expect("the program starts").into()
+}
+
+/// Runs the program in `directory` under another umask.
+#[allow(dead_code, reason = "few tests need another umask")]
+pub fn under_umask(umask: &str, directory: &Path, arguments: &[&str]) -> Ended {
+    command_under(umask, directory, arguments).output().expect("the program starts").into()
 }
 
 /// A workspace with `a.txt` and `sub/b.txt`, and beside it `change.diff`, which edits both.

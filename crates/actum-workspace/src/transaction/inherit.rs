@@ -23,6 +23,18 @@ pub(crate) struct Inherited {
 }
 
 impl<D: Disk> Transaction<'_, D> {
+    /// Umask that gives new files their mode.
+    pub fn umask(&self) -> u32 {
+        self.umask
+    }
+
+    /// Uses another umask than that of the process.
+    #[must_use]
+    pub fn with_umask(mut self, umask: u32) -> Self {
+        self.umask = umask;
+        self
+    }
+
     pub(crate) fn fresh_attributes(
         &self,
         path: &RelPath,
@@ -71,7 +83,7 @@ impl<D: Disk> Transaction<'_, D> {
                     xattrs.push((DEFAULT_ACL.to_vec(), default.clone()));
                 }
             }
-            None if !exact => mode = FileMode::new(asked.bits() & !self.workspace.umask),
+            None if !exact => mode = FileMode::new(asked.bits() & !self.umask),
             None => {}
         }
         Attributes { mode, user, group, xattrs }

@@ -87,7 +87,7 @@ impl<D: Disk> Staged<'_, D> {
     }
 
     /// Puts it into the queue; gives the error that says so.
-    fn queue(&self, judged: Judgement, open: &[QueuedPlan], now: Timestamp) -> Result<Error> {
+    fn queue(&mut self, judged: Judgement, open: &[QueuedPlan], now: Timestamp) -> Result<Error> {
         let home = self.records.keys.home();
         let waiting = open.iter().filter(|plan| plan.state(now) != PlanState::Expired);
         if waiting.clone().count() >= QUEUE_MAX {
@@ -110,6 +110,8 @@ impl<D: Disk> Staged<'_, D> {
             let files = judged.bundle.files().map(|effect| effect.path.clone()).collect();
             move |store: &mut dyn Store| queue::earlier(store, &plan, &files)
         });
+        // What is shown now is what an approval under any umask carries out.
+        self.request.umask = Some(self.transaction.umask());
         let input = self.request.to_document()?;
         let queued = PlanQueued {
             format: PlanQueued::FORMAT.to_owned(),

@@ -128,14 +128,19 @@ impl<D: Disk> Engine<D> {
             approved_plan(begun.records, plan, begun.workspace)?;
         }
         let Begun { transaction, .. } = begun;
-        let transaction = transaction.with_images(request.images.clone());
-        let (transaction, undoes) = compute(transaction, &request.work)?;
+        let (transaction, undoes) = compute(transaction, &request)?;
         let begun = Begun { transaction, ..begun };
         Ok(Stage::Staged(Box::new(begun.staged((request, plan), attempt, undoes))))
     }
 }
 
 impl<'e, D: Disk> Begun<'e, D> {
+    /// The same with the umask that gives new files their mode, where it is not that of the process.
+    pub(crate) fn under_umask(self, umask: Option<u32>) -> Self {
+        let umask = umask.unwrap_or(self.transaction.umask());
+        Self { transaction: self.transaction.with_umask(umask), ..self }
+    }
+
     /// What was done on the transaction is what this request asks for: its operations, in their order and no others.
     /// It is this attempt at the request, and its limits are those that the transaction was begun with.
     ///
@@ -196,7 +201,7 @@ pub fn preview<'w, D: Disk>(
     request: &Request,
 ) -> Result<Preview<'w, D>> {
     let transaction = workspace.begin(options(request))?;
-    let (transaction, undoes) = compute(transaction, &request.work)?;
+    let (transaction, undoes) = compute(transaction, request)?;
     Ok(Preview { transaction, undoes, undone: None })
 }
 
@@ -206,10 +211,12 @@ fn options(request: &Request) -> RunOptions {
 
 /// Computes the change; gives the run that it takes back.
 fn compute<'w, D: Disk>(
-    mut transaction: Transaction<'w, D>,
-    work: &Work,
+    transaction: Transaction<'w, D>,
+    request: &Request,
 ) -> Result<(Transaction<'w, D>, Option<RunId>)> {
-    Ok(match work {
+    let umask = request.umask.unwrap_or(transaction.umask());
+    let mut transaction = transaction.with_umask(umask).with_images(request.images.clone());
+    Ok(match &request.work {
         Work::Apply(operations) => {
             transaction.operate_all(operations)?;
             (transaction, None)

@@ -36,6 +36,10 @@ pub enum Moved {
     Effect {
         /// Which.
         path: PathName,
+        /// State that it was to get.
+        was: Option<FileFacts>,
+        /// State that it would get now.
+        is: Option<FileFacts>,
     },
 }
 
@@ -67,10 +71,14 @@ impl Moved {
                 Some(is) if is.before != was.before => {
                     moved.push(Self::File { path, was: was.before, is: is.before });
                 }
-                Some(_) | None => moved.push(Self::Effect { path }),
+                is => {
+                    let is = is.and_then(|is| is.after);
+                    moved.push(Self::Effect { path, was: was.after, is });
+                }
             }
         }
-        moved.extend(is.into_keys().map(|path| Self::Effect { path }));
+        let others = is.into_iter();
+        moved.extend(others.map(|(path, is)| Self::Effect { path, was: None, is: is.after }));
         moved
     }
 }
@@ -91,7 +99,10 @@ impl fmt::Display for Moved {
                 }
                 (_, _) => write!(f, "the file `{path}` was edited"),
             },
-            Self::Effect { path } => write!(f, "something else would become of `{path}`"),
+            Self::Effect { path, was: Some(was), is: Some(is) } if was.sha256 == is.sha256 => {
+                write!(f, "`{path}` would get the mode {} and not {}", is.mode, was.mode)
+            }
+            Self::Effect { path, .. } => write!(f, "something else would become of `{path}`"),
         }
     }
 }

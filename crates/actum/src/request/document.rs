@@ -35,6 +35,8 @@ struct Document<'r> {
     action: Option<Cow<'r, RequestedAction>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     task: Option<Digest>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    umask: Option<u32>,
 }
 
 impl Request {
@@ -58,6 +60,7 @@ impl Request {
             commands,
             action,
             task,
+            umask,
             images: _,
             plan: _,
             wait: _,
@@ -74,6 +77,7 @@ impl Request {
             commands: (*commands != Commands::default()).then_some(Cow::Borrowed(commands)),
             action: action.as_deref().map(Cow::Borrowed),
             task: *task,
+            umask: *umask,
         };
         let bytes = canonical::to_vec(&document)?;
         json::within_limits(&bytes).map_err(|source| CanonicalError::Syntax { source })?;
@@ -100,6 +104,7 @@ impl Request {
             commands,
             action,
             task,
+            umask,
         } = read;
         Ok(Self {
             work: work.into_owned(),
@@ -113,6 +118,7 @@ impl Request {
             commands: commands.map(Cow::into_owned).unwrap_or_default(),
             action: action.map(|action| Box::new(action.into_owned())),
             task,
+            umask,
             images: BTreeMap::new(),
             wait: false,
         })

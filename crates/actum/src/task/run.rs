@@ -167,6 +167,8 @@ struct Place<'t> {
     actor: Actor,
     /// Which attempt at the task it is, counted from 1.
     attempt: u32,
+    /// Umask under which the change was approved.
+    umask: Option<u32>,
 }
 
 /// What the actions came to.
@@ -249,7 +251,11 @@ impl Desk<'_> {
             return Ok(self.reject(Some(&task), task.refusal(refused), None));
         }
         self.told.phase(Phase::Archiving);
-        Ok(match self.prepare(&task, (root, actor), attempt) {
+        let umask = match &task.input.approval {
+            Some(_) => records.approved_umask(workspace, task.documents_digest())?,
+            None => None,
+        };
+        Ok(match self.prepare(&task, (root, actor), (attempt, umask)) {
             Err(error) => {
                 let problem = TaskProblem::of_error(&error);
                 // That the reports cannot be written is a refusal like any other.
@@ -266,7 +272,7 @@ impl Desk<'_> {
         &mut self,
         task: &'t Task,
         (root, actor): (&'t Path, Actor),
-        attempt: u32,
+        (attempt, umask): (u32, Option<u32>),
     ) -> Result<(Place<'t>, Notes)> {
         let archived_to = self.outputs.archive(self.started)?;
         if let Some(to) = &archived_to {
@@ -286,14 +292,14 @@ impl Desk<'_> {
             self.unfilled = Some(directory);
             return Err(error.into());
         }
-        Ok((Place { task, directory, archived_to, root, actor, attempt }, notes))
+        Ok((Place { task, directory, archived_to, root, actor, attempt, umask }, notes))
     }
 
     fn carry_out(&mut self, engine: &mut Engine, place: Place<'_>, notes: Notes) -> TaskEnd {
         let task = place.task;
         self.told.phase(Phase::Executing);
         let mut begun = match engine.begin(options(&task.plan, &task.id)) {
-            Ok(begun) => begun,
+            Ok(begun) => begun.under_umask(place.umask),
             Err(error) => {
                 let problem = TaskProblem::of_error(&error);
                 let refusal = task.refusal(vec![problem]);
