@@ -325,6 +325,27 @@ fn a_task_that_is_asked_to_end_is_cancelled_or_done() {
     assert!(seen.contains_key("CANCELLED") && seen.contains_key("SUCCESS"), "{seen:?}");
 }
 
+/// EX-12, EX-18: an edit between the run and its verification is reported, and raises an alert.
+#[test]
+fn a_file_that_is_changed_before_the_run_is_verified_raises_an_alert() {
+    let place = Place::new("");
+    let (file, mut is_edited) = (place.root.join("a.txt"), false);
+    let said = place.directory.path().join("said");
+    let end = kill_when(&place.root, &["run", "../task.json"], &said, || {
+        if !is_edited && fs::read(&file).is_ok_and(|now| now != b"1\n") {
+            fs::write(&file, "edited meanwhile\n").unwrap();
+            is_edited = true;
+        }
+        false
+    });
+    assert!(is_edited && matches!(end, End::Exited { code: 4 }), "{end:?}");
+    let queue = actum(&place.root, &["queue", "--json"]).stdout;
+    let alerts: Value = serde_json::from_str(&queue).unwrap();
+    assert_eq!(alerts["alerts"][0]["code"], 2010, "{alerts:#}");
+    assert!(alerts["alerts"][0]["message"].as_str().unwrap().contains("`a.txt`"), "{alerts:#}");
+    assert_eq!(fs::read(&file).unwrap(), b"edited meanwhile\n");
+}
+
 /// EX-13, EX-16: whoever comes next writes what the process that took a task back could not.
 #[test]
 fn a_rollback_that_is_killed_is_told_as_what_it_came_to() {

@@ -57,6 +57,7 @@ fn the_recovery_matrix_is_that_of_the_seed() {
         ),
         (ErrorCode::DiskFull, 2005, "DISK_FULL", Response::StopAndRollBack),
         (ErrorCode::HashMismatch, 2004, "HASH_MISMATCH", Response::StopAndRollBack),
+        (ErrorCode::ChangedAfterRun, 2010, "CHANGED_AFTER_RUN", Response::Escalate),
         (ErrorCode::DependencyFailed, 4001, "DEPENDENCY_FAILED", Response::SkipDependents),
         (ErrorCode::InternalError, 5000, "INTERNAL_ERROR", Response::StopRollBackAndEscalate),
     ] {

@@ -77,6 +77,9 @@ impl ErrorCode {
             Self::ActionTimeout => "An action took longer than it may.",
             Self::ReportUnwritable => "The reports cannot be written, so nothing runs.",
             Self::CheckpointFailed => "The checkpoint cannot be made, so nothing runs.",
+            Self::ChangedAfterRun => {
+                "A file has another content after the run than the run gave it."
+            }
             Self::DirtyTarget => "A target has changes that are not committed.",
             Self::NoRepository => "There is no repository to commit to.",
             Self::DetachedHead => "No branch is checked out.",

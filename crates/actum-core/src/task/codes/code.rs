@@ -124,6 +124,8 @@ pub enum ErrorCode {
     ReportUnwritable,
     /// 2009: The checkpoint cannot be made, so nothing runs (EX-7).
     CheckpointFailed,
+    /// 2010: A file has another content after the run than the run gave it (EX-12).
+    ChangedAfterRun,
     /// 2020: A target has changes that are not committed (EX-17).
     DirtyTarget,
     /// 2021: There is no repository to commit to.
@@ -176,7 +178,7 @@ pub(super) struct Row {
 
 impl ErrorCode {
     /// All of them, by their numbers.
-    pub const ALL: [Self; 79] = [
+    pub const ALL: [Self; 80] = [
         Self::EnvelopeInvalid,
         Self::NotApproved,
         Self::NotValidated,
@@ -236,6 +238,7 @@ impl ErrorCode {
         Self::ActionTimeout,
         Self::ReportUnwritable,
         Self::CheckpointFailed,
+        Self::ChangedAfterRun,
         Self::DirtyTarget,
         Self::NoRepository,
         Self::DetachedHead,
@@ -323,6 +326,7 @@ impl ErrorCode {
             Self::ActionTimeout => (2007, "ACTION_TIMEOUT", SkipAction),
             Self::ReportUnwritable => (2008, "REPORT_UNWRITABLE", Reject),
             Self::CheckpointFailed => (2009, "CHECKPOINT_FAILED", Reject),
+            Self::ChangedAfterRun => (2010, "CHANGED_AFTER_RUN", Escalate),
             Self::DirtyTarget => (2020, "GIT_DIRTY_TARGET", UseCheckpoint),
             Self::NoRepository => (2021, "GIT_NO_REPOSITORY", UseCheckpoint),
             Self::DetachedHead => (2022, "GIT_DETACHED_HEAD", UseCheckpoint),

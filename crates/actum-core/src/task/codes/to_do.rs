@@ -107,6 +107,9 @@ impl ErrorCode {
             Self::ReportUnwritable | Self::CheckpointFailed => {
                 "See to it that `agent/agent_outputs` can be written and has room, and run the task again."
             }
+            Self::ChangedAfterRun => {
+                "Find out which process changed the file; `actum diff` shows how. The run is in effect: `actum rollback` refuses to take back over the change."
+            }
             Self::DirtyTarget
             | Self::NoRepository
             | Self::DetachedHead

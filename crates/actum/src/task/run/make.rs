@@ -185,8 +185,8 @@ impl Desk<'_> {
             .map(|(path, _)| TaskProblem {
                 target: Some(path.clone()),
                 ..TaskProblem::new(
-                    ErrorCode::HashMismatch,
-                    format!("`{path}` is not what the run left there: somebody changed it since"),
+                    ErrorCode::ChangedAfterRun,
+                    format!("`{path}` is not what the run left there: another process changed it"),
                 )
             })
             .collect()
