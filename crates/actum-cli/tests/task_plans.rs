@@ -308,6 +308,9 @@ fn what_is_not_approved_leaves_no_envelope_and_nothing_that_waits() {
     assert_eq!(failed.code, 1, "{failed:?}");
     assert!(failed.stderr.contains("is not approved, and no envelope was written"), "{failed:?}");
     assert!(failed.stdout.contains("`actum explain 1100` says what to do"), "{failed:?}");
+    // Neither is what cannot be read.
+    put(&root, &plan(json!([with(replace("1"), "no_such_field", json!(1))])));
+    assert_eq!(actum(&root, &["plan", "approve", "../plan.json"]).code, 1);
     // Somebody has to agree, and there is no key to sign with.
     put(&root, &plan(json!([replace("1")])));
     let unsigned = actum(&root, &["plan", "approve", "../plan.json"]);
@@ -316,6 +319,8 @@ fn what_is_not_approved_leaves_no_envelope_and_nothing_that_waits() {
     for told in [failed.stdout, failed.stderr, unsigned.stdout, unsigned.stderr] {
         assert!(!told.contains('\u{1b}'), "{told}");
     }
-    assert!(!root.join("../task_envelope.json").exists());
+    for made in ["task_envelope.json", "system_config.yaml", "task_approval.json"] {
+        assert!(!root.join("..").join(made).exists(), "{made}");
+    }
     assert_eq!(waiting(&root), json!([]));
 }

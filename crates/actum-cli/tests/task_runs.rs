@@ -416,7 +416,11 @@ fn a_plan_in_the_place_of_its_envelope_is_told_as_one() {
     let ended = actum(&root, &["run", "../plan.json"]);
     assert_eq!(ended.code, 1, "{ended:?}");
     assert!(ended.stdout.starts_with("this is a task plan"), "{ended:?}");
-    assert_eq!(document(&root, "error_report.json")["error_code"], 1000);
+    assert!(ended.stdout.contains("(1000 ENVELOPE_INVALID)"), "{ended:?}");
+    // What names no task leaves no report.
+    fs::write(root.join("../task.json"), "{").unwrap();
+    assert_eq!(actum(&root, &["run", "../task.json"]).code, 1);
+    assert!(!root.join("agent").exists());
 }
 
 /// EX-6: the plan that was in force before is kept, and the new one takes its place, also where it lies there itself.

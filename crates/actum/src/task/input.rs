@@ -57,8 +57,8 @@ pub struct Task {
 /// A task that cannot be begun, since its documents cannot be used.
 #[derive(Debug)]
 pub struct Unread {
-    /// What it would be called.
-    pub(super) id: PlainId,
+    /// What it would be called, where its documents say so.
+    pub(super) id: Option<PlainId>,
     /// What its plan is called, where that could be read.
     pub(super) plan_id: Option<PlainId>,
     /// What is wrong, the first of which decides.
@@ -95,7 +95,7 @@ impl Task {
         {
             // What nobody approved is not read, and nothing in it is told.
             let problems = vec![TaskProblem::new(changed.code(), changed.to_string())];
-            return Err(Unread { problems, ..Unread::of(plain(envelope.task.as_str())) });
+            return Err(Unread { problems, ..Unread::of(told) });
         }
         let plan = match TaskPlan::read_with_places(&input.plan) {
             Ok(plan) => Some(plan),
@@ -115,7 +115,7 @@ impl Task {
             },
         };
         let plan_id = plan.as_ref().map(|(plan, _)| plain(plan.id.as_str()));
-        let id = told.or_else(|| plan_id.clone()).unwrap_or_else(|| plain(UNKNOWN));
+        let id = told.or_else(|| plan_id.clone());
         let protected = config.as_ref().map(|config| config.protected.clone());
         let unread = |problems| Unread {
             plan_id: plan_id.clone(),
@@ -124,13 +124,15 @@ impl Task {
             protected: protected.clone().unwrap_or_default(),
             ..Unread::of(id.clone())
         };
-        let (Some((plan, places)), Some(config), Some(of_plan), true) =
-            (plan, config, plan_id.clone(), problems.is_empty())
+        let (Some((plan, places)), Some(config), Some(of_plan), Some(name), true) =
+            (plan, config, plan_id.clone(), id.clone(), problems.is_empty())
         else {
             return Err(unread(problems));
         };
         match Graph::of(&plan) {
-            Ok(graph) => Ok(Self { id, plan, plan_id: of_plan, places, config, graph, input }),
+            Ok(graph) => {
+                Ok(Self { id: name, plan, plan_id: of_plan, places, config, graph, input })
+            }
             Err(error) => {
                 let problem = |problem: &actum_core::task::GraphProblem| TaskProblem {
                     action: Some(problem.action()),
@@ -259,9 +261,14 @@ impl Task {
 
 impl Unread {
     /// A task of which nothing else is known.
-    pub(super) fn of(id: PlainId) -> Self {
+    pub(super) fn of(id: Option<PlainId>) -> Self {
         let (problems, named, protected) = (Vec::new(), Vec::new(), Vec::new());
         Self { id, plan_id: None, problems, named, protected }
+    }
+
+    /// Its id, or the word for a task without one.
+    pub(super) fn task(&self) -> PlainId {
+        self.id.clone().unwrap_or_else(|| plain(UNKNOWN))
     }
 
     /// Adds the protected targets that its plan names: what else is wrong with it hides none of them (EX-4).
@@ -284,7 +291,7 @@ impl Unread {
         // Who asks is told under the name that they gave.
         let envelope: Option<serde_json::Value> = serde_json::from_slice(envelope).ok();
         let task = envelope.as_ref().and_then(|it| it.get("task_id")?.as_str()?.parse().ok());
-        let id = task.map_or_else(|| plain(UNKNOWN), |task: TaskId| plain(task.as_str()));
+        let id = task.map(|task: TaskId| plain(task.as_str()));
         if envelope.is_some_and(|it| it.get("action_plan").is_some()) {
             let what = "this is a task plan, and no envelope; `actum plan approve` writes the envelope of a plan";
             problems = vec![TaskProblem::new(error.code(), what)];
@@ -295,7 +302,7 @@ impl Unread {
     /// A document of it cannot be read.
     pub fn of_file(task: Option<&TaskId>, why: &dyn std::fmt::Display) -> Self {
         let problems = vec![TaskProblem::new(ErrorCode::InputMissing, why.to_string())];
-        let id = task.map_or_else(|| plain(UNKNOWN), |task| plain(task.as_str()));
+        let id = task.map(|task| plain(task.as_str()));
         Self { problems, ..Self::of(id) }
     }
 }

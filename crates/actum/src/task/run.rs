@@ -98,7 +98,7 @@ pub fn run(
     let started = records.clock.now();
     let id = match &read {
         Ok(task) => task.id.clone(),
-        Err(unread) => unread.id.clone(),
+        Err(unread) => unread.task(),
     };
     let home = records.keys.home().tenant(&records.tenant)?;
     let mut desk = Desk {
@@ -357,7 +357,7 @@ impl Task {
     /// That it is refused for these reasons.
     fn refusal(&self, problems: Vec<TaskProblem>) -> Unread {
         let plan_id = Some(self.plan_id.clone());
-        Unread { plan_id, problems, ..Unread::of(self.id.clone()) }
+        Unread { plan_id, problems, ..Unread::of(Some(self.id.clone())) }
     }
 }
 

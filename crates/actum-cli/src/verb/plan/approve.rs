@@ -85,11 +85,12 @@ pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     }
     let plan_file = session.start.join(&arguments.plan);
     let beside = plan_file.parent().unwrap_or(&session.start).to_owned();
-    let config_file = arguments.config_file(session, &beside)?;
-    let files = Files::of(&plan_file, &config_file, &arguments.output)?;
-    let documents = Documents { plan: arguments.plan.clone(), config: Some(config_file.clone()) };
+    let config = arguments.config_file(session, &beside)?;
+    let config_file = config.path();
+    let files = Files::of(&plan_file, config_file, &arguments.output)?;
+    let documents = Documents { plan: arguments.plan.clone(), config: config.existing() };
     let task = match documents.read(&session.start)? {
-        Ok(task) => task,
+        Ok(task) => config.read_with(task),
         Err(problems) => return refused(session, problems),
     };
     let mut problems = Problems::default();
@@ -130,6 +131,7 @@ pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         session.screen.tell_text(&previewed)?;
         let question = format!("Approve task {id}?");
         let key = ApprovalKey::ask(session, &question, arguments.passphrase_file.as_deref())?;
+        config.make(session)?;
         signed = Some(sign(arguments, &records, &subject, &key)?);
         // What nobody agreed to does not wait in the queue.
         if previewed.asks
@@ -150,6 +152,7 @@ pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     });
     let approval = match &signed {
         None => {
+            config.make(session)?;
             let unsigned = "no approval key signed it, so any program of yours could have written this envelope";
             session.screen.note(unsigned);
             None
@@ -256,22 +259,58 @@ fn sign(
 }
 
 impl Arguments {
-    /// The system config, made where it is missing and nobody named one.
-    fn config_file(&self, session: &Session, beside: &Path) -> Result<PathBuf, Failure> {
+    /// The system config; the one beside the plan where none is named.
+    fn config_file(&self, session: &Session, beside: &Path) -> Result<ConfigFile, Failure> {
         if let Some(config) = &self.config {
             let config = session.start.join(config);
             return match config.parent() == Some(beside) {
-                true => Ok(config),
+                true => Ok(ConfigFile::Existing(config)),
                 false => Err(usage("the system config has to lie in the directory of the plan")),
             };
         }
         let config = beside.join(CONFIG_FILE);
-        if config.symlink_metadata().is_ok() {
-            return Ok(config);
+        Ok(match config.symlink_metadata() {
+            Ok(_) => ConfigFile::Existing(config),
+            Err(_) => ConfigFile::Missing(config),
+        })
+    }
+}
+
+/// The system config of the task.
+enum ConfigFile {
+    /// A file that exists.
+    Existing(PathBuf),
+    /// None, and nobody named one: the approval makes it.
+    Missing(PathBuf),
+}
+
+impl ConfigFile {
+    fn path(&self) -> &Path {
+        let (Self::Existing(path) | Self::Missing(path)) = self;
+        path
+    }
+
+    fn existing(&self) -> Option<PathBuf> {
+        match self {
+            Self::Existing(path) => Some(path.clone()),
+            Self::Missing(_) => None,
         }
-        OutputFile::create(&config, Existing::Refuse)?.fill(CONFIG_TEXT.as_bytes())?;
+    }
+
+    /// The task with the digest of the file that is to be made.
+    fn read_with(&self, task: Task) -> Task {
+        match self {
+            Self::Existing(_) => task,
+            Self::Missing(_) => Task { config_digest: Digest::of(CONFIG_TEXT.as_bytes()), ..task },
+        }
+    }
+
+    /// Makes the file where it is missing, once nothing else can reject the plan.
+    fn make(&self, session: &Session) -> Result<(), Failure> {
+        let Self::Missing(path) = self else { return Ok(()) };
+        OutputFile::create(path, Existing::Refuse)?.fill(CONFIG_TEXT.as_bytes())?;
         session.screen.note(format_args!("made {CONFIG_FILE}, which says nothing yet"));
-        Ok(config)
+        Ok(())
     }
 }
 

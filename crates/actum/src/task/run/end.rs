@@ -239,15 +239,17 @@ impl Desk<'_> {
         cause: Option<Error>,
     ) -> TaskEnd {
         let report = self.rejection(task, &refusal);
-        let directory = match self.unfilled.take() {
-            Some(directory) => Ok(directory),
-            None => self.rejected_directory(&refusal, &report),
+        let directory = match (self.unfilled.take(), &refusal.id) {
+            (Some(directory), _) => Ok(directory),
+            (None, Some(task)) => self.rejected_directory(task, &refusal, &report),
+            // What names no task leaves no report: it is no more than an error of the caller.
+            (None, None) => Err(None),
         };
         match directory {
             Ok(directory) => self.rejected_in(directory, (refusal, report), cause),
-            Err(error) => {
-                let alert = self.alerts.raise(&refusal.id, &report, None);
-                self.rejected(refusal, report, (None, Some(error)), (alert, cause))
+            Err(unwritten) => {
+                let alert = self.alerts.raise(&refusal.task(), &report, None);
+                self.rejected(refusal, report, (None, unwritten), (alert, cause))
             }
         }
     }
@@ -255,16 +257,17 @@ impl Desk<'_> {
     /// The directory of a report that says that a task is not begun; what it says is noted before it is there.
     fn rejected_directory(
         &mut self,
+        task: &PlainId,
         refusal: &Unread,
         report: &ErrorReport,
-    ) -> std::result::Result<ReportDirectory, OutputError> {
-        let name = self.outputs.report_name(self.started, &refusal.id)?;
-        let notes = self.notes(&name, (&refusal.id, refusal.plan_id.as_ref()));
+    ) -> std::result::Result<ReportDirectory, Option<OutputError>> {
+        let name = self.outputs.report_name(self.started, task)?;
+        let notes = self.notes(&name, (task, refusal.plan_id.as_ref()));
         // The report is written all the same: it is missing only where this process is killed as well.
         if let Err(error) = notes.ending(refused(report)).keep(&self.mark) {
             self.told.note(Phase::Reporting, &format!("the report could not be noted: {error}"));
         }
-        self.outputs.report(name)
+        Ok(self.outputs.report(name)?)
     }
 
     /// It is not begun, as the report in that directory says.
@@ -285,8 +288,9 @@ impl Desk<'_> {
         cause: Option<Error>,
     ) -> TaskEnd {
         let ended = refused(&report);
-        let alert = self.alerts.raise(&refusal.id, &report, Some(&directory.name));
-        let ids = (&refusal.id, refusal.plan_id.as_ref());
+        let task = refusal.task();
+        let alert = self.alerts.raise(&task, &report, Some(&directory.name));
+        let ids = (&task, refusal.plan_id.as_ref());
         let unwritten = self.write_end(&directory, ids, ended);
         self.rejected(refusal, report, (Some(&directory), unwritten), (alert, cause))
     }
@@ -314,7 +318,7 @@ impl Desk<'_> {
         let name = directory.map(|directory| &directory.name);
         self.told.end(EndLine::Rejected(&report), name);
         TaskEnd {
-            task: refusal.id,
+            task: refusal.task(),
             directory: name.cloned(),
             outcome: Outcome::Rejected(Box::new(report)),
             receipt: None,
