@@ -7,8 +7,8 @@ use actum_core::ledger::EntryKind;
 
 use super::{Fold, Subject};
 use crate::error::LedgerError;
-use crate::sqlite::fault;
 use crate::sqlite::link::Link;
+use crate::sqlite::{Unpacker, fault};
 
 /// Whether a signed note counts; where it does not, why.
 pub type NoteCheck<'a> = dyn FnMut(&str) -> Result<(), String> + 'a;
@@ -99,10 +99,13 @@ fn rows(
     let sql = "SELECT seq, kind, body FROM entry WHERE seq >= ? AND seq < ? ORDER BY seq";
     let mut statement = link.connection.prepare_cached(sql)?;
     let mut rows = statement.query([range.start, range.end])?;
+    let mut unpacker = Unpacker::default();
     while let Some(row) = rows.next()? {
         let index: u64 = row.get(0)?;
         let kind = row.get_ref(1)?.as_str().ok().and_then(EntryKind::of_name);
-        if let (Some(kind), Ok(body)) = (kind, row.get_ref(2)?.as_blob()) {
+        let stored = row.get_ref(2)?.as_blob().ok();
+        let body = stored.and_then(|stored| unpacker.unpack(stored).ok());
+        if let (Some(kind), Some(body)) = (kind, body) {
             fold.signature(checks, kind, index, body);
         }
         progress(index.saturating_add(1));
