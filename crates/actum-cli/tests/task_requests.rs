@@ -157,3 +157,38 @@ fn a_policy_can_accept_signed_envelopes_alone() {
     assert_eq!(ended.code, 0, "{ended:?}");
     assert_eq!(text(&root, "a.txt"), "0\n1\n");
 }
+
+/// D-8, AEC-7: the stored result of a task is about these files, not about another workspace with the same name.
+#[test]
+fn a_task_is_refused_where_the_workspace_is_a_copy_that_never_made_the_run() {
+    let (directory, root) = workspace();
+    fs::write(directory.path().join("first.json"), r#"{"path": "first.txt", "content": "x"}"#)
+        .unwrap();
+    assert_eq!(actum(&root, &["apply", "../first.json"]).code, 0);
+    let saved = directory.path().join("saved");
+    let copy = |from: &Path, to: &Path| {
+        let from = format!("{}/.", from.display());
+        let copied = Command::new("/bin/cp").args(["-a", "--", &from]).arg(to).status();
+        assert!(copied.unwrap().success());
+    };
+    fs::create_dir(&saved).unwrap();
+    copy(&root, &saved);
+    put(&root, &insert("0\n"), "");
+    assert_eq!(actum(&root, &["run", "../task.json"]).code, 0);
+    assert!(actum(&root, &["run", "../task.json"]).stderr.contains("carried this task out before"));
+    // The disk as it was: `.actum` is the same directory, with what it held then.
+    for entry in fs::read_dir(root.join(".actum")).unwrap() {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => fs::remove_dir_all(path).unwrap(),
+            false => fs::remove_file(path).unwrap(),
+        }
+    }
+    copy(&saved, &root);
+    let refused = actum(&root, &["run", "../task.json"]);
+    assert_eq!(refused.code, 1, "{refused:?}");
+    let error = task::document(&root, "error_report.json");
+    assert_eq!(error["error_code"], 1009, "{error:#}");
+    assert_eq!(error["details"]["reason"], "WORKSPACE_IS_A_COPY", "{error:#}");
+    assert_eq!(text(&root, "a.txt"), "1\n");
+}

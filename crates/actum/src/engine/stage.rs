@@ -112,7 +112,9 @@ impl<D: Disk> Engine<D> {
                 let asked = (begun.workspace, key, plan);
                 let undone = |receipt: &Receipt| {
                     let run = receipt.statement.predicate.run;
-                    must_be_made_here(&begun, key, run)?;
+                    if !begun.transaction.knows(run)? {
+                        begun.records.must_be_forgotten(begun.workspace, key, run)?;
+                    }
                     Ok(begun.transaction.undone_by(run)?.is_some())
                 };
                 match begun.records.earlier(asked, undone)? {
@@ -245,24 +247,28 @@ pub(crate) struct Earlier {
     pub(crate) done: Option<Box<Receipt>>,
 }
 
-/// Refuses a run that the ledger knows of a workspace of this name, and the workspace itself does not: its files are
-/// those of a copy or of an older state, so the run had no effect on them.
-fn must_be_made_here<D: Disk>(begun: &Begun<'_, D>, key: &RequestKey, run: RunId) -> Result<()> {
-    let Begun { transaction, records, workspace, .. } = begun;
-    if transaction.knows(run)? {
-        return Ok(());
-    }
-    let (keys, workspace) = (Arc::clone(&records.keys), *workspace);
-    let forgotten = records.ledger.ask(move |store: &mut dyn Store| {
-        forget::is_forgotten(store, keys.keyring(), (workspace, run))
-    });
-    match forgotten.wait()? {
-        true => Ok(()),
-        false => Err(Error::WorkspaceIsACopy { key: key.clone(), run }),
-    }
-}
-
 impl Records {
+    /// Rejects a run that the ledger knows of a workspace of this name and the workspace itself does not, unless it was
+    /// forgotten: its files are those of a copy or of an older state, so the run had no effect on them.
+    ///
+    /// # Errors
+    /// `WorkspaceIsACopy`, `Ledger`.
+    pub(crate) fn must_be_forgotten(
+        &self,
+        workspace: WorkspaceId,
+        key: &RequestKey,
+        run: RunId,
+    ) -> Result<()> {
+        let keys = Arc::clone(&self.keys);
+        let forgotten = self.ledger.ask(move |store: &mut dyn Store| {
+            forget::is_forgotten(store, keys.keyring(), (workspace, run))
+        });
+        match forgotten.wait()? {
+            true => Ok(()),
+            false => Err(Error::WorkspaceIsACopy { key: key.clone(), run }),
+        }
+    }
+
     /// Looks for earlier attempts at the request of this key (AEC-7, D-8). An attempt that was undone, which `is_undone`
     /// answers, binds the key no more than one that never had an effect.
     ///

@@ -9,7 +9,7 @@ use actum_core::report::{
 };
 use actum_core::task::ErrorCode;
 use actum_core::{Digest, RunId};
-use actum_workspace::View;
+use actum_workspace::{ErrorKind, View};
 
 use super::checkpoint;
 use super::input::Task;
@@ -19,6 +19,7 @@ use super::rollback::read_report;
 use crate::engine::settle::Receipt;
 use crate::engine::stage::Earlier;
 use crate::error::{Error, Result};
+use crate::reason;
 use crate::records::Records;
 
 /// Where a task stands among earlier requests with its id.
@@ -68,7 +69,15 @@ impl Task {
     ) -> Result<Standing> {
         let Some(key) = request_key(&self.id) else { return Ok(Standing::Attempt(1)) };
         let asked = (workspace, &key, self.documents_digest());
-        let is_undone = |receipt: &Receipt| is_undone(root, outputs, (&self.id, receipt));
+        let is_undone = |receipt: &Receipt| {
+            let run = receipt.statement.predicate.run;
+            let shown = View::open(root)?.show(run);
+            if is_unknown(&shown) {
+                records.must_be_forgotten(workspace, &key, run)?;
+            }
+            let undone_by = shown.ok().and_then(|shown| shown.undone_by);
+            Ok(undone_by.is_some() || is_undone(outputs, (&self.id, receipt))?)
+        };
         let taken = |message| Standing::Taken(TaskProblem::new(ErrorCode::TaskIdTaken, message));
         let receipt = match records.earlier(asked, is_undone) {
             Ok(Earlier { done: Some(receipt), .. }) => *receipt,
@@ -78,6 +87,12 @@ impl Task {
                     "the task id `{}` stands for another plan or config, which the run {run} carried out",
                     self.id
                 )));
+            }
+            Err(error @ Error::WorkspaceIsACopy { .. }) => {
+                let reason = Some(reason::of_engine(&error).name());
+                let code = ErrorCode::TaskIdTaken;
+                let problem = TaskProblem { reason, ..TaskProblem::new(code, error.to_string()) };
+                return Ok(Standing::Taken(problem));
             }
             Err(error @ Error::OutcomeUnknown { .. }) => {
                 return Ok(Standing::Taken(TaskProblem::of_error(&error)));
@@ -110,16 +125,16 @@ impl Task {
     }
 }
 
-/// Whether the effect of a task is not in force any more: its run was undone, a commit reverts it, or every file is as it
-/// was before, which is what the rollback script leaves.
-fn is_undone(
-    root: &Path,
-    outputs: &Outputs,
-    (task, receipt): (&PlainId, &Receipt),
-) -> Result<bool> {
+/// Whether the workspace does not know a run.
+fn is_unknown<T>(shown: &std::result::Result<T, actum_workspace::Error>) -> bool {
+    shown.as_ref().is_err_and(|error| matches!(error.kind, ErrorKind::UnknownRun { .. }))
+}
+
+/// Whether the effect of a task is not in force any more though nothing undid its run: a commit reverts it, or every file
+/// is as it was before, which is what the rollback script leaves.
+fn is_undone(outputs: &Outputs, (task, receipt): (&PlainId, &Receipt)) -> Result<bool> {
     let result = &receipt.statement.predicate;
-    let shown = View::open(root)?.show(result.run);
-    if shown.is_ok_and(|shown| shown.undone_by.is_some()) || is_as_before(outputs, &result.paths) {
+    if is_as_before(outputs, &result.paths) {
         return Ok(true);
     }
     let report = report_of(outputs, (task, result.run))?;
