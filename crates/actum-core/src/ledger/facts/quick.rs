@@ -82,6 +82,13 @@ fn started(body: &[u8]) -> Option<EntryFacts> {
     let policy = at.digest()?;
     at.pass(br#","request":"#)?;
     let request = at.plain_or_null()?.map(parsed::<RequestKey>);
+    // Only the run of a task names them.
+    if at.pass(br#","rollback_files":{"manifest":"#).is_some() {
+        at.digest()?;
+        at.pass(br#","script":"#)?;
+        at.digest()?;
+        at.pass(b"}")?;
+    }
     at.pass(br#","root":"#)?;
     at.text()?;
     at.pass(br#","run":"#)?;

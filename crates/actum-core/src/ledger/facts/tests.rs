@@ -9,8 +9,8 @@ use crate::canonical;
 use crate::ledger::{Actor, Approval, Bound, Isolation, JudgedPlan, TenantId};
 use crate::path_name::PathName;
 use crate::receipt::{
-    DecisionRecord, EffectKind, FileFacts, GateRecord, PathEffect, Rollback, RunResult, SettledBy,
-    Statement,
+    DecisionRecord, EffectKind, FileFacts, GateRecord, PathEffect, Rollback, RollbackFiles,
+    RunResult, SettledBy, Statement,
 };
 use crate::signer::{KeyId, KeyRole, PublicKey};
 
@@ -70,9 +70,13 @@ fn started(number: u64) -> EffectStarted {
         decision: decision(number),
         approval: (number % 5 == 4).then(|| approval(number)),
         commands: Default::default(),
-        rollback_files: None,
+        rollback_files: (number % 3 == 2).then(rollback_files),
         engine: "actum 0.1.0".to_owned(),
     }
+}
+
+fn rollback_files() -> RollbackFiles {
+    RollbackFiles { manifest: Digest::of(b"manifest"), script: Digest::of(b"script") }
 }
 
 fn approval(number: u64) -> Approval {
@@ -123,7 +127,7 @@ fn result(number: u64) -> RunResult {
         sandbox: None,
         verification: Vec::new(),
         rollback: Some(Rollback { undo: intent.run }),
-        rollback_files: None,
+        rollback_files: intent.rollback_files,
         request: intent.request,
         attempt: intent.attempt,
         actor: intent.actor,
