@@ -133,6 +133,25 @@ fn a_task_that_failed_or_was_not_approved_raises_no_alert() {
     assert_eq!(alerts(&root), Vec::<Value>::new());
 }
 
+/// EX-4, D-5: a path that other changes may touch is refused with the profile that protects it, and why.
+#[test]
+fn a_path_that_only_plans_may_not_touch_is_refused_with_its_profile() {
+    let (directory, root) = workspace();
+    fs::write(root.join("README.md"), "1\n").unwrap();
+    let ended = run(&root, &plan(json!([replace("a1", "README.md", "1")])));
+    assert_eq!(ended.code, 1, "{ended:?}");
+    let reason = &document(&root, "error_report.json")["details"]["violations"][0]["reason"];
+    let reason = reason.as_str().unwrap();
+    for part in
+        ["the documents that the agents work by", "the profile `agent-executor`", "`actum apply`"]
+    {
+        assert!(reason.contains(part) && ended.stdout.contains(part), "{part}: {ended:?}");
+    }
+    let diff = "--- a/README.md\n+++ b/README.md\n@@ -1 +1 @@\n-1\n+2\n";
+    fs::write(directory.path().join("readme.diff"), diff).unwrap();
+    assert_eq!(actum(&root, &["apply", "../readme.diff"]).code, 0);
+}
+
 /// EX-4, D-5: neither state that no change may touch nor another mistake in the plan hides a protected target.
 #[test]
 fn every_protected_target_of_a_plan_is_listed_also_where_the_plan_cannot_be_read() {

@@ -150,7 +150,7 @@ fn a_protected_target_is_refused_before_anything_else() {
         assert_eq!(json_of(&root, "preview").0, 1, "{target}");
         // A path that other changes may touch is refused with the profile that protects it.
         let names_profile =
-            run(&root, "lint", &[]).stdout.contains("by the profile `agent-executor`");
+            run(&root, "lint", &[]).stdout.contains("only the profile `agent-executor`");
         assert_eq!(
             names_profile,
             !target.ends_with(".env") && !target.contains(".ENV"),

@@ -55,7 +55,8 @@ pub fn violations<'p>(
             && denied(&case, &in_force.policy)?.is_none()
         {
             *ground += &format!(
-                "; a task plan is judged by the profile `{}` as well, whatever the policy chooses",
+                "; only the profile `{}` protects it, by which every task plan is judged besides the policy: a change \
+                 with `actum apply` may touch it",
                 Profile::AgentExecutor
             );
         }

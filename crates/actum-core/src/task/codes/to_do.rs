@@ -131,7 +131,7 @@ impl ErrorCode {
                 "`actum plan preview` shows which gate says no, and `actum policy explain` why."
             }
             Self::ProtectedFileViolation => {
-                "Leave the target out; a person changes it, or takes it from the protected paths. A file with other names is copied over itself first."
+                "Leave the target out; a person changes it, or takes it from the protected paths. What the profile `agent-executor` alone protects, `actum apply` may change. A file with other names is copied over itself first."
             }
             Self::ProtectedReportViolation => {
                 "Leave the target out: reports are not changed by plans."
