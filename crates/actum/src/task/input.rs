@@ -1,6 +1,6 @@
 //! The documents of a task, and whether it may be begun (EX-1, EX-2, EX-4).
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use actum_core::keyring::Keyring;
 use actum_core::ledger::{TenantId, WorkspaceId};
@@ -12,7 +12,7 @@ use actum_core::task::{
 use actum_core::{Digest, PathRule, RelPath, Timestamp};
 use actum_gate::policy::TaskEnvelopes;
 use actum_gate::{VerifiedTaskApproval, verify_task_approval};
-use actum_workspace::disk::Kind;
+use actum_workspace::disk::{Kind, Stat};
 use actum_workspace::{RunOptions, Workspace};
 
 use super::outputs::Outputs;
@@ -214,9 +214,14 @@ impl Task {
     ) -> Result<Vec<TaskProblem>> {
         let found = violations(self.plan.targets(), &self.config.protected, in_force)?;
         let mut problems: Vec<_> = found.into_iter().map(|it| self.violation(it)).collect();
+        // Each target is looked at once; what leads to none of them, only where it is asked for.
+        let mut stats = BTreeMap::new();
+        for (_, path) in self.plan.targets() {
+            stats.entry(path).or_insert_with(|| outputs.stat(path));
+        }
         let written = self.plan.targets();
         let has_names =
-            |path: &RelPath| matches!(outputs.stat(path), Ok(Some(stat)) if stat.links > 1);
+            |path: &RelPath| matches!(stats.get(path), Some(Ok(Some(stat))) if stat.links > 1);
         let linked: Vec<_> = written.filter(|(_, path)| has_names(path)).collect();
         let others = named_by_others(workspace, linked.iter().map(|(_, path)| *path))?;
         for (action, path) in linked.into_iter().filter(|(_, path)| others.contains(path)) {
@@ -225,11 +230,18 @@ impl Task {
                 problems.push(self.violation(Violation { action, path, problem }));
             }
         }
-        let linked = links(&self.plan, |path| outputs.link_to(path));
+        let linked = links(&self.plan, |path| match stats.get(path) {
+            Some(Ok(None)) => None,
+            Some(Ok(Some(stat))) if stat.kind != Kind::Symlink => None,
+            Some(_) | None => outputs.link_to(path),
+        });
         problems.extend(linked.iter().map(|finding| self.finding(finding)));
         if problems.is_empty() {
-            let exists =
-                |path: &_| matches!(outputs.stat(path), Ok(Some(stat)) if stat.kind == Kind::File);
+            let is_file = |stat: &Option<Stat>| stat.is_some_and(|stat| stat.kind == Kind::File);
+            let exists = |path: &RelPath| match stats.get(path) {
+                Some(stat) => stat.as_ref().is_ok_and(is_file),
+                None => outputs.stat(path).is_ok_and(|stat| is_file(&stat)),
+            };
             let findings = lint(&self.plan, &self.graph, &self.config, exists);
             let refused = findings
                 .into_iter()
