@@ -59,6 +59,11 @@ pub(crate) fn after_engine(error: &actum::Error) -> Vec<String> {
                 "give another key; `actum show {run}` tells what this one stands for"
             )];
         }
+        actum::Error::OnlyOthersRuns { run, .. } => {
+            return vec![format!(
+                "`actum undo {run}` takes that one back; `actum log` lists the runs"
+            )];
+        }
         actum::Error::WorkspaceIsACopy { .. } => {
             "look at the files; if the request should be done here, ask under another key"
         }

@@ -1,5 +1,6 @@
 //! The ledger and the keys that every run of this program is recorded with.
 
+use std::cell::LazyCell;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -97,12 +98,15 @@ fn opened_view() -> Result<Option<LedgerView>, Failure> {
     Ok(view.map_err(actum::Error::from)?)
 }
 
-/// Facts about a run that would be taken back. Where its record cannot be read, the undo is judged as a new change.
-pub(crate) fn undone(run: RunId) -> Option<Undone> {
-    let view = opened_view().ok()??;
-    let keyring = Trusted::own().ok()?.keyring;
-    let row = view.run(run).ok()??;
-    Some(RecordedRun::read(&view, &keyring, row).ok()?.undone())
+/// Finds facts about runs that would be taken back. Where the record of one cannot be read, its undo is judged as a new
+/// change.
+pub(crate) fn undone() -> impl Fn(RunId) -> Option<Undone> {
+    let opened = LazyCell::new(|| Some((opened_view().ok()??, Trusted::own().ok()?.keyring)));
+    move |run| {
+        let (view, keyring) = opened.as_ref()?;
+        let row = view.run(run).ok()??;
+        Some(RecordedRun::read(view, keyring, row).ok()?.undone())
+    }
 }
 
 /// Runs of a workspace that are newer than the newest one that its ledger knows, the newest first; among the newest

@@ -133,13 +133,12 @@ impl RunEnd {
         (in_force, tenant): (&PolicyInForce, &TenantId),
         diff: Option<Audience>,
     ) -> Result<Self, Error> {
-        let mut preview: Preview<'_, _> = actum::preview(workspace, request)?;
+        let mut preview: Preview<'_, _> = actum::preview(workspace, request, records::undone())?;
         let title = Title::of(&request.work, preview.undoes);
         let end = Self::of(&mut preview.transaction, title, diff)?;
         if end.changes.is_empty() {
             return Ok(Self { dry_run: true, ..end });
         }
-        preview.undone = preview.undoes.and_then(records::undone);
         let decision = preview.judge(request, in_force, tenant, records::now())?;
         let (tier, needs_approval) = (Some(decision.tier), held(&decision.gates));
         Ok(Self { dry_run: true, tier, needs_approval, ..end })

@@ -158,9 +158,10 @@ fn an_undo_of_approved_work_or_of_another_agent_is_judged_as_a_new_change() {
     let waits = delete(CI, &["--agent", "builder"]);
     assert_eq!(waits.code, 6, "{waits:?}");
     let plan = value(&waits)["plan"].as_str().unwrap().to_owned();
-    assert_eq!(answered(&root, &["approve", &plan]).code, 0);
+    let approved = answered(&root, &["approve", &plan, "--json"]);
+    let run = value(&approved)["run"].as_str().unwrap().to_owned();
     for by in [&["--agent", "other"][..], &["--agent", "builder"], &[]] {
-        let undone = actum(&root, &[&["undo"], by].concat());
+        let undone = actum(&root, &[&["undo", &run], by].concat());
         assert_eq!(undone.code, 6, "{by:?}: {undone:?}");
         assert!(!root.join(CI).exists());
     }
@@ -168,6 +169,48 @@ fn an_undo_of_approved_work_or_of_another_agent_is_judged_as_a_new_change() {
     let approved = answered(&root, &["approve", &plan]);
     assert_eq!(approved.code, 0, "{approved:?}");
     assert_eq!(fs::read_to_string(root.join(CI)).unwrap(), "on: push\n");
+}
+
+/// FO-5: an undo without a run takes back the actor's own newest change, wherever the changes of others are.
+#[test]
+fn an_undo_without_a_run_takes_back_the_actors_own_newest_change() {
+    let (directory, root) = workspace();
+    let make = |agent: &str| {
+        let files = json!({ "files": [{ "path": agent, "content": "made\n" }] }).to_string();
+        fs::write(directory.path().join("change.json"), files).unwrap();
+        let made = actum(&root, &["apply", "../change.json", "--agent", agent, "--json"]);
+        value(&made)["run"].as_str().unwrap().to_owned()
+    };
+    let (_, b) = (make("a"), make("b"));
+    let look = actum(&root, &["undo", "--agent", "a", "--dry-run"]);
+    assert!(
+        look.stdout.contains("deleted     a ") && !look.stdout.contains("deleted     b "),
+        "{look:?}"
+    );
+    let undo = actum(&root, &["undo", "--agent", "a"]);
+    assert_eq!(undo.code, 0, "{undo:?}");
+    assert!(!root.join("a").exists() && root.join("b").exists());
+    let c = make("c");
+    for arguments in
+        [&["undo", "--agent", "a", "--json"][..], &["undo", "--agent", "a", "--json", "--dry-run"]]
+    {
+        let none = actum(&root, arguments);
+        assert_eq!(none.code, 1, "{none:?}");
+        let error = value(&none);
+        assert_eq!(
+            (&error["reason"], &error["workspace"]),
+            (&json!("NO_RUN_TO_UNDO"), &json!("unchanged"))
+        );
+        let message = error["message"].as_str().unwrap();
+        assert!(message.contains(&c) && message.contains("by the agent `c`"), "{message}");
+        assert!(error["hints"].to_string().contains(&format!("actum undo {c}")), "{error}");
+    }
+    // A user owns the changes of all agents that work for them.
+    assert_eq!(actum(&root, &["undo"]).code, 0);
+    assert!(!root.join("c").exists() && root.join("b").exists());
+    // Named, the change of another is taken back as well.
+    assert_eq!(actum(&root, &["undo", "--agent", "a", &b]).code, 0);
+    assert!(!root.join("b").exists());
 }
 
 /// AA-5

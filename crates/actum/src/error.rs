@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use actum_core::action::Check;
 use actum_core::canonical::CanonicalError;
 use actum_core::command::CommandRecord;
-use actum_core::ledger::{RequestKey, Retention};
+use actum_core::ledger::{Actor, RequestKey, Retention};
 use actum_core::path::{Harmless, Quoted};
 use actum_core::receipt::GateRecord;
 use actum_core::signer::SignError;
@@ -108,6 +108,17 @@ pub enum Error {
         key: RequestKey,
         /// The run.
         run: RunId,
+    },
+    /// An undo without a run, where every change in effect is another actor's.
+    #[error(
+        "there is no run of yours to undo: the newest change in effect is the run {run}, by {}; nothing was changed",
+        whose(by)
+    )]
+    OnlyOthersRuns {
+        /// That run.
+        run: RunId,
+        /// Who asked for it.
+        by: Actor,
     },
     /// The operator's retention keeps runs that were to be removed from the history.
     #[error(
@@ -317,6 +328,7 @@ impl Error {
             | Self::RequestKeyTaken { .. }
             | Self::OutcomeUnknown { .. }
             | Self::WorkspaceIsACopy { .. }
+            | Self::OnlyOthersRuns { .. }
             | Self::Retained { .. }
             | Self::Forgotten(_)
             | Self::NoAction
@@ -339,5 +351,14 @@ impl Error {
 impl From<LedgerError> for Error {
     fn from(source: LedgerError) -> Self {
         Self::Ledger { source }
+    }
+}
+
+/// An actor as a part of a sentence.
+fn whose(actor: &Actor) -> String {
+    let user = Quoted(actor.user.as_bytes());
+    match &actor.agent {
+        Some(agent) => format!("the agent `{}` of the user `{user}`", Quoted(agent.as_bytes())),
+        None => format!("the user `{user}`"),
     }
 }

@@ -264,6 +264,7 @@ pub fn of_engine(error: &crate::Error) -> Reason {
         Error::Ledger { source } => of_ledger(source),
         Error::RequestKeyTaken { .. } => Reason::RequestKeyTaken,
         Error::OutcomeUnknown { .. } => Reason::OutcomeUnknown,
+        Error::OnlyOthersRuns { .. } => Reason::NoRunToUndo,
         Error::WorkspaceIsACopy { .. } => Reason::WorkspaceIsACopy,
         Error::Retained { .. } => Reason::RetentionHolds,
         Error::Forgotten(_) => Reason::KeyUnusable,

@@ -15,8 +15,9 @@ use crate::run_prefix::RunPrefix;
 /// is a conflict: all of them are named, and nothing is changed. `--keep-edits` takes only the lines
 /// of the run out of files that were edited since.
 ///
-/// Without RUN the newest change that is in effect is taken back, so that one `undo` after the
-/// other goes further back. `actum redo` takes an undo back.
+/// Without RUN your newest change that is in effect is taken back, so that one `undo` after the
+/// other goes further back. Changes of your agents are yours; with `--agent` only those of that
+/// agent are meant. The change of another needs RUN. `actum redo` takes an undo back.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// The run, or at least 4 characters of the beginning of its id

@@ -153,12 +153,17 @@ impl<'a, D: Disk> Runs<'a, D> {
     }
 
     fn newest_in_effect(&self) -> Option<RunId> {
+        self.in_effect().next()
+    }
+
+    /// The changes that were committed and are not undone, newest first.
+    pub(crate) fn in_effect(&self) -> impl Iterator<Item = RunId> {
         let in_effect = |known: &&RunRef| {
             known.kind == RunKind::Apply
                 && known.outcome == Outcome::Committed
                 && !self.undone.contains_key(&known.run)
         };
-        self.refs.iter().rev().find(in_effect).map(|known| known.run)
+        self.refs.iter().rev().filter(in_effect).map(|known| known.run)
     }
 
     /// The newest undo that is in effect, and the run it undid. The undo of an undo is none: it

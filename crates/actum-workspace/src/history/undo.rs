@@ -105,11 +105,28 @@ impl<D: Disk> Transaction<'_, D> {
     /// # Errors
     /// `NoRunToUndo`, and as [`Transaction::undo`].
     pub fn undo_newest(self) -> Result<(RunId, Self)> {
-        let Some(run) = self.workspace.newest_in_effect()? else {
-            let runs = self.workspace.runs()?.refs().len();
-            return Err(ErrorKind::NoRunToUndo { runs }.into());
-        };
+        let run = self.newest_in_effect()?;
         Ok((run, self.undo(run)?))
+    }
+
+    /// Newest change that is in effect.
+    ///
+    /// # Errors
+    /// `NoRunToUndo`, `Io`.
+    pub fn newest_in_effect(&self) -> Result<RunId> {
+        if let Some(run) = self.workspace.newest_in_effect()? {
+            return Ok(run);
+        }
+        let runs = self.workspace.runs()?.refs().len();
+        Err(ErrorKind::NoRunToUndo { runs }.into())
+    }
+
+    /// Changes that are in effect, newest first; at most `max`.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn runs_in_effect(&self, max: usize) -> Result<Vec<RunId>> {
+        Ok(self.workspace.runs()?.in_effect().take(max).collect())
     }
 
     /// Makes it the redo of a run that was undone, or of the run that an undo took back. Gives the

@@ -113,6 +113,7 @@ fn status(error: &Error) -> Option<Status> {
         Error::Unsettled { state: State::Restored | State::Unchanged, .. } => Status::Reverted,
         Error::RequestKeyTaken { .. }
         | Error::WorkspaceIsACopy { .. }
+        | Error::OnlyOthersRuns { .. }
         | Error::Retained { .. }
         | Error::Forgotten(_)
         | Error::NoAction

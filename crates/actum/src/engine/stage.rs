@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use actum_access::Cedar;
-use actum_core::ledger::{EffectStarted, RequestKey, WorkspaceId};
+use actum_core::ledger::{Actor, EffectStarted, RequestKey, WorkspaceId};
 use actum_core::{Digest, RunId, Status};
 use actum_gate::Policy;
 use actum_gate::decision::Undone;
@@ -23,6 +23,9 @@ use crate::forget;
 use crate::recorded::RecordedRun;
 use crate::records::Records;
 use crate::request::{Request, Which, Work};
+
+/// Among how many changes in effect an actor's own is looked for.
+const OWN_SEARCHED_MAX: usize = 1000;
 
 /// Where a request stands once the workspace is known.
 pub enum Stage<'e, D: Disk> {
@@ -130,7 +133,9 @@ impl<D: Disk> Engine<D> {
             approved_plan(begun.records, plan, begun.workspace)?;
         }
         let Begun { transaction, .. } = begun;
-        let (transaction, undoes) = compute(transaction, &request)?;
+        let records = begun.records;
+        let computed = compute(transaction, &request, &mut |run| records.undone(run))?;
+        let Computed { transaction, undoes, undone: _ } = computed;
         let begun = Begun { transaction, ..begun };
         Ok(Stage::Staged(Box::new(begun.staged((request, plan), attempt, undoes))))
     }
@@ -194,39 +199,54 @@ pub struct Preview<'w, D: Disk> {
     pub undone: Option<Undone>,
 }
 
-/// Computes what a request would change; nothing is recorded, and nothing can come of it.
+/// Computes what a request would change; nothing is recorded, and nothing can come of it. `facts` finds the record of a run.
 ///
 /// # Errors
 /// `Workspace` about any step.
 pub fn preview<'w, D: Disk>(
     workspace: &'w mut Workspace<D>,
     request: &Request,
+    facts: impl Fn(RunId) -> Option<Undone>,
 ) -> Result<Preview<'w, D>> {
     let transaction = workspace.begin(options(request))?;
-    let (transaction, undoes) = compute(transaction, request)?;
-    Ok(Preview { transaction, undoes, undone: None })
+    let computed = compute(transaction, request, &mut |run| Ok(facts(run)))?;
+    let Computed { transaction, undoes, undone } = computed;
+    let undone = undone.or_else(|| undoes.and_then(facts));
+    Ok(Preview { transaction, undoes, undone })
 }
 
 fn options(request: &Request) -> RunOptions {
     RunOptions { limits: request.limits.clone(), label: label(request), wait: request.wait }
 }
 
-/// Computes the change; gives the run that it takes back.
+/// A change that is computed.
+struct Computed<'w, D: Disk> {
+    transaction: Transaction<'w, D>,
+    /// The run that it takes back.
+    undoes: Option<RunId>,
+    /// Facts about that run, where it was chosen by them.
+    undone: Option<Undone>,
+}
+
+/// Computes the change.
 fn compute<'w, D: Disk>(
     transaction: Transaction<'w, D>,
     request: &Request,
-) -> Result<(Transaction<'w, D>, Option<RunId>)> {
+    facts: &mut dyn FnMut(RunId) -> Result<Option<Undone>>,
+) -> Result<Computed<'w, D>> {
     let umask = request.umask.unwrap_or(transaction.umask());
     let mut transaction = transaction.with_umask(umask).with_images(request.images.clone());
-    Ok(match &request.work {
+    let mut undone = None;
+    let (transaction, undoes) = match &request.work {
         Work::Apply(operations) => {
             transaction.operate_all(operations)?;
             (transaction, None)
         }
         Work::Undo(Which::Run(run)) => (transaction.undo(*run)?, Some(*run)),
         Work::Undo(Which::Newest) => {
-            let (run, transaction) = transaction.undo_newest()?;
-            (transaction, Some(run))
+            let run;
+            (run, undone) = newest_of(&transaction, &request.actor, facts)?;
+            (transaction.undo(run)?, Some(run))
         }
         Work::Redo(Which::Run(run)) => {
             let (undo, transaction) = transaction.redo(*run)?;
@@ -236,7 +256,33 @@ fn compute<'w, D: Disk>(
             let (undo, transaction) = transaction.redo_newest()?;
             (transaction, Some(undo))
         }
-    })
+    };
+    Ok(Computed { transaction, undoes, undone })
+}
+
+/// Finds the newest change in effect that is the actor's own. A run without a record is nobody else's.
+fn newest_of<D: Disk>(
+    transaction: &Transaction<'_, D>,
+    actor: &Actor,
+    facts: &mut dyn FnMut(RunId) -> Result<Option<Undone>>,
+) -> Result<(RunId, Option<Undone>)> {
+    let newest = transaction.newest_in_effect()?;
+    let by = match facts(newest)? {
+        Some(undone) if !is_own(&undone, actor) => undone.actor,
+        undone => return Ok((newest, undone)),
+    };
+    for run in transaction.runs_in_effect(OWN_SEARCHED_MAX)?.into_iter().skip(1) {
+        let undone = facts(run)?;
+        if undone.as_ref().is_none_or(|undone| is_own(undone, actor)) {
+            return Ok((run, undone));
+        }
+    }
+    Err(Error::OnlyOthersRuns { run: newest, by })
+}
+
+/// Whether a run is the actor's own, as where its undo is free of the gates; an approval makes no difference.
+fn is_own(undone: &Undone, actor: &Actor) -> bool {
+    Undone { approved: false, ..undone.clone() }.is_free_for(actor)
 }
 
 /// Earlier attempts at a request.

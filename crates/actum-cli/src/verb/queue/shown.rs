@@ -139,7 +139,7 @@ fn would_do_in(
     (request, in_force): (&Request, &PolicyInForce),
     audience: Audience,
 ) -> Result<(Vec<String>, Option<FileDiffs>), Failure> {
-    let mut preview = match actum::preview(workspace, request) {
+    let mut preview = match actum::preview(workspace, request, records::undone()) {
         Ok(preview) => preview,
         // Who else is at work says nothing about the plan.
         Err(error) if is_busy(&error) => return Err(error.into()),
@@ -150,7 +150,6 @@ fn would_do_in(
     let changes = preview.transaction.diff()?.into_iter().map(whole).collect();
     let diff = FileDiffs::of(changes, audience);
     let tenant = &plan.queued.plan.tenant;
-    preview.undone = preview.undoes.and_then(records::undone);
     let judged = match preview.judged(request, in_force, tenant, records::now()) {
         Ok(judged) => judged,
         Err(error) => return Ok((vec![told(&error)], None)),
