@@ -98,7 +98,7 @@ fn approved(grounds: &Grounds) -> QueuedPlan {
     let by = Actor { user: "grace".to_owned(), uid: 1001, agent: None };
     let approver = Approver { by, signer: &signer, isolation: Isolation::SameUser };
     let reply = Reply { answer: Answer::Approved, reason: None };
-    grounds.records().answer(plan, reply, &approver).unwrap()
+    grounds.records().answer(&grounds.records().plan(plan).unwrap(), reply, &approver).unwrap()
 }
 
 /// AA-5: an approval counts once, also for an action that then comes to nothing.

@@ -11,7 +11,7 @@ use actum_core::canonical;
 use actum_core::dsse::Envelope;
 use actum_core::ledger::{Actor, Answer, EntryKind, Isolation, PlanAnswered, PlanQueued};
 use actum_core::signer::{KeyRole, Signer};
-use actum_core::{PathRule, RiskTier, RunId, Scope, Status};
+use actum_core::{Digest, PathRule, RiskTier, RunId, Scope, Status};
 use actum_gate::{NoAccess, Policy, PolicyFile, replay, verify_receipt};
 use actum_ledger::{LedgerHome, Log, NewEntry};
 use actum_testkit::SimDisk;
@@ -41,7 +41,8 @@ fn answer_in(
     let by = Actor { user: "grace".to_owned(), uid: 1001, agent: None };
     let approver = Approver { by, signer: &signer, isolation: Isolation::SameUser };
     let reason = Some("looked at".to_owned());
-    grounds.records_of(store).answer(plan, Reply { answer, reason }, &approver)
+    let records = grounds.records_of(store);
+    records.answer(&records.plan(plan)?, Reply { answer, reason }, &approver)
 }
 
 fn answer(grounds: &Grounds, plan: RunId, answer: Answer) -> actum::Result<QueuedPlan> {
@@ -260,7 +261,8 @@ fn an_answer_that_no_approval_key_signed_is_no_answer() {
     let by = Actor { user: "mallory".to_owned(), uid: 1000, agent: None };
     let approver = Approver { by, signer: &signer, isolation: Isolation::SameUser };
     let reply = Reply { answer: Answer::Approved, reason: None };
-    let error = grounds.records().answer(plan, reply, &approver).unwrap_err();
+    let shown = grounds.records().plan(plan).unwrap();
+    let error = grounds.records().answer(&shown, reply, &approver).unwrap_err();
     assert!(matches!(error, Error::Queue(QueueError::Unproven { .. })), "{error}");
     // Nothing of it is in the ledger, and the queue goes on.
     assert_eq!(grounds.store.count(EntryKind::PlanAnswered), 0);
@@ -269,6 +271,31 @@ fn an_answer_that_no_approval_key_signed_is_no_answer() {
     assert_eq!(grounds.store.count(EntryKind::EffectStarted), 0);
     answer(&grounds, plan, Answer::Approved).unwrap();
     run(&disk, grounds.records(), asks()).unwrap();
+}
+
+/// AA-5: the signature is over what the person saw; a ledger that says something else of the plan takes no answer.
+#[test]
+fn an_answer_is_to_the_plan_that_was_shown() {
+    let grounds = Grounds::new();
+    let disk = disk(&grounds);
+    let plan = queued(run(&disk, grounds.records(), asks()));
+    let signer = grounds.keys().signer(KeyRole::Approval, grounds.now()).unwrap();
+    let by = Actor { user: "grace".to_owned(), uid: 1001, agent: None };
+    let approver = Approver { by, signer: &signer, isolation: Isolation::SameUser };
+    let records = grounds.records();
+    let shown = records.plan(plan).unwrap();
+    let mut of_another_change = shown.clone();
+    of_another_change.queued.plan.bound.change = Digest::of(b"another");
+    let mut of_another_entry = shown.clone();
+    of_another_entry.entry.leaf = Digest::of(b"another");
+    for other in [of_another_change, of_another_entry] {
+        let reply = Reply { answer: Answer::Approved, reason: None };
+        let error = records.answer(&other, reply, &approver).unwrap_err();
+        assert!(matches!(error, Error::Ledger { .. }), "{error}");
+    }
+    assert_eq!(grounds.store.count(EntryKind::PlanAnswered), 0);
+    let reply = Reply { answer: Answer::Approved, reason: None };
+    records.answer(&shown, reply, &approver).unwrap();
 }
 
 /// AA-5: an answer that got into the ledger all the same stands in nobody's way.

@@ -68,7 +68,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         let question = format!("Approve plan {id}?");
         let key = ApprovalKey::ask(session, &question, file)?;
         let reply = Reply { answer: Answer::Approved, reason: arguments.reason.clone() };
-        records.answer(id, reply, &key.approver())?;
+        records.answer(&plan, reply, &key.approver())?;
     }
     if later {
         drop(records);

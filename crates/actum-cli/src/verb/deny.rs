@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use actum::{PlanState, Reply};
+use actum::{PlanState, QueuedPlan, Reply};
 use actum_core::RunId;
 use actum_core::ledger::Answer;
 use actum_workspace::View;
@@ -85,7 +85,7 @@ fn deny_all(arguments: &Arguments, reply: &Reply, session: &Session) -> Result<E
         let key = ApprovalKey::ask(session, &question, arguments.passphrase_file.as_deref())?;
         records::open()?.answer_all(&plans, reply, &key.approver())?;
     }
-    session.screen.show(&Denied { plans })?;
+    session.screen.show(&Denied { plans: plans.iter().map(QueuedPlan::id).collect() })?;
     Ok(Exit::Success)
 }
 
@@ -131,7 +131,7 @@ fn answer(
     drop(queue);
     let key = ApprovalKey::ask(session, &format!("{verb} plan {id}?"), file)?;
     let records = records::open()?;
-    records.answer(id, reply, &key.approver())?;
+    records.answer(&plan, reply, &key.approver())?;
     drop(records);
     let (queue, plan) = plans::answered(id)?;
     let audience = session.screen.audience_of_decisions();

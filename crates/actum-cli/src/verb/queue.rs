@@ -7,7 +7,6 @@ mod shown;
 mod watch;
 
 use actum::{PlanState, QueuedPlan};
-use actum_core::RunId;
 
 use super::Session;
 use crate::exit::Exit;
@@ -60,9 +59,10 @@ fn waiting() -> Result<Vec<Line>, Failure> {
 }
 
 /// Those among them that are meant.
-pub(super) fn open(is_meant: impl Fn(&QueuedPlan) -> bool) -> Result<Vec<RunId>, Failure> {
-    let plans = plans_now()?;
-    Ok(plans.iter().filter(|plan| is_meant(plan)).map(QueuedPlan::id).collect())
+pub(super) fn open(is_meant: impl Fn(&QueuedPlan) -> bool) -> Result<Vec<QueuedPlan>, Failure> {
+    let mut plans = plans_now()?;
+    plans.retain(is_meant);
+    Ok(plans)
 }
 
 fn plans_now() -> Result<Vec<QueuedPlan>, Failure> {

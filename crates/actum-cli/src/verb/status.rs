@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 
+use actum::QueuedPlan;
 use actum_core::path::Quoted;
 use actum_core::{RelPath, RunId};
 use actum_workspace::{Drift, View, WorkspaceStatus};
@@ -124,7 +125,7 @@ fn waiting(view: &View, session: &Session) -> Result<(Vec<RunId>, Vec<u64>), Fai
     let Some(id) = view.workspace_id()? else { return Ok((Vec::new(), Vec::new())) };
     let plans = queue::open(|plan| plan.row.workspace == id);
     match plans.and_then(|plans| Ok((plans, queue::alerts_in(id)?))) {
-        Ok(waiting) => Ok(waiting),
+        Ok((plans, alerts)) => Ok((plans.iter().map(QueuedPlan::id).collect(), alerts)),
         Err(failure) => {
             session.screen.note(format_args!("what waits for a person is not known: {failure}"));
             Ok((Vec::new(), Vec::new()))

@@ -44,14 +44,20 @@ impl Records {
         asked.wait()?.ok_or_else(|| QueueError::NoPlan { plan }.into())
     }
 
-    /// Records what a person says of a plan. An approval lets exactly what was queued be carried out, once,
-    /// within a day; a plan that was denied or revoked is carried out never more.
+    /// Records what a person says of a plan that was shown. What is signed is what was shown, whatever the ledger
+    /// says of the plan since; where it says something else there is no answer. An approval lets exactly that be
+    /// carried out, once, within a day; a plan that was denied or revoked is carried out never more.
     ///
     /// # Errors
     /// `Queue` where the plan cannot be answered so, or the key does not count; `Sign`, `Ledger`, `Record`.
-    pub fn answer(&self, plan: RunId, reply: Reply, approver: &Approver<'_>) -> Result<QueuedPlan> {
-        self.answer_all(&[plan], &reply, approver)?;
-        self.plan(plan)
+    pub fn answer(
+        &self,
+        shown: &QueuedPlan,
+        reply: Reply,
+        approver: &Approver<'_>,
+    ) -> Result<QueuedPlan> {
+        self.answer_all(std::slice::from_ref(shown), &reply, approver)?;
+        self.plan(shown.id())
     }
 
     /// The same answer to several plans, each signed by itself. Where one of them cannot be answered so, none is.
@@ -60,17 +66,17 @@ impl Records {
     /// As [`Records::answer`].
     pub fn answer_all(
         &self,
-        plans: &[RunId],
+        shown: &[QueuedPlan],
         reply: &Reply,
         approver: &Approver<'_>,
     ) -> Result<()> {
-        let entries = plans.iter().map(|plan| self.signed_answer(*plan, reply, approver));
+        let entries = shown.iter().map(|plan| self.signed_answer(plan, reply, approver));
         let entries = entries.collect::<Result<Vec<_>>>()?;
         for entries in entries.chunks(REQUEST_ENTRIES_MAX) {
             self.ledger.append(entries.to_vec()).wait()?;
         }
         if reply.answer != Answer::Approved {
-            plans.iter().for_each(|plan| self.forget_input(*plan));
+            shown.iter().for_each(|plan| self.forget_input(plan.id()));
         }
         Ok(())
     }
@@ -78,11 +84,11 @@ impl Records {
     /// The entry of an answer.
     fn signed_answer(
         &self,
-        plan: RunId,
+        queued: &QueuedPlan,
         Reply { answer, reason }: &Reply,
         approver: &Approver<'_>,
     ) -> Result<NewEntry> {
-        let queued = self.plan(plan)?;
+        let plan = queued.id();
         let now = self.clock.now();
         queued.must_take(*answer, now)?;
         let expires = now.micros().saturating_add(APPROVED_MICROS);
@@ -95,7 +101,7 @@ impl Records {
             queued: queued.entry.clone(),
             answer: *answer,
             reason: reason.clone(),
-            bound: queued.queued.plan.bound,
+            bound: queued.queued.plan.bound.clone(),
             expires: Timestamp::from_micros(expires),
             by: approver.by.clone(),
             isolation: approver.isolation,

@@ -213,7 +213,8 @@ fn answer(
     (arguments, shown): (&Arguments, &Previewed),
     key: &ApprovalKey,
 ) -> Result<(), Failure> {
-    let is_shown = Some(records.plan(plan)?.queued.plan.bound.change) == shown.change;
+    let queued = records.plan(plan)?;
+    let is_shown = Some(queued.queued.plan.bound.change) == shown.change;
     let reply = match is_shown {
         true => Reply { answer: Answer::Approved, reason: arguments.reason.clone() },
         false => {
@@ -221,7 +222,7 @@ fn answer(
             Reply { answer: Answer::Denied, reason }
         }
     };
-    records.answer(plan, reply, &key.approver())?;
+    records.answer(&queued, reply, &key.approver())?;
     match is_shown {
         true => Ok(()),
         false => Err(usage("a file changed after the change was shown; look at it again")),
