@@ -507,3 +507,42 @@ fn limits_are_suggested_as_exactly_as_they_were_needed_and_contents_never() {
     let told = "# 1 of 2 refused changes would pass with this\n# still refused by credentials: ";
     assert!(suggested.contains(told), "{suggested}");
 }
+
+/// D-5: what git or an installation starts by itself is known by name and content, also where a file gets that name.
+#[test]
+fn files_that_other_programs_act_on_are_denied_or_wait() {
+    let (directory, root) = workspace();
+    let apply = |files: serde_json::Value| {
+        let input = serde_json::json!({ "files": files });
+        fs::write(directory.path().join("input.json"), input.to_string()).unwrap();
+        actum(&root, &["apply", "../input.json"])
+    };
+    let head = "ref: refs/heads/main\n";
+    let denied = apply(serde_json::json!([{ "path": "fixture/HEAD", "content": head }]));
+    assert_eq!(denied.code, 1, "{denied:?}");
+    let told =
+        "`fixture/HEAD` makes its directory a git repository, whose configuration starts programs";
+    assert!(denied.stderr.contains(told), "{denied:?}");
+    let plain = serde_json::json!([{ "path": "fixture/header", "content": head }]);
+    assert_eq!(apply(plain).code, 0);
+    let renamed = "diff --git a/fixture/header b/fixture/HEAD\nsimilarity index 100%\n\
+                   rename from fixture/header\nrename to fixture/HEAD\n";
+    fs::write(directory.path().join("rename.diff"), renamed).unwrap();
+    let denied = actum(&root, &["apply", "../rename.diff"]);
+    assert!(denied.code == 1 && denied.stderr.contains(told), "{denied:?}");
+    for (path, content, told) in [
+        ("tools/hooks/pre-commit", "#!/bin/sh\n", "is a hook, which git starts"),
+        ("fixture/config", "[core]\n\tfsmonitor = x\n", "configures git"),
+        ("package.json", r#"{"scripts":{"postinstall":"x"}}"#, "has other lifecycle scripts"),
+    ] {
+        let queued = apply(serde_json::json!([{ "path": path, "content": content }]));
+        assert_eq!(queued.code, 6, "{queued:?}");
+        assert!(queued.stderr.contains(told), "{queued:?}");
+        assert!(!root.join(path).exists());
+    }
+    let ordinary = serde_json::json!([
+        { "path": "package.json", "content": r#"{"scripts":{"test":"x"}}"# },
+        { "path": "src/head/index.js", "content": "export default 1;\n" },
+    ]);
+    assert_eq!(apply(ordinary).code, 0);
+}

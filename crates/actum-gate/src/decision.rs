@@ -16,7 +16,7 @@ use crate::access::{AccessJudge, AccessUnknown};
 use crate::gate::{self, Said};
 use crate::policy::Policy;
 
-pub use bundle::{Approved, Bundle, Case, Found, Undone, WORK_TREES, WorkKind};
+pub use bundle::{Approved, Bundle, Case, Found, TriggerFound, Undone, WORK_TREES, WorkKind};
 pub use replay::{ReplayProblem, replay};
 
 /// The version of the rules that lead from a bundle to a decision. Another version of Cedar, which may

@@ -22,6 +22,7 @@ pub mod receipt;
 pub mod rotation;
 pub mod signature;
 mod task_approval;
+mod trigger;
 
 pub use access::{AccessJudge, AccessSaid, AccessText, AccessUnknown, NoAccess};
 pub use answer::{AnswerProblem, VerifiedAnswer, verify_answer};
@@ -44,6 +45,7 @@ pub use receipt::{ReceiptProblem, VerifiedReceipt, verify_receipt};
 pub use rotation::{RotationProblem, VerifiedRotation, verify_rotation};
 pub use signature::{SignatureError, verify};
 pub use task_approval::{TaskApprovalError, VerifiedTaskApproval, verify_task_approval};
+pub use trigger::Trigger;
 
 use actum_core::keyring::KeyProblem;
 

@@ -14,6 +14,7 @@ use crate::command::CommandLine;
 use crate::credential::Finding;
 use crate::document::{self, DocumentError};
 use crate::gate::{Above, Guard};
+use crate::trigger::Trigger;
 
 /// The number of a user who is not known (`overflowuid`, proc_sys_kernel(5)).
 const NOBODY: u32 = 65_534;
@@ -66,6 +67,9 @@ pub struct Case {
     pub tenant: TenantId,
     /// When it is judged.
     pub time: Timestamp,
+    /// Files of it that other programs act on by themselves, ordered by path.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub triggers: Vec<TriggerFound>,
     /// The run that it takes back.
     pub undoes: Option<RunId>,
     /// Facts about that run, where it is recorded.
@@ -131,6 +135,16 @@ pub struct Found {
     pub finding: Finding,
 }
 
+/// A file that other programs act on by themselves.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TriggerFound {
+    /// The file.
+    pub path: PathName,
+    /// What acts on it.
+    pub trigger: Trigger,
+}
+
 impl Case {
     /// A change alone: asked for by nobody who is known, without limits, and with nothing out of the ordinary.
     pub fn of(change: Vec<PathEffect>) -> Self {
@@ -146,6 +160,7 @@ impl Case {
             enclosing: Vec::new(),
             work: WorkKind::Apply,
             declared: None,
+            triggers: Vec::new(),
             undone: None,
             undoes: None,
             restores: false,
@@ -287,6 +302,11 @@ impl Bundle {
     /// Files of it that have other names as well.
     pub fn linked(&self) -> &[PathName] {
         &self.case.linked
+    }
+
+    /// Files of it that other programs act on by themselves.
+    pub fn triggers(&self) -> &[TriggerFound] {
+        &self.case.triggers
     }
 
     /// The commands that would be run for it.

@@ -9,6 +9,7 @@ use super::spelling::{Guards, Spellings};
 use super::{Said, with_more};
 use crate::decision::{Bundle, Verdict, WorkKind};
 use crate::policy::{PROTECTED_GROUPS, Policy, ProtectedGroup, Source};
+use crate::trigger::Trigger;
 
 pub(super) fn judge(bundle: &Bundle, policy: &Policy) -> Said {
     // Permission bits belong to all names of a file, and one of the others may be protected.
@@ -22,6 +23,9 @@ pub(super) fn judge(bundle: &Bundle, policy: &Policy) -> Said {
         return Said { verdict: Verdict::Deny, ground };
     }
     if let Some(said) = deceptive_names(bundle) {
+        return said;
+    }
+    if let Some(said) = new_repositories(bundle) {
         return said;
     }
     let own = policy.layers().iter().flat_map(|layer| {
@@ -69,6 +73,14 @@ fn deceptive_names(bundle: &Bundle) -> Option<Said> {
     let first = &deceptive.next()?.path;
     let first = format!("the new name `{first}` has characters that are not shown");
     Some(Said { verdict: Verdict::Deny, ground: with_more(first, deceptive.count()) })
+}
+
+/// Denies what makes a directory a git repository: its state is protected in any profile, and so is another one.
+fn new_repositories(bundle: &Bundle) -> Option<Said> {
+    let mut heads = bundle.triggers().iter().filter(|it| it.trigger == Trigger::GitRepository);
+    let first = heads.next()?;
+    let ground = format!("`{}` {}", first.path, first.trigger.effect());
+    Some(Said { verdict: Verdict::Deny, ground: with_more(ground, heads.count()) })
 }
 
 fn built_in() -> &'static Guards<&'static ProtectedGroup> {

@@ -118,7 +118,11 @@ fn raised(bundle: &Bundle, policy: &Policy) -> Vec<Ground> {
             format!("`{path}` has another name elsewhere, and undo does not tie them again");
         (RiskTier::R3, with_more(first, bundle.linked().len() - 1))
     });
-    of_all.chain(of_policy).chain(linked).collect()
+    let triggers = bundle
+        .triggers()
+        .iter()
+        .map(|it| (RiskTier::R3, format!("`{}` {}", it.path, it.trigger.effect())));
+    of_all.chain(of_policy).chain(linked).chain(triggers).collect()
 }
 
 /// A path, what happens to it, and its spellings.

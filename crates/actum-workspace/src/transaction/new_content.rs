@@ -49,7 +49,19 @@ impl<D: Disk> Transaction<'_, D> {
         })
     }
 
-    /// What is new in one of them.
+    /// The files that would get new bytes or another last name, ordered by path.
+    pub fn arriving(&self) -> impl Iterator<Item = &RelPath> {
+        self.nodes.iter().filter_map(|(path, node)| {
+            let is_placed = match &node.post.file()?.content {
+                Content::New(_) => true,
+                Content::Moved(from) => from.name() != path.name(),
+                Content::Untouched => false,
+            };
+            is_placed.then_some(path)
+        })
+    }
+
+    /// What would be in one of them, or in one that moves.
     ///
     /// # Errors
     /// `Io`, `Missing`.

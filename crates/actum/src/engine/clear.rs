@@ -179,7 +179,7 @@ fn case<D: Disk>(transaction: &mut Transaction<'_, D>, asked: Asked<'_>) -> Resu
     let restores = transaction.restores();
     let is_free = undone.as_ref().is_some_and(|undone| undone.is_free_for(&request.actor));
     // An actor gets back its own contents, whatever they are.
-    let Scanned { found, unscanned } = match restores && is_free {
+    let Scanned { found, triggers, unscanned } = match restores && is_free {
         true => Scanned::default(),
         false => Scanned::of(transaction)?,
     };
@@ -212,6 +212,7 @@ fn case<D: Disk>(transaction: &mut Transaction<'_, D>, asked: Asked<'_>) -> Resu
         linked,
         commands,
         found,
+        triggers,
         unscanned,
         approved: None,
     })

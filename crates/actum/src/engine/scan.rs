@@ -1,8 +1,9 @@
 //! Scan: new content is looked through for what looks like a credential.
 
 use actum_core::path_name::PathName;
+use actum_gate::Trigger;
 use actum_gate::credential::{FINDINGS_MAX, Finding, scan, scan_file};
-use actum_gate::decision::Found;
+use actum_gate::decision::{Found, TriggerFound};
 use actum_workspace::disk::Disk;
 use actum_workspace::{NewContent, Part, Transaction};
 
@@ -12,6 +13,8 @@ use crate::error::Result;
 #[derive(Debug, Default)]
 pub(crate) struct Scanned {
     pub(crate) found: Vec<Found>,
+    /// Files that other programs act on by themselves.
+    pub(crate) triggers: Vec<TriggerFound>,
     /// Files that could not be looked through to the end.
     pub(crate) unscanned: Vec<PathName>,
 }
@@ -23,7 +26,7 @@ impl Scanned {
     /// Looks through all that a change would put into files. What was there before is read only where
     /// something was found.
     pub(crate) fn of<D: Disk>(transaction: &Transaction<'_, D>) -> Result<Self> {
-        let mut scanned = Self::default();
+        let mut scanned = Self { triggers: triggers(transaction)?, ..Self::default() };
         for path in transaction.rewritten() {
             let name = PathName(path.clone());
             let last = path.name();
@@ -58,4 +61,22 @@ impl Scanned {
         }
         Ok(scanned)
     }
+}
+
+/// Looks for files that other programs act on by themselves; only those are read whose names let them be.
+fn triggers<D: Disk>(transaction: &Transaction<'_, D>) -> Result<Vec<TriggerFound>> {
+    let mut found = Vec::new();
+    for path in transaction.arriving().filter(|path| Trigger::may_be(path.name())) {
+        let name = path.name();
+        let trigger = match transaction.new_content(path)? {
+            NewContent::Whole(content) => {
+                let before = transaction.replaced_content(path)?;
+                Trigger::of(name, before.as_deref(), &content)
+            }
+            NewContent::Parts(_) | NewContent::TooLarge => Trigger::unseen(name),
+        };
+        let path = PathName(path.clone());
+        found.extend(trigger.map(|trigger| TriggerFound { path, trigger }));
+    }
+    Ok(found)
 }

@@ -1,0 +1,259 @@
+//! Files that other programs act on by themselves, known by name and content (D-5).
+//!
+//! A name alone says too little here: `head/index.js` is a page header, `HEAD` with a reference in it is
+//! a git repository.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::fold::{as_windows_opens, folded};
+
+/// A program that acts on a file by itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Trigger {
+    /// git takes the directory for a repository, and starts what its configuration names (gitrepository-layout(5)).
+    GitRepository,
+    /// The configuration of a git repository, which names programs (git-config(1)).
+    GitConfiguration,
+    /// A hook, which git starts where `core.hooksPath` names its directory (githooks(5)).
+    GitHook,
+    /// A `package.json` with other lifecycle scripts, which an installation runs (npm-scripts(7)).
+    LifecycleScript,
+}
+
+/// The hooks that git starts in a work tree.
+const HOOKS: [&str; 17] = [
+    "applypatch-msg",
+    "commit-msg",
+    "fsmonitor-watchman",
+    "post-applypatch",
+    "post-checkout",
+    "post-commit",
+    "post-index-change",
+    "post-merge",
+    "post-rewrite",
+    "pre-applypatch",
+    "pre-auto-gc",
+    "pre-commit",
+    "pre-merge-commit",
+    "pre-push",
+    "pre-rebase",
+    "prepare-commit-msg",
+    "reference-transaction",
+];
+
+/// Scripts that an installation runs, here or of a dependency from git.
+const LIFECYCLE: [&str; 12] = [
+    "dependencies",
+    "install",
+    "pnpm:devpreinstall",
+    "postinstall",
+    "postpack",
+    "postprepare",
+    "preinstall",
+    "prepack",
+    "prepare",
+    "preprepare",
+    "prepublish",
+    "preuninstall",
+];
+
+/// Sections of a git configuration that can name a program, or a file that does.
+const SECTIONS: [&str; 19] = [
+    "alias",
+    "browser",
+    "core",
+    "credential",
+    "diff",
+    "difftool",
+    "filter",
+    "gpg",
+    "include",
+    "includeif",
+    "init",
+    "interactive",
+    "man",
+    "merge",
+    "mergetool",
+    "pager",
+    "remote",
+    "sequence",
+    "submodule",
+];
+
+/// The digits of an object id, SHA-1 or SHA-256.
+const ID_DIGITS: [usize; 2] = [40, 64];
+
+impl Trigger {
+    /// Whether the name of a file alone can make it one, so that its content is looked at.
+    pub fn may_be(name: &[u8]) -> bool {
+        let name = plain(name);
+        matches!(&*name, b"head" | b"config" | b"config.worktree" | b"package.json")
+            || is_hook(&name)
+    }
+
+    /// What acts on a file of that name with the content `after`, which was `before` if it was there.
+    pub fn of(name: &[u8], before: Option<&[u8]>, after: &[u8]) -> Option<Self> {
+        let name = plain(name);
+        match &*name {
+            b"head" => is_head(after).then_some(Self::GitRepository),
+            b"config" | b"config.worktree" => {
+                has_program_section(after).then_some(Self::GitConfiguration)
+            }
+            b"package.json" => {
+                adds_lifecycle_script(before, after).then_some(Self::LifecycleScript)
+            }
+            name => is_hook(name).then_some(Self::GitHook),
+        }
+    }
+
+    /// What acts on a file of that name whose content is not known.
+    pub fn unseen(name: &[u8]) -> Option<Self> {
+        let name = plain(name);
+        match &*name {
+            b"head" => None, // git reads 256 bytes of it
+            b"config" | b"config.worktree" => Some(Self::GitConfiguration),
+            b"package.json" => Some(Self::LifecycleScript),
+            name => is_hook(name).then_some(Self::GitHook),
+        }
+    }
+
+    /// What it does, as the end of a sentence about the file.
+    pub fn effect(self) -> &'static str {
+        match self {
+            Self::GitRepository => {
+                "makes its directory a git repository, whose configuration starts programs"
+            }
+            Self::GitConfiguration => "configures git, which starts the programs that it names",
+            Self::GitHook => {
+                "is a hook, which git starts where `core.hooksPath` names its directory"
+            }
+            Self::LifecycleScript => "has other lifecycle scripts, which an installation runs",
+        }
+    }
+}
+
+/// The name in the form in which file systems that do not know case compare names.
+fn plain(name: &[u8]) -> Vec<u8> {
+    as_windows_opens(&folded(name)).to_vec()
+}
+
+fn is_hook(name: &[u8]) -> bool {
+    HOOKS.iter().any(|hook| hook.as_bytes() == name)
+}
+
+/// Whether git takes it for the `HEAD` of a repository: a reference, or the id of a commit.
+fn is_head(content: &[u8]) -> bool {
+    if let Some(reference) = content.strip_prefix(b"ref:") {
+        return reference.trim_ascii_start().starts_with(b"refs/");
+    }
+    let digits = content.iter().take_while(|byte| byte.is_ascii_hexdigit()).count();
+    ID_DIGITS.iter().any(|id| digits >= *id)
+}
+
+/// Whether a line opens one of [`SECTIONS`].
+fn has_program_section(content: &[u8]) -> bool {
+    let sections = content.split(|&byte| byte == b'[').skip(1);
+    sections.into_iter().any(|section| {
+        let name = section.trim_ascii_start();
+        let end = name.iter().position(|byte| !byte.is_ascii_alphanumeric() && *byte != b'-');
+        let (name, _) = name.split_at(end.unwrap_or(name.len()));
+        SECTIONS.iter().any(|known| known.as_bytes().eq_ignore_ascii_case(name))
+    })
+}
+
+fn adds_lifecycle_script(before: Option<&[u8]>, after: &[u8]) -> bool {
+    let before = before.and_then(scripts).unwrap_or_default();
+    let is_lifecycle = |name: &str| LIFECYCLE.iter().any(|known| known.eq_ignore_ascii_case(name));
+    let after = scripts(after).unwrap_or_default();
+    after.iter().any(|(name, script)| is_lifecycle(name) && before.get(name) != Some(script))
+}
+
+/// The scripts of a `package.json`, if it is one. npm passes over a byte order mark, too.
+fn scripts(content: &[u8]) -> Option<Map<String, Value>> {
+    let content = content.strip_prefix("\u{feff}".as_bytes()).unwrap_or(content);
+    let mut package: Map<String, Value> = serde_json::from_slice(content).ok()?;
+    match package.remove("scripts")? {
+        Value::Object(scripts) => Some(scripts),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn of(name: &str, after: &str) -> Option<Trigger> {
+        assert!(
+            Trigger::of(name.as_bytes(), None, after.as_bytes()).is_none()
+                || Trigger::may_be(name.as_bytes())
+        );
+        Trigger::of(name.as_bytes(), None, after.as_bytes())
+    }
+
+    /// D-5
+    #[test]
+    fn a_head_of_a_repository_is_known_by_its_content() {
+        let id = "0123456789abcdef".repeat(4);
+        for content in ["ref: refs/heads/main\n", "ref:refs/x", "ref: \trefs/x", &id, &id[..40]] {
+            assert_eq!(of("HEAD", content), Some(Trigger::GitRepository), "{content}");
+        }
+        assert_eq!(of("Head ", "ref: refs/heads/main\n"), Some(Trigger::GitRepository));
+        for content in ["", "ref: heads/main", "export default Head;\n", &id[..39]] {
+            assert_eq!(of("head", content), None, "{content}");
+        }
+        assert_eq!(of("head.ts", &id), None);
+    }
+
+    /// D-5
+    #[test]
+    fn a_configuration_of_git_is_known_by_a_section_that_names_programs() {
+        for content in
+            ["[core]\n\tfsmonitor = x\n", "a = 1\n [ALIAS]", "[filter \"x\"]", "[Include]path=x"]
+        {
+            assert_eq!(of("config", content), Some(Trigger::GitConfiguration), "{content}");
+        }
+        for content in ["[default]\nregion = x\n", "core = 1", "Host x\n", "[corel]"] {
+            assert_eq!(of("config", content), None, "{content}");
+        }
+        assert_eq!(of("config.toml", "[core]"), None);
+    }
+
+    /// D-5
+    #[test]
+    fn hooks_are_known_by_their_names() {
+        for name in ["pre-commit", "Post-Checkout", "commit-msg"] {
+            assert_eq!(of(name, "exit 0"), Some(Trigger::GitHook), "{name}");
+        }
+        assert_eq!(of("pre-commit.md", ""), None);
+        assert_eq!(of("update", ""), None);
+    }
+
+    /// D-5
+    #[test]
+    fn lifecycle_scripts_count_where_they_are_added_or_changed() {
+        let package = |scripts: &str| format!("{{\"name\":\"x\",\"scripts\":{scripts}}}");
+        let changes = |before: &str, after: &str| {
+            let (before, after) = (package(before), package(after));
+            Trigger::of(b"package.json", Some(before.as_bytes()), after.as_bytes())
+        };
+        let lifecycle = Some(Trigger::LifecycleScript);
+        assert_eq!(changes("{}", r#"{"postinstall":"x"}"#), lifecycle);
+        assert_eq!(changes(r#"{"prepare":"x"}"#, r#"{"prepare":"y"}"#), lifecycle);
+        assert_eq!(changes(r#"{"prepare":"x"}"#, r#"{"prepare":"x","test":"y"}"#), None);
+        assert_eq!(changes(r#"{"prepare":"x"}"#, "{}"), None);
+        assert_eq!(changes("{}", r#"{"build":"x","version":"y"}"#), None);
+        assert_eq!(of("package.json", &package(r#"{"install":"x"}"#)), lifecycle);
+        assert_eq!(
+            of("package.json", &format!("\u{feff}{}", package(r#"{"install":"x"}"#))),
+            lifecycle
+        );
+        for broken in ["", "{", "[]", "null", r#"{"scripts":1}"#] {
+            assert_eq!(of("package.json", broken), None, "{broken}");
+        }
+        assert_eq!(Trigger::unseen(b"package.json"), lifecycle);
+    }
+}
