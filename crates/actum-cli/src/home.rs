@@ -1,7 +1,8 @@
 //! Where ledgers and keys are, and whose: what the environment and the command line say.
 
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use actum_core::ledger::TenantId;
@@ -33,6 +34,20 @@ pub(crate) fn path() -> Result<PathBuf, Failure> {
 pub(crate) fn configuration() -> Result<PathBuf, Failure> {
     base(variable_or_known, "XDG_CONFIG_HOME", ".config")
         .ok_or_else(|| LedgerFailure::NoHome.into())
+}
+
+/// Whether a directory is the one of configuration that the system knows for this user (passwd(5)), also by a link.
+/// Anyone who starts us chooses the environment, and so the directory that that names.
+#[expect(clippy::disallowed_methods, reason = "this is the module that knows whose directories")]
+pub(crate) fn is_known_configuration(directory: &Path) -> bool {
+    let Some(known) = known_configuration() else { return false };
+    let id = |path: &Path| std::fs::metadata(path).ok().map(|found| (found.dev(), found.ino()));
+    known == directory || id(&known).is_some_and(|known| Some(known) == id(directory))
+}
+
+/// Where the system knows this user's configuration.
+pub(crate) fn known_configuration() -> Option<PathBuf> {
+    Some(PathBuf::from(known_home()?).join(".config/actum"))
 }
 
 /// Directories that hold ledgers, keys and policies of the operator: those that are in force, and those that are
@@ -98,6 +113,21 @@ fn base(
 /// The home directory of this user.
 pub(crate) fn user_home() -> Option<PathBuf> {
     variable_or_known("HOME").map(PathBuf::from)
+}
+
+/// The session of this user as the system knows it, for a program that shows something: home, name, run-time directory
+/// and message bus (pam_systemd(8)).
+pub(crate) fn session() -> Vec<(&'static str, OsString)> {
+    let uid = nix::unistd::geteuid();
+    let Some(user) = nix::unistd::User::from_uid(uid).ok().flatten() else { return Vec::new() };
+    let runtime = format!("/run/user/{uid}");
+    vec![
+        ("HOME", user.dir.into_os_string()),
+        ("USER", user.name.clone().into()),
+        ("LOGNAME", user.name.into()),
+        ("DBUS_SESSION_BUS_ADDRESS", format!("unix:path={runtime}/bus").into()),
+        ("XDG_RUNTIME_DIR", runtime.into()),
+    ]
 }
 
 /// The home directory that the system knows this user by, whatever the environment says; without one that of the

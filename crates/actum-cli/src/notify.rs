@@ -5,7 +5,9 @@
     reason = "the operator names the program, and the environment"
 )]
 
+use std::ffi::OsString;
 use std::io::Write;
+use std::os::unix::ffi::OsStrExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::Duration;
@@ -13,20 +15,12 @@ use std::time::Duration;
 use actum_core::path::Quoted;
 
 use crate::failure::Failure;
+use crate::home;
 use crate::output::Screen;
 
-/// What a program needs of the environment to reach a person's screen; nothing that could change what it
-/// does is handed on.
-const KEPT: [&str; 8] = [
-    "HOME",
-    "USER",
-    "LOGNAME",
-    "LANG",
-    "DISPLAY",
-    "WAYLAND_DISPLAY",
-    "DBUS_SESSION_BUS_ADDRESS",
-    "XDG_RUNTIME_DIR",
-];
+/// Variables that say how texts are shown. Others could change what a program does, and who starts us chooses them:
+/// those of the session are made from what the system knows of the user.
+const KEPT: [&str; 3] = ["LANG", "DISPLAY", "WAYLAND_DISPLAY"];
 const PATH: &str = "/usr/local/bin:/usr/bin:/bin";
 /// How long it is waited for: what takes longer goes on by itself.
 const STEPS: u32 = 200;
@@ -54,12 +48,13 @@ pub(crate) fn tell(screen: &Screen, command: &[String], failure: &Failure) {
 }
 
 fn start(program: &str, arguments: &[String], failure: &Failure) -> std::io::Result<Child> {
-    let kept = KEPT.iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
+    let kept = KEPT.iter().filter_map(|name| Some((*name, plain(std::env::var_os(name)?)?)));
     let mut child = Command::new(program)
         .args(arguments)
         .current_dir("/")
         .env_clear()
         .env("PATH", PATH)
+        .envs(home::session())
         .envs(kept)
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
@@ -73,6 +68,12 @@ fn start(program: &str, arguments: &[String], failure: &Failure) -> std::io::Res
         drop(thread::Builder::new().spawn(write)?);
     }
     Ok(child)
+}
+
+/// A value that names a screen or a language, and no place or program.
+fn plain(value: OsString) -> Option<OsString> {
+    let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b".:_-@".contains(byte);
+    value.as_bytes().iter().all(is_plain).then_some(value)
 }
 
 /// How it ended, where that was soon.

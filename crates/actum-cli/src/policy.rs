@@ -17,7 +17,9 @@ pub(crate) const SYSTEM: &str = "/etc/actum/actum.toml";
 pub(crate) fn files() -> Result<PolicyFiles, Failure> {
     let operator = Some(home::configuration()?.join("actum.toml"));
     let (cedar, clock) = (Cedar::default(), records::clock());
-    Ok(PolicyFiles { system: Some(SYSTEM.into()), operator, home: home::path()?, cedar, clock })
+    let is_known_place = home::is_known_configuration;
+    let (system, home) = (Some(SYSTEM.into()), home::path()?);
+    Ok(PolicyFiles { system, operator, home, cedar, clock, is_known_place })
 }
 
 /// The operator's policy, there or not, for messages.
@@ -34,6 +36,25 @@ pub(crate) fn operators() -> String {
 /// What is in force in the workspace at `root`.
 pub(crate) fn in_force(root: &Path) -> Result<PolicyInForce, Failure> {
     Ok(files()?.read(root)?)
+}
+
+/// A sentence on what the operator's policy says in vain, if there is such a thing.
+pub(crate) fn set_aside(in_force: &PolicyInForce) -> Option<String> {
+    let keys = &in_force.set_aside;
+    if keys.is_empty() {
+        return None;
+    }
+    let place = match home::known_configuration() {
+        Some(known) => format!(
+            "it counts only in `{}`, which the system knows for this user (a link there will do)",
+            Quoted(known.as_os_str().as_bytes())
+        ),
+        None => "the system knows no home directory for this user".to_owned(),
+    };
+    let (keys, operators) = (keys.join("`, `"), operators());
+    Some(format!(
+        "`{keys}` in {operators} does not count: the environment leads there, and {place}"
+    ))
 }
 
 /// Who asks for a change that the gates are only asked about, and where; the change is not in it.

@@ -254,3 +254,39 @@ fn trust_takes_the_passphrase_or_waits_for_a_day() {
     fs::write(root.with_file_name("mcp.json"), files.to_string()).unwrap();
     assert_eq!(actum(&root, &["apply", "../mcp.json"]).code, 0);
 }
+
+/// AEC-10, D-5: what lets programs do more counts only where the system knows the configuration, which no variable names.
+#[test]
+fn an_environment_lets_no_program_do_more() {
+    let (directory, root) = workspace();
+    let (evil, secret) = (directory.path().join("evil"), directory.path().join("secret"));
+    fs::create_dir_all(evil.join("actum")).unwrap();
+    fs::create_dir_all(&secret).unwrap();
+    fs::write(secret.join("s"), "topsecret\n").unwrap();
+    let marker = directory.path().join("marker");
+    let policy = format!(
+        "version = 1\n[sandbox]\nread = [{secret:?}]\n[approvals]\nnotify = [\"/usr/bin/touch\", {marker:?}]\n"
+    );
+    fs::write(evil.join("actum/actum.toml"), policy).unwrap();
+    let elsewhere = |root: &Path, arguments: &[&str], is_known: bool| -> Ended {
+        let mut command = program::command(root, arguments);
+        command.env("ACTUM_HOME", directory.path().join("evil-home"));
+        command.env("XDG_CONFIG_HOME", &evil);
+        let mut command = if is_known { program::at_known_place(command) } else { command };
+        command.output().unwrap().into()
+    };
+    let read = ["sandbox", "run", "--read", "../secret", "--", "cat", "../secret/s"];
+    let refused = elsewhere(&root, &read, false);
+    assert_eq!((refused.code, &*refused.stdout), (125, ""), "{refused:?}");
+    assert!(refused.stderr.contains("does not count: the environment leads there"), "{refused:?}");
+    assert_eq!(elsewhere(&root, &read, true).stdout, "topsecret\n");
+    let fresh = directory.path().join("fresh");
+    fs::create_dir(&fresh).unwrap();
+    let workflow =
+        json!({ "files": [{ "path": ".github/workflows/a.yml", "content": "on: push\n" }] });
+    fs::write(directory.path().join("workflow.json"), workflow.to_string()).unwrap();
+    assert_eq!(elsewhere(&fresh, &["apply", "../workflow.json"], false).code, 6);
+    assert!(!marker.exists());
+    let check = elsewhere(&fresh, &["policy", "check"], false);
+    assert!(check.stdout.contains("`approvals.notify`, `sandbox` in"), "{check:?}");
+}

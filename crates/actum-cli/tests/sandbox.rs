@@ -292,7 +292,7 @@ fn a_command_reads_and_executes_only_what_the_operator_lists() {
     for verb in verbs {
         let script = "find ../actum-home ../config | sort; cat ../actum-home/*/* ../config/*/*";
         let ended = actum(&root, &[verb, &["--read", all, "--", "sh", "-c", script]].concat());
-        assert_eq!(ended.stdout, "../actum-home\n../config\n../config/actum\n", "{ended:?}");
+        assert_eq!(ended.stdout, "../actum-home\n../config\n", "{ended:?}");
         assert_ne!(ended.code, 0, "{ended:?}");
     }
 }

@@ -45,6 +45,9 @@ pub struct PolicyFiles {
     pub cedar: Cedar,
     /// Clock that tells whether trust that waits is in effect.
     pub clock: Clock,
+    /// Whether a directory is where the system knows this user's configuration. What lets programs do more counts only
+    /// there, since an environment leads anywhere; it is asked only where the operator's policy says such a thing.
+    pub is_known_place: fn(&Path) -> bool,
 }
 
 /// What is in force in a workspace.
@@ -58,6 +61,8 @@ pub struct PolicyInForce {
     pub ignored: Vec<Ignored>,
     /// The command that tells the operator of a plan that waits.
     pub notify: Option<Vec<String>>,
+    /// Keys of the operator's policy that do not count, since it lies where only the environment leads.
+    pub set_aside: Vec<&'static str>,
     /// What commands may see and pass through besides.
     pub sandbox: SandboxAllowance,
     /// Whether the code of plugin packages may be run.
@@ -175,6 +180,7 @@ impl PolicyInForce {
             files: Vec::new(),
             ignored: Vec::new(),
             notify: None,
+            set_aside: Vec::new(),
             sandbox: SandboxAllowance::default(),
             plugins: PluginAllowance::default(),
             retention: Retention::default(),
@@ -205,6 +211,7 @@ impl PolicyInForce {
             files: Vec::new(),
             ignored: Vec::new(),
             notify: None,
+            set_aside: Vec::new(),
             sandbox: SandboxAllowance::default(),
             plugins: PluginAllowance::default(),
             retention: Retention::default(),
@@ -248,9 +255,11 @@ impl PolicyFiles {
             files.push(read);
             file
         });
-        let notify = operator.as_ref().and_then(|file| file.notify.clone());
-        let sandbox = operator.as_ref().map(|file| file.sandbox.clone()).unwrap_or_default();
-        let plugins = operator.as_ref().map(|file| file.plugins).unwrap_or_default();
+        let set_aside = operator.as_ref().map_or(Vec::new(), |file| self.set_aside(file));
+        let widening = operator.as_ref().filter(|_| set_aside.is_empty());
+        let notify = widening.and_then(|file| file.notify.clone());
+        let sandbox = widening.map(|file| file.sandbox.clone()).unwrap_or_default();
+        let plugins = widening.map(|file| file.plugins).unwrap_or_default();
         let set = || [&system, &operator].into_iter().flatten();
         let retention = set().filter_map(|file| file.retention).reduce(Retention::longer);
         let retention = retention.unwrap_or_default();
@@ -288,6 +297,7 @@ impl PolicyFiles {
             files,
             ignored,
             notify,
+            set_aside,
             sandbox,
             plugins,
             retention,
@@ -324,6 +334,14 @@ impl PolicyFiles {
         }
         found.reverse();
         Ok(found)
+    }
+
+    /// What the operator's policy says in vain, since it lies where only the environment leads.
+    fn set_aside(&self, file: &PolicyFile) -> Vec<&'static str> {
+        let keys: Vec<_> = widening(file).map(|(key, _)| key).collect();
+        let directory = self.operator.as_deref().and_then(Path::parent);
+        let is_known = || directory.is_some_and(self.is_known_place);
+        if keys.is_empty() || is_known() { Vec::new() } else { keys }
     }
 
     /// Refuses a directory of the operator's in which others can put files in the place of these.
@@ -389,18 +407,24 @@ fn is_shared(directory: &Path) -> bool {
 /// the machine's administrator.
 fn check_own(file: &PolicyFile, read: &ReadPolicy) -> Result<()> {
     let is_kept = read.source != Source::System;
-    let set = [
-        (file.notify.is_some(), "approvals.notify", "a command that would be run"),
-        (!file.sandbox.is_empty(), "sandbox", "which lets commands do more"),
-        (!file.plugins.is_empty(), "plugins", "which lets the code of plugins run"),
+    let kept = [
         (is_kept && file.retention.is_some(), "retention", "which says what `actum gc` keeps"),
         (is_kept && file.ledger_bytes.is_some(), "ledger", "which limits the ledger"),
     ];
-    let Some((_, key, what)) = set.into_iter().find(|(is_set, _, _)| *is_set) else {
-        return Ok(());
-    };
+    let kept = kept.into_iter().filter(|(is_set, ..)| *is_set).map(|(_, key, what)| (key, what));
+    let Some((key, what)) = widening(file).chain(kept).next() else { return Ok(()) };
     let problem = PolicyProblem::OperatorsOwn { key, what };
     Err(PolicyError { whose: read.source, path: read.path.clone(), problem }.into())
+}
+
+/// The keys of a policy by which programs may do more, each with what it is.
+fn widening(file: &PolicyFile) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let all = [
+        (file.notify.is_some(), "approvals.notify", "a command that would be run"),
+        (!file.sandbox.is_empty(), "sandbox", "which lets commands do more"),
+        (!file.plugins.is_empty(), "plugins", "which lets the code of plugins run"),
+    ];
+    all.into_iter().filter(|(is_set, ..)| *is_set).map(|(_, key, what)| (key, what))
 }
 
 /// The rule that speaks of a place in the workspace at `root`, or of all of it where it lies in that place.

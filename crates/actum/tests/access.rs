@@ -90,7 +90,7 @@ fn a_change_that_access_policies_want_a_person_for_is_queued() {
     let by = Actor { user: "grace".to_owned(), uid: 1001, agent: None };
     let approver = Approver { by, signer: &signer, isolation: Isolation::SameUser };
     let reply = Reply { answer: Answer::Approved, reason: None };
-    grounds.records().answer(plan, reply, &approver).unwrap();
+    grounds.records().answer(&grounds.records().plan(plan).unwrap(), reply, &approver).unwrap();
     let done = run(&disk, grounds.records(), &policy, request).unwrap();
     assert_eq!(disk.get("a").unwrap(), b"ONE\ntwo\n");
     let gates = &done.receipt.statement.predicate.decision.gates;
@@ -178,6 +178,7 @@ impl Place {
         let operator = Some(self.directory.path().join("config/actum.toml"));
         let home = self.directory.path().join("home");
         PolicyFiles {
+            is_known_place: |_| true,
             system: None,
             operator,
             home,

@@ -128,6 +128,9 @@ fn executed(arguments: &Arguments, session: &Session) -> Result<Executed, Failur
     let root = root::existing_or_new(&session.start);
     let files = policy::files()?;
     let in_force: PolicyInForce = files.read(root)?;
+    if let Some(told) = policy::set_aside(&in_force) {
+        session.screen.note(told);
+    }
     let runner = runner(&arguments.confinement, &in_force, root, &session.start)?;
     // A check that cannot run would make the command's work worth nothing.
     for check in &arguments.verify {

@@ -44,7 +44,49 @@ fn command_under(umask: &str, directory: &Path, arguments: &[&str]) -> Command {
     command.env_clear().env("ACTUM_HOME", home_of(directory));
     command.env("XDG_CONFIG_HOME", operator_of(directory));
     command.current_dir(directory).args(arguments);
-    command
+    let policy = fs::read_to_string(operator_of(directory).join("actum/actum.toml"));
+    let widens =
+        |policy: String| ["sandbox", "plugins", "notify"].iter().any(|it| policy.contains(it));
+    if policy.is_ok_and(widens) { at_known_place(command) } else { command }
+}
+
+/// The same command where its `XDG_CONFIG_HOME` is the place that the system knows for the user's configuration: in a mount
+/// namespace with a password database of its own, since no variable may do that. Streams are set afterwards.
+pub fn at_known_place(command: Command) -> Command {
+    let variable = |name: &str| {
+        let mut all = command.get_envs();
+        all.find_map(|(key, value)| if key == name { value } else { None }).map(PathBuf::from)
+    };
+    let configuration = variable("XDG_CONFIG_HOME").expect("the command says where it is");
+    let person = configuration.with_file_name("person");
+    fs::create_dir_all(&person).expect("a directory of the test");
+    drop(std::os::unix::fs::symlink(&configuration, person.join(".config"))); // it may be there
+    let own = fs::metadata("/proc/self").expect("this process");
+    let (uid, gid) = (own.uid(), own.gid());
+    let users = fs::read_to_string("/etc/passwd").expect("the password database");
+    let line = |line: &str| {
+        let mut fields: Vec<&str> = line.split(':').collect();
+        if fields.get(2).and_then(|field| field.parse().ok()) == Some(uid) {
+            fields[5] = person.to_str().expect("the path is text");
+        }
+        fields.join(":") + "\n"
+    };
+    let database = person.join("passwd");
+    fs::write(&database, users.lines().map(line).collect::<String>()).expect("a file of the test");
+    let script = "/usr/bin/mount --bind \"$0\" /etc/passwd && exec \"$@\"";
+    let mut within = Command::new("/usr/bin/unshare");
+    within.arg("--mount").args((uid != 0).then_some("--map-root-user"));
+    within.args(["/bin/sh", "-c", script]).arg(database);
+    if uid != 0 {
+        within.arg("/usr/bin/unshare");
+        within.args([format!("--map-user={uid}"), format!("--map-group={gid}")]);
+    }
+    within.arg(command.get_program()).args(command.get_args()).env_clear();
+    within.envs(command.get_envs().filter_map(|(key, value)| Some((key, value?))));
+    if let Some(directory) = command.get_current_dir() {
+        within.current_dir(directory);
+    }
+    within
 }
 
 /// Where the ledger of what happens in `directory` is: beside the workspace, in the directory of the test,

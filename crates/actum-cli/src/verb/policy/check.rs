@@ -80,6 +80,8 @@ struct AccessFile {
 const NOTHING_PERMITTED: &str = "no access policy permits anything: nothing can be changed";
 
 pub(crate) fn run(_: &Arguments, session: &Session) -> Result<Exit, Failure> {
+    let in_force = policy::in_force(root::existing_or_new(&session.start))?;
+    let set_aside = policy::set_aside(&in_force);
     let PolicyInForce {
         policy,
         files,
@@ -90,11 +92,12 @@ pub(crate) fn run(_: &Arguments, session: &Session) -> Result<Exit, Failure> {
         access,
         task_envelopes,
         ..
-    } = policy::in_force(root::existing_or_new(&session.start))?;
+    } = in_force;
     let mut warnings = warnings(&policy);
     if !access.is_empty() && access.iter().all(|file| file.policies == 0) {
         warnings.push(NOTHING_PERMITTED.to_owned());
     }
+    warnings.extend(set_aside);
     let exit = if warnings.is_empty() { Exit::Success } else { Exit::NeedsAttention };
     let checked = Checked {
         digest: Digest::of(&policy.to_vec().map_err(actum::Error::from)?),

@@ -93,6 +93,9 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
 fn sandboxed(arguments: &Arguments, session: &Session) -> Result<Exit, SandboxFailure> {
     let in_force = crate::policy::in_force(root::existing_or_new(&session.start))
         .map_err(|source| SandboxFailure::Operator { source: Box::new(source) })?;
+    if let Some(told) = crate::policy::set_aside(&in_force) {
+        session.screen.note(told);
+    }
     let policy = policy::read(arguments, &in_force.sandbox, &session.start)?;
     let from_file = arguments.policy.is_some();
     let invalid = |error: PolicyError| SandboxFailure::Invalid { error, from_file };
