@@ -20,8 +20,8 @@ use crate::snippet::Snippet;
 
 /// A text that describes a change.
 pub(crate) struct Input {
-    /// What it is called in the log, which escapes it.
-    pub(crate) name: String,
+    /// Name of the file for the log, which escapes it. Standard input has none.
+    pub(crate) name: Option<String>,
     /// What it is called in messages.
     quoted: String,
     bytes: Vec<u8>,
@@ -33,13 +33,12 @@ impl Input {
     /// Reads `file`, seen from `start`; `-` is standard input.
     pub(crate) fn read(file: &Path, start: &Path) -> Result<Self, Failure> {
         let (name, quoted, read) = if file == Path::new("-") {
-            let name = "standard input".to_owned();
-            (name.clone(), name, read_limited(io::stdin().lock(), INPUT_BYTES_MAX))
+            (None, "standard input".to_owned(), read_limited(io::stdin().lock(), INPUT_BYTES_MAX))
         } else {
             let name = file.file_name().unwrap_or(file.as_os_str());
             let quoted = format!("`{}`", Quoted(file.as_os_str().as_bytes()));
             let read = read_file(&start.join(file), INPUT_BYTES_MAX);
-            (name.to_string_lossy().into_owned(), quoted, read)
+            (Some(name.to_string_lossy().into_owned()), quoted, read)
         };
         match read {
             Ok(bytes) if bytes.len() > INPUT_BYTES_MAX => Err(Failure::TooLarge { input: quoted }),

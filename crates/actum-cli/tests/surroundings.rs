@@ -59,7 +59,7 @@ fn a_command_outside_a_workspace_is_refused_and_apply_makes_one() {
     assert_eq!(applied.code, 0, "{applied:?}");
     assert_eq!(applied.stderr, format!("note: made a workspace in {}/project\n", root.display()));
     assert_eq!(text(&below, "a.txt"), "a\n");
-    assert!(actum(&below, &["log"]).stdout.ends_with("  1 file  +1 -0  apply standard input\n"));
+    assert!(actum(&below, &["log"]).stdout.ends_with("  1 file  +1 -0  create src/a.txt\n"));
 }
 
 #[test]

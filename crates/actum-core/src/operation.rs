@@ -5,6 +5,7 @@
 
 mod digest;
 mod mode;
+mod summary;
 
 use serde::{Deserialize, Serialize};
 

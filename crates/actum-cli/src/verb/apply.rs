@@ -28,7 +28,7 @@ pub(crate) struct Arguments {
     file: PathBuf,
     #[command(flatten)]
     run_arguments: RunArguments,
-    /// What the log shows of the run, instead of `apply FILE`
+    /// What the log shows of the run, instead of `apply FILE`, or of what it changes where FILE is standard input
     #[arg(short, long, value_name = "LABEL", value_parser = label)]
     message: Option<String>,
     /// Allow only paths that RULE speaks of: `src` and all below it, `src/` only what is below it,
@@ -127,7 +127,10 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     }
     let asked = Asked {
         limits: arguments.limits(),
-        label: Some(arguments.message.clone().unwrap_or_else(|| format!("apply {}", input.name))),
+        label: arguments
+            .message
+            .clone()
+            .or_else(|| Some(format!("apply {}", input.name.as_deref()?))),
         if_missing: IfMissing::Make,
     };
     arguments.run_arguments.carry_out(session, root, || Ok(Work::Apply(operations)), asked)

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use actum_access::Cedar;
 use actum_core::ledger::{Actor, EffectStarted, RequestKey, WorkspaceId};
-use actum_core::{Digest, RunId, Status};
+use actum_core::{Digest, Operation, RunId, Status};
 use actum_gate::Policy;
 use actum_gate::decision::Undone;
 use actum_ledger::{NewEntry, SigningKey, Store};
@@ -363,7 +363,7 @@ impl Records {
 fn label(request: &Request) -> String {
     match (&request.label, &request.work) {
         (Some(label), _) => label.clone(),
-        (None, Work::Apply(_)) => "apply operations".to_owned(),
+        (None, Work::Apply(operations)) => Operation::summary(operations),
         // The workspace labels what it finds.
         (None, Work::Undo(_) | Work::Redo(_)) => String::new(),
     }
