@@ -720,8 +720,10 @@ class Place:
 
 
 def guards(rule, path, place, starts, is_file=False):
-    """Whether a rule matches a path in any of its spellings, with the directories around its workspace."""
-    names = [*place.names, *path.split(b"/")]
+    """Whether a rule matches a path in any of its spellings, with the directories around its workspace.
+
+    The empty path is the root of the workspace."""
+    names = [*place.names, *(path.split(b"/") if path else ())]
     anywhere = rule.split(b"/")[0] == b"**"
     if anywhere:
         # The match of a rule about files ends in the workspace: not at one of the directories around it.
@@ -773,11 +775,16 @@ def decide(bundle, policy, rules):
     around = [*place.enclosing, place.own]
     rules_of = lambda one: [(rule.encode(), around, kind == "files")
                             for kind in ("directories", "files") for rule in one[kind]]
-    protected = [rule for group in groups for rule in rules_of(group)]
-    protected += [(path_bytes(rule), place.roots(layer, case), False)
-                  for layer in policy["layers"] for rule in layer["protected"]]
-    free = not any(guards(rule, path, place, starts, is_file)
-                   for rule, starts, is_file in protected for path in all_paths)
+    own = [(path_bytes(rule), place.roots(layer, case), False)
+           for layer in policy["layers"] for rule in layer["protected"]]
+    protects = lambda rules, path: any(guards(rule, path, place, starts, is_file)
+                                       for rule, starts, is_file in rules)
+    excepted = {path_bytes(path) for path in policy.get("except", ())}
+    if policy["profiles"] != ["interactive"] or any(protects(rules_of(one), b"") for one in groups):
+        excepted = set()
+    free = not any(protects(own, path) for path in all_paths)
+    free &= not any(protects(rules_of(one), path) for one in groups for path in all_paths
+                    if not (one["exceptions"] and path in excepted))
     linked = [path_bytes(path) for path in case["linked"]]
     shared = ("mode", "attributes")
     free &= not any(one["effect"] in shared and path_bytes(one["path"]) in linked for one in effects)

@@ -185,8 +185,8 @@ fn of_gate(GateRecord { gate, ground, .. }: &GateRecord) -> String {
             policy::operators()
         ),
         "protected" => {
-            "what is protected is changed by a person, without actum; `actum policy check` \
-                        lists it"
+            "a person changes protected paths without actum; `actum policy explain PATH` says whether the operator \
+             can except exactly this path, and how"
                 .to_owned()
         }
         "scope" if ground.contains(" is denied by the rule ") => {

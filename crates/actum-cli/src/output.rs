@@ -167,7 +167,7 @@ impl Screen {
         }
     }
 
-    fn advise(&self, hints: &[String]) {
+    pub(crate) fn advise(&self, hints: &[String]) {
         // Some have an example of several lines.
         for hint in hints {
             self.tell(format_args!("{}: {hint}", style::Painted(style::HINT, "hint")));

@@ -434,6 +434,37 @@ fn all_gates_that_refuse_a_change_are_told() {
     assert_eq!(document["hints"].as_array().unwrap().len(), 3);
 }
 
+/// D-5: `policy explain` tells the operator how to except a path, and the exception works for that path alone.
+#[test]
+fn the_operator_excepts_a_protected_path_as_the_explanation_says() {
+    let (directory, root) = workspace();
+    let home = directory.path();
+    let refused = apply(home, &root, ".env.example", "KEY=\n");
+    assert_eq!(refused.code, 1);
+    assert!(refused.stderr.contains("`actum policy explain PATH` says whether"), "{refused:?}");
+    let explained = under("version = 1\n", home, &root, &["policy", "explain", ".env.example"]);
+    let way = "to let agents change exactly this path, the operator adds it to `except` under `[protected]` in `";
+    assert!(explained.stderr.contains(way), "{explained:?}");
+    let decides = actum(&root, &["policy", "explain", "actum.toml"]);
+    assert!(
+        decides.stderr.contains("the operator cannot except it: `**/actum.toml`, "),
+        "{decides:?}"
+    );
+
+    let excepting = "version = 1\n[protected]\nexcept = ['.env.example']\n";
+    for (name, code) in [(".env.example", 0), (".env", 1)] {
+        create(home, name, "KEY=\n");
+        let ended = under(excepting, home, &root, &["apply", "../files.json"]);
+        assert_eq!(ended.code, code, "{name}: {ended:?}");
+    }
+    let checked = under(excepting, home, &root, &["policy", "check"]);
+    assert!(checked.stdout.contains("but for .env.example\n"), "{checked:?}");
+
+    fs::write(root.join("actum.toml"), excepting).unwrap();
+    let own = actum(&root, &["policy", "check"]);
+    assert!(own.stderr.contains("it sets `protected.except`"), "{own:?}");
+}
+
 /// FO-9: a policy that became narrower since does not stand in the way back.
 #[test]
 fn an_undo_is_not_held_back_by_a_scope_or_a_budget_of_later() {

@@ -15,6 +15,7 @@ use crate::decision::{Bundle, PROTECTED, Verdict};
 use crate::policy::Policy;
 
 pub use output::refuses_output;
+pub(crate) use protected::groups_covering;
 pub(crate) use spelling::{Above, Guard, GuardKind, Spellings};
 
 /// What one gate says, and why.

@@ -6,6 +6,7 @@
 //! them only narrow.
 
 mod command;
+mod exception;
 mod expectation;
 mod file;
 mod ledger;
@@ -22,7 +23,7 @@ mod written;
 use std::collections::BTreeSet;
 
 use actum_core::canonical::{self, CanonicalError};
-use actum_core::{Budget, Digest, PathRule, Scope};
+use actum_core::{Budget, Digest, PathRule, RelPath, Scope};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -32,11 +33,12 @@ use crate::document::{self, DocumentError};
 use crate::gate::{Above, Guard, GuardKind};
 
 pub use command::LayerCommands;
+pub use exception::NoException;
 pub use expectation::{ExpectedCase, PolicyTest, PolicyTestError, expected_word};
 pub use file::{POLICY_BYTES_MAX, PolicyFile, PolicyFileError};
 pub use mistake::{Mistake, MistakeProblem};
 pub use plugins::PluginAllowance;
-pub use profile::{PROTECTED_GROUPS, Profile, ProtectedGroup};
+pub use profile::{Exceptions, PROTECTED_GROUPS, Profile, ProtectedGroup};
 pub use sandbox::SandboxAllowance;
 pub use suggest::Addition;
 pub use tasks::TaskEnvelopes;
@@ -49,6 +51,9 @@ pub struct Policy {
     format: String,
     /// Which groups of paths are protected: those of all these profiles.
     profiles: BTreeSet<Profile>,
+    /// Exact paths that the operator excepts from these groups in the profile `interactive`.
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    except: BTreeSet<RelPath>,
     layers: Vec<Layer>,
     /// What looks like a credential and is none, or may be known, by digest.
     credentials: BTreeSet<Digest>,
@@ -178,6 +183,7 @@ impl Default for Policy {
         Self {
             format: Self::FORMAT.to_owned(),
             profiles: BTreeSet::from([Profile::default()]),
+            except: BTreeSet::new(),
             layers: Vec::new(),
             credentials: BTreeSet::new(),
             access: None,
@@ -216,6 +222,7 @@ impl Policy {
             }
             Some(_) | None => {}
         }
+        let except = operator.iter().flat_map(|file| file.except.iter().cloned()).collect();
         let operator = operator.map(|file| file.layer(Source::Operator));
         let workspace = workspace.map(|(file, trust)| {
             let mut layer = file.layer(Source::Workspace);
@@ -225,7 +232,7 @@ impl Policy {
             layer
         });
         let layers = operator.into_iter().chain(workspace).collect();
-        (Self { profiles, layers, credentials, ..Self::default() }, ignored)
+        (Self { profiles, except, layers, credentials, ..Self::default() }, ignored)
     }
 
     /// Adds the policy of the machine's administrator, which only tightens.
@@ -298,6 +305,13 @@ impl Policy {
     /// Whether a group is protected.
     pub fn protects(&self, group: &ProtectedGroup) -> bool {
         group.profiles.iter().any(|profile| self.profiles.contains(profile))
+    }
+
+    /// Exact paths that no built-in group protects, as the operator excepts them. Empty where another profile than
+    /// `interactive` is in force, be it besides.
+    pub fn exceptions(&self) -> impl Iterator<Item = &RelPath> {
+        let is_interactive = self.profiles.iter().eq([&Profile::Interactive]);
+        self.except.iter().filter(move |_| is_interactive)
     }
 
     /// The profiles in force.

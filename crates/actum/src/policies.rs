@@ -408,6 +408,7 @@ fn is_shared(directory: &Path) -> bool {
 fn check_own(file: &PolicyFile, read: &ReadPolicy) -> Result<()> {
     let is_kept = read.source != Source::System;
     let kept = [
+        (!file.except.is_empty(), "protected.except", "which excepts paths from protection"),
         (is_kept && file.retention.is_some(), "retention", "which says what `actum gc` keeps"),
         (is_kept && file.ledger_bytes.is_some(), "ledger", "which limits the ledger"),
     ];

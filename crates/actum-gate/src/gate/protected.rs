@@ -1,14 +1,15 @@
 //! The gate of protected paths: what no change may touch, however its path is spelled (D-5, EX-4).
 
+use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 use actum_core::RelPath;
 use actum_core::receipt::{EffectKind, PathEffect};
 
-use super::spelling::{Guards, Spellings};
+use super::spelling::{Above, Guard, Guards, Spellings};
 use super::{Said, with_more};
 use crate::decision::{Bundle, Verdict, WorkKind};
-use crate::policy::{PROTECTED_GROUPS, Policy, ProtectedGroup, Source};
+use crate::policy::{Exceptions, PROTECTED_GROUPS, Policy, ProtectedGroup, Source};
 use crate::trigger::Trigger;
 
 pub(super) fn judge(bundle: &Bundle, policy: &Policy) -> Said {
@@ -33,9 +34,14 @@ pub(super) fn judge(bundle: &Bundle, policy: &Policy) -> Said {
     });
     let own: Guards<Source> = Guards::new(own);
     let above = bundle.above();
-    let rule_for = |path: &RelPath| {
-        let path = Spellings::below(&above, path);
-        let of_group = built_in().covering(&path).find(|(_, group)| policy.protects(group));
+    let excepted = exceptions(policy, &above);
+    let is_excepted = |path: &RelPath, group: &ProtectedGroup| {
+        group.exceptions == Exceptions::Interactive && excepted.contains(path)
+    };
+    let rule_for = |relative: &RelPath| {
+        let path = Spellings::below(&above, relative);
+        let of_group = groups_covering(&path)
+            .find(|(_, group)| policy.protects(group) && !is_excepted(relative, group));
         let of_group =
             of_group.map(|(guard, group)| (guard, format!("`{}`, {}", guard.rule(), group.name)));
         of_group.or_else(|| {
@@ -45,13 +51,32 @@ pub(super) fn judge(bundle: &Bundle, policy: &Policy) -> Said {
     };
     let mut touched = bundle.paths().filter_map(|path| Some((path, rule_for(path)?)));
     match touched.next() {
-        None => Said { verdict: Verdict::Allow, ground: "no path is protected".to_owned() },
+        None => {
+            let ground = match bundle.paths().find(|path| excepted.contains(path)) {
+                None => "no path is protected".to_owned(),
+                Some(path) => {
+                    format!("the operator's policy excepts `{path}`; no other path is protected")
+                }
+            };
+            Said { verdict: Verdict::Allow, ground }
+        }
         Some((path, (guard, rule))) => {
             let path = bundle.shown(path, guard);
             let first = format!("the path {path} is protected by {rule}");
             Said { verdict: Verdict::Deny, ground: with_more(first, touched.count()) }
         }
     }
+}
+
+/// Exceptions that count. An exception is a path in the workspace, so none counts where the workspace itself lies in
+/// a protected directory.
+fn exceptions<'p>(policy: &'p Policy, above: &Above<'_>) -> BTreeSet<&'p RelPath> {
+    let excepted: BTreeSet<&RelPath> = policy.exceptions().collect();
+    let is_around = |(_, group): &(Guard, &ProtectedGroup)| policy.protects(group);
+    if excepted.is_empty() || groups_covering(&Spellings::around(above)).any(is_around) {
+        return BTreeSet::new();
+    }
+    excepted
 }
 
 /// Denies new names that read as others. What undo and redo bring back is no new name, and a file that has
@@ -81,6 +106,13 @@ fn new_repositories(bundle: &Bundle) -> Option<Said> {
     let first = heads.next()?;
     let ground = format!("`{}` {}", first.path, first.trigger.effect());
     Some(Said { verdict: Verdict::Deny, ground: with_more(ground, heads.count()) })
+}
+
+/// Built-in rules of all groups that match a path, in their order.
+pub(crate) fn groups_covering<'p>(
+    path: &'p Spellings<'p>,
+) -> impl Iterator<Item = &'static (Guard, &'static ProtectedGroup)> + 'p {
+    built_in().covering(path)
 }
 
 fn built_in() -> &'static Guards<&'static ProtectedGroup> {

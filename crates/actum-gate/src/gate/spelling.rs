@@ -87,9 +87,17 @@ impl<'p> Spellings<'p> {
         Self::below(Above::NONE, path)
     }
 
+    /// The spellings of the root of a workspace with these directories around it.
+    pub(crate) fn around(above: &'p Above<'p>) -> Self {
+        Self::new(above, above.names.clone())
+    }
+
     /// The spellings of a path in a workspace with these directories around it.
     pub(crate) fn below(above: &'p Above<'p>, path: &'p RelPath) -> Self {
-        let written: Vec<&[u8]> = above.names.iter().copied().chain(path.components()).collect();
+        Self::new(above, above.names.iter().copied().chain(path.components()).collect())
+    }
+
+    fn new(above: &'p Above<'p>, written: Vec<&'p [u8]>) -> Self {
         let folded: Vec<_> = written.iter().map(|name| folded(name)).collect();
         let differs = folded.iter().any(|name| as_windows_opens(name).len() != name.len());
         let opened =

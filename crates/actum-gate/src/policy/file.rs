@@ -3,9 +3,10 @@
 use actum_core::canonical::COUNT_MAX;
 use actum_core::ledger::Retention;
 use actum_core::receipt::EffectKind;
-use actum_core::{Budget, Digest, PathRule, RiskTier, Scope};
+use actum_core::{Budget, Digest, PathRule, RelPath, RiskTier, Scope};
 
 use super::command;
+use super::exception::{self, NoException};
 use super::mistake::Mistake;
 use super::plugins::PluginAllowance;
 use super::profile::Profile;
@@ -47,6 +48,8 @@ pub struct PolicyFile {
     /// The profile that it chooses.
     pub profile: Option<Profile>,
     protected: Vec<PathRule>,
+    /// Exact paths that built-in rules do not protect.
+    pub except: Vec<RelPath>,
     scope: Scope,
     budget: Budget,
     tiers: Vec<TierRule>,
@@ -182,7 +185,7 @@ impl PolicyFile {
             ],
             Secret::No,
         )?;
-        let (profile, protected) = protected(root.table("protected")?)?;
+        let (profile, protected, except) = protected(root.table("protected")?)?;
         let scope = scope(root.table("scope")?)?;
         let budget = budget(root.table("budget")?)?;
         let tiers: Vec<TierRule> =
@@ -209,6 +212,7 @@ impl PolicyFile {
         let allowed = scope.allow.as_ref().map_or(0, Vec::len);
         let counts = [
             ("protected.paths", protected.len()),
+            ("protected.except", except.len()),
             ("scope.allow", allowed),
             ("scope.deny", scope.deny.len()),
             ("[[tier]]", tiers.len()),
@@ -236,6 +240,7 @@ impl PolicyFile {
         Ok(Self {
             profile,
             protected,
+            except,
             scope,
             budget,
             tiers,
@@ -255,6 +260,7 @@ impl PolicyFile {
         Self {
             profile: None,
             protected: Vec::new(),
+            except: Vec::new(),
             scope: Scope::everything(),
             budget: Budget::default(),
             tiers: Vec::new(),
@@ -281,11 +287,23 @@ fn patterns(table: &Table<'_>, key: &str) -> Result<Option<Vec<PathRule>>, Mista
     table.list(key, "patterns", Value::pattern)
 }
 
-fn protected(table: Option<Table<'_>>) -> Result<(Option<Profile>, Vec<PathRule>), Mistake> {
-    let Some(table) = table else { return Ok((None, Vec::new())) };
-    table.only(&["profile", "paths"], Secret::No)?;
+/// Profile, rules and exceptions.
+type Protected = (Option<Profile>, Vec<PathRule>, Vec<RelPath>);
+
+fn protected(table: Option<Table<'_>>) -> Result<Protected, Mistake> {
+    let Some(table) = table else { return Ok((None, Vec::new(), Vec::new())) };
+    table.only(&["profile", "paths", "except"], Secret::No)?;
     let profile = table.get("profile").map(|it| it.one_of(&Profile::ALL, Profile::as_str));
-    Ok((profile.transpose()?, patterns(&table, "paths")?.unwrap_or_default()))
+    let profile = profile.transpose()?;
+    let paths = patterns(&table, "paths")?.unwrap_or_default();
+    let except = table.list("except", "paths", |path| exception::read(path, &paths))?;
+    match (profile, table.get("except")) {
+        (None | Some(Profile::Interactive), _) | (_, None) => {}
+        (Some(profile), Some(value)) => {
+            return Err(value.unusable(&NoException::Profile { profile }));
+        }
+    }
+    Ok((profile, paths, except.unwrap_or_default()))
 }
 
 fn scope(table: Option<Table<'_>>) -> Result<Scope, Mistake> {

@@ -19,6 +19,15 @@ pub enum Profile {
     AgentExecutor,
 }
 
+/// Whether an operator's policy can except exact paths of a group.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exceptions {
+    /// In the profile `interactive`, and in no other.
+    Interactive,
+    /// Never: a change of these would decide over other changes, or over what takes them back.
+    Never,
+}
+
 /// Paths that are protected for one reason.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ProtectedGroup {
@@ -26,6 +35,8 @@ pub struct ProtectedGroup {
     pub name: &'static str,
     /// Where it is protected.
     pub profiles: &'static [Profile],
+    /// Whether the operator can except a path of it.
+    pub exceptions: Exceptions,
     /// The paths, in any spelling.
     pub paths: BuiltInPaths,
 }
@@ -37,6 +48,7 @@ pub static PROTECTED_GROUPS: [ProtectedGroup; 6] = [
     ProtectedGroup {
         name: "the state of git and actum, and their policy",
         profiles: EVERYWHERE,
+        exceptions: Exceptions::Never,
         paths: BuiltInPaths {
             directories: &["**/.git", "**/git~*", "**/.actum", "**/actum~*"],
             files: &["**/actum.toml"],
@@ -47,6 +59,7 @@ pub static PROTECTED_GROUPS: [ProtectedGroup; 6] = [
     ProtectedGroup {
         name: "secrets",
         profiles: EVERYWHERE,
+        exceptions: Exceptions::Interactive,
         paths: BuiltInPaths {
             directories: &["**/.env", "**/.envs"],
             files: &[
@@ -70,6 +83,7 @@ pub static PROTECTED_GROUPS: [ProtectedGroup; 6] = [
     ProtectedGroup {
         name: "reports of task plans, what takes them back, and active plans",
         profiles: EVERYWHERE,
+        exceptions: Exceptions::Never,
         paths: BuiltInPaths {
             directories: &[
                 "**/agent/agent_outputs/reports",
@@ -92,6 +106,7 @@ pub static PROTECTED_GROUPS: [ProtectedGroup; 6] = [
     ProtectedGroup {
         name: "configuration that gives agents and hooks their orders",
         profiles: &[Profile::Interactive],
+        exceptions: Exceptions::Interactive,
         paths: BuiltInPaths {
             directories: &[
                 "**/.claude/hooks",
@@ -146,6 +161,7 @@ pub static PROTECTED_GROUPS: [ProtectedGroup; 6] = [
     ProtectedGroup {
         name: "what builds and packages the project",
         profiles: &[Profile::AgentExecutor],
+        exceptions: Exceptions::Never,
         paths: BuiltInPaths {
             directories: &[],
             files: &["requirements.txt", "pyproject.toml", "setup.py", ".pre-commit-config.yaml"],
@@ -156,6 +172,7 @@ pub static PROTECTED_GROUPS: [ProtectedGroup; 6] = [
     ProtectedGroup {
         name: "the documents that the agents work by",
         profiles: &[Profile::AgentExecutor],
+        exceptions: Exceptions::Never,
         paths: BuiltInPaths {
             directories: &[],
             files: &[

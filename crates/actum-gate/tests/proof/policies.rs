@@ -234,6 +234,41 @@ fn each_profile_protects_its_groups() {
     assert_eq!(Policy::of(None, None).0, Policy::default());
 }
 
+/// D-5: an operator excepts exact paths, in the profile `interactive` alone.
+#[test]
+fn an_exception_of_the_operator_lifts_protection_of_one_exact_path() {
+    let excepting = "[protected]\nexcept = ['.env.example', 'a/.mcp.json']\n";
+    let (policy, _) = Policy::of(Some(file(excepting)), None);
+    for (name, expected) in [
+        (".env.example", Verdict::Allow),
+        ("a/.mcp.json", Verdict::Allow),
+        (".env", Verdict::Deny),
+        ("a/.env.example", Verdict::Deny),
+        (".ENV.example", Verdict::Deny),
+        (".env.example/below", Verdict::Deny),
+        (".mcp.json", Verdict::Deny),
+    ] {
+        assert_eq!(modified(&policy, name).verdict, expected, "{name}");
+    }
+    let (_, ground) = said(&modified(&policy, ".env.example"), "protected");
+    assert_eq!(ground, "the operator's policy excepts `.env.example`; no other path is protected");
+    // A workspace in a protected directory, and any other profile, has no exceptions.
+    let change = vec![touching(".env.example", EffectKind::Modified)];
+    let case = case(Scope::everything(), Budget::unlimited(), change);
+    let around = Case { root: "/p/.envs".to_owned(), ..case };
+    assert_eq!(judged(&policy, around).verdict, Verdict::Deny);
+    for profile in [Profile::Critical, Profile::AgentExecutor] {
+        let policy = policy.clone().guarding(profile);
+        assert_eq!(modified(&policy, ".env.example").verdict, Verdict::Deny, "{profile}");
+    }
+    // What a workspace adds stays protected, and its own exceptions are none.
+    let own = file("[protected]\npaths = ['.env*']\n");
+    let (stricter, _) = Policy::of(Some(file(excepting)), Some((own, Trust::Untrusted)));
+    assert_eq!(modified(&stricter, ".env.example").verdict, Verdict::Deny);
+    let (policy, _) = Policy::of(None, Some((file(excepting), Trust::Trusted)));
+    assert_eq!(modified(&policy, ".env.example").verdict, Verdict::Deny);
+}
+
 /// D-5: a policy in a cloned repository cannot widen.
 #[test]
 fn what_a_workspace_widens_counts_only_when_it_is_trusted() {

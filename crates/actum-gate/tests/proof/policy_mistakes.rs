@@ -74,16 +74,69 @@ fn a_table_in_the_place_of_a_list_of_them_is_told_and_the_other_way_round() {
     assert_eq!(told("tier = ['a']\n"), "line 2: item 1 of `tier` must be a table, and is a text");
 }
 
+/// D-5, D-4: what decides over changes has no exceptions, and an exception that changes nothing is a mistake.
+#[test]
+fn an_exception_that_cannot_be_one_is_rejected_when_the_policy_is_loaded() {
+    let except = "line 3: item 1 of `protected.except` cannot be used: ";
+    for (path, why) in [
+        (
+            ".git/hooks/x",
+            "the path `.git/hooks/x` cannot be used: it lies in `.git` or `.actum`, which no change may touch",
+        ),
+        (
+            ".actum",
+            "the path `.actum` cannot be used: it lies in `.git` or `.actum`, which no change may touch",
+        ),
+        (
+            "/p/.env",
+            "the path `/p/.env` cannot be used: it is absolute; give it relative to the workspace root",
+        ),
+        (
+            "GIT~1/config",
+            "`GIT~1/config`: `**/git~*`, the state of git and actum, and their policy, has no exceptions: a \
+          change there could let any other change pass",
+        ),
+        (
+            "a/Actum.toml",
+            "`a/Actum.toml`: `**/actum.toml`, the state of git and actum, and their policy, has no \
+          exceptions: a change there could let any other change pass",
+        ),
+        (
+            "agent/agent_outputs/reports/x/.env",
+            "`agent/agent_outputs/reports/x/.env`: `**/agent/agent_outputs/reports`, reports of \
+          task plans, what takes them back, and active plans, has no exceptions: a change there could let any other change pass",
+        ),
+        ("**/.env", "`**/.env`: it is a pattern; an exception is the exact path of one file"),
+        ("README.md", "`README.md`: no built-in rule of the profile `interactive` protects it"),
+    ] {
+        assert_eq!(
+            told(&format!("[protected]\nexcept = ['{path}']\n")),
+            format!("{except}{why}"),
+            "{path}"
+        );
+    }
+    assert_eq!(
+        told("[protected]\nexcept = ['a/.env']\npaths = ['a/']\n"),
+        format!(
+            "{except}`a/.env`: `a/` under `protected.paths` protects it as well; narrow that rule instead"
+        )
+    );
+    assert_eq!(
+        told("[protected]\nexcept = ['.env']\nprofile = 'critical'\n"),
+        "line 3: `protected.except` cannot be used: the profile `critical` has no exceptions; they are for `interactive` alone"
+    );
+}
+
 /// D-4: what is misspelt is told before what is missing because of it.
 #[test]
 fn a_key_that_is_not_known_is_told_with_those_that_are() {
     assert_eq!(
         told("[protected]\npahts = ['a']\n"),
-        "line 3: `protected.pahts` is not known, perhaps `paths` is meant; there are `profile` and `paths`"
+        "line 3: `protected.pahts` is not known, perhaps `paths` is meant; there are `profile`, `paths` and `except`"
     );
     assert_eq!(
         told("[protected]\npattern = ['a']\n"),
-        "line 3: `protected.pattern` is not known; there are `profile` and `paths`"
+        "line 3: `protected.pattern` is not known; there are `profile`, `paths` and `except`"
     );
     assert_eq!(
         told("[scpoe]\n"),

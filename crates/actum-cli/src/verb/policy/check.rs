@@ -213,6 +213,10 @@ impl Document for Checked {
                 group.paths.patterns().collect::<Vec<_>>().join(" ")
             )?;
         }
+        let excepted: Vec<_> = self.policy.exceptions().map(ToString::to_string).collect();
+        if !excepted.is_empty() {
+            writeln!(out, "           but for {}", excepted.join(" "))?;
+        }
         for layer in self.policy.layers() {
             write_layer(out, layer)?;
         }

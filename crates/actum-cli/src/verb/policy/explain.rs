@@ -12,7 +12,8 @@ use actum_core::path::PathError;
 use actum_core::path_name::PathName;
 use actum_core::receipt::{EffectKind, GateRecord, PathEffect};
 use actum_core::{Digest, RelPath, RiskTier, RunId};
-use actum_gate::{Bundle, Case, CommandLine, Verdict, decide};
+use actum_gate::decision::PROTECTED;
+use actum_gate::{Bundle, Case, CommandLine, Policy, Verdict, decide};
 use actum_ledger::Log;
 use actum_workspace::View;
 use clap::builder::{OsStringValueParser, TypedValueParser};
@@ -193,6 +194,10 @@ fn explain(
     };
     let case = Case { change: vec![change], ..policy::asked(&in_force, agent)? };
     let decision = decide(&Bundle::new(digest, case), &in_force.policy, &in_force.cedar);
+    let denies =
+        |gate: &GateRecord| gate.gate == PROTECTED && gate.verdict == Verdict::Deny.as_str();
+    let hint =
+        decision.gates.iter().any(denies).then(|| ways_past_protection(path, &in_force.policy));
     session.screen.show(&Explained {
         path: ShownPath(path.clone()),
         effect,
@@ -201,7 +206,22 @@ fn explain(
         tier: decision.tier,
         gates: decision.gates,
     })?;
+    session.screen.advise(hint.as_slice());
     Ok(Exit::Success)
+}
+
+/// What an operator can do where the gate `protected` denies a change of a path.
+fn ways_past_protection(path: &RelPath, in_force: &Policy) -> String {
+    match in_force.check_exception(path) {
+        Ok(()) => format!(
+            "a person changes it without actum; to let agents change exactly this path, the operator adds it to \
+             `except` under `[protected]` in {}",
+            policy::operators()
+        ),
+        Err(why) => {
+            format!("a person changes it without actum; the operator cannot except it: {why}")
+        }
+    }
 }
 
 /// What all gates together say, in words.

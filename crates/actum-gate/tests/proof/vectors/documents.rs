@@ -5,10 +5,10 @@ use actum_core::receipt::{DecisionRecord, EffectKind, PathEffect};
 use actum_core::{Budget, Digest, PathRule, RiskTier, RunId, Scope};
 use actum_gate::credential::Finding;
 use actum_gate::decision::{Found, Undone};
-use actum_gate::policy::{BUILT_IN, PROTECTED_GROUPS, Trust};
+use actum_gate::policy::{BUILT_IN, Exceptions, PROTECTED_GROUPS, Trust};
 use actum_gate::{
     AccessText, Approved, Bundle, Case as Judged, CommandLine, DECISION_SEMANTICS, NoAccess,
-    Policy, PolicyFile, ReplayProblem, WorkKind, decide, replay,
+    Policy, PolicyFile, Profile, ReplayProblem, WorkKind, decide, replay,
 };
 use serde_json::{Map, Value, json};
 
@@ -54,7 +54,7 @@ pub(super) fn built_in_rules() -> String {
         .iter()
         .map(
             // In the order of their names, which JSON objects keep where a feature of `serde_json` says so.
-            |group| json!({ "directories": group.paths.directories, "files": group.paths.files, "name": group.name, "profiles": group.profiles }),
+            |group| json!({ "directories": group.paths.directories, "exceptions": group.exceptions == Exceptions::Interactive, "files": group.paths.files, "name": group.name, "profiles": group.profiles }),
         )
         .collect();
     let tiers: Vec<Value> = BUILT_IN
@@ -439,9 +439,18 @@ fn place_cases() -> Vec<Vector> {
         let case = Judged { root: root.to_owned(), enclosing, ..case };
         Bundle::new(Digest::of(&policy.to_vec().unwrap()), case)
     };
+    let excepting = |text: &[u8]| Policy::of(Some(PolicyFile::read(text).unwrap()), None).0;
+    let excepting =
+        excepting(b"version = 1\n[protected]\nexcept = ['.env.example', 'a/.mcp.json']\n");
+    let critical = excepting.clone().guarding(Profile::Critical);
     let own = policy();
     let cases = [
-        ("in a protected directory", "/home/ada/.Claude", &[][..], "settings.json", &own),
+        ("excepted by the operator", "/p", &[][..], ".env.example", &excepting),
+        ("excepted at another path", "/p", &[], "a/.env.example", &excepting),
+        ("excepted in another spelling", "/p", &[], ".ENV.example", &excepting),
+        ("excepted below a protected directory", "/p/.envs", &[], ".env.example", &excepting),
+        ("excepted in a stricter profile", "/p", &[], "a/.mcp.json", &critical),
+        ("in a protected directory", "/home/ada/.Claude", &[], "settings.json", &own),
         ("in a work tree of an agent", "/home/ada/.codex/worktrees/p", &[], "a", &own),
         (
             "protected in a work tree of an agent",
