@@ -10,7 +10,7 @@ use actum_core::action::PlanError;
 use actum_core::format::{INPUT_BYTES_MAX, ParseError, Place};
 use actum_core::path::Quoted;
 use actum_core::receipt::GateRecord;
-use actum_core::{BudgetStatus, RelPath, RiskTier, RunId, Status, Timestamp};
+use actum_core::{BudgetStatus, RiskTier, RunId, Status, Timestamp};
 use actum_sandbox::NoProgram;
 use actum_workspace::{Error, ErrorKind, PathConflict, State};
 use serde::{Serialize, Serializer};
@@ -53,13 +53,7 @@ pub(crate) enum Failure {
     #[error("cannot apply {input}: it has more than {INPUT_BYTES_MAX} bytes; nothing was changed")]
     TooLarge { input: String },
     #[error("cannot apply {input}: {source}; nothing was changed")]
-    Input {
-        input: String,
-        source: Box<ParseError>,
-        snippet: Option<Box<Snippet>>,
-        /// The path that was meant, where an absolute one lies in the workspace.
-        inside: Option<RelPath>,
-    },
+    Input { input: String, source: Box<ParseError>, snippet: Option<Box<Snippet>> },
     #[error("cannot carry out {input}: {source}; nothing was changed")]
     Envelope { input: String, source: Box<PlanError> },
     #[error("there is no run whose id begins with `{prefix}`; nothing was changed")]
@@ -253,9 +247,7 @@ impl Failure {
             Self::Passphrase { source } => source.hints(),
             Self::Plan { source } => source.hints(),
             Self::UnknownReason { .. } => vec!["`actum explain` lists the reasons".to_owned()],
-            Self::Input { source, inside, .. } => {
-                hint::for_input(&source.problem, inside.as_ref()).into_iter().collect()
-            }
+            Self::Input { source, .. } => hint::for_input(&source.problem).into_iter().collect(),
             Self::Output { why, .. } => vec![why.hint().to_owned()],
             Self::StatusLines { .. } => {
                 vec!["`--status fd:3 3>FILE` has the shell open the file".to_owned()]

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use actum::task::RollbackRefused;
 use actum::{CatalogError, CommandError, QueueError, Unkept, WhyUnkept};
+use actum_core::change_set::ChangeSetError;
 use actum_core::edit::{
     ChunkError, JsonPatchError, JsonValueError, OCCURRENCES_MAX, PathProblem, ReplacementError,
     YamlError,
@@ -13,9 +14,9 @@ use actum_core::edit::{
 use actum_core::format::git_diff::DiffProblem;
 use actum_core::format::{DocumentProblem, Problem};
 use actum_core::near::Near;
-use actum_core::path::Quoted;
+use actum_core::path::{self, Quoted};
 use actum_core::receipt::GateRecord;
-use actum_core::{EditError, HunkError, RelPath};
+use actum_core::{EditError, HunkError};
 use actum_ledger::{KeyError, LedgerError, Refusal};
 use actum_sandbox::{NoProgram, SandboxPolicy, SpawnError};
 use actum_workspace::{Attempt, Difference, ErrorKind, NotAFile};
@@ -453,12 +454,15 @@ pub(crate) fn after(error: &ErrorKind) -> Vec<String> {
     vec![hint]
 }
 
-/// The same for an input that is not sound; `inside` is the path it should have given.
-pub(crate) fn for_input(problem: &Problem, inside: Option<&RelPath>) -> Option<String> {
-    if let Some(path) = inside {
-        return Some(format!("give `{path}`"));
-    }
+/// Hint for an input that is not sound.
+pub(crate) fn for_input(problem: &Problem) -> Option<String> {
     let hint = match problem {
+        Problem::Path(error) | Problem::ChangeSet(ChangeSetError::Path { source: error, .. })
+            if error.problem == path::PathProblem::Absolute =>
+        {
+            "absolute paths are accepted below the root of the workspace, which `actum status` names; \
+             `actum -C DIR apply FILE` changes another workspace"
+        }
         Problem::Document(DocumentProblem::NoTarget) => "`--target FILE` names it",
         Problem::Unrecognised { found } if found.to_string().starts_with("\\033[") => {
             "it is in colour; make the diff with `git diff --no-color`"

@@ -1,21 +1,18 @@
 //! The description of a change, from a file or standard input: the only place that reads a file
 //! outside a workspace.
 
-use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use actum_core::change_set::ChangeSetError;
-use actum_core::format::{INPUT_BYTES_MAX, Problem, Reading, parse};
-use actum_core::path::{PathProblem, Quoted};
-use actum_core::{Operation, RelPath};
+use actum_core::Operation;
+use actum_core::format::{INPUT_BYTES_MAX, Reading, parse};
+use actum_core::path::Quoted;
 use nix::fcntl::OFlag;
 
 use crate::failure::Failure;
-use crate::root;
 use crate::snippet::Snippet;
 
 /// A text that describes a change.
@@ -25,8 +22,6 @@ pub(crate) struct Input {
     /// What it is called in messages.
     quoted: String,
     bytes: Vec<u8>,
-    /// The root of the workspace that it is for.
-    root: PathBuf,
 }
 
 impl Input {
@@ -42,10 +37,7 @@ impl Input {
         };
         match read {
             Ok(bytes) if bytes.len() > INPUT_BYTES_MAX => Err(Failure::TooLarge { input: quoted }),
-            Ok(bytes) => {
-                let root = root::existing_or_new(start).to_owned();
-                Ok(Self { name, quoted, bytes, root })
-            }
+            Ok(bytes) => Ok(Self { name, quoted, bytes }),
             Err(source) => Err(Failure::Unreadable { input: quoted, source }),
         }
     }
@@ -55,8 +47,7 @@ impl Input {
         parse(&self.bytes, reading).map_err(|source| {
             let snippet = source.place.and_then(|place| Snippet::of(&self.bytes, place));
             let (input, snippet) = (self.quoted.clone(), snippet.map(Box::new));
-            let inside = absolute_path(&source.problem).and_then(|path| inside(&self.root, path));
-            Failure::Input { input, source: Box::new(source), snippet, inside }
+            Failure::Input { input, source: Box::new(source), snippet }
         })
     }
 }
@@ -78,22 +69,6 @@ pub(crate) fn document(
         Ok(bytes) => Ok((name, bytes)),
         Err(source) => Err(Failure::Unreadable { input: name, source }),
     }
-}
-
-/// The path that is refused because it is absolute.
-fn absolute_path(problem: &Problem) -> Option<&[u8]> {
-    let (Problem::Path(error) | Problem::ChangeSet(ChangeSetError::Path { source: error, .. })) =
-        problem
-    else {
-        return None;
-    };
-    (error.problem == PathProblem::Absolute).then_some(&error.given)
-}
-
-/// The absolute `path` as seen from `root`, if it lies below. Only names are compared.
-fn inside(root: &Path, path: &[u8]) -> Option<RelPath> {
-    let path = Path::new(OsStr::from_bytes(path)).strip_prefix(root).ok()?;
-    RelPath::new(path.as_os_str().as_bytes()).ok()
 }
 
 fn read_file(path: &Path, max: usize) -> io::Result<Vec<u8>> {
@@ -132,16 +107,6 @@ fn read_limited(from: impl Read, max: usize) -> io::Result<Vec<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// FO-7: nothing is opened to find out, so a path through a link or `..` is not recognised.
-    #[test]
-    fn an_absolute_path_below_the_root_is_known_by_its_names() {
-        let seen = |path: &str| inside(Path::new("/w/r"), path.as_bytes()).map(|p| p.to_string());
-        assert_eq!(seen("/w/r/src/a.rs").as_deref(), Some("src/a.rs"));
-        for path in ["/w/r", "/w/root/a", "/w/a", "/w/r/../a", "/w/r/.git/config", "/"] {
-            assert_eq!(seen(path), None, "{path}");
-        }
-    }
 
     #[test]
     fn reading_stops_one_byte_past_the_limit() {

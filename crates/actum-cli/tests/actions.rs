@@ -40,6 +40,24 @@ fn the_example_of_the_contract_gets_a_result_in_the_form_of_the_contract() {
     assert!(told.stdout.contains(rest), "{}", told.stdout);
 }
 
+/// AA-2, FO-7: what agents get wrong in diffs is accepted where its meaning is certain.
+#[test]
+fn a_change_set_action_counts_lines_when_asked_and_accepts_absolute_paths_below_the_root() {
+    let (_directory, root) = workspace();
+    let file = root.canonicalize().unwrap().join("sub/b.txt");
+    let document = |file: &str| format!("--- {file}\n+++ {file}\n@@ -1,7 +1,9 @@\n-2\n+two\n");
+    let ask = |document: String, recount: bool| {
+        act(&root, &plan("apply_changeset", json!({ "document": document, "recount": recount })))
+    };
+    let uncounted = ask(document("sub/b.txt"), false);
+    assert_eq!(status(&uncounted), ("rejected", Some("INPUT_MALFORMED")), "{uncounted}");
+    let outside = ask(document("/etc/hostname"), true);
+    assert_eq!(status(&outside), ("rejected", Some("PATH_REFUSED")), "{outside}");
+    let done = ask(document(file.to_str().unwrap()), true);
+    assert_eq!(status(&done), ("succeeded", None), "{done}");
+    assert_eq!(text(&root, "sub/b.txt"), "two\n");
+}
+
 /// AA-2, AA-6
 #[test]
 fn each_core_action_does_its_work_and_undo_takes_it_back() {

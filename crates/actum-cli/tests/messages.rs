@@ -14,6 +14,7 @@ mod program;
 use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use actum_workspace::{RunOptions, Workspace};
@@ -154,34 +155,58 @@ fn a_redo_of_what_a_hand_brought_back_already_is_called_a_redo() {
     }
 }
 
-/// FO-7: refused all the same, in every format.
+/// FO-7: agents name files by absolute paths, in every format.
 #[test]
-fn an_absolute_path_that_lies_inside_is_refused_with_the_relative_one() {
+fn an_absolute_path_below_the_root_is_accepted_in_every_format_and_no_other() {
     let (_directory, root) = workspace();
     let root = root.canonicalize().unwrap();
-    let path = |name: &str| root.join(name).to_str().unwrap().to_owned();
-    let (file, outside) = (path("sub/b.txt"), root.with_file_name("c.txt"));
+    symlink(&root, root.with_file_name("link")).unwrap();
     let hunk = r#""hunks": [{"old_start": 1, "old_lines": 1, "new_start": 1, "new_lines": 1,
         "lines": "-2\n+two\n"}]"#;
-    let edit =
-        |file: &str| format!(r#"{{"path": "{file}", "old_string": "2", "new_string": "3"}}"#);
-    for text in [
-        format!("--- {file}\n+++ {file}\n@@ -1 +1 @@\n-2\n+two\n"),
-        format!("diff --git a/{file} b/{file}\nold mode 100644\nnew mode 100755\n"),
-        format!("*** Begin Patch\n*** Delete File: {file}\n*** End Patch\n"),
-        edit(&file),
-        format!(r#"{{"path": "{file}", "content": "x"}}"#),
-        format!(r#"{{"path": "{file}", "json_patch": [{{"op": "remove", "path": "/a"}}]}}"#),
-        format!(r#"{{"patches": [{{"path": "{file}", {hunk}}}]}}"#),
-    ] {
-        let refused = applied(&root, &text, &[]);
-        assert_eq!(refused.code, 1, "{text}");
-        assert!(refused.stderr.contains("\nhint: give `sub/b.txt`\n"), "{}", refused.stderr);
-        assert!(refused.stderr.contains("PATH_REFUSED"), "{}", refused.stderr);
+    let texts = |file: &str| {
+        [
+            format!("--- {file}\n+++ {file}\n@@ -1 +1 @@\n-2\n+two\n"),
+            format!("--- {file}\n+++ /dev/null\n@@ -1 +0,0 @@\n-2\n"),
+            format!(
+                "diff --git a/{file} b/{file}\n--- a/{file}\n+++ b/{file}\n@@ -1 +1 @@\n-2\n+two\n"
+            ),
+            format!("diff --git a/{file} b/{file}\nold mode 100644\nnew mode 100755\n"),
+            format!("*** Begin Patch\n*** Delete File: {file}\n*** End Patch\n"),
+            format!(
+                "*** Begin Patch\n*** Update File: {file}\n*** Move to: {file}.moved\n@@\n-2\n+3\n*** End Patch\n"
+            ),
+            format!(r#"{{"path": "{file}", "old_string": "2", "new_string": "3"}}"#),
+            format!(r#"{{"path": "{file}", "edits": [{{"old_string": "2", "new_string": "3"}}]}}"#),
+            format!(r#"{{"path": "{file}.new", "content": "x"}}"#),
+            format!(
+                r#"{{"path": "{file}", "json_patch": [{{"op": "replace", "path": "", "value": 3}}]}}"#
+            ),
+            format!(r#"{{"patches": [{{"path": "{file}", {hunk}}}]}}"#),
+        ]
+    };
+    for text in texts(root.join("sub/b.txt").to_str().unwrap()) {
+        let accepted = applied(&root, &text, &["--dry-run"]);
+        assert_eq!(accepted.code, 0, "{text}{}", accepted.stderr);
     }
-    let refused = applied(&root, &edit(outside.to_str().unwrap()), &[]);
-    assert_eq!(refused.code, 1);
-    assert!(!refused.stderr.contains("hint"), "{}", refused.stderr);
+    let through =
+        |way: &str| root.with_file_name(way).join("sub/b.txt").to_str().unwrap().to_owned();
+    let parent = format!("{}/../{}/sub/b.txt", root.display(), root.file_name().unwrap().display());
+    for file in [through("other"), through("link")] {
+        for text in texts(&file) {
+            let refused = applied(&root, &text, &[]);
+            assert_eq!(refused.code, 1, "{text}");
+            assert!(refused.stderr.contains("it is absolute"), "{}", refused.stderr);
+            let hint = "\nhint: absolute paths are accepted below the root of the workspace, ";
+            assert!(refused.stderr.contains(hint), "{}", refused.stderr);
+            assert!(refused.stderr.contains("PATH_REFUSED"), "{}", refused.stderr);
+        }
+    }
+    for file in [parent, root.join(".git/config").display().to_string()] {
+        for text in texts(&file) {
+            let refused = applied(&root, &text, &[]);
+            assert!(refused.stderr.contains("PATH_REFUSED"), "{}", refused.stderr);
+        }
+    }
     assert_eq!(self::text(&root, "sub/b.txt"), "2\n");
 }
 

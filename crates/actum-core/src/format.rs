@@ -12,9 +12,11 @@ mod error;
 mod files;
 pub mod git_diff;
 mod json_patch;
+mod root_prefix;
 
 pub use document::{DocumentProblem, JsonFormat};
 pub use error::{EXCERPT_BYTES_MAX, Excerpt, ParseError, Place, Problem};
+pub use root_prefix::RootPrefix;
 
 use std::fmt;
 
@@ -63,6 +65,8 @@ pub struct Reading {
     pub target: Option<RelPath>,
     /// Where the line counts of hunks in a diff come from; of no account in other formats.
     pub counts: HunkCounts,
+    /// Root that absolute paths may lie below.
+    pub root: RootPrefix,
 }
 
 /// The operations that `input` describes, in the order they must be computed in; in the given
@@ -79,11 +83,11 @@ pub fn parse(input: &[u8], reading: &Reading) -> Result<Vec<Operation>, ParseErr
         Some(Format::JsonPatch) => json(input, reading, Some(JsonFormat::JsonPatch)),
         Some(Format::GitDiff) => {
             without_target(reading, Format::GitDiff)?;
-            git_diff::parse_with(input, reading.counts)
+            git_diff::parse_with(input, reading)
         }
         Some(Format::CodexPatch) => {
             without_target(reading, Format::CodexPatch)?;
-            codex_patch::parse(input)
+            codex_patch::parse_with(input, &reading.root)
         }
         None => recognised(input, reading),
     }
@@ -99,11 +103,11 @@ fn recognised(input: &[u8], reading: &Reading) -> Result<Vec<Operation>, ParseEr
     }
     if codex_patch::begins(input) {
         without_target(reading, Format::CodexPatch)?;
-        return codex_patch::parse(input);
+        return codex_patch::parse_with(input, &reading.root);
     }
     let no_diff =
         |error: &ParseError| error.problem == Problem::Diff(git_diff::DiffProblem::NoSection);
-    let operations = git_diff::parse_with(input, reading.counts).map_err(|error| {
+    let operations = git_diff::parse_with(input, reading).map_err(|error| {
         if !no_diff(&error) {
             return error;
         }
@@ -120,7 +124,7 @@ fn json(
 ) -> Result<Vec<Operation>, ParseError> {
     check_input(input)?;
     let placed = |refusal: Refusal| refusal.placed(input);
-    let document = Document::read(input).map_err(placed)?;
+    let document = Document::read(input, &reading.root).map_err(placed)?;
     let target = reading.target.as_ref();
     let format = format.map_or_else(|| document.format(target), Ok).map_err(placed)?;
     if format != JsonFormat::JsonPatch {

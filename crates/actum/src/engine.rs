@@ -20,6 +20,7 @@ use std::rc::Rc;
 
 use actum_access::Cedar;
 use actum_core::RunId;
+use actum_core::format::RootPrefix;
 use actum_core::ledger::WorkspaceId;
 use actum_core::path::Quoted;
 use actum_gate::Policy;
@@ -103,6 +104,16 @@ pub struct Engine<D: Disk = LinuxDisk> {
     resumed: Vec<Resumed>,
     /// Actions of earlier processes whose end was recorded.
     cut_off: Vec<RunId>,
+}
+
+impl<D: Disk> Engine<D> {
+    /// Root that absolute paths in a change may lie below; none where the path of the root is known only escaped.
+    pub(crate) fn root_prefix(&self) -> RootPrefix {
+        match self.root.contains('\\') {
+            true => RootPrefix::NONE.clone(),
+            false => RootPrefix::new(self.root.as_bytes()),
+        }
+    }
 }
 
 impl Engine<LinuxDisk> {

@@ -106,6 +106,8 @@ fn the_schemas_of_the_core_actions_take_what_is_meant_and_nothing_else() {
     let cases = [
         ("apply_changeset", json!({ "document": "--- a" }), true),
         ("apply_changeset", json!({ "document": "x", "format": "git-diff", "repair": "x" }), true),
+        ("apply_changeset", json!({ "document": "x", "recount": true }), true),
+        ("apply_changeset", json!({ "document": "x", "recount": "yes" }), false),
         ("apply_changeset", json!({ "document": "x", "format": "tar" }), false),
         ("apply_changeset", json!({ "document": "" }), false),
         ("file_create", json!({ "path": "a", "content": "" }), true),

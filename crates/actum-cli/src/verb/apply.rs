@@ -4,7 +4,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use actum::Work;
-use actum_core::format::{Format, HunkCounts, Reading};
+use actum_core::format::{Format, HunkCounts, Reading, RootPrefix};
 use actum_core::path::Quoted;
 use actum_core::{Budget, PathRule, RelPath, Scope};
 use actum_workspace::{ExistingFiles, HardLinks, HunkPlaces, LaterEdits, Limits, Workspace};
@@ -100,13 +100,14 @@ fn relative_path() -> impl TypedValueParser<Value = RelPath> {
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let input = Input::read(&arguments.file, &session.start)?;
+    let root = root::existing_or_new(&session.start);
     let reading = Reading {
         format: arguments.format.map(Format::from),
         target: arguments.target.clone(),
         counts: if arguments.recount { HunkCounts::Counted } else { HunkCounts::Stated },
+        root: RootPrefix::new(root.as_os_str().as_bytes()),
     };
     let operations = input.operations(&reading)?;
-    let root = root::existing_or_new(&session.start);
     let is_new = !root::is_made(root);
     if is_new {
         // Its own errors come before those of the records.

@@ -165,7 +165,7 @@ impl Story {
 fn steps(diff: &str) -> Result<Vec<Operation>, Failure> {
     parse(diff.as_bytes(), &Reading::default()).map_err(|source| {
         let input = "the demo's diff".to_owned();
-        Failure::Input { input, source: Box::new(source), snippet: None, inside: None }
+        Failure::Input { input, source: Box::new(source), snippet: None }
     })
 }
 

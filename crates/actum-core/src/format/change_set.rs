@@ -1,5 +1,6 @@
 //! Reads a change set in JSON, field for field (FO-1, D-4).
 
+use super::RootPrefix;
 use super::document::{Document, DocumentProblem, EXPECTED, Refusal};
 use super::error::Problem;
 use crate::change_set::ChangeSetError;
@@ -21,18 +22,20 @@ pub(super) fn operations(document: &Document<'_>) -> Result<Vec<Operation>, Refu
     if patches.is_empty() {
         return Err(Refusal::at(document.value.span.start, DocumentProblem::EmptyArray));
     }
-    let set = ChangeSet { patches: patches.iter().map(patch).collect::<Result<_, _>>()? };
+    let set = ChangeSet {
+        patches: patches.iter().map(|it| patch(it, document.root)).collect::<Result<_, _>>()?,
+    };
     set.operations().map_err(|error| {
         let offset = offset_of(&error, patches).unwrap_or(document.value.span.start);
         Refusal::at(offset, Problem::ChangeSet(error))
     })
 }
 
-fn patch(value: &Value<'_>) -> Result<Patch, Refusal> {
+fn patch(value: &Value<'_>, root: &RootPrefix) -> Result<Patch, Refusal> {
     let fields = PATCH.fields(value)?;
     let expected = fields.optional(EXPECTED).map(|field| field.string()).transpose()?;
     Ok(Patch {
-        path: text(&fields, "path")?,
+        path: root.relative_text(fields.required("path")?.string()?).to_owned(),
         hunks: fields.required("hunks")?.array()?.iter().map(hunk).collect::<Result<_, _>>()?,
         expected_prev_sha256: expected.map(str::to_owned),
     })

@@ -15,6 +15,7 @@ pub use problem::CodexProblem;
 
 use std::collections::BTreeMap;
 
+use super::RootPrefix;
 use super::error::{Excerpt, ParseError, Place, Problem};
 use crate::edit::{Chunk, ChunkLine, Edit};
 use crate::hunk::Side;
@@ -58,8 +59,16 @@ pub(crate) fn is_marker(line: &[u8]) -> bool {
 /// # Errors
 /// [`ParseError`] at the first line that is not sound.
 pub fn parse(input: &[u8]) -> Result<Vec<Operation>, ParseError> {
+    parse_with(input, RootPrefix::NONE)
+}
+
+/// As [`parse`], with absolute paths below a root.
+///
+/// # Errors
+/// As [`parse`].
+pub fn parse_with(input: &[u8], root: &RootPrefix) -> Result<Vec<Operation>, ParseError> {
     super::check_input(input)?;
-    let mut reader = Reader { rest: input, number: 1, sections: BTreeMap::new() };
+    let mut reader = Reader { rest: input, number: 1, sections: BTreeMap::new(), root };
     reader.begin()?;
     let mut operations = Vec::new();
     loop {
@@ -89,6 +98,8 @@ struct Reader<'a> {
     number: u64,
     /// The paths that sections speak of, and the line of each.
     sections: BTreeMap<RelPath, u64>,
+    /// Root that absolute paths may lie below.
+    root: &'a RootPrefix,
 }
 
 impl<'a> Reader<'a> {
@@ -186,8 +197,8 @@ impl<'a> Reader<'a> {
 
     /// The path of a section, which no other section may speak of.
     fn new_section(&mut self, path: &[u8], place: Place) -> Result<RelPath, ParseError> {
-        let path =
-            RelPath::new(path).map_err(|error| ParseError::at(place, Problem::Path(error)))?;
+        let path = RelPath::new(self.root.relative(path))
+            .map_err(|error| ParseError::at(place, Problem::Path(error)))?;
         match self.sections.insert(path.clone(), place.line) {
             None => Ok(path),
             Some(first) => Err(codex(place, CodexProblem::SamePath { path, first })),

@@ -8,7 +8,7 @@ pub use recognise::JsonFormat;
 
 use std::collections::BTreeSet;
 
-use super::{ParseError, Place, Problem};
+use super::{ParseError, Place, Problem, RootPrefix};
 use crate::json::{self, Field, Fields, ShapeError, SyntaxError, Value};
 use crate::{Digest, RelPath};
 
@@ -16,6 +16,8 @@ use crate::{Digest, RelPath};
 pub(super) struct Document<'t> {
     pub(super) text: &'t str,
     pub(super) value: Value<'t>,
+    /// Root that absolute paths in it may lie below.
+    pub(super) root: &'t RootPrefix,
 }
 
 /// What is refused, and at which byte of the input.
@@ -25,8 +27,8 @@ pub(super) struct Refusal {
 }
 
 impl<'t> Document<'t> {
-    pub(super) fn read(text: &'t [u8]) -> Result<Self, Refusal> {
-        Ok(Self { text: json::text(text)?, value: Value::read(text)? })
+    pub(super) fn read(text: &'t [u8], root: &'t RootPrefix) -> Result<Self, Refusal> {
+        Ok(Self { text: json::text(text)?, value: Value::read(text)?, root })
     }
 
     /// The format that its fields show it to be in; an empty array is a JSON Patch where a file is named
@@ -77,9 +79,9 @@ impl From<ShapeError> for Refusal {
 }
 
 /// The path in a field.
-pub(super) fn path_in(field: Field<'_>) -> Result<RelPath, Refusal> {
+pub(super) fn path_in(field: Field<'_>, root: &RootPrefix) -> Result<RelPath, Refusal> {
     let refused = |error| Refusal::at(field.value.span.start, Problem::Path(error));
-    RelPath::new(field.string()?).map_err(refused)
+    RelPath::new(root.relative(field.string()?.as_bytes())).map_err(refused)
 }
 
 /// The name of the field that holds the digest a file must have.
@@ -93,19 +95,25 @@ pub(super) fn expected_in(fields: &Fields<'_>) -> Result<Option<Digest>, Refusal
 }
 
 /// Files that are edited several times, one edit after the other.
-#[derive(Default)]
-pub(super) struct EditedFiles(BTreeSet<RelPath>);
+pub(super) struct EditedFiles<'t> {
+    seen: BTreeSet<RelPath>,
+    root: &'t RootPrefix,
+}
 
-impl EditedFiles {
+impl<'t> EditedFiles<'t> {
+    pub(super) fn new(document: &Document<'t>) -> Self {
+        Self { seen: BTreeSet::new(), root: document.root }
+    }
+
     /// The path and digest of the next edit. Only the first edit of a file can expect a digest: a
     /// later one could mean the file as it was before all of them, or as the one before left it.
     pub(super) fn next(
         &mut self,
         fields: &Fields<'_>,
     ) -> Result<(RelPath, Option<Digest>), Refusal> {
-        let path = path_in(fields.required("path")?)?;
+        let path = path_in(fields.required("path")?, self.root)?;
         let expected = expected_in(fields)?;
-        let is_first = self.0.insert(path.clone());
+        let is_first = self.seen.insert(path.clone());
         match fields.optional(EXPECTED) {
             Some(field) if !is_first => {
                 Err(Refusal::at(field.value.span.start, DocumentProblem::LateDigest { path }))

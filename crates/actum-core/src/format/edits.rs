@@ -31,16 +31,16 @@ const EDIT_OF_THAT_FILE: Schema = Schema {
 pub(super) fn operations(document: &Document<'_>) -> Result<Vec<Operation>, Refusal> {
     let value = &document.value;
     if !value.has("edits") {
-        each(value.each())
+        each(document, value.each())
     } else if value.has("path") || value.has("file_path") {
-        of_one_file(&LIST_OF_ONE_FILE.fields(value)?)
+        of_one_file(document, &LIST_OF_ONE_FILE.fields(value)?)
     } else {
-        each(LIST.fields(value)?.required("edits")?.filled_array()?)
+        each(document, LIST.fields(value)?.required("edits")?.filled_array()?)
     }
 }
 
-fn each(edits: &[Value<'_>]) -> Result<Vec<Operation>, Refusal> {
-    let mut files = EditedFiles::default();
+fn each(document: &Document<'_>, edits: &[Value<'_>]) -> Result<Vec<Operation>, Refusal> {
+    let mut files = EditedFiles::new(document);
     edits
         .iter()
         .map(|edit| {
@@ -51,8 +51,8 @@ fn each(edits: &[Value<'_>]) -> Result<Vec<Operation>, Refusal> {
         .collect()
 }
 
-fn of_one_file(list: &Fields<'_>) -> Result<Vec<Operation>, Refusal> {
-    let (path, mut expected) = EditedFiles::default().next(list)?;
+fn of_one_file(document: &Document<'_>, list: &Fields<'_>) -> Result<Vec<Operation>, Refusal> {
+    let (path, mut expected) = EditedFiles::new(document).next(list)?;
     list.required("edits")?
         .filled_array()?
         .iter()

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 
+use super::RootPrefix;
 use super::document::{Document, DocumentProblem, Refusal, expected_in, path_in};
 use crate::json::{Fields, Kind, Schema, Value};
 use crate::{EmptyParents, ModeChange, Operation, RelPath};
@@ -33,19 +34,20 @@ pub(super) fn operations(document: &Document<'_>) -> Result<Vec<Operation>, Refu
     let mut seen = BTreeSet::new();
     let mut operations = Vec::with_capacity(files.len());
     for file in files {
-        read(file, &mut seen, &mut operations)?;
+        read(file, document.root, &mut seen, &mut operations)?;
     }
     Ok(operations)
 }
 
 fn read(
     file: &Value<'_>,
+    root: &RootPrefix,
     seen: &mut BTreeSet<RelPath>,
     operations: &mut Vec<Operation>,
 ) -> Result<(), Refusal> {
     let fields = FILE.fields(file)?;
     let place = fields.required("path")?;
-    let path = path_in(place)?;
+    let path = path_in(place, root)?;
     if !seen.insert(path.clone()) {
         return Err(Refusal::at(place.value.span.start, DocumentProblem::DoubledFile { path }));
     }

@@ -19,7 +19,7 @@ pub mod write;
 pub use binary::{BinaryProblem, Side, UNPACKED_BYTES_MAX};
 pub use problem::{DiffProblem, Found, Moves};
 
-use super::HunkCounts;
+use super::Reading;
 use super::error::ParseError;
 use crate::Operation;
 use lines::Lines;
@@ -34,16 +34,16 @@ use lines::Lines;
 /// # Errors
 /// [`ParseError`] at the first place that is not sound.
 pub fn parse(input: &[u8]) -> Result<Vec<Operation>, ParseError> {
-    parse_with(input, HunkCounts::Stated)
+    parse_with(input, &Reading::default())
 }
 
-/// As [`parse`], with the line counts of hunks from where `counts` says.
+/// As [`parse`], with the line counts of hunks and the root that `reading` has.
 ///
 /// # Errors
 /// As [`parse`].
-pub fn parse_with(input: &[u8], counts: HunkCounts) -> Result<Vec<Operation>, ParseError> {
+pub fn parse_with(input: &[u8], reading: &Reading) -> Result<Vec<Operation>, ParseError> {
     super::check_input(input)?;
-    let mut lines = Lines::new(input, counts);
+    let mut lines = Lines::new(input, reading);
     let mut room = binary::Room::new();
     let mut sections = Vec::new();
     while let Some(line) = lines.current() {

@@ -46,7 +46,7 @@ pub(super) fn operations(
             } else {
                 std::slice::from_ref(value)
             };
-            let mut files = EditedFiles::default();
+            let mut files = EditedFiles::new(document);
             let read = |value| -> Result<Operation, Refusal> {
                 let fields = PATCH.fields(value)?;
                 let (path, expected): (RelPath, Option<Digest>) = files.next(&fields)?;

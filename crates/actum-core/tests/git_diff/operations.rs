@@ -1,6 +1,6 @@
 //! What each kind of section becomes, as whole values, and in which order.
 
-use actum_core::format::{HunkCounts, git_diff};
+use actum_core::format::{HunkCounts, Reading, git_diff};
 use actum_core::{Digest, EmptyParents, LineHunk, ModeChange, Operation};
 
 use crate::{R, X, parse, path, tree};
@@ -287,7 +287,11 @@ fn a_file_moves_below_its_own_name_and_to_the_name_of_its_directory() {
 }
 
 fn recounted(diff: &str) -> Result<Vec<Operation>, String> {
-    git_diff::parse_with(diff.as_bytes(), HunkCounts::Counted).map_err(|error| error.to_string())
+    git_diff::parse_with(
+        diff.as_bytes(),
+        &Reading { counts: HunkCounts::Counted, ..Reading::default() },
+    )
+    .map_err(|error| error.to_string())
 }
 
 /// FO-10: as `git apply --recount`.

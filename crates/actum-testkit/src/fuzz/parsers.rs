@@ -7,7 +7,10 @@ use actum_core::{Operation, RelPath, path::PATH_BYTES_MAX};
 pub(super) fn git_diff(input: &[u8]) {
     let parsed = git_diff::parse(input);
     assert_eq!(parsed, git_diff::parse(input));
-    sound(git_diff::parse_with(input, HunkCounts::Counted));
+    sound(git_diff::parse_with(
+        input,
+        &Reading { counts: HunkCounts::Counted, ..Reading::default() },
+    ));
     sound(parsed);
 }
 

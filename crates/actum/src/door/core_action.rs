@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use actum_core::action::PlanEnvelope;
 use actum_core::edit::{Edit, Occurrences, Replacement};
-use actum_core::format::{Format, Reading, parse};
+use actum_core::format::{Format, HunkCounts, Reading, RootPrefix, parse};
 use actum_core::path::Harmless;
 use actum_core::{Digest, EmptyParents, ModeChange, Operation, RelPath};
 use actum_gate::CommandLine;
@@ -83,6 +83,7 @@ impl Task {
 struct ApplyChangeset {
     document: String,
     format: Option<String>,
+    recount: Option<bool>,
     repair: Option<String>,
 }
 
@@ -160,12 +161,17 @@ struct UndoRun {
 }
 
 /// Reads what a core action is given; `None` where the action is none of them. The input has the form of the
-/// action's schema already.
-pub(super) fn intake(plan: &PlanEnvelope) -> Result<Option<Intake>, Halt> {
+/// action's schema already. Absolute paths in a change may lie below the root.
+pub(super) fn intake(plan: &PlanEnvelope, root: &RootPrefix) -> Result<Option<Intake>, Halt> {
     let (work, repair) = match plan.action_type.as_str() {
         "apply_changeset" => {
-            let ApplyChangeset { document, format, repair } = read(plan)?;
-            (Work::Apply(change_set(&document, format.as_deref())?), repair)
+            let ApplyChangeset { document, format, recount, repair } = read(plan)?;
+            let counts = match recount {
+                Some(true) => HunkCounts::Counted,
+                Some(false) | None => HunkCounts::Stated,
+            };
+            let reading = Reading { counts, root: root.clone(), ..Reading::default() };
+            (Work::Apply(change_set(&document, format.as_deref(), reading)?), repair)
         }
         "file_create" => {
             let FileCreate { path, content, content_base64, executable, repair } = read(plan)?;
@@ -273,7 +279,11 @@ fn which(run: &str) -> Result<Which, Halt> {
     read.map_err(|error| Halt::input(format!("`input.run` is neither `newest` nor a run: {error}")))
 }
 
-fn change_set(document: &str, format: Option<&str>) -> Result<Vec<Operation>, Halt> {
+fn change_set(
+    document: &str,
+    format: Option<&str>,
+    reading: Reading,
+) -> Result<Vec<Operation>, Halt> {
     let format = match format {
         None => None,
         Some(name) => Some(format_of(name).ok_or_else(|| {
@@ -283,7 +293,7 @@ fn change_set(document: &str, format: Option<&str>) -> Result<Vec<Operation>, Ha
             Halt::input(format!("`input.format` is `{given}`, and none of `{names}`"))
         })?),
     };
-    let reading = Reading { format, ..Reading::default() };
+    let reading = Reading { format, ..reading };
     parse(document.as_bytes(), &reading).map_err(|error| {
         let reason = reason::of_input(&error.problem);
         Halt::rejected(reason, format!("`input.document` cannot be used: {error}"))

@@ -59,7 +59,7 @@ impl<D: Disk> Engine<D> {
             .map_err(Halt::input)?;
         story.tier = plan.tier().max(registered.tier);
         let digest = registered.origin.digest();
-        let Intake { task, repair } = match (intake(plan)?, digest) {
+        let Intake { task, repair } = match (intake(plan, &self.root_prefix())?, digest) {
             (_, Some(digest)) => {
                 let package = self.package(&plan.action_type, digest)?;
                 must_be_permitted(plan, &package)?;

@@ -10,7 +10,7 @@ use super::names::{DEV_NULL, GIT_PREFIXES, Name, NamePair, Prefixes, common_pref
 use super::problem::DiffProblem;
 use super::section::{self, Before, Change, Content, Edit, Section};
 use crate::RelPath;
-use crate::format::{Excerpt, ParseError, Place};
+use crate::format::{Excerpt, ParseError, Place, RootPrefix};
 
 /// An extended header line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -67,6 +67,8 @@ struct Header<'a> {
     place: Place,
     names: NamePair<'a>,
     fields: BTreeMap<Field, Text<'a>>,
+    /// Root that absolute names may lie below.
+    root: &'a RootPrefix,
 }
 
 /// What a section does by its header.
@@ -134,7 +136,7 @@ impl<'a> Header<'a> {
             }
             lines.advance();
         }
-        let header = Self { place, names, fields };
+        let header = Self { place, names, fields, root: lines.root };
         header.check()?;
         match lines.current().filter(|line| super::is_left_out_binary(line)) {
             Some(line) => {
@@ -185,7 +187,7 @@ impl<'a> Header<'a> {
     /// What the section does to which files, and the prefixes of their names.
     fn kind(&self) -> Result<(Kind, Prefixes), ParseError> {
         let path = |field: Field| match self.fields.get(&field) {
-            Some(text) => Name::whole(*text)?.path("").map(Some),
+            Some(text) => Name::whole(*text)?.path("", self.root).map(Some),
             None => Ok(None),
         };
         if let (Some(from), Some(to)) = (path(Field::RenameFrom)?, path(Field::RenameTo)?) {
@@ -201,7 +203,7 @@ impl<'a> Header<'a> {
         let (Some((old, _)), Some(prefixes)) = (names, one) else {
             return Err(ParseError::diff(self.place, DiffProblem::NotOneFile));
         };
-        let path = old.path(prefixes.0)?;
+        let path = old.path(prefixes.0, self.root)?;
         let kind = if self.fields.contains_key(&Field::NewFileMode) {
             Kind::Create(path)
         } else if self.fields.contains_key(&Field::DeletedFileMode) {
@@ -370,14 +372,14 @@ fn names_follow(
     let Some(text) = lines.after("--- ")? else {
         return Ok(false);
     };
-    check_name(text, old, prefixes, ("--- /dev/null", "new file mode"))?;
+    check_name(text, old, prefixes, ("--- /dev/null", "new file mode"), lines.root)?;
     lines.advance();
     let Some(text) = lines.after("+++ ")? else {
         let problem = DiffProblem::Lacks { has: "---", lacks: "+++" };
         return Err(ParseError::diff(lines.place(), problem));
     };
     let swapped = (prefixes.1, prefixes.0);
-    check_name(text, new, swapped, ("+++ /dev/null", "deleted file mode"))?;
+    check_name(text, new, swapped, ("+++ /dev/null", "deleted file mode"), lines.root)?;
     lines.advance();
     Ok(true)
 }
@@ -390,10 +392,14 @@ fn check_name(
     expected: Option<&RelPath>,
     prefixes: Prefixes,
     null: (&'static str, &'static str),
+    root: &RootPrefix,
 ) -> Result<(), ParseError> {
     let (name, _) = Name::before_tab(text)?;
     let is = |prefix: &str| match expected {
-        Some(path) => name.bytes.strip_prefix(prefix.as_bytes()) == Some(path.as_bytes()),
+        Some(path) => {
+            let named = name.bytes.strip_prefix(prefix.as_bytes());
+            named.map(|named| root.relative(named)) == Some(path.as_bytes())
+        }
         None => name.is_dev_null(),
     };
     if is(prefixes.0) || is(prefixes.1) {

@@ -1,7 +1,7 @@
 //! Walks over the lines of an input without copying them.
 
 use super::problem::{DiffProblem, Found};
-use crate::format::{Excerpt, HunkCounts, ParseError, Place};
+use crate::format::{Excerpt, HunkCounts, ParseError, Place, Reading, RootPrefix};
 
 /// A position at the start of a line.
 #[derive(Clone)]
@@ -14,6 +14,8 @@ pub(super) struct Lines<'a> {
     number: u64,
     /// Where the line counts of hunks come from.
     pub(super) counts: HunkCounts,
+    /// Root that absolute names may lie below.
+    pub(super) root: &'a RootPrefix,
 }
 
 /// A piece of one line.
@@ -24,8 +26,9 @@ pub(super) struct Text<'a> {
 }
 
 impl<'a> Lines<'a> {
-    pub(super) fn new(input: &'a [u8], counts: HunkCounts) -> Self {
-        Self { rest: input, length: line_length(input), number: 1, counts }
+    pub(super) fn new(input: &'a [u8], reading: &'a Reading) -> Self {
+        let Reading { counts, root, .. } = reading;
+        Self { rest: input, length: line_length(input), number: 1, counts: *counts, root }
     }
 
     /// The current line with its newline, if it has one; `None` at the end of the input.

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::lines::Text;
 use super::problem::DiffProblem;
 use crate::RelPath;
-use crate::format::{Excerpt, ParseError, Place, Problem};
+use crate::format::{Excerpt, ParseError, Place, Problem, RootPrefix};
 
 /// A name as a diff writes it, unquoted but with its prefix, and where it stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -118,10 +118,11 @@ impl<'a> Name<'a> {
         *self.bytes == *DEV_NULL
     }
 
-    /// The path it names when `prefix` is stripped, if it has that.
-    pub(super) fn path(&self, prefix: &str) -> Result<RelPath, ParseError> {
+    /// The path it names below `root` when `prefix` is stripped, if it has that.
+    pub(super) fn path(&self, prefix: &str, root: &RootPrefix) -> Result<RelPath, ParseError> {
         let bytes = self.bytes.strip_prefix(prefix.as_bytes()).unwrap_or(&self.bytes);
-        RelPath::new(bytes).map_err(|error| ParseError::at(self.place, Problem::Path(error)))
+        RelPath::new(root.relative(bytes))
+            .map_err(|error| ParseError::at(self.place, Problem::Path(error)))
     }
 
     pub(super) fn excerpt(&self) -> Excerpt {
@@ -268,7 +269,7 @@ mod tests {
         let path = |bytes: &str| {
             let (old, new) = NamePair::new(text(bytes)).unwrap().equal()?;
             let (prefix, _) = common_prefixes(&old, &new, GIT_PREFIXES)?;
-            Some(old.path(prefix).unwrap().to_string())
+            Some(old.path(prefix, RootPrefix::NONE).unwrap().to_string())
         };
         assert_eq!(path("a/x b/x").as_deref(), Some("x"));
         assert_eq!(path("a/x b/x b/x b/x").as_deref(), Some("x b/x"));

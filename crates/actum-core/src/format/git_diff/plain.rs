@@ -38,10 +38,10 @@ pub(super) fn section<'a>(lines: &mut Lines<'a>) -> Result<Section<'a>, ParseErr
     let deletes = new.is_dev_null() || (is_epoch(new_stamp) && empties);
     let path = match (old.is_dev_null(), new.is_dev_null()) {
         (true, true) => return Err(ParseError::diff(place, DiffProblem::NoName)),
-        (true, false) => new.path("b/")?,
-        (false, true) => old.path("a/")?,
+        (true, false) => new.path("b/", lines.root)?,
+        (false, true) => old.path("a/", lines.root)?,
         (false, false) => match common_prefixes(&old, &new, PLAIN_PREFIXES) {
-            Some((prefix, _)) => old.path(prefix)?,
+            Some((prefix, _)) => old.path(prefix, lines.root)?,
             None => {
                 let problem = DiffProblem::NamesDiffer { old: old.excerpt(), new: new.excerpt() };
                 return Err(ParseError::diff(place, problem));

@@ -125,10 +125,10 @@ fn value(letter: u8) -> Option<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::HunkCounts;
+    use crate::format::Reading;
 
     fn bytes(text: &str) -> Result<Vec<u8>, String> {
-        read(&mut Lines::new(text.as_bytes(), HunkCounts::Stated))
+        read(&mut Lines::new(text.as_bytes(), &Reading::default()))
             .map_err(|error| error.to_string())
     }
 
