@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use actum::CommandError;
+use actum::ForgottenRun;
 use actum_core::action::PlanError;
 use actum_core::format::{INPUT_BYTES_MAX, ParseError, Place};
 use actum_core::path::Quoted;
@@ -22,10 +23,12 @@ use crate::output::Document;
 use crate::output_file::OutputRefused;
 use crate::passphrase::PassphraseFailure;
 use crate::plan_failure::PlanFailure;
-use crate::root::{self, Above};
+use crate::root;
+use crate::run_prefix::RunPrefix;
 use crate::shown_path::ShownPath;
 use crate::snippet::Snippet;
 use crate::status_lines::StatusTargetError;
+use crate::verb;
 use crate::verb::plugin::PluginFailure;
 use crate::verb::policy::PolicyTestFailure;
 use crate::verb::sandbox::SandboxFailure;
@@ -89,9 +92,12 @@ pub(crate) enum Failure {
     Ledger { source: Box<LedgerFailure> },
     #[error(transparent)]
     Passphrase { source: Box<PassphraseFailure> },
-    /// No workspace is here, and discovery did not use the one above.
+    /// An error of the workspace, with a hint about the directory that the command was started in.
     #[error("{source}")]
-    Skipped { source: Box<Error>, above: Above },
+    Placed { source: Box<Error>, hint: String },
+    /// The named run was removed from the history.
+    #[error("run `{run}` was forgotten by `actum gc` at {time}; nothing was changed")]
+    ForgottenRun { run: RunId, time: Timestamp },
     #[error("the command did its work, but its result could not be written: {source}")]
     Unwritten { source: io::Error },
 }
@@ -105,6 +111,14 @@ fn list(runs: &[RunId]) -> String {
     named.chain(more).collect::<Vec<_>>().join(", ")
 }
 
+/// The failure about a run whose id begins so, where the ledger records that it was forgotten. A ledger that cannot be
+/// read adds nothing to the failure at hand.
+fn forgotten(prefix: &str) -> Option<Failure> {
+    let prefix: RunPrefix = prefix.parse().ok()?;
+    let ForgottenRun { run, time } = verb::ledger::forgotten(&prefix).ok()??;
+    Some(Failure::ForgottenRun { run, time })
+}
+
 impl From<actum::Error> for Failure {
     fn from(error: actum::Error) -> Self {
         if let actum::Error::Workspace(error) = error {
@@ -115,16 +129,28 @@ impl From<actum::Error> for Failure {
 }
 
 impl Failure {
-    /// Names the workspace above `start` that discovery did not use, where that is why none was found.
-    pub(crate) fn with_skipped(self, start: &Path) -> Self {
-        if self.reason() != Reason::NotAWorkspace {
-            return self;
+    /// Adds what is known from outside the workspace: the one above `start` that discovery did not use, the path that a
+    /// path relative to `start` means, and that a run was forgotten.
+    pub(crate) fn explained(self, start: &Path) -> Self {
+        if let Self::NoSuchRun { prefix } = &self {
+            return forgotten(prefix).unwrap_or(self);
         }
-        match (self, root::above(start)) {
-            (Self::Workspace(source), Some(above)) => {
-                Self::Skipped { source: Box::new(source), above }
-            }
-            (failure, _) => failure,
+        let Self::Workspace(error) = self else { return self };
+        if let ErrorKind::UnknownRun { run } = &error.kind {
+            return forgotten(&run.to_string()).unwrap_or(Self::Workspace(error));
+        }
+        let hint = if let ErrorKind::Missing { path, .. }
+        | ErrorKind::Expected { path, found: None, .. } = &error.kind
+        {
+            root::meant(start, path).map(|meant| format!("did you mean `{meant}`?"))
+        } else if reason::of(&error.kind) == Reason::NotAWorkspace {
+            root::above(start).map(|above| above.to_string())
+        } else {
+            None
+        };
+        match hint {
+            Some(hint) => Self::Placed { source: Box::new(error), hint },
+            None => Self::Workspace(error),
         }
     }
 
@@ -132,7 +158,7 @@ impl Failure {
     pub(crate) fn exit(&self) -> Exit {
         match self {
             Self::Workspace(error) => Exit::after(error),
-            Self::Skipped { source, .. } => Exit::after(source),
+            Self::Placed { source, .. } => Exit::after(source),
             Self::Engine { source } => Exit::after_engine(source),
             Self::Usage { .. } => Exit::Usage,
             Self::Unwritten { .. } => Exit::NeedsAttention,
@@ -145,6 +171,7 @@ impl Failure {
             | Self::Input { .. }
             | Self::Envelope { .. }
             | Self::NoSuchRun { .. }
+            | Self::ForgottenRun { .. }
             | Self::NoRunYet
             | Self::NoPolicy { .. }
             | Self::PolicyTest { .. }
@@ -163,7 +190,7 @@ impl Failure {
     pub(crate) fn reason(&self) -> Reason {
         match self {
             Self::Workspace(error) => reason::of(&error.kind),
-            Self::Skipped { source, .. } => reason::of(&source.kind),
+            Self::Placed { source, .. } => reason::of(&source.kind),
             Self::Engine { source } => reason::of_engine(source),
             Self::Usage { .. } => Reason::Usage,
             Self::Start { .. } => Reason::StartDirectoryUnusable,
@@ -171,7 +198,9 @@ impl Failure {
             Self::TooLarge { .. } => Reason::InputTooLarge,
             Self::Input { source, .. } => reason::of_input(&source.problem),
             Self::Envelope { .. } => Reason::PlanEnvelopeInvalid,
-            Self::NoSuchRun { .. } | Self::NoRunYet => Reason::UnknownRun,
+            Self::NoSuchRun { .. } | Self::ForgottenRun { .. } | Self::NoRunYet => {
+                Reason::UnknownRun
+            }
             Self::NoPolicy { .. } => Reason::PolicyMissing,
             Self::PolicyTest { .. } => Reason::PolicyTestUnusable,
             Self::AmbiguousRun { .. } => Reason::AmbiguousRun,
@@ -210,15 +239,21 @@ impl Failure {
 
     /// What else of the change is refused.
     pub(crate) fn also(&self) -> &[ErrorKind] {
-        if let Self::Workspace(error) = self { &error.also } else { &[] }
+        if let Self::Workspace(error) = self {
+            &error.also
+        } else if let Self::Placed { source, .. } = self {
+            &source.also
+        } else {
+            &[]
+        }
     }
 
     /// What the reader can do.
     pub(crate) fn hints(&self) -> Vec<String> {
         match self {
             Self::Workspace(error) => hint::after(&error.kind),
-            Self::Skipped { source, above } => {
-                let mut hints = vec![above.to_string()];
+            Self::Placed { source, hint } => {
+                let mut hints = vec![hint.clone()];
                 hints.append(&mut hint::after(&source.kind));
                 hints
             }
@@ -229,7 +264,9 @@ impl Failure {
             Self::Envelope { .. } => {
                 vec!["`actum action schema plan` prints the form of a plan envelope".to_owned()]
             }
-            Self::NoSuchRun { .. } => vec!["`actum log` lists the runs".to_owned()],
+            Self::NoSuchRun { .. } | Self::ForgottenRun { .. } => {
+                vec!["`actum log` lists the runs".to_owned()]
+            }
             Self::NoRunYet => vec![hint::MAKES_A_RUN.to_owned()],
             Self::NoPolicy { .. } => {
                 vec!["`actum policy check` shows what is in force without one".to_owned()]
@@ -259,7 +296,7 @@ impl Failure {
     fn workspace(&self) -> State {
         match self {
             Self::Workspace(error) => error.state,
-            Self::Skipped { source, .. } => source.state,
+            Self::Placed { source, .. } => source.state,
             Self::Engine { source } => source.workspace(),
             Self::Usage { .. }
             | Self::Start { .. }
@@ -268,6 +305,7 @@ impl Failure {
             | Self::Input { .. }
             | Self::Envelope { .. }
             | Self::NoSuchRun { .. }
+            | Self::ForgottenRun { .. }
             | Self::NoRunYet
             | Self::NoPolicy { .. }
             | Self::PolicyTest { .. }

@@ -74,7 +74,7 @@ fn run(command_line: &CommandLine) -> Exit {
         command_line
             .verb
             .run_and_remind(&session)
-            .map_err(|failure| failure.with_skipped(&session.start))
+            .map_err(|failure| failure.explained(&session.start))
     });
     ended.unwrap_or_else(|failure| screen.failure(&failure))
 }

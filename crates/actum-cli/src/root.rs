@@ -1,5 +1,6 @@
 //! Where the workspace is: the only place that asks for the current directory.
 
+use std::ffi::OsStr;
 use std::fmt::{self, Display};
 use std::fs::Metadata;
 use std::io;
@@ -8,6 +9,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use actum::PolicyFiles;
+use actum_core::RelPath;
 use actum_core::path::Quoted;
 use actum_workspace::STATE_DIRECTORY;
 
@@ -68,6 +70,16 @@ pub(crate) fn above(start: &Path) -> Option<Above> {
     let foreign = || owner(&root.join(STATE_DIRECTORY)).filter(|&user| user != own());
     let limit = limit_of(start, root).or_else(|| foreign().map(Limit::Owner));
     Some(Above { root: root.to_owned(), limit })
+}
+
+/// The path of a file from the root of its workspace, where `path` is relative to `start` and that is below the root.
+pub(crate) fn meant(start: &Path, path: &RelPath) -> Option<RelPath> {
+    let root = existing(start);
+    let meant = start.join(OsStr::from_bytes(path.as_bytes()));
+    let relative = meant.strip_prefix(root).ok()?;
+    let relative = RelPath::new(relative.as_os_str().as_bytes()).ok()?;
+    (relative != *path && meant.symlink_metadata().is_ok_and(|found| found.is_file()))
+        .then_some(relative)
 }
 
 /// A workspace above a directory.

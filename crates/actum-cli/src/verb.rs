@@ -16,7 +16,7 @@ mod feedback;
 mod gc;
 mod init;
 mod key;
-mod ledger;
+pub(crate) mod ledger;
 mod log;
 mod man;
 mod plan;

@@ -210,6 +210,37 @@ fn an_absolute_path_below_the_root_is_accepted_in_every_format_and_no_other() {
     assert_eq!(self::text(&root, "sub/b.txt"), "2\n");
 }
 
+/// FO-7: a path that is relative to the current directory is not guessed, and the right one is named.
+#[test]
+fn a_path_that_is_relative_to_the_current_directory_is_answered_with_the_one_from_the_root() {
+    let (_directory, root) = workspace();
+    let below = root.join("sub");
+    let edit =
+        |path: &str| format!(r#"{{"path": "{path}", "old_string": "2", "new_string": "3"}}"#);
+    let asked = |text: &str, directory: &Path| {
+        fs::write(root.with_file_name("input"), text).unwrap();
+        actum(directory, &["apply", root.with_file_name("input").to_str().unwrap()])
+    };
+    for text in [
+        edit("b.txt"),
+        "--- a/b.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-2\n".to_owned(),
+        "*** Begin Patch\n*** Delete File: b.txt\n*** End Patch\n".to_owned(),
+    ] {
+        let refused = asked(&text, &below);
+        assert_eq!(refused.code, 1, "{text}");
+        assert!(
+            refused.stderr.contains("\nhint: did you mean `sub/b.txt`?\n"),
+            "{}",
+            refused.stderr
+        );
+    }
+    for refused in [asked(&edit("b.txt"), &root), asked(&edit("c.txt"), &below)] {
+        assert_eq!(refused.code, 1);
+        assert!(!refused.stderr.contains("did you mean"), "{}", refused.stderr);
+    }
+    assert_eq!(text(&root, "sub/b.txt"), "2\n");
+}
+
 /// FO-9
 #[test]
 fn a_label_stands_in_the_log_instead_of_the_file() {

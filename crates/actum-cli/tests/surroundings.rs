@@ -286,10 +286,24 @@ fn gc_below_the_retention_needs_the_approval_key_and_is_recorded() {
     // The default limits forget nothing of these, and record nothing.
     assert_eq!(actum(&root, &["gc"]).code, 0);
     assert_eq!(entries(), before);
+    let log: serde_json::Value =
+        serde_json::from_str(&actum(&root, &["log", "--json"]).stdout).unwrap();
+    let oldest =
+        log["runs"].as_array().unwrap().last().unwrap()["run"].as_str().unwrap().to_owned();
     let forgotten = forget(&key);
     assert_eq!(forgotten.code, 0, "{forgotten:?}");
     assert_eq!(actum(&root, &["log"]).stdout, "no runs yet\n");
     assert_eq!(entries(), before + 1);
+    for named in [&*oldest, oldest.get(..5).unwrap()] {
+        for verb in ["undo", "show", "diff"] {
+            let refused = actum(&root, &[verb, named]);
+            let begin = format!("error: run `{oldest}` was forgotten by `actum gc` at 20");
+            assert!(refused.stderr.starts_with(&begin), "{verb}: {refused:?}");
+            assert_eq!(refused.code, 1);
+        }
+    }
+    let unknown = actum(&root, &["undo", "zzzzzzzzzzzz"]);
+    assert!(unknown.stderr.starts_with("error: there is no run `zzzz"), "{unknown:?}");
     let entry = actum(&root, &["ledger", "show", &before.to_string(), "--json"]).stdout;
     let entry: serde_json::Value = serde_json::from_str(&entry).unwrap();
     assert_eq!(entry["kind"], "HISTORY_FORGOTTEN", "{entry}");

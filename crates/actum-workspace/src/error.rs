@@ -102,6 +102,30 @@ impl std::fmt::Display for Attempt {
     }
 }
 
+/// Effect for which a file or directory must exist.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NeededFor {
+    /// Its content or its permission bits change.
+    Change,
+    /// It is removed.
+    Delete,
+    /// It is moved.
+    Rename,
+    /// It is copied.
+    Copy,
+}
+
+impl std::fmt::Display for NeededFor {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Change => "change",
+            Self::Delete => "delete",
+            Self::Rename => "rename",
+            Self::Copy => "copy",
+        })
+    }
+}
+
 /// A path that is not as a past run left it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PathConflict {
@@ -184,11 +208,14 @@ pub enum ErrorKind {
     )]
     TooLargeToSearch { path: RelPath, bytes: u64, max: u64 },
     /// FO-6: the content is not the expected one.
-    #[error("cannot change `{path}`: expected SHA-256 {expected}, found {}", found_text(found.as_ref()))]
-    Expected { path: RelPath, expected: Digest, found: Option<Digest> },
+    #[error(
+        "cannot {needed_for} `{path}`: expected SHA-256 {expected}, found {}",
+        found_text(found.as_ref())
+    )]
+    Expected { path: RelPath, expected: Digest, found: Option<Digest>, needed_for: NeededFor },
     /// A file that must exist does not.
-    #[error("cannot change `{path}`: there is no such file")]
-    Missing { path: RelPath },
+    #[error("cannot {needed_for} `{path}`: it does not exist")]
+    Missing { path: RelPath, needed_for: NeededFor },
     /// Something is where a new file should go.
     #[error("cannot create `{path}`: something is there already")]
     Exists { path: RelPath },
@@ -359,6 +386,13 @@ impl<T> Doing<T> for io::Result<T> {
     }
 }
 
+impl ErrorKind {
+    /// A file that must exist to be changed.
+    pub(crate) fn missing(path: &RelPath) -> Self {
+        Self::Missing { path: path.clone(), needed_for: NeededFor::Change }
+    }
+}
+
 impl Error {
     /// Whether something that is no directory stands on the way to a path.
     pub(crate) fn is_in_the_way(&self) -> bool {
@@ -374,6 +408,16 @@ impl Error {
         | ErrorKind::LostImage { attempt, .. } = &mut self.kind
         {
             *attempt = Attempt::Redo(run);
+        }
+        self
+    }
+
+    /// The same error about a file that is needed for another effect.
+    pub(crate) fn needed_for(mut self, effect: NeededFor) -> Self {
+        if let ErrorKind::Missing { needed_for, .. } | ErrorKind::Expected { needed_for, .. } =
+            &mut self.kind
+        {
+            *needed_for = effect;
         }
         self
     }

@@ -329,7 +329,9 @@ impl<H> Home<H> {
                 // The note helps others to wait; a full disk must not keep us from undoing. It has
                 // one size, because cutting a file down to nothing gives its block back to the
                 // disk, which can take milliseconds.
-                let note = format!("process {} ({why})", disk.process()).into_bytes();
+                // An undo has no label before it knows its run.
+                let why = if why.is_empty() { String::new() } else { format!(" ({why})") };
+                let note = format!("process {}{why}", disk.process()).into_bytes();
                 let mut padded = vec![b' '; NOTE];
                 for (place, byte) in padded.iter_mut().zip(&note) {
                     *place = *byte;

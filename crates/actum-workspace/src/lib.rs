@@ -47,7 +47,9 @@ mod workspace;
 
 pub use change::{Change, ChangeKind, Extent, Lines, Modes};
 pub use disk::LinuxDisk;
-pub use error::{Attempt, Difference, Error, ErrorKind, NotAFile, PathConflict, Result, State};
+pub use error::{
+    Attempt, Difference, Error, ErrorKind, NeededFor, NotAFile, PathConflict, Result, State,
+};
 pub use history::RunRef;
 pub use history::drift::Drift;
 pub use history::ending::Ending;

@@ -23,7 +23,7 @@ use actum_core::report::FileState;
 use actum_core::{Digest, EmptyParents, FileMode, ModeChange, Operation, RelPath, RunId};
 
 use crate::disk::Disk;
-use crate::error::{Doing, ErrorKind, Result};
+use crate::error::{Doing, Error, ErrorKind, NeededFor, Result};
 use crate::home::Lock;
 use crate::journal::record::{Attributes, RunKind};
 use crate::recovery::Recovery;
@@ -198,7 +198,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
         parents: EmptyParents,
     ) -> Result<()> {
         self.in_scope(path)?;
-        self.expected_file(path, expected)?;
+        self.expected_file(path, expected).map_err(|error| error.needed_for(NeededFor::Delete))?;
         self.set(path, Post::Absent)?;
         self.prune(path, parents)
     }
@@ -210,7 +210,8 @@ impl<'w, D: Disk> Transaction<'w, D> {
     pub fn rename(&mut self, from: &RelPath, to: &RelPath, parents: EmptyParents) -> Result<()> {
         self.in_scope(from)?;
         self.in_scope(to)?;
-        let mut file = self.file(from)?;
+        let missing = |error: Error| error.needed_for(NeededFor::Rename);
+        let mut file = self.file(from).map_err(missing)?;
         let nested = from != to && (to.starts_with(from) || from.starts_with(to));
         if nested {
             // First out of its place, which is on the way to the new one, or in it.
@@ -236,7 +237,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
     /// runs this, as any new file.
     pub fn copy(&mut self, from: &RelPath, to: &RelPath) -> Result<()> {
         self.in_scope(to)?;
-        let file = self.file(from)?;
+        let file = self.file(from).map_err(|error| error.needed_for(NeededFor::Copy))?;
         self.make_room(from, to)?;
         let fresh = self.fresh_attributes(to, Some(ModeChange::Exact(file.attributes.mode)))?;
         let name = self.stage_name();
@@ -276,7 +277,9 @@ impl<'w, D: Disk> Transaction<'w, D> {
         self.directory_in_scope(path)?;
         match self.node(path)?.post {
             Post::Directory(_) => {}
-            Post::Absent => return Err(ErrorKind::Missing { path: path.clone() }.into()),
+            Post::Absent => {
+                return Err(Error::from(ErrorKind::missing(path)).needed_for(NeededFor::Delete));
+            }
             Post::File(_) => return Err(ErrorKind::Exists { path: path.clone() }.into()),
         }
         if !self.is_empty_directory(path)? {

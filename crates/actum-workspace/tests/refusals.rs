@@ -218,13 +218,18 @@ fn a_file_system_mounted_below_the_root_is_not_entered() {
 fn what_must_exist_must_and_what_must_not_must_not() {
     let all = RunOptions::default;
     refused(&dir(), &[create("file")], all(), "cannot create `file`: something is there already");
-    refused(&dir(), &[write("none")], all(), "cannot change `none`: there is no such file");
+    refused(&dir(), &[write("none")], all(), "cannot change `none`: it does not exist");
     let delete = Operation::Delete {
         path: path("none/deep"),
         expected: None,
         parents: EmptyParents::Remove,
     };
-    refused(&dir(), &[delete], all(), "cannot change `none/deep`: there is no such file");
+    refused(&dir(), &[delete], all(), "cannot delete `none/deep`: it does not exist");
+    let rename =
+        Operation::Rename { from: path("none"), to: path("other"), parents: EmptyParents::Remove };
+    refused(&dir(), &[rename], all(), "cannot rename `none`: it does not exist");
+    let copy = Operation::Copy { from: path("none"), to: path("other") };
+    refused(&dir(), &[copy], all(), "cannot copy `none`: it does not exist");
     let onto =
         Operation::Rename { from: path("file"), to: path("good"), parents: EmptyParents::Remove };
     refused(&dir(), &[onto], all(), "cannot create `good`: something is there already");
@@ -367,6 +372,14 @@ fn a_workspace_in_use_names_its_holder() {
             std::process::id()
         )
     );
+    drop(transaction);
+    let undo = first.begin(RunOptions { label: String::new(), ..RunOptions::default() }).unwrap();
+    let error = second.apply_operations(&[write("good")], RunOptions::default()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        format!("the workspace is in use by process {}; nothing was changed", std::process::id())
+    );
+    let transaction = undo;
     // Looking is possible all the while.
     assert_eq!(View::open(dir.path()).unwrap().runs().unwrap(), []);
     drop(transaction);
@@ -510,8 +523,9 @@ fn all_that_is_refused_is_told_at_once_but_not_what_follows_from_it() {
     let error = workspace.apply_operations(&operations, RunOptions::default()).unwrap_err();
     let told: Vec<_> =
         std::iter::once(&error.kind).chain(&error.also).map(ToString::to_string).collect();
-    let missing = |file: &str| format!("cannot change `{file}`: there is no such file");
-    assert_eq!(told, [missing("gone"), missing("missing"), missing("fine")]);
+    let missing = |effect: &str, file: &str| format!("cannot {effect} `{file}`: it does not exist");
+    let expected = [("delete", "gone"), ("change", "missing"), ("change", "fine")];
+    assert_eq!(told, expected.map(|(effect, file)| missing(effect, file)));
     assert_eq!((error.state, dir.tree()), (State::Unchanged, before));
 
     let many: Vec<_> = (0..200).map(|number| delete(&format!("gone-{number}"))).collect();

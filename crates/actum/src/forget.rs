@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use actum_core::RunId;
 use actum_core::canonical;
 use actum_core::dsse::Envelope;
 use actum_core::keyring::Keyring;
 use actum_core::ledger::{Actor, EntryKind, HistoryForgotten, Retention, WorkspaceId};
 use actum_core::path::Quoted;
+use actum_core::{RunId, Timestamp};
 use actum_gate::verify_forgotten;
 use actum_ledger::{LedgerError, Log, NewEntry};
 use actum_workspace::disk::{Disk, Time};
@@ -73,29 +73,40 @@ fn named<D: Disk>(workspace: &mut Workspace<D>) -> Result<WorkspaceId> {
     Ok(id)
 }
 
-/// Whether the ledger says that a collection forgot a run of a workspace.
+/// A run that a collection forgot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ForgottenRun {
+    /// The run.
+    pub run: RunId,
+    /// When it was forgotten.
+    pub time: Timestamp,
+}
+
+/// Newest run that a collection forgot, as a ledger records it, among those that `matches`.
 ///
 /// # Errors
 /// [`LedgerError`].
-pub(crate) fn is_forgotten(
+pub fn forgotten_run(
     log: &dyn Log,
     keyring: &Keyring,
-    (workspace, run): (WorkspaceId, RunId),
-) -> Result<bool, LedgerError> {
+    matches: impl Fn(WorkspaceId, RunId) -> bool,
+) -> Result<Option<ForgottenRun>, LedgerError> {
     let mut before = None;
     loop {
         let newest = log.newest_of_kind(EntryKind::HistoryForgotten, before, ENTRIES_MAX)?;
         for &index in &newest {
             let entry = log.sound_entry(index)?;
-            let forgotten = verify_forgotten(&entry.body, keyring);
             // An entry that no known key signed says nothing.
-            if forgotten.is_ok_and(|it| it.workspace == workspace && it.runs.contains(&run)) {
-                return Ok(true);
+            let Ok(forgotten) = verify_forgotten(&entry.body, keyring) else { continue };
+            let (workspace, time) = (forgotten.workspace, forgotten.time);
+            let found = forgotten.runs.iter().rev().find(|run| matches(workspace, **run));
+            if let Some(&run) = found {
+                return Ok(Some(ForgottenRun { run, time }));
             }
         }
         before = newest.last().copied();
         if before.is_none() {
-            return Ok(false);
+            return Ok(None);
         }
     }
 }

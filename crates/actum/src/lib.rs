@@ -65,7 +65,7 @@ pub use engine::verify::Verified;
 pub use engine::witness::Witness;
 pub use error::{Error, Result};
 pub use feedback::{Feedback, FeedbackError, Wanted};
-pub use forget::{Retained, foresee};
+pub use forget::{ForgottenRun, Retained, foresee, forgotten_run};
 pub use policies::{
     PolicyError, PolicyFiles, PolicyInForce, PolicyProblem, ReadAccess, ReadPolicy,
 };

@@ -17,6 +17,7 @@ use serde::Serialize;
 use self::project::{Project, Tree};
 use super::Session;
 use super::log::log;
+use crate::change_list::count;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
@@ -109,7 +110,10 @@ impl Story {
             let request = Request::undo(Which::Run(run)).asked_by(actor::of(None));
             let done = engine.run(request)?;
             let after = done.receipt.statement.predicate.paths.len();
-            self.line(format_args!("     {after} paths taken back"));
+            self.line(format_args!(
+                "     {} taken back",
+                count(u64::try_from(after).unwrap_or(u64::MAX), "path")
+            ));
             let undone = Tree::read(root)?;
             self.check(
                 "every byte and every permission is as at the start",

@@ -8,12 +8,14 @@ mod verify;
 
 pub(super) use prove::path;
 
+use actum::{ForgottenRun, forgotten_run};
 use actum_core::RunId;
 use actum_core::ledger::TenantId;
 use actum_ledger::{LedgerHome, LedgerView, Log, RunRow, SignedCheckpoint};
 use actum_workspace::View;
 
 use super::Session;
+use super::key::existing;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::ledger_failure::LedgerFailure;
@@ -50,6 +52,14 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
 pub(super) struct Opened {
     pub(super) tenant: TenantId,
     pub(super) log: LedgerView,
+}
+
+/// Newest run whose id begins so and that a collection forgot, as the ledger of this user and tenant records it.
+pub(crate) fn forgotten(prefix: &RunPrefix) -> Result<Option<ForgottenRun>, Failure> {
+    let Some(opened) = Opened::if_there()? else { return Ok(None) };
+    let (_, keys) = existing()?;
+    let found = forgotten_run(&opened.log, keys.keyring(), |_, run| prefix.begins(run));
+    Ok(found.map_err(actum::Error::from)?)
 }
 
 impl Opened {

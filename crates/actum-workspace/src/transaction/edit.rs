@@ -10,7 +10,7 @@ use actum_core::{Digest, Edit, HunkError, LineHunk, RelPath, Splice};
 
 use crate::change::Lines;
 use crate::disk::Disk;
-use crate::error::{Doing, Error, ErrorKind, Result};
+use crate::error::{Doing, Error, ErrorKind, NeededFor, Result};
 use crate::transaction::content::{Sink, Written};
 use crate::transaction::cost::cost_of;
 use crate::transaction::node::{Bytes, Content, Counted, New, Post, PostFile};
@@ -38,7 +38,13 @@ impl<D: Disk> Transaction<'_, D> {
         if makes_a_file && matches!(self.node(path)?.post, Post::Absent) {
             if let Some(expected) = expected {
                 let path = path.clone();
-                return Err(ErrorKind::Expected { path, expected, found: None }.into());
+                return Err(ErrorKind::Expected {
+                    path,
+                    expected,
+                    found: None,
+                    needed_for: NeededFor::Change,
+                }
+                .into());
             }
             let (content, _) = patched(hunks, b"").map_err(|source| refused(source, None))?;
             return self.create(path, &content, None);

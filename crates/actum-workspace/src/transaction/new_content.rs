@@ -67,7 +67,7 @@ impl<D: Disk> Transaction<'_, D> {
     /// `Io`, `Missing`.
     pub fn new_content(&self, path: &RelPath) -> Result<NewContent> {
         let file = self.nodes.get(path).and_then(|node| node.post.file());
-        let Some(file) = file else { return Err(ErrorKind::Missing { path: path.clone() }.into()) };
+        let Some(file) = file else { return Err(ErrorKind::missing(path).into()) };
         if file.size > CONTENT_BYTES_MAX
             && let Content::New(New { splices: Some(splices), .. }) = &file.content
             && splices.len() <= PARTS_MAX
@@ -174,7 +174,7 @@ impl<D: Disk> Transaction<'_, D> {
                 }
                 Ok(stretch)
             }
-            None => Err(ErrorKind::Missing { path: path.clone() }.into()),
+            None => Err(ErrorKind::missing(path).into()),
         }
     }
 }

@@ -7,7 +7,7 @@ use actum_core::text::{self, LineCounter};
 use actum_core::{Digest, Hasher, RelPath};
 
 use crate::disk::{Disk, Stat};
-use crate::error::{Doing, Error, ErrorKind, NotAFile, Result};
+use crate::error::{Doing, Error, ErrorKind, NeededFor, NotAFile, Result};
 use crate::transaction::Transaction;
 use crate::transaction::content::INLINE_BYTES_MAX;
 use crate::transaction::node::{Bytes, Content, Node, Post, PostFile, Pre, PreFile};
@@ -41,7 +41,7 @@ impl<D: Disk> Transaction<'_, D> {
             self.nodes.insert(path.clone(), Node { pre, post });
         }
         // INVARIANT: inserted just above when it was not there.
-        self.nodes.get_mut(path).ok_or_else(|| ErrorKind::Missing { path: path.clone() }.into())
+        self.nodes.get_mut(path).ok_or_else(|| ErrorKind::missing(path).into())
     }
 
     fn look(&mut self, path: &RelPath) -> Result<Pre<D::Handle>> {
@@ -145,7 +145,7 @@ impl<D: Disk> Transaction<'_, D> {
     pub(crate) fn file(&mut self, path: &RelPath) -> Result<PostFile<D::Handle>> {
         match &self.node(path)?.post {
             Post::File(file) => Ok(file.clone()),
-            Post::Absent => Err(ErrorKind::Missing { path: path.clone() }.into()),
+            Post::Absent => Err(ErrorKind::missing(path).into()),
             Post::Directory(_) => {
                 let found = NotAFile::Directory;
                 Err(ErrorKind::NotAFile { path: path.clone(), found }.into())
@@ -159,15 +159,22 @@ impl<D: Disk> Transaction<'_, D> {
         expected: Option<Digest>,
     ) -> Result<PostFile<D::Handle>> {
         let file = match (self.file(path), expected) {
-            (Err(Error { kind: ErrorKind::Missing { path }, .. }), Some(expected)) => {
-                return Err(ErrorKind::Expected { path, expected, found: None }.into());
+            (Err(Error { kind: ErrorKind::Missing { path, .. }, .. }), Some(expected)) => {
+                return Err(ErrorKind::Expected {
+                    path,
+                    expected,
+                    found: None,
+                    needed_for: NeededFor::Change,
+                }
+                .into());
             }
             (file, _) => file?,
         };
         match expected {
             Some(expected) if expected != file.digest => {
                 let (path, found) = (path.clone(), Some(file.digest));
-                Err(ErrorKind::Expected { path, expected, found }.into())
+                Err(ErrorKind::Expected { path, expected, found, needed_for: NeededFor::Change }
+                    .into())
             }
             Some(_) | None => Ok(file),
         }
@@ -221,7 +228,7 @@ impl<D: Disk> Transaction<'_, D> {
                     None => read.map(|_| ()).doing(|| format!("read `{path}`")),
                 }
             }
-            None => Err(ErrorKind::Missing { path: path.clone() }.into()),
+            None => Err(ErrorKind::missing(path).into()),
         }
     }
 }

@@ -165,9 +165,7 @@ impl<D: Disk> Staging<'_, D> {
         match &file.content {
             Content::Untouched => match &node.pre {
                 Pre::File(pre) => Ok((Body::Untouched, pre.stat.inode)),
-                Pre::Absent | Pre::Directory(_) => {
-                    Err(ErrorKind::Missing { path: path.clone() }.into())
-                }
+                Pre::Absent | Pre::Directory(_) => Err(ErrorKind::missing(path).into()),
             },
             Content::Moved(from) => {
                 let parent = self.tree.existing_parent(from)?;
@@ -175,7 +173,7 @@ impl<D: Disk> Staging<'_, D> {
                 let staged = self.disk.stat_at(self.stage, &name).doing(doing)?;
                 let source = self.nodes.get(from).map(|node| &node.pre);
                 let (Some(staged), Some(Pre::File(pre))) = (staged, source) else {
-                    return Err(ErrorKind::Missing { path: from.clone() }.into());
+                    return Err(ErrorKind::missing(from).into());
                 };
                 if staged.inode != pre.stat.inode {
                     let (path, detail) = (from.clone(), "another file took its place");
@@ -184,7 +182,7 @@ impl<D: Disk> Staging<'_, D> {
                 if pre.attributes != file.attributes {
                     return self.copy_moved(index, path, pre, file);
                 }
-                let missing = || ErrorKind::Missing { path: from.clone() };
+                let missing = || ErrorKind::missing(from);
                 let entry = self.indices.get(from).copied().ok_or_else(missing)?;
                 Ok((Body::Moved(entry), staged.inode))
             }
@@ -199,7 +197,7 @@ impl<D: Disk> Staging<'_, D> {
             }
             Content::New(New { bytes: Bytes::File(handle, staged), .. }) => {
                 let Some(staged) = staged else {
-                    return Err(ErrorKind::Missing { path: path.clone() }.into());
+                    return Err(ErrorKind::missing(path).into());
                 };
                 self.disk
                     .rename(self.stage, staged, self.stage, &name, Rename::NoReplace)

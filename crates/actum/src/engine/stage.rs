@@ -307,11 +307,12 @@ impl Records {
     ) -> Result<()> {
         let keys = Arc::clone(&self.keys);
         let forgotten = self.ledger.ask(move |store: &mut dyn Store| {
-            forget::is_forgotten(store, keys.keyring(), (workspace, run))
+            let is_run = |of, forgotten| (of, forgotten) == (workspace, run);
+            forget::forgotten_run(store, keys.keyring(), is_run)
         });
         match forgotten.wait()? {
-            true => Ok(()),
-            false => Err(Error::WorkspaceIsACopy { key: key.clone(), run }),
+            Some(_) => Ok(()),
+            None => Err(Error::WorkspaceIsACopy { key: key.clone(), run }),
         }
     }
 

@@ -14,7 +14,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::{PluginFailure, lint};
-use crate::change_list::ChangeList;
+use crate::change_list::{ChangeList, count};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
@@ -135,7 +135,8 @@ impl Document for Tested {
             writeln!(out, "check      `{name}` {says}{message}")?;
         }
         let Restored { paths, restored, .. } = &self.rollback;
-        writeln!(out, "rollback   restores all of it: {paths} paths, {restored}")?;
+        let paths = count(u64::try_from(*paths).unwrap_or(u64::MAX), "path");
+        writeln!(out, "rollback   restores all of it: {paths}, {restored}")?;
         let end = if self.ok { "it works" } else { "not all checks hold" };
         writeln!(out, "{end}; nothing was kept")
     }
