@@ -152,6 +152,44 @@ fn a_receipt_without_proof_says_what_it_cannot_tell() {
     assert_eq!(verified["not_verified"], json!([NO_PROOF, FILES_NOW, NAMES]));
 }
 
+/// FE-14, D-4: what a later version or somebody else added is read by nobody, and named.
+#[test]
+fn a_receipt_with_members_or_signatures_that_nobody_checks_is_verified_with_a_warning() {
+    let (directory, root) = recorded();
+    let path = directory.path().join("receipt.json");
+    let mut bundle: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    assert!(document(&root, &["verify", "../receipt.json"]).get("unread").is_none());
+    bundle["approved\u{1b}[1m by"] = json!("everybody");
+    bundle["proof"]["hint"] = json!(1);
+    let signatures = bundle["receipt"]["signatures"].as_array_mut().unwrap();
+    let signature = signatures[0]["sig"].clone();
+    signatures.push(json!({ "keyid": "an auditor\nyes", "sig": signature, "note": "x" }));
+    signatures.push(json!({ "sig": "AAAA" }));
+    fs::write(&path, bundle.to_string()).unwrap();
+    let expected = [
+        "the member `approved\\033[1m by`, which this version does not know",
+        "the member `proof.hint`, which this version does not know",
+        "the member `receipt.signatures.note`, which this version does not know",
+        "a signature by the key `an auditor\\nyes`, which is not in the keyring",
+        "a signature that is of no key in the keyring",
+    ];
+    // The hash of the receipt covers its signatures, so one more is no entry of the log.
+    assert_eq!(actum(&root, &["verify", "../receipt.json"]).code, 1);
+    fs::write(directory.path().join("bare.json"), bundle["receipt"].to_string()).unwrap();
+    let bare = document(&root, &["verify", "../bare.json"]);
+    let of_bare = ["the member `signatures.note`, which this version does not know"];
+    let of_bare: Vec<_> = of_bare.iter().chain(&expected[3..]).collect();
+    assert_eq!(bare["unread"], json!(of_bare));
+    bundle["receipt"]["signatures"].as_array_mut().unwrap().truncate(1);
+    fs::write(&path, bundle.to_string()).unwrap();
+    let verified = actum(&root, &["verify", "../receipt.json"]);
+    assert_eq!(verified.code, 0, "{verified:?}");
+    for unread in &expected[..2] {
+        let line = format!("\nwarning   not checked: {unread}\n");
+        assert!(verified.stdout.contains(&line), "{verified:?}");
+    }
+}
+
 /// FE-14
 #[test]
 fn a_receipt_of_which_any_byte_was_changed_is_not_verified() {

@@ -23,6 +23,7 @@ pub mod rotation;
 pub mod signature;
 mod task_approval;
 mod trigger;
+mod unread;
 
 pub use access::{AccessJudge, AccessSaid, AccessText, AccessUnknown, NoAccess};
 pub use answer::{AnswerProblem, VerifiedAnswer, verify_answer};
@@ -46,6 +47,7 @@ pub use rotation::{RotationProblem, VerifiedRotation, verify_rotation};
 pub use signature::{SignatureError, verify};
 pub use task_approval::{TaskApprovalError, VerifiedTaskApproval, verify_task_approval};
 pub use trigger::Trigger;
+pub use unread::{Unread, unread};
 
 use actum_core::keyring::KeyProblem;
 

@@ -12,8 +12,8 @@ use actum_core::signer::KeyId;
 use actum_core::{Digest, RunId, Status, Timestamp};
 use actum_gate::bundle::BUNDLE_BYTES_MAX;
 use actum_gate::{
-    BundleProblem, Inclusion, ReceiptBundle, VerifiedBundle, VerifiedReceipt, verify_bundle,
-    verify_receipt,
+    BundleProblem, Inclusion, ReceiptBundle, VerifiedBundle, VerifiedReceipt, unread,
+    verify_bundle, verify_receipt,
 };
 use serde::Serialize;
 
@@ -68,6 +68,9 @@ struct Verified {
     log: Option<Place>,
     verified: Vec<&'static str>,
     not_verified: Vec<&'static str>,
+    /// Parts of the file that nobody checked, in words.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    unread: Vec<String>,
 }
 
 /// The most paths that are told one by one; all are in the JSON.
@@ -98,7 +101,8 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     };
     let (receipt, inclusion) =
         verified.map_err(|source| LedgerFailure::Receipt { input, source: Box::new(source) })?;
-    session.screen.show(&Verified::of(receipt, inclusion, keyring))?;
+    let unread = unread(&bytes, &keyring.keyring).iter().map(ToString::to_string).collect();
+    session.screen.show(&Verified { unread, ..Verified::of(receipt, inclusion, keyring) })?;
     Ok(Exit::Success)
 }
 
@@ -141,6 +145,7 @@ impl Verified {
             log,
             verified,
             not_verified,
+            unread: Vec::new(),
         }
     }
 }
@@ -197,6 +202,9 @@ impl Document for Verified {
         }
         for told in &self.not_verified {
             writeln!(out, "not told  {told}")?;
+        }
+        for unread in &self.unread {
+            writeln!(out, "warning   not checked: {unread}")?;
         }
         Ok(())
     }
