@@ -11,7 +11,7 @@ use crate::failure::Failure;
 use crate::ledger_failure::LedgerFailure;
 
 /// Configuration directory of the machine's administrator.
-const SYSTEM_CONFIGURATION: &str = "/etc/actum";
+pub(crate) const SYSTEM_CONFIGURATION: &str = "/etc/actum";
 
 /// The tenant that was typed. One process has one command line.
 static TYPED: OnceLock<TenantId> = OnceLock::new();

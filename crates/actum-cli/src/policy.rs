@@ -11,14 +11,16 @@ use crate::failure::Failure;
 use crate::{actor, home, records};
 
 /// Policy of the machine's administrator, which always tightens. No variable and no option leads elsewhere.
-pub(crate) const SYSTEM: &str = "/etc/actum/actum.toml";
+pub(crate) fn system() -> PathBuf {
+    Path::new(home::SYSTEM_CONFIGURATION).join(PolicyFiles::IN_WORKSPACE)
+}
 
 /// Where policies are.
 pub(crate) fn files() -> Result<PolicyFiles, Failure> {
     let operator = Some(home::configuration()?.join("actum.toml"));
     let (cedar, clock) = (Cedar::default(), records::clock());
     let is_known_place = home::is_known_configuration;
-    let (system, home) = (Some(SYSTEM.into()), home::path()?);
+    let (system, home) = (Some(system()), home::path()?);
     Ok(PolicyFiles { system, operator, home, cedar, clock, is_known_place })
 }
 

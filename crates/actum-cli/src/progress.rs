@@ -1,8 +1,11 @@
-//! How far work that takes long has come, on a terminal.
+//! Progress of work that takes longer than a second, on standard error where that is a terminal.
 
 use std::io::{self, IsTerminal, Write};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
-use crate::records;
+use crate::{records, signals};
 
 /// Work that has begun.
 pub(crate) struct Progress {
@@ -47,5 +50,49 @@ impl Progress {
         if self.shown {
             drop(write!(io::stderr().lock(), "\r\x1b[K"));
         }
+    }
+}
+
+/// Work whose end cannot be foreseen. While it lives, a thread shows for how long the work takes; where standard error
+/// is no terminal, there is no thread.
+#[must_use = "progress is shown only as long as this lives"]
+pub(crate) struct Working(Option<(Sender<()>, JoinHandle<()>)>);
+
+/// How long one step of the shown time is.
+const STEP: Duration = Duration::from_secs(1);
+
+impl Working {
+    /// Begins to show that `what` is under way.
+    pub(crate) fn begin(what: &'static str) -> Self {
+        if !io::stderr().is_terminal() {
+            return Self(None);
+        }
+        let (over, is_over) = mpsc::channel();
+        // A signal is for the thread that works, which may hold it back.
+        let _held = signals::hold_all();
+        let spawned = thread::Builder::new().spawn(move || show_time(what, &is_over));
+        Self(spawned.ok().map(|thread| (over, thread)))
+    }
+}
+
+impl Drop for Working {
+    fn drop(&mut self) {
+        if let Some((over, thread)) = self.0.take() {
+            drop(over);
+            // Nothing else is written before the line is empty again.
+            thread.join().unwrap_or_default();
+        }
+    }
+}
+
+fn show_time(what: &str, is_over: &Receiver<()>) {
+    let mut seconds: u64 = 0;
+    while is_over.recv_timeout(STEP) == Err(RecvTimeoutError::Timeout) {
+        seconds = seconds.saturating_add(1);
+        let mut err = io::stderr().lock();
+        drop(write!(err, "\r{what}, {seconds} s\x1b[K").and_then(|()| err.flush()));
+    }
+    if seconds > 0 {
+        drop(write!(io::stderr().lock(), "\r\x1b[K"));
     }
 }

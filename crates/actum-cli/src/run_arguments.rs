@@ -11,6 +11,7 @@ use crate::actor;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::notify;
+use crate::progress::Working;
 use crate::records;
 use crate::run_end::RunEnd;
 use crate::verb::Session;
@@ -90,10 +91,12 @@ impl RunArguments {
                 IfMissing::Make => Workspace::open(root)?,
                 IfMissing::Refuse => Workspace::open_existing(root)?,
             };
+            let working = Working::begin("computing the change");
             let end = work().and_then(|work| {
                 let request = self.request(work, asked, key);
                 Ok(RunEnd::look(&mut workspace, &request, (&in_force, &home::tenant()?), diff)?)
             });
+            drop(working);
             recovery_note::tell(&session.screen, workspace.recovery());
             end?.after(workspace.recovery()).show(&session.screen)?;
             return Ok(Exit::Success);
@@ -107,8 +110,10 @@ impl RunArguments {
             IfMissing::Refuse => Engine::open_existing(root, records)?,
         };
         let mut engine = engine.under_files(files, root);
+        let working = Working::begin("making the change");
         let end = work()
             .and_then(|work| Ok(RunEnd::make(&mut engine, self.request(work, asked, key), diff)?));
+        drop(working);
         recovery_note::tell(&session.screen, engine.recovery());
         records::tell(&session.screen, &engine);
         if let (Some(command), Err(failure)) = (&in_force.notify, &end) {

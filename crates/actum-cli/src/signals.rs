@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use actum_sandbox::Stop;
 use nix::poll::{PollFd, PollFlags, PollTimeout, poll};
-use nix::sys::signal::{SigSet, Signal, kill};
+use nix::sys::signal::{SigSet, SigmaskHow, Signal, kill};
 use nix::sys::signalfd::{SfdFlags, SignalFd};
 use nix::sys::termios::{SetArg, Termios, tcgetattr, tcsetattr};
 use nix::unistd::Pid;
@@ -27,6 +27,24 @@ pub(crate) fn hold() -> Held {
     let signals = asking_to_end();
     // Where they cannot be held, a signal ends the run as a kill does, and recovery takes it back.
     Held(signals.thread_block().is_ok().then_some(signals))
+}
+
+/// Lets all signals wait, for this thread and those that it starts meanwhile.
+#[must_use = "they wait only as long as this lives"]
+pub(crate) fn hold_all() -> HeldAll {
+    HeldAll(SigSet::all().thread_swap_mask(SigmaskHow::SIG_BLOCK).ok())
+}
+
+/// While it lives, all signals wait; then the thread has its earlier mask.
+#[derive(Debug)]
+pub(crate) struct HeldAll(Option<SigSet>);
+
+impl Drop for HeldAll {
+    fn drop(&mut self) {
+        if let Some(before) = self.0.take() {
+            before.thread_set_mask().unwrap_or_default();
+        }
+    }
 }
 
 /// Those that ask the program to end. What whoever started it has it ignore (nohup(1)) asks for nothing.

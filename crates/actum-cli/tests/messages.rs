@@ -13,9 +13,11 @@ mod program;
 
 use std::ffi::OsStr;
 use std::fs;
+use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
 use std::path::Path;
+use std::process::Stdio;
 
 use actum_workspace::{RunOptions, Workspace};
 use program::{Ended, actum, command, text, workspace};
@@ -271,4 +273,45 @@ fn gc_takes_sizes_with_units_and_tells_them_so() {
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     assert_eq!(json["kept_bytes"], 8192);
     assert_eq!(actum(&root, &["gc", "--max-bytes", "1KB"]).code, 2);
+}
+
+/// Reads what a terminal is sent until it holds `expected`, or to its end.
+fn sent(terminal: &mut fs::File, expected: Option<&str>) -> String {
+    let (mut screen, mut piece) = (Vec::new(), [0; 256]);
+    loop {
+        let text = String::from_utf8_lossy(&screen).into_owned();
+        if expected.is_some_and(|expected| text.contains(expected)) {
+            return text;
+        }
+        match terminal.read(&mut piece) {
+            // The terminal hangs up once the program has ended (EIO).
+            Ok(0) | Err(_) => return text,
+            Ok(read) => screen.extend(&piece[..read]),
+        }
+    }
+}
+
+/// Only a terminal gets progress, after a second, and at the end the line is empty.
+#[test]
+fn progress_of_long_work_is_shown_on_a_terminal_and_erased_and_nowhere_else() {
+    let (_directory, root) = workspace();
+    let mut workspace = Workspace::open(&root).unwrap();
+    let at_work = workspace.begin(RunOptions::default()).unwrap();
+    let apply = |arguments: &[&str]| command(&root, &[&["apply", "--wait"], arguments].concat());
+    let piped = apply(&["--dry-run", "../change.diff"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let pty = nix::pty::openpty(None, None).unwrap();
+    let mut shown =
+        apply(&["../change.diff"]).stderr(pty.slave).stdout(Stdio::null()).spawn().unwrap();
+    let mut terminal = fs::File::from(pty.master);
+    assert_eq!(sent(&mut terminal, Some("\x1b[K")), "\rmaking the change, 1 s\x1b[K");
+    at_work.abort();
+    assert!(shown.wait().unwrap().success());
+    let rest = sent(&mut terminal, None);
+    assert!(rest.ends_with("\r\x1b[K"), "{rest:?}");
+    let piped = Ended::from(piped.wait_with_output().unwrap());
+    assert_eq!((piped.code, &*piped.stderr), (0, ""));
 }

@@ -22,6 +22,7 @@ use super::sandbox::Confinement;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{Form, Screen};
+use crate::progress::Working;
 use crate::run_arguments::label;
 use crate::run_end::RunEnd;
 use crate::{actor, home, notify, policy, records, recovery_note, root, signals};
@@ -225,7 +226,10 @@ fn tried(
     };
     let trial = Trial::start(runner, &in_force.policy, &arguments.command, stdin, caches)?;
     Ok(match session.screen.form {
-        Form::Json => trial.wait(|_, _| ControlFlow::Continue(()))?,
+        Form::Json => {
+            let _working = Working::begin("running the command");
+            trial.wait(|_, _| ControlFlow::Continue(()))?
+        }
         Form::Text => trial.wait(pass_on)?,
     })
 }
@@ -247,7 +251,9 @@ fn make(
     diff: Option<crate::diff_text::Audience>,
     session: &Session,
 ) -> Result<RunEnd, Failure> {
+    let working = Working::begin("making the change");
     let end = RunEnd::make(&mut engine, request, diff);
+    drop(working);
     recovery_note::tell(&session.screen, engine.recovery());
     records::tell(&session.screen, &engine);
     let end = end?.after(engine.recovery());

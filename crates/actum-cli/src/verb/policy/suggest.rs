@@ -155,7 +155,7 @@ impl Document for Suggested {
             let file = match source {
                 Source::Operator => policy::operators(),
                 Source::Workspace => "`actum.toml` in this workspace".to_owned(),
-                Source::System => format!("`{}`", policy::SYSTEM),
+                Source::System => format!("`{}`", policy::system().display()),
                 Source::Enclosing => "`actum.toml` in an enclosing directory".to_owned(),
             };
             writeln!(out, "# in {file}:")?;
