@@ -48,7 +48,7 @@ mod tests {
     use super::*;
     use crate::operation::EmptyParents;
 
-    /// FO-14
+    /// FO-9
     #[test]
     fn a_summary_names_the_first_effect_and_counts_the_other_paths() {
         let path = |text: &str| RelPath::new(text).unwrap();
