@@ -96,6 +96,8 @@ pub enum Barrier {
     Reread,
     /// The checkpoint and the reports of a task are there before its first target changes.
     Report,
+    /// A request to bind the workspace to another ledger, or its end, is there before it is acknowledged.
+    Adoption,
     /// What is kept for a person (lost images, blocked paths) is there before a run is ended.
     Lost,
 }

@@ -6,7 +6,7 @@
 
 use actum_core::{Digest, FileMode};
 
-use crate::disk::Disk;
+use crate::disk::{Barrier, Disk};
 use crate::error::{Doing, Error, ErrorKind, Result};
 use crate::history::view::View;
 use crate::home::{Home, PRIVATE};
@@ -52,13 +52,18 @@ impl<D: Disk> Transaction<'_, D> {
         read(&self.workspace.disk, &self.workspace.home.state, ADOPTION)
     }
 
-    /// Writes that request, one line of at most 511 bytes; an empty line removes it.
+    /// Writes that request, one line of at most 511 bytes; an empty line removes it. Durable when this returns: after a
+    /// power cut a request that was cancelled would be due all the same.
     ///
     /// # Errors
     /// `Io`.
     pub fn set_adoption(&self, line: &str) -> Result<()> {
         let (disk, state) = (&self.workspace.disk, &self.workspace.home.state);
-        write(disk, state, ADOPTION, line).doing(|| "write `.actum/adoption`".to_owned())
+        let written = write(disk, state, ADOPTION, line).and_then(|file| {
+            disk.sync(&file, Barrier::Adoption)?;
+            disk.sync(state, Barrier::Adoption)
+        });
+        written.doing(|| "write `.actum/adoption`".to_owned())
     }
 }
 
@@ -158,11 +163,16 @@ fn keep<D: Disk>(disk: &D, home: &Home<D::Handle>, name: &[u8], line: &str) -> s
         }
         opened => opened?,
     };
-    write(disk, &directory, name, line)
+    write(disk, &directory, name, line).map(drop)
 }
 
 /// Writes one line in place, in one sector; an empty line leaves nothing to read.
-fn write<D: Disk>(disk: &D, directory: &D::Handle, name: &[u8], line: &str) -> std::io::Result<()> {
+fn write<D: Disk>(
+    disk: &D,
+    directory: &D::Handle,
+    name: &[u8],
+    line: &str,
+) -> std::io::Result<D::Handle> {
     let mut sector = [0; WITNESS_BYTES_MAX];
     if !line.is_empty() {
         let place = sector.get_mut(..=line.len()).ok_or(std::io::ErrorKind::InvalidInput)?;
@@ -170,5 +180,6 @@ fn write<D: Disk>(disk: &D, directory: &D::Handle, name: &[u8], line: &str) -> s
     }
     let own = disk.open_own(directory, name);
     let file = own.or_else(|_| disk.create(directory, name, PRIVATE))?;
-    disk.write_at(&file, &sector, 0)
+    disk.write_at(&file, &sector, 0)?;
+    Ok(file)
 }

@@ -2,10 +2,12 @@
 //! loses what was acknowledged (FO-2).
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test")]
 
+use std::path::Path;
+
 use actum_core::Operation;
 use actum_testkit::{Errno, SimDisk};
 use actum_workspace::disk::Barrier;
-use actum_workspace::{GcOptions, RunOptions};
+use actum_workspace::{GcOptions, RunOptions, View};
 
 #[path = "crash/changes.rs"]
 mod changes;
@@ -175,4 +177,32 @@ fn sync_fails_once() -> Result<(), String> {
 #[test]
 fn after_a_failed_sync_nothing_is_taken_for_durable_that_is_not() {
     sync_fails_once().unwrap_or_else(|violation| panic!("{violation}"));
+}
+
+/// FO-2: a request to bind that was cancelled does not come back, and one that was acknowledged is not lost.
+#[test]
+fn without_the_adoption_barrier_a_cancelled_request_can_come_back() {
+    let found = |ignored: Option<Barrier>, lines: [&str; 2]| -> Vec<Option<String>> {
+        let disk = base();
+        let mut workspace = open(&disk).unwrap();
+        let transaction = workspace.begin(RunOptions::default()).unwrap();
+        disk.settle();
+        transaction.set_adoption(lines[0]).unwrap();
+        disk.settle();
+        if let Some(barrier) = ignored {
+            disk.ignore(barrier);
+        }
+        transaction.set_adoption(lines[1]).unwrap();
+        let states = disk.crash_states(1000);
+        let read =
+            |state: SimDisk| View::open_on(state, Path::new("/")).unwrap().adoption().unwrap();
+        states.map(read).collect()
+    };
+    for (lines, expected) in
+        [(["request", ""], None), (["", "request"], Some("request".to_owned()))]
+    {
+        assert!(found(None, lines).iter().all(|line| *line == expected), "{lines:?}");
+        let without = found(Some(Barrier::Adoption), lines);
+        assert!(without.iter().any(|line| *line != expected), "{lines:?}");
+    }
 }

@@ -6,7 +6,7 @@ use actum_testkit::SimDisk;
 use actum_workspace::disk::Barrier;
 use actum_workspace::{RunOptions, Workspace};
 
-const BARRIERS: [Barrier; 11] = [
+const BARRIERS: [Barrier; 12] = [
     Barrier::Birth,
     Barrier::KeptImage,
     Barrier::KeptName,
@@ -17,6 +17,7 @@ const BARRIERS: [Barrier; 11] = [
     Barrier::Checkpoint,
     Barrier::Forget,
     Barrier::Reread,
+    Barrier::Adoption,
     Barrier::Lost,
 ];
 
