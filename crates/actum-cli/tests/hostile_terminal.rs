@@ -385,6 +385,101 @@ fn no_verb_lets_a_terminal_obey_or_a_reader_believe_a_hostile_text() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }
 
+/// Runs the program piped and at a terminal; gives both texts as a reader sees them.
+fn both(stage: &Stage, arguments: &[&str]) -> String {
+    let seen = |sent: Vec<u8>| {
+        shown(&sent).unwrap_or_else(|why| {
+            panic!("{arguments:?} {why}\n{}", String::from_utf8_lossy(&sent).escape_debug())
+        })
+    };
+    seen(piped(&stage.root, arguments)) + &seen(at_a_terminal(&stage.root, arguments))
+}
+
+/// AA-5
+#[test]
+fn names_of_tenants_are_escaped_at_every_verb() {
+    let stage = Stage::new();
+    for (verb, _, _) in CASES {
+        let mut arguments: Vec<&str> = verb.split(' ').collect();
+        arguments.extend(["--tenant", HOSTILE]);
+        assert!(both(&stage, &arguments).contains(SEEN), "{verb}");
+    }
+}
+
+/// AA-5: a policy is the operator's, and what it quotes may be from elsewhere.
+#[test]
+fn texts_in_access_policies_are_escaped() {
+    let stage = Stage::new();
+    let access = operator_of(&stage.root).join("actum/access");
+    fs::create_dir(&access).unwrap();
+    // As a string of Cedar, which knows the escapes of Rust.
+    let quoted = format!("\"{}\"", HOSTILE.escape_unicode());
+    let policies = [
+        format!(
+            "@id(\"all\")\npermit (principal, action, resource);\n@id({quoted})\n@reason({quoted})\nforbid (principal, action, resource);\n"
+        ),
+        format!(
+            "@id(\"all\")\npermit (principal, action, resource) when {{ context[{quoted}] == 1 }};\n"
+        ),
+        format!(
+            "permit (principal == User::{quoted}, action, resource) when {{ principal.{HOSTILE} }};\n"
+        ),
+        format!("@id({quoted}) permit (principal, action == Action::{quoted}, resource);\n"),
+        HOSTILE.to_owned(),
+    ];
+    for policy in policies {
+        fs::write(access.join("team.cedar"), &policy).unwrap();
+        let mut seen = false;
+        for arguments in [
+            &["policy", "check"][..],
+            &["policy", "explain", "a"],
+            &["apply", "../stale.json"],
+            &["status"],
+            &["doctor"],
+        ] {
+            seen |= both(&stage, arguments).contains(SEEN);
+        }
+        assert!(seen, "{policy:?}");
+    }
+}
+
+/// AA-9, AA-5: the code of a package says what it wants.
+#[test]
+fn output_of_plugins_is_escaped() {
+    let stage = Stage::new();
+    let operator = operator_of(&stage.root).join("actum/actum.toml");
+    fs::write(operator, "version = 1\n[plugins]\nallowPluginCodeExecution = true\n").unwrap();
+    let package = stage.directory.path().join("probe");
+    fs::create_dir(&package).unwrap();
+    let manifest = json!({
+        "name": "probe", "riskTier": "R2", "rollback": { "required": true },
+        "inputSchema": { "type": "object" }, "outputSchema": { "type": "object" },
+        "permissions": { "commands": [], "filesystem": "workspace" },
+        "verification": { "required": true, "commands": [] },
+    });
+    fs::write(package.join("action.json"), manifest.to_string()).unwrap();
+    let text = Value::from(HOSTILE).to_string().replace('\u{2028}', "\\u2028");
+    let noise = format!("console.log({text}); console.error({text});");
+    let checks =
+        |ok: bool| format!("return {{ checks: [{{ name: {text}, ok: {ok}, message: {text} }}] }};");
+    let thrown = format!("throw new Error({text});");
+    let put = |name: &str, body: &str| {
+        let code = format!("export default async function {name}() {{\n{noise}\n{body}\n}}\n");
+        fs::write(package.join(format!("{name}.js")), code).unwrap();
+    };
+    put("rollback", "return null;");
+    for (execute, verify) in [
+        (format!("return {{ [{text}]: {text} }};"), checks(true)),
+        ("return {};".to_owned(), checks(false)),
+        (thrown.clone(), checks(true)),
+        ("return {};".to_owned(), thrown.clone()),
+    ] {
+        put("execute", &execute);
+        put("verify", &verify);
+        assert!(both(&stage, &["plugin", "test", "../probe"]).contains(SEEN), "{execute} {verify}");
+    }
+}
+
 /// D-5: a name that reads as another is made by nothing; a file that has one can be changed, deleted, and comes back.
 #[test]
 fn a_new_name_that_is_not_shown_is_denied_and_an_old_one_can_go_and_come_back() {
