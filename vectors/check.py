@@ -298,7 +298,25 @@ def is_escaped(char):
 
 def is_deceptive(path):
     """Whether a character of a name is not shown; bytes that are no text are shown by their digits."""
-    return any(is_escaped(char) for char in path.decode("utf-8", "ignore"))
+    return bool(unseen_of(path))
+
+
+EMOJI = re.compile(
+    "[\u203c\u2049\u2122\u2139\u3030\u303d\u3297\u3299\u2190-\u21ff\u2300-\u23ff\u25a0-\u27bf"
+    "\u2900-\u297f\u2b00-\u2bff\U0001f000-\U0001faff]"
+)
+
+
+def unseen_of(path):
+    """The characters of a name that are not shown and belong to no emoji."""
+    texts = path.decode("utf-8", "backslashreplace")
+    texts = re.sub(f"({EMOJI.pattern})\ufe0f", r"\1", texts)
+    return [char for char in re.sub(f"(?<={EMOJI.pattern})\u200d(?={EMOJI.pattern})", "", texts) if is_escaped(char)]
+
+
+def has_emoji(path):
+    """Whether characters that are not shown belong to an emoji, and no others are there."""
+    return not is_deceptive(path) and any(map(is_escaped, path.decode("utf-8", "ignore")))
 
 
 bound = fields(plan=digest, limits=digest, change=digest, policy=digest)
@@ -791,6 +809,7 @@ def decide(bundle, policy, rules):
     new = ("created", "renamed", "directory_created")
     names = [path_bytes(one["path"]) for one in effects if one["effect"] in new]
     free &= case["work"] != "apply" or not any(map(is_deceptive, names))
+    emoji = case["work"] == "apply" and any(map(has_emoji, names))
     restores = is_free_undo(case)
     layers = [] if restores else policy["layers"]
     scopes = [(case["scope"], place.own)]
@@ -812,7 +831,8 @@ def decide(bundle, policy, rules):
     need(policy["access"] is None or restores, "REPLAY_ENGINE_UNSUPPORTED")
     word = lambda passes: "allow" if passes else "deny"
     asked = "needs_approval" if tier >= "R3" else "allow"
-    said = [["protected", word(free)], ["scope", word(scope)], ["budget", word(budget)]]
+    protected = "needs_approval" if free and emoji else word(free)
+    said = [["protected", protected], ["scope", word(scope)], ["budget", word(budget)]]
     said += [["commands", commands_of(case["commands"], case["confined"], policy["layers"])]]
     said += [["credentials", credentials], ["tier", asked], ["access", "allow"]]
     strictest = max((word for _, word in said), key=VERDICTS.index)

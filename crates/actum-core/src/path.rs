@@ -89,9 +89,9 @@ impl RelPath {
         self.0.split(|&b| b == b'/')
     }
 
-    /// Whether a character of it is not shown ([`is_not_shown`]), so that the name reads as another.
-    pub fn is_deceptive(&self) -> bool {
-        self.0.utf8_chunks().any(|chunk| chunk.valid().chars().any(is_not_shown))
+    /// Characters of it that are not shown ([`is_not_shown`]), so that the name may read as another.
+    pub fn unseen(&self) -> Unseen {
+        self.0.utf8_chunks().map(|chunk| unseen_in(chunk.valid())).max().unwrap_or(Unseen::Nothing)
     }
 
     /// How many components there are.
@@ -106,6 +106,55 @@ impl RelPath {
             None => false,
         }
     }
+}
+
+/// Characters of a name that are not shown. Ordered: the worst of several counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Unseen {
+    /// None.
+    Nothing,
+    /// Only those that belong to an emoji: U+FE0F behind one, and U+200D between two.
+    InEmoji,
+    /// Any other.
+    Deceptive,
+}
+
+/// The characters between two emoji, and behind one.
+const JOINER: char = '\u{200d}';
+const EMOJI_SELECTOR: char = '\u{fe0f}';
+
+fn unseen_in(text: &str) -> Unseen {
+    let mut unseen = Unseen::Nothing;
+    let (mut before, mut is_emoji) = (None, false);
+    let mut characters = text.chars().peekable();
+    while let Some(c) = characters.next() {
+        // Behind an emoji there may be one selector, and then a joiner with another emoji.
+        let belongs = match c {
+            EMOJI_SELECTOR => is_emoji && before != Some(EMOJI_SELECTOR),
+            JOINER => is_emoji && characters.peek().copied().is_some_and(may_be_emoji),
+            _ => false,
+        };
+        if is_not_shown(c) {
+            unseen = unseen.max(if belongs { Unseen::InEmoji } else { Unseen::Deceptive });
+        }
+        is_emoji = may_be_emoji(c) || (c == EMOJI_SELECTOR && belongs);
+        before = Some(c);
+    }
+    unseen
+}
+
+/// Whether a character is in one of the blocks that emoji are in. Not all in these blocks are emoji.
+fn may_be_emoji(c: char) -> bool {
+    matches!(
+        c,
+        '\u{203c}' | '\u{2049}' | '\u{2122}' | '\u{2139}' | '\u{3030}' | '\u{303d}' | '\u{3297}' | '\u{3299}'
+            | '\u{2190}'..='\u{21ff}'
+            | '\u{2300}'..='\u{23ff}'
+            | '\u{25a0}'..='\u{27bf}'
+            | '\u{2900}'..='\u{297f}'
+            | '\u{2b00}'..='\u{2bff}'
+            | '\u{1f000}'..='\u{1faff}'
+    )
 }
 
 fn check(path: &[u8]) -> Option<PathProblem> {
@@ -314,12 +363,42 @@ mod tests {
     /// D-4
     #[test]
     fn a_name_with_characters_that_are_not_shown_is_deceptive() {
-        let is_deceptive = |name: &str| RelPath::new(name).unwrap().is_deceptive();
+        let is_deceptive = |name: &str| RelPath::new(name).unwrap().unseen() == Unseen::Deceptive;
         for unseen in ["\n", "\t", "\x7f", "\u{9b}", "\u{ad}", "\u{61c}", "\u{200d}", "\u{e0041}"] {
             assert!(is_deceptive(&format!("a/b{unseen}c")), "{unseen:?}");
         }
         assert!(!is_deceptive("a\\b é 日本 \u{a0}🦀"));
-        assert!(!RelPath::new(b"a\xff\x9b").unwrap().is_deceptive(), "shown by its octal digits");
+        let digits = RelPath::new(b"a\xff\x9b").unwrap();
+        assert_eq!(digits.unseen(), Unseen::Nothing, "shown by its octal digits");
+    }
+
+    /// D-4
+    #[test]
+    fn joiners_and_selectors_are_part_of_an_emoji_only_where_one_is() {
+        let unseen = |name: &str| RelPath::new(name).unwrap().unseen();
+        for name in [
+            "\u{2764}\u{fe0f}.md",
+            "a/\u{1f469}\u{200d}\u{1f4bb}",
+            "\u{1f3f3}\u{fe0f}\u{200d}\u{1f308}",
+            "\u{1f469}\u{1f3fd}\u{200d}\u{2764}\u{fe0f}\u{200d}\u{1f468}",
+        ] {
+            assert_eq!(unseen(name), Unseen::InEmoji, "{name:?}");
+        }
+        for name in [
+            ".e\u{200d}nv",
+            "a\u{fe0f}",
+            "\u{1f469}\u{200d}a",
+            "\u{1f469}\u{200d}",
+            "\u{200d}\u{1f469}",
+            "\u{1f469}\u{200d}\u{200d}\u{1f4bb}",
+            "\u{2764}\u{fe0f}\u{fe0f}",
+            "\u{2764}\u{fe0e}",
+            "1\u{fe0f}\u{20e3}",
+            "\u{2764}\u{fe0f}\u{202e}",
+        ] {
+            assert_eq!(unseen(name), Unseen::Deceptive, "{name:?}");
+        }
+        assert_eq!(unseen("\u{2764}\u{1f469}"), Unseen::Nothing);
     }
 
     #[test]

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::OnceLock;
 
 use actum_core::RelPath;
+use actum_core::path::Unseen;
 use actum_core::receipt::{EffectKind, PathEffect};
 
 use super::spelling::{Above, Guard, Guards, Spellings};
@@ -23,7 +24,7 @@ pub(super) fn judge(bundle: &Bundle, policy: &Policy) -> Said {
             format!("`{path}` has another name elsewhere, whose permissions would change too");
         return Said { verdict: Verdict::Deny, ground };
     }
-    if let Some(said) = deceptive_names(bundle) {
+    if let Some(said) = unseen_characters(bundle, Unseen::Deceptive) {
         return said;
     }
     if let Some(said) = new_repositories(bundle) {
@@ -52,6 +53,9 @@ pub(super) fn judge(bundle: &Bundle, policy: &Policy) -> Said {
     let mut touched = bundle.paths().filter_map(|path| Some((path, rule_for(path)?)));
     match touched.next() {
         None => {
+            if let Some(said) = unseen_characters(bundle, Unseen::InEmoji) {
+                return said;
+            }
             let ground = match bundle.paths().find(|path| excepted.contains(path)) {
                 None => "no path is protected".to_owned(),
                 Some(path) => {
@@ -79,9 +83,14 @@ fn exceptions<'p>(policy: &'p Policy, above: &Above<'_>) -> BTreeSet<&'p RelPath
     excepted
 }
 
-/// Denies new names that read as others. What undo and redo bring back is no new name, and a file that has
-/// such a name already can be changed and deleted.
-fn deceptive_names(bundle: &Bundle) -> Option<Said> {
+/// Judges new names with characters that are not shown: those of emoji need approval, all others are denied. What undo
+/// and redo bring back is no new name, and a file that has such a name already can be changed and deleted.
+fn unseen_characters(bundle: &Bundle, found: Unseen) -> Option<Said> {
+    let (verdict, what) = match found {
+        Unseen::Nothing => return None,
+        Unseen::InEmoji => (Verdict::NeedsApproval, "that belong to an emoji"),
+        Unseen::Deceptive => (Verdict::Deny, "that are not shown"),
+    };
     if bundle.work() != WorkKind::Apply {
         return None;
     }
@@ -94,10 +103,10 @@ fn deceptive_names(bundle: &Bundle) -> Option<Said> {
         | EffectKind::DirectoryRemoved => false,
     };
     let new = bundle.change().iter().filter(is_new);
-    let mut deceptive = new.filter(|effect| effect.path.0.is_deceptive());
-    let first = &deceptive.next()?.path;
-    let first = format!("the new name `{first}` has characters that are not shown");
-    Some(Said { verdict: Verdict::Deny, ground: with_more(first, deceptive.count()) })
+    let mut named = new.filter(|effect| effect.path.0.unseen() == found);
+    let first = &named.next()?.path;
+    let first = format!("the new name `{first}` has characters {what}");
+    Some(Said { verdict, ground: with_more(first, named.count()) })
 }
 
 /// Denies what makes a directory a git repository: its state is protected in any profile, and so is another one.

@@ -234,6 +234,30 @@ fn each_profile_protects_its_groups() {
     assert_eq!(Policy::of(None, None).0, Policy::default());
 }
 
+/// D-5, D-4: a new name with the invisible characters of an emoji waits for a person, and any other is denied.
+#[test]
+fn a_new_name_with_an_emoji_needs_approval_and_one_with_other_unseen_characters_is_denied() {
+    for (name, expected) in [
+        ("a/\u{1f469}\u{200d}\u{1f4bb}.md", Verdict::NeedsApproval),
+        ("\u{2764}\u{fe0f}", Verdict::NeedsApproval),
+        ("\u{1f600}.md", Verdict::Allow),
+        ("a\u{200d}b", Verdict::Deny),
+        ("\u{2764}\u{fe0f}/a\u{200b}", Verdict::Deny),
+        ("\u{2764}\u{fe0f}/.env", Verdict::Deny),
+    ] {
+        let created = vec![touching(name, EffectKind::Created)];
+        let case = case(Scope::everything(), Budget::unlimited(), created);
+        let decision = judged(&Policy::default(), case);
+        assert_eq!(decision.verdict, expected, "{name:?}");
+        assert_eq!(modified(&Policy::default(), "\u{2764}\u{fe0f}").verdict, Verdict::Allow);
+        if expected == Verdict::NeedsApproval {
+            let (verdict, ground) = said(&decision, "protected");
+            assert_eq!(verdict, "needs_approval");
+            assert!(ground.contains("\\342") || ground.contains("\\357"), "{ground}");
+        }
+    }
+}
+
 /// D-5: an operator excepts exact paths, in the profile `interactive` alone.
 #[test]
 fn an_exception_of_the_operator_lifts_protection_of_one_exact_path() {

@@ -475,7 +475,19 @@ fn place_cases() -> Vec<Vector> {
         let (text, record) = recorded(&bundle, policy);
         accepted(name, input(&text, policy, &record))
     });
-    recorded.into()
+    let named = [
+        ("a new name with an emoji", "a/\u{1f469}\u{200d}\u{2764}\u{fe0f}"),
+        ("a new name with a joiner alone", "a/b\u{200d}c"),
+        ("a new name with a joiner behind an emoji", "a/\u{1f469}\u{200d}c"),
+    ];
+    let named = named.map(|(name, file)| {
+        let created = EffectKind::Created;
+        let effect = PathEffect { path: path(file), effect: created, ..change().remove(1) };
+        let bundle = bundle_of(Scope::everything(), Budget::unlimited(), vec![effect]);
+        let (text, record) = self::recorded(&bundle, &own);
+        accepted(name, input(&text, &own, &record))
+    });
+    recorded.into_iter().chain(named).collect()
 }
 
 /// Decisions about what a person approved.
