@@ -26,7 +26,7 @@ use crate::plan_failure::PlanFailure;
 use crate::root;
 use crate::run_prefix::RunPrefix;
 use crate::shown_path::ShownPath;
-use crate::snippet::Snippet;
+use crate::snippet::{Quote, Snippet};
 use crate::status_lines::StatusTargetError;
 use crate::verb;
 use crate::verb::plugin::PluginFailure;
@@ -55,10 +55,13 @@ pub(crate) enum Failure {
     Unreadable { input: String, source: io::Error },
     #[error("cannot apply {input}: it has more than {INPUT_BYTES_MAX} bytes; nothing was changed")]
     TooLarge { input: String },
-    #[error("cannot apply {input}: {source}; nothing was changed")]
-    Input { input: String, source: Box<ParseError>, snippet: Option<Box<Snippet>> },
-    #[error("cannot carry out {input}: {source}; nothing was changed")]
-    Envelope { input: String, source: Box<PlanError> },
+    #[error("cannot apply {input}: {}; nothing was changed", quote.message(source, kind_of(source)))]
+    Input { input: String, source: Box<ParseError>, quote: Quote },
+    #[error(
+        "cannot carry out {input}: {}; nothing was changed",
+        quote.message(source, "it is no sound plan envelope")
+    )]
+    Envelope { input: String, source: Box<PlanError>, quote: Quote },
     #[error("there is no run whose id begins with `{prefix}`; nothing was changed")]
     NoSuchRun { prefix: String },
     #[error("there is no run yet; nothing was changed")]
@@ -100,6 +103,14 @@ pub(crate) enum Failure {
     ForgottenRun { run: RunId, time: Timestamp },
     #[error("the command did its work, but its result could not be written: {source}")]
     Unwritten { source: io::Error },
+}
+
+/// The kind of what is wrong with an input, without any of its content.
+fn kind_of(error: &ParseError) -> &'static str {
+    match reason::of_input(&error.problem) == Reason::InputUnrecognised {
+        true => "the input is in no known format",
+        false => "the input breaks the rules of its format",
+    }
 }
 
 /// How many candidates for an ambiguous run are named.
@@ -228,7 +239,10 @@ impl Failure {
 
     /// The line of the input that it speaks of.
     pub(crate) fn excerpt(&self) -> Option<&Snippet> {
-        if let Self::Input { snippet, .. } = self { snippet.as_deref() } else { None }
+        if let Self::Sandbox { source } = self {
+            return source.excerpt();
+        }
+        if let Self::Input { quote, .. } = self { quote.snippet() } else { None }
     }
 
     /// Where there is more to read.

@@ -71,6 +71,37 @@ pub(crate) fn operators_own() -> Vec<PathBuf> {
     all
 }
 
+/// The nearest directory at or above `path` that holds ledgers, keys or an operator's policy, recognised by its
+/// content. Whoever starts this program chooses the environment, so one that [`operators_own`] does not name is as
+/// private.
+pub(crate) fn holding(path: &Path) -> Option<PathBuf> {
+    path.ancestors().find(|directory| is_operators(directory)).map(Path::to_owned)
+}
+
+/// Directories directly in `directory` that hold ledgers, keys or an operator's policy. Of a very large one only the
+/// first [`ENTRIES_MAX`] entries are looked at.
+pub(crate) fn held_in(directory: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
+    let entries = entries.take(ENTRIES_MAX).filter_map(Result::ok);
+    let directories = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    directories.map(|entry| entry.path()).filter(|path| is_operators(path)).collect()
+}
+
+/// The most entries of a directory that are looked at for ledgers and keys.
+const ENTRIES_MAX: usize = 10_000;
+
+/// Whether a directory holds ledgers and keys (see `actum_ledger::LedgerHome`), or an operator's policy. One that is
+/// a workspace or a repository holds a policy of its own, and may well be called `actum`.
+pub(crate) fn is_operators(directory: &Path) -> bool {
+    let is_there = |name: &str| directory.join(name).symlink_metadata().is_ok();
+    let is_home = is_there("keys/keyring.json")
+        || is_there("lock") && ["tenants", "keys", "keys.new"].into_iter().any(is_there);
+    is_home
+        || directory.ends_with("actum")
+            && is_there("actum.toml")
+            && ![".actum", ".git"].into_iter().any(is_there)
+}
+
 /// Where this user's programs keep what they can find out again; it is made where it is not there.
 #[expect(clippy::disallowed_methods, reason = "this is the module that knows whose directories")]
 pub(crate) fn cache_directory() -> Option<PathBuf> {
@@ -174,5 +205,38 @@ mod tests {
         assert_eq!(with(&relative).as_deref(), Some("/h/.local/share/actum"));
         assert_eq!(with(&[("HOME", "h")]), None);
         assert!(known_home().is_some_and(|home| home.as_encoded_bytes().starts_with(b"/")));
+    }
+
+    /// AA-10
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "a test makes its own directories")]
+    fn directories_of_ledgers_keys_and_policies_are_recognised_by_their_content() {
+        let directory = tempfile::tempdir().unwrap();
+        let make = |path: &str| {
+            let path = directory.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "").unwrap();
+        };
+        for path in
+            ["a/keys/keyring.json", "b/lock", "b/tenants/x", "c/actum/actum.toml", "d/tenants/x"]
+        {
+            make(path);
+        }
+        for path in ["e/actum/actum.toml", "e/actum/.git", "f/actum.toml"] {
+            make(path);
+        }
+        let held = |path: &str| {
+            let own = holding(&directory.path().join(path))?;
+            Some(own.strip_prefix(directory.path()).unwrap().to_str().unwrap().to_owned())
+        };
+        assert_eq!(held("a/keys/result/x.pem").as_deref(), Some("a"));
+        assert_eq!(held("b/tenants/default").as_deref(), Some("b"));
+        assert_eq!(held("c/actum/access").as_deref(), Some("c/actum"));
+        for path in ["c", "d/tenants", "e/actum", "f", "g"] {
+            assert_eq!(held(path), None, "{path}");
+        }
+        let mut inside = held_in(directory.path());
+        inside.sort();
+        assert_eq!(inside, ["a", "b"].map(|name| directory.path().join(name)));
     }
 }

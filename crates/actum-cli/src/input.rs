@@ -5,7 +5,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use actum_core::Operation;
 use actum_core::format::{INPUT_BYTES_MAX, Reading, parse};
@@ -13,7 +13,7 @@ use actum_core::path::Quoted;
 use nix::fcntl::OFlag;
 
 use crate::failure::Failure;
-use crate::snippet::Snippet;
+use crate::snippet::Quote;
 
 /// A text that describes a change.
 pub(crate) struct Input {
@@ -22,6 +22,8 @@ pub(crate) struct Input {
     /// What it is called in messages.
     quoted: String,
     bytes: Vec<u8>,
+    /// Where it was read from; missing of standard input.
+    file: Option<PathBuf>,
 }
 
 impl Input {
@@ -37,7 +39,10 @@ impl Input {
         };
         match read {
             Ok(bytes) if bytes.len() > INPUT_BYTES_MAX => Err(Failure::TooLarge { input: quoted }),
-            Ok(bytes) => Ok(Self { name, quoted, bytes }),
+            Ok(bytes) => {
+                let file = path(file, start);
+                Ok(Self { name, quoted, bytes, file })
+            }
             Err(source) => Err(Failure::Unreadable { input: quoted, source }),
         }
     }
@@ -45,11 +50,15 @@ impl Input {
     /// The steps it describes.
     pub(crate) fn operations(&self, reading: &Reading) -> Result<Vec<Operation>, Failure> {
         parse(&self.bytes, reading).map_err(|source| {
-            let snippet = source.place.and_then(|place| Snippet::of(&self.bytes, place));
-            let (input, snippet) = (self.quoted.clone(), snippet.map(Box::new));
-            Failure::Input { input, source: Box::new(source), snippet }
+            let quote = Quote::new(self.file.as_deref(), &self.bytes, source.place);
+            Failure::Input { input: self.quoted.clone(), source: Box::new(source), quote }
         })
     }
+}
+
+/// The path of an input that is named as `file`, seen from `start`; standard input has none.
+pub(crate) fn path(file: &Path, start: &Path) -> Option<PathBuf> {
+    (file != Path::new("-")).then(|| start.join(file))
 }
 
 /// What a file holds that is no change, seen from `start`, and what it is called in messages; `-` is

@@ -24,6 +24,7 @@ mod passphrase;
 mod plan_failure;
 mod plans;
 mod policy;
+mod private_place;
 mod progress;
 mod record;
 mod records;

@@ -1,9 +1,95 @@
-//! The line of an input that an error speaks of, with a mark below the place.
+//! Quoted content of an input in an error: the line with a mark below the place, or the reason for quoting nothing.
 
-use std::fmt;
+use std::fmt::{self, Display};
+use std::path::Path;
 
 use actum_core::format::Place;
 use actum_core::path::Harmless;
+use actum_gate::credential::spans;
+
+use crate::private_place;
+
+/// Content of an input that an error may quote. An agent may start this program on files that it cannot read itself,
+/// and logs keep messages, so a credential is never quoted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Quote {
+    /// The line at the place, where there is one.
+    Shown(Option<Box<Snippet>>),
+    /// Nothing but the place.
+    Withheld { place: Option<Place>, why: Withheld },
+}
+
+/// Why no content of an input is quoted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Withheld {
+    #[error("the file is in a usual place of credentials, of the system or of the operator")]
+    Place,
+    #[error("a credential seems to be in this line")]
+    Credential,
+}
+
+impl Quote {
+    /// Decides what an error at `place` quotes of `input`, which was read from `file`, or from standard input.
+    pub(crate) fn new(file: Option<&Path>, input: &[u8], place: Option<Place>) -> Self {
+        match Withheld::find(file, input, place) {
+            Some(why) => Self::Withheld { place, why },
+            None => Self::Shown(place.and_then(|place| Snippet::of(input, place)).map(Box::new)),
+        }
+    }
+
+    /// The message about `problem`, which may quote the input; of a withheld one its kind and its place.
+    pub(crate) fn message(&self, problem: &dyn Display, kind: &str) -> String {
+        match self {
+            Self::Shown(_) => problem.to_string(),
+            Self::Withheld { place: None, .. } => self.message_at_place(problem, kind),
+            Self::Withheld { place: Some(Place { line, column }), .. } => {
+                let told = self.message_at_place(problem, kind);
+                format!("line {line}, column {column}: {told}")
+            }
+        }
+    }
+
+    /// The same message where the place is reported beside it.
+    pub(crate) fn message_at_place(&self, problem: &dyn Display, kind: &str) -> String {
+        match self {
+            Self::Shown(_) => problem.to_string(),
+            Self::Withheld { why, .. } => {
+                format!("{kind}; its content is not shown, since {why}")
+            }
+        }
+    }
+
+    /// Whether content may be shown.
+    pub(crate) fn is_shown(&self) -> bool {
+        matches!(self, Self::Shown(_))
+    }
+
+    /// The line that is shown.
+    pub(crate) fn snippet(&self) -> Option<&Snippet> {
+        match self {
+            Self::Shown(snippet) => snippet.as_deref(),
+            Self::Withheld { .. } => None,
+        }
+    }
+}
+
+impl Withheld {
+    fn find(file: Option<&Path>, input: &[u8], place: Option<Place>) -> Option<Self> {
+        if file.is_some_and(private_place::is_private) {
+            return Some(Self::Place);
+        }
+        // A problem of the whole input is reported with its first line.
+        let number = place.map_or(1, |place| place.line).saturating_sub(1);
+        let before = usize::try_from(number).ok()?;
+        let start: usize =
+            input.split_inclusive(|&b| b == b'\n').take(before).map(<[u8]>::len).sum();
+        let rest = input.get(start..).unwrap_or_default();
+        let end = start + rest.iter().position(|&b| b == b'\n').unwrap_or(rest.len());
+        let is_here =
+            |span: &std::ops::Range<usize>| span.start < end.max(start + 1) && start < span.end;
+        spans(input).iter().any(is_here).then_some(Self::Credential)
+    }
+}
 
 /// How many bytes of a line are shown.
 const SHOWN_BYTES_MAX: usize = 100;
@@ -19,7 +105,7 @@ pub(crate) struct Snippet {
 
 impl Snippet {
     /// The line at `place`; `None` where the input has no such line.
-    pub(crate) fn of(input: &[u8], place: Place) -> Option<Self> {
+    fn of(input: &[u8], place: Place) -> Option<Self> {
         let index = usize::try_from(place.line.checked_sub(1)?).ok()?;
         let line = input.split(|&b| b == b'\n').nth(index)?;
         let line = line.strip_suffix(b"\r").unwrap_or(line);
@@ -38,7 +124,7 @@ impl Snippet {
     }
 }
 
-impl fmt::Display for Snippet {
+impl Display for Snippet {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { number, text, indent } = self;
         let width = number.to_string().len();
@@ -70,5 +156,25 @@ mod tests {
         let shown = snippet(long.as_bytes(), 1, 501);
         assert!(shown.contains("…xxx") && shown.contains("yyy…"), "{shown}");
         assert!(shown.lines().all(|line| line.len() < 130), "{shown}");
+    }
+
+    /// AA-10, EX-20
+    #[test]
+    fn nothing_is_quoted_of_a_line_with_a_credential_or_of_a_file_that_holds_some() {
+        let place = |line| Some(Place { line, column: 1 });
+        let secret = format!("a\nkey = AKIA{}\nb\n", "Q3EGRZV7M5PLXW2T");
+        let quote =
+            |file: &str, line| Quote::new(Some(Path::new(file)), secret.as_bytes(), place(line));
+        assert!(quote("/w/change", 1).snippet().is_some());
+        assert!(quote("/w/change", 3).snippet().is_some());
+        for withheld in [quote("/w/change", 2), quote("/w/.env", 1), quote("/etc/hostname", 3)] {
+            assert_eq!(withheld.snippet(), None);
+            let message = withheld.message(&"found AKIA", "the input is malformed");
+            assert!(
+                message.contains(": the input is malformed; its content")
+                    && !message.contains("AKIA")
+            );
+        }
+        assert_eq!(Quote::new(None, b"", None), Quote::Shown(None));
     }
 }

@@ -90,3 +90,60 @@ fn what_the_caller_has_open_is_read_whatever_it_is() {
         assert_eq!(actum(&root, &["undo"]).code, 0);
     }
 }
+
+/// AA-10, EX-20: an agent that may run this program does not read with it what it cannot read itself.
+#[test]
+fn messages_quote_no_line_with_a_credential_and_nothing_of_files_that_hold_some() {
+    let (directory, root) = workspace();
+    let key = ["AKIA", "Q3EGRZV7M5PLXW2T"].concat();
+    let files = [
+        (".env", "DB_PASSWORD=hunter2\n".to_owned()),
+        (".netrc", "machine h login me password hunter2\n".to_owned()),
+        (".pgpass", "host:5432:db:me:hunter2\n".to_owned()),
+        (".ssh/config", "hunter2\n".to_owned()),
+        ("plain.txt", format!("aws {key}\n")),
+    ];
+    fs::create_dir(directory.path().join(".ssh")).unwrap();
+    let mut quoting = Vec::new();
+    for (name, content) in &files {
+        fs::write(directory.path().join(name), content).unwrap();
+        let file = format!("../{name}");
+        for format in ["", "change-set", "edits", "files", "json-patch", "git-diff", "codex-patch"]
+        {
+            for json in [&[][..], &["--json"]] {
+                let format = if format.is_empty() { vec![] } else { vec!["--format", format] };
+                let ended = actum(&root, &[&["apply", &file], &*format, json].concat());
+                let said = format!("{}{}", ended.stdout, ended.stderr);
+                assert!(!said.contains("hunter2") && !said.contains(&key), "{name}: {said}");
+                assert!(said.contains("nothing was changed"), "{name}: {said}");
+            }
+        }
+        let verbs: [&[&str]; 12] = [
+            &["sandbox", "run", "--policy", &file, "--", "true"],
+            &["plan", "lint", &file],
+            &["action", "run", &file],
+            &["verify", &file],
+            &["policy", "test", &file],
+            &["run", &file],
+            &["run", "--plan", &file],
+            &["plan", "preview", &file],
+            &["verify", "../change.diff", "--keyring", &file],
+            &["ledger", "verify", &file],
+            &["ledger", "verify", "--checkpoint", &file],
+            &["catalog", "lint", &file],
+        ];
+        for verb in verbs {
+            let ended = actum(&root, verb);
+            let said = format!("{}{}", ended.stdout, ended.stderr);
+            if said.contains("hunter2") || said.contains(&key) {
+                quoting.push(said);
+            }
+        }
+    }
+    assert!(quoting.is_empty(), "{quoting:#?}");
+    let ended = actum(&root, &["apply", "../.netrc", "--format", "files"]);
+    assert!(ended.stderr.contains("line 1, column 1: "), "{ended:?}");
+    assert!(ended.stderr.contains("its content is not shown, since the file is in"), "{ended:?}");
+    let ended = actum(&root, &["sandbox", "run", "--policy", "../plain.txt", "--", "true"]);
+    assert!(ended.stderr.contains("since a credential seems to be in this line"), "{ended:?}");
+}

@@ -297,6 +297,150 @@ fn a_command_reads_and_executes_only_what_the_operator_lists() {
     }
 }
 
+/// AA-10: an environment with another home and configuration makes no ledger or key a file like any other.
+#[test]
+fn ledgers_keys_and_policies_are_recognised_by_their_content_and_reach_no_command() {
+    let (directory, root) = workspace();
+    fs::create_dir_all(operator_of(&root).join("actum")).unwrap();
+    fs::write(operator_of(&root).join("actum/actum.toml"), "version = 1\n").unwrap();
+    assert_eq!(actum(&root, &["apply", "../change.diff"]).code, 0);
+    let home = home_of(&root);
+    let other = tempfile::tempdir().unwrap();
+    let configuration = other.path().join("config/actum");
+    fs::create_dir_all(&configuration).unwrap();
+    let listed = format!("version = 1\n[sandbox]\nread = [{home:?}]\nwrite = [{home:?}]\n");
+    fs::write(configuration.join("actum.toml"), listed).unwrap();
+    let run = |start: &Path, arguments: &[&str]| {
+        let mut command = program::command(start, arguments);
+        command.env("ACTUM_HOME", other.path().join("home"));
+        command.env("XDG_CONFIG_HOME", other.path().join("config"));
+        Ended::from(command.output().unwrap())
+    };
+    let shell = ["--", "sh", "-c", "cat *.pem */*.pem */*/*.pem; find . -name ledger.db"];
+    let starts = [
+        home.clone(),
+        home.join("keys"),
+        home.join("keys/result"),
+        home.join("tenants/default"),
+        operator_of(&root).join("actum"),
+    ];
+    let verbs: [&[&str]; 3] = [&["sandbox", "run"], &["exec"], &["exec", "--drop"]];
+    for start in &starts {
+        for verb in verbs {
+            assert_not_allowed(&run(start, &[verb, &shell].concat()), &start.display().to_string());
+        }
+        let start = start.to_str().unwrap();
+        let named = [&["sandbox", "run", "--read", start], &shell[..]].concat();
+        assert_not_allowed(&run(other.path(), &named), "--read");
+    }
+    let written = ["sandbox", "run", "--write", home.to_str().unwrap(), "--", "true"];
+    assert_not_allowed(&run(other.path(), &written), "--write");
+    // Directly in the directory in which a command starts they are hidden.
+    let beside = run(directory.path(), &[&["sandbox", "run", "-q"], &shell[..]].concat());
+    assert_eq!(beside.stdout, "", "{beside:?}");
+}
+
+/// AA-10
+#[test]
+fn no_command_starts_in_a_directory_of_the_system() {
+    let (_directory, root) = workspace();
+    for place in ["/etc", "/etc/ssl", "/run", "/proc/self", "/sys/kernel", "/dev", "/boot", "/var"]
+    {
+        if !Path::new(place).is_dir() {
+            continue;
+        }
+        for verb in [&["sandbox", "run", "--loopback"][..], &["exec", "--drop"]] {
+            let ended = actum(&root, &[&["-C", place], verb, &["--", "ls"]].concat());
+            assert_eq!((ended.code, ended.stdout.as_str()), (125, ""), "{place}: {ended:?}");
+            let place_is_named = ended.stderr.contains("which no command gets by where it starts");
+            let is_own = ended.stderr.contains("a sandbox needs");
+            assert!(place_is_named || is_own, "{place}: {ended:?}");
+        }
+    }
+}
+
+/// AA-10: the caller chooses where a command starts, and a service that listens there acts outside of the sandbox.
+#[test]
+fn a_command_with_a_loopback_reaches_no_socket_in_the_workspace() {
+    let (_directory, root) = workspace();
+    fs::create_dir(root.join("run")).unwrap();
+    let _services = ["bus", "run/bus"]
+        .map(|name| std::os::unix::net::UnixListener::bind(root.join(name)).unwrap());
+    let script = "import socket\nfor name in ('bus', 'run/bus'):\n s = socket.socket(socket.AF_UNIX)\n \
+                  try:\n  s.connect(name); print('reached')\n except OSError as error: print(error.strerror)";
+    let options: [&[&str]; 3] = [
+        &["sandbox", "run", "-q", "--loopback"],
+        &["sandbox", "run", "-q", "--loopback", "--capture"],
+        &["exec", "--drop", "--loopback"],
+    ];
+    for verb in options {
+        let ended = actum(&root, &[verb, &["--", "python3", "-c", script]].concat());
+        assert_eq!(ended.code, 0, "{verb:?}: {ended:?}");
+        assert!(!ended.stdout.contains("reached"), "{verb:?}: {ended:?}");
+    }
+}
+
+/// AA-10: a staged layer would be seen at other paths than its own.
+#[test]
+fn a_policy_file_has_no_staged_layer() {
+    let (directory, root) = workspace();
+    fs::write(root.join("token.txt"), "hunter2 hunter2\n").unwrap();
+    assert_eq!(actum(&root, &["exec", "--", "rm", "token.txt"]).code, 0);
+    let file = directory.path().join("policy.toml");
+    let view = |staged: &Path| {
+        format!(
+            "read = ['/usr', '/bin', '/lib', '/lib64']\nexec = ['/usr', '/bin', '/lib', '/lib64']\ncwd = '/usr/share'\n\
+             [env]\nPATH = '/usr/bin:/bin'\n[view]\nbase = '/usr/share'\nstaged = {staged:?}\nmax = 65536\n"
+        )
+    };
+    for staged in [root.join(".actum"), root.clone(), home_of(&root)] {
+        fs::write(&file, view(&staged)).unwrap();
+        let ended =
+            sandbox(&root, &["--policy", file.to_str().unwrap()], "cat journal | tr -d '\\0'");
+        assert_eq!((ended.code, ended.stdout.as_str()), (125, ""), "{ended:?}");
+        assert!(ended.stderr.contains("`view.staged`"), "{ended:?}");
+    }
+}
+
+/// AA-10: naming a part of a hidden place does not show it.
+#[test]
+fn a_part_of_a_hidden_place_is_seen_only_where_the_operator_lists_it() {
+    let (directory, root) = workspace();
+    fs::write(root.join("token.txt"), "hunter2 hunter2\n").unwrap();
+    assert_eq!(actum(&root, &["exec", "--", "rm", "token.txt"]).code, 0);
+    let user = directory.path().join("user");
+    fs::create_dir_all(user.join(".ssh")).unwrap();
+    for name in [".ssh/id", ".ssh/known_hosts", "notes"] {
+        fs::write(user.join(name), format!("{name}\n")).unwrap();
+    }
+    let run = |options: &[&str], script: &str| {
+        let words = [&["sandbox", "run"], options, &["--", "sh", "-c", script]].concat();
+        Ended::from(program::command(&root, &words).env("HOME", &user).output().unwrap())
+    };
+    let (all, id) = (user.to_str().unwrap(), user.join(".ssh/id"));
+    let (id, known) = (id.to_str().unwrap(), user.join(".ssh/known_hosts"));
+    let known = known.to_str().unwrap();
+    operator_allows(&root, &format!("read = [{all:?}]"));
+    for part in [id, known, user.join(".ssh").to_str().unwrap()] {
+        assert_not_allowed(&run(&["--read", part], "true"), part);
+    }
+    let cat = "cat ../user/notes ../user/.ssh/known_hosts ../user/.ssh/id";
+    assert_eq!(run(&["--read", all], cat).stdout, "notes\n");
+    // What is listed is seen, and what lies beside it is not.
+    operator_allows(&root, &format!("read = [{all:?}, {known:?}]"));
+    assert_eq!(run(&["--read", known], cat).stdout, ".ssh/known_hosts\n");
+    assert_eq!(run(&["--read", all], cat).stdout, "notes\n.ssh/known_hosts\n");
+    assert_not_allowed(&run(&["--read", id], cat), "a file beside the one that is listed");
+    // The state directory, by itself and of another workspace.
+    let other = directory.path().join("other");
+    fs::create_dir_all(other.join(".actum")).unwrap();
+    fs::write(other.join(".actum/journal"), "hunter2\n").unwrap();
+    operator_allows(&root, &format!("read = [{other:?}]"));
+    assert_not_allowed(&run(&["--read", ".actum/journal"], "cat .actum/journal"), "the journal");
+    let ended = run(&["--read", other.to_str().unwrap()], "cat ../other/.actum/journal");
+    assert_eq!(ended.stdout, "", "{ended:?}");
+}
+
 /// AA-10: files that were deleted stay in the journal, for undo alone.
 #[test]
 fn a_command_does_not_read_the_journal() {

@@ -16,6 +16,7 @@ use super::{Session, exec};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::run_arguments::label;
+use crate::snippet::Quote;
 use crate::{actor, input, notify, policy, records, recovery_note, root, signals};
 
 /// Carry out what an agent plans: a plan envelope in, a result envelope out
@@ -89,8 +90,11 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
 impl RunArguments {
     fn run(&self, session: &Session) -> Result<Exit, Failure> {
         let (input, bytes) = input::document(&self.file, &session.start, PLAN_BYTES_MAX)?;
-        let plan = PlanEnvelope::read(&bytes)
-            .map_err(|source| Failure::Envelope { input, source: Box::new(source) })?;
+        let plan = PlanEnvelope::read(&bytes).map_err(|source| {
+            let file = input::path(&self.file, &session.start);
+            let quote = Quote::new(file.as_deref(), &bytes, None);
+            Failure::Envelope { input, source: Box::new(source), quote }
+        })?;
         let root = root::existing_or_new(&session.start);
         let proposal = Proposal {
             plan,

@@ -23,6 +23,7 @@ use crate::failure::Failure;
 use crate::output::Document;
 use crate::records::Seen;
 use crate::run_end::RunEnd;
+use crate::snippet::Quote;
 use crate::{actor, records, shown_path};
 
 /// Show on a small project what actum does: apply, refuse, list, undo
@@ -169,7 +170,7 @@ impl Story {
 fn steps(diff: &str) -> Result<Vec<Operation>, Failure> {
     parse(diff.as_bytes(), &Reading::default()).map_err(|source| {
         let input = "the demo's diff".to_owned();
-        Failure::Input { input, source: Box::new(source), snippet: None }
+        Failure::Input { input, source: Box::new(source), quote: Quote::Shown(None) }
     })
 }
 

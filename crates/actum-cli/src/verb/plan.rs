@@ -80,7 +80,8 @@ impl Documents {
         let plan = match TaskPlan::read_with_places(&bytes) {
             Ok(plan) => Some(plan),
             Err(error) => {
-                problems.add_mistakes(&plan_file, &error.0);
+                let file = input::path(&self.plan, start);
+                problems.add_mistakes((&plan_file, file.as_deref(), &bytes), &error.0);
                 None
             }
         };
@@ -91,12 +92,13 @@ impl Documents {
         let config = match self.config.as_ref().or(beside.as_ref()) {
             None => Some(SystemConfig::default()),
             Some(file) => {
+                let path = input::path(file, start);
                 let (file, bytes) = input::document(file, start, CONFIG_BYTES_MAX)?;
                 config_digest = Digest::of(&bytes);
                 match SystemConfig::read(&bytes) {
                     Ok(config) => Some(config),
                     Err(error) => {
-                        problems.add_mistakes(&file, &error.0);
+                        problems.add_mistakes((&file, path.as_deref(), &bytes), &error.0);
                         None
                     }
                 }

@@ -111,7 +111,7 @@ impl Place {
     pub(crate) const START: Self = Self { line: 1, column: 1 };
 
     /// The place of the byte at `offset` of `input`.
-    pub(crate) fn of(input: &[u8], offset: usize) -> Self {
+    pub fn of(input: &[u8], offset: usize) -> Self {
         let before = input.get(..offset).unwrap_or(input);
         let start = memchr::memrchr(b'\n', before).map_or(0, |newline| newline + 1);
         let newlines = memchr::memchr_iter(b'\n', before).count();

@@ -2,6 +2,7 @@
 
 use std::fmt::Display;
 use std::io::{self, Write};
+use std::path::Path;
 
 use actum_core::action::JsonPath;
 use actum_core::format::Place;
@@ -11,6 +12,8 @@ use actum_core::task::limits::PROBLEMS_MAX;
 use actum_core::task::{ErrorCategory, ErrorCode, Mistakes, RecoveryAction};
 use actum_gate::credential::spans;
 use serde::Serialize;
+
+use crate::snippet::Quote;
 
 /// All that is wrong, at most as many as one wants to read.
 #[derive(Debug, Default, Serialize)]
@@ -72,10 +75,18 @@ impl Problems {
         }
     }
 
-    pub(super) fn add_mistakes(&mut self, file: &str, mistakes: &Mistakes) {
+    /// Adds what is wrong with a document, of which no more is shown than its place allows.
+    pub(super) fn add_mistakes(
+        &mut self,
+        (file, path, bytes): (&str, Option<&Path>, &[u8]),
+        mistakes: &Mistakes,
+    ) {
         for mistake in &mistakes.list {
-            let found =
-                Found::new(mistake.code(), &mistake.problem, (&mistake.path, mistake.place));
+            let quote = Quote::new(path, bytes, mistake.place);
+            let message = quote.message_at_place(&mistake.problem, "the document breaks its rules");
+            // Names of members are content, too.
+            let path = if quote.is_shown() { mistake.path.clone() } else { JsonPath::default() };
+            let found = Found::new(mistake.code(), message, (&path, mistake.place));
             self.add(Found { file: Some(file.to_owned()), ..found });
         }
         self.more |= mistakes.is_cut;

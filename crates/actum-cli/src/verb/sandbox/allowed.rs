@@ -3,59 +3,23 @@
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use actum_core::path::Quoted;
 use actum_gate::policy::SandboxAllowance;
 use actum_gate::refuses_output;
-use actum_sandbox::SandboxPolicy;
+use actum_sandbox::{Net, SandboxPolicy};
 
 use super::policy::{PASSED, PROGRAMS, SETTINGS};
-use crate::home;
+use crate::{home, private_place};
 
 /// Names that make a directory a workspace or a repository.
 const STATES: [&str; 2] = [".actum", ".git"];
 /// The most entries that are looked at in a directory that a command may write to directly.
 const ENTRIES_MAX: usize = 200_000;
-/// Where a user's programs keep credentials, below the home directory. They are hidden in what may be read, unless the
-/// operator lists them themselves.
-const CREDENTIALS: [&str; 35] = [
-    ".ssh",
-    ".gnupg",
-    ".aws",
-    ".azure",
-    ".kube",
-    ".docker",
-    ".netrc",
-    ".pgpass",
-    ".my.cnf",
-    ".git-credentials",
-    ".npmrc",
-    ".yarnrc.yml",
-    ".pypirc",
-    ".password-store",
-    ".terraform.d",
-    ".vault-token",
-    ".cargo/credentials",
-    ".cargo/credentials.toml",
-    ".gem/credentials",
-    ".m2/settings.xml",
-    ".gradle/gradle.properties",
-    ".local/share/keyrings",
-    ".config",
-    ".mozilla",
-    ".claude",
-    ".claude.json",
-    ".codex",
-    ".gemini",
-    ".qwen",
-    ".cursor",
-    ".copilot",
-    ".continue",
-    ".aider.conf.yml",
-    ".local/share/opencode",
-    ".local/share/crush",
-];
+/// The most entries of a workspace that are looked at for sockets.
+const SOCKET_ENTRIES_MAX: usize = 1_000_000;
 
 /// A demand that the operator's policy does not allow.
 #[derive(Debug, thiserror::Error)]
@@ -81,6 +45,24 @@ pub(crate) enum NotAllowed {
     )]
     Home(PathBuf),
     #[error(
+        "cannot run a command in `{}`: `{}` holds {what}, which no command gets by where it starts",
+        Quoted(root.as_os_str().as_bytes()),
+        Quoted(place.as_os_str().as_bytes())
+    )]
+    System { root: PathBuf, place: &'static Path, what: &'static str },
+    #[error(
+        "cannot let the command {verb} `{}`: `{}` is a usual place of credentials, which the operator's policy does not \
+         list itself",
+        Quoted(path.as_os_str().as_bytes()),
+        Quoted(place.as_os_str().as_bytes())
+    )]
+    Credentials { verb: &'static str, key: &'static str, path: PathBuf, place: PathBuf },
+    #[error(
+        "cannot let the command see `{}`: it lies in the state directory of a workspace, which keeps deleted contents for undo",
+        Quoted(.0.as_os_str().as_bytes())
+    )]
+    State(PathBuf),
+    #[error(
         "cannot let the command write to `{}`: `{}` makes it part of a workspace or repository, where changes go through \
          the gates",
         Quoted(path.as_os_str().as_bytes()),
@@ -99,6 +81,12 @@ pub(crate) enum NotAllowed {
         Quoted(.0.as_os_str().as_bytes())
     )]
     TooLarge(PathBuf),
+    #[error(
+        "cannot give the command a loopback in `{}`: it holds more than {SOCKET_ENTRIES_MAX} files, and whether one of \
+         them is a socket of the host is not known",
+        Quoted(.0.as_os_str().as_bytes())
+    )]
+    Sockets(PathBuf),
     #[error("cannot look at `{}`: {source}", Quoted(path.as_os_str().as_bytes()))]
     Unreadable { path: PathBuf, source: std::io::Error },
 }
@@ -107,7 +95,7 @@ impl NotAllowed {
     /// What the reader can do.
     pub(crate) fn hint(&self) -> String {
         match self {
-            Self::Path { key, .. } => {
+            Self::Path { key, .. } | Self::Credentials { key, .. } => {
                 format!("the operator lists it in {}: `[sandbox] {key} = [\"…\"]`", crate::policy::operators())
             }
             Self::Variable(_) => format!(
@@ -119,10 +107,16 @@ impl NotAllowed {
                 "run it in a project below; else the operator lists the directory in {}: `[sandbox] read = [\"…\"]`",
                 crate::policy::operators()
             ),
+            Self::System { .. } => "run it in a project elsewhere; the operator lists what it reads \
+                                    there under `[sandbox] read`"
+                .to_owned(),
             Self::InWorkspace { .. } => {
                 "`actum exec -- COMMAND` keeps what it changes as one run; `--capture` shows what it would change".to_owned()
             }
-            Self::OperatorsOwn { .. } | Self::Protected { .. } | Self::TooLarge(_) | Self::Unreadable { .. } => {
+            Self::Sockets(_) => {
+                "`--capture` makes a view of the directory, in which no socket is reached".to_owned()
+            }
+            Self::OperatorsOwn { .. } | Self::State(_) | Self::Protected { .. } | Self::TooLarge(_) | Self::Unreadable { .. } => {
                 "name a directory that holds only what the command is to see or write".to_owned()
             }
         }
@@ -182,6 +176,11 @@ impl<'a> Allowed<'a> {
             check_written(path)?;
         }
         policy.hide.extend(self.hidden(policy));
+        let is_view = policy.view.iter().any(|view| view.base == self.root);
+        if policy.net == Net::PrivateLoopback && !is_view {
+            // The caller chose the root, and whoever listens there is no part of the sandbox.
+            policy.hide.extend(sockets_in(self.root)?);
+        }
         policy.hide.sort();
         policy.hide.dedup();
         Ok(())
@@ -204,17 +203,32 @@ impl<'a> Allowed<'a> {
         (verb, key): (&'static str, &'static str),
         allowed: Vec<PathBuf>,
     ) -> Result<(), NotAllowed> {
-        if let Some(own) = operators_own().into_iter().find(|own| path.starts_with(own)) {
-            return Err(NotAllowed::OperatorsOwn { path: path.to_owned(), own });
+        check_not_reserved(path)?;
+        if !allowed.iter().any(|tree| path.starts_with(tree)) {
+            return Err(NotAllowed::Path { verb, key, path: path.to_owned() });
         }
-        match allowed.iter().any(|tree| path.starts_with(tree)) {
-            true => Ok(()),
-            false => Err(NotAllowed::Path { verb, key, path: path.to_owned() }),
+        let listed = self.listed();
+        let is_listed =
+            |place: &PathBuf| listed.iter().any(|it| it.starts_with(place) && path.starts_with(it));
+        let mut places = private_place::credentials().into_iter();
+        match places.find(|place| path.starts_with(place) && !is_listed(place)) {
+            None => Ok(()),
+            Some(place) => Err(NotAllowed::Credentials { verb, key, path: path.to_owned(), place }),
         }
+    }
+
+    /// What the operator lets commands read or execute.
+    fn listed(&self) -> Vec<PathBuf> {
+        let SandboxAllowance { read, exec, .. } = self.allowance;
+        [read, exec].into_iter().flat_map(|paths| listed(paths)).collect()
     }
 
     /// Where the caller starts decides what the command reads, so not every directory will do.
     fn check_root(&self) -> Result<(), NotAllowed> {
+        check_not_reserved(self.root)?;
+        if let Some((place, what)) = private_place::system(self.root) {
+            return Err(NotAllowed::System { root: self.root.to_owned(), place, what });
+        }
         let Some(home) = home::known_user_home().and_then(real) else {
             return Ok(());
         };
@@ -235,28 +249,55 @@ impl<'a> Allowed<'a> {
 
     /// What lies in something that the policy lets be seen and is not seen all the same.
     fn hidden(&self, policy: &SandboxPolicy) -> Vec<PathBuf> {
-        let SandboxAllowance { read, exec, .. } = self.allowance;
-        let listed: Vec<PathBuf> =
-            [read, exec].into_iter().flat_map(|paths| self::listed(paths)).collect();
-        let homes = home::known_user_home().into_iter().chain(home::user_home());
-        let credentials = homes.flat_map(|home| CREDENTIALS.map(|name| home.join(name)));
-        let credentials = credentials.filter_map(real);
-        // What the operator lists is meant to be seen.
-        let credentials = credentials.filter(|path| !listed.iter().any(|it| it.starts_with(path)));
         let base = policy.view.iter().map(|view| &view.base);
         let trees: Vec<&PathBuf> = policy.read.iter().chain(&policy.exec).chain(base).collect();
-        let journal = real(self.root.join(STATES[0]));
+        let listed = self.listed();
+        let credentials = private_place::credentials();
+        let credentials = credentials.iter().flat_map(|place| not_listed(place, &listed));
+        let is_systems =
+            |tree: &Path| PROGRAMS.iter().chain(&SETTINGS).any(|known| tree.starts_with(known));
+        let declared = trees.iter().filter(|tree| !is_systems(tree));
+        let inside = declared
+            .flat_map(|tree| home::held_in(tree).into_iter().chain(real(tree.join(STATES[0]))));
         operators_own()
             .into_iter()
-            .chain(journal)
+            .chain(inside)
+            .chain(real(self.root.join(STATES[0])))
             .chain(credentials)
             .filter(|path| trees.iter().any(|tree| path.starts_with(tree)))
             .collect()
     }
 }
 
+/// Refuses what no list of the operator allows: ledgers, keys, policies, and the state of workspaces.
+fn check_not_reserved(path: &Path) -> Result<(), NotAllowed> {
+    let named = operators_own().into_iter().find(|own| path.starts_with(own));
+    if let Some(own) = named.or_else(|| home::holding(path)) {
+        return Err(NotAllowed::OperatorsOwn { path: path.to_owned(), own });
+    }
+    match path.iter().any(|name| name.eq_ignore_ascii_case(STATES[0])) {
+        true => Err(NotAllowed::State(path.to_owned())),
+        false => Ok(()),
+    }
+}
+
+/// The parts of a place of credentials that the operator does not list: all of it, or what lies beside what is
+/// listed in it.
+fn not_listed(place: &Path, listed: &[PathBuf]) -> Vec<PathBuf> {
+    if listed.iter().any(|it| it == place) {
+        return Vec::new();
+    }
+    if !listed.iter().any(|it| it.starts_with(place)) {
+        return vec![place.to_owned()];
+    }
+    // What cannot be looked at cannot be read by a command either.
+    let entries = std::fs::read_dir(place).into_iter().flatten().filter_map(Result::ok);
+    entries.flat_map(|entry| not_listed(&entry.path(), listed)).collect()
+}
+
 /// Refuses a directory in which direct changes would go around the gates.
 fn check_written(path: &Path) -> Result<(), NotAllowed> {
+    check_not_reserved(path)?;
     let kept = home::cache_directory().and_then(real);
     for own in operators_own().into_iter().chain(kept) {
         if own.starts_with(path) || path.starts_with(&own) {
@@ -276,7 +317,7 @@ fn check_written(path: &Path) -> Result<(), NotAllowed> {
     }
 }
 
-/// The first protected path at or below `path`, in no order.
+/// The first path at or below `path` that is protected or holds ledgers and keys, in no order.
 pub(super) fn protected_in(path: &Path) -> Result<Option<PathBuf>, NotAllowed> {
     let is_protected = |path: &Path| {
         let names: Vec<&[u8]> = path.iter().skip(1).map(OsStrExt::as_bytes).collect();
@@ -304,11 +345,34 @@ pub(super) fn protected_in(path: &Path) -> Result<Option<PathBuf>, NotAllowed> {
             }
             // No link is followed.
             if entry.file_type().map_err(unreadable(&below))?.is_dir() {
+                if home::is_operators(&below) {
+                    return Ok(Some(below));
+                }
                 left.push(below);
             }
         }
     }
     Ok(None)
+}
+
+/// Sockets in a directory. A command in a network of its own can still connect to those by their paths.
+fn sockets_in(directory: &Path) -> Result<Vec<PathBuf>, NotAllowed> {
+    let (mut left, mut sockets, mut seen) = (vec![directory.to_owned()], Vec::new(), 0);
+    while let Some(next) = left.pop() {
+        // What cannot be looked at cannot be reached by a command either.
+        for entry in std::fs::read_dir(&next).into_iter().flatten().filter_map(Result::ok) {
+            seen += 1;
+            if seen > SOCKET_ENTRIES_MAX {
+                return Err(NotAllowed::Sockets(directory.to_owned()));
+            }
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => left.push(entry.path()),
+                Ok(kind) if kind.is_socket() => sockets.push(entry.path()),
+                Ok(_) | Err(_) => {}
+            }
+        }
+    }
+    Ok(sockets)
 }
 
 /// The directories of ledgers, keys and the operator's policy, as far as they are there.

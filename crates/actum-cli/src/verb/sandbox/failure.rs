@@ -8,6 +8,7 @@ use actum_sandbox::{NoProgram, PolicyError, SpawnError, Unmet, Unsatisfiable, Wa
 use super::policy::PolicyFileError;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::snippet::Snippet;
 use actum::reason::Reason;
 
 /// Why a command did not run, or was not told of.
@@ -68,6 +69,12 @@ impl SandboxFailure {
             Self::Spawn(_) | Self::Wait(_) => Reason::SandboxFailed,
             Self::Unwritten(_) => Reason::ResultUnwritten,
         }
+    }
+
+    /// The line of a policy that it is about.
+    pub(crate) fn excerpt(&self) -> Option<&Snippet> {
+        let Self::Policy(PolicyFileError::Malformed { quote, .. }) = self else { return None };
+        quote.snippet()
     }
 
     pub(crate) fn hints(&self) -> Vec<String> {

@@ -6,6 +6,7 @@ use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
+use actum_core::format::Place;
 use actum_core::path::Quoted;
 use actum_gate::policy::SandboxAllowance;
 use actum_sandbox::{Net, SandboxPolicy, Stdin, View};
@@ -14,6 +15,7 @@ use toml::Table;
 use super::allowed::{Allowed, NotAllowed};
 use super::confinement::Confinement;
 use super::run::Arguments;
+use crate::snippet::Quote;
 use crate::{input, root};
 
 /// What programs of the system read and execute.
@@ -60,8 +62,17 @@ const GIB: u64 = 1 << 30;
 pub(crate) enum PolicyFileError {
     #[error("cannot read the policy `{}`: {source}", Quoted(file.as_os_str().as_bytes()))]
     Unreadable { file: PathBuf, source: io::Error },
-    #[error("the policy `{}` is not valid: {message}", Quoted(file.as_os_str().as_bytes()))]
-    Malformed { file: PathBuf, message: String },
+    #[error(
+        "the policy `{}` is not valid: {}",
+        Quoted(file.as_os_str().as_bytes()),
+        quote.message(message, "it is not TOML with the keys of a policy")
+    )]
+    Malformed { file: PathBuf, message: String, quote: Quote },
+    #[error(
+        "the policy `{}` has `view.staged`, which is for staged changes of actum itself",
+        Quoted(.0.as_os_str().as_bytes())
+    )]
+    Staged(PathBuf),
     #[error("cannot allow `{}` by {option}: {source}", Quoted(path.as_os_str().as_bytes()))]
     NotThere { option: &'static str, path: PathBuf, source: io::Error },
     #[error(
@@ -313,11 +324,18 @@ fn from_file(file: &Path, start: &Path) -> Result<SandboxPolicy, PolicyFileError
             }
         })
         .map_err(|source| PolicyFileError::Unreadable { file: file.to_owned(), source })?;
-    let malformed = |error: toml::de::Error| PolicyFileError::Malformed {
-        file: file.to_owned(),
-        message: error.to_string().trim_end().to_owned(),
+    let malformed = |error: toml::de::Error| {
+        let place = error.span().map(|span| Place::of(text.as_bytes(), span.start));
+        let at = place.map(|Place { line, column }| format!("line {line}, column {column}: "));
+        let message = format!("{}{}", at.unwrap_or_default(), error.message().trim_end());
+        let quote = Quote::new(Some(file), text.as_bytes(), place);
+        PolicyFileError::Malformed { file: file.to_owned(), message, quote }
     };
     let mut policy: SandboxPolicy = toml::from_str(&text).map_err(malformed)?;
+    // A layer would be seen at other paths than its own, where nothing in it is hidden.
+    if policy.view.as_ref().is_some_and(|view| view.staged.is_some()) {
+        return Err(PolicyFileError::Staged(file.to_owned()));
+    }
     let SandboxPolicy { read, write, deny_write, hide, exec, .. } = &mut policy;
     for list in [read, write, deny_write, hide, exec] {
         list.iter_mut().for_each(|path| *path = plain(&start.join(&*path)));

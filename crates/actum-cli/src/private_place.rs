@@ -1,0 +1,152 @@
+//! Places of credentials and of the system: which no command starts in, and whose files no message quotes.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use crate::home;
+
+/// Where a user's programs keep credentials, below the home directory.
+const CREDENTIALS: [&str; 35] = [
+    ".ssh",
+    ".gnupg",
+    ".aws",
+    ".azure",
+    ".kube",
+    ".docker",
+    ".netrc",
+    ".pgpass",
+    ".my.cnf",
+    ".git-credentials",
+    ".npmrc",
+    ".yarnrc.yml",
+    ".pypirc",
+    ".password-store",
+    ".terraform.d",
+    ".vault-token",
+    ".cargo/credentials",
+    ".cargo/credentials.toml",
+    ".gem/credentials",
+    ".m2/settings.xml",
+    ".gradle/gradle.properties",
+    ".local/share/keyrings",
+    ".config",
+    ".mozilla",
+    ".claude",
+    ".claude.json",
+    ".codex",
+    ".gemini",
+    ".qwen",
+    ".cursor",
+    ".copilot",
+    ".continue",
+    ".aider.conf.yml",
+    ".local/share/opencode",
+    ".local/share/crush",
+];
+/// Beginnings of the names of files that hold credentials, wherever they are.
+const SECRET_NAMES: [&str; 6] =
+    [".env", "credentials", "secrets.", "id_rsa", "id_ecdsa", "id_ed25519"];
+/// Ends of the names of files that hold private keys.
+const SECRET_ENDS: [&str; 6] = [".pem", ".key", ".p12", ".pfx", ".ppk", ".kdbx"];
+/// Directories of the system, and what they hold that no command gets by starting there.
+const SYSTEM: [(&str, &str); 11] = [
+    ("/boot", "what starts the machine"),
+    ("/dev", "devices"),
+    ("/etc", "configuration and passwords of the system"),
+    ("/proc", "memory and environment of processes"),
+    ("/run", "sockets of services"),
+    ("/sys", "settings of the kernel"),
+    ("/var/backups", "copies of configuration and passwords of the system"),
+    ("/var/log", "logs of the system"),
+    ("/var/mail", "mail"),
+    ("/var/run", "sockets of services"),
+    ("/var/spool", "mail and scheduled jobs"),
+];
+/// Directories in those of the system whose subdirectories are the users'.
+const USERS: [&str; 2] = ["/dev/shm", "/run/media"];
+
+/// Places of credentials in this user's home directory that exist, without links: in the home directory that the
+/// system knows, and in the one that the environment names.
+pub(crate) fn credentials() -> Vec<PathBuf> {
+    let homes = home::known_user_home().into_iter().chain(home::user_home());
+    let places = homes.flat_map(|home| CREDENTIALS.map(|name| home.join(name)));
+    let mut places: Vec<PathBuf> = places.filter_map(|path| path.canonicalize().ok()).collect();
+    places.sort();
+    places.dedup();
+    places
+}
+
+/// The directory of the system that `path` lies in or holds, and what is there.
+pub(crate) fn system(path: &Path) -> Option<(&'static Path, &'static str)> {
+    let is_users = USERS.iter().any(|users| path != Path::new(users) && path.starts_with(users));
+    let places = SYSTEM.iter().map(|(place, what)| (Path::new(*place), *what));
+    let mut places = places.filter(|_| !is_users);
+    places.find(|(place, _)| path.starts_with(place) || place.starts_with(path))
+}
+
+/// Whether a file at `path` is likely to hold credentials, or content of the system or the operator. The names
+/// count as typed and without links, below any directory: an environment with another home changes nothing.
+pub(crate) fn is_private(path: &Path) -> bool {
+    let real = path.canonicalize().ok();
+    if let Some(real) = &real {
+        let is_system = system(real).is_some_and(|(place, _)| real.starts_with(place));
+        if is_system || home::holding(real).is_some() {
+            return true;
+        }
+    }
+    [Some(path), real.as_deref()].into_iter().flatten().any(is_named_so)
+}
+
+fn is_named_so(path: &Path) -> bool {
+    let is_credentials = |name: &str| {
+        let name = Path::new(name);
+        path.ancestors().any(|above| above.ends_with(name))
+    };
+    let last = path.file_name().unwrap_or_default().as_bytes().to_ascii_lowercase();
+    CREDENTIALS.into_iter().any(is_credentials)
+        || SECRET_NAMES.iter().any(|name| last.starts_with(name.as_bytes()))
+        || SECRET_ENDS.iter().any(|end| last.ends_with(end.as_bytes()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// AA-10
+    #[test]
+    fn system_directories_are_recognised_and_users_directories_in_them_are_not() {
+        let of = |path: &str| system(Path::new(path)).map(|(place, _)| place);
+        for (path, place) in [
+            ("/etc", "/etc"),
+            ("/run/user/1000", "/run"),
+            ("/proc/1/root", "/proc"),
+            ("/dev/shm", "/dev"),
+            ("/run/media", "/run"),
+            ("/var", "/var/backups"),
+            ("/", "/boot"),
+        ] {
+            assert_eq!(of(path), Some(Path::new(place)), "{path}");
+        }
+        for path in ["/dev/shm/w", "/run/media/ann/disk", "/home/ann", "/etcetera", "/var/www"] {
+            assert_eq!(of(path), None, "{path}");
+        }
+    }
+
+    #[test]
+    fn files_of_credentials_are_recognised_by_their_names() {
+        for path in [
+            "/w/.env",
+            "/w/.env.local",
+            "/home/ann/.netrc",
+            "/elsewhere/.ssh/work",
+            "/x/.cargo/credentials.toml",
+            "/w/server.pem",
+            "/w/Secrets.yaml",
+        ] {
+            assert!(is_private(Path::new(path)), "{path}");
+        }
+        for path in ["/w/change.diff", "/w/env", "/w/keys.txt", "/w/.cargo/config.toml"] {
+            assert!(!is_private(Path::new(path)), "{path}");
+        }
+    }
+}
