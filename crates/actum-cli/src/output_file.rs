@@ -1,18 +1,21 @@
 //! Result files: the only place that writes a file named on the command line.
 //!
-//! A result file takes no part in a run: no gate judges it, and no undo takes it back. So it is new, or replaces a
-//! regular file where that was asked for; it follows no symbolic link, and is never written where a change would be
-//! denied, nor among ledgers, keys and the operator's configuration.
+//! A result file takes no part in a run: no gate judges it, and no undo takes it back. So it is new, or replaces an
+//! earlier result where that was asked for; it follows no symbolic link, and is never written where a change would be
+//! denied, by the policy in force where it lies in a workspace, nor among ledgers, keys and the operator's
+//! configuration.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{self, Write};
+use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
+use actum_core::RelPath;
 use actum_core::path::Quoted;
-use actum_gate::refuses_output;
+use actum_gate::bundle::BUNDLE_BYTES_MAX;
+use actum_gate::{Verdict, refuses_output};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use serde::Serialize;
@@ -20,7 +23,7 @@ use serde::Serialize;
 use crate::failure::Failure;
 use crate::output::Document;
 use crate::verb::Session;
-use crate::{home, shown_path};
+use crate::{home, own_format, policy, root, shown_path};
 
 /// What happens to a regular file at the path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -42,7 +45,7 @@ pub(crate) struct Target {
     /// Write to FILE, which is new
     #[arg(short, long, value_name = "FILE")]
     pub(crate) output: Option<PathBuf>,
-    /// Replace FILE, where it is a regular file
+    /// Replace FILE, where it is a result that actum wrote
     #[arg(long, requires = "output")]
     force: bool,
 }
@@ -63,8 +66,15 @@ pub(crate) enum OutputRefused {
     Link(PathBuf),
     #[error("something is there that is not a regular file")]
     NotAFile,
+    #[error("it is no result of actum; remove it first if it may go")]
+    NotOurs,
     #[error("{0}")]
     Protected(String),
+    #[error(
+        "it lies in the workspace `{}`, whose gates do not allow the path: {ground}",
+        Quoted(root.as_os_str().as_bytes())
+    )]
+    NotAllowed { root: PathBuf, ground: String },
     #[error(
         "`{}` holds ledgers, keys or the operator's policy",
         Quoted(.0.as_os_str().as_bytes())
@@ -79,11 +89,13 @@ impl OutputRefused {
     pub(crate) fn hint(&self) -> &'static str {
         match self {
             Self::Exists => {
-                "name a new file; `--force` replaces a regular file, where the command has it"
+                "name a new file; `--force` replaces an earlier result, where the command has it"
             }
             Self::Link(_) => "give the path behind the link",
-            Self::NotAFile | Self::NoName => "name a new file",
-            Self::Protected(_) | Self::OperatorsOwn(_) => "name a file elsewhere",
+            Self::NotAFile | Self::NotOurs | Self::NoName => "name a new file",
+            Self::Protected(_) | Self::NotAllowed { .. } | Self::OperatorsOwn(_) => {
+                "name a file elsewhere"
+            }
         }
     }
 }
@@ -112,11 +124,15 @@ impl OutputFile {
             return Err(refused(&path, OutputRefused::NoName));
         };
         check_names(&path)?;
+        check_policy(&path)?;
         let directory = open_parent(&path)?;
         let found = found(&path, &directory, &name)?;
         let temporary = match (found, existing) {
             (None, _) => None,
-            (Some(FileType::RegularFile), Existing::Replace) => Some(temporary_name(&name)),
+            (Some(FileType::RegularFile), Existing::Replace) => {
+                check_result(&path, &directory, &name)?;
+                Some(temporary_name(&name))
+            }
             (Some(FileType::RegularFile), Existing::Refuse) => {
                 return Err(refused(&path, OutputRefused::Exists));
             }
@@ -147,6 +163,7 @@ impl OutputFile {
     pub(crate) fn create_directories(path: &Path) -> Result<(), Failure> {
         let path = lexical(path);
         check_names(&path)?;
+        check_policy(&path)?;
         walk(&path, Missing::Create).map(drop)
     }
 
@@ -202,11 +219,48 @@ fn check_names(path: &Path) -> Result<(), Failure> {
         return Err(refused(path, OutputRefused::Protected(why)));
     }
     // A directory that is not made yet is known by its name alone.
-    match home::operators_own().into_iter().find(|own| path.starts_with(lexical(own))) {
+    let named = home::operators_own().into_iter().find(|own| path.starts_with(lexical(own)));
+    match named.or_else(|| home::holding(path)) {
         Some(own) => Err(refused(path, OutputRefused::OperatorsOwn(own))),
         None => Ok(()),
     }
 }
+
+/// Refuses a path in a workspace that the gates would not let a change create.
+fn check_policy(path: &Path) -> Result<(), Failure> {
+    let Some(above) = path.ancestors().skip(1).find(|above| above.is_dir()) else { return Ok(()) };
+    let root = root::existing(above);
+    let below =
+        path.strip_prefix(root).ok().map(|below| RelPath::new(below.as_os_str().as_bytes()));
+    // A path with a name that no change may have was refused by its names.
+    let (true, Some(Ok(below))) = (root::is_made(root), below) else { return Ok(()) };
+    let in_force = policy::in_force(root)?;
+    let decision = policy::decide_creation(&in_force, below)?;
+    if decision.verdict == Verdict::Allow {
+        return Ok(());
+    }
+    let mut gates = decision.gates.into_iter();
+    let ground = gates.find(|gate| gate.verdict == decision.verdict.as_str());
+    let ground = ground.map(|gate| gate.ground).unwrap_or_default();
+    Err(refused(path, OutputRefused::NotAllowed { root: root.to_owned(), ground }))
+}
+
+/// Refuses to replace a file that this program did not write as a result.
+fn check_result(path: &Path, directory: &OwnedFd, name: &OsStr) -> Result<(), Failure> {
+    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let opened = rustix::fs::openat(directory, name, flags, Mode::empty());
+    let opened = opened.map_err(|error| unwritten(path, error.into()))?;
+    let mut beginning = Vec::new();
+    let read = File::from(opened).take(RESULT_BYTES_MAX).read_to_end(&mut beginning);
+    read.map_err(|source| unwritten(path, source))?;
+    match own_format::is_result(&beginning) {
+        true => Ok(()),
+        false => Err(refused(path, OutputRefused::NotOurs)),
+    }
+}
+
+/// How much of a file is read to see whether it is a result. A longer one is recognised by its first line.
+const RESULT_BYTES_MAX: u64 = BUNDLE_BYTES_MAX as u64;
 
 fn open_parent(path: &Path) -> Result<OwnedFd, Failure> {
     walk(path, Missing::Fail)

@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 
 use actum::{Cedar, Place, PolicyFiles, PolicyInForce};
 use actum_core::path::Quoted;
-use actum_gate::Case;
+use actum_core::path_name::PathName;
+use actum_core::receipt::{EffectKind, PathEffect};
+use actum_core::{Digest, RelPath};
+use actum_gate::{Bundle, Case, Decision, decide};
 
 use crate::failure::Failure;
 use crate::{actor, home, records};
@@ -70,6 +73,25 @@ pub(crate) fn asked(in_force: &PolicyInForce, agent: Option<String>) -> Result<C
         enclosing,
         ..Case::of(Vec::new())
     })
+}
+
+/// Decides whether a change could create a file at `path` in the workspace.
+pub(crate) fn decide_creation(
+    in_force: &PolicyInForce,
+    path: RelPath,
+) -> Result<Decision, Failure> {
+    let change = PathEffect {
+        path: PathName(path),
+        effect: EffectKind::Created,
+        from: None,
+        before: None,
+        after: None,
+        added: 0,
+        removed: 0,
+    };
+    let digest = Digest::of(&in_force.policy.to_vec().map_err(actum::Error::from)?);
+    let case = Case { change: vec![change], ..asked(in_force, None)? };
+    Ok(decide(&Bundle::new(digest, case), &in_force.policy, &in_force.cedar))
 }
 
 /// The policy of the workspace at `root`, there or not.

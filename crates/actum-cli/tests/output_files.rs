@@ -47,18 +47,24 @@ fn assert_refused(ended: &Ended, what: &str) {
 
 /// AA-5, D-5
 #[test]
-fn a_result_file_replaces_nothing_unless_it_is_forced() {
+fn a_result_file_replaces_only_an_earlier_result_and_only_where_it_is_forced() {
     let (_directory, root) = with_a_run();
     for verb in VERBS {
-        fs::write(root.join("kept.txt"), "mine\n").unwrap();
-        assert_refused(&output(&root, verb, "kept.txt", &[]), "an existing file");
-        assert_eq!(fs::read_to_string(root.join("kept.txt")).unwrap(), "mine\n");
-        let forced = output(&root, verb, "kept.txt", &["--force"]);
-        assert_eq!(forced.code, 0, "{verb:?}: {forced:?}");
-        let written = fs::read_to_string(root.join("kept.txt")).unwrap();
-        assert!(!written.is_empty() && written != "mine\n", "{verb:?}");
+        for text in ["mine\n", "", "{\"format\":\"other/1\"}\n", "-----BEGIN PRIVATE KEY-----\n"] {
+            fs::write(root.join("kept.txt"), text).unwrap();
+            assert_refused(&output(&root, verb, "kept.txt", &[]), "an existing file");
+            let forced = output(&root, verb, "kept.txt", &["--force"]);
+            assert_refused(&forced, "a file of the user");
+            assert!(forced.stderr.contains("it is no result of actum"), "{forced:?}");
+            assert_eq!(fs::read_to_string(root.join("kept.txt")).unwrap(), text);
+        }
         let new = output(&root, verb, "new.txt", &[]);
         assert_eq!(new.code, 0, "{verb:?}: {new:?}");
+        assert_refused(&output(&root, verb, "new.txt", &[]), "a result without --force");
+        for other in VERBS {
+            let forced = output(&root, other, "new.txt", &["--force"]);
+            assert_eq!(forced.code, 0, "{verb:?}, {other:?}: {forced:?}");
+        }
         fs::remove_file(root.join("new.txt")).unwrap();
     }
     let names: Vec<_> = fs::read_dir(&root).unwrap().map(|it| it.unwrap().file_name()).collect();
@@ -111,6 +117,57 @@ fn no_result_file_is_written_to_a_protected_path_even_where_it_is_forced() {
     assert_eq!(snapshot(directory.path()), before);
 }
 
+/// AA-5, D-5: another environment makes no keyring, key, ledger or policy a file like any other.
+#[test]
+fn no_result_file_is_written_among_ledgers_and_keys_of_another_installation() {
+    let (directory, root) = with_a_run();
+    let operator = operator_of(&root).join("actum");
+    fs::create_dir_all(&operator).unwrap();
+    fs::write(operator.join("actum.toml"), "version = 1\n").unwrap();
+    let (_other, own) = with_a_run();
+    let home = home_of(&root);
+    let before = snapshot(directory.path());
+    for path in [
+        home.join("keys/keyring.json"),
+        home.join("keys/new"),
+        home.join("configuration"),
+        home.join("tenants/default/new"),
+        operator.join("actum.toml"),
+        operator.join("new.txt"),
+    ] {
+        for options in [&[][..], &["--force"]] {
+            for verb in VERBS {
+                let ended = output(&own, verb, path.to_str().unwrap(), options);
+                assert_refused(&ended, &path.display().to_string());
+            }
+        }
+    }
+    assert_eq!(snapshot(directory.path()), before);
+}
+
+/// D-5, FO-3
+#[test]
+fn a_result_file_in_a_workspace_obeys_the_policy_in_force() {
+    let (_directory, root) = with_a_run();
+    let operator = operator_of(&root).join("actum");
+    fs::create_dir_all(&operator).unwrap();
+    let policy = "version = 1\n[protected]\npaths = ['infra/']\n[scope]\ndeny = ['src/']\n";
+    fs::write(operator.join("actum.toml"), policy).unwrap();
+    for directory in ["infra", "src", "free"] {
+        fs::create_dir(root.join(directory)).unwrap();
+    }
+    for verb in VERBS {
+        for path in ["infra/x", "src/x"] {
+            let ended = output(&root, verb, path, &[]);
+            assert_refused(&ended, path);
+            assert!(ended.stderr.contains("whose gates do not allow the path"), "{ended:?}");
+        }
+        assert_eq!(output(&root, verb, "free/x", &[]).code, 0);
+        fs::remove_file(root.join("free/x")).unwrap();
+    }
+    assert!(!root.join("infra/x").exists() && !root.join("src/x").exists());
+}
+
 /// AA-5
 #[test]
 fn a_result_file_follows_no_symbolic_link() {
@@ -131,9 +188,11 @@ fn a_result_file_follows_no_symbolic_link() {
     }
     assert_eq!(snapshot(directory.path()), before);
     // A file with another name keeps its content: the name alone is replaced.
-    fs::hard_link(&target, root.join("hard")).unwrap();
+    assert_eq!(output(&root, VERBS[2], "first", &[]).code, 0);
+    let first = fs::read(root.join("first")).unwrap();
+    fs::hard_link(root.join("first"), root.join("hard")).unwrap();
     assert_eq!(output(&root, VERBS[0], "hard", &["--force"]).code, 0);
-    assert_eq!(fs::read_to_string(&target).unwrap(), "mine\n");
+    assert_eq!(fs::read(root.join("first")).unwrap(), first);
 }
 
 /// EX-24, AA-5
