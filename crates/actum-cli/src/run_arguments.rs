@@ -84,9 +84,8 @@ impl RunArguments {
         let (if_missing, key) = (asked.if_missing, self.key()?);
         let diff = self.diff.then(|| session.screen.audience());
         let files = policy::files()?;
-        // Refused before anything is made.
-        let in_force: PolicyInForce = files.read(root)?;
         if self.dry_run {
+            let in_force: PolicyInForce = files.read(root)?;
             let mut workspace = match if_missing {
                 IfMissing::Make => Workspace::open(root)?,
                 IfMissing::Refuse => Workspace::open_existing(root)?,
@@ -101,8 +100,11 @@ impl RunArguments {
             end?.after(workspace.recovery()).show(&session.screen)?;
             return Ok(Exit::Success);
         }
-        if if_missing == IfMissing::Refuse && !root::is_made(root) {
-            drop(Workspace::open_existing(root)?); // refused before anything is made elsewhere
+        if !root::is_made(root) {
+            files.read(root)?; // refused before anything is made
+            if if_missing == IfMissing::Refuse {
+                drop(Workspace::open_existing(root)?); // and before anything is made elsewhere
+            }
         }
         let records = records::open_for(root)?;
         let engine = match if_missing {
@@ -116,8 +118,11 @@ impl RunArguments {
         drop(working);
         recovery_note::tell(&session.screen, engine.recovery());
         records::tell(&session.screen, &engine);
-        if let (Some(command), Err(failure)) = (&in_force.notify, &end) {
-            notify::tell(&session.screen, command, failure);
+        if let Err(failure) = &end
+            && failure.queued().is_some()
+            && let Some(command) = policy::in_force(root)?.notify
+        {
+            notify::tell(&session.screen, &command, failure);
         }
         let is_done = end.is_ok();
         let shown = end.and_then(|end| end.after(engine.recovery()).show(&session.screen));

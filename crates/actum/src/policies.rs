@@ -277,7 +277,8 @@ impl PolicyFiles {
                 Some((file, trust))
             }
         };
-        let enclosing = self.enclosing(root, &mut files)?;
+        let place = real(root);
+        let enclosing = self.enclosing(&place, &mut files)?;
         let written = [&operator, &system].into_iter().flatten();
         let written = written.chain(own.iter().map(|(file, _)| file));
         let written = written.chain(enclosing.iter().map(|(file, _)| file));
@@ -289,7 +290,7 @@ impl PolicyFiles {
             || Ok((Vec::new(), Vec::new())),
             |operator| access::read(operator, &self.cedar),
         )?;
-        let policy = policy.with_access(texts).protecting(self.own_places(root, &access));
+        let policy = policy.with_access(texts).protecting(self.own_places(&place, &access));
         let cedar = self.cedar.clone();
         let root = root.to_owned();
         Ok(PolicyInForce {
@@ -309,7 +310,7 @@ impl PolicyFiles {
         })
     }
 
-    /// The policies of the directories that the workspace at `root` lies in, outermost first, each with its directory: a
+    /// The policies of the directories that the workspace at `root`, a path without links, lies in, outermost first, each with its directory: a
     /// root that is chosen deeper does not leave them behind. Each only narrows. A directory in which other users may put
     /// files is no place for one.
     fn enclosing(
@@ -317,10 +318,9 @@ impl PolicyFiles {
         root: &Path,
         files: &mut Vec<ReadPolicy>,
     ) -> Result<Vec<(PolicyFile, String)>> {
-        let root = real(root);
         let operators = self.operator.as_deref().and_then(Path::parent).map(real);
         let mut found = Vec::new();
-        for directory in enclosing(&root).filter(|it| operators.as_deref() != Some(*it)) {
+        for directory in enclosing(root).filter(|it| operators.as_deref() != Some(*it)) {
             let path = directory.join(PolicyFiles::IN_WORKSPACE);
             let is_missing = |error: io::Error| error.kind() == io::ErrorKind::NotFound;
             if fs::symlink_metadata(&path).is_err_and(is_missing) || is_shared(directory) {
@@ -364,7 +364,7 @@ impl PolicyFiles {
     }
 
     /// The rules that speak of the operator's own files and their directory, where these lie in the workspace or
-    /// it lies in them: no change touches what it is judged by.
+    /// it lies in them: no change touches what it is judged by. `root` is a path without links.
     fn own_places(&self, root: &Path, access: &[ReadAccess]) -> Vec<PathRule> {
         let Some(operator) = &self.operator else { return Vec::new() };
         let directory = operator.parent().unwrap_or(operator);
@@ -384,8 +384,7 @@ impl PolicyFiles {
             }
             places.insert(named);
         }
-        let root = real(root);
-        places.iter().filter_map(|place| rule_of(place, &root)).collect()
+        places.iter().filter_map(|place| rule_of(place, root)).collect()
     }
 
     /// The digest of the policy that the operator trusts in the workspace at `root`.
@@ -468,7 +467,8 @@ fn bytes(whose: Source, path: &Path) -> std::result::Result<Option<Vec<u8>>, Pol
         Ok(found) => found,
         // A link that leads nowhere was meant to lead to a policy.
         Err(error)
-            if error.kind() == io::ErrorKind::NotFound && fs::symlink_metadata(path).is_err() =>
+            if error.kind() == io::ErrorKind::NotFound
+                && (whose != Source::Operator || fs::symlink_metadata(path).is_err()) =>
         {
             return Ok(None);
         }

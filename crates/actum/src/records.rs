@@ -1,5 +1,7 @@
 //! Where intents and ends are recorded, and what signs them.
 
+use std::os::fd::AsRawFd;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -9,6 +11,7 @@ use actum_core::ledger::TenantId;
 use actum_core::receipt::EntryRef;
 use actum_core::signer::{KeyId, KeyRole};
 use actum_ledger::{Appended, Keys, Ledger, LedgerError, LedgerHome, SigningKey};
+use rustix::fs::{Mode, OFlags};
 
 use crate::error::{Error, Result};
 
@@ -143,10 +146,23 @@ impl Records {
     }
 }
 
+/// The path of something that is there, without links. The kernel resolves it in one call (proc_pid_fd(5)), and
+/// realpath(3) looks at each directory.
+fn resolved(path: &Path) -> Option<PathBuf> {
+    let handle = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()?;
+    let link = format!("/proc/self/fd/{}", handle.as_raw_fd());
+    match std::fs::read_link(link) {
+        // What was removed meanwhile has no path any more.
+        Ok(real) if real.is_absolute() && !real.as_os_str().as_bytes().ends_with(b" (deleted)") => {
+            Some(real)
+        }
+        Ok(_) | Err(_) => std::fs::canonicalize(path).ok(),
+    }
+}
+
 /// A path without links in what there is of it.
 pub(crate) fn real(path: &Path) -> PathBuf {
-    let there =
-        path.ancestors().find_map(|there| Some((there, std::fs::canonicalize(there).ok()?)));
+    let there = path.ancestors().find_map(|there| Some((there, resolved(there)?)));
     there.map_or_else(
         || path.to_owned(),
         |(there, real)| match path.strip_prefix(there) {

@@ -196,7 +196,8 @@ impl<'a> Keeper<'a> {
     fn end(&mut self, process: Pid) -> io::Result<()> {
         let held = match pidfd_open(process, PidfdFlags::empty()) {
             Ok(held) => held,
-            Err(Errno::SRCH) => return Ok(()),
+            // It ended, or is just being made or taken away: kernels answer each of these. Whoever is left is met again.
+            Err(Errno::SRCH | Errno::NOENT | Errno::INVAL) => return Ok(()),
             Err(error) => return Err(error.into()),
         };
         if !self.processes.is_ours(process)? {
