@@ -38,7 +38,6 @@ pub(crate) fn configuration() -> Result<PathBuf, Failure> {
 
 /// Whether a directory is the one of configuration that the system knows for this user (passwd(5)), also by a link.
 /// Anyone who starts us chooses the environment, and so the directory that that names.
-#[expect(clippy::disallowed_methods, reason = "this is the module that knows whose directories")]
 pub(crate) fn is_known_configuration(directory: &Path) -> bool {
     let Some(known) = known_configuration() else { return false };
     let id = |path: &Path| std::fs::metadata(path).ok().map(|found| (found.dev(), found.ino()));

@@ -101,7 +101,7 @@ impl Records {
             queued: queued.entry.clone(),
             answer: *answer,
             reason: reason.clone(),
-            bound: queued.queued.plan.bound.clone(),
+            bound: queued.queued.plan.bound,
             expires: Timestamp::from_micros(expires),
             by: approver.by.clone(),
             isolation: approver.isolation,
