@@ -64,7 +64,7 @@ pub(crate) fn set_aside(in_force: &PolicyInForce) -> Option<String> {
 
 /// Who asks for a change that the gates are only asked about, and where; the change is not in it.
 pub(crate) fn asked(in_force: &PolicyInForce, agent: Option<String>) -> Result<Case, Failure> {
-    let Place { root, enclosing } = in_force.place();
+    let Place { root, enclosing, .. } = in_force.place();
     Ok(Case {
         actor: actor::of(agent),
         door: actor::DOOR.to_owned(),

@@ -4,7 +4,7 @@ use std::cell::LazyCell;
 use std::path::Path;
 use std::sync::Arc;
 
-use actum::{Clock, Engine, RecordedRun, Records, Resumed, Witness};
+use actum::{Clock, Engine, OwnRoot, RecordedRun, Records, Resumed, Witness};
 use actum_core::keyring::Keyring;
 use actum_core::path::Quoted;
 use actum_core::signer::KeyRole;
@@ -39,6 +39,15 @@ fn opened(path: &Path) -> Result<Records, Failure> {
     let records = Records::open(path, &tenant, clock())?;
     records.check_configuration(&home::configuration()?)?;
     Ok(records)
+}
+
+/// Checks that the ledger in use may change the workspace at `root`, made already or not; makes nothing.
+pub(crate) fn own_root(root: &Path) -> Result<OwnRoot, Failure> {
+    OwnRoot::check(root, || {
+        let ledger = opened_view()?;
+        let origin = ledger.map(|ledger| ledger.origin().map_err(actum::Error::from));
+        Ok(origin.transpose()?)
+    })
 }
 
 /// The ledger, as far as who only looks can see it.
@@ -135,6 +144,21 @@ pub(crate) fn unrecorded(workspace: &View, max: usize) -> Result<Vec<RunId>, Fai
         unrecorded.push(run);
     }
     Ok(Vec::new())
+}
+
+/// Newest recorded runs of the workspace at `root` that its history has lost and no `gc` removed.
+pub(crate) fn missing(root: &Path, workspace: &View) -> Result<Vec<RunId>, Failure> {
+    let (Some(id), Some(ledger)) = (workspace.workspace_id()?, opened_view()?) else {
+        return Ok(Vec::new());
+    };
+    let origin = ledger.origin().map_err(actum::Error::from)?;
+    let Some(witness) = Witness::of(workspace, &origin)? else { return Ok(Vec::new()) };
+    // A run may have ended since the workspace was looked at.
+    let runs = View::open(root)?.runs()?;
+    let keyring = Trusted::own()?.keyring;
+    let is_in_history = |run| runs.iter().any(|known| known.run == run);
+    let missing = actum::missing_runs(&ledger, &keyring, (id, &witness), is_in_history);
+    Ok(missing.map_err(actum::Error::from)?)
 }
 
 /// The runs of a workspace whose end is not recorded yet.

@@ -169,7 +169,7 @@ fn limit_between(directory: &Path, parent: &Path) -> Option<Limit> {
     if found.dev() != above.dev() {
         return Some(Limit::FileSystem);
     }
-    if home::user_home().is_some_and(|home| is_same(&home, &found)) {
+    if home::known_user_home().is_some_and(|home| is_same(&home, &found)) {
         return Some(Limit::Home);
     }
     shared(directory, &found).or_else(|| shared(parent, &above))

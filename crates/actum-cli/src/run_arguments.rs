@@ -86,9 +86,10 @@ impl RunArguments {
         let files = policy::files()?;
         if self.dry_run {
             let in_force: PolicyInForce = files.read(root)?;
+            let own_root = records::own_root(root)?;
             let mut workspace = match if_missing {
-                IfMissing::Make => Workspace::open(root)?,
-                IfMissing::Refuse => Workspace::open_existing(root)?,
+                IfMissing::Make => own_root.open()?,
+                IfMissing::Refuse => own_root.open_existing()?,
             };
             let working = Working::begin("computing the change");
             let end = work().and_then(|work| {

@@ -53,6 +53,7 @@ fn states(root: &Path) -> Vec<(String, String)> {
 #[test]
 fn the_core_actions_are_listed_and_shown_where_nothing_was_recorded_yet() {
     let (_directory, root) = workspace();
+    program::without_ledger(&root);
     let mut names = CORE_ACTIONS.to_vec();
     names.sort_unstable();
     let expected = names.iter().map(|name| ((*name).to_owned(), "ACTIVE".to_owned()));

@@ -72,6 +72,7 @@ fn written(root: &Path, all: &[ActionEnded]) {
 #[test]
 fn feedback_is_asked_for_by_action_and_by_status_the_newest_first() {
     let (_directory, root) = workspace();
+    program::without_ledger(&root);
     let none = actum(&root, &["feedback"]);
     assert_eq!((none.code, &*none.stdout), (0, "no such action has ended yet\n"));
     assert!(!home_of(&root).exists());

@@ -114,6 +114,7 @@ fn a_first_use_that_is_killed_at_any_call_leaves_nothing_half_made() {
     let root = template.path().join("workspace");
     fs::create_dir(&root).unwrap();
     assert_eq!(actum(&root, &["init"]).code, 0);
+    program::without_ledger(&root);
     let killed = |call: usize| {
         let directory = tempfile::tempdir().unwrap();
         let (copied, said) = (directory.path().join("copy"), directory.path().join("said"));
@@ -235,6 +236,7 @@ fn state(directory: &Path) -> Vec<(String, u64)> {
 #[test]
 fn the_keys_are_listed_with_their_times_and_never_their_private_halves() {
     let (_directory, root) = workspace();
+    program::without_ledger(&root);
     let home = home_of(&root);
     let empty = json!({ "format": "actum.keys/1", "home": home, "keys": [] });
     assert_eq!(document(&root, &["key", "list"]), empty);

@@ -290,3 +290,167 @@ fn an_environment_lets_no_program_do_more() {
     let check = elsewhere(&fresh, &["policy", "check"], false);
     assert!(check.stdout.contains("`approvals.notify`, `sandbox` in"), "{check:?}");
 }
+
+/// Files to apply, as one document beside the workspace.
+fn files(root: &Path, name: &str, files: &[(&str, &str)]) -> String {
+    let files: Vec<Value> =
+        files.iter().map(|(path, content)| json!({ "path": path, "content": content })).collect();
+    let place = root.ancestors().find(|it| it.ends_with("workspace")).unwrap().with_file_name(name);
+    fs::write(&place, json!({ "files": files }).to_string()).unwrap();
+    place.to_str().unwrap().to_owned()
+}
+
+/// The program with a home, a configuration and a home directory of its own.
+fn foreign(root: &Path, home: &Path, arguments: &[&str]) -> Ended {
+    let mut command = command(root, &[&["--json"], arguments].concat());
+    command.env("ACTUM_HOME", home).env("XDG_CONFIG_HOME", home.with_extension("config"));
+    command.env("HOME", root).output().unwrap().into()
+}
+
+fn assert_bound_elsewhere(ended: &Ended) {
+    assert_eq!((ended.code, reason(ended)), (1, json!("BOUND_ELSEWHERE")), "{ended:?}");
+}
+
+/// AEC-8, FO-9: what another operator keeps is not removed, resolved or set aside.
+#[test]
+fn no_verb_changes_the_state_of_a_workspace_of_another_ledger() {
+    let (directory, root) = workspace();
+    assert_eq!(actum(&root, &APPLY).code, 0);
+    let other = directory.path().join("other-home");
+    let operators = other.with_extension("config").join("actum");
+    fs::create_dir_all(&operators).unwrap();
+    let retention = "version = 1\n[retention]\nruns = 0\ndays = 0\n";
+    fs::write(operators.join("actum.toml"), retention).unwrap();
+    for verb in [
+        &["gc", "--max-runs", "0"][..],
+        &["gc"],
+        &["resolve", "a.txt"],
+        &["recover"],
+        &["recover", "--set-aside-journal"],
+        &["undo"],
+        &["undo", "--dry-run"],
+        &["redo"],
+        &["init"],
+        &["rollback", "task"],
+    ] {
+        assert_bound_elsewhere(&foreign(&root, &other, verb));
+    }
+    // Without any ledger, as with an environment that names an empty place.
+    let nothing = directory.path().join("no-home");
+    assert_bound_elsewhere(&foreign(&root, &nothing, &["resolve", "a.txt"]));
+    assert!(!nothing.exists());
+    assert_eq!(value(&actum(&root, &["status", "--json"]))["runs"], 1);
+    assert_eq!(actum(&root, &["recover"]).code, 0);
+    assert_eq!(reason(&actum(&root, &["--json", "resolve", "a.txt"])), "PATH_NOT_BLOCKED");
+    assert_eq!(actum(&root, &["undo"]).code, 0);
+}
+
+/// AEC-8: a history that another program removed is noticed, and one that `gc` removed is not.
+#[test]
+fn status_reports_recorded_runs_that_the_history_has_lost() {
+    let (_directory, root) = workspace();
+    for name in ["b", "c", "d"] {
+        let change = files(&root, "change.json", &[(name, "x\n")]);
+        assert_eq!(actum(&root, &["apply", &change]).code, 0);
+    }
+    let policy = program::operator_of(&root).join("actum/actum.toml");
+    fs::create_dir_all(policy.parent().unwrap()).unwrap();
+    fs::write(&policy, "version = 1\n[retention]\nruns = 0\ndays = 0\n").unwrap();
+    assert_eq!(actum(&root, &["gc", "--max-runs", "2"]).code, 0);
+    let status = actum(&root, &["status", "--json"]);
+    assert_eq!((status.code, &value(&status)["missing"]), (0, &json!([])), "{status:?}");
+    let history = root.join(".actum/history");
+    for run in fs::read_dir(&history).unwrap() {
+        fs::remove_file(run.unwrap().path()).unwrap();
+    }
+    let status = actum(&root, &["status", "--json"]);
+    assert_eq!(status.code, 4, "{status:?}");
+    assert_eq!(value(&status)["missing"].as_array().unwrap().len(), 2);
+    let shown = actum(&root, &["status"]).stdout;
+    assert!(shown.contains("missing     2 recorded runs"), "{shown}");
+}
+
+/// AEC-8, AA-5: the choice of a root makes nobody the operator.
+#[test]
+fn a_workspace_inside_a_recorded_one_belongs_to_its_ledger() {
+    let (directory, root) = workspace();
+    assert_eq!(actum(&root, &APPLY).code, 0);
+    let other = directory.path().join("other-home");
+    let inner = root.join("sub");
+    let change = files(&root, "inner.json", &[("new.txt", "x\n")]);
+    for verb in [
+        &["init", "."][..],
+        &["-C", ".", "apply", &change],
+        &["-C", ".", "apply", "--dry-run", &change],
+        &["exec", "--drop", "--", "touch", "y"],
+    ] {
+        let ended = foreign(&inner, &other, verb);
+        assert!(ended.stdout.contains("BOUND_ELSEWHERE"), "{verb:?}: {ended:?}");
+    }
+    assert!(!inner.join(".actum").exists());
+    // The owner may have one there, and it is the owner's.
+    let made = actum(&inner, &["init", "."]);
+    assert_eq!(made.code, 0, "{made:?}");
+    fs::remove_dir_all(inner.join(".actum/recorded")).unwrap();
+    let refused = foreign(&inner, &other, &["apply", &change]);
+    assert_bound_elsewhere(&refused);
+    let message = value(&refused)["message"].to_string();
+    assert!(message.contains("around this directory"), "{message}");
+    assert_eq!(actum(&inner, &["apply", &change]).code, 0);
+}
+
+/// AEC-8, AA-5
+#[test]
+fn a_workspace_around_a_recorded_one_does_not_change_its_files() {
+    let (directory, root) = workspace();
+    assert_eq!(actum(&root, &APPLY).code, 0);
+    let around = directory.path();
+    let homes = tempfile::tempdir().unwrap();
+    let other = homes.path().join("other-home");
+    assert_eq!(foreign(around, &other, &["init", "."]).code, 0);
+    let inner = files(&root, "inner.json", &[("workspace/sub/b.txt", "evil\n")]);
+    let apply = foreign(around, &other, &["apply", "--overwrite", &inner]);
+    assert_bound_elsewhere(&apply);
+    let message = value(&apply)["message"].to_string();
+    assert!(message.contains("the workspace `workspace` inside this one"), "{message}");
+    let script = "echo evil > workspace/sub/b.txt";
+    let exec = foreign(around, &other, &["exec", "--", "sh", "-c", script]);
+    assert!(exec.stdout.contains("BOUND_ELSEWHERE"), "{exec:?}");
+    assert_eq!(text(&root, "sub/b.txt"), "two\n");
+    let beside = files(&root, "beside.json", &[("beside/b.txt", "fine\n")]);
+    assert_eq!(foreign(around, &other, &["apply", &beside]).code, 0);
+    // The one inside was there first, and stays with its ledger.
+    assert_eq!(actum(&root, &["undo"]).code, 0);
+}
+
+/// AEC-8: a workspace is bound from the moment at which the operator makes it.
+#[test]
+fn a_workspace_belongs_to_the_ledger_that_made_it() {
+    let (directory, root) = workspace();
+    let other = directory.path().join("other-home");
+    assert_bound_elsewhere(&foreign(&root, &other, &["apply", "../change.diff"]));
+    assert_eq!(text(&root, "a.txt"), "1\n");
+    // Nothing is recorded but the beginning of the log, so a first approval key counts at once.
+    assert_eq!(value(&actum(&root, &["doctor", "--json"]))["findings"][0]["verdict"], "ok");
+    approval_key(&root);
+    assert_eq!(actum(&root, &APPLY).code, 0);
+    assert_eq!(actum(&root, &["status"]).code, 0);
+}
+
+/// AEC-8: `init` makes nothing where it cannot bind.
+#[test]
+fn init_without_a_ledger_makes_no_workspace() {
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().join("workspace");
+    fs::create_dir_all(&root).unwrap();
+    let home = home_of(&root).join("tenants/default");
+    fs::create_dir_all(&home).unwrap();
+    fs::set_permissions(&home, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    for above in home.ancestors().skip(1).take(2) {
+        fs::set_permissions(above, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    }
+    fs::write(home.join("ledger.db"), "no database").unwrap();
+    let made = actum(&root, &["init"]);
+    assert_ne!(made.code, 0, "{made:?}");
+    assert!(!root.join(".actum").exists(), "{made:?}");
+}

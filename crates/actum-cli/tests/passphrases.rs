@@ -99,6 +99,7 @@ fn an_approval_key_is_made_under_a_passphrase_and_listed_as_such() {
 #[test]
 fn an_approval_key_can_be_the_first_thing_that_is_made() {
     let (directory, root) = workspace();
+    program::without_ledger(&root);
     assert!(!home_of(&root).exists());
     let made = fed(&root, &["key", "make", "approval", "--passphrase-file", "-"], OPEN);
     assert_eq!((made.code, made.stderr.as_str()), (0, ""), "{made:?}");

@@ -217,6 +217,7 @@ fn what_an_operator_wrote_is_protected_where_a_workspace_holds_it() {
     fs::set_permissions(own.join("operator.toml"), Permissions::from_mode(0o644)).unwrap();
     symlink("operator.toml", own.join("actum.toml")).unwrap();
     symlink(root.join("dotfiles"), directory.path().join("config")).unwrap();
+    program::forget_configuration(&root); // which `init` found elsewhere
     let apply = |at: &Path, name: &str| -> Ended {
         let change = create(directory.path(), name, "text\n");
         let mut apply = command(at, &["apply", "--overwrite", change.to_str().unwrap()]);

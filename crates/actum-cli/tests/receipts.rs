@@ -250,6 +250,7 @@ fn why_a_receipt_is_not_verified_has_a_name() {
     let none = elsewhere(directory.path(), &["verify", "receipt.json"]);
     assert_eq!(none["reason"], "LEDGER_HOME_UNKNOWN");
     let (_other, nothing) = workspace();
+    program::without_ledger(&nothing);
     assert_eq!(document(&nothing, &["verify", "../change.diff"])["reason"], "KEYS_MISSING");
     assert_eq!(document(&nothing, &["receipt", "0123456789ab"])["reason"], "LEDGER_MISSING");
 }
@@ -447,6 +448,7 @@ fn files_given_to_the_wrong_verb_are_told_by_their_name() {
 #[test]
 fn there_is_no_ledger_before_the_first_run() {
     let (_directory, root) = workspace();
+    program::without_ledger(&root);
     assert_eq!(document(&root, &["ledger", "verify"])["reason"], "LEDGER_MISSING");
 }
 

@@ -13,8 +13,8 @@ mod program;
 
 use std::fs::{self, File};
 use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
-use std::process::Stdio;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::process::{Command, Stdio};
 
 use program::{Ended, actum, command, text, workspace};
 
@@ -65,7 +65,8 @@ fn a_command_outside_a_workspace_is_refused_and_apply_makes_one() {
 #[test]
 fn init_says_where_and_can_be_repeated() {
     let directory = tempfile::tempdir().unwrap();
-    let root = directory.path().canonicalize().unwrap();
+    let root = directory.path().canonicalize().unwrap().join("root");
+    fs::create_dir(&root).unwrap();
     let shown = root.display();
     assert_eq!(actum(&root, &["init"]).stdout, format!("made a workspace in {shown}\n"));
     let again = Ended {
@@ -227,17 +228,31 @@ fn a_workspace_of_another_user_above_is_passed_over() {
     assert_eq!(refused.code, 1);
 }
 
-/// D-5: nothing above the home directory is a workspace of what lies in it.
+/// D-5, AEC-8: nothing above the home directory is a workspace of what lies in it. The home directory is the one that the
+/// system knows, in a mount namespace here, since no variable leads to another one.
 #[test]
 fn discovery_ends_at_the_home_directory() {
     let directory = tempfile::tempdir().unwrap();
-    let root = directory.path().canonicalize().unwrap();
+    let root = directory.path().canonicalize().unwrap().join("outer");
     let home = root.join("home");
     fs::create_dir_all(home.join("project")).unwrap();
     assert_eq!(actum(&root, &["init"]).code, 0);
+    let project = home.join("project");
+    let mut variable = command(&project, &["status"]);
+    let found = Ended::from(variable.env("HOME", &home).output().unwrap());
+    assert_eq!(found.code, 0, "{found:?}");
+    let passwd = root.join("passwd");
+    fs::write(&passwd, format!("you:x:0:0::{}:/bin/sh\n", home.display())).unwrap();
+    let script = "mount --bind \"$1\" /etc/passwd && shift && exec \"$@\"";
     let status = || {
-        let mut command = command(&home.join("project"), &["status"]);
-        Ended::from(command.env("HOME", &home).output().unwrap())
+        let mut unshare = Command::new("unshare");
+        let is_root = fs::metadata("/proc/self").unwrap().uid() == 0;
+        unshare.arg("--mount").args((!is_root).then_some("--map-root-user"));
+        unshare.args(["sh", "-c", script, "sh"]).arg(&passwd);
+        unshare.args([env!("CARGO_BIN_EXE_actum"), "status"]).current_dir(&project);
+        unshare.env("ACTUM_HOME", program::home_of(&project));
+        unshare.env("XDG_CONFIG_HOME", program::operator_of(&project));
+        Ended::from(unshare.output().unwrap())
     };
     let refused = status();
     assert_eq!(refused.code, 1);

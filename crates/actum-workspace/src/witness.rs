@@ -4,14 +4,21 @@
 //! A note for each log, in place, in one sector and made durable by nobody: after a power cut it may be an
 //! older one, which is as true and proves less. What it says is for whoever keeps the ledger.
 
-use actum_core::{Digest, FileMode};
+use std::collections::BTreeSet;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
 
-use crate::disk::{Barrier, Disk};
+use actum_core::path::Quoted;
+use actum_core::{Digest, FileMode, RelPath};
+
+use crate::disk::{Barrier, Disk, Kind, LinuxDisk};
 use crate::error::{Doing, Error, ErrorKind, Result};
 use crate::history::view::View;
-use crate::home::{Home, PRIVATE};
+use crate::home::{Home, PRIVATE, STATE_DIRECTORY};
 use crate::transaction::Transaction;
 use crate::transaction::commit::Held;
+use crate::tree::Tree;
 
 const RECORDED: &[u8] = b"recorded";
 /// Request to bind the workspace to another ledger, until it is decided.
@@ -42,6 +49,34 @@ impl<D: Disk> Transaction<'_, D> {
     /// fails the old one stays.
     pub fn keep_witness(&self, log: &str, line: &str) {
         drop(keep(&self.workspace.disk, &self.workspace.home, &name(log), line));
+    }
+
+    /// Reads the notes of workspaces inside this one that a changed path leads into.
+    ///
+    /// # Errors
+    /// `State` where the notes cannot be read; `Io`.
+    pub fn notes_within(&self) -> Result<Vec<(RelPath, Vec<String>)>> {
+        let disk = &self.workspace.disk;
+        let tree = Tree::sharing(disk, &self.workspace.home.root, &self.parents);
+        let (mut seen, mut found) = (BTreeSet::new(), Vec::new());
+        let changed = self.nodes.iter().filter(|(_, node)| node.changes());
+        for (path, _) in changed {
+            let mut below = path.clone();
+            while let Some(directory) = below.parent().filter(|it| !seen.contains(it)) {
+                let handle = match tree.parent(&below) {
+                    // What is no directory yet holds no workspace.
+                    Err(error) if error.is_in_the_way() => None,
+                    opened => opened?,
+                };
+                let notes = handle.map(|handle| notes_in(disk, &handle)).transpose()?;
+                if let Some(notes) = notes.filter(|notes| !notes.is_empty()) {
+                    found.push((directory.clone(), notes));
+                }
+                seen.insert(directory.clone());
+                below = directory;
+            }
+        }
+        Ok(found)
     }
 
     /// Reads the request to bind the workspace to another ledger, if one waits.
@@ -100,28 +135,65 @@ impl<D: Disk> View<D> {
     }
 }
 
+/// Reads the notes in the state directory of `root`, without opening the workspace. There are none where no workspace
+/// is, or one of another user: those are not believed.
+///
+/// # Errors
+/// `State` where the notes cannot be read; `Io`.
+pub fn notes_at(root: &Path) -> Result<Vec<String>> {
+    let (disk, state) = (LinuxDisk, root.join(STATE_DIRECTORY));
+    let doing = || format!("look at `{}`", Quoted(state.as_os_str().as_bytes()));
+    match state.symlink_metadata() {
+        Ok(found) if found.is_dir() && found.uid() == disk.identity().0 => {}
+        Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+            return Err(error).doing(doing);
+        }
+        Ok(_) | Err(_) => return Ok(Vec::new()),
+    }
+    notes_of(&disk, &disk.open_root(&state).doing(doing)?)
+}
+
+/// Reads the notes in the state directory below `directory`.
+fn notes_in<D: Disk>(disk: &D, directory: &D::Handle) -> Result<Vec<String>> {
+    let name = STATE_DIRECTORY.as_bytes();
+    let doing = || "look for a workspace inside this one".to_owned();
+    match disk.stat_at(directory, name).doing(doing)?.map(|found| found.kind) {
+        Some(Kind::Directory) => {
+            notes_of(disk, &disk.open_directory(directory, name).doing(doing)?)
+        }
+        Some(Kind::File | Kind::Symlink | Kind::Special) | None => Ok(Vec::new()),
+    }
+}
+
+fn notes_of<D: Disk>(disk: &D, state: &D::Handle) -> Result<Vec<String>> {
+    let Some(recorded) = recorded(disk, state)? else { return Ok(Vec::new()) };
+    let names = disk.list(&recorded).map_err(|error| unusable_witness(&error))?;
+    let notes = names.iter().map(|name| read(disk, &recorded, name).transpose());
+    notes.flatten().collect()
+}
+
 fn name(log: &str) -> Vec<u8> {
     let mut name = Digest::of(log.as_bytes()).to_string().into_bytes();
     name.truncate(NAME_BYTES);
     name
 }
 
-fn directory<D: Disk>(disk: &D, home: &Home<D::Handle>) -> Result<Option<D::Handle>> {
-    match disk.open_directory(&home.state, RECORDED) {
+fn recorded<D: Disk>(disk: &D, state: &D::Handle) -> Result<Option<D::Handle>> {
+    match disk.open_directory(state, RECORDED) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
         opened => opened.map(Some).map_err(|error| unusable_witness(&error)),
     }
 }
 
 fn witness<D: Disk>(disk: &D, home: &Home<D::Handle>, name: &[u8]) -> Result<Option<String>> {
-    match directory(disk, home)? {
+    match recorded(disk, &home.state)? {
         None => Ok(None),
         Some(directory) => read(disk, &directory, name),
     }
 }
 
 fn another<D: Disk>(disk: &D, home: &Home<D::Handle>, but: Option<&str>) -> Result<Option<String>> {
-    let Some(directory) = directory(disk, home)? else { return Ok(None) };
+    let Some(directory) = recorded(disk, &home.state)? else { return Ok(None) };
     let but = but.map(name);
     let names = disk.list(&directory).map_err(|error| unusable_witness(&error))?;
     let mut others = names.iter().filter(|&found| Some(found) != but.as_ref());

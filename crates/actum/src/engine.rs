@@ -26,14 +26,15 @@ use actum_core::path::Quoted;
 use actum_gate::Policy;
 use actum_ledger::{Ledger, LedgerError};
 use actum_workspace::disk::Disk;
-use actum_workspace::{LinuxDisk, Recovery, RunOptions, Workspace};
+use actum_workspace::{LinuxDisk, Recovery, RunOptions, STATE_DIRECTORY, Workspace};
 
 use crate::command::Runner;
+use crate::engine::binding::OwnRoot;
 use crate::engine::place::Place;
 use crate::engine::resume::{Resumed, settle_open_runs};
 use crate::engine::settle::Done;
 use crate::engine::stage::Stage;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::plugin::PluginCode;
 use crate::policies::{PolicyFiles, PolicyInForce};
 use crate::records::Records;
@@ -120,10 +121,15 @@ impl Engine<LinuxDisk> {
     /// Opens the workspace at `root`, making its state directory when there is none.
     ///
     /// # Errors
-    /// As [`Workspace::open`]; `HomeInside` where ledger and keys lie in it.
+    /// As [`Workspace::open`]; `BoundElsewhere`; `HomeInside` where ledger and keys lie in it.
     pub fn open(root: impl AsRef<Path>, records: Records) -> Result<Self> {
         let root = root.as_ref();
         records.must_lie_outside(root)?;
+        // Where there is a workspace already, the first run checks its ledger under the lock.
+        if root.join(STATE_DIRECTORY).symlink_metadata().is_err() {
+            let origin = records.origin()?;
+            OwnRoot::check::<Error>(root, || Ok(Some(origin.to_owned())))?;
+        }
         Ok(Self::new(Workspace::open(root)?, root, records))
     }
 
@@ -192,7 +198,7 @@ impl<D: Disk> Engine<D> {
     /// effect.
     ///
     /// # Errors
-    /// [`Error`](crate::Error), which says the state of the workspace.
+    /// [`Error`], which says the state of the workspace.
     pub fn run(&mut self, request: Request) -> Result<Done> {
         let admitted = self.admit(request)?;
         match self.stage(admitted)? {
@@ -215,7 +221,7 @@ impl<D: Disk> Engine<D> {
             &transaction,
             &self.records,
             &signer,
-            (workspace, &self.root),
+            (workspace, &self.root, &self.place),
         )?);
         self.cut_off.extend(self.records.settle_left_actions(workspace)?);
         Ok(workspace)

@@ -17,6 +17,7 @@ use actum_workspace::State;
 
 use crate::catalog::CatalogError;
 use crate::command::CommandError;
+use crate::engine::binding::BoundWorkspace;
 use crate::feedback::FeedbackError;
 use crate::policies::PolicyError;
 use crate::queue::QueueError;
@@ -46,10 +47,12 @@ pub enum Error {
     },
     /// The workspace belongs to another ledger.
     #[error(
-        "this workspace belongs to the ledger `{}`, which is not the one in use here; nothing was changed",
+        "{workspace} belongs to the ledger `{}`, which is not the one in use here; nothing was changed",
         Quoted(ledger.as_bytes())
     )]
     BoundElsewhere {
+        /// Which workspace.
+        workspace: BoundWorkspace,
         /// Name of the log that recorded it.
         ledger: String,
     },

@@ -8,14 +8,15 @@ use std::path::Path;
 use actum_core::canonical;
 use actum_core::dsse::Envelope;
 use actum_core::keyring::Keyring;
-use actum_core::ledger::{Actor, EntryKind, HistoryForgotten, Retention, WorkspaceId};
+use actum_core::ledger::{Actor, EntryFacts, EntryKind, HistoryForgotten, Retention, WorkspaceId};
 use actum_core::path::Quoted;
-use actum_core::{RunId, Timestamp};
+use actum_core::{RunId, Status, Timestamp};
 use actum_gate::verify_forgotten;
 use actum_ledger::{LedgerError, Log, NewEntry};
 use actum_workspace::disk::{Disk, Time};
 use actum_workspace::{GcOptions, GcReport, RunOptions, Workspace};
 
+use crate::engine::witness::Witness;
 use crate::error::{Error, Result};
 use crate::queue::Approver;
 use crate::records::{Clock, Records};
@@ -110,6 +111,39 @@ pub fn forgotten_run(
         }
     }
 }
+
+/// Newest recorded runs that changed a workspace and that `is_in_history` denies, though no collection removed them, the
+/// newest first, up to the first that is accounted for; among the newest ends of runs in the log, of any workspace, up
+/// to the one that the workspace remembers.
+///
+/// # Errors
+/// [`LedgerError`].
+pub fn missing_runs(
+    log: &dyn Log,
+    keyring: &Keyring,
+    (workspace, witness): (WorkspaceId, &Witness),
+    mut is_in_history: impl FnMut(RunId) -> bool,
+) -> Result<Vec<RunId>, LedgerError> {
+    let (kind, before) = (EntryKind::EffectDone, witness.index().saturating_add(1));
+    let mut missing = Vec::new();
+    for index in log.newest_of_kind(kind, Some(before), MISSING_MAX)? {
+        let entry = log.sound_entry(index)?;
+        let facts = EntryFacts::of(kind, &entry.body);
+        let facts = facts.map_err(|error| LedgerError::entry(index, &error))?;
+        let is_meant =
+            facts.workspace == Some(workspace) && facts.status == Some(Status::Succeeded);
+        let Some(run) = facts.run.filter(|_| is_meant) else { continue };
+        let is_it = |found: WorkspaceId, it: RunId| (found, it) == (workspace, run);
+        if is_in_history(run) || forgotten_run(log, keyring, is_it)?.is_some() {
+            break;
+        }
+        missing.push(run);
+    }
+    Ok(missing)
+}
+
+/// Ends of runs in the log that [`missing_runs`] looks at.
+const MISSING_MAX: u64 = 64;
 
 /// Entries that are looked for at once.
 const ENTRIES_MAX: u64 = 1000;

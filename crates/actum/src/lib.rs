@@ -54,7 +54,7 @@ pub use command::{
 pub use door::{Acted, Proposal};
 pub use engine::Engine;
 pub use engine::admit::Admitted;
-pub use engine::binding::{Adoption, Binding};
+pub use engine::binding::{Adoption, Binding, BoundWorkspace, OwnRoot};
 pub use engine::clear::{Cleared, Judgement};
 pub use engine::place::Place;
 pub use engine::publish::Published;
@@ -65,7 +65,7 @@ pub use engine::verify::Verified;
 pub use engine::witness::Witness;
 pub use error::{Error, Result};
 pub use feedback::{Feedback, FeedbackError, Wanted};
-pub use forget::{ForgottenRun, Retained, foresee, forgotten_run};
+pub use forget::{ForgottenRun, Retained, foresee, forgotten_run, missing_runs};
 pub use policies::{
     PolicyError, PolicyFiles, PolicyInForce, PolicyProblem, ReadAccess, ReadPolicy,
 };

@@ -8,7 +8,6 @@ use actum_core::Status;
 use actum_core::action::limits::PLAN_BYTES_MAX;
 use actum_core::action::{PlanEnvelope, schemas};
 use actum_core::ledger::RequestKey;
-use actum_workspace::Workspace;
 use clap::builder::{StringValueParser, TypedValueParser};
 
 use super::sandbox::Confinement;
@@ -103,7 +102,7 @@ impl RunArguments {
             wait: self.wait,
         };
         if !root::is_made(root) {
-            drop(Workspace::open(root)?);
+            drop(records::own_root(root)?.open()?);
             session.note_made(root);
         }
         act(session, root, |engine| engine.act(&proposal))

@@ -7,15 +7,15 @@ use actum::Work;
 use actum_core::format::{Format, HunkCounts, Reading, RootPrefix};
 use actum_core::path::Quoted;
 use actum_core::{Budget, PathRule, RelPath, Scope};
-use actum_workspace::{ExistingFiles, HardLinks, HunkPlaces, LaterEdits, Limits, Workspace};
+use actum_workspace::{ExistingFiles, HardLinks, HunkPlaces, LaterEdits, Limits};
 use clap::builder::{OsStringValueParser, TypedValueParser};
 
 use super::Session;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::input::Input;
-use crate::root;
 use crate::run_arguments::{Asked, IfMissing, RunArguments, label};
+use crate::{records, root};
 
 /// Make a change, all of it or nothing
 ///
@@ -111,7 +111,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let is_new = !root::is_made(root);
     if is_new {
         // Its own errors come before those of the records.
-        drop(Workspace::open(root)?);
+        drop(records::own_root(root)?.open()?);
     }
     if let Some(repository) = root::repository(&session.start)
         && repository.starts_with(root)

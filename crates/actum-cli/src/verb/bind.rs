@@ -18,7 +18,7 @@ use crate::{actor, records, timestamp};
 
 /// Move this workspace to the ledger in use here
 ///
-/// A workspace belongs to the ledger that recorded its first run; commands that use another ledger are rejected. With
+/// A workspace belongs to the ledger that was in use when it was made; commands that use another ledger are rejected. With
 /// the passphrase of the approval key that the workspace knows, it moves at once. Otherwise the request waits for a
 /// day: every command in the workspace shows it, and `actum bind --cancel` rejects it. Run `actum bind` again after
 /// that day to complete it. Exits with 6 while the request waits.

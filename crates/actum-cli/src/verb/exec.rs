@@ -186,7 +186,7 @@ fn executed(arguments: &Arguments, session: &Session) -> Result<Executed, Failur
 /// Opens the workspace that is there.
 fn opened(ending: Ending, root: &Path) -> Result<Place, Failure> {
     Ok(match ending {
-        Ending::Drop => Place::Looked(Box::new(Workspace::open_existing(root)?)),
+        Ending::Drop => Place::Looked(Box::new(records::own_root(root)?.open_existing()?)),
         Ending::Keep | Ending::Review => {
             let records = records::open_for(root)?;
             Place::Opened(Box::new(Engine::open_existing(root, records)?))
@@ -197,7 +197,7 @@ fn opened(ending: Ending, root: &Path) -> Result<Place, Failure> {
 /// Makes one where there is none.
 fn made(ending: Ending, root: &Path, session: &Session) -> Result<Place, Failure> {
     let place = match ending {
-        Ending::Drop => Place::Looked(Box::new(Workspace::open(root)?)),
+        Ending::Drop => Place::Looked(Box::new(records::own_root(root)?.open()?)),
         Ending::Keep | Ending::Review => {
             Place::Opened(Box::new(Engine::open(root, records::open_for(root)?)?))
         }

@@ -61,7 +61,7 @@ struct Collected {
 }
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
-    let mut workspace = Workspace::open_existing(session.root())?;
+    let mut workspace = records::own_root(session.root())?.open_existing()?;
     let view = View::open(session.root())?;
     let protected = arguments.protect.iter().map(|prefix| prefix.resolve(&view));
     let mut protected = protected.collect::<Result<BTreeSet<_>, Failure>>()?;

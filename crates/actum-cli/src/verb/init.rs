@@ -4,21 +4,22 @@ use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
+use actum::Engine;
 use actum_core::path::Quoted;
-use actum_workspace::Workspace;
 use serde::Serialize;
 
 use super::Session;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
-use crate::{recovery_note, root, shown_path};
+use crate::{records, recovery_note, root, shown_path};
 
 /// Make a workspace, if there is none
 ///
 /// A workspace is a directory with the state directory `.actum` in it. It is made in DIRECTORY, or
 /// else in the root of the git repository, or else where the command was started, also inside another
-/// workspace. Where one is already, a run that was cut off is rolled back and nothing else is done.
+/// workspace. It belongs to the ledger in use from then on. Where one is already, a run that was cut off is rolled
+/// back and nothing else is done.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// Make it in exactly this directory, which exists
@@ -40,8 +41,11 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let named = named.transpose()?;
     let root = named.as_deref().unwrap_or_else(|| root::wanted(&session.start));
     let created = !root::is_made(root);
-    let workspace = Workspace::open(root)?;
-    recovery_note::tell(&session.screen, workspace.recovery());
+    let mut engine = Engine::open(root, records::open_for(root)?)?;
+    let bound = engine.resume();
+    recovery_note::tell(&session.screen, engine.recovery());
+    bound?;
+    records::tell(&session.screen, &engine);
     if created && let Some(above) = root::above(root) {
         session.screen.note(above);
     }

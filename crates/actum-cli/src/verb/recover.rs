@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use actum::reason::Reason;
 use actum::{Engine, task};
 use actum_workspace::{RunOptions, Workspace};
 use serde::Serialize;
@@ -37,9 +38,16 @@ struct Recovered {
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let root = session.root();
-    let set_aside_journal =
-        arguments.set_aside_journal.then(|| Workspace::set_aside_journal(root)).transpose()?;
-    let mut workspace = Workspace::open_existing(root)?;
+    let own_root = records::own_root(root);
+    let (set_aside_journal, mut workspace) = match (own_root, arguments.set_aside_journal) {
+        (Ok(own_root), false) => (None, own_root.open_existing()?),
+        (Ok(own_root), true) => (Some(own_root.set_aside_journal()?), own_root.open_existing()?),
+        // A ledger that cannot be read proves nothing; to finish what the journal says needs no proof.
+        (Err(failure), false) if failure.reason() != Reason::BoundElsewhere => {
+            (None, Workspace::open_existing(root)?)
+        }
+        (Err(failure), _) => return Err(failure),
+    };
     // Opening passes over a workspace that is in use; a transaction does not. The files come first: what
     // is to be recorded of them can wait where the ledger cannot be used.
     let options = RunOptions { label: "recover".to_owned(), ..RunOptions::default() };

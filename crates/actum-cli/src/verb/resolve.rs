@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::io::{self, Write};
 
 use actum_core::RelPath;
-use actum_workspace::{Error, ErrorKind, Workspace};
+use actum_workspace::{Error, ErrorKind};
 use serde::Serialize;
 
 use super::Session;
@@ -13,7 +13,7 @@ use super::status::Blocked;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
-use crate::recovery_note;
+use crate::{records, recovery_note};
 
 /// Let runs touch blocked paths again, once you have looked at them
 ///
@@ -38,7 +38,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         let path = RelPath::new(path.as_encoded_bytes());
         paths.insert(path.map_err(|source| Error::from(ErrorKind::Path { source }))?);
     }
-    let mut workspace = Workspace::open_existing(session.root())?;
+    let mut workspace = records::own_root(session.root())?.open_existing()?;
     recovery_note::tell(&session.screen, workspace.recovery());
     // All or nothing here too: look at every path before the first is resolved.
     if let Some(path) = paths.iter().find(|path| !workspace.blocked().contains_key(*path)) {

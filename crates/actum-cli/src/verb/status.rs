@@ -20,7 +20,7 @@ use crate::shown_path::{self, ShownPath};
 /// Say whether anything is unfinished, has changed since, or waits for a person
 ///
 /// Changes nothing, and recovers nothing. Exits with 4 when paths wait for a person, or when another installation
-/// made the newest runs. A path has
+/// made the newest runs, or when the history has lost recorded runs. A path has
 /// drifted when something else than a run changed it after a run did.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
@@ -46,6 +46,8 @@ struct Shown {
     alerts: Vec<u64>,
     /// Newest runs that the ledger of this user does not know, the newest first.
     unrecorded: Vec<RunId>,
+    /// Recorded runs that the history has lost and no `gc` removed, the newest first.
+    missing: Vec<RunId>,
     /// How many of the newest runs were looked at for that.
     drift_runs: usize,
 }
@@ -84,7 +86,8 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let drift = if unfinished.is_some() { Vec::new() } else { view.drift(arguments.runs)? };
     let bytes = root.as_os_str().as_bytes();
     let (plans, alerts) = waiting(&view, session)?;
-    let unrecorded = unrecorded(&view, arguments.runs, session);
+    let unrecorded = compared(records::unrecorded(&view, arguments.runs), session);
+    let missing = compared(records::missing(root, &view), session);
     let shown = Shown {
         root: shown_path::text(bytes),
         shown_root: Quoted(bytes).to_string(),
@@ -103,18 +106,19 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         plans,
         alerts,
         unrecorded,
+        missing,
         drift_runs: arguments.runs.min(runs),
     };
     session.screen.show(&shown)?;
-    Ok(match shown.unrecorded.is_empty() {
+    Ok(match shown.unrecorded.is_empty() && shown.missing.is_empty() {
         true => attention(&shown.blocked),
         false => Exit::NeedsAttention,
     })
 }
 
-/// Runs that the ledger does not know. A ledger that cannot be read is printed as such.
-fn unrecorded(view: &View, max: usize, session: &Session) -> Vec<RunId> {
-    records::unrecorded(view, max).unwrap_or_else(|failure| {
+/// Result of a comparison with the ledger. A ledger that cannot be read is printed as such.
+fn compared(runs: Result<Vec<RunId>, Failure>, session: &Session) -> Vec<RunId> {
+    runs.unwrap_or_else(|failure| {
         session.screen.note(format_args!("cannot compare the runs with the ledger: {failure}"));
         Vec::new()
     })
@@ -175,6 +179,15 @@ impl Document for Shown {
                 out,
                 "unrecorded  {count} here that your ledger does not know, the newest {newest}; `actum explain \
                  RUN_UNRECORDED`"
+            )?;
+        }
+        if let Some(newest) = self.missing.first() {
+            let missing =
+                count(u64::try_from(self.missing.len()).unwrap_or(u64::MAX), "recorded run");
+            writeln!(
+                out,
+                "missing     {missing} that the history has lost, the newest {newest}; `actum gc` did not remove \
+                 them, and they cannot be undone"
             )?;
         }
         if self.drifted.is_empty() {

@@ -160,6 +160,13 @@ pub fn workspace() -> (tempfile::TempDir, std::path::PathBuf) {
     (directory, root)
 }
 
+/// Takes the ledger away that made the workspace at `root`, so that it belongs to none.
+#[allow(dead_code, reason = "not every test begins without a ledger")]
+pub fn without_ledger(root: &Path) {
+    fs::remove_dir_all(home_of(root)).expect("the home of the test");
+    fs::remove_dir_all(root.join(".actum/recorded")).expect("the notes of ledgers");
+}
+
 /// The text of a file in `root`.
 #[allow(dead_code, reason = "scenarios compare whole trees")]
 pub fn text(root: &Path, path: impl AsRef<OsStr>) -> String {

@@ -22,7 +22,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use self::tree::Tree;
-use super::program::{Ended, actum, home_of, without_chance};
+use super::program::{Ended, actum, home_of, without_chance, without_ledger};
 
 const DIRECTORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/scenarios");
 
@@ -83,6 +83,8 @@ impl Stage {
         }
         // So that no directory above can be taken for the workspace.
         assert_eq!(actum(&workspace, &["init"]).code, 0);
+        // A scenario shows the first use as well.
+        without_ledger(&workspace);
         Self { directory, workspace }
     }
 

@@ -1,25 +1,33 @@
 //! Binding: a workspace belongs to the ledger that recorded it, until an operator adopts it for another one.
 //!
 //! The environment chooses which ledger, and with it which operator, a process uses. So a ledger that never recorded
-//! a workspace is rejected where another one did. Adoption takes the passphrase of the approval key that the
+//! a workspace is rejected where another one did, and so is one inside or around such a workspace. Adoption takes the passphrase of the approval key that the
 //! workspace knows, or a day ([`WAIT_MICROS`]) in which every command in the workspace shows the request and anybody
 //! can cancel it.
 
-use actum_core::Timestamp;
+use std::fmt;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
 use actum_core::canonical::plainly;
 use actum_core::ledger::Actor;
+use actum_core::merkle::Node;
 use actum_core::path::Quoted;
+use actum_core::receipt::EntryRef;
 use actum_core::signer::KeyId;
-use actum_ledger::WAIT_MICROS;
+use actum_core::{RelPath, Timestamp};
+use actum_ledger::{Store, WAIT_MICROS};
 use actum_workspace::disk::Disk;
-use actum_workspace::{RunOptions, Transaction, View};
+use actum_workspace::{RunOptions, Transaction, View, Workspace};
 use serde::{Deserialize, Serialize};
 
 use crate::alerts::NewAlert;
 use crate::engine::Engine;
+use crate::engine::place::Place;
 use crate::engine::witness::Witness;
 use crate::error::{Error, Result};
 use crate::reason::Reason;
+use crate::records::Records;
 
 /// Request to bind a workspace to another ledger, kept in the workspace while it waits.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -65,18 +73,170 @@ impl Adoption {
     }
 }
 
-/// Rejects a ledger that never recorded this workspace while another one did.
+/// Rejects a ledger that never recorded this workspace while another one did, or did so with the workspace around it.
 pub(crate) fn check<D: Disk>(
     lock: &Transaction<'_, D>,
     origin: &str,
     own: Option<&Witness>,
+    place: &Place,
 ) -> Result<()> {
     if own.is_some() {
         return Ok(());
     }
     match Witness::elsewhere(lock, origin)? {
-        None => Ok(()),
-        Some(other) => Err(Error::BoundElsewhere { ledger: other.origin().to_owned() }),
+        None => check_around(place, Some(origin)),
+        Some(other) => Err(elsewhere(BoundWorkspace::This, other.origin())),
+    }
+}
+
+/// Rejects a ledger that recorded neither the nearest recorded workspace around this one nor this one.
+fn check_around(place: &Place, log: Option<&str>) -> Result<()> {
+    for root in &place.around {
+        match Standing::of(actum_workspace::notes_at(root)?, log)? {
+            Standing::Unrecorded => {}
+            Standing::Own => return Ok(()),
+            Standing::Elsewhere(ledger) => {
+                return Err(elsewhere(BoundWorkspace::Around(root.clone()), &ledger));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Rejects a change of paths inside another workspace that another ledger recorded.
+pub(crate) fn check_within<D: Disk>(lock: &Transaction<'_, D>, origin: &str) -> Result<()> {
+    for (root, notes) in lock.notes_within()? {
+        if let Standing::Elsewhere(ledger) = Standing::of(notes, Some(origin))? {
+            return Err(elsewhere(BoundWorkspace::Within(root), &ledger));
+        }
+    }
+    Ok(())
+}
+
+/// Records in a workspace without a witness that it belongs to a ledger from now on: the witness is the first entry of
+/// the log. Runs that were made before, by a library, stay what they are.
+pub(crate) fn bind_first<D: Disk>(lock: &Transaction<'_, D>, records: &Records) -> Result<()> {
+    let origin = records.origin()?.to_owned();
+    let first = Node { level: 0, index: 0 };
+    let asked = records.ledger.ask(move |store: &mut dyn Store| store.node(first));
+    let entry = EntryRef { origin, index: first.index, leaf: asked.wait()? };
+    Witness::of_adoption(entry, records.approval_key(), lock.newest_ended())
+        .write(|log, line| lock.keep_witness(log, line));
+    Ok(())
+}
+
+fn elsewhere(workspace: BoundWorkspace, ledger: &str) -> Error {
+    Error::BoundElsewhere { workspace, ledger: ledger.to_owned() }
+}
+
+/// Relation of a workspace to a ledger, by the notes in the workspace.
+enum Standing {
+    /// No ledger recorded it.
+    Unrecorded,
+    /// The ledger recorded it.
+    Own,
+    /// Another one did, of this name.
+    Elsewhere(String),
+}
+
+impl Standing {
+    fn of(notes: Vec<String>, log: Option<&str>) -> Result<Self> {
+        let mut standing = Self::Unrecorded;
+        for note in notes {
+            let Some(witness) = Witness::read(Some(note))? else { continue };
+            if Some(witness.origin()) == log {
+                return Ok(Self::Own);
+            }
+            standing = Self::Elsewhere(witness.origin().to_owned());
+        }
+        Ok(standing)
+    }
+}
+
+/// Which workspace belongs to another ledger.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum BoundWorkspace {
+    /// The one of the command.
+    This,
+    /// One around it.
+    Around(PathBuf),
+    /// One inside it, which a changed path leads into.
+    Within(RelPath),
+}
+
+impl fmt::Display for BoundWorkspace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::This => f.write_str("this workspace"),
+            Self::Around(root) => {
+                write!(
+                    f,
+                    "the workspace `{}` around this directory",
+                    Quoted(root.as_os_str().as_bytes())
+                )
+            }
+            Self::Within(root) => write!(f, "the workspace `{root}` inside this one"),
+        }
+    }
+}
+
+/// Root of a workspace that the ledger in use may change, as no other ledger recorded it or the one around it. What
+/// opens a workspace beside the engine opens it by this.
+#[derive(Debug)]
+pub struct OwnRoot(PathBuf);
+
+impl OwnRoot {
+    /// Checks the workspace at `root`, made already or not. `log` gives the name of the log in use, where there is one;
+    /// it is called only where a ledger recorded the workspace or one around it.
+    ///
+    /// # Errors
+    /// `BoundElsewhere`; `Workspace` where the notes about ledgers cannot be read; those of `log`.
+    pub fn check<E: From<Error>>(
+        root: &Path,
+        log: impl FnOnce() -> std::result::Result<Option<String>, E>,
+    ) -> std::result::Result<Self, E> {
+        let place = Place::of(root);
+        let notes = |root: &Path| actum_workspace::notes_at(root).map_err(Error::from);
+        let own = notes(root)?;
+        let mut is_recorded = !own.is_empty();
+        for around in &place.around {
+            is_recorded = is_recorded || !notes(around)?.is_empty();
+        }
+        if is_recorded {
+            let log = log()?;
+            match Standing::of(own, log.as_deref())? {
+                Standing::Own => {}
+                Standing::Unrecorded => check_around(&place, log.as_deref())?,
+                Standing::Elsewhere(ledger) => {
+                    return Err(elsewhere(BoundWorkspace::This, &ledger).into());
+                }
+            }
+        }
+        Ok(Self(root.to_owned()))
+    }
+
+    /// Opens the workspace, making its state directory where there is none.
+    ///
+    /// # Errors
+    /// As [`Workspace::open`].
+    pub fn open(&self) -> Result<Workspace> {
+        Ok(Workspace::open(&self.0)?)
+    }
+
+    /// Opens the workspace where there is one.
+    ///
+    /// # Errors
+    /// As [`Workspace::open_existing`].
+    pub fn open_existing(&self) -> Result<Workspace> {
+        Ok(Workspace::open_existing(&self.0)?)
+    }
+
+    /// Sets a damaged journal aside.
+    ///
+    /// # Errors
+    /// As [`Workspace::set_aside_journal`].
+    pub fn set_aside_journal(&self) -> Result<Option<String>> {
+        Ok(Workspace::set_aside_journal(&self.0)?)
     }
 }
 
@@ -89,13 +249,17 @@ impl<D: Disk> Engine<D> {
     /// `Workspace`, `Ledger`, `Record`; nothing is bound then.
     pub fn adopt(&mut self, by: &Actor, proof: Option<&KeyId>) -> Result<Binding> {
         let options = RunOptions { label: "bind".to_owned(), ..RunOptions::default() };
-        let Self { workspace, records, root, .. } = self;
+        let Self { workspace, records, root, place, .. } = self;
         let lock = workspace.begin(options)?;
         let origin = records.origin()?.to_owned();
         if Witness::under(&lock, &origin)?.is_some() {
             return Ok(Binding::Own);
         }
-        let Some(other) = Witness::elsewhere(&lock, &origin)? else { return Ok(Binding::Own) };
+        let Some(other) = Witness::elsewhere(&lock, &origin)? else {
+            check_around(place, Some(&origin))?;
+            bind_first(&lock, records)?;
+            return Ok(Binding::Own);
+        };
         let now = records.clock.now();
         let waiting = Adoption::read(lock.adoption()?)?.filter(|waiting| waiting.log == origin);
         let is_proven = proof.is_some() && proof == other.approval();

@@ -11,6 +11,7 @@ use actum_workspace::Transaction;
 use actum_workspace::disk::Disk;
 
 use crate::command::CommandError;
+use crate::engine::binding;
 use crate::engine::place::Place;
 use crate::engine::scan::Scanned;
 use crate::engine::stage::{Preview, Staged};
@@ -52,6 +53,7 @@ impl<'e, D: Disk> Staged<'e, D> {
 
     /// Lets the gates judge, and a person where they ask for one.
     pub(crate) fn let_pass(&mut self) -> Result<Judgement> {
+        binding::check_within(&self.transaction, self.records.origin()?)?;
         let undone = match self.undoes {
             Some(run) if self.transaction.restores() => self.records.undone(run)?,
             Some(_) | None => None,

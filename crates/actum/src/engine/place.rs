@@ -1,7 +1,7 @@
 //! Place of a workspace: its root, and the workspaces and repositories around it.
 
 use std::os::unix::ffi::OsStrExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use actum_core::path::Quoted;
 use actum_gate::decision::WORK_TREES;
@@ -19,18 +19,29 @@ pub struct Place {
     pub root: String,
     /// The roots of the workspaces and repositories around it, outermost first.
     pub enclosing: Vec<String>,
+    /// Roots of the workspaces around it, innermost first, also beyond the directories in which an agent keeps work
+    /// trees: the workspace belongs to the ledger that the first of them belongs to.
+    pub(crate) around: Vec<PathBuf>,
 }
 
 impl Place {
     /// Looks at the root of a workspace and at the directories above it.
     pub(crate) fn of(root: &Path) -> Self {
         let real = real(root);
-        let is_root = |path: &&Path| {
-            [GIT, STATE_DIRECTORY].iter().any(|name| path.join(name).symlink_metadata().is_ok())
-        };
-        let mut enclosing: Vec<_> = enclosing(&real).filter(is_root).map(escaped).collect();
-        enclosing.reverse();
-        Self { root: escaped(&real), enclosing }
+        let is_there = |path: &Path, name| path.join(name).symlink_metadata().is_ok();
+        let judged: Vec<&Path> = enclosing(&real).collect();
+        let mut place = Self { root: escaped(&real), enclosing: Vec::new(), around: Vec::new() };
+        for (number, directory) in real.ancestors().skip(1).enumerate() {
+            let is_workspace = is_there(directory, STATE_DIRECTORY);
+            if is_workspace {
+                place.around.push(directory.to_owned());
+            }
+            if number < judged.len() && (is_workspace || is_there(directory, GIT)) {
+                place.enclosing.push(escaped(directory));
+            }
+        }
+        place.enclosing.reverse();
+        place
     }
 }
 

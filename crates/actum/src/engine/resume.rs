@@ -14,6 +14,7 @@ use actum_workspace::{Ending, Outcome, Transaction};
 
 use crate::alerts::{Alert, NewAlert};
 use crate::engine::binding;
+use crate::engine::place::Place;
 use crate::engine::publish::Intent;
 use crate::engine::settle::Ended;
 use crate::engine::witness::Witness;
@@ -36,11 +37,14 @@ pub(crate) fn settle_open_runs<D: Disk>(
     transaction: &Transaction<'_, D>,
     records: &Records,
     signer: &SigningKey,
-    (workspace, root): (WorkspaceId, &str),
+    (workspace, root, place): (WorkspaceId, &str, &Place),
 ) -> Result<Vec<Resumed>> {
     let origin = records.origin()?;
     let witness = Witness::under(transaction, origin)?;
-    binding::check(transaction, origin, witness.as_ref())?;
+    binding::check(transaction, origin, witness.as_ref(), place)?;
+    if witness.is_none() {
+        binding::bind_first(transaction, records)?;
+    }
     // A workspace that was never recorded here holds runs of a library user, or was just adopted.
     let adopted = witness.as_ref().map(Witness::adopted);
     let newest =

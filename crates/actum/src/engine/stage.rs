@@ -95,7 +95,7 @@ impl<D: Disk> Engine<D> {
         let transaction = workspace.begin(options)?;
         let (policy, cedar) = rules.read(&records.ledger)?;
         let id = transaction.workspace_id()?;
-        resumed.extend(settle_open_runs(&transaction, records, &signer, (id, root))?);
+        resumed.extend(settle_open_runs(&transaction, records, &signer, (id, root, place))?);
         cut_off.extend(records.settle_left_actions(id)?);
         let runner = runner.as_ref();
         let workspace = id;

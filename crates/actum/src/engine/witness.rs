@@ -57,7 +57,7 @@ impl Witness {
         Self::read(lock.witness_of_another_log(log)?)
     }
 
-    fn read(line: Option<String>) -> Result<Option<Self>> {
+    pub(crate) fn read(line: Option<String>) -> Result<Option<Self>> {
         let Some(line) = line else { return Ok(None) };
         match serde_json::from_str(&line) {
             Ok(witness) => Ok(Some(witness)),
@@ -78,6 +78,11 @@ impl Witness {
     /// Newest run that another ledger recorded before the workspace was adopted.
     pub(crate) fn adopted(&self) -> Option<RunId> {
         self.adopted
+    }
+
+    /// Place of the entry in the log.
+    pub(crate) fn index(&self) -> u64 {
+        self.index
     }
 
     /// Name of the log.

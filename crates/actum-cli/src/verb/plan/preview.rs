@@ -97,7 +97,7 @@ pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     };
     let root = root::existing_or_new(&session.start);
     let in_force = policy::in_force(root)?;
-    let mut workspace = Workspace::open(root)?;
+    let mut workspace = records::own_root(root)?.open()?;
     let asked = (actor::of(None), session.screen.audience_of_decisions());
     let previewed = Previewed::of(&mut workspace, &task, &in_force, asked);
     recovery_note::tell(&session.screen, workspace.recovery());

@@ -9,7 +9,7 @@ use actum_core::Digest;
 use actum_core::action::limits::PLAN_BYTES_MAX;
 use actum_core::action::{ActionName, Check, PlanScope};
 use actum_core::path::{Harmless, Quoted};
-use actum_workspace::{RunOptions, Workspace};
+use actum_workspace::RunOptions;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -22,7 +22,7 @@ use crate::verb::Session;
 use crate::verb::diff::FileDiffs;
 use crate::verb::exec::runner;
 use crate::verb::sandbox::Confinement;
-use crate::{input, policy};
+use crate::{input, policy, records};
 
 /// Run the three steps of a package in the sandbox, and keep nothing of what they do
 ///
@@ -70,7 +70,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let package = lint::package(&arguments.package, session)?;
     let given = read_input(arguments.input.as_deref(), &session.start)?;
     let runner = runner(&arguments.confinement, &in_force, root, &session.start)?;
-    let mut workspace = Workspace::open_existing(root)?;
+    let mut workspace = records::own_root(root)?.open_existing()?;
     let steps = Steps::prepare(&package, &runner, allowed)?;
     // Where it may write is a matter of plans; here nothing is kept anyway.
     let scope = PlanScope::default();

@@ -124,7 +124,7 @@ fn would_do(
     (session, audience): (&Session, Audience),
 ) -> Result<(Vec<String>, Option<FileDiffs>), Failure> {
     let request = plan.request(&queue.home)?;
-    let mut workspace = Workspace::open_existing(root)?;
+    let mut workspace = records::own_root(root)?.open_existing()?;
     let in_force = policy::in_force(root)?;
     let would = would_do_in(&mut workspace, plan, was, (&request, &in_force), audience);
     // To compute it anew is to begin it, which takes back what was cut off.
