@@ -385,6 +385,8 @@ fn operators_own() -> Vec<PathBuf> {
 
 /// The path without links, where something is there.
 fn real(path: PathBuf) -> Option<PathBuf> {
+    // Most places are not there, and one look tells so.
+    path.symlink_metadata().ok()?;
     path.canonicalize().ok()
 }
 
