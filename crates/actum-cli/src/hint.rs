@@ -30,7 +30,10 @@ pub(crate) fn after_engine(error: &actum::Error) -> Vec<String> {
         actum::Error::Workspace(error) => return after(&error.kind),
         actum::Error::Home(_) => ANOTHER_HOME,
         actum::Error::HomeInside { .. } => {
-            "`ACTUM_HOME` names another directory for ledgers and keys, for you alone"
+            "work in another directory, or keep ledgers and keys in another one, which `ACTUM_HOME` names"
+        }
+        actum::Error::WorkspaceWithin { root } => {
+            return vec![format!("`actum -C {root} …` makes the change there")];
         }
         actum::Error::BoundElsewhere { .. } => {
             return vec![

@@ -76,6 +76,13 @@ pub(crate) fn credentials() -> Vec<PathBuf> {
     places
 }
 
+/// The place of credentials that a directory without links lies in. `.config` is none: people keep it as a repository.
+pub(crate) fn holding(directory: &Path) -> Option<PathBuf> {
+    let homes = home::known_user_home().into_iter().chain(home::user_home());
+    let places = homes.flat_map(|home| CREDENTIALS.map(|name| home.join(name)));
+    places.into_iter().find(|place| !place.ends_with(".config") && directory.starts_with(place))
+}
+
 /// The directory of the system that `path` lies in or holds, and what is there.
 pub(crate) fn system(path: &Path) -> Option<(&'static Path, &'static str)> {
     let is_users = USERS.iter().any(|users| path != Path::new(users) && path.starts_with(users));

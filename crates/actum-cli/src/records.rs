@@ -18,7 +18,7 @@ use crate::failure::Failure;
 use crate::output::Screen;
 use crate::record::Told;
 use crate::trusted::Trusted;
-use crate::{home, signals};
+use crate::{home, root, signals};
 
 /// Opens the ledger. Its thread is begun while signals wait, and so they never end it in the middle
 /// of a run: they are answered by the thread that reads the command line.
@@ -29,6 +29,7 @@ pub(crate) fn open() -> Result<Records, Failure> {
 /// The same for runs in the workspace at `root`, in which it must not lie.
 pub(crate) fn open_for(root: &Path) -> Result<Records, Failure> {
     let path = home::path()?;
+    root::check_place(root)?;
     Records::check_home(&path, root)?; // before anything is made there
     opened(&path)
 }
@@ -43,6 +44,8 @@ fn opened(path: &Path) -> Result<Records, Failure> {
 
 /// Checks that the ledger in use may change the workspace at `root`, made already or not; makes nothing.
 pub(crate) fn own_root(root: &Path) -> Result<OwnRoot, Failure> {
+    root::check_place(root)?;
+    Records::check_home(&home::path()?, root)?;
     OwnRoot::check(root, || {
         let ledger = opened_view()?;
         let origin = ledger.map(|ledger| ledger.origin().map_err(actum::Error::from));

@@ -14,7 +14,7 @@ use actum_core::path::Quoted;
 use actum_workspace::STATE_DIRECTORY;
 
 use crate::failure::Failure;
-use crate::home;
+use crate::{home, private_place};
 
 /// The directory to start in, without symbolic links: `directory`, or else the current one.
 pub(crate) fn start(directory: Option<&Path>) -> Result<PathBuf, Failure> {
@@ -57,6 +57,27 @@ pub(crate) fn wanted(start: &Path) -> &Path {
 /// The root of the git repository that `start` lies in.
 pub(crate) fn repository(start: &Path) -> Option<&Path> {
     nearest(start, |directory, _| has(directory, ".git"))
+}
+
+/// Rejects a workspace in a place of ledgers and keys, of whichever installation, or of credentials: a change there would
+/// make its author the operator, and its diff show a key.
+///
+/// # Errors
+/// `HomeInside`; `Usage`.
+pub(crate) fn check_place(root: &Path) -> Result<(), Failure> {
+    if let Some(home) = home::holding(root) {
+        return Err(actum::Error::HomeInside { home, root: root.to_owned() }.into());
+    }
+    match private_place::holding(root) {
+        None => Ok(()),
+        Some(place) => {
+            let place = Quoted(place.as_os_str().as_bytes());
+            let message = format!(
+                "no workspace may be in {place}, a place of credentials; nothing was changed"
+            );
+            Err(Failure::Usage { message })
+        }
+    }
 }
 
 /// Whether `root` has a state directory, sound or not.

@@ -454,3 +454,44 @@ fn init_without_a_ledger_makes_no_workspace() {
     assert_ne!(made.code, 0, "{made:?}");
     assert!(!root.join(".actum").exists(), "{made:?}");
 }
+
+/// AA-5, D-5: ledgers and keys are no workspace, whichever installation they belong to, and neither is a place of
+/// credentials; what is in them is neither changed nor shown.
+#[test]
+fn ledgers_keys_and_credentials_are_no_workspace() {
+    let (directory, root) = workspace();
+    assert_eq!(actum(&root, &["apply", "../change.diff"]).code, 0);
+    let keys = home_of(&root).join("keys");
+    let before = fs::read(keys.join("keyring.json")).unwrap();
+    let input = json!({ "files": [{ "path": "keyring.json", "content": "{}\n" }] }).to_string();
+    let input_file = directory.path().join("keyring-change.json");
+    fs::write(&input_file, input).unwrap();
+    let input = input_file.to_str().unwrap();
+    for is_own in [true, false] {
+        for arguments in [
+            &["init"][..],
+            &["apply", "--overwrite", input],
+            &["apply", "--overwrite", "--dry-run", "--diff", input],
+            &["exec", "--", "true"],
+        ] {
+            let mut command = command(&keys, arguments);
+            let home = if is_own { home_of(&root) } else { directory.path().join("another") };
+            command.env("ACTUM_HOME", home);
+            let ended: Ended = command.output().unwrap().into();
+            assert!(![0, 6].contains(&ended.code), "{arguments:?}: {ended:?}");
+            assert!(!ended.stdout.contains("public"), "{ended:?}");
+            assert!(!keys.join(".actum").exists(), "{arguments:?}");
+        }
+    }
+    assert_eq!(fs::read(keys.join("keyring.json")).unwrap(), before);
+    let person = directory.path().join("person");
+    fs::create_dir_all(person.join(".ssh")).unwrap();
+    fs::write(person.join(".ssh/id"), "private\n").unwrap();
+    let input = json!({ "files": [{ "path": "id", "content": "" }] }).to_string();
+    fs::write(directory.path().join("id.json"), input).unwrap();
+    let look = ["apply", "--overwrite", "--dry-run", "--diff", "../../id.json"];
+    let mut command = command(&person.join(".ssh"), &look);
+    let ended: Ended = command.env("HOME", &person).output().unwrap().into();
+    assert_eq!((ended.code, &*ended.stdout), (2, ""), "{ended:?}");
+    assert!(!person.join(".ssh/.actum").exists());
+}

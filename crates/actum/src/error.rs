@@ -8,6 +8,7 @@ use actum_core::canonical::CanonicalError;
 use actum_core::command::CommandRecord;
 use actum_core::ledger::{Actor, RequestKey, Retention};
 use actum_core::path::{Harmless, Quoted};
+use actum_core::path_name::PathName;
 use actum_core::receipt::GateRecord;
 use actum_core::signer::SignError;
 use actum_core::{RiskTier, RunId, Status, Timestamp};
@@ -34,16 +35,25 @@ pub enum Error {
     Home(#[from] HomeError),
     /// Ledger and keys lie where changes are made.
     #[error(
-        "cannot use `{}` as the home of the ledger: it lies in the workspace `{}`, where a change could \
-         touch it; nothing was changed",
-        Quoted(home.as_os_str().as_bytes()),
-        Quoted(root.as_os_str().as_bytes())
+        "cannot use the workspace `{}` with the ledgers and keys in `{}`: one lies in the other, so a change could \
+         touch them; nothing was changed",
+        Quoted(root.as_os_str().as_bytes()),
+        Quoted(home.as_os_str().as_bytes())
     )]
     HomeInside {
         /// The home.
         home: PathBuf,
         /// The root of the workspace.
         root: PathBuf,
+    },
+    /// A path of the change leads into another workspace.
+    #[error(
+        "`{root}` is a workspace of its own, with its own rules and history, so no change of this one leads there; nothing \
+         was changed"
+    )]
+    WorkspaceWithin {
+        /// Its root.
+        root: PathName,
     },
     /// The workspace belongs to another ledger.
     #[error(
@@ -324,6 +334,7 @@ impl Error {
             Self::Unsettled { state, .. } | Self::Untold { state, .. } => *state,
             Self::Home(_)
             | Self::HomeInside { .. }
+            | Self::WorkspaceWithin { .. }
             | Self::BoundElsewhere { .. }
             | Self::ConfigurationElsewhere { .. }
             | Self::Key(_)

@@ -257,6 +257,7 @@ pub fn of_engine(error: &crate::Error) -> Reason {
     match error {
         Error::Workspace(error) => of(&error.kind),
         Error::Home(_) | Error::HomeInside { .. } => Reason::LedgerHomeUnusable,
+        Error::WorkspaceWithin { .. } => Reason::PathRefused,
         Error::BoundElsewhere { .. } => Reason::BoundElsewhere,
         Error::ConfigurationElsewhere { .. } => Reason::ConfigurationElsewhere,
         Error::Key(error) => of_key(error),

@@ -2,6 +2,7 @@
 
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -78,7 +79,10 @@ impl Records {
         let (home, given) = (self.keys.home(), real(directory));
         match home.configuration()? {
             None => Ok(home.set_configuration(&given)?),
-            Some(recorded) if recorded == given => Ok(()),
+            // A link of procfs leads to another directory than the one that its text names.
+            Some(recorded) if recorded == given && identity(&recorded) == identity(directory) => {
+                Ok(())
+            }
             Some(recorded) => {
                 let home = home.path().to_owned();
                 Err(Error::ConfigurationElsewhere { recorded, given, home })
@@ -96,13 +100,14 @@ impl Records {
         &self.ledger
     }
 
-    /// Refuses a home of ledger and keys, made already or not, that lies in the workspace at `root`: a
-    /// change could touch them. [`Engine::open`](crate::Engine::open) does so too.
+    /// Refuses a home of ledger and keys, made already or not, that lies in the workspace at `root`, or around
+    /// it: a change could touch them. [`Engine::open`](crate::Engine::open) does so too.
     ///
     /// # Errors
     /// `HomeInside`.
     pub fn check_home(home: &Path, root: &Path) -> Result<()> {
-        match real(home).starts_with(real(root)) {
+        let (real_home, real_root) = (real(home), real(root));
+        match real_home.starts_with(&real_root) || real_root.starts_with(&real_home) {
             true => Err(Error::HomeInside { home: home.to_owned(), root: root.to_owned() }),
             false => Ok(()),
         }
@@ -144,6 +149,11 @@ impl Records {
     pub(crate) fn signer(&self) -> Result<SigningKey> {
         Ok(self.keys.signer(KeyRole::Result, self.clock.now())?)
     }
+}
+
+/// Which directory a path leads to, where it leads to one.
+fn identity(path: &Path) -> Option<(u64, u64)> {
+    std::fs::metadata(path).ok().map(|found| (found.dev(), found.ino()))
 }
 
 /// The path of something that is there, without links. The kernel resolves it in one call (proc_pid_fd(5)), and

@@ -127,6 +127,9 @@ enum Place {
 fn executed(arguments: &Arguments, session: &Session) -> Result<Executed, Failure> {
     arguments.must_name_a_program()?;
     let root = root::existing_or_new(&session.start);
+    if root::is_made(root) {
+        records::own_root(root)?; // before the command starts
+    }
     let files = policy::files()?;
     let in_force: PolicyInForce = files.read(root)?;
     if let Some(told) = policy::set_aside(&in_force) {

@@ -66,8 +66,10 @@ pub fn at_known_place(command: Command) -> Command {
     let users = fs::read_to_string("/etc/passwd").expect("the password database");
     let line = |line: &str| {
         let mut fields: Vec<&str> = line.split(':').collect();
-        if fields.get(2).and_then(|field| field.parse().ok()) == Some(uid) {
-            fields[5] = person.to_str().expect("the path is text");
+        if fields.get(2).and_then(|field| field.parse().ok()) == Some(uid)
+            && let Some(home) = fields.get_mut(5)
+        {
+            *home = person.to_str().expect("the path is text");
         }
         fields.join(":") + "\n"
     };

@@ -96,6 +96,7 @@ fn status(error: &Error) -> Option<Status> {
     Some(match error {
         Error::Home(_)
         | Error::HomeInside { .. }
+        | Error::WorkspaceWithin { .. }
         | Error::BoundElsewhere { .. }
         | Error::ConfigurationElsewhere { .. }
         | Error::Key(_)

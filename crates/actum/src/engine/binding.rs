@@ -13,6 +13,7 @@ use actum_core::canonical::plainly;
 use actum_core::ledger::Actor;
 use actum_core::merkle::Node;
 use actum_core::path::Quoted;
+use actum_core::path_name::PathName;
 use actum_core::receipt::EntryRef;
 use actum_core::signer::KeyId;
 use actum_core::{RelPath, Timestamp};
@@ -103,11 +104,18 @@ fn check_around(place: &Place, log: Option<&str>) -> Result<()> {
     Ok(())
 }
 
-/// Rejects a change of paths inside another workspace that another ledger recorded.
+/// Rejects a change of paths inside another recorded workspace. What was changed there before it was one can be taken
+/// back, where this ledger recorded it.
 pub(crate) fn check_within<D: Disk>(lock: &Transaction<'_, D>, origin: &str) -> Result<()> {
     for (root, notes) in lock.notes_within()? {
-        if let Standing::Elsewhere(ledger) = Standing::of(notes, Some(origin))? {
-            return Err(elsewhere(BoundWorkspace::Within(root), &ledger));
+        match Standing::of(notes, Some(origin))? {
+            Standing::Elsewhere(ledger) => {
+                return Err(elsewhere(BoundWorkspace::Within(root), &ledger));
+            }
+            // Its rules count from its root, and its history is its own.
+            Standing::Own if lock.restores() => {}
+            Standing::Own => return Err(Error::WorkspaceWithin { root: PathName(root) }),
+            Standing::Unrecorded => {}
         }
     }
     Ok(())
