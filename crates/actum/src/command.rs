@@ -22,7 +22,7 @@ use actum_sandbox::{
     StartError, Stdin, Stop, Tier, Unsatisfiable, View, Violation, WaitError,
 };
 
-use crate::records::real;
+use crate::real_path::real;
 
 pub use cache::Caches;
 pub(crate) use capture::digest;

@@ -35,6 +35,7 @@ mod forget;
 pub mod plugin;
 mod policies;
 mod queue;
+mod real_path;
 pub mod reason;
 mod recorded;
 mod records;

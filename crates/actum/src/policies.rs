@@ -26,7 +26,8 @@ use rustix::fs::OFlags;
 use crate::engine::place::{Place, enclosing, escaped};
 use crate::error::{Error, Result};
 use crate::plugin::PluginCode;
-use crate::records::{Clock, real};
+use crate::real_path::real;
+use crate::records::Clock;
 
 use access::{ACCESS_FILES_MAX, ACCESS_NAME_BYTES_MAX};
 

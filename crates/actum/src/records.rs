@@ -1,8 +1,5 @@
 //! Where intents and ends are recorded, and what signs them.
 
-use std::os::fd::AsRawFd;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
@@ -12,9 +9,9 @@ use actum_core::ledger::TenantId;
 use actum_core::receipt::EntryRef;
 use actum_core::signer::{KeyId, KeyRole};
 use actum_ledger::{Appended, Keys, Ledger, LedgerError, LedgerHome, SigningKey};
-use rustix::fs::{Mode, OFlags};
 
 use crate::error::{Error, Result};
+use crate::real_path::{identity, real};
 
 /// A clock, given as a value: this crate reads none by itself.
 #[derive(Clone)]
@@ -149,36 +146,4 @@ impl Records {
     pub(crate) fn signer(&self) -> Result<SigningKey> {
         Ok(self.keys.signer(KeyRole::Result, self.clock.now())?)
     }
-}
-
-/// Which directory a path leads to, where it leads to one.
-fn identity(path: &Path) -> Option<(u64, u64)> {
-    std::fs::metadata(path).ok().map(|found| (found.dev(), found.ino()))
-}
-
-/// The path of something that is there, without links. The kernel resolves it in one call (proc_pid_fd(5)), and
-/// realpath(3) looks at each directory.
-fn resolved(path: &Path) -> Option<PathBuf> {
-    let handle = rustix::fs::open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).ok()?;
-    let link = format!("/proc/self/fd/{}", handle.as_raw_fd());
-    match std::fs::read_link(link) {
-        // What was removed meanwhile has no path any more.
-        Ok(real) if real.is_absolute() && !real.as_os_str().as_bytes().ends_with(b" (deleted)") => {
-            Some(real)
-        }
-        Ok(_) | Err(_) => std::fs::canonicalize(path).ok(),
-    }
-}
-
-/// A path without links in what there is of it.
-pub(crate) fn real(path: &Path) -> PathBuf {
-    let there = path.ancestors().find_map(|there| Some((there, resolved(there)?)));
-    there.map_or_else(
-        || path.to_owned(),
-        |(there, real)| match path.strip_prefix(there) {
-            Ok(rest) if rest != Path::new("") => real.join(rest),
-            // To join nothing would add a slash.
-            Ok(_) | Err(_) => real,
-        },
-    )
 }

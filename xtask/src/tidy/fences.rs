@@ -24,6 +24,8 @@ const LEDGER_HOME: &str = "crates/actum-ledger/src/home/disk.rs";
 /// Policies lie beside the workspace, and are read by their paths.
 const POLICIES: &str = "crates/actum/src/policies.rs";
 
+/// Roots, homes and configurations lie anywhere, and are looked at before a workspace is opened.
+const REAL_PATHS: &str = "crates/actum/src/real_path.rs";
 /// Packages of plugins lie anywhere, and no link in them is followed.
 const PACKAGES: &str = "crates/actum/src/plugin/directory.rs";
 /// Result files are created below a directory that was opened without following links.
@@ -42,6 +44,7 @@ const FENCES: &[Fence] = &[
                 || path.starts_with(SANDBOX)
                 || path == LEDGER_HOME
                 || path == POLICIES
+                || path == REAL_PATHS
                 || path == PACKAGES
                 || path == RESULTS
                 || !path.starts_with("crates/")

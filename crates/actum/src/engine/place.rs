@@ -7,7 +7,7 @@ use actum_core::path::Quoted;
 use actum_gate::decision::WORK_TREES;
 use actum_workspace::STATE_DIRECTORY;
 
-use crate::records::real;
+use crate::real_path::real;
 
 /// The entry that makes a directory the root of a repository: a directory, or a file in a worktree.
 const GIT: &str = ".git";
