@@ -232,12 +232,13 @@ fn what_an_operator_wrote_is_protected_where_a_workspace_holds_it() {
     }
     assert_eq!(apply(&root, "secret/x").code, 1);
     assert_eq!(apply(&root, "dotfiles/other").code, 0);
-    // The same where the workspace lies in the directory of the policy.
+    // In the directory of the policy no workspace is made.
     let within = own.join("access");
     fs::create_dir(within.join(".git")).unwrap();
-    assert_eq!(actum(&within, &["init"]).code, 0);
-    let refused = apply(&within, "all.cedar");
-    assert!(refused.stderr.contains("is protected by `**` of the operator"), "{refused:?}");
+    let refused = actum(&within, &["init"]);
+    assert_eq!(refused.code, 1, "{refused:?}");
+    assert!(refused.stderr.contains("one lies in the other"), "{refused:?}");
+    assert!(!within.join(".actum").exists());
 }
 
 /// D-4: what others can write to, or own, is nobody's policy.

@@ -75,9 +75,12 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let keyring = records::open()?.keyring().clone();
     let from = prove(arguments, session, &shown, &keyring)?;
     let home = LedgerHome::open(&place).map_err(actum::Error::from)?;
+    if let Some(from) = from {
+        // Every command looks for it before it is there.
+        home.note_waiting(from).map_err(actum::Error::from)?;
+    }
     home.trust(root, digest, from).map_err(actum::Error::from)?;
     if let Some(from) = from {
-        home.note_waiting(from).map_err(actum::Error::from)?;
         let message = format!(
             "the policy {shown} was trusted without proof of the operator, which counts from {from} on; \
              `actum trust --remove` rejects it"

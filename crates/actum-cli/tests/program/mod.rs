@@ -44,6 +44,12 @@ fn command_under(umask: &str, directory: &Path, arguments: &[&str]) -> Command {
     command.env_clear().env("ACTUM_HOME", home_of(directory));
     command.env("XDG_CONFIG_HOME", operator_of(directory));
     command.current_dir(directory).args(arguments);
+    where_policies_count(directory, command)
+}
+
+/// The same command where all of the operator's policy counts, if that lets programs do more. Streams are set
+/// afterwards.
+pub fn where_policies_count(directory: &Path, command: Command) -> Command {
     let policy = fs::read_to_string(operator_of(directory).join("actum/actum.toml"));
     let widens =
         |policy: String| ["sandbox", "plugins", "notify"].iter().any(|it| policy.contains(it));
@@ -60,7 +66,12 @@ pub fn at_known_place(command: Command) -> Command {
     let configuration = variable("XDG_CONFIG_HOME").expect("the command says where it is");
     let person = configuration.with_file_name("person");
     fs::create_dir_all(&person).expect("a directory of the test");
-    drop(std::os::unix::fs::symlink(&configuration, person.join(".config"))); // it may be there
+    // One that is there may be a copy, and lead to the configuration of another test.
+    let link = person.join(".config");
+    if fs::read_link(&link).ok().as_ref() != Some(&configuration) {
+        drop(fs::remove_file(&link));
+        drop(std::os::unix::fs::symlink(&configuration, &link)); // another thread may make it
+    }
     let own = fs::metadata("/proc/self").expect("this process");
     let (uid, gid) = (own.uid(), own.gid());
     let users = fs::read_to_string("/etc/passwd").expect("the password database");

@@ -118,7 +118,9 @@ fn stop_when(
         .env_clear()
         .env("XDG_CONFIG_HOME", crate::program::operator_of(directory))
         .env("ACTUM_HOME", crate::program::home_of(directory));
-    command.current_dir(directory).stdin(Stdio::null());
+    command.current_dir(directory);
+    let mut command = crate::program::where_policies_count(directory, command);
+    command.stdin(Stdio::null());
     let said = File::create(said).expect("a file of the test");
     let child = command.stdout(said).stderr(Stdio::null()).spawn().expect("a shell starts");
     let process = Pid::from_raw(i32::try_from(child.id()).expect("a process number"));

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use actum_core::keyring::KeyEntry;
-use actum_ledger::{KeyError, Keys, LedgerHome, Protection};
+use actum_ledger::{Admission, KeyError, Keys, LedgerHome, Protection};
 use serde::Serialize;
 
 use super::protect::{Protect, words};
@@ -45,6 +45,9 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     }
     let passphrase = arguments.protect.passphrase(arguments.role, session)?;
     let admission = waits::admission(&home)?;
+    if admission == Admission::AfterWait {
+        waits::announce()?;
+    }
     let made = {
         let _held = signals::hold();
         keys.make(role, records::now(), passphrase.as_ref(), admission)

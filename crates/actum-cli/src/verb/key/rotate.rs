@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use actum_core::keyring::KeyEntry;
 use actum_core::ledger::TenantId;
-use actum_core::signer::KeyId;
+use actum_core::signer::{KeyId, KeyRole};
 use actum_ledger::keys::{RotationReport, Unrecorded, rotate};
 use actum_ledger::{Keys, LedgerHome, Passphrase, Passphrases, Protection};
 use serde::Serialize;
@@ -64,6 +64,9 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let old = arguments.old_passphrase(&keys, session)?;
     let new = arguments.protect.passphrase(arguments.role, session)?;
     let passphrases = Passphrases { old: old.as_ref(), new: new.as_ref() };
+    if KeyRole::from(arguments.role) == KeyRole::Approval && old.is_none() {
+        waits::announce()?;
+    }
     let report = {
         // A key that was made and is not recorded is what nobody wants who asks us to end.
         let _held = signals::hold();

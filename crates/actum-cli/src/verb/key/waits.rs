@@ -4,7 +4,7 @@ use actum::NewAlert;
 use actum::reason::Reason;
 use actum_core::Timestamp;
 use actum_core::keyring::KeyEntry;
-use actum_ledger::{Admission, LedgerHome, LedgerView, Log};
+use actum_ledger::{Admission, LedgerHome, LedgerView, Log, WAIT_MICROS};
 
 use crate::failure::Failure;
 use crate::{actor, home, records};
@@ -22,10 +22,15 @@ pub(super) fn admission(home: &LedgerHome) -> Result<Admission, Failure> {
     Ok(Admission::AtOnce)
 }
 
+/// Has every command look for a key that waits, before there is one: a command that is killed then leaves none that no
+/// command shows.
+pub(super) fn announce() -> Result<(), Failure> {
+    note(Timestamp::from_micros(records::now().micros().saturating_add(WAIT_MICROS)))
+}
+
 /// Raises the alert about a key that waits.
 pub(super) fn raise(key: &KeyEntry) -> Result<(), Failure> {
     let KeyEntry { id, role, not_before, .. } = key;
-    note(*not_before)?;
     alert(format!(
         "a new {role} key `{id}` was made without proof of the operator and counts from {not_before} on; \
          `actum key deny {role}` rejects it"
