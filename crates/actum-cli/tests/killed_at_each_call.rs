@@ -105,7 +105,7 @@ fn an_exec_killed_at_any_call_leaves_before_or_after() {
     let template = Template::new();
     let script =
         "echo new > edited.txt; rm -r gone; mkdir -p made; echo x > made/x; chmod 755 tool.sh";
-    let count = template.kill_at_calls(&["exec", "--json", "--", "sh", "-c", script], 5);
+    let count = template.kill_at_calls(&["exec", "--json", "--", "sh", "-c", script], 11);
     assert!(count.between > 0, "no kill came between two changes: {count:?}");
 }
 

@@ -87,6 +87,9 @@ impl Handle {
         if workdir.as_deref() != Some(root) {
             return Err(unsupported("`core.worktree` names another work tree"));
         }
+        if let Some(link) = link_within(&raw)? {
+            return Err(unsupported(&format!("`.git/{link}` is a symbolic link")));
+        }
         let settings = Settings::put(&raw)?;
         let config = raw.config().doing("reading the settings")?;
         let is_set = |name| match config.get_bool(name) {
@@ -119,6 +122,35 @@ impl Handle {
         };
         Err(GitProblem::InProgress { what })
     }
+}
+
+/// The first symbolic link among what a commit writes: libgit2 would follow it out of the work tree.
+fn link_within(raw: &git2::Repository) -> Result<Option<String>, GitProblem> {
+    const DOING: &str = "looking for links in `.git`";
+    let head = raw.find_reference("HEAD").ok();
+    let branch = head.as_ref().and_then(|head| head.symbolic_target().ok().flatten());
+    let branch = branch.unwrap_or("refs/heads").to_owned();
+    let logged = format!("logs/{branch}");
+    for path in ["HEAD", "index", "packed-refs", "objects", "logs/HEAD", &branch, &logged] {
+        for (at, _) in path.match_indices('/').chain([(path.len(), "")]) {
+            let part = path.get(..at).unwrap_or(path);
+            match fs::symlink_metadata(raw.path().join(part)) {
+                Ok(found) if found.is_symlink() => return Ok(Some(part.to_owned())),
+                Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                    return Err(GitProblem::Disk { doing: DOING, source: error });
+                }
+                Ok(_) | Err(_) => {}
+            }
+        }
+    }
+    let entries = fs::read_dir(raw.path().join("objects"));
+    for entry in entries.map_err(|source| GitProblem::Disk { doing: DOING, source })? {
+        let entry = entry.map_err(|source| GitProblem::Disk { doing: DOING, source })?;
+        if entry.file_type().is_ok_and(|kind| kind.is_symlink()) {
+            return Ok(Some(format!("objects/{}", entry.file_name().to_string_lossy())));
+        }
+    }
+    Ok(None)
 }
 
 /// `.git` has to be a directory, and no link to one: what lies elsewhere is not this workspace's.

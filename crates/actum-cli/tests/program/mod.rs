@@ -66,10 +66,10 @@ pub fn at_known_place(command: Command) -> Command {
     let configuration = variable("XDG_CONFIG_HOME").expect("the command says where it is");
     let person = configuration.with_file_name("person");
     fs::create_dir_all(&person).expect("a directory of the test");
-    // One that is there may be a copy, and lead to the configuration of another test.
+    // What is there may be a copy of another one, by its link or by its content.
     let link = person.join(".config");
     if fs::read_link(&link).ok().as_ref() != Some(&configuration) {
-        drop(fs::remove_file(&link));
+        drop(fs::remove_file(&link).or_else(|_| fs::remove_dir_all(&link)));
         drop(std::os::unix::fs::symlink(&configuration, &link)); // another thread may make it
     }
     let own = fs::metadata("/proc/self").expect("this process");

@@ -170,3 +170,17 @@ fn a_repository_of_another_user_is_refused() {
         + &String::from_utf8_lossy(&output.stderr);
     assert!(said.contains("OtherOwner"), "{said}");
 }
+
+/// EX-17: no link in `.git` leads what a commit writes out of the work tree.
+#[test]
+fn links_in_the_state_of_a_repository_are_refused() {
+    for link in [".git/logs/HEAD", ".git/logs", ".git/refs", ".git/objects", ".git/refs/heads"] {
+        let repo = Repo::with(&[("a", b"1")]);
+        let moved = repo.beside("moved");
+        fs::rename(repo.path(link), &moved).unwrap();
+        std::os::unix::fs::symlink(&moved, repo.path(link)).unwrap();
+        let problem = open(&repo.root);
+        assert!(matches!(problem, GitProblem::Unsupported { .. }), "{link}: {problem}");
+        assert!(problem.to_string().contains("symbolic link"), "{link}: {problem}");
+    }
+}
