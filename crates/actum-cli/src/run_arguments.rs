@@ -121,9 +121,13 @@ impl RunArguments {
         records::tell(&session.screen, &engine);
         if let Err(failure) = &end
             && failure.queued().is_some()
-            && let Some(command) = policy::in_force(root)?.notify
         {
-            notify::tell(&session.screen, &command, failure);
+            // That the plan waits is what the caller has to know, whatever becomes of the message about it.
+            match policy::in_force(root).map(|in_force| in_force.notify) {
+                Ok(None) => {}
+                Ok(Some(command)) => notify::tell(&session.screen, &command, failure),
+                Err(unread) => session.screen.note(format_args!("nobody was notified: {unread}")),
+            }
         }
         let is_done = end.is_ok();
         let shown = end.and_then(|end| end.after(engine.recovery()).show(&session.screen));

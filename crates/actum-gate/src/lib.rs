@@ -46,7 +46,7 @@ pub use receipt::{ReceiptProblem, VerifiedReceipt, verify_receipt};
 pub use rotation::{RotationProblem, VerifiedRotation, verify_rotation};
 pub use signature::{SignatureError, verify};
 pub use task_approval::{TaskApprovalError, VerifiedTaskApproval, verify_task_approval};
-pub use trigger::Trigger;
+pub use trigger::{GIT_HOOKS, Trigger};
 pub use unread::{Unread, unread};
 
 use actum_core::keyring::KeyProblem;

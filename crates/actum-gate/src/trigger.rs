@@ -22,26 +22,40 @@ pub enum Trigger {
     LifecycleScript,
 }
 
-/// The hooks that git starts in a work tree.
-const HOOKS: [&str; 17] = [
+/// The hooks that git starts (githooks(5)).
+pub const GIT_HOOKS: [&str; 28] = [
     "applypatch-msg",
     "commit-msg",
     "fsmonitor-watchman",
+    "p4-changelist",
+    "p4-post-changelist",
+    "p4-pre-submit",
+    "p4-prepare-changelist",
     "post-applypatch",
     "post-checkout",
     "post-commit",
     "post-index-change",
     "post-merge",
+    "post-receive",
     "post-rewrite",
+    "post-update",
     "pre-applypatch",
     "pre-auto-gc",
     "pre-commit",
     "pre-merge-commit",
     "pre-push",
     "pre-rebase",
+    "pre-receive",
     "prepare-commit-msg",
+    "proc-receive",
+    "push-to-checkout",
     "reference-transaction",
+    "sendemail-validate",
+    "update",
 ];
+
+/// The one hook whose name many other files have; only a push to the repository starts it.
+const GENERIC: &str = "update";
 
 /// Scripts that an installation runs, here or of a dependency from git.
 const LIFECYCLE: [&str; 12] = [
@@ -140,7 +154,7 @@ fn plain(name: &[u8]) -> Vec<u8> {
 }
 
 fn is_hook(name: &[u8]) -> bool {
-    HOOKS.iter().any(|hook| hook.as_bytes() == name)
+    name != GENERIC.as_bytes() && GIT_HOOKS.iter().any(|hook| hook.as_bytes() == name)
 }
 
 /// Whether git takes it for the `HEAD` of a repository: a reference, or the id of a commit.

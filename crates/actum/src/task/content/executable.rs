@@ -4,44 +4,13 @@
 
 use actum_core::RelPath;
 use actum_core::task::{ErrorCode, Work};
+use actum_gate::GIT_HOOKS;
 
 use super::File;
 use crate::task::problem::ActionProblem;
 
 /// Directories all of whose files are hooks.
 const HOOK_DIRECTORIES: [&str; 2] = [".githooks", ".husky"];
-
-/// The hooks of git (githooks(5)), which it runs from whatever directory it is told; mostly that is called `hooks`.
-const HOOKS: [&str; 28] = [
-    "applypatch-msg",
-    "commit-msg",
-    "fsmonitor-watchman",
-    "p4-changelist",
-    "p4-post-changelist",
-    "p4-pre-submit",
-    "p4-prepare-changelist",
-    "post-applypatch",
-    "post-checkout",
-    "post-commit",
-    "post-index-change",
-    "post-merge",
-    "post-receive",
-    "post-rewrite",
-    "post-update",
-    "pre-applypatch",
-    "pre-auto-gc",
-    "pre-commit",
-    "pre-merge-commit",
-    "pre-push",
-    "pre-rebase",
-    "pre-receive",
-    "prepare-commit-msg",
-    "proc-receive",
-    "push-to-checkout",
-    "reference-transaction",
-    "sendemail-validate",
-    "update",
-];
 
 pub(super) fn judge(
     work: &Work,
@@ -88,7 +57,7 @@ fn is_hook(path: &RelPath) -> bool {
     let is_among_hooks = || {
         let parent = parent.as_ref().map(RelPath::name);
         parent.is_some_and(|name| name.eq_ignore_ascii_case(b"hooks"))
-            && HOOKS.iter().any(|name| path.name().eq_ignore_ascii_case(name.as_bytes()))
+            && GIT_HOOKS.iter().any(|name| path.name().eq_ignore_ascii_case(name.as_bytes()))
     };
     above.any(lies_in) || is_among_hooks()
 }
