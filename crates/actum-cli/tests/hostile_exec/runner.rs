@@ -1,9 +1,9 @@
 //! Runs the table through `actum exec`: each attack as each user is a test.
 
 use std::fs;
-use std::os::unix::fs::{PermissionsExt, chown};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use tempfile::TempDir;
@@ -13,7 +13,7 @@ use crate::judge::Verdict;
 use crate::scene::{SECRET, new_secret};
 use crate::table;
 use crate::user::{User, install, users};
-use crate::way::Way;
+use crate::way::{HOME, Way};
 
 /// Most of the time they wait.
 const THREADS: usize = 4;
@@ -61,7 +61,9 @@ fn name(attack: &Attack, user: &User) -> String {
 }
 
 fn judge(attack: &Attack, user: &User, program: &Path, known: &Path) -> Result<(), Failed> {
-    let control = told(user, program, known, &["control", attack.name])?;
+    let mut command = user.command(program);
+    command.args(["control", attack.name]);
+    let control = told(command, known)?;
     if control.seen.is_none() {
         let problem = "without actum it has no effect, so this shows nothing";
         return Err(format!("{problem}: {control:?}").into());
@@ -71,7 +73,10 @@ fn judge(attack: &Attack, user: &User, program: &Path, known: &Path) -> Result<(
         return Ok(());
     }
     for way in Way::of(attack) {
-        let verdict = told(user, program, known, &["look", attack.name, way.name()])?;
+        let mut command = user.command(program);
+        command.args(["look", attack.name, way.name()]);
+        let home = Home::new(user, known);
+        let verdict = told(home.inhabit(user, command), known)?;
         let failed = |problem: &str| {
             Err(Failed::from(format!("in the way `{}` {problem}: {verdict:#?}", way.name())))
         };
@@ -91,12 +96,53 @@ fn judge(attack: &Attack, user: &User, program: &Path, known: &Path) -> Result<(
     Ok(())
 }
 
-fn told(user: &User, program: &Path, known: &Path, words: &[&str]) -> Result<Verdict, Failed> {
-    let mut command = user.command(program);
-    command.args(words).env(SECRET, new_secret()).env("XDG_CACHE_HOME", known);
+/// Runs a command that prints a verdict.
+fn told(mut command: Command, known: &Path) -> Result<Verdict, Failed> {
+    command.env(SECRET, new_secret()).env("XDG_CACHE_HOME", known);
     let output = command.output().unwrap();
     serde_json::from_slice(&output.stdout).map_err(|error| {
         let said = String::from_utf8_lossy(&output.stderr);
-        Failed::from(format!("{words:?} told no verdict: {error} {:?} {said}", output.status))
+        Failed::from(format!("{command:?} told no verdict: {error} {:?} {said}", output.status))
     })
+}
+
+/// The home directory of the user of one attack. The operator's policy of the attack lies in it, where the system
+/// knows it: elsewhere `[sandbox]` would not count.
+struct Home {
+    place: TempDir,
+}
+
+impl Home {
+    fn new(user: &User, known: &Path) -> Self {
+        let place = tempfile::Builder::new().prefix("person-").tempdir_in(known).unwrap();
+        chown(place.path(), user.become_id, user.become_id).unwrap();
+        Self { place }
+    }
+
+    /// The same command in a mount namespace with a password database that names this home.
+    fn inhabit(&self, user: &User, command: Command) -> Command {
+        let own = fs::metadata("/proc/self").unwrap();
+        let (uid, gid) = user.become_id.map_or((own.uid(), own.gid()), |id| (id, id));
+        let users = fs::read_to_string("/etc/passwd").unwrap();
+        let is_other = |line: &&str| line.split(':').nth(2) != Some(&uid.to_string());
+        let mut users: String =
+            users.lines().filter(is_other).map(|line| format!("{line}\n")).collect();
+        users += &format!("hostile:x:{uid}:{gid}::{}:/bin/sh\n", self.place.path().display());
+        let database = self.place.path().join("passwd");
+        fs::write(&database, users).unwrap();
+        let mut within = Command::new("/usr/bin/unshare");
+        within.arg("--mount").args((own.uid() != 0).then_some("--map-root-user"));
+        let script = "/usr/bin/mount --bind \"$0\" /etc/passwd && exec \"$@\"";
+        within.args(["/bin/sh", "-c", script]).arg(database);
+        if own.uid() != 0 {
+            within.arg("/usr/bin/unshare");
+            within.args([format!("--map-user={uid}"), format!("--map-group={gid}")]);
+        } else if let Some(id) = user.become_id {
+            within.arg("/usr/bin/setpriv").arg("--clear-groups");
+            within.args([format!("--reuid={id}"), format!("--regid={id}")]);
+        }
+        within.arg(command.get_program()).args(command.get_args()).current_dir("/");
+        within.env(HOME, self.place.path());
+        within
+    }
 }

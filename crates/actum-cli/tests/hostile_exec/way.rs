@@ -13,6 +13,9 @@ use crate::effect::{Effect, Told};
 use crate::scene::Facts;
 use crate::table;
 
+/// The variable that holds the home directory that the password database names.
+pub(crate) const HOME: &str = "ACTUM_HOSTILE_HOME";
+
 /// A way of running the command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Way {
@@ -77,8 +80,8 @@ impl Way {
     pub(crate) fn expected(self, attack: &Attack) -> Expected {
         match (attack.effect, attack.course, self) {
             (Effect::Ran, Course::Whole, _) => Expected::Open(PROGRAMS_OF_THE_WORKSPACE),
-            // What is open there is a socket in the directory itself, of which it has a view.
-            (Effect::Heard, _, Self::Drop | Self::Keep) => Expected::Stopped,
+            // With a loopback `exec` hides the sockets that it finds in the workspace and in its caches.
+            (Effect::Heard, _, _) => Expected::Stopped,
             _ => attack.tier_n,
         }
     }
@@ -107,7 +110,8 @@ impl Way {
     /// The same where the operator lets commands read these besides.
     fn actum_where(self, facts: &Facts, read: &[String]) -> Command {
         let place = facts.outside.parent().unwrap();
-        let operator = place.join("operator/actum");
+        let configuration = PathBuf::from(std::env::var_os(HOME).unwrap()).join(".config");
+        let operator = configuration.join("actum");
         fs::create_dir_all(&operator).unwrap();
         let caches = match self {
             Self::Drop | Self::Keep => "[]",
@@ -120,7 +124,7 @@ impl Way {
         fs::write(operator.join("actum.toml"), policy).unwrap();
         let mut command = Command::new(facts.program.with_file_name("actum"));
         command.current_dir(self.root(facts)).stdin(Stdio::null());
-        command.env("XDG_CONFIG_HOME", place.join("operator"));
+        command.env("XDG_CONFIG_HOME", configuration);
         command.env("ACTUM_HOME", place.join("home"));
         command
     }
