@@ -1,5 +1,6 @@
 //! `cargo xtask test`: all tests, in order; the first step that fails ends it.
 
+mod programs;
 mod tally;
 
 use std::io::{self, BufReader};
@@ -20,8 +21,10 @@ enum Work {
     /// Passes if cargo does.
     Cargo(&'static [&'static str]),
     /// Passes if cargo does, and its report is counted.
-    CountedTests(&'static [&'static str]),
+    DocTests(&'static [&'static str]),
     Tidy,
+    /// Passes if all test programs of the workspace do.
+    Tests,
 }
 
 /// The tests come last, so that their summary is the end of the output.
@@ -39,23 +42,10 @@ const STEPS: &[Step] = &[
     Step { name: "tidy", work: Work::Tidy, remedy: None },
     Step {
         name: "doc-tests",
-        work: Work::CountedTests(&["test", "--workspace", "--doc", "--no-fail-fast"]),
+        work: Work::DocTests(&["test", "--workspace", "--doc", "--no-fail-fast"]),
         remedy: None,
     },
-    Step {
-        name: "tests",
-        // What a test starts as a process of its own is named so, and is no test by itself.
-        work: Work::CountedTests(&[
-            "test",
-            "--workspace",
-            "--tests",
-            "--no-fail-fast",
-            "--",
-            "--skip",
-            "child_that_",
-        ]),
-        remedy: None,
-    },
+    Step { name: "tests", work: Work::Tests, remedy: None },
 ];
 
 /// Parts of the Rust toolchain that can be left out of an installation.
@@ -75,7 +65,7 @@ pub(crate) fn run(root: &Path) -> Outcome {
         if !passed {
             let remedy = step.remedy.map(|remedy| format!("; {remedy}")).unwrap_or_default();
             eprintln!("xtask test: the step `{}` failed ({}){remedy}", step.name, step.work);
-            if matches!(step.work, Work::CountedTests(_)) {
+            if matches!(step.work, Work::DocTests(_) | Work::Tests) {
                 // A test program that does not build or is killed counts as one failed test, or
                 // the total would read like a success.
                 tally.failed = tally.failed.max(1);
@@ -95,7 +85,7 @@ impl Work {
     fn passes(&self, root: &Path, tally: &mut Tally) -> Result<bool, Box<dyn std::error::Error>> {
         match self {
             Self::Cargo(arguments) => Ok(cargo(root).args(*arguments).status()?.success()),
-            Self::CountedTests(arguments) => {
+            Self::DocTests(arguments) => {
                 let mut child = cargo(root).args(*arguments).stdout(Stdio::piped()).spawn()?;
                 if let Some(report) = child.stdout.take() {
                     tally.count(BufReader::new(report), io::stdout().lock())?;
@@ -103,6 +93,7 @@ impl Work {
                 Ok(child.wait()?.success())
             }
             Self::Tidy => tidy::is_tidy(root),
+            Self::Tests => programs::pass(root, tally),
         }
     }
 }
@@ -110,10 +101,11 @@ impl Work {
 impl std::fmt::Display for Work {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Cargo(arguments) | Self::CountedTests(arguments) => {
+            Self::Cargo(arguments) | Self::DocTests(arguments) => {
                 write!(f, "`cargo {}`", arguments.join(" "))
             }
             Self::Tidy => f.write_str("`cargo xtask tidy`"),
+            Self::Tests => f.write_str("`cargo test --workspace --tests`"),
         }
     }
 }
