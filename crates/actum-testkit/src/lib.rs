@@ -12,6 +12,7 @@
 )]
 
 pub mod fuzz;
+pub mod known_home;
 pub mod sim_disk;
 pub mod test_dir;
 

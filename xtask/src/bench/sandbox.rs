@@ -9,9 +9,10 @@ pub(crate) mod start;
 mod view;
 
 use std::path::{Path, PathBuf};
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 use actum_sandbox::{Ended, Helper, HostReport, Missing, SandboxPolicy, Tier};
+use actum_testkit::known_home;
 
 use super::contest::{self, Contest};
 use super::machine::Machine;
@@ -23,6 +24,9 @@ use crate::{Outcome, packages};
 /// Written by a full run.
 const PAGE: &str = "docs/benchmarks-sandbox.md";
 
+/// The variable that holds the home directory that the password database names.
+const HOME: &str = "ACTUM_BENCH_HOME";
+
 /// Everything that came out.
 struct Results {
     machine: Machine,
@@ -33,10 +37,11 @@ struct Results {
 
 pub(super) fn run(root: &Path, options: &Options) -> Outcome {
     packages::require("bench sandbox")?;
+    let Some(person) = std::env::var_os(HOME) else { return at_known_home() };
     take_precedence();
     let program = super::build_actum(root)?;
     let grounds = Grounds::make()?;
-    let results = measure(root, options, &program, &grounds);
+    let results = measure(root, options, &program, &grounds, &Path::new(&person).join(".config"));
     eprintln!("removing what was made");
     grounds.clear()?;
     let results = results?;
@@ -56,11 +61,24 @@ pub(super) fn run(root: &Path, options: &Options) -> Outcome {
     Ok(ExitCode::SUCCESS)
 }
 
+/// Starts this program again where the system knows a home directory with no configuration, since what an operator lets
+/// commands and plugins do counts in no other.
+fn at_known_home() -> Outcome {
+    let home = std::env::temp_dir().join(format!("actum-bench-home-{}", std::process::id()));
+    std::fs::create_dir_all(&home)?;
+    let mut command = Command::new(std::env::current_exe()?);
+    command.args(std::env::args_os().skip(1)).env(HOME, &home);
+    let status = known_home::command(&command, known_home::User::Own, &home).status();
+    std::fs::remove_dir_all(&home)?;
+    Ok(if status?.success() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
 fn measure(
     root: &Path,
     options: &Options,
     program: &Path,
     grounds: &Grounds,
+    configuration: &Path,
 ) -> Result<Results, Failure> {
     let mut results = Results {
         machine: Machine::this(&["bwrap", "cargo"]),
@@ -85,12 +103,13 @@ fn measure(
     }
     if options.selects("exec") {
         eprintln!("running commands through `actum exec`");
-        results.contests.extend(exec::contests(program, &home, rounds(40, 5))?);
-        results.contests.push(exec::build(program, &home, rounds(8, 2))?);
+        results.contests.extend(exec::contests(program, configuration, &home, rounds(40, 5))?);
+        results.contests.push(exec::build(program, configuration, &home, rounds(8, 2))?);
     }
     if options.selects("action") {
         eprintln!("carrying out actions");
-        results.contests.extend(action::contests(root, program, &home, rounds(40, 5))?);
+        let shop = exec::Shop::new(program, configuration, &home.join("action"));
+        results.contests.extend(action::contests(root, &shop, rounds(40, 5))?);
     }
     Ok(results)
 }

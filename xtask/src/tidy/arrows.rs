@@ -59,9 +59,10 @@ const ARROWS: &[Arrows] = &[
             "actum-gate",
             "actum-ledger",
             "actum-sandbox",
+            "actum-testkit",
             "actum-workspace",
         ],
-        to_in_tests: &["actum-testkit"],
+        to_in_tests: &[],
     },
 ];
 

@@ -1,10 +1,11 @@
 //! Runs the table through `actum exec`: each attack as each user is a test.
 
 use std::fs;
-use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
+use actum_testkit::known_home;
 use libtest_mimic::{Arguments, Failed, Trial};
 use tempfile::TempDir;
 
@@ -73,7 +74,7 @@ fn judge(attack: &Attack, user: &User, program: &Path, known: &Path) -> Result<(
         return Ok(());
     }
     for way in Way::of(attack) {
-        let mut command = user.command(program);
+        let mut command = Command::new(program);
         command.args(["look", attack.name, way.name()]);
         let home = Home::new(user, known);
         let verdict = told(home.inhabit(user, command), known)?;
@@ -119,30 +120,10 @@ impl Home {
         Self { place }
     }
 
-    /// The same command in a mount namespace with a password database that names this home.
-    fn inhabit(&self, user: &User, command: Command) -> Command {
-        let own = fs::metadata("/proc/self").unwrap();
-        let (uid, gid) = user.become_id.map_or((own.uid(), own.gid()), |id| (id, id));
-        let users = fs::read_to_string("/etc/passwd").unwrap();
-        let is_other = |line: &&str| line.split(':').nth(2) != Some(&uid.to_string());
-        let mut users: String =
-            users.lines().filter(is_other).map(|line| format!("{line}\n")).collect();
-        users += &format!("hostile:x:{uid}:{gid}::{}:/bin/sh\n", self.place.path().display());
-        let database = self.place.path().join("passwd");
-        fs::write(&database, users).unwrap();
-        let mut within = Command::new("/usr/bin/unshare");
-        within.arg("--mount").args((own.uid() != 0).then_some("--map-root-user"));
-        let script = "/usr/bin/mount --bind \"$0\" /etc/passwd && exec \"$@\"";
-        within.args(["/bin/sh", "-c", script]).arg(database);
-        if own.uid() != 0 {
-            within.arg("/usr/bin/unshare");
-            within.args([format!("--map-user={uid}"), format!("--map-group={gid}")]);
-        } else if let Some(id) = user.become_id {
-            within.arg("/usr/bin/setpriv").arg("--clear-groups");
-            within.args([format!("--reuid={id}"), format!("--regid={id}")]);
-        }
-        within.arg(command.get_program()).args(command.get_args()).current_dir("/");
-        within.env(HOME, self.place.path());
-        within
+    /// The same command where the system knows this home.
+    fn inhabit(&self, user: &User, mut command: Command) -> Command {
+        let of = user.become_id.map_or(known_home::User::Own, known_home::User::Other);
+        command.env(HOME, self.place.path()).current_dir("/");
+        known_home::command(&command, of, self.place.path())
     }
 }

@@ -6,6 +6,8 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use actum_testkit::known_home;
+
 /// How the program ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ended {
@@ -72,33 +74,8 @@ pub fn at_known_place(command: Command) -> Command {
         drop(fs::remove_file(&link).or_else(|_| fs::remove_dir_all(&link)));
         drop(std::os::unix::fs::symlink(&configuration, &link)); // another thread may make it
     }
-    let own = fs::metadata("/proc/self").expect("this process");
-    let (uid, gid) = (own.uid(), own.gid());
-    let users = fs::read_to_string("/etc/passwd").expect("the password database");
-    let line = |line: &str| {
-        let mut fields: Vec<&str> = line.split(':').collect();
-        if fields.get(2).and_then(|field| field.parse().ok()) == Some(uid)
-            && let Some(home) = fields.get_mut(5)
-        {
-            *home = person.to_str().expect("the path is text");
-        }
-        fields.join(":") + "\n"
-    };
-    let database = person.join("passwd");
-    fs::write(&database, users.lines().map(line).collect::<String>()).expect("a file of the test");
-    let script = "/usr/bin/mount --bind \"$0\" /etc/passwd && exec \"$@\"";
-    let mut within = Command::new("/usr/bin/unshare");
-    within.arg("--mount").args((uid != 0).then_some("--map-root-user"));
-    within.args(["/bin/sh", "-c", script]).arg(database);
-    if uid != 0 {
-        within.arg("/usr/bin/unshare");
-        within.args([format!("--map-user={uid}"), format!("--map-group={gid}")]);
-    }
-    within.arg(command.get_program()).args(command.get_args()).env_clear();
-    within.envs(command.get_envs().filter_map(|(key, value)| Some((key, value?))));
-    if let Some(directory) = command.get_current_dir() {
-        within.current_dir(directory);
-    }
+    let mut within = known_home::command(&command, known_home::User::Own, &person);
+    within.env_clear().envs(command.get_envs().filter_map(|(key, value)| Some((key, value?))));
     within
 }
 

@@ -24,20 +24,18 @@ const CHANGE: &str = "--- a/file.txt\n+++ b/file.txt\n@@ -1 +1 @@\n-one\n+two\n"
 
 pub(super) fn contests(
     root: &Path,
-    program: &Path,
-    home: &Path,
+    shop: &Shop<'_>,
     rounds: usize,
 ) -> Result<Vec<Contest>, Failure> {
-    let directory = home.join("action");
-    let shop = Shop { program, home: directory.clone(), workspace: directory.join("workspace") };
+    let directory = &shop.home;
     let put = |path: &str, text: &str| -> Result<String, Failure> {
         let path = directory.join(path);
-        create_dir_all(path.parent().unwrap_or(&directory))?;
+        create_dir_all(path.parent().unwrap_or(directory))?;
         write(&path, text)?;
         Ok(path.to_str().ok_or("the directory for measuring is no UTF-8")?.to_owned())
     };
     let policy = "version = 1\n[plugins]\nallowPluginCodeExecution = true\n";
-    put("configuration/actum/actum.toml", policy)?;
+    shop.let_operator_say(policy)?;
     put("workspace/file.txt", "one\n")?;
     put("workspace/package.json", "{\n  \"version\": \"1.0.0\"\n}\n")?;
     let change = put("change.diff", CHANGE)?;

@@ -22,19 +22,33 @@ const EXEC: &str = "`exec`, `target` a cache";
 
 /// The program, in a workspace of its own, and with homes of its own.
 pub(super) struct Shop<'a> {
-    pub(super) program: &'a Path,
+    program: &'a Path,
+    /// The operator's, in the home directory that the system knows.
+    configuration: &'a Path,
     pub(super) home: PathBuf,
     pub(super) workspace: PathBuf,
 }
 
-impl Shop<'_> {
+impl<'a> Shop<'a> {
+    pub(super) fn new(program: &'a Path, configuration: &'a Path, home: &Path) -> Self {
+        let (home, workspace) = (home.to_owned(), home.join("workspace"));
+        Self { program, configuration, home, workspace }
+    }
+
+    /// Writes the operator's policy.
+    pub(super) fn let_operator_say(&self, policy: &str) -> Result<(), Failure> {
+        let directory = self.configuration.join("actum");
+        create_dir_all(&directory)?;
+        Ok(write(directory.join("actum.toml"), policy)?)
+    }
+
     fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(self.program);
         command.args(arguments).current_dir(&self.workspace).env_clear();
         command
             .env("PATH", "/usr/local/bin:/usr/bin:/bin")
             .env("ACTUM_HOME", self.home.join("home"));
-        command.env("XDG_CONFIG_HOME", self.home.join("configuration"));
+        command.env("XDG_CONFIG_HOME", self.configuration);
         command.env("XDG_CACHE_HOME", self.home.join("cache"));
         command.stdin(Stdio::null()).stdout(Stdio::null());
         command
@@ -62,10 +76,12 @@ pub(super) fn finished(command: &mut Command) -> Result<(), Failure> {
 /// In a workspace of many files: what `exec` takes besides the sandbox, and what its cost follows.
 pub(super) fn contests(
     program: &Path,
+    configuration: &Path,
     home: &Path,
     rounds: usize,
 ) -> Result<Vec<Contest>, Failure> {
-    let shop = Shop { program, home: home.join("exec"), workspace: home.join("exec/workspace") };
+    let shop = Shop::new(program, configuration, &home.join("exec"));
+    shop.let_operator_say("version = 1\n")?;
     for index in 0..FILES {
         let path = shop.workspace.join(format!("d{}/f{index}.txt", index / TOGETHER));
         if index.is_multiple_of(TOGETHER) {
@@ -100,18 +116,22 @@ pub(super) fn contests(
 }
 
 /// A build, whose directory for what it makes is declared as a cache.
-pub(super) fn build(program: &Path, home: &Path, rounds: usize) -> Result<Contest, Failure> {
+pub(super) fn build(
+    program: &Path,
+    configuration: &Path,
+    home: &Path,
+    rounds: usize,
+) -> Result<Contest, Failure> {
     let directory = home.join("exec-build");
     let site = Site::put(&directory.join("crate"))?;
-    let shop = Shop { program, home: directory.clone(), workspace: site.place.clone() };
-    let configuration = directory.join("configuration/actum");
-    create_dir_all(&configuration)?;
+    let workspace = site.place.clone();
+    let shop = Shop { workspace, ..Shop::new(program, configuration, &directory) };
     let sysroot = site.sysroot.display();
     let policy = format!(
         "version = 1\n[sandbox]\nexec = [\"{sysroot}\"]\nenv = [\"PATH={}\"]\ncaches = [\"target\"]\n",
         site.path
     );
-    write(configuration.join("actum.toml"), policy)?;
+    shop.let_operator_say(&policy)?;
     shop.run(&["init"])?;
     let temporary = directory.join("temporary");
     let finishes = race(
