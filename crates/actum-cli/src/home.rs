@@ -178,8 +178,12 @@ fn variable_or_known(name: &str) -> Option<OsString> {
 }
 
 fn known_home() -> Option<OsString> {
-    let user = nix::unistd::User::from_uid(nix::unistd::geteuid()).ok()??;
-    Some(user.dir.into_os_string()).filter(|directory| !directory.is_empty())
+    static KNOWN: OnceLock<Option<OsString>> = OnceLock::new();
+    let look_up = || {
+        let user = nix::unistd::User::from_uid(nix::unistd::geteuid()).ok()??;
+        Some(user.dir.into_os_string()).filter(|directory| !directory.is_empty())
+    };
+    KNOWN.get_or_init(look_up).clone()
 }
 
 #[cfg(test)]

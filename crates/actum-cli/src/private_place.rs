@@ -70,10 +70,17 @@ const USERS: [&str; 2] = ["/dev/shm", "/run/media"];
 pub(crate) fn credentials() -> Vec<PathBuf> {
     let homes = home::known_user_home().into_iter().chain(home::user_home());
     let places = homes.flat_map(|home| CREDENTIALS.map(|name| home.join(name)));
-    let mut places: Vec<PathBuf> = places.filter_map(|path| path.canonicalize().ok()).collect();
+    let mut places: Vec<PathBuf> = places.filter_map(real).collect();
     places.sort();
     places.dedup();
     places
+}
+
+/// The path without links of something that exists.
+pub(crate) fn real(path: PathBuf) -> Option<PathBuf> {
+    // Most places do not exist, which costs one call to find out and one for each directory to resolve.
+    path.symlink_metadata().ok()?;
+    path.canonicalize().ok()
 }
 
 /// The place of credentials that a directory without links lies in. `.config` is none: people keep it as a repository.

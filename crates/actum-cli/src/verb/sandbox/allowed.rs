@@ -12,7 +12,8 @@ use actum_gate::refuses_output;
 use actum_sandbox::{Net, SandboxPolicy};
 
 use super::policy::{PASSED, PROGRAMS, SETTINGS};
-use crate::{home, private_place};
+use crate::home;
+use crate::private_place::{self, real};
 
 /// Names that make a directory a workspace or a repository.
 const STATES: [&str; 2] = [".actum", ".git"];
@@ -127,11 +128,20 @@ impl NotAllowed {
 pub(super) struct Allowed<'a> {
     allowance: &'a SandboxAllowance,
     root: &'a Path,
+    /// Directories of ledgers, keys and policies that the environment or the system names.
+    own: Vec<PathBuf>,
+    /// Places of credentials.
+    credentials: Vec<PathBuf>,
+    /// What the operator lets commands read or execute.
+    listed: Vec<PathBuf>,
 }
 
 impl<'a> Allowed<'a> {
     pub(super) fn new(allowance: &'a SandboxAllowance, root: &'a Path) -> Self {
-        Self { allowance, root }
+        let SandboxAllowance { read, exec, .. } = allowance;
+        let listed = [read, exec].into_iter().flat_map(|paths| listed(paths)).collect();
+        let (own, credentials) = (operators_own(), private_place::credentials());
+        Self { allowance, root, own, credentials, listed }
     }
 
     /// The value of a variable that the command asks for by its name.
@@ -173,7 +183,7 @@ impl<'a> Allowed<'a> {
         }
         for path in &policy.write {
             self.check(path, ("write", "write"), listed(&self.allowance.write))?;
-            check_written(path)?;
+            self.check_written(path)?;
         }
         policy.hide.extend(self.hidden(policy));
         let is_view = policy.view.iter().any(|view| view.base == self.root);
@@ -203,29 +213,63 @@ impl<'a> Allowed<'a> {
         (verb, key): (&'static str, &'static str),
         allowed: Vec<PathBuf>,
     ) -> Result<(), NotAllowed> {
-        check_not_reserved(path)?;
+        self.check_not_reserved(path)?;
         if !allowed.iter().any(|tree| path.starts_with(tree)) {
             return Err(NotAllowed::Path { verb, key, path: path.to_owned() });
         }
-        let listed = self.listed();
-        let is_listed =
-            |place: &PathBuf| listed.iter().any(|it| it.starts_with(place) && path.starts_with(it));
-        let mut places = private_place::credentials().into_iter();
+        let is_listed = |place: &PathBuf| {
+            self.listed.iter().any(|it| it.starts_with(place) && path.starts_with(it))
+        };
+        let mut places = self.credentials.iter();
         match places.find(|place| path.starts_with(place) && !is_listed(place)) {
             None => Ok(()),
-            Some(place) => Err(NotAllowed::Credentials { verb, key, path: path.to_owned(), place }),
+            Some(place) => {
+                let (path, place) = (path.to_owned(), place.to_owned());
+                Err(NotAllowed::Credentials { verb, key, path, place })
+            }
         }
     }
 
-    /// What the operator lets commands read or execute.
-    fn listed(&self) -> Vec<PathBuf> {
-        let SandboxAllowance { read, exec, .. } = self.allowance;
-        [read, exec].into_iter().flat_map(|paths| listed(paths)).collect()
+    /// Refuses what no list of the operator allows: ledgers, keys, policies, and the state of workspaces.
+    fn check_not_reserved(&self, path: &Path) -> Result<(), NotAllowed> {
+        let named = self.own.iter().find(|own| path.starts_with(own)).cloned();
+        if let Some(own) = named.or_else(|| home::holding(path)) {
+            return Err(NotAllowed::OperatorsOwn { path: path.to_owned(), own });
+        }
+        match path.iter().any(|name| name.eq_ignore_ascii_case(STATES[0])) {
+            true => Err(NotAllowed::State(path.to_owned())),
+            false => Ok(()),
+        }
+    }
+
+    /// Refuses a directory in which direct changes would go around the gates.
+    fn check_written(&self, path: &Path) -> Result<(), NotAllowed> {
+        self.check_not_reserved(path)?;
+        let kept = home::cache_directory().and_then(real);
+        for own in self.own.iter().chain(&kept) {
+            if own.starts_with(path) || path.starts_with(own) {
+                return Err(NotAllowed::OperatorsOwn {
+                    path: path.to_owned(),
+                    own: own.to_owned(),
+                });
+            }
+        }
+        let states = path.ancestors().flat_map(|above| STATES.map(|name| above.join(name)));
+        if let Some(state) = states.into_iter().find(|state| state.symlink_metadata().is_ok()) {
+            return Err(NotAllowed::InWorkspace { path: path.to_owned(), state });
+        }
+        match protected_in(path)? {
+            None => Ok(()),
+            Some(state) if STATES.iter().any(|name| state.ends_with(name)) => {
+                Err(NotAllowed::InWorkspace { path: path.to_owned(), state })
+            }
+            Some(protected) => Err(NotAllowed::Protected { path: path.to_owned(), protected }),
+        }
     }
 
     /// Where the caller starts decides what the command reads, so not every directory will do.
     fn check_root(&self) -> Result<(), NotAllowed> {
-        check_not_reserved(self.root)?;
+        self.check_not_reserved(self.root)?;
         if let Some((place, what)) = private_place::system(self.root) {
             return Err(NotAllowed::System { root: self.root.to_owned(), place, what });
         }
@@ -251,33 +295,18 @@ impl<'a> Allowed<'a> {
     fn hidden(&self, policy: &SandboxPolicy) -> Vec<PathBuf> {
         let base = policy.view.iter().map(|view| &view.base);
         let trees: Vec<&PathBuf> = policy.read.iter().chain(&policy.exec).chain(base).collect();
-        let listed = self.listed();
-        let credentials = private_place::credentials();
-        let credentials = credentials.iter().flat_map(|place| not_listed(place, &listed));
+        let credentials = self.credentials.iter().flat_map(|place| not_listed(place, &self.listed));
         let is_systems =
             |tree: &Path| PROGRAMS.iter().chain(&SETTINGS).any(|known| tree.starts_with(known));
         let declared = trees.iter().filter(|tree| !is_systems(tree));
         let inside = declared
             .flat_map(|tree| home::held_in(tree).into_iter().chain(real(tree.join(STATES[0]))));
-        operators_own()
-            .into_iter()
-            .chain(inside)
+        let own = self.own.iter().cloned();
+        own.chain(inside)
             .chain(real(self.root.join(STATES[0])))
             .chain(credentials)
             .filter(|path| trees.iter().any(|tree| path.starts_with(tree)))
             .collect()
-    }
-}
-
-/// Refuses what no list of the operator allows: ledgers, keys, policies, and the state of workspaces.
-fn check_not_reserved(path: &Path) -> Result<(), NotAllowed> {
-    let named = operators_own().into_iter().find(|own| path.starts_with(own));
-    if let Some(own) = named.or_else(|| home::holding(path)) {
-        return Err(NotAllowed::OperatorsOwn { path: path.to_owned(), own });
-    }
-    match path.iter().any(|name| name.eq_ignore_ascii_case(STATES[0])) {
-        true => Err(NotAllowed::State(path.to_owned())),
-        false => Ok(()),
     }
 }
 
@@ -293,28 +322,6 @@ fn not_listed(place: &Path, listed: &[PathBuf]) -> Vec<PathBuf> {
     // What cannot be looked at cannot be read by a command either.
     let entries = std::fs::read_dir(place).into_iter().flatten().filter_map(Result::ok);
     entries.flat_map(|entry| not_listed(&entry.path(), listed)).collect()
-}
-
-/// Refuses a directory in which direct changes would go around the gates.
-fn check_written(path: &Path) -> Result<(), NotAllowed> {
-    check_not_reserved(path)?;
-    let kept = home::cache_directory().and_then(real);
-    for own in operators_own().into_iter().chain(kept) {
-        if own.starts_with(path) || path.starts_with(&own) {
-            return Err(NotAllowed::OperatorsOwn { path: path.to_owned(), own });
-        }
-    }
-    let states = path.ancestors().flat_map(|above| STATES.map(|name| above.join(name)));
-    if let Some(state) = states.into_iter().find(|state| state.symlink_metadata().is_ok()) {
-        return Err(NotAllowed::InWorkspace { path: path.to_owned(), state });
-    }
-    match protected_in(path)? {
-        None => Ok(()),
-        Some(state) if STATES.iter().any(|name| state.ends_with(name)) => {
-            Err(NotAllowed::InWorkspace { path: path.to_owned(), state })
-        }
-        Some(protected) => Err(NotAllowed::Protected { path: path.to_owned(), protected }),
-    }
 }
 
 /// The first path at or below `path` that is protected or holds ledgers and keys, in no order.
@@ -381,13 +388,6 @@ fn operators_own() -> Vec<PathBuf> {
     own.sort();
     own.dedup();
     own
-}
-
-/// The path without links, where something is there.
-fn real(path: PathBuf) -> Option<PathBuf> {
-    // Most places are not there, and one look tells so.
-    path.symlink_metadata().ok()?;
-    path.canonicalize().ok()
 }
 
 /// Paths of the operator's policy, without links where they are there.
