@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use actum_core::RiskTier;
+use actum_core::path::PathError;
 use actum_core::receipt::{EffectKind, PathEffect};
 use actum_gate::{AccessJudge, AccessSaid, AccessText, AccessUnknown, Bundle, Verdict, WorkKind};
 
@@ -60,7 +61,10 @@ impl AccessJudge for Cedar {
     ) -> Result<AccessSaid, AccessUnknown> {
         let policies = self.read(policies);
         let policies = policies.map_err(|error| AccessUnknown { message: error.to_string() })?;
-        let AccessAnswer { access, grounds } = policies.answer(&AccessRequest::of(bundle, tier));
+        let request = AccessRequest::of(bundle, tier).map_err(|error| AccessUnknown {
+            message: format!("a path cannot be seen from a root around the workspace: {error}"),
+        })?;
+        let AccessAnswer { access, grounds } = policies.answer(&request);
         let ground = told(&grounds);
         let (verdict, ground) = match access {
             Access::Allowed => (Verdict::Allow, ground),
@@ -87,7 +91,10 @@ fn told(grounds: &[String]) -> String {
 
 impl AccessRequest {
     /// What is asked about the change in a bundle, to which nobody has agreed.
-    pub fn of(bundle: &Bundle, tier: RiskTier) -> Self {
+    ///
+    /// # Errors
+    /// `PathError` where a path is too long as seen from a root around the workspace.
+    pub fn of(bundle: &Bundle, tier: RiskTier) -> Result<Self, PathError> {
         let actor = bundle.actor();
         let is_deleted = |effect: &&PathEffect| effect.effect == EffectKind::Deleted;
         let count = |files: usize| u64::try_from(files).unwrap_or(u64::MAX);
@@ -97,12 +104,13 @@ impl AccessRequest {
             WorkKind::Apply | WorkKind::Redo => (AccessAction::ChangeFiles, ChangeKind::New),
             WorkKind::Undo => (AccessAction::ChangeFiles, ChangeKind::Undo),
         };
-        Self {
+        Ok(Self {
             user: actor.user.clone(),
             uid: actor.uid,
             agent: actor.agent.clone(),
             action,
             workspace: bundle.root().to_owned(),
+            enclosing: bundle.enclosing().to_owned(),
             tenant: bundle.tenant().as_str().to_owned(),
             tier: number(tier),
             approvals: 0,
@@ -110,9 +118,9 @@ impl AccessRequest {
             files: count(bundle.files().count()),
             lines: lines.fold(0, u64::saturating_add),
             deletes: count(bundle.files().filter(is_deleted).count()),
-            paths: bundle.paths().cloned().collect(),
+            paths: bundle.paths_from_every_root()?,
             kind,
-        }
+        })
     }
 }
 

@@ -26,6 +26,8 @@ pub struct AccessRequest {
     pub action: AccessAction,
     /// The root of the workspace.
     pub workspace: String,
+    /// The roots of the workspaces and repositories around it, outermost first; it is `in` each of them.
+    pub enclosing: Vec<String>,
     /// Whose ledger records it.
     pub tenant: String,
     /// The risk tier that was computed, 0 to 4.
@@ -40,7 +42,7 @@ pub struct AccessRequest {
     pub lines: u64,
     /// How many files it deletes.
     pub deletes: u64,
-    /// What it touches; both paths of a renamed file.
+    /// What it touches, from each of these roots; both paths of a renamed file.
     pub paths: BTreeSet<RelPath>,
     /// Whether it takes an earlier run back.
     pub kind: ChangeKind,
@@ -140,8 +142,9 @@ impl Asked {
             return Err(RequestProblem::Paths { count: paths.len() });
         }
         let (principal, user) = user(request, types)?;
-        let (resource, workspace) = workspace(request, types)?;
-        let entities = Entities::from_entities([user, workspace], Some(&types.schema));
+        let (resource, workspaces) = workspaces(request, types)?;
+        let entities = workspaces.into_iter().chain([user]);
+        let entities = Entities::from_entities(entities, Some(&types.schema));
         let undo = match request.kind {
             ChangeKind::New => false,
             ChangeKind::Undo => true,
@@ -189,14 +192,23 @@ fn user(request: &AccessRequest, types: &Types) -> Result<(EntityUid, Entity), R
     Ok((id.clone(), entity(id, attributes)?))
 }
 
-fn workspace(
+/// The workspace, and with it those that it lies in.
+fn workspaces(
     request: &AccessRequest,
     types: &Types,
-) -> Result<(EntityUid, Entity), RequestProblem> {
-    let attributes = HashMap::from([("tenant".to_owned(), string(&request.tenant))]);
-    let id = EntityId::new(&request.workspace);
-    let id = EntityUid::from_type_name_and_id(types.workspace.clone(), id);
-    Ok((id.clone(), entity(id, attributes)?))
+) -> Result<(EntityUid, Vec<Entity>), RequestProblem> {
+    let id = |root: &String| {
+        EntityUid::from_type_name_and_id(types.workspace.clone(), EntityId::new(root))
+    };
+    let new = |root: &String, around: HashSet<EntityUid>| {
+        let attributes = HashMap::from([("tenant".to_owned(), string(&request.tenant))]);
+        Entity::new(id(root), attributes, around).map_err(RequestProblem::of)
+    };
+    let around = request.enclosing.iter().filter(|root| **root != request.workspace);
+    let ids: HashSet<EntityUid> = around.clone().map(id).collect();
+    let outer = around.collect::<BTreeSet<_>>().into_iter().map(|root| new(root, HashSet::new()));
+    let inner = new(&request.workspace, ids);
+    Ok((id(&request.workspace), outer.chain([inner]).collect::<Result<_, _>>()?))
 }
 
 fn entity(

@@ -145,6 +145,30 @@ fn the_change_in_the_bundle_is_what_is_asked_about() {
     assert!(!holds("context.undo", Case { work: WorkKind::Redo, ..undo }));
 }
 
+/// AEC-6, AEC-8: the choice of a root inside a workspace changes nothing for a policy that names a path or a workspace.
+#[test]
+fn a_policy_holds_from_every_root_inside_the_workspace_that_it_was_written_for() {
+    let is_forbidden = |condition: &str, root: &str, path: &str| {
+        let text = format!(
+            "permit (principal, action, resource);
+             forbid (principal, action, resource) when {{ {condition} }};"
+        );
+        let enclosing = if root == "/srv/app" { Vec::new() } else { vec!["/srv/app".to_owned()] };
+        let case = Case { root: root.to_owned(), enclosing, ..case(&[path]) };
+        said(&[file("a.cedar", &text)], case).0 == Verdict::Deny
+    };
+    for condition in [
+        r#"context.directories.contains("release")"#,
+        r#"context.paths.contains("release/notes.md")"#,
+        r#"resource in Workspace::"/srv/app""#,
+    ] {
+        assert!(is_forbidden(condition, "/srv/app", "release/notes.md"), "{condition}");
+        assert!(is_forbidden(condition, "/srv/app/release", "notes.md"), "{condition}");
+    }
+    assert!(!is_forbidden(r#"context.directories.contains("docs")"#, "/srv/app/release", "a.md"));
+    assert!(!is_forbidden(r#"resource in Workspace::"/srv/ap""#, "/srv/app/release", "a.md"));
+}
+
 /// AA-5, AEC-6: one person can agree to a change, so what asks for more is denied; and what is built in holds.
 #[test]
 fn what_needs_one_person_asks_and_what_needs_two_is_denied() {

@@ -26,6 +26,7 @@ fn request() -> AccessRequest {
         agent: None,
         action: AccessAction::ChangeFiles,
         workspace: "/home/ada/project".to_owned(),
+        enclosing: Vec::new(),
         tenant: "home".to_owned(),
         tier: 2,
         approvals: 0,

@@ -1,5 +1,7 @@
 //! All that a decision is made from, as a document that is kept.
 
+use std::collections::BTreeSet;
+
 use actum_core::canonical::{self, COUNT_MAX, CanonicalError};
 use actum_core::ledger::{Actor, Approval, Bound, TenantId};
 use actum_core::path::PathError;
@@ -254,6 +256,26 @@ impl Bundle {
         let between = own.get(depth..).unwrap_or_default().iter().copied();
         let names: Vec<&[u8]> = between.chain(path.components()).collect();
         RelPath::new(names.join(&b'/'))
+    }
+
+    /// Each path that it touches as seen from the workspace's root and from each root around it: where the root is
+    /// chosen changes nothing for a rule that names a path.
+    ///
+    /// # Errors
+    /// `PathError` where one of them is too long to be a path.
+    pub fn paths_from_every_root(&self) -> Result<BTreeSet<RelPath>, PathError> {
+        let mut paths: BTreeSet<RelPath> = self.paths().cloned().collect();
+        for depth in self.above().enclosing {
+            for path in self.paths() {
+                paths.insert(self.seen_from(depth, path)?);
+            }
+        }
+        Ok(paths)
+    }
+
+    /// The roots of the workspaces and repositories around the workspace, outermost first.
+    pub fn enclosing(&self) -> &[String] {
+        &self.case.enclosing
     }
 
     /// A path that a rule speaks of, with the root before it where the rule speaks of it because of that.
