@@ -264,6 +264,7 @@ impl Stage {
             .env_clear()
             .env("PATH", format!("{program}:/usr/bin:/bin"))
             .env("ACTUM_HOME", home_of(&self.root()))
+            .env("HOME", self.directory.path())
             .env("XDG_CONFIG_HOME", self.directory.path().join(".config"))
             .output()
             .unwrap();

@@ -50,6 +50,26 @@ fn report(root: &Path, options: &[&str], script: &str) -> Value {
     serde_json::from_str(&ended.stdout).unwrap()
 }
 
+/// AA-10, AA-5: the place of the passphrase in the documentation is hidden, also below a directory that may be read.
+#[test]
+fn a_passphrase_beside_the_operators_policy_is_seen_by_no_command() {
+    let (directory, root) = workspace();
+    let above = directory.path().canonicalize().unwrap();
+    operator_allows(&root, &format!("read = [{above:?}]"));
+    let passphrase = operator_of(&root).join("actum/passphrase");
+    fs::write(&passphrase, "the passphrase\n").unwrap();
+    let passphrase = passphrase.to_str().unwrap();
+    for verb in [&["sandbox", "run", "--read", ".."][..], &["exec", "--drop"]] {
+        let ended = actum(&root, &[verb, &["--", "cat", passphrase]].concat());
+        assert!(ended.code != 0 && !ended.stdout.contains("the passphrase"), "{ended:?}");
+        let beside = actum(&root, &[verb, &["--", "cat", "../change.diff"]].concat());
+        assert!(beside.stdout.contains("+one"), "{beside:?}");
+    }
+    let parent = Path::new(passphrase).parent().unwrap();
+    let ended = actum(parent, &["sandbox", "run", "--", "cat", "passphrase"]);
+    assert_not_allowed(&ended, "the operator's directory");
+}
+
 /// AA-10
 #[test]
 fn a_command_may_read_the_directory_and_write_to_scratch_alone() {
