@@ -51,6 +51,11 @@ pub(crate) enum Failure {
         Quoted(directory.as_os_str().as_bytes())
     )]
     Start { directory: PathBuf, source: io::Error },
+    #[error(
+        "cannot make a workspace in `{}`: {why}; nothing was changed",
+        Quoted(root.as_os_str().as_bytes())
+    )]
+    RootNotAllowed { root: PathBuf, why: &'static str },
     #[error("cannot read {input}: {source}; nothing was changed")]
     Unreadable { input: String, source: io::Error },
     #[error("cannot apply {input}: it has more than {INPUT_BYTES_MAX} bytes; nothing was changed")]
@@ -177,6 +182,7 @@ impl Failure {
             Self::Sandbox { source } => source.exit(),
             Self::Ledger { source } => source.exit(),
             Self::Start { .. }
+            | Self::RootNotAllowed { .. }
             | Self::Unreadable { .. }
             | Self::TooLarge { .. }
             | Self::Input { .. }
@@ -205,6 +211,7 @@ impl Failure {
             Self::Engine { source } => reason::of_engine(source),
             Self::Usage { .. } => Reason::Usage,
             Self::Start { .. } => Reason::StartDirectoryUnusable,
+            Self::RootNotAllowed { .. } => Reason::RootNotAllowed,
             Self::Unreadable { .. } => Reason::InputUnreadable,
             Self::TooLarge { .. } => Reason::InputTooLarge,
             Self::Input { source, .. } => reason::of_input(&source.problem),
@@ -303,6 +310,11 @@ impl Failure {
             Self::StatusLines { .. } => {
                 vec!["`--status fd:3 3>FILE` has the shell open the file".to_owned()]
             }
+            Self::RootNotAllowed { root, .. } => vec![format!(
+                "start in a project; else the operator lists the directory in {}: `[workspaces] roots = [\"{}\"]`",
+                crate::policy::operators(),
+                Quoted(root.as_os_str().as_bytes())
+            )],
             Self::Start { .. } | Self::Unreadable { .. } | Self::PageUnwritten { .. } => Vec::new(),
         }
     }
@@ -314,6 +326,7 @@ impl Failure {
             Self::Engine { source } => source.workspace(),
             Self::Usage { .. }
             | Self::Start { .. }
+            | Self::RootNotAllowed { .. }
             | Self::Unreadable { .. }
             | Self::TooLarge { .. }
             | Self::Input { .. }

@@ -166,6 +166,13 @@ pub(crate) fn known_user_home() -> Option<PathBuf> {
     known_home().or_else(|| variable("HOME")).map(PathBuf::from)
 }
 
+/// Directories that the caller's `PATH` names.
+pub(crate) fn program_directories() -> impl Iterator<Item = PathBuf> {
+    let path = variable("PATH").unwrap_or_default();
+    let all: Vec<PathBuf> = std::env::split_paths(&path).filter(|it| it.is_absolute()).collect();
+    all.into_iter()
+}
+
 /// A variable of the environment; an empty one counts as none.
 #[expect(clippy::disallowed_methods, reason = "only the command line reads the environment")]
 fn variable(name: &str) -> Option<OsString> {

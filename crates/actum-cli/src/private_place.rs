@@ -65,6 +65,20 @@ const SYSTEM: [(&str, &str); 11] = [
 /// Directories in those of the system whose subdirectories are the users'.
 const USERS: [&str; 2] = ["/dev/shm", "/run/media"];
 
+/// Directories of programs that are run by their names, in every installation (file-hierarchy(7)).
+const PROGRAMS: [&str; 10] = [
+    "/bin",
+    "/sbin",
+    "/usr/bin",
+    "/usr/sbin",
+    "/usr/games",
+    "/usr/local/bin",
+    "/usr/local/sbin",
+    "/usr/local/games",
+    "/snap/bin",
+    "/opt/bin",
+];
+
 /// Places of credentials in this user's home directory that exist, without links: in the home directory that the
 /// system knows, and in the one that the environment names.
 pub(crate) fn credentials() -> Vec<PathBuf> {
@@ -88,6 +102,36 @@ pub(crate) fn holding(directory: &Path) -> Option<PathBuf> {
     let homes = home::known_user_home().into_iter().chain(home::user_home());
     let places = homes.flat_map(|home| CREDENTIALS.map(|name| home.join(name)));
     places.into_iter().find(|place| !place.ends_with(".config") && directory.starts_with(place))
+}
+
+/// Why programs act by themselves on what lies in a directory without links, where they do: it is or holds a place of
+/// the system or the home directory, or is in a directory of programs or a hidden directory of the home directory.
+pub(crate) fn acted_on(directory: &Path) -> Option<&'static str> {
+    if system(directory).is_some() {
+        return Some("it is or holds a directory of the system");
+    }
+    if PROGRAMS.iter().any(|place| is_in_or_holds(directory, Path::new(place)))
+        || home::program_directories().any(|place| directory.starts_with(place))
+    {
+        return Some("programs in it or below it are run by their names");
+    }
+    let home = home::known_user_home()?.canonicalize().ok()?;
+    if home.starts_with(directory) {
+        return Some(
+            "it is or holds your home directory, where shells and programs read their configuration",
+        );
+    }
+    let below = directory.strip_prefix(&home).ok()?;
+    if below.starts_with("bin") {
+        return Some("programs in it or below it are run by their names");
+    }
+    below.as_os_str().as_bytes().starts_with(b".").then_some(
+        "it is in a hidden directory of your home directory, where programs read their configuration",
+    )
+}
+
+fn is_in_or_holds(directory: &Path, place: &Path) -> bool {
+    directory.starts_with(place) || place.starts_with(directory)
 }
 
 /// The directory of the system that `path` lies in or holds, and what is there.

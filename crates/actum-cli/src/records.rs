@@ -4,14 +4,14 @@ use std::cell::LazyCell;
 use std::path::Path;
 use std::sync::Arc;
 
-use actum::{Clock, Engine, OwnRoot, RecordedRun, Records, Resumed, Witness};
+use actum::{Clock, Engine, OwnRoot, RecordedRun, Records, Resumed, Root, Witness};
 use actum_core::keyring::Keyring;
 use actum_core::path::Quoted;
 use actum_core::signer::KeyRole;
 use actum_core::{RunId, Timestamp};
 use actum_gate::decision::Undone;
 use actum_ledger::{Keys, LedgerHome, LedgerView, Log, Protection};
-use actum_workspace::View;
+use actum_workspace::{View, Workspace};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -26,12 +26,15 @@ pub(crate) fn open() -> Result<Records, Failure> {
     opened(&home::path()?)
 }
 
-/// The same for runs in the workspace at `root`, in which it must not lie.
-pub(crate) fn open_for(root: &Path) -> Result<Records, Failure> {
-    let path = home::path()?;
-    root::check_place(root)?;
-    Records::check_home(&path, root)?; // before anything is made there
-    opened(&path)
+/// The same for runs in the workspace at `root`, which passes the checks of where a workspace may be.
+pub(crate) fn open_for(root: &Path) -> Result<(Root, Records), Failure> {
+    let root = checked(root)?; // before anything is made in the home
+    Ok((root, opened(&home::path()?)?))
+}
+
+/// Checks where a workspace would be opened or made.
+fn checked(root: &Path) -> Result<Root, Failure> {
+    Root::check(root, &home::path()?, root::check_place)
 }
 
 fn opened(path: &Path) -> Result<Records, Failure> {
@@ -44,13 +47,16 @@ fn opened(path: &Path) -> Result<Records, Failure> {
 
 /// Checks that the ledger in use may change the workspace at `root`, made already or not; makes nothing.
 pub(crate) fn own_root(root: &Path) -> Result<OwnRoot, Failure> {
-    root::check_place(root)?;
-    Records::check_home(&home::path()?, root)?;
-    OwnRoot::check(root, || {
+    checked(root)?.own(|| {
         let ledger = opened_view()?;
         let origin = ledger.map(|ledger| ledger.origin().map_err(actum::Error::from));
         Ok(origin.transpose()?)
     })
+}
+
+/// Opens the workspace at `root` where no ledger can be read, for what its journal says.
+pub(crate) fn unproven_root(root: &Path) -> Result<Workspace, Failure> {
+    Ok(checked(root)?.unproven()?)
 }
 
 /// The ledger, as far as who only looks can see it.

@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use actum::PolicyFiles;
+use actum::{PolicyFiles, RootState};
 use actum_core::RelPath;
 use actum_core::path::Quoted;
 use actum_workspace::STATE_DIRECTORY;
@@ -60,23 +60,34 @@ pub(crate) fn repository(start: &Path) -> Option<&Path> {
 }
 
 /// Rejects a workspace in a place of ledgers and keys, of whichever installation, or of credentials: a change there would
-/// make its author the operator, and its diff show a key.
+/// make its author the operator, and its diff show a key. A new one is rejected as well where programs of the user or the
+/// system act on what it holds, unless the operator lists it.
 ///
 /// # Errors
-/// `HomeInside`; `Usage`.
-pub(crate) fn check_place(root: &Path) -> Result<(), Failure> {
+/// `HomeInside`; `Usage`; `RootNotAllowed`; those of the operator's policy.
+pub(crate) fn check_place(root: &Path, state: RootState) -> Result<(), Failure> {
     if let Some(home) = home::holding(root) {
         return Err(actum::Error::HomeInside { home, root: root.to_owned() }.into());
     }
-    match private_place::holding(root) {
-        None => Ok(()),
-        Some(place) => {
-            let place = Quoted(place.as_os_str().as_bytes());
-            let message = format!(
-                "no workspace may be in {place}, a place of credentials; nothing was changed"
-            );
-            Err(Failure::Usage { message })
-        }
+    if let Some(place) = private_place::holding(root) {
+        let place = Quoted(place.as_os_str().as_bytes());
+        let message =
+            format!("no workspace may be in {place}, a place of credentials; nothing was changed");
+        return Err(Failure::Usage { message });
+    }
+    match state {
+        RootState::Made => Ok(()),
+        RootState::New => check_new(root),
+    }
+}
+
+/// Rejects a new workspace in a place whose files programs run or obey by themselves.
+fn check_new(root: &Path) -> Result<(), Failure> {
+    let Some(why) = private_place::acted_on(root) else { return Ok(()) };
+    let in_force = crate::policy::in_force(root)?;
+    match in_force.roots.iter().any(|listed| Path::new(listed) == root) {
+        true => Ok(()),
+        false => Err(Failure::RootNotAllowed { root: root.to_owned(), why }),
     }
 }
 

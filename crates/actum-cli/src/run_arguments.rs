@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use actum::{Commands, Engine, PolicyInForce, Request, Work};
+use actum::{Commands, PolicyInForce, Request, Work};
 use actum_core::ledger::{NameError, RequestKey};
-use actum_workspace::{LaterEdits, Limits, Workspace};
+use actum_workspace::{LaterEdits, Limits};
 
 use crate::actor;
 use crate::exit::Exit;
@@ -104,13 +104,13 @@ impl RunArguments {
         if !root::is_made(root) {
             files.read(root)?; // refused before anything is made
             if if_missing == IfMissing::Refuse {
-                drop(Workspace::open_existing(root)?); // and before anything is made elsewhere
+                records::own_root(root)?.open_existing()?; // and before anything is made elsewhere
             }
         }
-        let records = records::open_for(root)?;
+        let (checked, records) = records::open_for(root)?;
         let engine = match if_missing {
-            IfMissing::Make => Engine::open(root, records)?,
-            IfMissing::Refuse => Engine::open_existing(root, records)?,
+            IfMissing::Make => checked.engine(records)?,
+            IfMissing::Refuse => checked.existing_engine(records)?,
         };
         let mut engine = engine.under_files(files, root);
         let working = Working::begin("making the change");

@@ -369,6 +369,28 @@ fn what_an_operator_declares_as_a_cache_is_changed_for_good_and_part_of_no_run()
     assert!(root.join("target/link").exists(), "it is no part of the run");
 }
 
+/// AA-6, AEC-8: the caller chooses no root in which a declared cache is an ordinary file of the workspace.
+#[test]
+fn a_workspace_inside_another_one_has_no_caches() {
+    let (_directory, root) = workspace();
+    let policy = "version = 1\n[sandbox]\ncaches = [\"target\"]\n";
+    let inner = root.join("deploy");
+    fs::create_dir_all(inner.join("target")).unwrap();
+    fs::write(inner.join("target/prod.sh"), "good\n").unwrap();
+    let script = ["exec", "--", "sh", "-c", "echo evil > deploy/target/prod.sh; exit 3"];
+    assert_eq!(under_policy(&root, policy, &script).code, 3);
+    assert_eq!(actum(&inner, &["init"]).code, 0);
+    let run = |arguments: &[&str]| {
+        let mut started = command(&inner, arguments);
+        started.env("XDG_CONFIG_HOME", root.parent().unwrap().join("config"));
+        let ended: Ended = started.output().unwrap().into();
+        ended
+    };
+    assert_eq!(run(&["exec", "--", "sh", "-c", "echo evil > target/prod.sh; exit 3"]).code, 3);
+    assert_eq!(run(&["sandbox", "run", "--capture", "--cache", "target", "--", "true"]).code, 125);
+    assert_eq!(fs::read_to_string(inner.join("target/prod.sh")).unwrap(), "good\n");
+}
+
 /// AA-6: what is built from a change that never comes is not found by the next build.
 #[test]
 fn a_cache_keeps_nothing_of_checks_nor_of_what_is_dropped() {

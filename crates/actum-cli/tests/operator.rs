@@ -455,6 +455,50 @@ fn init_without_a_ledger_makes_no_workspace() {
     assert!(!root.join(".actum").exists(), "{made:?}");
 }
 
+/// AEC-8, D-5: who may run actum does not write what the next login or the next command by name runs.
+#[test]
+fn no_workspace_is_made_where_programs_act_on_files_unless_the_operator_lists_it() {
+    let (directory, root) = workspace();
+    let person = directory.path().canonicalize().unwrap().join("person");
+    let files = json!({ "files": [{ "path": "git", "content": "evil\n" }] }).to_string();
+    fs::write(directory.path().join("git.json"), files).unwrap();
+    let input = directory.path().join("git.json");
+    let input = input.to_str().unwrap();
+    let run = |place: &Path, arguments: &[&str]| -> Ended {
+        let command = command(place, &[&["--json"], arguments].concat());
+        program::at_known_place(command).output().unwrap().into()
+    };
+    for place in ["", "bin", ".local/bin", ".vim", ".cargo/bin/deep"] {
+        let place = person.join(place);
+        fs::create_dir_all(&place).unwrap();
+        for arguments in [
+            &["init"][..],
+            &["apply", input],
+            &["apply", "--dry-run", input],
+            &["exec", "--", "touch", "git"],
+            &["exec", "--drop", "--", "touch", "git"],
+        ] {
+            let refused = run(&place, arguments);
+            assert!([1, 111].contains(&refused.code), "{refused:?}");
+            assert_eq!(reason(&refused), "ROOT_NOT_ALLOWED", "{refused:?}");
+        }
+        assert!(!place.join(".actum").exists() && !place.join("git").exists());
+    }
+    let listed = person.join(".vim");
+    let configuration = program::operator_of(&root).join("actum");
+    fs::create_dir_all(&configuration).unwrap();
+    let policy = format!("version = 1\n[workspaces]\nroots = [{listed:?}]\n");
+    fs::write(configuration.join("actum.toml"), policy).unwrap();
+    let made = run(&listed, &["apply", input]);
+    assert_eq!(made.code, 0, "{made:?}");
+    assert_eq!(reason(&run(&person.join(".local/bin"), &["init"])), "ROOT_NOT_ALLOWED");
+    // A project in the home directory is a workspace like any other.
+    fs::create_dir_all(person.join("project/bin")).unwrap();
+    assert_eq!(run(&person.join("project"), &["init"]).code, 0);
+    let check = run(&root, &["policy", "check"]);
+    assert_eq!(value(&check)["roots"], json!([listed]), "{check:?}");
+}
+
 /// AA-5, D-5: ledgers and keys are no workspace, whichever installation they belong to, and neither is a place of
 /// credentials; what is in them is neither changed nor shown.
 #[test]

@@ -29,7 +29,6 @@ use actum_workspace::disk::Disk;
 use actum_workspace::{LinuxDisk, Recovery, RunOptions, STATE_DIRECTORY, Workspace};
 
 use crate::command::Runner;
-use crate::engine::binding::OwnRoot;
 use crate::engine::place::Place;
 use crate::engine::resume::{Resumed, settle_open_runs};
 use crate::engine::settle::Done;
@@ -39,6 +38,7 @@ use crate::plugin::PluginCode;
 use crate::policies::{PolicyFiles, PolicyInForce};
 use crate::records::Records;
 use crate::request::Request;
+use crate::root::check_ledger;
 
 /// The program, as it is recorded.
 pub(crate) const ENGINE: &str = concat!("actum ", env!("CARGO_PKG_VERSION"));
@@ -128,7 +128,7 @@ impl Engine<LinuxDisk> {
         // Where there is a workspace already, the first run checks its ledger under the lock.
         if root.join(STATE_DIRECTORY).symlink_metadata().is_err() {
             let origin = records.origin()?;
-            OwnRoot::check::<Error>(root, || Ok(Some(origin.to_owned())))?;
+            check_ledger::<Error>(root, || Ok(Some(origin.to_owned())))?;
         }
         Ok(Self::new(Workspace::open(root)?, root, records))
     }

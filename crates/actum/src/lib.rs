@@ -40,6 +40,7 @@ pub mod reason;
 mod recorded;
 mod records;
 mod request;
+mod root;
 mod schema;
 pub mod task;
 
@@ -55,7 +56,7 @@ pub use command::{
 pub use door::{Acted, Proposal};
 pub use engine::Engine;
 pub use engine::admit::Admitted;
-pub use engine::binding::{Adoption, Binding, BoundWorkspace, OwnRoot};
+pub use engine::binding::{Adoption, Binding, BoundWorkspace};
 pub use engine::clear::{Cleared, Judgement};
 pub use engine::place::Place;
 pub use engine::publish::Published;
@@ -77,4 +78,5 @@ pub use queue::{
 pub use recorded::RecordedRun;
 pub use records::{Clock, Records};
 pub use request::{Commands, Phase, Request, RequestedAction, Which, Work};
+pub use root::{OwnRoot, Root, RootState};
 pub use schema::{Schema, SchemaProblem};

@@ -68,6 +68,8 @@ pub struct PolicyInForce {
     pub sandbox: SandboxAllowance,
     /// Whether the code of plugin packages may be run.
     pub plugins: PluginAllowance,
+    /// Directories in which a workspace may be made although programs act on what they hold.
+    pub roots: Vec<String>,
     /// History that is kept for undo.
     pub retention: Retention,
     /// The most bytes of the ledger before it takes no new run, plan or action.
@@ -184,6 +186,7 @@ impl PolicyInForce {
             set_aside: Vec::new(),
             sandbox: SandboxAllowance::default(),
             plugins: PluginAllowance::default(),
+            roots: Vec::new(),
             retention: Retention::default(),
             ledger_bytes: LOG_BYTES_MAX,
             task_envelopes: TaskEnvelopes::default(),
@@ -215,6 +218,7 @@ impl PolicyInForce {
             set_aside: Vec::new(),
             sandbox: SandboxAllowance::default(),
             plugins: PluginAllowance::default(),
+            roots: Vec::new(),
             retention: Retention::default(),
             ledger_bytes: LOG_BYTES_MAX,
             task_envelopes: TaskEnvelopes::default(),
@@ -259,8 +263,13 @@ impl PolicyFiles {
         let set_aside = operator.as_ref().map_or(Vec::new(), |file| self.set_aside(file));
         let widening = operator.as_ref().filter(|_| set_aside.is_empty());
         let notify = widening.and_then(|file| file.notify.clone());
-        let sandbox = widening.map(|file| file.sandbox.clone()).unwrap_or_default();
+        let mut sandbox = widening.map(|file| file.sandbox.clone()).unwrap_or_default();
+        // A cache counts from the outermost root: what it names in a nested one may be an ordinary file of the outer.
+        if !sandbox.caches.is_empty() && !Place::of(root).enclosing.is_empty() {
+            sandbox.caches.clear();
+        }
         let plugins = widening.map(|file| file.plugins).unwrap_or_default();
+        let roots = widening.map(|file| file.roots.clone()).unwrap_or_default();
         let set = || [&system, &operator].into_iter().flatten();
         let retention = set().filter_map(|file| file.retention).reduce(Retention::longer);
         let retention = retention.unwrap_or_default();
@@ -302,6 +311,7 @@ impl PolicyFiles {
             set_aside,
             sandbox,
             plugins,
+            roots,
             retention,
             ledger_bytes,
             task_envelopes,
@@ -424,6 +434,7 @@ fn widening(file: &PolicyFile) -> impl Iterator<Item = (&'static str, &'static s
         (file.notify.is_some(), "approvals.notify", "a command that would be run"),
         (!file.sandbox.is_empty(), "sandbox", "which lets commands do more"),
         (!file.plugins.is_empty(), "plugins", "which lets the code of plugins run"),
+        (!file.roots.is_empty(), "workspaces", "which lets workspaces be made in more places"),
     ];
     all.into_iter().filter(|(is_set, ..)| *is_set).map(|(_, key, what)| (key, what))
 }

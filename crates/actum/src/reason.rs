@@ -161,6 +161,7 @@ reasons! {
     RollbackPlanNeeded = "ROLLBACK_PLAN_NEEDED",
     RollbackRewritten = "ROLLBACK_REWRITTEN",
     RollbackUnproven = "ROLLBACK_UNPROVEN",
+    RootNotAllowed = "ROOT_NOT_ALLOWED",
     RotationInconsistent = "ROTATION_INCONSISTENT",
     RotationMalformed = "ROTATION_MALFORMED",
     RotationNotByTheOldKey = "ROTATION_NOT_BY_THE_OLD_KEY",

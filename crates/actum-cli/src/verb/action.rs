@@ -126,9 +126,9 @@ fn act(
     let files = policy::files()?;
     // Where it cannot be used, the result says so: nothing is done.
     let in_force: Option<PolicyInForce> = files.read(root).ok();
-    let records = records::open_for(root)?;
+    let (checked, records) = records::open_for(root)?;
     let mut engine =
-        Engine::open(root, records)?.under_files(files, root).holding(|| Box::new(signals::hold()));
+        checked.engine(records)?.under_files(files, root).holding(|| Box::new(signals::hold()));
     // Where nobody can look for signals, one ends the program as a kill does.
     let waiting = signals::waiting().ok();
     if let Some(in_force) = &in_force {

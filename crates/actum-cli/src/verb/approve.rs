@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use actum::{Engine, PlanState, QueueError, Reply, task};
+use actum::{PlanState, QueueError, Reply, task};
 use actum_core::RunId;
 use actum_core::ledger::Answer;
 
@@ -61,7 +61,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let files = policy::files()?;
     // Who reads a ledger keeps the same process from writing it.
     drop(queue);
-    let records = records::open_for(&root)?;
+    let (checked, records) = records::open_for(&root)?;
     if !is_approved {
         session.screen.tell_text(&shown)?;
         let file = arguments.passphrase_file.as_deref();
@@ -89,7 +89,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         return exit;
     }
     let in_force = files.read(&root)?;
-    let mut engine = Engine::open_existing(&root, records)?.under_files(files, &root);
+    let mut engine = checked.existing_engine(records)?.under_files(files, &root);
     if !request.commands.checks.is_empty() {
         let confinement = Confinement::default();
         engine = engine.running(exec::runner(&confinement, &in_force, &root, &root)?);

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use actum::{Adoption, Binding, Engine};
+use actum::{Adoption, Binding};
 use actum_core::Timestamp;
 use actum_core::path::Quoted;
 use actum_core::signer::KeyRole;
@@ -54,13 +54,13 @@ enum State {
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let root = session.root();
-    let records = records::open_for(root)?;
+    let (checked, records) = records::open_for(root)?;
     let by = actor::of(None);
     let proof = match arguments.cancel {
         true => None,
         false => prove(arguments, session, &records)?,
     };
-    let mut engine = Engine::open_existing(root, records)?;
+    let mut engine = checked.existing_engine(records)?;
     let (binding, waiting) = if arguments.cancel {
         match engine.cancel_adoption(&by)? {
             Some(cancelled) => (State::Cancelled, Some(cancelled)),

@@ -127,9 +127,7 @@ enum Place {
 fn executed(arguments: &Arguments, session: &Session) -> Result<Executed, Failure> {
     arguments.must_name_a_program()?;
     let root = root::existing_or_new(&session.start);
-    if root::is_made(root) {
-        records::own_root(root)?; // before the command starts
-    }
+    records::own_root(root)?; // before the command starts
     let files = policy::files()?;
     let in_force: PolicyInForce = files.read(root)?;
     if let Some(told) = policy::set_aside(&in_force) {
@@ -191,8 +189,8 @@ fn opened(ending: Ending, root: &Path) -> Result<Place, Failure> {
     Ok(match ending {
         Ending::Drop => Place::Looked(Box::new(records::own_root(root)?.open_existing()?)),
         Ending::Keep | Ending::Review => {
-            let records = records::open_for(root)?;
-            Place::Opened(Box::new(Engine::open_existing(root, records)?))
+            let (checked, records) = records::open_for(root)?;
+            Place::Opened(Box::new(checked.existing_engine(records)?))
         }
     })
 }
@@ -202,7 +200,8 @@ fn made(ending: Ending, root: &Path, session: &Session) -> Result<Place, Failure
     let place = match ending {
         Ending::Drop => Place::Looked(Box::new(records::own_root(root)?.open()?)),
         Ending::Keep | Ending::Review => {
-            Place::Opened(Box::new(Engine::open(root, records::open_for(root)?)?))
+            let (checked, records) = records::open_for(root)?;
+            Place::Opened(Box::new(checked.engine(records)?))
         }
     };
     session.note_made(root);

@@ -127,7 +127,7 @@ fn collected(
         workspace.gc(&GcOptions { only: Some(BTreeSet::new()), ..options.clone() })?
     } else {
         let asked = (retention, retained, actor::of(None));
-        records::open_for(root)?.forget(workspace, root, &foreseen, options, asked)?
+        records::open_for(root)?.1.forget(workspace, root, &foreseen, options, asked)?
     };
     Ok(GcReport { retained_runs: foreseen.retained_runs, ..report })
 }

@@ -4,7 +4,6 @@ use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use actum::Engine;
 use actum_core::path::Quoted;
 use serde::Serialize;
 
@@ -41,7 +40,8 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let named = named.transpose()?;
     let root = named.as_deref().unwrap_or_else(|| root::wanted(&session.start));
     let created = !root::is_made(root);
-    let mut engine = Engine::open(root, records::open_for(root)?)?;
+    let (checked, records) = records::open_for(root)?;
+    let mut engine = checked.engine(records)?;
     let bound = engine.resume();
     recovery_note::tell(&session.screen, engine.recovery());
     bound?;

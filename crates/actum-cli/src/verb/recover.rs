@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 
 use actum::reason::Reason;
-use actum::{Engine, task};
-use actum_workspace::{RunOptions, Workspace};
+use actum::task;
+use actum_workspace::RunOptions;
 use serde::Serialize;
 
 use super::status::{Blocked, attention, write_blocked};
@@ -44,7 +44,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         (Ok(own_root), true) => (Some(own_root.set_aside_journal()?), own_root.open_existing()?),
         // A ledger that cannot be read proves nothing; to finish what the journal says needs no proof.
         (Err(failure), false) if failure.reason() != Reason::BoundElsewhere => {
-            (None, Workspace::open_existing(root)?)
+            (None, records::unproven_root(root)?)
         }
         (Err(failure), _) => return Err(failure),
     };
@@ -58,8 +58,8 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         recovery: RecoveryNote::of(workspace.recovery()),
         blocked: Blocked::all(workspace.blocked()),
     };
-    let resumed = records::open_for(root).and_then(|records| {
-        let mut engine = Engine::open_existing(root, records)?;
+    let resumed = records::open_for(root).and_then(|(checked, records)| {
+        let mut engine = checked.existing_engine(records)?;
         let finished = task::finish(&mut engine, root)?;
         Ok((engine, finished))
     });

@@ -2,7 +2,6 @@
 
 use std::io::{self, Write};
 
-use actum::Engine;
 use actum::task::{self, RolledBack};
 use actum_core::RunId;
 use actum_core::path::Harmless;
@@ -45,8 +44,8 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let root = session.root();
     let files = policy::files()?;
     files.read(root)?;
-    let records = records::open_for(root)?;
-    let mut engine = Engine::open_existing(root, records)?.under_files(files, root);
+    let (checked, records) = records::open_for(root)?;
+    let mut engine = checked.existing_engine(records)?.under_files(files, root);
     let held = signals::hold();
     let actor = actor::of(arguments.agent.clone());
     let taken_back = task::rollback(&mut engine, root, (&arguments.task, actor));

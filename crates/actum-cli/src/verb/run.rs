@@ -8,7 +8,6 @@ use std::fs::File;
 use std::io::Write;
 use std::path::PathBuf;
 
-use actum::Engine;
 use actum::task::{self, FinishedTask, Observer, Outcome, TaskEnd};
 use actum_core::report::{Phase, ReportStatus, StatusUpdate, TaskStatus};
 
@@ -57,8 +56,8 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     // Refused before anything is made.
     let in_force = files.read(root)?;
     let input = arguments.read(&session.start)?;
-    let records = records::open_for(root)?;
-    let mut engine = Engine::open(root, records)?.under_files(files, root);
+    let (checked, records) = records::open_for(root)?;
+    let mut engine = checked.engine(records)?.under_files(files, root);
     let held = signals::hold();
     let waiting = signals::waiting().ok();
     let mut lines =

@@ -61,6 +61,8 @@ pub struct PolicyFile {
     pub sandbox: SandboxAllowance,
     /// Whether the code of plugin packages may be run.
     pub plugins: PluginAllowance,
+    /// Absolute paths of directories in which a workspace may be made although programs act on what they hold.
+    pub roots: Vec<String>,
     /// History that is kept.
     pub retention: Option<Retention>,
     /// The most bytes of the ledger before it takes nothing new.
@@ -179,6 +181,7 @@ impl PolicyFile {
                 "approvals",
                 "sandbox",
                 "plugins",
+                "workspaces",
                 "retention",
                 "ledger",
                 "tasks",
@@ -195,6 +198,7 @@ impl PolicyFile {
         let notify = notify(root.table("approvals")?)?;
         let sandbox = SandboxAllowance::read(root.table("sandbox")?)?;
         let plugins = PluginAllowance::read(root.table("plugins")?)?;
+        let roots = workspaces(root.table("workspaces")?)?;
         let retention = retention::read(root.table("retention")?)?;
         let ledger_bytes = ledger::read(root.table("ledger")?)?;
         let task_envelopes = TaskEnvelopes::read(root.table("tasks")?)?;
@@ -204,6 +208,7 @@ impl PolicyFile {
             ("sandbox.exec", sandbox.exec.len()),
             ("sandbox.env", sandbox.env.len()),
             ("sandbox.caches", sandbox.caches.len()),
+            ("workspaces.roots", roots.len()),
         ];
         let Budget { max_files, max_loc } = budget;
         if let Some(limit) = [max_files, max_loc].into_iter().flatten().find(|it| *it > COUNT_MAX) {
@@ -249,6 +254,7 @@ impl PolicyFile {
             notify,
             sandbox,
             plugins,
+            roots,
             retention,
             ledger_bytes,
             task_envelopes,
@@ -269,6 +275,7 @@ impl PolicyFile {
             notify: None,
             sandbox: SandboxAllowance::default(),
             plugins: PluginAllowance::default(),
+            roots: Vec::new(),
             retention: None,
             ledger_bytes: None,
             task_envelopes: TaskEnvelopes::default(),
@@ -280,6 +287,20 @@ impl PolicyFile {
         let Self { protected, scope, budget, tiers, commands, .. } = self;
         let commands = LayerCommands { rules: commands, narrowing: CommandRules::default() };
         Layer { source, root: None, protected, scope, budget, tiers, commands }
+    }
+}
+
+fn workspaces(table: Option<Table<'_>>) -> Result<Vec<String>, Mistake> {
+    let Some(table) = table else { return Ok(Vec::new()) };
+    table.only(&["roots"], Secret::No)?;
+    Ok(table.list("roots", "paths", absolute)?.unwrap_or_default())
+}
+
+/// An absolute path that is not `/`.
+pub(super) fn absolute(value: &Value<'_>) -> Result<String, Mistake> {
+    match value.text("a path, which is a text")? {
+        path if path.starts_with('/') && path.len() > 1 => Ok(path.to_owned()),
+        other => Err(value.other_than("an absolute path".to_owned(), format!("`{other}`"))),
     }
 }
 

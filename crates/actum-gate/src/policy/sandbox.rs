@@ -3,6 +3,7 @@
 use actum_core::RelPath;
 use serde::Serialize;
 
+use super::file::absolute;
 use super::mistake::Mistake;
 use super::written::{Secret, Table, Value};
 
@@ -34,10 +35,6 @@ impl SandboxAllowance {
     pub(super) fn read(table: Option<Table<'_>>) -> Result<Self, Mistake> {
         let Some(table) = table else { return Ok(Self::default()) };
         table.only(&["read", "write", "exec", "env", "caches"], Secret::Perhaps)?;
-        let absolute = |it: &Value<'_>| match it.text("a path, which is a text")? {
-            path if path.starts_with('/') && path.len() > 1 => Ok(path.to_owned()),
-            other => Err(it.other_than("an absolute path".to_owned(), format!("`{other}`"))),
-        };
         let list = |key| Ok(table.list(key, "paths", absolute)?.unwrap_or_default());
         let variable = |it: &Value<'_>| match it.text("a variable, which is a text")? {
             text if text.starts_with('=') || text.is_empty() || text.contains('\0') => {

@@ -7,7 +7,7 @@
 
 use std::fmt;
 use std::os::unix::ffi::OsStrExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use actum_core::canonical::plainly;
 use actum_core::ledger::Actor;
@@ -19,7 +19,7 @@ use actum_core::signer::KeyId;
 use actum_core::{RelPath, Timestamp};
 use actum_ledger::{Store, WAIT_MICROS};
 use actum_workspace::disk::Disk;
-use actum_workspace::{RunOptions, Transaction, View, Workspace};
+use actum_workspace::{RunOptions, Transaction, View};
 use serde::{Deserialize, Serialize};
 
 use crate::alerts::NewAlert;
@@ -91,7 +91,7 @@ pub(crate) fn check<D: Disk>(
 }
 
 /// Rejects a ledger that recorded neither the nearest recorded workspace around this one nor this one.
-fn check_around(place: &Place, log: Option<&str>) -> Result<()> {
+pub(crate) fn check_around(place: &Place, log: Option<&str>) -> Result<()> {
     for root in &place.around {
         match Standing::of(actum_workspace::notes_at(root)?, log)? {
             Standing::Unrecorded => {}
@@ -133,12 +133,12 @@ pub(crate) fn bind_first<D: Disk>(lock: &Transaction<'_, D>, records: &Records) 
     Ok(())
 }
 
-fn elsewhere(workspace: BoundWorkspace, ledger: &str) -> Error {
+pub(crate) fn elsewhere(workspace: BoundWorkspace, ledger: &str) -> Error {
     Error::BoundElsewhere { workspace, ledger: ledger.to_owned() }
 }
 
 /// Relation of a workspace to a ledger, by the notes in the workspace.
-enum Standing {
+pub(crate) enum Standing {
     /// No ledger recorded it.
     Unrecorded,
     /// The ledger recorded it.
@@ -148,7 +148,7 @@ enum Standing {
 }
 
 impl Standing {
-    fn of(notes: Vec<String>, log: Option<&str>) -> Result<Self> {
+    pub(crate) fn of(notes: Vec<String>, log: Option<&str>) -> Result<Self> {
         let mut standing = Self::Unrecorded;
         for note in notes {
             let Some(witness) = Witness::read(Some(note))? else { continue };
@@ -185,66 +185,6 @@ impl fmt::Display for BoundWorkspace {
             }
             Self::Within(root) => write!(f, "the workspace `{root}` inside this one"),
         }
-    }
-}
-
-/// Root of a workspace that the ledger in use may change, as no other ledger recorded it or the one around it. What
-/// opens a workspace beside the engine opens it by this.
-#[derive(Debug)]
-pub struct OwnRoot(PathBuf);
-
-impl OwnRoot {
-    /// Checks the workspace at `root`, made already or not. `log` gives the name of the log in use, where there is one;
-    /// it is called only where a ledger recorded the workspace or one around it.
-    ///
-    /// # Errors
-    /// `BoundElsewhere`; `Workspace` where the notes about ledgers cannot be read; those of `log`.
-    pub fn check<E: From<Error>>(
-        root: &Path,
-        log: impl FnOnce() -> std::result::Result<Option<String>, E>,
-    ) -> std::result::Result<Self, E> {
-        let place = Place::of(root);
-        let notes = |root: &Path| actum_workspace::notes_at(root).map_err(Error::from);
-        let own = notes(root)?;
-        let mut is_recorded = !own.is_empty();
-        for around in &place.around {
-            is_recorded = is_recorded || !notes(around)?.is_empty();
-        }
-        if is_recorded {
-            let log = log()?;
-            match Standing::of(own, log.as_deref())? {
-                Standing::Own => {}
-                Standing::Unrecorded => check_around(&place, log.as_deref())?,
-                Standing::Elsewhere(ledger) => {
-                    return Err(elsewhere(BoundWorkspace::This, &ledger).into());
-                }
-            }
-        }
-        Ok(Self(root.to_owned()))
-    }
-
-    /// Opens the workspace, making its state directory where there is none.
-    ///
-    /// # Errors
-    /// As [`Workspace::open`].
-    pub fn open(&self) -> Result<Workspace> {
-        Ok(Workspace::open(&self.0)?)
-    }
-
-    /// Opens the workspace where there is one.
-    ///
-    /// # Errors
-    /// As [`Workspace::open_existing`].
-    pub fn open_existing(&self) -> Result<Workspace> {
-        Ok(Workspace::open_existing(&self.0)?)
-    }
-
-    /// Sets a damaged journal aside.
-    ///
-    /// # Errors
-    /// As [`Workspace::set_aside_journal`].
-    pub fn set_aside_journal(&self) -> Result<Option<String>> {
-        Ok(Workspace::set_aside_journal(&self.0)?)
     }
 }
 

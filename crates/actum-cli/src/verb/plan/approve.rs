@@ -101,8 +101,8 @@ pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let root = root::existing_or_new(&session.start);
     let id = arguments.task.clone().map_or_else(|| task.plan.id.as_str().to_owned(), String::from);
     let id: PlainId = id.parse().map_err(usage)?;
-    let records = records::open_for(root)?;
-    let mut engine = Engine::open(root, records.clone())?.under_files(policy::files()?, root);
+    let (checked, records) = records::open_for(root)?;
+    let mut engine = checked.engine(records.clone())?.under_files(policy::files()?, root);
     let workspace = engine.resume()?;
     let in_force = policy::in_force(root)?;
     let actor = actor::of(arguments.agent.clone());

@@ -42,6 +42,9 @@ struct Checked {
     /// Whether the code of plugin packages may be run.
     #[serde(skip_serializing_if = "PluginAllowance::is_empty")]
     plugins: PluginAllowance,
+    /// Directories in which a workspace may be made although programs act on what they hold.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    roots: Vec<String>,
     /// Task envelopes that are accepted.
     #[serde(skip_serializing_if = "TaskEnvelopes::is_any")]
     task_envelopes: TaskEnvelopes,
@@ -89,6 +92,7 @@ pub(crate) fn run(_: &Arguments, session: &Session) -> Result<Exit, Failure> {
         notify,
         sandbox,
         plugins,
+        roots,
         access,
         task_envelopes,
         ..
@@ -106,6 +110,7 @@ pub(crate) fn run(_: &Arguments, session: &Session) -> Result<Exit, Failure> {
         notify,
         sandbox,
         plugins,
+        roots,
         task_envelopes,
         access: access.into_iter().map(AccessFile::of).collect(),
         ignored: ignored.iter().map(ToString::to_string).collect(),
@@ -252,6 +257,11 @@ impl Document for Checked {
             Some(true) => writeln!(out, "plugins    their code may be run, in a sandbox")?,
             Some(false) => writeln!(out, "plugins    their code is not run")?,
             None => {}
+        }
+        if !self.roots.is_empty() {
+            let told: Vec<_> =
+                self.roots.iter().map(|it| Quoted(it.as_bytes()).to_string()).collect();
+            writeln!(out, "workspaces roots: {}", told.join(", "))?;
         }
         match self.task_envelopes {
             TaskEnvelopes::Any => {}

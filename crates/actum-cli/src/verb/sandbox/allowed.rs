@@ -233,9 +233,7 @@ impl<'a> Allowed<'a> {
     /// Refuses what no list of the operator allows: ledgers, keys, policies, and the state of workspaces.
     fn check_not_reserved(&self, path: &Path) -> Result<(), NotAllowed> {
         let named = self.own.iter().find(|own| path.starts_with(own)).cloned();
-        // Every command has the directories of the system, and to look at the content of each costs many calls.
-        let held = || if is_systems_own(path) { None } else { home::holding(path) };
-        if let Some(own) = named.or_else(held) {
+        if let Some(own) = named.or_else(|| home::holding(path)) {
             return Err(NotAllowed::OperatorsOwn { path: path.to_owned(), own });
         }
         match path.iter().any(|name| name.eq_ignore_ascii_case(STATES[0])) {
@@ -310,11 +308,6 @@ impl<'a> Allowed<'a> {
             .filter(|path| trees.iter().any(|tree| path.starts_with(tree)))
             .collect()
     }
-}
-
-/// Whether every command may read this directory of the system.
-fn is_systems_own(path: &Path) -> bool {
-    PROGRAMS.iter().chain(&SETTINGS).any(|known| path == Path::new(known))
 }
 
 /// The parts of a place of credentials that the operator does not list: all of it, or what lies beside what is
