@@ -22,6 +22,7 @@ use actum_sandbox::{NoProgram, SandboxPolicy, SpawnError};
 use actum_workspace::{Attempt, Difference, ErrorKind, NotAFile};
 
 use crate::policy;
+use crate::records::{self, ApprovalState};
 use crate::verb::sandbox::policy::inherited;
 
 /// The same about what is no error of the workspace.
@@ -90,11 +91,14 @@ pub(crate) fn after_engine(error: &actum::Error) -> Vec<String> {
                 ),
                 None => format!("the version before, plan {before}, was denied"),
             });
+            let key = matches!(records::approval_key(), Ok(ApprovalState::Missing)).then(|| {
+                "to approve takes an approval key, and there is none: `actum key make approval` makes it".to_owned()
+            });
             let ways = [
                 format!("`actum queue {plan}` shows it, and `actum approve {plan}` lets it go"),
                 "once it is approved, asking for the same again does it; until then that changes nothing".to_owned(),
             ];
-            return denied.into_iter().chain(ways).collect();
+            return denied.into_iter().chain(ways).chain(key).collect();
         }
         actum::Error::Queue(error) => of_queue(error),
         actum::Error::Catalog(error) => return of_catalog(error),
