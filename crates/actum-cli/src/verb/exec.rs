@@ -127,18 +127,24 @@ enum Place {
 fn executed(arguments: &Arguments, session: &Session) -> Result<Executed, Failure> {
     arguments.must_name_a_program()?;
     let root = root::existing_or_new(&session.start);
-    records::own_root(root)?; // before the command starts
+    let is_made = root::is_made(root);
+    if is_made {
+        records::own_root(root)?; // before the command starts
+    }
     let files = policy::files()?;
     let in_force: PolicyInForce = files.read(root)?;
     if let Some(told) = policy::set_aside(&in_force) {
         session.screen.note(told);
     }
     let runner = runner(&arguments.confinement, &in_force, root, &session.start)?;
+    if !is_made {
+        records::own_root(root)?; // where no command starts is said first
+    }
     // A check that cannot run would make the command's work worth nothing.
     for check in &arguments.verify {
         runner.program(check).map_err(actum::Error::from)?;
     }
-    let place = match root::is_made(root) {
+    let place = match is_made {
         true => opened(arguments.ending(), root)?,
         false => Place::Nothing,
     };
