@@ -302,6 +302,7 @@ pub(crate) fn of_ledger(error: &LedgerError) -> Vec<String> {
         | LedgerError::OutcomeUnknown { .. }
         | LedgerError::Database { .. }
         | LedgerError::Checkpoint { .. }
+        | LedgerError::NoWriter { .. }
         | LedgerError::Stopped => "`actum ledger verify` tells whether the ledger is sound",
     };
     vec![hint.to_owned()]

@@ -371,3 +371,28 @@ fn a_full_ledger_takes_no_run_and_says_so() {
     let refused = actum(&root, &["apply", "../change.diff"]);
     assert!(refused.stderr.contains("it sets `ledger`"), "{refused:?}");
 }
+
+/// AEC-8: where memory is short a command ends by itself, and says why where it can still say anything.
+#[test]
+fn too_little_memory_is_an_error_and_no_hang() {
+    use std::os::unix::process::ExitStatusExt;
+    let (_directory, root) = workspace();
+    let run = |data: u64| {
+        let inner = program::command(&root, &["--json", "undo"]);
+        let mut limited = std::process::Command::new("/usr/bin/timeout");
+        limited.args(["-s", "KILL", "20", "/usr/bin/prlimit", &format!("--data={data}")]);
+        limited.arg(inner.get_program()).args(inner.get_args()).current_dir(&root).env_clear();
+        limited.envs(inner.get_envs().filter_map(|(key, value)| Some((key, value?))));
+        limited.output().unwrap()
+    };
+    let mut explained = 0;
+    for data in (1_500_000..4_000_000).step_by(100_000) {
+        let ended = run(data);
+        let said = [ended.stdout, ended.stderr].concat();
+        let said = String::from_utf8_lossy(&said).into_owned();
+        let killed = ended.status.code() == Some(137) || ended.status.signal() == Some(9);
+        assert!(!killed && !said.contains("panicked"), "{data}: {:?} {said}", ended.status);
+        explained += u32::from(said.contains("LEDGER_UNAVAILABLE"));
+    }
+    assert!(explained > 0, "no limit kept the writer of the ledger from starting");
+}

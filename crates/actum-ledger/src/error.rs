@@ -155,6 +155,12 @@ pub enum LedgerError {
         /// Why.
         message: String,
     },
+    /// The thread of the writer cannot be started.
+    #[error("the writer of the ledger cannot be started: {message}; nothing was recorded")]
+    NoWriter {
+        /// What the system says.
+        message: String,
+    },
     /// The writer is gone.
     #[error("the writer of the ledger has ended; whether the last request was heard is not known")]
     Stopped,

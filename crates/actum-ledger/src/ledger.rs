@@ -41,6 +41,8 @@ struct Shared {
     /// Gone when the last handle goes, which ends the writer.
     messages: Option<Sender<Message>>,
     writer: Mutex<Option<JoinHandle<()>>>,
+    /// Why the writer does not run, where its thread could not be started.
+    unstarted: Option<LedgerError>,
     warning: Arc<Mutex<Option<LedgerError>>>,
 }
 
@@ -77,9 +79,14 @@ impl Ledger {
         let (messages, requests) = channel();
         let warning = Arc::new(Mutex::new(None));
         let shown = Arc::clone(&warning);
-        let writer = std::thread::spawn(move || Writer::new(open, key, shown).serve(&requests));
-        let (messages, writer) = (Some(messages), Mutex::new(Some(writer)));
-        Self { shared: Arc::new(Shared { messages, writer, warning }) }
+        let serve = move || Writer::new(open, key, shown).serve(&requests);
+        let started = std::thread::Builder::new().name("ledger writer".to_owned()).spawn(serve);
+        let (writer, unstarted) = match started {
+            Ok(writer) => (Some(writer), None),
+            Err(error) => (None, Some(LedgerError::NoWriter { message: error.to_string() })),
+        };
+        let (messages, writer) = (Some(messages), Mutex::new(writer));
+        Self { shared: Arc::new(Shared { messages, writer, unstarted, warning }) }
     }
 
     /// Appends in one durable transaction: all of them, or none where one is refused.
@@ -154,6 +161,9 @@ impl Ledger {
     /// A message that cannot be delivered is dropped, and with it the way to the answer, which is how
     /// who waits learns of it.
     fn send(&self, message: Message) {
+        if let Some(error) = &self.shared.unstarted {
+            return message.refuse(error.clone());
+        }
         if let Some(messages) = &self.shared.messages {
             drop(messages.send(message));
         }

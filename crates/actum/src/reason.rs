@@ -416,6 +416,7 @@ pub fn of_ledger(error: &LedgerError) -> Reason {
         | LedgerError::OutcomeUnknown { .. }
         | LedgerError::Database { .. }
         | LedgerError::Checkpoint { .. }
+        | LedgerError::NoWriter { .. }
         | LedgerError::Stopped => Reason::LedgerUnavailable,
     }
 }

@@ -28,6 +28,17 @@ pub(super) enum Message {
     Checkpoint(Answer<Option<SignedCheckpoint>>),
 }
 
+impl Message {
+    /// Answers with an error. Whoever asked may have gone.
+    pub(super) fn refuse(self, error: LedgerError) {
+        match self {
+            Self::Append { answer, .. } => drop(answer.send(Err(error))),
+            Self::Ask(question) => question(Err(error)),
+            Self::Checkpoint(answer) => drop(answer.send(Err(error))),
+        }
+    }
+}
+
 pub(super) struct Writer {
     open: Opener,
     key: CheckpointKey,
