@@ -319,6 +319,26 @@ fn a_file_that_somebody_else_changed_meanwhile_is_a_conflict() {
     assert_eq!(fs::read_to_string(root.join("sub/b.txt")).unwrap(), "2\n");
 }
 
+/// AA-6: a command that wrote over bytes that it never saw did not change nothing, also where they are the same now.
+#[test]
+fn a_file_that_somebody_else_changed_to_the_same_content_is_a_conflict() {
+    let (_directory, root) = workspace();
+    let script = "n=$(cat a.txt); echo ready; sleep 2; echo $((n + 1)) > a.txt";
+    let mut child = command(&root, &["exec", "--", "sh", "-c", script])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut ready = [0; 6];
+    child.stdout.as_mut().unwrap().read_exact(&mut ready).unwrap();
+    fs::write(root.join("a.txt"), "2\n").unwrap();
+    let ended: Ended = child.wait_with_output().unwrap().into();
+    assert_eq!(ended.code, 111, "{ended:?}");
+    assert!(ended.stderr.contains("`a.txt`"), "{ended:?}");
+    assert!(ended.stderr.contains("somebody else"), "{ended:?}");
+    assert_eq!(fs::read_to_string(root.join("a.txt")).unwrap(), "2\n");
+}
+
 /// AA-6: with `--json` all of it is one document, whatever the command wrote.
 #[test]
 fn in_json_everything_is_one_document() {

@@ -254,10 +254,12 @@ impl Layer {
                 let held = std::mem::take(&mut held);
                 self.remove_contents(&held, directory.as_ref(), &at, changes)?;
             }
-            if is_disturbed
-                || before.as_ref() != Some(&after)
-                || !same_content(upper, &lower, &name, &after, &at)?
-            {
+            let compared = match is_disturbed || before.as_ref() != Some(&after) {
+                true => Compared::Other,
+                false => self.compare_content((upper, &lower), &name, &after, &at)?,
+            };
+            let is_disturbed = is_disturbed || compared == Compared::SameMeanwhile;
+            if compared != Compared::Same {
                 let (path, after) = (at.path.clone(), Some(after));
                 changes.push(Change { path, before, after, is_disturbed });
             }
@@ -305,6 +307,38 @@ impl Layer {
             self.remove(find(held, &name, &at)?, &at, changes)?;
         }
         Ok(())
+    }
+
+    /// Compares the content of a file of the layer with the file below it.
+    fn compare_content(
+        &self,
+        (upper, lower): (&OwnedFd, &[OwnedFd]),
+        name: &CStr,
+        node: &Node,
+        at: &Place,
+    ) -> Result<Compared> {
+        let Node::File { size, .. } = node else { return Ok(Compared::Same) };
+        if *size > COMPARED_MAX {
+            return Ok(Compared::Other);
+        }
+        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        let mut new =
+            openat(upper, name, flags, Mode::empty()).map(File::from).doing("open", &at.path)?;
+        for directory in lower {
+            let mut old = match openat(directory, name, flags, Mode::empty()) {
+                Ok(old) => File::from(old),
+                Err(Errno::NOENT) => continue,
+                Err(error) => return Err(error).doing("open", &at.path),
+            };
+            return Ok(match same(&mut new, &mut old).doing("read", &at.path)? {
+                false => Compared::Other,
+                true if self.changed_meanwhile(&old).doing("look at", &at.path)? => {
+                    Compared::SameMeanwhile
+                }
+                true => Compared::Same,
+            });
+        }
+        Ok(Compared::Other)
     }
 
     /// Whether any of these directories was changed since the command began: in its names, or itself.
@@ -465,29 +499,16 @@ fn find(lower: &[OwnedFd], name: &CStr, at: &Place) -> Result<Option<(Node, Vec<
     Ok(found)
 }
 
-/// Whether a file of the layer holds what the lower one does. What is no file has no content.
-fn same_content(
-    upper: &OwnedFd,
-    lower: &[OwnedFd],
-    name: &CStr,
-    node: &Node,
-    at: &Place,
-) -> Result<bool> {
-    let Node::File { size, .. } = node else { return Ok(true) };
-    if *size > COMPARED_MAX {
-        return Ok(false);
-    }
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC | OFlags::NONBLOCK;
-    let mut new =
-        openat(upper, name, flags, Mode::empty()).map(File::from).doing("open", &at.path)?;
-    for directory in lower {
-        return match openat(directory, name, flags, Mode::empty()) {
-            Ok(old) => same(&mut new, &mut File::from(old)).doing("read", &at.path),
-            Err(Errno::NOENT) => continue,
-            Err(error) => Err(error).doing("open", &at.path),
-        };
-    }
-    Ok(false)
+/// Content of a file of the layer beside that of the file below it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Compared {
+    /// Both are the same; or it is no file.
+    Same,
+    /// Both are the same, but somebody else wrote the one below while the command ran: the command wrote over what it
+    /// never saw.
+    SameMeanwhile,
+    /// They differ, or are too large to compare.
+    Other,
 }
 
 fn same(new: &mut File, old: &mut File) -> io::Result<bool> {
