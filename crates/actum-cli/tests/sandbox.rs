@@ -50,6 +50,37 @@ fn report(root: &Path, options: &[&str], script: &str) -> Value {
     serde_json::from_str(&ended.stdout).unwrap()
 }
 
+/// AA-10, FE-12: the caller lowers the limits of a command; only the operator raises them.
+#[test]
+fn a_limit_above_the_default_needs_the_operators_list() {
+    let (directory, root) = workspace();
+    let file = directory.path().join("policy.toml");
+    let policy = "read = ['.', '/usr', '/bin', '/lib', '/lib64']\nexec = ['/usr', '/bin']\n\
+                  [limits]\nmemory = { max = 17179869184 }\n";
+    fs::write(&file, policy).unwrap();
+    let file = file.to_str().unwrap();
+    let asked = [
+        &["sandbox", "run", "--limit", "memory=16G"][..],
+        &["sandbox", "run", "--policy", file],
+        &["exec", "--limit", "memory=16G"],
+        &["exec", "--limit", "wall=11m"],
+        &["exec", "--limit", "processes=513"],
+    ];
+    let run = |options: &[&str]| actum(&root, &[options, &["--", "true"]].concat());
+    for options in asked {
+        assert_not_allowed(&run(options), &format!("{options:?}"));
+    }
+    assert_eq!(run(&["exec", "--limit", "memory=1G", "--limit", "processes=512"]).code, 0);
+    operator_allows(&root, "limits = ['memory=16G', 'wall=20m', 'processes=600']");
+    for options in asked {
+        let ended = run(options);
+        assert!(!ended.stderr.contains("SANDBOX_NOT_ALLOWED"), "{options:?}: {ended:?}");
+    }
+    assert_not_allowed(&run(&["exec", "--limit", "memory=17G"]), "more than is listed");
+    operator_allows(&root, "limits = ['memory=lots']");
+    assert_not_allowed(&run(&["exec"]), "an unusable list");
+}
+
 /// AA-10, AA-5: the place of the passphrase in the documentation is hidden, also below a directory that may be read.
 #[test]
 fn a_passphrase_beside_the_operators_policy_is_seen_by_no_command() {
@@ -67,7 +98,7 @@ fn a_passphrase_beside_the_operators_policy_is_seen_by_no_command() {
     }
     let parent = Path::new(passphrase).parent().unwrap();
     let ended = actum(parent, &["sandbox", "run", "--", "cat", "passphrase"]);
-    assert_not_allowed(&ended, "the operator's directory");
+    assert_eq!((ended.code, ended.stdout.as_str()), (125, ""), "{ended:?}");
 }
 
 /// AA-10

@@ -208,6 +208,7 @@ impl PolicyFile {
             ("sandbox.exec", sandbox.exec.len()),
             ("sandbox.env", sandbox.env.len()),
             ("sandbox.caches", sandbox.caches.len()),
+            ("sandbox.limits", sandbox.limits.len()),
             ("workspaces.roots", roots.len()),
         ];
         let Budget { max_files, max_loc } = budget;

@@ -23,6 +23,9 @@ pub struct SandboxAllowance {
     /// Directories of a workspace that are passed through: what commands change there is changed, and is part of
     /// no run.
     pub caches: Vec<RelPath>,
+    /// Limits that they may be given above the default, each `NAME=AMOUNT` as on the command line.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub limits: Vec<String>,
 }
 
 impl SandboxAllowance {
@@ -34,7 +37,7 @@ impl SandboxAllowance {
     /// Reads the table.
     pub(super) fn read(table: Option<Table<'_>>) -> Result<Self, Mistake> {
         let Some(table) = table else { return Ok(Self::default()) };
-        table.only(&["read", "write", "exec", "env", "caches"], Secret::Perhaps)?;
+        table.only(&["read", "write", "exec", "env", "caches", "limits"], Secret::Perhaps)?;
         let list = |key| Ok(table.list(key, "paths", absolute)?.unwrap_or_default());
         let variable = |it: &Value<'_>| match it.text("a variable, which is a text")? {
             text if text.starts_with('=') || text.is_empty() || text.contains('\0') => {
@@ -42,7 +45,15 @@ impl SandboxAllowance {
             }
             text => Ok(text.to_owned()),
         };
+        let limit = |it: &Value<'_>| match it.text("a limit, which is a text")? {
+            text if text.contains('=') => Ok(text.to_owned()),
+            other => {
+                let wanted = "`NAME=AMOUNT`, such as `memory=16G`".to_owned();
+                Err(it.other_than(wanted, format!("`{other}`")))
+            }
+        };
         Ok(Self {
+            limits: table.list("limits", "limits", limit)?.unwrap_or_default(),
             read: list("read")?,
             write: list("write")?,
             exec: list("exec")?,

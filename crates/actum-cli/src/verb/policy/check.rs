@@ -242,10 +242,16 @@ impl Document for Checked {
                 command.iter().map(|it| Quoted(it.as_bytes()).to_string()).collect();
             writeln!(out, "notify     {}", words.join(" "))?;
         }
-        let SandboxAllowance { read, write, exec, env, caches } = &self.sandbox;
+        let SandboxAllowance { read, write, exec, env, caches, limits } = &self.sandbox;
         let caches = caches.iter().map(ToString::to_string).collect();
-        let all =
-            [("read", read), ("write", write), ("exec", exec), ("env", env), ("caches", &caches)];
+        let all = [
+            ("read", read),
+            ("write", write),
+            ("exec", exec),
+            ("env", env),
+            ("caches", &caches),
+            ("limits", limits),
+        ];
         for (what, told) in all {
             if !told.is_empty() {
                 let told: Vec<_> =

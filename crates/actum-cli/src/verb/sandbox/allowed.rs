@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 use actum_core::path::Quoted;
 use actum_gate::policy::SandboxAllowance;
 use actum_gate::refuses_output;
-use actum_sandbox::{Net, SandboxPolicy};
+use actum_sandbox::{Limits, Net, Resource, SandboxPolicy};
 
+use super::limit::{LimitError, TypedLimit};
 use super::policy::{PASSED, PROGRAMS, SETTINGS};
 use crate::home;
 use crate::private_place::{self, real};
@@ -88,8 +89,20 @@ pub(crate) enum NotAllowed {
         Quoted(.0.as_os_str().as_bytes())
     )]
     Sockets(PathBuf),
+    #[error(
+        "cannot give the command {} of {resource}: the default is {}, and the operator's policy lists no more",
+        amount(*resource, *max),
+        amount(*resource, *default)
+    )]
+    Limit { resource: Resource, max: u64, default: u64 },
+    #[error("`{limit}` under `[sandbox] limits` in the operator's policy is no limit: {why}")]
+    NoLimit { limit: String, why: LimitError },
     #[error("cannot look at `{}`: {source}", Quoted(path.as_os_str().as_bytes()))]
     Unreadable { path: PathBuf, source: std::io::Error },
+}
+
+fn amount(resource: Resource, max: u64) -> String {
+    format!("{max} {}", resource.unit()).trim_end().to_owned()
 }
 
 impl NotAllowed {
@@ -99,6 +112,12 @@ impl NotAllowed {
             Self::Path { key, .. } | Self::Credentials { key, .. } => {
                 format!("the operator lists it in {}: `[sandbox] {key} = [\"…\"]`", crate::policy::operators())
             }
+            Self::Limit { resource, max, .. } => format!(
+                "give less; else the operator lists it in {}: `[sandbox] limits = [\"{resource}={max}{}\"]`",
+                crate::policy::operators(),
+                if resource.unit() == "ms" { "ms" } else { "" }
+            ),
+            Self::NoLimit { .. } => format!("correct it in {}", crate::policy::operators()),
             Self::Variable(_) => format!(
                 "`--env NAME=VALUE` sets a value of your own; what comes from outside the operator lists in {}: \
                  `[sandbox] env = [\"NAME\"]`",
@@ -161,6 +180,7 @@ impl<'a> Allowed<'a> {
     /// Refuses a policy that goes beyond what the operator lists, and hides in it what no command sees.
     pub(super) fn confine(&self, policy: &mut SandboxPolicy) -> Result<(), NotAllowed> {
         self.check_root()?;
+        self.check_limits(&policy.limits)?;
         let view = policy.view.iter();
         let read = policy
             .read
@@ -193,6 +213,23 @@ impl<'a> Allowed<'a> {
         }
         policy.hide.sort();
         policy.hide.dedup();
+        Ok(())
+    }
+
+    /// Refuses a limit above the default that the operator does not list: the caller can only lower.
+    fn check_limits(&self, limits: &Limits) -> Result<(), NotAllowed> {
+        let mut listed = Vec::new();
+        for limit in &self.allowance.limits {
+            let parsed: Result<TypedLimit, _> = limit.parse();
+            listed.push(parsed.map_err(|why| NotAllowed::NoLimit { limit: limit.clone(), why })?);
+        }
+        for (resource, default) in Limits::default().iter() {
+            let max = limits.of(resource).max;
+            let is_listed = |it: &TypedLimit| it.resource == resource && max <= it.max;
+            if max > default.max && !listed.iter().any(is_listed) {
+                return Err(NotAllowed::Limit { resource, max, default: default.max });
+            }
+        }
         Ok(())
     }
 
