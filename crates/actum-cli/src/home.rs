@@ -1,14 +1,19 @@
 //! Where ledgers and keys are, and whose: what the environment and the command line say.
 
 use std::ffi::OsString;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use actum::real_path;
 use actum_core::ledger::TenantId;
+use actum_gate::refuses_output;
 
 use crate::failure::Failure;
 use crate::ledger_failure::LedgerFailure;
+
+/// Names of the state of a workspace and of a repository.
+const STATES: [&[u8]; 2] = [b".actum", b".git"];
 
 /// Configuration directory of the machine's administrator.
 pub(crate) const SYSTEM_CONFIGURATION: &str = "/etc/actum";
@@ -25,23 +30,38 @@ pub(crate) fn choose(tenant: Option<&TenantId>) {
 
 /// The directory of ledgers and keys: `ACTUM_HOME`, else where this user's programs keep their data
 /// (XDG Base Directory Specification). It may not be there yet.
+///
+/// Resolved once: a link that another process changes meanwhile could lead each look at it elsewhere.
 pub(crate) fn path() -> Result<PathBuf, Failure> {
-    place(variable).ok_or_else(|| LedgerFailure::NoHome.into())
+    static HOME: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let resolve = || {
+        let named = place(variable)?;
+        // A relative one is given on, to be refused.
+        Some(if named.is_absolute() { real_path(&named) } else { named })
+    };
+    HOME.get_or_init(resolve).clone().ok_or_else(|| LedgerFailure::NoHome.into())
 }
 
 /// Where this user's programs keep their configuration, also in an empty environment: who starts us in one gets
 /// no other policy with that. Who cannot find it does not know what the policy says, and does nothing.
+///
+/// Resolved once, as [`path`]: the directory whose identity is checked is the one whose files are read.
 pub(crate) fn configuration() -> Result<PathBuf, Failure> {
-    base(variable_or_known, "XDG_CONFIG_HOME", ".config")
-        .ok_or_else(|| LedgerFailure::NoHome.into())
+    static CONFIGURATION: OnceLock<Option<PathBuf>> = OnceLock::new();
+    let resolve = || Some(real_path(&named_configuration()?));
+    CONFIGURATION.get_or_init(resolve).clone().ok_or_else(|| LedgerFailure::NoHome.into())
 }
 
-/// Whether a directory is the one of configuration that the system knows for this user (passwd(5)), also by a link.
-/// Anyone who starts us chooses the environment, and so the directory that that names.
+/// Path of the configuration directory as the environment names it, with its links.
+pub(crate) fn named_configuration() -> Option<PathBuf> {
+    base(variable_or_known, "XDG_CONFIG_HOME", ".config")
+}
+
+/// Whether `directory`, a path without links, is the directory of configuration that the system knows for this user
+/// (passwd(5)). The caller chooses the environment, and so the directory that it names.
 pub(crate) fn is_known_configuration(directory: &Path) -> bool {
-    let Some(known) = known_configuration() else { return false };
-    let id = |path: &Path| std::fs::metadata(path).ok().map(|found| (found.dev(), found.ino()));
-    known == directory || id(&known).is_some_and(|known| Some(known) == id(directory))
+    // By the path, from which the files are read: what lies at another one can be exchanged before or after a look.
+    known_configuration().is_some_and(|known| real_path(&known) == directory)
 }
 
 /// Where the system knows this user's configuration.
@@ -101,10 +121,18 @@ pub(crate) fn is_operators(directory: &Path) -> bool {
             && ![".actum", ".git"].into_iter().any(is_there)
 }
 
-/// Where this user's programs keep what they can find out again; it is made where it is not there.
+/// Directory for what can be found out again, made if it is missing. None where the environment leads among states of
+/// workspaces or repositories, protected paths, ledgers, keys or policies.
 #[expect(clippy::disallowed_methods, reason = "this is the module that knows whose directories")]
 pub(crate) fn cache_directory() -> Option<PathBuf> {
-    let ours = base(variable, "XDG_CACHE_HOME", ".cache")?;
+    let ours = real_path(&base(variable, "XDG_CACHE_HOME", ".cache")?);
+    let names: Vec<&[u8]> = ours.iter().skip(1).map(OsStrExt::as_bytes).collect();
+    let is_state = ours.iter().any(|name| STATES.contains(&name.as_bytes()));
+    let is_own = operators_own().iter().any(|own| ours.starts_with(real_path(own)));
+    // A cache is no reason to write among protected files, whatever the environment says.
+    if is_state || is_own || holding(&ours).is_some() || refuses_output(&names).is_some() {
+        return None;
+    }
     std::fs::create_dir_all(&ours).ok().map(|()| ours)
 }
 

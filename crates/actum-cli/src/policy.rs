@@ -23,8 +23,8 @@ pub(crate) fn files() -> Result<PolicyFiles, Failure> {
     let operator = Some(home::configuration()?.join("actum.toml"));
     let (cedar, clock) = (Cedar::default(), records::clock());
     let is_known_place = home::is_known_configuration;
-    let (system, home) = (Some(system()), home::path()?);
-    Ok(PolicyFiles { system, operator, home, cedar, clock, is_known_place })
+    let (system, home, named) = (Some(system()), home::path()?, home::named_configuration());
+    Ok(PolicyFiles { system, operator, named, home, cedar, clock, is_known_place })
 }
 
 /// The operator's policy, there or not, for messages.

@@ -291,6 +291,57 @@ fn an_environment_lets_no_program_do_more() {
     assert!(check.stdout.contains("`approvals.notify`, `sandbox` in"), "{check:?}");
 }
 
+/// AEC-10: a link that changes between two looks at it does not lead past the operator's policy.
+#[test]
+fn a_link_that_changes_meanwhile_leaves_no_policy_out() {
+    let (directory, root) = workspace();
+    let (known, evil) = (program::operator_of(&root), directory.path().join("evil"));
+    for place in [known.join("actum"), evil.join("actum")] {
+        fs::create_dir_all(place).unwrap();
+    }
+    fs::write(known.join("actum/actum.toml"), "version = 1\n[scope]\ndeny = [\"sub/\"]\n").unwrap();
+    assert_eq!(actum(&root, &["policy", "check"]).code, 0);
+    let change = files(&root, "denied.json", &[("sub/b.txt", "changed\n")]);
+    assert_ne!(actum(&root, &["apply", "--overwrite", &change]).code, 0);
+    let link = directory.path().join("link");
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    let (is_over, flip) = (std::sync::atomic::Ordering::Relaxed, |to: &Path| {
+        let next = link.with_extension("next");
+        std::os::unix::fs::symlink(to, &next).and_then(|()| fs::rename(&next, &link)).unwrap();
+    });
+    flip(&known);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !stop.load(is_over) {
+                flip(&evil);
+                flip(&known);
+            }
+        });
+        for _ in 0..30 {
+            let mut command = command(&root, &["apply", "--overwrite", &change]);
+            let ended = command.env("XDG_CONFIG_HOME", &link).output().unwrap();
+            if ended.status.success() {
+                stop.store(true, is_over);
+            }
+            assert!(!ended.status.success(), "{ended:?}");
+        }
+        stop.store(true, is_over);
+    });
+    assert_eq!(text(&root, "sub/b.txt"), "2\n");
+}
+
+/// D-5: the environment makes no directory of caches a workspace, and none among protected files.
+#[test]
+fn no_cache_is_made_among_states_and_protected_files() {
+    let (directory, root) = workspace();
+    for place in [directory.path().join("other/.actum"), root.join(".git/hooks")] {
+        let mut command = command(&root, &["sandbox", "run", "-q", "--", "true"]);
+        let ended = command.env("XDG_CACHE_HOME", &place).output().unwrap();
+        assert!(ended.status.success(), "{ended:?}");
+        assert!(!place.exists(), "{}", place.display());
+    }
+}
+
 /// Files to apply, as one document beside the workspace.
 fn files(root: &Path, name: &str, files: &[(&str, &str)]) -> String {
     let files: Vec<Value> =

@@ -41,6 +41,7 @@ fn in_force(grounds: &Grounds, operator: &str) -> actum::Result<PolicyInForce> {
         is_known_place: |_| true,
         system: None,
         operator: Some(file),
+        named: None,
         home,
         cedar: Cedar::default(),
         clock: Clock::fixed(0),

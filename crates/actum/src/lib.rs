@@ -75,6 +75,7 @@ pub use queue::{
     APPROVED_MICROS, AnsweredPlan, Approver, Moved, PlanState, QUEUE_MAX, QUEUE_OF_ONE_MAX,
     QUEUED_MICROS, QueueError, QueuedPlan, Reply,
 };
+pub use real_path::real as real_path;
 pub use recorded::RecordedRun;
 pub use records::{Clock, Records};
 pub use request::{Commands, Phase, Request, RequestedAction, Which, Work};

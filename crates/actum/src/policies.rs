@@ -39,14 +39,18 @@ pub struct PolicyFiles {
     /// The machine administrator's, which only tightens; it must belong to root, and need not exist.
     pub system: Option<PathBuf>,
     /// The operator's; it need not be there. Access policies are the files `access/*.cedar` beside it.
+    ///
+    /// A path without links: it is read several times, and a link could change between them.
     pub operator: Option<PathBuf>,
+    /// Directory of the operator's files as the environment names it, links and all. It is protected as they are.
+    pub named: Option<PathBuf>,
     /// The home of ledger and keys, which says whose policies are trusted; it need not be there.
     pub home: PathBuf,
     /// What reads access policies, and keeps those that it read last.
     pub cedar: Cedar,
     /// Clock that tells whether trust that waits is in effect.
     pub clock: Clock,
-    /// Whether a directory is where the system knows this user's configuration. What lets programs do more counts only
+    /// Whether a directory, a path without links, is where the system knows this user's configuration. What lets programs do more counts only
     /// there, since an environment leads anywhere; it is asked only where the operator's policy says such a thing.
     pub is_known_place: fn(&Path) -> bool,
 }
@@ -384,7 +388,8 @@ impl PolicyFiles {
         // Each as it is named, and where a link in its place leads to.
         let mut parents = BTreeMap::new();
         let mut places = BTreeSet::new();
-        for path in [operator, directory, &beside].into_iter().chain(files) {
+        let named = self.named.as_deref();
+        for path in [operator, directory, &beside].into_iter().chain(named).chain(files) {
             let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
                 places.extend([path.to_owned(), real(path)]);
                 continue;

@@ -26,8 +26,8 @@ fn resolved(path: &Path) -> Option<PathBuf> {
     }
 }
 
-/// A path without links in what there is of it.
-pub(crate) fn real(path: &Path) -> PathBuf {
+/// Resolves the links of a path, as far as it exists.
+pub fn real(path: &Path) -> PathBuf {
     let there = path.ancestors().find_map(|there| Some((there, resolved(there)?)));
     there.map_or_else(
         || path.to_owned(),

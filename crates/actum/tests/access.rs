@@ -181,6 +181,7 @@ impl Place {
             is_known_place: |_| true,
             system: None,
             operator,
+            named: None,
             home,
             cedar: Cedar::default(),
             clock: Clock::fixed(0),
