@@ -4,7 +4,7 @@ use std::cell::LazyCell;
 use std::path::Path;
 use std::sync::Arc;
 
-use actum::{Clock, Engine, OwnRoot, RecordedRun, Records, Resumed, Root, Witness};
+use actum::{Clock, Engine, OwnLedger, OwnRoot, RecordedRun, Records, Resumed, Root, Witness};
 use actum_core::keyring::Keyring;
 use actum_core::path::Quoted;
 use actum_core::signer::KeyRole;
@@ -48,9 +48,12 @@ fn opened(path: &Path) -> Result<Records, Failure> {
 /// Checks that the ledger in use may change the workspace at `root`, made already or not; makes nothing.
 pub(crate) fn own_root(root: &Path) -> Result<OwnRoot, Failure> {
     checked(root)?.own(|| {
-        let ledger = opened_view()?;
-        let origin = ledger.map(|ledger| ledger.origin().map_err(actum::Error::from));
-        Ok(origin.transpose()?)
+        let home = LedgerHome::open_existing(&home::path()?).map_err(actum::Error::from)?;
+        let keys =
+            home.as_ref().map(Keys::open_existing).transpose().map_err(actum::Error::from)?;
+        let (Some(view), Some(keys)) = (opened_view()?, keys.flatten()) else { return Ok(None) };
+        let origin = view.origin().map_err(actum::Error::from)?;
+        Ok(Some(OwnLedger::new(origin, Arc::new(keys))))
     })
 }
 

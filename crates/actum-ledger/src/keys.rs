@@ -197,7 +197,20 @@ impl Keys {
         private::protection(&directory, &entry)
     }
 
-    /// The same for any key of the keyring.
+    /// Whether the private half of a key is here, sound and without a passphrase. Keys that were rotated out count: they
+    /// were made here.
+    ///
+    /// # Errors
+    /// [`KeyError`] where the directory of keys cannot be used.
+    pub fn holds(&self, id: &KeyId) -> Result<bool, KeyError> {
+        let Some(entry) = self.keyring.keys().iter().find(|key| key.id == *id) else {
+            return Ok(false);
+        };
+        let key = private::read_last(&self.directory()?, entry, None)?;
+        Ok(key.is_some_and(|key| key.key_id() == *id))
+    }
+
+    /// Protection of any key of the keyring.
     ///
     /// # Errors
     /// As [`Keys::protection`].

@@ -127,8 +127,8 @@ impl Engine<LinuxDisk> {
         records.must_lie_outside(root)?;
         // Where there is a workspace already, the first run checks its ledger under the lock.
         if root.join(STATE_DIRECTORY).symlink_metadata().is_err() {
-            let origin = records.origin()?;
-            check_ledger::<Error>(root, || Ok(Some(origin.to_owned())))?;
+            let ledger = records.own_ledger()?; // before anything is made
+            check_ledger::<Error>(root, || Ok(Some(ledger)))?;
         }
         Ok(Self::new(Workspace::open(root)?, root, records))
     }

@@ -56,7 +56,7 @@ pub use command::{
 pub use door::{Acted, Proposal};
 pub use engine::Engine;
 pub use engine::admit::Admitted;
-pub use engine::binding::{Adoption, Binding, BoundWorkspace};
+pub use engine::binding::{Adoption, Binding, BoundWorkspace, OwnLedger};
 pub use engine::clear::{Cleared, Judgement};
 pub use engine::place::Place;
 pub use engine::publish::Published;

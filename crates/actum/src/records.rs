@@ -10,6 +10,7 @@ use actum_core::receipt::EntryRef;
 use actum_core::signer::{KeyId, KeyRole};
 use actum_ledger::{Appended, Keys, Ledger, LedgerError, LedgerHome, SigningKey};
 
+use crate::engine::binding::OwnLedger;
 use crate::error::{Error, Result};
 use crate::real_path::{identity, real};
 
@@ -134,6 +135,11 @@ impl Records {
         let origin = self.ledger.origin().wait()?;
         // Whoever set it meanwhile set the same.
         Ok(self.origin.get_or_init(|| origin))
+    }
+
+    /// The ledger as workspaces are bound to it.
+    pub(crate) fn own_ledger(&self) -> Result<OwnLedger> {
+        Ok(OwnLedger::new(self.origin()?.to_owned(), Arc::clone(&self.keys)))
     }
 
     /// Name of the approval key in force, if there is one.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use actum_workspace::{STATE_DIRECTORY, Workspace};
 
 use crate::engine::Engine;
-use crate::engine::binding::{BoundWorkspace, Standing, check_around, elsewhere};
+use crate::engine::binding::{BoundWorkspace, OwnLedger, Standing, check_around, elsewhere};
 use crate::engine::place::Place;
 use crate::error::{Error, Result};
 use crate::records::Records;
@@ -72,16 +72,16 @@ impl Root {
         Ok(Workspace::open_existing(&self.0)?)
     }
 
-    /// Checks that the ledger in use may change the workspace; makes nothing. `log` gives the name of the log in use,
-    /// where there is one; it is called only where a ledger recorded the workspace or one around it.
+    /// Checks that the ledger in use may change the workspace; makes nothing. `ledger` gives the one in use,
+    /// if it exists; it is called only where a ledger recorded the workspace or one around it.
     ///
     /// # Errors
-    /// `BoundElsewhere`; `Workspace` where the notes about ledgers cannot be read; those of `log`.
+    /// `BoundElsewhere`; `Workspace` where the notes about ledgers cannot be read; those of `ledger`.
     pub fn own<E: From<Error>>(
         self,
-        log: impl FnOnce() -> std::result::Result<Option<String>, E>,
+        ledger: impl FnOnce() -> std::result::Result<Option<OwnLedger>, E>,
     ) -> std::result::Result<OwnRoot, E> {
-        check_ledger(&self.0, log)?;
+        check_ledger(&self.0, ledger)?;
         Ok(OwnRoot(self.0))
     }
 }
@@ -120,7 +120,7 @@ impl OwnRoot {
 /// Checks that the ledger in use recorded the workspace at `root` or the one around it, or that no ledger did.
 pub(crate) fn check_ledger<E: From<Error>>(
     root: &Path,
-    log: impl FnOnce() -> std::result::Result<Option<String>, E>,
+    ledger: impl FnOnce() -> std::result::Result<Option<OwnLedger>, E>,
 ) -> std::result::Result<(), E> {
     let place = Place::of(root);
     let notes = |root: &Path| actum_workspace::notes_at(root).map_err(Error::from);
@@ -130,10 +130,10 @@ pub(crate) fn check_ledger<E: From<Error>>(
         is_recorded = is_recorded || !notes(around)?.is_empty();
     }
     if is_recorded {
-        let log = log()?;
-        match Standing::of(own, log.as_deref())? {
+        let ledger = ledger()?;
+        match Standing::of(own, ledger.as_ref())? {
             Standing::Own => {}
-            Standing::Unrecorded => check_around(&place, log.as_deref())?,
+            Standing::Unrecorded => check_around(&place, ledger.as_ref())?,
             Standing::Elsewhere(ledger) => {
                 return Err(elsewhere(BoundWorkspace::This, &ledger).into());
             }

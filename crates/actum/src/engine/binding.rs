@@ -8,6 +8,7 @@
 use std::fmt;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use actum_core::canonical::plainly;
 use actum_core::ledger::Actor;
@@ -15,9 +16,9 @@ use actum_core::merkle::Node;
 use actum_core::path::Quoted;
 use actum_core::path_name::PathName;
 use actum_core::receipt::EntryRef;
-use actum_core::signer::KeyId;
+use actum_core::signer::{KeyId, Signer};
 use actum_core::{RelPath, Timestamp};
-use actum_ledger::{Store, WAIT_MICROS};
+use actum_ledger::{Keys, Store, WAIT_MICROS};
 use actum_workspace::disk::Disk;
 use actum_workspace::{RunOptions, Transaction, View};
 use serde::{Deserialize, Serialize};
@@ -74,26 +75,49 @@ impl Adoption {
     }
 }
 
+/// Ledger in use: the name of its log, and the keys that sign for it.
+#[derive(Debug, Clone)]
+pub struct OwnLedger {
+    origin: String,
+    keys: Arc<Keys>,
+}
+
+impl OwnLedger {
+    /// Names a ledger and its keys.
+    pub fn new(origin: String, keys: Arc<Keys>) -> Self {
+        Self { origin, keys }
+    }
+
+    /// Whether a witness is of this ledger. Its name proves nothing, since each receipt and export holds it; the private
+    /// half of the key that signed does.
+    fn wrote(&self, witness: &Witness) -> Result<bool> {
+        Ok(witness.origin() == self.origin && self.keys.holds(witness.key())?)
+    }
+}
+
 /// Rejects a ledger that never recorded this workspace while another one did, or did so with the workspace around it.
 pub(crate) fn check<D: Disk>(
     lock: &Transaction<'_, D>,
-    origin: &str,
+    ledger: &OwnLedger,
     own: Option<&Witness>,
     place: &Place,
 ) -> Result<()> {
-    if own.is_some() {
-        return Ok(());
+    if let Some(own) = own {
+        return match ledger.wrote(own)? {
+            true => Ok(()),
+            false => Err(elsewhere(BoundWorkspace::This, own.origin())),
+        };
     }
-    match Witness::elsewhere(lock, origin)? {
-        None => check_around(place, Some(origin)),
+    match Witness::elsewhere(lock, &ledger.origin)? {
+        None => check_around(place, Some(ledger)),
         Some(other) => Err(elsewhere(BoundWorkspace::This, other.origin())),
     }
 }
 
 /// Rejects a ledger that recorded neither the nearest recorded workspace around this one nor this one.
-pub(crate) fn check_around(place: &Place, log: Option<&str>) -> Result<()> {
+pub(crate) fn check_around(place: &Place, ledger: Option<&OwnLedger>) -> Result<()> {
     for root in &place.around {
-        match Standing::of(actum_workspace::notes_at(root)?, log)? {
+        match Standing::of(actum_workspace::notes_at(root)?, ledger)? {
             Standing::Unrecorded => {}
             Standing::Own => return Ok(()),
             Standing::Elsewhere(ledger) => {
@@ -106,9 +130,9 @@ pub(crate) fn check_around(place: &Place, log: Option<&str>) -> Result<()> {
 
 /// Rejects a change of paths inside another recorded workspace. What was changed there before it was one can be taken
 /// back, where this ledger recorded it.
-pub(crate) fn check_within<D: Disk>(lock: &Transaction<'_, D>, origin: &str) -> Result<()> {
+pub(crate) fn check_within<D: Disk>(lock: &Transaction<'_, D>, ledger: &OwnLedger) -> Result<()> {
     for (root, notes) in lock.notes_within()? {
-        match Standing::of(notes, Some(origin))? {
+        match Standing::of(notes, Some(ledger))? {
             Standing::Elsewhere(ledger) => {
                 return Err(elsewhere(BoundWorkspace::Within(root), &ledger));
             }
@@ -128,7 +152,8 @@ pub(crate) fn bind_first<D: Disk>(lock: &Transaction<'_, D>, records: &Records) 
     let first = Node { level: 0, index: 0 };
     let asked = records.ledger.ask(move |store: &mut dyn Store| store.node(first));
     let entry = EntryRef { origin, index: first.index, leaf: asked.wait()? };
-    Witness::of_adoption(entry, records.approval_key(), lock.newest_ended())
+    let keys = (records.signer()?.key_id(), records.approval_key());
+    Witness::of_adoption(entry, keys, lock.newest_ended())
         .write(|log, line| lock.keep_witness(log, line));
     Ok(())
 }
@@ -148,11 +173,11 @@ pub(crate) enum Standing {
 }
 
 impl Standing {
-    pub(crate) fn of(notes: Vec<String>, log: Option<&str>) -> Result<Self> {
+    pub(crate) fn of(notes: Vec<String>, ledger: Option<&OwnLedger>) -> Result<Self> {
         let mut standing = Self::Unrecorded;
         for note in notes {
             let Some(witness) = Witness::read(Some(note))? else { continue };
-            if Some(witness.origin()) == log {
+            if ledger.map_or(Ok(false), |ledger| ledger.wrote(&witness))? {
                 return Ok(Self::Own);
             }
             standing = Self::Elsewhere(witness.origin().to_owned());
@@ -199,14 +224,18 @@ impl<D: Disk> Engine<D> {
         let options = RunOptions { label: "bind".to_owned(), ..RunOptions::default() };
         let Self { workspace, records, root, place, .. } = self;
         let lock = workspace.begin(options)?;
-        let origin = records.origin()?.to_owned();
-        if Witness::under(&lock, &origin)?.is_some() {
-            return Ok(Binding::Own);
-        }
-        let Some(other) = Witness::elsewhere(&lock, &origin)? else {
-            check_around(place, Some(&origin))?;
-            bind_first(&lock, records)?;
-            return Ok(Binding::Own);
+        let (ledger, origin) = (records.own_ledger()?, records.origin()?.to_owned());
+        let other = match Witness::under(&lock, &origin)? {
+            Some(witness) if ledger.wrote(&witness)? => return Ok(Binding::Own),
+            Some(namesake) => namesake,
+            None => match Witness::elsewhere(&lock, &origin)? {
+                Some(other) => other,
+                None => {
+                    check_around(place, Some(&ledger))?;
+                    bind_first(&lock, records)?;
+                    return Ok(Binding::Own);
+                }
+            },
         };
         let now = records.clock.now();
         let waiting = Adoption::read(lock.adoption()?)?.filter(|waiting| waiting.log == origin);
@@ -225,8 +254,8 @@ impl<D: Disk> Engine<D> {
                 "the workspace was adopted from the ledger `{log}` {how}; runs before this are recorded there"
             );
             let entry = records.alert(alert(message))?;
-            let approval = records.approval_key();
-            Witness::of_adoption(entry, approval, lock.newest_ended())
+            let keys = (records.signer()?.key_id(), records.approval_key());
+            Witness::of_adoption(entry, keys, lock.newest_ended())
                 .write(|log, line| lock.keep_witness(log, line));
             lock.set_adoption("")?;
             return Ok(Binding::Adopted);

@@ -6,6 +6,7 @@ use actum_core::canonical::plainly;
 use actum_core::ledger::{EffectStarted, WorkspaceId};
 use actum_core::merkle::leaf_hash;
 use actum_core::receipt::{EntryRef, PathEffect, SettledBy};
+use actum_core::signer::Signer;
 use actum_core::{Digest, RunId, Status, Timestamp};
 use actum_gate::decision::Bundle;
 use actum_ledger::{LedgerError, SigningKey, Store};
@@ -41,7 +42,7 @@ pub(crate) fn settle_open_runs<D: Disk>(
 ) -> Result<Vec<Resumed>> {
     let origin = records.origin()?;
     let witness = Witness::under(transaction, origin)?;
-    binding::check(transaction, origin, witness.as_ref(), place)?;
+    binding::check(transaction, &records.own_ledger()?, witness.as_ref(), place)?;
     if witness.is_none() {
         binding::bind_first(transaction, records)?;
     }
@@ -71,8 +72,8 @@ pub(crate) fn settle_open_runs<D: Disk>(
         let entry = EntryRef { origin: origin.to_owned(), index, leaf };
         let intent = Intent { started, entry, paths };
         let receipt = records.settle(signer, &intent, ended)?;
-        let approval = records.approval_key();
-        Witness::keep(&receipt, &intent, approval, |log, line| transaction.keep_witness(log, line));
+        let keys = (signer.key_id(), records.approval_key());
+        Witness::keep(&receipt, &intent, keys, |log, line| transaction.keep_witness(log, line));
         resumed.push(Resumed { run, status: ended.status });
     }
     Ok(resumed)

@@ -24,6 +24,8 @@ pub struct Witness {
     origin: String,
     index: u64,
     leaf: Digest,
+    /// Key that signed for the log then. Only the installation that made it has its private half.
+    key: KeyId,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     approval: Option<KeyId>,
     /// Newest run before an adoption, which another ledger recorded.
@@ -68,11 +70,11 @@ impl Witness {
     /// Makes the witness of the entry that records an adoption; `adopted` is the newest run before it.
     pub(crate) fn of_adoption(
         entry: EntryRef,
-        approval: Option<KeyId>,
+        (key, approval): (KeyId, Option<KeyId>),
         adopted: Option<RunId>,
     ) -> Self {
         let EntryRef { origin, index, leaf } = entry;
-        Self { origin, index, leaf, approval, adopted }
+        Self { origin, index, leaf, key, approval, adopted }
     }
 
     /// Newest run that another ledger recorded before the workspace was adopted.
@@ -88,6 +90,11 @@ impl Witness {
     /// Name of the log.
     pub fn origin(&self) -> &str {
         &self.origin
+    }
+
+    /// Key that signed for the log.
+    pub(crate) fn key(&self) -> &KeyId {
+        &self.key
     }
 
     /// Approval key that was in force when the entry was written.
@@ -112,12 +119,12 @@ impl Witness {
     pub(crate) fn keep(
         receipt: &Receipt,
         intent: &Intent,
-        approval: Option<KeyId>,
+        (key, approval): (KeyId, Option<KeyId>),
         keep: impl FnOnce(&str, &str),
     ) {
         let (index, leaf) = (receipt.index, receipt.leaf);
         let origin = intent.entry.origin.clone();
-        Self { origin, index, leaf, approval, adopted: None }.write(keep);
+        Self { origin, index, leaf, key, approval, adopted: None }.write(keep);
     }
 
     /// Writes the witness as the line of its log.
