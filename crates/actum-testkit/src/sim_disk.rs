@@ -141,6 +141,11 @@ impl SimDisk {
         self.machine.borrow_mut().plan_from(call_index, errno);
     }
 
+    /// The space that is reported as free. A write that needs more fails with `ENOSPC`; no write uses any up.
+    pub fn set_free_bytes(&self, bytes: u64) {
+        self.machine.borrow_mut().free_bytes = bytes;
+    }
+
     /// The process is killed at this call: it and every later one does nothing and fails with an
     /// error of kind `Other`, "killed".
     pub fn kill_at(&self, call_index: usize) {

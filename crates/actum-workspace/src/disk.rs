@@ -219,6 +219,8 @@ pub trait Disk {
         Self: Sized,
     {
     }
+    /// How many bytes this process can still write to the file system of an open directory (fstatvfs(3)).
+    fn free_bytes(&self, directory: &Self::Handle) -> io::Result<u64>;
     /// How many handles the process can hold at once (`RLIMIT_NOFILE`, getrlimit(2)).
     fn handles_max(&self) -> usize;
     /// The current span between possible losses.

@@ -399,6 +399,12 @@ impl Error {
         matches!(self.kind, ErrorKind::UnderAFile { .. } | ErrorKind::Component { .. })
     }
 
+    /// Whether a write found no room.
+    pub(crate) fn is_disk_full(&self) -> bool {
+        let ErrorKind::Io { source, .. } = &self.kind else { return false };
+        matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded)
+    }
+
     /// The same error of an undo where that was to bring `run` back.
     pub(crate) fn of_redo(mut self, run: RunId) -> Self {
         if let ErrorKind::ChangedSince { attempt, .. }

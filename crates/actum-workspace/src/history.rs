@@ -99,7 +99,11 @@ pub(crate) fn write<D: Disk>(
     }
     let framed = framed(sequence, intent, end);
     let file = disk.create(directory, &name, FileMode::PRIVATE).doing(doing)?;
-    disk.write_at(&file, &framed, 0).doing(doing)
+    let written = disk.write_at(&file, &framed, 0);
+    if written.is_err() {
+        drop(disk.unlink(directory, &name)); // a full disk needs what was written of it
+    }
+    written.doing(doing)
 }
 
 /// The file of a run in the history.

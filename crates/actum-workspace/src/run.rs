@@ -9,7 +9,7 @@ use crate::disk::{Barrier, Disk};
 use crate::error::{Doing, Error, Result, State};
 use crate::history::checkpoint::EndedRun;
 use crate::journal::record::{Body, End, Image, Intent, Outcome, Record};
-use crate::run::publish::{Displaced, gone_name, publish, steps, verify};
+use crate::run::publish::{Displaced, gone_name, publish, steps, take_kept, verify};
 use crate::run::rollback::roll_back;
 use crate::tree::Tree;
 use crate::workspace::Workspace;
@@ -106,6 +106,7 @@ impl<D: Disk> Workspace<D> {
         intent: &Intent,
         displaced: &[Displaced],
     ) -> Result<()> {
+        take_kept(&self.disk, &self.home, intent)?;
         for step in steps(&intent.entries) {
             publish(reached, &self.home.stage, intent.run, &intent.entries, step)?;
         }

@@ -29,7 +29,7 @@ use crate::journal::record::{Attributes, RunKind};
 use crate::recovery::Recovery;
 use crate::transaction::content::{Sink, Store};
 use crate::transaction::inherit::Inherited;
-use crate::transaction::node::{Bytes, Content, New, Nodes, Post, PostFile, Pre};
+use crate::transaction::node::{Bytes, Content, New, Nodes, Post, PostFile, Pre, Source};
 use crate::tree::{Parents, Tree};
 use crate::workspace::{ExistingFiles, Limits, Workspace};
 
@@ -471,6 +471,6 @@ impl<D: Disk> Drop for Transaction<'_, D> {
 pub(crate) fn bytes_of<H>(store: Store<H>) -> Bytes<H> {
     match store {
         Store::Memory(bytes) => Bytes::Memory(Rc::new(bytes)),
-        Store::Staged(name, file) => Bytes::File(Rc::new(file), Some(name)),
+        Store::Staged(name, file) => Bytes::File(Rc::new(file), Source::Staged(name)),
     }
 }

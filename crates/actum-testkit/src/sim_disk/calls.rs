@@ -142,6 +142,11 @@ impl Disk for SimDisk {
             let ino = machine.check(file, Need::Write)?;
             let allocates = machine.tree.get(ino).would_allocate(bytes.len(), offset);
             machine.permit(if allocates { Effect::Allocate } else { Effect::Change })?;
+            if allocates
+                && u64::try_from(bytes.len()).is_ok_and(|length| length > machine.free_bytes)
+            {
+                return Err(Errno::NOSPC);
+            }
             machine.writes.push((machine.current, blocks_touched(offset, bytes.len())));
             machine.tree.write(ino, bytes, offset, u64::MAX)
         })
@@ -295,6 +300,10 @@ impl Disk for SimDisk {
             assert!(is_mine || !wait, "waiting for the lock would never end");
             Ok(is_mine)
         })
+    }
+
+    fn free_bytes(&self, directory: &SimHandle) -> io::Result<u64> {
+        self.call(Entry::new("stat", &directory.path), |machine| Ok(machine.free_bytes))
     }
 
     fn handles_max(&self) -> usize {

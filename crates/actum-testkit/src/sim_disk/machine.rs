@@ -32,6 +32,8 @@ pub(super) struct Machine {
     /// How often the process was started. Handles do not outlive it.
     pub(super) life: u64,
     pub(super) is_killed: bool,
+    /// The longest write that finds room, in bytes.
+    pub(super) free_bytes: u64,
     once: Vec<Fault>,
     from: Vec<(usize, Errno)>,
     hooks: BTreeMap<usize, Vec<Hook>>,
@@ -94,6 +96,7 @@ impl Machine {
             handles: 0,
             life: 0,
             is_killed: false,
+            free_bytes: u64::MAX,
             once: Vec::new(),
             from: Vec::new(),
             hooks: BTreeMap::new(),

@@ -356,6 +356,11 @@ impl Disk for LinuxDisk {
         let _is_open = fs::flock(file, FlockOperation::Unlock);
     }
 
+    fn free_bytes(&self, directory: &OwnedFd) -> io::Result<u64> {
+        let stat = retry(|| fs::fstatvfs(directory))?;
+        Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
+    }
+
     fn handles_max(&self) -> usize {
         let limit = rustix::process::getrlimit(rustix::process::Resource::Nofile).current;
         limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(usize::MAX)

@@ -14,7 +14,7 @@ pub(crate) struct EndedRun {
     pub(crate) sequence: u64,
     pub(crate) intent: Intent,
     pub(crate) end: End,
-    /// Names in the keep directory that undo does not need.
+    /// Names in the keep directory that undo does not need. They stay until the journal forgets the run.
     pub(crate) superfluous: Vec<Vec<u8>>,
 }
 
@@ -27,6 +27,13 @@ impl EndedRun {
                 |image: &Image| image.file().is_some_and(|file| matches!(file.body, Body::Kept));
             if kept(&entry.post) {
                 superfluous.push(keep_name(intent.run, index, Side::Post));
+            }
+            // It is at its path again, where a program may write into it.
+            if let Some(Body::Taken(run, of)) = entry.post.file().map(|file| &file.body)
+                && let Ok(of) = usize::try_from(*of)
+                && end.outcome == Outcome::Committed
+            {
+                superfluous.push(keep_name(*run, of, Side::Pre));
             }
             // A moved inode moves back; its kept image is a second name of the live file.
             let needed = entry.back.is_none()

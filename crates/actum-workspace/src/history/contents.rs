@@ -15,7 +15,9 @@ use crate::disk::Disk;
 use crate::error::{Doing, ErrorKind, Result};
 use crate::history::runs::Runs;
 use crate::home::Home;
-use crate::journal::record::{Body, Entry, FileImage, Image, Intent, Outcome, Side, keep_name};
+use crate::journal::record::{
+    Body, Entry, FileImage, Image, Intent, Outcome, RunKind, Side, keep_name,
+};
 use crate::path_change::{CONTENT_BYTES_MAX, Content, Excerpt, PathChange, State};
 use crate::tree::{Found, Tree, read_whole};
 
@@ -127,6 +129,11 @@ impl<'a, D: Disk> Contents<'a, D> {
                     if let Some(bytes) = self.kept(intent.run, touch.1, side)? {
                         break Some(Rc::new(bytes));
                     }
+                    // An undo took it, and left it at the path.
+                    if let Some(taker) = self.taker(&entry.path, touch.0, &digest) {
+                        (touch, side) = (taker, Side::Post);
+                        continue;
+                    }
                 }
                 (Body::Back, Side::Pre) => {
                     let Some(post) = entry.post.file() else { return Ok(Content::Unknown) };
@@ -134,7 +141,14 @@ impl<'a, D: Disk> Contents<'a, D> {
                     (side, digest) = (Side::Post, post.digest);
                     continue;
                 }
-                (Body::Back | Body::Moved(_) | Body::Untouched | Body::Unrecorded, _) => {}
+                (
+                    Body::Taken(..)
+                    | Body::Back
+                    | Body::Moved(_)
+                    | Body::Untouched
+                    | Body::Unrecorded,
+                    _,
+                ) => {}
             }
             match (side, self.moved_to(touch)) {
                 // The same inode, at the path it moved to, or not moved at all.
@@ -175,6 +189,17 @@ impl<'a, D: Disk> Contents<'a, D> {
             Some(_) | None => false,
         };
         Some((run, entries.iter().position(is_target)?))
+    }
+
+    /// The next undo that left this content at `path`.
+    fn taker(&self, path: &RelPath, run: usize, digest: &Digest) -> Option<(usize, usize)> {
+        self.touched.get(path)?.iter().copied().find(|&touch| {
+            let Some((intent, entry)) = self.entry(touch).filter(|_| touch.0 > run) else {
+                return false;
+            };
+            let has_it = entry.post.file().is_some_and(|file| file.digest == *digest);
+            has_it && matches!(intent.kind, RunKind::Undo(_))
+        })
     }
 
     /// The next run that changed `path`.

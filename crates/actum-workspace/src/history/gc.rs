@@ -181,9 +181,12 @@ impl<D: Disk> Workspace<D> {
             .chain(working)
             .map(|run| format!("{run}.").into_bytes())
             .collect();
+        // The journal's runs may have taken images of runs that are in neither.
+        let needed: BTreeSet<_> = self.tail.iter().flat_map(|run| &run.superfluous).collect();
         for name in self.disk.list(&self.home.keep).doing(|| "list kept images".to_owned())? {
             let run = name.get(..=RUN_ID_LENGTH).unwrap_or_default();
-            if !runs.contains(run) && self.remove(&self.home.keep, &name) {
+            if !runs.contains(run) && !needed.contains(&name) && self.remove(&self.home.keep, &name)
+            {
                 removed += 1;
             }
         }

@@ -10,7 +10,7 @@ use crate::home::Home;
 use crate::journal::record::{Body, Entry, Image, Intent, Side, keep_name, stage_name};
 use crate::transaction::bytes_of;
 use crate::transaction::content::Sink;
-use crate::transaction::node::Bytes;
+use crate::transaction::node::{Bytes, Source};
 use crate::tree::{digest_of, read_pieces};
 
 /// Bytes and their digest.
@@ -40,7 +40,17 @@ impl<D: Disk> Images<'_, D> {
         let Image::File(file) = image else { return Ok(None) };
         let found = match (&file.body, side) {
             (Body::Inline(bytes), _) => Some((Bytes::Memory(Rc::clone(bytes)), Digest::of(bytes))),
-            (Body::Kept, _) => self.kept(intent, index, side)?,
+            (Body::Kept, _) => {
+                let source = match (side, u32::try_from(index)) {
+                    (Side::Pre, Ok(index)) => Source::Kept(intent.run, index),
+                    (Side::Pre, Err(_)) | (Side::Post, _) => Source::Unnamed,
+                };
+                self.kept(&keep_name(intent.run, index, side), source)?
+            }
+            (Body::Taken(run, entry), _) => match usize::try_from(*entry) {
+                Ok(entry) => self.kept(&keep_name(*run, entry, Side::Pre), Source::Unnamed)?,
+                Err(_) => None,
+            },
             (Body::Back, Side::Pre) => {
                 let recorded = match post {
                     Some(post) => Some(post.clone()),
@@ -60,12 +70,12 @@ impl<D: Disk> Images<'_, D> {
         Ok(found.filter(|(_, digest)| *digest == file.digest).map(|(bytes, _)| bytes))
     }
 
-    fn kept(&self, intent: &Intent, index: usize, side: Side) -> Result<Option<Found<D>>> {
+    fn kept(&self, name: &[u8], source: Source) -> Result<Option<Found<D>>> {
         let doing = || "read a kept image".to_owned();
-        match self.disk.open_file(&self.home.keep, &keep_name(intent.run, index, side)) {
+        match self.disk.open_file(&self.home.keep, name) {
             Ok(file) => {
                 let digest = digest_of(self.disk, &file).doing(doing)?;
-                Ok(Some((Bytes::File(Rc::new(file), None), digest)))
+                Ok(Some((Bytes::File(Rc::new(file), source), digest)))
             }
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error).doing(doing),

@@ -2,7 +2,8 @@
 
 use actum_core::{FileMode, RunId};
 
-use crate::disk::{Disk, Kind};
+use crate::disk::{Disk, Kind, Stat};
+use crate::error::{Doing, Result};
 use crate::workspace::Workspace;
 
 /// Says when the stage directory was last swept, and how much was displaced since.
@@ -110,6 +111,19 @@ impl<D: Disk> Workspace<D> {
                 self.remove(&self.home.stage, name);
             }
         }
+    }
+
+    /// How many names the keep and stage directories have for a file.
+    pub(crate) fn own_names(&self, file: &Stat) -> Result<u64> {
+        let doing = || "look for the names of a kept image".to_owned();
+        let mut names = 0;
+        for directory in [&self.home.keep, &self.home.stage] {
+            for name in self.disk.list(directory).doing(doing)? {
+                let found = self.disk.stat_at(directory, &name).doing(doing)?;
+                names += u64::from(found.is_some_and(|found| found.inode == file.inode));
+            }
+        }
+        Ok(names)
     }
 
     /// Removes what a given-up run had staged.

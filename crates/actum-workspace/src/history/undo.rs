@@ -13,12 +13,14 @@ use crate::history::RunRef;
 use crate::history::images::Images;
 use crate::journal::record::{Body, Entry, FileImage, Image, Intent, Outcome, RunKind, Side};
 use crate::transaction::Transaction;
-use crate::transaction::node::{Bytes, Content, Counted, New, Post, PostFile, Pre};
+use crate::transaction::node::{Bytes, Content, Counted, New, Post, PostFile, Pre, Source};
 use crate::tree::{read_pieces, read_whole};
 use crate::workspace::{LaterEdits, RunOptions, Workspace};
 
 /// Files are searched for what a run put there up to this much, in bytes times pieces.
 const SEARCHED_MAX: u64 = 1 << 30;
+/// Free space that an undo leaves when it copies kept files, in bytes; where it cannot, it takes the files themselves.
+const FREE_BYTES_MIN: u64 = 64 << 20;
 
 impl<D: Disk> Workspace<D> {
     /// Begins the undo of a run: a transaction that holds its inverse, to be looked at and
@@ -397,7 +399,10 @@ impl<D: Disk> Transaction<'_, D> {
         }
         let current = current.map(|current| current.bytes.clone());
         let images = Images { disk: &self.workspace.disk, home: &self.workspace.home };
-        let bytes = images.bytes(intent, index, Side::Pre, current.as_ref())?;
+        let mut bytes = images.bytes(intent, index, Side::Pre, current.as_ref())?;
+        if bytes.is_none() {
+            bytes = self.displaced_again(intent.run, entry, current.as_ref())?;
+        }
         let given = || self.image(&file.digest).cloned().map(|bytes| Bytes::Memory(Rc::new(bytes)));
         let bytes = bytes.or_else(given);
         let attempt = Attempt::Undo(intent.run);
@@ -423,7 +428,35 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(counter.finish())
     }
 
-    /// Bytes that this run may publish: a kept image stays where it is, and is copied.
+    /// The bytes before the run as a later run recorded them: an undo may have taken the kept image, and a redo displaced
+    /// it.
+    fn displaced_again(
+        &self,
+        run: RunId,
+        entry: &Entry,
+        current: Option<&Bytes<D::Handle>>,
+    ) -> Result<Option<Bytes<D::Handle>>> {
+        let digest = |image: &Image| image.file().map(|file| file.digest);
+        let runs = self.workspace.runs_since(run)?;
+        let later = runs.refs().iter().rev().take_while(|known| known.run != run);
+        for known in later.filter(|known| known.outcome == Outcome::Committed) {
+            // A damaged record has nothing to give.
+            let Ok((intent, _)) = runs.read_found(known) else { continue };
+            let same = |later: &Entry| {
+                later.path == entry.path && digest(&later.pre) == digest(&entry.pre)
+            };
+            let Some(index) = intent.entries.iter().position(same) else { continue };
+            let images = Images { disk: &self.workspace.disk, home: &self.workspace.home };
+            let bytes = images.bytes(&intent, index, Side::Pre, current)?;
+            if bytes.is_some() {
+                return Ok(bytes);
+            }
+        }
+        Ok(None)
+    }
+
+    /// Bytes that this run may publish. A kept image stays where it is, and is copied, as long as there is room: then the
+    /// history has it whatever becomes of the file. On a disk that is nearly full the kept file itself is published.
     fn own(
         &mut self,
         path: &RelPath,
@@ -431,16 +464,44 @@ impl<D: Disk> Transaction<'_, D> {
         size: u64,
     ) -> Result<Bytes<D::Handle>> {
         let doing = || format!("stage `{path}`");
-        let Bytes::File(file, None) = bytes else { return Ok(bytes) };
+        let Bytes::File(file, source) = bytes else { return Ok(bytes) };
+        if matches!(source, Source::Staged(_)) {
+            return Ok(Bytes::File(file, source));
+        }
+        let disk = &self.workspace.disk;
+        let is_kept = matches!(source, Source::Kept(..));
+        let free = disk.free_bytes(&self.workspace.home.state).doing(doing)?;
+        let has_room = free >= size.saturating_add(FREE_BYTES_MIN);
+        if is_kept && !has_room && self.has_only_our_names(&file)? {
+            return Ok(Bytes::File(file, source));
+        }
+        match self.copied(path, &file, size) {
+            // A quota does not show in what is free.
+            Err(error) if is_kept && error.is_disk_full() && self.has_only_our_names(&file)? => {
+                Ok(Bytes::File(file, source))
+            }
+            copied => copied,
+        }
+    }
+
+    /// Whether a kept file has no names but those in the keep and stage directories: another may be that of a live file.
+    fn has_only_our_names(&self, file: &D::Handle) -> Result<bool> {
+        let stat = self.workspace.disk.stat(file).doing(|| "look at a kept image".to_owned())?;
+        Ok(self.workspace.own_names(&stat)? == stat.links)
+    }
+
+    /// A copy of a file, in memory or staged.
+    fn copied(&mut self, path: &RelPath, file: &D::Handle, size: u64) -> Result<Bytes<D::Handle>> {
+        let doing = || format!("stage `{path}`");
         if size <= crate::transaction::content::INLINE_BYTES_MAX as u64 {
-            let bytes = read_whole(&self.workspace.disk, &file, size).doing(doing)?;
+            let bytes = read_whole(&self.workspace.disk, file, size).doing(doing)?;
             return Ok(Bytes::Memory(Rc::new(bytes)));
         }
         let name = self.stage_name();
         let disk = &self.workspace.disk;
         let mut sink =
             crate::transaction::content::Sink::new(disk, &self.workspace.home.stage, name);
-        read_pieces::<D, std::io::Error>(disk, &file, |piece| {
+        read_pieces::<D, std::io::Error>(disk, file, |piece| {
             sink.write(piece);
             Ok(())
         })
@@ -471,7 +532,12 @@ fn moved_to(intent: &Intent) -> BTreeMap<usize, (usize, &RelPath)> {
     let moved = intent.entries.iter().enumerate();
     let moved = moved.filter_map(|(to, entry)| match entry.post.file()?.body {
         Body::Moved(from) => Some((usize::try_from(from).ok()?, (to, &entry.path))),
-        Body::Inline(_) | Body::Kept | Body::Back | Body::Untouched | Body::Unrecorded => None,
+        Body::Inline(_)
+        | Body::Kept
+        | Body::Taken(..)
+        | Body::Back
+        | Body::Untouched
+        | Body::Unrecorded => None,
     });
     moved.collect()
 }

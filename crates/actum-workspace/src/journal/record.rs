@@ -56,6 +56,8 @@ pub(crate) enum Body {
     Inline(Rc<Vec<u8>>),
     /// In the keep directory, under [`keep_name`].
     Kept,
+    /// In the keep directory, as the pre-image of an entry of another run, which gives it up when this run commits.
+    Taken(RunId, u32),
     /// In the other image of the entry, by its `back` splices.
     Back,
     /// They are those of the pre-image of another entry, by its index: the file was moved.
@@ -181,7 +183,12 @@ impl Entry {
     pub(crate) fn origin(&self) -> Option<usize> {
         let moved = match self.post.file()?.body {
             Body::Moved(from) => Some(from),
-            Body::Inline(_) | Body::Kept | Body::Back | Body::Untouched | Body::Unrecorded => None,
+            Body::Inline(_)
+            | Body::Kept
+            | Body::Taken(..)
+            | Body::Back
+            | Body::Untouched
+            | Body::Unrecorded => None,
         };
         usize::try_from(moved.or(self.edited_from)?).ok()
     }
@@ -236,7 +243,12 @@ impl Intent {
     pub(crate) fn moved(&self) -> BTreeSet<usize> {
         let moved = self.entries.iter().filter_map(|entry| match entry.post.file()?.body {
             Body::Moved(from) => usize::try_from(from).ok(),
-            Body::Inline(_) | Body::Kept | Body::Back | Body::Untouched | Body::Unrecorded => None,
+            Body::Inline(_)
+            | Body::Kept
+            | Body::Taken(..)
+            | Body::Back
+            | Body::Untouched
+            | Body::Unrecorded => None,
         });
         moved.collect()
     }
@@ -273,9 +285,11 @@ impl Intent {
                 post.body = match post.body {
                     Body::Untouched => Body::Untouched,
                     Body::Moved(from) => Body::Moved(from),
-                    Body::Inline(_) | Body::Kept | Body::Back | Body::Unrecorded => {
-                        Body::Unrecorded
-                    }
+                    Body::Inline(_)
+                    | Body::Kept
+                    | Body::Taken(..)
+                    | Body::Back
+                    | Body::Unrecorded => Body::Unrecorded,
                 };
             }
             if let (Image::File(pre), Some(_)) = (&mut entry.pre, &entry.back) {
@@ -333,6 +347,11 @@ fn encode_image<'a>(e: &mut Encoder, image: &'a Image, bodies: &mut Vec<&'a [u8]
                 }
                 Body::Untouched => e.u8(4),
                 Body::Unrecorded => e.u8(5),
+                Body::Taken(run, entry) => {
+                    e.u8(6);
+                    e.u64(run.bits());
+                    e.u32(*entry);
+                }
             }
         }
     }
@@ -471,6 +490,7 @@ fn decode_image(d: &mut Decoder<'_>, bodies: &mut Decoder<'_>) -> Result<Image, 
                 3 => Body::Moved(d.u32("a body")?),
                 4 => Body::Untouched,
                 5 => Body::Unrecorded,
+                6 => Body::Taken(RunId::from_random(d.u64("a body")?), d.u32("a body")?),
                 _ => return Err(DecodeError("a body")),
             };
             Image::File(FileImage { attributes, size, digest, inode, body })
@@ -531,6 +551,12 @@ mod tests {
                 entry("k", file(b"kept", Body::Kept), Image::Absent, None),
                 entry("m", Image::Absent, file(b"kept", Body::Moved(2)), None),
                 renamed,
+                entry(
+                    "t",
+                    Image::Absent,
+                    file(b"kept", Body::Taken(RunId::from_random(9), 3)),
+                    None,
+                ),
             ],
         }
     }

@@ -9,7 +9,7 @@ use crate::error::{Doing, ErrorKind, Result};
 use crate::history::images::Images;
 use crate::journal::record::{Image, Intent, Side, stage_name};
 use crate::run::publish::gone_name;
-use crate::transaction::node::Bytes;
+use crate::transaction::node::{Bytes, Source};
 use crate::tree::digest_of;
 use crate::workspace::Workspace;
 
@@ -138,7 +138,7 @@ impl<D: Disk> Workspace<D> {
             let stat = self.disk.stat_at(&self.home.stage, &name).doing(doing)?;
             if stat.is_some_and(|stat| stat.inode == pre.inode) {
                 let file = self.disk.open_file(&self.home.stage, &name).doing(doing)?;
-                return Ok(Some(Bytes::File(std::rc::Rc::new(file), None)));
+                return Ok(Some(Bytes::File(std::rc::Rc::new(file), Source::Unnamed)));
             }
         }
         Ok(None)

@@ -7,7 +7,8 @@ use actum_core::{RelPath, RunId};
 
 use crate::disk::{Disk, Rename, Stat};
 use crate::error::{Doing, Error, ErrorKind, Result};
-use crate::journal::record::{Entry, FileImage, Image, stage_name};
+use crate::home::Home;
+use crate::journal::record::{Body, Entry, FileImage, Image, Intent, Side, keep_name, stage_name};
 use crate::transaction::content::set_attributes;
 use crate::tree::{Tree, digest_of};
 
@@ -66,6 +67,29 @@ pub(crate) fn steps(entries: &[Entry]) -> Vec<(Step, usize)> {
 /// Where a removed file goes in the stage directory.
 pub(crate) fn gone_name(run: RunId, entry: usize) -> Vec<u8> {
     [stage_name(run, entry), b".gone".to_vec()].concat()
+}
+
+/// Gives the kept images that a run takes their names in the stage directory.
+///
+/// Not before the intent is durable: it names the inode, so that recovery knows it whatever its stamps say. The kept name
+/// stays until the tree is durable.
+///
+/// # Errors
+/// `Conflict` where a kept image is another file than the intent names; `Io`.
+pub(crate) fn take_kept<D: Disk>(disk: &D, home: &Home<D::Handle>, intent: &Intent) -> Result<()> {
+    for (index, entry) in intent.entries.iter().enumerate() {
+        let Some(FileImage { body: Body::Taken(run, of), inode, .. }) = entry.post.file() else {
+            continue;
+        };
+        let doing = || format!("take the kept `{}`", entry.path);
+        let kept = keep_name(*run, usize::try_from(*of).unwrap_or(usize::MAX), Side::Pre);
+        let staged = stage_name(intent.run, index);
+        disk.link(&home.keep, &kept, &home.stage, &staged).doing(doing)?;
+        if disk.stat_at(&home.stage, &staged).doing(doing)?.map(|stat| stat.inode) != Some(*inode) {
+            return Err(replaced(&entry.path));
+        }
+    }
+    Ok(())
 }
 
 /// Takes one step.

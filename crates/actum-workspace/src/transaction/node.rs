@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use actum_core::{Digest, RelPath, Splice};
+use actum_core::{Digest, RelPath, RunId, Splice};
 
 use crate::change::{Held, Lines};
 use crate::disk::{Stat, Time};
@@ -93,15 +93,26 @@ pub(crate) enum Counted {
 /// Bytes at hand.
 pub(crate) enum Bytes<H> {
     Memory(Rc<Vec<u8>>),
-    /// A file; for staged content with its name in the stage directory.
-    File(Rc<H>, Option<Vec<u8>>),
+    /// A file.
+    File(Rc<H>, Source),
+}
+
+/// The name under which a transaction can publish a file at hand.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Source {
+    /// None: its bytes can only be copied.
+    Unnamed,
+    /// Its name in the stage directory.
+    Staged(Vec<u8>),
+    /// The kept pre-image of an entry of a past run.
+    Kept(RunId, u32),
 }
 
 impl<H> Clone for Bytes<H> {
     fn clone(&self) -> Self {
         match self {
             Self::Memory(bytes) => Self::Memory(Rc::clone(bytes)),
-            Self::File(file, name) => Self::File(Rc::clone(file), name.clone()),
+            Self::File(file, source) => Self::File(Rc::clone(file), source.clone()),
         }
     }
 }

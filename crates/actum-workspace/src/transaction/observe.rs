@@ -10,7 +10,7 @@ use crate::disk::{Disk, Stat};
 use crate::error::{Doing, Error, ErrorKind, NeededFor, NotAFile, Result};
 use crate::transaction::Transaction;
 use crate::transaction::content::INLINE_BYTES_MAX;
-use crate::transaction::node::{Bytes, Content, Node, Post, PostFile, Pre, PreFile};
+use crate::transaction::node::{Bytes, Content, Node, Post, PostFile, Pre, PreFile, Source};
 use crate::tree::{Found, Tree, read_pieces, read_whole};
 use crate::workspace::HardLinks;
 
@@ -98,7 +98,7 @@ impl<D: Disk> Transaction<'_, D> {
                 Ok(())
             })
             .doing(doing)?;
-            (hasher.finish(), counter.finish(), Bytes::File(Rc::new(file), None))
+            (hasher.finish(), counter.finish(), Bytes::File(Rc::new(file), Source::Unnamed))
         };
         Ok(Pre::File(PreFile { stat, attributes, digest, lines, bytes, read_at }))
     }
@@ -109,8 +109,15 @@ impl<D: Disk> Transaction<'_, D> {
         if stat.links < 2 {
             return Ok(stat);
         }
-        self.workspace.checkpoint(Some(self.run))?;
         let doing = || format!("look at `{path}`");
+        match self.workspace.checkpoint(Some(self.run)) {
+            // The names stay until there is room, but they are known.
+            Err(error) if error.is_disk_full() && !self.workspace.poisoned => {
+                let ours = self.workspace.own_names(&stat)?;
+                return Ok(Stat { links: stat.links.saturating_sub(ours), ..stat });
+            }
+            checkpoint => checkpoint?,
+        }
         let stat = self.workspace.disk.stat(file).doing(doing)?;
         if stat.links < 2 || self.is_swept {
             return Ok(stat);

@@ -16,7 +16,9 @@ use crate::run::publish::Displaced;
 use crate::run::rollback::make_directory;
 use crate::transaction::Transaction;
 use crate::transaction::content::{INLINE_BYTES_MAX, set_attributes};
-use crate::transaction::node::{Bytes, Content, New, Node, Nodes, Post, PostFile, Pre, PreFile};
+use crate::transaction::node::{
+    Bytes, Content, New, Node, Nodes, Post, PostFile, Pre, PreFile, Source,
+};
 use crate::tree::{Tree, read_pieces, stamp_is_fresh};
 
 /// How many bytes of images one record holds; what goes beyond is kept beside the journal.
@@ -195,10 +197,21 @@ impl<D: Disk> Staging<'_, D> {
                 }
                 self.keep_post(index, path, Rc::new(handle)).map(|body| (body, inode))
             }
-            Content::New(New { bytes: Bytes::File(handle, staged), .. }) => {
-                let Some(staged) = staged else {
-                    return Err(ErrorKind::missing(path).into());
-                };
+            Content::New(New { bytes: Bytes::File(_, Source::Unnamed), .. }) => {
+                Err(ErrorKind::missing(path).into())
+            }
+            Content::New(New { bytes: Bytes::File(handle, Source::Kept(run, entry)), .. }) => {
+                let stat = self.disk.stat(handle).doing(doing)?;
+                if self.tree.attributes(handle, &stat).doing(doing)? == file.attributes {
+                    // Named by the intent alone: a link made before that would move the stamps by which recovery knows
+                    // the inode.
+                    return Ok((Body::Taken(*run, *entry), stat.inode));
+                }
+                let copy = |disk: &D, to: &D::Handle| copy_file(disk, handle, to);
+                let (copied, inode) = self.create_staged(&name, path, file, copy)?;
+                self.keep_post(index, path, Rc::new(copied)).map(|body| (body, inode))
+            }
+            Content::New(New { bytes: Bytes::File(handle, Source::Staged(staged)), .. }) => {
                 self.disk
                     .rename(self.stage, staged, self.stage, &name, Rename::NoReplace)
                     .doing(doing)?;

@@ -42,6 +42,7 @@ impl<D: Disk> Rebuilder<'_, D> {
                 }
                 Body::Inline(_)
                 | Body::Kept
+                | Body::Taken(..)
                 | Body::Back
                 | Body::Moved(_)
                 | Body::Untouched
