@@ -924,7 +924,8 @@ def tier_of(case, policy, rules, files, paths, place, rules_of):
         own = lambda path: any(covers(area, path) for area in OWN_AREAS)
         found = ["R1" if all(own(path) for one in effects for path in paths(one)) else "R2"]
         deleted = [one for one in files if one["effect"] == "deleted"]
-        if len(deleted) > DELETED_FILES_MAX or len(files) > CHANGED_FILES_MAX or case["linked"]:
+        if len(deleted) > DELETED_FILES_MAX or len(files) > CHANGED_FILES_MAX \
+                or case["linked"] or case.get("opened"):
             found.append("R3")
         for rule in rules["tiers"]:
             spoken_of = [rule["tier"] for one in files for path in paths(one)

@@ -76,7 +76,11 @@ impl Section<'_> {
         (mode(&self.change.before), mode(&self.change.after))
     }
 
+    /// A line with the permissions comes first where the diff, which knows two modes, would hide them.
     pub(crate) fn write(&self, audience: Audience, out: &mut dyn Write) -> io::Result<()> {
+        if audience == Audience::Terminal {
+            write_permissions(self.change, out)?;
+        }
         let mut written = Ok(());
         self.pieces(|part, piece| {
             if written.is_ok() {
@@ -85,6 +89,28 @@ impl Section<'_> {
         });
         written
     }
+}
+
+/// Names the permissions that a path gets, where they are not the usual ones.
+fn write_permissions(change: &PathChange, out: &mut dyn Write) -> io::Result<()> {
+    let path = &change.path;
+    match &change.after {
+        State::Absent => Ok(()),
+        State::Directory { mode } if *mode == FileMode::EXECUTABLE => Ok(()),
+        State::File { mode, .. } if [FileMode::REGULAR, FileMode::EXECUTABLE].contains(mode) => {
+            Ok(())
+        }
+        State::Directory { mode } => {
+            writeln!(out, "permissions of the directory `{path}`: {:04o}", mode.bits())
+        }
+        State::File { mode, .. } => writeln!(out, "permissions of `{path}`: {:04o}", mode.bits()),
+    }
+}
+
+/// Names the permissions of new directories, which no section of a diff shows.
+pub(crate) fn write_directories(changes: &[PathChange], out: &mut dyn Write) -> io::Result<()> {
+    let is_directory = |change: &&PathChange| matches!(change.after, State::Directory { .. });
+    changes.iter().filter(is_directory).try_for_each(|change| write_permissions(change, out))
 }
 
 /// One side of a section; a directory is none, since git knows only files.

@@ -97,9 +97,11 @@ mod tests {
         let sequence = style::ERROR.to_string();
         assert_eq!(
             guarded(text.as_bytes()),
-            format!("{sequence}a\\033[8m\x1b[0m \\033[31mx\\302\\2331m\\342\\200\\256\\r\n\té")
+            format!(
+                "{sequence}a<\\033>[8m\x1b[0m <\\033>[31mx<\\302\\233>1m<\\342\\200\\256><\\r>\n\té"
+            )
         );
-        assert_eq!(guarded(b"a\xff\x9b"), "a\\377\\233");
+        assert_eq!(guarded(b"a\xff\x9b"), "a<\\377><\\233>");
     }
 
     /// D-4

@@ -172,6 +172,33 @@ fn checks_see_the_change_before_it_is_made_and_what_they_write_is_forgotten() {
     assert_eq!(tree(&root), before);
 }
 
+/// AA-5, D-1: a diff of git knows two modes, and what a person decides on names all others.
+#[test]
+fn permissions_that_are_not_the_usual_ones_are_shown_and_world_writable_paths_ask() {
+    let (_directory, root) = workspace();
+    let script = "umask 022; echo x > open; chmod 666 open; echo y > odd; chmod 6 odd; \
+                  mkdir -m 777 shared; echo z > plain; echo e > tool; chmod 755 tool";
+    let queued = exec(&root, &["--json"], script);
+    assert_eq!(queued.code, 116, "{queued:?}");
+    let plan = json(&queued)["error"]["plan"].as_str().unwrap().to_owned();
+    let shown = actum(&root, &["queue", &plan]).stdout;
+    for expected in [
+        "R3: every user may write `odd` afterwards; so it is with 2 more",
+        "`odd`  +1 -0  mode 0006\n",
+        "permissions of `open`: 0666\n",
+        "`plain`  +1 -0\n",
+        "`tool`  +1 -0\n",
+        "permissions of the directory `shared`: 0777\n",
+    ] {
+        assert!(shown.contains(expected), "{expected}: {shown}");
+    }
+    let mode = exec(&root, &["--json"], "chmod 666 a.txt");
+    assert_eq!(mode.code, 116, "{mode:?}");
+    let plan = json(&mode)["error"]["plan"].as_str().unwrap().to_owned();
+    let shown = actum(&root, &["queue", &plan]).stdout;
+    assert!(shown.contains("mode `a.txt`  +0 -0  mode 0644 -> 0666\n"), "{shown}");
+}
+
 /// A file with a passphrase, beside the workspace.
 fn passphrase(root: &Path) -> String {
     let passphrase = root.parent().unwrap().join("passphrase");

@@ -25,8 +25,12 @@ use serde_json::{Value, json};
 /// Text that forges a line, recolours, clears, turns around, hides and overwrites.
 const HOSTILE: &str = "h\nFORGED a\rFORGED b\x1b[35m\x1b[2K\u{9b}2J\u{202e}\u{2066}\u{200b}\u{feff}\
                        \u{ad}\u{2028}FORGED c\u{e0041}\u{61c}\x07\x7f\u{fdd1}z";
-/// Part of it that is left once it is escaped.
-const SEEN: &str = "FORGED b\\033[35m";
+/// Part of it that is left once it is escaped, as a name and as a line.
+const SEEN: [&str; 2] = ["FORGED b\\033[35m", "FORGED b<\\033>[35m"];
+
+fn is_seen(text: &str) -> bool {
+    SEEN.iter().any(|seen| text.contains(seen))
+}
 /// Attributes that the program itself sets: of its styles, and those of the parser of its command line.
 const ATTRIBUTES: [&str; 8] = ["0", "1", "2", "4", "31", "32", "33", "36"];
 
@@ -367,7 +371,7 @@ fn no_verb_lets_a_terminal_obey_or_a_reader_believe_a_hostile_text() {
                 };
                 let what = format!("`actum {verb} {}`, terminal: {is_terminal}", line.join(" "));
                 match shown(&sent) {
-                    Ok(text) => seen |= text.contains(SEEN),
+                    Ok(text) => seen |= is_seen(&text),
                     Err(why) => {
                         wrong.push(format!(
                             "{what} {why}\n{}",
@@ -402,7 +406,7 @@ fn names_of_tenants_are_escaped_at_every_verb() {
     for (verb, _, _) in CASES {
         let mut arguments: Vec<&str> = verb.split(' ').collect();
         arguments.extend(["--tenant", HOSTILE]);
-        assert!(both(&stage, &arguments).contains(SEEN), "{verb}");
+        assert!(is_seen(&both(&stage, &arguments)), "{verb}");
     }
 }
 
@@ -437,7 +441,7 @@ fn texts_in_access_policies_are_escaped() {
             &["status"],
             &["doctor"],
         ] {
-            seen |= both(&stage, arguments).contains(SEEN);
+            seen |= is_seen(&both(&stage, arguments));
         }
         assert!(seen, "{policy:?}");
     }
@@ -476,7 +480,7 @@ fn output_of_plugins_is_escaped() {
     ] {
         put("execute", &execute);
         put("verify", &verify);
-        assert!(both(&stage, &["plugin", "test", "../probe"]).contains(SEEN), "{execute} {verify}");
+        assert!(is_seen(&both(&stage, &["plugin", "test", "../probe"])), "{execute} {verify}");
     }
 }
 

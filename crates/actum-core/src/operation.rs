@@ -36,6 +36,11 @@ impl FileMode {
         self.0
     }
 
+    /// Whether users other than owner and group may write.
+    pub fn is_world_writable(self) -> bool {
+        self.0 & 0o002 != 0
+    }
+
     /// This mode with the executable bit set wherever the read bit is, or cleared everywhere:
     /// how git applies the `100755` and `100644` it knows.
     #[must_use]

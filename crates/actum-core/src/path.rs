@@ -227,17 +227,35 @@ impl fmt::Display for Quoted<'_> {
     }
 }
 
-/// A line as a terminal may show it: what it would obey, what nobody sees and what is not text
-/// appears escaped as in [`Quoted`]; all else, tabs and backslashes among it, stays as it is.
+/// Shows a line as text that a terminal does not obey. Control characters, invisible characters and bytes
+/// that are not UTF-8 appear as the escapes of [`Quoted`] between `<` and `>`: `<\r>`, `<\033>`. Tabs and
+/// everything else stay as they are.
+///
+/// INVARIANT: two different lines are never shown as the same text. A `<` that stands before a backslash is
+/// written as `<\074>`, so `<\` always starts an escape.
 pub struct Harmless<'a>(pub &'a [u8]);
 
 impl fmt::Display for Harmless<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for chunk in self.0.utf8_chunks() {
-            for c in chunk.valid().chars() {
-                if c == '\t' { f.write_str("\t")? } else { write_harmless(f, c)? }
+            let mut characters = chunk.valid().chars().peekable();
+            while let Some(c) = characters.next() {
+                match c {
+                    '\t' => f.write_str("\t")?,
+                    '<' if characters.peek() == Some(&'\\') => f.write_str("<\\074>")?,
+                    c if is_not_shown(c) => {
+                        f.write_str("<")?;
+                        write_harmless(f, c)?;
+                        f.write_str(">")?;
+                    }
+                    c => write!(f, "{c}")?,
+                }
             }
-            write_octal(f, chunk.invalid())?;
+            if !chunk.invalid().is_empty() {
+                f.write_str("<")?;
+                write_octal(f, chunk.invalid())?;
+                f.write_str(">")?;
+            }
         }
         Ok(())
     }
@@ -351,13 +369,46 @@ mod tests {
     #[test]
     fn a_name_that_is_not_text_is_shown_escaped() {
         assert_eq!(RelPath::new(b"a\xff\n\\b\x1b").unwrap().to_string(), "a\\377\\n\\\\b\\033");
-        assert_eq!(Harmless(b"a\t\\b\x1b[1m\r\xff").to_string(), "a\t\\b\\033[1m\\r\\377");
+        assert_eq!(Harmless(b"a\t\\b\x1b[1m\r\xff").to_string(), "a\t\\b<\\033>[1m<\\r><\\377>");
     }
 
     #[test]
     fn the_ends_of_lines_are_shown_by_their_letters() {
         assert_eq!(Quoted(b"a\r\n\tb").to_string(), "a\\r\\n\\tb");
-        assert_eq!(Harmless(b"a\r\n\tb").to_string(), "a\\r\\n\tb");
+        assert_eq!(Harmless(b"a\r\n\tb").to_string(), "a<\\r><\\n>\tb");
+    }
+
+    /// D-4
+    #[test]
+    fn two_different_texts_are_never_shown_as_the_same() {
+        let parts: [&[u8]; 12] = [
+            b"<",
+            b"\\",
+            b">",
+            b"r",
+            b"\r",
+            b"\n",
+            b"0",
+            b"7",
+            b"4",
+            b"\x1b",
+            b"\xff",
+            b"\xc3\xa9",
+        ];
+        let mut texts = vec![Vec::new()];
+        for _ in 0..4 {
+            let longer = |text: &Vec<u8>| parts.map(|part| [text.as_slice(), part].concat());
+            texts = texts.iter().flat_map(longer).collect();
+        }
+        texts.push(b"<\\r>".to_vec());
+        texts.push(b"<\\074>\\r>".to_vec());
+        let count = |shown: fn(&[u8]) -> String| {
+            let shown: std::collections::BTreeSet<_> = texts.iter().map(|it| shown(it)).collect();
+            shown.len()
+        };
+        let distinct = texts.iter().collect::<std::collections::BTreeSet<_>>().len();
+        assert_eq!(count(|text| Harmless(text).to_string()), distinct);
+        assert_eq!(count(|text| Quoted(text).to_string()), distinct);
     }
 
     /// D-4
@@ -420,6 +471,7 @@ mod tests {
                 unseen.to_string().bytes().map(|byte| format!("\\{byte:03o}")).collect();
             let expected = format!("a{escaped}b");
             assert_eq!(Quoted(text.as_bytes()).to_string(), expected);
+            let expected = format!("a<{escaped}>b");
             assert_eq!(Harmless(text.as_bytes()).to_string(), expected);
         }
         let seen = "é 日本 \u{a0}\u{2009}\u{2010}\u{2070}🦀";

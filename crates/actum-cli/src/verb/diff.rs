@@ -117,6 +117,9 @@ impl FileDiffs {
     }
 
     pub(crate) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        if self.audience == Audience::Terminal {
+            diff_text::write_directories(&self.known, out)?;
+        }
         let sections = diff_text::sections(&self.known);
         sections.iter().try_for_each(|section| section.write(self.audience, out))
     }

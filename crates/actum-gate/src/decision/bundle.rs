@@ -57,6 +57,9 @@ pub struct Case {
     pub limits: Digest,
     /// Files of it that have other names as well, ordered by path.
     pub linked: Vec<PathName>,
+    /// Paths that every user may write afterwards and could not before, ordered.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub opened: Vec<PathName>,
     /// The digest of what was asked for.
     pub plan: Digest,
     /// Whether it brings back what was there before that run, and nothing else; a redo does not.
@@ -170,6 +173,7 @@ impl Case {
             budget: Budget::unlimited(),
             change,
             linked: Vec::new(),
+            opened: Vec::new(),
             commands: Vec::new(),
             confined: Vec::new(),
             found: Vec::new(),
@@ -324,6 +328,11 @@ impl Bundle {
     /// Files of it that have other names as well.
     pub fn linked(&self) -> &[PathName] {
         &self.case.linked
+    }
+
+    /// Paths that every user may write afterwards and could not before.
+    pub fn opened(&self) -> &[PathName] {
+        &self.case.opened
     }
 
     /// Files of it that other programs act on by themselves.

@@ -118,11 +118,15 @@ fn raised(bundle: &Bundle, policy: &Policy) -> Vec<Ground> {
             format!("`{path}` has another name elsewhere, and undo does not tie them again");
         (RiskTier::R3, with_more(first, bundle.linked().len() - 1))
     });
+    let opened = bundle.opened().first().map(|path| {
+        let first = format!("every user may write `{path}` afterwards");
+        (RiskTier::R3, with_more(first, bundle.opened().len() - 1))
+    });
     let triggers = bundle
         .triggers()
         .iter()
         .map(|it| (RiskTier::R3, format!("`{}` {}", it.path, it.trigger.effect())));
-    of_all.chain(of_policy).chain(linked).chain(triggers).collect()
+    of_all.chain(of_policy).chain(linked).chain(opened).chain(triggers).collect()
 }
 
 /// A path, what happens to it, and its spellings.

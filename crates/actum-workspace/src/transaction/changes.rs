@@ -48,13 +48,20 @@ impl<D: Disk> Transaction<'_, D> {
         effects.collect()
     }
 
+    /// Paths that every user may write afterwards and could not before, ordered.
+    pub fn opened_to_all(&self) -> Vec<RelPath> {
+        let renames = renames(&self.nodes);
+        let is_open = |mode: Option<FileMode>| mode.is_some_and(FileMode::is_world_writable);
+        let opened = self.nodes.iter().filter(|(path, node)| {
+            let before = renames.before(path).and_then(|before| self.nodes.get(before));
+            is_open(node.post.mode()) && !is_open(before.and_then(|before| before.pre.mode()))
+        });
+        opened.map(|(path, _)| path.clone()).collect()
+    }
+
     /// The permission bits that a path would have, where the change speaks of it and leaves something there.
     pub fn mode_of(&self, path: &RelPath) -> Option<FileMode> {
-        match &self.nodes.get(path)?.post {
-            Post::Absent => None,
-            Post::Directory(attributes) => Some(attributes.mode),
-            Post::File(file) => Some(file.attributes.mode),
-        }
+        self.nodes.get(path)?.post.mode()
     }
 
     /// Counts the lines of files that were written whole or by several steps by comparing the first

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use actum_core::{Digest, RelPath, RunId, Splice};
+use actum_core::{Digest, FileMode, RelPath, RunId, Splice};
 
 use crate::change::{Held, Lines};
 use crate::disk::{Stat, Time};
@@ -179,6 +179,15 @@ impl Counted {
 }
 
 impl<H> Post<H> {
+    /// The permission bits, where something is there.
+    pub(crate) fn mode(&self) -> Option<FileMode> {
+        match self {
+            Self::Absent => None,
+            Self::Directory(attributes) => Some(attributes.mode),
+            Self::File(file) => Some(file.attributes.mode),
+        }
+    }
+
     pub(crate) fn file(&self) -> Option<&PostFile<H>> {
         match self {
             Self::File(file) => Some(file),
@@ -196,6 +205,15 @@ impl<H> Post<H> {
 }
 
 impl<H> Pre<H> {
+    /// The permission bits, where something is there.
+    pub(crate) fn mode(&self) -> Option<FileMode> {
+        match self {
+            Self::Absent => None,
+            Self::Directory(attributes) => Some(attributes.mode),
+            Self::File(file) => Some(file.attributes.mode),
+        }
+    }
+
     pub(crate) fn file(&self) -> Option<&PreFile<H>> {
         match self {
             Self::File(file) => Some(file),

@@ -212,6 +212,7 @@ fn case<D: Disk>(transaction: &mut Transaction<'_, D>, asked: Asked<'_>) -> Resu
         budget: limits.budget,
         change: transaction.effects(),
         linked,
+        opened: transaction.opened_to_all().into_iter().map(PathName).collect(),
         commands,
         found,
         triggers,

@@ -7,7 +7,7 @@ use std::path::Path;
 use actum::{Moved, PlanState, PolicyInForce, QueuedPlan, Request};
 use actum_core::ledger::PlanAnswered;
 use actum_core::path::{Harmless, Quoted};
-use actum_core::receipt::{GateRecord, PathEffect};
+use actum_core::receipt::{FileFacts, GateRecord, PathEffect};
 use actum_core::{Digest, Timestamp};
 use actum_gate::Verdict;
 use actum_gate::decision::{APPROVAL, Bundle};
@@ -284,6 +284,7 @@ fn write_effect(out: &mut dyn Write, effect: &PathEffect) -> io::Result<()> {
         write!(out, "`{from}` -> ")?;
     }
     write!(out, "`{path}`  +{added} -{removed}")?;
+    write_mode(out, before.as_ref(), after.as_ref())?;
     let is_other =
         before.as_ref().map(|file| file.sha256) != after.as_ref().map(|file| file.sha256);
     if let Some(after) = after.as_ref().filter(|after| is_other && after.size > 0)
@@ -292,4 +293,18 @@ fn write_effect(out: &mut dyn Write, effect: &PathEffect) -> io::Result<()> {
         write!(out, "  {} bytes that are no text, and not shown", after.size)?;
     }
     writeln!(out)
+}
+
+/// Names the permissions of a file where they change or are none of those that are expected.
+fn write_mode(
+    out: &mut dyn Write,
+    before: Option<&FileFacts>,
+    after: Option<&FileFacts>,
+) -> io::Result<()> {
+    let Some(after) = after else { return Ok(()) };
+    match before.filter(|before| before.mode != after.mode) {
+        Some(before) => write!(out, "  mode {} -> {}", before.mode, after.mode),
+        None if ["0644", "0755"].contains(&after.mode.as_str()) => Ok(()),
+        None => write!(out, "  mode {}", after.mode),
+    }
 }

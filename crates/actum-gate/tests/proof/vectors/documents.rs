@@ -142,6 +142,11 @@ fn policy_cases() -> Vec<Vector> {
             Judged { linked: vec![path("a"), path("b")], ..plain(modified(&["a", "b"])) },
         ),
         (
+            "a directory that every user may write",
+            &default,
+            Judged { opened: vec![path("a")], ..plain(only(EffectKind::DirectoryCreated, &["a"])) },
+        ),
+        (
             "permissions of a file with another name",
             &default,
             Judged { linked: vec![path("a")], ..plain(only(EffectKind::Mode, &["a"])) },
