@@ -4,7 +4,9 @@ use std::cell::LazyCell;
 use std::path::Path;
 use std::sync::Arc;
 
-use actum::{Clock, Engine, OwnLedger, OwnRoot, RecordedRun, Records, Resumed, Root, Witness};
+use actum::{
+    Clock, Engine, NewAlert, OwnLedger, OwnRoot, RecordedRun, Records, Resumed, Root, Witness,
+};
 use actum_core::keyring::Keyring;
 use actum_core::path::Quoted;
 use actum_core::signer::KeyRole;
@@ -43,6 +45,22 @@ fn opened(path: &Path) -> Result<Records, Failure> {
     let records = Records::open(path, &tenant, clock())?;
     records.check_configuration(&home::configuration()?)?;
     Ok(records)
+}
+
+/// Raises an alert about the installation in the ledger of every tenant, since keys and trust are shared by all of them.
+pub(crate) fn alert_everywhere(alert: &NewAlert) -> Result<(), Failure> {
+    let path = home::path()?;
+    // The ledger in use is made first, where there is none.
+    open()?.alert(alert.clone())?;
+    let home = LedgerHome::open(&path).map_err(actum::Error::from)?;
+    let used = home::tenant()?;
+    for tenant in home.tenants().map_err(actum::Error::from)? {
+        if tenant != used {
+            let _held = signals::hold();
+            Records::open(&path, &tenant, clock())?.alert(alert.clone())?;
+        }
+    }
+    Ok(())
 }
 
 /// Checks that the ledger in use may change the workspace at `root`, made already or not; makes nothing.
@@ -272,6 +290,16 @@ pub(crate) fn approval_key() -> Result<ApprovalState, Failure> {
         Protection::Passphrase if current.unproven => ApprovalState::Unproven,
         Protection::Passphrase => ApprovalState::Proven,
     })
+}
+
+/// Whether an approval key with a passphrase counts now, so that the operator can be told from a program.
+pub(crate) fn has_passphrase() -> Result<bool, Failure> {
+    let home = LedgerHome::open_existing(&home::path()?).map_err(actum::Error::from)?;
+    let keys = home.as_ref().map(Keys::open_existing).transpose().map_err(actum::Error::from)?;
+    let Some(keys) = keys.flatten() else { return Ok(false) };
+    let Some(current) = keys.keyring().current(KeyRole::Approval, now()) else { return Ok(false) };
+    let protection = keys.protection_of(current).map_err(actum::Error::from)?;
+    Ok(protection == Protection::Passphrase)
 }
 
 /// The clock of the machine.

@@ -143,7 +143,7 @@ impl RunArguments {
     /// The key of the request. An error shows it escaped, which the parser of the command line would
     /// not.
     fn key(&self) -> Result<Option<RequestKey>, Failure> {
-        let key = self.request_key.as_deref().map(str::parse).transpose();
+        let key = self.request_key.as_deref().map(RequestKey::from_caller).transpose();
         key.map_err(|error: NameError| Failure::Usage {
             message: format!("{error}; nothing was changed"),
         })

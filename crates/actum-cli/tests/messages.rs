@@ -65,7 +65,8 @@ fn a_terminal_obeys_nothing_of_what_was_typed() {
             } else {
                 ended.stderr
             };
-            assert!(told.contains(HARMLESS), "{arguments:?}: {told}");
+            let as_name = told.replace("<\\", "\\").replace('>', "");
+            assert!(as_name.contains(HARMLESS), "{arguments:?}: {told}");
             let obeyed = |c: char| HARMFUL.contains(c) && !c.is_ascii_graphic() && c != '\n';
             assert!(!told.contains(obeyed), "{arguments:?}: {told}");
         }

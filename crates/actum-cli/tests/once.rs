@@ -172,3 +172,14 @@ fn a_request_whose_run_was_forgotten_is_still_answered() {
     let again = actum(&root, &apply);
     assert!(again.stdout.contains("did this before"), "{again:?}");
 }
+
+/// D-8: the ids of tasks are keys that no other request can take.
+#[test]
+fn a_request_key_of_a_task_is_rejected_from_outside() {
+    let (_directory, root) = workspace();
+    let ended = actum(&root, &["apply", "../change.diff", "--request-key", "task:p1"]);
+    assert_eq!(ended.code, 2, "{ended:?}");
+    assert!(ended.stderr.contains("is reserved for task plans"), "{ended:?}");
+    let action = actum(&root, &["action", "run", "x.json", "--request-key", "task:p1"]);
+    assert_eq!(action.code, 2, "{action:?}");
+}

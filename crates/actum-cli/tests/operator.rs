@@ -200,7 +200,32 @@ fn an_approval_key_that_an_agent_makes_waits_and_can_be_denied() {
     assert!(!actum(&root, &["log"]).stderr.contains("approval key"));
     let approved = actum(&root, &approve);
     assert_eq!(reason(&approved), "KEY_UNUSABLE", "{approved:?}");
-    assert_eq!(alerts(&root), ["KEY_WAITS", "KEY_WAITS"]);
+    assert_eq!(alerts(&root), ["KEY_WAITS"], "those of one kind are one line");
+}
+
+/// AA-5: keys are of the whole installation, and so is the alert, whatever tenant the caller names.
+#[test]
+fn the_alert_about_a_key_goes_to_the_ledger_of_every_tenant() {
+    let (directory, root) = workspace();
+    let key = approval_key(&root);
+    let elsewhere = root.with_file_name("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    assert_eq!(actum(&root, &APPLY).code, 0);
+    let own = approval_passphrase(directory.path());
+    let rotate = ["key", "rotate", "approval", "--passphrase-file", own.to_str().unwrap()];
+    let lost = ["--tenant", "other", "--old-passphrase-lost"];
+    let rotated = actum(&root, &[&rotate[..], &lost[..]].concat());
+    assert_eq!(rotated.code, 4, "{rotated:?}");
+    assert_eq!(alerts(&root), ["KEY_WAITS"]);
+    let other = value(&actum(&elsewhere, &["--tenant", "other", "queue", "--json"]));
+    assert_eq!(other["alerts"][0]["name"], "KEY_WAITS", "{other}");
+    // Marking it as seen takes the passphrase of the key that counts.
+    let refused = actum(&root, &["queue", "--seen", "all"]);
+    assert_ne!(refused.code, 0, "{refused:?}");
+    assert_eq!(alerts(&root), ["KEY_WAITS"]);
+    let seen = actum(&root, &["queue", "--seen", "all", "--passphrase-file", &key]);
+    assert_eq!(seen.code, 0, "{seen:?}");
+    assert!(alerts(&root).is_empty());
 }
 
 /// AA-5, FE-14: without the old passphrase nobody takes the approval key over.

@@ -195,8 +195,13 @@ impl fmt::Debug for RelPath {
 
 /// Shows bytes as text a person can read and paste. A tab and the ends of lines appear as `\t`, `\n`
 /// and `\r`; other control characters, characters that nobody sees, and bytes that are not UTF-8
-/// appear as `\ooo` octal escapes, as git writes them; and a backslash is doubled.
+/// appear as `\ooo` octal escapes, as git writes them; so does a blank behind another blank, so that no text
+/// reaches the next line of a terminal unnoticed. A backslash is doubled. Two different texts are never shown
+/// as the same.
 pub struct Quoted<'a>(pub &'a [u8]);
+
+/// Shows bytes that stand between backticks: as [`Quoted`], and a backtick of theirs has a backslash before it.
+pub struct InBackticks<'a>(pub &'a [u8]);
 
 /// Bytes from outside as [`Quoted`], cut off with `…` after so many.
 #[derive(Debug, Clone, Copy)]
@@ -211,16 +216,35 @@ impl fmt::Display for Cut<'_> {
     }
 }
 
+impl fmt::Display for InBackticks<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, between) in self.0.split(|&byte| byte == b'`').enumerate() {
+            if index > 0 {
+                f.write_str("\\`")?;
+            }
+            Quoted(between).fmt(f)?;
+        }
+        Ok(())
+    }
+}
+
 impl fmt::Display for Quoted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut is_behind_blank = false;
         for chunk in self.0.utf8_chunks() {
             for c in chunk.valid().chars() {
+                let is_blank = c.is_whitespace() && !is_not_shown(c);
                 match c {
                     '\t' => f.write_str("\\t")?,
                     '\\' => f.write_str("\\\\")?,
+                    c if is_blank && is_behind_blank => {
+                        write_octal(f, c.encode_utf8(&mut [0; 4]).as_bytes())?;
+                    }
                     c => write_harmless(f, c)?,
                 }
+                is_behind_blank = is_blank;
             }
+            is_behind_blank &= chunk.invalid().is_empty();
             write_octal(f, chunk.invalid())?;
         }
         Ok(())
@@ -380,6 +404,18 @@ mod tests {
 
     /// D-4
     #[test]
+    fn a_text_of_one_line_cannot_forge_the_look_of_a_line() {
+        assert_eq!(Quoted(b"ok   evil  x").to_string(), "ok \\040\\040evil \\040x");
+        for blank in ["\u{a0}", "\u{2003}", "\u{3000}"] {
+            let octal: String = blank.bytes().map(|byte| format!("\\{byte:03o}")).collect();
+            let shown = Quoted(format!("a {blank}{blank}b").as_bytes()).to_string();
+            assert_eq!(shown, format!("a {octal}{octal}b"));
+        }
+        assert_eq!(InBackticks(b"`root` approves").to_string(), "\\`root\\` approves");
+    }
+
+    /// D-4
+    #[test]
     fn two_different_texts_are_never_shown_as_the_same() {
         let parts: [&[u8]; 12] = [
             b"<",
@@ -474,7 +510,7 @@ mod tests {
             let expected = format!("a<{escaped}>b");
             assert_eq!(Harmless(text.as_bytes()).to_string(), expected);
         }
-        let seen = "é 日本 \u{a0}\u{2009}\u{2010}\u{2070}🦀";
+        let seen = "é 日本\u{a0}x\u{2009}\u{2010}\u{3000}\u{2070}🦀";
         assert_eq!(Quoted(seen.as_bytes()).to_string(), seen);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use actum_core::path::Harmless;
+use actum_core::path::Quoted;
 use actum_core::{
     BudgetStatus, Digest, EditError, HunkError, PathError, RelPath, RunId,
     change_set::ChangeSetError, near::Near, scope::ScopeError,
@@ -369,7 +369,7 @@ fn conflicts_text(conflicts: &[PathConflict]) -> String {
 }
 
 fn holder_text(holder: Option<&str>) -> String {
-    holder.map_or_else(String::new, |holder| format!(" by {}", Harmless(holder.as_bytes())))
+    holder.map_or_else(String::new, |holder| format!(" by {}", Quoted(holder.as_bytes())))
 }
 
 /// A result of this crate.

@@ -21,22 +21,24 @@ const PAGE: u64 = 1000;
 /// Door of alerts about an installation or a workspace.
 const DOOR: &str = "command line";
 
-/// An alert, with all that are equal to it.
+/// An alert, with all of the same kind.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Alert {
     /// The place of the first in the ledger, which is the name of all.
     pub index: u64,
     /// Content of the first.
     pub raised: AlertRaised,
-    /// Places of those that are equal to it, in the order of the ledger.
+    /// Places of the others of its kind, in the order of the ledger.
     pub equal: Vec<u64>,
     /// Time of the last.
     pub last: Timestamp,
+    /// Message of the last.
+    pub last_message: String,
 }
 
 impl Alert {
-    /// All that nobody has seen, the oldest first. Equal are those of one user about the same error in the same words, in
-    /// one workspace: what an agent calls itself and its work tells no two apart.
+    /// Alerts that nobody has seen, the oldest first. Those of one kind, user and workspace are one, since their words have
+    /// names in them that an agent chooses.
     ///
     /// # Errors
     /// [`LedgerError`]; `Damaged` where an entry is not what it was.
@@ -46,14 +48,18 @@ impl Alert {
         for (index, raised) in Self::unseen(log)? {
             let uid = raised.actor.as_ref().map(|actor| actor.uid);
             let name = raised.name.clone();
-            let equal = (raised.workspace, raised.code, name, uid, raised.message.clone());
+            let equal = (raised.workspace, raised.code, name, uid);
             let place = *places.entry(equal).or_insert(alerts.len());
             match alerts.get_mut(place) {
                 Some(first) => {
                     first.last = raised.time;
+                    first.last_message = raised.message;
                     first.equal.push(index);
                 }
-                None => alerts.push(Self { index, last: raised.time, raised, equal: Vec::new() }),
+                None => {
+                    let (last, last_message) = (raised.time, raised.message.clone());
+                    alerts.push(Self { index, last, last_message, raised, equal: Vec::new() });
+                }
             }
         }
         Ok(alerts)

@@ -7,7 +7,7 @@ use actum_core::action::Check;
 use actum_core::canonical::CanonicalError;
 use actum_core::command::CommandRecord;
 use actum_core::ledger::{Actor, RequestKey, Retention};
-use actum_core::path::{Harmless, Quoted};
+use actum_core::path::{Harmless, InBackticks, Quoted};
 use actum_core::path_name::PathName;
 use actum_core::receipt::GateRecord;
 use actum_core::signer::SignError;
@@ -372,7 +372,9 @@ impl From<LedgerError> for Error {
 fn whose(actor: &Actor) -> String {
     let user = Quoted(actor.user.as_bytes());
     match &actor.agent {
-        Some(agent) => format!("the agent `{}` of the user `{user}`", Quoted(agent.as_bytes())),
+        Some(agent) => {
+            format!("the agent `{}` of the user `{user}`", InBackticks(agent.as_bytes()))
+        }
         None => format!("the user `{user}`"),
     }
 }

@@ -60,7 +60,7 @@ pub(crate) struct RunArguments {
     /// The file that holds the plan envelope; `-` is standard input
     file: PathBuf,
     /// Do it once: where a run was made under this key before, the result says so and nothing is changed
-    #[arg(long, value_name = "KEY", value_parser = StringValueParser::new().try_map(|text| text.parse::<RequestKey>()))]
+    #[arg(long, value_name = "KEY", value_parser = StringValueParser::new().try_map(|text| RequestKey::from_caller(&text)))]
     request_key: Option<RequestKey>,
     /// The agent that asks, for the record
     #[arg(long, value_name = "NAME", value_parser = label)]

@@ -6,6 +6,8 @@ mod listed;
 mod shown;
 mod watch;
 
+use std::path::PathBuf;
+
 use actum::{PlanState, QueuedPlan};
 
 use super::Session;
@@ -32,10 +34,13 @@ pub(crate) struct Arguments {
     /// Show plans and alerts as they come and go, until it is interrupted
     #[arg(long, conflicts_with = "plan")]
     watch: bool,
-    /// Somebody has looked at the alert of this number, or at `all`: it is listed no longer. The ledger keeps it, and
-    /// says who did
+    /// Mark the alert of this number, or `all`, as seen: it is listed no longer. Takes the passphrase of the approval key,
+    /// where there is one. The ledger keeps the alert, and who marked it
     #[arg(long, value_name = "ALERT", num_args(1..), conflicts_with_all = ["plan", "watch"])]
     seen: Vec<Looked>,
+    /// Read the passphrase of the approval key from FILE; `-` is standard input
+    #[arg(long, value_name = "FILE", requires = "seen")]
+    passphrase_file: Option<PathBuf>,
 }
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
@@ -46,7 +51,9 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
             session.screen.show(&Shown::of(&queue, &plan, session, audience)?)?;
         }
         None if arguments.watch => watch::run(session)?,
-        None if !arguments.seen.is_empty() => alerts::see(&arguments.seen, session)?,
+        None if !arguments.seen.is_empty() => {
+            alerts::see(&arguments.seen, arguments.passphrase_file.as_deref(), session)?;
+        }
         None => session.screen.show(&Listed { plans: waiting()?, alerts: alerts::waiting()? })?,
     }
     Ok(Exit::Success)

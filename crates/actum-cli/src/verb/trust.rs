@@ -87,7 +87,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         );
         let name = Reason::TrustWaits.name();
         let alert = NewAlert { name, message, actor: Some(actor::of(None)), workspace: None };
-        records::open()?.alert(alert)?;
+        records::alert_everywhere(&alert)?;
     }
     let digest = Some(digest);
     session.screen.show(&Trusted { file, trusted: true, from, digest, counts, shown })?;

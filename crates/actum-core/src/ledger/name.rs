@@ -36,7 +36,19 @@ pub enum NameError {
         /// The text.
         given: String,
     },
+    /// A key that a caller may not give.
+    #[error(
+        "the request key `{}` begins with `{TASK_KEY_PREFIX}`, which is reserved for task plans; give another one",
+        Cut(given.as_bytes(), 80)
+    )]
+    Reserved {
+        /// The text.
+        given: String,
+    },
 }
+
+/// Start of the keys that task plans are carried out under.
+const TASK_KEY_PREFIX: &str = "task:";
 
 /// Whose ledger it is. The name of a directory, so it is held to what every file system takes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -76,6 +88,22 @@ impl FromStr for TenantId {
 pub struct RequestKey(String);
 
 impl RequestKey {
+    /// Reads a key that a caller gives. Keys of tasks are rejected: with one, any request could take the id of a task.
+    ///
+    /// # Errors
+    /// [`NameError`].
+    pub fn from_caller(text: &str) -> Result<Self, NameError> {
+        match text.starts_with(TASK_KEY_PREFIX) {
+            true => Err(NameError::Reserved { given: text.to_owned() }),
+            false => text.parse(),
+        }
+    }
+
+    /// The key of the task with this id; none where the id is too long to be in a key.
+    pub fn of_task(id: &str) -> Option<Self> {
+        format!("{TASK_KEY_PREFIX}{id}").parse().ok()
+    }
+
     /// The text.
     pub fn as_str(&self) -> &str {
         &self.0

@@ -127,7 +127,7 @@ mod tests {
 
 Task task-7: 3 actions on 2 files. The numbers are the order in which they are carried out.
 
-## ``a\\n# b`.txt``
+## ``a<\\n># b`.txt``
 
 2. `a002` (`FILE_MODIFY`): `` ` ``
 

@@ -317,7 +317,7 @@ fn a_package_verifies_only_by_commands_that_it_asks_for() {
             "\"required\": true,\n    \"commands\": [",
             "\"required\": true,\n    \"commands\": [\"node --check src/file.js\", \"node  --check src/file.js\", "
         )),
-        "line 12, column 46: `verification.commands[1]`: the command `node  --check src/file.js` \
+        "line 12, column 46: `verification.commands[1]`: the command `node \\040--check src/file.js` \
          does not stand in `permissions.commands` in so many words"
     );
     let more = MANIFEST.replace("\"commands\": [", "\"commands\": [\"true\", ");

@@ -48,7 +48,7 @@ pub fn documents_digest(plan: Digest, config: Digest) -> Digest {
 
 /// The key under which a task is requested. The longest id has room in it.
 pub(super) fn request_key(task: &PlainId) -> Option<RequestKey> {
-    format!("task:{task}").parse().ok()
+    RequestKey::of_task(&task.to_string())
 }
 
 impl Task {

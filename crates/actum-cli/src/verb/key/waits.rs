@@ -52,6 +52,5 @@ fn note(until: Timestamp) -> Result<(), Failure> {
 fn alert(message: String) -> Result<(), Failure> {
     let name = Reason::KeyWaits.name();
     let alert = NewAlert { name, message, actor: Some(actor::of(None)), workspace: None };
-    records::open()?.alert(alert)?;
-    Ok(())
+    records::alert_everywhere(&alert)
 }

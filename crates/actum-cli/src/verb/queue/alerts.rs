@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
+use std::path::Path;
 use std::str::FromStr;
 
 use actum::Alert;
@@ -13,7 +14,7 @@ use serde::Serialize;
 use super::listed::who;
 use crate::failure::Failure;
 use crate::output::{Document, Kind};
-use crate::plans::Queue;
+use crate::plans::{ApprovalKey, Queue};
 use crate::style::{self, Painted};
 use crate::verb::Session;
 use crate::{actor, records, timestamp};
@@ -44,13 +45,16 @@ pub(super) struct AlertLine {
     /// Its number: the place of its entry in the ledger.
     pub(super) alert: u64,
     time: Timestamp,
-    /// How many are equal, this one included, and the time of the last.
+    /// How many there are of its kind, this one included, and the time of the last.
     count: u64,
     last: Timestamp,
     #[serde(skip_serializing_if = "Option::is_none")]
     code: Option<u16>,
     name: String,
     message: String,
+    /// What the last says, where that is something else.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_message: Option<String>,
     /// How many more errors there are of which a person is told.
     more: u64,
     label: String,
@@ -64,7 +68,7 @@ pub(super) struct AlertLine {
 }
 
 impl AlertLine {
-    pub(super) fn of(Alert { index, raised, equal, last }: Alert) -> Self {
+    pub(super) fn of(Alert { index, raised, equal, last, last_message }: Alert) -> Self {
         let count = u64::try_from(equal.len()).unwrap_or(u64::MAX).saturating_add(1);
         let AlertRaised {
             time, root, actor, label, code, name, message, more, run, reports, ..
@@ -76,6 +80,7 @@ impl AlertLine {
             last,
             code,
             name,
+            last_message: (last_message != message).then_some(last_message),
             message,
             more,
             label,
@@ -103,7 +108,11 @@ impl AlertLine {
         }
         if self.count > 1 {
             let (count, last) = (self.count, timestamp::second(self.last));
-            writeln!(out, "              {count} times, the last at {last}")?;
+            write!(out, "              {count} times, the last at {last}")?;
+            match &self.last_message {
+                Some(message) => writeln!(out, ": {}", Harmless(message.as_bytes()))?,
+                None => writeln!(out)?,
+            }
         }
         let Some(root) = root else { return Ok(()) };
         let root = Harmless(root.as_bytes());
@@ -133,14 +142,29 @@ fn open() -> Result<Vec<Alert>, Failure> {
     Ok(Alert::open(&queue.view).map_err(actum::Error::from)?)
 }
 
-/// Says that somebody has looked at them.
-pub(super) fn see(looked: &[Looked], session: &Session) -> Result<(), Failure> {
+/// Marks alerts as seen. In an installation with an approval key this takes its passphrase.
+pub(super) fn see(
+    looked: &[Looked],
+    passphrase_file: Option<&Path>,
+    session: &Session,
+) -> Result<(), Failure> {
     let mut numbers = BTreeSet::new();
     for looked in looked {
         match looked {
             Looked::All => numbers.extend(open()?.iter().map(|alert| alert.index)),
             Looked::At(number) => drop(numbers.insert(*number)),
         }
+    }
+    if numbers.is_empty() {
+        return session.screen.show(&Seen { alerts: Vec::new() });
+    }
+    if records::has_passphrase()? {
+        ApprovalKey::ask(session, "Mark as seen?", passphrase_file)?;
+    } else {
+        session.screen.note(
+            "no approval key asks for a passphrase, so any program of yours could have marked these as seen; the ledger \
+             keeps who did and when",
+        );
     }
     // Who reads a ledger keeps the same process from writing it.
     let (records, by) = (records::open()?, actor::of(None));

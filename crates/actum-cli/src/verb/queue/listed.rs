@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use actum::{PlanState, QueuedPlan};
 use actum_core::ledger::{Actor, PlanAnswered};
-use actum_core::path::{Harmless, Quoted};
+use actum_core::path::{Harmless, InBackticks, Quoted};
 use actum_core::{RiskTier, RunId, Timestamp};
 use actum_gate::Verdict;
 use serde::Serialize;
@@ -78,7 +78,7 @@ pub(super) fn who(actor: &Actor) -> String {
     let user = Quoted(actor.user.as_bytes());
     match &actor.agent {
         // What it calls itself is its own word.
-        Some(agent) => format!("the agent `{}` for {user}", Quoted(agent.as_bytes())),
+        Some(agent) => format!("the agent `{}` for {user}", InBackticks(agent.as_bytes())),
         None => user.to_string(),
     }
 }
