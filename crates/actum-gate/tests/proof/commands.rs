@@ -187,7 +187,7 @@ fn an_example_that_is_not_so_refuses_the_file_with_its_line() {
         (
             "match = [\n'cargo test',\n'cargo  testx']",
             "line 7: item 2 of `command.match` cannot be used: it does not speak of its own example \
-             `cargo  testx` in `match`",
+             `cargo \\040testx` in `match`",
         ),
         (
             "match = ['cargo test']\nnot_match = ['cargo test x']",
