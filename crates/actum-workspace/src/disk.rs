@@ -124,12 +124,13 @@ pub type Xattr = (Vec<u8>, Vec<u8>);
 /// The system calls the engine makes, and no others.
 ///
 /// A handle is the authority over what it names; dropping it closes it. Names are single
-/// components. No method follows a symbolic link, except `open_root` in the path it is given.
+/// components. No method follows a symbolic link.
 pub trait Disk {
     /// An open file or directory.
     type Handle;
 
-    /// Opens the directory at `path` as the root of a workspace.
+    /// Opens the directory at `path` as the root of a workspace. Fails with `ELOOP` at a symbolic link anywhere in the path:
+    /// one that was put there after a caller looked at the path would lead elsewhere.
     fn open_root(&self, path: &Path) -> io::Result<Self::Handle>;
     /// Opens the directory at `path` beneath `root` for use as a parent; search permission is
     /// enough (`O_PATH`). Fails with `ELOOP` at a symbolic link and with `EXDEV` where the path

@@ -9,7 +9,9 @@ use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{self, Access, AtFlags, CWD, FileType, FlockOperation, Mode, OFlags, StatxFlags};
+use rustix::fs::{
+    self, Access, AtFlags, CWD, FileType, FlockOperation, Mode, OFlags, ResolveFlags, StatxFlags,
+};
 use rustix::io::Errno;
 use rustix::rand::{GetRandomFlags, getrandom};
 use zeroize::Zeroizing;
@@ -301,14 +303,23 @@ impl Directory {
         name: &OsStr,
         path: PathBuf,
     ) -> Result<Option<Self>, HomeError> {
-        let handle = match retry(|| fs::openat(&parent, name.as_bytes(), DIRECTORY, Mode::empty()))
-        {
+        let name = name.as_bytes();
+        // A link that another process puts in the place of a directory meanwhile would lead each look elsewhere.
+        let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+        let handle = match retry(|| fs::openat2(&parent, name, DIRECTORY, Mode::empty(), resolve)) {
+            Err(Errno::NOSYS | Errno::PERM) => {
+                retry(|| fs::openat(&parent, name, DIRECTORY, Mode::empty()))
+            }
+            opened => opened,
+        };
+        let handle = match handle {
             Ok(handle) => handle,
             Err(Errno::NOENT) => return Ok(None),
             // Which of the two it is tells the message alone.
-            Err(Errno::NOTDIR | Errno::LOOP) => {
+            Err(Errno::LOOP) => return Err(HomeError::Symlink { path, what: Thing::Directory }),
+            Err(Errno::NOTDIR) => {
                 let what = Thing::Directory;
-                let found = fs::statat(&parent, name.as_bytes(), AtFlags::SYMLINK_NOFOLLOW);
+                let found = fs::statat(&parent, name, AtFlags::SYMLINK_NOFOLLOW);
                 let is_link = found
                     .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink);
                 return Err(match is_link {

@@ -162,7 +162,18 @@ impl Disk for LinuxDisk {
 
     fn open_root(&self, path: &Path) -> io::Result<OwnedFd> {
         let flags = OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::RDONLY;
-        retry(|| fs::openat(CWD, path, flags, Mode::empty()))
+        let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+        loop {
+            match fs::openat2(CWD, path, flags, Mode::empty(), resolve) {
+                Ok(handle) => return Ok(handle),
+                Err(Errno::AGAIN | Errno::INTR) => {}
+                // Without it nothing tells that a link came in between.
+                Err(Errno::NOSYS | Errno::PERM) => {
+                    return retry(|| fs::openat(CWD, path, flags, Mode::empty()));
+                }
+                Err(error) => return Err(error.into()),
+            }
+        }
     }
 
     fn open_parent(&self, root: &OwnedFd, path: &RelPath) -> io::Result<OwnedFd> {

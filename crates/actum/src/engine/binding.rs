@@ -257,6 +257,9 @@ impl<D: Disk> Engine<D> {
             let keys = (records.signer()?.key_id(), records.approval_key());
             Witness::of_adoption(entry, keys, lock.newest_ended())
                 .write(|log, line| lock.keep_witness(log, line));
+            if other.origin() != origin {
+                lock.keep_witness(other.origin(), ""); // two owners would not notice each other
+            }
             lock.set_adoption("")?;
             return Ok(Binding::Adopted);
         }

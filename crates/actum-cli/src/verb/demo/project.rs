@@ -98,7 +98,8 @@ impl Project {
     pub(super) fn make() -> Result<Self, Failure> {
         let directory = tempfile::Builder::new().prefix("actum-demo-").tempdir();
         let directory = directory.map_err(failed("make a directory"))?;
-        let root = directory.path().join("project");
+        // A workspace is opened through no link, and the temporary directory may be one.
+        let root = actum::real_path(directory.path()).join("project");
         fs::create_dir(&root).map_err(failed("make a directory"))?;
         let fresh = Fresh::find(&root).map_err(failed("make a file"))?;
         for (path, node) in at_the_start().0 {
