@@ -567,6 +567,11 @@ fn files_that_other_programs_act_on_are_denied_or_wait() {
         ("tools/hooks/pre-commit", "#!/bin/sh\n", "is a hook, which git starts"),
         ("fixture/config", "[core]\n\tfsmonitor = x\n", "configures git"),
         ("package.json", r#"{"scripts":{"postinstall":"x"}}"#, "has other lifecycle scripts"),
+        (
+            "package.json",
+            r#"{"n":1e999,"scripts":{"postinstall":"x"}}"#,
+            "has other lifecycle scripts",
+        ),
     ] {
         let queued = apply(serde_json::json!([{ "path": path, "content": content }]));
         assert_eq!(queued.code, 6, "{queued:?}");

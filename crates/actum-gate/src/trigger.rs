@@ -178,22 +178,36 @@ fn has_program_section(content: &[u8]) -> bool {
 }
 
 fn adds_lifecycle_script(before: Option<&[u8]>, after: &[u8]) -> bool {
-    let before = before.and_then(scripts).unwrap_or_default();
+    let Ok(after) = scripts(after) else { return may_name_lifecycle_script(after) };
+    let before = before.and_then(|before| scripts(before).ok()).unwrap_or_default();
     let is_lifecycle = |name: &str| LIFECYCLE.iter().any(|known| known.eq_ignore_ascii_case(name));
-    let after = scripts(after).unwrap_or_default();
     after.iter().any(|(name, script)| is_lifecycle(name) && before.get(name) != Some(script))
 }
 
-/// The scripts of a `package.json`, if it is one. npm passes over a byte order mark, too.
-fn scripts(content: &[u8]) -> Option<Map<String, Value>> {
+/// Scripts of a `package.json`, none where it has no table of them. npm skips a byte order mark, too.
+fn scripts(content: &[u8]) -> serde_json::Result<Map<String, Value>> {
     let content = content.strip_prefix("\u{feff}".as_bytes()).unwrap_or(content);
-    let mut package: Map<String, Value> = serde_json::from_slice(content).ok()?;
-    match package.remove("scripts")? {
-        Value::Object(scripts) => Some(scripts),
+    let mut package = match serde_json::from_slice(content)? {
+        Value::Object(package) => package,
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
-            None
+            return Ok(Map::new());
         }
-    }
+    };
+    Ok(match package.remove("scripts") {
+        Some(Value::Object(scripts)) => scripts,
+        Some(
+            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_),
+        )
+        | None => Map::new(),
+    })
+}
+
+/// Whether the bytes of a `package.json` that no strict reader takes can name a lifecycle script. An installer may read
+/// it all the same; an escape (`\u0070`) can stand for any letter of a name.
+fn may_name_lifecycle_script(content: &[u8]) -> bool {
+    let content = content.to_ascii_lowercase();
+    let holds = |name: &[u8]| content.windows(name.len()).any(|bytes| bytes == name);
+    holds(b"\\u") || LIFECYCLE.iter().any(|name| holds(name.as_bytes()))
 }
 
 #[cfg(test)]
@@ -270,5 +284,30 @@ mod tests {
             assert_eq!(of("package.json", broken), None, "{broken}");
         }
         assert_eq!(Trigger::unseen(b"package.json"), lifecycle);
+    }
+
+    /// D-5
+    #[test]
+    fn a_package_that_only_a_lenient_reader_takes_counts_by_its_bytes() {
+        let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
+        let with = |value: &str| format!(r#"{{"a":{value},"scripts":{{"PostInstall":"x"}}}}"#);
+        for value in [r#""\ud800""#, "1e999", &deep, "1,", "/* */ 1"] {
+            assert_eq!(
+                of("package.json", &with(value)),
+                Some(Trigger::LifecycleScript),
+                "{value}"
+            );
+        }
+        let mut no_text = b"{\"a\":\"\xff\",".to_vec();
+        no_text.extend(br#""scripts":{"prepare":"x"}}"#);
+        let found = Trigger::of(b"package.json", Some(b"{}"), &no_text);
+        assert_eq!(found, Some(Trigger::LifecycleScript));
+        let escaped = r#"{"a":1e999,"scripts":{"\u0070repare":"x"}}"#;
+        assert_eq!(of("package.json", escaped), Some(Trigger::LifecycleScript));
+        // What was unreadable before proves nothing about the scripts that were there.
+        let (before, after) = (with("1e999"), with("1"));
+        let found = Trigger::of(b"package.json", Some(before.as_bytes()), after.as_bytes());
+        assert_eq!(found, Some(Trigger::LifecycleScript));
+        assert_eq!(of("package.json", r#"{"a":1e999,"scripts":{"build":"x"}}"#), None);
     }
 }
