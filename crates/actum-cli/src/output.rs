@@ -53,7 +53,7 @@ pub(crate) enum Form {
 /// Whether a long text is shown page by page at a terminal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Paging {
-    /// It is, by the pager of the user.
+    /// It is, by the pager of the system.
     Auto,
     /// It is not.
     Never,

@@ -1,38 +1,53 @@
-//! The pager: the only place where the command line starts another program.
+//! The pager: `less` of the system, in its restricted mode.
+//!
+//! It runs outside of every sandbox, so neither the environment nor the caller names it, configures it, or gives it
+//! another program to start.
 
-use std::ffi::OsString;
 use std::io::{self, IsTerminal, Write};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// What git gives `less` too: quit if it all fits on one screen, colours, no clearing.
-const LESS: &str = "FRX";
+/// Where systems install `less`.
+const PROGRAMS: [&str; 2] = ["/usr/bin/less", "/bin/less"];
+/// Options that git gives it, too: quit if it all fits on one screen, colours, no clearing; `--` ends them.
+const OPTIONS: [&str; 2] = ["-FRX", "--"];
+/// Variables of the caller that it gets: how to show text, and nothing that names a file or a program.
+const KEPT: [&str; 9] = [
+    "TERM",
+    "COLORTERM",
+    "LANG",
+    "LANGUAGE",
+    "LC_ALL",
+    "LC_CTYPE",
+    "LC_MESSAGES",
+    "COLUMNS",
+    "LINES",
+];
+/// Variables that it gets besides. `LESSSECURE` turns off shell commands, editors, log files and other files
+/// (less(1)); the null device stands for the key bindings of the caller's home directory.
+const SET: [(&str, &str); 6] = [
+    ("LESSSECURE", "1"),
+    ("LESSHISTFILE", "-"),
+    ("LESSKEY", "/dev/null"),
+    ("LESSKEYIN", "/dev/null"),
+    ("LESSKEY_SYSTEM", "/dev/null"),
+    ("LESSKEYIN_SYSTEM", "/dev/null"),
+];
 
 /// A pager that waits for text.
 pub(crate) struct Pager(Child);
 
 impl Pager {
-    /// Starts the pager the user wants: `ACTUM_PAGER`, else `PAGER`, else `less`. `None` where
-    /// standard output is no terminal, where the user wants none (an empty name, or `cat`), and
-    /// where it cannot be started.
+    /// Starts the pager. `None` where standard output is no terminal, and where the system has no `less`.
     pub(crate) fn start() -> Option<Self> {
         if !io::stdout().is_terminal() {
             return None;
         }
-        let pager = variable("ACTUM_PAGER").or_else(|| variable("PAGER"));
-        let pager = pager.unwrap_or_else(|| "less".into());
-        if pager.is_empty() || pager == "cat" {
-            return None;
-        }
-        // As git does: the value is a command line, for example `less -S`.
-        let mut command = shell(&pager);
-        if variable("LESS").is_none() {
-            command.env("LESS", LESS);
-        }
-        command.stdin(Stdio::piped()).spawn().ok().map(Self)
+        let program = PROGRAMS.map(Path::new).into_iter().find(|program| program.is_file())?;
+        command(program).stdin(Stdio::piped()).spawn().ok().map(Self)
     }
 
-    /// Passes the text to the pager, and waits until the reader has finished. Who stops reading has
-    /// seen enough.
+    /// Passes the text to the pager, and waits until the user quits it. A user who quits early has seen enough.
     pub(crate) fn show(mut self, text: &[u8]) -> io::Result<()> {
         let written = match self.0.stdin.take() {
             Some(mut pipe) => pipe.write_all(text),
@@ -46,14 +61,10 @@ impl Pager {
     }
 }
 
-#[expect(clippy::disallowed_methods, reason = "the user says which pager")]
-fn variable(name: &str) -> Option<OsString> {
-    std::env::var_os(name)
-}
-
-#[expect(clippy::disallowed_methods, reason = "a pager is a program, and the user names it")]
-fn shell(command: &OsString) -> Command {
-    let mut shell = Command::new("/bin/sh");
-    shell.arg("-c").arg(command);
-    shell
+#[expect(clippy::disallowed_methods, reason = "a fixed program, with chosen variables")]
+fn command(program: &Path) -> Command {
+    let mut command = Command::new(program);
+    let kept = KEPT.into_iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
+    command.args(OPTIONS).env_clear().envs(kept).envs(SET);
+    command
 }

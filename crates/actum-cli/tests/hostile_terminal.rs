@@ -16,10 +16,10 @@ use std::fs::{self, Permissions};
 use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use actum_core::path::is_not_shown;
-use program::{Ended, actum, command, operator_of};
+use program::{Ended, actum, command, operator_of, workspace};
 use serde_json::{Value, json};
 
 /// Text that forges a line, recolours, clears, turns around, hides and overwrites.
@@ -296,9 +296,12 @@ fn piped(root: &Path, arguments: &[&str]) -> Vec<u8> {
 
 /// Runs the program at a terminal that knows colours; gives all that it was sent.
 fn at_a_terminal(root: &Path, arguments: &[&str]) -> Vec<u8> {
+    sent_to_terminal(command(root, &[&["--no-pager"], arguments].concat()))
+}
+
+fn sent_to_terminal(mut command: Command) -> Vec<u8> {
     let pty = nix::pty::openpty(None, None).unwrap();
-    let mut command = command(root, arguments);
-    command.env("TERM", "xterm-256color").env("ACTUM_PAGER", "cat").stdin(Stdio::null());
+    command.env("TERM", "xterm-256color").stdin(Stdio::null());
     command.stdout(pty.slave.try_clone().unwrap()).stderr(pty.slave);
     let mut child = command.spawn().unwrap();
     drop(command);
@@ -307,6 +310,26 @@ fn at_a_terminal(root: &Path, arguments: &[&str]) -> Vec<u8> {
     fs::File::from(pty.master).read_to_end(&mut screen).ok();
     child.wait().unwrap();
     screen
+}
+
+/// D-5, AA-10
+#[test]
+fn no_environment_variable_names_a_program_that_shows_text() {
+    let (directory, root) = workspace();
+    let marker = directory.path().join("started");
+    let start = format!("touch {}", marker.display());
+    let tool = directory.path().join("less");
+    fs::write(&tool, format!("#!/bin/sh\n{start}\n")).unwrap();
+    fs::set_permissions(&tool, PermissionsExt::from_mode(0o755)).unwrap();
+    let mut log = command(&root, &["log"]);
+    for name in ["ACTUM_PAGER", "PAGER", "EDITOR", "VISUAL", "LESSEDIT"] {
+        log.env(name, &start);
+    }
+    log.env("PATH", directory.path());
+    log.env("LESS", format!("+!{start}\n")).env("LESSOPEN", format!("||-{start}"));
+    log.env("LESSCLOSE", &start).env("LESSKEYIN", directory.path().join("keys"));
+    sent_to_terminal(log);
+    assert!(!marker.exists());
 }
 
 /// Reads what a terminal was sent as the text that it shows, or says what it would obey.

@@ -292,11 +292,7 @@ mod tests {
         let deep = format!("{}{}", "[".repeat(200), "]".repeat(200));
         let with = |value: &str| format!(r#"{{"a":{value},"scripts":{{"PostInstall":"x"}}}}"#);
         for value in [r#""\ud800""#, "1e999", &deep, "1,", "/* */ 1"] {
-            assert_eq!(
-                of("package.json", &with(value)),
-                Some(Trigger::LifecycleScript),
-                "{value}"
-            );
+            assert_eq!(of("package.json", &with(value)), Some(Trigger::LifecycleScript), "{value}");
         }
         let mut no_text = b"{\"a\":\"\xff\",".to_vec();
         no_text.extend(br#""scripts":{"prepare":"x"}}"#);
