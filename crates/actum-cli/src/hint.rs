@@ -33,6 +33,12 @@ pub(crate) fn after_engine(error: &actum::Error) -> Vec<String> {
         actum::Error::HomeInside { .. } => {
             "work in another directory, or keep ledgers and keys in another one, which `ACTUM_HOME` names"
         }
+        actum::Error::HomeAround { mark, .. } => {
+            let mark = Quoted(mark.as_os_str().as_bytes());
+            return vec![format!(
+                "work in another directory; if `{mark}` is a file of a project, rename it or its directory"
+            )];
+        }
         actum::Error::WorkspaceWithin { root } => {
             return vec![format!("`actum -C {root} …` makes the change there")];
         }
@@ -343,6 +349,7 @@ pub(crate) fn after(error: &ErrorKind) -> Vec<String> {
         | ErrorKind::Component { found: NotAFile::Symlink, .. } => {
             "name the file by its real path; links are not followed".to_owned()
         }
+        ErrorKind::Private { .. } => "leave the path out of the change".to_owned(),
         ErrorKind::Scope { .. } => {
             "leave the path out of the change, or ask whoever set the scope".to_owned()
         }

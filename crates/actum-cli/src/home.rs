@@ -6,14 +6,16 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use actum::real_path;
+use actum_core::keyring::{KEYRING_FILE, KEYS_DIRECTORY};
 use actum_core::ledger::TenantId;
 use actum_gate::refuses_output;
+use actum_workspace::is_ledger_home;
 
 use crate::failure::Failure;
 use crate::ledger_failure::LedgerFailure;
 
 /// Names of the state of a workspace and of a repository.
-const STATES: [&[u8]; 2] = [b".actum", b".git"];
+const PROJECTS: [&str; 2] = [".actum", ".git"];
 
 /// Configuration directory of the machine's administrator.
 pub(crate) const SYSTEM_CONFIGURATION: &str = "/etc/actum";
@@ -97,6 +99,11 @@ pub(crate) fn holding(path: &Path) -> Option<PathBuf> {
     path.ancestors().find(|directory| is_operators(directory)).map(Path::to_owned)
 }
 
+/// File that marks the directory that [`holding`] finds.
+pub(crate) fn mark_around(path: &Path) -> Option<PathBuf> {
+    path.ancestors().find_map(marked_by)
+}
+
 /// Directories directly in `directory` that hold ledgers, keys or an operator's policy. Of a very large one only the
 /// first [`ENTRIES_MAX`] entries are looked at.
 pub(crate) fn held_in(directory: &Path) -> Vec<PathBuf> {
@@ -109,16 +116,24 @@ pub(crate) fn held_in(directory: &Path) -> Vec<PathBuf> {
 /// The most entries of a directory that are looked at for ledgers and keys.
 const ENTRIES_MAX: usize = 10_000;
 
-/// Whether a directory holds ledgers and keys (see `actum_ledger::LedgerHome`), or an operator's policy. One that is
-/// a workspace or a repository holds a policy of its own, and may well be called `actum`.
+/// Whether a directory is a home of ledgers and keys or the directory of an operator's policy, by its content.
 pub(crate) fn is_operators(directory: &Path) -> bool {
-    let is_there = |name: &str| directory.join(name).symlink_metadata().is_ok();
-    let is_home = is_there("keys/keyring.json")
-        || is_there("lock") && ["tenants", "keys", "keys.new"].into_iter().any(is_there);
-    is_home
-        || directory.ends_with("actum")
-            && is_there("actum.toml")
-            && ![".actum", ".git"].into_iter().any(is_there)
+    marked_by(directory).is_some()
+}
+
+/// File that marks a directory as a home of ledgers and keys ([`is_ledger_home`]) or as the directory of an operator's
+/// policy. A directory in a workspace or a repository may well be called `actum` and hold a policy.
+fn marked_by(directory: &Path) -> Option<PathBuf> {
+    if is_ledger_home(directory) {
+        return Some(directory.join(KEYS_DIRECTORY).join(KEYRING_FILE));
+    }
+    let is_there = |path: PathBuf| path.symlink_metadata().is_ok();
+    let is_in_project = || {
+        let mut states = directory.ancestors().flat_map(|it| PROJECTS.map(|name| it.join(name)));
+        states.any(is_there)
+    };
+    let policy = directory.join("actum.toml");
+    (directory.ends_with("actum") && is_there(policy.clone()) && !is_in_project()).then_some(policy)
 }
 
 /// Directory for what can be found out again, made if it is missing. None where the environment leads among states of
@@ -127,7 +142,7 @@ pub(crate) fn is_operators(directory: &Path) -> bool {
 pub(crate) fn cache_directory() -> Option<PathBuf> {
     let ours = real_path(&base(variable, "XDG_CACHE_HOME", ".cache")?);
     let names: Vec<&[u8]> = ours.iter().skip(1).map(OsStrExt::as_bytes).collect();
-    let is_state = ours.iter().any(|name| STATES.contains(&name.as_bytes()));
+    let is_state = ours.iter().any(|name| PROJECTS.iter().any(|it| name == *it));
     let is_own = operators_own().iter().any(|own| ours.starts_with(real_path(own)));
     // A cache is no reason to write among protected files, whatever the environment says.
     if is_state || is_own || holding(&ours).is_some() || refuses_output(&names).is_some() {
@@ -245,36 +260,62 @@ mod tests {
         assert!(known_home().is_some_and(|home| home.as_encoded_bytes().starts_with(b"/")));
     }
 
-    /// AA-10
+    /// AA-10, AA-5: names that a project may have as well are not enough.
     #[test]
     #[expect(clippy::disallowed_methods, reason = "a test makes its own directories")]
     fn directories_of_ledgers_keys_and_policies_are_recognised_by_their_content() {
+        use std::os::unix::fs::PermissionsExt;
         let directory = tempfile::tempdir().unwrap();
-        let make = |path: &str| {
+        let make = |path: &str, content: &str| {
             let path = directory.path().join(path);
             std::fs::create_dir_all(path.parent().unwrap()).unwrap();
-            std::fs::write(path, "").unwrap();
+            std::fs::write(path, content).unwrap();
         };
-        for path in
-            ["a/keys/keyring.json", "b/lock", "b/tenants/x", "c/actum/actum.toml", "d/tenants/x"]
-        {
-            make(path);
+        let set_mode = |path: &str, mode: u32| {
+            let path = directory.path().join(path);
+            std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
+        };
+        let newer = actum_core::keyring::Keyring::FORMAT.replace('1', "2");
+        let keyring = &*format!("{{\"format\":\"{newer}\",\"keys\":[]}}");
+        for (home, content) in [("a", keyring), ("open", keyring), ("project", "{\"keys\":[]}")] {
+            make(&format!("{home}/keys/keyring.json"), content);
+            make(&format!("{home}/keys/result/x.pem"), "");
+            make(&format!("{home}/lock"), "");
+            set_mode(&format!("{home}/keys"), if home == "open" { 0o755 } else { 0o700 });
         }
-        for path in ["e/actum/actum.toml", "e/actum/.git", "f/actum.toml"] {
-            make(path);
-        }
+        make("b/lock", "");
+        make("b/tenants/x", "");
+        make("c/actum/actum.toml", "");
+        make("e/actum/actum.toml", "");
+        make("e/actum/.git", "");
+        make("f/actum.toml", "");
+        make("repository/.git/HEAD", "");
+        make("repository/sub/actum/actum.toml", "");
         let held = |path: &str| {
             let own = holding(&directory.path().join(path))?;
             Some(own.strip_prefix(directory.path()).unwrap().to_str().unwrap().to_owned())
         };
         assert_eq!(held("a/keys/result/x.pem").as_deref(), Some("a"));
-        assert_eq!(held("b/tenants/default").as_deref(), Some("b"));
         assert_eq!(held("c/actum/access").as_deref(), Some("c/actum"));
-        for path in ["c", "d/tenants", "e/actum", "f", "g"] {
+        for path in [
+            "open/keys",
+            "project/keys",
+            "b/tenants",
+            "c",
+            "e/actum",
+            "f",
+            "repository/sub/actum",
+            "g",
+        ] {
             assert_eq!(held(path), None, "{path}");
         }
-        let mut inside = held_in(directory.path());
-        inside.sort();
-        assert_eq!(inside, ["a", "b"].map(|name| directory.path().join(name)));
+        let mark = mark_around(&directory.path().join("a/keys")).unwrap();
+        assert_eq!(mark, directory.path().join("a/keys/keyring.json"));
+        assert_eq!(held_in(directory.path()), [directory.path().join("a")]);
+        // Only root can give a directory away.
+        let keys = directory.path().join("a/keys");
+        if std::os::unix::fs::chown(keys, Some(nix::unistd::geteuid().as_raw() + 1), None).is_ok() {
+            assert_eq!(held("a"), None);
+        }
     }
 }

@@ -1,7 +1,10 @@
 //! Places of credentials and of the system: which no command starts in, and whose files no message quotes.
 
+use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+
+use actum::real_path;
 
 use crate::home;
 
@@ -82,12 +85,36 @@ const PROGRAMS: [&str; 10] = [
 /// Places of credentials in this user's home directory that exist, without links: in the home directory that the
 /// system knows, and in the one that the environment names.
 pub(crate) fn credentials() -> Vec<PathBuf> {
-    let homes = home::known_user_home().into_iter().chain(home::user_home());
-    let places = homes.flat_map(|home| CREDENTIALS.map(|name| home.join(name)));
+    let places = homes().flat_map(|home| CREDENTIALS.map(|name| home.join(name)));
     let mut places: Vec<PathBuf> = places.filter_map(real).collect();
     places.sort();
     places.dedup();
     places
+}
+
+/// Places that no change leads into, from whichever root, as paths without links above their last name: those of
+/// credentials, and the directories of ledgers, keys and policies that the environment or the system names.
+pub(crate) fn closed_to_changes() -> Vec<PathBuf> {
+    let homes: BTreeSet<PathBuf> = homes().map(|home| real_path(&home)).collect();
+    let mut places: BTreeSet<PathBuf> =
+        homes.iter().flat_map(|home| credentials_of(home)).collect();
+    for own in home::operators_own() {
+        places.insert(real_path(&own));
+        if let (Some(parent), Some(name)) = (own.parent(), own.file_name()) {
+            places.insert(real_path(parent).join(name));
+        }
+    }
+    places.into_iter().collect()
+}
+
+/// The home directories of this user: the one that the system knows, and the one that the environment names.
+fn homes() -> impl Iterator<Item = PathBuf> {
+    home::known_user_home().into_iter().chain(home::user_home())
+}
+
+/// Places of credentials in a home directory. `.config` is none: people keep it as a repository.
+fn credentials_of(home: &Path) -> impl Iterator<Item = PathBuf> {
+    CREDENTIALS.iter().filter(|name| **name != ".config").map(|name| home.join(name))
 }
 
 /// The path without links of something that exists.
@@ -97,11 +124,10 @@ pub(crate) fn real(path: PathBuf) -> Option<PathBuf> {
     path.canonicalize().ok()
 }
 
-/// The place of credentials that a directory without links lies in. `.config` is none: people keep it as a repository.
+/// The place of credentials that a directory without links lies in.
 pub(crate) fn holding(directory: &Path) -> Option<PathBuf> {
-    let homes = home::known_user_home().into_iter().chain(home::user_home());
-    let places = homes.flat_map(|home| CREDENTIALS.map(|name| home.join(name)));
-    places.into_iter().find(|place| !place.ends_with(".config") && directory.starts_with(place))
+    let mut places = homes().flat_map(|home| credentials_of(&real_path(&home)).collect::<Vec<_>>());
+    places.find(|place| directory.starts_with(place))
 }
 
 /// Why programs act by themselves on what lies in a directory without links, where they do: it is or holds a place of

@@ -20,7 +20,7 @@ use crate::failure::Failure;
 use crate::output::Screen;
 use crate::record::Told;
 use crate::trusted::Trusted;
-use crate::{home, root, signals};
+use crate::{home, private_place, root, signals};
 
 /// Opens the ledger. Its thread is begun while signals wait, and so they never end it in the middle
 /// of a run: they are answered by the thread that reads the command line.
@@ -36,7 +36,7 @@ pub(crate) fn open_for(root: &Path) -> Result<(Root, Records), Failure> {
 
 /// Checks where a workspace would be opened or made.
 fn checked(root: &Path) -> Result<Root, Failure> {
-    Root::check(root, &home::path()?, root::check_place)
+    Root::check(root, &home::path()?, &private_place::closed_to_changes(), root::check_place)
 }
 
 fn opened(path: &Path) -> Result<Records, Failure> {

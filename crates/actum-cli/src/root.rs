@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use actum::{PolicyFiles, RootState};
+use actum::{PolicyFiles, RootState, real_path};
 use actum_core::RelPath;
 use actum_core::path::Quoted;
 use actum_workspace::STATE_DIRECTORY;
@@ -59,16 +59,13 @@ pub(crate) fn repository(start: &Path) -> Option<&Path> {
     nearest(start, |directory, _| has(directory, ".git"))
 }
 
-/// Rejects a workspace in a place of ledgers and keys, of whichever installation, or of credentials: a change there would
-/// make its author the operator, and its diff show a key. A new one is rejected as well where programs of the user or the
-/// system act on what it holds, unless the operator lists it.
+/// Rejects a workspace in a place of credentials. A new one is rejected as well in a place of ledgers and keys, of
+/// whichever installation, and where programs of the user or the system act on what it holds, unless the operator lists it: a
+/// change there would make its author the operator, and its diff show a key.
 ///
 /// # Errors
-/// `HomeInside`; `Usage`; `RootNotAllowed`; those of the operator's policy.
+/// `HomeInside`; `HomeAround`; `Usage`; `RootNotAllowed`; those of the operator's policy.
 pub(crate) fn check_place(root: &Path, state: RootState) -> Result<(), Failure> {
-    if let Some(home) = home::holding(root) {
-        return Err(actum::Error::HomeInside { home, root: root.to_owned() }.into());
-    }
     if let Some(place) = private_place::holding(root) {
         let place = Quoted(place.as_os_str().as_bytes());
         let message =
@@ -77,7 +74,16 @@ pub(crate) fn check_place(root: &Path, state: RootState) -> Result<(), Failure> 
     }
     match state {
         RootState::Made => Ok(()),
-        RootState::New => check_new(root),
+        RootState::New => {
+            let mut named = home::operators_own().into_iter().map(|own| real_path(&own));
+            if let Some(home) = named.find(|own| root.starts_with(own)) {
+                return Err(actum::Error::HomeInside { home, root: root.to_owned() }.into());
+            }
+            if let Some(mark) = home::mark_around(root) {
+                return Err(actum::Error::HomeAround { mark, root: root.to_owned() }.into());
+            }
+            check_new(root)
+        }
     }
 }
 

@@ -620,3 +620,141 @@ fn ledgers_keys_and_credentials_are_no_workspace() {
     assert_eq!((ended.code, &*ended.stdout), (2, ""), "{ended:?}");
     assert!(!person.join(".ssh/.actum").exists());
 }
+
+/// A change of one file, as text for `apply`.
+fn change_of(directory: &Path, name: &str, path: &str, content: &str) -> String {
+    let file = directory.join(name);
+    let change = json!({ "files": [{ "path": path, "content": content }] });
+    fs::write(&file, change.to_string()).unwrap();
+    file.to_str().unwrap().to_owned()
+}
+
+/// AA-5, D-5: a root around ledgers and keys, or around credentials, is no way to them, whichever home is in use.
+#[test]
+fn no_change_leads_into_ledgers_keys_or_credentials_below_the_root() {
+    let (directory, root) = workspace();
+    assert_eq!(actum(&root, &APPLY).code, 0);
+    let around = directory.path().join("around");
+    let person = around.join("person");
+    fs::create_dir_all(person.join(".ssh")).unwrap();
+    fs::write(person.join(".ssh/id"), "private line\n").unwrap();
+    fs::create_dir_all(person.join(".config/actum")).unwrap();
+    fs::write(person.join(".config/actum/actum.toml"), "version = 1\n# private line\n").unwrap();
+    let vault = around.join("deep/vault");
+    fs::create_dir_all(vault.parent().unwrap()).unwrap();
+    let copied = std::process::Command::new("cp")
+        .args(["-a", home_of(&root).to_str().unwrap(), vault.to_str().unwrap()])
+        .status();
+    assert!(copied.unwrap().success());
+    let other = directory.path().join("other-home");
+    let run = |arguments: &[&str]| -> Ended {
+        let mut command = command(&around, arguments);
+        command.env("ACTUM_HOME", &other).env("HOME", &person);
+        command.env("XDG_CONFIG_HOME", person.join(".config"));
+        command.output().unwrap().into()
+    };
+    assert_eq!(run(&["init"]).code, 0);
+    let keyring = fs::read(vault.join("keys/keyring.json")).unwrap();
+    for path in [
+        "deep/vault/keys/keyring.json",
+        "deep/vault/waiting",
+        "deep/vault/tenants/default/x",
+        "deep/vault/new/sub/file",
+        "person/.ssh/id",
+        "person/.ssh/new",
+        "person/.config/actum/actum.toml",
+        "person/.config/actum/access/x.cedar",
+    ] {
+        let input = change_of(directory.path(), "within.json", path, "mine\n");
+        for arguments in [
+            &["--json", "apply", "--overwrite", &input][..],
+            &["--json", "apply", "--overwrite", "--dry-run", "--diff", &input],
+        ] {
+            let ended = run(arguments);
+            assert_eq!(
+                (ended.code, reason(&ended)),
+                (1, json!("PATH_REFUSED")),
+                "{path}: {ended:?}"
+            );
+            let shown = format!("{}{}", ended.stdout, ended.stderr);
+            assert!(!shown.contains("private line") && !shown.contains("\"public\""), "{shown}");
+        }
+    }
+    // A copy would show the content elsewhere, and a hunk that does not match in the message.
+    let copy = json!({ "operations": [{ "op": "copy", "from": "person/.ssh/id", "to": "shown" }] });
+    let diff = "--- a/person/.ssh/id\n+++ b/person/.ssh/id\n@@ -1 +1 @@\n-guess\n+mine\n";
+    for (name, content) in [("copy.json", copy.to_string()), ("guess.diff", diff.to_owned())] {
+        let input = directory.path().join(name);
+        fs::write(&input, content).unwrap();
+        let ended = run(&["apply", "--dry-run", "--diff", input.to_str().unwrap()]);
+        assert_ne!(ended.code, 0, "{ended:?}");
+        assert!(!format!("{}{}", ended.stdout, ended.stderr).contains("private line"), "{ended:?}");
+    }
+    assert_eq!(fs::read(vault.join("keys/keyring.json")).unwrap(), keyring);
+    let script = "echo mine > deep/vault/keys/new; echo mine > plain";
+    let exec = run(&["--json", "exec", "--", "sh", "-c", script]);
+    assert_eq!(value(&exec)["error"]["reason"], "PATH_REFUSED", "{exec:?}");
+    assert!(!vault.join("keys/new").exists() && !around.join("plain").exists());
+    let input = change_of(directory.path(), "plain.json", "deep/plain", "mine\n");
+    assert_eq!(run(&["apply", &input]).code, 0);
+}
+
+/// D-5, FO-9: what a change or another user puts in or above a workspace does not lock it.
+#[test]
+fn a_directory_that_looks_like_a_home_locks_no_recorded_workspace() {
+    let (directory, root) = workspace();
+    assert_eq!(actum(&root, &APPLY).code, 0);
+    let keyring = "{\"format\":\"actum.keyring/1\",\"keys\":[]}\n";
+    // Names that a project may have are no home, so the change is like any other.
+    for (name, path) in [("1.json", "keys/a"), ("2.json", "lock"), ("3.json", "keys/keyring.json")]
+    {
+        let input = change_of(directory.path(), name, path, "{}\n");
+        assert_eq!(actum(&root, &["apply", &input]).code, 0, "{path}");
+    }
+    // A keyring at that place is denied.
+    for path in ["keys/keyring.json", "sub/keys/keyring.json"] {
+        let input = change_of(directory.path(), "4.json", path, keyring);
+        let denied = actum(&root, &["--json", "apply", "--overwrite", &input]);
+        assert_eq!((denied.code, reason(&denied)), (1, json!("CHANGE_DENIED")), "{denied:?}");
+    }
+    // Another program of the user makes one in the workspace and above it.
+    for place in [&root, directory.path()] {
+        fs::create_dir_all(place.join("keys")).unwrap();
+        fs::write(place.join("keys/keyring.json"), keyring).unwrap();
+        let closed = std::os::unix::fs::PermissionsExt::from_mode(0o700);
+        fs::set_permissions(place.join("keys"), closed).unwrap();
+    }
+    let input = change_of(directory.path(), "5.json", "sub/new", "text\n");
+    for arguments in [&["apply", &input][..], &["undo"], &["recover"], &["gc"]] {
+        let ended = actum(&root, arguments);
+        assert_eq!(ended.code, 0, "{arguments:?}: {ended:?}");
+    }
+    // A new workspace there is rejected, and the message names the file.
+    let new = directory.path().join("new");
+    fs::create_dir(&new).unwrap();
+    let rejected = actum(&new, &["init"]);
+    assert_eq!(rejected.code, 1, "{rejected:?}");
+    assert!(rejected.stderr.contains("/keys/keyring.json` marks"), "{rejected:?}");
+}
+
+/// AA-5: a directory with the name of a state directory is no workspace that was checked when it was made.
+#[test]
+fn the_name_of_the_state_directory_makes_no_workspace() {
+    let (directory, root) = workspace();
+    let person = directory.path().canonicalize().unwrap().join("person");
+    let place = person.join(".gh");
+    fs::create_dir_all(place.join(".actum/recorded")).unwrap();
+    fs::write(place.join("hosts.yml"), "oauth_token: private line\n").unwrap();
+    let input = change_of(directory.path(), "hosts.json", "hosts.yml", "");
+    for arguments in [
+        &["--json", "apply", "--overwrite", &input][..],
+        &["--json", "apply", "--overwrite", "--dry-run", "--diff", &input],
+    ] {
+        let mut command = command(&place, arguments);
+        command.env("ACTUM_HOME", home_of(&root));
+        command.env("XDG_CONFIG_HOME", program::operator_of(&root));
+        let ended: Ended = program::at_known_place(command).output().unwrap().into();
+        assert_eq!((ended.code, reason(&ended)), (1, json!("ROOT_NOT_ALLOWED")), "{ended:?}");
+        assert!(!ended.stdout.contains("private line"), "{ended:?}");
+    }
+}

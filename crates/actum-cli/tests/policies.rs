@@ -226,8 +226,7 @@ fn what_an_operator_wrote_is_protected_where_a_workspace_holds_it() {
     for name in ["actum/operator.toml", "actum/access/all.cedar", "actum/new"] {
         let refused = apply(&root, &format!("dotfiles/{name}"));
         assert_eq!(refused.code, 1, "{name}: {refused:?}");
-        let told =
-            format!("the path `dotfiles/{name}` is protected by `dotfiles/actum` of the operator");
+        let told = format!("cannot use `dotfiles/{name}`: `dotfiles/actum` is a place of keys");
         assert!(refused.stderr.contains(&told), "{refused:?}");
     }
     assert_eq!(apply(&root, "secret/x").code, 1);

@@ -11,6 +11,12 @@ use crate::signer::{KeyId, KeyRole, PublicKey};
 
 /// The longest keyring that is read, in bytes.
 pub const KEYRING_BYTES_MAX: usize = 1 << 20;
+/// Directory of the keys in a home of ledgers and keys.
+pub const KEYS_DIRECTORY: &str = "keys";
+/// Keyring in that directory.
+pub const KEYRING_FILE: &str = "keyring.json";
+/// How much of a file [`Keyring::is_named_in`] looks at, in bytes.
+pub const KEYRING_BEGINNING_BYTES: usize = 4096;
 /// The most keys in a keyring.
 pub const KEYS_MAX: usize = 1000;
 
@@ -134,6 +140,15 @@ pub enum KeyProblem {
 impl Keyring {
     /// The value of `format`.
     pub const FORMAT: &str = "actum.keyring/1";
+
+    /// Whether a file that begins so is a keyring of any version, sound or not. Cheaper than [`Self::read`], and true for
+    /// more: it finds a home of keys, also of a newer version of this program.
+    pub fn is_named_in(content: &[u8]) -> bool {
+        let format = Self::FORMAT.as_bytes();
+        let family = format.strip_suffix(b"1").unwrap_or(format);
+        let beginning = content.get(..KEYRING_BEGINNING_BYTES).unwrap_or(content);
+        beginning.windows(family.len()).any(|found| found == family)
+    }
 
     /// A keyring of these keys.
     pub fn new(keys: Vec<KeyEntry>) -> Self {

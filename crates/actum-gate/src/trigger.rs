@@ -3,6 +3,8 @@
 //! A name alone says too little here: `head/index.js` is a page header, `HEAD` with a reference in it is
 //! a git repository.
 
+use actum_core::RelPath;
+use actum_core::keyring::{KEYRING_FILE, KEYS_DIRECTORY, Keyring};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -20,6 +22,8 @@ pub enum Trigger {
     GitHook,
     /// A `package.json` with other lifecycle scripts, which an installation runs (npm-scripts(7)).
     LifecycleScript,
+    /// A keyring at `keys/keyring.json`, by which actum recognises a home of ledgers and keys, closed to changes.
+    LedgerHome,
 }
 
 /// The hooks that git starts (githooks(5)).
@@ -133,6 +137,27 @@ impl Trigger {
         }
     }
 
+    /// Whether a file at a path can mark a home of ledgers and keys, so that its content is looked at.
+    pub fn may_mark_home(path: &RelPath) -> bool {
+        let directory = path.parent();
+        let directory = directory.as_ref().map_or(&b""[..], RelPath::name);
+        plain(path.name()) == KEYRING_FILE.as_bytes()
+            && plain(directory) == KEYS_DIRECTORY.as_bytes()
+    }
+
+    /// What acts on a file that [may mark a home](Self::may_mark_home); of none the content is not known.
+    pub fn of_mark(content: Option<&[u8]>) -> Option<Self> {
+        content.is_none_or(Keyring::is_named_in).then_some(Self::LedgerHome)
+    }
+
+    /// Whether no policy lets a change make it.
+    pub(crate) fn is_denied(self) -> bool {
+        match self {
+            Self::GitRepository | Self::LedgerHome => true,
+            Self::GitConfiguration | Self::GitHook | Self::LifecycleScript => false,
+        }
+    }
+
     /// What it does, as the end of a sentence about the file.
     pub fn effect(self) -> &'static str {
         match self {
@@ -144,6 +169,9 @@ impl Trigger {
                 "is a hook, which git starts where `core.hooksPath` names its directory"
             }
             Self::LifecycleScript => "has other lifecycle scripts, which an installation runs",
+            Self::LedgerHome => {
+                "is a keyring of actum, and would close its directory to changes as a home of ledgers and keys"
+            }
         }
     }
 }

@@ -25,7 +25,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use actum_core::Timestamp;
-use actum_core::keyring::{KEYRING_BYTES_MAX, KEYS_MAX, KeyEntry, KeyProblem, Keyring};
+use actum_core::keyring::{
+    KEYRING_BYTES_MAX, KEYRING_FILE as KEYRING, KEYS_DIRECTORY as DIRECTORY, KEYS_MAX, KeyEntry,
+    KeyProblem, Keyring,
+};
 use actum_core::signer::{KeyId, KeyRole, PublicKey, SignError, Signature, Signer};
 use ed25519_dalek::Signer as _;
 
@@ -39,9 +42,7 @@ pub use private::Protection;
 pub use problem::KeyError;
 pub use rotation::{RotationReport, Unrecorded, rotate};
 
-const DIRECTORY: &str = "keys";
 const DIRECTORY_NEW: &str = "keys.new";
-const KEYRING: &str = "keyring.json";
 /// The roles of which there is a key from the beginning.
 const ROLES: [KeyRole; 2] = [KeyRole::Result, KeyRole::Checkpoint];
 

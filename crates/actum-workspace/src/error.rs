@@ -8,6 +8,8 @@ use actum_core::{
     change_set::ChangeSetError, near::Near, scope::ScopeError,
 };
 
+use crate::private::PrivatePlace;
+
 /// An error always says in which state it left the workspace.
 #[derive(Debug)]
 pub struct Error {
@@ -228,6 +230,9 @@ pub enum ErrorKind {
     /// A component on the way is a regular file.
     #[error("cannot reach `{path}`: `{component}` on the way is a file")]
     UnderAFile { path: RelPath, component: RelPath },
+    /// The path leads among ledgers and keys, credentials or an operator's policy.
+    #[error("cannot use `{path}`: {place}, so no change leads there")]
+    Private { path: RelPath, place: PrivatePlace },
     /// The path lies on another file system.
     #[error("cannot reach `{path}`: another file system is mounted on the way")]
     OtherFileSystem { path: RelPath },

@@ -61,6 +61,8 @@ pub struct Transaction<'w, D: Disk> {
     staged: u32,
     /// The directories in which files were read; what is published reaches its own.
     pub(crate) parents: Parents<D::Handle>,
+    /// Directories that are no homes of ledgers and keys.
+    pub(crate) looked_at: BTreeSet<RelPath>,
     /// What directories would hold now, for those that were asked about.
     names: HashMap<RelPath, BTreeSet<Vec<u8>>>,
     /// For a directory that gets new entries: its group if it hands that down, and the default ACL.
@@ -95,6 +97,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
             takes_back: false,
             staged: 0,
             parents: Parents::default(),
+            looked_at: BTreeSet::new(),
             names: HashMap::new(),
             inherited: RefCell::default(),
         })
@@ -348,6 +351,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
         self.kept_edits.clear();
         self.as_before.clear();
         self.takes_back = false;
+        self.looked_at.clear();
         self.names.clear();
         self.inherited.borrow_mut().clear();
     }

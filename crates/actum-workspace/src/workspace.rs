@@ -135,6 +135,8 @@ pub struct Workspace<D: Disk = LinuxDisk> {
     pub(crate) recovery: Option<Recovery>,
     /// The journal or the tree may not be as this handle believes.
     pub(crate) poisoned: bool,
+    /// Places that no change leads into.
+    pub(crate) private: Vec<RelPath>,
     limits: Limits,
 }
 
@@ -212,6 +214,7 @@ impl<D: Disk> Workspace<D> {
             blocked: BTreeMap::new(),
             recovery: None,
             poisoned: false,
+            private: Vec::new(),
             limits: Limits::default(),
         };
         match workspace.home.lock(&workspace.disk, false, "opening") {
@@ -227,6 +230,11 @@ impl<D: Disk> Workspace<D> {
     pub fn with_limits(mut self, limits: Limits) -> Self {
         self.limits = limits;
         self
+    }
+
+    /// Sets places that no change leads into, and that no message quotes.
+    pub fn set_private(&mut self, places: Vec<RelPath>) {
+        self.private = places;
     }
 
     /// What was recovered since the workspace was opened, if anything was.

@@ -46,6 +46,19 @@ pub enum Error {
         /// The root of the workspace.
         root: PathBuf,
     },
+    /// The workspace would lie in a directory of ledgers and keys or of an operator's policy.
+    #[error(
+        "cannot use the workspace `{}`: `{}` marks a directory of ledgers and keys or of an operator's policy, at it or \
+         around it; nothing was changed",
+        Quoted(root.as_os_str().as_bytes()),
+        Quoted(mark.as_os_str().as_bytes())
+    )]
+    HomeAround {
+        /// The file by which the directory is recognised.
+        mark: PathBuf,
+        /// The root of the workspace.
+        root: PathBuf,
+    },
     /// A path of the change leads into another workspace.
     #[error(
         "`{root}` is a workspace of its own, with its own rules and history, so no change of this one leads there; nothing \
@@ -334,6 +347,7 @@ impl Error {
             Self::Unsettled { state, .. } | Self::Untold { state, .. } => *state,
             Self::Home(_)
             | Self::HomeInside { .. }
+            | Self::HomeAround { .. }
             | Self::WorkspaceWithin { .. }
             | Self::BoundElsewhere { .. }
             | Self::ConfigurationElsewhere { .. }

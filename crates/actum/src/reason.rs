@@ -224,6 +224,7 @@ pub fn of(kind: &ErrorKind) -> Reason {
         ErrorKind::Component { .. } => Reason::WayIsNoDirectory,
         ErrorKind::UnderAFile { .. } => Reason::WayIsAFile,
         ErrorKind::OtherFileSystem { .. } => Reason::OtherFileSystem,
+        ErrorKind::Private { .. } => Reason::PathRefused,
         ErrorKind::HardLink { .. } => Reason::HardLink,
         ErrorKind::Attributes { .. } => Reason::AttributesNotKept,
         ErrorKind::Conflict { .. } => Reason::ChangedMeanwhile,
@@ -257,7 +258,9 @@ pub fn of_engine(error: &crate::Error) -> Reason {
     use crate::Error;
     match error {
         Error::Workspace(error) => of(&error.kind),
-        Error::Home(_) | Error::HomeInside { .. } => Reason::LedgerHomeUnusable,
+        Error::Home(_) | Error::HomeInside { .. } | Error::HomeAround { .. } => {
+            Reason::LedgerHomeUnusable
+        }
         Error::WorkspaceWithin { .. } => Reason::PathRefused,
         Error::BoundElsewhere { .. } => Reason::BoundElsewhere,
         Error::ConfigurationElsewhere { .. } => Reason::ConfigurationElsewhere,

@@ -3,9 +3,11 @@
 //! Whoever starts a program chooses its directory and its environment. So a program that takes the root from its caller
 //! opens a workspace only by a [`Root`], which cannot be made without these checks.
 
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use actum_workspace::{STATE_DIRECTORY, Workspace};
+use actum_core::RelPath;
+use actum_workspace::Workspace;
 
 use crate::engine::Engine;
 use crate::engine::binding::{BoundWorkspace, OwnLedger, Standing, check_around, elsewhere};
@@ -16,36 +18,43 @@ use crate::records::Records;
 /// Whether a directory is a workspace already.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RootState {
-    /// It has a state directory, sound or not.
+    /// A ledger recorded it, so it was checked when it was made.
     Made,
-    /// It has none yet.
+    /// No ledger did. It may have a state directory, which is only a name.
     New,
 }
 
 /// Directory in which a workspace may be opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Root(PathBuf);
+pub struct Root {
+    path: PathBuf,
+    /// Places in it that no change leads into.
+    private: Vec<RelPath>,
+}
 
 impl Root {
     /// Checks that a workspace may be opened, or made, at `path`: apart from the ledger and keys at `home`, and where
-    /// `check_place` finds nothing against it. Makes nothing.
+    /// `check_place` finds nothing against it. Makes nothing. No change will lead into `private`, paths without links.
     ///
     /// # Errors
     /// `HomeInside`; those of `check_place`.
     pub fn check<E: From<Error>>(
         path: &Path,
         home: &Path,
+        private: &[PathBuf],
         check_place: impl FnOnce(&Path, RootState) -> std::result::Result<(), E>,
     ) -> std::result::Result<Self, E> {
-        let is_made = path.join(STATE_DIRECTORY).symlink_metadata().is_ok();
-        check_place(path, if is_made { RootState::Made } else { RootState::New })?;
+        check_place(path, RootState::of(path))?;
         Records::check_home(home, path)?;
-        Ok(Self(path.to_owned()))
+        let within = private.iter().filter_map(|place| place.strip_prefix(path).ok());
+        // A place that is no path of a change needs no rule.
+        let within = within.filter_map(|place| RelPath::new(place.as_os_str().as_bytes()).ok());
+        Ok(Self { path: path.to_owned(), private: within.collect() })
     }
 
     /// The directory.
     pub fn path(&self) -> &Path {
-        &self.0
+        &self.path
     }
 
     /// Opens the workspace for changes, making its state directory where there is none.
@@ -53,7 +62,9 @@ impl Root {
     /// # Errors
     /// As [`Engine::open`].
     pub fn engine(&self, records: Records) -> Result<Engine> {
-        Engine::open(&self.0, records)
+        let mut engine = Engine::open(&self.path, records)?;
+        engine.workspace.set_private(self.private.clone());
+        Ok(engine)
     }
 
     /// Opens the workspace for changes where there is one.
@@ -61,7 +72,9 @@ impl Root {
     /// # Errors
     /// As [`Engine::open_existing`].
     pub fn existing_engine(&self, records: Records) -> Result<Engine> {
-        Engine::open_existing(&self.0, records)
+        let mut engine = Engine::open_existing(&self.path, records)?;
+        engine.workspace.set_private(self.private.clone());
+        Ok(engine)
     }
 
     /// Opens the workspace where there is one, without a ledger: only to finish what its journal says.
@@ -69,7 +82,13 @@ impl Root {
     /// # Errors
     /// As [`Workspace::open_existing`].
     pub fn unproven(&self) -> Result<Workspace> {
-        Ok(Workspace::open_existing(&self.0)?)
+        Ok(Workspace::open_existing(&self.path)?)
+    }
+
+    /// Closes the private places of a workspace to changes.
+    fn closed(&self, mut workspace: Workspace) -> Workspace {
+        workspace.set_private(self.private.clone());
+        workspace
     }
 
     /// Checks that the ledger in use may change the workspace; makes nothing. `ledger` gives the one in use,
@@ -81,15 +100,27 @@ impl Root {
         self,
         ledger: impl FnOnce() -> std::result::Result<Option<OwnLedger>, E>,
     ) -> std::result::Result<OwnRoot, E> {
-        check_ledger(&self.0, ledger)?;
-        Ok(OwnRoot(self.0))
+        check_ledger(&self.path, ledger)?;
+        Ok(OwnRoot(self))
+    }
+}
+
+impl RootState {
+    /// The state of a directory, by the notes of ledgers in it.
+    fn of(root: &Path) -> Self {
+        // Notes that cannot be read prove nothing.
+        let notes = actum_workspace::notes_at(root).unwrap_or_default();
+        match Standing::of(notes, None) {
+            Ok(Standing::Own | Standing::Elsewhere(_)) => Self::Made,
+            Ok(Standing::Unrecorded) | Err(_) => Self::New,
+        }
     }
 }
 
 /// [`Root`] that the ledger in use may change, as no other ledger recorded it or the workspace around it. It opens a
 /// workspace beside the engine.
 #[derive(Debug)]
-pub struct OwnRoot(PathBuf);
+pub struct OwnRoot(Root);
 
 impl OwnRoot {
     /// Opens the workspace, making its state directory where there is none.
@@ -97,7 +128,7 @@ impl OwnRoot {
     /// # Errors
     /// As [`Workspace::open`].
     pub fn open(&self) -> Result<Workspace> {
-        Ok(Workspace::open(&self.0)?)
+        Ok(self.0.closed(Workspace::open(&self.0.path)?))
     }
 
     /// Opens the workspace where there is one.
@@ -105,7 +136,7 @@ impl OwnRoot {
     /// # Errors
     /// As [`Workspace::open_existing`].
     pub fn open_existing(&self) -> Result<Workspace> {
-        Ok(Workspace::open_existing(&self.0)?)
+        Ok(self.0.closed(Workspace::open_existing(&self.0.path)?))
     }
 
     /// Sets a damaged journal aside.
@@ -113,7 +144,7 @@ impl OwnRoot {
     /// # Errors
     /// As [`Workspace::set_aside_journal`].
     pub fn set_aside_journal(&self) -> Result<Option<String>> {
-        Ok(Workspace::set_aside_journal(&self.0)?)
+        Ok(Workspace::set_aside_journal(&self.0.path)?)
     }
 }
 

@@ -11,7 +11,6 @@ use super::spelling::{Above, Guard, Guards, Spellings};
 use super::{Said, with_more};
 use crate::decision::{Bundle, Verdict, WorkKind};
 use crate::policy::{Exceptions, PROTECTED_GROUPS, Policy, ProtectedGroup, Source};
-use crate::trigger::Trigger;
 
 pub(super) fn judge(bundle: &Bundle, policy: &Policy) -> Said {
     // Permission bits belong to all names of a file, and one of the others may be protected.
@@ -27,7 +26,7 @@ pub(super) fn judge(bundle: &Bundle, policy: &Policy) -> Said {
     if let Some(said) = unseen_characters(bundle, Unseen::Deceptive) {
         return said;
     }
-    if let Some(said) = new_repositories(bundle) {
+    if let Some(said) = new_states(bundle) {
         return said;
     }
     let own = policy.layers().iter().flat_map(|layer| {
@@ -109,12 +108,13 @@ fn unseen_characters(bundle: &Bundle, found: Unseen) -> Option<Said> {
     Some(Said { verdict, ground: with_more(first, named.count()) })
 }
 
-/// Denies what makes a directory a git repository: its state is protected in any profile, and so is another one.
-fn new_repositories(bundle: &Bundle) -> Option<Said> {
-    let mut heads = bundle.triggers().iter().filter(|it| it.trigger == Trigger::GitRepository);
-    let first = heads.next()?;
+/// Denies what makes a directory a git repository, whose state is protected in any profile, or a home of ledgers and keys,
+/// in which no change could be undone.
+fn new_states(bundle: &Bundle) -> Option<Said> {
+    let mut marks = bundle.triggers().iter().filter(|it| it.trigger.is_denied());
+    let first = marks.next()?;
     let ground = format!("`{}` {}", first.path, first.trigger.effect());
-    Some(Said { verdict: Verdict::Deny, ground: with_more(ground, heads.count()) })
+    Some(Said { verdict: Verdict::Deny, ground: with_more(ground, marks.count()) })
 }
 
 /// Built-in rules of all groups that match a path, in their order.

@@ -61,6 +61,7 @@ impl<D: Disk> Transaction<'_, D> {
                 Some(Node { pre: Pre::Directory(_), .. }) | None => above = ancestor.parent(),
             }
         }
+        self.check_private(path)?;
         let workspace = &*self.workspace;
         let tree = Tree::sharing(&workspace.disk, &workspace.home.root, &self.parents);
         let (stat, file) = match tree.find(path)? {

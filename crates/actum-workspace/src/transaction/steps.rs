@@ -95,6 +95,7 @@ impl ErrorKind {
                 | Self::Component { .. }
                 | Self::UnderAFile { .. }
                 | Self::OtherFileSystem { .. }
+                | Self::Private { .. }
                 | Self::HardLink { .. }
                 | Self::Blocked { .. }
         )

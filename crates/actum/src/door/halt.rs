@@ -96,6 +96,7 @@ fn status(error: &Error) -> Option<Status> {
     Some(match error {
         Error::Home(_)
         | Error::HomeInside { .. }
+        | Error::HomeAround { .. }
         | Error::WorkspaceWithin { .. }
         | Error::BoundElsewhere { .. }
         | Error::ConfigurationElsewhere { .. }
@@ -173,6 +174,7 @@ fn of_workspace(error: &actum_workspace::Error) -> Status {
         | ErrorKind::Component { .. }
         | ErrorKind::UnderAFile { .. }
         | ErrorKind::OtherFileSystem { .. }
+        | ErrorKind::Private { .. }
         | ErrorKind::Attributes { .. }
         | ErrorKind::Conflict { .. }
         | ErrorKind::NotBlocked { .. }

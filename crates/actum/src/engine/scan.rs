@@ -66,8 +66,20 @@ impl Scanned {
 /// Looks for files that other programs act on by themselves; only those are read whose names let them be.
 fn triggers<D: Disk>(transaction: &Transaction<'_, D>) -> Result<Vec<TriggerFound>> {
     let mut found = Vec::new();
-    for path in transaction.arriving().filter(|path| Trigger::may_be(path.name())) {
+    for path in transaction.arriving() {
         let name = path.name();
+        if Trigger::may_mark_home(path) {
+            let trigger = match transaction.new_content(path)? {
+                NewContent::Whole(content) => Trigger::of_mark(Some(&content)),
+                NewContent::Parts(_) | NewContent::TooLarge => Trigger::of_mark(None),
+            };
+            let path = PathName(path.clone());
+            found.extend(trigger.map(|trigger| TriggerFound { path, trigger }));
+            continue;
+        }
+        if !Trigger::may_be(name) {
+            continue;
+        }
         let trigger = match transaction.new_content(path)? {
             NewContent::Whole(content) => {
                 let before = transaction.replaced_content(path)?;

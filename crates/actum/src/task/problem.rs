@@ -52,7 +52,7 @@ fn of(kind: &ErrorKind) -> ErrorCode {
             ErrorCode::SymlinkRefused
         }
         ErrorKind::Path { .. } => ErrorCode::InvalidPath,
-        ErrorKind::Scope { .. } => ErrorCode::OutOfScope,
+        ErrorKind::Scope { .. } | ErrorKind::Private { .. } => ErrorCode::OutOfScope,
         ErrorKind::Budget { .. } => ErrorCode::LimitExceeded,
         ErrorKind::TooLargeToSearch { .. } | ErrorKind::TooLarge { .. } => ErrorCode::FileTooLarge,
         ErrorKind::Hunk { .. } => ErrorCode::HunkMismatch,
