@@ -149,8 +149,8 @@ pub(crate) fn undone() -> impl Fn(RunId) -> Option<Undone> {
 }
 
 /// Runs of a workspace that are newer than the newest one that its ledger knows, the newest first; among the newest
-/// `max` runs. Where the ledger knows none of them, the workspace was adopted or used as a library before, and none is
-/// returned; where another ledger recorded the workspace, all of them are.
+/// `max` runs. Runs before an adoption, which the note of the ledger names, are not returned; where another ledger recorded the
+/// workspace, all of them are.
 pub(crate) fn unrecorded(workspace: &View, max: usize) -> Result<Vec<RunId>, Failure> {
     let runs = workspace.runs()?;
     let newest = || runs.iter().rev().take(max).map(|run| run.run);
@@ -160,7 +160,7 @@ pub(crate) fn unrecorded(workspace: &View, max: usize) -> Result<Vec<RunId>, Fai
         Some(origin) => Witness::of(workspace, &origin)?,
         None => None,
     };
-    let (Some(ledger), Some(_)) = (ledger, own) else {
+    let (Some(ledger), Some(own)) = (ledger, own) else {
         return Ok(match Witness::of_any_log(workspace)? {
             Some(_) => newest().collect(),
             None => Vec::new(),
@@ -168,12 +168,12 @@ pub(crate) fn unrecorded(workspace: &View, max: usize) -> Result<Vec<RunId>, Fai
     };
     let mut unrecorded = Vec::new();
     for run in newest() {
-        if ledger.run(run).map_err(actum::Error::from)?.is_some() {
-            return Ok(unrecorded);
+        if own.adopted() == Some(run) || ledger.run(run).map_err(actum::Error::from)?.is_some() {
+            break;
         }
         unrecorded.push(run);
     }
-    Ok(Vec::new())
+    Ok(unrecorded)
 }
 
 /// Newest recorded runs of the workspace at `root` that its history has lost and no `gc` removed.

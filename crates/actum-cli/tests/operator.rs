@@ -758,3 +758,24 @@ fn the_name_of_the_state_directory_makes_no_workspace() {
         assert!(!ended.stdout.contains("private line"), "{ended:?}");
     }
 }
+
+/// AEC-8: a checkpoint that moves a run to the history, or many such runs, hide nothing.
+#[test]
+fn runs_of_another_installation_in_the_history_are_an_alert() {
+    let (directory, root) = workspace();
+    assert_eq!(actum(&root, &APPLY).code, 0);
+    let (recorded, hidden) = (root.join(".actum/recorded"), directory.path().join("hidden"));
+    fs::rename(&recorded, &hidden).unwrap();
+    let other = directory.path().join("other-home");
+    let input = change_of(directory.path(), "other.json", "other", "text\n");
+    assert_eq!(with_home(&root, &other, &["apply", &input]).code, 0);
+    // It moves the run from the journal to the history.
+    assert_eq!(with_home(&root, &other, &["gc"]).code, 0);
+    fs::remove_dir_all(&recorded).unwrap();
+    fs::rename(&hidden, &recorded).unwrap();
+    // Those that are looked at may all be unknown.
+    assert_eq!(actum(&root, &["status", "--runs", "1"]).code, 4);
+    let input = change_of(directory.path(), "own.json", "own", "text\n");
+    assert_eq!(actum(&root, &["apply", &input]).code, 0);
+    assert_eq!(alerts(&root), ["RUN_UNRECORDED"]);
+}

@@ -25,9 +25,15 @@ impl<D: Disk> Transaction<'_, D> {
         self.workspace.journal.next_sequence()
     }
 
-    /// Newest run that ended, as far as it is still in the journal.
-    pub fn newest_ended(&self) -> Option<RunId> {
-        self.workspace.tail.last().map(|ended| ended.intent.run)
+    /// Newest run that ended. The history is only listed where the journal has none.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn newest_ended(&self) -> Result<Option<RunId>> {
+        match self.workspace.tail.last() {
+            Some(ended) => Ok(Some(ended.intent.run)),
+            None => Ok(self.workspace.runs()?.refs().last().map(|run| run.run)),
+        }
     }
 
     /// How `run` ended, which was to have this place in the journal. The journal has been recovered,

@@ -153,7 +153,7 @@ pub(crate) fn bind_first<D: Disk>(lock: &Transaction<'_, D>, records: &Records) 
     let asked = records.ledger.ask(move |store: &mut dyn Store| store.node(first));
     let entry = EntryRef { origin, index: first.index, leaf: asked.wait()? };
     let keys = (records.signer()?.key_id(), records.approval_key());
-    Witness::of_adoption(entry, keys, lock.newest_ended())
+    Witness::of_adoption(entry, keys, lock.newest_ended()?)
         .write(|log, line| lock.keep_witness(log, line));
     Ok(())
 }
@@ -255,7 +255,7 @@ impl<D: Disk> Engine<D> {
             );
             let entry = records.alert(alert(message))?;
             let keys = (records.signer()?.key_id(), records.approval_key());
-            Witness::of_adoption(entry, keys, lock.newest_ended())
+            Witness::of_adoption(entry, keys, lock.newest_ended()?)
                 .write(|log, line| lock.keep_witness(log, line));
             if other.origin() != origin {
                 lock.keep_witness(other.origin(), ""); // two owners would not notice each other

@@ -49,7 +49,7 @@ pub(crate) fn settle_open_runs<D: Disk>(
     // A workspace that was never recorded here holds runs of a library user, or was just adopted.
     let adopted = witness.as_ref().map(Witness::adopted);
     let newest =
-        transaction.newest_ended().filter(|run| adopted.is_some_and(|it| it != Some(*run)));
+        transaction.newest_ended()?.filter(|run| adopted.is_some_and(|it| it != Some(*run)));
     let asked = records.ledger.ask(move |store: &mut dyn Store| {
         witness.map_or(Ok(()), |witness| witness.must_be_in(store))?;
         let unrecorded = unrecorded(store, newest, workspace)?;

@@ -78,7 +78,7 @@ impl Witness {
     }
 
     /// Newest run that another ledger recorded before the workspace was adopted.
-    pub(crate) fn adopted(&self) -> Option<RunId> {
+    pub fn adopted(&self) -> Option<RunId> {
         self.adopted
     }
 
