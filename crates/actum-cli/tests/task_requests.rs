@@ -18,7 +18,9 @@ use std::process::Command;
 
 use program::{Ended, actum, approval_key, operator_of, text, workspace};
 use serde_json::{Value, json};
-use task::{REPORTS, action, create, edit_envelope, plan, put, report, run};
+use task::{
+    COMMIT, REPORTS, action, create, edit_envelope, git, plan, put, report, repository, run,
+};
 
 /// A plan whose action has another effect each time that it is carried out.
 fn insert(content: &str) -> Value {
@@ -69,6 +71,63 @@ fn a_repeated_task_gives_the_stored_result_until_it_is_taken_back() {
         );
         assert_eq!(reports(&root), number + 2, "{way}");
     }
+}
+
+/// Changes the execution report of the newest task.
+fn edit_report(root: &Path, edit: impl Fn(&mut Value)) {
+    let path = report(root).join("execution_report.json");
+    let mut document: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+    edit(&mut document);
+    fs::write(path, serde_json::to_string_pretty(&document).unwrap()).unwrap();
+}
+
+/// D-8: nothing signs a report in the workspace, so a rewritten one does not carry out a task twice.
+#[test]
+fn a_rewritten_report_does_not_release_a_committed_task() {
+    let (_directory, root) = repository();
+    put(&root, &insert("0\n"), COMMIT);
+    let first = actum(&root, &["run", "../task.json"]);
+    assert_eq!((first.code, text(&root, "a.txt")), (0, "0\n1\n".to_owned()), "{first:?}");
+    let head = git(&root, &["rev-parse", "HEAD"]);
+    edit_report(&root, |report| {
+        report["status"] = json!("ROLLED_BACK");
+        report["rollback_performed"] = json!(true);
+    });
+    let again = actum(&root, &["run", "../task.json"]);
+    assert_eq!((again.code, text(&root, "a.txt")), (0, "0\n1\n".to_owned()), "{again:?}");
+    assert!(again.stdout.contains("task task-7: SUCCESS: 1 of 1 actions"), "{again:?}");
+    assert_eq!(git(&root, &["rev-parse", "HEAD"]), head);
+    // A commit that claims to revert it names no run that the ledger knows as its rollback.
+    let run = fs::read_to_string(report(&root).join("execution_report.json")).unwrap();
+    let run: Value = serde_json::from_str(&run).unwrap();
+    let (commit, run) = (head.trim(), run["run"].as_str().unwrap());
+    let forged = format!("Revert\n\nActum-Reverts: {commit}\nActum-Run: {run}\n");
+    git(&root, &["commit", "-q", "-n", "--allow-empty", "-m", &forged]);
+    let again = actum(&root, &["run", "../task.json"]);
+    assert_eq!((again.code, text(&root, "a.txt")), (0, "0\n1\n".to_owned()), "{again:?}");
+    // Another process rewrote the outcome of an action.
+    edit_report(&root, |report| report["actions_completed"][0]["output"] = json!("other"));
+    let again = actum(&root, &["run", "../task.json"]);
+    assert_eq!((again.code, text(&root, "a.txt")), (1, "0\n1\n".to_owned()), "{again:?}");
+    assert!(again.stdout.contains("it was rewritten since"), "{again:?}");
+}
+
+/// D-8, EX-17: a revert by git releases the task id, also where the same file was changed since.
+#[test]
+fn a_task_that_a_commit_reverted_can_be_carried_out_again() {
+    let (_directory, root) = repository();
+    put(&root, &insert("0\n"), COMMIT);
+    assert_eq!(actum(&root, &["run", "../task.json"]).code, 0);
+    let taken_back = actum(&root, &["rollback", "task-7"]);
+    assert_eq!((taken_back.code, text(&root, "a.txt")), (0, "1\n".to_owned()), "{taken_back:?}");
+    fs::write(root.join("a.txt"), "changed since\n").unwrap();
+    git(&root, &["commit", "-q", "-n", "-a", "-m", "later"]);
+    let again = actum(&root, &["run", "../task.json"]);
+    assert_eq!(
+        (again.code, text(&root, "a.txt")),
+        (0, "0\nchanged since\n".to_owned()),
+        "{again:?}"
+    );
 }
 
 /// D-8: a task id whose effect is in force stands for one plan and one config.

@@ -239,6 +239,9 @@ pub struct Rollback {
 pub struct RollbackFiles {
     /// The rollback manifest, while it is active.
     pub manifest: Digest,
+    /// The outcomes of the actions in the execution report.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcomes: Option<Digest>,
     /// The rollback script.
     pub script: Digest,
 }

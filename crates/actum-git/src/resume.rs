@@ -74,6 +74,22 @@ impl Repository {
     }
 }
 
+impl Repository {
+    /// Finds the commit without changing anything, and the run that it names.
+    ///
+    /// # Errors
+    /// [`GitProblem`] where HEAD or a commit cannot be read.
+    pub fn find(&self, left: Left<'_>) -> Result<Option<(CommitId, Option<RunId>)>, GitProblem> {
+        let raw = &self.handle()?.raw;
+        let head = Head::read(raw)?;
+        let found = left.found(raw, head.commit).doing(DOING)?;
+        Ok(found.map(|commit| {
+            let message = String::from_utf8_lossy(commit.message_raw_bytes());
+            (CommitId::of(commit.id()), run_of(&message))
+        }))
+    }
+}
+
 impl Left<'_> {
     /// Its commit, at HEAD or on the straight way from there.
     fn found<'r>(self, raw: &'r Raw, head: Oid) -> Result<Option<Commit<'r>>, git2::Error> {

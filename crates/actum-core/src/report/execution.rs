@@ -6,7 +6,8 @@ use super::clean_text::CleanText;
 use super::plain_id::PlainId;
 use super::shapes::EXECUTION_REPORT;
 use super::{ReportError, document};
-use crate::{RunId, Timestamp, count};
+use crate::canonical::{self, CanonicalError};
+use crate::{Digest, RunId, Timestamp, count};
 
 /// The version of the contract that reports are written by.
 pub const EXECUTOR_VERSION: &str = "2.0.0";
@@ -258,6 +259,32 @@ impl ExecutionReport {
         let skipped = skipped.into_iter().map(ActionOutcome::Skipped);
         let actions = completed.chain(failed).chain(skipped).collect();
         Self::new(self.facts, actions, end).ended(time)
+    }
+
+    /// The report of the same actions while their effect is in force, whatever this one says of it. One that says that the
+    /// run failed keeps its status: another process changed what the run left.
+    #[must_use]
+    pub fn in_force(self) -> Self {
+        match self.status {
+            ReportStatus::Failed => self,
+            ReportStatus::Success
+            | ReportStatus::Partial
+            | ReportStatus::RolledBack
+            | ReportStatus::Cancelled => {
+                let time = self.facts.completed_at;
+                self.ended_as(RunEnd::Finished, time)
+            }
+        }
+    }
+
+    /// The digest of the outcomes of its actions, which nothing changes after the run.
+    ///
+    /// # Errors
+    /// [`CanonicalError`] where they cannot be written.
+    pub fn outcomes_digest(&self) -> Result<Digest, CanonicalError> {
+        let Actions { completed, failed, skipped } = &self.actions;
+        let outcomes = canonical::to_vec(&(completed, failed, skipped))?;
+        Ok(Digest::tagged("actum/task-outcomes/v1", &[&outcomes]))
     }
 
     /// The same with a note to who reads it, and with how it was taken back where it was.

@@ -10,6 +10,7 @@ use actum_core::task::ErrorCode;
 use actum_ledger::{LedgerError, Store};
 
 use super::documents::clean;
+use super::rollback::rollback_label;
 use super::run::{DOOR, label};
 use crate::alerts::Alert;
 use crate::engine::{ENGINE, place::Place};
@@ -68,7 +69,7 @@ impl Alerts {
         if !code.response().tells_a_person() {
             return Ok(None);
         }
-        let label = format!("roll back task {}", directory.task());
+        let label = rollback_label(directory.task());
         let message = clean(&why.to_string()).as_str().to_owned();
         let error = (code.number(), code.error_type().to_owned(), message);
         let alert = AlertRaised { run: Some(run), ..self.alert(label, error, Some(directory)) };

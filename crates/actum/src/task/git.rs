@@ -136,13 +136,38 @@ pub(super) type Found = (Option<String>, Vec<String>);
 /// The commit of a run that did this, whose process is no more, where the repository at `root` has it; git's index is
 /// brought along where that process could not.
 pub(super) fn resumed_run(root: &Path, run: RunId, effects: &[PathEffect]) -> Found {
+    resumed(Repository::open(root), Left::Run(run, &left_files(effects)))
+}
+
+/// Finds the run that made the commit which reverts the one of a run with these effects.
+///
+/// # Errors
+/// [`GitProblem`] where the repository at `root` cannot be read.
+pub(super) fn reverting_run(
+    root: &Path,
+    run: RunId,
+    effects: &[PathEffect],
+) -> Result<Option<RunId>, GitProblem> {
+    let repository = match Repository::open(root) {
+        Ok(repository) => repository,
+        Err(GitProblem::NoRepository { .. }) => return Ok(None),
+        Err(problem) => return Err(problem),
+    };
+    let Some((commit, _)) = repository.find(Left::Run(run, &left_files(effects)))? else {
+        return Ok(None);
+    };
+    let reverting = repository.find(Left::Revert(commit))?;
+    Ok(reverting.and_then(|(_, run)| run))
+}
+
+/// Lists the files of a change as it left them.
+fn left_files(effects: &[PathEffect]) -> Vec<(RelPath, Option<actum_git::FileState>)> {
     let files = checkpoint::apart(effects).into_iter().map(|(path, change)| {
         let left = left(&change);
         let left = left.map(|it| actum_git::FileState { digest: it.sha256, mode: it.mode });
         (path, left)
     });
-    let files: Vec<_> = files.collect();
-    resumed(Repository::open(root), Left::Run(run, &files))
+    files.collect()
 }
 
 /// The same of the commit that reverts another one.

@@ -5,21 +5,25 @@ use std::path::Path;
 use actum_core::ledger::{RequestKey, WorkspaceId};
 use actum_core::receipt::PathEffect;
 use actum_core::report::{
-    CHANGE_LOG_FILE, ChangeLog, ERROR_REPORT_FILE, ErrorReport, ExecutionReport, PlainId,
+    CHANGE_LOG_FILE, ChangeLog, ERROR_REPORT_FILE, ErrorReport, ErrorStatus, ExecutionReport,
+    PlainId,
 };
 use actum_core::task::ErrorCode;
-use actum_core::{Digest, RunId};
+use actum_core::{Digest, RunId, Status};
 use actum_workspace::{ErrorKind, View};
 
 use super::checkpoint;
+use super::git::reverting_run;
 use super::input::Task;
 use super::outputs::{OutputError, Outputs, ReportDirectory};
 use super::problem::TaskProblem;
-use super::rollback::read_report;
+use super::rollback::{read_report, rollback_label};
+use super::run::DOOR;
 use crate::engine::settle::Receipt;
 use crate::engine::stage::Earlier;
 use crate::error::{Error, Result};
 use crate::reason;
+use crate::recorded::RecordedRun;
 use crate::records::Records;
 
 /// Where a task stands among earlier requests with its id.
@@ -76,7 +80,11 @@ impl Task {
                 records.must_be_forgotten(workspace, &key, run)?;
             }
             let undone_by = shown.ok().and_then(|shown| shown.undone_by);
-            Ok(undone_by.is_some() || is_undone(outputs, (&self.id, receipt))?)
+            let paths = &receipt.statement.predicate.paths;
+            // The rollback script leaves files as they were, and no run.
+            Ok(undone_by.is_some()
+                || is_as_before(outputs, paths)
+                || self.is_reverted(records, receipt, root)?)
         };
         let taken = |message| Standing::Taken(TaskProblem::new(ErrorCode::TaskIdTaken, message));
         let receipt = match records.earlier(asked, is_undone) {
@@ -100,12 +108,23 @@ impl Task {
             Err(error) => return Err(error),
         };
         let run = receipt.statement.predicate.run;
+        let outcomes = receipt.statement.predicate.rollback_files.and_then(|files| files.outcomes);
         let stored = match report_of(outputs, (&self.id, run))? {
             None => None,
             Some((directory, report)) => {
+                if outcomes.is_some() && report.outcomes_digest().ok() != outcomes {
+                    return Ok(taken(format!(
+                        "the run {run} carried out the task `{}`, and its execution report in `{}` is not what its receipt \
+                         has the digest of: it was rewritten since",
+                        self.id,
+                        directory.name.directory()
+                    )));
+                }
+                let report = report.in_force();
                 let log = directory.read(CHANGE_LOG_FILE)?;
                 let error = directory.read(ERROR_REPORT_FILE)?;
                 let error = error.and_then(|bytes| ErrorReport::read(&bytes).ok());
+                let error = error.filter(|_| ErrorStatus::of(report.status()).is_some());
                 log.and_then(|bytes| ChangeLog::read(&bytes).ok()).map(|log| Stored {
                     receipt,
                     directory,
@@ -123,24 +142,34 @@ impl Task {
             )),
         })
     }
+
+    /// Whether a commit reverts the run of the task, by a run that the ledger knows as its rollback and that is in force.
+    /// A report in the workspace proves nothing.
+    fn is_reverted(&self, records: &Records, receipt: &Receipt, root: &Path) -> Result<bool> {
+        let result = &receipt.statement.predicate;
+        // A repository that cannot be read proves no revert.
+        let Ok(Some(reverting)) = reverting_run(root, result.run, &result.paths) else {
+            return Ok(false);
+        };
+        let Some(recorded) = records.recorded(reverting)? else { return Ok(false) };
+        let RecordedRun { started, intent, receipt: ended } = recorded;
+        let is_rollback = intent.workspace == result.workspace
+            && intent.door == DOOR
+            && intent.label == rollback_label(self.id.as_str())
+            && started > receipt.index
+            && ended.is_some_and(|(ended, _)| ended.status() == Status::Succeeded);
+        if !is_rollback {
+            return Ok(false);
+        }
+        // Where it was forgotten nothing undid it while it was known.
+        let shown = View::open(root)?.show(reverting);
+        Ok(shown.ok().is_none_or(|shown| shown.undone_by.is_none()))
+    }
 }
 
 /// Whether the workspace does not know a run.
 fn is_unknown<T>(shown: &std::result::Result<T, actum_workspace::Error>) -> bool {
     shown.as_ref().is_err_and(|error| matches!(error.kind, ErrorKind::UnknownRun { .. }))
-}
-
-/// Whether the effect of a task is not in force any more though nothing undid its run: a commit reverts it, or every file
-/// is as it was before, which is what the rollback script leaves.
-fn is_undone(outputs: &Outputs, (task, receipt): (&PlainId, &Receipt)) -> Result<bool> {
-    let result = &receipt.statement.predicate;
-    if is_as_before(outputs, &result.paths) {
-        return Ok(true);
-    }
-    let report = report_of(outputs, (task, result.run))?;
-    Ok(report.is_some_and(|(_, report)| {
-        report.rollback_performed() && report.facts().more.commit.is_some()
-    }))
 }
 
 /// Whether every file of a change is as it was before.

@@ -178,6 +178,11 @@ pub fn rollback(
     Ok(RolledBack { task, directory, report, receipt, commit, notes, unwritten, finished })
 }
 
+/// Makes the label of the runs that take back a task.
+pub(super) fn rollback_label(task: &str) -> String {
+    format!("roll back task {task}")
+}
+
 /// Where the alert is, for the end of a message.
 fn told_of(raised: &Result<Option<u64>>) -> String {
     match raised {
@@ -253,7 +258,7 @@ fn reverted(
         door: DOOR.to_owned(),
         ..Request::apply(reverting.operations.clone())
     }
-    .labelled(format!("roll back task {}", report.task()));
+    .labelled(rollback_label(report.task()));
     let mut notes = Vec::new();
     if reverting.operations.is_empty() {
         let (commit, told) = reverting.done();
@@ -289,8 +294,7 @@ fn undone(
     let report = &directory.name;
     let request = |images| {
         let request = Request { actor: actor.clone(), images, ..Request::undo(Which::Run(run)) };
-        Request { door: DOOR.to_owned(), ..request }
-            .labelled(format!("roll back task {}", report.task()))
+        Request { door: DOOR.to_owned(), ..request }.labelled(rollback_label(report.task()))
     };
     let done = match engine.run(request(BTreeMap::new())) {
         // A script that was cut off leaves files that were renamed in neither place, and in the backups.

@@ -85,6 +85,9 @@ fn started(body: &[u8]) -> Option<EntryFacts> {
     // Only the run of a task names them.
     if at.pass(br#","rollback_files":{"manifest":"#).is_some() {
         at.digest()?;
+        if at.pass(br#","outcomes":"#).is_some() {
+            at.digest()?;
+        }
         at.pass(br#","script":"#)?;
         at.digest()?;
         at.pass(b"}")?;

@@ -70,13 +70,17 @@ fn started(number: u64) -> EffectStarted {
         decision: decision(number),
         approval: (number % 5 == 4).then(|| approval(number)),
         commands: Default::default(),
-        rollback_files: (number % 3 == 2).then(rollback_files),
+        rollback_files: (number % 3 == 2).then(|| rollback_files(number)),
         engine: "actum 0.1.0".to_owned(),
     }
 }
 
-fn rollback_files() -> RollbackFiles {
-    RollbackFiles { manifest: Digest::of(b"manifest"), script: Digest::of(b"script") }
+fn rollback_files(number: u64) -> RollbackFiles {
+    RollbackFiles {
+        manifest: Digest::of(b"manifest"),
+        outcomes: number.is_multiple_of(2).then(|| Digest::of(b"outcomes")),
+        script: Digest::of(b"script"),
+    }
 }
 
 fn approval(number: u64) -> Approval {

@@ -83,6 +83,11 @@ impl Desk<'_> {
         let documents =
             self.documents(place, rehearsed, End::of(rehearsed, Some(run)), manifest_id);
         let Documents { report, log, error } = documents;
+        let outcomes = match report.outcomes_digest() {
+            Ok(outcomes) => Some(outcomes),
+            Err(error) => return not(error.into()),
+        };
+        let rollback_files = RollbackFiles { outcomes, ..rollback_files };
         if let Err(error) = notes.prepared(Prepared { run, report, log, error }).keep(&self.mark) {
             return not(error);
         }
@@ -162,7 +167,11 @@ impl Desk<'_> {
         let script = rollback.script(manifest_id, &place.directory.name);
         let manifest =
             manifest.write().map_err(|error| broken(ErrorCode::CheckpointFailed, &error))?;
-        let files = RollbackFiles { manifest: Digest::of(&manifest), script: Digest::of(&script) };
+        let files = RollbackFiles {
+            manifest: Digest::of(&manifest),
+            outcomes: None,
+            script: Digest::of(&script),
+        };
         let write = || -> std::result::Result<RollbackFiles, OutputError> {
             self.outputs.back_up(&place.directory, rollback.backups())?;
             place.directory.put(ROLLBACK_MANIFEST_FILE, Some(Ok(manifest)))?;
