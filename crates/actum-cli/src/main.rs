@@ -39,6 +39,7 @@ mod size;
 mod snippet;
 mod status_lines;
 mod style;
+mod task_settings;
 mod timestamp;
 mod trusted;
 mod verb;

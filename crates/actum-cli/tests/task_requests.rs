@@ -251,3 +251,47 @@ fn a_task_is_refused_where_the_workspace_is_a_copy_that_never_made_the_run() {
     assert_eq!(error["details"]["reason"], "WORKSPACE_IS_A_COPY", "{error:#}");
     assert_eq!(text(&root, "a.txt"), "1\n");
 }
+
+/// AA-5, EX-17: a commit, partial results and a short way back are not approved unseen.
+#[test]
+fn an_approver_is_shown_the_settings_of_a_task_that_differ_from_the_defaults() {
+    let (_directory, root) = repository();
+    git(&root, &["config", "user.name", "Ada"]);
+    git(&root, &["config", "user.email", "ada@example.org"]);
+    let config = "rollback_manifest: {ttl_days: 1}\ngit: {commit: true}\n\
+                  soft_constraints: {stop_on_error: false}\n";
+    let expected = "config   git.commit: true\n\
+                    config   soft_constraints.stop_on_error: false\n\
+                    config   rollback_manifest.ttl_days: 1\n\
+                    commit   to branch `main` as `Ada <ada@example.org>`, as the repository is now\n";
+    let mut asks =
+        action("a1", "FILE_CREATE", "b.txt", json!({ "type": "create", "content": "b\n" }));
+    asks["risk_level"] = json!("HIGH");
+    put(&root, &plan(json!([asks])), config);
+    let preview = actum(&root, &["plan", "preview", "../plan.json", "--config", "../config.yaml"]);
+    assert!(preview.stdout.contains(expected), "{preview:?}");
+    let ended = actum(&root, &["run", "../task.json"]);
+    assert_eq!(ended.code, 6, "{ended:?}");
+    let queue: Value = serde_json::from_str(&actum(&root, &["queue", "--json"]).stdout).unwrap();
+    let id = queue["plans"][0]["plan"].as_str().unwrap().to_owned();
+    let shown = actum(&root, &["queue", &id]);
+    assert!(shown.stdout.contains(expected), "{shown:?}");
+    let key = approval_key(&root);
+    let approved = actum(&root, &["approve", &id, "--passphrase-file", &key]);
+    assert!(approved.stderr.contains(expected), "{approved:?}");
+    let config = ["--config", "../config.yaml", "--passphrase-file", &key];
+    let approved = actum(&root, &[&["plan", "approve", "../plan.json"], &config[..]].concat());
+    assert!(approved.stderr.contains(expected), "{approved:?}");
+}
+
+/// EX-17: the same where no approval key signs.
+#[test]
+fn an_unsigned_approval_shows_the_settings_of_a_task() {
+    let (_directory, root) = workspace();
+    put(&root, &insert("0\n"), "git: {commit: true}\n");
+    let approve = ["plan", "approve", "../plan.json", "--config", "../config.yaml"];
+    let approved = actum(&root, &approve);
+    assert_eq!(approved.code, 0, "{approved:?}");
+    assert!(approved.stderr.contains("config   git.commit: true\n"), "{approved:?}");
+    assert!(approved.stderr.contains("commit   not as the repository is now"), "{approved:?}");
+}

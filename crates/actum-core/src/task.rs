@@ -17,6 +17,7 @@ mod name;
 mod plan;
 mod reader;
 mod schemas;
+mod settings;
 mod yaml;
 
 pub use approval::{ApprovalSubject, TaskApproval, TaskApprovalProblem};
@@ -34,3 +35,4 @@ pub use plan::{
     TaskPlanError, Work,
 };
 pub use schemas::schemas;
+pub use settings::Setting;

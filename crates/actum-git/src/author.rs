@@ -42,6 +42,11 @@ impl Author {
         Ok(Self { name: name.to_owned(), email: email.to_owned(), at })
     }
 
+    /// Name and address, as git shows them: `Ada <ada@example.org>`.
+    pub fn shown(&self) -> String {
+        format!("{} <{}>", self.name, self.email)
+    }
+
     pub(crate) fn signature(&self) -> Result<git2::Signature<'static>, GitProblem> {
         // git has no commits before 1970.
         let seconds = self.at.micros().div_euclid(1_000_000).max(0);

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use actum_core::path::Cut;
 use git2::{ErrorCode, RepositoryOpenFlags, RepositoryState};
 
+use crate::head::Head;
 use crate::problem::{Doing, GitProblem};
 use crate::settings::Settings;
 
@@ -61,6 +62,14 @@ impl Repository {
         };
         let [name, email] = ["name", "email"].map(one);
         Ok(name.transpose().doing(DOING)?.zip(email.transpose().doing(DOING)?))
+    }
+
+    /// Name of the branch that is checked out, without `refs/heads/`.
+    ///
+    /// # Errors
+    /// [`GitProblem::DetachedHead`], [`GitProblem::UnbornHead`] where a commit is not possible either.
+    pub fn branch(&self) -> Result<String, GitProblem> {
+        Ok(Head::read(&self.handle()?.raw)?.branch_name())
     }
 
     /// Opens the repository for one call.

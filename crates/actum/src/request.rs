@@ -14,6 +14,7 @@ use actum_sandbox::SandboxPolicy;
 use actum_workspace::{ExistingFiles, HardLinks, HunkPlaces, LaterEdits, Limits};
 use serde::{Deserialize, Serialize};
 
+use crate::task::TaskDocuments;
 pub use action::{Phase, RequestedAction};
 
 /// The number of a user who is not known (`overflowuid`, proc_sys_kernel(5)).
@@ -44,9 +45,9 @@ pub struct Request {
     pub commands: Commands,
     /// The action that it is a part of.
     pub action: Option<Box<RequestedAction>>,
-    /// The digest of the documents of the task that it carries out. What is asked for is these documents then; the
-    /// operations follow from them and from the files.
-    pub task: Option<Digest>,
+    /// The documents of the task that it carries out. What is asked for is these documents then; the operations follow
+    /// from them and from the files.
+    pub task: Option<TaskDocuments>,
     /// Umask that gave new files their mode when it was queued, and gives it when it is carried out. It is no part of what
     /// is asked for.
     pub umask: Option<u32>,
@@ -157,9 +158,9 @@ impl Request {
     /// that it has to pass.
     pub(crate) fn digest(&self) -> Result<Digest, CanonicalError> {
         let Commands { checks, confinement, .. } = &self.commands;
-        let work = match (&self.action, self.task) {
+        let work = match (&self.action, &self.task) {
             (Some(action), _) => action.digest()?,
-            (None, Some(task)) => task,
+            (None, Some(task)) => task.digest(),
             (None, None) => self.work.digest(),
         };
         if checks.is_empty() {

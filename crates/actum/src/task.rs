@@ -19,12 +19,13 @@ mod run;
 mod told;
 mod unfinished;
 
+pub use git::PlannedCommit;
 pub use input::{Task, TaskInput, Unread};
 pub use outputs::{ACTIVE_DIRECTORY, OutputError, read_document};
 pub use problem::{ActionProblem, TaskProblem};
 pub use protected::{Violation, linked, violations};
 pub use rehearsal::{ActionChange, ActionEnd, Rehearsal, Rehearsed, Script, Verdict, Watch};
-pub use repeated::documents_digest;
+pub use repeated::TaskDocuments;
 pub use rollback::{RollbackRefused, RolledBack, rollback};
 pub use run::{APPROVAL_FILE, DOOR, Outcome, TaskEnd, label, limits, request, run, submit};
 pub use told::Observer;

@@ -8,6 +8,7 @@ mod preview;
 
 use std::path::{Path, PathBuf};
 
+use actum::task::TaskDocuments;
 use actum_core::Digest;
 use actum_core::report::CONFIG_FILE;
 use actum_core::task::limits::{CONFIG_BYTES_MAX, PLAN_BYTES_MAX};
@@ -50,10 +51,8 @@ struct Task {
     places: ActionPlaces,
     config: SystemConfig,
     graph: Graph,
-    /// The SHA-256 of the plan that was read.
-    plan_digest: Digest,
-    /// That of the config.
-    config_digest: Digest,
+    /// The documents that were read.
+    documents: TaskDocuments,
 }
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
@@ -62,13 +61,6 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         Command::Lint(arguments) => lint::run(arguments, session),
         Command::Preview(arguments) => preview::run(arguments, session),
         Command::Approve(arguments) => approve::run(arguments, session),
-    }
-}
-
-impl Task {
-    /// The digest of its documents.
-    fn documents_digest(&self) -> Digest {
-        actum::task::documents_digest(self.plan_digest, self.config_digest)
     }
 }
 
@@ -86,7 +78,7 @@ impl Documents {
             }
         };
         let plan_digest = Digest::of(&bytes);
-        let mut config_digest = Digest::of(b"");
+        let mut config_bytes = Vec::new();
         let beside = start.join(&self.plan).with_file_name(CONFIG_FILE);
         let beside = (self.plan != Path::new("-") && beside.is_file()).then_some(beside);
         let config = match self.config.as_ref().or(beside.as_ref()) {
@@ -94,9 +86,11 @@ impl Documents {
             Some(file) => {
                 let path = input::path(file, start);
                 let (file, bytes) = input::document(file, start, CONFIG_BYTES_MAX)?;
-                config_digest = Digest::of(&bytes);
                 match SystemConfig::read(&bytes) {
-                    Ok(config) => Some(config),
+                    Ok(config) => {
+                        config_bytes = bytes;
+                        Some(config)
+                    }
                     Err(error) => {
                         problems.add_mistakes((&file, path.as_deref(), &bytes), &error.0);
                         None
@@ -107,8 +101,9 @@ impl Documents {
         let (Some((plan, places)), Some(config)) = (plan, config) else {
             return Ok(Err(problems));
         };
+        let documents = TaskDocuments::new(plan_digest, &config_bytes);
         Ok(match Graph::of(&plan) {
-            Ok(graph) => Ok(Task { plan, places, config, graph, plan_digest, config_digest }),
+            Ok(graph) => Ok(Task { plan, places, config, graph, documents }),
             Err(error) => {
                 for problem in &error.problems {
                     let place = places.0.get(problem.action()).copied();

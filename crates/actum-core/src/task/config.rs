@@ -231,9 +231,10 @@ impl Default for Limits {
 
 fn read(bytes: &[u8]) -> Result<SystemConfig, Mistakes> {
     reader::check_size(bytes, CONFIG_BYTES_MAX)?;
-    // A text of nothing but comments says nothing.
+    // A text of nothing but comments says nothing. INVARIANT: a config that is read is UTF-8.
     let says_nothing = |line: &[u8]| line.trim_ascii().is_empty() || line.starts_with(b"#");
-    if bytes.split(|&byte| byte == b'\n').all(says_nothing) {
+    let is_text = std::str::from_utf8(bytes).is_ok();
+    if is_text && bytes.split(|&byte| byte == b'\n').all(says_nothing) {
         return Ok(SystemConfig::default());
     }
     let node = Node::read(bytes).map_err(Mistakes::of_one)?;

@@ -3,14 +3,16 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
+use actum_core::RiskTier;
 use actum_core::canonical::{self, CanonicalError};
 use actum_core::json;
 use actum_core::ledger::{Actor, RequestKey};
-use actum_core::{Digest, RiskTier};
 use actum_gate::{DocumentError, document};
 use actum_workspace::Limits;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
+
+use crate::task::TaskDocuments;
 
 use super::{Commands, Request, RequestedAction, Work};
 
@@ -34,14 +36,14 @@ struct Document<'r> {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     action: Option<Cow<'r, RequestedAction>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    task: Option<Digest>,
+    task: Option<Cow<'r, TaskDocuments>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     umask: Option<u32>,
 }
 
 impl Request {
     /// The value of `format`.
-    pub const FORMAT: &str = "actum.request/1";
+    pub const FORMAT: &str = "actum.request/2";
 
     /// The canonical JSON of the request. Whether to wait is no part of it.
     ///
@@ -76,7 +78,7 @@ impl Request {
             declared: *declared,
             commands: (*commands != Commands::default()).then_some(Cow::Borrowed(commands)),
             action: action.as_deref().map(Cow::Borrowed),
-            task: *task,
+            task: task.as_ref().map(Cow::Borrowed),
             umask: *umask,
         };
         let bytes = canonical::to_vec(&document)?;
@@ -117,7 +119,7 @@ impl Request {
             plan: None,
             commands: commands.map(Cow::into_owned).unwrap_or_default(),
             action: action.map(|action| Box::new(action.into_owned())),
-            task,
+            task: task.map(Cow::into_owned),
             umask,
             images: BTreeMap::new(),
             wait: false,

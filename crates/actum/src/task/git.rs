@@ -18,6 +18,8 @@ use actum_git::{
     NewFile, Outcome, Repository, Restored, Resumed, RunNote,
 };
 
+use serde::Serialize;
+
 use super::checkpoint;
 use super::input::Task;
 use super::outputs::Outputs;
@@ -49,6 +51,28 @@ impl CommittedRun {
             }
         };
         Self { id: id.to_string(), note }
+    }
+}
+
+/// Commit that a task with `git.commit` makes of its run, as the repository is now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct PlannedCommit {
+    /// Branch that is checked out.
+    pub branch: String,
+    /// Author: `Ada <ada@example.org>`.
+    pub author: String,
+}
+
+impl PlannedCommit {
+    /// Reads the branch and the author of a commit to the repository at `root` for a task of `actor`.
+    ///
+    /// # Errors
+    /// A sentence that says why the run would not be committed.
+    pub fn find(root: &Path, actor: &Actor, now: Timestamp) -> Result<Self, String> {
+        let found = Repository::open(root).and_then(|it| it.branch().map(|branch| (it, branch)));
+        let (repository, branch) = found.map_err(|problem| not_committed(&problem))?;
+        let author = author(&repository, actor, now)?.shown();
+        Ok(Self { branch, author })
     }
 }
 

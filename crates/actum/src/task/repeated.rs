@@ -11,6 +11,7 @@ use actum_core::report::{
 use actum_core::task::ErrorCode;
 use actum_core::{Digest, RunId, Status};
 use actum_workspace::{ErrorKind, View};
+use serde::{Deserialize, Serialize};
 
 use super::checkpoint;
 use super::git::reverting_run;
@@ -45,9 +46,32 @@ pub(super) struct Stored {
     pub(super) error: Option<ErrorReport>,
 }
 
-/// The digest of what a task asks for: its plan and its config.
-pub fn documents_digest(plan: Digest, config: Digest) -> Digest {
-    Digest::tagged("actum/task/v1", &[plan.as_bytes(), config.as_bytes()])
+/// Documents of a task, as a request keeps them: what is asked for is their digest.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TaskDocuments {
+    /// SHA-256 of the plan.
+    pub plan: Digest,
+    /// Text of the system config, whose settings an approver is shown.
+    pub config: String,
+}
+
+impl TaskDocuments {
+    /// Takes the digest of the plan, and the config, which was read before and so is UTF-8.
+    pub fn new(plan: Digest, config: &[u8]) -> Self {
+        Self { plan, config: String::from_utf8_lossy(config).into_owned() }
+    }
+
+    /// SHA-256 of the config.
+    pub fn config_digest(&self) -> Digest {
+        Digest::of(self.config.as_bytes())
+    }
+
+    /// Digest of what the task asks for: its plan and its config.
+    pub fn digest(&self) -> Digest {
+        let (plan, config) = (self.plan, self.config_digest());
+        Digest::tagged("actum/task/v1", &[plan.as_bytes(), config.as_bytes()])
+    }
 }
 
 /// The key under which a task is requested. The longest id has room in it.
@@ -56,9 +80,9 @@ pub(super) fn request_key(task: &PlainId) -> Option<RequestKey> {
 }
 
 impl Task {
-    /// The digest of its documents.
-    pub(super) fn documents_digest(&self) -> Digest {
-        documents_digest(Digest::of(&self.input.plan), Digest::of(&self.input.config))
+    /// The documents, for a request.
+    pub(super) fn documents(&self) -> TaskDocuments {
+        TaskDocuments::new(Digest::of(&self.input.plan), &self.input.config)
     }
 
     /// Finds out whether the task, or another one under its id, was carried out and is in force.
@@ -72,7 +96,7 @@ impl Task {
         (root, workspace): (&Path, WorkspaceId),
     ) -> Result<Standing> {
         let Some(key) = request_key(&self.id) else { return Ok(Standing::Attempt(1)) };
-        let asked = (workspace, &key, self.documents_digest());
+        let asked = (workspace, &key, self.documents().digest());
         let is_undone = |receipt: &Receipt| {
             let run = receipt.statement.predicate.run;
             let shown = View::open(root)?.show(run);

@@ -14,7 +14,7 @@ use actum_core::report::{
     ReportName, SUMMARY_FILE, executor_prompt,
 };
 use actum_core::task::{Action, ErrorCode, TaskPlan};
-use actum_core::{Digest, Operation, PathRule, RelPath, RunId, Scope, Timestamp};
+use actum_core::{Operation, PathRule, RelPath, RunId, Scope, Timestamp};
 use actum_gate::decision::{CREDENTIALS, PROTECTED};
 use actum_ledger::{Doing, UnderWay};
 use actum_workspace::disk::Disk;
@@ -27,7 +27,7 @@ use super::outputs::{OutputError, Outputs, ReportDirectory};
 use super::problem::{ActionProblem, TaskProblem};
 use super::refused;
 use super::rehearsal::{ActionEnd, Rehearsal, Rehearsed, Script, Verdict, Watch};
-use super::repeated::{Standing, Stored, request_key};
+use super::repeated::{Standing, Stored, TaskDocuments, request_key};
 use super::told::{Observer, Told};
 use super::unfinished::{FinishedTask, Notes, Reported, Turn, take_turn};
 use crate::engine::Engine;
@@ -122,14 +122,14 @@ pub fn run(
     })
 }
 
-/// Asks the gates about a task with these [documents](documents_digest), and does not carry it out: what waits for a person waits in the queue then, exactly as
+/// Asks the gates about a task with these documents, and does not carry it out: what waits for a person waits in the queue then, exactly as
 /// the task would change things now.
 ///
 /// # Errors
 /// As [`Staged::clear`](crate::Staged::clear): `Queued` where a person has to agree, `NothingToChange`.
 pub fn submit(
     engine: &mut Engine,
-    (script, documents): (Script<'_>, Digest),
+    (script, documents): (Script<'_>, TaskDocuments),
     (task, actor): (&PlainId, Actor),
     watch: &mut dyn Watch,
 ) -> Result<()> {
@@ -143,10 +143,10 @@ fn options(plan: &TaskPlan, task: &PlainId) -> RunOptions {
     RunOptions { limits: limits(plan), label: label(task), wait: true }
 }
 
-/// What is asked of the engine for a task with these [documents](documents_digest) that comes to these operations.
+/// What is asked of the engine for a task with these documents that comes to these operations.
 pub fn request(
     (plan, task): (&TaskPlan, &PlainId),
-    documents: Digest,
+    documents: TaskDocuments,
     operations: Vec<Operation>,
     actor: Actor,
 ) -> Request {
@@ -252,7 +252,7 @@ impl Desk<'_> {
         }
         self.told.phase(Phase::Archiving);
         let umask = match &task.input.approval {
-            Some(_) => records.approved_umask(workspace, task.documents_digest())?,
+            Some(_) => records.approved_umask(workspace, task.documents().digest())?,
             None => None,
         };
         Ok(match self.prepare(&task, (root, actor), (attempt, umask)) {

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use actum::task::{self, APPROVAL_FILE, Script};
+use actum::task::{self, APPROVAL_FILE, Script, TaskDocuments};
 use actum::{APPROVED_MICROS, Engine, Error, Records, Reply};
 use actum_core::dsse::Envelope;
 use actum_core::ledger::{Actor, Answer, WorkspaceId};
@@ -107,7 +107,7 @@ pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let in_force = policy::in_force(root)?;
     let actor = actor::of(arguments.agent.clone());
     let asked = (actor.clone(), session.screen.audience_of_decisions());
-    let previewed = Previewed::of(engine.workspace_mut(), &task, &in_force, asked)?;
+    let previewed = Previewed::of((engine.workspace_mut(), root), &task, &in_force, asked)?;
     let has_key = records.keyring().current(KeyRole::Approval, records::now()).is_some();
     let must_be_signed = !in_force.task_envelopes.is_any();
     let is_signed =
@@ -123,8 +123,8 @@ pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let subject = Subject {
         task: id.as_str().parse().map_err(usage)?,
         workspace,
-        plan: task.plan_digest,
-        config: task.config_digest,
+        plan: task.documents.plan,
+        config: task.documents.config_digest(),
     };
     let mut signed = None;
     if is_signed {
@@ -152,6 +152,9 @@ pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     });
     let approval = match &signed {
         None => {
+            if previewed.has_settings() {
+                session.screen.tell_text(&previewed)?;
+            }
             config.make(session)?;
             let unsigned = "no approval key signed it, so any program of yours could have written this envelope";
             session.screen.note(unsigned);
@@ -199,7 +202,7 @@ fn queued(
     asked: (&PlainId, Actor),
 ) -> Result<Option<RunId>, Failure> {
     let script = Script { plan: &task.plan, graph: &task.graph, config: &task.config };
-    match task::submit(engine, (script, task.documents_digest()), asked, &mut Nobody) {
+    match task::submit(engine, (script, task.documents.clone()), asked, &mut Nobody) {
         Ok(()) | Err(Error::NothingToChange) => Ok(None),
         Err(Error::Queued { plan, .. }) => Ok(Some(plan)),
         Err(error) => Err(error.into()),
@@ -302,7 +305,10 @@ impl ConfigFile {
     fn read_with(&self, task: Task) -> Task {
         match self {
             Self::Existing(_) => task,
-            Self::Missing(_) => Task { config_digest: Digest::of(CONFIG_TEXT.as_bytes()), ..task },
+            Self::Missing(_) => {
+                let documents = TaskDocuments::new(task.documents.plan, CONFIG_TEXT.as_bytes());
+                Task { documents, ..task }
+            }
         }
     }
 

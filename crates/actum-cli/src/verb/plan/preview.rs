@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::io::{self, Write};
+use std::path::Path;
 
 use actum::task::{self, ActionEnd, ActionProblem, Rehearsal, Rehearsed, Script, Verdict, Watch};
 use actum::{Error, Judgement, PolicyInForce, Preview};
@@ -22,6 +23,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{Document, Kind};
 use crate::record::GateLine;
+use crate::task_settings::ShownSettings;
 use crate::verb::diff::FileDiffs;
 use crate::{actor, home, policy, records, recovery_note, root};
 
@@ -63,6 +65,8 @@ pub(super) struct Previewed {
     broken_rules: Vec<Failed>,
     tier: RiskTier,
     gates: Vec<GateRecord>,
+    #[serde(flatten)]
+    settings: ShownSettings,
     diff: FileDiffs,
 }
 
@@ -99,7 +103,7 @@ pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let in_force = policy::in_force(root)?;
     let mut workspace = records::own_root(root)?.open()?;
     let asked = (actor::of(None), session.screen.audience_of_decisions());
-    let previewed = Previewed::of(&mut workspace, &task, &in_force, asked);
+    let previewed = Previewed::of((&mut workspace, root), &task, &in_force, asked);
     recovery_note::tell(&session.screen, workspace.recovery());
     let previewed = previewed?;
     session.screen.show(&previewed)?;
@@ -108,7 +112,7 @@ pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
 
 impl Previewed {
     pub(super) fn of(
-        workspace: &mut Workspace,
+        (workspace, root): (&mut Workspace, &Path),
         task: &Task,
         in_force: &PolicyInForce,
         (actor, audience): (Actor, Audience),
@@ -130,7 +134,8 @@ impl Previewed {
         let id = plan.id.as_str().parse().map_err(|error: PlainIdError| Failure::Usage {
             message: format!("{error}; nothing was changed"),
         })?;
-        let request = task::request((plan, &id), task.documents_digest(), operations, actor);
+        let settings = ShownSettings::new(config, (root, &actor), records::now());
+        let request = task::request((plan, &id), task.documents.clone(), operations, actor);
         let mut preview = Preview { transaction, undoes: None, undone: None };
         let judged = preview.judged(&request, in_force, &home::tenant()?, records::now());
         let (tier, gates, answer, change) = match judged {
@@ -158,12 +163,18 @@ impl Previewed {
             broken_rules: broken_rules.map(Failed::from).collect(),
             tier,
             gates,
+            settings,
             diff,
         })
     }
 }
 
 impl Previewed {
+    /// Checks whether settings of the task differ from the defaults.
+    pub(super) fn has_settings(&self) -> bool {
+        !self.settings.is_empty()
+    }
+
     /// What would go wrong.
     fn codes(&self) -> impl Iterator<Item = ErrorCode> {
         let failed = self.actions.iter().filter_map(|acted| match &acted.end {
@@ -220,6 +231,7 @@ impl Document for Previewed {
             let told = Harmless(error_message.as_bytes());
             writeln!(out, "rule     {told} ({error_code})")?;
         }
+        self.settings.write(out)?;
         self.gates.iter().try_for_each(|gate| writeln!(out, "gate     {}", GateLine(gate)))?;
         let end = match (self.sound, self.is_partial) {
             (true, _) => "all of it would be done",

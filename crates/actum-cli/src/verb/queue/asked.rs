@@ -1,12 +1,15 @@
 //! What a plan asks to be run, and for which action: a person agrees to that as well.
 
 use std::io::{self, Write};
+use std::path::Path;
 
 use actum::{Phase, Request};
 use actum_core::Digest;
 use actum_core::action::{PlanEnvelope, PlanScope};
 use actum_core::path::Harmless;
 use serde::Serialize;
+
+use crate::task_settings::ShownSettings;
 
 /// The same, from the request that is kept.
 #[derive(Serialize)]
@@ -26,6 +29,9 @@ pub(super) struct Asked {
     /// The digest of the package, where that does it.
     #[serde(skip_serializing_if = "Option::is_none")]
     package: Option<Digest>,
+    /// Settings of the system config, where it is a task.
+    #[serde(flatten)]
+    settings: ShownSettings,
 }
 
 /// A command.
@@ -40,7 +46,7 @@ struct Ran {
 const INPUT_CHARS_MAX: usize = 4000;
 
 impl Asked {
-    pub(super) fn of(request: &Request) -> Self {
+    pub(super) fn new(request: &Request, root: &Path) -> Self {
         let commands = &request.commands;
         let typed = |argv: &Vec<String>| match actum_gate::CommandLine::new(argv.clone()) {
             Ok(line) => line.quoted(),
@@ -58,6 +64,7 @@ impl Asked {
             repair: commands.repair.as_ref().map(actum_gate::CommandLine::quoted),
             envelope: action.map(|action| action.plan.clone()),
             package: action.and_then(|action| action.package),
+            settings: ShownSettings::of_request(request, root),
         }
     }
 
@@ -82,6 +89,7 @@ impl Asked {
         if let Some(package) = &self.package {
             writeln!(out, "package  {package}")?;
         }
+        self.settings.write(out)?;
         for Ran { command, has_run } in &self.runs {
             let word = if *has_run { "ran" } else { "runs" };
             writeln!(out, "{word:<8} {}", Harmless(command.as_bytes()))?;

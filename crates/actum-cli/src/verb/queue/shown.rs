@@ -85,15 +85,13 @@ impl Shown {
         };
         let is_open = matches!(state, PlanState::Waiting | PlanState::Approved);
         let mut line = Line::of(plan, state);
-        let request = is_open.then(|| plan.request(&queue.home)).transpose()?;
-        let (moved, diff) = match is_open {
-            true => {
-                let root = plans::root_of(plan, session)?;
-                line.root = Quoted(root.as_os_str().as_bytes()).to_string();
-                would_do(queue, plan, &bundle, &root, (session, audience))?
-            }
-            false => (Vec::new(), None),
-        };
+        let (mut moved, mut diff, mut asked) = (Vec::new(), None, None);
+        if is_open {
+            let root = plans::root_of(plan, session)?;
+            line.root = Quoted(root.as_os_str().as_bytes()).to_string();
+            asked = Some(Asked::new(&plan.request(&queue.home)?, &root));
+            (moved, diff) = would_do(queue, plan, &bundle, &root, (session, audience))?;
+        }
         Ok(Self {
             line,
             digest: judged.bound.plan,
@@ -103,7 +101,7 @@ impl Shown {
             changes,
             earlier,
             moved,
-            asked: request.as_ref().map(Asked::of),
+            asked,
             diff,
             state,
         })

@@ -127,7 +127,7 @@ fn a_request_is_written_plainly() {
     assert_eq!(
         document(&Request::undo(Which::Newest)),
         "{\"actor\":{\"agent\":null,\"uid\":65534,\"user\":\"unknown\"},\"declared\":null,\
-         \"door\":\"library\",\"format\":\"actum.request/1\",\"key\":null,\"label\":null,\
+         \"door\":\"library\",\"format\":\"actum.request/2\",\"key\":null,\"label\":null,\
          \"limits\":{\"budget\":{\"max_files\":null,\"max_loc\":null},\"existing_files\":\"keep\",\
          \"hard_links\":\"break\",\"hunk_places\":\"stated\",\"later_edits\":\"refuse\",\
          \"scope\":{\"allow\":null,\"deny\":[]}},\"work\":{\"undo\":\"newest\"}}"
@@ -169,10 +169,10 @@ fn what_is_not_such_a_document_is_refused_and_says_why() {
         problem(&text.replace(from, to))
     };
     assert_eq!(
-        with("request/1", "request/2"),
-        "the request is a `actum.request/2`, and this program knows `actum.request/1`"
+        with("request/2", "request/3"),
+        "the request is a `actum.request/3`, and this program knows `actum.request/2`"
     );
-    assert_eq!(problem("{}"), "the request is a ``, and this program knows `actum.request/1`");
+    assert_eq!(problem("{}"), "the request is a ``, and this program knows `actum.request/2`");
     assert_eq!(
         with("\"key\":null", "\"key\":null,\"keys\":null"),
         "the request cannot be read: unknown field `keys`, expected one of `format`, `work`, \

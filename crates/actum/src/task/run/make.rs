@@ -61,7 +61,7 @@ impl Desk<'_> {
         let not = |error: Error| Made::Not(TaskProblem::of_error(&error), Some(error));
         let task = place.task;
         let (operations, actor) = (rehearsed.operations.clone(), place.actor.clone());
-        let documents = task.documents_digest();
+        let documents = task.documents();
         let request = request((&task.plan, &task.id), documents, operations, actor);
         let staged = match begun.done(request, place.attempt) {
             Ok(staged) => staged,
