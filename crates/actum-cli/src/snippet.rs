@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn what_a_terminal_would_obey_is_escaped_and_a_long_line_cut() {
-        assert_eq!(snippet(b"\x1b[31mx", 1, 2), "  |\n1 | \\033[31mx\n  |     ^");
+        assert_eq!(snippet(b"\x1b[31mx", 1, 2), "  |\n1 | <\\033>[31mx\n  |       ^");
         let long = format!("{}{{{}", "x".repeat(500), "y".repeat(500));
         let shown = snippet(long.as_bytes(), 1, 501);
         assert!(shown.contains("…xxx") && shown.contains("yyy…"), "{shown}");

@@ -1,0 +1,337 @@
+//! Where a workspace may be, and into which places no change leads.
+
+use super::*;
+
+/// AEC-8, AA-5: the choice of a root makes nobody the operator.
+#[test]
+fn a_workspace_inside_a_recorded_one_belongs_to_its_ledger() {
+    let (directory, root) = workspace();
+    assert_eq!(actum(&root, &APPLY).code, 0);
+    let other = directory.path().join("other-home");
+    let inner = root.join("sub");
+    let change = files(&root, "inner.json", &[("new.txt", "x\n")]);
+    for verb in [
+        &["init", "."][..],
+        &["-C", ".", "apply", &change],
+        &["-C", ".", "apply", "--dry-run", &change],
+        &["exec", "--drop", "--", "touch", "y"],
+    ] {
+        let ended = foreign(&inner, &other, verb);
+        assert!(ended.stdout.contains("BOUND_ELSEWHERE"), "{verb:?}: {ended:?}");
+    }
+    assert!(!inner.join(".actum").exists());
+    // The owner may have one there, and it is the owner's.
+    let made = actum(&inner, &["init", "."]);
+    assert_eq!(made.code, 0, "{made:?}");
+    fs::remove_dir_all(inner.join(".actum/recorded")).unwrap();
+    let refused = foreign(&inner, &other, &["apply", &change]);
+    assert_bound_elsewhere(&refused);
+    let message = value(&refused)["message"].to_string();
+    assert!(message.contains("around this directory"), "{message}");
+    assert_eq!(actum(&inner, &["apply", &change]).code, 0);
+}
+
+/// AEC-8, AA-5
+#[test]
+fn a_workspace_around_a_recorded_one_does_not_change_its_files() {
+    let (directory, root) = workspace();
+    assert_eq!(actum(&root, &APPLY).code, 0);
+    let around = directory.path();
+    let homes = tempfile::tempdir().unwrap();
+    let other = homes.path().join("other-home");
+    assert_eq!(foreign(around, &other, &["init", "."]).code, 0);
+    let inner = files(&root, "inner.json", &[("workspace/sub/b.txt", "evil\n")]);
+    let apply = foreign(around, &other, &["apply", "--overwrite", &inner]);
+    assert_bound_elsewhere(&apply);
+    let message = value(&apply)["message"].to_string();
+    assert!(message.contains("the workspace `workspace` inside this one"), "{message}");
+    let script = "echo evil > workspace/sub/b.txt";
+    let exec = foreign(around, &other, &["exec", "--", "sh", "-c", script]);
+    assert!(exec.stdout.contains("BOUND_ELSEWHERE"), "{exec:?}");
+    assert_eq!(text(&root, "sub/b.txt"), "two\n");
+    let beside = files(&root, "beside.json", &[("beside/b.txt", "fine\n")]);
+    assert_eq!(foreign(around, &other, &["apply", &beside]).code, 0);
+    // The one inside was there first, and stays with its ledger.
+    assert_eq!(actum(&root, &["undo"]).code, 0);
+}
+
+/// AEC-8: a workspace is bound from the moment at which the operator makes it.
+#[test]
+fn a_workspace_belongs_to_the_ledger_that_made_it() {
+    let (directory, root) = workspace();
+    let other = directory.path().join("other-home");
+    assert_bound_elsewhere(&foreign(&root, &other, &["apply", "../change.diff"]));
+    assert_eq!(text(&root, "a.txt"), "1\n");
+    // Nothing is recorded but the beginning of the log, so a first approval key counts at once.
+    assert_eq!(value(&actum(&root, &["doctor", "--json"]))["findings"][0]["verdict"], "ok");
+    approval_key(&root);
+    assert_eq!(actum(&root, &APPLY).code, 0);
+    assert_eq!(actum(&root, &["status"]).code, 0);
+}
+
+/// AEC-8: `init` makes nothing where it cannot bind.
+#[test]
+fn init_without_a_ledger_makes_no_workspace() {
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().join("workspace");
+    fs::create_dir_all(&root).unwrap();
+    let home = home_of(&root).join("tenants/default");
+    fs::create_dir_all(&home).unwrap();
+    fs::set_permissions(&home, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    for above in home.ancestors().skip(1).take(2) {
+        fs::set_permissions(above, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
+    }
+    fs::write(home.join("ledger.db"), "no database").unwrap();
+    let made = actum(&root, &["init"]);
+    assert_ne!(made.code, 0, "{made:?}");
+    assert!(!root.join(".actum").exists(), "{made:?}");
+}
+
+/// AEC-8, D-5: who may run actum does not write what the next login or the next command by name runs.
+#[test]
+fn no_workspace_is_made_where_programs_act_on_files_unless_the_operator_lists_it() {
+    let (directory, root) = workspace();
+    let person = directory.path().canonicalize().unwrap().join("person");
+    let files = json!({ "files": [{ "path": "git", "content": "evil\n" }] }).to_string();
+    fs::write(directory.path().join("git.json"), files).unwrap();
+    let input = directory.path().join("git.json");
+    let input = input.to_str().unwrap();
+    let run = |place: &Path, arguments: &[&str]| -> Ended {
+        let command = command(place, &[&["--json"], arguments].concat());
+        program::at_known_place(command).output().unwrap().into()
+    };
+    for place in ["", "bin", ".local/bin", ".vim", ".cargo/bin/deep"] {
+        let place = person.join(place);
+        fs::create_dir_all(&place).unwrap();
+        for arguments in [
+            &["init"][..],
+            &["apply", input],
+            &["apply", "--dry-run", input],
+            &["exec", "--", "touch", "git"],
+            &["exec", "--drop", "--", "touch", "git"],
+        ] {
+            let refused = run(&place, arguments);
+            let expected = match (arguments[0], place == person.join("bin")) {
+                // Where no command starts is said first.
+                ("exec", false) => (125, json!("SANDBOX_NOT_ALLOWED")),
+                ("exec", true) => (111, json!("ROOT_NOT_ALLOWED")),
+                _ => (1, json!("ROOT_NOT_ALLOWED")),
+            };
+            assert_eq!((refused.code, reason(&refused)), expected, "{refused:?}");
+        }
+        assert!(!place.join(".actum").exists() && !place.join("git").exists());
+    }
+    let listed = person.join(".vim");
+    let configuration = program::operator_of(&root).join("actum");
+    fs::create_dir_all(&configuration).unwrap();
+    let policy = format!("version = 1\n[workspaces]\nroots = [{listed:?}]\n");
+    fs::write(configuration.join("actum.toml"), policy).unwrap();
+    let made = run(&listed, &["apply", input]);
+    assert_eq!(made.code, 0, "{made:?}");
+    assert_eq!(reason(&run(&person.join(".local/bin"), &["init"])), "ROOT_NOT_ALLOWED");
+    // A project in the home directory is a workspace like any other.
+    fs::create_dir_all(person.join("project/bin")).unwrap();
+    assert_eq!(run(&person.join("project"), &["init"]).code, 0);
+    let check = run(&root, &["policy", "check"]);
+    assert_eq!(value(&check)["roots"], json!([listed]), "{check:?}");
+}
+
+/// AA-5, D-5: ledgers and keys are no workspace, whichever installation they belong to, and neither is a place of
+/// credentials; what is in them is neither changed nor shown.
+#[test]
+fn ledgers_keys_and_credentials_are_no_workspace() {
+    let (directory, root) = workspace();
+    assert_eq!(actum(&root, &["apply", "../change.diff"]).code, 0);
+    let keys = home_of(&root).join("keys");
+    let before = fs::read(keys.join("keyring.json")).unwrap();
+    let input = json!({ "files": [{ "path": "keyring.json", "content": "{}\n" }] }).to_string();
+    let input_file = directory.path().join("keyring-change.json");
+    fs::write(&input_file, input).unwrap();
+    let input = input_file.to_str().unwrap();
+    for is_own in [true, false] {
+        for arguments in [
+            &["init"][..],
+            &["apply", "--overwrite", input],
+            &["apply", "--overwrite", "--dry-run", "--diff", input],
+            &["exec", "--", "true"],
+        ] {
+            let mut command = command(&keys, arguments);
+            let home = if is_own { home_of(&root) } else { directory.path().join("another") };
+            command.env("ACTUM_HOME", home);
+            let ended: Ended = command.output().unwrap().into();
+            assert!(![0, 6].contains(&ended.code), "{arguments:?}: {ended:?}");
+            assert!(!ended.stdout.contains("public"), "{ended:?}");
+            assert!(!keys.join(".actum").exists(), "{arguments:?}");
+        }
+    }
+    assert_eq!(fs::read(keys.join("keyring.json")).unwrap(), before);
+    let person = directory.path().join("person");
+    fs::create_dir_all(person.join(".ssh")).unwrap();
+    fs::write(person.join(".ssh/id"), "private\n").unwrap();
+    let input = json!({ "files": [{ "path": "id", "content": "" }] }).to_string();
+    fs::write(directory.path().join("id.json"), input).unwrap();
+    let look = ["apply", "--overwrite", "--dry-run", "--diff", "../../id.json"];
+    let mut command = command(&person.join(".ssh"), &look);
+    let ended: Ended = command.env("HOME", &person).output().unwrap().into();
+    assert_eq!((ended.code, &*ended.stdout), (2, ""), "{ended:?}");
+    assert!(!person.join(".ssh/.actum").exists());
+}
+
+/// A change of one file, as text for `apply`.
+fn change_of(directory: &Path, name: &str, path: &str, content: &str) -> String {
+    let file = directory.join(name);
+    let change = json!({ "files": [{ "path": path, "content": content }] });
+    fs::write(&file, change.to_string()).unwrap();
+    file.to_str().unwrap().to_owned()
+}
+
+/// AA-5, D-5: a root around ledgers and keys, or around credentials, is no way to them, whichever home is in use.
+#[test]
+fn no_change_leads_into_ledgers_keys_or_credentials_below_the_root() {
+    let (directory, root) = workspace();
+    assert_eq!(actum(&root, &APPLY).code, 0);
+    let around = directory.path().join("around");
+    let person = around.join("person");
+    fs::create_dir_all(person.join(".ssh")).unwrap();
+    fs::write(person.join(".ssh/id"), "private line\n").unwrap();
+    fs::create_dir_all(person.join(".config/actum")).unwrap();
+    fs::write(person.join(".config/actum/actum.toml"), "version = 1\n# private line\n").unwrap();
+    let vault = around.join("deep/vault");
+    fs::create_dir_all(vault.parent().unwrap()).unwrap();
+    let copied = std::process::Command::new("cp")
+        .args(["-a", home_of(&root).to_str().unwrap(), vault.to_str().unwrap()])
+        .status();
+    assert!(copied.unwrap().success());
+    let other = directory.path().join("other-home");
+    let run = |arguments: &[&str]| -> Ended {
+        let mut command = command(&around, arguments);
+        command.env("ACTUM_HOME", &other).env("HOME", &person);
+        command.env("XDG_CONFIG_HOME", person.join(".config"));
+        command.output().unwrap().into()
+    };
+    assert_eq!(run(&["init"]).code, 0);
+    let keyring = fs::read(vault.join("keys/keyring.json")).unwrap();
+    for path in [
+        "deep/vault/keys/keyring.json",
+        "deep/vault/waiting",
+        "deep/vault/tenants/default/x",
+        "deep/vault/new/sub/file",
+        "person/.ssh/id",
+        "person/.ssh/new",
+        "person/.config/actum/actum.toml",
+        "person/.config/actum/access/x.cedar",
+    ] {
+        let input = change_of(directory.path(), "within.json", path, "mine\n");
+        for arguments in [
+            &["--json", "apply", "--overwrite", &input][..],
+            &["--json", "apply", "--overwrite", "--dry-run", "--diff", &input],
+        ] {
+            let ended = run(arguments);
+            assert_eq!(
+                (ended.code, reason(&ended)),
+                (1, json!("PATH_REFUSED")),
+                "{path}: {ended:?}"
+            );
+            let shown = format!("{}{}", ended.stdout, ended.stderr);
+            assert!(!shown.contains("private line") && !shown.contains("\"public\""), "{shown}");
+        }
+    }
+    // A copy would show the content elsewhere, and a hunk that does not match in the message.
+    let copy = json!({ "operations": [{ "op": "copy", "from": "person/.ssh/id", "to": "shown" }] });
+    let diff = "--- a/person/.ssh/id\n+++ b/person/.ssh/id\n@@ -1 +1 @@\n-guess\n+mine\n";
+    for (name, content) in [("copy.json", copy.to_string()), ("guess.diff", diff.to_owned())] {
+        let input = directory.path().join(name);
+        fs::write(&input, content).unwrap();
+        let ended = run(&["apply", "--dry-run", "--diff", input.to_str().unwrap()]);
+        assert_ne!(ended.code, 0, "{ended:?}");
+        assert!(!format!("{}{}", ended.stdout, ended.stderr).contains("private line"), "{ended:?}");
+    }
+    assert_eq!(fs::read(vault.join("keys/keyring.json")).unwrap(), keyring);
+    let script = "echo mine > deep/vault/keys/new; echo mine > plain";
+    let exec = run(&["--json", "exec", "--", "sh", "-c", script]);
+    assert_eq!(value(&exec)["error"]["reason"], "PATH_REFUSED", "{exec:?}");
+    assert!(!vault.join("keys/new").exists() && !around.join("plain").exists());
+    let input = change_of(directory.path(), "plain.json", "deep/plain", "mine\n");
+    assert_eq!(run(&["apply", &input]).code, 0);
+}
+
+/// D-5, FO-9: what a change or another user puts in or above a workspace does not lock it.
+#[test]
+fn a_directory_that_looks_like_a_home_locks_no_recorded_workspace() {
+    let (directory, root) = workspace();
+    assert_eq!(actum(&root, &APPLY).code, 0);
+    let keyring = "{\"format\":\"actum.keyring/1\",\"keys\":[]}\n";
+    // Names that a project may have are no home, so the change is like any other.
+    for (name, path) in [("1.json", "keys/a"), ("2.json", "lock"), ("3.json", "keys/keyring.json")]
+    {
+        let input = change_of(directory.path(), name, path, "{}\n");
+        assert_eq!(actum(&root, &["apply", &input]).code, 0, "{path}");
+    }
+    // A keyring at that place is denied.
+    for path in ["keys/keyring.json", "sub/keys/keyring.json"] {
+        let input = change_of(directory.path(), "4.json", path, keyring);
+        let denied = actum(&root, &["--json", "apply", "--overwrite", &input]);
+        assert_eq!((denied.code, reason(&denied)), (1, json!("CHANGE_DENIED")), "{denied:?}");
+    }
+    // Another program of the user makes one in the workspace and above it.
+    for place in [&root, directory.path()] {
+        fs::create_dir_all(place.join("keys")).unwrap();
+        fs::write(place.join("keys/keyring.json"), keyring).unwrap();
+        let closed = std::os::unix::fs::PermissionsExt::from_mode(0o700);
+        fs::set_permissions(place.join("keys"), closed).unwrap();
+    }
+    let input = change_of(directory.path(), "5.json", "sub/new", "text\n");
+    for arguments in [&["apply", &input][..], &["undo"], &["recover"], &["gc"]] {
+        let ended = actum(&root, arguments);
+        assert_eq!(ended.code, 0, "{arguments:?}: {ended:?}");
+    }
+    // A new workspace there is rejected, and the message names the file.
+    let new = directory.path().join("new");
+    fs::create_dir(&new).unwrap();
+    let rejected = actum(&new, &["init"]);
+    assert_eq!(rejected.code, 1, "{rejected:?}");
+    assert!(rejected.stderr.contains("/keys/keyring.json` marks"), "{rejected:?}");
+}
+
+/// AA-5: a directory with the name of a state directory is no workspace that was checked when it was made.
+#[test]
+fn the_name_of_the_state_directory_makes_no_workspace() {
+    let (directory, root) = workspace();
+    let person = directory.path().canonicalize().unwrap().join("person");
+    let place = person.join(".gh");
+    fs::create_dir_all(place.join(".actum/recorded")).unwrap();
+    fs::write(place.join("hosts.yml"), "oauth_token: private line\n").unwrap();
+    let input = change_of(directory.path(), "hosts.json", "hosts.yml", "");
+    for arguments in [
+        &["--json", "apply", "--overwrite", &input][..],
+        &["--json", "apply", "--overwrite", "--dry-run", "--diff", &input],
+    ] {
+        let mut command = command(&place, arguments);
+        command.env("ACTUM_HOME", home_of(&root));
+        command.env("XDG_CONFIG_HOME", program::operator_of(&root));
+        let ended: Ended = program::at_known_place(command).output().unwrap().into();
+        assert_eq!((ended.code, reason(&ended)), (1, json!("ROOT_NOT_ALLOWED")), "{ended:?}");
+        assert!(!ended.stdout.contains("private line"), "{ended:?}");
+    }
+}
+
+/// AEC-8: a checkpoint that moves a run to the history, or many such runs, hide nothing.
+#[test]
+fn runs_of_another_installation_in_the_history_are_an_alert() {
+    let (directory, root) = workspace();
+    assert_eq!(actum(&root, &APPLY).code, 0);
+    let (recorded, hidden) = (root.join(".actum/recorded"), directory.path().join("hidden"));
+    fs::rename(&recorded, &hidden).unwrap();
+    let other = directory.path().join("other-home");
+    let input = change_of(directory.path(), "other.json", "other", "text\n");
+    assert_eq!(with_home(&root, &other, &["apply", &input]).code, 0);
+    // It moves the run from the journal to the history.
+    assert_eq!(with_home(&root, &other, &["gc"]).code, 0);
+    fs::remove_dir_all(&recorded).unwrap();
+    fs::rename(&hidden, &recorded).unwrap();
+    // Those that are looked at may all be unknown.
+    assert_eq!(actum(&root, &["status", "--runs", "1"]).code, 4);
+    let input = change_of(directory.path(), "own.json", "own", "text\n");
+    assert_eq!(actum(&root, &["apply", &input]).code, 0);
+    assert_eq!(alerts(&root), ["RUN_UNRECORDED"]);
+}
