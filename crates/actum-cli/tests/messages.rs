@@ -295,11 +295,14 @@ fn sent(terminal: &mut fs::File, expected: Option<&str>) -> String {
 /// Only a terminal gets progress, after a second, and at the end the line is empty.
 #[test]
 fn progress_of_long_work_is_shown_on_a_terminal_and_erased_and_nowhere_else() {
-    let (_directory, root) = workspace();
+    let (directory, root) = workspace();
+    // Whichever of the two gets the lock first, the other can do its work.
+    let other = r#"{"files":[{"path":"other.txt","content":"1\n"}]}"#;
+    fs::write(directory.path().join("other.json"), other).unwrap();
     let mut workspace = Workspace::open(&root).unwrap();
     let at_work = workspace.begin(RunOptions::default()).unwrap();
     let apply = |arguments: &[&str]| command(&root, &[&["apply", "--wait"], arguments].concat());
-    let piped = apply(&["--dry-run", "../change.diff"])
+    let piped = apply(&["--dry-run", "../other.json"])
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
