@@ -38,8 +38,11 @@ pub(crate) fn path() -> Result<PathBuf, Failure> {
     static HOME: OnceLock<Option<PathBuf>> = OnceLock::new();
     let resolve = || {
         let named = place(variable)?;
-        // A relative one is given on, to be refused.
-        Some(if named.is_absolute() { real_path(&named) } else { named })
+        // A relative path, and a link as its last name, are given on, to be refused.
+        Some(match (named.parent(), named.file_name()) {
+            (Some(parent), Some(name)) if named.is_absolute() => real_path(parent).join(name),
+            (Some(_) | None, Some(_) | None) => named,
+        })
     };
     HOME.get_or_init(resolve).clone().ok_or_else(|| LedgerFailure::NoHome.into())
 }

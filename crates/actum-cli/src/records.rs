@@ -66,10 +66,9 @@ pub(crate) fn alert_everywhere(alert: &NewAlert) -> Result<(), Failure> {
 /// Checks that the ledger in use may change the workspace at `root`, made already or not; makes nothing.
 pub(crate) fn own_root(root: &Path) -> Result<OwnRoot, Failure> {
     checked(root)?.own(|| {
-        let home = LedgerHome::open_existing(&home::path()?).map_err(actum::Error::from)?;
-        let keys =
-            home.as_ref().map(Keys::open_existing).transpose().map_err(actum::Error::from)?;
-        let (Some(view), Some(keys)) = (opened_view()?, keys.flatten()) else { return Ok(None) };
+        let Some(home) = existing_home()? else { return Ok(None) };
+        let (view, keys) = (view_in(&home)?, keys_in(&home)?);
+        let (Some(view), Some(keys)) = (view, keys) else { return Ok(None) };
         let origin = view.origin().map_err(actum::Error::from)?;
         Ok(Some(OwnLedger::new(origin, Arc::new(keys))))
     })
@@ -130,11 +129,27 @@ fn with_keys(view: Option<LedgerView>) -> Result<Option<(LedgerView, Keyring)>, 
 }
 
 fn opened_view() -> Result<Option<LedgerView>, Failure> {
-    let Some(home) = LedgerHome::open_existing(&home::path()?).map_err(actum::Error::from)? else {
-        return Ok(None);
-    };
-    let view = LedgerView::open(&home, &home::tenant()?);
-    Ok(view.map_err(actum::Error::from)?)
+    existing_home()?.map_or(Ok(None), |home| view_in(&home))
+}
+
+/// Opens the home of ledgers and keys, if it exists; makes nothing.
+fn existing_home() -> Result<Option<LedgerHome>, Failure> {
+    Ok(LedgerHome::open_existing(&home::path()?).map_err(actum::Error::from)?)
+}
+
+/// Opens the ledger of the tenant in use.
+fn view_in(home: &LedgerHome) -> Result<Option<LedgerView>, Failure> {
+    Ok(LedgerView::open(home, &home::tenant()?).map_err(actum::Error::from)?)
+}
+
+/// Opens the keys of an installation.
+fn keys_in(home: &LedgerHome) -> Result<Option<Keys>, Failure> {
+    Ok(Keys::open_existing(home).map_err(actum::Error::from)?)
+}
+
+/// Opens the keys in use, if there are any; makes nothing.
+fn existing_keys() -> Result<Option<Keys>, Failure> {
+    existing_home()?.map_or(Ok(None), |home| keys_in(&home))
 }
 
 /// Finds facts about runs that would be taken back. Where the record of one cannot be read, its undo is judged as a new
@@ -151,11 +166,14 @@ pub(crate) fn undone() -> impl Fn(RunId) -> Option<Undone> {
 /// Runs of a workspace that are newer than the newest one that its ledger knows, the newest first; among the newest
 /// `max` runs. Runs before an adoption, which the note of the ledger names, are not returned; where another ledger recorded the
 /// workspace, all of them are.
-pub(crate) fn unrecorded(workspace: &View, max: usize) -> Result<Vec<RunId>, Failure> {
+fn unrecorded(
+    workspace: &View,
+    ledger: Option<&LedgerView>,
+    max: usize,
+) -> Result<Vec<RunId>, Failure> {
     let runs = workspace.runs()?;
     let newest = || runs.iter().rev().take(max).map(|run| run.run);
-    let ledger = opened_view()?;
-    let origin = ledger.as_ref().map(|ledger| ledger.origin().map_err(actum::Error::from));
+    let origin = ledger.map(|ledger| ledger.origin().map_err(actum::Error::from));
     let own = match origin.transpose()? {
         Some(origin) => Witness::of(workspace, &origin)?,
         None => None,
@@ -177,8 +195,12 @@ pub(crate) fn unrecorded(workspace: &View, max: usize) -> Result<Vec<RunId>, Fai
 }
 
 /// Newest recorded runs of the workspace at `root` that its history has lost and no `gc` removed.
-pub(crate) fn missing(root: &Path, workspace: &View) -> Result<Vec<RunId>, Failure> {
-    let (Some(id), Some(ledger)) = (workspace.workspace_id()?, opened_view()?) else {
+fn missing(
+    root: &Path,
+    workspace: &View,
+    ledger: Option<&LedgerView>,
+) -> Result<Vec<RunId>, Failure> {
+    let (Some(id), Some(ledger)) = (workspace.workspace_id()?, ledger) else {
         return Ok(Vec::new());
     };
     let origin = ledger.origin().map_err(actum::Error::from)?;
@@ -187,8 +209,28 @@ pub(crate) fn missing(root: &Path, workspace: &View) -> Result<Vec<RunId>, Failu
     let runs = View::open(root)?.runs()?;
     let keyring = Trusted::own()?.keyring;
     let is_in_history = |run| runs.iter().any(|known| known.run == run);
-    let missing = actum::missing_runs(&ledger, &keyring, (id, &witness), is_in_history);
+    let missing = actum::missing_runs(ledger, &keyring, (id, &witness), is_in_history);
     Ok(missing.map_err(actum::Error::from)?)
+}
+
+/// Differences between the runs of a workspace and its ledger.
+#[derive(Debug, Default)]
+pub(crate) struct Differences {
+    /// Newest runs that the ledger does not know, the newest first.
+    pub(crate) unrecorded: Vec<RunId>,
+    /// Recorded runs that the history has lost and no `gc` removed, the newest first.
+    pub(crate) missing: Vec<RunId>,
+}
+
+impl Differences {
+    /// Compares the newest `max` runs of the workspace at `root` with the ledger in use.
+    pub(crate) fn find(root: &Path, workspace: &View, max: usize) -> Result<Self, Failure> {
+        let ledger = opened_view()?;
+        Ok(Self {
+            unrecorded: unrecorded(workspace, ledger.as_ref(), max)?,
+            missing: missing(root, workspace, ledger.as_ref())?,
+        })
+    }
 }
 
 /// The runs of a workspace whose end is not recorded yet.
@@ -228,15 +270,12 @@ pub(crate) fn examine(root: &Path) -> Result<Examination, Failure> {
         Ok(witness.map(|it| Examination::Elsewhere { origin: it.origin().to_owned() }))
     };
     let nothing = || Ok(elsewhere()?.unwrap_or(Examination::None));
-    let home = LedgerHome::open_existing(&home::path()?).map_err(actum::Error::from)?;
-    let Some(home) = home else { return nothing() };
-    let keys = Keys::open_existing(&home).map_err(actum::Error::from)?;
-    let Some(keys) = keys else { return nothing() };
+    let Some(home) = existing_home()? else { return nothing() };
+    let Some(keys) = keys_in(&home)? else { return nothing() };
     for role in [KeyRole::Result, KeyRole::Checkpoint] {
         keys.signer(role, now()).map_err(actum::Error::from)?;
     }
-    let view = LedgerView::open(&home, &home::tenant()?).map_err(actum::Error::from)?;
-    let Some(view) = view else { return nothing() };
+    let Some(view) = view_in(&home)? else { return nothing() };
     if let Some(workspace) = &workspace {
         let origin = view.origin().map_err(actum::Error::from)?;
         match Witness::of(workspace, &origin)? {
@@ -251,7 +290,7 @@ pub(crate) fn examine(root: &Path) -> Result<Examination, Failure> {
                 }
             }
         }
-        let unrecorded = unrecorded(workspace, UNRECORDED_MAX)?.len();
+        let unrecorded = unrecorded(workspace, opened_view()?.as_ref(), UNRECORDED_MAX)?.len();
         if unrecorded > 0 {
             let runs = u64::try_from(unrecorded).unwrap_or(u64::MAX);
             return Ok(Examination::Unrecorded { runs });
@@ -275,9 +314,7 @@ pub(crate) enum ApprovalState {
 
 /// Looks at the approval key.
 pub(crate) fn approval_key() -> Result<ApprovalState, Failure> {
-    let home = LedgerHome::open_existing(&home::path()?).map_err(actum::Error::from)?;
-    let keys = home.as_ref().map(Keys::open_existing).transpose().map_err(actum::Error::from)?;
-    let Some(keys) = keys.flatten() else { return Ok(ApprovalState::Missing) };
+    let Some(keys) = existing_keys()? else { return Ok(ApprovalState::Missing) };
     let (role, now) = (KeyRole::Approval, now());
     if keys.keyring().waiting(role, now).is_some() {
         return Ok(ApprovalState::Waiting);
@@ -294,9 +331,7 @@ pub(crate) fn approval_key() -> Result<ApprovalState, Failure> {
 
 /// Whether an approval key with a passphrase counts now, so that the operator can be told from a program.
 pub(crate) fn has_passphrase() -> Result<bool, Failure> {
-    let home = LedgerHome::open_existing(&home::path()?).map_err(actum::Error::from)?;
-    let keys = home.as_ref().map(Keys::open_existing).transpose().map_err(actum::Error::from)?;
-    let Some(keys) = keys.flatten() else { return Ok(false) };
+    let Some(keys) = existing_keys()? else { return Ok(false) };
     let Some(current) = keys.keyring().current(KeyRole::Approval, now()) else { return Ok(false) };
     let protection = keys.protection_of(current).map_err(actum::Error::from)?;
     Ok(protection == Protection::Passphrase)

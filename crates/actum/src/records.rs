@@ -7,10 +7,11 @@ use actum_core::Timestamp;
 use actum_core::keyring::Keyring;
 use actum_core::ledger::TenantId;
 use actum_core::receipt::EntryRef;
-use actum_core::signer::{KeyId, KeyRole};
+use actum_core::signer::KeyRole;
 use actum_ledger::{Appended, Keys, Ledger, LedgerError, LedgerHome, SigningKey};
 
 use crate::engine::binding::OwnLedger;
+use crate::engine::witness::KeysInForce;
 use crate::error::{Error, Result};
 use crate::real_path::{identity, real};
 
@@ -142,10 +143,12 @@ impl Records {
         Ok(OwnLedger::new(self.origin()?.to_owned(), Arc::clone(&self.keys)))
     }
 
-    /// Name of the approval key in force, if there is one.
-    pub(crate) fn approval_key(&self) -> Option<KeyId> {
-        let current = self.keyring().current(KeyRole::Approval, self.clock.now());
-        current.map(|key| key.id.clone())
+    /// Names of the keys in force.
+    pub(crate) fn keys_in_force(&self) -> KeysInForce {
+        let now = self.clock.now();
+        let current = |role| self.keyring().current(role, now).map(|key| key.id.clone());
+        let signing = [KeyRole::Result, KeyRole::Checkpoint].into_iter().filter_map(current);
+        KeysInForce { signing: signing.collect(), approval: current(KeyRole::Approval) }
     }
 
     /// The key that signs receipts, if it may sign now.

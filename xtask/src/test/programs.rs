@@ -118,13 +118,13 @@ fn run_all(waiting: &Mutex<VecDeque<Program>>, report: &Mutex<Report<'_>>) -> io
         command.args(["--skip", CHILD]).current_dir(&program.directory);
         command.env("CARGO_MANIFEST_DIR", &program.directory).stdin(Stdio::null());
         let output = command.output()?;
-        lock(report).add(&program, &output)?;
+        lock(report).add(&program, &output, io::stdout().lock())?;
     }
 }
 
 impl Report<'_> {
-    fn add(&mut self, program: &Program, output: &Output) -> io::Result<()> {
-        let mut out = io::stdout().lock();
+    /// Writes the output of a program that has ended to `out`, and counts its tests.
+    fn add(&mut self, program: &Program, output: &Output, mut out: impl Write) -> io::Result<()> {
         writeln!(out, "\n{} ({})", program.name, program.directory.display())?;
         let failed_before = self.tally.failed;
         self.tally.count(output.stdout.as_slice(), &mut out)?;
@@ -189,10 +189,13 @@ mod tests {
         };
         let mut tally = Tally::default();
         let mut report = Report { tally: &mut tally, failures: Vec::new() };
+        // The run that contains this test would count what is printed.
+        let mut out = Vec::new();
         let failed = "test a::b ... FAILED\ntest result: FAILED. 4 passed; 1 failed; 0 ignored;\n";
-        report.add(&program("one"), &output(failed, 101 << 8)).unwrap();
-        report.add(&program("two"), &output("test c ... ok\n", 9)).unwrap();
-        report.add(&program("three"), &output("test result: ok. 2 passed; 0 failed\n", 0)).unwrap();
+        report.add(&program("one"), &output(failed, 101 << 8), &mut out).unwrap();
+        report.add(&program("two"), &output("test c ... ok\n", 9), &mut out).unwrap();
+        let passed = output("test result: ok. 2 passed; 0 failed\n", 0);
+        report.add(&program("three"), &passed, &mut out).unwrap();
         assert_eq!(report.failures, ["one: a::b", "two: it ended with signal: 9 (SIGKILL)"]);
         assert_eq!(tally, Tally { passed: 6, failed: 2, skipped: 0 });
     }

@@ -14,7 +14,7 @@ use crate::change_list::count;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
-use crate::records;
+use crate::records::Differences;
 use crate::shown_path::{self, ShownPath};
 
 /// Say whether anything is unfinished, has changed since, or waits for a person
@@ -86,8 +86,11 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let drift = if unfinished.is_some() { Vec::new() } else { view.drift(arguments.runs)? };
     let bytes = root.as_os_str().as_bytes();
     let (plans, alerts) = waiting(&view, session)?;
-    let unrecorded = compared(records::unrecorded(&view, arguments.runs), session);
-    let missing = compared(records::missing(root, &view), session);
+    let compared = Differences::find(root, &view, arguments.runs);
+    let Differences { unrecorded, missing } = compared.unwrap_or_else(|failure| {
+        session.screen.note(format_args!("cannot compare the runs with the ledger: {failure}"));
+        Differences::default()
+    });
     let shown = Shown {
         root: shown_path::text(bytes),
         shown_root: Quoted(bytes).to_string(),
@@ -113,14 +116,6 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     Ok(match shown.unrecorded.is_empty() && shown.missing.is_empty() {
         true => attention(&shown.blocked),
         false => Exit::NeedsAttention,
-    })
-}
-
-/// Result of a comparison with the ledger. A ledger that cannot be read is printed as such.
-fn compared(runs: Result<Vec<RunId>, Failure>, session: &Session) -> Vec<RunId> {
-    runs.unwrap_or_else(|failure| {
-        session.screen.note(format_args!("cannot compare the runs with the ledger: {failure}"));
-        Vec::new()
     })
 }
 

@@ -16,7 +16,7 @@ use actum_core::merkle::Node;
 use actum_core::path::Quoted;
 use actum_core::path_name::PathName;
 use actum_core::receipt::EntryRef;
-use actum_core::signer::{KeyId, Signer};
+use actum_core::signer::KeyId;
 use actum_core::{RelPath, Timestamp};
 use actum_ledger::{Keys, Store, WAIT_MICROS};
 use actum_workspace::disk::Disk;
@@ -89,9 +89,17 @@ impl OwnLedger {
     }
 
     /// Whether a witness is of this ledger. Its name proves nothing, since each receipt and export holds it; the private
-    /// half of the key that signed does.
+    /// half of a key that signed does. One of them is enough: a key that is lost can be replaced.
     fn wrote(&self, witness: &Witness) -> Result<bool> {
-        Ok(witness.origin() == self.origin && self.keys.holds(witness.key())?)
+        if witness.origin() != self.origin {
+            return Ok(false);
+        }
+        for key in witness.signing_keys() {
+            if self.keys.holds(key)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 }
 
@@ -152,8 +160,7 @@ pub(crate) fn bind_first<D: Disk>(lock: &Transaction<'_, D>, records: &Records) 
     let first = Node { level: 0, index: 0 };
     let asked = records.ledger.ask(move |store: &mut dyn Store| store.node(first));
     let entry = EntryRef { origin, index: first.index, leaf: asked.wait()? };
-    let keys = (records.signer()?.key_id(), records.approval_key());
-    Witness::of_adoption(entry, keys, lock.newest_ended()?)
+    Witness::of_adoption(entry, records.keys_in_force(), lock.newest_ended()?)
         .write(|log, line| lock.keep_witness(log, line));
     Ok(())
 }
@@ -254,8 +261,7 @@ impl<D: Disk> Engine<D> {
                 "the workspace was adopted from the ledger `{log}` {how}; runs before this are recorded there"
             );
             let entry = records.alert(alert(message))?;
-            let keys = (records.signer()?.key_id(), records.approval_key());
-            Witness::of_adoption(entry, keys, lock.newest_ended()?)
+            Witness::of_adoption(entry, records.keys_in_force(), lock.newest_ended()?)
                 .write(|log, line| lock.keep_witness(log, line));
             if other.origin() != origin {
                 lock.keep_witness(other.origin(), ""); // two owners would not notice each other

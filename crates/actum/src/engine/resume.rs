@@ -6,7 +6,6 @@ use actum_core::canonical::plainly;
 use actum_core::ledger::{EffectStarted, WorkspaceId};
 use actum_core::merkle::leaf_hash;
 use actum_core::receipt::{EntryRef, PathEffect, SettledBy};
-use actum_core::signer::Signer;
 use actum_core::{Digest, RunId, Status, Timestamp};
 use actum_gate::decision::Bundle;
 use actum_ledger::{LedgerError, SigningKey, Store};
@@ -72,7 +71,7 @@ pub(crate) fn settle_open_runs<D: Disk>(
         let entry = EntryRef { origin: origin.to_owned(), index, leaf };
         let intent = Intent { started, entry, paths };
         let receipt = records.settle(signer, &intent, ended)?;
-        let keys = (signer.key_id(), records.approval_key());
+        let keys = records.keys_in_force();
         Witness::keep(&receipt, &intent, keys, |log, line| transaction.keep_witness(log, line));
         resumed.push(Resumed { run, status: ended.status });
     }

@@ -3,7 +3,6 @@
 use actum_core::dsse::Envelope;
 use actum_core::ledger::{EffectStarted, EntryKind};
 use actum_core::receipt::{EntryRef, PAYLOAD_TYPE, Rollback, RunResult, SettledBy, Statement};
-use actum_core::signer::Signer;
 use actum_core::{Digest, RunId, Status, Timestamp, canonical};
 use actum_ledger::{NewEntry, SigningKey};
 use actum_workspace::disk::Disk;
@@ -88,7 +87,7 @@ impl<D: Disk> Published<'_, D> {
                 records.forget_input(approval.plan);
             }
             if let Some(lock) = &lock {
-                let keys = (signer.key_id(), records.approval_key());
+                let keys = records.keys_in_force();
                 Witness::keep(&receipt, &intent, keys, |log, line| lock.keep_witness(log, line));
             }
             Ok(receipt)

@@ -19,18 +19,25 @@ use crate::error::Result;
 
 /// Entry that recorded the last run of a workspace in one log, with the approval key that was in force then.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct Witness {
     origin: String,
     index: u64,
     leaf: Digest,
-    /// Key that signed for the log then. Only the installation that made it has its private half.
-    key: KeyId,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    approval: Option<KeyId>,
+    #[serde(flatten)]
+    keys: KeysInForce,
     /// Newest run before an adoption, which another ledger recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     adopted: Option<RunId>,
+}
+
+/// Keys that were in force when a witness was written.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct KeysInForce {
+    /// Keys that sign for the log. Only the installation that made them has their private halves.
+    pub(crate) signing: Vec<KeyId>,
+    /// Approval key, if there was one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) approval: Option<KeyId>,
 }
 
 impl Witness {
@@ -68,13 +75,9 @@ impl Witness {
     }
 
     /// Makes the witness of the entry that records an adoption; `adopted` is the newest run before it.
-    pub(crate) fn of_adoption(
-        entry: EntryRef,
-        (key, approval): (KeyId, Option<KeyId>),
-        adopted: Option<RunId>,
-    ) -> Self {
+    pub(crate) fn of_adoption(entry: EntryRef, keys: KeysInForce, adopted: Option<RunId>) -> Self {
         let EntryRef { origin, index, leaf } = entry;
-        Self { origin, index, leaf, key, approval, adopted }
+        Self { origin, index, leaf, keys, adopted }
     }
 
     /// Newest run that another ledger recorded before the workspace was adopted.
@@ -92,14 +95,14 @@ impl Witness {
         &self.origin
     }
 
-    /// Key that signed for the log.
-    pub(crate) fn key(&self) -> &KeyId {
-        &self.key
+    /// Keys that signed for the log.
+    pub(crate) fn signing_keys(&self) -> &[KeyId] {
+        &self.keys.signing
     }
 
     /// Approval key that was in force when the entry was written.
     pub(crate) fn approval(&self) -> Option<&KeyId> {
-        self.approval.as_ref()
+        self.keys.approval.as_ref()
     }
 
     /// Checks that the log still holds the entry.
@@ -119,12 +122,12 @@ impl Witness {
     pub(crate) fn keep(
         receipt: &Receipt,
         intent: &Intent,
-        (key, approval): (KeyId, Option<KeyId>),
+        keys: KeysInForce,
         keep: impl FnOnce(&str, &str),
     ) {
         let (index, leaf) = (receipt.index, receipt.leaf);
         let origin = intent.entry.origin.clone();
-        Self { origin, index, leaf, key, approval, adopted: None }.write(keep);
+        Self { origin, index, leaf, keys, adopted: None }.write(keep);
     }
 
     /// Writes the witness as the line of its log.
