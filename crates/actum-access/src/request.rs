@@ -42,7 +42,7 @@ pub struct AccessRequest {
     pub lines: u64,
     /// How many files it deletes.
     pub deletes: u64,
-    /// What it touches, from each of these roots; both paths of a renamed file.
+    /// Changed paths, as seen from each of these roots; both paths of a renamed file.
     pub paths: BTreeSet<RelPath>,
     /// Whether it takes an earlier run back.
     pub kind: ChangeKind,

@@ -98,7 +98,7 @@ pub(crate) fn after_engine(error: &actum::Error) -> Vec<String> {
                 None => format!("the version before, plan {before}, was denied"),
             });
             let key = matches!(records::approval_key(), Ok(ApprovalState::Missing)).then(|| {
-                "to approve takes an approval key, and there is none: `actum key make approval` makes it".to_owned()
+                "approval takes an approval key, which is missing: `actum key make approval` makes it".to_owned()
             });
             let ways = [
                 format!("`actum queue {plan}` shows it, and `actum approve {plan}` lets it go"),

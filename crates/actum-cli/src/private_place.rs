@@ -112,7 +112,7 @@ fn homes() -> impl Iterator<Item = PathBuf> {
     home::known_user_home().into_iter().chain(home::user_home())
 }
 
-/// Places of credentials in a home directory. `.config` is none: people keep it as a repository.
+/// Places of credentials in a home directory. `.config` does not count: people keep it as a repository.
 fn credentials_of(home: &Path) -> impl Iterator<Item = PathBuf> {
     CREDENTIALS.iter().filter(|name| **name != ".config").map(|name| home.join(name))
 }

@@ -28,7 +28,7 @@ pub(crate) fn open() -> Result<Records, Failure> {
     opened(&home::path()?)
 }
 
-/// The same for runs in the workspace at `root`, which passes the checks of where a workspace may be.
+/// Opens the ledger for runs in the workspace at `root`, after the checks of where a workspace may be.
 pub(crate) fn open_for(root: &Path) -> Result<(Root, Records), Failure> {
     let root = checked(root)?; // before anything is made in the home
     Ok((root, opened(&home::path()?)?))
@@ -50,7 +50,7 @@ fn opened(path: &Path) -> Result<Records, Failure> {
 /// Raises an alert about the installation in the ledger of every tenant, since keys and trust are shared by all of them.
 pub(crate) fn alert_everywhere(alert: &NewAlert) -> Result<(), Failure> {
     let path = home::path()?;
-    // The ledger in use is made first, where there is none.
+    // The ledger in use is made first if it is missing.
     open()?.alert(alert.clone())?;
     let home = LedgerHome::open(&path).map_err(actum::Error::from)?;
     let used = home::tenant()?;

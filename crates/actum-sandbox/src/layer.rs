@@ -502,9 +502,9 @@ fn find(lower: &[OwnedFd], name: &CStr, at: &Place) -> Result<Option<(Node, Vec<
 /// Content of a file of the layer beside that of the file below it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Compared {
-    /// Both are the same; or it is no file.
+    /// Equal files, or no file.
     Same,
-    /// Both are the same, but somebody else wrote the one below while the command ran: the command wrote over what it
+    /// Equal files, of which another process wrote the lower one while the command ran: the command wrote over what it
     /// never saw.
     SameMeanwhile,
     /// They differ, or are too large to compare.

@@ -41,7 +41,7 @@ impl std::fmt::Display for PrivatePlace {
 }
 
 /// Whether a directory is a home of ledgers and keys of this user: its `keys` is closed to others, and holds a keyring.
-/// One that cannot be looked at is none.
+/// One that cannot be read does not count.
 pub fn is_ledger_home(directory: &Path) -> bool {
     let disk = LinuxDisk;
     // Few directories have such an entry, so most are not opened.

@@ -1,6 +1,6 @@
 //! Root: the directory of a workspace, after every check on where a workspace may be.
 //!
-//! Whoever starts a program chooses its directory and its environment. So a program that takes the root from its caller
+//! The caller of a program chooses its directory and its environment. So a program that takes the root from its caller
 //! opens a workspace only by a [`Root`], which cannot be made without these checks.
 
 use std::os::unix::ffi::OsStrExt;
@@ -57,7 +57,7 @@ impl Root {
         &self.path
     }
 
-    /// Opens the workspace for changes, making its state directory where there is none.
+    /// Opens the workspace for changes, making its state directory if it is missing.
     ///
     /// # Errors
     /// As [`Engine::open`].
@@ -123,7 +123,7 @@ impl RootState {
 pub struct OwnRoot(Root);
 
 impl OwnRoot {
-    /// Opens the workspace, making its state directory where there is none.
+    /// Opens the workspace, making its state directory if it is missing.
     ///
     /// # Errors
     /// As [`Workspace::open`].

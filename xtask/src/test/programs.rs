@@ -104,7 +104,7 @@ fn programs(messages: impl BufRead) -> Result<VecDeque<Program>, Box<dyn std::er
     Ok(programs.into())
 }
 
-/// What is known so far of the programs that have ended.
+/// Results of the programs that have ended.
 struct Report<'a> {
     tally: &'a mut Tally,
     failures: Vec<String>,

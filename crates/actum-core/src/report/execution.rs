@@ -261,7 +261,7 @@ impl ExecutionReport {
         Self::new(self.facts, actions, end).ended(time)
     }
 
-    /// The report of the same actions while their effect is in force, whatever this one says of it. One that says that the
+    /// Report of the same actions while their effect is in force, whatever this one says of it. One that says that the
     /// run failed keeps its status: another process changed what the run left.
     #[must_use]
     pub fn in_force(self) -> Self {

@@ -29,7 +29,7 @@ pub(super) enum Message {
 }
 
 impl Message {
-    /// Answers with an error. Whoever asked may have gone.
+    /// Answers with an error. The caller may have gone.
     pub(super) fn refuse(self, error: LedgerError) {
         match self {
             Self::Append { answer, .. } => drop(answer.send(Err(error))),

@@ -167,7 +167,7 @@ impl Disk for LinuxDisk {
             match fs::openat2(CWD, path, flags, Mode::empty(), resolve) {
                 Ok(handle) => return Ok(handle),
                 Err(Errno::AGAIN | Errno::INTR) => {}
-                // Without it nothing tells that a link came in between.
+                // Without openat2(2) a link that came in between goes unnoticed.
                 Err(Errno::NOSYS | Errno::PERM) => {
                     return retry(|| fs::openat(CWD, path, flags, Mode::empty()));
                 }

@@ -143,7 +143,7 @@ fn options(plan: &TaskPlan, task: &PlainId) -> RunOptions {
     RunOptions { limits: limits(plan), label: label(task), wait: true }
 }
 
-/// What is asked of the engine for a task with these documents that comes to these operations.
+/// Builds the request of a task with these documents and operations.
 pub fn request(
     (plan, task): (&TaskPlan, &PlainId),
     documents: TaskDocuments,

@@ -52,7 +52,7 @@ pub(super) struct AlertLine {
     code: Option<u16>,
     name: String,
     message: String,
-    /// What the last says, where that is something else.
+    /// Message of the last one, if it differs.
     #[serde(skip_serializing_if = "Option::is_none")]
     last_message: Option<String>,
     /// How many more errors there are of which a person is told.

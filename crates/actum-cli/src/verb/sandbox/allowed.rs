@@ -151,7 +151,7 @@ pub(super) struct Allowed<'a> {
     own: Vec<PathBuf>,
     /// Places of credentials.
     credentials: Vec<PathBuf>,
-    /// What the operator lets commands read or execute.
+    /// Paths that the operator lets commands read or execute.
     listed: Vec<PathBuf>,
 }
 
