@@ -312,7 +312,7 @@ impl Failure {
             }
             Self::RootNotAllowed { root, .. } => vec![format!(
                 "start in a project; else the operator lists the directory in {}: `[workspaces] roots = [\"{}\"]`",
-                crate::policy::operators(),
+                crate::policy::widening(),
                 Quoted(root.as_os_str().as_bytes())
             )],
             Self::Start { .. } | Self::Unreadable { .. } | Self::PageUnwritten { .. } => Vec::new(),

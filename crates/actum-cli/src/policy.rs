@@ -38,6 +38,17 @@ pub(crate) fn operators() -> String {
     }
 }
 
+/// The operator's policy where keys count that let programs do more, for messages.
+pub(crate) fn widening() -> String {
+    match home::known_configuration() {
+        Some(directory) => {
+            let path = directory.join(PolicyFiles::IN_WORKSPACE);
+            format!("`{}`", Quoted(path.as_os_str().as_bytes()))
+        }
+        None => "`.config/actum/actum.toml` in a home directory that the system knows".to_owned(),
+    }
+}
+
 /// What is in force in the workspace at `root`.
 pub(crate) fn in_force(root: &Path) -> Result<PolicyInForce, Failure> {
     Ok(files()?.read(root)?)

@@ -63,7 +63,7 @@ impl PluginFailure {
             },
             Self::NotAllowed => vec![format!(
                 "`allowPluginCodeExecution = true` under `[plugins]` in {} lets it, for all packages",
-                policy::operators()
+                policy::widening()
             )],
             Self::Exists(_) => {
                 vec!["`actum plugin lint DIR` checks a package that is there".to_owned()]

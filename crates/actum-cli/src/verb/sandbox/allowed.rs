@@ -110,22 +110,22 @@ impl NotAllowed {
     pub(crate) fn hint(&self) -> String {
         match self {
             Self::Path { key, .. } | Self::Credentials { key, .. } => {
-                format!("the operator lists it in {}: `[sandbox] {key} = [\"…\"]`", crate::policy::operators())
+                format!("the operator lists it in {}: `[sandbox] {key} = [\"…\"]`", crate::policy::widening())
             }
             Self::Limit { resource, max, .. } => format!(
                 "give less; else the operator lists it in {}: `[sandbox] limits = [\"{resource}={max}{}\"]`",
-                crate::policy::operators(),
+                crate::policy::widening(),
                 if resource.unit() == "ms" { "ms" } else { "" }
             ),
-            Self::NoLimit { .. } => format!("correct it in {}", crate::policy::operators()),
+            Self::NoLimit { .. } => format!("correct it in {}", crate::policy::widening()),
             Self::Variable(_) => format!(
                 "`--env NAME=VALUE` sets a value of your own; what comes from outside the operator lists in {}: \
                  `[sandbox] env = [\"NAME\"]`",
-                crate::policy::operators()
+                crate::policy::widening()
             ),
             Self::Home(_) => format!(
                 "run it in a project below; else the operator lists the directory in {}: `[sandbox] read = [\"…\"]`",
-                crate::policy::operators()
+                crate::policy::widening()
             ),
             Self::System { .. } => "run it in a project elsewhere; the operator lists what it reads \
                                     there under `[sandbox] read`"
