@@ -23,7 +23,7 @@ use crate::{actor, home, passphrase, records, root};
 pub(crate) struct Queue {
     pub(crate) home: LedgerHome,
     pub(crate) view: LedgerView,
-    keyring: Keyring,
+    pub(crate) keyring: Keyring,
 }
 
 impl Queue {
@@ -35,7 +35,8 @@ impl Queue {
         };
         let view = LedgerView::open(&home, &home::tenant()?).map_err(actum::Error::from)?;
         let Some(view) = view else { return Ok(None) };
-        Ok(Some(Self { home, view, keyring: Trusted::own()?.keyring }))
+        let keyring = Trusted::in_home(&home)?.keyring;
+        Ok(Some(Self { home, view, keyring }))
     }
 
     /// The plans of which something can still come, the oldest first; also those that have expired.

@@ -18,6 +18,7 @@ use actum_workspace::{View, Workspace};
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Screen;
+use crate::plans::Queue;
 use crate::record::Told;
 use crate::trusted::Trusted;
 use crate::{home, private_place, root, signals};
@@ -195,21 +196,16 @@ fn unrecorded(
 }
 
 /// Newest recorded runs of the workspace at `root` that its history has lost and no `gc` removed.
-fn missing(
-    root: &Path,
-    workspace: &View,
-    ledger: Option<&LedgerView>,
-) -> Result<Vec<RunId>, Failure> {
+fn missing(root: &Path, workspace: &View, ledger: Option<&Queue>) -> Result<Vec<RunId>, Failure> {
     let (Some(id), Some(ledger)) = (workspace.workspace_id()?, ledger) else {
         return Ok(Vec::new());
     };
-    let origin = ledger.origin().map_err(actum::Error::from)?;
+    let origin = ledger.view.origin().map_err(actum::Error::from)?;
     let Some(witness) = Witness::of(workspace, &origin)? else { return Ok(Vec::new()) };
     // A run may have ended since the workspace was looked at.
     let runs = View::open(root)?.runs()?;
-    let keyring = Trusted::own()?.keyring;
     let is_in_history = |run| runs.iter().any(|known| known.run == run);
-    let missing = actum::missing_runs(ledger, &keyring, (id, &witness), is_in_history);
+    let missing = actum::missing_runs(&ledger.view, &ledger.keyring, (id, &witness), is_in_history);
     Ok(missing.map_err(actum::Error::from)?)
 }
 
@@ -223,12 +219,16 @@ pub(crate) struct Differences {
 }
 
 impl Differences {
-    /// Compares the newest `max` runs of the workspace at `root` with the ledger in use.
-    pub(crate) fn find(root: &Path, workspace: &View, max: usize) -> Result<Self, Failure> {
-        let ledger = opened_view()?;
+    /// Compares the newest `max` runs of the workspace at `root` with a ledger, if there is one.
+    pub(crate) fn find(
+        root: &Path,
+        workspace: &View,
+        ledger: Option<&Queue>,
+        max: usize,
+    ) -> Result<Self, Failure> {
         Ok(Self {
-            unrecorded: unrecorded(workspace, ledger.as_ref(), max)?,
-            missing: missing(root, workspace, ledger.as_ref())?,
+            unrecorded: unrecorded(workspace, ledger.map(|ledger| &ledger.view), max)?,
+            missing: missing(root, workspace, ledger)?,
         })
     }
 }

@@ -59,10 +59,16 @@ impl Trusted {
     /// The keyring of this user.
     pub(crate) fn own() -> Result<Self, Failure> {
         let path = home::path()?;
-        let ours = LedgerHome::open_existing(&path).map_err(actum::Error::from)?;
-        let keys = ours.as_ref().map(Keys::open_existing).transpose();
-        let keys = keys.map_err(actum::Error::from)?.flatten();
-        let keys = keys.ok_or(LedgerFailure::NoKeys { home: path })?;
+        match LedgerHome::open_existing(&path).map_err(actum::Error::from)? {
+            Some(home) => Self::in_home(&home),
+            None => Err(LedgerFailure::NoKeys { home: path }.into()),
+        }
+    }
+
+    /// The keyring of a home that is open.
+    pub(crate) fn in_home(home: &LedgerHome) -> Result<Self, Failure> {
+        let keys = Keys::open_existing(home).map_err(actum::Error::from)?;
+        let keys = keys.ok_or_else(|| LedgerFailure::NoKeys { home: home.path().to_owned() })?;
         Ok(Self::new(keys.keyring().clone(), &keys.keyring_path(), Source::Home))
     }
 

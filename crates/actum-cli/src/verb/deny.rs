@@ -15,7 +15,7 @@ use crate::change_list::count;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{Document, Kind};
-use crate::plans::{self, ApprovalKey};
+use crate::plans::{self, ApprovalKey, Queue};
 use crate::records;
 use crate::root;
 use crate::run_arguments::label;
@@ -72,13 +72,14 @@ fn deny_all(arguments: &Arguments, reply: &Reply, session: &Session) -> Result<E
         false => None,
     };
     let now = records::now();
-    let plans = queue::open(|plan| {
+    let mut plans = queue::open_plans(Queue::open()?.as_ref())?;
+    plans.retain(|plan| {
         let is_meant = match &arguments.agent {
             Some(agent) => plan.queued.plan.actor.agent.as_ref() == Some(agent),
             None => Some(plan.row.workspace) == here,
         };
         is_meant && plan.state(now) == PlanState::Waiting
-    })?;
+    });
     if !plans.is_empty() {
         let question =
             format!("Deny {}?", count(u64::try_from(plans.len()).unwrap_or(u64::MAX), "plan"));

@@ -54,26 +54,24 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         None if !arguments.seen.is_empty() => {
             alerts::see(&arguments.seen, arguments.passphrase_file.as_deref(), session)?;
         }
-        None => session.screen.show(&Listed { plans: waiting()?, alerts: alerts::waiting()? })?,
+        None => {
+            let queue = Queue::open()?;
+            let (plans, alerts) = (waiting(queue.as_ref())?, alerts::waiting(queue.as_ref())?);
+            session.screen.show(&Listed { plans, alerts })?;
+        }
     }
     Ok(Exit::Success)
 }
 
 /// The plans that can be answered or carried out now, the oldest first.
-fn waiting() -> Result<Vec<Line>, Failure> {
+fn waiting(queue: Option<&Queue>) -> Result<Vec<Line>, Failure> {
     let now = records::now();
-    Ok(plans_now()?.iter().map(|plan| Line::of(plan, plan.state(now))).collect())
+    Ok(open_plans(queue)?.iter().map(|plan| Line::of(plan, plan.state(now))).collect())
 }
 
-/// Those among them that are meant.
-pub(super) fn open(is_meant: impl Fn(&QueuedPlan) -> bool) -> Result<Vec<QueuedPlan>, Failure> {
-    let mut plans = plans_now()?;
-    plans.retain(is_meant);
-    Ok(plans)
-}
-
-fn plans_now() -> Result<Vec<QueuedPlan>, Failure> {
-    let Some(queue) = Queue::open()? else { return Ok(Vec::new()) };
+/// Plans that can be answered or carried out now, the oldest first.
+pub(super) fn open_plans(queue: Option<&Queue>) -> Result<Vec<QueuedPlan>, Failure> {
+    let Some(queue) = queue else { return Ok(Vec::new()) };
     let now = records::now();
     let mut plans = queue.plans()?;
     plans.retain(|plan| match plan.state(now) {

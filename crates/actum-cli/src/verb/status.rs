@@ -4,6 +4,7 @@ use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 
 use actum::QueuedPlan;
+use actum_core::ledger::WorkspaceId;
 use actum_core::path::Quoted;
 use actum_core::{RelPath, RunId};
 use actum_workspace::{Drift, View, WorkspaceStatus};
@@ -14,6 +15,7 @@ use crate::change_list::count;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
+use crate::plans::Queue;
 use crate::records::Differences;
 use crate::shown_path::{self, ShownPath};
 
@@ -85,12 +87,8 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     // While a run is under way, what it touches is neither as before nor as after.
     let drift = if unfinished.is_some() { Vec::new() } else { view.drift(arguments.runs)? };
     let bytes = root.as_os_str().as_bytes();
-    let (plans, alerts) = waiting(&view, session)?;
-    let compared = Differences::find(root, &view, arguments.runs);
-    let Differences { unrecorded, missing } = compared.unwrap_or_else(|failure| {
-        session.screen.note(format_args!("cannot compare the runs with the ledger: {failure}"));
-        Differences::default()
-    });
+    let Recorded { plans, alerts, differences } = Recorded::find(&view, arguments.runs, session);
+    let Differences { unrecorded, missing } = differences;
     let shown = Shown {
         root: shown_path::text(bytes),
         shown_root: Quoted(bytes).to_string(),
@@ -119,16 +117,38 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     })
 }
 
-/// The plans and alerts of this workspace. Where the ledger cannot be read, that is told.
-fn waiting(view: &View, session: &Session) -> Result<(Vec<RunId>, Vec<u64>), Failure> {
-    let Some(id) = view.workspace_id()? else { return Ok((Vec::new(), Vec::new())) };
-    let plans = queue::open(|plan| plan.row.workspace == id);
-    match plans.and_then(|plans| Ok((plans, queue::alerts_in(id)?))) {
-        Ok((plans, alerts)) => Ok((plans.iter().map(QueuedPlan::id).collect(), alerts)),
-        Err(failure) => {
-            session.screen.note(format_args!("what waits for a person is not known: {failure}"));
-            Ok((Vec::new(), Vec::new()))
-        }
+/// What the ledger says about a workspace.
+#[derive(Debug, Default)]
+struct Recorded {
+    plans: Vec<RunId>,
+    alerts: Vec<u64>,
+    differences: Differences,
+}
+
+impl Recorded {
+    /// Reads the ledger once. Prints a note where it cannot be read.
+    fn find(view: &View, runs_max: usize, session: &Session) -> Self {
+        let found = Queue::open().and_then(|queue| {
+            let queue = queue.as_ref();
+            let (plans, alerts) = match view.workspace_id()? {
+                Some(id) => (Self::plans(queue, id)?, queue::alerts_in(queue, id)?),
+                None => (Vec::new(), Vec::new()),
+            };
+            let differences = Differences::find(session.root(), view, queue, runs_max)?;
+            Ok(Self { plans, alerts, differences })
+        });
+        found.unwrap_or_else(|failure| {
+            session.screen.note(format_args!(
+                "the ledger cannot be read, so plans, alerts and missing runs are not shown: {failure}"
+            ));
+            Self::default()
+        })
+    }
+
+    fn plans(queue: Option<&Queue>, id: WorkspaceId) -> Result<Vec<RunId>, Failure> {
+        let plans = queue::open_plans(queue)?;
+        let own = plans.iter().filter(|plan| plan.row.workspace == id);
+        Ok(own.map(QueuedPlan::id).collect())
     }
 }
 

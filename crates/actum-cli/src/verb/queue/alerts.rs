@@ -126,19 +126,22 @@ impl AlertLine {
 }
 
 /// The alerts that wait, the oldest first.
-pub(super) fn waiting() -> Result<Vec<AlertLine>, Failure> {
-    Ok(open()?.into_iter().map(AlertLine::of).collect())
+pub(super) fn waiting(queue: Option<&Queue>) -> Result<Vec<AlertLine>, Failure> {
+    Ok(open(queue)?.into_iter().map(AlertLine::of).collect())
 }
 
 /// Alerts about one workspace or about the whole installation, by number.
-pub(in crate::verb) fn of_workspace(workspace: WorkspaceId) -> Result<Vec<u64>, Failure> {
-    let mut alerts = open()?;
+pub(in crate::verb) fn of_workspace(
+    queue: Option<&Queue>,
+    workspace: WorkspaceId,
+) -> Result<Vec<u64>, Failure> {
+    let mut alerts = open(queue)?;
     alerts.retain(|alert| alert.raised.workspace.is_none_or(|about| about == workspace));
     Ok(alerts.iter().map(|alert| alert.index).collect())
 }
 
-fn open() -> Result<Vec<Alert>, Failure> {
-    let Some(queue) = Queue::open()? else { return Ok(Vec::new()) };
+fn open(queue: Option<&Queue>) -> Result<Vec<Alert>, Failure> {
+    let Some(queue) = queue else { return Ok(Vec::new()) };
     Ok(Alert::open(&queue.view).map_err(actum::Error::from)?)
 }
 
@@ -149,12 +152,15 @@ pub(super) fn see(
     session: &Session,
 ) -> Result<(), Failure> {
     let mut numbers = BTreeSet::new();
+    let queue = Queue::open()?;
     for looked in looked {
         match looked {
-            Looked::All => numbers.extend(open()?.iter().map(|alert| alert.index)),
+            Looked::All => numbers.extend(open(queue.as_ref())?.iter().map(|alert| alert.index)),
             Looked::At(number) => drop(numbers.insert(*number)),
         }
     }
+    // A process that reads a ledger cannot write it.
+    drop(queue);
     if numbers.is_empty() {
         return session.screen.show(&Seen { alerts: Vec::new() });
     }
@@ -166,7 +172,6 @@ pub(super) fn see(
              keeps who did and when",
         );
     }
-    // Who reads a ledger keeps the same process from writing it.
     let (records, by) = (records::open()?, actor::of(None));
     let seen = records.see(&numbers, &by)?;
     session.screen.show(&Seen { alerts: seen.into_iter().map(AlertLine::of).collect() })

@@ -13,6 +13,7 @@ use super::listed::Line;
 use super::waiting;
 use crate::failure::Failure;
 use crate::output::Document;
+use crate::plans::Queue;
 use crate::style::{self, Painted};
 use crate::verb::Session;
 
@@ -38,8 +39,9 @@ pub(super) fn run(session: &Session) -> Result<(), Failure> {
     let mut known: BTreeMap<RunId, Line> = BTreeMap::new();
     let mut alerts: Vec<AlertLine> = Vec::new();
     loop {
+        let queue = Queue::open()?;
         let now: BTreeMap<RunId, Line> =
-            waiting()?.into_iter().map(|line| (line.plan, line)).collect();
+            waiting(queue.as_ref())?.into_iter().map(|line| (line.plan, line)).collect();
         for &plan in known.keys().filter(|plan| !now.contains_key(plan)) {
             if !session.screen.show_next(&Event::Gone { plan })? {
                 return Ok(());
@@ -51,7 +53,7 @@ pub(super) fn run(session: &Session) -> Result<(), Failure> {
             }
         }
         known = now;
-        let open = alerts::waiting()?;
+        let open = alerts::waiting(queue.as_ref())?;
         let gone = alerts.iter().filter(|alert| !open.contains(alert));
         let gone = gone.map(|alert| Event::Seen { alert: alert.alert });
         let raised = open.iter().filter(|alert| !alerts.contains(alert)).cloned().map(Event::Alert);
@@ -61,6 +63,7 @@ pub(super) fn run(session: &Session) -> Result<(), Failure> {
             }
         }
         alerts = open;
+        drop(queue);
         thread::sleep(INTERVAL);
     }
 }
