@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::LedgerError;
 use crate::store::{Entry, Log, SignedCheckpoint};
-pub use read::verify;
+pub use read::{is_whole, verify};
 
 /// The value of `format`.
 pub const FORMAT: &str = "actum.ledger-export/1";

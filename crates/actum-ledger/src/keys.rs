@@ -36,7 +36,7 @@ use crate::home::{Directory, HomeError, LedgerHome};
 pub use passphrase::{
     PASSPHRASE_BYTES_MAX, PASSPHRASE_CHARACTERS_MIN, Passphrase, PassphraseError,
 };
-pub use pem::public as public_pem;
+pub use pem::{is_public as is_public_pem, public as public_pem};
 use private::NewKey;
 pub use private::Protection;
 pub use problem::KeyError;

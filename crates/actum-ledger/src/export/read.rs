@@ -17,6 +17,8 @@ use crate::verify::{Checkpoints, Checks, Fold, Receipts, Subject, Verification, 
 
 /// The longest line, in bytes: each byte of a body may need six characters.
 const LINE_BYTES_MAX: u64 = BODY_BYTES_MAX as u64 * 6 + 4096;
+/// The longest first line that [`is_whole`] reads, in bytes.
+const HEADER_BYTES_MAX: u64 = 4096;
 /// The most receipts that are kept until a checkpoint comes that covers them.
 const WAITING_MAX: usize = 256;
 
@@ -117,6 +119,38 @@ pub fn verify(
         fold.tell(Subject::Log, message);
     }
     Ok(fold.finish(Some(header.origin), root, documents, (count, covered)))
+}
+
+/// Tells whether a file is a whole export by its form: as many lines as the first one says, each in its order. Verifies
+/// no hash and no signature, and keeps one line at a time.
+///
+/// # Errors
+/// Those of reading.
+pub fn is_whole(from: &mut dyn BufRead) -> std::io::Result<bool> {
+    let mut header = Vec::new();
+    (&mut *from).take(HEADER_BYTES_MAX).read_until(b'\n', &mut header)?;
+    let header = header.strip_suffix(b"\n").map(parsed::<Header>);
+    let Some(Ok(header)) = header.filter(|it| it.as_ref().is_ok_and(|it| it.format == FORMAT))
+    else {
+        return Ok(false);
+    };
+    let mut lines = Lines { from, line: 1 };
+    let (mut entries, mut checkpoints) = (0, 0);
+    loop {
+        let line = match lines.next()? {
+            NextLine::Line(line) => parsed::<Line>(&line),
+            NextLine::End => {
+                return Ok((entries, checkpoints) == (header.entries, header.checkpoints));
+            }
+            NextLine::Cut | NextLine::Wrong(_) => return Ok(false),
+        };
+        match line {
+            Ok(Line::Entry(line)) if line.entry == entries => entries += 1,
+            Ok(Line::Checkpoint(line)) if line.checkpoint == entries => checkpoints += 1,
+            Ok(Line::Document(_)) if entries > 0 => {}
+            Ok(_) | Err(_) => return Ok(false),
+        }
+    }
 }
 
 /// What was read so far.

@@ -27,6 +27,17 @@ pub fn public(key: &PublicKey) -> String {
     format!("-----BEGIN PUBLIC KEY-----\n{der}\n-----END PUBLIC KEY-----\n")
 }
 
+/// Whether a file is a public key as [`public`] writes it, and nothing else.
+pub fn is_public(bytes: &[u8]) -> bool {
+    let key = || {
+        let text = std::str::from_utf8(bytes).ok()?;
+        let der = STANDARD.decode(text.lines().nth(1)?).ok()?;
+        let key: [u8; 32] = der.strip_prefix(&PUBLIC_HEAD)?.try_into().ok()?;
+        Some(PublicKey(key))
+    };
+    key().is_some_and(|key| public(&key).as_bytes() == bytes)
+}
+
 /// What the file of a private key holds.
 pub(super) enum Content {
     /// A key that whoever reads the file has.
