@@ -29,6 +29,7 @@ use actum_workspace::disk::Disk;
 use actum_workspace::{LinuxDisk, Recovery, RunOptions, STATE_DIRECTORY, Workspace};
 
 use crate::command::Runner;
+use crate::engine::binding::BoundWorkspace;
 use crate::engine::place::Place;
 use crate::engine::resume::{Resumed, settle_open_runs};
 use crate::engine::settle::Done;
@@ -128,7 +129,7 @@ impl Engine<LinuxDisk> {
         // Where there is a workspace already, the first run checks its ledger under the lock.
         if root.join(STATE_DIRECTORY).symlink_metadata().is_err() {
             let ledger = records.own_ledger()?; // before anything is made
-            check_ledger::<Error>(root, || Ok(Some(ledger)))?;
+            check_ledger::<Error>(root, BoundWorkspace::This, || Ok(Some(ledger)))?;
         }
         Ok(Self::new(Workspace::open(root)?, root, records))
     }

@@ -79,5 +79,5 @@ pub use real_path::real as real_path;
 pub use recorded::RecordedRun;
 pub use records::{Clock, Records};
 pub use request::{Commands, Phase, Request, RequestedAction, Which, Work};
-pub use root::{OwnRoot, Root, RootState};
+pub use root::{OwnRoot, Root, RootState, check_ledger};
 pub use schema::{Schema, SchemaProblem};

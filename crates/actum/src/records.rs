@@ -75,12 +75,29 @@ impl Records {
     /// # Errors
     /// `ConfigurationElsewhere`; `Home`.
     pub fn check_configuration(&self, directory: &Path) -> Result<()> {
-        let (home, given) = (self.keys.home(), real(directory));
+        let home = self.keys.home();
+        match Self::compare_configuration(home, directory)? {
+            Recorded::Here => Ok(()),
+            Recorded::Nowhere => Ok(home.set_configuration(&real(directory))?),
+        }
+    }
+
+    /// Checks the operator's configuration as [`Records::check_configuration`], for an installation that is only read.
+    /// Remembers nothing.
+    ///
+    /// # Errors
+    /// `ConfigurationElsewhere`; `Home`.
+    pub fn check_configuration_of(home: &LedgerHome, directory: &Path) -> Result<()> {
+        Self::compare_configuration(home, directory).map(drop)
+    }
+
+    fn compare_configuration(home: &LedgerHome, directory: &Path) -> Result<Recorded> {
+        let given = real(directory);
         match home.configuration()? {
-            None => Ok(home.set_configuration(&given)?),
+            None => Ok(Recorded::Nowhere),
             // A link of procfs leads to another directory than the one that its text names.
             Some(recorded) if recorded == given && identity(&recorded) == identity(directory) => {
-                Ok(())
+                Ok(Recorded::Here)
             }
             Some(recorded) => {
                 let home = home.path().to_owned();
@@ -155,4 +172,12 @@ impl Records {
     pub(crate) fn signer(&self) -> Result<SigningKey> {
         Ok(self.keys.signer(KeyRole::Result, self.clock.now())?)
     }
+}
+
+/// Place of the operator's configuration, as an installation remembers it.
+enum Recorded {
+    /// The one that the environment names.
+    Here,
+    /// Not remembered yet.
+    Nowhere,
 }

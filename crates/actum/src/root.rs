@@ -100,14 +100,14 @@ impl Root {
         self,
         ledger: impl FnOnce() -> std::result::Result<Option<OwnLedger>, E>,
     ) -> std::result::Result<OwnRoot, E> {
-        check_ledger(&self.path, ledger)?;
+        check_ledger(&self.path, BoundWorkspace::This, ledger)?;
         Ok(OwnRoot(self))
     }
 }
 
 impl RootState {
     /// The state of a directory, by the notes of ledgers in it.
-    fn of(root: &Path) -> Self {
+    pub fn of(root: &Path) -> Self {
         // Notes that cannot be read prove nothing.
         let notes = actum_workspace::notes_at(root).unwrap_or_default();
         match Standing::of(notes, None) {
@@ -148,9 +148,14 @@ impl OwnRoot {
     }
 }
 
-/// Checks that the ledger in use recorded the workspace at `root` or the one around it, or that no ledger did.
-pub(crate) fn check_ledger<E: From<Error>>(
+/// Checks that the ledger in use recorded the workspace at `root` or the one around it, or that no ledger did. `ledger`
+/// gives the one in use, as for [`Root::own`]. `named` is how an error names the workspace.
+///
+/// # Errors
+/// `BoundElsewhere`; `Workspace` where the notes about ledgers cannot be read; those of `ledger`.
+pub fn check_ledger<E: From<Error>>(
     root: &Path,
+    named: BoundWorkspace,
     ledger: impl FnOnce() -> std::result::Result<Option<OwnLedger>, E>,
 ) -> std::result::Result<(), E> {
     let place = Place::of(root);
@@ -166,7 +171,7 @@ pub(crate) fn check_ledger<E: From<Error>>(
             Standing::Own => {}
             Standing::Unrecorded => check_around(&place, ledger.as_ref())?,
             Standing::Elsewhere(ledger) => {
-                return Err(elsewhere(BoundWorkspace::This, &ledger).into());
+                return Err(elsewhere(named, &ledger).into());
             }
         }
     }

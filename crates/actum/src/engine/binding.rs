@@ -198,6 +198,8 @@ impl Standing {
 pub enum BoundWorkspace {
     /// The one of the command.
     This,
+    /// One that a path of the command line leads into.
+    At(PathBuf),
     /// One around it.
     Around(PathBuf),
     /// One inside it, which a changed path leads into.
@@ -208,6 +210,9 @@ impl fmt::Display for BoundWorkspace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::This => f.write_str("this workspace"),
+            Self::At(root) => {
+                write!(f, "the workspace `{}`", Quoted(root.as_os_str().as_bytes()))
+            }
             Self::Around(root) => {
                 write!(
                     f,
