@@ -3,18 +3,19 @@
 //! A result file takes no part in a run: no gate judges it, and no undo takes it back. So it is new, or replaces an
 //! earlier result where that was asked for; it follows no symbolic link, and is never written where a change would be
 //! denied, by the policy in force where it lies in a workspace, nor among ledgers, keys and the operator's
-//! configuration.
+//! configuration, nor where other programs act on files by themselves.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
-use std::io::{self, Read, Write};
+use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
+use actum::RootState;
 use actum_core::RelPath;
 use actum_core::path::Quoted;
-use actum_gate::bundle::BUNDLE_BYTES_MAX;
+use actum_core::receipt::EffectKind;
 use actum_gate::{Verdict, refuses_output};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
@@ -22,8 +23,9 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::output::Document;
+use crate::private_place::{self, ActedPlace, Holds};
 use crate::verb::Session;
-use crate::{home, own_format, policy, root, shown_path};
+use crate::{home, own_format, policy, records, root, shown_path};
 
 /// What happens to a regular file at the path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,6 +82,8 @@ pub(crate) enum OutputRefused {
         Quoted(.0.as_os_str().as_bytes())
     )]
     OperatorsOwn(PathBuf),
+    #[error("`{}` is closed to result files: {what}", Quoted(place.as_os_str().as_bytes()))]
+    Acted { place: PathBuf, what: &'static str },
     #[error("it names no file")]
     NoName,
 }
@@ -93,9 +97,10 @@ impl OutputRefused {
             }
             Self::Link(_) => "give the path behind the link",
             Self::NotAFile | Self::NotOurs | Self::NoName => "name a new file",
-            Self::Protected(_) | Self::NotAllowed { .. } | Self::OperatorsOwn(_) => {
-                "name a file elsewhere"
-            }
+            Self::Protected(_)
+            | Self::NotAllowed { .. }
+            | Self::OperatorsOwn(_)
+            | Self::Acted { .. } => "name a file elsewhere",
         }
     }
 }
@@ -124,9 +129,11 @@ impl OutputFile {
             return Err(refused(&path, OutputRefused::NoName));
         };
         check_names(&path)?;
-        check_policy(&path)?;
+        check_place(&path, &path)?;
         let directory = open_parent(&path)?;
         let found = found(&path, &directory, &name)?;
+        let effect = if found.is_some() { EffectKind::Modified } else { EffectKind::Created };
+        check_policy(&path, effect)?;
         let temporary = match (found, existing) {
             (None, _) => None,
             (Some(FileType::RegularFile), Existing::Replace) => {
@@ -163,7 +170,8 @@ impl OutputFile {
     pub(crate) fn create_directories(path: &Path) -> Result<(), Failure> {
         let path = lexical(path);
         check_names(&path)?;
-        check_policy(&path)?;
+        check_place(&path, &path)?;
+        check_policy(&path, EffectKind::Created)?;
         walk(&path, Missing::Create).map(drop)
     }
 
@@ -226,16 +234,36 @@ fn check_names(path: &Path) -> Result<(), Failure> {
     }
 }
 
-/// Refuses a path in a workspace that the gates would not let a change create.
-fn check_policy(path: &Path) -> Result<(), Failure> {
-    let Some(above) = path.ancestors().skip(1).find(|above| above.is_dir()) else { return Ok(()) };
-    let root = root::existing(above);
-    let below =
-        path.strip_prefix(root).ok().map(|below| RelPath::new(below.as_os_str().as_bytes()));
+/// Refuses a path in a place on whose files programs act, unless it lies in a workspace there, which the operator
+/// allowed. `real` is the path by which the place is known.
+fn check_place(path: &Path, real: &Path) -> Result<(), Failure> {
+    let Some(ActedPlace { place, what, holds }) = private_place::closed_to_results(real) else {
+        return Ok(());
+    };
+    if let (Holds::Other, Some(root)) = (holds, workspace(path))
+        && root.starts_with(&place)
+        && RootState::of(root) == RootState::Made
+    {
+        return records::check_own(root);
+    }
+    Err(refused(path, OutputRefused::Acted { place, what }))
+}
+
+/// The root of the workspace that a path lies in.
+fn workspace(path: &Path) -> Option<&Path> {
+    let above = path.ancestors().skip(1).find(|above| above.is_dir())?;
+    Some(root::existing(above)).filter(|root| root::is_made(root))
+}
+
+/// Refuses a path in a workspace of another ledger, and one to which the gates would not let a change do the same.
+fn check_policy(path: &Path, effect: EffectKind) -> Result<(), Failure> {
+    let Some(root) = workspace(path) else { return Ok(()) };
+    records::check_own(root)?;
+    let below = path.strip_prefix(root).map(|below| RelPath::new(below.as_os_str().as_bytes()));
     // A path with a name that no change may have was refused by its names.
-    let (true, Some(Ok(below))) = (root::is_made(root), below) else { return Ok(()) };
+    let Ok(Ok(below)) = below else { return Ok(()) };
     let in_force = policy::in_force(root)?;
-    let decision = policy::decide_creation(&in_force, below)?;
+    let decision = policy::decide_effect(&in_force, below, effect)?;
     if decision.verdict == Verdict::Allow {
         return Ok(());
     }
@@ -250,17 +278,12 @@ fn check_result(path: &Path, directory: &OwnedFd, name: &OsStr) -> Result<(), Fa
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let opened = rustix::fs::openat(directory, name, flags, Mode::empty());
     let opened = opened.map_err(|error| unwritten(path, error.into()))?;
-    let mut beginning = Vec::new();
-    let read = File::from(opened).take(RESULT_BYTES_MAX).read_to_end(&mut beginning);
-    read.map_err(|source| unwritten(path, source))?;
-    match own_format::is_result(&beginning) {
+    let is_result = own_format::is_result(&mut File::from(opened));
+    match is_result.map_err(|source| unwritten(path, source))? {
         true => Ok(()),
         false => Err(refused(path, OutputRefused::NotOurs)),
     }
 }
-
-/// How much of a file is read to see whether it is a result. A longer one is recognised by its first line.
-const RESULT_BYTES_MAX: u64 = BUNDLE_BYTES_MAX as u64;
 
 fn open_parent(path: &Path) -> Result<OwnedFd, Failure> {
     walk(path, Missing::Fail)
@@ -270,10 +293,8 @@ fn open_parent(path: &Path) -> Result<OwnedFd, Failure> {
 fn walk(path: &Path, missing: Missing) -> Result<OwnedFd, Failure> {
     let failed = |error: Errno| unwritten(path, error.into());
     let stat = |directory: &OwnedFd| rustix::fs::fstat(directory).map_err(failed);
-    let own: Vec<(PathBuf, (u64, u64))> = home::operators_own()
-        .into_iter()
-        .filter_map(|own| rustix::fs::stat(&own).ok().map(|found| (own, identity(&found))))
-        .collect();
+    let own = identified(home::operators_own());
+    let places = identified(private_place::roots_of_places());
     let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut directory = rustix::fs::openat(CWD, "/", flags, Mode::empty()).map_err(failed)?;
     let mut seen = PathBuf::from("/");
@@ -305,8 +326,22 @@ fn walk(path: &Path, missing: Missing) -> Result<OwnedFd, Failure> {
         if let Some((own, _)) = own.iter().find(|(_, it)| *it == here) {
             return Err(refused(path, OutputRefused::OperatorsOwn(own.clone())));
         }
+        let rest = path.strip_prefix(&seen).unwrap_or(Path::new(""));
+        for (place, _) in places.iter().filter(|(_, it)| *it == here) {
+            check_place(path, &place.join(rest))?;
+        }
     }
     Ok(directory)
+}
+
+/// Directories that exist, with their identities.
+fn identified(directories: Vec<PathBuf>) -> Vec<(PathBuf, (u64, u64))> {
+    let identity_of = |it: &PathBuf| rustix::fs::stat(it).ok().map(|found| identity(&found));
+    directories
+        .into_iter()
+        .filter_map(|it| Some((identity_of(&it)?, it)))
+        .map(|(id, it)| (it, id))
+        .collect()
 }
 
 /// What is at a name in a directory; no link is followed.

@@ -1,20 +1,27 @@
-//! Files that this program wrote: what each says that it is, which verb takes it, and which are results.
+//! Files that this program wrote: what each says that it is, which verb takes it, and which are results as a whole.
 
+use std::io::{self, BufReader, Read, Seek, SeekFrom};
+
+use actum_core::Digest;
+use actum_core::canonical::CanonicalError;
+use actum_core::checkpoint::Checkpoint;
 use actum_core::dsse::Envelope;
-use actum_core::note::Note;
+use actum_core::keyring::Keyring;
+use actum_core::note::{Note, NoteKey};
 use actum_core::receipt::PREDICATE_TYPE;
 use actum_core::task::{TaskApproval, TaskEnvelope};
+use actum_gate::ReceiptBundle;
+use actum_gate::bundle::BUNDLE_BYTES_MAX;
+use actum_ledger::export;
+use actum_ledger::keys::is_public_pem;
 use serde::Deserialize;
 
-/// Formats of results that say what they are.
-const RESULTS: [&str; 4] =
-    ["actum.receipt/", "actum.keyring/", "actum.ledger-export/", TaskEnvelope::FORMAT];
-/// Beginning of a public key of this program in PEM (Ed25519, RFC 8410).
-const PUBLIC_KEY: &[u8] = b"-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEA";
+/// How much of a file is read to see whether it is a result that is one document.
+const RESULT_BYTES_MAX: usize = BUNDLE_BYTES_MAX;
 /// Beginning of the name of a log, in checkpoints and in keys for them.
 const LOG_NAME: &[u8] = b"actum/";
-/// Beginning of a manual page, and the line in it that names the program.
-const MAN_PAGE: [&[u8]; 2] = [b".ie \\n(.g .ds Aq \\(aq\n.el .ds Aq '\n.TH actum", b".TH actum"];
+/// Beginning of the last line of a manual page, before the digest of the lines above: a comment (man(7)).
+const PAGE_MARK: &str = ".\\\" page of actum, SHA-256 of the lines above: ";
 
 /// The beginning of the first line is enough, so that a whole ledger is known by it too.
 #[derive(Deserialize)]
@@ -48,26 +55,77 @@ pub(crate) fn hint(format: &str) -> Option<&'static str> {
     })
 }
 
-/// Whether the beginning of a file, or all of it, is that of a result that this program wrote: a receipt, a keyring, a
-/// public key, a checkpoint, an export of a ledger, the envelope or the approval of a task, a manual page.
-pub(crate) fn is_result(bytes: &[u8]) -> bool {
-    if let Some(format) = of(bytes) {
-        return RESULTS.iter().any(|known| format.starts_with(known));
+/// Tells whether all of a file is a result that this program wrote: a receipt, a keyring, a public key, a checkpoint, an
+/// export of a ledger, the envelope or the approval of a task, a manual page. A file with anything more in it is the
+/// user's.
+pub(crate) fn is_result(file: &mut (impl Read + Seek)) -> io::Result<bool> {
+    if export::is_whole(&mut BufReader::new(&mut *file))? {
+        return Ok(true);
     }
-    let is_key_of_log = || {
-        bytes.starts_with(LOG_NAME)
-            && bytes.split(|&b| b == b'\n').count() <= 2
-            && bytes.contains(&b'+')
+    file.seek(SeekFrom::Start(0))?;
+    let limit = u64::try_from(RESULT_BYTES_MAX).unwrap_or(u64::MAX).saturating_add(1);
+    let mut bytes = Vec::new();
+    file.take(limit).read_to_end(&mut bytes)?;
+    Ok(bytes.len() <= RESULT_BYTES_MAX && is_document(&bytes))
+}
+
+/// Appends to a manual page the line by which [`is_result`] knows all of it.
+pub(crate) fn mark_page(page: &mut Vec<u8>) {
+    let mark = format!("{PAGE_MARK}{}\n", Digest::of(page));
+    page.extend_from_slice(mark.as_bytes());
+}
+
+/// Whether these bytes are a result that is one document, and nothing else. What is written in one way only must be
+/// written so.
+fn is_document(bytes: &[u8]) -> bool {
+    let Some(line) = bytes.strip_suffix(b"\n") else {
+        // The approval of a task has no line end.
+        return is_signed_result(bytes);
     };
-    bytes.starts_with(PUBLIC_KEY)
-        || MAN_PAGE.iter().any(|beginning| bytes.starts_with(beginning))
-        || bytes.starts_with(LOG_NAME) && Note::read(bytes).is_ok()
-        || is_key_of_log()
-        || Envelope::read_own(bytes).is_ok_and(|envelope| is_signed_result(&envelope))
+    let is_bundle = || ReceiptBundle::read(line).is_ok_and(|it| is_written(it.to_vec(), line));
+    let is_keyring = || Keyring::read(line).is_ok_and(|it| is_written(it.to_vec(), line));
+    match line.first() {
+        Some(b'{') => {
+            is_bundle()
+                || is_keyring()
+                || is_signed_result(line)
+                || TaskEnvelope::read(bytes).is_ok()
+        }
+        Some(b'-') => is_public_pem(bytes),
+        Some(b'.') => is_page(line),
+        Some(_) => bytes.starts_with(LOG_NAME) && (is_checkpoint(bytes) || is_key_of_log(line)),
+        None => false,
+    }
+}
+
+fn is_written(written: Result<Vec<u8>, CanonicalError>, bytes: &[u8]) -> bool {
+    written.is_ok_and(|written| written == bytes)
+}
+
+fn is_checkpoint(bytes: &[u8]) -> bool {
+    let Ok(note) = Note::read(bytes) else { return false };
+    Checkpoint::read(&note.text).is_ok() && note.to_text().as_bytes() == bytes
+}
+
+fn is_key_of_log(line: &[u8]) -> bool {
+    let key = std::str::from_utf8(line).ok().and_then(|text| NoteKey::read(text).ok());
+    key.is_some_and(|key| key.to_text().as_bytes() == line)
+}
+
+fn is_page(line: &[u8]) -> bool {
+    let Some(start) = line.iter().rposition(|byte| *byte == b'\n') else { return false };
+    let Some((page, mark)) = line.split_at_checked(start.saturating_add(1)) else { return false };
+    mark == format!("{PAGE_MARK}{}", Digest::of(page)).as_bytes()
+}
+
+/// Whether these bytes are an envelope that holds a receipt or the approval of a task.
+fn is_signed_result(bytes: &[u8]) -> bool {
+    let Ok(envelope) = Envelope::read(bytes) else { return false };
+    is_written(envelope.to_vec(), bytes) && is_payload_of_result(&envelope)
 }
 
 /// Whether an envelope holds a receipt or the approval of a task.
-fn is_signed_result(envelope: &Envelope) -> bool {
+fn is_payload_of_result(envelope: &Envelope) -> bool {
     #[derive(Deserialize)]
     struct Stated {
         #[serde(rename = "predicateType")]
@@ -94,28 +152,42 @@ mod tests {
         assert!(hint("actum.ledger-export/2").is_some() && hint("actum.run/1").is_none());
     }
 
+    fn is_result(text: &str) -> bool {
+        super::is_result(&mut std::io::Cursor::new(text.as_bytes())).unwrap()
+    }
+
     /// AA-5
     #[test]
     fn results_are_recognised_and_inputs_are_none() {
-        for result in [
-            "{\"format\":\"actum.receipt/1\",\"proof\":{}}\n",
-            "{\"entries\":1,\"format\":\"actum.ledger-export/1\"}\n{\"entry\":0}\n{\"ent",
-            "{\n  \"format\": \"actum.task-envelope/1\"\n}\n",
-            "-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEA603MYQuJVYJRxFVP0eNnpyAfH8zCadPZ6cXtQJBYg9M=\n",
-            "actum/qnb4dbwpbsjm/default+1234abcd+AbCd\n",
-            ".ie \\n(.g .ds Aq \\(aq\n.el .ds Aq '\n.TH actum-apply 1",
-        ] {
-            assert!(is_result(result.as_bytes()), "{result}");
+        let mut page = b".TH actum 1\n.SH NAME\n".to_vec();
+        mark_page(&mut page);
+        let page = String::from_utf8(page).unwrap();
+        let key = "-----BEGIN PUBLIC KEY-----\n\
+                   MCowBQYDK2VwAyEA603MYQuJVYJRxFVP0eNnpyAfH8zCadPZ6cXtQJBYg9M=\n\
+                   -----END PUBLIC KEY-----\n";
+        for result in [&*page, key] {
+            assert!(is_result(result), "{result}");
+            assert!(!is_result(&format!("{result}mine\n")), "{result}");
+            assert!(!is_result(&format!("mine\n{result}")), "{result}");
+            assert!(!is_result(result.trim_end()), "{result}");
         }
         for other in [
             "",
+            "\n",
             "mine\n",
+            "{\"format\":\"actum.receipt/1\",\"proof\":{}}\n",
+            "{\"format\":\"actum.keyring/1\",\"keys\":[],\"mine\":1}\n",
+            "{\"entries\":1,\"format\":\"actum.ledger-export/1\"}\n{\"entry\":0}\n",
+            "{\n  \"format\": \"actum.task-envelope/1\"\n}\n",
             "{\"format\":\"actum.feedback/1\"}",
             "-----BEGIN PRIVATE KEY-----\n",
+            "-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEA603MYQuJVYJRxFVP0eNnpyAfH8zCadPZ6cXtQJBYg9M=\n",
+            ".TH actum 1\n",
+            "actum/qnb4dbwpbsjm/default+1234abcd+AbCd\n",
             "actum/ is a directory + more\nof mine\n",
             "{\"payload\":\"e30=\",\"payloadType\":\"application/vnd.in-toto+json\",\"signatures\":[]}",
         ] {
-            assert!(!is_result(other.as_bytes()), "{other}");
+            assert!(!is_result(other), "{other}");
         }
     }
 }

@@ -86,14 +86,15 @@ pub(crate) fn asked(in_force: &PolicyInForce, agent: Option<String>) -> Result<C
     })
 }
 
-/// Decides whether a change could create a file at `path` in the workspace.
-pub(crate) fn decide_creation(
+/// Decides whether a change could have this effect on a file at `path` in the workspace.
+pub(crate) fn decide_effect(
     in_force: &PolicyInForce,
     path: RelPath,
+    effect: EffectKind,
 ) -> Result<Decision, Failure> {
     let change = PathEffect {
         path: PathName(path),
-        effect: EffectKind::Created,
+        effect,
         from: None,
         before: None,
         after: None,

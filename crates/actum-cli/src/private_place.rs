@@ -68,6 +68,8 @@ const SYSTEM: [(&str, &str); 11] = [
 /// Directories in those of the system whose subdirectories are the users'.
 const USERS: [&str; 2] = ["/dev/shm", "/run/media"];
 
+/// Where a user's manual pages are (man(1)), below the home directory.
+const MANUAL: &str = ".local/share/man";
 /// Directories of programs that are run by their names, in every installation (file-hierarchy(7)).
 const PROGRAMS: [&str; 10] = [
     "/bin",
@@ -154,6 +156,64 @@ pub(crate) fn acted_on(directory: &Path) -> Option<&'static str> {
     below.as_os_str().as_bytes().starts_with(b".").then_some(
         "it is in a hidden directory of your home directory, where programs read their configuration",
     )
+}
+
+/// Place that a path without links lies in, and on whose files programs act by themselves. `what` completes a sentence
+/// about the place.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct ActedPlace {
+    pub(crate) place: PathBuf,
+    pub(crate) what: &'static str,
+    pub(crate) holds: Holds,
+}
+
+/// Whether a workspace may be in a place, where the operator lists it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Holds {
+    Credentials,
+    Other,
+}
+
+/// The place in which no result file is written at `path`, a path without links: one of credentials, of programs, of
+/// the system, or a hidden file or directory of a home directory. Manual pages are read by no other program.
+pub(crate) fn closed_to_results(path: &Path) -> Option<ActedPlace> {
+    let acted = |place: &Path, what| {
+        let (place, holds) = (place.to_owned(), Holds::Other);
+        Some(ActedPlace { place, what, holds })
+    };
+    if let Some(place) = holding(path) {
+        let (what, holds) = ("it is a place of credentials", Holds::Credentials);
+        return Some(ActedPlace { place, what, holds });
+    }
+    let (programs, what) =
+        (PROGRAMS.into_iter().map(PathBuf::from), "programs in it are run by their names");
+    let on_path = home::program_directories().flat_map(|it| [real_path(&it), it]);
+    if let Some(place) = programs.chain(on_path).find(|place| path.starts_with(place)) {
+        return acted(&place, what);
+    }
+    if let Some((place, _)) = system(path).filter(|(place, _)| path.starts_with(place)) {
+        return acted(place, "it is a directory of the system");
+    }
+    for home in homes().map(|home| real_path(&home)) {
+        let Ok(below) = path.strip_prefix(&home) else { continue };
+        let Some(first) = below.iter().next() else { continue };
+        if first == "bin" {
+            return acted(&home.join(first), what);
+        }
+        if first.as_bytes().starts_with(b".") && !below.starts_with(MANUAL) {
+            return acted(&home.join(first), "programs read their configuration there");
+        }
+    }
+    None
+}
+
+/// Directories of the home directory, and of the system, whose files [`closed_to_results`] is about, as far as they
+/// exist: a path can reach one by another name (mount(8)).
+pub(crate) fn roots_of_places() -> Vec<PathBuf> {
+    let system = SYSTEM.iter().map(|(place, _)| PathBuf::from(place));
+    let programs = PROGRAMS.into_iter().map(PathBuf::from).chain(home::program_directories());
+    let all = homes().chain(credentials()).chain(programs).chain(system);
+    all.map(|place| real_path(&place)).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
 fn is_in_or_holds(directory: &Path, place: &Path) -> bool {

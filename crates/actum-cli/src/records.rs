@@ -5,7 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use actum::{
-    Clock, Engine, NewAlert, OwnLedger, OwnRoot, RecordedRun, Records, Resumed, Root, Witness,
+    BoundWorkspace, Clock, Engine, NewAlert, OwnLedger, OwnRoot, RecordedRun, Records, Resumed,
+    Root, Witness,
 };
 use actum_core::keyring::Keyring;
 use actum_core::path::Quoted;
@@ -66,13 +67,23 @@ pub(crate) fn alert_everywhere(alert: &NewAlert) -> Result<(), Failure> {
 
 /// Checks that the ledger in use may change the workspace at `root`, made already or not; makes nothing.
 pub(crate) fn own_root(root: &Path) -> Result<OwnRoot, Failure> {
-    checked(root)?.own(|| {
-        let Some(home) = existing_home()? else { return Ok(None) };
-        let (view, keys) = (view_in(&home)?, keys_in(&home)?);
-        let (Some(view), Some(keys)) = (view, keys) else { return Ok(None) };
-        let origin = view.origin().map_err(actum::Error::from)?;
-        Ok(Some(OwnLedger::new(origin, Arc::new(keys))))
-    })
+    checked(root)?.own(ledger_in_use)
+}
+
+/// Checks that a file may be written into the workspace at `root` beside its runs: as [`own_root`], wherever the
+/// workspace is.
+pub(crate) fn check_own(root: &Path) -> Result<(), Failure> {
+    actum::check_ledger(root, BoundWorkspace::At(root.to_owned()), ledger_in_use)
+}
+
+/// The ledger in use, if it exists; makes nothing. The environment that names it names the operator's policy too.
+fn ledger_in_use() -> Result<Option<OwnLedger>, Failure> {
+    let Some(home) = existing_home()? else { return Ok(None) };
+    let (view, keys) = (view_in(&home)?, keys_in(&home)?);
+    let (Some(view), Some(keys)) = (view, keys) else { return Ok(None) };
+    Records::check_configuration_of(&home, &home::configuration()?)?;
+    let origin = view.origin().map_err(actum::Error::from)?;
+    Ok(Some(OwnLedger::new(origin, Arc::new(keys))))
 }
 
 /// Opens the workspace at `root` where no ledger can be read, for what its journal says.

@@ -16,6 +16,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
+use actum_testkit::known_home;
 use program::{Ended, actum, command, home_of, operator_of, workspace};
 
 /// Every verb that takes `--output`.
@@ -166,6 +167,192 @@ fn a_result_file_in_a_workspace_obeys_the_policy_in_force() {
         fs::remove_file(root.join("free/x")).unwrap();
     }
     assert!(!root.join("infra/x").exists() && !root.join("src/x").exists());
+}
+
+/// AEC-8, AA-5 (H2, N6): the caller chooses the environment, and with it no other policy for a bound workspace.
+#[test]
+fn a_result_file_in_a_bound_workspace_needs_its_ledger_tenant_and_configuration() {
+    let (directory, root) = with_a_run();
+    let operator = operator_of(&root).join("actum");
+    fs::create_dir_all(&operator).unwrap();
+    fs::write(operator.join("actum.toml"), "version = 1\n[scope]\ndeny = ['src/']\n").unwrap();
+    fs::create_dir(root.join("src")).unwrap();
+    fs::create_dir_all(root.join("sub/inner")).unwrap();
+    let (_other, own) = with_a_run();
+    let second = directory.path().join("second");
+    fs::create_dir(&second).unwrap();
+    for arguments in [&["init", "--tenant", "other"][..], &["apply", "../task.json"]] {
+        fs::write(
+            second.with_file_name("task.json"),
+            "{\"files\":[{\"path\":\"n\",\"content\":\"1\"}]}",
+        )
+        .unwrap();
+        let mut command = command(&second, arguments);
+        let ended: Ended = command.env("ACTUM_TENANT", "other").output().unwrap().into();
+        assert_eq!(ended.code, 0, "{ended:?}");
+    }
+    let before = snapshot(&root);
+    for path in ["src/x", "x", "sub/inner/x"] {
+        let path = root.join(path);
+        for verb in VERBS {
+            let arguments = [verb, &["--output", path.to_str().unwrap()]].concat();
+            let elsewhere: Ended = command(&own, &arguments).output().unwrap().into();
+            let tenant = command(&second, &arguments).env("ACTUM_TENANT", "other").output();
+            let configuration = directory.path().join("other-config");
+            let configuration =
+                command(&root, &arguments).env("XDG_CONFIG_HOME", configuration).output();
+            for (ended, reason) in [
+                (elsewhere, "BOUND_ELSEWHERE"),
+                (tenant.unwrap().into(), "BOUND_ELSEWHERE"),
+                (configuration.unwrap().into(), "CONFIGURATION_ELSEWHERE"),
+            ] {
+                assert_eq!((ended.code, ended.stdout.as_str()), (1, ""), "{verb:?}: {ended:?}");
+                assert!(ended.stderr.contains(reason), "{verb:?}: {ended:?}");
+            }
+        }
+    }
+    assert_eq!(snapshot(&root), before);
+}
+
+/// D-5 (H2): only what a ledger recorded counts as a workspace, and the workspace around it has rules of its own.
+#[test]
+fn a_result_file_obeys_the_policy_of_every_workspace_around_it() {
+    let (_directory, root) = with_a_run();
+    fs::write(root.join("actum.toml"), "version = 1\n[scope]\ndeny = ['src/']\n").unwrap();
+    fs::create_dir_all(root.join("src/inner/.actum")).unwrap();
+    for verb in VERBS {
+        assert_refused(&output(&root, verb, "src/inner/x", &[]), "a directory named .actum");
+    }
+    assert!(!root.join("src/inner/x").exists());
+}
+
+/// AA-10, AA-5 (H2, N7)
+#[test]
+fn no_result_file_is_written_where_programs_act_on_files_or_keep_credentials() {
+    let (directory, root) = with_a_run();
+    let home = directory.path().join("person");
+    let programs = directory.path().join("programs");
+    let made = [
+        ".ssh",
+        ".aws/sub",
+        ".config/systemd/user",
+        ".local/bin",
+        ".local/share/man/man1",
+        ".unknown",
+        "bin",
+        "documents",
+    ];
+    for place in made {
+        fs::create_dir_all(home.join(place)).unwrap();
+    }
+    fs::create_dir(&programs).unwrap();
+    let closed = [
+        ".ssh/x",
+        ".aws/sub/x",
+        ".netrc",
+        ".config/systemd/user/x",
+        ".local/bin/x",
+        ".local/share/x",
+        ".unknown/x",
+        ".unknown_file",
+        "bin/x",
+    ];
+    let mut closed: Vec<_> = closed.iter().map(|path| home.join(path)).collect();
+    closed.push(programs.join("x"));
+    // No such directory, so that nothing is written there in any case.
+    let system = ["/etc/actum-missing/x", "/run/actum-missing/x", "/usr/local/bin/actum-missing/x"];
+    closed.extend(system.iter().map(Into::into));
+    let free = ["receipt.json", "documents/x", ".local/share/man/man1/x"];
+    let free: Vec<_> = free.iter().map(|path| home.join(path)).collect();
+    let ended = |verb: &[&str], path: &Path, is_known: bool| -> Ended {
+        let mut command = command(&root, &[verb, &["--output", path.to_str().unwrap()]].concat());
+        command.env("PATH", &programs);
+        match is_known {
+            true => command = known_home::command(&command, known_home::User::Own, &home),
+            false => drop(command.env("HOME", &home)),
+        }
+        command.output().unwrap().into()
+    };
+    for is_known in [false, true] {
+        for path in &closed {
+            for verb in VERBS {
+                assert_refused(&ended(verb, path, is_known), &path.display().to_string());
+                assert!(!path.exists(), "{}", path.display());
+            }
+        }
+        for path in &free {
+            let ended = ended(VERBS[0], path, is_known);
+            assert_eq!(ended.code, 0, "{}: {ended:?}", path.display());
+            fs::remove_file(path).unwrap();
+        }
+    }
+}
+
+/// AA-5 (H2, A7): text behind a result is the user's.
+#[test]
+fn a_file_that_only_begins_as_a_result_is_not_replaced() {
+    let (_directory, root) = with_a_run();
+    let replaced = |text: &[u8], what: &str| {
+        fs::write(root.join("kept"), text).unwrap();
+        assert_refused(&output(&root, VERBS[0], "kept", &["--force"]), what);
+        assert_eq!(fs::read(root.join("kept")).unwrap(), text, "{what}");
+    };
+    for verb in VERBS.iter().chain(&[&["key", "export", "--vkey"][..]]) {
+        assert_eq!(output(&root, verb, "result", &[]).code, 0);
+        let result = fs::read(root.join("result")).unwrap();
+        fs::remove_file(root.join("result")).unwrap();
+        let what = verb.join(" ");
+        for behind in [&b"mine\n"[..], b"\nmine\n", b"{\"mine\":1}\n", &result] {
+            replaced(&[&result, behind].concat(), &what);
+        }
+        replaced(&[b"mine\n", &result[..]].concat(), &what);
+        replaced(&result[..result.len() - 9], &what);
+        if result.starts_with(b"{") {
+            replaced(&[b"{\"mine\":1,", &result[1..]].concat(), &what);
+        }
+        fs::write(root.join("kept"), &result).unwrap();
+        assert_eq!(output(&root, VERBS[0], "kept", &["--force"]).code, 0, "{what}");
+    }
+    assert_eq!(output(&root, &["ledger", "export"], "result", &[]).code, 0);
+    let export = fs::read(root.join("result")).unwrap();
+    let first = export.iter().position(|byte| *byte == b'\n').unwrap() + 1;
+    replaced(&export[..first], "the first line of an export");
+    replaced(&[&export[..first], b"mine\n"].concat(), "another line");
+    replaced(&[&export[..first], &export].concat(), "two first lines");
+    fs::create_dir(root.join("pages")).unwrap();
+    assert_eq!(actum(&root, &["man", "--directory", "pages"]).code, 0);
+    let page = fs::read(root.join("pages/actum.1")).unwrap();
+    replaced(&[&page, &b"mine\n"[..]].concat(), "a manual page");
+    replaced(&page[..page.len() - 9], "a cut manual page");
+    assert_eq!(actum(&root, &["man", "--directory", "pages", "--force"]).code, 0);
+}
+
+/// D-5, FO-3 (H2)
+#[test]
+fn the_policy_judges_a_replaced_result_as_a_modified_file() {
+    let (_directory, root) = with_a_run();
+    let operator = operator_of(&root).join("actum");
+    fs::create_dir_all(&operator).unwrap();
+    for verb in VERBS {
+        let text = "version = 1\n";
+        fs::write(operator.join("actum.toml"), text).unwrap();
+        assert_eq!(output(&root, verb, "free.txt", &[]).code, 0);
+        let asks = |effect: &str| {
+            let risk = format!(
+                "[[tier]]\ntier = 'R3'\npaths = ['*.txt']\neffects = ['{effect}']\nwhy = 'test'\n"
+            );
+            fs::write(operator.join("actum.toml"), format!("{text}{risk}")).unwrap();
+        };
+        asks("modified");
+        assert_refused(&output(&root, verb, "free.txt", &["--force"]), "a modified file");
+        assert_eq!(output(&root, verb, "new.txt", &["--force"]).code, 0);
+        asks("created");
+        assert_eq!(output(&root, verb, "free.txt", &["--force"]).code, 0);
+        assert_refused(&output(&root, verb, "other.txt", &["--force"]), "a created file");
+        for name in ["free.txt", "new.txt"] {
+            fs::remove_file(root.join(name)).unwrap();
+        }
+    }
 }
 
 /// AA-5

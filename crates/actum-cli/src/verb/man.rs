@@ -1,9 +1,10 @@
 //! `actum man`: the manual pages.
 
-use std::io::{self, BufWriter, Write};
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use clap::{Command, CommandFactory};
+use clap_mangen::Man;
 use serde::Serialize;
 
 use super::Session;
@@ -12,6 +13,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
 use crate::output_file::{Existing, OutputFile};
+use crate::own_format;
 
 /// Write the manual page, or all pages into a directory
 ///
@@ -55,19 +57,22 @@ fn write_pages(command: Command, directory: &Path, existing: Existing) -> Result
     for below in command.get_subcommands().filter(|below| !below.is_hide_set()) {
         write_pages(below.clone(), directory, existing)?;
     }
-    let man = clap_mangen::Man::new(command);
+    let man = Man::new(command);
     let path = directory.join(man.get_filename());
-    let mut file = BufWriter::new(OutputFile::create(&path, existing)?);
-    let unwritten = |source| Failure::PageUnwritten { path: path.clone(), source };
-    man.render(&mut file).map_err(unwritten)?;
-    file.into_inner().map_err(|error| unwritten(error.into_error()))?.finish()
+    OutputFile::create(&path, existing)?.fill(&rendered(&man))
 }
 
 fn page() -> String {
+    String::from_utf8_lossy(&rendered(&Man::new(CommandLine::command()))).into_owned()
+}
+
+/// The page, with the line by which it is known as a result.
+fn rendered(man: &Man) -> Vec<u8> {
     let mut page = Vec::new();
     // Writing to memory cannot fail.
-    drop(clap_mangen::Man::new(CommandLine::command()).render(&mut page));
-    String::from_utf8_lossy(&page).into_owned()
+    drop(man.render(&mut page));
+    own_format::mark_page(&mut page);
+    page
 }
 
 impl Document for Pages {

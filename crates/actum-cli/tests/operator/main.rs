@@ -146,6 +146,16 @@ fn the_operators_policy_is_where_it_was_at_first() {
     let ended: Ended = apply.env("XDG_CONFIG_HOME", &elsewhere).output().unwrap().into();
     assert_eq!((ended.code, reason(&ended)), (1, json!("CONFIGURATION_ELSEWHERE")), "{ended:?}");
     assert_eq!(text(&root, "a.txt"), "1\n");
+    for verb in [
+        &["gc"][..],
+        &["gc", "--max-runs", "0"],
+        &["resolve", "a.txt"],
+        &["recover", "--set-aside-journal"],
+    ] {
+        let mut command = command(&root, &[&["--json"], verb].concat());
+        let ended: Ended = command.env("XDG_CONFIG_HOME", &elsewhere).output().unwrap().into();
+        assert_eq!(reason(&ended), "CONFIGURATION_ELSEWHERE", "{verb:?}: {ended:?}");
+    }
     fs::remove_file(home_of(&root).join("configuration")).unwrap();
     let mut apply = command(&root, &APPLY);
     let moved: Ended = apply.env("XDG_CONFIG_HOME", &elsewhere).output().unwrap().into();
