@@ -288,6 +288,51 @@ fn no_result_file_is_written_where_programs_act_on_files_or_keep_credentials() {
     }
 }
 
+/// AA-10 (H2, N7): the operator allowed a workspace that was recorded there.
+#[test]
+fn a_result_file_may_lie_in_a_recorded_workspace_in_a_hidden_directory() {
+    let (directory, root) = with_a_run();
+    let within = directory.path().join(".hidden/workspace");
+    fs::create_dir_all(&within).unwrap();
+    assert_eq!(actum(&within, &["init"]).code, 0);
+    fs::create_dir_all(directory.path().join(".hidden/named/.actum")).unwrap();
+    let ended = |path: &str| -> Ended {
+        let path = directory.path().join(path);
+        let arguments = ["key", "export", "--output", path.to_str().unwrap()];
+        command(&root, &arguments).env("HOME", directory.path()).output().unwrap().into()
+    };
+    let written = ended(".hidden/workspace/x");
+    assert_eq!(written.code, 0, "{written:?}");
+    assert_refused(&ended(".hidden/x"), "beside the workspace");
+    assert_refused(&ended(".hidden/named/x"), "a directory named .actum");
+}
+
+/// AA-10 (H2, N7): a mount is another path to the same directory.
+#[test]
+fn a_result_file_reaches_no_closed_place_by_another_path() {
+    let (directory, root) = with_a_run();
+    let home = directory.path().join("person");
+    let mount = directory.path().join("mount");
+    fs::create_dir_all(home.join(".unknown")).unwrap();
+    fs::create_dir(&mount).unwrap();
+    let ended = |path: &str| -> Ended {
+        let path = mount.join(path);
+        let program = command(&root, &["key", "export", "--output", path.to_str().unwrap()]);
+        let is_root = fs::metadata("/proc/self")
+            .is_ok_and(|found| std::os::unix::fs::MetadataExt::uid(&found) == 0);
+        let mut within = Command::new("unshare");
+        within.arg("--mount").args((!is_root).then_some("--map-root-user"));
+        within.args(["sh", "-c", "mount --bind \"$0\" \"$1\" && shift && exec \"$@\""]);
+        within.arg(&home).arg(&mount).arg(program.get_program()).args(program.get_args());
+        within.envs(program.get_envs().filter_map(|(key, value)| Some((key, value?))));
+        within.env("HOME", &home).current_dir(&root).output().unwrap().into()
+    };
+    assert_refused(&ended(".unknown/x"), "a hidden directory");
+    let free = ended("x");
+    assert_eq!(free.code, 0, "{free:?}");
+    assert!(home.join("x").exists() && !home.join(".unknown/x").exists());
+}
+
 /// AA-5 (H2, A7): text behind a result is the user's.
 #[test]
 fn a_file_that_only_begins_as_a_result_is_not_replaced() {
