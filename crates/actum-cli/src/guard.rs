@@ -19,16 +19,23 @@ pub(crate) struct Guard<W> {
 /// How a character is escaped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Escapes {
-    /// As [`Harmless`] does; marks of colours become colours.
-    Octal,
+    /// As [`Harmless`] does; marks of colours become colours where they are shown.
+    Octal(Colors),
     /// As `\uXXXX`, so that a JSON text stays the same value.
     Json,
 }
 
+/// Whether a text has colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Colors {
+    Shown,
+    LeftOut,
+}
+
 impl<W: Write> Guard<W> {
     /// Guard of a text.
-    pub(crate) fn text(out: W) -> Self {
-        Self { out, escapes: Escapes::Octal }
+    pub(crate) fn text(out: W, colors: Colors) -> Self {
+        Self { out, escapes: Escapes::Octal(colors) }
     }
 
     /// Guard of JSON.
@@ -39,8 +46,9 @@ impl<W: Write> Guard<W> {
     fn write_escaped(&mut self, c: char) -> io::Result<()> {
         let out = &mut self.out;
         match (self.escapes, style::sequence(c)) {
-            (Escapes::Octal, Some(sequence)) => out.write_all(sequence.as_bytes()),
-            (Escapes::Octal, None) => {
+            (Escapes::Octal(Colors::Shown), Some(sequence)) => out.write_all(sequence.as_bytes()),
+            (Escapes::Octal(Colors::LeftOut), Some(_)) => Ok(()),
+            (Escapes::Octal(_), None) => {
                 write!(out, "{}", Harmless(c.encode_utf8(&mut [0; 4]).as_bytes()))
             }
             (Escapes::Json, _) => {
@@ -83,9 +91,9 @@ mod tests {
     use super::*;
     use crate::style::Painted;
 
-    fn guarded(text: &[u8]) -> String {
+    fn guarded(text: &[u8], colors: Colors) -> String {
         let mut out = Vec::new();
-        Guard::text(&mut out).write_all(text).unwrap();
+        Guard::text(&mut out, colors).write_all(text).unwrap();
         String::from_utf8(out).unwrap()
     }
 
@@ -96,12 +104,14 @@ mod tests {
             format!("{} \x1b[31mx\u{9b}1m\u{202e}\r\n\té", Painted(style::ERROR, "a\x1b[8m"));
         let sequence = style::ERROR.to_string();
         assert_eq!(
-            guarded(text.as_bytes()),
+            guarded(text.as_bytes(), Colors::Shown),
             format!(
                 "{sequence}a<\\033>[8m\x1b[0m <\\033>[31mx<\\302\\233>1m<\\342\\200\\256><\\r>\n\té"
             )
         );
-        assert_eq!(guarded(b"a\xff\x9b"), "a<\\377><\\233>");
+        let plain = guarded(text.as_bytes(), Colors::LeftOut);
+        assert!(plain.starts_with("a<\\033>[8m <\\033>[31mx"), "{plain}");
+        assert_eq!(guarded(b"a\xff\x9b", Colors::LeftOut), "a<\\377><\\233>");
     }
 
     /// D-4

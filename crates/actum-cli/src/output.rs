@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::io::{self, BufWriter, IsTerminal, Write};
 
 use actum_core::path::Harmless;
+use anstream::stream::RawStream;
 use anstream::{AutoStream, ColorChoice};
 use anstyle::Style;
 use serde::Serialize;
@@ -11,7 +12,7 @@ use serde::Serialize;
 use crate::diff_text::Audience;
 use crate::exit::Exit;
 use crate::failure::Failure;
-use crate::guard::Guard;
+use crate::guard::{Colors, Guard};
 use crate::hint;
 use crate::pager::Pager;
 use crate::plan_failure::PlanFailure;
@@ -102,7 +103,9 @@ impl Screen {
 
     /// Shows on standard error what a person is asked about. Who cannot be shown it is not asked.
     pub(crate) fn tell_text(&self, document: &impl Document) -> Result<(), Failure> {
-        let mut out = Guard::text(BufWriter::new(AutoStream::new(io::stderr().lock(), self.color)));
+        let err = io::stderr().lock();
+        let colors = self.colors(&err);
+        let mut out = Guard::text(BufWriter::new(err), colors);
         let written = document.write_text(&mut out).and_then(|()| out.flush());
         Ok(written.map_err(|source| PlanFailure::Unshown { source })?)
     }
@@ -174,6 +177,15 @@ impl Screen {
         }
     }
 
+    /// Whether a stream gets colours: as the command line says, else as its terminal and the environment allow.
+    fn colors<S: RawStream>(&self, stream: &S) -> Colors {
+        let choice = match self.color {
+            ColorChoice::Auto => AutoStream::choice(stream),
+            ColorChoice::AlwaysAnsi | ColorChoice::Always | ColorChoice::Never => self.color,
+        };
+        if choice == ColorChoice::Never { Colors::LeftOut } else { Colors::Shown }
+    }
+
     fn write(&self, document: &impl Document) -> io::Result<()> {
         match self.form {
             Form::Text => {
@@ -201,17 +213,15 @@ impl Screen {
             document.write_text(&mut out)?;
             return out.flush();
         }
-        let mut out = Guard::text(BufWriter::new(AutoStream::new(stdout, self.color)));
+        let colors = self.colors(&stdout);
+        let mut out = Guard::text(BufWriter::new(stdout), colors);
         document.write_text(&mut out)?;
         out.flush()
     }
 
     fn page(&self, document: &impl Document, pager: Pager) -> io::Result<()> {
         let mut text = Vec::new();
-        document.write_text(&mut Guard::text(&mut text))?;
-        if AutoStream::new(io::stdout(), self.color).current_choice() == ColorChoice::Never {
-            text = anstream::adapter::strip_bytes(&text).into_vec();
-        }
+        document.write_text(&mut Guard::text(&mut text, self.colors(&io::stdout())))?;
         pager.show(&text)
     }
 
@@ -224,9 +234,10 @@ impl Screen {
     /// In one piece: what is escaped is written a letter at a time, and standard error keeps nothing back.
     /// Where it cannot be written to, there is nobody left to tell.
     fn tell(&self, line: impl Display) {
-        let mut err = AutoStream::new(io::stderr().lock(), self.color);
+        let mut err = io::stderr().lock();
         let mut text = Vec::new();
-        let guarded = Guard::text(&mut text).write_all(format!("{line}\n").as_bytes());
+        let guarded =
+            Guard::text(&mut text, self.colors(&err)).write_all(format!("{line}\n").as_bytes());
         drop(guarded.and_then(|()| err.write_all(&text)));
     }
 }
