@@ -95,6 +95,27 @@ pub(crate) fn operators_own() -> Vec<PathBuf> {
     all
 }
 
+/// The paths of [`operators_own`] without links, and with links in their last names.
+///
+/// Resolved once, as [`path`].
+pub(crate) fn operators_own_real() -> &'static [PathBuf] {
+    static REAL: OnceLock<Vec<PathBuf>> = OnceLock::new();
+    REAL.get_or_init(|| {
+        let mut all = Vec::new();
+        for own in operators_own() {
+            let (Some(parent), Some(name)) = (own.parent(), own.file_name()) else { continue };
+            let placed = real_path(parent).join(name);
+            if placed.is_symlink() {
+                all.push(real_path(&placed));
+            }
+            all.push(placed);
+        }
+        all.sort();
+        all.dedup();
+        all
+    })
+}
+
 /// The nearest directory at or above `path` that holds ledgers, keys or an operator's policy, recognised by its
 /// content. Whoever starts this program chooses the environment, so one that [`operators_own`] does not name is as
 /// private.
@@ -146,7 +167,7 @@ pub(crate) fn cache_directory() -> Option<PathBuf> {
     let ours = real_path(&base(variable, "XDG_CACHE_HOME", ".cache")?);
     let names: Vec<&[u8]> = ours.iter().skip(1).map(OsStrExt::as_bytes).collect();
     let is_state = ours.iter().any(|name| PROJECTS.iter().any(|it| name == *it));
-    let is_own = operators_own().iter().any(|own| ours.starts_with(real_path(own)));
+    let is_own = operators_own_real().iter().any(|own| ours.starts_with(own));
     // A cache is no reason to write among protected files, whatever the environment says.
     if is_state || is_own || holding(&ours).is_some() || refuses_output(&names).is_some() {
         return None;

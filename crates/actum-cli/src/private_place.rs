@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use actum::real_path;
 
@@ -87,7 +88,7 @@ const PROGRAMS: [&str; 10] = [
 /// Places of credentials in this user's home directory that exist, without links: in the home directory that the
 /// system knows, and in the one that the environment names.
 pub(crate) fn credentials() -> Vec<PathBuf> {
-    let places = homes().flat_map(|home| CREDENTIALS.map(|name| home.join(name)));
+    let places = homes().iter().flat_map(|home| CREDENTIALS.map(|name| home.join(name)));
     let mut places: Vec<PathBuf> = places.filter_map(real).collect();
     places.sort();
     places.dedup();
@@ -97,25 +98,24 @@ pub(crate) fn credentials() -> Vec<PathBuf> {
 /// Places that no change leads into, from whichever root, as paths without links above their last name: those of
 /// credentials, and the directories of ledgers, keys and policies that the environment or the system names.
 pub(crate) fn closed_to_changes() -> Vec<PathBuf> {
-    let homes: BTreeSet<PathBuf> = homes().map(|home| real_path(&home)).collect();
-    let mut places: BTreeSet<PathBuf> =
-        homes.iter().flat_map(|home| credentials_of(home)).collect();
-    for own in home::operators_own() {
-        places.insert(real_path(&own));
-        if let (Some(parent), Some(name)) = (own.parent(), own.file_name()) {
-            places.insert(real_path(parent).join(name));
-        }
-    }
-    places.into_iter().collect()
+    let credentials = homes().iter().flat_map(|home| credentials_of(home));
+    credentials.chain(home::operators_own_real().iter().cloned()).collect()
 }
 
-/// The home directories of this user: the one that the system knows, and the one that the environment names.
-fn homes() -> impl Iterator<Item = PathBuf> {
-    home::known_user_home().into_iter().chain(home::user_home())
+/// Home directories of this user without links: the one that the system knows, and the one that the environment names.
+///
+/// Resolved once, as [`home::path`].
+fn homes() -> &'static [PathBuf] {
+    static HOMES: OnceLock<Vec<PathBuf>> = OnceLock::new();
+    HOMES.get_or_init(|| {
+        let named = home::known_user_home().into_iter().chain(home::user_home());
+        let homes: BTreeSet<PathBuf> = named.map(|home| real_path(&home)).collect();
+        homes.into_iter().collect()
+    })
 }
 
 /// Places of credentials in a home directory. `.config` does not count: people keep it as a repository.
-fn credentials_of(home: &Path) -> impl Iterator<Item = PathBuf> {
+fn credentials_of(home: &Path) -> impl Iterator<Item = PathBuf> + use<'_> {
     CREDENTIALS.iter().filter(|name| **name != ".config").map(|name| home.join(name))
 }
 
@@ -128,7 +128,7 @@ pub(crate) fn real(path: PathBuf) -> Option<PathBuf> {
 
 /// The place of credentials that a directory without links lies in.
 pub(crate) fn holding(directory: &Path) -> Option<PathBuf> {
-    let mut places = homes().flat_map(|home| credentials_of(&real_path(&home)).collect::<Vec<_>>());
+    let mut places = homes().iter().flat_map(|home| credentials_of(home));
     places.find(|place| directory.starts_with(place))
 }
 

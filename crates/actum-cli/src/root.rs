@@ -8,7 +8,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use actum::{PolicyFiles, RootState, real_path};
+use actum::{PolicyFiles, RootState};
 use actum_core::RelPath;
 use actum_core::path::Quoted;
 use actum_workspace::STATE_DIRECTORY;
@@ -75,9 +75,10 @@ pub(crate) fn check_place(root: &Path, state: RootState) -> Result<(), Failure> 
     match state {
         RootState::Made => Ok(()),
         RootState::New => {
-            let mut named = home::operators_own().into_iter().map(|own| real_path(&own));
+            let mut named = home::operators_own_real().iter();
             if let Some(home) = named.find(|own| root.starts_with(own)) {
-                return Err(actum::Error::HomeInside { home, root: root.to_owned() }.into());
+                let (home, root) = (home.to_owned(), root.to_owned());
+                return Err(actum::Error::HomeInside { home, root }.into());
             }
             if let Some(mark) = home::mark_around(root) {
                 return Err(actum::Error::HomeAround { mark, root: root.to_owned() }.into());

@@ -1,6 +1,7 @@
 //! What a command may see and change beyond what every command may: only what the operator's policy lists. The caller
 //! chooses among that, and adds nothing.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileTypeExt;
@@ -186,10 +187,13 @@ impl<'a> Allowed<'a> {
             .read
             .iter()
             .chain(view.clone().flat_map(|view| std::iter::once(&view.base).chain(&view.staged)));
-        for path in read {
+        let is_named = |path: &&PathBuf, built_in: &[&str]| {
+            !built_in.iter().any(|known| path.as_path() == Path::new(known))
+        };
+        for path in read.filter(|path| is_named(path, &PROGRAMS) && is_named(path, &SETTINGS)) {
             self.check(path, ("read", "read"), self.readable())?;
         }
-        for path in &policy.exec {
+        for path in policy.exec.iter().filter(|path| is_named(path, &PROGRAMS)) {
             self.check(path, ("execute", "exec"), self.executable())?;
         }
         let caches = view.flat_map(|view| &view.caches);
@@ -331,16 +335,18 @@ impl<'a> Allowed<'a> {
     /// What lies in something that the policy lets be seen and is not seen all the same.
     fn hidden(&self, policy: &SandboxPolicy) -> Vec<PathBuf> {
         let base = policy.view.iter().map(|view| &view.base);
-        let trees: Vec<&PathBuf> = policy.read.iter().chain(&policy.exec).chain(base).collect();
+        let trees: BTreeSet<&PathBuf> =
+            policy.read.iter().chain(&policy.exec).chain(base).collect();
         let credentials = self.credentials.iter().flat_map(|place| not_listed(place, &self.listed));
         let is_systems =
             |tree: &Path| PROGRAMS.iter().chain(&SETTINGS).any(|known| tree.starts_with(known));
         let declared = trees.iter().filter(|tree| !is_systems(tree));
         let inside = declared
             .flat_map(|tree| home::held_in(tree).into_iter().chain(real(tree.join(STATES[0]))));
+        let root = Some(self.root).filter(|root| !trees.contains(&root.to_path_buf()));
         let own = self.own.iter().cloned();
         own.chain(inside)
-            .chain(real(self.root.join(STATES[0])))
+            .chain(root.and_then(|root| real(root.join(STATES[0]))))
             .chain(credentials)
             .filter(|path| trees.iter().any(|tree| path.starts_with(tree)))
             .collect()
