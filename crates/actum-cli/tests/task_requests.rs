@@ -13,10 +13,11 @@ mod program;
 mod task;
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
-use program::{Ended, actum, approval_key, operator_of, text, workspace};
+use program::{Ended, actum, approval_key, operator_of, text, under_umask, workspace};
 use serde_json::{Value, json};
 use task::{
     COMMIT, REPORTS, action, create, edit_envelope, git, plan, put, report, repository, run,
@@ -294,4 +295,74 @@ fn an_unsigned_approval_shows_the_settings_of_a_task() {
     assert_eq!(approved.code, 0, "{approved:?}");
     assert!(approved.stderr.contains("config   git.commit: true\n"), "{approved:?}");
     assert!(approved.stderr.contains("commit   not as the repository is now"), "{approved:?}");
+}
+
+/// EX-1, AA-5: what an approver was shown is what is carried out, also where the files changed after the approval.
+#[test]
+fn a_signed_approval_is_for_the_change_that_was_shown() {
+    let (_directory, root) = workspace();
+    let key = approval_key(&root);
+    let skips = json!({ "stop_on_error": false, "rollback_on_failure": false });
+    let delete = action("a2", "FILE_DELETE", "sub/b.txt", json!({ "type": "delete" }));
+    let line = json!({ "type": "line_insert", "line_number": 1, "content": "0\n" });
+    let mut both = plan(json!([action("a1", "FILE_MODIFY", "a.txt", line), delete]));
+    both["execution_instructions"] = skips;
+    put(&root, &both, "");
+    let approve = ["plan", "approve", "../plan.json", "--passphrase-file", &key];
+    let approved = actum(&root, &approve);
+    assert_eq!(approved.code, 0, "{approved:?}");
+    let before = task::tree(&root);
+    let set_mode = |path: &str, mode| {
+        fs::set_permissions(root.join(path), fs::Permissions::from_mode(mode)).unwrap();
+    };
+    let kept = fs::read(root.join("sub/b.txt")).unwrap();
+    let mode = fs::metadata(root.join("a.txt")).unwrap().permissions().mode();
+    let changes: [(&dyn Fn(), &str); 4] = [
+        (&|| fs::write(root.join("a.txt"), "1\nother\n").unwrap(), "the file `a.txt` was edited"),
+        (&|| set_mode("a.txt", 0o640), "the file `a.txt` had the mode 0644 and has 0640"),
+        (
+            &|| fs::write(root.join("sub/b.txt"), "other\n").unwrap(),
+            "the file `sub/b.txt` was edited",
+        ),
+        // Without the file one action fails, and the plan keeps the other.
+        (
+            &|| fs::remove_file(root.join("sub/b.txt")).unwrap(),
+            "something else would become of `sub/b.txt`",
+        ),
+    ];
+    for (change, told) in changes {
+        change();
+        let changed = task::tree(&root);
+        let ended = actum(&root, &["run", "../task_envelope.json"]);
+        assert_eq!(ended.code, 1, "{told}: {ended:?}");
+        let error = task::document(&root, "error_report.json");
+        assert_eq!(error["error_code"], 1005, "{error:#}");
+        assert_eq!(error["details"]["reason"], "PLAN_STALE", "{error:#}");
+        let message = error["message"].as_str().unwrap();
+        assert!(message.contains("the workspace changed since the plan was approved"), "{message}");
+        assert!(message.contains(told), "{message}");
+        assert!(message.contains("nothing was changed"), "{message}");
+        assert_eq!(task::tree(&root), changed, "{told}");
+        fs::write(root.join("a.txt"), "1\n").unwrap();
+        fs::write(root.join("sub/b.txt"), &kept).unwrap();
+        set_mode("a.txt", mode);
+    }
+    assert_eq!(task::tree(&root), before);
+    let done = actum(&root, &["run", "../task_envelope.json"]);
+    assert_eq!((done.code, text(&root, "a.txt")), (0, "0\n1\n".to_owned()), "{done:?}");
+}
+
+/// EX-1: an agent with another umask than the approver's gets the modes that were shown, also where no gate asks.
+#[test]
+fn a_signed_approval_freezes_the_modes_of_new_files() {
+    let (_directory, root) = workspace();
+    let key = approval_key(&root);
+    put(&root, &plan(json!([create("a1", "made.txt")])), "");
+    let approve = ["plan", "approve", "../plan.json", "--passphrase-file", &key];
+    let approved = under_umask("077", &root, &approve);
+    assert_eq!(approved.code, 0, "{approved:?}");
+    let done = under_umask("022", &root, &["run", "../task_envelope.json"]);
+    assert_eq!(done.code, 0, "{done:?}");
+    let mode = fs::metadata(root.join("made.txt")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
 }

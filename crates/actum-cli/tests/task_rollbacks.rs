@@ -96,7 +96,8 @@ fn a_task_of_tier_r3_needs_a_signed_approval() {
     // For another change of the same file it does not count.
     fs::write(root.join("a.txt"), "0\n1\n").unwrap();
     let other = actum(&root, &["run", "../task_envelope.json"]);
-    assert_eq!(other.code, 6, "{other:?}");
+    assert_eq!(other.code, 1, "{other:?}");
+    assert_eq!(document(&root, "error_report.json")["error_code"], 1005);
     fs::write(root.join("a.txt"), "1\n").unwrap();
     let done = actum(&root, &["run", "../task_envelope.json"]);
     assert_eq!(done.code, 0, "{done:?}");

@@ -29,6 +29,13 @@ pub enum TaskApprovalError {
     /// Those who signed it may not, or not then.
     #[error("the approval of the task does not count: {0}")]
     Key(#[from] KeyProblem),
+    /// It is of a format that names no change.
+    #[error(
+        "the approval of the task is of an older format (`{}`), which does not name the approved change; approve the plan \
+         again with `actum plan approve`; nothing was changed",
+        TaskApproval::FORMAT_WITHOUT_CHANGE
+    )]
+    WithoutChange,
     /// What was signed is something else.
     #[error(transparent)]
     Payload(#[from] PayloadProblem),
@@ -45,8 +52,14 @@ pub fn verify_task_approval(
 ) -> Result<VerifiedTaskApproval, TaskApprovalError> {
     let envelope = Envelope::read(envelope)?;
     let signers = signers(&envelope, keyring)?;
-    let approval: TaskApproval =
-        payload(&envelope, "approval of a task", TaskApproval::PAYLOAD_TYPE, TaskApproval::FORMAT)?;
+    let read =
+        payload(&envelope, "approval of a task", TaskApproval::PAYLOAD_TYPE, TaskApproval::FORMAT);
+    let approval: TaskApproval = match read {
+        Err(PayloadProblem::Type { found, .. }) if found == TaskApproval::FORMAT_WITHOUT_CHANGE => {
+            return Err(TaskApprovalError::WithoutChange);
+        }
+        read => read?,
+    };
     let key = counting(&signers, KeyRole::Approval, approval.time)?.id.clone();
     Ok(VerifiedTaskApproval { approval, key })
 }

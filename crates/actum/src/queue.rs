@@ -27,6 +27,7 @@ use crate::request::Request;
 
 pub use answer::{Approver, Reply};
 pub use moved::Moved;
+pub(crate) use moved::listed;
 
 const HOUR_MICROS: i64 = 3_600_000_000;
 /// How long a plan waits, in microseconds: a week.
@@ -119,7 +120,7 @@ pub enum QueueError {
     /// What was approved is not what would happen now.
     #[error(
         "plan {plan} would not do any more what was looked at: {}; nothing was changed",
-        moved::listed(moved)
+        listed(moved)
     )]
     Stale {
         /// The plan.

@@ -3,6 +3,7 @@
 
 mod alert;
 mod checkpoint;
+mod consent;
 mod content;
 mod documents;
 mod git;

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::codes::ErrorCode;
 use super::name::TaskId;
 use crate::ledger::{Actor, Isolation, TenantId, WorkspaceId};
+use crate::receipt::PathEffect;
 use crate::{Digest, Timestamp};
 
 /// An operator agrees to a task. An approval key signs it as the payload of an envelope (DSSE).
@@ -27,6 +28,10 @@ pub struct TaskApproval {
     pub plan: Digest,
     /// The SHA-256 of the config.
     pub config: Digest,
+    /// Change that the approver was shown: each path before and after.
+    pub change: Vec<PathEffect>,
+    /// Umask that gave new files in it their modes.
+    pub umask: u32,
     /// Why, in the person's words.
     pub reason: Option<String>,
     /// Who agreed.
@@ -86,7 +91,9 @@ pub enum TaskApprovalProblem {
 
 impl TaskApproval {
     /// The value of `format`.
-    pub const FORMAT: &str = "actum.task-approved/1";
+    pub const FORMAT: &str = "actum.task-approved/2";
+    /// Value of `format` before an approval named the change. Such an approval is rejected.
+    pub const FORMAT_WITHOUT_CHANGE: &str = "actum.task-approved/1";
     /// The payload type of the envelope.
     pub const PAYLOAD_TYPE: &str = "application/vnd.actum.task-approved+json";
 
@@ -120,6 +127,11 @@ impl TaskApproval {
             return Err(TaskApprovalProblem::Expired { expires: self.expires });
         }
         Ok(())
+    }
+
+    /// Whether this staged change is the one that the approver was shown.
+    pub fn covers(&self, staged: &[PathEffect]) -> bool {
+        self.change == staged
     }
 }
 

@@ -8,6 +8,8 @@ pub const PLAN_BYTES_MAX: usize = 100 * 1024 * 1024;
 pub const CONFIG_BYTES_MAX: usize = 256 * 1024;
 /// The largest task envelope, in bytes: 64 KiB.
 pub const ENVELOPE_BYTES_MAX: usize = 64 * 1024;
+/// The largest signed approval of a task, in bytes: 4 MiB. It names each path of the change.
+pub const APPROVAL_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// How many problems of one document are told.
 pub const PROBLEMS_MAX: usize = 100;
 

@@ -1,8 +1,27 @@
 //! What an operator signs.
 
 use actum_core::ledger::{Actor, Isolation, TenantId, WorkspaceId};
+use actum_core::path_name::PathName;
+use actum_core::receipt::{EffectKind, FileFacts, PathEffect};
 use actum_core::task::{ApprovalSubject, ErrorCode, TaskApproval};
-use actum_core::{Digest, Timestamp};
+use actum_core::{Digest, RelPath, Timestamp};
+
+fn effect(path: &str, mode: &str) -> PathEffect {
+    let facts = |bytes: &[u8]| FileFacts {
+        mode: mode.to_owned(),
+        sha256: Digest::of(bytes),
+        size: bytes.len() as u64,
+    };
+    PathEffect {
+        added: 1,
+        after: Some(facts(b"new\n")),
+        before: Some(facts(b"old\n")),
+        effect: EffectKind::Modified,
+        from: None,
+        path: PathName(RelPath::new(path).unwrap()),
+        removed: 1,
+    }
+}
 
 fn approval() -> TaskApproval {
     TaskApproval {
@@ -14,6 +33,8 @@ fn approval() -> TaskApproval {
         task: "task-7".parse().unwrap(),
         plan: Digest::of(b"plan"),
         config: Digest::of(b"config"),
+        change: vec![effect("a.txt", "0644")],
+        umask: 0o022,
         reason: None,
         by: Actor { agent: None, uid: 7, user: "an operator".to_owned() },
         isolation: Isolation::Passphrase,
@@ -68,6 +89,17 @@ fn an_approval_counts_for_what_it_names_and_until_it_expires() {
     ] {
         let error = approval.check(&subject, approval.time).unwrap_err();
         assert_eq!(told(error), (ErrorCode::ApprovalInvalid, message.to_owned()));
+    }
+}
+
+/// EX-1, AA-5: an approval names the change that was shown, and no other.
+#[test]
+fn an_approval_covers_the_change_that_was_shown_alone() {
+    let approval = approval();
+    assert!(approval.covers(&[effect("a.txt", "0644")]));
+    let more = vec![effect("a.txt", "0644"), effect("b.txt", "0644")];
+    for other in [Vec::new(), vec![effect("a.txt", "0600")], vec![effect("b.txt", "0644")], more] {
+        assert!(!approval.covers(&other), "{other:?}");
     }
 }
 

@@ -1,9 +1,9 @@
 //! What a person says of a plan: signed, and appended to the ledger.
 
 use actum_core::dsse::Envelope;
-use actum_core::ledger::{Actor, Answer, EntryKind, Isolation, PlanAnswered, WorkspaceId};
+use actum_core::ledger::{Actor, Answer, EntryKind, Isolation, PlanAnswered};
 use actum_core::signer::Signer;
-use actum_core::{Digest, RunId, Timestamp, canonical};
+use actum_core::{RunId, Timestamp, canonical};
 use actum_gate::verify_answer;
 use actum_ledger::{NewEntry, REQUEST_ENTRIES_MAX, Store};
 
@@ -112,30 +112,6 @@ impl Records {
         verify_answer(&body, self.keyring())
             .map_err(|problem| QueueError::Unproven { plan, problem })?;
         Ok(NewEntry { kind: EntryKind::PlanAnswered, body, blobs: Vec::new() })
-    }
-
-    /// Umask of an approved plan for this work, whose new files get the modes that were shown.
-    ///
-    /// # Errors
-    /// `Ledger`, `Home`; `Queue` where its request cannot be used.
-    pub(crate) fn approved_umask(
-        &self,
-        workspace: WorkspaceId,
-        work: Digest,
-    ) -> Result<Option<u32>> {
-        let keys = std::sync::Arc::clone(&self.keys);
-        let asked =
-            self.ledger.ask(move |store: &mut dyn Store| QueuedPlan::open(store, keys.keyring()));
-        let (open, now) = (asked.wait()?, self.clock.now());
-        let is_approved = |plan: &&QueuedPlan| {
-            plan.row.workspace == workspace
-                && plan.queued.plan.bound.plan == work
-                && plan.state(now) == PlanState::Approved
-        };
-        match open.iter().find(is_approved) {
-            Some(plan) => Ok(plan.request(self.keys.home())?.umask),
-            None => Ok(None),
-        }
     }
 
     /// Removes the requests of plans of which nothing can come any more. One that the ledger knows nothing of is

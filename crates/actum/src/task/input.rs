@@ -11,10 +11,11 @@ use actum_core::task::{
 };
 use actum_core::{Digest, PathRule, RelPath, Timestamp};
 use actum_gate::policy::TaskEnvelopes;
-use actum_gate::{VerifiedTaskApproval, verify_task_approval};
+use actum_gate::verify_task_approval;
 use actum_workspace::disk::{Kind, Stat};
 use actum_workspace::{RunOptions, Workspace};
 
+use super::consent::Consent;
 use super::outputs::Outputs;
 use super::problem::TaskProblem;
 use super::protected::{self, Violation, violations};
@@ -80,7 +81,8 @@ pub(super) struct Here<'h> {
 }
 
 /// Rejection of an envelope that no key vouches for.
-const UNSIGNED: &str = "the policy accepts signed task envelopes only (`[tasks] signed = true`), and this one names no                         signed approval; `actum plan approve` signs it; nothing was changed";
+const UNSIGNED: &str = "the policy accepts signed task envelopes only (`[tasks] signed = true`), and this one names no \
+                        signed approval; `actum plan approve` signs it; nothing was changed";
 
 /// What a task is called of which nothing can be read.
 const UNKNOWN: &str = "unknown";
@@ -155,15 +157,15 @@ impl Task {
         checked.map_err(|other| TaskProblem::new(ErrorCode::EnvelopeInvalid, other.to_string()))
     }
 
-    /// Whether somebody approved it who may.
+    /// Checks that an approver consented to it, as the policies demand.
     pub(super) fn must_be_approved(
         &self,
         here: &Here<'_>,
-    ) -> std::result::Result<Option<VerifiedTaskApproval>, TaskProblem> {
+    ) -> std::result::Result<Consent, TaskProblem> {
         let Some(approval) = &self.input.approval else {
             return match &self.input.envelope {
                 Some(TaskEnvelope { approval: None, .. }) => match here.envelopes {
-                    TaskEnvelopes::Any => Ok(None),
+                    TaskEnvelopes::Any => Ok(Consent::Documents),
                     TaskEnvelopes::Signed => {
                         Err(TaskProblem::new(ErrorCode::ApprovalMissing, UNSIGNED))
                     }
@@ -198,7 +200,7 @@ impl Task {
         let checked: std::result::Result<(), _> =
             TaskApproval::check(&verified.approval, &subject, here.now);
         checked.map_err(|problem| TaskProblem::new(problem.code(), problem.to_string()))?;
-        Ok(Some(verified))
+        Ok(Consent::signed(verified))
     }
 
     /// Everything for which the plan is refused as a whole, before anything is done: what is protected (EX-4), and what

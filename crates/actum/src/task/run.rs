@@ -21,6 +21,7 @@ use actum_workspace::disk::Disk;
 use actum_workspace::{ErrorKind, Limits, LinuxDisk, RunOptions, Transaction};
 
 use super::alert::Alerts;
+use super::consent::Consent;
 use super::documents::{Ids, new_id};
 use super::input::{Here, Task, TaskInput, Unread};
 use super::outputs::{OutputError, Outputs, ReportDirectory};
@@ -167,8 +168,8 @@ struct Place<'t> {
     actor: Actor,
     /// Which attempt at the task it is, counted from 1.
     attempt: u32,
-    /// Umask under which the change was approved.
-    umask: Option<u32>,
+    /// Approved change.
+    consent: Consent,
 }
 
 /// What the actions came to.
@@ -238,9 +239,12 @@ impl Desk<'_> {
             keyring: records.keyring(),
             now: records.clock.now(),
         };
-        if let Err(problem) = task.must_be_approved(&here) {
-            return Ok(self.reject(Some(&task), task.refusal(vec![problem]), None));
-        }
+        let consent = match task.must_be_approved(&here) {
+            Ok(consent) => consent,
+            Err(problem) => {
+                return Ok(self.reject(Some(&task), task.refusal(vec![problem]), None));
+            }
+        };
         let refused = task.refused(&mut engine.workspace, &self.outputs, &in_force)?;
         if !refused.is_empty() {
             let protected: Vec<_> = refused.iter().filter_map(|it| it.target.clone()).collect();
@@ -251,11 +255,7 @@ impl Desk<'_> {
             return Ok(self.reject(Some(&task), task.refusal(refused), None));
         }
         self.told.phase(Phase::Archiving);
-        let umask = match &task.input.approval {
-            Some(_) => records.approved_umask(workspace, task.documents().digest())?,
-            None => None,
-        };
-        Ok(match self.prepare(&task, (root, actor), (attempt, umask)) {
+        Ok(match self.prepare(&task, (root, actor), (attempt, consent)) {
             Err(error) => {
                 let problem = TaskProblem::of_error(&error);
                 // That the reports cannot be written is a refusal like any other.
@@ -272,7 +272,7 @@ impl Desk<'_> {
         &mut self,
         task: &'t Task,
         (root, actor): (&'t Path, Actor),
-        (attempt, umask): (u32, Option<u32>),
+        (attempt, consent): (u32, Consent),
     ) -> Result<(Place<'t>, Notes)> {
         let archived_to = self.outputs.archive(self.started)?;
         if let Some(to) = &archived_to {
@@ -292,14 +292,14 @@ impl Desk<'_> {
             self.unfilled = Some(directory);
             return Err(error.into());
         }
-        Ok((Place { task, directory, archived_to, root, actor, attempt, umask }, notes))
+        Ok((Place { task, directory, archived_to, root, actor, attempt, consent }, notes))
     }
 
     fn carry_out(&mut self, engine: &mut Engine, place: Place<'_>, notes: Notes) -> TaskEnd {
         let task = place.task;
         self.told.phase(Phase::Executing);
         let mut begun = match engine.begin(options(&task.plan, &task.id)) {
-            Ok(begun) => begun.under_umask(place.umask),
+            Ok(begun) => begun.under_umask(place.consent.umask()),
             Err(error) => {
                 let problem = TaskProblem::of_error(&error);
                 let refusal = task.refusal(vec![problem]);

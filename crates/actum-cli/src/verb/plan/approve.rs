@@ -9,7 +9,7 @@ use actum_core::dsse::Envelope;
 use actum_core::ledger::{Actor, Answer, WorkspaceId};
 use actum_core::report::{CONFIG_FILE, PlainId};
 use actum_core::signer::KeyRole;
-use actum_core::task::limits::ENVELOPE_BYTES_MAX;
+use actum_core::task::limits::APPROVAL_BYTES_MAX;
 use actum_core::task::{ErrorCode, TaskApproval, TaskEnvelope, TaskId};
 use actum_core::{Digest, RunId, Timestamp, canonical};
 use actum_gate::verify_task_approval;
@@ -18,7 +18,7 @@ use serde_json::json;
 
 use super::found::Problems;
 use super::lint::Linted;
-use super::preview::{Nobody, Previewed};
+use super::preview::{Nobody, Previewed, StagedChange};
 use super::{Documents, Session, Task};
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -132,7 +132,7 @@ pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         let question = format!("Approve task {id}?");
         let key = ApprovalKey::ask(session, &question, arguments.passphrase_file.as_deref())?;
         config.make(session)?;
-        signed = Some(sign(arguments, &records, &subject, &key)?);
+        signed = Some(sign(arguments, &records, (&subject, &previewed.staged), &key)?);
         // What nobody agreed to does not wait in the queue.
         if previewed.asks
             && let Some(plan) = queued(&mut engine, &task, (&id, actor))?
@@ -236,7 +236,7 @@ fn answer(
 fn sign(
     arguments: &Arguments,
     records: &Records,
-    subject: &Subject,
+    (subject, staged): (&Subject, &StagedChange),
     key: &ApprovalKey,
 ) -> Result<(Vec<u8>, Timestamp), Failure> {
     let approver = key.approver();
@@ -251,6 +251,8 @@ fn sign(
         task: subject.task.clone(),
         plan: subject.plan,
         config: subject.config,
+        change: staged.effects.clone(),
+        umask: staged.umask,
         reason: arguments.reason.clone(),
         by: approver.by.clone(),
         isolation: approver.isolation,
@@ -259,6 +261,12 @@ fn sign(
     let envelope = Envelope::sign(TaskApproval::PAYLOAD_TYPE, payload, approver.signer);
     let signed = envelope.map_err(Error::from)?.to_vec().map_err(Error::from)?;
     verify_task_approval(&signed, records.keyring()).map_err(usage)?;
+    if signed.len() > APPROVAL_BYTES_MAX {
+        let most = APPROVAL_BYTES_MAX >> 20;
+        return Err(usage(format_args!(
+            "its change has so many and so long paths that the approval would be longer than {most} MiB"
+        )));
+    }
     Ok((signed, expires))
 }
 
@@ -382,9 +390,9 @@ fn must_give_way(path: &Path, is_one: impl Fn(&[u8]) -> bool) -> Result<(), Fail
         found => found.map_err(failed)?,
     };
     let size = usize::try_from(found.len()).unwrap_or(usize::MAX);
-    let is_small = found.is_file() && size <= ENVELOPE_BYTES_MAX;
+    let is_small = found.is_file() && size <= APPROVAL_BYTES_MAX;
     let (_, there) = match is_small {
-        true => input::document(path, Path::new("/"), ENVELOPE_BYTES_MAX)?,
+        true => input::document(path, Path::new("/"), APPROVAL_BYTES_MAX)?,
         false => (String::new(), Vec::new()),
     };
     if is_one(&there) {

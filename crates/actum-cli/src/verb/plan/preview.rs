@@ -8,7 +8,7 @@ use actum::task::{self, ActionEnd, ActionProblem, Rehearsal, Rehearsed, Script, 
 use actum::{Error, Judgement, PolicyInForce, Preview};
 use actum_core::ledger::Actor;
 use actum_core::path::Harmless;
-use actum_core::receipt::GateRecord;
+use actum_core::receipt::{GateRecord, PathEffect};
 use actum_core::report::{CleanText, PlainIdError};
 use actum_core::task::{Action, ErrorCode, TaskPlan};
 use actum_core::{Digest, RiskTier, Timestamp};
@@ -57,6 +57,9 @@ pub(super) struct Previewed {
     /// The digest of what would change.
     #[serde(skip)]
     pub(super) change: Option<Digest>,
+    /// Staged change, of which the diff is shown.
+    #[serde(skip)]
+    pub(super) staged: StagedChange,
     /// Whether a gate asks for a person.
     #[serde(skip)]
     pub(super) asks: bool,
@@ -68,6 +71,14 @@ pub(super) struct Previewed {
     #[serde(flatten)]
     settings: ShownSettings,
     diff: FileDiffs,
+}
+
+/// Staged change, as a signed approval names it.
+pub(super) struct StagedChange {
+    /// Each path before and after.
+    pub(super) effects: Vec<PathEffect>,
+    /// Umask that gave new files their modes.
+    pub(super) umask: u32,
 }
 
 #[derive(Serialize)]
@@ -131,6 +142,7 @@ impl Previewed {
         let linked = transaction.broken_links().iter().filter(|path| written.contains(path));
         let linked: Vec<_> = linked.map(task::linked).collect();
         let diff = FileDiffs::of(transaction.diff()?, audience);
+        let (effects, umask) = (transaction.effects(), transaction.umask());
         let id = plan.id.as_str().parse().map_err(|error: PlainIdError| Failure::Usage {
             message: format!("{error}; nothing was changed"),
         })?;
@@ -158,6 +170,7 @@ impl Previewed {
             sound: is_kept && actions.iter().all(is_done),
             is_partial: is_kept && actions.iter().any(is_done),
             change,
+            staged: StagedChange { effects, umask },
             asks: answer == Some(Answer::NeedsApproval),
             actions,
             broken_rules: broken_rules.map(Failed::from).collect(),

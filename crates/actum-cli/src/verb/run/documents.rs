@@ -4,15 +4,14 @@ use std::path::Path;
 
 use actum::task::{TaskInput, Unread, read_document};
 use actum_core::RelPath;
-use actum_core::task::limits::{CONFIG_BYTES_MAX, ENVELOPE_BYTES_MAX, PLAN_BYTES_MAX};
+use actum_core::task::limits::{
+    APPROVAL_BYTES_MAX, CONFIG_BYTES_MAX, ENVELOPE_BYTES_MAX, PLAN_BYTES_MAX,
+};
 use actum_core::task::{TaskEnvelope, TaskId};
 
 use super::Arguments;
 use crate::failure::Failure;
 use crate::input;
-
-/// The longest signed approval that is read, in bytes.
-const APPROVAL_BYTES_MAX: usize = 64 << 10;
 
 impl Arguments {
     /// Reads the documents. An envelope that cannot be read at all is an error of the command line; all else is told

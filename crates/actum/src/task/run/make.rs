@@ -59,6 +59,9 @@ impl Desk<'_> {
         notes: Notes,
     ) -> Made {
         let not = |error: Error| Made::Not(TaskProblem::of_error(&error), Some(error));
+        if let Err(problem) = place.consent.check_change(&rehearsed.effects) {
+            return Made::Not(problem, None);
+        }
         let task = place.task;
         let (operations, actor) = (rehearsed.operations.clone(), place.actor.clone());
         let documents = task.documents();
