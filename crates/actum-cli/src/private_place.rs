@@ -194,8 +194,8 @@ pub(crate) fn closed_to_results(path: &Path) -> Option<ActedPlace> {
     if let Some((place, _)) = system(path).filter(|(place, _)| path.starts_with(place)) {
         return acted(place, "it is a directory of the system");
     }
-    for home in homes().map(|home| real_path(&home)) {
-        let Ok(below) = path.strip_prefix(&home) else { continue };
+    for home in homes() {
+        let Ok(below) = path.strip_prefix(home) else { continue };
         let Some(first) = below.iter().next() else { continue };
         if first == "bin" {
             return acted(&home.join(first), what);
@@ -212,7 +212,7 @@ pub(crate) fn closed_to_results(path: &Path) -> Option<ActedPlace> {
 pub(crate) fn roots_of_places() -> Vec<PathBuf> {
     let system = SYSTEM.iter().map(|(place, _)| PathBuf::from(place));
     let programs = PROGRAMS.into_iter().map(PathBuf::from).chain(home::program_directories());
-    let all = homes().chain(credentials()).chain(programs).chain(system);
+    let all = homes().iter().cloned().chain(credentials()).chain(programs).chain(system);
     all.map(|place| real_path(&place)).collect::<BTreeSet<_>>().into_iter().collect()
 }
 
