@@ -10,6 +10,7 @@
 )]
 
 mod program;
+mod task;
 
 use std::fs;
 use std::path::Path;
@@ -17,6 +18,8 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use program::{Ended, actum, command, text, workspace};
+use serde_json::json;
+use task::{COMMIT, plan, put, replace, report, repository};
 
 /// How long a verb may take that reads nothing.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -72,6 +75,50 @@ fn no_verb_waits_for_a_fifo_that_is_given_as_input() {
     let key = ["key", "make", "approval", "--passphrase-file", fifo];
     let ended = without_waiting(&root, &key);
     assert_ne!(ended.code, 0, "{ended:?}");
+}
+
+/// Puts a FIFO in the place of a file.
+fn put_fifo(at: &Path) {
+    fs::create_dir_all(at.parent().unwrap()).unwrap();
+    if at.exists() {
+        fs::remove_file(at).unwrap();
+    }
+    assert!(Command::new("mkfifo").arg(at).status().unwrap().success());
+}
+
+/// EX-17: a FIFO in `.git` keeps a task from its commit, and no command waits for it.
+#[test]
+fn no_task_waits_for_a_fifo_in_the_git_directory() {
+    for name in
+        ["HEAD", "ORIG_HEAD", "config", "index", "index.lock", "packed-refs", "refs/heads/main"]
+    {
+        let told = format!("`.git/{name}` is a FIFO or a device");
+        // Before the run.
+        let (_directory, root) = repository();
+        put(&root, &plan(json!([replace("a1", "a.txt", "1")])), COMMIT);
+        put_fifo(&root.join(".git").join(name));
+        let config = ["../plan.json", "--config", "../config.yaml"];
+        let preview = without_waiting(&root, &[&["plan", "preview"], &config[..]].concat());
+        assert!(preview.stdout.contains(&told), "{name}: {preview:?}");
+        let ended = without_waiting(&root, &["run", "../task.json"]);
+        assert_eq!(
+            (ended.code, text(&root, "a.txt")),
+            (0, "new\n".to_owned()),
+            "{name}: {ended:?}"
+        );
+        let written = fs::read_to_string(report(&root).join("execution_report.json")).unwrap();
+        assert!(written.contains("was not committed") && written.contains(&told), "{written}");
+        let back = without_waiting(&root, &["rollback", "task-7"]);
+        assert_eq!((back.code, text(&root, "a.txt")), (0, "1\n".to_owned()), "{name}: {back:?}");
+        // Between the run and its rollback.
+        let (_directory, root) = repository();
+        put(&root, &plan(json!([replace("a1", "a.txt", "1")])), COMMIT);
+        let ended = actum(&root, &["run", "../task.json"]);
+        assert_eq!(ended.code, 0, "{ended:?}");
+        put_fifo(&root.join(".git").join(name));
+        let back = without_waiting(&root, &["rollback", "task-7"]);
+        assert_eq!((back.code, text(&root, "a.txt")), (0, "1\n".to_owned()), "{name}: {back:?}");
+    }
 }
 
 /// FO-7

@@ -32,6 +32,7 @@ mod repository;
 mod resume;
 mod revert;
 mod settings;
+mod special;
 mod tree;
 mod unfit;
 

@@ -1,14 +1,16 @@
 //! The repository whose work tree is the workspace, and what it has to be like.
 
 use std::fs;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use actum_core::path::Cut;
+use actum_core::path::{Cut, InBackticks};
 use git2::{ErrorCode, RepositoryOpenFlags, RepositoryState};
 
 use crate::head::Head;
 use crate::problem::{Doing, GitProblem};
 use crate::settings::Settings;
+use crate::special;
 
 /// The repository whose work tree is exactly one directory.
 ///
@@ -35,9 +37,10 @@ impl Repository {
     /// [`GitProblem::NoRepository`], [`GitProblem::Bare`], [`GitProblem::LinkedWorktree`],
     /// [`GitProblem::OtherOwner`] where git would not trust the directory either (`safe.directory`), and
     /// [`GitProblem::Unsupported`] for what libgit2 or this crate does not know: SHA-256, other stores of
-    /// references, `core.worktree`, names that are compared without case.
+    /// references, `core.worktree`, names that are compared without case, a FIFO or device in `.git`.
     pub fn open(root: &Path) -> Result<Self, GitProblem> {
         let root = root.canonicalize().doing("looking for the work tree")?;
+        reject_special_files(&root)?;
         Handle::open(&root)?;
         Ok(Self { root })
     }
@@ -160,6 +163,22 @@ fn link_within(raw: &git2::Repository) -> Result<Option<String>, GitProblem> {
         }
     }
     Ok(None)
+}
+
+/// Rejects a repository with a FIFO or device where libgit2 opens files. Without `.git` the directory may itself be
+/// the inside of a bare repository.
+fn reject_special_files(root: &Path) -> Result<(), GitProblem> {
+    let git = root.join(".git");
+    let (git, shown) = match fs::symlink_metadata(&git) {
+        Ok(found) if found.is_dir() => (git, ".git/"),
+        Err(_) if root.join("HEAD").symlink_metadata().is_ok() => (root.to_owned(), ""),
+        // It is not opened.
+        Ok(_) | Err(_) => return Ok(()),
+    };
+    let Some(found) = special::find(&git)? else { return Ok(()) };
+    let found = InBackticks(found.as_os_str().as_bytes());
+    let what = format!("`{shown}{found}` is a FIFO or a device");
+    Err(GitProblem::Unsupported { root: root.to_owned(), what })
 }
 
 /// `.git` has to be a directory, and no link to one: what lies elsewhere is not this workspace's.

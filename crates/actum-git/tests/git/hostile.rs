@@ -137,3 +137,63 @@ fn commits_in_the_directory_that_is_named() {
     let made = opened.commit(&checked, &[change], &crate::repo::message(), &crate::repo::author());
     crate::repo::whole(made.unwrap());
 }
+
+/// EX-17: no FIFO in `.git` makes a command wait for its other end; without the check libgit2 waits for ever.
+#[test]
+fn a_repository_with_a_fifo_is_rejected_without_waiting() {
+    let names = [
+        "HEAD",
+        "ORIG_HEAD",
+        "config",
+        "index",
+        "index.lock",
+        "info/exclude",
+        "logs/HEAD",
+        "logs/refs/heads/main",
+        "objects/info/alternates",
+        "objects/00/11111111111111111111111111111111111111",
+        "packed-refs",
+        "refs/heads/main",
+        "refs/heads/main.lock",
+        "refs/remotes/origin/HEAD",
+        "shallow",
+    ];
+    for name in names {
+        let repo = Repo::with(&[("a", b"1\n")]);
+        let path = repo.path(&format!(".git/{name}"));
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        if path.exists() {
+            fs::remove_file(&path).unwrap();
+        }
+        let made = std::process::Command::new("mkfifo").arg(&path).status().unwrap();
+        assert!(made.success());
+        let problem = actum_git::Repository::open(&repo.root).unwrap_err();
+        assert!(matches!(problem, actum_git::GitProblem::Unsupported { .. }), "{name}: {problem}");
+        let told = format!("`.git/{name}` is a FIFO or a device");
+        assert!(problem.to_string().contains(&told), "{problem}");
+    }
+    // A link to one, in a place of which git follows links.
+    let repo = Repo::with(&[("a", b"1\n")]);
+    let fifo = repo.beside("fifo");
+    assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+    fs::remove_file(repo.path(".git/config")).unwrap();
+    std::os::unix::fs::symlink(&fifo, repo.path(".git/config")).unwrap();
+    assert!(actum_git::Repository::open(&repo.root).is_err());
+    // The inside of a bare repository.
+    let bare = repo.beside("bare");
+    repo.git(&["init", "-q", "--bare", bare.to_str().unwrap()]);
+    fs::remove_file(bare.join("config")).unwrap();
+    assert!(
+        std::process::Command::new("mkfifo").arg(bare.join("config")).status().unwrap().success()
+    );
+    assert!(actum_git::Repository::open(&bare).is_err());
+}
+
+/// EX-17: a socket, such as the one of git's file monitor, keeps no repository from use.
+#[test]
+fn a_socket_of_the_file_monitor_is_no_obstacle() {
+    let repo = Repo::with(&[("a", b"1\n")]);
+    let _socket =
+        std::os::unix::net::UnixListener::bind(repo.path(".git/fsmonitor--daemon.ipc")).unwrap();
+    actum_git::Repository::open(&repo.root).unwrap();
+}
