@@ -70,9 +70,10 @@ pub(crate) fn after_engine(error: &actum::Error) -> Vec<String> {
                 "give another key; `actum show {run}` tells what this one stands for"
             )];
         }
-        actum::Error::OnlyOthersRuns { run, .. } => {
+        actum::Error::OnlyOthersRuns { way, run, .. } => {
             return vec![format!(
-                "`actum undo {run}` takes that one back; `actum log` lists the runs"
+                "`actum {} {run}` takes that one back; `actum log` lists the runs",
+                way.as_str()
             )];
         }
         actum::Error::WorkspaceIsACopy { .. } => {

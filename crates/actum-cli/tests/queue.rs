@@ -213,6 +213,53 @@ fn an_undo_without_a_run_takes_back_the_actors_own_newest_change() {
     assert!(!root.join("b").exists());
 }
 
+/// FO-5: a redo without a run brings back the actor's own newest undo, wherever the undos of others are.
+#[test]
+fn a_redo_without_a_run_brings_back_the_actors_own_newest_undo() {
+    let (directory, root) = workspace();
+    let make = |agent: &str| {
+        let files = json!({ "files": [{ "path": agent, "content": "made\n" }] }).to_string();
+        fs::write(directory.path().join("change.json"), files).unwrap();
+        assert_eq!(actum(&root, &["apply", "../change.json", "--agent", agent]).code, 0);
+    };
+    let undo = |agent: &str| {
+        let undone = actum(&root, &["undo", "--agent", agent, "--json"]);
+        assert_eq!(undone.code, 0, "{undone:?}");
+        value(&undone)["run"].as_str().unwrap().to_owned()
+    };
+    (make("a"), make("b"));
+    let (_, of_b) = (undo("a"), undo("b"));
+    let look = actum(&root, &["redo", "--agent", "a", "--dry-run"]);
+    assert!(
+        look.stdout.contains("created     a ") && !look.stdout.contains("created     b "),
+        "{look:?}"
+    );
+    let redo = actum(&root, &["redo", "--agent", "a"]);
+    assert_eq!(redo.code, 0, "{redo:?}");
+    assert!(root.join("a").exists() && !root.join("b").exists());
+    for arguments in
+        [&["redo", "--agent", "a", "--json"][..], &["redo", "--agent", "a", "--json", "--dry-run"]]
+    {
+        let none = actum(&root, arguments);
+        assert_eq!(none.code, 1, "{none:?}");
+        let error = value(&none);
+        assert_eq!(
+            (&error["reason"], &error["workspace"]),
+            (&json!("NOTHING_TO_REDO"), &json!("unchanged"))
+        );
+        let message = error["message"].as_str().unwrap();
+        assert!(message.contains(&of_b) && message.contains("by the agent `b`"), "{message}");
+        assert!(error["hints"].to_string().contains(&format!("actum redo {of_b}")), "{error}");
+    }
+    // Named, the undo of another is taken back as well.
+    assert_eq!(actum(&root, &["redo", "--agent", "a", &of_b]).code, 0);
+    assert!(root.join("b").exists());
+    // A user owns the undos of all agents that work for them.
+    undo("b");
+    assert_eq!(actum(&root, &["redo"]).code, 0);
+    assert!(root.join("b").exists());
+}
+
 /// AA-5
 #[test]
 fn who_asks_again_for_what_was_approved_later_gets_it_done_once() {

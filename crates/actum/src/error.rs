@@ -22,6 +22,7 @@ use crate::engine::binding::BoundWorkspace;
 use crate::feedback::FeedbackError;
 use crate::policies::PolicyError;
 use crate::queue::QueueError;
+use crate::request::WayBack;
 use crate::task::{OutputError, RollbackRefused};
 
 /// Why a request was not carried out.
@@ -135,12 +136,19 @@ pub enum Error {
         /// The run.
         run: RunId,
     },
-    /// An undo without a run, where every change in effect is another actor's.
+    /// An undo or redo without a run, where every change or undo in effect is another actor's.
     #[error(
-        "there is no run of yours to undo: the newest change in effect is the run {run}, by {}; nothing was changed",
+        "there is no run of yours to {}: the newest {} in effect is the run {run}, by {}; nothing was changed",
+        way.as_str(),
+        match way {
+            WayBack::Undo => "change",
+            WayBack::Redo => "undo",
+        },
         whose(by)
     )]
     OnlyOthersRuns {
+        /// Inversion that was asked for.
+        way: WayBack,
         /// That run.
         run: RunId,
         /// Who asked for it.

@@ -2,7 +2,7 @@
 
 use crate::plugin::PluginError;
 use crate::task::RollbackRefused;
-use crate::{CatalogError, CommandError, PolicyProblem, QueueError};
+use crate::{CatalogError, CommandError, PolicyProblem, QueueError, WayBack};
 use actum_core::EditError;
 use actum_core::change_set::ChangeSetError;
 use actum_core::format::{DocumentProblem, Problem};
@@ -269,7 +269,8 @@ pub fn of_engine(error: &crate::Error) -> Reason {
         Error::Ledger { source } => of_ledger(source),
         Error::RequestKeyTaken { .. } => Reason::RequestKeyTaken,
         Error::OutcomeUnknown { .. } => Reason::OutcomeUnknown,
-        Error::OnlyOthersRuns { .. } => Reason::NoRunToUndo,
+        Error::OnlyOthersRuns { way: WayBack::Undo, .. } => Reason::NoRunToUndo,
+        Error::OnlyOthersRuns { way: WayBack::Redo, .. } => Reason::NothingToRedo,
         Error::WorkspaceIsACopy { .. } => Reason::WorkspaceIsACopy,
         Error::Retained { .. } => Reason::RetentionHolds,
         Error::Forgotten(_) => Reason::KeyUnusable,

@@ -98,6 +98,25 @@ pub enum Which {
     Newest,
 }
 
+/// Inversion of a run of the history.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WayBack {
+    /// A change is taken back.
+    Undo,
+    /// An undo is taken back.
+    Redo,
+}
+
+impl WayBack {
+    /// The word for it, which is also the name of its verb.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Undo => "undo",
+            Self::Redo => "redo",
+        }
+    }
+}
+
 impl Request {
     /// To do these operations.
     pub fn apply(operations: Vec<Operation>) -> Self {

@@ -11,8 +11,9 @@ use crate::run_prefix::RunPrefix;
 
 /// Bring back a change that was undone
 ///
-/// Without RUN the newest undo that is in effect is taken back, so that one `redo` after the other
-/// goes further forward again.
+/// Without RUN your newest undo that is in effect is taken back, so that one `redo` after the other
+/// goes further forward again. Undos of your agents are yours; with `--agent` only those of that
+/// agent are meant. The undo of another needs RUN.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// The run that was undone, or its undo: at least 4 characters of the beginning of the id

@@ -166,17 +166,14 @@ impl<'a, D: Disk> Runs<'a, D> {
         self.refs.iter().rev().filter(in_effect).map(|known| known.run)
     }
 
-    /// The newest undo that is in effect, and the run it undid. The undo of an undo is none: it
-    /// brought a change back.
-    pub(crate) fn newest_undo_in_effect(&self) -> Option<(RunId, RunId)> {
+    /// Undos that are in effect, newest first. The undo of an undo is none: it brought a change back.
+    pub(crate) fn undos_in_effect(&self) -> impl Iterator<Item = RunId> {
         let chains = Chains::of(&self.refs);
-        let mut newest = self.refs.iter().rev();
-        newest.find_map(|known| {
+        self.refs.iter().rev().filter_map(move |known| {
             let in_effect =
                 known.outcome == Outcome::Committed && !self.undone.contains_key(&known.run);
-            let of = chains.undoes.get(&known.run)?;
             let depth = chains.depth(known.run);
-            (in_effect && depth.is_some_and(|depth| depth % 2 == 1)).then_some((known.run, *of))
+            (in_effect && depth.is_some_and(|depth| depth % 2 == 1)).then_some(known.run)
         })
     }
 

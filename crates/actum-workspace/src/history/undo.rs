@@ -153,10 +153,26 @@ impl<D: Disk> Transaction<'_, D> {
     /// # Errors
     /// `NoRunToRedo`, and as [`Transaction::redo`].
     pub fn redo_newest(self) -> Result<(RunId, Self)> {
+        let undo = self.newest_undo_in_effect()?;
+        self.redo(undo)
+    }
+
+    /// Newest undo that is in effect.
+    ///
+    /// # Errors
+    /// `NoRunToRedo`, `Io`.
+    pub fn newest_undo_in_effect(&self) -> Result<RunId> {
         let runs = self.workspace.runs()?;
-        let (newest, runs) = (runs.newest_undo_in_effect(), runs.refs().len());
-        let (undo, undone) = newest.ok_or(ErrorKind::NoRunToRedo { runs })?;
-        self.redo_of(undo, undone)
+        let newest = runs.undos_in_effect().next();
+        newest.ok_or_else(|| ErrorKind::NoRunToRedo { runs: runs.refs().len() }.into())
+    }
+
+    /// Undos that are in effect, newest first; at most `max`.
+    ///
+    /// # Errors
+    /// `Io`.
+    pub fn undos_in_effect(&self, max: usize) -> Result<Vec<RunId>> {
+        Ok(self.workspace.runs()?.undos_in_effect().take(max).collect())
     }
 
     fn redo_of(mut self, undo: RunId, undone: RunId) -> Result<(RunId, Self)> {

@@ -22,9 +22,9 @@ use crate::error::{Error, Result};
 use crate::forget;
 use crate::recorded::RecordedRun;
 use crate::records::Records;
-use crate::request::{Request, Which, Work};
+use crate::request::{Request, WayBack, Which, Work};
 
-/// Among how many changes in effect an actor's own is looked for.
+/// Among how many changes or undos in effect an actor's own is looked for.
 const OWN_SEARCHED_MAX: usize = 1000;
 
 /// Where a request stands once the workspace is known.
@@ -245,7 +245,7 @@ fn compute<'w, D: Disk>(
         Work::Undo(Which::Run(run)) => (transaction.undo(*run)?, Some(*run)),
         Work::Undo(Which::Newest) => {
             let run;
-            (run, undone) = newest_of(&transaction, &request.actor, facts)?;
+            (run, undone) = newest_of(&transaction, WayBack::Undo, &request.actor, facts)?;
             (transaction.undo(run)?, Some(run))
         }
         Work::Redo(Which::Run(run)) => {
@@ -253,31 +253,41 @@ fn compute<'w, D: Disk>(
             (transaction, Some(undo))
         }
         Work::Redo(Which::Newest) => {
-            let (undo, transaction) = transaction.redo_newest()?;
+            let run;
+            (run, undone) = newest_of(&transaction, WayBack::Redo, &request.actor, facts)?;
+            let (undo, transaction) = transaction.redo(run)?;
             (transaction, Some(undo))
         }
     };
     Ok(Computed { transaction, undoes, undone })
 }
 
-/// Finds the newest change in effect that is the actor's own. A run without a record is nobody else's.
+/// Finds the newest change in effect, or undo in effect, that is the actor's own. A run without a record is nobody else's.
 fn newest_of<D: Disk>(
     transaction: &Transaction<'_, D>,
+    way: WayBack,
     actor: &Actor,
     facts: &mut dyn FnMut(RunId) -> Result<Option<Undone>>,
 ) -> Result<(RunId, Option<Undone>)> {
-    let newest = transaction.newest_in_effect()?;
+    let newest = match way {
+        WayBack::Undo => transaction.newest_in_effect()?,
+        WayBack::Redo => transaction.newest_undo_in_effect()?,
+    };
     let by = match facts(newest)? {
         Some(undone) if !is_own(&undone, actor) => undone.actor,
         undone => return Ok((newest, undone)),
     };
-    for run in transaction.runs_in_effect(OWN_SEARCHED_MAX)?.into_iter().skip(1) {
+    let in_effect = match way {
+        WayBack::Undo => transaction.runs_in_effect(OWN_SEARCHED_MAX)?,
+        WayBack::Redo => transaction.undos_in_effect(OWN_SEARCHED_MAX)?,
+    };
+    for run in in_effect.into_iter().skip(1) {
         let undone = facts(run)?;
         if undone.as_ref().is_none_or(|undone| is_own(undone, actor)) {
             return Ok((run, undone));
         }
     }
-    Err(Error::OnlyOthersRuns { run: newest, by })
+    Err(Error::OnlyOthersRuns { way, run: newest, by })
 }
 
 /// Whether a run is the actor's own, as where its undo is free of the gates; an approval makes no difference.
