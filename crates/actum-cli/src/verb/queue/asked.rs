@@ -1,15 +1,18 @@
 //! What a plan asks to be run, and for which action: a person agrees to that as well.
 
 use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use actum::{Phase, Request};
 use actum_core::Digest;
 use actum_core::action::{PlanEnvelope, PlanScope};
-use actum_core::path::Harmless;
+use actum_core::path::{Harmless, Quoted};
 use serde::Serialize;
 
+use crate::shown_path;
 use crate::task_settings::ShownSettings;
+use crate::verb::sandbox::policy::special_environment;
 
 /// The same, from the request that is kept.
 #[derive(Serialize)]
@@ -23,6 +26,12 @@ pub(super) struct Asked {
     /// The command that is tried where a check fails.
     #[serde(skip_serializing_if = "Option::is_none")]
     repair: Option<String>,
+    /// Directory that checks start in, from the root, where it is another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    checks_start_in: Option<String>,
+    /// Environment of checks, each as `NAME=value`, where it differs from that of every command.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    checks_environment: Vec<String>,
     /// The plan envelope, where it is an action.
     #[serde(skip_serializing_if = "Option::is_none")]
     envelope: Option<PlanEnvelope>,
@@ -55,6 +64,10 @@ impl Asked {
         let made = commands.made.iter().map(|made| typed(&made.argv));
         let made = made.map(|command| Ran { command, has_run: true });
         let action = request.action.as_deref();
+        let has_checks = !commands.checks.is_empty() || commands.repair.is_some();
+        let confinement = commands.confinement.as_ref().filter(|_| has_checks);
+        let start = confinement.map(|policy| policy.cwd.strip_prefix(root).unwrap_or(&policy.cwd));
+        let start = start.filter(|start| *start != Path::new(""));
         let to_run = action.filter(|action| action.phase == Phase::ToRun);
         let to_run = to_run.iter().flat_map(|action| &action.commands);
         let to_run = to_run.map(|line| Ran { command: line.quoted(), has_run: false });
@@ -62,6 +75,8 @@ impl Asked {
             runs: made.chain(to_run).collect(),
             checks: commands.checks.iter().map(actum_gate::CommandLine::quoted).collect(),
             repair: commands.repair.as_ref().map(actum_gate::CommandLine::quoted),
+            checks_start_in: start.map(|start| shown_path::text(start.as_os_str().as_bytes())),
+            checks_environment: confinement.map(special_environment).unwrap_or_default(),
             envelope: action.map(|action| action.plan.clone()),
             package: action.and_then(|action| action.package),
             settings: ShownSettings::of_request(request, root),
@@ -99,6 +114,12 @@ impl Asked {
         }
         if let Some(repair) = &self.repair {
             writeln!(out, "repair   {}", Harmless(repair.as_bytes()))?;
+        }
+        if let Some(start) = &self.checks_start_in {
+            writeln!(out, "start    checks start in {}", Quoted(start.as_bytes()))?;
+        }
+        for variable in &self.checks_environment {
+            writeln!(out, "env      {}", Harmless(variable.as_bytes()))?;
         }
         Ok(())
     }
