@@ -15,7 +15,7 @@ use crate::failure::Failure;
 use crate::ledger_failure::LedgerFailure;
 
 /// Names of the state of a workspace and of a repository.
-const PROJECTS: [&str; 2] = [".actum", ".git"];
+pub(crate) const PROJECTS: [&str; 2] = [".actum", ".git"];
 
 /// Configuration directory of the machine's administrator.
 pub(crate) const SYSTEM_CONFIGURATION: &str = "/etc/actum";
@@ -72,6 +72,12 @@ pub(crate) fn is_known_configuration(directory: &Path) -> bool {
 /// Where the system knows this user's configuration.
 pub(crate) fn known_configuration() -> Option<PathBuf> {
     Some(PathBuf::from(known_home()?).join(".config/actum"))
+}
+
+/// Home of ledgers and keys of this user without a variable of the environment, without links.
+pub(crate) fn known_home_of_ledgers() -> Option<PathBuf> {
+    let home = PathBuf::from(known_home()?).join(".local/share");
+    Some(real_path(&home).join("actum"))
 }
 
 /// Directories that hold ledgers, keys and policies of the operator: those that are in force, and those that are

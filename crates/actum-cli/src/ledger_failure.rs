@@ -10,6 +10,7 @@ use actum_gate::{BundleProblem, ReplayProblem};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::new_home::HomePlaceRefused;
 use crate::own_format;
 use actum::reason::Reason;
 
@@ -21,6 +22,11 @@ pub(crate) enum LedgerFailure {
          set to an absolute path; nothing was changed"
     )]
     NoHome,
+    #[error(
+        "cannot make a new directory of ledgers and keys in `{}`: {why}; nothing was changed",
+        shown(home)
+    )]
+    HomePlace { home: PathBuf, why: HomePlaceRefused },
     #[error("there are no keys in `{}`; nothing was changed", shown(home))]
     NoKeys { home: PathBuf },
     #[error(
@@ -69,6 +75,7 @@ impl LedgerFailure {
                 | ReplayProblem::ProjectionDrift { .. } => Exit::NeedsAttention,
             },
             Self::NoHome
+            | Self::HomePlace { .. }
             | Self::NoKeys { .. }
             | Self::NoLedger { .. }
             | Self::Keyring { .. }
@@ -84,6 +91,7 @@ impl LedgerFailure {
     pub(crate) fn reason(&self) -> Reason {
         match self {
             Self::NoHome => Reason::LedgerHomeUnknown,
+            Self::HomePlace { .. } => Reason::LedgerHomeUnusable,
             Self::NoKeys { .. } => Reason::KeysMissing,
             Self::NoLedger { .. } => Reason::LedgerMissing,
             Self::Keyring { source: KeyringError::Format { found }, .. }
@@ -105,6 +113,7 @@ impl LedgerFailure {
     pub(crate) fn hints(&self) -> Vec<String> {
         let hint = match self {
             Self::NoHome => "`ACTUM_HOME=DIR` names a directory for them, for you alone",
+            Self::HomePlace { .. } => "name a new directory of its own, or unset `ACTUM_HOME`",
             Self::NoKeys { .. } => {
                 "the first run makes them; `actum verify` and `actum ledger verify` take those of \
                  someone else: `--keyring FILE`"

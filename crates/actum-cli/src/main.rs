@@ -15,6 +15,7 @@ mod hint;
 mod home;
 mod input;
 mod ledger_failure;
+mod new_home;
 mod notify;
 mod output;
 mod output_file;
@@ -51,6 +52,7 @@ use std::process::ExitCode;
 
 use actum_core::path::Harmless;
 use clap::Parser;
+use rustix::fs::Mode;
 
 use crate::command_line::CommandLine;
 use crate::exit::Exit;
@@ -61,11 +63,18 @@ use crate::verb::Session;
 fn main() -> ExitCode {
     // Where this program is started as the helper of a sandbox, it is nothing else.
     actum_sandbox::inside::enter();
+    keep_owner_bits();
     let arguments: Vec<OsString> = std::env::args_os().collect();
     match CommandLine::try_parse_from(&arguments) {
         Ok(command_line) => run(&command_line).into(),
         Err(error) => not_run(error, &arguments).into(),
     }
+}
+
+/// Removes the owner's bits from the umask: a ledger or a workspace that its own user cannot open serves nobody.
+fn keep_owner_bits() {
+    let umask = rustix::process::umask(Mode::RWXG | Mode::RWXO);
+    rustix::process::umask(umask - Mode::RWXU);
 }
 
 fn run(command_line: &CommandLine) -> Exit {

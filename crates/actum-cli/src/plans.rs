@@ -17,7 +17,7 @@ use crate::plan_failure::PlanFailure;
 use crate::run_prefix::RunPrefix;
 use crate::trusted::Trusted;
 use crate::verb::Session;
-use crate::{actor, home, passphrase, records, root};
+use crate::{actor, home, new_home, passphrase, records, root};
 
 /// The ledger, as far as who looks at the queue needs it.
 pub(crate) struct Queue {
@@ -139,7 +139,7 @@ impl ApprovalKey {
     ) -> Result<Self, Failure> {
         let role = KeyRole::Approval;
         let keys = || -> Result<Keys, Failure> {
-            let home = LedgerHome::open(&home::path()?).map_err(actum::Error::from)?;
+            let home = new_home::open()?;
             Ok(Keys::open(&home, records::now()).map_err(actum::Error::from)?)
         };
         let protection = keys()?.protection(role, records::now()).map_err(actum::Error::from)?;

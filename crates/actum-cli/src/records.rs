@@ -22,7 +22,7 @@ use crate::output::Screen;
 use crate::plans::Queue;
 use crate::record::Told;
 use crate::trusted::Trusted;
-use crate::{home, private_place, root, signals};
+use crate::{home, new_home, private_place, root, signals};
 
 /// Opens the ledger. Its thread is begun while signals wait, and so they never end it in the middle
 /// of a run: they are answered by the thread that reads the command line.
@@ -43,6 +43,7 @@ fn checked(root: &Path) -> Result<Root, Failure> {
 
 fn opened(path: &Path) -> Result<Records, Failure> {
     let tenant = home::tenant()?;
+    new_home::check(path)?;
     let _held = signals::hold();
     let records = Records::open(path, &tenant, clock())?;
     records.check_configuration(&home::configuration()?)?;

@@ -452,3 +452,20 @@ fn all_plans_of_an_agent_or_of_a_workspace_are_denied_in_one_act() {
     );
     assert_eq!(actum(&root, &["ledger", "verify"]).code, 0);
 }
+
+/// D-4, AEC-8: the umask of one command does not close the queue and the workspace to all later ones.
+#[test]
+fn no_umask_makes_state_that_its_owner_cannot_use() {
+    let (directory, _) = workspace();
+    let root = directory.path().join("other");
+    fs::create_dir(&root).unwrap();
+    let files = json!({ "files": [{ "path": CI, "content": "on: push\n" }] });
+    fs::write(root.join("ci.json"), files.to_string()).unwrap();
+    let made = under_umask("777", &root, &["init"]);
+    assert_eq!(made.code, 0, "{made:?}");
+    let queued = under_umask("777", &root, &["apply", "ci.json"]);
+    assert_eq!(queued.code, 6, "{queued:?}");
+    let again = actum(&root, &["apply", "ci.json"]);
+    assert_eq!(again.code, 6, "{again:?}");
+    assert_eq!(actum(&root, &["status"]).code, 0);
+}

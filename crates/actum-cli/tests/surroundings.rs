@@ -203,7 +203,7 @@ fn a_stray_workspace_in_a_shared_directory_takes_in_nothing_below_it() {
 #[test]
 fn a_workspace_of_another_user_above_is_passed_over() {
     let directory = tempfile::tempdir().unwrap();
-    let root = directory.path().canonicalize().unwrap();
+    let root = directory.path().canonicalize().unwrap().join("outer");
     fs::create_dir_all(root.join("project/.actum")).unwrap();
     fs::create_dir(root.join("project/below")).unwrap();
     if std::os::unix::fs::chown(root.join("project/.actum"), Some(12345), None).is_err() {

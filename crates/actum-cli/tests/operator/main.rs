@@ -14,6 +14,7 @@ mod places;
 mod program;
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use program::{Ended, actum, approval_key, command, home_of, text, workspace};

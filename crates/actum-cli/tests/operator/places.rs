@@ -335,3 +335,45 @@ fn runs_of_another_installation_in_the_history_are_an_alert() {
     assert_eq!(actum(&root, &["apply", &input]).code, 0);
     assert_eq!(alerts(&root), ["RUN_UNRECORDED"]);
 }
+
+/// AEC-8: a new home writes past all gates and closes its directory to commands, so an agent cannot make one anywhere.
+#[test]
+fn a_home_of_keys_is_made_only_in_a_directory_of_its_own() {
+    let (directory, root) = workspace();
+    assert_eq!(actum(&root, &APPLY).code, 0);
+    let person = tempfile::tempdir().unwrap();
+    fs::create_dir_all(person.path().join(".ssh")).unwrap();
+    fs::create_dir_all(person.path().join("full/sub")).unwrap();
+    let elsewhere = tempfile::tempdir().unwrap();
+    let project = elsewhere.path().join("project");
+    fs::create_dir(&project).unwrap();
+    let refused = |home: &Path, why: &str| {
+        let mut command = command(&project, &["--json", "init"]);
+        command.env("ACTUM_HOME", home).env("HOME", person.path());
+        let ended: Ended = command.output().unwrap().into();
+        assert_eq!(reason(&ended), json!("LEDGER_HOME_UNUSABLE"), "{home:?}: {ended:?}");
+        let message = value(&ended)["message"].to_string();
+        assert!(message.contains(why), "{home:?}: {message}");
+        assert!(!home.join("keys").exists() && !home.join("lock").exists(), "{home:?}");
+    };
+    refused(&root.join("new"), "a workspace or a repository");
+    refused(&root.join(".git/new"), "a workspace or a repository");
+    refused(&person.path().join("full"), "it holds other files");
+    refused(&person.path().join(".ssh"), "a place of credentials");
+    refused(&person.path().join("x/.github/workflows"), "protected");
+    refused(Path::new("/etc/new"), "a directory of the system");
+    // An empty directory is as good as none, and a home stays one whatever is made around it.
+    let home = directory.path().join("homes/one");
+    fs::create_dir_all(&home).unwrap();
+    fs::set_permissions(&home, PermissionsExt::from_mode(0o700)).unwrap();
+    let init = |name: &str| {
+        let project = elsewhere.path().join(name);
+        fs::create_dir_all(&project).unwrap();
+        let mut command = command(&project, &["init"]);
+        Ended::from(command.env("ACTUM_HOME", &home).output().unwrap())
+    };
+    assert_eq!(init("project").code, 0);
+    fs::create_dir(directory.path().join("homes/.git")).unwrap();
+    let again = init("again");
+    assert_eq!(again.code, 0, "{again:?}");
+}

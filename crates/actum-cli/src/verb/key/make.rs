@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use actum_core::keyring::KeyEntry;
-use actum_ledger::{Admission, KeyError, Keys, LedgerHome, Protection};
+use actum_ledger::{Admission, KeyError, Keys, Protection};
 use serde::Serialize;
 
 use super::protect::{Protect, words};
@@ -12,7 +12,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
 use crate::verb::Session;
-use crate::{home, records, signals, timestamp};
+use crate::{new_home, records, signals, timestamp};
 
 /// Make the first key of a role, such as the one that approves
 ///
@@ -37,7 +37,7 @@ struct Made {
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let role = arguments.role.into();
-    let home = LedgerHome::open(&home::path()?).map_err(actum::Error::from)?;
+    let home = new_home::open()?;
     let mut keys = Keys::open(&home, records::now()).map_err(actum::Error::from)?;
     if let Some(KeyEntry { id, .. }) = keys.keyring().current(role, records::now()) {
         // Do not ask for a passphrase in vain.

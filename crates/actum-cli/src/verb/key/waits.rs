@@ -7,7 +7,7 @@ use actum_core::keyring::KeyEntry;
 use actum_ledger::{Admission, LedgerHome, LedgerView, Log, WAIT_MICROS};
 
 use crate::failure::Failure;
-use crate::{actor, home, records};
+use crate::{actor, new_home, records};
 
 /// Decides whether the first approval key counts at once: only in an installation in which nothing is recorded
 /// but the beginning of its ledgers.
@@ -45,7 +45,7 @@ pub(super) fn raise_denied(key: &KeyEntry) -> Result<(), Failure> {
 
 /// Has every command show that a decision waits.
 fn note(until: Timestamp) -> Result<(), Failure> {
-    let home = LedgerHome::open(&home::path()?).map_err(actum::Error::from)?;
+    let home = new_home::open()?;
     Ok(home.note_waiting(until).map_err(actum::Error::from)?)
 }
 

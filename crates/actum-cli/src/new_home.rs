@@ -1,0 +1,87 @@
+//! Places in which a new home of ledgers and keys may be made.
+//!
+//! The caller chooses `ACTUM_HOME`. Making a home writes files past all gates, and a home closes its directory to commands, so
+//! one is made only in a directory of its own, away from workspaces, repositories and protected files.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use actum_core::path::Quoted;
+use actum_gate::refuses_output;
+use actum_ledger::LedgerHome;
+use actum_workspace::is_ledger_home;
+
+use crate::failure::Failure;
+use crate::home::{self, PROJECTS};
+use crate::ledger_failure::LedgerFailure;
+use crate::private_place;
+
+/// First entry of a home, made before its keys.
+const BEGUN: &str = "lock";
+
+/// Reason for which no home is made in a place.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum HomePlaceRefused {
+    #[error("it holds other files, such as `{}`", Quoted(.0.as_os_str().as_bytes()))]
+    InUse(PathBuf),
+    #[error("it lies in a workspace or a repository, as `{}` shows", Quoted(.0.as_os_str().as_bytes()))]
+    InProject(PathBuf),
+    #[error("{0}")]
+    Protected(String),
+    #[error("`{}` is a place of credentials", Quoted(.0.as_os_str().as_bytes()))]
+    Credentials(PathBuf),
+    #[error("it is or holds a directory of the system")]
+    System,
+}
+
+/// Opens the home in use, making it where it is missing.
+///
+/// # Errors
+/// `LEDGER_HOME_UNUSABLE`.
+pub(crate) fn open() -> Result<LedgerHome, Failure> {
+    let path = home::path()?;
+    check(&path)?;
+    Ok(LedgerHome::open(&path).map_err(actum::Error::from)?)
+}
+
+/// Rejects a place where a new home would be made. A home that exists is not looked at.
+///
+/// # Errors
+/// `LEDGER_HOME_UNUSABLE`.
+pub(crate) fn check(path: &Path) -> Result<(), Failure> {
+    if is_ledger_home(path) {
+        return Ok(());
+    }
+    match refused(path) {
+        None => Ok(()),
+        Some(why) => Err(LedgerFailure::HomePlace { home: path.to_owned(), why }.into()),
+    }
+}
+
+fn refused(path: &Path) -> Option<HomePlaceRefused> {
+    // Entries of an unreadable directory are a matter of opening it.
+    let entries = std::fs::read_dir(path).into_iter().flatten().filter_map(Result::ok);
+    let names: Vec<PathBuf> = entries.take(ENTRIES_MAX).map(|entry| entry.path()).collect();
+    if let Some(other) = names.first().filter(|_| !names.contains(&path.join(BEGUN))) {
+        return Some(HomePlaceRefused::InUse(other.clone()));
+    }
+    // The usual place is right also where the home directory is a repository.
+    if home::known_home_of_ledgers().as_deref() == Some(path) {
+        return None;
+    }
+    let states = path.ancestors().flat_map(|above| PROJECTS.map(|name| above.join(name)));
+    if let Some(state) = states.into_iter().find(|state| state.symlink_metadata().is_ok()) {
+        return Some(HomePlaceRefused::InProject(state));
+    }
+    if let Some(place) = private_place::holding(path) {
+        return Some(HomePlaceRefused::Credentials(place));
+    }
+    let names: Vec<&[u8]> = path.iter().skip(1).map(OsStrExt::as_bytes).collect();
+    if let Some(why) = refuses_output(&names) {
+        return Some(HomePlaceRefused::Protected(why));
+    }
+    private_place::system(path).map(|_| HomePlaceRefused::System)
+}
+
+/// How many entries of a directory are looked at.
+const ENTRIES_MAX: usize = 100;
