@@ -227,7 +227,8 @@ fn a_redo_without_a_run_brings_back_the_actors_own_newest_undo() {
         assert_eq!(undone.code, 0, "{undone:?}");
         value(&undone)["run"].as_str().unwrap().to_owned()
     };
-    (make("a"), make("b"));
+    make("a");
+    make("b");
     let (_, of_b) = (undo("a"), undo("b"));
     let look = actum(&root, &["redo", "--agent", "a", "--dry-run"]);
     assert!(

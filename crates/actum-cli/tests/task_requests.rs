@@ -366,3 +366,28 @@ fn a_signed_approval_freezes_the_modes_of_new_files() {
     let mode = fs::metadata(root.join("made.txt")).unwrap().permissions().mode();
     assert_eq!(mode & 0o777, 0o600);
 }
+
+/// EX-1, EX-2: a signed approval names each path of the change, up to a limit; beyond it nothing is approved.
+#[test]
+fn a_change_with_too_many_long_paths_is_not_signed() {
+    let (_directory, root) = workspace();
+    let key = approval_key(&root);
+    let name = "d".repeat(40);
+    let approve = |files: usize| {
+        let path = |file: usize| format!("{file}/{}made.txt", (name.clone() + "/").repeat(60));
+        let actions = (0..files).map(|file| create(&format!("a{file}"), &path(file)));
+        put(&root, &plan(actions.collect()), "");
+        actum(&root, &["plan", "approve", "../plan.json", "--passphrase-file", &key])
+    };
+    let refused = approve(42);
+    assert_ne!(refused.code, 0, "{}", refused.stderr);
+    let told = "the approval would be longer than 4 MiB";
+    assert!(refused.stderr.contains(told), "{}", refused.stderr);
+    assert!(refused.stderr.contains("nothing was approved"), "{}", refused.stderr);
+    assert!(!root.join("../task_envelope.json").exists());
+    let approved = approve(1);
+    assert_eq!(approved.code, 0, "{}", approved.stderr);
+    assert!(fs::metadata(root.join("../task_approval.json")).unwrap().len() > 64 << 10);
+    let done = actum(&root, &["run", "../task_envelope.json"]);
+    assert_eq!(done.code, 0, "{}", done.stderr);
+}
