@@ -314,12 +314,17 @@ fn a_file_in_the_place_of_a_directory_is_told_with_both_and_checked_so() {
 #[test]
 fn what_somebody_else_moved_or_removed_meanwhile_is_a_conflict() {
     type Act = fn(&Path);
-    let cases: [(&str, Act); 6] = [
+    let cases: [(&str, Act); 7] = [
         ("touch a.txt; WAIT", |root| fs::remove_file(root.join("a.txt")).unwrap()),
         ("echo x >> sub/b.txt; WAIT", |root| fs::remove_dir_all(root.join("sub")).unwrap()),
         ("echo x >> sub/b.txt; WAIT", |root| {
             fs::rename(root.join("sub"), root.join("sub.old")).unwrap();
             fs::rename(root.join("other"), root.join("sub")).unwrap();
+        }),
+        ("echo x >> sub/b.txt; WAIT", |root| {
+            fs::rename(root.join("sub"), root.join("sub.old")).unwrap();
+            fs::rename(root.join("other"), root.join("sub")).unwrap();
+            fs::write(root.join("sub/new"), "").unwrap();
         }),
         ("rm -r sub; WAIT", |root| fs::rename(root.join("other"), root.join("sub/other")).unwrap()),
         ("mkdir new; echo x > new/b.txt; WAIT", |root| {

@@ -240,7 +240,7 @@ impl Layer {
                 }
                 // A directory that was made where none was, or one that was moved to where another was.
                 (Some(directory), Some((_, held))) if !held.is_empty() && !is_opaque(directory) => {
-                    !was_copied(upper, &name, Some(directory)) || self.any_moved(held)?
+                    !was_copied(upper, &name, Some(directory)) || self.any_moved(held, &lower)?
                 }
                 (_, Some(_)) => false,
             };
@@ -346,12 +346,17 @@ impl Layer {
         self.any(directories, |stat| self.is_since(stat.st_ctime, stat.st_ctime_nsec))
     }
 
-    /// Whether any of them was moved since, or changed in its permissions, and not in its names.
-    fn any_moved(&self, directories: &[OwnedFd]) -> Result<bool> {
-        self.any(directories, |stat| {
+    /// Whether any of these directories may have been moved, or got other permissions, since the command began.
+    ///
+    /// A move changes the status of the directory and the names of its parent, and a new name in the directory hides the
+    /// former. So a directory with new names in a parent with new names counts as moved: what lies there may be another
+    /// one. (The origin that overlayfs notes has no file handle where an ordinary user mounts.)
+    fn any_moved(&self, directories: &[OwnedFd], parents: &[OwnedFd]) -> Result<bool> {
+        let is_moved = self.any(directories, |stat| {
             self.is_since(stat.st_ctime, stat.st_ctime_nsec)
                 && !self.is_since(stat.st_mtime, stat.st_mtime_nsec)
-        })
+        })?;
+        Ok(is_moved || self.any_changed(directories)? && self.any_changed(parents)?)
     }
 
     fn any(&self, directories: &[OwnedFd], is_so: impl Fn(&Stat) -> bool) -> Result<bool> {
