@@ -205,7 +205,8 @@ fn an_approval_of_a_task_that_names_no_change_is_rejected() {
     assert_eq!(verified(&value).unwrap().approval, approval);
     let fields = value.as_object_mut().unwrap();
     fields.insert("format".to_owned(), TaskApproval::FORMAT_WITHOUT_CHANGE.into());
-    (fields.remove("change"), fields.remove("umask"));
+    fields.remove("change");
+    fields.remove("umask");
     let error = verified(&value).unwrap_err();
     assert_eq!(error, TaskApprovalError::WithoutChange);
     assert!(error.to_string().contains("approve the plan again"), "{error}");
