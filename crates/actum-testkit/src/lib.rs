@@ -13,6 +13,7 @@
 
 pub mod fuzz;
 pub mod known_home;
+pub mod limited_host;
 pub mod sim_disk;
 pub mod test_dir;
 

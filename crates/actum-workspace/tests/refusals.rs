@@ -6,7 +6,7 @@ use std::os::unix::net::UnixListener;
 use actum_core::{
     Budget, ChangeSet, EmptyParents, Hunk, Operation, Patch, PathRule, RelPath, RunId, Scope,
 };
-use actum_testkit::TestDir;
+use actum_testkit::{Errno, TestDir, limited_host};
 use actum_workspace::{Limits, RunOptions, State, View, Workspace};
 
 fn path(text: &str) -> RelPath {
@@ -144,6 +144,46 @@ fn a_symbolic_link_is_followed_nowhere() {
         "cannot reach `inside/new`: `inside` on the way is a symbolic link",
     );
     assert_eq!(outside.get("target").unwrap(), b"old\n");
+}
+
+/// FO-7, issue 22 (claims): a host without openat2(2), on which paths are resolved component by component.
+#[test]
+fn without_openat2_neither_links_nor_mounts_below_the_root_are_followed() {
+    limited_host::without(&[limited_host::OPENAT2], Errno::NOSYS, || {
+        a_symbolic_link_is_followed_nowhere();
+        a_file_system_mounted_below_the_root_is_not_entered();
+        only_regular_files_are_changed();
+        let dir = dir();
+        let mut workspace = Workspace::open(dir.path()).unwrap();
+        let options = RunOptions::default();
+        workspace.apply_operations(&[write("good"), create("directory/new")], options).unwrap();
+        assert_eq!(dir.get("directory/new").unwrap(), b"new\n");
+    });
+}
+
+/// FO-7, issue 22 (claims): a bind mount has the device of the root and is a mount point all the same.
+#[test]
+fn a_directory_bound_below_the_root_is_not_entered() {
+    assert!(
+        rustix::process::geteuid().is_root(),
+        "this test must run as root, as all of `cargo xtask test` that needs it"
+    );
+    let refused_below_mount = || {
+        let dir = dir();
+        let outside = TestDir::new();
+        outside.put("file", "old\n");
+        dir.mkdir("mounted");
+        let mount_point = dir.join("mounted");
+        rustix::mount::mount_bind(outside.path(), &mount_point).unwrap();
+        let result = std::panic::catch_unwind(|| {
+            let message = "cannot reach `mounted/file`: another file system is mounted on the way";
+            refused(&dir, &[write("mounted/file")], RunOptions::default(), message);
+        });
+        rustix::mount::unmount(&mount_point, rustix::mount::UnmountFlags::DETACH).unwrap();
+        result.unwrap();
+    };
+    refused_below_mount();
+    limited_host::without(&[limited_host::OPENAT2], Errno::NOSYS, refused_below_mount);
 }
 
 /// FO-7

@@ -69,7 +69,7 @@ impl LinuxDisk {
     }
 
     fn open_stepwise(root: &OwnedFd, path: &[u8], last: OFlags) -> io::Result<OwnedFd> {
-        let device = fs::fstat(root)?.st_dev;
+        let mount = MountOf::new(root)?;
         let mut components = path.split(|&b| b == b'/').peekable();
         let mut current: Option<OwnedFd> = None;
         while let Some(component) = components.next() {
@@ -81,12 +81,36 @@ impl LinuxDisk {
                     Errno::NOTDIR if is_symlink(parent, component) => Errno::LOOP,
                     other => other,
                 })?;
-            if fs::fstat(&next)?.st_dev != device {
+            if MountOf::new(&next)? != mount {
                 return Err(Errno::XDEV.into());
             }
             current = Some(next);
         }
         current.ok_or_else(|| Errno::NOENT.into())
+    }
+}
+
+/// Mount that a handle is on, for hosts without openat2(2). A bind mount has the device of its source, so the device alone
+/// is not enough; Linux before 5.8 reports nothing else.
+#[derive(Debug, PartialEq, Eq)]
+struct MountOf {
+    device: u64,
+    id: Option<u64>,
+}
+
+impl MountOf {
+    fn new(handle: &OwnedFd) -> io::Result<Self> {
+        let device = fs::fstat(handle)?.st_dev;
+        let flags = AtFlags::EMPTY_PATH | AtFlags::NO_AUTOMOUNT;
+        let id = match fs::statx(handle, c"", flags, StatxFlags::MNT_ID) {
+            Ok(stat) => {
+                let is_reported = stat.stx_mask & StatxFlags::MNT_ID.bits() != 0;
+                is_reported.then_some(stat.stx_mnt_id)
+            }
+            Err(Errno::NOSYS | Errno::PERM) => None,
+            Err(error) => return Err(error.into()),
+        };
+        Ok(Self { device, id })
     }
 }
 
