@@ -1,6 +1,7 @@
 //! Where ledgers and keys are, and whose: what the environment and the command line say.
 
 use std::ffi::OsString;
+use std::io::{self, ErrorKind};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -134,17 +135,28 @@ pub(crate) fn mark_around(path: &Path) -> Option<PathBuf> {
     path.ancestors().find_map(marked_by)
 }
 
-/// Directories directly in `directory` that hold ledgers, keys or an operator's policy. Of a very large one only the
-/// first [`ENTRIES_MAX`] entries are looked at.
-pub(crate) fn held_in(directory: &Path) -> Vec<PathBuf> {
-    let Ok(entries) = std::fs::read_dir(directory) else { return Vec::new() };
-    let entries = entries.take(ENTRIES_MAX).filter_map(Result::ok);
-    let directories = entries.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
-    directories.map(|entry| entry.path()).filter(|path| is_operators(path)).collect()
+/// Directories directly in `directory` that hold ledgers, keys or an operator's policy. `None` if it has more than `max`
+/// entries: which of them are homes is then unknown.
+pub(crate) fn held_in(directory: &Path, max: usize) -> io::Result<Option<Vec<PathBuf>>> {
+    let entries = match std::fs::read_dir(directory) {
+        Ok(entries) => entries,
+        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            return Ok(Some(Vec::new()));
+        }
+        Err(error) => return Err(error),
+    };
+    let mut held = Vec::new();
+    for (index, entry) in entries.enumerate() {
+        if index >= max {
+            return Ok(None);
+        }
+        let entry = entry?;
+        if entry.file_type()?.is_dir() && is_operators(&entry.path()) {
+            held.push(entry.path());
+        }
+    }
+    Ok(Some(held))
 }
-
-/// The most entries of a directory that are looked at for ledgers and keys.
-const ENTRIES_MAX: usize = 10_000;
 
 /// Whether a directory is a home of ledgers and keys or the directory of an operator's policy, by its content.
 pub(crate) fn is_operators(directory: &Path) -> bool {
@@ -341,7 +353,14 @@ mod tests {
         }
         let mark = mark_around(&directory.path().join("a/keys")).unwrap();
         assert_eq!(mark, directory.path().join("a/keys/keyring.json"));
-        assert_eq!(held_in(directory.path()), [directory.path().join("a")]);
+        let entries = std::fs::read_dir(directory.path()).unwrap().count();
+        let held_among = |max: usize| held_in(directory.path(), max).unwrap();
+        assert_eq!(held_among(entries), Some(vec![directory.path().join("a")]));
+        assert_eq!(held_among(entries - 1), None);
+        for missing in ["none", "b/lock"] {
+            let held = held_in(&directory.path().join(missing), entries).unwrap();
+            assert_eq!(held, Some(Vec::new()), "{missing}");
+        }
         // Only root can give a directory away.
         let keys = directory.path().join("a/keys");
         if std::os::unix::fs::chown(keys, Some(nix::unistd::geteuid().as_raw() + 1), None).is_ok() {

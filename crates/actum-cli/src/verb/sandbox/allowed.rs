@@ -23,6 +23,8 @@ const STATES: [&str; 2] = [".actum", ".git"];
 const ENTRIES_MAX: usize = 200_000;
 /// The most entries of a workspace that are looked at for sockets.
 const SOCKET_ENTRIES_MAX: usize = 1_000_000;
+/// The most entries of a readable directory that are searched for homes of ledgers and keys.
+const READ_ENTRIES_MAX: usize = 1_000_000;
 
 /// A demand that the operator's policy does not allow.
 #[derive(Debug, thiserror::Error)]
@@ -98,6 +100,12 @@ pub(crate) enum NotAllowed {
     Limit { resource: Resource, max: u64, default: u64 },
     #[error("`{limit}` under `[sandbox] limits` in the operator's policy is no limit: {why}")]
     NoLimit { limit: String, why: LimitError },
+    #[error(
+        "cannot let the command read `{}`: it has more than {READ_ENTRIES_MAX} entries, and whether one of them holds \
+         ledgers or keys is not known",
+        Quoted(.0.as_os_str().as_bytes())
+    )]
+    TooManyEntries(PathBuf),
     #[error("cannot look at `{}`: {source}", Quoted(path.as_os_str().as_bytes()))]
     Unreadable { path: PathBuf, source: std::io::Error },
 }
@@ -137,7 +145,7 @@ impl NotAllowed {
             Self::Sockets(_) => {
                 "`--capture` makes a view of the directory, in which no socket is reached".to_owned()
             }
-            Self::OperatorsOwn { .. } | Self::State(_) | Self::Protected { .. } | Self::TooLarge(_) | Self::Unreadable { .. } => {
+            Self::OperatorsOwn { .. } | Self::State(_) | Self::Protected { .. } | Self::TooLarge(_) | Self::TooManyEntries(_) | Self::Unreadable { .. } => {
                 "name a directory that holds only what the command is to see or write".to_owned()
             }
         }
@@ -209,7 +217,7 @@ impl<'a> Allowed<'a> {
             self.check(path, ("write", "write"), listed(&self.allowance.write))?;
             self.check_written(path)?;
         }
-        policy.hide.extend(self.hidden(policy));
+        policy.hide.extend(self.hidden(policy)?);
         let is_view = policy.view.iter().any(|view| view.base == self.root);
         if policy.net == Net::PrivateLoopback && !is_view {
             // The caller chose the root, and whoever listens there is no part of the sandbox.
@@ -332,24 +340,36 @@ impl<'a> Allowed<'a> {
         }
     }
 
-    /// What lies in something that the policy lets be seen and is not seen all the same.
-    fn hidden(&self, policy: &SandboxPolicy) -> Vec<PathBuf> {
+    /// Paths below readable directories that no command sees.
+    fn hidden(&self, policy: &SandboxPolicy) -> Result<Vec<PathBuf>, NotAllowed> {
         let base = policy.view.iter().map(|view| &view.base);
         let trees: BTreeSet<&PathBuf> =
             policy.read.iter().chain(&policy.exec).chain(base).collect();
-        let credentials = self.credentials.iter().flat_map(|place| not_listed(place, &self.listed));
         let is_systems =
             |tree: &Path| PROGRAMS.iter().chain(&SETTINGS).any(|known| tree.starts_with(known));
-        let declared = trees.iter().filter(|tree| !is_systems(tree));
-        let inside = declared
-            .flat_map(|tree| home::held_in(tree).into_iter().chain(real(tree.join(STATES[0]))));
+        let mut inside = Vec::new();
+        for tree in trees.iter().filter(|tree| !is_systems(tree)) {
+            inside.extend(homes_in(tree)?);
+            inside.extend(real(tree.join(STATES[0])));
+        }
         let root = Some(self.root).filter(|root| !trees.contains(&root.to_path_buf()));
         let own = self.own.iter().cloned();
-        own.chain(inside)
+        let credentials = self.credentials.iter().flat_map(|place| not_listed(place, &self.listed));
+        let all = own
+            .chain(inside)
             .chain(root.and_then(|root| real(root.join(STATES[0]))))
-            .chain(credentials)
-            .filter(|path| trees.iter().any(|tree| path.starts_with(tree)))
-            .collect()
+            .chain(credentials);
+        let is_seen = |path: &PathBuf| trees.iter().any(|tree| path.starts_with(tree));
+        Ok(all.filter(is_seen).collect())
+    }
+}
+
+/// Homes of ledgers, keys and policies directly in a directory that a command may read.
+fn homes_in(directory: &Path) -> Result<Vec<PathBuf>, NotAllowed> {
+    match home::held_in(directory, READ_ENTRIES_MAX) {
+        Ok(Some(homes)) => Ok(homes),
+        Ok(None) => Err(NotAllowed::TooManyEntries(directory.to_owned())),
+        Err(source) => Err(NotAllowed::Unreadable { path: directory.to_owned(), source }),
     }
 }
 
