@@ -29,7 +29,7 @@ pub(crate) use capture::digest;
 pub use capture::{Captured, Unkept, WhyUnkept};
 pub(crate) use check::{Checked, as_check};
 pub use staged_view::StagedView;
-pub use trial::{Trial, Tried};
+pub use trial::{Trial, Tried, permitted_line};
 
 /// What runs commands for a workspace: by which program, on which host, and how confined.
 #[derive(Debug, Clone)]

@@ -52,6 +52,7 @@ pub use catalog::{
 };
 pub use command::{
     Accepted, Caches, Captured, CommandError, Runner, StagedView, Trial, Tried, Unkept, WhyUnkept,
+    permitted_line,
 };
 pub use door::{Acted, Proposal};
 pub use engine::Engine;

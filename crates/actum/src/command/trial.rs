@@ -76,13 +76,7 @@ impl<'r> Trial<'r> {
         words: &[impl AsRef<OsStr>],
         (staged, stdin, caches): (Option<&StagedView>, Stdin, Caches),
     ) -> Result<Self> {
-        let text = |word: &OsStr| {
-            word.to_str().map(str::to_owned).ok_or_else(|| CommandError::NoText(word.to_owned()))
-        };
-        let argv = words.iter().map(|word| text(word.as_ref()));
-        let line = CommandLine::new(argv.collect::<std::result::Result<_, _>>()?);
-        let line = line.map_err(CommandError::from)?;
-        must_not_be_denied(policy, &line)?;
+        let line = permitted_line(policy, words)?;
         let (passed, forgotten) = match caches {
             Caches::Passed => (passed(&runner.root, &runner.caches), Vec::new()),
             Caches::Forgotten => (Vec::new(), possible(&runner.root, &runner.caches)),
@@ -106,15 +100,24 @@ impl<'r> Trial<'r> {
     }
 }
 
-/// What no rule would let through later is not begun.
-fn must_not_be_denied(policy: &Policy, line: &CommandLine) -> Result<()> {
-    match policy.restrain_command(line) {
+/// Returns the command line of `words`, unless a command rule of the policy denies it.
+///
+/// # Errors
+/// `Denied` where a rule denies it; `Command` where the words are not text or no command.
+pub fn permitted_line(policy: &Policy, words: &[impl AsRef<OsStr>]) -> Result<CommandLine> {
+    let text = |word: &OsStr| {
+        word.to_str().map(str::to_owned).ok_or_else(|| CommandError::NoText(word.to_owned()))
+    };
+    let argv = words.iter().map(|word| text(word.as_ref()));
+    let line = CommandLine::new(argv.collect::<std::result::Result<_, _>>()?);
+    let line = line.map_err(CommandError::from)?;
+    match policy.restrain_command(&line) {
         Some(judged) if judged.verdict == Verdict::Deny => {
             let (gate, verdict) = ("commands".to_owned(), judged.verdict.as_str().to_owned());
             let ground = format!("the command `{line}`: {}", judged.ground);
             Err(Error::Denied { gates: vec![GateRecord { gate, verdict, ground }] })
         }
-        Some(_) | None => Ok(()),
+        Some(_) | None => Ok(line),
     }
 }
 

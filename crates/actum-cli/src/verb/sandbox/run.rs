@@ -6,8 +6,8 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 use actum_sandbox::{
-    Child, Helper, HostReport, Layer, Output, PolicyError, SpawnError, StartError, Tier, Violation,
-    WaitError,
+    Child, Helper, HostReport, Layer, Output, PolicyError, SandboxPolicy, SpawnError, StartError,
+    Tier, Violation, WaitError,
 };
 
 use super::allowed;
@@ -105,6 +105,10 @@ fn sandboxed(arguments: &Arguments, session: &Session) -> Result<Exit, SandboxFa
         io::stdout().write_all(text.as_bytes()).map_err(SandboxFailure::Unwritten)?;
         return Ok(Exit::Success);
     }
+    if lets_changes_stay(&policy) {
+        actum::permitted_line(&in_force.policy, &arguments.command)
+            .map_err(|error| SandboxFailure::Operator { source: Box::new(error.into()) })?;
+    }
     let (program, words) = arguments.command.split_first().ok_or(SpawnError::Empty)?;
     let program = Program::find(Path::new(program), &policy)?;
     if !arguments.quiet {
@@ -134,6 +138,12 @@ fn sandboxed(arguments: &Arguments, session: &Session) -> Result<Exit, SandboxFa
     });
     let report = Report::of(&command, &policy, &outcome, changes);
     Ok(report.tell(&session.screen, arguments.quiet))
+}
+
+/// Whether files of the host can be changed by a command under this policy.
+fn lets_changes_stay(policy: &SandboxPolicy) -> bool {
+    let has_caches = policy.view.as_ref().is_some_and(|view| !view.caches.is_empty());
+    !policy.write.is_empty() || has_caches
 }
 
 /// Passes on what the command writes, as it writes it.
