@@ -357,12 +357,13 @@ fn what_waits_is_told_by_status_and_by_a_watch_that_ends_with_its_reader() {
     let (_directory, root) = asking();
     let plan = asked(&root);
     assert_eq!(value(&actum(&root, &["status", "--json"]))["plans"], json!([plan]));
-    let script = "exec \"$0\" approve \"$1\" --passphrase-file ../passphrase 2>/dev/full";
+    let script = "exec \"$0\" approve \"$1\" --json --passphrase-file ../passphrase 2>/dev/full";
     let mut unseen = Command::new("/bin/sh");
     unseen.args(["-c", script, env!("CARGO_BIN_EXE_actum"), &plan]).current_dir(&root);
     let unseen = unseen.env_clear().env("ACTUM_HOME", home_of(&root));
-    let unseen = unseen.env("XDG_CONFIG_HOME", program::operator_of(&root)).status().unwrap();
-    assert_eq!(unseen.code(), Some(1));
+    let unseen = unseen.env("XDG_CONFIG_HOME", program::operator_of(&root)).output().unwrap();
+    let unseen = Ended::from(unseen);
+    assert_eq!((unseen.code, value(&unseen)["reason"].as_str()), (1, Some("CONFIRMATION_NEEDED")));
     assert!(actum(&root, &["queue"]).stdout.contains("  waiting until "));
     let mut watch = command(&root, &["queue", "--watch", "--json"]);
     let mut watch = watch.stdout(Stdio::piped()).spawn().unwrap();

@@ -62,6 +62,49 @@ fn the_programs_that_actum_starts_are_those_that_the_security_page_lists() {
     assert_eq!(found, listed);
 }
 
+/// AA-10, issue 22 (claims): the time limit of a command at a terminal is the largest one that can be set.
+#[test]
+fn the_time_limit_at_a_terminal_is_the_one_in_the_pages() {
+    let (_, most) = actum_sandbox::Resource::Wall.sensible();
+    assert_eq!(most, 7 * 24 * 60 * 60 * 1000);
+    for page in ["SECURITY.md", "docs/exec.md"] {
+        assert!(fs::read_to_string(Path::new(ROOT).join(page)).unwrap().contains(" 7 days"));
+    }
+}
+
+/// AA-7, D-5, issue 22 (claims): sockets occur in the filter that refuses them and where a sandbox brings up the loopback of its
+/// own network namespace.
+#[test]
+fn no_source_opens_a_network_connection() {
+    let root = fs::canonicalize(ROOT).unwrap();
+    let mut files = Vec::new();
+    for entry in fs::read_dir(root.join("crates")).unwrap() {
+        let directory = entry.unwrap().path();
+        if !directory.ends_with("actum-testkit") && directory.join("src").is_dir() {
+            sources(&directory.join("src"), &mut files);
+        }
+    }
+    let names = [
+        "TcpStream",
+        "TcpListener",
+        "UdpSocket",
+        "AF_INET",
+        "AddressFamily",
+        "SYS_socket",
+        "SYS_connect",
+    ];
+    let mut found = BTreeSet::new();
+    for file in files {
+        let text = fs::read_to_string(&file).unwrap();
+        if names.iter().any(|name| text.contains(name)) {
+            found.insert(file.strip_prefix(&root).unwrap().to_str().unwrap().to_owned());
+        }
+    }
+    let expected = ["crates/actum-sandbox/src/filter.rs", "crates/actum-sandbox/src/inside.rs"]
+        .map(str::to_owned);
+    assert_eq!(found, BTreeSet::from(expected));
+}
+
 /// D-5
 #[test]
 fn the_protected_paths_are_those_that_the_security_page_lists() {

@@ -23,8 +23,7 @@ use crate::{policy, records, recovery_note};
 ///
 /// What is approved is exactly what `actum queue PLAN` shows: this change of these files as they are now,
 /// under the policy that is in force. It counts once, for a day. The approval is signed by the approval key
-/// (`actum key make approval`), and a person has to be there: at the terminal, or with the passphrase of the
-/// key.
+/// (`actum key make approval`), whose passphrase is asked for at the terminal or read by `--passphrase-file`.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// The plan, or at least 4 characters of the beginning of its id

@@ -360,3 +360,30 @@ fn from_file(file: &Path, start: &Path) -> Result<SandboxPolicy, PolicyFileError
     policy.cwd = plain(&start.join(&policy.cwd));
     Ok(policy)
 }
+
+#[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test may fail loudly")]
+mod tests {
+    use super::*;
+
+    /// AA-10, issue 22 (claims): docs/sandbox.md lists each path that every command can read. `UPDATE_DOCS=1` writes it anew.
+    #[test]
+    fn the_paths_that_every_command_reads_are_those_in_the_page() {
+        let names = |paths: &[&str]| {
+            paths.iter().map(|path| format!("`{path}`")).collect::<Vec<_>>().join(", ")
+        };
+        let list =
+            format!("\n- programs: {}\n- settings: {}\n", names(&PROGRAMS), names(&SETTINGS));
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/sandbox.md");
+        let page = std::fs::read_to_string(&file).unwrap();
+        let (before, rest) = page.split_once("<!-- system").unwrap();
+        let (head, rest) = rest.split_once("-->\n").unwrap();
+        let (listed, after) = rest.split_once("<!-- end -->").unwrap();
+        if std::env::var_os("UPDATE_DOCS").is_some() {
+            let text = format!("{before}<!-- system{head}-->\n{list}<!-- end -->{after}");
+            std::fs::write(&file, text).unwrap();
+        } else {
+            assert_eq!(listed, list, "UPDATE_DOCS=1 writes it anew");
+        }
+    }
+}
