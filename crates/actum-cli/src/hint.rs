@@ -39,7 +39,7 @@ pub(crate) fn after_engine(error: &actum::Error) -> Vec<String> {
                 "work in another directory; if `{mark}` is a file of a project, rename it or its directory"
             )];
         }
-        actum::Error::WorkspaceWithin { root } => {
+        actum::Error::WorkspaceWithin { root } | actum::Error::RepositoryWithin { root } => {
             return vec![format!("`actum -C {root} …` makes the change there")];
         }
         actum::Error::BoundElsewhere { .. } => {

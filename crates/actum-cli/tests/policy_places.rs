@@ -109,6 +109,40 @@ fn a_root_that_is_chosen_deeper_leaves_no_rule_behind() {
     assert_eq!(deeper("lib", "b.c").code, 0);
 }
 
+/// D-5, D-4: a root that is chosen further up leaves no rule of a repository behind.
+#[test]
+fn a_root_that_is_chosen_above_a_repository_leaves_no_rule_behind() {
+    let (directory, root) = workspace();
+    let repository = root.join("project");
+    fs::create_dir_all(repository.join(".git")).unwrap();
+    let plain = apply(directory.path(), &root, "project/infra/x", "text\n");
+    assert_eq!(plain.code, 0, "without rules it is an ordinary directory: {plain:?}");
+    let refused = |name: &str| {
+        let ended = apply(directory.path(), &root, name, "text\n");
+        assert_eq!(ended.code, 1, "{ended:?}");
+        let why = "error: `project` is a repository with rules that count from its own root";
+        assert!(ended.stderr.contains(why), "{}", ended.stderr);
+        assert!(!root.join(name).exists());
+    };
+    let own = repository.join("actum.toml");
+    fs::write(&own, "version = 1\n[budget]\nmax_files = 1\n").unwrap();
+    refused("project/db/x");
+    fs::remove_file(own).unwrap();
+    let operator = operator_of(&root).join("actum");
+    fs::create_dir_all(&operator).unwrap();
+    let rules = operator.join("actum.toml");
+    fs::write(&rules, "version = 1\n[protected]\npaths = ['db/']\n").unwrap();
+    for path in [&operator, &rules] {
+        fs::set_permissions(path, Permissions::from_mode(0o755)).unwrap();
+    }
+    refused("project/db/x");
+    let outside = apply(directory.path(), &root, "beside/x", "text\n");
+    assert_eq!(outside.code, 0, "{outside:?}");
+    assert_eq!(actum(&root, &["undo"]).code, 0);
+    assert_eq!(actum(&root, &["undo"]).code, 0, "a change from before the rules can be undone");
+    assert!(!repository.join("infra/x").exists());
+}
+
 /// EX-16, EX-4, D-5: no change rewrites what a task is taken back with, or a plan that is active.
 #[test]
 fn reports_of_tasks_and_active_plans_are_protected_from_every_change() {

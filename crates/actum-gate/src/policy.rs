@@ -292,6 +292,18 @@ impl Policy {
         self
     }
 
+    /// Whether the machine's or the operator's rules, or those of enclosing directories, say anything that depends on the
+    /// root from which paths are compared.
+    pub fn counts_from_roots(&self) -> bool {
+        let says = |layer: &Layer| {
+            let Layer { protected, scope, budget, tiers, .. } = layer;
+            let is_plain = protected.is_empty() && tiers.is_empty();
+            !is_plain || *scope != Scope::everything() || *budget != Budget::default()
+        };
+        let mut layers = self.layers.iter().filter(|layer| layer.source != Source::Workspace);
+        self.access.is_some() || layers.any(says)
+    }
+
     /// Files of access policies, where there are any.
     pub fn access(&self) -> Option<&[AccessText]> {
         self.access.as_deref()

@@ -51,11 +51,12 @@ impl<D: Disk> Transaction<'_, D> {
         drop(keep(&self.workspace.disk, &self.workspace.home, &name(log), line));
     }
 
-    /// Reads the notes of workspaces inside this one that a changed path leads into.
+    /// Finds the workspaces and repositories inside this one that a changed path leads into. `rules` is the name of a
+    /// file of rules.
     ///
     /// # Errors
-    /// `State` where the notes cannot be read; `Io`.
-    pub fn notes_within(&self) -> Result<Vec<(RelPath, Vec<String>)>> {
+    /// `State` where notes cannot be read; `Io`.
+    pub fn roots_within(&self, rules: &str) -> Result<Vec<RootWithin>> {
         let disk = &self.workspace.disk;
         let tree = Tree::sharing(disk, &self.workspace.home.root, &self.parents);
         let (mut seen, mut found) = (BTreeSet::new(), Vec::new());
@@ -68,9 +69,14 @@ impl<D: Disk> Transaction<'_, D> {
                     Err(error) if error.is_in_the_way() => None,
                     opened => opened?,
                 };
-                let notes = handle.map(|handle| notes_in(disk, &handle)).transpose()?;
-                if let Some(notes) = notes.filter(|notes| !notes.is_empty()) {
-                    found.push((directory.clone(), notes));
+                if let Some(handle) = handle {
+                    let notes = notes_in(disk, &handle)?;
+                    let is_repository = is_there(disk, &handle, GIT)?;
+                    if is_repository || !notes.is_empty() {
+                        let has_rules = is_repository && is_there(disk, &handle, rules)?;
+                        let path = directory.clone();
+                        found.push(RootWithin { path, notes, is_repository, has_rules });
+                    }
                 }
                 seen.insert(directory.clone());
                 below = directory;
@@ -151,6 +157,27 @@ pub fn notes_at(root: &Path) -> Result<Vec<String>> {
         Ok(_) | Err(_) => return Ok(Vec::new()),
     }
     notes_of(&disk, &disk.open_root(&state).doing(doing)?)
+}
+
+/// Root of a workspace or a repository inside a workspace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RootWithin {
+    /// Its path.
+    pub path: RelPath,
+    /// Notes of ledgers that recorded a workspace there.
+    pub notes: Vec<String>,
+    /// Whether it is a repository.
+    pub is_repository: bool,
+    /// Whether the repository has a file of rules.
+    pub has_rules: bool,
+}
+
+/// Entry that makes a directory the root of a repository.
+const GIT: &str = ".git";
+
+fn is_there<D: Disk>(disk: &D, directory: &D::Handle, name: &str) -> Result<bool> {
+    let found = disk.stat_at(directory, name.as_bytes());
+    Ok(found.doing(|| "look for a repository inside this workspace".to_owned())?.is_some())
 }
 
 /// Reads the notes in the state directory below `directory`.

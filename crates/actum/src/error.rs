@@ -69,6 +69,15 @@ pub enum Error {
         /// Its root.
         root: PathName,
     },
+    /// A path of the change leads into a repository whose rules do not count from this root.
+    #[error(
+        "`{root}` is a repository with rules that count from its own root, so no change of this workspace leads there; \
+         nothing was changed"
+    )]
+    RepositoryWithin {
+        /// Its root.
+        root: PathName,
+    },
     /// The workspace belongs to another ledger.
     #[error(
         "{workspace} belongs to the ledger `{}`, which is not the one in use here; nothing was changed",
@@ -357,6 +366,7 @@ impl Error {
             | Self::HomeInside { .. }
             | Self::HomeAround { .. }
             | Self::WorkspaceWithin { .. }
+            | Self::RepositoryWithin { .. }
             | Self::BoundElsewhere { .. }
             | Self::ConfigurationElsewhere { .. }
             | Self::Key(_)

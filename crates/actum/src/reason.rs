@@ -261,7 +261,7 @@ pub fn of_engine(error: &crate::Error) -> Reason {
         Error::Home(_) | Error::HomeInside { .. } | Error::HomeAround { .. } => {
             Reason::LedgerHomeUnusable
         }
-        Error::WorkspaceWithin { .. } => Reason::PathRefused,
+        Error::WorkspaceWithin { .. } | Error::RepositoryWithin { .. } => Reason::PathRefused,
         Error::BoundElsewhere { .. } => Reason::BoundElsewhere,
         Error::ConfigurationElsewhere { .. } => Reason::ConfigurationElsewhere,
         Error::Key(error) => of_key(error),

@@ -98,6 +98,7 @@ fn status(error: &Error) -> Option<Status> {
         | Error::HomeInside { .. }
         | Error::HomeAround { .. }
         | Error::WorkspaceWithin { .. }
+        | Error::RepositoryWithin { .. }
         | Error::BoundElsewhere { .. }
         | Error::ConfigurationElsewhere { .. }
         | Error::Key(_)

@@ -18,9 +18,10 @@ use actum_core::path_name::PathName;
 use actum_core::receipt::EntryRef;
 use actum_core::signer::KeyId;
 use actum_core::{RelPath, Timestamp};
+use actum_gate::policy::Policy;
 use actum_ledger::{Keys, Store, WAIT_MICROS};
 use actum_workspace::disk::Disk;
-use actum_workspace::{RunOptions, Transaction, View};
+use actum_workspace::{RootWithin, RunOptions, Transaction, View};
 use serde::{Deserialize, Serialize};
 
 use crate::alerts::NewAlert;
@@ -28,6 +29,7 @@ use crate::engine::Engine;
 use crate::engine::place::Place;
 use crate::engine::witness::Witness;
 use crate::error::{Error, Result};
+use crate::policies::PolicyFiles;
 use crate::reason::Reason;
 use crate::records::Records;
 
@@ -136,13 +138,23 @@ pub(crate) fn check_around(place: &Place, ledger: Option<&OwnLedger>) -> Result<
     Ok(())
 }
 
-/// Rejects a change of paths inside another recorded workspace. What was changed there before it was one can be taken
-/// back, where this ledger recorded it.
-pub(crate) fn check_within<D: Disk>(lock: &Transaction<'_, D>, ledger: &OwnLedger) -> Result<()> {
-    for (root, notes) in lock.notes_within()? {
+/// Rejects a change of paths inside another recorded workspace, and inside a repository whose rules are not in `policy`.
+/// What was changed there before can be taken back, where this ledger recorded it.
+pub(crate) fn check_within<D: Disk>(
+    lock: &Transaction<'_, D>,
+    ledger: &OwnLedger,
+    policy: &Policy,
+) -> Result<()> {
+    let from_roots = policy.counts_from_roots();
+    for within in lock.roots_within(PolicyFiles::IN_WORKSPACE)? {
+        let RootWithin { path: root, notes, is_repository, has_rules } = within;
         match Standing::of(notes, Some(ledger))? {
             Standing::Elsewhere(ledger) => {
                 return Err(elsewhere(BoundWorkspace::Within(root), &ledger));
+            }
+            Standing::Unrecorded if lock.restores() => {}
+            Standing::Unrecorded if has_rules || is_repository && from_roots => {
+                return Err(Error::RepositoryWithin { root: PathName(root) });
             }
             // Its rules count from its root, and its history is its own.
             Standing::Own if lock.restores() => {}
