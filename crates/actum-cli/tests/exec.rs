@@ -314,7 +314,7 @@ fn a_file_in_the_place_of_a_directory_is_told_with_both_and_checked_so() {
 #[test]
 fn what_somebody_else_moved_or_removed_meanwhile_is_a_conflict() {
     type Act = fn(&Path);
-    let cases: [(&str, Act); 7] = [
+    let cases: [(&str, Act); 9] = [
         ("touch a.txt; WAIT", |root| fs::remove_file(root.join("a.txt")).unwrap()),
         ("echo x >> sub/b.txt; WAIT", |root| fs::remove_dir_all(root.join("sub")).unwrap()),
         ("echo x >> sub/b.txt; WAIT", |root| {
@@ -327,6 +327,13 @@ fn what_somebody_else_moved_or_removed_meanwhile_is_a_conflict() {
             fs::write(root.join("sub/new"), "").unwrap();
         }),
         ("rm -r sub; WAIT", |root| fs::rename(root.join("other"), root.join("sub/other")).unwrap()),
+        ("rm -r sub; mkdir sub; WAIT", |root| {
+            fs::rename(root.join("sub"), root.join("sub.old")).unwrap();
+            fs::rename(root.join("other"), root.join("sub")).unwrap();
+        }),
+        ("echo file > new; WAIT", |root| {
+            fs::rename(root.join("other"), root.join("new")).unwrap();
+        }),
         ("mkdir new; echo x > new/b.txt; WAIT", |root| {
             fs::rename(root.join("other"), root.join("new")).unwrap();
         }),

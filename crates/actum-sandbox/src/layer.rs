@@ -242,7 +242,8 @@ impl Layer {
                 (Some(directory), Some((_, held))) if !held.is_empty() && !is_opaque(directory) => {
                     !was_copied(upper, &name, Some(directory)) || self.any_moved(held, &lower)?
                 }
-                (_, Some(_)) => false,
+                // A directory of which nothing is seen any more: what came with it was seen by no command.
+                (_, Some((_, held))) => self.any_changed(held)?,
             };
             // What a directory holds goes with it where it is replaced.
             let (before, mut held) = match below {
