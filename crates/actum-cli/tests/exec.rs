@@ -362,6 +362,33 @@ fn what_somebody_else_moved_or_removed_meanwhile_is_a_conflict() {
     }
 }
 
+/// AA-6: the result of a command goes to the directory in which it ran.
+#[test]
+fn a_directory_that_takes_the_name_of_the_workspace_meanwhile_is_not_changed() {
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().canonicalize().unwrap().join("one");
+    let other = root.with_file_name("two");
+    for root in [&root, &other] {
+        fs::create_dir(root).unwrap();
+        fs::write(root.join("a.txt"), format!("{}\n", root.display())).unwrap();
+    }
+    let script = "echo mine >> a.txt; echo ready; sleep 1.5";
+    let mut child = command(&root, &["exec", "--", "sh", "-c", script])
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut ready = [0; 6];
+    child.stdout.as_mut().unwrap().read_exact(&mut ready).unwrap();
+    fs::rename(&root, root.with_file_name("old")).unwrap();
+    fs::rename(&other, &root).unwrap();
+    let ended: Ended = child.wait_with_output().unwrap().into();
+    assert_eq!(ended.code, 111, "{ended:?}");
+    let why = "was replaced by another directory while the command ran";
+    assert!(ended.stderr.contains(why), "{}", ended.stderr);
+    assert_eq!(fs::read_to_string(root.join("a.txt")).unwrap(), format!("{}\n", other.display()));
+}
+
 /// AA-6: nobody's bytes are lost, whoever was first.
 #[test]
 fn a_file_that_somebody_else_changed_meanwhile_is_a_conflict() {

@@ -47,6 +47,8 @@ pub struct Child {
     /// The first process of its namespaces: with it all end. There is none in tier L.
     pub(crate) init: Option<OwnedFd>,
     pub(crate) captures: Option<OwnedFd>,
+    /// What lies below the layer of its view, opened before it was started.
+    pub(crate) lower: Vec<OwnedFd>,
     /// Its control group.
     pub(crate) group: Option<Group>,
     /// Removed with the child.
@@ -218,7 +220,10 @@ impl Child {
             }
         }
         let captured = match (self.captures.take(), &self.plan.policy.view) {
-            (Some(layer), Some(view)) => Some(Layer::captured(layer, view, self.since)?),
+            (Some(layer), Some(view)) => {
+                let lower = std::mem::take(&mut self.lower);
+                Some(Layer::captured(layer, view, lower, self.since))
+            }
             _ => None,
         };
         let is_ended_by_us = |violation: &Violation| {

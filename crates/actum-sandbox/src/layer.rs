@@ -41,6 +41,8 @@ pub struct Layer {
     root: OwnedFd,
     /// What lies below it, uppermost first.
     lower: Vec<OwnedFd>,
+    /// Path of the last of these when the command was started.
+    base: PathBuf,
     caches: Vec<PathBuf>,
     /// The command began after this; all that anyone did to a file since has a later stamp.
     since: Timespec,
@@ -106,6 +108,9 @@ pub enum LayerError {
     /// A path that leads out of the layer, or nowhere.
     #[error("`{}` is no path in a view: it must be relative, without `.` and `..`", .0.display())]
     Path(PathBuf),
+    /// Another directory is at the path of the base.
+    #[error("`{}` was replaced by another directory while the command ran", .0.display())]
+    Replaced(PathBuf),
 }
 
 type Result<T> = std::result::Result<T, LayerError>;
@@ -127,18 +132,16 @@ impl<T> Doing<T> for io::Result<T> {
 }
 
 impl Layer {
-    /// The layer that took what was changed in a view.
-    pub(crate) fn captured(root: OwnedFd, view: &View, since: Timespec) -> io::Result<Self> {
-        let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let open = |path: &PathBuf| openat(CWD, path, flags, Mode::empty());
-        let lower = view.staged.iter().chain([&view.base]).map(open);
+    /// The layer that took what was changed in a view over `lower`.
+    pub(crate) fn captured(
+        root: OwnedFd,
+        view: &View,
+        lower: Vec<OwnedFd>,
+        since: Timespec,
+    ) -> Self {
         let caches = view.caches.iter().filter_map(|path| path.strip_prefix(&view.base).ok());
-        Ok(Self {
-            root,
-            lower: lower.collect::<rustix::io::Result<_>>()?,
-            caches: caches.map(Path::to_owned).collect(),
-            since,
-        })
+        let caches = caches.map(Path::to_owned).collect();
+        Self { root, lower, base: view.base.clone(), caches, since }
     }
 
     /// All paths that are not as they were, with the staged changes; the parents of what was made come
@@ -146,13 +149,28 @@ impl Layer {
     /// for writing and is as before is left out, unless it is larger than 64 MiB.
     ///
     /// # Errors
-    /// [`LayerError`] where something cannot be read, or lies too deep.
+    /// [`LayerError`] where something cannot be read, lies too deep, or the base is another directory than it was.
     pub fn changes(&self) -> Result<Vec<Change>> {
+        self.check_base()?;
         let mut changes = Vec::new();
         let here = Place { path: PathBuf::new(), depth: 0 };
         self.compare(&reopen(&self.root)?, self.reopened()?, &here, &mut changes)?;
         changes.retain(|change| !self.caches.iter().any(|cache| change.path.starts_with(cache)));
         Ok(changes)
+    }
+
+    /// Rejects a base whose path leads to another directory than when the command was started.
+    fn check_base(&self) -> Result<()> {
+        let Some(base) = self.lower.last() else { return Ok(()) };
+        let there = match statat(CWD, &self.base, AtFlags::SYMLINK_NOFOLLOW) {
+            Err(Errno::NOENT) => return Err(LayerError::Replaced(self.base.clone())),
+            found => found.doing("look at", &self.base)?,
+        };
+        let was = rustix::fs::fstat(base).doing("look at", &self.base)?;
+        match (there.st_dev, there.st_ino) == (was.st_dev, was.st_ino) {
+            true => Ok(()),
+            false => Err(LayerError::Replaced(self.base.clone())),
+        }
     }
 
     /// Opens a file that the command made or changed.
@@ -388,6 +406,14 @@ fn was_copied(parent: &OwnedFd, name: &CStr, directory: Option<&OwnedFd>) -> boo
             lgetxattr(path, ORIGIN, &mut value).is_ok()
         }
     }
+}
+
+/// Opens what lies below the layer of a view, uppermost first.
+pub(crate) fn open_lower(view: &View) -> io::Result<Vec<OwnedFd>> {
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let open = |path: &PathBuf| openat(CWD, path, flags, Mode::empty());
+    let lower = view.staged.iter().chain([&view.base]).map(open);
+    Ok(lower.collect::<rustix::io::Result<_>>()?)
 }
 
 /// Whether a layer has something at a path, and not the mark that it is gone.

@@ -23,6 +23,7 @@ use crate::channel::{Channel, Start};
 use crate::child::{Child, WaitError};
 use crate::host::{HostReport, Missing};
 use crate::inside::{self, declared::is_absent};
+use crate::layer::open_lower;
 use crate::limits::Resource;
 use crate::plan::{Plan, Unsatisfiable};
 use crate::policy::{SandboxPolicy, Stdin, Tier};
@@ -146,9 +147,13 @@ impl Plan {
         // Before the command can begin, and so make any of it.
         let deny_write = self.policy.deny_write.iter();
         let absent = deny_write.filter(|path| is_absent(path)).cloned().collect();
-        if self.policy.view.is_some() {
-            wait_for_stamps_after(since);
-        }
+        let lower = match &self.policy.view {
+            Some(view) => {
+                wait_for_stamps_after(since);
+                open_lower(view)?
+            }
+            None => Vec::new(),
+        };
         channel.send(&start, &descriptors)?;
         drop((input, output, error, entrance));
         let mut child = Child {
@@ -156,6 +161,7 @@ impl Plan {
             end,
             init: None,
             captures: None,
+            lower,
             group,
             _scratch: scratch,
             absent,
