@@ -84,6 +84,20 @@ const PROGRAMS: [&str; 10] = [
     "/snap/bin",
     "/opt/bin",
 ];
+/// Directories of libraries and data that programs of the system load.
+const LIBRARIES: [&str; 11] = [
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/usr/lib",
+    "/usr/lib32",
+    "/usr/lib64",
+    "/usr/libexec",
+    "/usr/share",
+    "/usr/local/lib",
+    "/usr/local/libexec",
+    "/usr/local/share",
+];
 
 /// Places of credentials in this user's home directory that exist, without links: in the home directory that the
 /// system knows, and in the one that the environment names.
@@ -142,6 +156,9 @@ pub(crate) fn acted_on(directory: &Path) -> Option<&'static str> {
         || home::program_directories().any(|place| directory.starts_with(place))
     {
         return Some("programs in it or below it are run by their names");
+    }
+    if LIBRARIES.iter().any(|place| directory.starts_with(place)) {
+        return Some("programs of the system load what is in it");
     }
     let home = home::known_user_home()?.canonicalize().ok()?;
     if home.starts_with(directory) {
@@ -273,6 +290,29 @@ mod tests {
         }
         for path in ["/dev/shm/w", "/run/media/ann/disk", "/home/ann", "/etcetera", "/var/www"] {
             assert_eq!(of(path), None, "{path}");
+        }
+    }
+
+    /// AEC-8, D-5, issue 22 (claims): no workspace is made in a directory of the system, of its programs or its libraries.
+    #[test]
+    fn programs_act_on_directories_of_the_system() {
+        for path in [
+            "/",
+            "/etc/ssl",
+            "/run/user/1000",
+            "/usr",
+            "/usr/bin",
+            "/usr/local/bin/tools",
+            "/usr/lib/python3",
+            "/lib/systemd",
+            "/usr/share/applications",
+        ] {
+            assert!(acted_on(Path::new(path)).is_some(), "{path}");
+        }
+        for path in
+            ["/usr/src/project", "/usr/local/src/project", "/opt/project", "/srv/www", "/library"]
+        {
+            assert_eq!(acted_on(Path::new(path)), None, "{path}");
         }
     }
 
