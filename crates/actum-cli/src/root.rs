@@ -277,9 +277,15 @@ mod tests {
         std::fs::create_dir(outer.join(".actum")).unwrap();
         std::fs::create_dir(outer.join("shared/.actum")).unwrap();
         assert_eq!(existing(&inner), outer.join("shared"));
+        let set_mode = |mode: u32| {
+            std::fs::set_permissions(outer.join("shared"), PermissionsExt::from_mode(mode))
+                .unwrap();
+        };
+        set_mode(0o775);
+        assert_eq!(existing(&inner), outer.join("shared"), "a group may write it");
         for mode in [0o777, 0o1777, 0o702] {
             let shared = outer.join("shared");
-            std::fs::set_permissions(&shared, PermissionsExt::from_mode(mode)).unwrap();
+            set_mode(mode);
             assert_eq!(existing(&inner), inner, "{mode:o}");
             assert_eq!(existing_or_new(&inner), inner, "{mode:o}");
             let above = above(&inner).unwrap();

@@ -194,3 +194,41 @@ fn messages_quote_no_line_with_a_credential_and_nothing_of_files_that_hold_some(
     let ended = actum(&root, &["sandbox", "run", "--policy", "../plain.txt", "--", "true"]);
     assert!(ended.stderr.contains("since a credential seems to be in this line"), "{ended:?}");
 }
+
+/// AA-10, EX-20, issue 22 (claims): nothing is quoted of a file of the operator or of the system.
+#[test]
+fn messages_quote_nothing_of_files_of_the_operator_and_the_system() {
+    let (_directory, root) = workspace();
+    assert_eq!(actum(&root, &["apply", "../change.diff"]).code, 0);
+    let configuration = program::operator_of(&root).join("actum/actum.toml");
+    fs::create_dir_all(configuration.parent().unwrap()).unwrap();
+    fs::write(&configuration, "version = 1\n[scope]\ndeny = ['a-customer/']\n").unwrap();
+    let keyring = program::home_of(&root).join("keys/keyring.json");
+    let keys: serde_json::Value = serde_json::from_slice(&fs::read(&keyring).unwrap()).unwrap();
+    let key = keys["keys"][0]["id"].as_str().unwrap().to_owned();
+    for (file, content) in [
+        (configuration.to_str().unwrap(), "a-customer"),
+        (keyring.to_str().unwrap(), &key),
+        ("/etc/passwd", "root:x:0:0"),
+    ] {
+        let verbs: [&[&str]; 9] = [
+            &["apply", file],
+            &["apply", "--format", "git-diff", file],
+            &["apply", "--format", "edits", file],
+            &["sandbox", "run", "--policy", file, "--", "true"],
+            &["plan", "lint", file],
+            &["action", "run", file],
+            &["verify", file],
+            &["ledger", "verify", file],
+            &["catalog", "lint", file],
+        ];
+        for verb in verbs {
+            for json in [&[][..], &["--json"]] {
+                let ended = actum(&root, &[json, verb].concat());
+                let said = format!("{}{}", ended.stdout, ended.stderr);
+                assert!(!said.contains(content), "{verb:?}: {said}");
+                assert_ne!(ended.code, 0, "{verb:?}: {said}");
+            }
+        }
+    }
+}

@@ -352,6 +352,36 @@ fn access_policies_are_told_and_asked_and_their_decisions_are_made_again() {
     assert_eq!(access_of(&[]), (json!("allow"), json!("permitted by policy 1 of `team.cedar`")));
     let denied = (json!("deny"), json!("forbidden by `no-robots` of `team.cedar`"));
     assert_eq!(access_of(&["--agent", "robot"]), denied);
+    // Values of `door` that docs/policy.md lists, as each entry point asks.
+    for (door, verb) in [
+        ("command line", &["apply", "../change.diff"][..]),
+        ("exec", &["exec", "--", "touch", "new"]),
+        ("action", &["action", "run", "../action.json"]),
+    ] {
+        write(&format!(
+            "permit (principal, action, resource);\n@id(\"closed\") forbid (principal, action, resource) \
+             when {{ context.door == \"{door}\" }};\n"
+        ));
+        let action = json!({
+            "actionId": "action:door",
+            "actionType": "file_create",
+            "riskTier": "R2",
+            "confidence": 0.9,
+            "reason": "a test",
+            "input": { "path": "new", "content": "x" },
+            "rollbackPlan": "undo",
+            "verification": { "required": true, "commands": [] },
+            "scope": { "allowedFiles": ["new"], "allowedDirs": [], "forbiddenFiles": [] }
+        });
+        fs::write(directory.path().join("action.json"), action.to_string()).unwrap();
+        let refused = run(verb);
+        let told = format!("{}{}", refused.stdout, refused.stderr);
+        assert!(refused.code != 0 && told.contains("forbidden by `closed`"), "{door}: {refused:?}");
+    }
+    write(
+        "permit (principal, action, resource);\n@id(\"no-robots\") forbid (principal, action, resource) \
+         when { principal has agent && principal.agent == \"robot\" };\n",
+    );
     for look in [&["--dry-run"][..], &[]] {
         let apply = [&["apply", "../change.diff", "--agent", "robot"], look].concat();
         let refused = run(&apply);

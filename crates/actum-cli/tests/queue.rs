@@ -11,6 +11,7 @@
 
 mod program;
 
+use std::collections::BTreeSet;
 use std::fs::{self, Permissions};
 use std::io::{BufRead, BufReader};
 use std::os::unix::fs::PermissionsExt;
@@ -453,6 +454,102 @@ fn all_plans_of_an_agent_or_of_a_workspace_are_denied_in_one_act() {
         "no such plan waits\n"
     );
     assert_eq!(actum(&root, &["ledger", "verify"]).code, 0);
+}
+
+/// AA-5, issue 22 (claims): the queue holds the plans of all workspaces; `deny --all` denies those of one, and with an agent
+/// those of the agent everywhere.
+#[test]
+fn the_queue_lists_all_workspaces_and_a_bulk_denial_one_or_one_agent() {
+    let (directory, root) = asking();
+    let second = directory.path().join("second");
+    fs::create_dir(&second).unwrap();
+    assert_eq!(actum(&second, &["init"]).code, 0);
+    let ask = |root: &Path, agent: &str, content: &str| {
+        change(directory.path(), content);
+        let ended = actum(root, &["apply", "../ci.json", "--json", "--agent", agent]);
+        value(&ended)["plan"].as_str().unwrap_or_else(|| panic!("{ended:?}")).to_owned()
+    };
+    let first = [ask(&root, "flood", "a\n"), ask(&root, "builder", "b\n")];
+    let other = [ask(&second, "flood", "c\n"), ask(&second, "builder", "d\n")];
+    let waiting = || {
+        let queue = value(&actum(&root, &["queue", "--json"]));
+        let plans = queue["plans"].as_array().unwrap().iter();
+        plans.map(|plan| plan["plan"].as_str().unwrap().to_owned()).collect::<BTreeSet<_>>()
+    };
+    assert_eq!(waiting(), first.iter().chain(&other).cloned().collect());
+    let flood = ["deny", "--all", "--agent", "flood", "--reason", "no"];
+    assert_eq!(answered(&root, &flood).code, 0);
+    assert_eq!(waiting(), [&first[1], &other[1]].map(Clone::clone).into());
+    assert_eq!(answered(&root, &["deny", "--all", "--reason", "no"]).code, 0);
+    assert_eq!(waiting(), [other[1].clone()].into());
+}
+
+/// AA-5, issue 22 (claims): a file can do at another path what it did not do before.
+#[test]
+fn a_renamed_file_is_shown_whole() {
+    let (directory, root) = asking();
+    fs::write(root.join("ci"), "on: push\njobs: none\n").unwrap();
+    fs::create_dir_all(root.join(".github/workflows")).unwrap();
+    let rename =
+        format!("diff --git a/ci b/{CI}\nsimilarity index 100%\nrename from ci\nrename to {CI}\n");
+    fs::write(directory.path().join("rename.diff"), rename).unwrap();
+    let asked = actum(&root, &["apply", "../rename.diff", "--json"]);
+    assert_eq!(asked.code, 6, "{asked:?}");
+    let plan = value(&asked)["plan"].as_str().unwrap().to_owned();
+    let shown = actum(&root, &["queue", &plan]).stdout;
+    for line in ["+on: push", "+jobs: none"] {
+        assert!(shown.lines().any(|shown| shown.trim() == line), "{shown}");
+    }
+}
+
+/// AA-5, D-5, issue 22 (claims): the caller gives the operator's command neither programs nor a home.
+#[test]
+fn the_operators_command_gets_its_environment_from_the_system() {
+    let (directory, root) = asking();
+    let place = directory.path().join("config/actum");
+    fs::create_dir_all(&place).unwrap();
+    let notified = directory.path().join("notified");
+    let policy = |program: &str| {
+        let text = format!("version = 1\n[approvals]\nnotify = {program}\n");
+        fs::write(place.join("actum.toml"), text).unwrap();
+    };
+    let ask = |content: &str| -> Ended {
+        change(directory.path(), content);
+        let mut command = Command::new(env!("CARGO_BIN_EXE_actum"));
+        command.env_clear().env("ACTUM_HOME", home_of(&root)).current_dir(&root);
+        command.env("XDG_CONFIG_HOME", program::operator_of(&root));
+        for (name, value) in [
+            ("LD_LIBRARY_PATH", "/evil"),
+            ("PATH", "/evil"),
+            ("HOME", "/evil"),
+            ("USER", "evil"),
+            ("XDG_RUNTIME_DIR", "/evil"),
+            ("BASH_ENV", "/evil"),
+            ("DISPLAY", "; evil"),
+            ("LANG", "C.UTF-8"),
+        ] {
+            command.env(name, value);
+        }
+        program::at_known_place({
+            command.args(["apply", "../ci.json"]);
+            command
+        })
+        .output()
+        .unwrap()
+        .into()
+    };
+    policy(&format!("['/bin/sh', '-c', '{{ pwd; /usr/bin/env; }} > {}']", notified.display()));
+    assert_eq!(ask("on: push\n").code, 6);
+    let notified = fs::read_to_string(&notified).unwrap();
+    assert!(!notified.contains("evil"), "{notified}");
+    for line in ["/", "LANG=C.UTF-8", "PATH=/usr/local/bin:/usr/bin:/bin"] {
+        assert!(notified.lines().any(|found| found == line), "{line}: {notified}");
+    }
+    assert!(notified.contains("\nHOME=/") && notified.contains("\nXDG_RUNTIME_DIR=/run/user/"));
+    policy("['/bin/false']");
+    let failed = ask("on: pull_request\n");
+    assert_eq!(failed.code, 6, "{failed:?}");
+    assert!(failed.stderr.contains("the plan waits, but the command"), "{failed:?}");
 }
 
 /// D-4, AEC-8: the umask of one command does not close the queue and the workspace to all later ones.

@@ -396,3 +396,64 @@ fn too_little_memory_is_an_error_and_no_hang() {
     }
     assert!(explained > 0, "no limit kept the writer of the ledger from starting");
 }
+
+/// AEC-8, issue 22 (claims): other users read nothing of the state of a workspace, whatever the umask.
+#[test]
+fn the_state_of_a_workspace_is_closed_to_other_users() {
+    let (_directory, root) = workspace();
+    let verbs: [&[&str]; 4] = [&["apply", "../change.diff"], &["undo"], &["redo"], &["gc"]];
+    for verb in verbs {
+        assert_eq!(program::under_umask("000", &root, verb).code, 0, "{verb:?}");
+        let mut left = vec![root.join(".actum")];
+        while let Some(path) = left.pop() {
+            let found = fs::symlink_metadata(&path).unwrap();
+            let expected = if found.is_dir() { 0o700 } else { 0o600 };
+            // Staged and kept files have the modes of files in the workspace, in directories that are closed.
+            let is_of_workspace = ["keep", "stage"]
+                .iter()
+                .any(|name| found.is_file() && path.starts_with(root.join(".actum").join(name)));
+            assert!(
+                is_of_workspace || found.mode() & 0o7777 == expected,
+                "{verb:?} {}: {:o}",
+                path.display(),
+                found.mode()
+            );
+            if found.is_dir() {
+                left.extend(fs::read_dir(&path).unwrap().map(|entry| entry.unwrap().path()));
+            }
+        }
+    }
+}
+
+/// FO-7, issue 22 (claims): a symbolic link in the way to the root is followed, and the root is its target.
+#[test]
+fn a_link_to_the_root_leads_to_the_workspace_at_its_target() {
+    let (directory, root) = workspace();
+    let link = directory.path().join("link");
+    std::os::unix::fs::symlink(&root, &link).unwrap();
+    assert_eq!(actum(&link, &["-C", ".", "apply", "../change.diff"]).code, 0);
+    assert_eq!(text(&root, "a.txt"), "one\n");
+    let real = root.canonicalize().unwrap();
+    for start in [link.clone(), link.join("sub")] {
+        let status = actum(&start, &["status"]);
+        assert!(status.stdout.contains(real.to_str().unwrap()), "{status:?}");
+    }
+}
+
+/// AEC-8, issue 22 (claims): a workspace around a mounted file system is not found from within that.
+#[test]
+fn discovery_ends_at_the_file_system() {
+    let (_directory, root) = workspace();
+    fs::create_dir(root.join("mounted")).unwrap();
+    let script =
+        "mount -t tmpfs tmpfs mounted && cd mounted && mkdir below && cd below && exec \"$@\"";
+    let mut unshare = Command::new("unshare");
+    let is_root = fs::metadata("/proc/self").unwrap().uid() == 0;
+    unshare.arg("--mount").args((!is_root).then_some("--map-root-user"));
+    unshare.args(["sh", "-c", script, "sh", env!("CARGO_BIN_EXE_actum"), "status"]);
+    unshare.current_dir(&root).env("ACTUM_HOME", program::home_of(&root));
+    let status = Ended::from(unshare.output().unwrap());
+    assert_eq!(status.code, 1, "{status:?}");
+    assert!(status.stderr.contains("there is no workspace here"), "{status:?}");
+    assert_eq!(actum(&root.join("mounted"), &["status"]).code, 0);
+}

@@ -9,6 +9,7 @@
     reason = "a test fails by panicking, and plays the user"
 )]
 
+mod claims;
 mod places;
 #[path = "../program/mod.rs"]
 mod program;

@@ -1,0 +1,217 @@
+//! Claims of SECURITY.md and docs/approvals.md about who decides, and where that is shown (issue 22).
+
+use super::*;
+
+/// AA-5, AEC-8: requests that wait are shown by verbs that read, verbs that fail, and with `--json`.
+#[test]
+fn every_verb_shows_the_requests_that_wait() {
+    let (directory, root) = workspace();
+    assert_eq!(actum(&root, &APPLY).code, 0);
+    fs::write(root.join("actum.toml"), "version = 1\n[protected]\nprofile = \"critical\"\n")
+        .unwrap();
+    assert_eq!(actum(&root, &["trust"]).code, 0);
+    assert_eq!(with_home(&root, &directory.path().join("other-home"), &["bind"]).code, 6);
+    approval_key(&root);
+    let told = [
+        "`actum key deny approval` rejects it",
+        "`actum trust --remove` there rejects it",
+        "`actum bind --cancel` rejects it",
+    ];
+    let verbs: [(&[&str], bool); 30] = [
+        (&["init"], true),
+        (&["apply", "missing.diff"], false),
+        (&["apply", "../change.diff"], false),
+        (&["exec", "--drop", "--", "true"], true),
+        (&["exec", "--", "false"], false),
+        (&["sandbox", "run", "--", "true"], true),
+        (&["undo", "--dry-run"], true),
+        (&["redo"], false),
+        (&["queue"], true),
+        (&["approve", "zzzz"], false),
+        (&["deny", "zzzz", "--reason", "no"], false),
+        (&["revoke", "zzzz", "--reason", "no"], false),
+        (&["feedback"], true),
+        (&["log"], true),
+        (&["show"], true),
+        (&["diff"], true),
+        (&["status"], true),
+        (&["recover"], true),
+        (&["resolve", "a.txt"], false),
+        (&["gc"], true),
+        (&["receipt"], true),
+        (&["verify", "missing"], false),
+        (&["ledger", "verify"], true),
+        (&["ledger", "checkpoint"], true),
+        (&["key", "list"], true),
+        (&["policy", "check"], true),
+        (&["policy", "explain", "a.txt"], true),
+        (&["doctor"], true),
+        (&["explain", "CHANGE_DENIED"], true),
+        (&["plan", "lint", "missing.json"], false),
+    ];
+    for (verb, succeeds) in verbs {
+        for options in [&[][..], &["--json"]] {
+            let ended = actum(&root, &[options, verb].concat());
+            if ended.code == 2 && ended.stderr.contains("For more information, try '--help'") {
+                panic!("{verb:?} is no command: {ended:?}");
+            }
+            assert!(succeeds || ended.code != 0, "{verb:?}: {ended:?}");
+            for told in told {
+                assert!(ended.stderr.contains(told), "{options:?} {verb:?}: {ended:?}");
+            }
+        }
+    }
+}
+
+/// AA-5: trust is of the whole installation, and so is its alert.
+#[test]
+fn the_alert_about_a_trust_goes_to_the_ledger_of_every_tenant() {
+    let (directory, root) = workspace();
+    assert_eq!(actum(&root, &APPLY).code, 0);
+    let elsewhere = directory.path().join("elsewhere");
+    fs::create_dir(&elsewhere).unwrap();
+    assert_eq!(actum(&elsewhere, &["--tenant", "other", "init"]).code, 0);
+    fs::write(root.join("actum.toml"), "version = 1\n[protected]\nprofile = \"critical\"\n")
+        .unwrap();
+    assert_eq!(actum(&root, &["trust"]).code, 0);
+    assert_eq!(alerts(&root), ["TRUST_WAITS"]);
+    let other = value(&actum(&elsewhere, &["--tenant", "other", "queue", "--json"]));
+    assert_eq!(other["alerts"][0]["name"], "TRUST_WAITS", "{other}");
+}
+
+/// AEC-10, D-5: each key that lets programs do more is set aside in a configuration that only the environment names.
+#[test]
+fn no_key_of_a_configuration_of_the_environment_lets_programs_do_more() {
+    let (directory, root) = workspace();
+    let place = directory.path().canonicalize().unwrap();
+    let (evil, secret, hidden) =
+        (place.join("evil"), place.join("secret"), place.join("evil-person/.vim"));
+    for made in [&evil.join("actum"), &secret, &hidden, &root.join("target")] {
+        fs::create_dir_all(made).unwrap();
+    }
+    let policy = format!(
+        "version = 1\n[sandbox]\nread = [{secret:?}]\nexec = [{secret:?}]\nwrite = [{secret:?}]\nenv = ['SECRET']\n\
+         caches = ['target']\nlimits = ['memory=16G']\n[workspaces]\nroots = [{hidden:?}]\n"
+    );
+    fs::write(evil.join("actum/actum.toml"), policy).unwrap();
+    let elsewhere = |start: &Path, arguments: &[&str]| -> Ended {
+        let mut command = command(start, arguments);
+        command.env("ACTUM_HOME", place.join("evil-home")).env("XDG_CONFIG_HOME", &evil);
+        command.env("SECRET", "hunter2");
+        let own = actum_testkit::known_home::User::Own;
+        let mut command =
+            actum_testkit::known_home::command(&command, own, &place.join("evil-person"));
+        command.output().unwrap().into()
+    };
+    let secret = secret.to_str().unwrap();
+    let asked = [
+        &["--read", secret][..],
+        &["--exec", secret],
+        &["--write", secret],
+        &["--env", "SECRET"],
+        &["--capture", "--cache", "target"],
+        &["--limit", "memory=16G"],
+    ];
+    for options in asked {
+        let run = [&["sandbox", "run"], options, &["--", "env"]].concat();
+        let refused = elsewhere(&root, &run);
+        assert_eq!((refused.code, refused.stdout.as_str()), (125, ""), "{options:?}: {refused:?}");
+        assert!(refused.stderr.contains("SANDBOX_NOT_ALLOWED"), "{options:?}: {refused:?}");
+    }
+    let init = elsewhere(&hidden, &["--json", "init"]);
+    assert_eq!(reason(&init), "ROOT_NOT_ALLOWED", "{init:?}");
+    let check = elsewhere(&root, &["policy", "check"]);
+    for key in ["sandbox", "workspaces"] {
+        assert!(check.stdout.contains(&format!("`{key}")), "{key}: {check:?}");
+    }
+}
+
+/// AEC-10: the policy of the machine counts only where it is root's.
+#[test]
+fn a_policy_of_the_machine_that_is_not_roots_lets_nothing_pass() {
+    let (directory, root) = workspace();
+    assert!(is_root(), "this test must run as root, as all of `cargo xtask test` that needs it");
+    fs::write(directory.path().join("system.toml"), "version = 1\n").unwrap();
+    let script = "mount -t tmpfs tmpfs /etc && mkdir /etc/actum && cp \"$1\" /etc/actum/actum.toml && \
+                  eval \"$2\" && shift 2 && exec \"$@\"";
+    let within = |change: &str| -> Ended {
+        let mut unshare = std::process::Command::new("unshare");
+        unshare
+            .args(["--mount", "sh", "-c", script, "sh"])
+            .arg(directory.path().join("system.toml"));
+        unshare.args([change, env!("CARGO_BIN_EXE_actum"), "--json"]).args(APPLY);
+        unshare.current_dir(&root).env("ACTUM_HOME", home_of(&root));
+        unshare.env("XDG_CONFIG_HOME", program::operator_of(&root)).output().unwrap().into()
+    };
+    for change in ["chown 65534 /etc/actum/actum.toml", "chmod 666 /etc/actum/actum.toml"] {
+        let refused = within(change);
+        assert_eq!((refused.code, reason(&refused)), (1, json!("POLICY_UNUSABLE")), "{refused:?}");
+    }
+    assert_eq!(text(&root, "a.txt"), "1\n");
+    assert_eq!(within("true").code, 0);
+}
+
+fn is_root() -> bool {
+    fs::metadata("/proc/self").is_ok_and(|found| std::os::unix::fs::MetadataExt::uid(&found) == 0)
+}
+
+/// AEC-8, D-5: a directory counts as what its path without links is.
+#[test]
+fn no_workspace_is_made_above_the_home_or_by_a_link_to_a_hidden_directory() {
+    let (directory, root) = workspace();
+    let above = directory.path().canonicalize().unwrap().join("above");
+    let person = above.join("person");
+    fs::create_dir_all(person.join("dotfiles/nvim")).unwrap();
+    fs::create_dir_all(person.join(".real")).unwrap();
+    std::os::unix::fs::symlink("dotfiles/nvim", person.join(".nvim")).unwrap();
+    std::os::unix::fs::symlink(".real", person.join("plain")).unwrap();
+    let init = |place: &Path| -> Value {
+        let mut command = command(&root, &["--json", "init", place.to_str().unwrap()]);
+        let command = command.env("XDG_CONFIG_HOME", above.join("config"));
+        let mut command = actum_testkit::known_home::command(
+            command,
+            actum_testkit::known_home::User::Own,
+            &person,
+        );
+        command.env_clear().env("ACTUM_HOME", home_of(&root));
+        command.env("XDG_CONFIG_HOME", program::operator_of(&root));
+        reason(&command.output().unwrap().into())
+    };
+    for place in [&above, &person, &person.join("plain")] {
+        assert_eq!(init(place), "ROOT_NOT_ALLOWED", "{}", place.display());
+    }
+    // A hidden link counts as its target.
+    assert_eq!(init(&person.join(".nvim")), Value::Null);
+    fs::create_dir(person.join("project")).unwrap();
+    assert_eq!(init(&person.join("project")), Value::Null);
+    fs::write(
+        root.join("actum.toml"),
+        format!("version = 1\n[workspaces]\nroots = [{person:?}]\n"),
+    )
+    .unwrap();
+    let refused = actum(&root, &APPLY);
+    assert!(refused.stderr.contains("only the operator's policy can"), "{refused:?}");
+}
+
+/// AEC-8, AA-5: what an access policy says of a directory holds from a root inside that directory.
+#[test]
+fn an_access_policy_holds_from_a_root_inside_the_workspace() {
+    let (directory, root) = workspace();
+    let access = program::operator_of(&root).join("actum/access");
+    fs::create_dir_all(&access).unwrap();
+    let policy = "permit (principal, action, resource);\n\
+                  @id(\"release\") forbid (principal, action, resource) when { context.directories.contains(\"release\") };\n";
+    fs::write(access.join("team.cedar"), policy).unwrap();
+    let change = files(&root, "release.json", &[("x.txt", "x\n")]);
+    let inner = root.join("release");
+    fs::create_dir(&inner).unwrap();
+    let made = actum(&inner, &["init", "."]);
+    assert_eq!(made.code, 0, "{made:?}");
+    let refused = actum(&inner, &["-C", ".", "apply", &change, "--agent", "builder"]);
+    assert_eq!(refused.code, 1, "{refused:?}");
+    assert!(refused.stderr.contains("the gate `access`: forbidden by `release`"), "{refused:?}");
+    assert!(!inner.join("x.txt").exists());
+    let beside = actum(&root, &["apply", &change]);
+    assert_eq!(beside.code, 0, "{beside:?}");
+    drop(directory);
+}
