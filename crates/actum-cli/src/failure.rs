@@ -170,6 +170,12 @@ impl Failure {
         }
     }
 
+    /// The message without the state of the workspace, for a list of findings.
+    pub(crate) fn cause(&self) -> String {
+        let message = self.to_string();
+        message.strip_suffix("; nothing was changed").unwrap_or(&message).to_owned()
+    }
+
     /// The code to end with.
     pub(crate) fn exit(&self) -> Exit {
         match self {

@@ -17,6 +17,7 @@ mod input;
 mod ledger_failure;
 mod new_home;
 mod notify;
+mod obstacle;
 mod output;
 mod output_file;
 mod own_format;

@@ -458,6 +458,7 @@ impl Template {
         let quiet = serde_json::json!({
             "format": "actum.status/1", "unfinished": null, "recovery_due": false, "blocked": [],
             "drifted": [], "plans": [], "alerts": [], "unrecorded": [], "missing": [],
+            "unusable": [],
         });
         assert_eq!(status, quiet, "{what}");
     }

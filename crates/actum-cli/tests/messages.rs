@@ -15,7 +15,7 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io::Read;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 use std::process::Stdio;
 
@@ -318,4 +318,37 @@ fn progress_of_long_work_is_shown_on_a_terminal_and_erased_and_nowhere_else() {
     assert!(rest.ends_with("\r\x1b[K"), "{rest:?}");
     let piped = Ended::from(piped.wait_with_output().unwrap());
     assert_eq!((piped.code, &*piped.stderr), (0, ""));
+}
+
+/// H-8: no all-clear where every change is rejected.
+#[test]
+fn status_and_doctor_report_what_rejects_every_change() {
+    let (_directory, root) = workspace();
+    assert_eq!(actum(&root, &["apply", "../change.diff"]).code, 0);
+    assert_eq!(actum(&root, &["status"]).code, 0);
+    let operator = program::operator_of(&root);
+    fs::create_dir_all(operator.join("actum")).unwrap();
+    let home = program::home_of(&root);
+    for (place, mode, reason) in
+        [(operator.join("actum"), 0o777, "POLICY_UNUSABLE"), (home, 0o755, "LEDGER_HOME_UNUSABLE")]
+    {
+        let before = fs::metadata(&place).unwrap().permissions();
+        fs::set_permissions(&place, fs::Permissions::from_mode(mode)).unwrap();
+        let rejected = actum(&root, &["undo"]);
+        assert!(rejected.stderr.contains(reason), "{}", rejected.stderr);
+        let status = actum(&root, &["status", "--json"]);
+        let shown: serde_json::Value = serde_json::from_str(&status.stdout).unwrap();
+        let reasons: Vec<_> =
+            shown["unusable"].as_array().unwrap().iter().map(|it| &it["reason"]).collect();
+        assert!(reasons.contains(&&serde_json::json!(reason)), "{}", status.stdout);
+        let status = actum(&root, &["status"]);
+        assert_eq!(status.code, 4, "{}", status.stdout);
+        let line = format!("unusable    every change is rejected ({reason}): ");
+        assert!(status.stdout.contains(&line), "{}", status.stdout);
+        assert!(!status.stdout.contains("nothing was changed"), "{}", status.stdout);
+        assert!(!status.stderr.contains("nothing was changed"), "{}", status.stderr);
+        let doctor = actum(&root, &["doctor"]);
+        assert!(doctor.stdout.contains("every change is rejected: "), "{}", doctor.stdout);
+        fs::set_permissions(&place, before).unwrap();
+    }
 }

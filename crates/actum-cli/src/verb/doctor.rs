@@ -19,9 +19,9 @@ use crate::records::{self, ApprovalState, Examination};
 use crate::style::{self, Painted};
 use crate::{policy, root};
 
-/// Examine whether the workspace and the file system below it are fit for work
+/// Check the workspace, its file system, the ledger, the policies and the sandbox
 ///
-/// Tries what changes need, on files of its own, and how commands can be confined. Ends with code 4 when something is to be done.
+/// Tries what changes need, on files of its own. Exits with 4 if something needs attention.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {}
 
@@ -47,12 +47,12 @@ pub(crate) fn run(_: &Arguments, session: &Session) -> Result<Exit, Failure> {
         vec![Finding {
             what: "workspace",
             verdict: Verdict::Good,
-            detail: "there is none here; `actum init` makes one".to_owned(),
+            detail: "none here; `actum init` makes one".to_owned(),
         }]
     };
     findings.push(record(session.root()));
     findings.push(operator());
-    findings.push(task_envelopes(session.root()));
+    findings.extend(policies(session.root()));
     findings.push(sandbox(&HostReport::probe(&Helper::this_program())));
     let worst = findings.iter().map(|finding| finding.verdict).max().unwrap_or(Verdict::Good);
     let findings = findings.into_iter().map(Shown::of).collect();
@@ -67,10 +67,10 @@ pub(crate) fn run(_: &Arguments, session: &Session) -> Result<Exit, Failure> {
 fn record(root: &Path) -> Finding {
     let (verdict, detail) = match records::examine(root) {
         Ok(Examination::None) => {
-            (Verdict::Good, "there is none yet; the first run makes it, with its keys".to_owned())
+            (Verdict::Good, "none yet; the first run makes it, with its keys".to_owned())
         }
         Ok(Examination::Sound { entries }) => {
-            (Verdict::Good, format!("it can be read, its keys may sign; {}", entries_of(entries)))
+            (Verdict::Good, format!("readable, and its keys can sign; {}", entries_of(entries)))
         }
         Ok(Examination::Open { runs }) => {
             let runs = count(runs, "run");
@@ -82,20 +82,20 @@ fn record(root: &Path) -> Finding {
         Ok(Examination::Elsewhere { origin }) => {
             let origin = Quoted(origin.as_bytes());
             let detail = format!(
-                "this workspace belongs to the ledger `{origin}`, which is not the one in use; where it was \
-                 lost, bring it back from a backup, or move the workspace with `actum bind`"
+                "every change is rejected: this workspace belongs to the ledger `{origin}`, which is not the one in use; \
+                 if that ledger is lost, restore it from a backup, or move the workspace with `actum bind`"
             );
-            (Verdict::Limited, detail)
+            (Verdict::Bad, detail)
         }
         Ok(Examination::Unrecorded { runs }) => {
             let runs = count(runs, "run");
             let detail = format!(
-                "{runs} here that it does not know, made by another installation; see `actum explain \
+                "it does not record {runs} here, made by another installation; see `actum explain \
                  RUN_UNRECORDED`"
             );
             (Verdict::Bad, detail)
         }
-        Err(failure) => (Verdict::Bad, failure.to_string()),
+        Err(failure) => (Verdict::Bad, format!("every change is rejected: {}", failure.cause())),
     };
     Finding { what: "ledger", verdict, detail }
 }
@@ -105,7 +105,7 @@ fn operator() -> Finding {
     let (verdict, detail) = match records::approval_key() {
         Ok(ApprovalState::Missing) => (
             Verdict::Good,
-            "there is none; `actum key make approval` makes it, best before an agent works here"
+            "missing: no plan can be approved; create it with `actum key make approval` before an agent works here"
                 .to_owned(),
         ),
         Ok(ApprovalState::Proven) => {
@@ -113,7 +113,7 @@ fn operator() -> Finding {
         }
         Ok(ApprovalState::Unproven) => (
             Verdict::Limited,
-            "it was admitted by waiting, so its approvals say `unproven`".to_owned(),
+            "accepted after 24 hours without proof, so its approvals say `unproven`".to_owned(),
         ),
         Ok(ApprovalState::WithoutPassphrase) => (
             Verdict::Limited,
@@ -122,16 +122,16 @@ fn operator() -> Finding {
         ),
         Ok(ApprovalState::Waiting) => (
             Verdict::Limited,
-            "a new one waits, and nothing vouches for it; `actum key deny approval` rejects it"
+            "a new key without proof is pending; if you did not make it, `actum key deny approval` rejects it"
                 .to_owned(),
         ),
-        Err(failure) => (Verdict::Bad, failure.to_string()),
+        Err(failure) => (Verdict::Bad, failure.cause()),
     };
     Finding { what: "approval key", verdict, detail }
 }
 
-/// Reports whether task envelopes need a signature.
-fn task_envelopes(root: &Path) -> Finding {
+/// Reports whether the policies can be used, and whether task envelopes need a signature.
+fn policies(root: &Path) -> Vec<Finding> {
     let (verdict, detail) = match policy::in_force(root).map(|it| it.task_envelopes) {
         Ok(TaskEnvelopes::Signed) => (
             Verdict::Good,
@@ -146,9 +146,19 @@ fn task_envelopes(root: &Path) -> Finding {
             );
             (Verdict::Good, detail)
         }
-        Err(failure) => (Verdict::Bad, failure.to_string()),
+        Err(failure) => {
+            let detail = format!("every change is rejected: {}", failure.cause());
+            return vec![Finding { what: "policy", verdict: Verdict::Bad, detail }];
+        }
     };
-    Finding { what: "task envelopes", verdict, detail }
+    vec![
+        Finding {
+            what: "policy",
+            verdict: Verdict::Good,
+            detail: "all files of it can be used".to_owned(),
+        },
+        Finding { what: "task envelopes", verdict, detail },
+    ]
 }
 
 /// What commands can be held to on this host. Where nothing is known that would make it more, there is

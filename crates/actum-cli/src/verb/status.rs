@@ -14,16 +14,17 @@ use super::{Session, queue};
 use crate::change_list::count;
 use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::obstacle::Obstacle;
 use crate::output::Document;
 use crate::plans::Queue;
 use crate::records::Differences;
 use crate::shown_path::{self, ShownPath};
 
-/// Say whether anything is unfinished, has changed since, or waits for a person
+/// Report whether anything is unfinished, has changed since, or needs the user
 ///
-/// Changes nothing, and recovers nothing. Exits with 4 when paths wait for a person, or when another installation
-/// made the newest runs, or when the history has lost recorded runs. A path has
-/// drifted when something else than a run changed it after a run did.
+/// Changes nothing, and recovers nothing. Exits with 4 if paths are blocked, if another installation made the newest runs,
+/// if the history has lost recorded runs, or if every change is rejected here, as where a policy or the ledger cannot be
+/// used. A path has drifted if something other than a run changed it after a run did.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// For how many of the newest runs to look whether the files they changed are as they left them
@@ -50,6 +51,8 @@ struct Shown {
     unrecorded: Vec<RunId>,
     /// Recorded runs that the history has lost and no `gc` removed, the newest first.
     missing: Vec<RunId>,
+    /// Why every change is rejected here, if it is.
+    unusable: Vec<Obstacle>,
     /// How many of the newest runs were looked at for that.
     drift_runs: usize,
 }
@@ -89,6 +92,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let bytes = root.as_os_str().as_bytes();
     let Recorded { plans, alerts, differences } = Recorded::find(&view, arguments.runs, session);
     let Differences { unrecorded, missing } = differences;
+    let unusable = Obstacle::find_all(root);
     let shown = Shown {
         root: shown_path::text(bytes),
         shown_root: Quoted(bytes).to_string(),
@@ -108,13 +112,13 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         alerts,
         unrecorded,
         missing,
+        unusable,
         drift_runs: arguments.runs.min(runs),
     };
     session.screen.show(&shown)?;
-    Ok(match shown.unrecorded.is_empty() && shown.missing.is_empty() {
-        true => attention(&shown.blocked),
-        false => Exit::NeedsAttention,
-    })
+    let is_sound =
+        shown.unrecorded.is_empty() && shown.missing.is_empty() && shown.unusable.is_empty();
+    Ok(if is_sound { attention(&shown.blocked) } else { Exit::NeedsAttention })
 }
 
 /// What the ledger says about a workspace.
@@ -139,7 +143,8 @@ impl Recorded {
         });
         found.unwrap_or_else(|failure| {
             session.screen.note(format_args!(
-                "the ledger cannot be read, so plans, alerts and missing runs are not shown: {failure}"
+                "the ledger cannot be read, so plans, alerts and missing runs are not shown: {}",
+                failure.cause()
             ));
             Self::default()
         })
@@ -177,6 +182,7 @@ impl Document for Shown {
                 "unfinished  recovery is due: `actum recover` checks what has reached the disk"
             )?,
         }
+        self.unusable.iter().try_for_each(|obstacle| obstacle.write(out, 10))?;
         write_blocked(&self.blocked, out)?;
         if !self.plans.is_empty() {
             let plans: Vec<String> = self.plans.iter().map(ToString::to_string).collect();
@@ -184,8 +190,8 @@ impl Document for Shown {
         }
         match self.alerts.len() {
             0 => {}
-            1 => writeln!(out, "alerts      1; `actum queue` tells it")?,
-            alerts => writeln!(out, "alerts      {alerts}; `actum queue` tells them")?,
+            1 => writeln!(out, "alerts      1; `actum queue` shows it")?,
+            alerts => writeln!(out, "alerts      {alerts}; `actum queue` shows them")?,
         }
         if let Some(newest) = self.unrecorded.first() {
             let unrecorded = u64::try_from(self.unrecorded.len()).unwrap_or(u64::MAX);
