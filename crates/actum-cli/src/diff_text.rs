@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use actum_core::format::git_diff::write::{self as git, Part, Piece, Side};
 use actum_core::path::Harmless;
-use actum_core::{FileMode, RelPath};
+use actum_core::{Digest, FileMode, RelPath};
 use actum_workspace::path_change::{CONTENT_BYTES_MAX, Content, PathChange, State};
 
 use crate::style::{Painted, of_part};
@@ -82,13 +82,53 @@ impl Section<'_> {
             write_permissions(self.change, out)?;
         }
         let mut written = Ok(());
+        let mut is_binary = false;
         self.pieces(|part, piece| {
-            if written.is_ok() {
+            is_binary |= part == Part::Binary;
+            if written.is_ok() && (audience == Audience::Program || part != Part::Binary) {
                 written = write_piece(part, piece, audience, out);
             }
         });
-        written
+        written?;
+        match (&self.sides, audience) {
+            (Ok((old, new)), Audience::Terminal) if is_binary => write_binary(*old, *new, out),
+            (Ok(_) | Err(_), Audience::Terminal | Audience::Program) => Ok(()),
+        }
     }
+}
+
+/// Writes contents that git takes for binary. A text with a few NUL bytes runs as well as one without, so its lines are
+/// shown, escaped; of other contents the size and the digest.
+fn write_binary(
+    old: Option<Side<'_>>,
+    new: Option<Side<'_>>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let [before, after] = [old, new].map(|side| side.map_or(&[][..], |side| side.content));
+    if is_nearly_text(before) && is_nearly_text(after) {
+        let mut written = Ok(());
+        git::hunks(before, after, |part, piece| {
+            if written.is_ok() {
+                written = write_piece(part, piece, Audience::Terminal, out);
+            }
+        });
+        return written;
+    }
+    let told = match new {
+        None => "the contents are binary and are deleted".to_owned(),
+        Some(_) => format!(
+            "the contents are binary and not shown: {} bytes afterwards, SHA-256 {}",
+            after.len(),
+            Digest::of(after)
+        ),
+    };
+    writeln!(out, "{}", Painted(of_part(Part::Binary), told))
+}
+
+/// Whether at most one byte in a hundred is a NUL, and the rest is UTF-8.
+fn is_nearly_text(content: &[u8]) -> bool {
+    let nuls = content.iter().filter(|&&byte| byte == 0).count();
+    nuls.saturating_mul(100) <= content.len() && std::str::from_utf8(content).is_ok()
 }
 
 /// Names the permissions that a path gets, where they are not the usual ones.
@@ -138,9 +178,6 @@ fn write_piece(
 ) -> io::Result<()> {
     match audience {
         Audience::Program => out.write_all(piece),
-        Audience::Terminal if part == Part::Binary => {
-            writeln!(out, "{}", Painted(of_part(part), "the contents are binary and differ"))
-        }
         Audience::Terminal => {
             for line in piece.split_inclusive(|&b| b == b'\n') {
                 let line = line.strip_suffix(b"\n").unwrap_or(line);

@@ -552,6 +552,24 @@ fn the_operators_command_gets_its_environment_from_the_system() {
     assert!(failed.stderr.contains("the plan waits, but the command"), "{failed:?}");
 }
 
+/// D-4: a NUL byte hides no text from the approver, and what is not shown is named.
+#[test]
+fn the_lines_of_a_text_with_a_nul_byte_are_shown_and_other_binary_contents_named() {
+    let (directory, root) = workspace();
+    let script = "mkdir -p .github/actions/x; cd .github/actions/x; \
+                  { printf '//\\0\\n'; yes 'let a = 1;' | head -n 200; } > index.js; \
+                  head -c 300 /dev/zero > data.bin";
+    let queued = actum(&root, &["exec", "--", "sh", "-c", script]);
+    assert_eq!(queued.code, 116, "{queued:?}");
+    let plans = value(&actum(&root, &["queue", "--json"]));
+    let plan = plans["plans"][0]["plan"].as_str().unwrap().to_owned();
+    let shown = actum(&root, &["queue", &plan]).stdout;
+    assert!(shown.contains("\n+//<\\000>\n"), "{shown}");
+    assert_eq!(shown.matches("\n+let a = 1;").count(), 200, "{shown}");
+    assert!(shown.contains("the contents are binary and not shown: 300 bytes"), "{shown}");
+    drop(directory);
+}
+
 /// D-4, AEC-8: the umask of one command does not close the queue and the workspace to all later ones.
 #[test]
 fn no_umask_makes_state_that_its_owner_cannot_use() {

@@ -77,7 +77,12 @@ pub fn section(old: Option<Side<'_>>, new: Option<Side<'_>>, mut out: impl FnMut
     let old_name = old.map_or("/dev/null".to_owned(), |_| old_name);
     let new_name = new.map_or("/dev/null".to_owned(), |_| new_name);
     out(Part::Header, format!("--- {}\n+++ {}\n", tabbed(old_name), tabbed(new_name)).as_bytes());
-    for hunk in line_diff::hunks(contents(old), contents(new), line_diff::CONTEXT_LINES) {
+    hunks(contents(old), contents(new), out);
+}
+
+/// Writes the hunks between two contents, taken as lines whatever their bytes are.
+pub fn hunks(old: &[u8], new: &[u8], mut out: impl FnMut(Part, &[u8])) {
+    for hunk in line_diff::hunks(old, new, line_diff::CONTEXT_LINES) {
         self::hunk(&hunk, &mut out);
     }
 }
