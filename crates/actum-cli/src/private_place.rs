@@ -1,6 +1,7 @@
 //! Places of credentials and of the system: which no command starts in, and whose files no message quotes.
 
 use std::collections::BTreeSet;
+use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -99,6 +100,10 @@ const LIBRARIES: [&str; 11] = [
     "/usr/local/share",
 ];
 
+/// Names of directories in a home directory whose programs are usually run by their names. The caller chooses `PATH`, so
+/// it names none of them for certain; in a repository they hold scripts of the project.
+const PROGRAM_NAMES: [&str; 3] = ["bin", "sbin", "shims"];
+
 /// Places of credentials in this user's home directory that exist, without links: in the home directory that the
 /// system knows, and in the one that the environment names.
 pub(crate) fn credentials() -> Vec<PathBuf> {
@@ -167,7 +172,9 @@ pub(crate) fn acted_on(directory: &Path) -> Option<&'static str> {
         );
     }
     let below = directory.strip_prefix(&home).ok()?;
-    if below.starts_with("bin") {
+    let is_program_directory = |name: &OsStr| PROGRAM_NAMES.iter().any(|known| name == *known);
+    let is_repository = || directory.ancestors().any(|above| above.join(".git").exists());
+    if below.starts_with("bin") || below.iter().any(is_program_directory) && !is_repository() {
         return Some("programs in it or below it are run by their names");
     }
     below.as_os_str().as_bytes().starts_with(b".").then_some(

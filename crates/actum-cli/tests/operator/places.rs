@@ -100,7 +100,7 @@ fn no_workspace_is_made_where_programs_act_on_files_unless_the_operator_lists_it
         let command = command(place, &[&["--json"], arguments].concat());
         program::at_known_place(command).output().unwrap().into()
     };
-    for place in ["", "bin", ".local/bin", ".vim", ".cargo/bin/deep"] {
+    for place in ["", "bin", "go/bin", ".local/bin", ".vim", ".cargo/bin/deep"] {
         let place = person.join(place);
         fs::create_dir_all(&place).unwrap();
         for arguments in [
@@ -111,7 +111,8 @@ fn no_workspace_is_made_where_programs_act_on_files_unless_the_operator_lists_it
             &["exec", "--drop", "--", "touch", "git"],
         ] {
             let refused = run(&place, arguments);
-            let expected = match (arguments[0], place == person.join("bin")) {
+            let is_plain = place.ends_with("bin") && !place.starts_with(person.join(".local"));
+            let expected = match (arguments[0], is_plain) {
                 // Where no command starts is said first.
                 ("exec", false) => (125, json!("SANDBOX_NOT_ALLOWED")),
                 ("exec", true) => (111, json!("ROOT_NOT_ALLOWED")),
@@ -129,9 +130,12 @@ fn no_workspace_is_made_where_programs_act_on_files_unless_the_operator_lists_it
     let made = run(&listed, &["apply", input]);
     assert_eq!(made.code, 0, "{made:?}");
     assert_eq!(reason(&run(&person.join(".local/bin"), &["init"])), "ROOT_NOT_ALLOWED");
-    // A project in the home directory is a workspace like any other.
+    // A project in the home directory is a workspace like any other, and so are scripts of a repository.
     fs::create_dir_all(person.join("project/bin")).unwrap();
     assert_eq!(run(&person.join("project"), &["init"]).code, 0);
+    fs::create_dir_all(person.join("repository/bin")).unwrap();
+    fs::create_dir(person.join("repository/.git")).unwrap();
+    assert_eq!(run(&person.join("repository/bin"), &["init", "."]).code, 0);
     let check = run(&root, &["policy", "check"]);
     assert_eq!(value(&check)["roots"], json!([listed]), "{check:?}");
 }
