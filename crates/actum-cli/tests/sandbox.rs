@@ -290,6 +290,7 @@ fn a_protected_path_that_a_command_makes_is_told_as_a_violation() {
         ("mkdir -p ../out/a/.git/hooks", "out/a/.git"),
         ("echo X=1 > ../out/.env.local", "out/.env.local"),
         ("mkdir ../out/.actum", "out/.actum"),
+        ("cd ../out; : > HEAD; : > config; mkdir objects refs", "out/HEAD"),
     ] {
         let ended = sandbox(&root, &["--write", "../out"], script);
         assert_eq!(ended.code, 124, "{script}: {ended:?}");

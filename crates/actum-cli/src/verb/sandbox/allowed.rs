@@ -387,7 +387,10 @@ fn not_listed(place: &Path, listed: &[PathBuf]) -> Vec<PathBuf> {
     entries.flat_map(|entry| not_listed(&entry.path(), listed)).collect()
 }
 
-/// The first path at or below `path` that is protected or holds ledgers and keys, in no order.
+/// Entries that make a directory a repository to git without a `.git` (gitrepository-layout(5)).
+const REPOSITORY_PARTS: [&str; 3] = ["HEAD", "objects", "refs"];
+
+/// The first path at or below `path` that is protected, makes a directory a repository, or holds ledgers and keys, in no order.
 pub(super) fn protected_in(path: &Path) -> Result<Option<PathBuf>, NotAllowed> {
     let is_protected = |path: &Path| {
         let names: Vec<&[u8]> = path.iter().skip(1).map(OsStrExt::as_bytes).collect();
@@ -403,9 +406,14 @@ pub(super) fn protected_in(path: &Path) -> Result<Option<PathBuf>, NotAllowed> {
     let mut left: Vec<PathBuf> = path.is_dir().then(|| path.to_owned()).into_iter().collect();
     let mut seen = 0;
     while let Some(directory) = left.pop() {
+        let mut parts = 0;
         for entry in std::fs::read_dir(&directory).map_err(unreadable(&directory))? {
             let entry = entry.map_err(unreadable(&directory))?;
             let below = entry.path();
+            parts += usize::from(REPOSITORY_PARTS.iter().any(|part| entry.file_name() == *part));
+            if parts == REPOSITORY_PARTS.len() {
+                return Ok(Some(directory.join(REPOSITORY_PARTS[0])));
+            }
             if is_protected(&below) {
                 return Ok(Some(below));
             }

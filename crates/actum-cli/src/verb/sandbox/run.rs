@@ -128,7 +128,11 @@ fn sandboxed(arguments: &Arguments, session: &Session) -> Result<Exit, SandboxFa
         Form::Text => shown(child)?,
     };
     for path in &policy.write {
-        let made = allowed::protected_in(path).map_err(policy::PolicyFileError::from)?;
+        let made = allowed::protected_in(path).unwrap_or_else(|error| {
+            // The command ran. That it hid what it made is as bad as making it.
+            session.screen.note(format_args!("cannot tell what the command made: {error}"));
+            Some(path.clone())
+        });
         outcome.violated.extend(made.map(Violation::Made));
     }
     let changes = outcome.captured.as_ref().map(Layer::changes).transpose();
