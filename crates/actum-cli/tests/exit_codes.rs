@@ -129,6 +129,16 @@ fn a_run_that_is_taken_back_is_3_and_the_workspace_is_as_before() {
     assert_eq!((text(&root, "a.txt"), text(&root, "sub/b.txt")), ("1\n".into(), "2\n".into()));
     let log = run(&["log"]).stdout;
     assert!(log.contains("  reverted   #2  ") && log.contains("  2 files  "), "{log}");
+    // Undo could not give a deleted file back to another user, so it is not deleted.
+    if is_root {
+        fs::write(root.join("theirs"), "work\n").unwrap();
+        let deletion = "diff --git a/theirs b/theirs\ndeleted file mode 100644\n--- a/theirs\n+++ /dev/null\n@@ -1 +0,0 @@\n-work\n";
+        fs::write(outside.join("deletion.diff"), deletion).unwrap();
+        let refused = run(&["apply", "../deletion.diff"]);
+        assert_eq!(refused.code, 1, "{refused:?}");
+        assert!(refused.stderr.contains("`theirs`: its owner cannot be kept"), "{refused:?}");
+        assert_eq!(text(&root, "theirs"), "work\n");
+    }
     assert_eq!(run(&["undo"]).code, 1);
     fs::set_permissions(root.join("sub"), Permissions::from_mode(0o755)).unwrap();
     assert_eq!(run(&APPLY).code, 0);

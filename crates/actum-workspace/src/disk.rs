@@ -232,6 +232,8 @@ pub trait Disk {
     fn umask(&self) -> u32;
     /// User and group that new files of this process get.
     fn identity(&self) -> (u32, u32);
+    /// Whether this process can make a file that belongs to this user and group (chown(2)).
+    fn can_give_to(&self, user: u32, group: u32) -> bool;
     /// The number of this process, for the holder's note in the lock.
     fn process(&self) -> u32;
     /// 64 random bits.

@@ -329,6 +329,10 @@ impl Disk for SimDisk {
         (1000, 1000)
     }
 
+    fn can_give_to(&self, _user: u32, _group: u32) -> bool {
+        true
+    }
+
     fn process(&self) -> u32 {
         4242
     }

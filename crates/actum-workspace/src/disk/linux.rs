@@ -453,6 +453,15 @@ impl Disk for LinuxDisk {
         (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw())
     }
 
+    fn can_give_to(&self, user: u32, group: u32) -> bool {
+        let (own, own_group) = self.identity();
+        let is_member = || {
+            let groups = rustix::process::getgroups().unwrap_or_default();
+            groups.iter().any(|member| member.as_raw() == group)
+        };
+        own == 0 || user == own && (group == own_group || is_member())
+    }
+
     fn process(&self) -> u32 {
         rustix::process::getpid().as_raw_nonzero().get().unsigned_abs()
     }

@@ -113,7 +113,10 @@ impl<D: Disk> Staging<'_, D> {
     fn entry(&mut self, index: usize, path: &RelPath, node: &Node<D::Handle>) -> Result<Entry> {
         let (mut back, mut edited_from) = (None, None);
         let post = match &node.post {
-            Post::Absent => Image::Absent,
+            Post::Absent => {
+                self.check_can_be_undone(path, &node.pre)?;
+                Image::Absent
+            }
             Post::Directory(attributes) => {
                 if !matches!(node.pre, Pre::Directory(_)) {
                     make_directory(self.disk, self.stage, &stage_name(self.run, index), attributes)
@@ -152,6 +155,16 @@ impl<D: Disk> Staging<'_, D> {
         };
         let extent = self.extents.get(path).copied().unwrap_or(Extent::NOTHING);
         Ok(Entry { path: path.clone(), pre, post, extent, edited_from, back })
+    }
+
+    /// Rejects the deletion of a file that undo could not give back to its owner. One that moves keeps its inode.
+    fn check_can_be_undone(&self, path: &RelPath, pre: &Pre<D::Handle>) -> Result<()> {
+        let Pre::File(file) = pre else { return Ok(()) };
+        let (user, group) = (file.attributes.user, file.attributes.group);
+        if self.moved.contains(path) || self.disk.can_give_to(user, group) {
+            return Ok(());
+        }
+        Err(attributes_error(path, "owner", std::io::ErrorKind::PermissionDenied.into()))
     }
 
     /// Stages the inode that `path` will have, and says where its bytes can be found again.
