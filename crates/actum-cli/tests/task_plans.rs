@@ -115,6 +115,15 @@ fn what_is_wrong_with_a_plan_is_told_with_code_and_place() {
     assert_eq!((problem["line"].is_u64(), &problem["recovery_action"]), (true, &json!("REJECTED")));
     assert_eq!(codes(&both).len(), 3, "{both}");
 
+    // What is wrong with the order is told beside what is wrong with the form.
+    let lost = with(replace("b"), "depends_on", json!(["a", "z"]));
+    let form_and_order =
+        linted(&plan(json!([with(replace("a"), "reversable", json!(true)), replace("a"), lost])));
+    assert_eq!(codes(&form_and_order).len(), 3, "{form_and_order}");
+    for told in ["two actions have the id `a`", "depends on `z`"] {
+        assert!(form_and_order.to_string().contains(told), "{form_and_order}");
+    }
+
     let cycle = linted(&plan(json!([
         with(replace("a"), "depends_on", json!(["b"])),
         with(replace("b"), "depends_on", json!(["a"])),
@@ -285,7 +294,7 @@ fn what_an_envelope_would_take_the_place_of_is_told_before_anybody_agrees() {
     for (name, told) in [
         ("task_approval.json", "another document of the task"),
         ("plan.json", "another document of the task"),
-        ("mine.txt", "something else is there"),
+        ("mine.txt", "a file of another kind is there"),
     ] {
         let ended = actum(&root, &["plan", "approve", "../plan.json", "--output", name]);
         assert_ne!(ended.code, 0, "{ended:?}");
@@ -323,4 +332,42 @@ fn what_is_not_approved_leaves_no_envelope_and_nothing_that_waits() {
         assert!(!root.join("..").join(made).exists(), "{made}");
     }
     assert_eq!(waiting(&root), json!([]));
+}
+
+/// EX-1: an envelope of another plan is neither kept nor replaced without a word.
+#[test]
+fn plan_approve_names_the_earlier_envelope_in_its_place() {
+    let (directory, root) = workspace();
+    let create = |id: &str, target: &str| {
+        let operation = json!({ "type": "create", "content": "x\n" });
+        let actions = json!([action("a", "FILE_CREATE", target, operation)]);
+        let text = json!({ "plan_id": id, "action_plan": actions }).to_string();
+        fs::write(directory.path().join(format!("{id}.json")), text).unwrap();
+    };
+    create("first", "one.txt");
+    create("second", "two.txt");
+    create("bad", "README.md");
+    let approve = |plan: &str| actum(&root, &["plan", "approve", plan]);
+    let first = approve("../first.json");
+    assert!(first.code == 0 && !first.stderr.contains("earlier"), "{first:?}");
+    let bad = approve("../bad.json");
+    let kept =
+        "`task_envelope.json` is still the earlier envelope of the task first (`first.json`)";
+    assert!(bad.code == 1 && bad.stderr.contains(kept), "{bad:?}");
+    let second = approve("../second.json");
+    let replaced = "`task_envelope.json` was the envelope of the task first (`first.json`)";
+    assert!(second.code == 0 && second.stderr.contains(replaced), "{second:?}");
+}
+
+/// EX-2: each new plan is a task of its own.
+#[test]
+fn plan_new_writes_a_plan_with_an_id_of_its_own() {
+    let (directory, root) = workspace();
+    let made = actum(&root, &["plan", "new", "../new.json"]);
+    assert_eq!(made.code, 0, "{made:?}");
+    let text = fs::read_to_string(directory.path().join("new.json")).unwrap();
+    let written: Value = serde_json::from_str(&text).unwrap();
+    let id = written["plan_id"].as_str().unwrap();
+    assert!(id.starts_with("plan-2") && id.len() == "plan-20261125-040000".len(), "{id}");
+    assert_eq!(actum(&root, &["plan", "lint", "../new.json"]).code, 0);
 }

@@ -18,6 +18,7 @@ use super::Session;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::input;
+use crate::snippet::Quote;
 use found::{Found, Problems};
 
 /// Write a task plan, check it, see what it would do, and approve it
@@ -73,7 +74,18 @@ impl Documents {
             Ok(plan) => Some(plan),
             Err(error) => {
                 let file = input::path(&self.plan, start);
-                problems.add_mistakes((&plan_file, file.as_deref(), &bytes), &error.0);
+                let document = (&*plan_file, file.as_deref(), &*bytes);
+                problems.add_mistakes(document, &error.0);
+                // Ids are content, which is shown only where the document may be.
+                if Quote::new(file.as_deref(), &bytes, None).is_shown() {
+                    for (problem, place) in TaskPlan::named_order_problems(&bytes) {
+                        problems.add(Found::new(
+                            problem.code(),
+                            &problem,
+                            (&problem.path(), place),
+                        ));
+                    }
+                }
                 None
             }
         };

@@ -23,6 +23,13 @@ pub struct Graph {
     waited_for_by: Vec<Vec<usize>>,
 }
 
+/// An action as far as its place in the order is concerned.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Node<'a> {
+    pub(super) id: &'a ActionId,
+    pub(super) depends_on: &'a [ActionId],
+}
+
 /// Which action must be done before which, near and far.
 #[derive(Debug, Clone)]
 pub struct Reach {
@@ -107,6 +114,12 @@ impl Graph {
     /// # Errors
     /// As [`of`](Self::of).
     pub fn of_actions(actions: &[Action]) -> Result<Self, GraphError> {
+        let nodes = actions.iter().map(|Action { id, depends_on, .. }| Node { id, depends_on });
+        Self::of_nodes(&nodes.collect::<Vec<_>>())
+    }
+
+    /// The graph of some nodes.
+    pub(super) fn of_nodes(actions: &[Node<'_>]) -> Result<Self, GraphError> {
         let mut problems = Vec::new();
         let places = places(actions, &mut problems);
         let waits_for = waits_for(actions, &places, &mut problems);
@@ -204,11 +217,11 @@ impl Reach {
 
 /// The first place of each id.
 fn places<'a>(
-    actions: &'a [Action],
+    actions: &[Node<'a>],
     problems: &mut Vec<GraphProblem>,
 ) -> HashMap<&'a ActionId, usize> {
     let mut places = HashMap::with_capacity(actions.len());
-    for (action, Action { id, .. }) in actions.iter().enumerate() {
+    for (action, &Node { id, .. }) in actions.iter().enumerate() {
         if places.contains_key(id) {
             if problems.len() < PROBLEMS_MAX {
                 problems.push(GraphProblem::Duplicate { action, id: id.clone() });
@@ -221,12 +234,12 @@ fn places<'a>(
 }
 
 fn waits_for(
-    actions: &[Action],
+    actions: &[Node<'_>],
     places: &HashMap<&ActionId, usize>,
     problems: &mut Vec<GraphProblem>,
 ) -> Vec<Vec<usize>> {
     let mut all = Vec::with_capacity(actions.len());
-    for (action, Action { id, depends_on, .. }) in actions.iter().enumerate() {
+    for (action, &Node { id, depends_on }) in actions.iter().enumerate() {
         let mut before = BTreeSet::new();
         for (index, dependency) in depends_on.iter().enumerate() {
             let is_room = problems.len() < PROBLEMS_MAX;
@@ -293,7 +306,7 @@ fn order(waits_for: &[Vec<usize>], waited_for_by: &[Vec<usize>]) -> Vec<usize> {
 
 /// A cycle among the actions that have no place in the order. Each of them waits for another of them, so
 /// going on from one to the next comes back at last.
-fn cycle(actions: &[Action], waits_for: &[Vec<usize>], order: &[usize]) -> GraphProblem {
+fn cycle(actions: &[Node<'_>], waits_for: &[Vec<usize>], order: &[usize]) -> GraphProblem {
     let placed: BTreeSet<usize> = order.iter().copied().collect();
     let next = |action: usize| {
         let before = waits_for.get(action).into_iter().flatten().copied();

@@ -12,6 +12,7 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use super::condition::Condition;
+use super::graph::GraphProblem;
 use super::limits::{self, TimeLimit};
 use super::mistakes::Mistakes;
 use super::name::{ActionId, PlanId, Selector};
@@ -308,6 +309,12 @@ impl TaskPlan {
     /// Lists the targets that the bytes of a plan name, also of one that cannot be read as a whole.
     pub fn named_targets(bytes: &[u8]) -> Vec<NamedTarget> {
         read::named(bytes)
+    }
+
+    /// Finds what is wrong with the order of the actions that the bytes of a plan name, also of one that cannot be read as a
+    /// whole; nothing if an id or a dependency cannot be read. Each is returned with the place of its action.
+    pub fn named_order_problems(bytes: &[u8]) -> Vec<(GraphProblem, Option<Place>)> {
+        read::order_problems(bytes)
     }
 
     /// Paths that its actions write, each with the place of its action.

@@ -1,5 +1,6 @@
 //! `actum plan approve`: a task envelope for a plan that somebody looked at, signed where that is needed.
 
+use std::ffi::OsStr;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
@@ -7,6 +8,7 @@ use actum::task::{self, APPROVAL_FILE, Script, TaskDocuments};
 use actum::{APPROVED_MICROS, Engine, Error, Records, Reply};
 use actum_core::dsse::Envelope;
 use actum_core::ledger::{Actor, Answer, WorkspaceId};
+use actum_core::path::Quoted;
 use actum_core::report::{CONFIG_FILE, PlainId};
 use actum_core::signer::KeyRole;
 use actum_core::task::limits::APPROVAL_BYTES_MAX;
@@ -26,7 +28,7 @@ use crate::output::Document;
 use crate::output_file::{Existing, OutputFile};
 use crate::plans::ApprovalKey;
 use crate::run_arguments::label;
-use crate::{actor, home, input, policy, records, root};
+use crate::{actor, home, input, policy, records, root, timestamp};
 
 /// Approve a task plan: write the envelope with which `actum run` carries it out
 ///
@@ -80,6 +82,26 @@ struct Approved {
 }
 
 pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
+    let earlier = arguments.earlier_envelope(session);
+    let end = approve(arguments, session);
+    if let Some(TaskEnvelope { task, plan, .. }) = earlier {
+        let name = Quoted(arguments.output.as_bytes());
+        let file = Quoted(plan.file.as_bytes()).to_string();
+        let is_other = Some(OsStr::new(&*file)) != arguments.plan.file_name();
+        match &end {
+            Ok(Exit::Success) if is_other => session.screen.note(format_args!(
+                "`{name}` was the envelope of the task {task} (`{file}`), which it approves no longer"
+            )),
+            Ok(Exit::Success) => {}
+            Ok(_) | Err(_) => session.screen.note(format_args!(
+                "`{name}` is still the earlier envelope of the task {task} (`{file}`)"
+            )),
+        }
+    }
+    end
+}
+
+fn approve(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     if arguments.plan == Path::new("-") {
         return Err(usage("the plan has to be a file, beside which the envelope is written"));
     }
@@ -271,6 +293,18 @@ fn sign(
 }
 
 impl Arguments {
+    /// The envelope in the place of the new one, if there is one that can be read.
+    fn earlier_envelope(&self, session: &Session) -> Option<TaskEnvelope> {
+        let path = session.start.join(&self.plan).with_file_name(&self.output);
+        let is_small = path.symlink_metadata().is_ok_and(|found| {
+            found.is_file()
+                && usize::try_from(found.len()).is_ok_and(|size| size <= APPROVAL_BYTES_MAX)
+        });
+        let read = || input::document(&path, Path::new("/"), APPROVAL_BYTES_MAX).ok();
+        let (_, bytes) = is_small.then(read).flatten()?;
+        TaskEnvelope::read(&bytes).ok()
+    }
+
     /// The system config; the one beside the plan where none is named.
     fn config_file(&self, session: &Session, beside: &Path) -> Result<ConfigFile, Failure> {
         if let Some(config) = &self.config {
@@ -324,7 +358,7 @@ impl ConfigFile {
     fn make(&self, session: &Session) -> Result<(), Failure> {
         let Self::Missing(path) = self else { return Ok(()) };
         OutputFile::create(path, Existing::Refuse)?.fill(CONFIG_TEXT.as_bytes())?;
-        session.screen.note(format_args!("made {CONFIG_FILE}, which says nothing yet"));
+        session.screen.note(format_args!("created an empty {CONFIG_FILE}"));
         Ok(())
     }
 }
@@ -398,7 +432,7 @@ fn must_give_way(path: &Path, is_one: impl Fn(&[u8]) -> bool) -> Result<(), Fail
     if is_one(&there) {
         return Ok(());
     }
-    let what = "something else is there, which is not written over";
+    let what = "a file of another kind is there, and is not overwritten";
     Err(failed(io::Error::new(io::ErrorKind::AlreadyExists, what)))
 }
 
@@ -410,7 +444,12 @@ impl Document for Approved {
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         match (&self.approval, self.expires) {
             (Some(file), Some(expires)) => {
-                writeln!(out, "task {} is approved, signed in {file} until {expires}", self.task)?;
+                writeln!(
+                    out,
+                    "task {} is approved, signed in {file} until {}",
+                    self.task,
+                    timestamp::second(expires)
+                )?;
             }
             (Some(_) | None, _) => writeln!(out, "task {} is approved", self.task)?,
         }

@@ -19,10 +19,10 @@ use crate::failure::Failure;
 use crate::output::Document;
 use crate::{policy, root};
 
-/// Check a task plan: its form, its actions, their order, and the files that it speaks of
+/// Check a task plan: its form, its actions, their order, and the files that it names
 ///
-/// All that is wrong is told at once, each with its code, line and place; whether edits find what they look for, and what
-/// the gates say, is told by `actum plan preview`. The exit code is 1 where something would go wrong.
+/// Reports all problems at once, each with its code, line and place. A plan whose form is wrong is not compared with the
+/// files. `actum plan preview` also checks that edits find their text, and asks the gates. Exits with 1 if there is a problem.
 #[derive(clap::Args)]
 pub(super) struct Arguments {
     #[command(flatten)]
@@ -72,14 +72,21 @@ impl Linted {
 }
 
 impl Problems {
-    /// What would go wrong in the tree of files as it is.
+    /// Finds what would go wrong in the tree of files as it is.
     pub(super) fn find(&mut self, task: &Task, session: &Session) -> Result<(), Failure> {
+        self.find_violations(task, session)?;
+        self.find_in_tree(task, session);
+        Ok(())
+    }
+
+    /// Finds targets that are protected: they reject the plan as a whole.
+    pub(super) fn find_violations(
+        &mut self,
+        task: &Task,
+        session: &Session,
+    ) -> Result<(), Failure> {
         let root = root::existing_or_new(&session.start);
-        let exists = |path: &RelPath| {
-            let path = root.join(OsStr::from_bytes(path.as_bytes()));
-            path.symlink_metadata().is_ok_and(|found| found.is_file())
-        };
-        let Task { plan, places, config, graph, .. } = task;
+        let Task { plan, places, config, .. } = task;
         for Violation { action, problem, .. } in
             violations(plan.targets(), &config.protected, &policy::in_force(root)?)?
         {
@@ -87,6 +94,16 @@ impl Problems {
             let place = places.0.get(action).copied();
             self.add(Found::new(problem.code, &problem.message, (&JsonPath(steps), place)));
         }
+        Ok(())
+    }
+
+    fn find_in_tree(&mut self, task: &Task, session: &Session) {
+        let root = root::existing_or_new(&session.start);
+        let exists = |path: &RelPath| {
+            let path = root.join(OsStr::from_bytes(path.as_bytes()));
+            path.symlink_metadata().is_ok_and(|found| found.is_file())
+        };
+        let Task { plan, places, config, graph, .. } = task;
         let is_link = |path: &RelPath| {
             let path = root.join(OsStr::from_bytes(path.as_bytes()));
             path.symlink_metadata().is_ok_and(|found| found.is_symlink())
@@ -99,7 +116,6 @@ impl Problems {
             let place = finding.action().and_then(|action| places.0.get(action).copied());
             self.add(Found::new(finding.code(), &finding, (&finding.path(), place)));
         }
-        Ok(())
     }
 }
 

@@ -1,4 +1,4 @@
-//! `actum plan new`: the beginning of a task plan.
+//! `actum plan new`: a template of a task plan.
 
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
@@ -12,15 +12,17 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
 use crate::output_file::{Existing, OutputFile};
-use crate::shown_path;
+use crate::{records, shown_path, timestamp};
 
 /// A plan that can be carried out as it is, and shows how actions look.
 const TEMPLATE: &str = include_str!("new_plan.json");
+/// The id in it, which each new plan replaces: a task is carried out once.
+const TEMPLATE_ID: &str = "plan-001";
 
-/// Write the beginning of a task plan
+/// Write a template of a task plan
 ///
-/// It has two actions, which can be carried out as they are; put your own in their place. What is there already is not
-/// written over.
+/// It has an id of its own, made of the time, and two actions that work as they are; replace them by your own. An existing
+/// file is not overwritten.
 #[derive(clap::Args)]
 pub(super) struct Arguments {
     /// The file to write
@@ -37,12 +39,24 @@ struct Made {
 
 pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let path = session.start.join(&arguments.file);
-    OutputFile::create(&path, Existing::Refuse)?.fill(TEMPLATE.as_bytes())?;
+    let id = format!("plan-{}", compact(&timestamp::second(records::now())));
+    let text = TEMPLATE.replace(TEMPLATE_ID, &id);
+    OutputFile::create(&path, Existing::Refuse)?.fill(text.as_bytes())?;
     let bytes = arguments.file.as_os_str().as_bytes();
     session
         .screen
         .show(&Made { file: shown_path::text(bytes), shown: Quoted(bytes).to_string() })?;
     Ok(Exit::Success)
+}
+
+/// The digits of a time, with `-` between date and time of day.
+fn compact(time: &str) -> String {
+    time.chars()
+        .filter_map(|c| match c {
+            'T' => Some('-'),
+            c => c.is_ascii_digit().then_some(c),
+        })
+        .collect()
 }
 
 impl Document for Made {

@@ -17,7 +17,7 @@ use actum_gate::credential::spans;
 use actum_workspace::{RunOptions, Workspace};
 use serde::Serialize;
 
-use super::{Documents, Session, Task, lint};
+use super::{Documents, Problems, Session, Task, lint};
 use crate::diff_text::Audience;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -110,6 +110,12 @@ pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
             return Ok(Exit::Refused);
         }
     };
+    let mut problems = Problems::default();
+    problems.find_violations(&task, session)?;
+    if !problems.is_empty() {
+        session.screen.show(&lint::Linted::unread(problems))?;
+        return Ok(Exit::Refused);
+    }
     let root = root::existing_or_new(&session.start);
     let in_force = policy::in_force(root)?;
     let mut workspace = records::own_root(root)?.open()?;

@@ -4,6 +4,7 @@ use std::num::NonZeroU32;
 use std::time::Duration;
 
 use super::super::condition::{Condition, Unbound};
+use super::super::graph::{Graph, GraphError, GraphProblem, Node};
 use super::super::limits::PLAN_BYTES_MAX;
 use super::super::mistakes::Mistakes;
 use super::super::name::ActionId;
@@ -29,22 +30,61 @@ pub(super) fn plan(bytes: &[u8]) -> Result<(TaskPlan, ActionPlaces), Mistakes> {
     })
 }
 
-/// Lists the paths that the actions of a plan name, as far as the bytes can be read at all.
-pub(super) fn named(bytes: &[u8]) -> Vec<NamedTarget> {
-    let read =
-        reader::check_size(bytes, PLAN_BYTES_MAX).ok().and_then(|()| Value::read(bytes).ok());
-    let Some(document) = read else { return Vec::new() };
-    let Some(Content::Array(actions)) =
-        reader::member_of(&document, "action_plan").map(|list| &list.content)
-    else {
+/// The document, if it is JSON of a size that is read.
+fn document(bytes: &[u8]) -> Option<Value<'_>> {
+    reader::check_size(bytes, PLAN_BYTES_MAX).ok().and_then(|()| Value::read(bytes).ok())
+}
+
+/// The actions in a document, before any is read.
+fn unread_actions<'v>(document: &'v Value<'v>) -> &'v [Value<'v>] {
+    match reader::member_of(document, "action_plan").map(|list| &list.content) {
+        Some(Content::Array(actions)) => actions,
+        Some(_) | None => &[],
+    }
+}
+
+fn as_text<'v>(value: &'v Value<'_>) -> Option<&'v str> {
+    if let Content::String(text) = &value.content { Some(text) } else { None }
+}
+
+/// Finds what is wrong with the order of actions whose ids and dependencies can all be read.
+pub(super) fn order_problems(bytes: &[u8]) -> Vec<(GraphProblem, Option<Place>)> {
+    let Some(document) = document(bytes) else { return Vec::new() };
+    let actions = unread_actions(&document);
+    let Some(named) = actions.iter().map(id_and_dependencies).collect::<Option<Vec<_>>>() else {
         return Vec::new();
     };
-    let text = |object, name| match reader::member_of(object, name).map(|value| &value.content) {
-        Some(Content::String(text)) => Some(&**text),
-        Some(_) | None => None,
+    let nodes: Vec<_> = named.iter().map(|(id, depends_on)| Node { id, depends_on }).collect();
+    let Err(GraphError { problems }) = Graph::of_nodes(&nodes) else { return Vec::new() };
+    let starts: Vec<_> = actions.iter().map(|action| action.span.start).collect();
+    let places = places(bytes, &starts).0;
+    problems
+        .into_iter()
+        .map(|it| {
+            let place = places.get(it.action()).copied();
+            (it, place)
+        })
+        .collect()
+}
+
+fn id_and_dependencies(action: &Value<'_>) -> Option<(ActionId, Vec<ActionId>)> {
+    let id = as_text(reader::member_of(action, "action_id")?)?.parse().ok()?;
+    let depends_on = match reader::member_of(action, "depends_on").map(|list| &list.content) {
+        None => Vec::new(),
+        Some(Content::Array(ids)) => {
+            ids.iter().map(|id| as_text(id)?.parse().ok()).collect::<Option<_>>()?
+        }
+        Some(_) => return None,
     };
+    Some((id, depends_on))
+}
+
+/// Lists the paths that the actions of a plan name, as far as the bytes can be read at all.
+pub(super) fn named(bytes: &[u8]) -> Vec<NamedTarget> {
+    let Some(document) = document(bytes) else { return Vec::new() };
+    let text = |object, name| reader::member_of(object, name).and_then(as_text);
     let mut targets = Vec::new();
-    for (index, action) in actions.iter().enumerate() {
+    for (index, action) in unread_actions(&document).iter().enumerate() {
         let operation = reader::member_of(action, "operation");
         let details = operation.and_then(|operation| reader::member_of(operation, "details"));
         let within = [operation, details].into_iter().flatten();
