@@ -138,6 +138,18 @@ fn a_run_that_is_taken_back_is_3_and_the_workspace_is_as_before() {
         assert_eq!(refused.code, 1, "{refused:?}");
         assert!(refused.stderr.contains("`theirs`: its owner cannot be kept"), "{refused:?}");
         assert_eq!(text(&root, "theirs"), "work\n");
+        // The same for a directory that goes with its last file.
+        let directory = root.join("other");
+        fs::create_dir(&directory).unwrap();
+        fs::write(directory.join("x"), "x\n").unwrap();
+        fs::set_permissions(&directory, Permissions::from_mode(0o777)).unwrap();
+        std::os::unix::fs::chown(directory.join("x"), Some(NOBODY), Some(NOBODY)).unwrap();
+        std::os::unix::fs::chown(&directory, Some(NOBODY), Some(0)).unwrap();
+        let deletion = deletion.replace("theirs", "other/x").replace("-work", "-x");
+        fs::write(outside.join("deletion.diff"), deletion).unwrap();
+        let refused = run(&["apply", "../deletion.diff"]);
+        assert!(refused.stderr.contains("`other`: its owner cannot be kept"), "{refused:?}");
+        assert!(directory.join("x").exists());
     }
     assert_eq!(run(&["undo"]).code, 1);
     fs::set_permissions(root.join("sub"), Permissions::from_mode(0o755)).unwrap();

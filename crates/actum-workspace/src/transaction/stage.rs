@@ -119,12 +119,16 @@ impl<D: Disk> Staging<'_, D> {
             }
             Post::Directory(attributes) => {
                 if !matches!(node.pre, Pre::Directory(_)) {
+                    self.check_can_be_undone(path, &node.pre)?;
                     make_directory(self.disk, self.stage, &stage_name(self.run, index), attributes)
                         .map_err(|(what, source)| attributes_error(path, what, source))?;
                 }
                 Image::Directory(attributes.clone())
             }
             Post::File(file) => {
+                if matches!(node.pre, Pre::Directory(_)) {
+                    self.check_can_be_undone(path, &node.pre)?;
+                }
                 if let (Pre::File(pre), Content::New(new)) = (&node.pre, &file.content) {
                     back = way_back(pre, &new.bytes, new.splices.as_deref());
                 }
@@ -157,11 +161,16 @@ impl<D: Disk> Staging<'_, D> {
         Ok(Entry { path: path.clone(), pre, post, extent, edited_from, back })
     }
 
-    /// Rejects the deletion of a file that undo could not give back to its owner. One that moves keeps its inode.
+    /// Rejects the deletion of what a rollback or an undo could not give back to its owner. A file that moves keeps its
+    /// inode.
     fn check_can_be_undone(&self, path: &RelPath, pre: &Pre<D::Handle>) -> Result<()> {
-        let Pre::File(file) = pre else { return Ok(()) };
-        let (user, group) = (file.attributes.user, file.attributes.group);
-        if self.moved.contains(path) || self.disk.can_give_to(user, group) {
+        let attributes = match pre {
+            Pre::File(_) if self.moved.contains(path) => return Ok(()),
+            Pre::File(file) => &file.attributes,
+            Pre::Directory(attributes) => attributes,
+            Pre::Absent => return Ok(()),
+        };
+        if self.disk.can_give_to(attributes.user, attributes.group) {
             return Ok(());
         }
         Err(attributes_error(path, "owner", std::io::ErrorKind::PermissionDenied.into()))
