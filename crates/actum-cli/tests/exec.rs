@@ -550,6 +550,9 @@ fn git_looks_without_writing_and_what_it_would_write_is_refused() {
     for arguments in [&["status"][..], &["diff"], &["log", "--oneline"]] {
         look(arguments);
     }
+    let describe = actum(&root, &["exec", "--", "git", "describe", "--always", "--dirty"]);
+    assert_eq!(describe.code, 111, "{describe:?}");
+    assert!(describe.stderr.contains("`.git/index"), "{describe:?}");
     let ended =
         exec(&root, &[], "echo x > a.txt; git -c user.name=a -c user.email=a commit -qam x");
     assert_eq!(ended.code, 111, "{ended:?}");

@@ -232,3 +232,14 @@ fn messages_quote_nothing_of_files_of_the_operator_and_the_system() {
         }
     }
 }
+
+/// AA-2, issue 22 (claims): an input has at most 100 MiB.
+#[test]
+fn an_input_of_more_than_100_mib_is_refused() {
+    let (directory, root) = workspace();
+    let file = fs::File::create(directory.path().join("large.json")).unwrap();
+    file.set_len((100 << 20) + 1).unwrap();
+    let ended = actum(&root, &["apply", "../large.json", "--json"]);
+    let document: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!(document["reason"], "INPUT_TOO_LARGE", "{ended:?}");
+}

@@ -276,6 +276,25 @@ fn a_recovery_killed_at_any_call_leaves_before_or_after() {
     assert!(count.between > 0, "no kill came between two steps of recovery: {count:?}");
 }
 
+/// FO-2, issue 22 (claims): commands that only look leave a mixture as it is, and `status` reports it.
+#[test]
+fn commands_that_only_look_do_not_recover() {
+    let template = Template::new();
+    let apply = ["apply", "../change.diff"];
+    let (before, after) = (template.tree(), template.after(&apply));
+    let mut killed = (0..).step_by(2).map(|call| template.killed_copy(&apply, call));
+    let mixed = killed.find(|killed| ![&before, &after].contains(&&killed.copy.tree())).unwrap();
+    let left = mixed.copy.tree();
+    for verb in [&["log"][..], &["show"], &["diff"], &["status"], &["explain", "CHANGE_DENIED"]] {
+        actum(&mixed.copy.root, verb);
+        assert_eq!(mixed.copy.tree(), left, "{verb:?}");
+    }
+    let status = actum(&mixed.copy.root, &["status"]);
+    assert!(status.stdout.contains("recover"), "{status:?}");
+    assert_eq!(actum(&mixed.copy.root, &["recover"]).code, 0);
+    assert!([&before, &after].contains(&&mixed.copy.tree()));
+}
+
 /// What the kills of one command hit.
 #[derive(Debug, Default)]
 struct Count {

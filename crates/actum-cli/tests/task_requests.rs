@@ -196,6 +196,12 @@ fn a_policy_can_accept_signed_envelopes_alone() {
     let (_directory, root) = workspace();
     let unsigned = |doctor: &Ended| doctor.stdout.contains("unsigned ones are accepted");
     assert!(unsigned(&actum(&root, &["doctor"])));
+    // The workspace's own policy can demand it, too, without being trusted.
+    fs::write(root.join("actum.toml"), "version = 1\n[tasks]\nsigned = true\n").unwrap();
+    assert!(!unsigned(&actum(&root, &["doctor"])));
+    assert_eq!(run(&root, &insert("0\n")).code, 1);
+    assert_eq!(task::document(&root, "error_report.json")["error_code"], 1007);
+    fs::remove_file(root.join("actum.toml")).unwrap();
     let operator = operator_of(&root).join("actum");
     fs::create_dir_all(&operator).unwrap();
     fs::write(operator.join("actum.toml"), "version = 1\n[tasks]\nsigned = true\n").unwrap();

@@ -78,6 +78,12 @@ pub struct SigningKey {
     key: Arc<ed25519_dalek::SigningKey>,
 }
 
+/// Compiles only while the key is wiped from memory when it is dropped.
+const _: fn() = || {
+    const fn wiped_when_dropped<T: zeroize::ZeroizeOnDrop>() {}
+    wiped_when_dropped::<ed25519_dalek::SigningKey>();
+};
+
 /// The passphrases of a change of keys.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Passphrases<'p> {

@@ -105,6 +105,34 @@ fn what_says_too_much_is_ended_and_cut_off() {
     assert_eq!(outcome.stdout.len(), 1000);
 }
 
+/// FE-12, AA-10, issue 22 (claims): docs/sandbox.md names what a process cannot have by itself.
+#[test]
+fn a_process_maps_no_more_than_its_limit_dumps_no_core_and_stays_observable() {
+    let limits = policy().limits.with(Resource::Memory, 1 << 30, Enforcement::Polled);
+    let script = "ulimit -d; ulimit -c; python3 -c 'import ctypes; print(ctypes.CDLL(None).prctl(4, 0, 0, 0, 0))'";
+    let outcome = shell(&SandboxPolicy { limits, ..policy() }, script);
+    assert_eq!(said(&outcome), format!("{}\n0\n-1\n", 1 << 20));
+}
+
+/// AA-10, issue 22 (claims)
+#[test]
+fn hidden_directories_are_empty_and_hidden_files_cannot_be_opened() {
+    let directory = tempfile::tempdir().unwrap();
+    let place = directory.path().canonicalize().unwrap();
+    for name in ["secret/key", "file", "open"] {
+        let path = place.join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, format!("{name}\n")).unwrap();
+    }
+    let mut policy = policy();
+    policy.read.push(place.clone());
+    policy.hide = vec![place.join("secret"), place.join("file")];
+    let script =
+        format!("cd {}; cat open; ls -A secret; cat secret/key; cat file", place.display());
+    let outcome = shell(&policy, &script);
+    assert_eq!(outcome.stdout, b"open\n", "{}", said(&outcome));
+}
+
 /// FE-16
 #[test]
 fn a_command_cannot_mount_nor_make_namespaces_nor_write_what_it_may_read() {

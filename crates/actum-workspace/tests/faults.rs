@@ -1,15 +1,15 @@
 //! The operating system refuses a call: the error says the state of the workspace, and it is so
 //! (FO-2).
-#![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test")]
 
 use actum_core::Operation;
 use actum_testkit::{Errno, SimDisk};
-use actum_workspace::State;
+use actum_workspace::{RunOptions, State};
 
 #[path = "crash/changes.rs"]
 mod changes;
 
-use changes::{apply, base, mixture, open, patch};
+use changes::{apply, base, create, mixture, open, patch};
 
 fn tree(disk: &SimDisk) -> std::collections::BTreeMap<String, actum_testkit::Node> {
     disk.snapshot_without(".actum")
@@ -81,5 +81,33 @@ fn a_disk_that_is_full_or_read_only_from_one_call_on_loses_nothing() {
             disk.fail_from(at, errno);
             judge(&disk, &mixture(), &format!("{errno:?} from call {at} on"));
         }
+    }
+}
+
+/// FO-2, issue 22 (claims): after a record of the journal that may not be durable, the handle makes no more runs.
+#[test]
+fn a_handle_with_a_record_that_may_not_be_durable_makes_no_more_runs() {
+    let whole = base();
+    let change = mixture();
+    let mut workspace = open(&whole).unwrap();
+    let first = whole.calls();
+    workspace.apply_operations(&change, RunOptions::default()).unwrap();
+    let trace = whole.trace();
+    let is_journal_sync =
+        |at: &usize| trace[*at].starts_with("sync") && trace[*at].contains("journal");
+    let syncs: Vec<usize> = (first..trace.len()).filter(is_journal_sync).collect();
+    assert!(syncs.len() >= 2, "{trace:#?}");
+    for at in syncs {
+        let disk = base();
+        let mut workspace = open(&disk).unwrap();
+        disk.fail_at(at - first, Errno::IO);
+        workspace.apply_operations(&change, RunOptions::default()).unwrap_err();
+        disk.clear_faults();
+        let left = tree(&disk);
+        let again = workspace.apply_operations(&[create("more", "more\n")], RunOptions::default());
+        assert!(again.is_err(), "after the failed {}", trace[at]);
+        assert_eq!(tree(&disk), left);
+        drop(workspace);
+        apply(&disk, &[create("more", "more\n")]).unwrap();
     }
 }

@@ -342,3 +342,27 @@ fn files_of_access_policies_have_limits() {
     place.write("1000.cedar", "");
     assert!(place.refusal().contains("it has more than 1000 files of access policies"));
 }
+
+/// FO-9, AEC-10, issue 22 (claims): of the machine's and the operator's policy the longer retention and the smaller ledger hold.
+#[test]
+fn the_longer_retention_and_the_smaller_ledger_hold() {
+    let grounds = Place::with(&[]);
+    let system = grounds.directory.path().join("system.toml");
+    let operator = grounds.directory.path().join("config/actum.toml");
+    let write = |path: &Path, runs: u32, days: u32, bytes: u64| {
+        let text = format!(
+            "version = 1\n[retention]\nruns = {runs}\ndays = {days}\n[ledger]\nmax_bytes = {bytes}\n"
+        );
+        fs::write(path, text).unwrap();
+        fs::set_permissions(path, Permissions::from_mode(0o644)).unwrap();
+    };
+    let files = PolicyFiles { system: Some(system.clone()), ..grounds.files() };
+    let (small, large) = (64 << 20, 128 << 20);
+    for [(first, second), (third, fourth)] in [[(5, small), (9, large)], [(9, large), (5, small)]] {
+        write(&system, first, 20 - first, second);
+        write(&operator, third, 20 - third, fourth);
+        let in_force = files.read(&grounds.root()).unwrap();
+        assert_eq!((in_force.retention.runs, in_force.retention.days), (9, 15));
+        assert_eq!(in_force.ledger_bytes, small);
+    }
+}

@@ -361,6 +361,22 @@ fn one_who_asks_for_much_fills_no_queue_but_its_own() {
     queued(run(&disk, grounds.records(), asks(QUEUE_OF_ONE_MAX).asked_by(ann)));
 }
 
+/// AA-5, issue 22 (claims): a request key makes two plans versions of one, whatever files they are about.
+#[test]
+fn a_plan_under_a_request_key_is_a_version_of_the_earlier_one() {
+    let grounds = Grounds::new();
+    let disk = disk(&grounds);
+    let about = |name: &str, key: &str| {
+        let request = Request::apply(vec![create(&format!(".circleci/{name}"))]);
+        queued(run(&disk, grounds.records(), request.keyed(key.parse().unwrap())))
+    };
+    let earlier = |plan| grounds.records().plan(plan).unwrap().queued.earlier;
+    let first = about("one", "build-7");
+    let other = about("two", "build-8");
+    let next = about("three", "build-7");
+    assert_eq!((earlier(other), earlier(next)), (None, Some(first)));
+}
+
 /// AA-5: what is about other files is no version of it, whatever it is called.
 #[test]
 fn a_plan_comes_in_the_place_of_one_about_the_same_files_by_the_same() {

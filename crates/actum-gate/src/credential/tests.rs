@@ -202,6 +202,9 @@ fn new_files_are_known_by_their_names() {
     assert_eq!(rules("id_rsa", None, b"anything"), ["key-file"]);
     assert_eq!(rules("Shop.P12", None, b"\x30\x82\x01\x02"), ["key-file"]);
     assert_eq!(rules("shop.p12", None, b"a text of that name"), [""; 0]);
+    assert_eq!(rules("shop.jks", None, b"\xfe\xed\xfe\xed\0\0\0\x02"), ["key-file"]);
+    assert_eq!(rules("shop.kdbx", None, b"\x03\xd9\xa2\x9a\x67\xfb\x4b\xb5"), ["key-file"]);
+    assert_eq!(rules("shop.jks", None, b"a text of that name"), [""; 0]);
     assert_eq!(rules("id_rsa.pub", None, b"anything"), [""; 0]);
     assert_eq!(rules("id_rsa", Some(b"it was there"), b"anything"), [""; 0]);
     let entry = format!("db.shop.io:5432:*:app:{}\n", word(16));
