@@ -19,7 +19,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
-use program::{Ended, actum, approval_key, command, home_of, workspace};
+use program::{Ended, actum, approval_key, command, workspace};
 use serde_json::Value;
 use trees::{plainly, tree};
 
@@ -592,63 +592,4 @@ fn a_workspaces_own_policy_cannot_let_commands_do_more() {
     let ended = exec(&root, &[], "echo x > a.txt");
     assert_eq!(ended.code, 111, "{ended:?}");
     assert!(ended.stderr.contains("only the operator's policy can"), "{}", ended.stderr);
-}
-
-/// Starts the program at a terminal of its own, types what is given once it said `ready`, and tells how it ended.
-const AT_A_TERMINAL: &str = r#"
-import os, pty, select, sys, termios, time
-typed, program, arguments = sys.argv[1], sys.argv[2], sys.argv[3:]
-child, terminal = pty.fork()
-if child == 0:
-    os.execv(program, [program, *arguments])
-before = termios.tcgetattr(terminal)
-said, is_typed, until = b"", False, time.monotonic() + 60
-while time.monotonic() < until:
-    if not select.select([terminal], [], [], 0.1)[0]:
-        continue
-    try:
-        piece = os.read(terminal, 4096)
-    except OSError:
-        break
-    if not piece:
-        break
-    said += piece
-    if not is_typed and b"ready" in said:
-        os.write(terminal, typed.encode())
-        is_typed = True
-_, status = os.waitpid(child, 0)
-sys.stdout.buffer.write(said)
-sys.exit(os.waitstatus_to_exitcode(status))
-"#;
-
-fn at_a_terminal(root: &Path, typed: &str, script: &str) -> Ended {
-    let program = env!("CARGO_BIN_EXE_actum");
-    let mut python = Command::new("python3");
-    python.args(["-c", AT_A_TERMINAL, typed, program, "exec", "--", "sh", "-c", script]);
-    python.env("ACTUM_HOME", home_of(root)).env("XDG_CONFIG_HOME", program::operator_of(root));
-    python.current_dir(root).output().unwrap().into()
-}
-
-/// AA-10
-#[test]
-fn a_program_that_a_person_talks_with_gets_a_terminal() {
-    let (_directory, root) = workspace();
-    let script = "test -t 0 && test -t 1 && test -t 2 && echo ready; read word; \
-                  echo got $word > a.txt; echo by name > /dev/tty";
-    let ended = at_a_terminal(&root, "hello\r", script);
-    assert_eq!(ended.code, 0, "{ended:?}");
-    assert!(ended.stdout.contains("by name\r\n"), "{ended:?}");
-    assert!(ended.stdout.contains("1 file changed"), "{ended:?}");
-    assert_eq!(fs::read_to_string(root.join("a.txt")).unwrap(), "got hello\n");
-}
-
-/// AA-10: what is typed to end a command ends that, and nothing that it did is kept.
-#[test]
-fn a_command_is_interrupted_at_its_terminal_and_leaves_nothing() {
-    let (_directory, root) = workspace();
-    let before = tree(&root);
-    let ended = at_a_terminal(&root, "\u{3}", "echo gone > a.txt; echo ready; exec sleep 60");
-    assert_eq!(ended.code, 130, "{ended:?}");
-    assert!(ended.stdout.contains("the command failed: the signal 2 ended it"), "{ended:?}");
-    assert_eq!(tree(&root), before);
 }
