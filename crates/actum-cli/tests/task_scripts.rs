@@ -53,7 +53,7 @@ fn cut_off(root: &Path, turn: usize) -> bool {
     fs::create_dir(&programs).unwrap();
     let counter = programs.join("turn");
     fs::write(&counter, turn.to_string()).unwrap();
-    for name in ["rm", "mv", "cp", "chown", "chmod", "mkdir", "rmdir"] {
+    for name in ["rm", "mv", "cp", "chown", "chmod", "mkdir", "rmdir", "link", "ln"] {
         let real = ["/usr/bin", "/bin"].map(|place| Path::new(place).join(name));
         let real = real.into_iter().find(|program| program.exists()).unwrap();
         let half = if name == "cp" { "printf x >\"$3\"\n" } else { "" };
@@ -106,6 +106,53 @@ fn a_script_that_is_killed_anywhere_is_finished_by_a_rollback_or_by_the_script()
         turn += 1;
     }
     assert!(turn > 20, "only {turn} steps");
+}
+
+/// Runs the script until it moves `a.txt` aside, which an editor saved just before, and kills it behind that.
+fn cut_off_behind_a_save(root: &Path) {
+    let programs = root.join("../programs");
+    fs::create_dir(&programs).unwrap();
+    let text = "#!/bin/sh\nprintf 'saved\\n' >saved && /bin/mv saved a.txt && /bin/mv \"$@\" && kill -9 \"$PPID\"\n";
+    fs::write(programs.join("mv"), text).unwrap();
+    fs::set_permissions(programs.join("mv"), fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:/usr/bin:/bin", programs.display());
+    let output = Command::new("/bin/sh").arg(script(root)).env("PATH", path).output().unwrap();
+    assert_eq!((output.status.code(), root.join("a.txt").exists()), (None, false), "{output:?}");
+}
+
+/// The files that a script moved aside.
+fn aside(root: &Path) -> Vec<String> {
+    let names = fs::read_dir(report(root)).unwrap();
+    let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names.filter(|name| name.starts_with(".displaced-")).collect()
+}
+
+/// EX-16: finding A2 of issue 22. A rollback puts back what an editor saved and a killed script had moved aside.
+#[test]
+fn a_rollback_puts_back_what_a_killed_script_had_moved_aside() {
+    let (_directory, root) = workspace();
+    assert_eq!(run(&root, &plan(json!([replace("a1", "a.txt", "1")]))).code, 0);
+    cut_off_behind_a_save(&root);
+    let refused = actum(&root, &["rollback", "task-7"]);
+    assert_eq!((refused.code, text(&root, "a.txt")), (1, "saved\n".into()), "{refused:?}");
+    assert!(aside(&root).is_empty());
+}
+
+/// EX-16: where another file came to the path, what a killed script moved aside is kept and named.
+#[test]
+fn a_rollback_names_what_a_killed_script_had_moved_aside_and_cannot_be_put_back() {
+    let (_directory, root) = workspace();
+    assert_eq!(run(&root, &plan(json!([replace("a1", "a.txt", "1")]))).code, 0);
+    let mode = fs::metadata(root.join("a.txt")).unwrap().permissions();
+    cut_off_behind_a_save(&root);
+    fs::write(root.join("a.txt"), "new\n").unwrap();
+    fs::set_permissions(root.join("a.txt"), mode).unwrap();
+    let done = actum(&root, &["rollback", "task-7"]);
+    assert_eq!((done.code, text(&root, "a.txt")), (0, "1\n".into()), "{done:?}");
+    let aside = aside(&root);
+    assert_eq!(aside.len(), 1, "{done:?}");
+    assert_eq!(fs::read_to_string(report(&root).join(&aside[0])).unwrap(), "saved\n");
+    assert!(done.stderr.contains(&aside[0]), "{done:?}");
 }
 
 /// FO-5: a rename that was put back by hand is as before, and no obstacle.

@@ -37,7 +37,7 @@ pub use names::{
     ARCHIVE_DIRECTORY, BACKUPS_DIRECTORY, CHANGE_LOG_FILE, CONFIG_FILE, ERROR_REPORT_FILE,
     EXECUTION_REPORT_FILE, PLAN_FILE, PROMPT_FILE, REPORT_FILES, REPORTS_DIRECTORY,
     ROLLBACK_MANIFEST_FILE, ROLLBACK_SCRIPT_FILE, ReportName, SUMMARY_FILE, TEMPORARY_PREFIX,
-    archive_directory, backup_name, is_protected_report, path_of_backup,
+    archive_directory, backup_name, displaced_name, is_protected_report, path_of_backup,
 };
 pub use plain_id::{ID_CHARS_MAX, PlainId, PlainIdError};
 pub use prompt::executor_prompt;

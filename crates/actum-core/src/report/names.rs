@@ -32,6 +32,8 @@ pub const PLAN_FILE: &str = "task_plan.json";
 pub const ROLLBACK_SCRIPT_FILE: &str = "rollback.sh";
 /// How the names begin under which the script keeps the copy of a backup until it takes its place.
 pub const TEMPORARY_PREFIX: &str = ".restore-";
+/// Start of the names under which the script keeps a file that it moved aside, until the next one is in its place.
+const DISPLACED_PREFIX: &str = ".displaced-";
 /// The directory of backups.
 pub const BACKUPS_DIRECTORY: &str = "backups";
 
@@ -98,6 +100,11 @@ impl ReportName {
     /// The backup of a path, from the root of the workspace.
     pub fn backup(&self, path: &RelPath) -> String {
         format!("{REPORTS_DIRECTORY}/{self}/{BACKUPS_DIRECTORY}/{}", backup_name(path))
+    }
+
+    /// The place of a file that the script moved aside, from the root of the workspace.
+    pub fn displaced(&self, path: &RelPath) -> String {
+        self.file(&displaced_name(path))
     }
 }
 
@@ -179,6 +186,12 @@ pub fn backup_name(path: &RelPath) -> String {
         name.push_str(&encoded);
     }
     format!("{name}{CUT}{digest}{BACKUP_END}")
+}
+
+/// The name of a file that the script moved aside. It depends on the path alone, so that the next script, or
+/// `actum rollback`, finds what a killed one left.
+pub fn displaced_name(path: &RelPath) -> String {
+    format!("{DISPLACED_PREFIX}{}", Digest::of(path.as_bytes()))
 }
 
 /// The path whose backup has this name; `None` where it is no such name, or one that was too long: of

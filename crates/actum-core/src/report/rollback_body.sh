@@ -10,6 +10,7 @@ bad=0
 pending=0
 touched=0
 restored=no
+unchanged='Nothing was changed.'
 
 say() { printf '%s\n' "$1"; }
 
@@ -85,6 +86,46 @@ observe() {
   return 0
 }
 
+# PATH: whether something is there, be it a link that leads nowhere.
+is_taken() { [ -e "$1" ] || [ -h "$1" ]; }
+
+# FILE NAME: gives a file a second name. Fails where anything has that name: nothing is overwritten.
+give_name() {
+  case $linker in
+    link) link "$1" "$2" 2>/dev/null ;;
+    # `ln` would put the name into a directory.
+    *) ! is_taken "$2" && ln -- "$1" "$2" 2>/dev/null && [ ! -d "$2" ] ;;
+  esac
+}
+
+# ASIDE PATH: puts back what was moved aside. Fails where something has come to the path since.
+put_back() {
+  ! is_taken "$2" || return 1
+  if [ -h "$1" ]; then
+    ln -P -- "$1" "$2" 2>/dev/null && [ -h "$2" ] && rm -f -- "$1"
+  elif [ -d "$1" ]; then
+    mv -- "$1" "$2"
+  else
+    give_name "$1" "$2" && rm -f -- "$1"
+  fi
+}
+
+# PATH SHOWN SUM ASIDE: moves a file aside. The digest is that of what was moved, so that a file which was saved after the
+# last look at the path is noticed, and goes back.
+move_aside() {
+  ! is_taken "$4" || stop "$2" "cannot be moved aside: $4 exists"
+  mv -- "$1" "$4" || stop "$2" "cannot be moved aside"
+  observe "$4"
+  [ "$now" != "$3" ] || return 0
+  give_up "$1" "$2" "$4" "changed meanwhile"
+}
+
+# PATH SHOWN ASIDE REASON: stops after a file was moved aside.
+give_up() {
+  put_back "$3" "$1" || stop "$2" "$4; the file that was there is kept as $3"
+  stop "$2" "$4"
+}
+
 has_mode() { [ -n "$(find "$1" -prune -perm "$2")" ]; }
 
 # PATH SUM MODE: whether the path is so; a mode of `-` is any.
@@ -93,25 +134,69 @@ is_now() {
   [ "$3" = - ] || has_mode "$1" "$3"
 }
 
-# PATH SHOWN SUM MODE SUM MODE [between]: the path must be as before the run or as after it, or on the
-# way from a directory to a file or back.
-expect() {
+# PATH SHOWN SUM ASIDE [FROM]: finishes or takes back the step of a script that was killed after it moved a file aside. A
+# renamed file has no backup: it is removed only where FROM has its content.
+settle() {
+  is_taken "$4" || return 0
+  observe "$4"
+  held=$now
   observe "$1"
-  if is_now "$1" "$3" "$4"; then
+  there=$now
+  from=-
+  if [ $# -gt 4 ]; then
+    observe "$5"
+    from=$now
+  fi
+  is_kept=no
+  case $held in
+    - | d | other) ;;
+    "$there" | "$from") is_kept=yes ;;
+    "$3")
+      case $#$there in
+        5* | 4- | 4d | 4other) ;;
+        *) is_kept=yes ;;
+      esac
+      ;;
+  esac
+  if [ "$is_kept" = no ] && [ "$there" != - ]; then
+    complain "$2" "was saved while a script that was killed had the file aside, which is kept as $4; move one of them away"
+  elif [ "$mode" = check ]; then
     :
-  elif is_now "$1" "$5" "$6"; then
+  elif [ "$is_kept" = yes ]; then
+    rm -f -- "$4" || complain "$2" "was replaced, but $4 cannot be removed"
+    unchanged='Nothing else was changed.'
+  elif put_back "$4" "$1"; then
+    say "  put back    $2"
+    unchanged='Nothing else was changed.'
+  else
+    complain "$2" "cannot be put back; it is kept as $4"
+  fi
+}
+
+# PATH SHOWN SUM MODE SUM MODE ASIDE [between]: the path must be as before the run or as after it, or on the
+# way from a directory to a file or back. What a killed script moved aside counts as being at its path.
+expect() {
+  at=$1
+  observe "$at"
+  if [ "$now" = - ] && [ "$7" != - ] && is_taken "$7"; then
+    at=$7
+    observe "$at"
+  fi
+  if is_now "$at" "$3" "$4"; then
+    :
+  elif is_now "$at" "$5" "$6"; then
     # A directory of the run in which somebody put more stays.
     if [ "$3$5" != -d ]; then
       pending=$((pending + 1))
       case $now in
         - | d) ;;
-        "$3") expect_same_owner "$1" "$2" "$4" mode ;;
-        *) expect_same_owner "$1" "$2" "$4" ;;
+        "$3") expect_same_owner "$at" "$2" "$4" mode ;;
+        *) expect_same_owner "$at" "$2" "$4" ;;
       esac
     elif [ "$restored" = no ] && [ -z "$(find "$1" ! -type d)" ]; then
       pending=$((pending + 1))
     fi
-  elif [ "$3$now" = dd ] || [ "$now${7-}" = -between ]; then
+  elif [ "$3$now" = dd ] || [ "$now${8-}" = -between ]; then
     pending=$((pending + 1))
   else
     case $now in
@@ -124,11 +209,11 @@ expect() {
   fi
 }
 
-# FROM TO SHOWN: a file that is moved back must be in one of the two places.
+# FROM TO SHOWN ASIDE: a file that is moved back must be in one of the two places.
 expect_one() {
-  if [ ! -e "$1" ] && [ ! -e "$2" ]; then
+  if [ ! -e "$1" ] && [ ! -e "$2" ] && [ ! -e "$4" ]; then
     complain "$3" "is in neither of the two places that the run knew"
-  elif [ -e "$2" ]; then
+  elif [ -e "$2" ] || [ -e "$4" ]; then
     pending=$((pending + 1))
   fi
 }
@@ -184,13 +269,22 @@ expect_same_owner() {
   complain "$2" "runs as its owner or group (set-user-ID or set-group-ID), and this user is not both; root can restore it"
 }
 
+# PATH SHOWN TEMPORARY: a file that is moved aside must be one that can be put back without overwriting, by a hard link.
+expect_link() {
+  if [ ! -f "$1" ] || [ -h "$1" ]; then
+    return 0
+  fi
+  give_name "$1" "$3" && rm -f -- "$3" && return 0
+  complain "$2" "cannot get a second name (hard link) by this user or on this file system, so it cannot be replaced safely"
+}
+
 # BACKUP SUM
 expect_backup() {
   observe "$backups/$1"
   [ "$now" = "$2" ] || complain "$backups/$1" "is missing or is not the backup that was made"
 }
 
-# PATH SHOWN SUM
+# PATH SHOWN SUM ASIDE
 remove_file() {
   observe "$1"
   case $now in
@@ -198,7 +292,8 @@ remove_file() {
     "$3") ;;
     *) stop "$2" "changed meanwhile" ;;
   esac
-  rm -f -- "$1" || stop "$2" "cannot be removed"
+  move_aside "$1" "$2" "$3" "$4"
+  rm -f -- "$4" || stop "$2" "cannot be removed; it is $4 now"
   touched=$((touched + 1))
   say "  removed     $2"
 }
@@ -235,7 +330,16 @@ own_as() {
   [ "$owner" = "$made_by" ] || chown -- "$owner" "$2" 2>/dev/null
 }
 
-# FROM TO SHOWN SUM
+# PATH REASON: why nothing could be put at a path.
+say_why_not() {
+  if is_taken "$1"; then
+    say "changed meanwhile"
+  else
+    say "$2"
+  fi
+}
+
+# FROM TO SHOWN SUM ASIDE
 move_back() {
   observe "$2"
   case $now in
@@ -247,11 +351,17 @@ move_back() {
   case $now in
     -)
       make_way "$1" "$3"
-      mv -f -- "$2" "$1" || stop "$3" "cannot be moved back"
+      move_aside "$2" "$3" "$4" "$5"
+      give_name "$5" "$1" || give_up "$2" "$3" "$5" "$(say_why_not "$1" "cannot be moved back")"
       ;;
-    "$4") rm -f -- "$2" || stop "$3" "cannot be moved back" ;;
+    "$4")
+      move_aside "$2" "$3" "$4" "$5"
+      observe "$1"
+      [ "$now" = "$4" ] || give_up "$2" "$3" "$5" "changed meanwhile"
+      ;;
     *) stop "$3" "changed meanwhile" ;;
   esac
+  rm -f -- "$5" || stop "$3" "is moved back, but $5 cannot be removed"
   touched=$((touched + 1))
   say "  moved back  $3"
 }
@@ -271,7 +381,7 @@ remove_directory() {
   fi
 }
 
-# PATH SHOWN SUM MODE SUM BACKUP TEMPORARY
+# PATH SHOWN SUM MODE SUM BACKUP TEMPORARY ASIDE
 restore_file() {
   observe "$1"
   if is_now "$1" "$3" "$4"; then
@@ -294,7 +404,14 @@ restore_file() {
   if [ ! -f "$7" ] || [ -h "$7" ] || ! digest_of "$7" || [ "$sum" != "$3" ]; then
     stop "$2" "the copy of its backup is damaged"
   fi
-  mv -f -- "$7" "$1" || stop "$2" "cannot be restored"
+  [ "$5" = - ] || move_aside "$1" "$2" "$5" "$8"
+  if ! give_name "$7" "$1"; then
+    why=$(say_why_not "$1" "cannot be restored: no hard link can be made there")
+    [ "$5" != - ] || stop "$2" "$why"
+    give_up "$1" "$2" "$8" "$why"
+  fi
+  rm -f -- "$7" || stop "$2" "is restored, but $7 cannot be removed"
+  [ "$5" = - ] || rm -f -- "$8" || stop "$2" "is restored, but $8 cannot be removed"
   touched=$((touched + 1))
   say "  restored    $2"
 }
@@ -344,23 +461,38 @@ main() {
     exit 1
   fi
 
+  linker=ln
+  if command -v link >/dev/null 2>&1; then
+    linker=link
+  fi
+
+  settle_all
+  if [ "$mode" = restore ] && ! rm -f -- "$temporaries"*; then
+    say "rollback.sh: refused: the copies that a killed script left cannot be removed." >&2
+    exit 1
+  fi
   expect_all
   if [ "$bad" -gt 0 ]; then
-    say "rollback.sh: refused: not as the run left it, in $bad places. Nothing was changed." >&2
+    say "rollback.sh: refused: not as the run left it, in $bad places. $unchanged" >&2
     exit 1
   fi
   if [ "$pending" -eq 0 ]; then
-    say "rollback.sh: done already: everything is as before the run. Nothing was changed."
+    say "rollback.sh: done already: everything is as before the run. $unchanged"
     exit 0
   fi
   expect_backups
   if [ "$bad" -gt 0 ]; then
-    say "rollback.sh: refused: $bad backups cannot be used. Nothing was changed." >&2
+    say "rollback.sh: refused: $bad backups cannot be used. $unchanged" >&2
     exit 1
   fi
   if [ "$mode" = check ]; then
-    say "rollback.sh: the run can be rolled back. Nothing was changed."
+    say "rollback.sh: the run can be rolled back. $unchanged"
     exit 0
+  fi
+  expect_links
+  if [ "$bad" -gt 0 ]; then
+    say "rollback.sh: refused: $bad files cannot be replaced safely. $unchanged" >&2
+    exit 1
   fi
 
   restore_all

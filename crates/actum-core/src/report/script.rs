@@ -5,8 +5,8 @@ use super::names::{
 };
 use super::plain_id::PlainId;
 use super::rollback::{FileState, Rollback, Step, There};
-use crate::RelPath;
 use crate::path::Quoted;
+use crate::{Digest, RelPath};
 
 /// What every script does; the paths come behind it.
 const BODY: &str = include_str!("rollback_body.sh");
@@ -15,6 +15,9 @@ const BODY: &str = include_str!("rollback_body.sh");
 /// workspace, from where it finds the rest. It refuses, with a list and nothing changed, where a path
 /// is neither as the run left it nor as it was before; so a rollback that was cut off is finished by
 /// running it again.
+///
+/// A file that it removes or replaces it first moves aside, into the directory of the report, and compares its digest there; a new
+/// file gets its place by a hard link. So it overwrites nothing that was saved since it looked.
 pub(super) fn script(rollback: &Rollback, manifest: &PlainId, report: &ReportName) -> Vec<u8> {
     let mut script = Script(Vec::new());
     script.text("#!/bin/sh\n");
@@ -23,19 +26,35 @@ pub(super) fn script(rollback: &Rollback, manifest: &PlainId, report: &ReportNam
     script.text(&format!("# Rollback manifest {manifest}. Usage: sh rollback.sh [--check]\n\n"));
     script.text(&format!("report=./{REPORTS_DIRECTORY}/{report}\n"));
     script.text(&format!("backups=$report/{BACKUPS_DIRECTORY}\n"));
+    script.text(&format!("temporaries=$report/{TEMPORARY_PREFIX}\n"));
     script.text(BODY);
 
-    script.text("\nexpect_all() {\n  :\n");
+    let steps = rollback.steps();
+    script.text("\nsettle_all() {\n  :\n");
+    for step in &steps {
+        script.settle(step, report);
+    }
+    script.text("}\n\nexpect_all() {\n  :\n");
     for (path, was, is) in rollback.states() {
         let call = script.call("expect").path(path.as_bytes()).shown(path).there(was).there(is);
         // A file and a directory cannot change places in one step.
         let is_swapped = !matches!(was, There::Nothing)
             && !matches!(is, There::Nothing)
             && (matches!(was, There::Directory(_)) || matches!(is, There::Directory(_)));
+        let call = match is {
+            There::File(_) => call.path(report.displaced(path).as_bytes()),
+            There::Nothing | There::Directory(_) => call.word(&"-"),
+        };
         if is_swapped { call.word(&"between").end() } else { call.end() }
     }
     for (path, to) in rollback.moves() {
-        script.call("expect_one").path(path.as_bytes()).path(to.as_bytes()).shown(path).end();
+        script
+            .call("expect_one")
+            .path(path.as_bytes())
+            .path(to.as_bytes())
+            .shown(path)
+            .path(report.displaced(to).as_bytes())
+            .end();
     }
     for (path, inside) in rollback.directories_in_the_way() {
         let call = script.call("expect_only").path(path.as_bytes()).shown(path);
@@ -51,8 +70,15 @@ pub(super) fn script(rollback: &Rollback, manifest: &PlainId, report: &ReportNam
     for (path, kept) in rollback.backups() {
         script.call("expect_backup").word(&backup_name(path)).word(&kept.sha256).end();
     }
+    script.text("}\n\nexpect_links() {\n  :\n");
+    for (number, step) in steps.iter().enumerate() {
+        if let Some(Displaced { path, .. }) = displaced(step) {
+            let call = script.call("expect_link").path(path.as_bytes()).shown(path);
+            call.path(&temporary(report, number)).end();
+        }
+    }
     script.text("}\n\nrestore_all() {\n  :\n");
-    for (number, step) in rollback.steps().iter().enumerate() {
+    for (number, step) in steps.iter().enumerate() {
         script.step(step, report, number);
     }
     script.text("}\n\nmain \"$@\"\nexit 0\n");
@@ -75,10 +101,18 @@ impl Script {
         Call(&mut self.0)
     }
 
+    fn settle(&mut self, step: &Step, report: &ReportName) {
+        let Some(Displaced { path, left, from }) = displaced(step) else { return };
+        let call = self.call("settle").path(path.as_bytes()).shown(path).word(left);
+        let call = call.path(report.displaced(path).as_bytes());
+        from.into_iter().fold(call, |call, from| call.path(from.as_bytes())).end();
+    }
+
     fn step(&mut self, step: &Step, report: &ReportName, number: usize) {
         match step {
             Step::RemoveFile { path, left } => {
-                self.call("remove_file").path(path.as_bytes()).shown(path).word(&left.sha256).end();
+                let call = self.call("remove_file").path(path.as_bytes()).shown(path);
+                call.word(&left.sha256).path(report.displaced(path).as_bytes()).end();
             }
             Step::MakeDirectory { path } => {
                 self.call("make_directory").path(path.as_bytes()).shown(path).end();
@@ -86,7 +120,7 @@ impl Script {
             Step::MoveBack { path, to, kept } => {
                 let call =
                     self.call("move_back").path(path.as_bytes()).path(to.as_bytes()).shown(path);
-                call.word(&kept.sha256).end();
+                call.word(&kept.sha256).path(report.displaced(to).as_bytes()).end();
             }
             Step::RemoveDirectory { path } => {
                 self.call("remove_directory").path(path.as_bytes()).shown(path).end();
@@ -95,7 +129,8 @@ impl Script {
                 let call = self.call("restore_file").path(path.as_bytes()).shown(path).state(kept);
                 let left = left.as_ref().map_or("-".to_owned(), |left| left.sha256.to_string());
                 let call = call.word(&left).word(&backup_name(path));
-                call.path(&temporary(report, number)).end();
+                let call = call.path(&temporary(report, number));
+                call.path(report.displaced(path).as_bytes()).end();
             }
             Step::RestoreMode { path, kept } => {
                 self.call("restore_mode").path(path.as_bytes()).shown(path).state(kept).end();
@@ -110,6 +145,30 @@ impl Script {
                     .end();
             }
         }
+    }
+}
+
+/// A file that a step moves aside before it removes or replaces it.
+struct Displaced<'s> {
+    path: &'s RelPath,
+    left: &'s Digest,
+    /// The path that it is moved back to; none where its content is not needed any more.
+    from: Option<&'s RelPath>,
+}
+
+fn displaced(step: &Step) -> Option<Displaced<'_>> {
+    match step {
+        Step::RemoveFile { path, left } => Some(Displaced { path, left: &left.sha256, from: None }),
+        Step::MoveBack { path, to, kept } => {
+            Some(Displaced { path: to, left: &kept.sha256, from: Some(path) })
+        }
+        Step::RestoreFile { path, left, .. } => {
+            left.as_ref().map(|left| Displaced { path, left: &left.sha256, from: None })
+        }
+        Step::MakeDirectory { .. }
+        | Step::RemoveDirectory { .. }
+        | Step::RestoreMode { .. }
+        | Step::RestoreDirectoryMode { .. } => None,
     }
 }
 

@@ -11,6 +11,7 @@
 mod documents;
 mod examples;
 mod owners;
+mod races;
 mod rollback;
 mod schemas;
 mod tree;

@@ -3,6 +3,7 @@
 //!
 //! No link is followed on the way to any of it, and none to what is backed up.
 
+mod displaced;
 mod report;
 
 use std::io;

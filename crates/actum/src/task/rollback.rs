@@ -142,6 +142,7 @@ pub fn rollback(
     if let Some(files) = files {
         must_be_as_written(&outputs, (&directory, &manifest), (run, &effects, files))?;
     }
+    let kept_aside = directory.settle_displaced(&outputs, &manifest)?;
     let alerts = Alerts::of(&engine.records, (workspace, root), Some(actor.clone()));
     let left = |code, why: &dyn std::fmt::Display| {
         told_of(&alerts.raise_left((run, &directory.name), (code, why)))
@@ -172,7 +173,8 @@ pub fn rollback(
         // Whoever comes next writes them.
         Err(error) => (None, Some(error)),
     };
-    let Done { receipt, commit, notes, .. } = done;
+    let Done { receipt, commit, mut notes, .. } = done;
+    notes.extend(kept_aside);
     let task = directory.name.task().to_owned();
     let directory = directory.name;
     Ok(RolledBack { task, directory, report, receipt, commit, notes, unwritten, finished })

@@ -1,0 +1,239 @@
+//! The rollback script, and an editor that saves a file while it runs (EX-16).
+
+#![expect(clippy::disallowed_methods, reason = "the script is a program, and works on files")]
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+use crate::rollback::{files, run, said};
+use crate::tree::{Run, at};
+
+const SAVED: &str = "hours of work\n";
+const CONTENT: &str = "what was there\n";
+
+/// Programs of the system, each of which first lets the editor act when its turn comes.
+struct Editor {
+    programs: TempDir,
+}
+
+impl Editor {
+    /// Acts before the call after `turn` of one of the programs.
+    fn new(names: &[&str], turn: usize, act: &str) -> Self {
+        let programs = TempDir::new().unwrap();
+        let here = programs.path().display();
+        fs::write(programs.path().join("turn"), turn.to_string()).unwrap();
+        for name in names {
+            let real = ["/usr/bin", "/bin"].map(|place| Path::new(place).join(name));
+            let Some(real) = real.into_iter().find(|program| program.exists()) else { continue };
+            let text = format!(
+                "#!/bin/sh\nread -r turn <'{here}/turn'\necho $((turn - 1)) >'{here}/turn'\nif [ \"$turn\" -eq 0 ]; then\n\
+                 {act}\nfi\nexec {} \"$@\"\n",
+                real.display()
+            );
+            fs::write(programs.path().join(name), text).unwrap();
+            let mode = fs::Permissions::from_mode(0o755);
+            fs::set_permissions(programs.path().join(name), mode).unwrap();
+        }
+        Self { programs }
+    }
+
+    fn run(&self, script: &Path) -> Output {
+        let path = format!("{}:/usr/bin:/bin", self.programs.path().display());
+        Command::new("/bin/sh").arg(script).env("PATH", path).output().unwrap()
+    }
+
+    fn has_acted(&self) -> bool {
+        let turn = fs::read_to_string(self.programs.path().join("turn")).unwrap();
+        turn.trim().parse::<i64>().unwrap() < 0
+    }
+}
+
+const ALL: [&str; 13] = [
+    "sha256sum",
+    "rm",
+    "mv",
+    "cp",
+    "chown",
+    "chmod",
+    "mkdir",
+    "rmdir",
+    "link",
+    "ln",
+    "find",
+    "ls",
+    "id",
+];
+
+/// Saves a file as editors do: a new one takes the place of the old one.
+fn save(root: &Path, path: &Path) -> String {
+    let new = root.join("agent/new");
+    let saved = root.join("agent/saved");
+    let (new, path, saved) = (new.display(), path.display(), saved.display());
+    format!(
+        "[ ! -e '{path}' ] || : >'{saved}-over'\nprintf '{SAVED}' >'{new}' && \
+         /bin/mv -f '{new}' '{path}' 2>/dev/null && : >'{saved}'"
+    )
+}
+
+/// A run of one change, and the paths that it is about.
+fn runs() -> Vec<(Run, Vec<&'static [u8]>)> {
+    let old = (CONTENT.as_bytes(), 0o644);
+    let a_run = |before: &[(&[u8], &[u8], u32)], after: &[(&[u8], &[u8], u32)]| Run {
+        before: files(before),
+        after: files(after),
+        ..Run::default()
+    };
+    let renamed = |run: Run| Run { renamed: vec![(b"a".to_vec(), b"b".to_vec())], ..run };
+    vec![
+        (a_run(&[(b"a", old.0, old.1)], &[(b"a", b"new\n", 0o644)]), vec![b"a"]),
+        (a_run(&[], &[(b"in/a", b"new\n", 0o644)]), vec![b"in/a"]),
+        (a_run(&[(b"a", old.0, old.1)], &[]), vec![b"a"]),
+        (renamed(a_run(&[(b"a", old.0, old.1)], &[(b"b", old.0, old.1)])), vec![b"a", b"b"]),
+        (renamed(a_run(&[(b"a", old.0, old.1)], &[(b"b", b"new\n", 0o644)])), vec![b"a", b"b"]),
+    ]
+}
+
+fn report_of(script: &Path) -> &Path {
+    script.parent().unwrap()
+}
+
+/// The files that the script holds aside.
+fn aside(script: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(report_of(script)).unwrap().map(|entry| entry.unwrap().path());
+    let is_aside =
+        |path: &PathBuf| path.file_name().unwrap().as_encoded_bytes().starts_with(b".displaced-");
+    entries.filter(is_aside).collect()
+}
+
+/// Whether a content is at the path, or aside under a name that the script printed.
+fn is_kept(content: &str, path: &Path, script: &Path, said: &str) -> bool {
+    let has = |path: &Path| fs::read_to_string(path).is_ok_and(|text| text == content);
+    has(path) || aside(script).iter().any(|path| has(path) && is_printed(path, said))
+}
+
+fn is_printed(path: &Path, said: &str) -> bool {
+    said.contains(path.file_name().unwrap().to_str().unwrap())
+}
+
+/// EX-16: finding A2 of issue 22. Before any call of the script to another program an editor saves the file, and the
+/// script is killed there or goes on.
+#[test]
+fn the_script_keeps_what_an_editor_saves_at_any_moment() {
+    let mut saves = 0;
+    for (number, (a_run, paths)) in runs().into_iter().enumerate() {
+        for (path, is_killed) in paths.iter().flat_map(|path| [(path, false), (path, true)]) {
+            for turn in 0.. {
+                let root = TempDir::new().unwrap();
+                let script = a_run.write_after(root.path());
+                let file = at(root.path(), path);
+                let kill = if is_killed { "\nkill -9 \"$PPID\"\nexit 1" } else { "" };
+                let editor = Editor::new(&ALL, turn, &(save(root.path(), &file) + kill));
+                let ended = editor.run(&script);
+                if !editor.has_acted() {
+                    break;
+                }
+                let mut told = said(&ended);
+                if is_killed {
+                    told += &said(&run(&script, &[]));
+                }
+                let case = format!("run {number}, {}, turn {turn}: {told}", file.display());
+                if root.path().join("agent/saved").exists() {
+                    saves += 1;
+                    assert!(is_kept(SAVED, &file, &script, &told), "{case}");
+                }
+                // No backup has the content of a file that was only renamed.
+                let is_over = root.path().join("agent/saved-over").exists();
+                let is_moved = number == 3 && !is_over;
+                let mut places = paths.iter().map(|path| at(root.path(), path));
+                let is_somewhere = places.any(|at| is_kept(CONTENT, &at, &script, &told));
+                assert!(!is_moved || is_somewhere, "{case}");
+                assert!(aside(&script).iter().all(|aside| is_printed(aside, &told)), "{case}");
+            }
+        }
+    }
+    assert!(saves > 200, "only {saves} saves");
+}
+
+/// EX-16: a second save while the first one is put back overwrites nothing, and is not overwritten.
+#[test]
+fn a_file_that_cannot_be_put_back_is_kept_and_its_place_is_printed() {
+    let (a_run, _) = runs().swap_remove(0);
+    let root = TempDir::new().unwrap();
+    let script = a_run.write_after(root.path());
+    let file = root.path().join("a");
+    // The first save precedes the move aside, and the second one the digest of what was moved.
+    let editor = Editor::new(&["mv"], 0, &save(root.path(), &file));
+    let second = format!(
+        "#!/bin/sh\n[ -e '{file}' ] || printf 'second\\n' >'{file}'\nexec /usr/bin/sha256sum \"$@\"\n",
+        file = file.display()
+    );
+    let program = editor.programs.path().join("sha256sum");
+    fs::write(&program, second).unwrap();
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    let stopped = editor.run(&script);
+    let told = said(&stopped);
+    assert_eq!(stopped.status.code(), Some(4), "{told}");
+    assert_eq!(fs::read_to_string(&file).unwrap(), "second\n");
+    assert!(is_kept(SAVED, &file, &script, &told), "{told}");
+    for arguments in [&["--check"][..], &[]] {
+        let refused = run(&script, arguments);
+        let told = said(&refused);
+        assert_eq!(refused.status.code(), Some(1), "{told}");
+        assert!(told.contains("Nothing was changed"), "{told}");
+        assert!(is_kept(SAVED, &file, &script, &told), "{told}");
+    }
+    // The user decides between the two.
+    fs::write(&file, "new\n").unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+    fs::remove_file(aside(&script).pop().unwrap()).unwrap();
+    let done = run(&script, &[]);
+    assert_eq!(done.status.code(), Some(0), "{}", said(&done));
+    assert_eq!(fs::read_to_string(&file).unwrap(), CONTENT);
+}
+
+/// EX-16: a directory or a link that takes the place of the file is put back, and nothing is put into it.
+#[test]
+fn a_directory_or_link_that_takes_the_place_of_a_file_is_put_back() {
+    for make in ["mkdir -p '{}/inside'", "ln -s . '{}'"] {
+        for name in ["mv", "link"] {
+            let (a_run, _) = runs().swap_remove(0);
+            let root = TempDir::new().unwrap();
+            let script = a_run.write_after(root.path());
+            let file = root.path().join("a");
+            let make = make.replace("{}", file.to_str().unwrap());
+            // The first call of `link` tests whether hard links can be made.
+            let turn = usize::from(name == "link");
+            let act = format!("PATH=/usr/bin:/bin\nrm -f '{}'\n{make}", file.display());
+            let editor = Editor::new(&[name], turn, &act);
+            let stopped = editor.run(&script);
+            let told = said(&stopped);
+            assert_eq!((editor.has_acted(), stopped.status.code()), (true, Some(4)), "{told}");
+            let now = fs::symlink_metadata(&file).unwrap();
+            assert!(now.is_symlink() || file.join("inside").is_dir(), "{told}");
+            if now.is_dir() {
+                assert_eq!(fs::read_dir(&file).unwrap().count(), 1, "{told}");
+            }
+            let is_aside = name == "link";
+            assert_eq!(aside(&script).len(), usize::from(is_aside), "{told}");
+        }
+    }
+}
+
+/// EX-16: where a file cannot have a second name, nothing is begun.
+#[test]
+fn without_hard_links_nothing_is_changed() {
+    let (a_run, _) = runs().swap_remove(0);
+    let root = TempDir::new().unwrap();
+    let script = a_run.write_after(root.path());
+    let editor = Editor::new(&["link"], 0, "exit 1");
+    let refused = editor.run(&script);
+    assert_eq!(refused.status.code(), Some(1), "{}", said(&refused));
+    assert!(said(&refused).contains("a: cannot get a second name"), "{}", said(&refused));
+    assert_eq!(fs::read_to_string(root.path().join("a")).unwrap(), "new\n");
+    let names = fs::read_dir(report_of(&script)).unwrap().map(|entry| entry.unwrap().file_name());
+    assert!(names.into_iter().all(|name| !name.as_encoded_bytes().starts_with(b".")));
+}
