@@ -281,6 +281,9 @@ fn the_queue_shows_where_checks_start_and_their_environment() {
     assert!(shown.contains("start    checks start in sub\n"), "{shown}");
     assert!(shown.contains(&format!("env      PATH={path}\n")), "{shown}");
     assert!(shown.contains("env      WORD=x y\n"), "{shown}");
+    let path = format!("/usr/..{}:/usr/bin:/bin", tools.display());
+    let shown = ask(&path, &[], "third");
+    assert!(shown.contains(&format!("env      PATH={path}\n")), "{shown}");
     let shown = ask("/usr/bin:/bin", &[], "other");
     assert!(shown.contains("check    true\n") && !shown.contains("env "), "{shown}");
 }

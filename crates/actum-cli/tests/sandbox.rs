@@ -12,7 +12,8 @@
 mod program;
 
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
+use std::fs::Permissions;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::Path;
 
 use program::{Ended, actum, home_of, operator_of, workspace};
@@ -299,6 +300,28 @@ fn a_protected_path_that_a_command_makes_is_told_as_a_violation() {
         assert_not_allowed(&sandbox(&root, &["--write", "../out"], "true"), script);
         fs::remove_dir_all(&out).unwrap();
         fs::create_dir(&out).unwrap();
+    }
+}
+
+/// AA-10: a limit of the caller leads to no lower tier, in which modes of all files can be changed.
+#[test]
+fn a_low_limit_of_open_files_leads_to_no_lower_tier() {
+    let (directory, root) = workspace();
+    let file = directory.path().join("private");
+    fs::write(&file, "").unwrap();
+    fs::set_permissions(&file, Permissions::from_mode(0o600)).unwrap();
+    for limit in 8..=24 {
+        let script = format!(
+            "ulimit -n {limit}; exec {} sandbox run -- chmod 777 {}",
+            env!("CARGO_BIN_EXE_actum"),
+            file.display()
+        );
+        let mut shell = std::process::Command::new("/bin/sh");
+        shell.args(["-c", &script]).current_dir(&root).env_clear();
+        shell.env("ACTUM_HOME", home_of(&root)).env("XDG_CACHE_HOME", "/nonexistent");
+        let ended: Ended = shell.output().unwrap().into();
+        assert_ne!(ended.code, 0, "{limit}: {ended:?}");
+        assert_eq!(fs::metadata(&file).unwrap().mode() & 0o777, 0o600, "{limit}: {ended:?}");
     }
 }
 

@@ -1,7 +1,9 @@
 //! What this host can hold, as it was found out by trying.
 
+use std::io;
 use std::path::PathBuf;
 
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 /// What the kernel of this host, with the rights of this process, really does. Tiers and mounts were tried.
@@ -49,6 +51,32 @@ pub struct Missing {
     pub step: String,
     /// Why, in the words of the kernel.
     pub why: String,
+    /// Whether this process, and not the host, lacks something: descriptors, processes or memory. The host may well do it.
+    #[serde(default)]
+    pub is_scarce: bool,
+}
+
+impl Missing {
+    /// Describes a step that failed.
+    pub(crate) fn new(step: String, error: &(dyn std::error::Error + 'static)) -> Self {
+        Self { step, why: error.to_string(), is_scarce: is_scarce(error) }
+    }
+
+    /// Describes a step that the host cannot do.
+    pub(crate) fn of_host(step: String, why: String) -> Self {
+        Self { step, why, is_scarce: false }
+    }
+}
+
+/// Whether an error, or what it is from, is about limits of this process (errno(3)). A caller sets those.
+fn is_scarce(error: &(dyn std::error::Error + 'static)) -> bool {
+    let mut causes = std::iter::successors(Some(error), |error| error.source());
+    causes.any(|cause| {
+        let errno = cause.downcast_ref::<Errno>().copied();
+        let errno = errno.or_else(|| Errno::from_io_error(cause.downcast_ref::<io::Error>()?));
+        let scarce = [Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::AGAIN, Errno::INTR];
+        errno.is_some_and(|errno| scarce.contains(&errno))
+    })
 }
 
 impl std::fmt::Display for Missing {
@@ -73,16 +101,16 @@ impl HostReport {
                  from being emptied"
             ),
         };
-        Missing { step: "use Landlock".to_owned(), why }
+        Missing::of_host("use Landlock".to_owned(), why)
     }
 
     /// The report of a system that this version has no sandbox for. No command is run there.
     #[cfg(any(not(target_os = "linux"), test))]
     pub(crate) fn unsupported(system: &str, would_be: &str) -> Self {
-        let missing = Missing {
-            step: format!("make a sandbox on {system}"),
-            why: format!("this version has none for it; {would_be}"),
-        };
+        let missing = Missing::of_host(
+            format!("make a sandbox on {system}"),
+            format!("this version has none for it; {would_be}"),
+        );
         Self {
             landlock: None,
             tier_n: Err(missing.clone()),

@@ -63,9 +63,9 @@ trait Trying<T> {
     fn trying(self, step: impl FnOnce() -> String) -> Result<T>;
 }
 
-impl<T, E: std::fmt::Display> Trying<T> for std::result::Result<T, E> {
+impl<T, E: std::error::Error + 'static> Trying<T> for std::result::Result<T, E> {
     fn trying(self, step: impl FnOnce() -> String) -> Result<T> {
-        self.map_err(|why| Missing { step: step(), why: why.to_string() })
+        self.map_err(|error| Missing::new(step(), &error))
     }
 }
 
@@ -149,6 +149,8 @@ fn begin(start: &Start, stdio: &[OwnedFd]) -> std::result::Result<Pid, Said> {
     let mut failed = Some(Said::NotStarted(Missing {
         step: "confine the command".to_owned(),
         why: "its process ended before that was done".to_owned(),
+        // A limit of this process can end it, and the caller sets those.
+        is_scarce: true,
     }));
     let mut become_command = || {
         let tied = set_parent_process_death_signal(Some(Signal::KILL))

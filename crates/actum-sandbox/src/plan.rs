@@ -55,6 +55,9 @@ pub enum Unmet {
     /// No tier can be entered.
     #[error("no sandbox can be made: tier N: {n}; tier L: {l}")]
     AnyTier { n: Missing, l: Missing },
+    /// This process lacks descriptors, processes or memory for tier N.
+    #[error("tier N was not found out, since this process lacks resources: {missing}")]
+    Resources { missing: Missing },
     /// The floor is higher than what can be entered.
     #[error("tier N is demanded: {missing}")]
     Floor { missing: Missing },
@@ -82,7 +85,7 @@ impl Unsatisfiable {
         let needs_n = |unmet: &Unmet| match unmet {
             Unmet::Floor { .. } | Unmet::DenyWrite { .. } | Unmet::Hide { .. } => true,
             Unmet::View { in_l, .. } | Unmet::Loopback { in_l, .. } => *in_l,
-            Unmet::AnyTier { .. } | Unmet::Limit { .. } => false,
+            Unmet::AnyTier { .. } | Unmet::Resources { .. } | Unmet::Limit { .. } => false,
         };
         match self {
             Self::Policy(_) => "POLICY_INVALID",
@@ -110,6 +113,10 @@ impl SandboxPolicy {
         };
         let (tier, missing) = match (host.tier_n.clone(), tier_l) {
             (Ok(()), _) => (Tier::N, None),
+            // A caller chooses its limits, and so no lower tier.
+            (Err(missing), Ok(())) if missing.is_scarce => {
+                return Err(Unsatisfiable::Host(vec![Unmet::Resources { missing }]));
+            }
             (Err(missing), Ok(())) => (Tier::L, Some(missing)),
             (Err(n), Err(l)) => {
                 return Err(Unsatisfiable::Host(vec![Unmet::AnyTier { n, l }]));
@@ -224,7 +231,7 @@ mod tests {
     use crate::limits::Limits;
 
     fn missing(step: &str) -> Missing {
-        Missing { step: step.to_owned(), why: "Operation not permitted".to_owned() }
+        Missing::of_host(step.to_owned(), "Operation not permitted".to_owned())
     }
 
     /// A desktop: everything but a control group.

@@ -135,9 +135,12 @@ impl HostReport {
         match plan.try_out(helper) {
             Ok(_) => Ok(()),
             Err(SpawnError::Sandbox(missing) | SpawnError::Command { missing, .. }) => Err(missing),
-            Err(error) => {
-                Err(Missing { step: "start the helper".to_owned(), why: error.to_string() })
-            }
+            // Nothing was found out about the host.
+            Err(error) => Err(Missing {
+                step: "start the helper".to_owned(),
+                why: error.to_string(),
+                is_scarce: true,
+            }),
         }
     }
 }

@@ -189,7 +189,7 @@ impl Plan {
         };
         made.map_err(|why| {
             let step = "make a control group".to_owned();
-            SpawnError::Sandbox(Missing { step, why: why.to_string() })
+            SpawnError::Sandbox(Missing::new(step, &why))
         })
     }
 

@@ -48,10 +48,10 @@ pub(super) fn open(path: &Path) -> Result<Found> {
         other => other,
     };
     let opened = match opened {
-        Err(Errno::LOOP) => Err(Missing {
-            step: doing(),
-            why: "it leads through a symbolic link; give the path behind it".to_owned(),
-        }),
+        Err(Errno::LOOP) => Err(Missing::of_host(
+            doing(),
+            "it leads through a symbolic link; give the path behind it".to_owned(),
+        )),
         other => other.trying(doing),
     }?;
     let stat = statat(&opened, "", AtFlags::EMPTY_PATH).trying(doing)?;

@@ -41,10 +41,7 @@ pub(super) fn confine(start: &Start, stdio: &[OwnedFd]) -> Result<Option<Words>>
     let words = words(start)?;
     setsid().trying(|| "start a session of its own".to_owned())?;
     let (Some([input, output, error]), entrance) = (stdio.first_chunk(), stdio.get(3)) else {
-        return Err(Missing {
-            step: "take over its files".to_owned(),
-            why: "not three".to_owned(),
-        });
+        return Err(Missing::of_host("take over its files".to_owned(), "not three".to_owned()));
     };
     let moved =
         dup2_stdin(input).and_then(|()| dup2_stdout(output)).and_then(|()| dup2_stderr(error));
@@ -94,7 +91,7 @@ pub(super) fn execute(start: &Start, words: &Option<Words>) -> Said {
     let Some(Words { program, arguments, variables }) = words else { sys::exit_at_once(0) };
     let Err(errno) = execve(program, arguments, variables);
     let error = io::Error::from(errno);
-    let missing = Missing { step: executing(start), why: why(&error) };
+    let missing = Missing::of_host(executing(start), why(&error));
     Said::NotExecuted(missing, error.raw_os_error())
 }
 

@@ -68,8 +68,7 @@ impl Processes {
     pub(super) fn new(kin: Kin) -> Result<Self> {
         let mut processes =
             Self { kin, us: getpid(), text: Vec::new(), before: (0, 0), hidden: BTreeMap::new() };
-        let missing =
-            |what: &str, why: &str| Missing { step: what.to_owned(), why: why.to_owned() };
+        let missing = |what: &str, why: &str| Missing::of_host(what.to_owned(), why.to_owned());
         let storage = processes.storage("self").trying(|| "read /proc/self/io".to_owned())?;
         processes.before = storage
             .ok_or_else(|| missing("read /proc/self/io", "the kernel does not count storage"))?;

@@ -224,10 +224,10 @@ fn tree(path: &Path, wanted: Use) -> Result<Option<What>> {
         (Found::Directory(opened), _) => Ok(Some(What::Directory(cloned(opened)?))),
         (Found::File(opened), _) => Ok(Some(What::File(cloned(opened)?))),
         (Found::Link(target), Use::Read) => Ok(Some(What::Link(target))),
-        (Found::Link(_), Use::Write | Use::Pin | Use::Keep) => Err(Missing {
-            step: taking(path),
-            why: "it is a symbolic link; give the path behind it".to_owned(),
-        }),
+        (Found::Link(_), Use::Write | Use::Pin | Use::Keep) => Err(Missing::of_host(
+            taking(path),
+            "it is a symbolic link; give the path behind it".to_owned(),
+        )),
     }
 }
 
@@ -271,7 +271,7 @@ fn place(root: &OwnedFd, placed: Placed<'_>) -> Result<()> {
         let (ours, theirs) = (ours.trying(doing)?, theirs.trying(doing)?);
         if (ours.st_dev, ours.st_ino) != (theirs.st_dev, theirs.st_ino) {
             let why = "it was replaced while the sandbox was made".to_owned();
-            return Err(Missing { step: doing(), why });
+            return Err(Missing::of_host(doing(), why));
         }
     }
     let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;

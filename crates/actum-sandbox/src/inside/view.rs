@@ -39,10 +39,10 @@ pub(super) fn open(view: &View) -> Result<Opened> {
 fn directory(path: &Path) -> Result<OwnedFd> {
     match declared::open(path)? {
         Found::Directory(opened) => Ok(opened),
-        Found::File(_) | Found::Link(_) => Err(Missing {
-            step: format!("make a view of `{}`", path.display()),
-            why: "it is no directory".to_owned(),
-        }),
+        Found::File(_) | Found::Link(_) => Err(Missing::of_host(
+            format!("make a view of `{}`", path.display()),
+            "it is no directory".to_owned(),
+        )),
     }
 }
 

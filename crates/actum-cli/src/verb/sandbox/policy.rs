@@ -269,7 +269,10 @@ fn for_trying(start: &Path) -> Result<SandboxPolicy, PolicyFileError> {
 /// Variables of a command that differ from those of every command, as `NAME=value`. A `PATH` counts where it names a
 /// directory outside the system, since a program there may have the name of another one.
 pub(crate) fn special_environment(policy: &SandboxPolicy) -> Vec<String> {
-    let is_system = |directory: &Path| PROGRAMS.iter().any(|known| directory.starts_with(known));
+    let is_system = |directory: &Path| {
+        let is_plain = lexical(directory) == directory; // `..` leads anywhere
+        is_plain && PROGRAMS.iter().any(|known| directory.starts_with(known))
+    };
     let is_usual = |name: &str, value: &str| match name {
         "PATH" => std::env::split_paths(value).all(|directory| is_system(&directory)),
         _ => PASSED.contains(&name) || GIT_ONLY_LOOKS.contains(&(name, value)),
