@@ -79,22 +79,10 @@ impl<H> Home<H> {
         let root = disk
             .open_root(path)
             .doing(|| format!("open the workspace `{}`", Quoted(path.as_os_str().as_bytes())))?;
-        let found = disk.stat_at(&root, STATE_DIRECTORY.as_bytes());
-        match found.doing(|| "look for `.actum`".to_owned())?.map(|stat| stat.kind) {
-            Some(Kind::Directory) => {}
-            Some(Kind::File | Kind::Symlink | Kind::Special) => {
-                return Err(unusable("it is not a directory"));
-            }
-            None if if_missing != IfMissing::Create => return Err(ErrorKind::NotAWorkspace.into()),
-            None => match disk.make_directory(&root, STATE_DIRECTORY.as_bytes(), PRIVATE_DIRECTORY)
-            {
-                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-                made => made.doing(|| "make the state directory `.actum`".to_owned())?,
-            },
-        }
-        let state = disk
-            .open_directory(&root, STATE_DIRECTORY.as_bytes())
-            .doing(|| "open the state directory `.actum`".to_owned())?;
+        let state = match disk.open_directory(&root, STATE_DIRECTORY.as_bytes()) {
+            Ok(state) => state,
+            Err(error) => Self::open_missing(disk, &root, if_missing, error)?,
+        };
         let owner = disk.stat(&state).doing(|| "look at `.actum`".to_owned())?.user;
         if owner != disk.identity().0 {
             return Err(unusable(
@@ -131,6 +119,34 @@ impl<H> Home<H> {
             root,
             state,
         })
+    }
+
+    /// Makes and opens the state directory, or says why it could not be opened.
+    fn open_missing<D: Disk<Handle = H>>(
+        disk: &D,
+        root: &H,
+        if_missing: IfMissing,
+        error: std::io::Error,
+    ) -> Result<H> {
+        let doing = || "open the state directory `.actum`".to_owned();
+        let found = disk.stat_at(root, STATE_DIRECTORY.as_bytes());
+        match found.doing(|| "look for `.actum`".to_owned())?.map(|stat| stat.kind) {
+            Some(Kind::Directory) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(error).doing(doing);
+            }
+            Some(Kind::Directory) => {} // another process made it just now
+            Some(Kind::File | Kind::Symlink | Kind::Special) => {
+                return Err(unusable("it is not a directory"));
+            }
+            None if if_missing != IfMissing::Create => return Err(ErrorKind::NotAWorkspace.into()),
+            None => {
+                match disk.make_directory(root, STATE_DIRECTORY.as_bytes(), PRIVATE_DIRECTORY) {
+                    Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+                    made => made.doing(|| "make the state directory `.actum`".to_owned())?,
+                }
+            }
+        }
+        disk.open_directory(root, STATE_DIRECTORY.as_bytes()).doing(doing)
     }
 
     /// What it means that there is no journal: someone removed it, or nobody made it.

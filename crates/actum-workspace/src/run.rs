@@ -28,7 +28,7 @@ pub(crate) struct Announced {
 impl<D: Disk> Workspace<D> {
     /// Announces a staged run, publishes it, checks that only what was expected was displaced, and
     /// commits it; or rolls everything back.
-    pub(crate) fn run(&mut self, intent: Intent, displaced: &[Displaced]) -> Result<RunId> {
+    pub(crate) fn run(&mut self, intent: Intent, displaced: Vec<Displaced>) -> Result<RunId> {
         let run = intent.run;
         let announced = self.announce(intent)?;
         let rolled_back = {
@@ -104,14 +104,15 @@ impl<D: Disk> Workspace<D> {
         &self,
         reached: &Tree<'_, D>,
         intent: &Intent,
-        displaced: &[Displaced],
+        mut displaced: Vec<Displaced>,
     ) -> Result<()> {
         take_kept(&self.disk, &self.home, intent)?;
         for step in steps(&intent.entries) {
-            publish(reached, &self.home.stage, intent.run, &intent.entries, step)?;
+            let (stage, entries) = (&self.home.stage, &intent.entries);
+            publish(reached, stage, intent.run, entries, &mut displaced, step)?;
         }
         let again = Tree::new(&self.disk, &self.home.root);
-        verify(reached, &again, &self.home.stage, intent.run, &intent.entries, displaced)
+        verify(reached, &again, &self.home.stage, intent.run, &intent.entries, &displaced)
     }
 
     /// Writes the end of a run and makes it durable; then the run can be acknowledged.

@@ -1,6 +1,6 @@
 //! Reaches paths beneath the root, and says exactly why where it cannot (FO-7).
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::io;
 use std::ops::Deref;
@@ -16,6 +16,8 @@ use crate::journal::record::Attributes;
 const PARENTS_MAX: usize = 16;
 /// The same where those that were reached matter later, if the process can hold four times as many.
 const REMEMBERED_MAX: usize = 256;
+/// Directories that any process can hold, without asking how many that is.
+const UNASKED_MAX: usize = 4;
 /// How many bytes of a file are read at a time.
 const PIECE: usize = 128 << 10;
 /// How much of it at first: most files are small, and clearing memory takes time.
@@ -31,7 +33,8 @@ pub(crate) struct Tree<'a, D: Disk> {
     parents: Parents<D::Handle>,
     /// What each directory was when it was first reached, where that matters later.
     identities: Option<RefCell<HashMap<RelPath, Identity>>>,
-    parents_max: usize,
+    /// How many directories are held at most, as far as that was asked.
+    parents_max: Cell<usize>,
 }
 
 /// Device and inode number.
@@ -72,13 +75,22 @@ impl<'a, D: Disk> Tree<'a, D> {
 
     /// A tree that can tell afterwards which directories it reached.
     pub(crate) fn remembering(disk: &'a D, root: &'a D::Handle) -> Self {
-        let parents_max = REMEMBERED_MAX.min(disk.handles_max() / 4);
-        Self { identities: Some(RefCell::default()), parents_max, ..Self::new(disk, root) }
+        let (identities, parents_max) = (Some(RefCell::default()), Cell::new(UNASKED_MAX));
+        Self { identities, parents_max, ..Self::new(disk, root) }
     }
 
     /// The same tree with the directories that were reached before.
     pub(crate) fn sharing(disk: &'a D, root: &'a D::Handle, parents: &Parents<D::Handle>) -> Self {
-        Self { disk, root, parents: Rc::clone(parents), identities: None, parents_max: PARENTS_MAX }
+        let parents_max = Cell::new(PARENTS_MAX);
+        Self { disk, root, parents: Rc::clone(parents), identities: None, parents_max }
+    }
+
+    /// Whether so many directories are held that no other may be.
+    fn holds_enough(&self, held: usize) -> bool {
+        if self.identities.is_some() && held == UNASKED_MAX {
+            self.parents_max.set(REMEMBERED_MAX.min(self.disk.handles_max() / 4));
+        }
+        held >= self.parents_max.get()
     }
 
     /// The directory that holds `path`, as it was when it was first reached; `None` when it does
@@ -99,7 +111,7 @@ impl<'a, D: Disk> Tree<'a, D> {
                 }
                 let handle = Rc::new(handle);
                 let mut parents = self.parents.borrow_mut();
-                if parents.len() >= self.parents_max {
+                if self.holds_enough(parents.len()) {
                     parents.clear();
                 }
                 parents.insert(parent, Rc::clone(&handle));

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use actum_core::{RelPath, RunId};
 
-use crate::disk::{Disk, Rename, Stat};
+use crate::disk::{Disk, Rename, Stat, Time};
 use crate::error::{Doing, Error, ErrorKind, Result};
 use crate::home::Home;
 use crate::journal::record::{Body, Entry, FileImage, Image, Intent, Side, keep_name, stage_name};
@@ -93,17 +93,28 @@ pub(crate) fn take_kept<D: Disk>(disk: &D, home: &Home<D::Handle>, intent: &Inte
 }
 
 /// Takes one step.
+///
+/// # Errors
+/// `Conflict` where another file took the place of the one that is displaced; `Io`; `Attributes`.
 pub(crate) fn publish<D: Disk>(
     tree: &Tree<'_, D>,
     stage: &D::Handle,
     run: RunId,
     entries: &[Entry],
+    displaced: &mut [Displaced],
     (step, index): (Step, usize),
 ) -> Result<()> {
     let Some(entry) = entries.get(index) else { return Ok(()) };
     let path = &entry.path;
     let parent = tree.existing_parent(path)?;
     let (disk, name, staged) = (tree.disk, path.name(), stage_name(run, index));
+    let mut displaced = match step {
+        Step::Remove | Step::Replace => displaced.get_mut(index),
+        Step::RemoveDirectory | Step::MakeDirectory | Step::Place | Step::SetAttributes => None,
+    };
+    if let Some(displaced) = &mut displaced {
+        displaced.look_again(disk, &parent, path)?;
+    }
     match step {
         Step::Remove => {
             let gone = gone_name(run, index);
@@ -125,7 +136,11 @@ pub(crate) fn publish<D: Disk>(
         Step::MakeDirectory | Step::Replace | Step::Place | Step::SetAttributes => {
             format!("put the new `{path}` in its place")
         }
-    })
+    })?;
+    if let Some(displaced) = displaced {
+        displaced.taken_at = Some(disk.now());
+    }
+    Ok(())
 }
 
 /// Gives the file of `entry` the attributes of `image`, if it is still the file that was there.
@@ -147,12 +162,71 @@ pub(crate) fn set_in_place<D: Disk>(
         .map_err(|(what, source)| ErrorKind::Attributes { path: path.clone(), what, source }.into())
 }
 
-/// What was known of the files that are displaced, beside their images.
+/// What of a displaced file its stamps do not vouch for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Doubt {
+    /// Nothing.
+    None,
+    /// Its content: it could have changed without its stamps moving.
+    Content,
+    /// Its content and its extended attributes: its change stamp moved.
+    All,
+}
+
+/// What is known of a file that is displaced, beside its image.
+///
+/// Anyone who may write to a file can set its modification stamp, nobody its change stamp. The move itself sets the change
+/// stamp, so it is compared just before.
 pub(crate) struct Displaced {
-    /// The facts when the file was read; `None` for an entry without a file before.
+    /// Facts when the file was read; `None` for an entry without a file before.
     pub(crate) stat: Option<Stat>,
-    /// Whether its stamp was too fresh to tell a later change.
-    pub(crate) fresh: bool,
+    /// Change stamp that says that nobody changed the file since it was read; `None` where names that the run makes for a
+    /// file that lives on move it.
+    pub(crate) changed: Option<Time>,
+    /// What is to be compared once the file is displaced.
+    pub(crate) doubt: Doubt,
+    /// When it was displaced.
+    pub(crate) taken_at: Option<Time>,
+}
+
+impl Displaced {
+    /// Knowledge of an entry without a file before.
+    pub(crate) const NOTHING: Self =
+        Self { stat: None, changed: None, doubt: Doubt::None, taken_at: None };
+
+    /// Looks at the file once more, just before something moves its change stamp.
+    ///
+    /// # Errors
+    /// `Conflict` where another file took its place; `Io`.
+    pub(crate) fn look_again<D: Disk>(
+        &mut self,
+        disk: &D,
+        parent: &D::Handle,
+        path: &RelPath,
+    ) -> Result<()> {
+        let (Some(stat), Some(changed)) = (self.stat, self.changed) else { return Ok(()) };
+        // Where nothing is, what follows fails and says so.
+        if let Some(now) =
+            disk.stat_at(parent, path.name()).doing(|| format!("look at `{path}`"))?
+        {
+            if now.inode != stat.inode {
+                return Err(replaced(path));
+            }
+            if now.changed != changed {
+                self.doubt = Doubt::All;
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes note that the run itself gave the file a name and so moved its change stamp; it was done at `at`, and `stat`
+    /// was taken later.
+    pub(crate) fn restamped(&mut self, stat: &Stat, at: Time) {
+        if stat.changed > at {
+            self.doubt = Doubt::All;
+        }
+        self.changed = self.changed.map(|_| stat.changed);
+    }
 }
 
 /// Reaches every path again from the root and compares.
@@ -204,9 +278,7 @@ pub(crate) fn verify<D: Disk>(
                 return Err(replaced(path));
             }
         }
-        let (Some(pre), Some(before)) =
-            (entry.pre.file(), displaced.get(index).and_then(|d| d.stat))
-        else {
+        let (Some(pre), Some(known)) = (entry.pre.file(), displaced.get(index)) else {
             continue;
         };
         if entry.only_attributes() {
@@ -216,34 +288,39 @@ pub(crate) fn verify<D: Disk>(
             Image::File(_) => stage_name(run, index),
             Image::Absent | Image::Directory(_) => gone_name(run, index),
         };
-        let fresh = displaced.get(index).is_some_and(|d| d.fresh);
-        check_displaced(disk, stage, &name, path, pre, &before, fresh)?;
+        check_displaced(again, stage, &name, path, pre, known)?;
     }
     Ok(())
 }
 
 fn check_displaced<D: Disk>(
-    disk: &D,
+    tree: &Tree<'_, D>,
     stage: &D::Handle,
     name: &[u8],
     path: &RelPath,
     pre: &FileImage,
-    before: &Stat,
-    fresh: bool,
+    known: &Displaced,
 ) -> Result<()> {
-    let doing = || format!("check what `{path}` was");
+    let Some(before) = &known.stat else { return Ok(()) };
+    let (disk, doing) = (tree.disk, || format!("check what `{path}` was"));
     let found = disk.stat_at(stage, name).doing(doing)?.ok_or_else(|| replaced(path))?;
     if found.inode != pre.inode {
         return Err(replaced(path));
     }
     let facts = |stat: &Stat| (stat.size, stat.modified, stat.mode, stat.user, stat.group);
     let mut same = facts(&found) == facts(before);
-    if same && fresh {
+    // Someone who had it open can have changed it after it was displaced.
+    let later = known.changed.and(known.taken_at).is_some_and(|taken_at| found.changed > taken_at);
+    let doubt = if later { Doubt::All } else { known.doubt };
+    if same && doubt > Doubt::None {
         let file = disk.open_file(stage, name).doing(doing)?;
         same = digest_of(disk, &file).doing(doing)? == pre.digest;
+        if same && doubt == Doubt::All {
+            same = tree.attributes(&file, &found).doing(doing)? == pre.attributes;
+        }
     }
     if !same {
-        let detail = "its content or mode changed after it was read";
+        let detail = "its content or attributes changed after it was read";
         return Err(ErrorKind::Conflict { path: path.clone(), detail }.into());
     }
     Ok(())

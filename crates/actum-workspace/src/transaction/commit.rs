@@ -12,7 +12,7 @@ use crate::error::{Error, ErrorKind, Result, State};
 use crate::journal::record::Intent;
 use crate::run::publish::Displaced;
 use crate::transaction::Transaction;
-use crate::transaction::stage::{displaced, moved_sources};
+use crate::transaction::stage::moved_sources;
 
 /// A run that was committed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,8 +66,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
         let moved = moved_sources(&nodes);
         nodes.retain(|path, node| node.changes() || moved.contains(path));
         self.sweep = true;
-        let intent = self.stage_all(&nodes, &moved, &changes)?;
-        let displaced = nodes.values().map(displaced).collect();
+        let (intent, displaced) = self.stage_all(&nodes, &moved, &changes)?;
         Ok(Prepared { transaction: self, intent, displaced, changes, broken_links })
     }
 
@@ -127,7 +126,7 @@ impl<'w, D: Disk> Prepared<'w, D> {
     /// Announces the run, makes it visible and durable, or takes it back.
     pub fn publish(self) -> Published<'w, D> {
         let Self { mut transaction, intent, displaced, changes, broken_links } = self;
-        let result = transaction.workspace.run(intent, &displaced);
+        let result = transaction.workspace.run(intent, displaced);
         // After a commit what was displaced is swept later; after a failure that leaves anything
         // open recovery needs what is staged.
         transaction.sweep = match &result {

@@ -1,11 +1,12 @@
 //! New content on its way: in memory while it is small, in a staged file once it is not.
 
+use std::cell::Cell;
 use std::io;
 
 use actum_core::text::LineCounter;
 use actum_core::{Digest, FileMode, Hasher};
 
-use crate::disk::Disk;
+use crate::disk::{Disk, Xattr};
 use crate::journal::record::Attributes;
 
 /// The largest content, in bytes, that is held in memory and recorded in the journal.
@@ -119,6 +120,37 @@ impl<'a, D: Disk> Sink<'a, D> {
     }
 }
 
+/// What a new file in a directory has of extended attributes before it is given any.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Inherited {
+    /// None.
+    Nothing,
+    /// An ACL of the directory, or labels of a security module.
+    Something,
+}
+
+/// As [`set_attributes`], for a file that was just made in a directory whose files all inherit the same; `inherited` is
+/// what the first of them told. Listing what is known to be nothing would be a call for each file.
+///
+/// # Errors
+/// What could not be kept, and why.
+pub(crate) fn set_new_attributes<D: Disk>(
+    disk: &D,
+    handle: &D::Handle,
+    wanted: &Attributes,
+    inherited: &Cell<Option<Inherited>>,
+) -> Result<u64, (&'static str, io::Error)> {
+    let present = match inherited.get() {
+        Some(Inherited::Nothing) => Vec::new(),
+        Some(Inherited::Something) | None => {
+            disk.xattrs(handle).map_err(|error| (XATTRS, error))?
+        }
+    };
+    let told = if present.is_empty() { Inherited::Nothing } else { Inherited::Something };
+    inherited.set(Some(told));
+    set_attributes_beside(disk, handle, wanted, &present)
+}
+
 /// Gives a new file or directory its owner, extended attributes and mode; gives its inode number.
 ///
 /// # Errors
@@ -128,25 +160,36 @@ pub(crate) fn set_attributes<D: Disk>(
     handle: &D::Handle,
     wanted: &Attributes,
 ) -> Result<u64, (&'static str, io::Error)> {
+    let present = disk.xattrs(handle).map_err(|error| (XATTRS, error))?;
+    set_attributes_beside(disk, handle, wanted, &present)
+}
+
+/// Name of what could not be kept.
+const XATTRS: &str = "extended attributes";
+
+fn set_attributes_beside<D: Disk>(
+    disk: &D,
+    handle: &D::Handle,
+    wanted: &Attributes,
+    present: &[Xattr],
+) -> Result<u64, (&'static str, io::Error)> {
     let stat = disk.stat(handle).map_err(|error| ("owner", error))?;
     let mut mode = stat.mode;
     if (stat.user, stat.group) != (wanted.user, wanted.group) {
         disk.set_owner(handle, wanted.user, wanted.group).map_err(|error| ("owner", error))?;
         mode = FileMode::new(0); // changing the owner may clear bits
     }
-    let what = "extended attributes";
-    let present = disk.xattrs(handle).map_err(|error| (what, error))?;
-    for (name, _) in &present {
+    for (name, _) in present {
         // A new file has no other attributes but an inherited ACL and the labels of a security
         // module, which are the module's business.
         let inherited = name.starts_with(b"system.posix_acl_");
         if inherited && !wanted.xattrs.iter().any(|(wanted, _)| wanted == name) {
-            disk.remove_xattr(handle, name).map_err(|error| (what, error))?;
+            disk.remove_xattr(handle, name).map_err(|error| (XATTRS, error))?;
         }
     }
     for (name, value) in &wanted.xattrs {
         if !present.iter().any(|(n, v)| n == name && v == value) {
-            disk.set_xattr(handle, name, value).map_err(|error| (what, error))?;
+            disk.set_xattr(handle, name, value).map_err(|error| (XATTRS, error))?;
             mode = FileMode::new(0); // an ACL shows in the mode
         }
     }

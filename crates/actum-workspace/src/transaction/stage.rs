@@ -1,21 +1,24 @@
 //! Staging: new content goes into new inodes that nobody sees, and it is decided for each image where
 //! its bytes can be found again.
 
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use actum_core::line_diff;
-use actum_core::{RelPath, RunId, Splice};
+use actum_core::{Digest, Hasher, RelPath, RunId, Splice};
 
 use crate::change::{Change, Extent};
 use crate::disk::{Barrier, Disk, Rename};
 use crate::error::{Doing, Error, ErrorKind, Result};
 use crate::journal::back::Back;
 use crate::journal::record::{Body, Entry, FileImage, Image, Intent, Side, keep_name, stage_name};
-use crate::run::publish::Displaced;
+use crate::run::publish::{Displaced, Doubt};
 use crate::run::rollback::make_directory;
 use crate::transaction::Transaction;
-use crate::transaction::content::{INLINE_BYTES_MAX, set_attributes};
+use crate::transaction::content::{
+    INLINE_BYTES_MAX, Inherited, set_attributes, set_new_attributes,
+};
 use crate::transaction::node::{
     Bytes, Content, New, Node, Nodes, Post, PostFile, Pre, PreFile, Source,
 };
@@ -34,10 +37,11 @@ impl<D: Disk> Transaction<'_, D> {
         nodes: &Nodes<D::Handle>,
         moved: &BTreeSet<RelPath>,
         changes: &[Change],
-    ) -> Result<Intent> {
+    ) -> Result<(Intent, Vec<Displaced>)> {
         let disk = &self.workspace.disk;
         // Of a directory that takes the place of a file both are told, and only the file has content.
         let files = changes.iter().filter(|change| change.kind.is_of_file());
+        let living = living_sources(nodes);
         let mut staging = Staging {
             disk,
             tree: Tree::new(disk, &self.workspace.home.root),
@@ -50,20 +54,27 @@ impl<D: Disk> Transaction<'_, D> {
             extents: files.map(|change| (&change.path, change.extent)).collect(),
             inline_left: INLINE_TOTAL_MAX,
             kept: Vec::new(),
+            displaced: nodes
+                .iter()
+                .map(|(path, node)| displaced(node, living.contains(path)))
+                .collect(),
+            inherited: Cell::new(None),
         };
         let mut entries = Vec::with_capacity(nodes.len());
         for (index, (path, node)) in nodes.iter().enumerate() {
             entries.push(staging.entry(index, path, node)?);
         }
         staging.make_kept_durable()?;
-        Ok(Intent {
+        let displaced = staging.displaced;
+        let intent = Intent {
             run: self.run,
             kind: self.kind,
             time: disk.now(),
             epoch: self.workspace.epoch,
             label: self.label.clone(),
             entries,
-        })
+        };
+        Ok((intent, displaced))
     }
 }
 
@@ -76,14 +87,31 @@ pub(crate) fn moved_sources<H>(nodes: &Nodes<H>) -> BTreeSet<RelPath> {
     sources.collect()
 }
 
-/// What is known of the file that an entry displaces.
-pub(super) fn displaced<H>(node: &Node<H>) -> Displaced {
-    match &node.pre {
-        Pre::File(file) => Displaced {
-            stat: Some(file.stat),
-            fresh: stamp_is_fresh(file.stat.modified, file.read_at),
-        },
-        Pre::Absent | Pre::Directory(_) => Displaced { stat: None, fresh: false },
+/// The same without those that become a copy, because their attributes change as well.
+fn living_sources<H>(nodes: &Nodes<H>) -> BTreeSet<&RelPath> {
+    let sources = nodes.values().filter_map(|node| {
+        let file = node.post.file()?;
+        let Content::Moved(from) = &file.content else { return None };
+        let pre = nodes.get(from)?.pre.file()?;
+        (pre.attributes == file.attributes).then_some(from)
+    });
+    sources.collect()
+}
+
+/// What is known of the file that an entry displaces, which lives on elsewhere or does not.
+fn displaced<H>(node: &Node<H>, lives_on: bool) -> Displaced {
+    let Pre::File(PreFile { stat, bytes, read_at, .. }) = &node.pre else {
+        return Displaced::NOTHING;
+    };
+    // Reading a large file twice costs too much for what a stamp of its names or mode can hide.
+    let is_small = matches!(bytes, Bytes::Memory(_));
+    let fresh = stamp_is_fresh(stat.modified, *read_at)
+        || is_small && stamp_is_fresh(stat.changed, *read_at);
+    Displaced {
+        stat: Some(*stat),
+        changed: (!lives_on).then_some(stat.changed),
+        doubt: if fresh { Doubt::Content } else { Doubt::None },
+        taken_at: None,
     }
 }
 
@@ -107,6 +135,10 @@ struct Staging<'a, D: Disk> {
     inline_left: u64,
     /// Files whose bytes must be durable before INTENT.
     kept: Vec<Rc<D::Handle>>,
+    /// What is known of the file that each entry displaces.
+    displaced: Vec<Displaced>,
+    /// Whether new files in the stage directory have extended attributes, once one was made.
+    inherited: Cell<Option<Inherited>>,
 }
 
 impl<D: Disk> Staging<'_, D> {
@@ -192,6 +224,11 @@ impl<D: Disk> Staging<'_, D> {
                 Pre::Absent | Pre::Directory(_) => Err(ErrorKind::missing(path).into()),
             },
             Content::Moved(from) => {
+                if let Some(Pre::File(pre)) = self.nodes.get(from).map(|node| &node.pre)
+                    && pre.attributes != file.attributes
+                {
+                    return self.copy_moved(index, path, pre, file);
+                }
                 let parent = self.tree.existing_parent(from)?;
                 self.disk.link(&parent, from.name(), self.stage, &name).doing(doing)?;
                 let staged = self.disk.stat_at(self.stage, &name).doing(doing)?;
@@ -203,16 +240,13 @@ impl<D: Disk> Staging<'_, D> {
                     let (path, detail) = (from.clone(), "another file took its place");
                     return Err(ErrorKind::Conflict { path, detail }.into());
                 }
-                if pre.attributes != file.attributes {
-                    return self.copy_moved(index, path, pre, file);
-                }
                 let missing = || ErrorKind::missing(from);
                 let entry = self.indices.get(from).copied().ok_or_else(missing)?;
                 Ok((Body::Moved(entry), staged.inode))
             }
             Content::New(New { bytes: Bytes::Memory(bytes), .. }) => {
                 let (handle, inode) = self.create_staged(&name, path, file, |disk, handle| {
-                    disk.write_at(handle, bytes, 0)
+                    disk.write_at(handle, bytes, 0).map(|()| file.digest)
                 })?;
                 if self.fits_inline(file.size) {
                     return Ok((Body::Inline(Rc::clone(bytes)), inode));
@@ -253,12 +287,10 @@ impl<D: Disk> Staging<'_, D> {
         pre: &PreFile<D::Handle>,
         file: &PostFile<D::Handle>,
     ) -> Result<(Body, u64)> {
-        let doing = || format!("stage `{path}`");
         let name = stage_name(self.run, index);
-        self.disk.unlink(self.stage, &name).doing(doing)?;
         let (handle, inode) =
             self.create_staged(&name, path, file, |disk, handle| match &pre.bytes {
-                Bytes::Memory(bytes) => disk.write_at(handle, bytes, 0),
+                Bytes::Memory(bytes) => disk.write_at(handle, bytes, 0).map(|()| file.digest),
                 Bytes::File(source, _) => copy_file(disk, source, handle),
             })?;
         if let (Bytes::Memory(bytes), true) = (&pre.bytes, self.fits_inline(file.size)) {
@@ -280,13 +312,16 @@ impl<D: Disk> Staging<'_, D> {
         name: &[u8],
         path: &RelPath,
         file: &PostFile<D::Handle>,
-        write: impl FnOnce(&D, &D::Handle) -> std::io::Result<()>,
+        write: impl FnOnce(&D, &D::Handle) -> std::io::Result<Digest>,
     ) -> Result<(D::Handle, u64)> {
         let doing = || format!("stage `{path}`");
         // The state directory is closed to others, so the final mode is safe from the start.
         let handle = self.disk.create(self.stage, name, file.attributes.mode).doing(doing)?;
-        write(self.disk, &handle).doing(doing)?;
-        let inode = set_attributes(self.disk, &handle, &file.attributes)
+        if write(self.disk, &handle).doing(doing)? != file.digest {
+            let detail = "what it is a copy of changed after it was read";
+            return Err(ErrorKind::Conflict { path: path.clone(), detail }.into());
+        }
+        let inode = set_new_attributes(self.disk, &handle, &file.attributes, &self.inherited)
             .map_err(|(what, source)| attributes_error(path, what, source))?;
         Ok((handle, inode))
     }
@@ -315,12 +350,19 @@ impl<D: Disk> Staging<'_, D> {
             bytes @ (Bytes::Memory(_) | Bytes::File(..)) => {
                 let name = keep_name(self.run, index, Side::Pre);
                 let parent = self.tree.existing_parent(path)?;
+                if let Some(displaced) = self.displaced.get_mut(index) {
+                    displaced.look_again(self.disk, &parent, path)?;
+                }
                 self.keep(path, &parent, path.name(), name.clone())?;
+                let linked_at = self.disk.now();
                 let kept = self.disk.stat_at(self.keep, &name);
                 let kept = kept.doing(|| format!("keep `{path}`"))?;
-                if kept.is_none_or(|kept| kept.inode != file.stat.inode) {
+                let Some(kept) = kept.filter(|kept| kept.inode == file.stat.inode) else {
                     let detail = "another file took its place";
                     return Err(ErrorKind::Conflict { path: path.clone(), detail }.into());
+                };
+                if let Some(displaced) = self.displaced.get_mut(index) {
+                    displaced.restamped(&kept, linked_at);
                 }
                 let handle = match bytes {
                     Bytes::File(handle, _) => Rc::clone(handle),
@@ -384,14 +426,16 @@ fn way_back<H>(pre: &PreFile<H>, new: &Bytes<H>, splices: Option<&Vec<Splice>>) 
     with_lines.filter(worth_it).or_else(|| Some(Back::raw(splices)).filter(worth_it))
 }
 
-fn copy_file<D: Disk>(disk: &D, from: &D::Handle, to: &D::Handle) -> std::io::Result<()> {
-    let mut offset = 0u64;
+/// Copies a file and gives the digest of what was copied.
+fn copy_file<D: Disk>(disk: &D, from: &D::Handle, to: &D::Handle) -> std::io::Result<Digest> {
+    let (mut hasher, mut offset) = (Hasher::new(), 0u64);
     read_pieces::<D, std::io::Error>(disk, from, |piece| {
+        hasher.update(piece);
         disk.write_at(to, piece, offset)?;
         offset = offset.saturating_add(u64::try_from(piece.len()).unwrap_or(u64::MAX));
         Ok(())
-    })
-    .map(drop)
+    })?;
+    Ok(hasher.finish())
 }
 
 fn attributes_error(path: &RelPath, what: &'static str, source: std::io::Error) -> Error {

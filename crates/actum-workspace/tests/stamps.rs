@@ -1,0 +1,183 @@
+//! Another program writes to a file in place while a run is under way, and puts size and modification stamp back as they
+//! were: its bytes are never lost (FO-6).
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
+
+use actum_core::{FileMode, ModeChange, Operation};
+use actum_testkit::SimDisk;
+use actum_workspace::{ErrorKind, RunOptions, State};
+
+#[path = "crash/changes.rs"]
+mod changes;
+
+use changes::{delete, open, path, rename};
+
+/// Size of a file that the journal does not hold.
+const LARGE: usize = (1 << 20) + 5_000;
+const MINE: &[u8] = b"mine!";
+
+/// A workspace in which `f` was written long ago.
+fn written_long_ago(content: &[u8]) -> SimDisk {
+    let disk = SimDisk::new();
+    disk.put("f", content);
+    disk.put("a", b"one\n");
+    drop(open(&disk).unwrap());
+    disk.settle();
+    disk.advance(60_000);
+    disk
+}
+
+/// Writes to a file in place, and puts its modification stamp back.
+fn edit(disk: &SimDisk, file: &str) {
+    let before = disk.stat_of(file).unwrap();
+    disk.overwrite(file, MINE, 0);
+    disk.set_modified(file, before.modified);
+    let after = disk.stat_of(file).unwrap();
+    assert_eq!((after.size, after.modified), (before.size, before.modified));
+    assert!(after.changed > before.changed);
+}
+
+fn write(file: &str, content: &[u8]) -> Operation {
+    Operation::Write { path: path(file), content: content.to_vec(), expected: None }
+}
+
+fn make_executable(file: &str) -> Operation {
+    Operation::Chmod { path: path(file), mode: ModeChange::Executable(true) }
+}
+
+/// Applies a change once for each of its calls, with an edit before that call.
+fn survives_an_edit_before_each_call(content: &[u8], change: &[Operation]) {
+    let whole = written_long_ago(content);
+    let first = whole.calls();
+    changes::apply(&whole, change).unwrap();
+    let calls = whole.trace().split_off(first);
+    let taken = calls
+        .iter()
+        .position(|call| call.starts_with("rename `f`") || call.contains("to `f` Exchange"));
+    // Between a look and the own call that moves the stamp is the only moment that no stamp tells of.
+    let hides = |call: &str| call.starts_with("link `f`");
+    let taken = taken.unwrap_or_else(|| panic!("nothing moves `f` away: {calls:#?}"));
+    let mut refused = 0;
+    for (at, call) in calls.iter().enumerate().take(taken).filter(|(_, call)| !hides(call)) {
+        let disk = written_long_ago(content);
+        disk.before_call(at, |disk| edit(disk, "f"));
+        let mut workspace = open(&disk).unwrap();
+        match workspace.apply_operations(change, RunOptions::default()) {
+            Ok(run) => {
+                workspace.revert(run).unwrap();
+            }
+            Err(error) => {
+                assert!(
+                    matches!(error.kind, ErrorKind::Conflict { .. }),
+                    "before `{call}`: {error}"
+                );
+                assert!(
+                    matches!(error.state, State::Unchanged | State::Restored),
+                    "before `{call}`"
+                );
+                assert!(workspace.blocked().is_empty(), "before `{call}`");
+                refused += 1;
+            }
+        }
+        let found = disk.get("f").unwrap();
+        assert!(found.starts_with(MINE), "the edit before call {at}, `{call}`, is lost");
+    }
+    assert!(refused > 0, "no edit came between reading and publishing");
+}
+
+/// FO-6
+#[test]
+fn an_edit_of_a_replaced_file_that_keeps_size_and_stamp_is_not_lost() {
+    survives_an_edit_before_each_call(b"start\n", &[write("a", b"ONE\n"), write("f", b"new\n")]);
+}
+
+/// FO-6
+#[test]
+fn an_edit_of_a_deleted_file_that_keeps_size_and_stamp_is_not_lost() {
+    survives_an_edit_before_each_call(b"start\n", &[write("a", b"ONE\n"), delete("f")]);
+}
+
+/// FO-6
+#[test]
+fn an_edit_of_a_large_file_that_keeps_size_and_stamp_is_not_lost() {
+    let content = vec![b'x'; LARGE];
+    survives_an_edit_before_each_call(&content, &[write("a", b"ONE\n"), write("f", b"new\n")]);
+    survives_an_edit_before_each_call(&content, &[delete("f")]);
+}
+
+/// FO-6
+#[test]
+fn an_edit_of_a_file_that_is_moved_and_gets_another_mode_is_not_lost() {
+    let change = [rename("f", "g"), make_executable("g")];
+    survives_an_edit_before_each_call(b"start\n", &change);
+    survives_an_edit_before_each_call(&vec![b'x'; LARGE], &change);
+}
+
+/// FO-6
+#[test]
+fn an_edit_of_a_displaced_file_before_it_is_looked_at_is_not_lost() {
+    let change = [write("a", b"ONE\n"), write("f", b"new\n")];
+    let whole = written_long_ago(b"start\n");
+    let first = whole.calls();
+    changes::apply(&whole, &change).unwrap();
+    let calls = whole.trace().split_off(first);
+    let moved = calls.iter().position(|call| call.contains("to `f` Exchange")).unwrap();
+    let looked_at =
+        calls.iter().rposition(|call| call.starts_with("stat_at `.actum/stage/")).unwrap();
+    assert!(looked_at > moved);
+    for at in moved + 1..=looked_at {
+        let disk = written_long_ago(b"start\n");
+        disk.before_call(at, |disk| {
+            let staged =
+                disk.snapshot().into_keys().filter(|name| name.starts_with(".actum/stage/"));
+            let mut displaced =
+                staged.filter(|name| disk.get(name).is_some_and(|bytes| bytes == b"start\n"));
+            // A writer that opened the file before the run began.
+            edit(disk, &displaced.next_back().unwrap());
+        });
+        let error = changes::apply(&disk, &change).unwrap_err();
+        assert!(matches!(error.kind, ErrorKind::Conflict { .. }), "{error}");
+        assert_eq!(disk.get("f").unwrap(), b"mine!\n", "before call {at}");
+    }
+}
+
+/// A change of the stamp alone loses nothing, so it refuses nothing.
+///
+/// FO-6
+#[test]
+fn a_file_whose_change_stamp_alone_moved_is_replaced() {
+    let change = [write("f", b"new\n")];
+    let whole = written_long_ago(b"start\n");
+    let first = whole.calls();
+    changes::apply(&whole, &change).unwrap();
+    for at in 0..whole.calls() - first {
+        let disk = written_long_ago(b"start\n");
+        disk.before_call(at, |disk| {
+            if disk.stat_of("f").unwrap().size == 6 {
+                disk.chmod("f", FileMode::PRIVATE.bits());
+                disk.chmod("f", FileMode::REGULAR.bits());
+            }
+        });
+        changes::apply(&disk, &change).unwrap();
+        assert_eq!(disk.get("f").unwrap(), b"new\n");
+    }
+}
+
+/// FO-6
+#[test]
+fn an_extended_attribute_that_someone_sets_meanwhile_is_not_lost() {
+    let change = [write("f", b"new\n")];
+    let whole = written_long_ago(b"start\n");
+    let first = whole.calls();
+    changes::apply(&whole, &change).unwrap();
+    let calls = whole.trace().split_off(first);
+    let taken = calls.iter().position(|call| call.contains("to `f` Exchange")).unwrap();
+    for (at, call) in calls.iter().enumerate().take(taken) {
+        let disk = written_long_ago(b"start\n");
+        disk.before_call(at, |disk| disk.set_xattr_at("f", "user.mine", "1"));
+        // Read before, it is given to the new file; set later, it is a conflict.
+        drop(changes::apply(&disk, &change));
+        let nodes = disk.snapshot();
+        let actum_testkit::Node::File { xattrs, .. } = &nodes["f"] else { panic!("no file") };
+        assert_eq!(xattrs.len(), 1, "the attribute before call {at}, `{call}`, is lost");
+    }
+}
