@@ -53,7 +53,7 @@ use std::process::ExitCode;
 
 use actum_core::path::Harmless;
 use clap::Parser;
-use rustix::fs::Mode;
+use nix::sys::stat::{Mode, umask};
 
 use crate::command_line::CommandLine;
 use crate::exit::Exit;
@@ -74,8 +74,8 @@ fn main() -> ExitCode {
 
 /// Removes the owner's bits from the umask: a ledger or a workspace that its own user cannot open serves nobody.
 fn keep_owner_bits() {
-    let umask = rustix::process::umask(Mode::RWXG | Mode::RWXO);
-    rustix::process::umask(umask - Mode::RWXU);
+    let umask = umask(Mode::S_IRWXG | Mode::S_IRWXO);
+    nix::sys::stat::umask(umask - Mode::S_IRWXU);
 }
 
 fn run(command_line: &CommandLine) -> Exit {

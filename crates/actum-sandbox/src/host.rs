@@ -63,7 +63,7 @@ impl Missing {
     }
 
     /// Describes a step that the host cannot do.
-    pub(crate) fn of_host(step: String, why: String) -> Self {
+    pub fn of_host(step: String, why: String) -> Self {
         Self { step, why, is_scarce: false }
     }
 }

@@ -19,8 +19,7 @@ fn hosts() -> &'static [HostReport] {
     static HOSTS: OnceLock<Vec<HostReport>> = OnceLock::new();
     HOSTS.get_or_init(|| {
         let whole = HostReport::probe(&helper());
-        let missing =
-            Missing { step: "take tier N".to_owned(), why: "not in this test".to_owned() };
+        let missing = Missing::of_host("take tier N".to_owned(), "not in this test".to_owned());
         let lower = HostReport {
             tier_n: Err(missing.clone()),
             loopback: Err(missing.clone()),

@@ -53,8 +53,7 @@ pub(crate) fn trial(name: &str, tier: &str, host: &str) {
     let program = std::env::current_exe().unwrap();
     let mut host: HostReport = serde_json::from_str(host).unwrap();
     if tier == "L" {
-        let missing =
-            Missing { step: "take tier N".to_owned(), why: "not in this test".to_owned() };
+        let missing = Missing::of_host("take tier N".to_owned(), "not in this test".to_owned());
         host.tier_n = Err(missing.clone());
         host.loopback = Err(missing.clone());
         host.overlay = Err(missing);
