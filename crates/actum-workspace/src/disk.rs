@@ -165,6 +165,11 @@ pub trait Disk {
     fn read_at(&self, file: &Self::Handle, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
     /// Writes all of `bytes`.
     fn write_at(&self, file: &Self::Handle, bytes: &[u8], offset: u64) -> io::Result<()>;
+    /// Gives the empty file `to` the content that `from` has at one moment, where the file system lets both share it
+    /// (ioctl_ficlone(2)); `false` where it does not.
+    fn clone_content(&self, _from: &Self::Handle, _to: &Self::Handle) -> io::Result<bool> {
+        Ok(false)
+    }
     /// Sets the size of a file.
     fn set_size(&self, file: &Self::Handle, size: u64) -> io::Result<()>;
     /// Sets the permission bits.

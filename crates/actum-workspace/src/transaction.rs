@@ -8,6 +8,7 @@ pub(crate) mod content;
 mod cost;
 pub(crate) mod edit;
 pub(crate) mod inherit;
+mod keep;
 pub(crate) mod new_content;
 pub(crate) mod node;
 pub(crate) mod observe;

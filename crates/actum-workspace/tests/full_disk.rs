@@ -35,6 +35,11 @@ fn nearly_full() -> (SimDisk, RunId) {
     (disk, run)
 }
 
+/// Path of the one kept image.
+fn kept(disk: &SimDisk) -> String {
+    disk.snapshot().into_keys().find(|name| name.starts_with(".actum/keep/")).unwrap()
+}
+
 fn redo(disk: &SimDisk, run: RunId) {
     let mut workspace = open(disk).unwrap();
     let (_, redo) = workspace.begin_redo(run, RunOptions::default()).unwrap();
@@ -115,10 +120,10 @@ fn a_file_that_an_undo_took_has_no_second_name_once_the_run_is_in_the_history() 
 fn an_undo_takes_no_kept_file_that_has_a_name_elsewhere() {
     let disk = SimDisk::new();
     disk.put("deleted", content(b'd'));
-    disk.hard_link("deleted", "other");
     let mut workspace = open(&disk).unwrap();
     let run = workspace.apply_operations(&[delete("deleted")], RunOptions::default()).unwrap();
     drop(workspace);
+    disk.hard_link(kept(&disk), "other");
     disk.set_free_bytes(LITTLE);
     let error = open(&disk).unwrap().revert(run).unwrap_err();
     assert_eq!(error.state, State::Unchanged);
@@ -128,6 +133,39 @@ fn an_undo_takes_no_kept_file_that_has_a_name_elsewhere() {
     open(&disk).unwrap().revert(run).unwrap();
     disk.overwrite("other", b"edited", 0);
     assert_eq!(disk.get("deleted").unwrap(), content(b'd'));
+}
+
+/// What is kept of a file with other names is a copy, which nobody else has a name of.
+///
+/// FO-5
+#[test]
+fn a_full_disk_stops_no_undo_of_a_file_that_has_a_name_elsewhere() {
+    let disk = SimDisk::new();
+    disk.put("deleted", content(b'd'));
+    disk.hard_link("deleted", "other");
+    let mut workspace = open(&disk).unwrap();
+    let run = workspace.apply_operations(&[delete("deleted")], RunOptions::default()).unwrap();
+    drop(workspace);
+    disk.overwrite("other", b"edited", 0);
+    disk.set_free_bytes(LITTLE);
+    open(&disk).unwrap().revert(run).unwrap();
+    assert_eq!(disk.get("deleted").unwrap(), content(b'd'));
+}
+
+/// FO-2, FO-5
+#[test]
+fn a_file_that_has_a_name_elsewhere_is_not_displaced_where_there_is_no_room_for_a_copy() {
+    let disk = SimDisk::new();
+    disk.put("deleted", content(b'd'));
+    disk.hard_link("deleted", "other");
+    let mut workspace = open(&disk).unwrap();
+    disk.set_free_bytes(LITTLE / 4); // less than one piece of the copy
+    let run = workspace.apply_operations(&[delete("deleted")], RunOptions::default());
+    let error = run.unwrap_err();
+    assert_eq!(error.state, State::Unchanged);
+    assert!(matches!(error.kind, ErrorKind::Io { .. }), "{error}");
+    assert!(disk.get("deleted").is_some());
+    assert!(!disk.snapshot().into_keys().any(|name| name.starts_with(".actum/keep/")));
 }
 
 /// FO-5

@@ -281,6 +281,25 @@ impl Disk for LinuxDisk {
         Ok(())
     }
 
+    fn clone_content(&self, from: &OwnedFd, to: &OwnedFd) -> io::Result<bool> {
+        match fs::ioctl_ficlone(to, from) {
+            Ok(()) => Ok(true),
+            // Each file system has its own way to say that it does not know this.
+            Err(
+                Errno::OPNOTSUPP
+                | Errno::NOTTY
+                | Errno::INVAL
+                | Errno::XDEV
+                | Errno::NOSYS
+                | Errno::PERM
+                | Errno::ACCESS
+                | Errno::TXTBSY
+                | Errno::INTR,
+            ) => Ok(false),
+            Err(error) => Err(error.into()),
+        }
+    }
+
     fn set_size(&self, file: &OwnedFd, size: u64) -> io::Result<()> {
         retry(|| fs::ftruncate(file, size))
     }

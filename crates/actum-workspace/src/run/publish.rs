@@ -183,6 +183,9 @@ pub(crate) struct Displaced {
     /// Change stamp that says that nobody changed the file since it was read; `None` where names that the run makes for a
     /// file that lives on move it.
     pub(crate) changed: Option<Time>,
+    /// How many names it has while nobody but the run gives it another; `None` where that does not matter. Who has one could
+    /// write to what is kept of the file.
+    pub(crate) names: Option<u64>,
     /// What is to be compared once the file is displaced.
     pub(crate) doubt: Doubt,
     /// When it was displaced.
@@ -192,7 +195,7 @@ pub(crate) struct Displaced {
 impl Displaced {
     /// Knowledge of an entry without a file before.
     pub(crate) const NOTHING: Self =
-        Self { stat: None, changed: None, doubt: Doubt::None, taken_at: None };
+        Self { stat: None, changed: None, names: None, doubt: Doubt::None, taken_at: None };
 
     /// Looks at the file once more, just before something moves its change stamp.
     ///
@@ -306,6 +309,10 @@ fn check_displaced<D: Disk>(
     let found = disk.stat_at(stage, name).doing(doing)?.ok_or_else(|| replaced(path))?;
     if found.inode != pre.inode {
         return Err(replaced(path));
+    }
+    if known.names.is_some_and(|names| found.links > names) {
+        let detail = "it got another name after it was read";
+        return Err(ErrorKind::Conflict { path: path.clone(), detail }.into());
     }
     let facts = |stat: &Stat| (stat.size, stat.modified, stat.mode, stat.user, stat.group);
     let mut same = facts(&found) == facts(before);

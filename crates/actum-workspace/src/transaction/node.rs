@@ -29,7 +29,10 @@ pub(crate) enum Pre<H> {
 
 /// A file when the transaction first looks at it.
 pub(crate) struct PreFile<H> {
+    /// Its facts; names that actum gave it are not counted.
     pub(crate) stat: Stat,
+    /// How many names actum gave it that stay while the run lasts.
+    pub(crate) own_names: u64,
     pub(crate) attributes: Attributes,
     pub(crate) digest: Digest,
     /// How many lines it has; `None` where it is binary.

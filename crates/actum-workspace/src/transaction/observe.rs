@@ -72,7 +72,7 @@ impl<D: Disk> Transaction<'_, D> {
             }
             Found::File(stat, file) => (stat, file),
         };
-        let stat = self.without_our_links(path, stat, &file)?;
+        let (stat, own_names) = self.without_our_links(path, stat, &file)?;
         if stat.links > 1 {
             if self.limits.hard_links == HardLinks::Refuse {
                 return Err(ErrorKind::HardLink { path: path.clone(), links: stat.links }.into());
@@ -101,31 +101,37 @@ impl<D: Disk> Transaction<'_, D> {
             .doing(doing)?;
             (hasher.finish(), counter.finish(), Bytes::File(Rc::new(file), Source::Unnamed))
         };
-        Ok(Pre::File(PreFile { stat, attributes, digest, lines, bytes, read_at }))
+        Ok(Pre::File(PreFile { stat, own_names, attributes, digest, lines, bytes, read_at }))
     }
 
     /// A large file may still have a second name of ours from a run not yet in the history, and any file one
-    /// from a run that was cut off. A name of ours must not be taken for someone else's.
-    fn without_our_links(&mut self, path: &RelPath, stat: Stat, file: &D::Handle) -> Result<Stat> {
+    /// from a run that was cut off. A name of ours must not be taken for someone else's. Gives
+    /// the facts without such names, and how many there still are.
+    fn without_our_links(
+        &mut self,
+        path: &RelPath,
+        stat: Stat,
+        file: &D::Handle,
+    ) -> Result<(Stat, u64)> {
         if stat.links < 2 {
-            return Ok(stat);
+            return Ok((stat, 0));
         }
         let doing = || format!("look at `{path}`");
         match self.workspace.checkpoint(Some(self.run)) {
             // The names stay until there is room, but they are known.
             Err(error) if error.is_disk_full() && !self.workspace.poisoned => {
                 let ours = self.workspace.own_names(&stat)?;
-                return Ok(Stat { links: stat.links.saturating_sub(ours), ..stat });
+                return Ok((Stat { links: stat.links.saturating_sub(ours), ..stat }, ours));
             }
             checkpoint => checkpoint?,
         }
         let stat = self.workspace.disk.stat(file).doing(doing)?;
         if stat.links < 2 || self.is_swept {
-            return Ok(stat);
+            return Ok((stat, 0));
         }
         self.is_swept = true;
         self.workspace.sweep_second_names(self.run);
-        self.workspace.disk.stat(file).doing(doing)
+        Ok((self.workspace.disk.stat(file).doing(doing)?, 0))
     }
 
     /// Whether this process may change what is at `path`: whether it may make and remove names in the directory of it,

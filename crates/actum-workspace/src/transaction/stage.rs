@@ -6,28 +6,27 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use actum_core::line_diff;
-use actum_core::{Digest, Hasher, RelPath, RunId, Splice};
+use actum_core::{Digest, RelPath, RunId, Splice};
 
 use crate::change::{Change, Extent};
-use crate::disk::{Barrier, Disk, Rename};
+use crate::disk::{Disk, Rename};
 use crate::error::{Doing, Error, ErrorKind, Result};
 use crate::journal::back::Back;
-use crate::journal::record::{Body, Entry, FileImage, Image, Intent, Side, keep_name, stage_name};
+use crate::journal::record::{Body, Entry, FileImage, Image, Intent, stage_name};
 use crate::run::publish::{Displaced, Doubt};
 use crate::run::rollback::make_directory;
 use crate::transaction::Transaction;
 use crate::transaction::content::{
     INLINE_BYTES_MAX, Inherited, set_attributes, set_new_attributes,
 };
+use crate::transaction::keep::copy_file;
 use crate::transaction::node::{
     Bytes, Content, New, Node, Nodes, Post, PostFile, Pre, PreFile, Source,
 };
-use crate::tree::{Tree, read_pieces, stamp_is_fresh};
+use crate::tree::{Tree, stamp_is_fresh};
 
 /// How many bytes of images one record holds; what goes beyond is kept beside the journal.
 pub const INLINE_TOTAL_MAX: u64 = 16 << 20;
-/// From this many kept images on, one `syncfs` is cheaper than an `fdatasync` for each.
-const KEPT_SYNCED_SINGLY: usize = 8;
 
 impl<D: Disk> Transaction<'_, D> {
     /// Writes all new content into staged inodes, decides where each image is kept, and makes
@@ -110,6 +109,7 @@ fn displaced<H>(node: &Node<H>, lives_on: bool) -> Displaced {
     Displaced {
         stat: Some(*stat),
         changed: (!lives_on).then_some(stat.changed),
+        names: None,
         doubt: if fresh { Doubt::Content } else { Doubt::None },
         taken_at: None,
     }
@@ -119,12 +119,12 @@ fn displaced<H>(node: &Node<H>, lives_on: bool) -> Displaced {
 const DIFFED_MAX: usize = 256 << 10;
 
 /// Turns nodes into entries.
-struct Staging<'a, D: Disk> {
-    disk: &'a D,
-    tree: Tree<'a, D>,
-    stage: &'a D::Handle,
-    keep: &'a D::Handle,
-    run: RunId,
+pub(super) struct Staging<'a, D: Disk> {
+    pub(super) disk: &'a D,
+    pub(super) tree: Tree<'a, D>,
+    pub(super) stage: &'a D::Handle,
+    pub(super) keep: &'a D::Handle,
+    pub(super) run: RunId,
     nodes: &'a Nodes<D::Handle>,
     /// The paths whose inode moves elsewhere.
     moved: &'a BTreeSet<RelPath>,
@@ -134,9 +134,9 @@ struct Staging<'a, D: Disk> {
     extents: BTreeMap<&'a RelPath, Extent>,
     inline_left: u64,
     /// Files whose bytes must be durable before INTENT.
-    kept: Vec<Rc<D::Handle>>,
+    pub(super) kept: Vec<Rc<D::Handle>>,
     /// What is known of the file that each entry displaces.
-    displaced: Vec<Displaced>,
+    pub(super) displaced: Vec<Displaced>,
     /// Whether new files in the stage directory have extended attributes, once one was made.
     inherited: Cell<Option<Inherited>>,
 }
@@ -299,14 +299,6 @@ impl<D: Disk> Staging<'_, D> {
         self.keep_post(index, path, Rc::new(handle)).map(|body| (body, inode))
     }
 
-    /// Keeps a staged file that is too large for the record.
-    fn keep_post(&mut self, index: usize, path: &RelPath, handle: Rc<D::Handle>) -> Result<Body> {
-        let name = stage_name(self.run, index);
-        self.keep(path, self.stage, &name, keep_name(self.run, index, Side::Post))?;
-        self.kept.push(handle);
-        Ok(Body::Kept)
-    }
-
     fn create_staged(
         &self,
         name: &[u8],
@@ -347,33 +339,7 @@ impl<D: Disk> Staging<'_, D> {
             Bytes::Memory(bytes) if self.fits_inline(file.stat.size) => {
                 Ok(Body::Inline(Rc::clone(bytes)))
             }
-            bytes @ (Bytes::Memory(_) | Bytes::File(..)) => {
-                let name = keep_name(self.run, index, Side::Pre);
-                let parent = self.tree.existing_parent(path)?;
-                if let Some(displaced) = self.displaced.get_mut(index) {
-                    displaced.look_again(self.disk, &parent, path)?;
-                }
-                self.keep(path, &parent, path.name(), name.clone())?;
-                let linked_at = self.disk.now();
-                let kept = self.disk.stat_at(self.keep, &name);
-                let kept = kept.doing(|| format!("keep `{path}`"))?;
-                let Some(kept) = kept.filter(|kept| kept.inode == file.stat.inode) else {
-                    let detail = "another file took its place";
-                    return Err(ErrorKind::Conflict { path: path.clone(), detail }.into());
-                };
-                if let Some(displaced) = self.displaced.get_mut(index) {
-                    displaced.restamped(&kept, linked_at);
-                }
-                let handle = match bytes {
-                    Bytes::File(handle, _) => Rc::clone(handle),
-                    Bytes::Memory(_) => {
-                        let opened = self.disk.open_file(self.keep, &name);
-                        Rc::new(opened.doing(|| format!("keep `{path}`"))?)
-                    }
-                };
-                self.kept.push(handle);
-                Ok(Body::Kept)
-            }
+            Bytes::Memory(_) | Bytes::File(..) => self.keep_pre(index, path, file),
         }
     }
 
@@ -383,24 +349,6 @@ impl<D: Disk> Staging<'_, D> {
             self.inline_left -= size;
         }
         fits
-    }
-
-    fn keep(&self, path: &RelPath, from: &D::Handle, name: &[u8], keep: Vec<u8>) -> Result<()> {
-        self.disk.link(from, name, self.keep, &keep).doing(|| format!("keep a copy of `{path}`"))
-    }
-
-    fn make_kept_durable(&self) -> Result<()> {
-        if self.kept.is_empty() {
-            return Ok(());
-        }
-        let doing = || "make the kept images durable".to_owned();
-        if self.kept.len() > KEPT_SYNCED_SINGLY {
-            return self.disk.sync_all(self.keep, Barrier::KeptImage).doing(doing);
-        }
-        for file in &self.kept {
-            self.disk.sync_data(file, Barrier::KeptImage).doing(doing)?;
-        }
-        self.disk.sync(self.keep, Barrier::KeptName).doing(doing)
     }
 }
 
@@ -426,18 +374,10 @@ fn way_back<H>(pre: &PreFile<H>, new: &Bytes<H>, splices: Option<&Vec<Splice>>) 
     with_lines.filter(worth_it).or_else(|| Some(Back::raw(splices)).filter(worth_it))
 }
 
-/// Copies a file and gives the digest of what was copied.
-fn copy_file<D: Disk>(disk: &D, from: &D::Handle, to: &D::Handle) -> std::io::Result<Digest> {
-    let (mut hasher, mut offset) = (Hasher::new(), 0u64);
-    read_pieces::<D, std::io::Error>(disk, from, |piece| {
-        hasher.update(piece);
-        disk.write_at(to, piece, offset)?;
-        offset = offset.saturating_add(u64::try_from(piece.len()).unwrap_or(u64::MAX));
-        Ok(())
-    })?;
-    Ok(hasher.finish())
-}
-
-fn attributes_error(path: &RelPath, what: &'static str, source: std::io::Error) -> Error {
+pub(super) fn attributes_error(
+    path: &RelPath,
+    what: &'static str,
+    source: std::io::Error,
+) -> Error {
     ErrorKind::Attributes { path: path.clone(), what, source }.into()
 }

@@ -1,0 +1,149 @@
+//! Keeping: images that are too large for the journal get a name beside it, or become a copy there.
+
+use std::rc::Rc;
+
+use actum_core::{Digest, FileMode, Hasher, RelPath};
+
+use crate::disk::{Barrier, Disk, Stat};
+use crate::error::{Doing, ErrorKind, Result};
+use crate::journal::record::{Body, Side, keep_name, stage_name};
+use crate::transaction::content::set_attributes;
+use crate::transaction::node::{Bytes, PreFile};
+use crate::transaction::stage::Staging;
+use crate::tree::{digest_of, read_pieces};
+
+/// From this many kept images on, one `syncfs` is cheaper than an `fdatasync` for each.
+const KEPT_SYNCED_SINGLY: usize = 8;
+
+impl<D: Disk> Staging<'_, D> {
+    /// Keeps a staged file that is too large for the record.
+    ///
+    /// By a second name, although the file will be live and whoever writes to it changes the image: that is there for what a
+    /// power cut leaves of the file, until the next checkpoint. A redo brings back what the undo keeps of what it displaces.
+    pub(super) fn keep_post(
+        &mut self,
+        index: usize,
+        path: &RelPath,
+        handle: Rc<D::Handle>,
+    ) -> Result<Body> {
+        let (name, kept) = (stage_name(self.run, index), keep_name(self.run, index, Side::Post));
+        self.disk.link(self.stage, &name, self.keep, &kept).doing(|| keep(path))?;
+        self.kept.push(handle);
+        Ok(Body::Kept)
+    }
+
+    /// Keeps a file that is displaced and too large for the record: by a second name where nobody else has one, because who
+    /// has one can still write to the file.
+    pub(super) fn keep_pre(
+        &mut self,
+        index: usize,
+        path: &RelPath,
+        file: &PreFile<D::Handle>,
+    ) -> Result<Body> {
+        let handle = if file.stat.links > 1 {
+            self.copy_pre(index, path, file)?
+        } else {
+            self.link_pre(index, path, file)?
+        };
+        self.kept.push(handle);
+        Ok(Body::Kept)
+    }
+
+    fn link_pre(
+        &mut self,
+        index: usize,
+        path: &RelPath,
+        file: &PreFile<D::Handle>,
+    ) -> Result<Rc<D::Handle>> {
+        let (name, doing) = (keep_name(self.run, index, Side::Pre), || keep(path));
+        let parent = self.tree.existing_parent(path)?;
+        if let Some(displaced) = self.displaced.get_mut(index) {
+            displaced.look_again(self.disk, &parent, path)?;
+        }
+        self.disk.link(&parent, path.name(), self.keep, &name).doing(doing)?;
+        let linked_at = self.disk.now();
+        let kept = self.disk.stat_at(self.keep, &name).doing(doing)?;
+        let is_it = |kept: &Stat| kept.inode == file.stat.inode;
+        let kept = kept.filter(is_it).ok_or_else(|| replaced(path))?;
+        if let Some(displaced) = self.displaced.get_mut(index) {
+            displaced.restamped(&kept, linked_at);
+            let own = file.own_names.saturating_add(2);
+            displaced.names = displaced.changed.map(|_| own); // one that lives on gets a name elsewhere
+        }
+        match &file.bytes {
+            Bytes::File(handle, _) => Ok(Rc::clone(handle)),
+            Bytes::Memory(_) => self.disk.open_file(self.keep, &name).doing(doing).map(Rc::new),
+        }
+    }
+
+    fn copy_pre(
+        &mut self,
+        index: usize,
+        path: &RelPath,
+        file: &PreFile<D::Handle>,
+    ) -> Result<Rc<D::Handle>> {
+        let (name, doing) = (keep_name(self.run, index, Side::Pre), || keep(path));
+        let copy = self.disk.create(self.keep, &name, FileMode::PRIVATE).doing(doing)?;
+        let digest = match &file.bytes {
+            Bytes::Memory(bytes) => {
+                self.disk.write_at(&copy, bytes, 0).doing(doing)?;
+                file.digest
+            }
+            Bytes::File(handle, _) if self.disk.clone_content(handle, &copy).doing(doing)? => {
+                // The copy is of one moment, and until then nobody changed the file.
+                match self.disk.stat(handle).doing(doing)?.changed == file.stat.changed {
+                    true => file.digest,
+                    false => digest_of(self.disk, &copy).doing(doing)?,
+                }
+            }
+            Bytes::File(handle, _) => copy_file(self.disk, handle, &copy).doing(doing)?,
+        };
+        if digest != file.digest {
+            let detail = "its content or attributes changed after it was read";
+            return Err(ErrorKind::Conflict { path: path.clone(), detail }.into());
+        }
+        // An undo publishes a kept file only where its attributes are those of the image, and else makes a copy of it. So
+        // it does no harm that only root can give files away.
+        drop(set_attributes(self.disk, &copy, &file.attributes));
+        Ok(Rc::new(copy))
+    }
+
+    pub(super) fn make_kept_durable(&self) -> Result<()> {
+        if self.kept.is_empty() {
+            return Ok(());
+        }
+        let doing = || "make the kept images durable".to_owned();
+        if self.kept.len() > KEPT_SYNCED_SINGLY {
+            return self.disk.sync_all(self.keep, Barrier::KeptImage).doing(doing);
+        }
+        for file in &self.kept {
+            self.disk.sync_data(file, Barrier::KeptImage).doing(doing)?;
+        }
+        self.disk.sync(self.keep, Barrier::KeptName).doing(doing)
+    }
+}
+
+/// Copies a file and gives the digest of what was copied.
+pub(super) fn copy_file<D: Disk>(
+    disk: &D,
+    from: &D::Handle,
+    to: &D::Handle,
+) -> std::io::Result<Digest> {
+    let (mut hasher, mut offset) = (Hasher::new(), 0u64);
+    read_pieces::<D, std::io::Error>(disk, from, |piece| {
+        hasher.update(piece);
+        disk.write_at(to, piece, offset)?;
+        offset = offset.saturating_add(u64::try_from(piece.len()).unwrap_or(u64::MAX));
+        Ok(())
+    })?;
+    Ok(hasher.finish())
+}
+
+fn keep(path: &RelPath) -> String {
+    format!("keep a copy of `{path}`")
+}
+
+fn replaced(path: &RelPath) -> crate::error::Error {
+    let detail = "another file took its place";
+    ErrorKind::Conflict { path: path.clone(), detail }.into()
+}
