@@ -143,11 +143,9 @@ impl Exit {
             Self::Refused => "refused: nothing was changed",
             Self::Usage => "wrong command line: nothing was changed",
             Self::TakenBack => "taken back: the workspace is as before",
-            Self::NeedsAttention => {
-                "needs attention: a person must look; `actum status` says at what"
-            }
+            Self::NeedsAttention => "needs attention: `actum status` reports what to check",
             Self::InUse => "in use: another process is at work, nothing was changed",
-            Self::Queued => "queued: a person has to agree first; nothing was changed",
+            Self::Queued => "queued: approval required; nothing was changed",
             Self::Passed(_) => "that of the command",
         }
     }

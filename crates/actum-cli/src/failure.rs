@@ -9,6 +9,7 @@ use actum::CommandError;
 use actum::ForgottenRun;
 use actum_core::action::PlanError;
 use actum_core::format::{INPUT_BYTES_MAX, ParseError, Place};
+use actum_core::near::word;
 use actum_core::path::Quoted;
 use actum_core::receipt::GateRecord;
 use actum_core::{BudgetStatus, RiskTier, RunId, Status, Timestamp};
@@ -303,14 +304,21 @@ impl Failure {
             Self::Demo { .. } => {
                 vec!["set `TMPDIR` to a directory on a local file system".to_owned()]
             }
-            Self::Usage { .. } => vec!["`actum help` lists what there is".to_owned()],
+            Self::Usage { .. } => {
+                vec!["`actum help COMMAND` describes the command line of a command".to_owned()]
+            }
             Self::PolicyTest { source } => source.hints(),
             Self::Plugin { source } => source.hints(),
             Self::Sandbox { source } => source.hints(),
             Self::Ledger { source } => source.hints(),
             Self::Passphrase { source } => source.hints(),
             Self::Plan { source } => source.hints(),
-            Self::UnknownReason { .. } => vec!["`actum explain` lists the reasons".to_owned()],
+            Self::UnknownReason { name } => {
+                let upper = name.to_ascii_uppercase();
+                let known: Vec<_> = Reason::ALL.iter().map(|reason| reason.name()).collect();
+                let meant = word(&upper, &known).map(|known| format!("did you mean `{known}`?"));
+                meant.into_iter().chain(["`actum explain` lists the reasons".to_owned()]).collect()
+            }
             Self::Input { source, .. } => hint::for_input(&source.problem).into_iter().collect(),
             Self::Output { why, .. } => vec![why.hint().to_owned()],
             Self::StatusLines { .. } => {
@@ -321,6 +329,12 @@ impl Failure {
                 crate::policy::widening(),
                 Quoted(root.as_os_str().as_bytes())
             )],
+            Self::Unreadable { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+                vec![
+                    "check the path; it is relative to the current directory, or to `-C DIR`"
+                        .to_owned(),
+                ]
+            }
             Self::Start { .. } | Self::Unreadable { .. } | Self::PageUnwritten { .. } => Vec::new(),
         }
     }

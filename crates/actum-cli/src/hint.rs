@@ -5,7 +5,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use actum::task::RollbackRefused;
-use actum::{CatalogError, CommandError, QueueError, Unkept, WhyUnkept};
+use actum::{
+    CatalogError, CommandError, PlanState, PolicyError, PolicyProblem, QueueError, Unkept,
+    WhyUnkept,
+};
 use actum_core::change_set::ChangeSetError;
 use actum_core::edit::{
     ChunkError, JsonPatchError, JsonValueError, OCCURRENCES_MAX, PathProblem, ReplacementError,
@@ -44,11 +47,9 @@ pub(crate) fn after_engine(error: &actum::Error) -> Vec<String> {
         }
         actum::Error::BoundElsewhere { .. } => {
             return vec![
-                "unset `ACTUM_HOME` and `--tenant` to use its own ledger; a ledger that was lost is brought back \
-                 from a backup"
+                "to use its own ledger, check `ACTUM_HOME`, `HOME` and `--tenant`; restore a lost ledger from a backup"
                     .to_owned(),
-                "`actum bind` asks to move the workspace to the ledger in use here, which takes the approval key \
-                 or a day"
+                "`actum bind` moves the workspace to the ledger in use here, with the approval key or after a day"
                     .to_owned(),
             ];
         }
@@ -63,6 +64,9 @@ pub(crate) fn after_engine(error: &actum::Error) -> Vec<String> {
             "several words that have nothing to do with each other are easy to keep and hard to guess"
         }
         actum::Error::Key(KeyError::Unattended { .. }) => "leave `--passphrase-file` out",
+        actum::Error::Key(KeyError::WrongPassphrase { .. }) => {
+            "try again; a line break at the end of a passphrase file does not count, spaces do"
+        }
         actum::Error::Key(_) | actum::Error::Sign(_) => "`actum key list` shows the keys",
         actum::Error::Ledger { source } => return of_ledger(source),
         actum::Error::RequestKeyTaken { run, .. } => {
@@ -88,7 +92,7 @@ pub(crate) fn after_engine(error: &actum::Error) -> Vec<String> {
             "look at the files; then ask under another key for what is still missing"
         }
         actum::Error::NothingToChange => "the files are as the change would make them",
-        actum::Error::Policy(_) => "mend the file; until then nothing is done here",
+        actum::Error::Policy(error) => return of_policy(error),
         actum::Error::Denied { gates } => return gates.iter().map(of_gate).collect(),
         actum::Error::Queued { plan, denied, .. } => {
             let denied = denied.as_ref().map(|(before, reason)| match reason {
@@ -99,11 +103,12 @@ pub(crate) fn after_engine(error: &actum::Error) -> Vec<String> {
                 None => format!("the version before, plan {before}, was denied"),
             });
             let key = matches!(records::approval_key(), Ok(ApprovalState::Missing)).then(|| {
-                "approval takes an approval key, which is missing: `actum key make approval` makes it".to_owned()
+                "the approval key is missing: `actum key make approval` makes it; made this late, it counts after 24 hours".to_owned()
             });
             let ways = [
-                format!("`actum queue {plan}` shows it, and `actum approve {plan}` lets it go"),
-                "once it is approved, asking for the same again does it; until then that changes nothing".to_owned(),
+                format!("`actum queue {plan}` shows it, `actum approve {plan}` applies it"),
+                "once it is approved, the same request applies it; until then it changes nothing"
+                    .to_owned(),
             ];
             return denied.into_iter().chain(ways).chain(key).collect();
         }
@@ -134,11 +139,25 @@ pub(crate) fn after_engine(error: &actum::Error) -> Vec<String> {
     vec![hint.to_owned()]
 }
 
+/// What the reader can do about a policy.
+fn of_policy(PolicyError { path, problem, .. }: &PolicyError) -> Vec<String> {
+    let path = Quoted(path.as_os_str().as_bytes());
+    let way =
+        if let PolicyProblem::TooOpen { .. } | PolicyProblem::DirectoryTooOpen { .. } = problem {
+            format!("run `chmod go-w {path}`")
+        } else if let PolicyProblem::OfAnother { .. } = problem {
+            format!("have `{path}` given to you with `chown`")
+        } else {
+            "correct the file".to_owned()
+        };
+    vec![format!("{way}; until then every change is rejected here")]
+}
+
 /// What the reader can do about a command.
 fn of_command(error: &CommandError) -> Vec<String> {
     let hint = match error {
         CommandError::NotFound { why: NoProgram::NotExecutable, .. } => {
-            "`chmod +x` makes it executable; or start it by its interpreter"
+            "`chmod +x` makes it executable; or start it with its interpreter"
         }
         CommandError::NotFound { name, .. } => return vec![of_program(name)],
         CommandError::Spawn(SpawnError::Command { .. }) => {
@@ -180,13 +199,13 @@ fn of_program(name: &str) -> String {
         inherited("PATH").and_then(|path| SandboxPolicy::new("/").in_path(Path::new(name), &path));
     match ours {
         Some(ours) => format!(
-            "your `PATH` has {}; what it needs is allowed with `--exec DIRECTORY`, or by `exec` under `[sandbox]` in \
-             {}",
+            "your `PATH` has {}; what it needs is allowed with `--exec DIRECTORY` if the operator lists that under \
+             `[sandbox] exec` in {}",
             Quoted(ours.as_os_str().as_bytes()),
             policy::operators()
         ),
-        None => "what it needs outside of `/usr` is allowed with `--exec DIRECTORY`; a line for a shell is run by \
-                 one: `-- sh -c 'LINE'`"
+        None => "check the name; a program outside of `/usr` needs `--exec DIRECTORY`, if the operator lists it; a shell runs a line: \
+                 `-- sh -c 'LINE'`"
             .to_owned(),
     }
 }
@@ -200,8 +219,8 @@ fn of_gate(GateRecord { gate, ground, .. }: &GateRecord) -> String {
             policy::operators()
         ),
         "protected" => {
-            "a person changes protected paths without actum; `actum policy explain PATH` says whether the operator \
-             can except exactly this path, and how"
+            "edit protected paths without actum; `actum policy explain PATH` says whether the operator can except exactly \
+             this path, and how"
                 .to_owned()
         }
         "scope" if ground.contains(" is denied by the rule ") => {
@@ -221,17 +240,21 @@ fn of_gate(GateRecord { gate, ground, .. }: &GateRecord) -> String {
 /// The same about a plan in the queue.
 fn of_queue(error: &QueueError) -> &'static str {
     match error {
-        QueueError::NoPlan { .. } => "`actum queue` lists the plans that wait",
+        QueueError::NoPlan { .. } => "`actum queue` lists the pending plans",
         QueueError::NoAlert { .. } => {
-            "`actum queue` lists the alerts that wait, each with its number"
+            "`actum queue` lists the pending alerts, each with its number"
+        }
+        QueueError::State { state: PlanState::CarriedOut, .. }
+        | QueueError::NotApproved { state: PlanState::CarriedOut, .. } => {
+            "`actum log` shows whether a run carried it out; if none did, make the request again"
         }
         QueueError::State { .. } | QueueError::NotApproved { .. } => {
-            "ask for the change again, and it is judged anew"
+            "make the request again; it is decided anew"
         }
         QueueError::Stale { .. } => {
-            "ask for the change again: it is computed anew from the files as they are, and queued again"
+            "make the request again: the change is computed from the current files and queued again"
         }
-        QueueError::Input { .. } => "ask for the change again, and deny this plan",
+        QueueError::Input { .. } => "make the request again, and deny this plan",
         QueueError::Unproven { .. } => {
             "`actum key list` tells which approval key counts, and from when"
         }
@@ -250,8 +273,8 @@ fn of_catalog(error: &CatalogError) -> Vec<String> {
         | CatalogError::Snapshot { index, .. } => {
             return vec![
                 format!("`actum ledger show {index}` shows the entry; no command of actum appends such a one"),
-                "a person who says again where one action stands (`actum catalog activate NAME`, `actum catalog \
-                 retire NAME`) puts the catalog from before in force again"
+                "setting the state of any action again (`actum catalog activate NAME`, `actum catalog retire NAME`) restores the \
+                 catalog from before"
                     .to_owned(),
             ];
         }
@@ -272,8 +295,8 @@ fn of_catalog(error: &CatalogError) -> Vec<String> {
     vec![hint.to_owned()]
 }
 
-const ANOTHER_HOME: &str = "see to that: with another `ACTUM_HOME` there would be another ledger, which knows \
-                            nothing of the runs in this one";
+const ANOTHER_HOME: &str = "fix what is named; another `ACTUM_HOME` would have a ledger of its own, which does not \
+                            know the runs of this one";
 
 /// The same about a ledger.
 pub(crate) fn of_ledger(error: &LedgerError) -> Vec<String> {
@@ -331,6 +354,9 @@ pub(crate) fn after(error: &ErrorKind) -> Vec<String> {
         ErrorKind::Hunk { near: Some(Near::Elsewhere { lines }), .. } if lines.0.len() == 1 => {
             "`--allow-offset` lets a hunk apply where its lines are, if that is one place".to_owned()
         }
+        ErrorKind::Hunk { near: Some(Near::New { .. }), .. } => {
+            "the change may be applied already; if not, read the file and make the change again".to_owned()
+        }
         ErrorKind::Hunk { .. } => {
             OTHER_CONTENT.to_owned()
         }
@@ -342,8 +368,8 @@ pub(crate) fn after(error: &ErrorKind) -> Vec<String> {
             "paths are relative to the root of the workspace, which `actum status` names".to_owned()
         }
         ErrorKind::Exists { .. } => {
-            "edit what is there; or, to replace it, say `--overwrite`, or give a whole file with its \
-             `expected_prev_sha256`"
+            "edit the file; to replace it, use `--overwrite`, or give the whole file with its \
+             `expected_prev_sha256`; a directory is not replaced: remove it first"
                 .to_owned()
         }
         ErrorKind::NotAFile { found: NotAFile::Symlink, .. }
@@ -398,8 +424,9 @@ pub(crate) fn after(error: &ErrorKind) -> Vec<String> {
                 ),
             }
         }
-        ErrorKind::NoRunToUndo { runs: 0 } | ErrorKind::NoRunToRedo { runs: 0 } => {
-            MAKES_A_RUN.to_owned()
+        ErrorKind::NoRunToUndo { runs: 0 } => MAKES_A_RUN.to_owned(),
+        ErrorKind::NoRunToRedo { runs: 0 } => {
+            "`actum redo` brings back what `actum undo` took back".to_owned()
         }
         ErrorKind::NoRunToUndo { .. } => {
             "`actum redo` brings back what was undone last; `actum log` lists the runs".to_owned()
@@ -440,8 +467,8 @@ pub(crate) fn after(error: &ErrorKind) -> Vec<String> {
                 .to_owned()
         }
         ErrorKind::JournalMissing => {
-            "look at the files; what a run had still to finish cannot be told. Then `actum recover \
-             --set-aside-journal` starts a new journal"
+            "restore the journal from a backup if you can; else check the files, then `actum recover --set-aside-journal` starts \
+             a new one, and runs that were only in the lost one cannot be undone"
                 .to_owned()
         }
         ErrorKind::JournalSound => "`actum status` says what is to be done".to_owned(),
@@ -484,7 +511,7 @@ pub(crate) fn for_input(problem: &Problem) -> Option<String> {
             "it is in colour; make the diff with `git diff --no-color`"
         }
         Problem::Unrecognised { found } if found.to_string().starts_with("```") => {
-            "give what is between the fences alone"
+            "give only the text between the fences"
         }
         Problem::Unrecognised { .. } | Problem::Blank => "`actum help apply` lists the formats",
         Problem::Diff(DiffProblem::HunkEndsEarly { .. } | DiffProblem::HunkGoesOn { .. }) => {

@@ -68,7 +68,7 @@ pub(crate) enum OutputRefused {
     Link(PathBuf),
     #[error("something is there that is not a regular file")]
     NotAFile,
-    #[error("it is no result of actum; remove it first if it may go")]
+    #[error("it was not written by actum; delete it first to replace it")]
     NotOurs,
     #[error("{0}")]
     Protected(String),
@@ -93,7 +93,7 @@ impl OutputRefused {
     pub(crate) fn hint(&self) -> &'static str {
         match self {
             Self::Exists => {
-                "name a new file; `--force` replaces an earlier result, where the command has it"
+                "name a new file, or use `--force` where the command has it: it replaces an earlier result of actum"
             }
             Self::Link(_) => "give the path behind the link",
             Self::NotAFile | Self::NotOurs | Self::NoName => "name a new file",

@@ -168,8 +168,8 @@ impl PassphraseFailure {
     pub(crate) fn hints(&self) -> Vec<String> {
         let hint = match self {
             Self::NoTerminal => {
-                "`--passphrase-file FILE` reads it from a file that only you can read, and from standard \
-                 input where FILE is `-`"
+                "run the command at a terminal; or pass the passphrase from a password manager on standard input: \
+                 `--passphrase-file -`"
             }
             Self::NoTerminalForOld => {
                 "`--old-passphrase-file FILE` reads it; where it is lost, `--old-passphrase-lost` goes on \

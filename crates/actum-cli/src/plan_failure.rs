@@ -16,7 +16,7 @@ pub(crate) enum PlanFailure {
          changed"
     )]
     Elsewhere { plan: RunId, root: String },
-    #[error("plan {plan} would not do any more what was queued: {moved}; nothing was changed")]
+    #[error("plan {plan} is stale: {moved}; nothing was changed")]
     Moved { plan: RunId, moved: String },
     #[error("cannot show what is to be decided: {source}; nothing was changed")]
     Unshown { source: std::io::Error },
@@ -39,11 +39,11 @@ impl PlanFailure {
 
     pub(crate) fn hints(&self) -> Vec<String> {
         let hint = match self {
-            Self::None { .. } => "`actum queue` lists the plans that wait",
+            Self::None { .. } => "`actum queue` lists the pending plans",
             Self::Ambiguous { .. } => "give more characters of the id",
             Self::Elsewhere { .. } => "`-C DIRECTORY` says where the workspace is now",
             Self::Moved { .. } => {
-                "who wants it asks for the change again: it is computed anew from the files as they are"
+                "make the request again: the change is computed from the current files"
             }
             Self::Unshown { .. } => "see to it that standard error can be written",
         };

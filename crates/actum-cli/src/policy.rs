@@ -62,7 +62,7 @@ pub(crate) fn set_aside(in_force: &PolicyInForce) -> Option<String> {
     }
     let place = match home::known_configuration() {
         Some(known) => format!(
-            "it counts only in `{}`, which the system knows for this user (a link there will do)",
+            "these keys count only in `{}`; a symbolic link there is accepted",
             Quoted(known.as_os_str().as_bytes())
         ),
         None => "the system knows no home directory for this user".to_owned(),

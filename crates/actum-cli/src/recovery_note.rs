@@ -63,6 +63,6 @@ pub(crate) fn tell(screen: &Screen, recovery: Option<&Recovery>) {
         screen.note(format_args!("recovery: {sentence}"));
     }
     if !note.foreign.is_empty() {
-        screen.note("recovery: `actum status` lists what waits for a person");
+        screen.note("recovery: `actum status` lists the blocked paths");
     }
 }

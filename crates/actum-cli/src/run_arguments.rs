@@ -126,7 +126,7 @@ impl RunArguments {
             match policy::in_force(root).map(|in_force| in_force.notify) {
                 Ok(None) => {}
                 Ok(Some(command)) => notify::tell(&session.screen, &command, failure),
-                Err(unread) => session.screen.note(format_args!("nobody was notified: {unread}")),
+                Err(unread) => session.screen.note(format_args!("notification failed: {unread}")),
             }
         }
         let is_done = end.is_ok();

@@ -268,11 +268,11 @@ impl RunEnd {
         }
         if let Some(ground) = &self.needs_approval {
             let ground = Harmless(ground.as_bytes());
-            screen.note(format_args!("this would wait for a person: {ground}"));
+            screen.note(format_args!("this needs approval: {ground}"));
         }
         if let Some(Approval { plan, by, .. }) = &self.approval {
             let by = Quoted(by.user.as_bytes());
-            screen.note(format_args!("{by} agreed to this as plan {plan}"));
+            screen.note(format_args!("approved by {by} (plan {plan})"));
         }
         for path in &self.kept_edits {
             screen.note(format_args!(
@@ -299,7 +299,7 @@ impl Document for RunEnd {
         let count = self.changes.count();
         if let (true, Some(run)) = (self.done_before, self.run) {
             let run = Painted(style::RUN, run);
-            return writeln!(out, "run {run} did this before; nothing was changed");
+            return writeln!(out, "already done by run {run}; nothing was changed");
         }
         if self.changes.is_empty() {
             return writeln!(out, "nothing to change; no run was made");

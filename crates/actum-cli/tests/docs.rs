@@ -301,10 +301,11 @@ impl Stage {
         for (shown, run) in IDS.iter().zip(&self.runs) {
             text = text.replace(run, shown);
         }
-        // Who agreed is who runs the test.
+        // The approver is the user who runs the test.
         let user = Command::new("id").arg("-un").output().unwrap().stdout;
         let user = String::from_utf8(user).unwrap();
-        text = text.replace(&format!("note: {} agreed", user.trim()), "note: you agreed");
+        text =
+            text.replace(&format!("note: approved by {}", user.trim()), "note: approved by root");
         let text = without_chance(&without_stamps(&without_times(&text)));
         let lines = text.lines().map(|line| match line.starts_with("{\"format\":") {
             true => spread(&without_users(line), 0) + "\n",

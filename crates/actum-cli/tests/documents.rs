@@ -88,7 +88,7 @@ fn an_error_says_status_reason_and_state_of_the_workspace() {
             "reason": "USAGE",
             "message": "unexpected argument '--no-such' found",
             "workspace": "unchanged",
-            "hints": ["`actum help` lists what there is"],
+            "hints": ["`actum help COMMAND` describes the command line of a command"],
         })
     );
 }

@@ -166,7 +166,7 @@ fn checks_see_the_change_before_it_is_made_and_what_they_write_is_forgotten() {
     let hangs =
         exec(&root, &["--limit", "wall=300ms", "--verify", "sleep 60"], "echo other > a.txt");
     assert_eq!(hangs.code, 111, "{hangs:?}");
-    assert!(hangs.stderr.contains("it went over its limit of wall"), "{}", hangs.stderr);
+    assert!(hangs.stderr.contains("it exceeded its limit of wall"), "{}", hangs.stderr);
     let shell = actum(&root, &["exec", "--verify", "true; rm a.txt", "--", "true"]);
     assert_eq!(shell.code, 2, "no shell reads a check: {shell:?}");
     assert_eq!(tree(&root), before);
@@ -359,7 +359,7 @@ fn what_somebody_else_moved_or_removed_meanwhile_is_a_conflict() {
         let left = tree(&root);
         let ended: Ended = child.wait_with_output().unwrap().into();
         assert_eq!(ended.code, 111, "case {number}: {ended:?}");
-        let told = "was changed by somebody else while the command ran";
+        let told = "was changed by another process while the command ran";
         assert!(ended.stderr.contains(told), "case {number}: {}", ended.stderr);
         assert_eq!(tree(&root), left, "case {number}");
     }
@@ -408,7 +408,7 @@ fn a_file_that_somebody_else_changed_meanwhile_is_a_conflict() {
     fs::write(root.join("a.txt"), "somebody else's\n").unwrap();
     let ended: Ended = child.wait_with_output().unwrap().into();
     assert_eq!(ended.code, 111, "{ended:?}");
-    let told = "`a.txt` was changed by somebody else while the command ran";
+    let told = "`a.txt` was changed by another process while the command ran";
     assert!(ended.stderr.contains(told), "{}", ended.stderr);
     assert_eq!(fs::read_to_string(root.join("a.txt")).unwrap(), "somebody else's\n");
     assert_eq!(fs::read_to_string(root.join("sub/b.txt")).unwrap(), "2\n");
@@ -430,7 +430,7 @@ fn a_file_that_somebody_else_changed_to_the_same_content_is_a_conflict() {
     let ended: Ended = child.wait_with_output().unwrap().into();
     assert_eq!(ended.code, 111, "{ended:?}");
     assert!(ended.stderr.contains("`a.txt`"), "{ended:?}");
-    assert!(ended.stderr.contains("somebody else"), "{ended:?}");
+    assert!(ended.stderr.contains("another process"), "{ended:?}");
     assert_eq!(fs::read_to_string(root.join("a.txt")).unwrap(), "2\n");
 }
 

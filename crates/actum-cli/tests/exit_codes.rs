@@ -33,9 +33,9 @@ fn the_help_lists_every_exit_code() {
          \x20 1  refused: nothing was changed\n\
          \x20 2  wrong command line: nothing was changed\n\
          \x20 3  taken back: the workspace is as before\n\
-         \x20 4  needs attention: a person must look; `actum status` says at what\n\
+         \x20 4  needs attention: `actum status` reports what to check\n\
          \x20 5  in use: another process is at work, nothing was changed\n\
-         \x20 6  queued: a person has to agree first; nothing was changed\n"
+         \x20 6  queued: approval required; nothing was changed\n"
     );
 }
 

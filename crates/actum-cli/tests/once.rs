@@ -30,7 +30,7 @@ fn sixteen_processes_with_one_request_key_have_one_effect() {
     let ended: Vec<Ended> =
         children.into_iter().map(|child| child.wait_with_output().unwrap().into()).collect();
     let done = ended.iter().filter(|ended| ended.stdout.contains("files changed")).count();
-    let before = ended.iter().filter(|ended| ended.stdout.contains("did this before")).count();
+    let before = ended.iter().filter(|ended| ended.stdout.contains("already done by run")).count();
     assert_eq!((done, before), (1, 15), "{ended:#?}");
     assert!(ended.iter().all(|ended| ended.code == 0), "{ended:#?}");
     assert_eq!(text(&root, "a.txt"), "one\n");
@@ -138,7 +138,7 @@ fn a_request_key_is_refused_where_the_workspace_is_a_copy_that_never_made_the_ru
     copy(&root, &saved);
     let apply = ["apply", "../change.diff", "--request-key", "T-17"];
     assert_eq!(actum(&root, &apply).code, 0);
-    assert!(actum(&root, &apply).stdout.contains("did this before"));
+    assert!(actum(&root, &apply).stdout.contains("already done by run"));
     // The disk as it was: `.actum` is the same directory, with what it held then.
     for entry in fs::read_dir(root.join(".actum")).unwrap() {
         let path = entry.unwrap().path();
@@ -170,7 +170,7 @@ fn a_request_whose_run_was_forgotten_is_still_answered() {
     assert_eq!(actum(&root, &["gc", "--max-runs", "0"]).code, 0);
     assert_eq!(actum(&root, &["log"]).stdout, "no runs yet\n");
     let again = actum(&root, &apply);
-    assert!(again.stdout.contains("did this before"), "{again:?}");
+    assert!(again.stdout.contains("already done by run"), "{again:?}");
 }
 
 /// D-8: the ids of tasks are keys that no other request can take.

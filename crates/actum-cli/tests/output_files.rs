@@ -56,7 +56,7 @@ fn a_result_file_replaces_only_an_earlier_result_and_only_where_it_is_forced() {
             assert_refused(&output(&root, verb, "kept.txt", &[]), "an existing file");
             let forced = output(&root, verb, "kept.txt", &["--force"]);
             assert_refused(&forced, "a file of the user");
-            assert!(forced.stderr.contains("it is no result of actum"), "{forced:?}");
+            assert!(forced.stderr.contains("it was not written by actum"), "{forced:?}");
             assert_eq!(fs::read_to_string(root.join("kept.txt")).unwrap(), text);
         }
         let new = output(&root, verb, "new.txt", &[]);

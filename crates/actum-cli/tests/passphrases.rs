@@ -148,7 +148,7 @@ fn without_a_terminal_nobody_is_asked_for_a_passphrase() {
         assert_eq!(refused.code, 1, "{refused:?}");
         let told = if json { of(&refused)["message"].to_string() } else { refused.stderr };
         assert!(told.contains("there is no terminal to ask for it; nothing was changed"), "{told}");
-        assert!(json || told.contains("hint: `--passphrase-file FILE` reads it"), "{told}");
+        assert!(json || told.contains("hint: run the command at a terminal; or pass"), "{told}");
     }
     assert_eq!(approval_keys(&root), [Value::Null; 0]);
 }

@@ -130,7 +130,7 @@ fn a_step_that_fails_is_told_with_what_it_wrote_and_nothing_is_kept() {
             format!("{change} throw new Error('stop');"),
             "execute` failed (threw): stop, at execute.js:",
         ),
-        (format!("{change} for (;;);"), "it went over its limit of wall"),
+        (format!("{change} for (;;);"), "it exceeded its limit of wall"),
         (format!("{change} fs.symlinkSync('x', 'y'); return {{}};"), "is a symbolic link"),
         (
             format!("{change} return {{}};"),

@@ -444,7 +444,7 @@ fn the_operator_excepts_a_protected_path_as_the_explanation_says() {
     assert_eq!(refused.code, 1);
     assert!(refused.stderr.contains("`actum policy explain PATH` says whether"), "{refused:?}");
     let explained = under("version = 1\n", home, &root, &["policy", "explain", ".env.example"]);
-    let way = "to let agents change exactly this path, the operator adds it to `except` under `[protected]` in `";
+    let way = "let agents change exactly this path: the operator adds it to `except` under `[protected]` in `";
     assert!(explained.stderr.contains(way), "{explained:?}");
     let decides = actum(&root, &["policy", "explain", "actum.toml"]);
     assert!(

@@ -238,7 +238,7 @@ fn a_path_that_looks_like_a_run_is_named_as_a_path() {
     // What is no run and no file may be either, mistyped.
     let absent = explain(&root, &["zzzz"]);
     assert!(absent.stdout.starts_with("zzzz modified: allowed, R2\n"), "{absent:?}");
-    assert_eq!(absent.stderr, "note: there is no run `zzzz`; it is taken for a path\n");
+    assert_eq!(absent.stderr, "note: no run `zzzz`; treated as a path\n");
     fs::write(root.join("zzzz"), "").unwrap();
     assert_eq!(explain(&root, &["zzzz"]).stderr, "");
     assert_eq!(explain(&root, &["../a"]).code, 2);

@@ -50,7 +50,7 @@ fn a_command_is_explained_by_the_rule_that_decides() {
     );
     assert_eq!(
         explain(&root, "cargo test --release").stdout,
-        "[\"cargo\", \"test\", \"--release\"]: a person has to agree\n\
+        "[\"cargo\", \"test\", \"--release\"]: needs approval\n\
          gate  commands: needs approval, the rule `[\"cargo\", \"test\", \"--release\", …]` asks for a \
          person's agreement: it takes an hour (this workspace's policy)\n"
     );

@@ -88,7 +88,7 @@ fn what_asks_for_a_person_is_queued_shown_approved_and_proven() {
     let twice = answered(&root, &["approve", plan]);
     assert_eq!(twice.code, 1);
     assert!(twice.stderr.contains("an approval counts once"), "{twice:?}");
-    assert_eq!(actum(&root, &["queue"]).stdout, "no plan waits for a person\n");
+    assert_eq!(actum(&root, &["queue"]).stdout, "no pending plans\n");
     // What is over is found here by its beginning as well.
     assert_eq!(actum(&root, &["queue", &plan.chars().take(4).collect::<String>()]).code, 0);
     // Its undo is a change like any other.
@@ -118,7 +118,7 @@ fn a_change_that_differs_by_a_mode_is_told_with_both_modes() {
     let again = under_umask("077", &root, &["apply", "../ci.json", "--json", "--agent", "builder"]);
     let plan = value(&again)["plan"].as_str().unwrap().to_owned();
     let shown = actum(&root, &["queue", &plan]).stdout;
-    assert!(shown.contains("`new` would get the mode 0600 and not 0644"), "{shown}");
+    assert!(shown.contains("the resulting mode of `new` changed (0644 -> 0600)"), "{shown}");
 }
 
 /// FO-5, AA-5, EX-20: an undo is free of the gates only for the actor whose run it is, where no person approved that.
@@ -273,7 +273,7 @@ fn who_asks_again_for_what_was_approved_later_gets_it_done_once() {
     assert!(actum(&root, &["queue"]).stdout.contains("  approved until "));
     let done = actum(&root, &["apply", "../ci.json", "--agent", "builder"]);
     assert_eq!(done.code, 0, "{done:?}");
-    assert!(done.stderr.contains(&format!("agreed to this as plan {plan}")), "{done:?}");
+    assert!(done.stderr.contains(&format!("(plan {plan})")), "{done:?}");
     let undo = value(&actum(&root, &["undo", "--json"]))["plan"].as_str().unwrap().to_owned();
     assert_eq!(answered(&root, &["approve", &undo]).code, 0);
     assert_ne!(asked(&root), plan);
@@ -297,7 +297,7 @@ fn a_plan_that_is_denied_says_why_to_who_asks_again() {
     assert_ne!(second, plan);
     let shown = actum(&root, &["queue", &second]).stdout;
     assert!(shown.contains(&format!("earlier  {plan} (denied): not on a Friday\n")), "{shown}");
-    assert!(shown.contains("since then something else would become of `.github"), "{shown}");
+    assert!(shown.contains("since then the result for `.github"), "{shown}");
     let approved = answered(&root, &["approve", &second, "--later"]);
     assert_eq!(approved.code, 0, "{approved:?}");
     let revoked = answered(&root, &["revoke", &second]);
@@ -313,10 +313,7 @@ fn a_plan_whose_files_moved_cannot_be_approved_and_the_message_says_which() {
     let plan = asked(&root);
     fs::create_dir_all(root.join(".github/workflows")).unwrap();
     let shown = actum(&root, &["queue", &plan]);
-    assert!(
-        shown.stdout.contains("moved    something else would become of `.github`"),
-        "{shown:?}"
-    );
+    assert!(shown.stdout.contains("stale    the result for `.github` differs"), "{shown:?}");
     let stale = answered(&root, &["approve", &plan, "--json"]);
     assert_eq!(stale.code, 1, "{stale:?}");
     assert_eq!(value(&stale)["reason"], "PLAN_STALE");

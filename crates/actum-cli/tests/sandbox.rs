@@ -427,7 +427,7 @@ fn no_command_starts_in_a_directory_of_the_system() {
         for verb in [&["sandbox", "run", "--loopback"][..], &["exec", "--drop"]] {
             let ended = actum(&root, &[&["-C", place], verb, &["--", "ls"]].concat());
             assert_eq!((ended.code, ended.stdout.as_str()), (125, ""), "{place}: {ended:?}");
-            let place_is_named = ended.stderr.contains("which no command gets by where it starts");
+            let place_is_named = ended.stderr.contains("and no command starts there");
             let is_own = ended.stderr.contains("a sandbox needs");
             assert!(place_is_named || is_own, "{place}: {ended:?}");
         }

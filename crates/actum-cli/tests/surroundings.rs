@@ -129,7 +129,7 @@ fn a_file_with_other_names_waits_for_a_person_since_undo_does_not_tie_them_again
         looked.stderr,
         format!(
             "note: `a.txt` has other names (hard links); they keep the old content\n\
-             note: this would wait for a person: {told}"
+             note: this needs approval: {told}"
         )
     );
 }

@@ -45,7 +45,7 @@ fn refused_at(root: &Path, file: &str, agent: &str) -> Ended {
 fn a_plan_with_a_protected_file_waits_in_the_queue_until_somebody_has_looked_at_it() {
     let (_directory, root) = workspace();
     let ended = refused(&root);
-    assert!(ended.stderr.contains("a person should look at this: Plan contains"), "{ended:?}");
+    assert!(ended.stderr.contains("alert: Plan contains"), "{ended:?}");
     let open = alerts(&root);
     assert_eq!(open.len(), 1, "{open:?}");
     let number = open[0]["alert"].as_u64().unwrap().to_string();
@@ -66,7 +66,7 @@ fn a_plan_with_a_protected_file_waits_in_the_queue_until_somebody_has_looked_at_
     let seen = actum(&root, &["queue", "--seen", &number]);
     assert_eq!(seen.code, 0, "{seen:?}");
     assert_eq!(alerts(&root), Vec::<Value>::new());
-    assert_eq!(actum(&root, &["queue"]).stdout, "no plan waits for a person\n");
+    assert_eq!(actum(&root, &["queue"]).stdout, "no pending plans\n");
     let ended = actum(&root, &["ledger", "verify"]);
     assert_eq!(ended.code, 0, "{ended:?}");
 }
@@ -102,7 +102,7 @@ fn only_alerts_that_wait_can_be_seen_one_or_all_of_them() {
     let seen = value(&actum(&root, &["queue", "--json", "--seen", "all"]));
     assert_eq!(seen["alerts"].as_array().unwrap().len(), 2);
     assert_eq!(alerts(&root), Vec::<Value>::new());
-    assert_eq!(actum(&root, &["queue", "--seen", "all"]).stdout, "no alert waits\n");
+    assert_eq!(actum(&root, &["queue", "--seen", "all"]).stdout, "no pending alerts\n");
 }
 
 /// EX-18: alerts of one kind, user and workspace are one line, whatever names an agent chooses, and push no other off.

@@ -44,10 +44,7 @@ fn a_repeated_task_gives_the_stored_result_until_it_is_taken_back() {
     let stored = report(&root);
     let again = actum(&root, &["run", "../task.json"]);
     assert_eq!((again.code, text(&root, "a.txt")), (0, "0\n1\n".to_owned()), "{again:?}");
-    assert!(
-        again.stderr.contains("carried this task out before; nothing was changed"),
-        "{again:?}"
-    );
+    assert!(again.stderr.contains("task already done by run"), "{again:?}");
     assert!(again.stdout.contains("task task-7: SUCCESS: 1 of 1 actions"), "{again:?}");
     assert_eq!((reports(&root), report(&root)), (1, stored));
     let json = actum(&root, &["--json", "run", "../task.json"]);
@@ -241,7 +238,7 @@ fn a_task_is_refused_where_the_workspace_is_a_copy_that_never_made_the_run() {
     copy(&root, &saved);
     put(&root, &insert("0\n"), "");
     assert_eq!(actum(&root, &["run", "../task.json"]).code, 0);
-    assert!(actum(&root, &["run", "../task.json"]).stderr.contains("carried this task out before"));
+    assert!(actum(&root, &["run", "../task.json"]).stderr.contains("task already done by run"));
     // The disk as it was: `.actum` is the same directory, with what it held then.
     for entry in fs::read_dir(root.join(".actum")).unwrap() {
         let path = entry.unwrap().path();
@@ -325,7 +322,7 @@ fn a_signed_approval_is_for_the_change_that_was_shown() {
     let mode = fs::metadata(root.join("a.txt")).unwrap().permissions().mode();
     let changes: [(&dyn Fn(), &str); 4] = [
         (&|| fs::write(root.join("a.txt"), "1\nother\n").unwrap(), "the file `a.txt` was edited"),
-        (&|| set_mode("a.txt", 0o640), "the file `a.txt` had the mode 0644 and has 0640"),
+        (&|| set_mode("a.txt", 0o640), "the mode of `a.txt` changed (0644 -> 0640)"),
         (
             &|| fs::write(root.join("sub/b.txt"), "other\n").unwrap(),
             "the file `sub/b.txt` was edited",
@@ -333,7 +330,7 @@ fn a_signed_approval_is_for_the_change_that_was_shown() {
         // Without the file one action fails, and the plan keeps the other.
         (
             &|| fs::remove_file(root.join("sub/b.txt")).unwrap(),
-            "something else would become of `sub/b.txt`",
+            "the result for `sub/b.txt` differs",
         ),
     ];
     for (change, told) in changes {

@@ -168,9 +168,10 @@ fn a_new_plan_can_be_carried_out_as_it_is() {
     assert!(done.stdout.contains(" 2 of 2 actions; 1 file and 2 lines changed\n"), "{done:?}");
     assert_eq!(text(&root, "notes/todo.txt"), "first line\nlast line\n");
     let again = actum(&root, &["run", "../task_envelope.json"]);
-    assert!(again.stderr.contains("carried this task out before"), "{again:?}");
+    assert!(again.stderr.contains("task already done by run"), "{again:?}");
     assert_eq!(again.code, 0);
-    assert_eq!(actum(&root, &["rollback", "plan-001"]).code, 0);
+    let plan: Value = serde_json::from_str(&text(&root, "../mine.json")).unwrap();
+    assert_eq!(actum(&root, &["rollback", plan["plan_id"].as_str().unwrap()]).code, 0);
     assert_eq!(tree(&root), before);
 }
 

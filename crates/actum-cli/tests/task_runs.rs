@@ -177,7 +177,7 @@ fn a_plan_with_a_protected_target_is_refused_as_a_whole_and_a_person_is_told() {
         ])),
     );
     assert_eq!(ended.code, 1, "{ended:?}");
-    assert!(ended.stderr.contains("a person should look at this"), "{ended:?}");
+    assert!(ended.stderr.contains("alert: "), "{ended:?}");
     assert_eq!(tree(&root), before);
     let shown = json!({
         "plan_id": "plan-001",

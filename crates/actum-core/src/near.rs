@@ -152,7 +152,7 @@ impl fmt::Display for Near {
         match self {
             Self::Elsewhere { lines } if lines.0.len() == 1 => write!(f, "it is at line {lines}"),
             Self::Elsewhere { lines } => write!(f, "it is at lines {lines}"),
-            Self::New { line } => write!(f, "the new text already is at line {line}"),
+            Self::New { line } => write!(f, "the new text is already at line {line}"),
             Self::LineEnds { line } => {
                 write!(f, "line {line} has it with other line ends (CRLF against LF)")
             }
@@ -210,11 +210,11 @@ mod tests {
         assert_eq!(near("x", "y", "abc"), "");
         assert_eq!(near("b\n", "x", "a\nb\n"), "; it is at line 2");
         assert_eq!(near("b\n", "x", "b\na\nb\n"), "; it is at lines 1, 3");
-        assert_eq!(near("old", "new", "a\nnew\n"), "; the new text already is at line 2");
+        assert_eq!(near("old", "new", "a\nnew\n"), "; the new text is already at line 2");
         assert_eq!(near("old", "get", "getUser\nforget\nget()\n"), "");
         assert_eq!(
             near("old", "get", "getUser\n  get \r\n"),
-            "; the new text already is at line 2"
+            "; the new text is already at line 2"
         );
         assert_eq!(near("old\n", "a\nget\n", "x a\nget\n"), "");
         assert_eq!(

@@ -88,8 +88,8 @@ fn a_key_under_a_passphrase_signs_with_it_and_not_without() {
     assert_eq!(
         wrong.to_string(),
         format!(
-            "cannot open the approval key `{}`: the passphrase is another one, or `{}` is damaged; \
-             where it is lost, make a new key with `actum key rotate approval --old-passphrase-lost`; nothing was \
+            "cannot open the approval key `{}`: the passphrase is wrong, or `{}` is damaged; \
+             if the passphrase is lost, `actum key rotate approval --old-passphrase-lost` makes a new key; nothing was \
              signed",
             key.id,
             path.display()

@@ -42,16 +42,18 @@ pub enum Ended {
 #[serde(rename_all = "snake_case")]
 pub enum Violation {
     /// It used more than it may, and was ended.
-    #[error("the command went over its limit of {0}, and was ended")]
+    #[error("the command exceeded its limit of {0} and was terminated")]
     Limit(Resource),
     /// One of its processes kept itself from being watched, and all were ended.
-    #[error("a process could not be watched, or ended who watched it, and all were ended")]
+    #[error(
+        "a process could not be monitored, or killed the monitor; all processes were terminated"
+    )]
     Unwatched,
     /// It made a path that was to stay absent.
-    #[error("the command made `{}`, which was to stay as it was", .0.display())]
+    #[error("the command created the protected path `{}`", .0.display())]
     Made(PathBuf),
     /// Whoever ran it wanted it to stop.
-    #[error("the command was interrupted, and was ended")]
+    #[error("the command was interrupted and terminated")]
     Interrupted,
 }
 

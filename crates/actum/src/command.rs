@@ -266,7 +266,7 @@ fn end(outcome: &Outcome) -> CommandEnd {
 
 fn told(violation: &Violation) -> String {
     match violation {
-        Violation::Limit(resource) => format!("it went over its limit of {resource}"),
+        Violation::Limit(resource) => format!("it exceeded its limit of {resource}"),
         Violation::Unwatched => "one of its processes could not be watched".to_owned(),
         Violation::Interrupted => "it was interrupted".to_owned(),
         Violation::Made(path) => {

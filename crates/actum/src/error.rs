@@ -198,7 +198,7 @@ pub enum Error {
     },
     /// A person has to agree: it waits in the queue.
     #[error(
-        "a person has to agree to this ({tier}), so it waits as plan {plan}; nothing was changed: {}",
+        "approval required ({tier}): queued as plan {plan}; nothing was changed: {}",
         grounds(.gates)
     )]
     Queued {

@@ -129,10 +129,16 @@ pub enum PolicyProblem {
     #[error("it is no regular file")]
     NoFile,
     /// Others may write to it.
-    #[error(
-        "other users may write to it (its mode is {mode:04o}); `chmod go-w` takes that from them"
-    )]
+    #[error("other users may write to it (its mode is {mode:04o})")]
     TooOpen {
+        /// Its permission bits.
+        mode: u32,
+    },
+    /// Others may write to the directory of policies.
+    #[error(
+        "other users may write to this directory (its mode is {mode:04o}) and replace the policy in it"
+    )]
+    DirectoryTooOpen {
         /// Its permission bits.
         mode: u32,
     },
@@ -372,7 +378,10 @@ impl PolicyFiles {
             })
         };
         match fs::metadata(directory) {
-            Ok(found) => must_be_closed(&found).map_err(failed),
+            Ok(found) => {
+                let too_open = |mode| PolicyProblem::DirectoryTooOpen { mode };
+                must_be_closed(&found, too_open).map_err(failed)
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
             Err(error) => Err(failed(PolicyProblem::Unreadable(error))),
         }
@@ -510,11 +519,11 @@ fn bytes(whose: Source, path: &Path) -> std::result::Result<Option<Vec<u8>>, Pol
         return Err(PolicyProblem::NoFile);
     }
     match whose {
-        Source::Operator => must_be_closed(&opened)?,
+        Source::Operator => must_be_closed(&opened, |mode| PolicyProblem::TooOpen { mode })?,
         Source::System if opened.uid() != 0 => {
             return Err(PolicyProblem::OfAnother { uid: opened.uid() });
         }
-        Source::System => must_be_closed(&opened)?,
+        Source::System => must_be_closed(&opened, |mode| PolicyProblem::TooOpen { mode })?,
         Source::Workspace | Source::Enclosing => {}
     }
     let mut bytes = Vec::new();
@@ -525,13 +534,16 @@ fn bytes(whose: Source, path: &Path) -> std::result::Result<Option<Vec<u8>>, Pol
 }
 
 /// Refuses what another user than this one and root owns, or may write to.
-fn must_be_closed(found: &fs::Metadata) -> std::result::Result<(), PolicyProblem> {
+fn must_be_closed(
+    found: &fs::Metadata,
+    too_open: fn(u32) -> PolicyProblem,
+) -> std::result::Result<(), PolicyProblem> {
     let us = rustix::process::geteuid();
     if found.uid() != 0 && found.uid() != us.as_raw() {
         return Err(PolicyProblem::OfAnother { uid: found.uid() });
     }
     match found.mode() & 0o7777 {
-        mode if mode & 0o022 != 0 => Err(PolicyProblem::TooOpen { mode }),
+        mode if mode & 0o022 != 0 => Err(too_open(mode)),
         _ => Ok(()),
     }
 }

@@ -118,10 +118,7 @@ pub enum QueueError {
         state: PlanState,
     },
     /// What was approved is not what would happen now.
-    #[error(
-        "plan {plan} would not do any more what was looked at: {}; nothing was changed",
-        listed(moved)
-    )]
+    #[error("plan {plan} is stale: {}; nothing was changed", listed(moved))]
     Stale {
         /// The plan.
         plan: RunId,
@@ -146,14 +143,13 @@ pub enum QueueError {
     },
     /// Too many of one wait already, so that nobody keeps others from asking.
     #[error(
-        "{QUEUE_OF_ONE_MAX} plans of this user wait for a person in this workspace already, by whatever agents, which is \
-         the most; nothing was changed, and the plan was not queued"
+        "the queue is full: {QUEUE_OF_ONE_MAX} plans of this user are pending in this workspace (all agents together); nothing was \
+         changed, and the plan was not queued"
     )]
     FullOfOne,
     /// Too many wait already.
     #[error(
-        "{QUEUE_MAX} plans wait for a person already, which is the most; nothing was changed, and the \
-         plan was not queued"
+        "the queue is full: {QUEUE_MAX} plans are pending; nothing was changed, and the plan was not queued"
     )]
     Full,
 }
@@ -178,7 +174,7 @@ impl PlanState {
             Self::Approved => "it is approved already",
             Self::Denied => "it was denied",
             Self::Revoked => "its approval was revoked",
-            Self::CarriedOut => "it was begun, and an approval counts once",
+            Self::CarriedOut => "it was carried out or tried already, and an approval counts once",
             Self::Expired => "it has expired",
             Self::Unproven => {
                 "no key that counts signed its answer; `actum revoke` takes that away"

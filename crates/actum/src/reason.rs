@@ -396,7 +396,8 @@ fn of_policy(problem: &PolicyProblem) -> Reason {
         | PolicyProblem::NoText
         | PolicyProblem::Access(_)
         | PolicyProblem::OperatorsOwn { .. }
-        | PolicyProblem::TooOpen { .. } => Reason::PolicyUnusable,
+        | PolicyProblem::TooOpen { .. }
+        | PolicyProblem::DirectoryTooOpen { .. } => Reason::PolicyUnusable,
     }
 }
 

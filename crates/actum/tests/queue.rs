@@ -162,11 +162,11 @@ fn an_approval_does_not_count_where_anything_moved_and_the_error_says_what() {
     type Change<'c> = &'c dyn Fn(&SimDisk, &mut Request);
     let other = Actor { user: "ann".to_owned(), uid: 1, agent: Some("other".to_owned()) };
     let cases: [(&str, bool, Change<'_>); 5] = [
-        ("somebody else asks for it", false, &|_, request| request.actor = other.clone()),
+        ("another actor made the request", false, &|_, request| request.actor = other.clone()),
         ("the file `a` was edited", false, &|disk, _| disk.put("a", b"one\nthree\n")),
-        ("the policy in force is another one", true, &|_, _| {}),
-        ("other limits are set", false, &|_, request| request.limits = limits.clone()),
-        ("another change is asked for", false, &|_, request| {
+        ("the policy in force changed", true, &|_, _| {}),
+        ("the limits changed", false, &|_, request| request.limits = limits.clone()),
+        ("the request changed", false, &|_, request| {
             request.work = asks().work;
             let actum::Work::Apply(operations) = &mut request.work else { panic!() };
             operations.push(create("more"));

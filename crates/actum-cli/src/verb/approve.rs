@@ -116,8 +116,8 @@ fn tell_what_stays(id: RunId, session: &Session) -> Result<(), Failure> {
     let (_, plan) = plans::answered(id)?;
     if plan.state(records::now()) == PlanState::Approved {
         session.screen.note(format_args!(
-            "plan {id} is approved all the same, for a day: who asks for it again gets it done; `actum revoke {id}` \
-             takes that back"
+            "plan {id} stays approved for a day: the same request applies it; `actum revoke {id}` withdraws the \
+             approval"
         ));
     }
     Ok(())

@@ -186,10 +186,10 @@ impl Line {
             more(&format_args!("run {run}"))?;
         }
         if let Some(plan) = self.queued {
-            more(&format_args!("plan {plan} waits or waited for a person"))?;
+            more(&format_args!("plan {plan} is or was pending"))?;
         }
         if let Some(plan) = self.approved {
-            more(&format_args!("a person agreed to plan {plan}"))?;
+            more(&format_args!("plan {plan} was approved"))?;
         }
         Ok(())
     }

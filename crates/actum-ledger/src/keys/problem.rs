@@ -167,8 +167,8 @@ pub enum KeyError {
     },
     /// The passphrase is another one, or the file is damaged.
     #[error(
-        "cannot open the {role} key `{id}`: the passphrase is another one, or `{}` is damaged; where it \
-         is lost, make a new key with `actum key rotate {role} --old-passphrase-lost`; nothing was signed",
+        "cannot open the {role} key `{id}`: the passphrase is wrong, or `{}` is damaged; if the passphrase is lost, \
+         `actum key rotate {role} --old-passphrase-lost` makes a new key; nothing was signed",
         Shown(path)
     )]
     WrongPassphrase {

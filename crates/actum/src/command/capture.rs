@@ -55,7 +55,7 @@ pub enum WhyUnkept {
     )]
     TooLarge,
     /// The command worked on something else than what is there now.
-    #[error("was changed by somebody else while the command ran")]
+    #[error("was changed by another process while the command ran")]
     ChangedMeanwhile,
 }
 

@@ -238,7 +238,7 @@ fn others(more: usize) -> String {
 
 fn stopped(why: &Violation) -> String {
     match why {
-        Violation::Limit(resource) => format!("it went over its limit of {resource}"),
+        Violation::Limit(resource) => format!("it exceeded its limit of {resource}"),
         Violation::Unwatched => "one of its processes could not be watched".to_owned(),
         Violation::Interrupted => "it was interrupted".to_owned(),
         Violation::Made(path) => {

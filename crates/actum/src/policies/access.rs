@@ -87,7 +87,7 @@ fn names(directory: &Path) -> Result<Vec<String>, PolicyProblem> {
     if !found.is_dir() {
         return Err(PolicyProblem::NoDirectory);
     }
-    must_be_closed(&found)?;
+    must_be_closed(&found, |mode| PolicyProblem::DirectoryTooOpen { mode })?;
     let mut names = Vec::new();
     for entry in fs::read_dir(directory).map_err(PolicyProblem::Unreadable)? {
         let name = entry.map_err(PolicyProblem::Unreadable)?.file_name();

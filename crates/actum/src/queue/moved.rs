@@ -86,23 +86,23 @@ impl Moved {
 impl fmt::Display for Moved {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Plan => f.write_str("another change is asked for"),
-            Self::Limits => f.write_str("other limits are set"),
-            Self::Policy => f.write_str("the policy in force is another one"),
-            Self::Grounds => f.write_str("the gates say something else of it"),
-            Self::Actor => f.write_str("somebody else asks for it"),
+            Self::Plan => f.write_str("the request changed"),
+            Self::Limits => f.write_str("the limits changed"),
+            Self::Policy => f.write_str("the policy in force changed"),
+            Self::Grounds => f.write_str("the decision of the gates changed"),
+            Self::Actor => f.write_str("another actor made the request"),
             Self::File { path, was, is } => match (was, is) {
                 (Some(_), None) => write!(f, "the file `{path}` is gone"),
-                (None, Some(_)) => write!(f, "the file `{path}` is there now"),
+                (None, Some(_)) => write!(f, "the file `{path}` exists now"),
                 (Some(was), Some(is)) if was.sha256 == is.sha256 => {
-                    write!(f, "the file `{path}` had the mode {} and has {}", was.mode, is.mode)
+                    write!(f, "the mode of `{path}` changed ({} -> {})", was.mode, is.mode)
                 }
                 (_, _) => write!(f, "the file `{path}` was edited"),
             },
             Self::Effect { path, was: Some(was), is: Some(is) } if was.sha256 == is.sha256 => {
-                write!(f, "`{path}` would get the mode {} and not {}", is.mode, was.mode)
+                write!(f, "the resulting mode of `{path}` changed ({} -> {})", was.mode, is.mode)
             }
-            Self::Effect { path, .. } => write!(f, "something else would become of `{path}`"),
+            Self::Effect { path, .. } => write!(f, "the result for `{path}` differs"),
         }
     }
 }
@@ -112,7 +112,7 @@ pub(crate) fn listed(moved: &[Moved]) -> String {
     let mut told: Vec<String> = moved.iter().take(TOLD_MAX).map(ToString::to_string).collect();
     let more = moved.len().saturating_sub(TOLD_MAX);
     if more > 0 {
-        told.push(format!("{more} more are other"));
+        told.push(format!("{more} more changes"));
     }
     told.join(", and ")
 }

@@ -411,7 +411,7 @@ impl TaskProblem {
         if let Error::Queued { plan, tier, gates, .. } = error {
             let why: Vec<_> = gates.iter().map(|gate| gate.ground.as_str()).collect();
             let message = format!(
-                "a person has to agree to this ({tier}), and no approval of exactly this change is there that was not \
+                "approval required ({tier}), and there is no approval of exactly this change that was not \
                  used; it waits as plan {plan}, and `actum plan approve` asks for an approval: {}",
                 why.join("; ")
             );

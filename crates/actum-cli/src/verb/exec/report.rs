@@ -87,7 +87,10 @@ impl Executed {
                 return Ok(());
             }
             (_, CommandEnd::Code(1..)) => {
-                screen.note(format_args!("the command did its work, as was said: {}", self.ended));
+                screen.note(format_args!(
+                    "the exit code counts as success (`--accept`): {}",
+                    self.ended
+                ));
             }
             (_, CommandEnd::Code(_) | CommandEnd::Signal(_) | CommandEnd::Stopped(_)) => {}
         }

@@ -164,7 +164,7 @@ fn known(prefix: &RunPrefix, session: &Session) -> Result<Option<RunId>, Failure
 fn tell_if_nothing_is_there(path: &RelPath, session: &Session) {
     let place = root::existing_or_new(&session.start).join(OsStr::from_bytes(path.as_bytes()));
     if place.symlink_metadata().is_err() {
-        session.screen.note(format_args!("there is no run `{path}`; it is taken for a path"));
+        session.screen.note(format_args!("no run `{path}`; treated as a path"));
     }
 }
 
@@ -214,12 +214,12 @@ fn explain(
 fn ways_past_protection(path: &RelPath, in_force: &Policy) -> String {
     match in_force.check_exception(path) {
         Ok(()) => format!(
-            "a person changes it without actum; to let agents change exactly this path, the operator adds it to \
-             `except` under `[protected]` in {}",
+            "edit it without actum, or let agents change exactly this path: the operator adds it to `except` under \
+             `[protected]` in {}",
             policy::operators()
         ),
         Err(why) => {
-            format!("a person changes it without actum; the operator cannot except it: {why}")
+            format!("edit it without actum; the operator cannot except it: {why}")
         }
     }
 }
@@ -228,7 +228,7 @@ fn ways_past_protection(path: &RelPath, in_force: &Policy) -> String {
 fn told(verdict: Verdict) -> &'static str {
     match verdict {
         Verdict::Allow => "allowed",
-        Verdict::NeedsApproval => "a person has to agree",
+        Verdict::NeedsApproval => "needs approval",
         Verdict::Deny => "denied",
     }
 }

@@ -93,7 +93,7 @@ impl AlertLine {
 
     pub(super) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         let Self { alert, time, code, name, message, more, label, actor, root, reports, .. } = self;
-        let who = actor.as_ref().map_or("who is not known".to_owned(), who);
+        let who = actor.as_ref().map_or("unknown user".to_owned(), who);
         let (name, label) = (Harmless(name.as_bytes()), Quoted(label.as_bytes()));
         let message = Harmless(message.as_bytes());
         let alert = Painted(style::RUN, format!("{:<12}", format!("alert {alert}")));
@@ -190,11 +190,19 @@ impl Document for Seen {
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         if self.alerts.is_empty() {
-            return writeln!(out, "no alert waits");
+            return writeln!(out, "no pending alerts");
         }
         for AlertLine { alert, label, name, .. } in &self.alerts {
-            let (label, name) = (Quoted(label.as_bytes()), Harmless(name.as_bytes()));
-            writeln!(out, "alert {alert} ({label}, {name}) waits no longer; the ledger keeps it")?;
+            let about = if label == name {
+                String::new()
+            } else {
+                format!("{}, ", Quoted(label.as_bytes()))
+            };
+            let name = Harmless(name.as_bytes());
+            writeln!(
+                out,
+                "alert {alert} ({about}{name}) is marked as seen; it stays in the ledger"
+            )?;
         }
         Ok(())
     }

@@ -90,7 +90,7 @@ impl Document for Listed {
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         if self.plans.is_empty() {
-            writeln!(out, "no plan waits for a person")?;
+            writeln!(out, "no pending plans")?;
         } else {
             self.plans.iter().try_for_each(|plan| plan.write(out))?;
             writeln!(out, "`actum queue PLAN` shows what one of them would change")?;

@@ -235,32 +235,31 @@ impl Document for Shown {
             writeln!(out, "in all   {} paths  +{added} -{removed}", self.changes.len())?;
         }
         for moved in &self.moved {
-            writeln!(out, "moved    {}", Harmless(moved.as_bytes()))?;
+            writeln!(out, "stale    {}", Harmless(moved.as_bytes()))?;
         }
         let plan = self.line.plan;
         match (self.state, self.moved.is_empty()) {
             (PlanState::Waiting, true) => writeln!(
                 out,
-                "`actum approve {plan}` lets exactly this be done, once; `actum deny {plan} --reason WHY` refuses it"
+                "`actum approve {plan}` applies exactly this change once; `actum deny {plan} --reason WHY` rejects it"
             ),
             (PlanState::Waiting, false) => writeln!(
                 out,
-                "it would not do any more what was queued, so it cannot be approved; `actum deny {plan} --reason \
-                 WHY` takes it away"
+                "the plan is stale and cannot be approved; `actum deny {plan} --reason WHY` removes it"
             ),
             (PlanState::Approved, false) => writeln!(
                 out,
-                "it would not do any more what was approved, so it is not done; `actum revoke {plan}` takes it away"
+                "the plan is stale and is not carried out; `actum revoke {plan}` removes it"
             ),
             (PlanState::Approved, true) => writeln!(
                 out,
-                "who asks for it again gets it done; `actum approve {plan}` does it now, `actum revoke \
-                 {plan}` takes it back"
+                "the same request applies it; `actum approve {plan}` applies it now, `actum revoke {plan}` withdraws \
+                 the approval"
             ),
             (PlanState::Unproven, _) => {
                 writeln!(
                     out,
-                    "no key that counts signed its answer; `actum revoke {plan}` takes it away"
+                    "no key that counts signed its answer; `actum revoke {plan}` removes the answer"
                 )
             }
             (

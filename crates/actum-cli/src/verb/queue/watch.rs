@@ -77,8 +77,10 @@ impl Document for Event {
         match self {
             Self::Waits(line) => line.write(out),
             Self::Alert(line) => line.write(out),
-            Self::Seen { alert } => writeln!(out, "alert {alert}  waits no longer"),
-            Self::Gone { plan } => writeln!(out, "{}  waits no longer", Painted(style::RUN, plan)),
+            Self::Seen { alert } => writeln!(out, "alert {alert}  marked as seen"),
+            Self::Gone { plan } => {
+                writeln!(out, "{}  no longer pending", Painted(style::RUN, plan))
+            }
         }
     }
 }

@@ -71,7 +71,7 @@ pub(super) fn show(screen: &Screen, ended: &TaskEnd) -> Result<(), Failure> {
     for ErrorObject { error_code, message, .. } in report.iter().flat_map(|report| report.alerts())
     {
         let message = Harmless(message.as_str().as_bytes());
-        screen.note(format_args!("a person should look at this: {message} ({error_code})"));
+        screen.note(format_args!("alert: {message} ({error_code})"));
     }
     match &ended.alert {
         Ok(None) => {}
@@ -80,9 +80,7 @@ pub(super) fn show(screen: &Screen, ended: &TaskEnd) -> Result<(), Failure> {
     }
     if let (true, Some(receipt)) = (ended.is_repeated, &ended.receipt) {
         let run = receipt.statement.predicate.run;
-        screen.note(format_args!(
-            "the run {run} carried this task out before; nothing was changed now"
-        ));
+        screen.note(format_args!("task already done by run {run}; nothing was changed"));
     }
     if let Some(unwritten) = &ended.unwritten {
         screen.note(format_args!("the reports are not complete: {unwritten}"));

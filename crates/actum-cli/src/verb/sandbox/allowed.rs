@@ -50,7 +50,7 @@ pub(crate) enum NotAllowed {
     )]
     Home(PathBuf),
     #[error(
-        "cannot run a command in `{}`: `{}` holds {what}, which no command gets by where it starts",
+        "cannot start a command in `{}`: `{}` holds {what}, and no command starts there",
         Quoted(root.as_os_str().as_bytes()),
         Quoted(place.as_os_str().as_bytes())
     )]
@@ -68,8 +68,7 @@ pub(crate) enum NotAllowed {
     )]
     State(PathBuf),
     #[error(
-        "cannot let the command write to `{}`: `{}` makes it part of a workspace or repository, where changes go through \
-         the gates",
+        "cannot let the command write to `{}`: it lies in the workspace or repository of `{}`; use `actum exec`",
         Quoted(path.as_os_str().as_bytes()),
         Quoted(state.as_os_str().as_bytes())
     )]
@@ -98,7 +97,7 @@ pub(crate) enum NotAllowed {
         amount(*resource, *default)
     )]
     Limit { resource: Resource, max: u64, default: u64 },
-    #[error("`{limit}` under `[sandbox] limits` in the operator's policy is no limit: {why}")]
+    #[error("invalid limit `{limit}` under `[sandbox] limits` in the operator's policy: {why}")]
     NoLimit { limit: String, why: LimitError },
     #[error(
         "cannot let the command read `{}`: it has more than {READ_ENTRIES_MAX} entries, and whether one of them holds \
@@ -111,7 +110,11 @@ pub(crate) enum NotAllowed {
 }
 
 fn amount(resource: Resource, max: u64) -> String {
-    format!("{max} {}", resource.unit()).trim_end().to_owned()
+    const SECOND: u64 = 1000;
+    match resource.unit() {
+        "ms" if max.is_multiple_of(SECOND) => format!("{} s", max / SECOND),
+        unit => format!("{max} {unit}").trim_end().to_owned(),
+    }
 }
 
 impl NotAllowed {
