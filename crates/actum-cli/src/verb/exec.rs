@@ -43,7 +43,7 @@ pub(crate) use runner::of as runner;
 /// code that other commands have for it. 124 to 127 are as of `actum sandbox run`.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Keep what it changed, if the gates let it pass; this is what happens where nothing is said
+    /// Keep the change if the gates allow it (default)
     #[arg(long, group = "end")]
     keep: bool,
     /// Leave what it changed in the queue, for a person to look at

@@ -21,11 +21,11 @@ pub(super) use alerts::of_workspace as alerts_in;
 use listed::{Line, Listed};
 pub(super) use shown::Shown;
 
-/// Show what waits for a person, in all workspaces, or one plan of it
+/// List pending plans and alerts of all workspaces, or show one plan
 ///
-/// A change waits where its risk tier is R3 or R4, or where a policy says so. Nothing of it is done until a
-/// person approves exactly this change; after a week it waits no longer. An alert is what a person should know
-/// of: that a plan was to change a protected file, say. It waits until somebody has looked at it.
+/// A change needs approval if its risk tier is R3 or R4, or if a policy says so. Nothing of it is done until exactly this
+/// change is approved; after a week it expires. An alert reports an event, such as a plan that tried to change a
+/// protected file. It stays listed until it is marked as seen.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// The plan, or at least 4 characters of the beginning of its id: shows what it would change, and why it
@@ -34,7 +34,7 @@ pub(crate) struct Arguments {
     /// Show plans and alerts as they come and go, until it is interrupted
     #[arg(long, conflicts_with = "plan")]
     watch: bool,
-    /// Mark the alert of this number, or `all`, as seen: it is listed no longer. Takes the passphrase of the approval key,
+    /// Mark the alert of this number, or `all`, as seen, so that it is not listed any more. Takes the passphrase of the approval key,
     /// where there is one. The ledger keeps the alert, and who marked it
     #[arg(long, value_name = "ALERT", num_args(1..), conflicts_with_all = ["plan", "watch"])]
     seen: Vec<Looked>,

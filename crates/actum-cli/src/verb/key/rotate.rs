@@ -33,7 +33,7 @@ pub(crate) struct Arguments {
     role: Role,
     #[command(flatten)]
     protect: Protect,
-    /// Take the passphrase of the key that goes from FILE; `-` is standard input
+    /// Read the passphrase of the old key from FILE; `-` is standard input
     #[arg(long, value_name = "FILE", conflicts_with = "old_passphrase_lost")]
     old_passphrase_file: Option<PathBuf>,
     /// Go on without the passphrase of the old key: the new one waits for a day
