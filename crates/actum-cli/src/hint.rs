@@ -1,5 +1,7 @@
 //! What the reader can do about an error of the engine.
 
+mod edit;
+
 use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -9,17 +11,13 @@ use actum::{
     CatalogError, CommandError, PlanState, PolicyError, PolicyProblem, QueueError, Unkept,
     WhyUnkept,
 };
+use actum_core::HunkError;
 use actum_core::change_set::ChangeSetError;
-use actum_core::edit::{
-    ChunkError, JsonPatchError, JsonValueError, OCCURRENCES_MAX, PathProblem, ReplacementError,
-    YamlError,
-};
 use actum_core::format::git_diff::DiffProblem;
 use actum_core::format::{DocumentProblem, Problem};
 use actum_core::near::Near;
 use actum_core::path::{self, Quoted};
 use actum_core::receipt::GateRecord;
-use actum_core::{EditError, HunkError};
 use actum_ledger::{KeyError, LedgerError, Refusal};
 use actum_sandbox::{NoProgram, SandboxPolicy, SpawnError};
 use actum_workspace::{Attempt, Difference, ErrorKind, NotAFile};
@@ -349,7 +347,7 @@ pub(crate) fn after(error: &ErrorKind) -> Vec<String> {
                 | HunkError::OutOfOrder { .. },
             ..
         } => "the change itself is malformed; make it again".to_owned(),
-        ErrorKind::Edit { source, .. } => of_edit(source).to_owned(),
+        ErrorKind::Edit { source, .. } => edit::after(source).to_owned(),
         ErrorKind::Hunk { source: HunkError::Ambiguous { .. }, .. } => AMBIGUOUS.to_owned(),
         ErrorKind::Hunk { near: Some(Near::Elsewhere { lines }), .. } if lines.0.len() == 1 => {
             "`--allow-offset` lets a hunk apply where its lines are, if that is one place".to_owned()
@@ -536,66 +534,6 @@ const AS_A_DIFF: &str = "give the change as a diff with line numbers";
 const AMBIGUOUS: &str = "give more lines around it, until there is only one such place";
 const OTHER_CONTENT: &str =
     "the change was made against other content; read the file and make it again";
-
-fn of_edit(error: &EditError) -> &'static str {
-    match error {
-        EditError::Replace(ReplacementError::Empty) => {
-            "to make a file, give it whole: `{\"path\": \"FILE\", \"content\": \"…\"}`"
-        }
-        EditError::Replace(ReplacementError::Same { .. }) => "leave the edit out",
-        // That many are not replaced at once either.
-        EditError::Replace(ReplacementError::Ambiguous { lines, .. })
-            if lines.0.len() > OCCURRENCES_MAX =>
-        {
-            "give more of the text around it, until there is only one such place"
-        }
-        EditError::Replace(ReplacementError::TooMany { .. } | ReplacementError::TooMuch { .. }) => {
-            AS_A_DIFF
-        }
-        EditError::Replace(ReplacementError::Ambiguous { .. }) => {
-            "give more of the text around it, until there is only one such place, or say \
-             `\"replace_all\": true`"
-        }
-        EditError::Chunk(ChunkError::Ambiguous { .. }) => AMBIGUOUS,
-        EditError::Chunk(ChunkError::NoContext { .. }) => {
-            "repeat a line of the file as context, or write `*** End of File` to add at the end"
-        }
-        EditError::Binary(_) => "give the diff to the very file it was made from",
-        EditError::Json(JsonPatchError::NotJson { .. }) => {
-            "a JSON Patch changes strict JSON alone; change other files by an edit or a diff"
-        }
-        EditError::Json(JsonPatchError::TooMany { .. }) => "split the patch",
-        EditError::JsonValue(JsonValueError::Path(problem))
-        | EditError::Yaml(YamlError::Path(problem)) => of_path(problem),
-        EditError::JsonValue(JsonValueError::Exists { .. }) => {
-            "update the value of the property instead of adding it"
-        }
-        EditError::Yaml(YamlError::Alias { .. } | YamlError::Anchored { .. }) => {
-            "change the value where it is written, by an edit or a diff that shows all places it is for"
-        }
-        EditError::JsonValue(JsonValueError::Unproven { .. })
-        | EditError::Yaml(
-            YamlError::Unproven { .. } | YamlError::Unclear { .. } | YamlError::Tagged { .. },
-        ) => AS_A_DIFF,
-        EditError::JsonValue(_) | EditError::Yaml(_) | EditError::Lines(_) => OTHER_CONTENT,
-        EditError::Json(_) | EditError::Replace(_) | EditError::Chunk(_) => OTHER_CONTENT,
-    }
-}
-
-fn of_path(problem: &PathProblem) -> &'static str {
-    match problem {
-        PathProblem::Nothing { .. } | PathProblem::Stops { .. } => {
-            "read the file, and give the path of a place that is there"
-        }
-        PathProblem::Several { .. }
-        | PathProblem::Repeated { .. }
-        | PathProblem::Number { .. }
-        | PathProblem::TooMuch { .. } => {
-            "give the path of one place: names and indices, such as `$.list[0].name`"
-        }
-        PathProblem::Doubled { .. } => AS_A_DIFF,
-    }
-}
 
 /// `EMFILE` and `ENFILE` (errno(3)), for which the standard library has no stable name.
 fn too_many_open(error: &io::Error) -> bool {
