@@ -139,7 +139,7 @@ fn a_large_file_that_nobody_else_has_a_name_of_is_not_copied() {
     holds(&disk, "f", AFTER);
 }
 
-/// FO-1, FO-2
+/// FO-5, FO-1, FO-2
 #[test]
 fn a_cut_while_a_large_file_with_another_name_is_deleted_leaves_it_whole_or_gone() {
     let action = |disk: SimDisk| apply(&disk, &[delete("f")]).map(drop);
