@@ -403,7 +403,7 @@ fn what_somebody_else_changed_while_a_step_ran_is_refused() {
         ran.join().unwrap()
     });
     assert_eq!(error.kind(), "left_unkept", "{error}");
-    assert!(error.to_string().contains("`a.txt` was changed by somebody else"), "{error}");
+    assert!(error.to_string().contains("`a.txt` was changed by another process"), "{error}");
     assert_eq!(fs::read_to_string(grounds.root.join("a.txt")).unwrap(), "somebody else's\n");
 }
 

@@ -268,7 +268,8 @@ fn a_directory_or_a_file_that_others_may_write_is_refused() {
     let mode = |path: &Path, mode| fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
     mode(&place.access(), 0o775);
     assert!(place.refusal().starts_with(
-        "cannot use the operator's policy `/config/access`: other users may write to it (its mode is 0775)"
+        "cannot use the operator's policy `/config/access`: other users may write to this directory (its mode \
+         is 0775)"
     ));
     mode(&place.access(), 0o755);
     mode(&place.access().join("a.cedar"), 0o666);
