@@ -324,6 +324,11 @@ owner_of() {
   owner=$3:$4
 }
 
+# DIRECTORY: whether it belongs to root.
+is_of_root() {
+  owner_of "$1" && [ "${owner%%:*}" = 0 ]
+}
+
 # FROM TO: gives a file the owner and the group of another one, as far as this user may.
 own_as() {
   owner_of "$2" && made_by=$owner && owner_of "$1" || return 1
@@ -393,7 +398,10 @@ restore_file() {
   esac
   rm -f -- "$7" || stop "$2" "cannot be restored"
   make_way "$1" "$2"
-  cp -- "$backups/$6" "$7" || stop "$2" "cannot be restored"
+  # A new file only: another process may have put a link there.
+  set -C
+  cat <"$backups/$6" >"$7" || stop "$2" "cannot be restored"
+  set +C
   if [ -e "$1" ] && ! own_as "$1" "$7"; then
     # It must not run as somebody else than before.
     case $4 in
@@ -454,6 +462,11 @@ main() {
   esac
   if ! cd -P "${here}../../../.." 2>/dev/null || [ ! -f "$report/rollback.sh" ] || [ -h "$report" ]; then
     say "rollback.sh: refused: this script does not lie in $report of a workspace. Nothing was changed." >&2
+    exit 1
+  fi
+  # Whoever owns the directories can exchange them while the script runs, and root may write anywhere.
+  if [ "$(id -u)" = 0 ] && { ! is_of_root . || ! is_of_root "$report"; }; then
+    say "rollback.sh: refused: this workspace belongs to another user; run the script as that user. Nothing was changed." >&2
     exit 1
   fi
   if ! choose_tool; then

@@ -44,6 +44,60 @@ fn what_runs_as_its_owner_keeps_its_owner_or_does_not_come_back() {
     assert_eq!(root.path().join("it's a tool").exists(), !is_root);
 }
 
+/// EX-16: the owner of a directory can put links where root would write.
+#[test]
+fn root_runs_no_script_in_the_tree_of_another_user() {
+    let owned = Owned::of(&Run {
+        before: files(&[(b"tool", b"old\n", 0o644)]),
+        after: files(&[(b"tool", b"new\n", 0o644)]),
+        ..Run::default()
+    });
+    let report = owned.script.parent().unwrap();
+    let is_root = fs::metadata(report).unwrap().uid() == 0;
+    for directory in [owned.root.path(), report] {
+        if is_root {
+            chown(directory, Some(4321), Some(4321)).unwrap();
+        }
+        let refused = owned.run_as(0, "0", &[]);
+        assert_eq!(refused.status.code(), Some(1), "{}", said(&refused));
+        assert!(said(&refused).contains("belongs to another user"), "{}", said(&refused));
+        assert_eq!(fs::read(owned.root.path().join("tool")).unwrap(), b"new\n");
+        if is_root {
+            chown(directory, Some(0), Some(0)).unwrap();
+        }
+    }
+}
+
+/// EX-16: a link at the name of the copy leads the copy nowhere.
+#[test]
+fn a_backup_is_copied_through_no_link() {
+    let a_run = Run {
+        before: files(&[(b"tool", b"old\n", 0o644)]),
+        after: files(&[(b"tool", b"new\n", 0o644)]),
+        ..Run::default()
+    };
+    let (root, programs) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let script = a_run.write_after(root.path());
+    let other = programs.path().join("other");
+    fs::write(&other, "theirs\n").unwrap();
+    // The third call for the name is the last one before the copy.
+    let rm = programs.path().join("rm");
+    let report = script.parent().unwrap().display();
+    let text = format!(
+        "#!/bin/sh\n/bin/rm \"$@\"\ncase \"$*\" in *.restore-*) echo x >>'{calls}' ;; *) exit 0 ;; esac\n\
+         [ $(wc -l <'{calls}') -lt 3 ] || ln -s '{other}' '{report}/.restore-0'\n",
+        calls = programs.path().join("calls").display(),
+        other = other.display()
+    );
+    fs::write(&rm, text).unwrap();
+    fs::set_permissions(&rm, fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", programs.path().display(), env::var("PATH").unwrap());
+    let stopped = Command::new("/bin/sh").arg(&script).env("PATH", path).output().unwrap();
+    assert_eq!(stopped.status.code(), Some(4), "{}", said(&stopped));
+    assert_eq!(fs::read(&other).unwrap(), b"theirs\n");
+    assert_eq!(fs::read(root.path().join("tool")).unwrap(), b"new\n");
+}
+
 /// The tool of a run, which belongs to a user other than root, and the script that is run as somebody: who that is is what
 /// `id` says.
 struct Owned {

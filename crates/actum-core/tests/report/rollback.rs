@@ -145,7 +145,7 @@ fn without_a_way_to_check_digests_nothing_is_changed_and_any_of_three_will_do() 
         // Without `link`, `ln` gives second names.
         let linker = if tool.len() == 1 && tool[0] == "shasum" { "ln" } else { "link" };
         let needed =
-            ["rm", "mv", "cp", "chmod", "mkdir", "rmdir", "find", "printf", "perl", linker];
+            ["rm", "mv", "cat", "chmod", "mkdir", "rmdir", "find", "printf", "perl", linker];
         for name in needed.iter().chain(tool) {
             if let Some(program) = find(name) {
                 symlink(program, programs.path().join(name)).unwrap();
@@ -340,10 +340,10 @@ fn killers(turn: usize) -> TempDir {
     let programs = TempDir::new().unwrap();
     let counter = programs.path().join("turn");
     fs::write(&counter, turn.to_string()).unwrap();
-    for name in ["rm", "mv", "cp", "chown", "chmod", "mkdir", "rmdir", "link", "ln"] {
+    for name in ["rm", "mv", "cat", "chown", "chmod", "mkdir", "rmdir", "link", "ln"] {
         let real = ["/usr/bin", "/bin"].map(|place| Path::new(place).join(name));
         let real = real.into_iter().find(|program| program.exists()).unwrap();
-        let half = if name == "cp" { "printf x >\"$3\"\n" } else { "" };
+        let half = if name == "cat" { "printf x\n" } else { "" };
         let text = format!(
             "#!/bin/sh\nread -r turn <'{counter}'\nif [ \"$turn\" -eq 0 ]; then\n{half}kill -9 \"$PPID\"\nexit 1\nfi\n\
              echo $((turn - 1)) >'{counter}'\nexec {real} \"$@\"\n",
