@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use clap::CommandFactory;
+use clap::{Arg, Command, CommandFactory, ValueHint};
 use clap_complete::Shell;
 use serde::Serialize;
 
@@ -29,11 +29,45 @@ struct Script {
 }
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
-    let mut script = Vec::new();
-    clap_complete::generate(arguments.shell, &mut CommandLine::command(), "actum", &mut script);
-    let script = String::from_utf8_lossy(&script).into_owned();
+    let script = generate(arguments.shell);
     session.screen.show(&Script { shell: arguments.shell.to_string(), script })?;
     Ok(Exit::Success)
+}
+
+/// Words of bash that complete file names without quoting them.
+const UNQUOTED: &str = r#"COMPREPLY=($(compgen -f "${cur}"))"#;
+/// Words of bash that leave file names to readline (`complete -o default`), which quotes them.
+const QUOTED: &str = "COMPREPLY=()";
+
+fn generate(shell: Shell) -> String {
+    let mut script = Vec::new();
+    let mut command = set_hints(CommandLine::command());
+    clap_complete::generate(shell, &mut command, "actum", &mut script);
+    let script = String::from_utf8_lossy(&script).into_owned();
+    // Bash before 4, as on macOS, has no `compopt -o filenames`.
+    if shell == Shell::Bash { script.replace(UNQUOTED, QUOTED) } else { script }
+}
+
+/// Sets the hint of every argument of the command tree.
+fn set_hints(command: Command) -> Command {
+    command.mut_args(set_hint).mut_subcommands(set_hints)
+}
+
+/// Sets what a shell offers for the value: without a hint, bash offers file names for everything.
+fn set_hint(argument: Arg) -> Arg {
+    if !argument.get_action().takes_values() || !argument.get_possible_values().is_empty() {
+        return argument;
+    }
+    let is_path = argument.get_value_hint() == ValueHint::AnyPath;
+    let name = argument.get_value_names().and_then(<[_]>::first).map(|name| name.as_str());
+    let hint = match name {
+        Some("DIR" | "DIRECTORY") => ValueHint::DirPath,
+        Some("FILE" | "PATH" | "PATH|RUN" | "OLD") => ValueHint::FilePath,
+        Some("COMMAND") if argument.is_trailing_var_arg_set() => ValueHint::CommandWithArguments,
+        Some(_) | None if is_path => ValueHint::FilePath,
+        Some(_) | None => ValueHint::Other,
+    };
+    argument.value_hint(hint)
 }
 
 impl Document for Script {
@@ -43,5 +77,36 @@ impl Document for Script {
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
         out.write_all(self.script.as_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn arguments_of(command: &Command) -> Vec<&Arg> {
+        let below = command.get_subcommands().flat_map(arguments_of);
+        command.get_arguments().chain(below).collect()
+    }
+
+    #[test]
+    fn every_value_has_a_hint() {
+        let command = set_hints(CommandLine::command());
+        for argument in arguments_of(&command) {
+            let is_closed = !argument.get_possible_values().is_empty();
+            if argument.get_action().takes_values() && !is_closed {
+                assert_ne!(argument.get_value_hint(), ValueHint::Unknown, "{argument}");
+                assert_ne!(argument.get_value_hint(), ValueHint::AnyPath, "{argument}");
+            }
+        }
+    }
+
+    /// D-4: `compgen -f` offers names as they are, and bash inserts them as code.
+    #[test]
+    fn the_script_of_bash_leaves_file_names_to_readline() {
+        let script = generate(Shell::Bash);
+        assert!(!script.contains("compgen -f"), "{script}");
+        assert!(!script.contains("compgen -d"), "{script}");
+        assert!(script.contains("-o default"), "{script}");
     }
 }
