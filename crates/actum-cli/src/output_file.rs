@@ -336,12 +336,11 @@ fn walk(path: &Path, missing: Missing) -> Result<OwnedFd, Failure> {
 
 /// Directories that exist, with their identities.
 fn identified(directories: Vec<PathBuf>) -> Vec<(PathBuf, (u64, u64))> {
-    let identity_of = |it: &PathBuf| rustix::fs::stat(it).ok().map(|found| identity(&found));
-    directories
-        .into_iter()
-        .filter_map(|it| Some((identity_of(&it)?, it)))
-        .map(|(id, it)| (it, id))
-        .collect()
+    let identified = directories.into_iter().filter_map(|directory| {
+        let found = rustix::fs::stat(&directory).ok()?;
+        Some((directory, identity(&found)))
+    });
+    identified.collect()
 }
 
 /// What is at a name in a directory; no link is followed.

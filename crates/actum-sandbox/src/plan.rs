@@ -56,7 +56,7 @@ pub enum Unmet {
     #[error("no sandbox can be made: tier N: {n}; tier L: {l}")]
     AnyTier { n: Missing, l: Missing },
     /// This process lacks descriptors, processes or memory for tier N.
-    #[error("tier N was not found out, since this process lacks resources: {missing}")]
+    #[error("cannot tell whether the host offers tier N: this process lacks resources: {missing}")]
     Resources { missing: Missing },
     /// The floor is higher than what can be entered.
     #[error("tier N is demanded: {missing}")]

@@ -105,6 +105,10 @@ impl SandboxFailure {
                  --scope -p Delegate=yes actum …`; or let the limit be polled"
                     .to_owned()
             }
+            Self::Unsatisfiable(Unsatisfiable::Host(unmet)) if unmet.iter().any(is_resource) => {
+                "raise the limits of this process (`ulimit -n`, `ulimit -u`, `ulimit -v`)"
+                    .to_owned()
+            }
             Self::Unsatisfiable(_) => {
                 "`actum doctor` says what this host can hold, and what would change that".to_owned()
             }
@@ -120,6 +124,10 @@ impl SandboxFailure {
 
 /// ENOEXEC (execve(2)).
 const NOT_A_PROGRAM: i32 = 8;
+
+fn is_resource(unmet: &Unmet) -> bool {
+    matches!(unmet, Unmet::Resources { .. })
+}
 
 fn is_limit(unmet: &Unmet) -> bool {
     matches!(unmet, Unmet::Limit { .. })
