@@ -36,6 +36,16 @@ impl FileMode {
         self.0
     }
 
+    /// Whether set-user-ID, set-group-ID or the sticky bit is set.
+    pub fn has_special_bits(self) -> bool {
+        self.0 & 0o7000 != 0
+    }
+
+    /// Whether set-group-ID is set.
+    pub fn is_set_group_id(self) -> bool {
+        self.0 & 0o2000 != 0
+    }
+
     /// Whether users other than owner and group may write.
     pub fn is_world_writable(self) -> bool {
         self.0 & 0o002 != 0

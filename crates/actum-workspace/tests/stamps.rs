@@ -181,3 +181,64 @@ fn an_extended_attribute_that_someone_sets_meanwhile_is_not_lost() {
         assert_eq!(xattrs.len(), 1, "the attribute before call {at}, `{call}`, is lost");
     }
 }
+
+/// Changes the mode of `f` once for each call of that, after `other` did something to it before that call. Gives how often
+/// the change was rejected.
+fn change_mode_beside(
+    other: impl Fn(&SimDisk) + Copy + 'static,
+    check: impl Fn(&SimDisk, &str),
+) -> usize {
+    let change = [write("a", b"ONE\n"), make_executable("f")];
+    let whole = written_long_ago(b"start\n");
+    let first = whole.calls();
+    changes::apply(&whole, &change).unwrap();
+    let calls = whole.trace().split_off(first);
+    let changed = calls.iter().position(|call| call.starts_with("set_mode `f`")).unwrap();
+    // Between the last look and the change itself nothing can be seen.
+    let looked = calls.iter().take(changed).rposition(|call| call.starts_with("stat `f`")).unwrap();
+    let mut rejected = 0;
+    for (at, call) in calls.iter().enumerate().take(looked) {
+        let disk = written_long_ago(b"start\n");
+        disk.before_call(at, move |disk| other(disk));
+        let mut workspace = open(&disk).unwrap();
+        match workspace.apply_operations(&change, RunOptions::default()) {
+            Ok(run) => {
+                workspace
+                    .revert(run)
+                    .unwrap_or_else(|error| panic!("{at} `{call}`: {error} {calls:#?}"));
+            }
+            Err(error) => {
+                assert!(matches!(error.kind, ErrorKind::Conflict { .. }), "`{call}`: {error}");
+                assert!(matches!(error.state, State::Unchanged | State::Restored), "`{call}`");
+                assert_eq!(disk.get("a").unwrap(), b"one\n", "before `{call}`");
+                rejected += 1;
+            }
+        }
+        assert!(workspace.blocked().is_empty(), "before `{call}`");
+        check(&disk, call);
+    }
+    rejected
+}
+
+/// FO-6, FO-10
+#[test]
+fn permissions_that_someone_takes_away_meanwhile_are_not_given_back() {
+    let close = |disk: &SimDisk| disk.chmod("f", 0o600);
+    let rejected = change_mode_beside(close, |disk, call| {
+        let mode = disk.stat_of("f").unwrap().mode.bits();
+        assert_eq!(mode & 0o077, 0, "before `{call}`: {mode:o}");
+    });
+    assert!(rejected > 0, "nothing came between reading and publishing");
+}
+
+/// FO-6, FO-10
+#[test]
+fn an_edit_of_a_file_that_gets_another_mode_is_noticed() {
+    let rejected = change_mode_beside(
+        |disk| edit(disk, "f"),
+        |disk, call| {
+            assert!(disk.get("f").unwrap().starts_with(MINE), "before `{call}`");
+        },
+    );
+    assert!(rejected > 0, "nothing came between reading and publishing");
+}

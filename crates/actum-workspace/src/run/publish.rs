@@ -8,8 +8,10 @@ use actum_core::{RelPath, RunId};
 use crate::disk::{Disk, Rename, Stat, Time};
 use crate::error::{Doing, Error, ErrorKind, Result};
 use crate::home::Home;
-use crate::journal::record::{Body, Entry, FileImage, Image, Intent, Side, keep_name, stage_name};
-use crate::transaction::content::set_attributes;
+use crate::journal::record::{
+    Attributes, Body, Entry, FileImage, Image, Intent, Side, keep_name, stage_name,
+};
+use crate::transaction::content::{set_attributes, set_attributes_beside};
 use crate::tree::{Tree, digest_of};
 
 /// One thing that publishing does, in the order in which the kinds stand here.
@@ -109,10 +111,10 @@ pub(crate) fn publish<D: Disk>(
     let parent = tree.existing_parent(path)?;
     let (disk, name, staged) = (tree.disk, path.name(), stage_name(run, index));
     let mut displaced = match step {
-        Step::Remove | Step::Replace => displaced.get_mut(index),
-        Step::RemoveDirectory | Step::MakeDirectory | Step::Place | Step::SetAttributes => None,
+        Step::Remove | Step::Replace | Step::SetAttributes => displaced.get_mut(index),
+        Step::RemoveDirectory | Step::MakeDirectory | Step::Place => None,
     };
-    if let Some(displaced) = &mut displaced {
+    if let (Some(displaced), Step::Remove | Step::Replace) = (&mut displaced, step) {
         displaced.look_again(disk, &parent, path)?;
     }
     match step {
@@ -128,7 +130,12 @@ pub(crate) fn publish<D: Disk>(
             disk.rename(stage, &staged, &parent, name, Rename::NoReplace)
         }
         Step::Replace => disk.rename(stage, &staged, &parent, name, Rename::Exchange),
-        Step::SetAttributes => return set_in_place(tree, entry, &entry.post),
+        Step::SetAttributes => {
+            if let Some(displaced) = displaced {
+                displaced.change_in_place(tree, &parent, entry)?;
+            }
+            return Ok(());
+        }
     }
     .doing(|| match step {
         Step::Remove => format!("move `{path}` away"),
@@ -173,7 +180,7 @@ pub(crate) enum Doubt {
     All,
 }
 
-/// What is known of a file that is displaced, beside its image.
+/// What is known of a file that is displaced or gets other attributes, beside its image.
 ///
 /// Anyone who may write to a file can set its modification stamp, nobody its change stamp. The move itself sets the change
 /// stamp, so it is compared just before.
@@ -222,6 +229,44 @@ impl Displaced {
         Ok(())
     }
 
+    /// Gives the file at the path of `entry` its new attributes, where nobody changed the file since it was read.
+    ///
+    /// What somebody else changed of its attributes could not be told from the run's own change afterwards, so it is compared
+    /// before; its content is compared by [`verify`].
+    ///
+    /// # Errors
+    /// `Conflict` where another file took its place, or its attributes changed; `Io`; `Attributes`.
+    fn change_in_place<D: Disk>(
+        &mut self,
+        tree: &Tree<'_, D>,
+        parent: &D::Handle,
+        entry: &Entry,
+    ) -> Result<()> {
+        let path = &entry.path;
+        let (Some(pre), Some(post)) = (entry.pre.file(), entry.post.file()) else { return Ok(()) };
+        let doing = || format!("change the attributes of `{path}`");
+        let file = tree.disk.open_file(parent, path.name()).doing(doing)?;
+        let xattrs = tree.disk.xattrs(&file).doing(doing)?;
+        let now = tree.disk.stat(&file).doing(doing)?;
+        if now.inode != pre.inode {
+            return Err(replaced(path));
+        }
+        if self.changed.is_some_and(|changed| now.changed != changed) {
+            let Attributes { mode, user, group, xattrs: before } = &pre.attributes;
+            if (now.mode, now.user, now.group, &xattrs) != (*mode, *user, *group, before) {
+                return Err(altered(path));
+            }
+            self.doubt = Doubt::All;
+        }
+        set_attributes_beside(tree.disk, &file, &now, &post.attributes, &xattrs).map_err(
+            |(what, source)| {
+                Error::from(ErrorKind::Attributes { path: path.clone(), what, source })
+            },
+        )?;
+        self.taken_at = Some(tree.disk.now());
+        Ok(())
+    }
+
     /// Takes note that the run itself gave the file a name and so moved its change stamp; it was done at `at`, and `stat`
     /// was taken later.
     pub(crate) fn restamped(&mut self, stat: &Stat, at: Time) {
@@ -258,18 +303,18 @@ pub(crate) fn verify<D: Disk>(
             }
             parent => parent?,
         };
-        let now = match parent {
+        let now = match &parent {
             Some(parent) => {
                 if let Some(before) = reached.identity(path)
                     && same_directories.insert(path.parent())
                 {
-                    let now = disk.stat(&parent).doing(doing)?;
+                    let now = disk.stat(parent).doing(doing)?;
                     if before != (now.device, now.inode) {
                         let detail = "its directory was moved away";
                         return Err(ErrorKind::Conflict { path: path.clone(), detail }.into());
                     }
                 }
-                disk.stat_at(&parent, path.name()).doing(doing)?
+                disk.stat_at(parent, path.name()).doing(doing)?
             }
             None => None,
         };
@@ -284,7 +329,11 @@ pub(crate) fn verify<D: Disk>(
         let (Some(pre), Some(known)) = (entry.pre.file(), displaced.get(index)) else {
             continue;
         };
-        if entry.only_attributes() {
+        if let (true, Some(parent), Some(post)) =
+            (entry.only_attributes(), &parent, entry.post.file())
+        {
+            let wanted = FileImage { attributes: post.attributes.clone(), ..pre.clone() };
+            check_displaced(again, parent, path.name(), path, &wanted, known)?;
             continue;
         }
         let name = match entry.post {
@@ -296,44 +345,47 @@ pub(crate) fn verify<D: Disk>(
     Ok(())
 }
 
+/// Compares the file `name` in `directory` with the one that was read from `path`, which has to be as `image` says.
 fn check_displaced<D: Disk>(
     tree: &Tree<'_, D>,
-    stage: &D::Handle,
+    directory: &D::Handle,
     name: &[u8],
     path: &RelPath,
-    pre: &FileImage,
+    image: &FileImage,
     known: &Displaced,
 ) -> Result<()> {
     let Some(before) = &known.stat else { return Ok(()) };
     let (disk, doing) = (tree.disk, || format!("check what `{path}` was"));
-    let found = disk.stat_at(stage, name).doing(doing)?.ok_or_else(|| replaced(path))?;
-    if found.inode != pre.inode {
+    let found = disk.stat_at(directory, name).doing(doing)?.ok_or_else(|| replaced(path))?;
+    if found.inode != image.inode {
         return Err(replaced(path));
     }
     if known.names.is_some_and(|names| found.links > names) {
         let detail = "it got another name after it was read";
         return Err(ErrorKind::Conflict { path: path.clone(), detail }.into());
     }
-    let facts = |stat: &Stat| (stat.size, stat.modified, stat.mode, stat.user, stat.group);
-    let mut same = facts(&found) == facts(before);
+    let Attributes { mode, user, group, .. } = image.attributes;
+    let mut same = (found.size, found.modified) == (before.size, before.modified)
+        && (found.mode, found.user, found.group) == (mode, user, group);
     // Someone who had it open can have changed it after it was displaced.
     let later = known.changed.and(known.taken_at).is_some_and(|taken_at| found.changed > taken_at);
     let doubt = if later { Doubt::All } else { known.doubt };
     if same && doubt > Doubt::None {
-        let file = disk.open_file(stage, name).doing(doing)?;
-        same = digest_of(disk, &file).doing(doing)? == pre.digest;
+        let file = disk.open_file(directory, name).doing(doing)?;
+        same = digest_of(disk, &file).doing(doing)? == image.digest;
         if same && doubt == Doubt::All {
-            same = tree.attributes(&file, &found).doing(doing)? == pre.attributes;
+            same = tree.attributes(&file, &found).doing(doing)? == image.attributes;
         }
     }
-    if !same {
-        let detail = "its content or attributes changed after it was read";
-        return Err(ErrorKind::Conflict { path: path.clone(), detail }.into());
-    }
-    Ok(())
+    if same { Ok(()) } else { Err(altered(path)) }
 }
 
-fn replaced(path: &RelPath) -> crate::error::Error {
+fn altered(path: &RelPath) -> Error {
+    let detail = "its content or attributes changed after it was read";
+    ErrorKind::Conflict { path: path.clone(), detail }.into()
+}
+
+fn replaced(path: &RelPath) -> Error {
     let detail = "another file took its place";
     ErrorKind::Conflict { path: path.clone(), detail }.into()
 }

@@ -6,7 +6,7 @@ use std::io;
 use actum_core::text::LineCounter;
 use actum_core::{Digest, FileMode, Hasher};
 
-use crate::disk::{Disk, Xattr};
+use crate::disk::{Disk, Stat, Xattr};
 use crate::journal::record::Attributes;
 
 /// The largest content, in bytes, that is held in memory and recorded in the journal.
@@ -148,7 +148,9 @@ pub(crate) fn set_new_attributes<D: Disk>(
     };
     let told = if present.is_empty() { Inherited::Nothing } else { Inherited::Something };
     inherited.set(Some(told));
-    set_attributes_beside(disk, handle, wanted, &present)
+    let stat = disk.stat(handle).map_err(|error| (OWNER, error))?;
+    set_attributes_beside(disk, handle, &stat, wanted, &present)?;
+    Ok(stat.inode)
 }
 
 /// Gives a new file or directory its owner, extended attributes and mode; gives its inode number.
@@ -161,22 +163,29 @@ pub(crate) fn set_attributes<D: Disk>(
     wanted: &Attributes,
 ) -> Result<u64, (&'static str, io::Error)> {
     let present = disk.xattrs(handle).map_err(|error| (XATTRS, error))?;
-    set_attributes_beside(disk, handle, wanted, &present)
+    let stat = disk.stat(handle).map_err(|error| (OWNER, error))?;
+    set_attributes_beside(disk, handle, &stat, wanted, &present)?;
+    Ok(stat.inode)
 }
 
-/// Name of what could not be kept.
+/// Names of what could not be kept.
 const XATTRS: &str = "extended attributes";
+const OWNER: &str = "owner";
 
-fn set_attributes_beside<D: Disk>(
+/// As [`set_attributes`], for a file of which it is known what it has.
+///
+/// # Errors
+/// What could not be kept, and why.
+pub(crate) fn set_attributes_beside<D: Disk>(
     disk: &D,
     handle: &D::Handle,
+    stat: &Stat,
     wanted: &Attributes,
     present: &[Xattr],
-) -> Result<u64, (&'static str, io::Error)> {
-    let stat = disk.stat(handle).map_err(|error| ("owner", error))?;
+) -> Result<(), (&'static str, io::Error)> {
     let mut mode = stat.mode;
     if (stat.user, stat.group) != (wanted.user, wanted.group) {
-        disk.set_owner(handle, wanted.user, wanted.group).map_err(|error| ("owner", error))?;
+        disk.set_owner(handle, wanted.user, wanted.group).map_err(|error| (OWNER, error))?;
         mode = FileMode::new(0); // changing the owner may clear bits
     }
     for (name, _) in present {
@@ -195,6 +204,13 @@ fn set_attributes_beside<D: Disk>(
     }
     if mode != wanted.mode {
         disk.set_mode(handle, wanted.mode).map_err(|error| ("mode", error))?;
+        // It may clear one of the special bits without an error (chmod(2)).
+        if wanted.mode.has_special_bits() {
+            let kept = disk.stat(handle).map_err(|error| ("mode", error))?.mode;
+            if kept != wanted.mode {
+                return Err(("mode", io::ErrorKind::PermissionDenied.into()));
+            }
+        }
     }
-    Ok(stat.inode)
+    Ok(())
 }

@@ -12,7 +12,7 @@ use crate::change::{Change, Extent};
 use crate::disk::{Disk, Rename};
 use crate::error::{Doing, Error, ErrorKind, Result};
 use crate::journal::back::Back;
-use crate::journal::record::{Body, Entry, FileImage, Image, Intent, stage_name};
+use crate::journal::record::{Attributes, Body, Entry, FileImage, Image, Intent, stage_name};
 use crate::run::publish::{Displaced, Doubt};
 use crate::run::rollback::make_directory;
 use crate::transaction::Transaction;
@@ -208,6 +208,18 @@ impl<D: Disk> Staging<'_, D> {
         Err(attributes_error(path, "owner", std::io::ErrorKind::PermissionDenied.into()))
     }
 
+    /// Rejects a change of the mode of a file in place that loses set-group-ID, or could not give it back: the kernel clears
+    /// the bit where the file belongs to a group that the process is not in (chmod(2)).
+    fn check_keeps_set_group_id(&self, path: &RelPath, both: [&Attributes; 2]) -> Result<()> {
+        for Attributes { mode, user, group, .. } in both {
+            if mode.is_set_group_id() && !self.disk.can_give_to(*user, *group) {
+                let denied = std::io::ErrorKind::PermissionDenied.into();
+                return Err(attributes_error(path, "mode", denied));
+            }
+        }
+        Ok(())
+    }
+
     /// Stages the inode that `path` will have, and says where its bytes can be found again.
     fn stage_post(
         &mut self,
@@ -220,7 +232,10 @@ impl<D: Disk> Staging<'_, D> {
         let name = stage_name(self.run, index);
         match &file.content {
             Content::Untouched => match &node.pre {
-                Pre::File(pre) => Ok((Body::Untouched, pre.stat.inode)),
+                Pre::File(pre) => {
+                    self.check_keeps_set_group_id(path, [&pre.attributes, &file.attributes])?;
+                    Ok((Body::Untouched, pre.stat.inode))
+                }
                 Pre::Absent | Pre::Directory(_) => Err(ErrorKind::missing(path).into()),
             },
             Content::Moved(from) => {
