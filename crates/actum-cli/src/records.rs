@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use actum::{
-    BoundWorkspace, Clock, Engine, NewAlert, OwnLedger, OwnRoot, RecordedRun, Records, Resumed,
-    Root, Witness,
+    BoundWorkspace, Clock, Engine, NewAlert, OwnLedger, OwnRoot, Records, Resumed,
+    Root, Witness, facts_for_undo,
 };
 use actum_core::keyring::Keyring;
 use actum_core::path::Quoted;
@@ -172,7 +172,7 @@ pub(crate) fn undone() -> impl Fn(RunId) -> Option<Undone> {
     move |run| {
         let (view, keyring) = opened.as_ref()?;
         let row = view.run(run).ok()??;
-        Some(RecordedRun::read(view, keyring, row).ok()?.undone())
+        facts_for_undo(view, keyring, &row).ok()
     }
 }
 

@@ -262,19 +262,24 @@ pub struct Harmless<'a>(pub &'a [u8]);
 impl fmt::Display for Harmless<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for chunk in self.0.utf8_chunks() {
-            let mut characters = chunk.valid().chars().peekable();
-            while let Some(c) = characters.next() {
+            let mut rest = chunk.valid();
+            let is_escaped = |&(at, c): &(usize, char)| match c {
+                ' '..='~' => c == '<' && rest.as_bytes().get(at + 1) == Some(&b'\\'),
+                c => c != '\t' && is_not_shown(c),
+            };
+            // Whole runs at once: a text has hardly anything to escape.
+            while let Some((at, c)) = rest.char_indices().find(is_escaped) {
+                let (plain, behind) = rest.split_at_checked(at).unwrap_or((rest, ""));
+                f.write_str(plain)?;
+                f.write_str("<")?;
                 match c {
-                    '\t' => f.write_str("\t")?,
-                    '<' if characters.peek() == Some(&'\\') => f.write_str("<\\074>")?,
-                    c if is_not_shown(c) => {
-                        f.write_str("<")?;
-                        write_harmless(f, c)?;
-                        f.write_str(">")?;
-                    }
-                    c => write!(f, "{c}")?,
+                    '<' => f.write_str("\\074")?,
+                    c => write_harmless(f, c)?,
                 }
+                f.write_str(">")?;
+                rest = behind.strip_prefix(c).unwrap_or_default();
             }
+            f.write_str(rest)?;
             if !chunk.invalid().is_empty() {
                 f.write_str("<")?;
                 write_octal(f, chunk.invalid())?;

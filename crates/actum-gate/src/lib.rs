@@ -42,7 +42,7 @@ pub use forgotten::{ForgottenProblem, verify_forgotten};
 pub use gate::refuses_output;
 pub use merkle::{ProofError, check_consistency, check_inclusion};
 pub use policy::{Policy, PolicyFile, PolicyFileError, Profile};
-pub use receipt::{ReceiptProblem, VerifiedReceipt, verify_receipt};
+pub use receipt::{ReceiptProblem, SignedIntent, VerifiedReceipt, signed_intent, verify_receipt};
 pub use rotation::{RotationProblem, VerifiedRotation, verify_rotation};
 pub use signature::{SignatureError, verify};
 pub use task_approval::{TaskApprovalError, VerifiedTaskApproval, verify_task_approval};

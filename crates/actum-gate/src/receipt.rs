@@ -6,10 +6,11 @@ use actum_core::keyring::{KeyProblem, Keyring};
 use actum_core::merkle::leaf_hash;
 use actum_core::path::Cut;
 use actum_core::receipt::{
-    PAYLOAD_TYPE, PREDICATE_TYPE, RunResult, STATEMENT_TYPE, Statement, change_digest,
+    EntryRef, PAYLOAD_TYPE, PREDICATE_TYPE, RunResult, STATEMENT_TYPE, Statement, change_digest,
 };
 use actum_core::signer::{KeyId, KeyRole};
-use actum_core::{Digest, Status, Timestamp};
+use actum_core::{Digest, RunId, Status, Timestamp};
+use serde::Deserialize;
 use serde_json::Value;
 
 use crate::decision::Verdict;
@@ -121,17 +122,54 @@ pub(crate) fn verify_envelope(
     Ok(VerifiedReceipt { statement, key, leaf: leaf_hash(&canonical) })
 }
 
-/// The statement in a payload whose signature was found sound.
-fn read(payload_type: &str, payload: &[u8]) -> Result<Statement, ReceiptProblem> {
-    let is = |what: &'static str, found: &str, wanted: &'static str| match found == wanted {
+/// The intent that a receipt was signed over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SignedIntent {
+    /// The run.
+    pub run: RunId,
+    /// Its intent.
+    pub intent: EntryRef,
+}
+
+/// Checks who signed a receipt, as [`verify_receipt`] does, and reads from it only over which intent. What else it says,
+/// above all of each path, is neither read nor compared, so the time does not grow with the run.
+///
+/// # Errors
+/// [`ReceiptProblem`].
+pub fn signed_intent(envelope: &[u8], keyring: &Keyring) -> Result<SignedIntent, ReceiptProblem> {
+    #[derive(Deserialize)]
+    struct Part {
+        predicate: PredicatePart,
+    }
+    #[derive(Deserialize)]
+    struct PredicatePart {
+        run: RunId,
+        settled: Timestamp,
+        intent: EntryRef,
+    }
+    let envelope = Envelope::read(envelope)?;
+    let signers = signers(&envelope, keyring)?;
+    is_of_type("payload type", &envelope.payload_type, PAYLOAD_TYPE)?;
+    let shape = |error| ReceiptProblem::Shape { message: canonical::plainly(&error) };
+    let Part { predicate } = serde_json::from_slice(&envelope.payload).map_err(shape)?;
+    counting(&signers, KeyRole::Result, predicate.settled)?;
+    Ok(SignedIntent { run: predicate.run, intent: predicate.intent })
+}
+
+fn is_of_type(what: &'static str, found: &str, wanted: &'static str) -> Result<(), ReceiptProblem> {
+    match found == wanted {
         true => Ok(()),
         false => Err(ReceiptProblem::Type { what, found: found.to_owned(), wanted }),
-    };
-    is("payload type", payload_type, PAYLOAD_TYPE)?;
+    }
+}
+
+/// The statement in a payload whose signature was found sound.
+fn read(payload_type: &str, payload: &[u8]) -> Result<Statement, ReceiptProblem> {
+    is_of_type("payload type", payload_type, PAYLOAD_TYPE)?;
     let value = canonical::read(payload).map_err(ReceiptProblem::Json)?;
     let text = |name| value.get(name).and_then(Value::as_str).unwrap_or_default();
-    is("statement type", text("_type"), STATEMENT_TYPE)?;
-    is("predicate type", text("predicateType"), PREDICATE_TYPE)?;
+    is_of_type("statement type", text("_type"), STATEMENT_TYPE)?;
+    is_of_type("predicate type", text("predicateType"), PREDICATE_TYPE)?;
     let shape = |error| ReceiptProblem::Shape { message: canonical::plainly(&error) };
     // As they stand there: a later version may say more of each path, and all of it is bound.
     let paths = value.get("predicate").and_then(|predicate| predicate.get("paths"));

@@ -77,7 +77,7 @@ pub use queue::{
     QUEUED_MICROS, QueueError, QueuedPlan, Reply,
 };
 pub use real_path::real as real_path;
-pub use recorded::RecordedRun;
+pub use recorded::{RecordedRun, facts_for_undo};
 pub use records::{Clock, Records};
 pub use request::{Commands, Phase, Request, RequestedAction, WayBack, Which, Work};
 pub use root::{OwnRoot, Root, RootState, check_ledger};

@@ -3,18 +3,17 @@
 use std::fmt;
 use std::sync::Arc;
 
-use actum_core::RunId;
 use actum_core::canonical::plainly;
 use actum_core::keyring::Keyring;
 use actum_core::ledger::EffectStarted;
 use actum_core::merkle::leaf_hash;
 use actum_core::signer::KeyId;
+use actum_core::{Digest, RunId};
 use actum_gate::decision::Undone;
-use actum_gate::{VerifiedReceipt, verify_receipt};
+use actum_gate::{VerifiedReceipt, signed_intent, verify_receipt};
 use actum_ledger::{LedgerError, Log, RunRow, Store};
 
 use crate::engine::settle::Receipt;
-use crate::error::Error;
 use crate::records::Records;
 
 /// What is recorded of one run, compared and verified before anyone is shown any of it: the file of a ledger
@@ -48,21 +47,54 @@ impl Records {
     /// # Errors
     /// As [`recorded`](Self::recorded).
     pub(crate) fn undone(&self, run: RunId) -> crate::error::Result<Option<Undone>> {
-        match self.recorded(run) {
-            Ok(recorded) => Ok(recorded.map(|recorded| recorded.undone())),
+        let keys = Arc::clone(&self.keys);
+        let asked = self.ledger.ask(move |store: &mut dyn Store| {
+            let row = store.run(run)?;
+            row.map(|row| facts_for_undo(store, keys.keyring(), &row)).transpose()
+        });
+        match asked.wait() {
             // A damaged record proves nothing, and its run can still be undone: as a new change.
-            Err(Error::Ledger { source: LedgerError::Damaged { .. }, .. }) => Ok(None),
-            Err(error) => Err(error),
+            Err(LedgerError::Damaged { .. }) => Ok(None),
+            undone => Ok(undone?),
         }
     }
 }
 
-impl RecordedRun {
-    /// Facts that decide how its undo is judged.
-    pub fn undone(&self) -> Undone {
-        Undone { actor: self.intent.actor.clone(), approved: self.intent.approval.is_some() }
+/// Facts that decide how the undo of a run is judged, from what `row` tells of. Of the receipt only the signature and the
+/// intent are looked at.
+///
+/// # Errors
+/// As [`RecordedRun::read`].
+pub fn facts_for_undo(
+    log: &dyn Log,
+    keyring: &Keyring,
+    row: &RunRow,
+) -> Result<Undone, LedgerError> {
+    let (intent, leaf) = intent(log, row)?;
+    if let Some(done) = row.done {
+        let damaged = |error: &dyn fmt::Display| LedgerError::entry(done, error);
+        let envelope = log.sound_entry(done)?.body;
+        let signed = signed_intent(&envelope, keyring).map_err(|error| damaged(&error))?;
+        if (signed.run, signed.intent.index, signed.intent.leaf) != (row.run, row.started, leaf) {
+            return Err(damaged(&format_args!("it is not the receipt of the run {}", row.run)));
+        }
     }
+    Ok(Undone { actor: intent.actor, approved: intent.approval.is_some() })
+}
 
+/// The intent that `row` tells of, and its hash as a leaf.
+fn intent(log: &dyn Log, row: &RunRow) -> Result<(EffectStarted, Digest), LedgerError> {
+    let damaged = |error: &dyn fmt::Display| LedgerError::entry(row.started, error);
+    let body = log.sound_entry(row.started)?.body;
+    let intent: EffectStarted =
+        serde_json::from_slice(&body).map_err(|error| damaged(&plainly(&error)))?;
+    if intent.run != row.run || intent.workspace != row.workspace {
+        return Err(damaged(&format_args!("it is not the intent of the run {}", row.run)));
+    }
+    Ok((intent, leaf_hash(&body)))
+}
+
+impl RecordedRun {
     /// Reads what `row` tells of. The keys are the ones that the reader trusts.
     ///
     /// # Errors
@@ -70,13 +102,7 @@ impl RecordedRun {
     /// receipt.
     pub fn read(log: &dyn Log, keyring: &Keyring, row: RunRow) -> Result<Self, LedgerError> {
         let (index, run) = (row.started, row.run);
-        let damaged = |error: &dyn fmt::Display| LedgerError::entry(index, error);
-        let body = log.sound_entry(index)?.body;
-        let intent: EffectStarted =
-            serde_json::from_slice(&body).map_err(|error| damaged(&plainly(&error)))?;
-        if intent.run != run || intent.workspace != row.workspace {
-            return Err(damaged(&format_args!("it is not the intent of the run {run}")));
-        }
+        let (intent, leaf_of_intent) = intent(log, &row)?;
         let Some(done) = row.done else {
             return Ok(Self { started: index, intent, receipt: None });
         };
@@ -88,7 +114,7 @@ impl RecordedRun {
             return Err(damaged(&format_args!("it is not the receipt of the run {run}")));
         }
         let named = &statement.predicate.intent;
-        if (named.index, named.leaf) != (index, leaf_hash(&body)) {
+        if (named.index, named.leaf) != (index, leaf_of_intent) {
             return Err(damaged(&format_args!(
                 "it was signed over another intent than entry {index} is now"
             )));

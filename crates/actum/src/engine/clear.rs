@@ -54,10 +54,7 @@ impl<'e, D: Disk> Staged<'e, D> {
     /// Lets the gates judge, and a person where they ask for one.
     pub(crate) fn let_pass(&mut self) -> Result<Judgement> {
         binding::check_within(&self.transaction, &self.records.own_ledger()?, &self.policy)?;
-        let undone = match self.undoes {
-            Some(run) if self.transaction.restores() => self.records.undone(run)?,
-            Some(_) | None => None,
-        };
+        let undone = self.undone.clone().filter(|_| self.transaction.restores());
         let asked = Asked {
             request: &self.request,
             plan: self.plan,

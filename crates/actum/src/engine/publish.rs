@@ -74,6 +74,7 @@ impl<'e, D: Disk> Verified<'e, D> {
             attempt,
             runner: _,
             part_of,
+            undone: _,
         } = staged;
         let (action, begins) = match part_of {
             Some(PartOf { action, begins }) => (Some(action), begins),

@@ -49,6 +49,7 @@ pub struct Staged<'e, D: Disk> {
     pub(crate) signer: SigningKey,
     pub(crate) workspace: WorkspaceId,
     pub(crate) undoes: Option<RunId>,
+    pub(crate) undone: Option<Undone>,
     pub(crate) attempt: u32,
     pub(crate) runner: Option<&'e Runner>,
     /// The action that it is a part of.
@@ -135,9 +136,10 @@ impl<D: Disk> Engine<D> {
         let Begun { transaction, .. } = begun;
         let records = begun.records;
         let computed = compute(transaction, &request, &mut |run| records.undone(run))?;
-        let Computed { transaction, undoes, undone: _ } = computed;
+        let Computed { transaction, undoes, undone } = computed;
         let begun = Begun { transaction, ..begun };
-        Ok(Stage::Staged(Box::new(begun.staged((request, plan), attempt, undoes))))
+        let staged = begun.staged((request, plan), attempt);
+        Ok(Stage::Staged(Box::new(Staged { undoes, undone, ..staged })))
     }
 }
 
@@ -155,15 +157,10 @@ impl<'e, D: Disk> Begun<'e, D> {
     /// `Record` where it cannot be written down.
     pub(crate) fn done(self, request: Request, attempt: u32) -> Result<Staged<'e, D>> {
         let plan = request.digest()?;
-        Ok(self.staged((request, plan), attempt, None))
+        Ok(self.staged((request, plan), attempt))
     }
 
-    fn staged(
-        self,
-        (request, plan): (Request, Digest),
-        attempt: u32,
-        undoes: Option<RunId>,
-    ) -> Staged<'e, D> {
+    fn staged(self, (request, plan): (Request, Digest), attempt: u32) -> Staged<'e, D> {
         let Self { transaction, records, root, place, policy, cedar, signer, workspace, runner } =
             self;
         let policy = match request.profile() {
@@ -181,7 +178,8 @@ impl<'e, D: Disk> Begun<'e, D> {
             cedar,
             signer,
             workspace,
-            undoes,
+            undoes: None,
+            undone: None,
             attempt,
             runner,
             part_of: None,
@@ -211,7 +209,6 @@ pub fn preview<'w, D: Disk>(
     let transaction = workspace.begin(options(request))?;
     let computed = compute(transaction, request, &mut |run| Ok(facts(run)))?;
     let Computed { transaction, undoes, undone } = computed;
-    let undone = undone.or_else(|| undoes.and_then(facts));
     Ok(Preview { transaction, undoes, undone })
 }
 
@@ -224,7 +221,7 @@ struct Computed<'w, D: Disk> {
     transaction: Transaction<'w, D>,
     /// The run that it takes back.
     undoes: Option<RunId>,
-    /// Facts about that run, where it was chosen by them.
+    /// Facts about that run, where it is recorded.
     undone: Option<Undone>,
 }
 
@@ -236,30 +233,28 @@ fn compute<'w, D: Disk>(
 ) -> Result<Computed<'w, D>> {
     let umask = request.umask.unwrap_or(transaction.umask());
     let mut transaction = transaction.with_umask(umask).with_images(request.images.clone());
-    let mut undone = None;
-    let (transaction, undoes) = match &request.work {
+    let (transaction, taken_back) = match &request.work {
         Work::Apply(operations) => {
             transaction.operate_all(operations)?;
             (transaction, None)
         }
-        Work::Undo(Which::Run(run)) => (transaction.undo(*run)?, Some(*run)),
+        Work::Undo(Which::Run(run)) => (transaction.undo(*run)?, Some((*run, facts(*run)?))),
         Work::Undo(Which::Newest) => {
-            let run;
-            (run, undone) = newest_of(&transaction, WayBack::Undo, &request.actor, facts)?;
-            (transaction.undo(run)?, Some(run))
+            let (run, undone) = newest_of(&transaction, WayBack::Undo, &request.actor, facts)?;
+            (transaction.undo(run)?, Some((run, undone)))
         }
         Work::Redo(Which::Run(run)) => {
             let (undo, transaction) = transaction.redo(*run)?;
-            (transaction, Some(undo))
+            (transaction, Some((undo, facts(undo)?)))
         }
         Work::Redo(Which::Newest) => {
-            let run;
-            (run, undone) = newest_of(&transaction, WayBack::Redo, &request.actor, facts)?;
+            let (run, undone) = newest_of(&transaction, WayBack::Redo, &request.actor, facts)?;
             let (undo, transaction) = transaction.redo(run)?;
-            (transaction, Some(undo))
+            (transaction, Some((undo, undone)))
         }
     };
-    Ok(Computed { transaction, undoes, undone })
+    let (undoes, undone) = taken_back.unzip();
+    Ok(Computed { transaction, undoes, undone: undone.flatten() })
 }
 
 /// Finds the newest change in effect, or undo in effect, that is the actor's own. A run without a record is nobody else's.
