@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use actum::{
-    BoundWorkspace, Clock, Engine, NewAlert, OwnLedger, OwnRoot, Records, Resumed,
-    Root, Witness, facts_for_undo,
+    BoundWorkspace, Clock, Engine, NewAlert, OwnLedger, OwnRoot, Records, Resumed, Root, Witness,
+    facts_for_undo,
 };
 use actum_core::keyring::Keyring;
 use actum_core::path::Quoted;
@@ -14,7 +14,7 @@ use actum_core::signer::KeyRole;
 use actum_core::{RunId, Timestamp};
 use actum_gate::decision::Undone;
 use actum_ledger::{Keys, LedgerHome, LedgerView, Log, Protection};
-use actum_workspace::{View, Workspace};
+use actum_workspace::{RunRef, View, Workspace};
 
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -214,9 +214,11 @@ fn missing(root: &Path, workspace: &View, ledger: Option<&Queue>) -> Result<Vec<
     };
     let origin = ledger.view.origin().map_err(actum::Error::from)?;
     let Some(witness) = Witness::of(workspace, &origin)? else { return Ok(Vec::new()) };
+    let known = workspace.runs()?;
     // A run may have ended since the workspace was looked at.
-    let runs = View::open(root)?.runs()?;
-    let is_in_history = |run| runs.iter().any(|known| known.run == run);
+    let now = LazyCell::new(|| Ok::<_, Failure>(View::open(root)?.runs()?));
+    let is_in = |runs: &[RunRef], run| runs.iter().any(|known| known.run == run);
+    let is_in_history = |run| is_in(&known, run) || now.as_ref().is_ok_and(|now| is_in(now, run));
     let missing = actum::missing_runs(&ledger.view, &ledger.keyring, (id, &witness), is_in_history);
     Ok(missing.map_err(actum::Error::from)?)
 }
