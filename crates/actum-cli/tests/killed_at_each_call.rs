@@ -412,17 +412,17 @@ impl Template {
         self.kill_at_calls(arguments, 1)
     }
 
-    /// The same at each `every`th call.
+    /// The same at each `every`th call, and at each call between two of which one leaves before and the other after.
     fn kill_at_calls(&self, arguments: &[&str], every: usize) -> Count {
         let (before, after) = (self.tree(), self.after(arguments));
         let mut count = Count::default();
-        for call in (0..).step_by(every) {
+        let mut kill = |call: usize| -> Option<bool> {
             let Killed { copy, end, acknowledged } = self.killed_copy(arguments, call);
             let system_call = match end {
                 End::Killed { system_call } => system_call,
                 End::Exited { code } => {
                     assert_eq!(code, 0, "{arguments:?}, traced and not killed");
-                    break;
+                    return None;
                 }
             };
             let what = format!("{arguments:?}, killed before call {call} (number {system_call})");
@@ -438,6 +438,16 @@ impl Template {
                 assert_eq!(found, before, "{what}: neither before nor after");
                 copy.done(arguments);
                 assert_eq!(copy.tree(), after, "{what}, and run again");
+            }
+            Some(left == before)
+        };
+        let mut last = None;
+        for call in (0..).step_by(every) {
+            let Some(is_before) = kill(call) else { break };
+            if last.replace(is_before).is_some_and(|last| last != is_before) {
+                for between in call - every + 1..call {
+                    kill(between);
+                }
             }
         }
         eprintln!("{arguments:?}: {count:?}");
