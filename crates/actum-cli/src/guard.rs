@@ -66,7 +66,7 @@ impl<W: Write> Write for Guard<W> {
     }
 
     fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let is_escaped = |c: char| !matches!(c, ' '..='~' | '\n' | '\t') && is_not_shown(c);
+        let is_escaped = |c: char| is_not_shown(c) && !matches!(c, '\n' | '\t');
         for chunk in bytes.utf8_chunks() {
             let mut rest = chunk.valid();
             while let Some((at, c)) = rest.char_indices().find(|(_, c)| is_escaped(*c)) {

@@ -262,24 +262,26 @@ pub struct Harmless<'a>(pub &'a [u8]);
 impl fmt::Display for Harmless<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for chunk in self.0.utf8_chunks() {
-            let mut rest = chunk.valid();
-            let is_escaped = |&(at, c): &(usize, char)| match c {
-                ' '..='~' => c == '<' && rest.as_bytes().get(at + 1) == Some(&b'\\'),
-                c => c != '\t' && is_not_shown(c),
-            };
-            // Whole runs at once: a text has hardly anything to escape.
-            while let Some((at, c)) = rest.char_indices().find(is_escaped) {
-                let (plain, behind) = rest.split_at_checked(at).unwrap_or((rest, ""));
-                f.write_str(plain)?;
-                f.write_str("<")?;
-                match c {
-                    '<' => f.write_str("\\074")?,
-                    c => write_harmless(f, c)?,
+            let (text, mut written) = (chunk.valid(), 0);
+            for (at, c) in text.char_indices() {
+                let begins_escape = || text.as_bytes().get(at + 1) == Some(&b'\\');
+                let is_escaped = match c {
+                    '<' => begins_escape(),
+                    '\t' => false,
+                    c => is_not_shown(c),
+                };
+                if is_escaped {
+                    f.write_str(text.get(written..at).unwrap_or_default())?;
+                    f.write_str("<")?;
+                    match c {
+                        '<' => f.write_str("\\074")?,
+                        c => write_harmless(f, c)?,
+                    }
+                    f.write_str(">")?;
+                    written = at + c.len_utf8();
                 }
-                f.write_str(">")?;
-                rest = behind.strip_prefix(c).unwrap_or_default();
             }
-            f.write_str(rest)?;
+            f.write_str(text.get(written..).unwrap_or_default())?;
             if !chunk.invalid().is_empty() {
                 f.write_str("<")?;
                 write_octal(f, chunk.invalid())?;
@@ -306,13 +308,16 @@ fn write_octal(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
 /// Characters that no terminal shows as a letter of the text: controls (C0, DEL, C1), and unseen ones, so
 /// that a text is taken for another: ignorable characters, the blank of Braille, the separators of lines and
 /// of annotations that only some programs know, and the noncharacters that the command line marks colours with.
+#[inline]
 pub fn is_not_shown(c: char) -> bool {
-    c.is_control()
-        || is_ignorable(c)
-        || matches!(
-            c,
-            '\u{2028}'..='\u{2029}' | '\u{2800}' | '\u{fdd0}'..='\u{fdef}' | '\u{fff9}'..='\u{fffb}'
-        )
+    // Almost all of a text is ASCII.
+    !matches!(c, ' '..='~')
+        && (c.is_control()
+            || is_ignorable(c)
+            || matches!(
+                c,
+                '\u{2028}'..='\u{2029}' | '\u{2800}' | '\u{fdd0}'..='\u{fdef}' | '\u{fff9}'..='\u{fffb}'
+            ))
 }
 
 /// Characters that are not shown (Unicode, `Default_Ignorable_Code_Point`): without width, or of another
@@ -405,6 +410,18 @@ mod tests {
     fn the_ends_of_lines_are_shown_by_their_letters() {
         assert_eq!(Quoted(b"a\r\n\tb").to_string(), "a\\r\\n\\tb");
         assert_eq!(Harmless(b"a\r\n\tb").to_string(), "a<\\r><\\n>\tb");
+    }
+
+    /// D-4
+    #[test]
+    fn the_look_of_an_escape_is_escaped_wherever_it_stands() {
+        let shown = |text: &[u8]| Harmless(text).to_string();
+        assert_eq!(shown(b"<\\r>"), "<\\074>\\r>");
+        assert_eq!(shown(b"\r<\\r>"), "<\\r><\\074>\\r>");
+        assert_eq!(
+            shown(b"ab\x1b\xc3\xa9<\\033><x\xff<\\n>"),
+            "ab<\\033>\u{e9}<\\074>\\033><x<\\377><\\074>\\n>"
+        );
     }
 
     /// D-4
