@@ -214,13 +214,17 @@ fn missing(root: &Path, workspace: &View, ledger: Option<&Queue>) -> Result<Vec<
     };
     let origin = ledger.view.origin().map_err(actum::Error::from)?;
     let Some(witness) = Witness::of(workspace, &origin)? else { return Ok(Vec::new()) };
-    let known = workspace.runs()?;
-    // A run may have ended since the workspace was looked at.
-    let now = LazyCell::new(|| Ok::<_, Failure>(View::open(root)?.runs()?));
-    let is_in = |runs: &[RunRef], run| runs.iter().any(|known| known.run == run);
-    let is_in_history = |run| is_in(&known, run) || now.as_ref().is_ok_and(|now| is_in(now, run));
-    let missing = actum::missing_runs(&ledger.view, &ledger.keyring, (id, &witness), is_in_history);
-    Ok(missing.map_err(actum::Error::from)?)
+    let missing_from = |runs: &[RunRef]| {
+        let is_in_history = |run| runs.iter().any(|known| known.run == run);
+        actum::missing_runs(&ledger.view, &ledger.keyring, (id, &witness), is_in_history)
+            .map_err(actum::Error::from)
+    };
+    let missing = missing_from(&workspace.runs()?)?;
+    if missing.is_empty() {
+        return Ok(missing);
+    }
+    // A run may have ended since the workspace was read.
+    Ok(missing_from(&View::open(root)?.runs()?)?)
 }
 
 /// Differences between the runs of a workspace and its ledger.

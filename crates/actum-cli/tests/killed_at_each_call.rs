@@ -230,21 +230,25 @@ fn of_an_action_that_is_killed_the_end_is_recorded_once_and_is_true() {
         }
         Some(seen)
     };
-    let mut seen = BTreeSet::new();
-    let mut before = None;
-    for call in (0..).step_by(EVERY) {
-        let Some(kind) = kill(call) else { break };
-        // The calls at which an action can be interrupted are few, so each is tried where the end changes.
-        if before.replace(kind).is_some_and(|before| before != kind) {
-            seen.extend((call - EVERY + 1..call).filter_map(&kill));
-        }
-        seen.insert(kind);
-    }
+    let seen: BTreeSet<_> = each_turn(6, kill).into_iter().collect();
     assert_eq!(seen, ["nothing", "reverted", "succeeded"].into());
 }
 
-/// Calls from one that is tried to the next.
-const EVERY: usize = 6;
+/// Kills at each `every`th call until the command ends, and at each call between two that end differently, since the calls
+/// at which an end changes are few. Gives the ends.
+fn each_turn<E: PartialEq>(every: usize, mut kill: impl FnMut(usize) -> Option<E>) -> Vec<E> {
+    let mut ends = Vec::new();
+    let mut between = Vec::new();
+    for call in (0..).step_by(every) {
+        let Some(end) = kill(call) else { break };
+        if ends.last().is_some_and(|last| *last != end) {
+            between.extend((call - every + 1..call).filter_map(&mut kill));
+        }
+        ends.push(end);
+    }
+    ends.append(&mut between);
+    ends
+}
 
 /// FO-2, FO-5
 #[test]
@@ -412,11 +416,11 @@ impl Template {
         self.kill_at_calls(arguments, 1)
     }
 
-    /// The same at each `every`th call, and at each call between two of which one leaves before and the other after.
+    /// The same at each `every`th call, and where that leaves something else ([`each_turn`]).
     fn kill_at_calls(&self, arguments: &[&str], every: usize) -> Count {
         let (before, after) = (self.tree(), self.after(arguments));
         let mut count = Count::default();
-        let mut kill = |call: usize| -> Option<bool> {
+        let kill = |call: usize| -> Option<bool> {
             let Killed { copy, end, acknowledged } = self.killed_copy(arguments, call);
             let system_call = match end {
                 End::Killed { system_call } => system_call,
@@ -441,15 +445,7 @@ impl Template {
             }
             Some(left == before)
         };
-        let mut last = None;
-        for call in (0..).step_by(every) {
-            let Some(is_before) = kill(call) else { break };
-            if last.replace(is_before).is_some_and(|last| last != is_before) {
-                for between in call - every + 1..call {
-                    kill(between);
-                }
-            }
-        }
+        each_turn(every, kill);
         eprintln!("{arguments:?}: {count:?}");
         count
     }

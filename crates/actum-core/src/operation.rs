@@ -36,12 +36,7 @@ impl FileMode {
         self.0
     }
 
-    /// Whether set-user-ID, set-group-ID or the sticky bit is set.
-    pub fn has_special_bits(self) -> bool {
-        self.0 & 0o7000 != 0
-    }
-
-    /// Whether set-group-ID is set.
+    /// Whether the set-group-ID bit is set (inode(7)).
     pub fn is_set_group_id(self) -> bool {
         self.0 & 0o2000 != 0
     }

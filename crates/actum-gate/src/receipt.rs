@@ -122,7 +122,7 @@ pub(crate) fn verify_envelope(
     Ok(VerifiedReceipt { statement, key, leaf: leaf_hash(&canonical) })
 }
 
-/// The intent that a receipt was signed over.
+/// The run and the intent that a signed receipt names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SignedIntent {
     /// The run.
@@ -131,14 +131,18 @@ pub struct SignedIntent {
     pub intent: EntryRef,
 }
 
-/// Checks who signed a receipt, as [`verify_receipt`] does, and reads from it only over which intent. What else it says,
-/// above all of each path, is neither read nor compared, so the time does not grow with the run.
+/// Verifies the signature of a receipt, as [`verify_receipt`] does, and reads its run and intent. The paths of the change are
+/// neither parsed nor compared.
 ///
 /// # Errors
-/// [`ReceiptProblem`].
+/// [`ReceiptProblem`] about the envelope, its types, its signature and these fields.
 pub fn signed_intent(envelope: &[u8], keyring: &Keyring) -> Result<SignedIntent, ReceiptProblem> {
     #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
     struct Part {
+        #[serde(rename = "_type")]
+        statement_type: String,
+        predicate_type: String,
         predicate: PredicatePart,
     }
     #[derive(Deserialize)]
@@ -151,9 +155,12 @@ pub fn signed_intent(envelope: &[u8], keyring: &Keyring) -> Result<SignedIntent,
     let signers = signers(&envelope, keyring)?;
     is_of_type("payload type", &envelope.payload_type, PAYLOAD_TYPE)?;
     let shape = |error| ReceiptProblem::Shape { message: canonical::plainly(&error) };
-    let Part { predicate } = serde_json::from_slice(&envelope.payload).map_err(shape)?;
-    counting(&signers, KeyRole::Result, predicate.settled)?;
-    Ok(SignedIntent { run: predicate.run, intent: predicate.intent })
+    let part: Part = serde_json::from_slice(&envelope.payload).map_err(shape)?;
+    is_of_type("statement type", &part.statement_type, STATEMENT_TYPE)?;
+    is_of_type("predicate type", &part.predicate_type, PREDICATE_TYPE)?;
+    let PredicatePart { run, settled, intent } = part.predicate;
+    counting(&signers, KeyRole::Result, settled)?;
+    Ok(SignedIntent { run, intent })
 }
 
 fn is_of_type(what: &'static str, found: &str, wanted: &'static str) -> Result<(), ReceiptProblem> {

@@ -60,8 +60,7 @@ impl Records {
     }
 }
 
-/// Facts that decide how the undo of a run is judged, from what `row` tells of. Of the receipt only the signature and the
-/// intent are looked at.
+/// Facts that decide how the undo of a run is judged, from the intent and the signed receipt that `row` names.
 ///
 /// # Errors
 /// As [`RecordedRun::read`].
@@ -82,7 +81,7 @@ pub fn facts_for_undo(
     Ok(Undone { actor: intent.actor, approved: intent.approval.is_some() })
 }
 
-/// The intent that `row` tells of, and its hash as a leaf.
+/// The intent that `row` names, and its leaf hash.
 fn intent(log: &dyn Log, row: &RunRow) -> Result<(EffectStarted, Digest), LedgerError> {
     let damaged = |error: &dyn fmt::Display| LedgerError::entry(row.started, error);
     let body = log.sound_entry(row.started)?.body;

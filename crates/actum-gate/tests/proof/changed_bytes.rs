@@ -4,7 +4,9 @@
 use std::collections::BTreeSet;
 
 use actum_core::keyring::Keyring;
-use actum_gate::{verify_bundle, verify_checkpoint, verify_receipt, verify_rotation};
+use actum_gate::{
+    signed_intent, verify_bundle, verify_checkpoint, verify_receipt, verify_rotation,
+};
 
 use crate::material::{
     Log, ORIGIN, checkpoint_key, keyring, note, receipt_bundle_of, receipt_of, result_key, rotated,
@@ -61,6 +63,21 @@ fn a_receipt_with_one_byte_changed_is_refused_or_says_the_same() {
     }
     let keyid = span(&text, "keyid");
     assert_eq!(places, keyid.collect());
+}
+
+/// FE-14
+#[test]
+fn the_intent_of_a_receipt_with_one_byte_changed_is_refused_or_the_same() {
+    let text = receipt_of(short_result(), &[&result_key()]).to_vec().unwrap();
+    let keyring = keyring();
+    let sound = signed_intent(&text, &keyring).unwrap();
+    let predicate = verify_receipt(&text, &keyring).unwrap().statement.predicate;
+    assert_eq!((sound.run, &sound.intent), (predicate.run, &predicate.intent));
+    for (at, _, intent) in accepted(&text, |text| signed_intent(text, &keyring).ok()) {
+        assert_eq!(intent, sound, "byte {at}");
+    }
+    let unsigned = receipt_of(short_result(), &[]).to_vec().unwrap();
+    assert_eq!(signed_intent(&unsigned, &keyring).unwrap_err().reason(), "SIGNER_UNKNOWN");
 }
 
 /// FE-14, AEC-11. In the proof hexadecimal digits may be large.

@@ -111,10 +111,14 @@ pub(crate) fn publish<D: Disk>(
     let parent = tree.existing_parent(path)?;
     let (disk, name, staged) = (tree.disk, path.name(), stage_name(run, index));
     let mut displaced = match step {
-        Step::Remove | Step::Replace | Step::SetAttributes => displaced.get_mut(index),
+        Step::SetAttributes => {
+            let Some(known) = displaced.get_mut(index) else { return Ok(()) };
+            return known.change_in_place(tree, &parent, entry);
+        }
+        Step::Remove | Step::Replace => displaced.get_mut(index),
         Step::RemoveDirectory | Step::MakeDirectory | Step::Place => None,
     };
-    if let (Some(displaced), Step::Remove | Step::Replace) = (&mut displaced, step) {
+    if let Some(displaced) = &mut displaced {
         displaced.look_again(disk, &parent, path)?;
     }
     match step {
@@ -130,12 +134,7 @@ pub(crate) fn publish<D: Disk>(
             disk.rename(stage, &staged, &parent, name, Rename::NoReplace)
         }
         Step::Replace => disk.rename(stage, &staged, &parent, name, Rename::Exchange),
-        Step::SetAttributes => {
-            if let Some(displaced) = displaced {
-                displaced.change_in_place(tree, &parent, entry)?;
-            }
-            return Ok(());
-        }
+        Step::SetAttributes => return Ok(()), // it is done
     }
     .doing(|| match step {
         Step::Remove => format!("move `{path}` away"),
@@ -229,10 +228,10 @@ impl Displaced {
         Ok(())
     }
 
-    /// Gives the file at the path of `entry` its new attributes, where nobody changed the file since it was read.
+    /// Gives the file at the path of `entry` its new attributes, unless its attributes changed since it was read.
     ///
-    /// What somebody else changed of its attributes could not be told from the run's own change afterwards, so it is compared
-    /// before; its content is compared by [`verify`].
+    /// Afterwards a change by another program looks like the run's own, so the attributes are compared before. [`verify`]
+    /// compares the content.
     ///
     /// # Errors
     /// `Conflict` where another file took its place, or its attributes changed; `Io`; `Attributes`.
@@ -329,11 +328,10 @@ pub(crate) fn verify<D: Disk>(
         let (Some(pre), Some(known)) = (entry.pre.file(), displaced.get(index)) else {
             continue;
         };
-        if let (true, Some(parent), Some(post)) =
-            (entry.only_attributes(), &parent, entry.post.file())
-        {
-            let wanted = FileImage { attributes: post.attributes.clone(), ..pre.clone() };
-            check_displaced(again, parent, path.name(), path, &wanted, known)?;
+        if entry.only_attributes() {
+            if let (Some(parent), Some(post)) = (&parent, entry.post.file()) {
+                check_displaced(again, parent, path.name(), path, post, known)?;
+            }
             continue;
         }
         let name = match entry.post {
@@ -345,7 +343,7 @@ pub(crate) fn verify<D: Disk>(
     Ok(())
 }
 
-/// Compares the file `name` in `directory` with the one that was read from `path`, which has to be as `image` says.
+/// Compares the file `name` in `directory` with the file that was read from `path`; its attributes must be those of `image`.
 fn check_displaced<D: Disk>(
     tree: &Tree<'_, D>,
     directory: &D::Handle,

@@ -172,7 +172,7 @@ pub(crate) fn set_attributes<D: Disk>(
 const XATTRS: &str = "extended attributes";
 const OWNER: &str = "owner";
 
-/// As [`set_attributes`], for a file of which it is known what it has.
+/// As [`set_attributes`], for a file whose facts and extended attributes are known.
 ///
 /// # Errors
 /// What could not be kept, and why.
@@ -204,8 +204,8 @@ pub(crate) fn set_attributes_beside<D: Disk>(
     }
     if mode != wanted.mode {
         disk.set_mode(handle, wanted.mode).map_err(|error| ("mode", error))?;
-        // It may clear one of the special bits without an error (chmod(2)).
-        if wanted.mode.has_special_bits() {
+        // The kernel may clear set-group-ID without an error (chmod(2)).
+        if wanted.mode.is_set_group_id() {
             let kept = disk.stat(handle).map_err(|error| ("mode", error))?.mode;
             if kept != wanted.mode {
                 return Err(("mode", io::ErrorKind::PermissionDenied.into()));

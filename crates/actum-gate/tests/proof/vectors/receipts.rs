@@ -5,7 +5,9 @@ use actum_core::keyring::{KeyEntry, Keyring};
 use actum_core::receipt::{PAYLOAD_TYPE, RunResult, Statement};
 use actum_core::signer::{KeyId, KeyRole, PublicKey, Signer};
 use actum_core::{Digest, Status, canonical};
-use actum_gate::{ReceiptBundle, VerifiedReceipt, verify_bundle, verify_receipt, verify_rotation};
+use actum_gate::{
+    ReceiptBundle, VerifiedReceipt, signed_intent, verify_bundle, verify_receipt, verify_rotation,
+};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE;
 use serde_json::{Map, Value, json};
@@ -81,7 +83,13 @@ pub(super) fn receipts() -> Vectors {
         cases: [sound_receipts(), badly_signed(), badly_said()].into_iter().flatten().collect(),
         judge: |input, keyrings| {
             let keyring = keyring_named(input, keyrings);
-            let verified = verify_receipt(input["text"].as_str().unwrap().as_bytes(), &keyring);
+            let text = input["text"].as_str().unwrap().as_bytes();
+            let verified = verify_receipt(text, &keyring);
+            if let Ok(VerifiedReceipt { statement, .. }) = &verified {
+                let signed = signed_intent(text, &keyring).unwrap();
+                let RunResult { run, ref intent, .. } = statement.predicate;
+                assert_eq!((signed.run, &signed.intent), (run, intent));
+            }
             verified.map(|verified| told(&verified)).map_err(|problem| problem.reason())
         },
     }
