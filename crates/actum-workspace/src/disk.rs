@@ -39,6 +39,13 @@ pub struct Stat {
     pub changed: Time,
 }
 
+impl Stat {
+    /// When its content or attributes last changed. A program that restores the stamp of the content moves the other one.
+    pub(crate) fn last_change(&self) -> Time {
+        self.modified.max(self.changed)
+    }
+}
+
 /// Nanoseconds since 1970-01-01 UTC. The stamps of files may be some milliseconds behind
 /// [`Disk::now`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]

@@ -18,7 +18,7 @@ use crate::journal::record::Record;
 use crate::journal::sector::{Framed, PAGE, SECTOR, Sight, frame, framed_length, look, unframe};
 
 /// The format this program reads and writes.
-pub(crate) const FORMAT: u32 = 2;
+pub(crate) const FORMAT: u32 = 3;
 /// The size of a new journal in bytes, and the step it grows by.
 pub(crate) const CAPACITY_STEP: u64 = 4 << 20;
 /// The largest journal in bytes.

@@ -67,8 +67,14 @@ impl<D: Disk> Workspace<D> {
             self.poisoned = true; // the next opening tries again
             return attention(error);
         }
+        let run = announced.intent.run;
         match self.end(announced, outcome) {
-            Ok(()) => error.leaving(state),
+            Ok(()) => {
+                // In another epoch nothing of such a run is to be put right: what it found, and what a person makes of it,
+                // could be taken for lost. Where it cannot be made durable now, the next checkpoint does it.
+                drop(self.checkpoint(Some(run)));
+                error.leaving(state)
+            }
             Err(error) => attention(error),
         }
     }

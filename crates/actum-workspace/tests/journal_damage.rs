@@ -107,7 +107,7 @@ fn a_journal_of_a_newer_format_is_refused_and_not_written() {
     for copy in [0, 4096] {
         // The format stands behind the sector's head, the length and the magic.
         let sector = &mut journal[copy..copy + 512];
-        sector[16 + 8 + 16] = 3;
+        sector[16 + 8 + 16] = 4;
         let checksum = crc32c(&sector[4..]);
         sector[..4].copy_from_slice(&checksum.to_le_bytes());
     }
@@ -115,7 +115,7 @@ fn a_journal_of_a_newer_format_is_refused_and_not_written() {
     let error = Workspace::open(dir.path()).err().unwrap();
     assert_eq!(
         error.to_string(),
-        "the state in `.actum` has format 3, and this program knows 2; use a newer actum; \
+        "the state in `.actum` has format 4, and this program knows 3; use a newer actum; \
          nothing was changed"
     );
     assert!(dir.get(JOURNAL).unwrap() == journal);

@@ -1,6 +1,7 @@
 //! Whatever a person does to a file between a crash and its recovery survives (FO-2, FO-6).
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test")]
 
+use actum_core::Operation;
 use actum_testkit::SimDisk;
 use actum_workspace::disk::{Barrier, Time};
 use actum_workspace::{ErrorKind, RunOptions};
@@ -11,7 +12,7 @@ mod changes;
 #[allow(dead_code, reason = "one function of it")]
 mod explore;
 
-use changes::{apply, base, create, mixture, open, patch, path};
+use changes::{apply, base, create, delete, mixture, open, patch, path, rename};
 use explore::{cuts, tree};
 
 /// A way to edit a file.
@@ -265,6 +266,165 @@ fn what_was_removed_or_renamed_after_a_run_stays_so_after_a_restart() {
         for state in disk.crash_states(8) {
             drop(open(&state).unwrap());
             assert_eq!(tree(&state), wanted, "removal {index}");
+        }
+    }
+}
+
+/// FO-2: a later run in the same directory does not hide what somebody did before it.
+#[test]
+fn what_somebody_did_between_two_runs_stays_so_after_a_restart() {
+    let edits: [Edit; 7] = [
+        ("removes a file", |disk| disk.remove("src/a")),
+        ("removes a directory", |disk| {
+            disk.remove("src/sub/x");
+            disk.remove("src/sub");
+        }),
+        ("renames a file", |disk| disk.rename_path("src/a", "src/helper")),
+        ("renames a directory", |disk| disk.rename_path("src/sub", "src/other")),
+        ("removes a file and restores the stamp of the directory", |disk| {
+            let before = disk.stat_of("src").unwrap().modified;
+            disk.remove("src/a");
+            disk.set_modified("src", before);
+        }),
+        ("makes a file where the second run deletes another", |disk| {
+            disk.put("src/new", b"mine\n")
+        }),
+        ("exchanges two directories", |disk| {
+            disk.rename_path("src/sub", "t");
+            disk.rename_path("d", "src/sub");
+            disk.rename_path("t", "d");
+        }),
+    ];
+    let first = [create("src/a", "1\n"), create("src/sub/x", "2\n"), create("src/b", "3\n")];
+    let seconds =
+        [vec![create("src/c", "4\n")], vec![delete("src/b")], vec![patch("a", 1, "one", "ONE")]];
+    for (name, edit) in edits {
+        for (index, second) in seconds.iter().enumerate() {
+            let disk = base();
+            apply(&disk, &first).unwrap();
+            disk.advance(5_000);
+            edit(&disk);
+            disk.advance(5_000);
+            apply(&disk, second).unwrap();
+            apply(&disk, &[create("src/sub2/y", "5\n")]).unwrap();
+            disk.settle();
+            let wanted = tree(&disk);
+            for state in disk.crash_states(8) {
+                drop(open(&state).unwrap());
+                assert_eq!(tree(&state), wanted, "{name}, second run {index}");
+            }
+        }
+    }
+}
+
+/// FO-2: with the stamp of an older file, as `cp -p`, `tar` and `rsync -a` leave it. An empty one looks like one that a cut
+/// emptied.
+#[test]
+fn a_shorter_version_that_was_restored_in_place_after_a_run_survives_a_restart() {
+    for content in [&b"one\ntwo\n"[..], b"one\n"] {
+        let disk = base();
+        let mut appended = patch("a", 2, "two", "two\n+three");
+        if let Operation::Patch { hunks, .. } = &mut appended {
+            hunks[0].new_lines = 2;
+        }
+        apply(&disk, &[appended]).unwrap();
+        disk.advance(5_000);
+        disk.put("a", content);
+        disk.set_modified("a", Time(1));
+        disk.settle();
+        for state in disk.crash_states(8) {
+            drop(open(&state).unwrap());
+            assert_eq!(state.get("a").unwrap(), content);
+        }
+    }
+}
+
+/// FO-2: the run is committed, or rejected as a conflict; a restart puts neither right.
+#[test]
+fn what_somebody_does_while_a_run_is_under_way_stays_so_after_a_restart() {
+    let edits: [Edit; 4] = [
+        ("closes a file", |disk| disk.chmod("a", 0o600)),
+        ("overwrites a file in place", |disk| disk.put("a", b"mine\n")),
+        ("cuts a file off", |disk| disk.put("a", b"one\n")),
+        ("saves as an editor does", |disk| save(disk, "b")),
+    ];
+    let change = [patch("a", 1, "one", "ONE"), patch("b", 1, "uno", "UNO")];
+    let whole = base();
+    let first = whole.calls();
+    apply(&whole, &change).unwrap();
+    for (name, edit) in edits {
+        for at in 0..whole.calls() - first {
+            let disk = base();
+            disk.advance(5_000);
+            disk.before_call(at, edit);
+            drop(apply(&disk, &change));
+            disk.advance(5_000);
+            disk.settle();
+            let wanted = tree(&disk);
+            for state in disk.crash_states(2) {
+                drop(open(&state).unwrap());
+                assert_eq!(tree(&state), wanted, "{name}, before call {at}");
+            }
+        }
+    }
+}
+
+/// Marsaglia's xorshift64: numbers that look random, the same for the same seed.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: usize) -> usize {
+        for (left, shift) in [(true, 13), (false, 7), (true, 17)] {
+            self.0 ^= if left { self.0 << shift } else { self.0 >> shift };
+        }
+        usize::try_from(self.0 >> 33).unwrap() % limit
+    }
+}
+
+/// FO-2: without a cut there is nothing to put right, whatever runs and people did.
+#[test]
+fn a_restart_changes_nothing_after_any_runs_and_edits() {
+    const PATHS: [&str; 5] = ["a", "b", "d/c", "d/e", "g/h/i"];
+    for seed in 0..400u64 {
+        let mut random = Random(seed + 1);
+        let disk = base();
+        let mut told = Vec::new();
+        for step in 0..8 {
+            let path = PATHS[random.below(PATHS.len())];
+            let other = PATHS[random.below(PATHS.len())];
+            let content = format!("{seed}.{step}\n").repeat(1 + random.below(2));
+            disk.advance(5_000);
+            let kind = random.below(10);
+            told.push((kind, path, other));
+            let is_file = |path: &str| disk.get(path).is_some();
+            match kind {
+                // What does not fit is rejected, and changes nothing.
+                0..3 if is_file(path) => drop(apply(&disk, &[delete(path)])),
+                0..3 => drop(apply(&disk, &[create(path, &content)])),
+                3 => drop(apply(&disk, &[rename(path, other)])),
+                4 if is_file(path) => disk.remove(path),
+                5 if is_file(path) => {
+                    disk.put(path, &content);
+                    disk.set_modified(path, Time(1));
+                }
+                6 if is_file(path) => disk.replace(path, &content),
+                7 if is_file(path) && !is_file(other) && disk.stat_of("d").is_some() => {
+                    disk.rename_path(path, "d/moved");
+                }
+                8 if is_file(path) => disk.chmod(path, 0o600),
+                9 if is_file("d/c") => {
+                    let before = disk.stat_of("d").unwrap().modified;
+                    disk.remove("d/c");
+                    disk.set_modified("d", before);
+                }
+                _ => {}
+            }
+        }
+        disk.settle();
+        let wanted = tree(&disk);
+        for state in disk.crash_states(2) {
+            drop(open(&state).unwrap());
+            assert_eq!(tree(&state), wanted, "seed {seed}: {told:?}");
         }
     }
 }

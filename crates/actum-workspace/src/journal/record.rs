@@ -84,6 +84,8 @@ pub(crate) struct Entry {
     pub(crate) edited_from: Option<u32>,
     /// Takes the bytes of `post` back to those of `pre`.
     pub(crate) back: Option<Back>,
+    /// When the directory of the path was last changed before the run, if the run changes a name in it and it was there.
+    pub(crate) directory_changed: Option<Time>,
 }
 
 /// Why a run was made.
@@ -174,6 +176,11 @@ impl Entry {
         matches!(&self.post, Image::File(FileImage { body: Body::Untouched, .. }))
     }
 
+    /// Whether it changes a name in the directory of its path.
+    pub(crate) fn changes_names(&self) -> bool {
+        !self.only_attributes() && !(self.pre.is_directory() && self.post.is_directory())
+    }
+
     /// Whether the path does not hold the same after; where it does, its inode moved elsewhere.
     pub(crate) fn changes(&self) -> bool {
         Held::in_image(&self.pre) != Held::in_image(&self.post)
@@ -200,7 +207,7 @@ impl Intent {
     pub(crate) fn encode(&self) -> (Vec<u8>, Vec<&[u8]>) {
         let mut bodies = Vec::new();
         let mut e = Encoder::default();
-        e.u8(1);
+        e.u8(3);
         e.u64(self.run.bits());
         match self.kind {
             RunKind::Apply => e.u8(0),
@@ -226,6 +233,13 @@ impl Intent {
                 }
             }
             Back::encode(entry.back.as_ref(), &mut e);
+            match entry.directory_changed {
+                None => e.u8(0),
+                Some(time) => {
+                    e.u8(1);
+                    e.i64(time.0);
+                }
+            }
         }
         (e.finish(), bodies)
     }
@@ -386,7 +400,8 @@ impl Record {
         let mut bodies = d;
         let mut d = Decoder::new(encoded);
         let record = match d.u8("the record's kind")? {
-            1 => Self::Intent(decode_intent(&mut d, &mut bodies)?),
+            1 => Self::Intent(decode_intent(&mut d, &mut bodies, Directories::Unrecorded)?),
+            3 => Self::Intent(decode_intent(&mut d, &mut bodies, Directories::Recorded)?),
             2 => Self::End(End {
                 intent: d.u64("the run's sequence number")?,
                 digest: Digest::from_bytes(d.array("the run's digest")?),
@@ -407,7 +422,18 @@ impl Record {
     }
 }
 
-fn decode_intent(d: &mut Decoder<'_>, bodies: &mut Decoder<'_>) -> Result<Intent, DecodeError> {
+/// Whether an INTENT says when directories were changed: up to format 2 it does not.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Directories {
+    Unrecorded,
+    Recorded,
+}
+
+fn decode_intent(
+    d: &mut Decoder<'_>,
+    bodies: &mut Decoder<'_>,
+    directories: Directories,
+) -> Result<Intent, DecodeError> {
     let run = RunId::from_random(d.u64("the run id")?);
     let kind = match d.u8("the run's kind")? {
         0 => RunKind::Apply,
@@ -430,7 +456,15 @@ fn decode_intent(d: &mut Decoder<'_>, bodies: &mut Decoder<'_>) -> Result<Intent
             _ => return Err(DecodeError("a renamed file")),
         };
         let back = Back::decode(d)?;
-        entries.push(Entry { path, pre, post, extent, edited_from, back });
+        let directory_changed = match directories {
+            Directories::Unrecorded => None,
+            Directories::Recorded => match d.u8("the time of a directory")? {
+                0 => None,
+                1 => Some(Time(d.i64("the time of a directory")?)),
+                _ => return Err(DecodeError("the time of a directory")),
+            },
+        };
+        entries.push(Entry { path, pre, post, extent, edited_from, back, directory_changed });
     }
     if !entries.iter().all(|entry| is_origin_sound(entry, &entries)) {
         return Err(DecodeError("a renamed file"));
@@ -500,98 +534,4 @@ fn decode_image(d: &mut Decoder<'_>, bodies: &mut Decoder<'_>) -> Result<Image, 
 }
 
 #[cfg(test)]
-mod tests {
-    use actum_core::Splice;
-
-    use super::*;
-
-    fn sample() -> Intent {
-        let attributes = Attributes {
-            mode: FileMode::REGULAR,
-            user: 7,
-            group: 8,
-            xattrs: vec![(b"user.a".to_vec(), b"\0\xff".to_vec())],
-        };
-        let file = |bytes: &[u8], body| {
-            Image::File(FileImage {
-                attributes: attributes.clone(),
-                size: bytes.len() as u64,
-                digest: Digest::of(bytes),
-                inode: 42,
-                body,
-            })
-        };
-        let entry = |path: &str, pre, post, back| Entry {
-            path: RelPath::new(path).unwrap(),
-            pre,
-            post,
-            extent: Extent::Lines(Lines { added: 1, removed: 2 }),
-            edited_from: None,
-            back,
-        };
-        let renamed = Entry {
-            extent: Extent::Bytes { before: 4, after: 3 },
-            edited_from: Some(2),
-            ..entry("n", Image::Absent, file(b"new", Body::Unrecorded), None)
-        };
-        Intent {
-            run: RunId::from_random(99),
-            kind: RunKind::Undo(RunId::from_random(98)),
-            time: Time(-5),
-            epoch: Epoch([3; 16]),
-            label: "a label".into(),
-            entries: vec![
-                entry("d", Image::Absent, Image::Directory(attributes.clone()), None),
-                entry(
-                    "d/a",
-                    file(b"abc", Body::Back),
-                    file(b"abd", Body::Inline(Rc::new(b"abd".to_vec()))),
-                    Some(Back::raw(Splice::between(b"abd", b"abc"))),
-                ),
-                entry("k", file(b"kept", Body::Kept), Image::Absent, None),
-                entry("m", Image::Absent, file(b"kept", Body::Moved(2)), None),
-                renamed,
-                entry(
-                    "t",
-                    Image::Absent,
-                    file(b"kept", Body::Taken(RunId::from_random(9), 3)),
-                    None,
-                ),
-            ],
-        }
-    }
-
-    fn encode(intent: &Intent) -> Vec<u8> {
-        let (encoded, bodies) = intent.encode();
-        [Record::head(&encoded).to_vec(), encoded, bodies.concat()].concat()
-    }
-
-    #[test]
-    fn a_record_is_read_as_it_was_written() {
-        let intent = sample();
-        assert_eq!(Record::decode(&encode(&intent)).unwrap(), Record::Intent(intent));
-    }
-
-    #[test]
-    fn a_renamed_file_that_came_from_no_other_file_is_refused() {
-        for origin in [0, 3, 4, 5] {
-            let mut intent = sample();
-            intent.entries[4].edited_from = Some(origin);
-            assert!(Record::decode(&encode(&intent)).is_err(), "{origin}");
-        }
-        for entry in [0, 2, 3] {
-            let mut intent = sample();
-            intent.entries[entry].edited_from = Some(1);
-            assert!(Record::decode(&encode(&intent)).is_err(), "{entry}");
-        }
-    }
-
-    #[test]
-    fn a_record_that_is_cut_off_or_too_long_is_refused() {
-        let bytes = encode(&sample());
-        for length in 0..bytes.len() {
-            assert!(Record::decode(&bytes[..length]).is_err(), "{length} bytes");
-        }
-        assert!(Record::decode(&[bytes, vec![0]].concat()).is_err());
-    }
-}
+mod tests;

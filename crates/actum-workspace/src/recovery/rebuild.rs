@@ -18,7 +18,7 @@ use std::collections::HashMap;
 
 use actum_core::RelPath;
 
-use self::index::{InodeRecord, PathRecord, changed_directories, inode_records};
+use self::index::{DirectoryRun, InodeRecord, PathRecord, directory_runs, inode_records};
 use self::install::Installed;
 use crate::disk::{Disk, Time};
 use crate::error::Result;
@@ -56,7 +56,7 @@ impl<D: Disk> Workspace<D> {
             tree: Tree::new(&self.disk, &self.home.root),
             runs,
             recorded: inode_records(runs),
-            changed: changed_directories(runs),
+            directory_runs: directory_runs(runs),
             began: self.home.rebuild_began(&self.disk)?,
             saved: RefCell::default(),
         };
@@ -69,9 +69,8 @@ struct Rebuilder<'a, D: Disk> {
     tree: Tree<'a, D>,
     runs: &'a [LoggedRun],
     recorded: HashMap<u64, InodeRecord>,
-    /// The directories in which runs changed names, `None` being the root, each with the time when
-    /// the last of these runs ended, or `None` where nobody ended it.
-    changed: HashMap<Option<RelPath>, Option<Time>>,
+    /// The runs that changed names in each directory, `None` being the root.
+    directory_runs: HashMap<Option<RelPath>, Vec<DirectoryRun>>,
     /// When a recovery that was cut off had begun to change things.
     began: Option<Time>,
     saved: RefCell<Vec<String>>,

@@ -1,18 +1,20 @@
 //! The commit: stage, INTENT, publish, verify, COMMIT. Two barriers, whatever the number of
 //! files, unless an image is too large for the journal.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap, hash_map};
 
 use actum_core::scope::ScopeError;
 use actum_core::{Budget, PathCost, RelPath, RunId};
 
 use crate::change::{Change, ChangeKind, Lines};
-use crate::disk::Disk;
-use crate::error::{Error, ErrorKind, Result, State};
+use crate::disk::{Disk, Time};
+use crate::error::{Doing, Error, ErrorKind, Result, State};
 use crate::journal::record::Intent;
 use crate::run::publish::Displaced;
 use crate::transaction::Transaction;
 use crate::transaction::stage::moved_sources;
+use crate::tree::Tree;
+use crate::workspace::Workspace;
 
 /// A run that was committed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -122,11 +124,38 @@ impl<'w, D: Disk> Transaction<'w, D> {
     }
 }
 
+impl<D: Disk> Transaction<'_, D> {
+    /// Notes when the directories in which the run changes names were last changed. A later recovery thus knows what
+    /// somebody removed between two runs, although the second one changed the directory again.
+    fn note_directories(&self, intent: &mut Intent) -> Result<()> {
+        let Workspace { disk, home, .. } = &*self.workspace;
+        let tree = Tree::sharing(disk, &home.root, &self.parents);
+        let mut known: HashMap<Option<RelPath>, Option<Time>> = HashMap::new();
+        for entry in intent.entries.iter_mut().filter(|entry| entry.changes_names()) {
+            let path = &entry.path;
+            entry.directory_changed = match known.entry(path.parent()) {
+                hash_map::Entry::Occupied(known) => *known.get(),
+                hash_map::Entry::Vacant(unknown) => {
+                    let doing = || format!("look at the directory of `{path}`");
+                    let parent = match tree.parent(path) {
+                        Err(error) if error.is_in_the_way() => None,
+                        found => found?,
+                    };
+                    let stat = parent.map(|it| disk.stat(&it)).transpose().doing(doing)?;
+                    *unknown.insert(stat.map(|stat| stat.last_change()))
+                }
+            };
+        }
+        Ok(())
+    }
+}
+
 impl<'w, D: Disk> Prepared<'w, D> {
     /// Announces the run, makes it visible and durable, or takes it back.
     pub fn publish(self) -> Published<'w, D> {
-        let Self { mut transaction, intent, displaced, changes, broken_links } = self;
-        let result = transaction.workspace.run(intent, displaced);
+        let Self { mut transaction, mut intent, displaced, changes, broken_links } = self;
+        let noted = transaction.note_directories(&mut intent);
+        let result = noted.and_then(|()| transaction.workspace.run(intent, displaced));
         // After a commit what was displaced is swept later; after a failure that leaves anything
         // open recovery needs what is staged.
         transaction.sweep = match &result {

@@ -190,7 +190,8 @@ impl<D: Disk> Staging<'_, D> {
             }),
         };
         let extent = self.extents.get(path).copied().unwrap_or(Extent::NOTHING);
-        Ok(Entry { path: path.clone(), pre, post, extent, edited_from, back })
+        let (path, directory_changed) = (path.clone(), None);
+        Ok(Entry { path, pre, post, extent, edited_from, back, directory_changed })
     }
 
     /// Rejects the deletion of what a rollback or an undo could not give back to its owner. A file that moves keeps its

@@ -27,6 +27,8 @@ pub(super) struct PathRecord {
     pub(super) known: Vec<ImageRef>,
     /// When the last run on the path ended; `None` where nobody ended it.
     pub(super) ended: Option<Time>,
+    /// Whether that run was committed.
+    pub(super) is_committed: bool,
     /// When the last INTENT on the path was written.
     pub(super) announced: Time,
 }
@@ -58,11 +60,13 @@ impl<D: Disk> Rebuilder<'_, D> {
                     wanted,
                     known: Vec::new(),
                     ended,
+                    is_committed: committed,
                     announced: told.intent.time,
                 });
                 record.known.extend([image(Side::Pre), image(Side::Post)]);
                 record.announced = told.intent.time;
                 (record.wanted, record.ended) = (wanted, ended);
+                record.is_committed = committed;
                 if told.end.is_some_and(|end| end.outcome == Outcome::Failed)
                     && self.workspace.blocked.contains_key(path)
                 {
@@ -142,12 +146,28 @@ pub(super) fn inode_records(runs: &[LoggedRun]) -> HashMap<u64, InodeRecord> {
     all
 }
 
-pub(super) fn changed_directories(runs: &[LoggedRun]) -> HashMap<Option<RelPath>, Option<Time>> {
-    let mut changed = HashMap::new();
-    for LoggedRun { intent, end, .. } in runs {
-        for entry in &intent.entries {
-            changed.insert(entry.path.parent(), end.map(|end| end.time));
+/// A run that changed names in a directory.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct DirectoryRun {
+    /// Which run, by its index.
+    pub(super) run: usize,
+    /// When the directory was last changed before it; `None` where that is not known, or the directory was not there.
+    pub(super) found: Option<Time>,
+    /// When the run ended; `None` where nobody ended it.
+    pub(super) ended: Option<Time>,
+}
+
+/// The runs that changed names in each directory, in their order, `None` being the root.
+pub(super) fn directory_runs(runs: &[LoggedRun]) -> HashMap<Option<RelPath>, Vec<DirectoryRun>> {
+    let mut all: HashMap<Option<RelPath>, Vec<DirectoryRun>> = HashMap::new();
+    for (run, LoggedRun { intent, end, .. }) in runs.iter().enumerate() {
+        for entry in intent.entries.iter().filter(|entry| entry.changes_names()) {
+            let runs = all.entry(entry.path.parent()).or_default();
+            if runs.last().is_none_or(|last| last.run != run) {
+                let (found, ended) = (entry.directory_changed, end.map(|end| end.time));
+                runs.push(DirectoryRun { run, found, ended });
+            }
         }
     }
-    changed
+    all
 }

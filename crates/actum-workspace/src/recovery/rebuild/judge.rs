@@ -3,6 +3,7 @@
 use actum_core::{Digest, RelPath};
 
 use super::index::{InodeRecord, PathRecord};
+use super::unrecorded::BLOCK;
 use super::{Rebuilder, Task};
 use crate::disk::{Disk, Stat, Time};
 use crate::error::{Doing, Error, ErrorKind, Result};
@@ -100,15 +101,23 @@ impl<D: Disk> Rebuilder<'_, D> {
             && self.began.is_none_or(|began| stamp < began)
     }
 
-    /// Whether someone changed the directory of a path after the last run in it: then what is
+    /// Whether someone changed the directory of a path after the last run on the path, but for later runs: then what is
     /// missing was removed, and not lost, and what is there again was made.
     fn was_changed_around(&self, path: &RelPath, record: &PathRecord) -> Result<bool> {
         match self.tree.parent(path) {
             Ok(Some(parent)) => {
+                let mut ended = record.ended;
+                let runs = self.directory_runs.get(&path.parent()).into_iter().flatten();
+                for later in runs.filter(|it| it.run > record.wanted.run) {
+                    match later.found {
+                        Some(found) if !self.is_later(ended, found, 0) => ended = later.ended,
+                        // The journal does not say it, or the directory was not there.
+                        Some(_) | None => return Ok(true),
+                    }
+                }
                 let stat = self.workspace.disk.stat(&parent);
                 let stat = stat.doing(|| format!("look at the directory of `{path}`"))?;
-                let ended = self.changed.get(&path.parent()).copied().unwrap_or(record.ended);
-                Ok(self.is_later(ended, stat.modified, 0))
+                Ok(self.is_later(ended, stat.last_change(), 0))
             }
             Ok(None) => match path.parent() {
                 Some(directory) => self.was_changed_around(&directory, record),
@@ -135,7 +144,10 @@ impl<D: Disk> Rebuilder<'_, D> {
         let known = || self.known_files(record).filter(|(_, known)| known.inode == stat.inode);
         if let Some(wanted) = wanted.file().filter(|wanted| wanted.digest == digest) {
             let lost = match record.ended {
-                // What was set before the end may be lost; what was set after it is an edit.
+                // A committed run sets attributes before INTENT, or has not set them yet: a later stamp is that of
+                // somebody, also while the run was publishing.
+                Some(_) if record.is_committed => stat.changed <= record.announced,
+                // What was set back before the end may be lost; what was set after it is an edit.
                 Some(ended) => stat.changed <= ended,
                 None => {
                     stat.changed <= record.announced
@@ -157,14 +169,16 @@ impl<D: Disk> Rebuilder<'_, D> {
         let touched = self.is_later(recorded.ended, stat.changed, recorded.slack);
         // A cut leaves of the inode what it was before the run, or what it was to hold, in part, or
         // the right number of bytes that were on the disk before. Whatever else is there someone
-        // put there, however old its stamp is; and so a whole image in which the last change came
-        // after the run.
+        // put there, however old its stamp is; and so a whole image in which the last change came after the run. A cut
+        // may also follow a change of the attributes, and it ends a file at a block.
+        let is_recorded_size = self.is_of_a_recorded_size(recorded, stat);
         let ours = if self.is_an_image(recorded, &digest) {
             !touched
         } else {
             stat.changed <= recorded.announced
-                || (!touched && self.is_of_a_recorded_size(recorded, stat))
-                || self.is_torn(stat, file)?
+                || (!touched && is_recorded_size)
+                || (!touched || is_recorded_size || stat.size % BLOCK as u64 == 0)
+                    && self.is_torn(stat, file)?
         };
         Ok(if ours { Task::Install } else { self.not_ours(record) })
     }

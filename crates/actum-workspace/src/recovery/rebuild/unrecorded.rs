@@ -10,7 +10,7 @@ use crate::transaction::node::Bytes;
 use crate::tree::digest_of;
 
 /// The unit in which file systems lose data, in bytes.
-const BLOCK: usize = 4096;
+pub(super) const BLOCK: usize = 4096;
 
 impl<D: Disk> Rebuilder<'_, D> {
     /// Keeps a displaced file for a person, if the journal does not know what it holds.

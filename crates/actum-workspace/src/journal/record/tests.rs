@@ -1,0 +1,91 @@
+//! Records are read as they were written, and nothing else is read.
+
+use actum_core::Splice;
+
+use super::*;
+
+fn sample() -> Intent {
+    let attributes = Attributes {
+        mode: FileMode::REGULAR,
+        user: 7,
+        group: 8,
+        xattrs: vec![(b"user.a".to_vec(), b"\0\xff".to_vec())],
+    };
+    let file = |bytes: &[u8], body| {
+        Image::File(FileImage {
+            attributes: attributes.clone(),
+            size: bytes.len() as u64,
+            digest: Digest::of(bytes),
+            inode: 42,
+            body,
+        })
+    };
+    let entry = |path: &str, pre, post, back| Entry {
+        path: RelPath::new(path).unwrap(),
+        pre,
+        post,
+        extent: Extent::Lines(Lines { added: 1, removed: 2 }),
+        edited_from: None,
+        back,
+        directory_changed: (path != "d").then_some(Time(-7)),
+    };
+    let renamed = Entry {
+        extent: Extent::Bytes { before: 4, after: 3 },
+        edited_from: Some(2),
+        ..entry("n", Image::Absent, file(b"new", Body::Unrecorded), None)
+    };
+    Intent {
+        run: RunId::from_random(99),
+        kind: RunKind::Undo(RunId::from_random(98)),
+        time: Time(-5),
+        epoch: Epoch([3; 16]),
+        label: "a label".into(),
+        entries: vec![
+            entry("d", Image::Absent, Image::Directory(attributes.clone()), None),
+            entry(
+                "d/a",
+                file(b"abc", Body::Back),
+                file(b"abd", Body::Inline(Rc::new(b"abd".to_vec()))),
+                Some(Back::raw(Splice::between(b"abd", b"abc"))),
+            ),
+            entry("k", file(b"kept", Body::Kept), Image::Absent, None),
+            entry("m", Image::Absent, file(b"kept", Body::Moved(2)), None),
+            renamed,
+            entry("t", Image::Absent, file(b"kept", Body::Taken(RunId::from_random(9), 3)), None),
+        ],
+    }
+}
+
+fn encode(intent: &Intent) -> Vec<u8> {
+    let (encoded, bodies) = intent.encode();
+    [Record::head(&encoded).to_vec(), encoded, bodies.concat()].concat()
+}
+
+#[test]
+fn a_record_is_read_as_it_was_written() {
+    let intent = sample();
+    assert_eq!(Record::decode(&encode(&intent)).unwrap(), Record::Intent(intent));
+}
+
+#[test]
+fn a_renamed_file_that_came_from_no_other_file_is_refused() {
+    for origin in [0, 3, 4, 5] {
+        let mut intent = sample();
+        intent.entries[4].edited_from = Some(origin);
+        assert!(Record::decode(&encode(&intent)).is_err(), "{origin}");
+    }
+    for entry in [0, 2, 3] {
+        let mut intent = sample();
+        intent.entries[entry].edited_from = Some(1);
+        assert!(Record::decode(&encode(&intent)).is_err(), "{entry}");
+    }
+}
+
+#[test]
+fn a_record_that_is_cut_off_or_too_long_is_refused() {
+    let bytes = encode(&sample());
+    for length in 0..bytes.len() {
+        assert!(Record::decode(&bytes[..length]).is_err(), "{length} bytes");
+    }
+    assert!(Record::decode(&[bytes, vec![0]].concat()).is_err());
+}
