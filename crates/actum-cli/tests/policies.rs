@@ -583,3 +583,14 @@ fn files_that_other_programs_act_on_are_denied_or_wait() {
     ]);
     assert_eq!(apply(ordinary).code, 0);
 }
+
+/// D-5: a hook that lies there switched off is switched on by its mode, and one that checks is switched off by its removal.
+#[test]
+fn every_effect_on_a_hook_waits_for_approval() {
+    let (_directory, root) = workspace();
+    for effect in ["created", "modified", "mode", "deleted"] {
+        let explain = ["policy", "explain", "tools/hooks/pre-commit", "--effect", effect];
+        let told = actum(&root, &explain).stdout;
+        assert!(told.contains("R3") && told.contains("is a hook, which git starts"), "{told}");
+    }
+}

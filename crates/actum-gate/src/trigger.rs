@@ -6,7 +6,7 @@
 use actum_core::RelPath;
 use actum_core::keyring::{KEYRING_FILE, KEYS_DIRECTORY, Keyring};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::fold::{as_windows_opens, folded};
 
@@ -20,7 +20,8 @@ pub enum Trigger {
     GitConfiguration,
     /// A hook, which git starts where `core.hooksPath` names its directory (githooks(5)).
     GitHook,
-    /// A `package.json` with other lifecycle scripts, which an installation runs (npm-scripts(7)).
+    /// A `package.json` with other lifecycle scripts, which an installation runs (npm-scripts(7)), or other members
+    /// that start programs.
     LifecycleScript,
     /// A keyring at `keys/keyring.json`, by which actum recognises a home of ledgers and keys, closed to changes.
     LedgerHome,
@@ -76,6 +77,20 @@ const LIFECYCLE: [&str; 12] = [
     "prepublish",
     "preuninstall",
 ];
+
+/// Other members of a `package.json` that start programs, at a commit or an installation, as JSON Pointers (RFC 6901): those
+/// of husky 4, yorkie, lint-staged and simple-git-hooks, and the dependencies whose scripts pnpm and Bun run.
+const MEMBERS: [&str; 6] = [
+    "/gitHooks",
+    "/husky/hooks",
+    "/lint-staged",
+    "/pnpm/onlyBuiltDependencies",
+    "/simple-git-hooks",
+    "/trustedDependencies",
+];
+
+/// The member that names the package manager, which Corepack loads from a URL.
+const MANAGER: &str = "/packageManager";
 
 /// Sections of a git configuration that can name a program, or a file that does.
 const SECTIONS: [&str; 19] = [
@@ -137,6 +152,12 @@ impl Trigger {
         }
     }
 
+    /// Whether git starts a file of that name where it has the permission, whatever is in it: to switch it on by its mode,
+    /// or to remove it, changes what runs as well.
+    pub(crate) fn is_hook(name: &[u8]) -> bool {
+        is_hook(&plain(name))
+    }
+
     /// Whether a file at a path can mark a home of ledgers and keys, so that its content is looked at.
     pub fn may_mark_home(path: &RelPath) -> bool {
         let directory = path.parent();
@@ -168,7 +189,9 @@ impl Trigger {
             Self::GitHook => {
                 "is a hook, which git starts where `core.hooksPath` names its directory"
             }
-            Self::LifecycleScript => "has other lifecycle scripts, which an installation runs",
+            Self::LifecycleScript => {
+                "has other lifecycle scripts or hooks, which an installation or a commit runs"
+            }
             Self::LedgerHome => {
                 "is a keyring of actum, and would close its directory to changes as a home of ledgers and keys"
             }
@@ -206,28 +229,22 @@ fn has_program_section(content: &[u8]) -> bool {
 }
 
 fn adds_lifecycle_script(before: Option<&[u8]>, after: &[u8]) -> bool {
-    let Ok(after) = scripts(after) else { return may_name_lifecycle_script(after) };
-    let before = before.and_then(|before| scripts(before).ok()).unwrap_or_default();
+    let Ok(after) = package(after) else { return may_name_lifecycle_script(after) };
+    let before = before.and_then(|before| package(before).ok()).unwrap_or_default();
     let is_lifecycle = |name: &str| LIFECYCLE.iter().any(|known| known.eq_ignore_ascii_case(name));
-    after.iter().any(|(name, script)| is_lifecycle(name) && before.get(name) != Some(script))
+    let scripts = after.get("scripts").and_then(Value::as_object).into_iter().flatten();
+    let script_before = |name: &str| before.get("scripts")?.as_object()?.get(name);
+    let mut scripts = scripts.filter(|(name, _)| is_lifecycle(name));
+    let is_loaded = |manager: &Value| manager.as_str().is_some_and(|it| it.contains("://"));
+    let differs = |member: &str| after.pointer(member) != before.pointer(member);
+    scripts.any(|(name, script)| script_before(name) != Some(script))
+        || MEMBERS.iter().any(|member| after.pointer(member).is_some() && differs(member))
+        || after.pointer(MANAGER).is_some_and(is_loaded) && differs(MANAGER)
 }
 
-/// Scripts of a `package.json`, none where it has no table of them. npm skips a byte order mark, too.
-fn scripts(content: &[u8]) -> serde_json::Result<Map<String, Value>> {
-    let content = content.strip_prefix("\u{feff}".as_bytes()).unwrap_or(content);
-    let mut package = match serde_json::from_slice(content)? {
-        Value::Object(package) => package,
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_) => {
-            return Ok(Map::new());
-        }
-    };
-    Ok(match package.remove("scripts") {
-        Some(Value::Object(scripts)) => scripts,
-        Some(
-            Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) | Value::Array(_),
-        )
-        | None => Map::new(),
-    })
+/// A `package.json`. npm skips a byte order mark, too.
+fn package(content: &[u8]) -> serde_json::Result<Value> {
+    serde_json::from_slice(content.strip_prefix("\u{feff}".as_bytes()).unwrap_or(content))
 }
 
 /// Whether the bytes of a `package.json` that no strict reader takes can name a lifecycle script. An installer may read
@@ -235,7 +252,11 @@ fn scripts(content: &[u8]) -> serde_json::Result<Map<String, Value>> {
 fn may_name_lifecycle_script(content: &[u8]) -> bool {
     let content = content.to_ascii_lowercase();
     let holds = |name: &[u8]| content.windows(name.len()).any(|bytes| bytes == name);
-    holds(b"\\u") || LIFECYCLE.iter().any(|name| holds(name.as_bytes()))
+    let members = MEMBERS.iter().chain([&MANAGER]).filter_map(|member| member.rsplit('/').next());
+    let members = members.map(str::to_ascii_lowercase);
+    holds(b"\\u")
+        || LIFECYCLE.iter().any(|name| holds(name.as_bytes()))
+        || members.into_iter().any(|name| holds(name.as_bytes()))
 }
 
 #[cfg(test)]
@@ -282,6 +303,7 @@ mod tests {
     /// D-5
     #[test]
     fn hooks_are_known_by_their_names() {
+        assert!(Trigger::is_hook(b"Pre-Commit") && !Trigger::is_hook(b"update"));
         for name in ["pre-commit", "Post-Checkout", "commit-msg"] {
             assert_eq!(of(name, "exit 0"), Some(Trigger::GitHook), "{name}");
         }
@@ -312,6 +334,30 @@ mod tests {
             assert_eq!(of("package.json", broken), None, "{broken}");
         }
         assert_eq!(Trigger::unseen(b"package.json"), lifecycle);
+    }
+
+    /// D-5
+    #[test]
+    fn members_of_a_package_that_start_programs_count_where_they_are_added_or_changed() {
+        let lifecycle = Some(Trigger::LifecycleScript);
+        for member in [
+            r#"{"gitHooks":{"pre-commit":"x"}}"#,
+            r#"{"husky":{"hooks":{"pre-commit":"x"}}}"#,
+            r#"{"lint-staged":{"*":"x"}}"#,
+            r#"{"simple-git-hooks":{"pre-commit":"x"}}"#,
+            r#"{"trustedDependencies":["x"]}"#,
+            r#"{"pnpm":{"onlyBuiltDependencies":["x"]}}"#,
+            r#"{"packageManager":"yarn@https://example.org/yarn.js"}"#,
+        ] {
+            assert_eq!(of("package.json", member), lifecycle, "{member}");
+            let found = Trigger::of(b"package.json", Some(member.as_bytes()), member.as_bytes());
+            assert_eq!(found, None, "{member}");
+            assert_eq!(Trigger::of(b"package.json", Some(member.as_bytes()), b"{}"), None);
+            assert_eq!(of("package.json", &format!("{member},")), lifecycle, "{member}");
+        }
+        for member in [r#"{"packageManager":"yarn@4.5.0"}"#, r#"{"pnpm":{"overrides":{}}}"#] {
+            assert_eq!(of("package.json", member), None, "{member}");
+        }
     }
 
     /// D-5

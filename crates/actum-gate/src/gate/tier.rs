@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
+use actum_core::path::Quoted;
 use actum_core::receipt::{EffectKind, PathEffect};
 use actum_core::{PathRule, RelPath, RiskTier};
 
@@ -11,6 +12,7 @@ use super::spelling::{Guard, Guards, Spellings};
 use super::{Said, with_more};
 use crate::decision::{Bundle, Verdict};
 use crate::policy::{BUILT_IN, BuiltIn, Layer, Policy, TierRule};
+use crate::trigger::Trigger;
 
 /// More deleted files than that are no ordinary work.
 const DELETED_FILES_MAX: usize = 200;
@@ -126,7 +128,13 @@ fn raised(bundle: &Bundle, policy: &Policy) -> Vec<Ground> {
         .triggers()
         .iter()
         .map(|it| (RiskTier::R3, format!("`{}` {}", it.path, it.trigger.effect())));
-    of_all.chain(of_policy).chain(linked).chain(opened).chain(triggers).collect()
+    let mut hooks = bundle.change().iter().filter(|it| it.effect.is_of_file());
+    let hook = hooks.find_map(|it| it.paths().find(|path| Trigger::is_hook(path.name())));
+    let hook = hook.map(|path| {
+        let path = Quoted(path.as_bytes());
+        (RiskTier::R3, format!("`{path}` {}", Trigger::GitHook.effect()))
+    });
+    of_all.chain(of_policy).chain(linked).chain(opened).chain(triggers).chain(hook).collect()
 }
 
 /// A path, what happens to it, and its spellings.
