@@ -6,7 +6,7 @@
 
 use std::io::{self, Write};
 
-use actum_core::path::{Harmless, is_not_shown};
+use actum_core::path::{Harmless, needs_escape};
 
 use crate::style;
 
@@ -66,7 +66,7 @@ impl<W: Write> Write for Guard<W> {
     }
 
     fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let is_escaped = |c: char| is_not_shown(c) && !matches!(c, '\n' | '\t');
+        let is_escaped = |c: char| needs_escape(c) && !matches!(c, '\n' | '\t');
         for chunk in bytes.utf8_chunks() {
             let mut rest = chunk.valid();
             while let Some((at, c)) = rest.char_indices().find(|(_, c)| is_escaped(*c)) {

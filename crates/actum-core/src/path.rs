@@ -233,7 +233,7 @@ impl fmt::Display for Quoted<'_> {
         let mut is_behind_blank = false;
         for chunk in self.0.utf8_chunks() {
             for c in chunk.valid().chars() {
-                let is_blank = c.is_whitespace() && !is_not_shown(c);
+                let is_blank = c == ' '; // all others are escaped
                 match c {
                     '\t' => f.write_str("\\t")?,
                     '\\' => f.write_str("\\\\")?,
@@ -251,8 +251,8 @@ impl fmt::Display for Quoted<'_> {
     }
 }
 
-/// Shows a line as text that a terminal does not obey. Control characters, invisible characters and bytes
-/// that are not UTF-8 appear as the escapes of [`Quoted`] between `<` and `>`: `<\r>`, `<\033>`. Tabs and
+/// Shows a line as text that a terminal does not obey. Control characters, invisible characters, blanks that are no
+/// space and bytes that are not UTF-8 appear as the escapes of [`Quoted`] between `<` and `>`: `<\r>`, `<\033>`. Tabs and
 /// everything else stay as they are.
 ///
 /// INVARIANT: two different lines are never shown as the same text. A `<` that stands before a backslash is
@@ -268,7 +268,7 @@ impl fmt::Display for Harmless<'_> {
                 let is_escaped = match c {
                     '<' => begins_escape(),
                     '\t' => false,
-                    c => is_not_shown(c),
+                    c => needs_escape(c),
                 };
                 if is_escaped {
                     f.write_str(text.get(written..at).unwrap_or_default())?;
@@ -296,7 +296,7 @@ fn write_harmless(f: &mut fmt::Formatter<'_>, c: char) -> fmt::Result {
     match c {
         '\n' => f.write_str("\\n"),
         '\r' => f.write_str("\\r"),
-        c if is_not_shown(c) => write_octal(f, c.encode_utf8(&mut [0; 4]).as_bytes()),
+        c if needs_escape(c) => write_octal(f, c.encode_utf8(&mut [0; 4]).as_bytes()),
         c => write!(f, "{c}"),
     }
 }
@@ -307,7 +307,8 @@ fn write_octal(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
 
 /// Characters that no terminal shows as a letter of the text: controls (C0, DEL, C1), and unseen ones, so
 /// that a text is taken for another: ignorable characters, the blank of Braille, the separators of lines and
-/// of annotations that only some programs know, and the noncharacters that the command line marks colours with.
+/// of annotations that only some programs know, controls of other scripts, and noncharacters, with some of which the
+/// command line marks colours.
 #[inline]
 pub fn is_not_shown(c: char) -> bool {
     // Almost all of a text is ASCII.
@@ -316,8 +317,26 @@ pub fn is_not_shown(c: char) -> bool {
             || is_ignorable(c)
             || matches!(
                 c,
-                '\u{2028}'..='\u{2029}' | '\u{2800}' | '\u{fdd0}'..='\u{fdef}' | '\u{fff9}'..='\u{fffb}'
-            ))
+                '\u{2028}'..='\u{2029}'
+                    | '\u{2800}'
+                    | '\u{fdd0}'..='\u{fdef}'
+                    | '\u{fff9}'..='\u{fffb}'
+                    | '\u{13430}'..='\u{1343f}'
+                    | '\u{16fe4}'
+                    | '\u{1d159}'
+            )
+            || u32::from(c) & 0xfffe == 0xfffe)
+}
+
+/// Characters that are shown as an escape: those that are not shown, and blanks that look like a space and are none to
+/// a program (Unicode, general category `Zs`): behind one of them `#` begins no comment. A name may hold such blanks.
+#[inline]
+pub fn needs_escape(c: char) -> bool {
+    is_not_shown(c)
+        || matches!(
+            c,
+            '\u{a0}' | '\u{1680}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}'
+        )
 }
 
 /// Characters that are not shown (Unicode, `Default_Ignorable_Code_Point`): without width, or of another
@@ -523,6 +542,12 @@ mod tests {
             '\u{3164}',
             '\u{e0101}',
             '\u{2028}',
+            '\u{1d159}',
+            '\u{10ffff}',
+            // A blank that is no space to a program.
+            '\u{a0}',
+            '\u{2009}',
+            '\u{3000}',
         ] {
             let text = format!("a{unseen}b");
             let escaped: String =
@@ -532,7 +557,10 @@ mod tests {
             let expected = format!("a<{escaped}>b");
             assert_eq!(Harmless(text.as_bytes()).to_string(), expected);
         }
-        let seen = "é 日本\u{a0}x\u{2009}\u{2010}\u{3000}\u{2070}🦀";
+        let seen = "é 日本 x\u{2010}\u{2070}🦀";
         assert_eq!(Quoted(seen.as_bytes()).to_string(), seen);
+        // A name may have such blanks: programs that make screenshots write them.
+        let name = RelPath::new("Screenshot 10.15\u{202f}PM").unwrap();
+        assert_eq!(name.unseen(), Unseen::Nothing);
     }
 }
