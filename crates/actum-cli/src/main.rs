@@ -53,6 +53,7 @@ use std::process::ExitCode;
 
 use actum_core::path::Harmless;
 use clap::Parser;
+use nix::sys::resource::{Resource, getrlimit, setrlimit};
 use nix::sys::stat::{Mode, umask};
 
 use crate::command_line::CommandLine;
@@ -65,6 +66,7 @@ fn main() -> ExitCode {
     // Where this program is started as the helper of a sandbox, it is nothing else.
     actum_sandbox::inside::enter();
     keep_owner_bits();
+    leave_no_core();
     let arguments: Vec<OsString> = std::env::args_os().collect();
     match CommandLine::try_parse_from(&arguments) {
         Ok(command_line) => run(&command_line).into(),
@@ -76,6 +78,15 @@ fn main() -> ExitCode {
 fn keep_owner_bits() {
     let umask = umask(Mode::S_IRWXG | Mode::S_IRWXO);
     nix::sys::stat::umask(umask - Mode::S_IRWXU);
+}
+
+/// Sets the limit of core files to nothing (core(5)): one would hold private keys, and be written into the current
+/// directory past all gates.
+fn leave_no_core() {
+    if let Ok((_, hard)) = getrlimit(Resource::RLIMIT_CORE) {
+        // Lowering a limit needs no privilege, and this one is not above what holds already.
+        let _cannot_fail = setrlimit(Resource::RLIMIT_CORE, 0, hard);
+    }
 }
 
 fn run(command_line: &CommandLine) -> Exit {

@@ -457,3 +457,25 @@ fn discovery_ends_at_the_file_system() {
     assert!(status.stderr.contains("there is no workspace here"), "{status:?}");
     assert_eq!(actum(&root.join("mounted"), &["status"]).code, 0);
 }
+
+/// AA-9: a core file would hold private keys, and be written into the current directory past all gates (core(5)).
+#[test]
+fn the_program_leaves_no_core_file_whatever_limit_it_inherits() {
+    let (_directory, root) = workspace();
+    let mut apply = command(&root, &["apply", "-"]);
+    let script = "ulimit -S -c \"$(ulimit -H -c)\"; exec \"$0\" \"$@\"";
+    let mut limited = Command::new("/bin/sh");
+    limited.args(["-c", script]).arg(apply.get_program()).args(apply.get_args());
+    limited.env_clear().envs(apply.get_envs().filter_map(|(key, value)| Some((key, value?))));
+    apply = limited;
+    apply.current_dir(&root).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
+    let mut reading = apply.spawn().unwrap();
+    let mut input = reading.stdin.take().unwrap();
+    // More than a pipe holds: once it is written, the program is reading.
+    input.write_all(&vec![b'\n'; 1 << 18]).unwrap();
+    let limits = fs::read_to_string(format!("/proc/{}/limits", reading.id())).unwrap();
+    let core = limits.lines().find(|line| line.starts_with("Max core file size")).unwrap();
+    assert_eq!(core.split_whitespace().nth(4), Some("0"), "{core}");
+    drop(input);
+    reading.wait().unwrap();
+}
