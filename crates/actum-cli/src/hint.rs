@@ -51,12 +51,19 @@ pub(crate) fn after_engine(error: &actum::Error) -> Vec<String> {
                     .to_owned(),
             ];
         }
-        actum::Error::ConfigurationElsewhere { home, .. } => {
-            return vec![format!(
-                "unset `XDG_CONFIG_HOME`; if you moved your configuration, remove `{}`, and the next command \
-                 remembers the new place",
-                Quoted(home.join("configuration").as_os_str().as_bytes())
-            )];
+        actum::Error::ConfigurationElsewhere { recorded, home, .. } => {
+            let file = home.join("configuration");
+            let (recorded, file) = (recorded.as_os_str().as_bytes(), file.as_os_str().as_bytes());
+            return vec![
+                format!(
+                    "if your configuration is in `{}`, set `XDG_CONFIG_HOME` and `HOME` as in your login",
+                    Quoted(recorded)
+                ),
+                format!(
+                    "if it is not, remove `{}`: the next command remembers the place in use then",
+                    Quoted(file)
+                ),
+            ];
         }
         actum::Error::Key(KeyError::ShortPassphrase) => {
             "several words that have nothing to do with each other are easy to keep and hard to guess"
@@ -165,6 +172,13 @@ fn of_command(error: &CommandError) -> Vec<String> {
             "`actum doctor` says what this host can hold, and what would change that"
         }
         CommandError::Interrupted => return Vec::new(),
+        CommandError::Unseen(_) => {
+            return vec![
+                "unset `HOME` and `XDG_DATA_HOME` if they lead into the workspace, or rename what looks like a \
+                 directory of ledgers and keys"
+                    .to_owned(),
+            ];
+        }
         CommandError::Unkept(unkept) => {
             let any =
                 |is_it: fn(&WhyUnkept) -> bool| unkept.iter().any(|it: &Unkept| is_it(&it.why));

@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-use actum::real_path;
+use actum::{PolicyFiles, real_path};
 use actum_core::keyring::{KEYRING_FILE, KEYS_DIRECTORY};
 use actum_core::ledger::TenantId;
 use actum_gate::refuses_output;
@@ -48,14 +48,61 @@ pub(crate) fn path() -> Result<PathBuf, Failure> {
     HOME.get_or_init(resolve).clone().ok_or_else(|| LedgerFailure::NoHome.into())
 }
 
-/// Where this user's programs keep their configuration, also in an empty environment: who starts us in one gets
-/// no other policy with that. Who cannot find it does not know what the policy says, and does nothing.
+/// Where the operator's configuration is: where the system knows it, if a policy is there, else where the environment
+/// names it. Also in an empty environment: who starts us in one gets no other policy with that. Who cannot find it does
+/// not know what the policy says, and does nothing.
 ///
 /// Resolved once, as [`path`]: the directory whose identity is checked is the one whose files are read.
+///
+/// # Errors
+/// `NoHome`; `TwoConfigurations`.
 pub(crate) fn configuration() -> Result<PathBuf, Failure> {
-    static CONFIGURATION: OnceLock<Option<PathBuf>> = OnceLock::new();
-    let resolve = || Some(real_path(&named_configuration()?));
-    CONFIGURATION.get_or_init(resolve).clone().ok_or_else(|| LedgerFailure::NoHome.into())
+    static CONFIGURATION: OnceLock<Configuration> = OnceLock::new();
+    match CONFIGURATION.get_or_init(Configuration::find) {
+        Configuration::At(directory) => Ok(directory.clone()),
+        Configuration::Nowhere => Err(LedgerFailure::NoHome.into()),
+        Configuration::Two { known, named } => {
+            let (known, named) = (known.clone(), named.clone());
+            Err(LedgerFailure::TwoConfigurations { known, named }.into())
+        }
+    }
+}
+
+/// Whether the operator's configuration is one to which no environment leads: a policy where the system knows it.
+pub(crate) fn is_configuration_settled() -> bool {
+    configuration().is_ok_and(|it| is_known_configuration(&it) && holds_policy(&it))
+}
+
+/// Where the operator's configuration is, without links.
+enum Configuration {
+    /// There.
+    At(PathBuf),
+    /// Neither the environment nor the system names a home.
+    Nowhere,
+    /// The environment names another one than the system, and both hold policies: one of them would be left out.
+    Two { known: PathBuf, named: PathBuf },
+}
+
+impl Configuration {
+    fn find() -> Self {
+        let Some(named) = named_configuration() else { return Self::Nowhere };
+        let known = known_configuration().filter(|known| *known != named);
+        let (known, named) = (known.map(|it| real_path(&it)), real_path(&named));
+        match known.filter(|known| *known != named && holds_policy(known)) {
+            None => Self::At(named),
+            Some(known) if holds_policy(&named) => Self::Two { known, named },
+            Some(known) => Self::At(known),
+        }
+    }
+}
+
+/// Whether a directory holds a policy of an operator, or cannot be searched for one.
+fn holds_policy(directory: &Path) -> bool {
+    let is_missing =
+        |error: io::Error| matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory);
+    let names = [PolicyFiles::IN_WORKSPACE, PolicyFiles::ACCESS];
+    let mut places = names.iter().map(|name| directory.join(name));
+    places.any(|path| !path.symlink_metadata().is_err_and(is_missing))
 }
 
 /// Path of the configuration directory as the environment names it, with its links.

@@ -23,6 +23,12 @@ pub(crate) enum LedgerFailure {
     )]
     NoHome,
     #[error(
+        "there are two policies of the operator, in `{}` and, where the environment leads, in `{}`; nothing was changed",
+        shown(known),
+        shown(named)
+    )]
+    TwoConfigurations { known: PathBuf, named: PathBuf },
+    #[error(
         "cannot make a new directory of ledgers and keys in `{}`: {why}; nothing was changed",
         shown(home)
     )]
@@ -75,6 +81,7 @@ impl LedgerFailure {
                 | ReplayProblem::ProjectionDrift { .. } => Exit::NeedsAttention,
             },
             Self::NoHome
+            | Self::TwoConfigurations { .. }
             | Self::HomePlace { .. }
             | Self::NoKeys { .. }
             | Self::NoLedger { .. }
@@ -91,6 +98,7 @@ impl LedgerFailure {
     pub(crate) fn reason(&self) -> Reason {
         match self {
             Self::NoHome => Reason::LedgerHomeUnknown,
+            Self::TwoConfigurations { .. } => Reason::ConfigurationElsewhere,
             Self::HomePlace { .. } => Reason::LedgerHomeUnusable,
             Self::NoKeys { .. } => Reason::KeysMissing,
             Self::NoLedger { .. } => Reason::LedgerMissing,
@@ -113,6 +121,12 @@ impl LedgerFailure {
     pub(crate) fn hints(&self) -> Vec<String> {
         let hint = match self {
             Self::NoHome => "`ACTUM_HOME=DIR` names a directory for them, for you alone",
+            Self::TwoConfigurations { known, .. } => {
+                return vec![format!(
+                    "unset `XDG_CONFIG_HOME`, or keep one policy, in `{}`, and let a symbolic link lead to it",
+                    shown(known)
+                )];
+            }
             Self::HomePlace { .. } => "name a new directory of its own, or unset `ACTUM_HOME`",
             Self::NoKeys { .. } => {
                 "the first run makes them; `actum verify` and `actum ledger verify` take those of \

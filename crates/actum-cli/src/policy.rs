@@ -62,15 +62,13 @@ pub(crate) fn set_aside(in_force: &PolicyInForce) -> Option<String> {
     }
     let place = match home::known_configuration() {
         Some(known) => format!(
-            "these keys count only in `{}`; a symbolic link there is accepted",
+            "these keys count in full only in `{}`; a symbolic link there is accepted",
             Quoted(known.as_os_str().as_bytes())
         ),
         None => "the system knows no home directory for this user".to_owned(),
     };
     let (keys, operators) = (keys.join("`, `"), operators());
-    Some(format!(
-        "`{keys}` in {operators} does not count: the environment leads there, and {place}"
-    ))
+    Some(format!("`{keys}` in {operators} only tightens: the environment leads there, and {place}"))
 }
 
 /// Who asks for a change that the gates are only asked about, and where; the change is not in it.

@@ -103,6 +103,8 @@ const LIBRARIES: [&str; 11] = [
 /// Names of directories in a home directory whose programs are usually run by their names. The caller chooses `PATH`, so
 /// it names none of them for certain; in a repository they hold scripts of the project.
 const PROGRAM_NAMES: [&str; 3] = ["bin", "sbin", "shims"];
+/// The directory in which Node.js finds modules for all programs around it.
+const NODE_MODULES: &str = "node_modules";
 
 /// Places of credentials in this user's home directory that exist, without links: in the home directory that the
 /// system knows, and in the one that the environment names.
@@ -157,8 +159,13 @@ pub(crate) fn acted_on(directory: &Path) -> Option<&'static str> {
     if system(directory).is_some() {
         return Some("it is or holds a directory of the system");
     }
+    let is_repository = || directory.ancestors().any(|above| above.join(".git").exists());
+    // A repository may hold a directory of the caller's `PATH`: with the scripts of the project.
+    let on_path = |place: PathBuf| {
+        directory.starts_with(&place) || place.starts_with(directory) && !is_repository()
+    };
     if PROGRAMS.iter().any(|place| is_in_or_holds(directory, Path::new(place)))
-        || home::program_directories().any(|place| directory.starts_with(place))
+        || home::program_directories().any(on_path)
     {
         return Some("programs in it or below it are run by their names");
     }
@@ -173,9 +180,14 @@ pub(crate) fn acted_on(directory: &Path) -> Option<&'static str> {
     }
     let below = directory.strip_prefix(&home).ok()?;
     let is_program_directory = |name: &OsStr| PROGRAM_NAMES.iter().any(|known| name == *known);
-    let is_repository = || directory.ancestors().any(|above| above.join(".git").exists());
-    if below.starts_with("bin") || below.iter().any(is_program_directory) && !is_repository() {
+    let holds_programs = || PROGRAM_NAMES.iter().any(|name| directory.join(name).is_dir());
+    if below.starts_with("bin")
+        || (below.iter().any(is_program_directory) || holds_programs()) && !is_repository()
+    {
         return Some("programs in it or below it are run by their names");
+    }
+    if below.iter().any(|name| name == NODE_MODULES) && !is_repository() {
+        return Some("programs of Node.js around it load what is in it");
     }
     below.as_os_str().as_bytes().starts_with(b".").then_some(
         "it is in a hidden directory of your home directory, where programs read their configuration",

@@ -46,8 +46,18 @@ fn opened(path: &Path) -> Result<Records, Failure> {
     new_home::check(path)?;
     let _held = signals::hold();
     let records = Records::open(path, &tenant, clock())?;
-    records.check_configuration(&home::configuration()?)?;
+    settled(records.check_configuration(&home::configuration()?))?;
     Ok(records)
+}
+
+/// What an installation remembers of the operator's configuration has no weight where the system knows that.
+fn settled(checked: actum::Result<()>) -> actum::Result<()> {
+    match checked {
+        Err(actum::Error::ConfigurationElsewhere { .. }) if home::is_configuration_settled() => {
+            Ok(())
+        }
+        checked => checked,
+    }
 }
 
 /// Raises an alert about the installation in the ledger of every tenant, since keys and trust are shared by all of them.
@@ -82,7 +92,7 @@ fn ledger_in_use() -> Result<Option<OwnLedger>, Failure> {
     let Some(home) = existing_home()? else { return Ok(None) };
     let (view, keys) = (view_in(&home)?, keys_in(&home)?);
     let (Some(view), Some(keys)) = (view, keys) else { return Ok(None) };
-    Records::check_configuration_of(&home, &home::configuration()?)?;
+    settled(Records::check_configuration_of(&home, &home::configuration()?))?;
     let origin = view.origin().map_err(actum::Error::from)?;
     Ok(Some(OwnLedger::new(origin, Arc::new(keys))))
 }

@@ -19,7 +19,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
-use program::{Ended, actum, approval_key, command, workspace};
+use program::{Ended, actum, command, workspace};
 use serde_json::Value;
 use trees::{plainly, tree};
 
@@ -257,35 +257,6 @@ fn a_check_starts_where_it_was_asked_for_also_when_a_person_approves() {
     let approved = actum(&root, &["approve", &plan, "--passphrase-file", &file]);
     assert_eq!(approved.code, 0, "{approved:?}");
     assert!(root.join("sub/new").exists());
-}
-
-/// D-4: an approver sees what decides which program a check runs.
-#[test]
-fn the_queue_shows_where_checks_start_and_their_environment() {
-    let (_directory, root) = workspace();
-    approval_key(&root);
-    let ask = |path: &str, options: &[&str], file: &str| {
-        let asked = [&["exec", "--review", "--verify", "true"], options, &["--", "touch", file]];
-        let mut command = command(&root, &asked.concat());
-        let ended: Ended =
-            command.env("PATH", path).current_dir(root.join("sub")).output().unwrap().into();
-        assert_eq!(ended.code, 116, "{ended:?}");
-        let plans = json(&actum(&root, &["queue", "--json"]));
-        let plan = plans["plans"].as_array().unwrap().last().unwrap()["plan"].clone();
-        actum(&root, &["queue", plan.as_str().unwrap()]).stdout
-    };
-    let tools = root.join("tools");
-    fs::create_dir(&tools).unwrap();
-    let path = format!("{}:/usr/bin:/bin", tools.display());
-    let shown = ask(&path, &["--env", "WORD=x y"], "new");
-    assert!(shown.contains("start    checks start in sub\n"), "{shown}");
-    assert!(shown.contains(&format!("env      PATH={path}\n")), "{shown}");
-    assert!(shown.contains("env      WORD=x y\n"), "{shown}");
-    let path = format!("/usr/..{}:/usr/bin:/bin", tools.display());
-    let shown = ask(&path, &[], "third");
-    assert!(shown.contains(&format!("env      PATH={path}\n")), "{shown}");
-    let shown = ask("/usr/bin:/bin", &[], "other");
-    assert!(shown.contains("check    true\n") && !shown.contains("env "), "{shown}");
 }
 
 /// AA-4: what is told, judged and checked is what is made, whatever takes the place of what.

@@ -200,6 +200,11 @@ impl CommandRules {
         self.0.is_empty()
     }
 
+    /// Whether one of them allows a command.
+    pub fn allow_some(&self) -> bool {
+        self.rules().any(|rule| rule.decision == RuleDecision::Allow)
+    }
+
     /// Those that ask or deny.
     #[must_use]
     pub fn restraining(self) -> Self {

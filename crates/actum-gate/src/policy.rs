@@ -96,12 +96,12 @@ pub struct Layer {
     pub commands: LayerCommands,
 }
 
-/// Whether the operator trusts a workspace's policy as it is now.
+/// Whether what a policy widens counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trust {
-    /// What it widens counts.
+    /// It does: the operator trusts the policy as it is now.
     Trusted,
-    /// It can only narrow.
+    /// The policy only narrows.
     Untrusted,
 }
 
@@ -235,12 +235,13 @@ impl Policy {
         (Self { profiles, except, layers, credentials, ..Self::default() }, ignored)
     }
 
-    /// Adds the policy of the machine's administrator, which only tightens.
+    /// Adds a policy that only tightens: that of the machine's administrator, or one that the operator's environment
+    /// names.
     #[must_use]
-    pub fn with_system(mut self, file: Option<PolicyFile>) -> Self {
+    pub fn tightened(mut self, source: Source, file: Option<PolicyFile>) -> Self {
         if let Some(file) = file {
             self.profiles.extend(file.profile);
-            let mut layer = file.layer(Source::System);
+            let mut layer = file.layer(source);
             let _loosening = layer.commands.narrow();
             self.layers.insert(0, layer);
         }

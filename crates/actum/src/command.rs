@@ -10,6 +10,7 @@ mod trial;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
 use actum_core::command::{CommandEnd, CommandRecord, SandboxRecord};
@@ -21,6 +22,8 @@ use actum_sandbox::{
     Ended, Helper, HostReport, InForce, LayerError, NoProgram, Outcome, SandboxPolicy, SpawnError,
     StartError, Stdin, Stop, Tier, Unsatisfiable, View, Violation, WaitError,
 };
+
+use actum_workspace::STATE_DIRECTORY;
 
 use crate::real_path::real;
 
@@ -103,6 +106,12 @@ pub enum CommandError {
     /// What is staged could not be shown to the checks.
     #[error("cannot show the staged change to its checks: {0}; nothing was changed")]
     Staged(LayerError),
+    /// Something in the workspace is hidden from commands, so a check would pass on what it does not see.
+    #[error(
+        "cannot check the change: `{}` is hidden from commands, so a check would not see it; nothing was changed",
+        Quoted(.0.as_os_str().as_bytes())
+    )]
+    Unseen(PathBuf),
     /// Whoever asked for it wants it to stop.
     #[error("it was asked to stop; nothing more was started")]
     Interrupted,
@@ -165,6 +174,17 @@ impl Runner {
             *path = path.split(':').filter(is_outside).collect::<Vec<_>>().join(":");
         }
         self
+    }
+
+    /// A place in the workspace that commands do not see, apart from its state and sockets.
+    fn unseen(&self) -> Option<&Path> {
+        let root = real(&self.root);
+        let is_socket = |path: &Path| {
+            std::fs::symlink_metadata(path).is_ok_and(|found| found.file_type().is_socket())
+        };
+        let is_state = |path: &Path| path == root.join(STATE_DIRECTORY);
+        let mut hidden = self.policy.hide.iter().map(PathBuf::as_path);
+        hidden.find(|path| path.starts_with(&root) && !is_state(path) && !is_socket(path))
     }
 
     /// The directories of the workspace that the operator declares as caches.

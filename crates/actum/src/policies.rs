@@ -50,8 +50,9 @@ pub struct PolicyFiles {
     pub cedar: Cedar,
     /// Clock that tells whether trust that waits is in effect.
     pub clock: Clock,
-    /// Whether a directory, a path without links, is where the system knows this user's configuration. What lets programs do more counts only
-    /// there, since an environment leads anywhere; it is asked only where the operator's policy says such a thing.
+    /// Whether a directory, a path without links, is where the system knows this user's configuration. What loosens rules or
+    /// lets programs do more counts only there, since an environment leads anywhere; it is asked only where the
+    /// operator's policy says such a thing.
     pub is_known_place: fn(&Path) -> bool,
 }
 
@@ -66,7 +67,8 @@ pub struct PolicyInForce {
     pub ignored: Vec<Ignored>,
     /// The command that tells the operator of a plan that waits.
     pub notify: Option<Vec<String>>,
-    /// Keys of the operator's policy that do not count, since it lies where only the environment leads.
+    /// Keys of the operator's policy that do not count, or only as far as they tighten, since it lies where only the
+    /// environment leads.
     pub set_aside: Vec<&'static str>,
     /// What commands may see and pass through besides.
     pub sandbox: SandboxAllowance,
@@ -247,6 +249,8 @@ impl PolicyInForce {
 impl PolicyFiles {
     /// The name of a workspace's policy in its root.
     pub const IN_WORKSPACE: &str = "actum.toml";
+    /// The name of the directory of access policies beside the operator's policy.
+    pub const ACCESS: &str = access::DIRECTORY;
 
     /// Reads what is in force in the workspace at `root`. Files that are not there say nothing.
     ///
@@ -266,12 +270,14 @@ impl PolicyFiles {
             Ok(file)
         });
         let system = system.transpose()?;
+        let set_aside = operator.as_ref().map_or(Vec::new(), |(file, _)| self.set_aside(file));
+        let counts_in_full = set_aside.is_empty();
+        let trust = if counts_in_full { Trust::Trusted } else { Trust::Untrusted };
         let operator = operator.map(|(file, read)| {
-            files.push(read);
+            files.push(ReadPolicy { trust, ..read });
             file
         });
-        let set_aside = operator.as_ref().map_or(Vec::new(), |file| self.set_aside(file));
-        let widening = operator.as_ref().filter(|_| set_aside.is_empty());
+        let widening = operator.as_ref().filter(|_| counts_in_full);
         let notify = widening.and_then(|file| file.notify.clone());
         let mut sandbox = widening.map(|file| file.sandbox.clone()).unwrap_or_default();
         // A cache counts from the outermost root: what it names in a nested one may be an ordinary file of the outer.
@@ -281,9 +287,12 @@ impl PolicyFiles {
         let plugins = widening.map(|file| file.plugins).unwrap_or_default();
         let roots = widening.map(|file| file.roots.clone()).unwrap_or_default();
         let set = || [&system, &operator].into_iter().flatten();
-        let retention = set().filter_map(|file| file.retention).reduce(Retention::longer);
+        let least = (!counts_in_full).then(Retention::default);
+        let retention =
+            set().filter_map(|file| file.retention).chain(least).reduce(Retention::longer);
         let retention = retention.unwrap_or_default();
-        let ledger_bytes = set().filter_map(|file| file.ledger_bytes).min();
+        let most = (!counts_in_full).then_some(LOG_BYTES_MAX);
+        let ledger_bytes = set().filter_map(|file| file.ledger_bytes).chain(most).min();
         let ledger_bytes = ledger_bytes.unwrap_or(LOG_BYTES_MAX);
         let own = match own {
             None => None,
@@ -303,8 +312,10 @@ impl PolicyFiles {
         let written = written.chain(own.iter().map(|(file, _)| file));
         let written = written.chain(enclosing.iter().map(|(file, _)| file));
         let task_envelopes = written.map(|file| file.task_envelopes).max().unwrap_or_default();
+        let (operator, named) = if counts_in_full { (operator, None) } else { (None, operator) };
         let (policy, ignored) = Policy::of(operator, own);
-        let policy = policy.enclosed(enclosing).with_system(system);
+        let policy = policy.enclosed(enclosing).tightened(Source::Operator, named);
+        let policy = policy.tightened(Source::System, system);
         let beside = self.operator.as_deref();
         let (texts, access) = beside.map_or_else(
             || Ok((Vec::new(), Vec::new())),
@@ -359,7 +370,9 @@ impl PolicyFiles {
 
     /// What the operator's policy says in vain, since it lies where only the environment leads.
     fn set_aside(&self, file: &PolicyFile) -> Vec<&'static str> {
-        let keys: Vec<_> = widening(file).map(|(key, _)| key).collect();
+        let ledger = file.ledger_bytes.filter(|bytes| *bytes > LOG_BYTES_MAX).map(|_| "ledger");
+        let widening = widening(file).map(|(key, _)| key);
+        let keys: Vec<_> = widening.chain(file.loosening()).chain(ledger).collect();
         let directory = self.operator.as_deref().and_then(Path::parent);
         let is_known = || directory.is_some_and(self.is_known_place);
         if keys.is_empty() || is_known() { Vec::new() } else { keys }

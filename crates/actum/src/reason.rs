@@ -309,6 +309,7 @@ fn of_command(error: &CommandError) -> Reason {
         | CommandError::Wait(_)
         | CommandError::Staged(_)
         | CommandError::NoRunner => Reason::SandboxFailed,
+        CommandError::Unseen(_) => Reason::SandboxNotAllowed,
         CommandError::Unkept(_) | CommandError::Layer(_) => Reason::EffectNotKept,
         CommandError::Interrupted => Reason::Interrupted,
     }

@@ -3,9 +3,13 @@
 use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
 
+use actum::NewAlert;
+use actum::reason::Reason;
 use actum_core::RelPath;
-use actum_workspace::{Error, ErrorKind};
+use actum_core::path::InBackticks;
+use actum_workspace::{Error, ErrorKind, Workspace};
 use serde::Serialize;
 
 use super::Session;
@@ -13,17 +17,20 @@ use super::status::Blocked;
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
-use crate::{records, recovery_note};
+use crate::{actor, records, recovery_note, shown_path};
 
 /// Let runs touch blocked paths again, once you have looked at them
 ///
-/// The files stay as they are, and so does what is kept of them under `.actum/lost`.
+/// The files stay as they are, and so does what is kept of them under `.actum/lost`. The ledger gets an alert.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
     /// The paths, from the root of the workspace, as `actum status` lists them
     #[arg(required = true, value_name = "PATH")]
     paths: Vec<OsString>,
 }
+
+/// The most paths that the alert names.
+const NAMED_MAX: usize = 20;
 
 #[derive(Serialize)]
 struct Resolved {
@@ -44,6 +51,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     if let Some(path) = paths.iter().find(|path| !workspace.blocked().contains_key(*path)) {
         return Err(Error::from(ErrorKind::NotBlocked { path: path.clone() }).into());
     }
+    tell_operator(&workspace, session, &paths)?;
     let mut resolved = Vec::new();
     for path in &paths {
         let run = workspace.resolve(path)?;
@@ -51,6 +59,36 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     }
     session.screen.show(&Resolved { resolved, blocked: workspace.blocked().len() })?;
     Ok(Exit::Success)
+}
+
+/// Raises an alert before the first path is resolved: `actum status` no longer tells then that somebody has to look.
+fn tell_operator(
+    workspace: &Workspace,
+    session: &Session,
+    paths: &BTreeSet<RelPath>,
+) -> Result<(), Failure> {
+    let named = paths.iter().filter_map(|path| {
+        let run = workspace.blocked().get(path)?;
+        Some(format!("{} of run {run}", InBackticks(path.as_bytes())))
+    });
+    let named: Vec<_> = named.take(NAMED_MAX).collect();
+    let more = match paths.len() - named.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let message = format!(
+        "runs may change {}{more} again; what was there is in `.actum/lost`",
+        named.join(", ")
+    );
+    let id = workspace.id().map_err(actum::Error::from)?;
+    let root = shown_path::text(session.root().as_os_str().as_bytes());
+    records::open()?.alert(NewAlert {
+        name: Reason::PathBlocked.name(),
+        message,
+        actor: Some(actor::of(None)),
+        workspace: id.map(|id| (id, root)),
+    })?;
+    Ok(())
 }
 
 impl Document for Resolved {

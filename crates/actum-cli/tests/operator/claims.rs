@@ -215,3 +215,66 @@ fn an_access_policy_holds_from_a_root_inside_the_workspace() {
     assert_eq!(beside.code, 0, "{beside:?}");
     drop(directory);
 }
+
+/// D-4: the places of credentials below the caller's `HOME` are hidden from commands, and so from checks.
+#[test]
+fn a_check_that_would_not_see_a_part_of_the_workspace_does_not_run() {
+    let (_directory, root) = workspace();
+    fs::create_dir(root.join(".docker")).unwrap();
+    fs::write(root.join(".docker/config.json"), "evil\n").unwrap();
+    let check = "sh -c '! grep -rq evil .docker'";
+    let asked = ["--json", "exec", "--verify", check, "--", "touch", "new"];
+    let in_home = |home: &Path| -> Ended {
+        let mut command = command(&root, &asked);
+        command.env("HOME", home).output().unwrap().into()
+    };
+    let elsewhere = in_home(&root.with_file_name("another-home"));
+    let error = value(&elsewhere)["error"].clone();
+    assert_eq!(error["reason"], "VERIFICATION_FAILED", "{elsewhere:?}");
+    let within = in_home(&root);
+    let error = value(&within)["error"].clone();
+    assert_eq!(error["reason"], "SANDBOX_NOT_ALLOWED", "{within:?}");
+    let message = error["message"].as_str().unwrap().to_owned();
+    assert!(message.contains("is hidden from commands, so a check would not see it"), "{message}");
+    assert!(!root.join("new").exists());
+}
+
+/// D-4: an approver sees what decides which program a check runs.
+#[test]
+fn the_queue_shows_where_checks_start_their_environment_and_limits() {
+    let (_directory, root) = workspace();
+    approval_key(&root);
+    let ask = |path: &str, options: &[&str], file: &str| {
+        let asked = [&["exec", "--review", "--verify", "true"], options, &["--", "touch", file]];
+        let mut command = command(&root, &asked.concat());
+        let ended: Ended = command
+            .env("PATH", path)
+            .env("LANG", "C.UTF-8")
+            .current_dir(root.join("sub"))
+            .output()
+            .unwrap()
+            .into();
+        assert_eq!(ended.code, 116, "{ended:?}");
+        let plans = value(&actum(&root, &["queue", "--json"]));
+        let plan = plans["plans"].as_array().unwrap().last().unwrap()["plan"].clone();
+        actum(&root, &["queue", plan.as_str().unwrap()]).stdout
+    };
+    let tools = root.join("tools");
+    fs::create_dir(&tools).unwrap();
+    let path = format!("{}:/usr/bin:/bin", tools.display());
+    let shown = ask(&path, &["--env", "WORD=x y"], "new");
+    assert!(shown.contains("start    checks start in sub\n"), "{shown}");
+    assert!(shown.contains(&format!("env      PATH={path}\n")), "{shown}");
+    assert!(shown.contains("env      WORD=x y\n"), "{shown}");
+    let path = format!("/usr/..{}:/usr/bin:/bin", tools.display());
+    let shown = ask(&path, &[], "third");
+    assert!(shown.contains(&format!("env      PATH={path}\n")), "{shown}");
+    let shown = ask("/usr/bin:/bin", &["--limit", "processes=20"], "fourth");
+    assert!(
+        shown.contains("limit    processes=20\n") && !shown.contains("limit    wall"),
+        "{shown}"
+    );
+    let shown = ask("/usr/bin:/bin", &[], "other");
+    assert!(shown.contains("check    true\n") && !shown.contains("env "), "{shown}");
+    assert!(!shown.contains("limit "), "{shown}");
+}

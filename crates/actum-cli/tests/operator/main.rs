@@ -10,6 +10,7 @@
 )]
 
 mod claims;
+mod configuration;
 mod places;
 #[path = "../program/mod.rs"]
 mod program;
@@ -317,7 +318,7 @@ fn an_environment_lets_no_program_do_more() {
     let read = ["sandbox", "run", "--read", "../secret", "--", "cat", "../secret/s"];
     let refused = elsewhere(&root, &read, false);
     assert_eq!((refused.code, &*refused.stdout), (125, ""), "{refused:?}");
-    assert!(refused.stderr.contains("does not count: the environment leads there"), "{refused:?}");
+    assert!(refused.stderr.contains("only tightens: the environment leads there"), "{refused:?}");
     assert_eq!(elsewhere(&root, &read, true).stdout, "topsecret\n");
     let fresh = directory.path().join("fresh");
     fs::create_dir(&fresh).unwrap();

@@ -100,7 +100,19 @@ fn no_workspace_is_made_where_programs_act_on_files_unless_the_operator_lists_it
         let command = command(place, &[&["--json"], arguments].concat());
         program::at_known_place(command).output().unwrap().into()
     };
-    for place in ["", "bin", "go/bin", ".local/bin", ".vim", ".cargo/bin/deep"] {
+    fs::create_dir_all(person.join("tree/shims")).unwrap();
+    let places = [
+        "",
+        "bin",
+        "go/bin",
+        "go",
+        "tree",
+        "node_modules",
+        ".local/bin",
+        ".vim",
+        ".cargo/bin/deep",
+    ];
+    for place in places {
         let place = person.join(place);
         fs::create_dir_all(&place).unwrap();
         for arguments in [
@@ -111,7 +123,8 @@ fn no_workspace_is_made_where_programs_act_on_files_unless_the_operator_lists_it
             &["exec", "--drop", "--", "touch", "git"],
         ] {
             let refused = run(&place, arguments);
-            let is_plain = place.ends_with("bin") && !place.starts_with(person.join(".local"));
+            let below = place.strip_prefix(&person).unwrap().to_str().unwrap();
+            let is_plain = !below.is_empty() && !below.starts_with('.');
             let expected = match (arguments[0], is_plain) {
                 // Where no command starts is said first.
                 ("exec", false) => (125, json!("SANDBOX_NOT_ALLOWED")),
@@ -131,11 +144,24 @@ fn no_workspace_is_made_where_programs_act_on_files_unless_the_operator_lists_it
     assert_eq!(made.code, 0, "{made:?}");
     assert_eq!(reason(&run(&person.join(".local/bin"), &["init"])), "ROOT_NOT_ALLOWED");
     // A project in the home directory is a workspace like any other, and so are scripts of a repository.
-    fs::create_dir_all(person.join("project/bin")).unwrap();
+    fs::create_dir_all(person.join("project/src")).unwrap();
     assert_eq!(run(&person.join("project"), &["init"]).code, 0);
     fs::create_dir_all(person.join("repository/bin")).unwrap();
     fs::create_dir(person.join("repository/.git")).unwrap();
     assert_eq!(run(&person.join("repository/bin"), &["init", "."]).code, 0);
+    let with_path = |place: &Path| -> Ended {
+        let mut command = command(place, &["--json", "init", "."]);
+        command.env("PATH", format!("{}/tools:/usr/bin:/bin", place.display()));
+        program::at_known_place(command).output().unwrap().into()
+    };
+    for (name, made) in [("plain", false), ("another-repository", true)] {
+        let place = person.join(name);
+        fs::create_dir_all(place.join("tools")).unwrap();
+        if made {
+            fs::create_dir(place.join(".git")).unwrap();
+        }
+        assert_eq!(with_path(&place).code == 0, made, "{name}");
+    }
     let check = run(&root, &["policy", "check"]);
     assert_eq!(value(&check)["roots"], json!([listed]), "{check:?}");
 }

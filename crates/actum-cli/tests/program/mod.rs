@@ -49,12 +49,23 @@ fn command_under(umask: &str, directory: &Path, arguments: &[&str]) -> Command {
     where_policies_count(directory, command)
 }
 
+/// What stands in an operator's policy that loosens rules or lets programs do more.
+const KEYS_THAT_WIDEN: [&str; 8] = [
+    "sandbox",
+    "plugins",
+    "notify",
+    "profile",
+    "except",
+    "credentials",
+    "retention",
+    "decision = \"allow\"",
+];
+
 /// The same command where all of the operator's policy counts, if that lets programs do more. Streams are set
 /// afterwards.
 pub fn where_policies_count(directory: &Path, command: Command) -> Command {
     let policy = fs::read_to_string(operator_of(directory).join("actum/actum.toml"));
-    let widens =
-        |policy: String| ["sandbox", "plugins", "notify"].iter().any(|it| policy.contains(it));
+    let widens = |policy: String| KEYS_THAT_WIDEN.iter().any(|it| policy.contains(it));
     if policy.is_ok_and(widens) { at_known_place(command) } else { command }
 }
 

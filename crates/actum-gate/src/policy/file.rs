@@ -284,6 +284,20 @@ impl PolicyFile {
     }
 
     /// The layer of what it says beside the profile.
+    /// Keys that loosen what holds without a policy. Only a policy that nobody but the operator chose may do that.
+    pub fn loosening(&self) -> impl Iterator<Item = &'static str> {
+        let is_weaker = |profile: Profile| !profile.protects_all_of(Profile::default());
+        let is_shorter = |kept: Retention| kept.longer(Retention::default()) != kept;
+        let all = [
+            (self.profile.is_some_and(is_weaker), "protected.profile"),
+            (!self.except.is_empty(), "protected.except"),
+            (!self.credentials.is_empty(), "credentials"),
+            (self.commands.allow_some(), "command"),
+            (self.retention.is_some_and(is_shorter), "retention"),
+        ];
+        all.into_iter().filter(|(is_set, _)| *is_set).map(|(_, key)| key)
+    }
+
     pub(super) fn layer(self, source: Source) -> Layer {
         let Self { protected, scope, budget, tiers, commands, .. } = self;
         let commands = LayerCommands { rules: commands, narrowing: CommandRules::default() };

@@ -34,6 +34,9 @@ impl Checked {
         checks: &[CommandLine],
         staged: &StagedView,
     ) -> Result<Self> {
+        if let Some(unseen) = runner.unseen().filter(|_| !checks.is_empty()) {
+            return Err(CommandError::Unseen(unseen.to_owned()).into());
+        }
         let (mut records, mut sandbox, mut told) = (Vec::new(), None, Vec::new());
         for check in checks {
             let seen = Seen { staged: Some(staged), ..Seen::default() };

@@ -127,7 +127,9 @@ fn status(error: &Error) -> Option<Status> {
         Error::Queued { .. } => Status::Queued,
         Error::Unverified { .. } | Error::NothingToChange => Status::Reverted,
         Error::Command(error) => match error {
-            CommandError::Unsatisfiable(_) | CommandError::NoRunner => Status::Rejected,
+            CommandError::Unsatisfiable(_) | CommandError::Unseen(_) | CommandError::NoRunner => {
+                Status::Rejected
+            }
             CommandError::Line(_)
             | CommandError::NoText(_)
             | CommandError::NotFound { .. }

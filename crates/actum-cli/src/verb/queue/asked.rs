@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::shown_path;
 use crate::task_settings::ShownSettings;
-use crate::verb::sandbox::policy::special_environment;
+use crate::verb::sandbox::policy::{special_environment, special_limits};
 
 /// The same, from the request that is kept.
 #[derive(Serialize)]
@@ -32,6 +32,9 @@ pub(super) struct Asked {
     /// Environment of checks, each as `NAME=value`, where it differs from that of every command.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     checks_environment: Vec<String>,
+    /// Limits of checks, each as `NAME=AMOUNT`, where they differ from the usual ones; times in milliseconds.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    checks_limits: Vec<String>,
     /// The plan envelope, where it is an action.
     #[serde(skip_serializing_if = "Option::is_none")]
     envelope: Option<PlanEnvelope>,
@@ -77,6 +80,7 @@ impl Asked {
             repair: commands.repair.as_ref().map(actum_gate::CommandLine::quoted),
             checks_start_in: start.map(|start| shown_path::text(start.as_os_str().as_bytes())),
             checks_environment: confinement.map(special_environment).unwrap_or_default(),
+            checks_limits: confinement.map(special_limits).unwrap_or_default(),
             envelope: action.map(|action| action.plan.clone()),
             package: action.and_then(|action| action.package),
             settings: ShownSettings::of_request(request, root),
@@ -120,6 +124,9 @@ impl Asked {
         }
         for variable in &self.checks_environment {
             writeln!(out, "env      {}", Harmless(variable.as_bytes()))?;
+        }
+        for limit in &self.checks_limits {
+            writeln!(out, "limit    {}", Harmless(limit.as_bytes()))?;
         }
         Ok(())
     }

@@ -9,7 +9,7 @@ use std::path::{Component, Path, PathBuf};
 use actum_core::format::Place;
 use actum_core::path::Quoted;
 use actum_gate::policy::SandboxAllowance;
-use actum_sandbox::{Net, SandboxPolicy, Stdin, View};
+use actum_sandbox::{Limits, Net, SandboxPolicy, Stdin, View};
 use toml::Table;
 
 use super::allowed::{Allowed, NotAllowed};
@@ -275,10 +275,24 @@ pub(crate) fn special_environment(policy: &SandboxPolicy) -> Vec<String> {
     };
     let is_usual = |name: &str, value: &str| match name {
         "PATH" => std::env::split_paths(value).all(|directory| is_system(&directory)),
-        _ => PASSED.contains(&name) || GIT_ONLY_LOOKS.contains(&(name, value)),
+        _ => PASSED.contains(&name) && is_word(value) || GIT_ONLY_LOOKS.contains(&(name, value)),
     };
     let special = policy.env.iter().filter(|(name, value)| !is_usual(name, value));
     special.map(|(name, value)| format!("{name}={value}")).collect()
+}
+
+/// Whether a value names a locale or a terminal, and no file of one (locale(7), term(7)).
+fn is_word(value: &str) -> bool {
+    value.len() <= 64 && value.bytes().all(|b| b.is_ascii_alphanumeric() || b"_.@:+-".contains(&b))
+}
+
+/// Limits of a command that differ from the usual ones, as `NAME=AMOUNT`: a check that lacks processes or memory can
+/// end in another way.
+pub(crate) fn special_limits(policy: &SandboxPolicy) -> Vec<String> {
+    let usual = Limits::default();
+    let limits = policy.limits.iter();
+    let special = limits.filter(|(resource, limit)| limit.max != usual.of(*resource).max);
+    special.map(|(resource, limit)| format!("{resource}={}", limit.max)).collect()
 }
 
 /// A path that was typed for an option. It must be there, and lead through no symbolic link: an earlier
