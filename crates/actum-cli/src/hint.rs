@@ -11,19 +11,20 @@ use actum::{
     CatalogError, CommandError, PlanState, PolicyError, PolicyProblem, QueueError, Unkept,
     WhyUnkept,
 };
-use actum_core::HunkError;
 use actum_core::change_set::ChangeSetError;
 use actum_core::format::git_diff::DiffProblem;
 use actum_core::format::{DocumentProblem, Problem};
 use actum_core::near::Near;
 use actum_core::path::{self, Quoted};
 use actum_core::receipt::GateRecord;
+use actum_core::{HunkError, ShellWord};
 use actum_ledger::{KeyError, LedgerError, Refusal};
 use actum_sandbox::{NoProgram, SandboxPolicy, SpawnError};
 use actum_workspace::{Attempt, Difference, ErrorKind, NotAFile};
 
 use crate::policy;
 use crate::records::{self, ApprovalState};
+use crate::verb::resolve;
 use crate::verb::sandbox::policy::inherited;
 
 /// The same about what is no error of the workspace.
@@ -41,6 +42,7 @@ pub(crate) fn after_engine(error: &actum::Error) -> Vec<String> {
             )];
         }
         actum::Error::WorkspaceWithin { root } | actum::Error::RepositoryWithin { root } => {
+            let root = ShellWord::path(root.0.as_bytes());
             return vec![format!("`actum -C {root} …` makes the change there")];
         }
         actum::Error::BoundElsewhere { .. } => {
@@ -146,12 +148,11 @@ pub(crate) fn after_engine(error: &actum::Error) -> Vec<String> {
 
 /// What the reader can do about a policy.
 fn of_policy(PolicyError { path, problem, .. }: &PolicyError) -> Vec<String> {
-    let path = Quoted(path.as_os_str().as_bytes());
     let way =
         if let PolicyProblem::TooOpen { .. } | PolicyProblem::DirectoryTooOpen { .. } = problem {
-            format!("run `chmod go-w {path}`")
+            format!("run `chmod go-w {}`", ShellWord::path(path.as_os_str().as_bytes()))
         } else if let PolicyProblem::OfAnother { .. } = problem {
-            format!("have `{path}` given to you with `chown`")
+            format!("have `{}` given to you with `chown`", Quoted(path.as_os_str().as_bytes()))
         } else {
             "correct the file".to_owned()
         };
@@ -409,7 +410,8 @@ pub(crate) fn after(error: &ErrorKind) -> Vec<String> {
         ErrorKind::Conflict { .. } => "let the other program finish, then try again".to_owned(),
         ErrorKind::Blocked { run, path } => format!(
             "what actum knows of it is in `.actum/lost/{run}/`; when the file is as you want it, \
-             `actum resolve {path}`"
+             `{}`",
+            resolve::command(path)
         ),
         ErrorKind::NotBlocked { .. } => "`actum status` lists the blocked paths".to_owned(),
         ErrorKind::ChangedSince { attempt, run, conflicts } => {

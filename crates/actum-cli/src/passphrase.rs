@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use actum_core::path::Quoted;
+use actum_core::{ShellWord, path::Quoted};
 use actum_ledger::Passphrase;
 use actum_ledger::keys::{PASSPHRASE_BYTES_MAX, PassphraseError};
 use zeroize::Zeroizing;
@@ -178,7 +178,7 @@ impl PassphraseFailure {
             Self::TooOpen { path, .. } => {
                 return vec![format!(
                     "`chmod 600 {}` closes it; whoever may have read it knows the passphrase",
-                    Quoted(path.as_os_str().as_bytes())
+                    ShellWord::path(path.as_os_str().as_bytes())
                 )];
             }
             Self::Unusable { .. } | Self::NoText => {

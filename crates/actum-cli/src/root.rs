@@ -9,8 +9,8 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use actum::{PolicyFiles, RootState};
-use actum_core::RelPath;
 use actum_core::path::Quoted;
+use actum_core::{RelPath, ShellWord};
 use actum_workspace::STATE_DIRECTORY;
 
 use crate::failure::Failure;
@@ -145,6 +145,7 @@ impl Display for Above {
             }
             Limit::Owner(user) => write!(out, "it belongs to another user ({user})"),
         }?;
+        let root = ShellWord::path(self.root.as_os_str().as_bytes());
         write!(out, "; `actum -C {root} …` names it")
     }
 }

@@ -27,7 +27,7 @@ mod receipt;
 mod recover;
 mod redo;
 mod replay;
-mod resolve;
+pub(crate) mod resolve;
 mod rollback;
 mod run;
 pub(crate) mod sandbox;

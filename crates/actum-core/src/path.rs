@@ -301,7 +301,7 @@ fn write_harmless(f: &mut fmt::Formatter<'_>, c: char) -> fmt::Result {
     }
 }
 
-fn write_octal(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
+pub(crate) fn write_octal(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
     bytes.iter().try_for_each(|byte| write!(f, "\\{byte:03o}"))
 }
 

@@ -4,12 +4,13 @@ mod project;
 
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 
 use actum::{Engine, PolicyInForce, Records, Request, Which};
 use actum_core::Operation;
 use actum_core::format::{Reading, parse};
 use actum_core::ledger::TenantId;
-use actum_core::path::Quoted;
+use actum_core::{ShellWord, path::Quoted};
 use actum_gate::verify_receipt;
 use actum_workspace::{View, Workspace};
 use serde::Serialize;
@@ -62,9 +63,10 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         let (root, records) = (project.root().to_owned(), project.records());
         project.keep();
         let bytes = root.as_os_str().as_bytes();
-        let (shown, records) = (Quoted(bytes), Quoted(records.as_os_str().as_bytes()));
-        story.line(format_args!("\nThe project is in {shown}; look around with\n"));
-        story.line(format_args!("  ACTUM_HOME={records} actum -C {shown} log"));
+        let word = |path: &Path| ShellWord::path(path.as_os_str().as_bytes()).to_string();
+        let (root, records) = (word(&root), word(&records));
+        story.line(format_args!("\nThe project is in {}; look around with\n", Quoted(bytes)));
+        story.line(format_args!("  ACTUM_HOME={records} actum -C {root} log"));
         story.directory = Some(shown_path::text(bytes));
     }
     session.screen.show(&story)?;

@@ -10,7 +10,7 @@ use actum_core::{RelPath, RunId};
 use actum_workspace::{Drift, View, WorkspaceStatus};
 use serde::Serialize;
 
-use super::{Session, queue};
+use super::{Session, queue, resolve};
 use crate::change_list::count;
 use crate::exit::Exit;
 use crate::failure::Failure;
@@ -234,6 +234,7 @@ pub(super) fn write_blocked(blocked: &[Blocked], out: &mut dyn Write) -> io::Res
     writeln!(
         out,
         "\nNo run touches a blocked path. Look at it, make it what it should be, then\n\
-         `actum resolve {first}`."
+         `{}`.",
+        resolve::command(&first.0)
     )
 }

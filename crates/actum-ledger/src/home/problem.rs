@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use actum_core::path::Quoted;
+use actum_core::{ShellWord, path::Quoted};
 
 /// Why the home of the ledger, or something in it, cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -61,7 +61,7 @@ pub enum HomeError {
         Shown(path),
         what.mode(),
         what.mode(),
-        Word(path)
+        ShellWord::path(path.as_os_str().as_bytes())
     )]
     TooOpen {
         /// The path.
@@ -133,45 +133,5 @@ pub(crate) struct Shown<'p>(pub(crate) &'p Path);
 impl fmt::Display for Shown<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         Quoted(self.0.as_os_str().as_bytes()).fmt(f)
-    }
-}
-
-/// A path as one word of a shell, in a form that a terminal may show.
-struct Word<'p>(&'p Path);
-
-impl fmt::Display for Word<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let bytes = self.0.as_os_str().as_bytes();
-        let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"/._-+@%,:=".contains(byte);
-        if bytes.iter().all(is_plain) {
-            return Shown(self.0).fmt(f);
-        }
-        // `$'…'` knows octal escapes (POSIX.1-2024, 2.2.4).
-        f.write_str("$'")?;
-        for &byte in bytes {
-            match byte {
-                b'\'' | b'\\' => write!(f, "\\{}", char::from(byte))?,
-                b' '..=b'~' => write!(f, "{}", char::from(byte))?,
-                _ => write!(f, "\\{byte:03o}")?,
-            }
-        }
-        f.write_str("'")
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_path_in_a_command_is_one_word_of_a_shell() {
-        for (path, word) in [
-            ("/home/ann/.local/share/actum", "/home/ann/.local/share/actum"),
-            ("/a b", "$'/a b'"),
-            ("/a'\\\n$(x)", "$'/a\\'\\\\\\012$(x)'"),
-            ("/é", "$'/\\303\\251'"),
-        ] {
-            assert_eq!(Word(Path::new(path)).to_string(), word);
-        }
     }
 }

@@ -10,7 +10,7 @@ use actum_core::report::{
     ROLLBACK_SCRIPT_FILE, ReportName, RollbackManifest, RollbackMethod,
 };
 use actum_core::task::ErrorCode;
-use actum_core::{Digest, RelPath, RunId, Timestamp};
+use actum_core::{Digest, RelPath, RunId, ShellWord, Timestamp};
 use actum_git::{CommitId, GitProblem};
 use actum_ledger::Doing;
 use actum_workspace::{ErrorKind, State, View};
@@ -328,8 +328,9 @@ fn undone(
         Err(Error::NothingToChange) => Ok(None),
         Err(Error::Workspace(error)) if matches!(error.kind, ErrorKind::UnknownRun { .. }) => {
             let script = report.file(ROLLBACK_SCRIPT_FILE);
+            let word = ShellWord::path(script.as_bytes());
             let why =
-                format!("the workspace has forgotten its run; `sh {script}` takes the task back");
+                format!("the workspace has forgotten its run; `sh {word}` takes the task back");
             Err(RollbackRefused::Unusable { report: report.directory(), why }.into())
         }
         Err(error) => Err(error),

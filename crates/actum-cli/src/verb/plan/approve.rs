@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::io::{self, Write};
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use actum::task::{self, APPROVAL_FILE, Script, TaskDocuments};
@@ -13,7 +14,7 @@ use actum_core::report::{CONFIG_FILE, PlainId};
 use actum_core::signer::KeyRole;
 use actum_core::task::limits::APPROVAL_BYTES_MAX;
 use actum_core::task::{ErrorCode, TaskApproval, TaskEnvelope, TaskId};
-use actum_core::{Digest, RunId, Timestamp, canonical};
+use actum_core::{Digest, RunId, ShellWord, Timestamp, canonical};
 use actum_gate::verify_task_approval;
 use serde::Serialize;
 use serde_json::json;
@@ -78,7 +79,7 @@ struct Approved {
     /// Until when that counts.
     expires: Option<Timestamp>,
     #[serde(skip)]
-    run: String,
+    run: PathBuf,
 }
 
 pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
@@ -204,7 +205,7 @@ fn approve(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
         envelope: arguments.output.clone(),
         approval,
         expires,
-        run: shown.to_string_lossy().into_owned(),
+        run: shown,
     })?;
     Ok(Exit::Success)
 }
@@ -453,6 +454,7 @@ impl Document for Approved {
             }
             (Some(_) | None, _) => writeln!(out, "task {} is approved", self.task)?,
         }
-        writeln!(out, "`actum run {}` carries it out", self.run)
+        let envelope = ShellWord::path(self.run.as_os_str().as_bytes());
+        writeln!(out, "`actum run {envelope}` carries it out")
     }
 }

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use actum_core::path::Quoted;
+use actum_core::{ShellWord, path::Quoted};
 use serde::Serialize;
 
 use super::Session;
@@ -34,7 +34,7 @@ pub(super) struct Arguments {
 struct Made {
     file: String,
     #[serde(skip)]
-    shown: String,
+    given: PathBuf,
 }
 
 pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
@@ -43,9 +43,7 @@ pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let text = TEMPLATE.replace(TEMPLATE_ID, &id);
     OutputFile::create(&path, Existing::Refuse)?.fill(text.as_bytes())?;
     let bytes = arguments.file.as_os_str().as_bytes();
-    session
-        .screen
-        .show(&Made { file: shown_path::text(bytes), shown: Quoted(bytes).to_string() })?;
+    session.screen.show(&Made { file: shown_path::text(bytes), given: arguments.file.clone() })?;
     Ok(Exit::Success)
 }
 
@@ -65,7 +63,8 @@ impl Document for Made {
     }
 
     fn write_text(&self, out: &mut dyn Write) -> io::Result<()> {
-        let file = &self.shown;
-        writeln!(out, "wrote {file}; `actum plan preview {file}` shows what it would do")
+        let bytes = self.given.as_os_str().as_bytes();
+        let (file, word) = (Quoted(bytes), ShellWord::path(bytes));
+        writeln!(out, "wrote {file}; `actum plan preview {word}` shows what it would do")
     }
 }

@@ -3,10 +3,10 @@
 use std::io::{self, Write};
 
 use actum::task::{Outcome, TaskEnd};
-use actum_core::path::Harmless;
 use actum_core::receipt::RunResult;
 use actum_core::report::{ActionStatus, ErrorObject, ErrorReport, ExecutionReport, StatusUpdate};
 use actum_core::task::ErrorCode;
+use actum_core::{ShellWord, path::Harmless};
 use serde::Serialize;
 
 use crate::failure::Failure;
@@ -114,6 +114,7 @@ impl Document for Ended<'_> {
             }
         };
         if let Some(result) = result {
+            let task = ShellWord::operand(task.as_str().as_bytes());
             writeln!(out, "take it back with `actum rollback {task}` (run {})", result.run)?;
         }
         if let Some(ErrorReport { error, .. }) = error {

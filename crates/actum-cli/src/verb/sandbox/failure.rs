@@ -1,8 +1,10 @@
 //! Why a command did not run in a sandbox, or could not be told of.
 
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
+use actum_core::{ShellWord, path::Quoted};
 use actum_sandbox::{NoProgram, PolicyError, SpawnError, Unmet, Unsatisfiable, WaitError};
 
 use super::policy::PolicyFileError;
@@ -23,9 +25,12 @@ pub(crate) enum SandboxFailure {
     Invalid { error: PolicyError, from_file: bool },
     #[error(transparent)]
     Unsatisfiable(#[from] Unsatisfiable),
-    #[error("cannot find `{}`: {why}; nothing was started", name.display())]
+    #[error("cannot find `{}`: {why}; nothing was started", Quoted(name.as_os_str().as_bytes()))]
     NotFound { name: PathBuf, why: NoProgram, hint: String },
-    #[error("cannot run `{}`: it is not executable; nothing was started", name.display())]
+    #[error(
+        "cannot run `{}`: it is not executable; nothing was started",
+        Quoted(name.as_os_str().as_bytes())
+    )]
     NotExecutable { name: PathBuf },
     #[error(transparent)]
     Spawn(#[from] SpawnError),
@@ -83,7 +88,8 @@ impl SandboxFailure {
             Self::Operator { source } => return source.hints(),
             Self::Policy(PolicyFileError::NotAllowed(why)) => why.hint(),
             Self::NotExecutable { name } => {
-                format!("`chmod +x {}`, or start it by its interpreter", name.display())
+                let name = ShellWord::path(name.as_os_str().as_bytes());
+                format!("`chmod +x {name}`, or start it by its interpreter")
             }
             Self::Spawn(SpawnError::Command { errno, .. }) => match *errno {
                 Some(NOT_A_PROGRAM) => {

@@ -5,7 +5,7 @@ use actum_core::report::{
     ManifestFacts, Phase, PlainId, ROLLBACK_MANIFEST_FILE, ROLLBACK_SCRIPT_FILE, RollbackManifest,
 };
 use actum_core::task::ErrorCode;
-use actum_core::{Digest, RunId};
+use actum_core::{Digest, RunId, ShellWord};
 use actum_workspace::{ErrorKind, LinuxDisk, State};
 
 use super::end::{Documents, End};
@@ -154,6 +154,7 @@ impl Desk<'_> {
             return Err(broken(ErrorCode::BackupTooLarge, &what));
         }
         let expires = task.config.manifest_ttl.map(|ttl| later(self.started, ttl));
+        let script_file = place.directory.name.file(ROLLBACK_SCRIPT_FILE);
         let facts = ManifestFacts {
             manifest_id: manifest_id.clone(),
             plan_id: task.plan_id.clone(),
@@ -161,8 +162,8 @@ impl Desk<'_> {
             expires_at: expires,
             notes: clean(&format!(
                 "`actum rollback {}` takes the task back; without actum, `sh {}` does so.",
-                task.id,
-                place.directory.name.file(ROLLBACK_SCRIPT_FILE)
+                ShellWord::operand(task.id.as_str().as_bytes()),
+                ShellWord::path(script_file.as_bytes())
             )),
             run,
         };
