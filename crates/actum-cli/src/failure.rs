@@ -109,6 +109,19 @@ pub(crate) enum Failure {
     ForgottenRun { run: RunId, time: Timestamp },
     #[error("the command did its work, but its result could not be written: {source}")]
     Unwritten { source: io::Error },
+    /// A change is not made, and what the command did in these caches lasts.
+    #[error("{source}; {caches}")]
+    BesideCaches { source: Box<Failure>, caches: KeptCaches },
+}
+
+/// Caches that keep what a command did there, whatever becomes of the rest.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct KeptCaches(pub(crate) Vec<String>);
+
+impl std::fmt::Display for KeptCaches {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "`{}` keeps what the command did there, as a cache", self.0.join("`, `"))
+    }
 }
 
 /// The kind of what is wrong with an input, without any of its content.
@@ -146,6 +159,11 @@ impl From<actum::Error> for Failure {
 }
 
 impl Failure {
+    /// The failure itself, without the caches beside it.
+    pub(crate) fn bare(&self) -> &Self {
+        if let Self::BesideCaches { source, .. } = self { source.bare() } else { self }
+    }
+
     /// Adds what is known from outside the workspace: the one above `start` that discovery did not use, the path that a
     /// path relative to `start` means, and that a run was forgotten.
     pub(crate) fn explained(self, start: &Path) -> Self {
@@ -188,6 +206,7 @@ impl Failure {
             Self::Plugin { source } => source.exit(),
             Self::Sandbox { source } => source.exit(),
             Self::Ledger { source } => source.exit(),
+            Self::BesideCaches { source, .. } => source.exit(),
             Self::Start { .. }
             | Self::RootNotAllowed { .. }
             | Self::Unreadable { .. }
@@ -237,6 +256,7 @@ impl Failure {
             Self::Plugin { source } => source.reason(),
             Self::Sandbox { source } => source.reason(),
             Self::Ledger { source } => source.reason(),
+            Self::BesideCaches { source, .. } => source.reason(),
             Self::Passphrase { source } => source.reason(),
             Self::Plan { source } => source.reason(),
         }
@@ -244,7 +264,7 @@ impl Failure {
 
     /// Whether a command names no program that could be found.
     pub(crate) fn is_no_program(&self) -> bool {
-        let Self::Engine { source } = self else { return false };
+        let Self::Engine { source } = self.bare() else { return false };
         matches!(
             **source,
             actum::Error::Command(CommandError::NotFound { why, .. }) if why != NoProgram::NotExecutable
@@ -267,9 +287,9 @@ impl Failure {
 
     /// What else of the change is refused.
     pub(crate) fn also(&self) -> &[ErrorKind] {
-        if let Self::Workspace(error) = self {
+        if let Self::Workspace(error) = self.bare() {
             &error.also
-        } else if let Self::Placed { source, .. } = self {
+        } else if let Self::Placed { source, .. } = self.bare() {
             &source.also
         } else {
             &[]
@@ -311,6 +331,7 @@ impl Failure {
             Self::Plugin { source } => source.hints(),
             Self::Sandbox { source } => source.hints(),
             Self::Ledger { source } => source.hints(),
+            Self::BesideCaches { source, .. } => source.hints(),
             Self::Passphrase { source } => source.hints(),
             Self::Plan { source } => source.hints(),
             Self::UnknownReason { name } => {
@@ -344,6 +365,7 @@ impl Failure {
             Self::Workspace(error) => error.state,
             Self::Placed { source, .. } => source.state,
             Self::Engine { source } => source.workspace(),
+            Self::BesideCaches { source, .. } => source.workspace(),
             Self::Usage { .. }
             | Self::Start { .. }
             | Self::RootNotAllowed { .. }
@@ -376,7 +398,8 @@ impl Failure {
     }
 
     fn conflicts(&self) -> Option<Vec<Conflict>> {
-        let Self::Workspace(Error { kind: ErrorKind::ChangedSince { conflicts, .. }, .. }) = self
+        let Self::Workspace(Error { kind: ErrorKind::ChangedSince { conflicts, .. }, .. }) =
+            self.bare()
         else {
             return None;
         };
@@ -389,7 +412,7 @@ impl Failure {
     }
 
     fn gates(&self) -> &[GateRecord] {
-        let Self::Engine { source } = self else { return &[] };
+        let Self::Engine { source } = self.bare() else { return &[] };
         if let actum::Error::Denied { gates } | actum::Error::Queued { gates, .. } = &**source {
             gates
         } else {
@@ -399,7 +422,7 @@ impl Failure {
 
     /// The plan that waits for a person now.
     pub(crate) fn queued(&self) -> Option<QueuedFacts> {
-        let Self::Engine { source } = self else { return None };
+        let Self::Engine { source } = self.bare() else { return None };
         let actum::Error::Queued { plan, tier, expires, waited, denied, .. } = &**source else {
             return None;
         };
@@ -410,7 +433,7 @@ impl Failure {
     }
 
     fn budget(&self) -> Option<BudgetFacts> {
-        if let Self::Workspace(Error { kind: ErrorKind::Budget { status }, .. }) = self {
+        if let Self::Workspace(Error { kind: ErrorKind::Budget { status }, .. }) = self.bare() {
             return Some(BudgetFacts::of(status));
         }
         None

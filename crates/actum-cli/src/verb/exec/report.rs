@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::change_list::count;
 use crate::exit::Exit;
-use crate::failure::Failure;
+use crate::failure::{Failure, KeptCaches};
 use crate::output::{Document, Form, Screen};
 use crate::run_end::RunEnd;
 use crate::verb::sandbox::report::Report;
@@ -48,6 +48,7 @@ pub(super) enum Outcome {
 
 impl Executed {
     pub(super) fn of(tried: &Tried, runner: &Runner, outcome: Outcome) -> Self {
+        let outcome = outcome.beside(tried.passed());
         let command = tried.record.argv.iter().map(Into::into).collect::<Vec<_>>();
         Self {
             status: outcome.status(),
@@ -96,7 +97,7 @@ impl Executed {
         }
         match &self.outcome {
             Outcome::Nothing | Outcome::Dropped { .. } => {
-                screen.note("the command changed nothing")
+                screen.note(format_args!("the command changed nothing{}", self.elsewhere()));
             }
             Outcome::Changed { change } => change.tell(screen)?,
             Outcome::Queued { error } | Outcome::Refused { error } => drop(screen.failure(error)),
@@ -106,22 +107,41 @@ impl Executed {
 
     /// In which state a command that failed leaves things.
     fn left(&self, dropped: u64) -> String {
-        let but = match self.passed.is_empty() {
-            true => String::new(),
-            false => format!(", but for `{}`", self.passed.join("`, `")),
-        };
+        let elsewhere = self.elsewhere();
+        let as_before = format!("dropped, and the workspace is as before{elsewhere}");
         match dropped {
-            0 => format!("nothing was changed{but}"),
-            1 => format!("1 change that it made is dropped, and the workspace is as before{but}"),
-            more => {
-                let changes = count(more, "change");
-                format!("{changes} that it made are dropped, and the workspace is as before{but}")
-            }
+            0 => format!("nothing was changed{elsewhere}"),
+            1 => format!("1 change that it made is {as_before}"),
+            more => format!("{} that it made are {as_before}", count(more, "change")),
+        }
+    }
+
+    /// Restricts what is said of the workspace to what lies outside the caches.
+    fn elsewhere(&self) -> String {
+        match self.passed.is_empty() {
+            true => String::new(),
+            false => format!(" outside of `{}`", self.passed.join("`, `")),
         }
     }
 }
 
 impl Outcome {
+    /// Has a message that nothing was changed say what the caches keep all the same.
+    fn beside(self, passed: &[String]) -> Self {
+        let with_caches = |error: Box<Failure>| match passed {
+            [] => error,
+            passed => {
+                let caches = KeptCaches(passed.to_vec());
+                Box::new(Failure::BesideCaches { source: error, caches })
+            }
+        };
+        match self {
+            Self::Queued { error } => Self::Queued { error: with_caches(error) },
+            Self::Refused { error } => Self::Refused { error: with_caches(error) },
+            Self::Nothing | Self::Dropped { .. } | Self::Changed { .. } => self,
+        }
+    }
+
     fn status(&self) -> Status {
         match self {
             Self::Nothing | Self::Changed { .. } => Status::Succeeded,
