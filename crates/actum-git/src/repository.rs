@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use actum_core::path::{Cut, InBackticks};
@@ -37,7 +38,8 @@ impl Repository {
     /// [`GitProblem::NoRepository`], [`GitProblem::Bare`], [`GitProblem::LinkedWorktree`],
     /// [`GitProblem::OtherOwner`] where git would not trust the directory either (`safe.directory`), and
     /// [`GitProblem::Unsupported`] for what libgit2 or this crate does not know: SHA-256, other stores of
-    /// references, `core.worktree`, names that are compared without case, a FIFO or device in `.git`.
+    /// references, `core.worktree`, names that are compared without case, a FIFO or device in `.git`,
+    /// a reflog with other names.
     pub fn open(root: &Path) -> Result<Self, GitProblem> {
         let root = root.canonicalize().doing("looking for the work tree")?;
         reject_special_files(&root)?;
@@ -102,6 +104,11 @@ impl Handle {
         if let Some(link) = link_within(&raw)? {
             return Err(unsupported(&format!("`.git/{link}` is a symbolic link")));
         }
+        if let Some(log) = shared_log(&raw)? {
+            return Err(unsupported(&format!(
+                "`.git/{log}` has another name (a hard link), and a commit appends to it under all its names"
+            )));
+        }
         let settings = Settings::put(&raw)?;
         let config = raw.config().doing("reading the settings")?;
         let is_set = |name| match config.get_bool(name) {
@@ -136,12 +143,32 @@ impl Handle {
     }
 }
 
-/// The first symbolic link among what a commit writes: libgit2 would follow it out of the work tree.
-fn link_within(raw: &git2::Repository) -> Result<Option<String>, GitProblem> {
-    const DOING: &str = "looking for links in `.git`";
+const DOING: &str = "looking for links in `.git`";
+
+/// The reference that `HEAD` names.
+fn head_target(raw: &git2::Repository) -> String {
     let head = raw.find_reference("HEAD").ok();
     let branch = head.as_ref().and_then(|head| head.symbolic_target().ok().flatten());
-    let branch = branch.unwrap_or("refs/heads").to_owned();
+    branch.unwrap_or("refs/heads").to_owned()
+}
+
+/// The first reflog that a commit appends to, in place, and that has other names. All else is written anew and renamed.
+fn shared_log(raw: &git2::Repository) -> Result<Option<String>, GitProblem> {
+    for log in ["logs/HEAD".to_owned(), format!("logs/{}", head_target(raw))] {
+        match fs::symlink_metadata(raw.path().join(&log)) {
+            Ok(found) if found.is_file() && found.nlink() > 1 => return Ok(Some(log)),
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                return Err(GitProblem::Disk { doing: DOING, source: error });
+            }
+            Ok(_) | Err(_) => {}
+        }
+    }
+    Ok(None)
+}
+
+/// The first symbolic link among what a commit writes: libgit2 would follow it out of the work tree.
+fn link_within(raw: &git2::Repository) -> Result<Option<String>, GitProblem> {
+    let branch = head_target(raw);
     let logged = format!("logs/{branch}");
     for path in ["HEAD", "index", "packed-refs", "objects", "logs/HEAD", &branch, &logged] {
         for (at, _) in path.match_indices('/').chain([(path.len(), "")]) {

@@ -184,3 +184,21 @@ fn links_in_the_state_of_a_repository_are_refused() {
         assert!(problem.to_string().contains("symbolic link"), "{link}: {problem}");
     }
 }
+
+/// EX-17: a commit appends to reflogs in place, so none of them is a file outside as well.
+#[test]
+fn a_reflog_with_another_name_is_not_appended_to() {
+    for log in [".git/logs/HEAD", ".git/logs/refs/heads/main"] {
+        let repo = Repo::with(&[("a", b"1")]);
+        let (log, outside) = (repo.path(log), repo.beside("outside"));
+        assert!(log.is_file(), "{}", log.display());
+        fs::write(&outside, "mine\n").unwrap();
+        fs::remove_file(&log).unwrap();
+        fs::hard_link(&outside, &log).unwrap();
+        let problem = open(&repo.root);
+        assert!(matches!(problem, GitProblem::Unsupported { .. }), "{problem}");
+        assert!(problem.to_string().contains("has another name (a hard link)"), "{problem}");
+        fs::remove_file(&outside).unwrap();
+        Repository::open(&repo.root).unwrap();
+    }
+}
