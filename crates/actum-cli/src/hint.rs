@@ -124,7 +124,7 @@ pub(crate) fn after_engine(error: &actum::Error) -> Vec<String> {
         actum::Error::Command(error) => return of_command(error),
         actum::Error::NoAction => "a plan envelope is carried out with `actum action run`",
         actum::Error::Output(_) => {
-            "no part of `agent/agent_outputs` may be a symbolic link, and you need to be allowed to write there"
+            "no part of `agent/agent_outputs` may be a file or a symbolic link, and you need to be allowed to write there"
         }
         actum::Error::Rollback(RollbackRefused::Open { source, .. }) => {
             return after_engine(source);

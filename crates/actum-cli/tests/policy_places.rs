@@ -171,3 +171,18 @@ fn reports_of_tasks_and_active_plans_are_protected_from_every_change() {
         assert_eq!(apply(directory.path(), &root, path, "text\n").code, 0, "{path}");
     }
 }
+
+/// EX-4: a new file in the place of a directory of reports would make every task fail, so it needs approval.
+#[test]
+fn a_new_file_where_reports_need_a_directory_needs_approval() {
+    let (directory, root) = workspace();
+    let told = "is a file where task plans need a directory for their reports";
+    for name in ["agent", "Agent", "agent/agent_outputs", "agent/agent_outputs/plans"] {
+        let queued = apply(directory.path(), &root, name, "x\n");
+        assert_eq!(queued.code, 6, "{name}: {queued:?}");
+        assert!(queued.stderr.contains(told), "{queued:?}");
+    }
+    for name in ["src/agent", "agent.py", "agent/agent_outputs/notes.md"] {
+        assert_eq!(apply(directory.path(), &root, name, "x\n").code, 0, "{name}");
+    }
+}

@@ -513,6 +513,15 @@ fn a_task_that_cannot_be_reported_is_not_begun() {
         assert!(!root.join("made.txt").exists(), "{link}: {ended:?}");
         assert_eq!(fs::read_dir(&outside).unwrap().count(), 0, "{link}");
     }
+    for file in ["agent", "agent/agent_outputs", "agent/agent_outputs/plans"] {
+        let (_directory, root) = workspace();
+        fs::create_dir_all(root.join(file).parent().unwrap()).unwrap();
+        fs::write(root.join(file), "x\n").unwrap();
+        let ended = run(&root, &plan(json!([create("a1", "made.txt")])));
+        assert_eq!(ended.code, 1, "{file}: {ended:?}");
+        let told = format!("`{file}` is a file, and task plans need a directory there; move it");
+        assert!(ended.stdout.contains(&told) || ended.stderr.contains(&told), "{ended:?}");
+    }
 }
 
 /// EX-20: no report has a credential in it that new content brings, and the task is refused.

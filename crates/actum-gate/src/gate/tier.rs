@@ -11,6 +11,7 @@ use actum_core::{PathRule, RelPath, RiskTier};
 use super::spelling::{Guard, Guards, Spellings};
 use super::{Said, with_more};
 use crate::decision::{Bundle, Verdict};
+use crate::fold::folded;
 use crate::policy::{BUILT_IN, BuiltIn, Layer, Policy, TierRule};
 use crate::trigger::Trigger;
 
@@ -21,6 +22,9 @@ const CHANGED_FILES_MAX: usize = 2000;
 
 /// Where agents keep their own work (EX-4).
 const OWN_AREAS: [&str; 2] = ["agent/agent_outputs/", "agent/temp/"];
+
+/// Directories in the root of a workspace that hold the reports of tasks. `actum run` fails while one of them is a file.
+const REPORT_PARENTS: [&str; 3] = ["agent", "agent/agent_outputs", "agent/agent_outputs/plans"];
 
 /// A tier, and why it is that.
 type Ground = (RiskTier, String);
@@ -47,7 +51,8 @@ fn computed(bundle: &Bundle, policy: &Policy) -> Ground {
         return (RiskTier::R2, "it brings back what was there before a run".to_owned());
     }
     // Of grounds that are alike the first counts, so that their order is part of the rules.
-    let raised = size(change).into_iter().chain(raised(bundle, policy));
+    let raised =
+        size(change).into_iter().chain(raised(bundle, policy)).chain(blocked_reports(change));
     raised.fold(ordinary(bundle), |first, next| if next.0 > first.0 { next } else { first })
 }
 
@@ -72,6 +77,28 @@ fn size(change: &[PathEffect]) -> Option<Ground> {
         return Some((RiskTier::R3, format!("it deletes {deleted} files")));
     }
     (files > CHANGED_FILES_MAX).then(|| (RiskTier::R3, format!("it changes {files} files")))
+}
+
+/// A new file in the place of a directory that holds the reports of tasks.
+fn blocked_reports(change: &[PathEffect]) -> Option<Ground> {
+    let is_parent = |path: &RelPath| {
+        let folded = folded(path.as_bytes());
+        REPORT_PARENTS.iter().any(|parent| parent.as_bytes() == &*folded)
+    };
+    let is_new_file = |effect: EffectKind| match effect {
+        EffectKind::Created | EffectKind::Renamed => true,
+        EffectKind::Modified
+        | EffectKind::Mode
+        | EffectKind::Attributes
+        | EffectKind::Deleted
+        | EffectKind::DirectoryCreated
+        | EffectKind::DirectoryRemoved => false,
+    };
+    let mut new = change.iter().filter(|it| is_new_file(it.effect));
+    let PathEffect { path, .. } = new.find(|it| is_parent(&it.path.0))?;
+    let why =
+        "where task plans need a directory for their reports, so every `actum run` here would fail";
+    Some((RiskTier::R3, format!("`{path}` is a file {why}")))
 }
 
 /// What the rules say, those that are built in first.

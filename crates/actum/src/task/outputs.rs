@@ -273,10 +273,14 @@ impl Outputs {
     /// The directory at a path, where it is there.
     fn existing(&self, path: &str) -> Result<Option<Handle>, OutputError> {
         let mut at: Option<Handle> = None;
-        for name in path.split('/') {
-            match self.disk.open_directory(at.as_ref().unwrap_or(&self.root), name.as_bytes()) {
+        for (here, name) in steps(path) {
+            let above = at.as_ref().unwrap_or(&self.root);
+            match self.disk.open_directory(above, name.as_bytes()) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-                opened => at = Some(opened.map_err(failed("open", path))?),
+                opened => {
+                    let named = opened.map_err(|error| self.naming_file(above, here, name, error));
+                    at = Some(named.map_err(failed("open", path))?);
+                }
             }
         }
         Ok(at)
@@ -285,7 +289,7 @@ impl Outputs {
     /// The same, made where it is missing.
     fn made(&self, path: &str) -> Result<Handle, OutputError> {
         let mut at: Option<Handle> = None;
-        for name in path.split('/') {
+        for (here, name) in steps(path) {
             let above = at.as_ref().unwrap_or(&self.root);
             let opened = match self.disk.open_directory(above, name.as_bytes()) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -296,9 +300,25 @@ impl Outputs {
                 }
                 opened => opened,
             };
-            at = Some(opened.map_err(failed("make the directory", path))?);
+            let named = opened.map_err(|error| self.naming_file(above, here, name, error));
+            at = Some(named.map_err(failed("make the directory", path))?);
         }
         at.ok_or_else(|| no_name("open", path))
+    }
+
+    /// The error of a directory that could not be opened; where a file is in its place, one that names it.
+    fn naming_file(&self, above: &Handle, here: &str, name: &str, error: io::Error) -> io::Error {
+        let is_file = |stat: Stat| stat.kind == Kind::File;
+        match self.disk.stat_at(above, name.as_bytes()) {
+            Ok(found) if found.is_some_and(is_file) => io::Error::new(
+                io::ErrorKind::NotADirectory,
+                format!(
+                    "`{here}` is a file, and task plans need a directory there; move it elsewhere"
+                ),
+            ),
+            // The first error says more.
+            Ok(_) | Err(_) => error,
+        }
     }
 }
 
@@ -310,6 +330,12 @@ fn failed(doing: &'static str, path: &str) -> impl Fn(io::Error) -> OutputError 
 fn no_name(doing: &'static str, path: &str) -> OutputError {
     let source = io::Error::new(io::ErrorKind::AlreadyExists, "every name for it is taken");
     OutputError { doing, path: path.to_owned(), source }
+}
+
+/// Each name of a path, with the path up to it.
+fn steps(path: &str) -> impl Iterator<Item = (&str, &str)> {
+    let ends = path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
+    ends.map(|end| path.get(..end).unwrap_or(path)).zip(path.split('/'))
 }
 
 /// The directories above the last name of a path of ours, and that name.
