@@ -186,3 +186,25 @@ fn a_new_file_where_reports_need_a_directory_needs_approval() {
         assert_eq!(apply(directory.path(), &root, name, "x\n").code, 0, "{name}");
     }
 }
+
+/// D-5: of a file over 16 MiB an edit is judged in parts, and git reads only the beginning.
+#[test]
+fn a_large_file_does_not_become_the_head_of_a_repository_by_an_edit() {
+    let (directory, root) = workspace();
+    let line = format!("{}\n", "y".repeat(79));
+    let rest = line.repeat(220_000);
+    fs::create_dir(root.join("bare")).unwrap();
+    fs::write(root.join("bare/HEAD"), format!("x\n{rest}")).unwrap();
+    let edit = |new: &str| {
+        let diff =
+            format!("--- a/bare/HEAD\n+++ b/bare/HEAD\n@@ -1,2 +1,2 @@\n-x\n+{new}\n {line}");
+        fs::write(directory.path().join("head.diff"), diff).unwrap();
+        actum(&root, &["apply", "../head.diff"])
+    };
+    for head in ["ref: refs/heads/main", "0123456789012345678901234567890123456789"] {
+        let denied = edit(head);
+        assert_eq!(denied.code, 1, "{denied:?}");
+        assert!(denied.stderr.contains("makes its directory a git repository"), "{denied:?}");
+    }
+    assert_eq!(edit("z").code, 0);
+}

@@ -141,11 +141,12 @@ impl Trigger {
         }
     }
 
-    /// What acts on a file of that name whose content is not known.
-    pub fn unseen(name: &[u8]) -> Option<Self> {
+    /// What acts on a file of that name whose content is known by its beginning alone, of 256 bytes at least.
+    pub fn of_beginning(name: &[u8], beginning: &[u8]) -> Option<Self> {
         let name = plain(name);
         match &*name {
-            b"head" => None, // git reads 256 bytes of it
+            // git reads 256 bytes of it.
+            b"head" => is_head(beginning).then_some(Self::GitRepository),
             b"config" | b"config.worktree" => Some(Self::GitConfiguration),
             b"package.json" => Some(Self::LifecycleScript),
             name => is_hook(name).then_some(Self::GitHook),
@@ -284,6 +285,9 @@ mod tests {
             assert_eq!(of("head", content), None, "{content}");
         }
         assert_eq!(of("head.ts", &id), None);
+        let beginning = |content: &str| Trigger::of_beginning(b"HEAD", content.as_bytes());
+        assert_eq!(beginning(&short), Some(Trigger::GitRepository));
+        assert_eq!(beginning("export default Head;\n"), None);
     }
 
     /// D-5
@@ -333,7 +337,7 @@ mod tests {
         for broken in ["", "{", "[]", "null", r#"{"scripts":1}"#] {
             assert_eq!(of("package.json", broken), None, "{broken}");
         }
-        assert_eq!(Trigger::unseen(b"package.json"), lifecycle);
+        assert_eq!(Trigger::of_beginning(b"package.json", b"{}"), lifecycle);
     }
 
     /// D-5

@@ -112,6 +112,16 @@ impl<D: Disk> Transaction<'_, D> {
         Ok(Some(bytes))
     }
 
+    /// The first [`AROUND_BYTES`] of one of them, or of one that moves; all of a shorter one.
+    ///
+    /// # Errors
+    /// `Io`, `Missing`.
+    pub fn new_beginning(&self, path: &RelPath) -> Result<Vec<u8>> {
+        let file = self.nodes.get(path).and_then(|node| node.post.file());
+        let Some(file) = file else { return Err(ErrorKind::missing(path).into()) };
+        self.stretch(path, file, (0, 0))
+    }
+
     fn parts(
         &self,
         path: &RelPath,

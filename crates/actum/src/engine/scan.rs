@@ -85,7 +85,9 @@ fn triggers<D: Disk>(transaction: &Transaction<'_, D>) -> Result<Vec<TriggerFoun
                 let before = transaction.replaced_content(path)?;
                 Trigger::of(name, before.as_deref(), &content)
             }
-            NewContent::Parts(_) | NewContent::TooLarge => Trigger::unseen(name),
+            NewContent::Parts(_) | NewContent::TooLarge => {
+                Trigger::of_beginning(name, &transaction.new_beginning(path)?)
+            }
         };
         let path = PathName(path.clone());
         found.extend(trigger.map(|trigger| TriggerFound { path, trigger }));
