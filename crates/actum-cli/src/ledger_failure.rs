@@ -12,6 +12,7 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::new_home::HomePlaceRefused;
 use crate::own_format;
+use crate::snippet::Quote;
 use actum::reason::Reason;
 
 /// Why something about the ledger could not be done or does not hold.
@@ -40,16 +41,19 @@ pub(crate) enum LedgerFailure {
         shown(home)
     )]
     NoLedger { tenant: TenantId, home: PathBuf },
-    #[error("cannot use the keyring {input}: {source}; nothing was verified or changed")]
-    Keyring { input: String, source: KeyringError },
+    #[error(
+        "cannot use the keyring {input}: {}; nothing was verified or changed",
+        quote.message_at_place(source, "it is no keyring")
+    )]
+    Keyring { input: String, source: KeyringError, quote: Quote },
     #[error("cannot read the keyring {input}: {source}; nothing was verified or changed")]
     KeyringUnreadable { input: String, source: std::io::Error },
     #[error(
         "{input} is no ledger as `actum ledger export` writes it; nothing was verified or changed"
     )]
     NoExport { input: String, found: Option<String> },
-    #[error("{input} is not verified: {source}")]
-    Receipt { input: String, source: Box<BundleProblem> },
+    #[error("{input} is not verified: {}", quote.message_at_place(source, "it proves nothing"))]
+    Receipt { input: String, source: Box<BundleProblem>, quote: Quote },
     #[error(
         "the ledger has {size} entries, and entry {index} is not among them; nothing was changed"
     )]

@@ -36,6 +36,27 @@ pub(crate) fn of(bytes: &[u8]) -> Option<String> {
     read.map(|Headed { format }| format)
 }
 
+/// Whether a document has a format of this program, or the members of an envelope that holds a receipt.
+pub(crate) fn is_like_ours(bytes: &[u8]) -> bool {
+    #[derive(Deserialize)]
+    #[serde(rename_all = "camelCase")]
+    struct Signed {
+        payload_type: String,
+    }
+    let is_named =
+        |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-/".contains(&byte);
+    let is_format = |format: &str| {
+        format
+            .strip_prefix("actum.")
+            .is_some_and(|name| name.len() < 40 && name.bytes().all(is_named))
+    };
+    match of(bytes) {
+        Some(format) => is_format(&format),
+        None => serde_json::from_slice::<Signed>(bytes)
+            .is_ok_and(|signed| signed.payload_type.starts_with("application/vnd.")),
+    }
+}
+
 /// What a file of this format is, and what takes it.
 pub(crate) fn hint(format: &str) -> Option<&'static str> {
     let (name, _version) = format.rsplit_once('/')?;
@@ -150,6 +171,18 @@ mod tests {
             assert_eq!(of(other.as_bytes()), None, "{other}");
         }
         assert!(hint("actum.ledger-export/2").is_some() && hint("actum.run/1").is_none());
+        for ours in [&keyring[..], export, b"{\"payloadType\":\"application/vnd.in-toto+json\"}"] {
+            assert!(is_like_ours(ours));
+        }
+        for other in [
+            "{\"format\":\"hunter2\"}",
+            "{\"format\":\"actum.a b\"}",
+            "{}",
+            "x",
+            "{\"payloadType\":\"x\"}",
+        ] {
+            assert!(!is_like_ours(other.as_bytes()), "{other}");
+        }
     }
 
     fn is_result(text: &str) -> bool {

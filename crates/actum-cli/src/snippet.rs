@@ -26,6 +26,8 @@ pub(crate) enum Withheld {
     Place,
     #[error("a credential seems to be in this line")]
     Credential,
+    #[error("it is no document of actum")]
+    Kind,
 }
 
 impl Quote {
@@ -34,6 +36,14 @@ impl Quote {
         match Withheld::find(file, input, place) {
             Some(why) => Self::Withheld { place, why },
             None => Self::Shown(place.and_then(|place| Snippet::of(input, place)).map(Box::new)),
+        }
+    }
+
+    /// Decides the same of `input` that should be a document of this program. Nothing is quoted of a file of another kind.
+    pub(crate) fn of_kind(self, is_expected: bool) -> Self {
+        match self {
+            Self::Shown(_) if !is_expected => Self::Withheld { place: None, why: Withheld::Kind },
+            quote @ (Self::Shown(_) | Self::Withheld { .. }) => quote,
         }
     }
 

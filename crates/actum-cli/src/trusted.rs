@@ -11,7 +11,8 @@ use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::ledger_failure::LedgerFailure;
-use crate::{home, input, shown_path};
+use crate::snippet::Quote;
+use crate::{home, input, own_format, shown_path};
 
 /// A keyring, and where it is from.
 #[derive(Serialize)]
@@ -49,7 +50,11 @@ impl Trusted {
                     Err(failure) => return Err(failure),
                 };
                 let keyring = Keyring::read(&bytes);
-                let keyring = keyring.map_err(|source| LedgerFailure::Keyring { input, source })?;
+                let keyring = keyring.map_err(|source| {
+                    let quote = Quote::new(input::path(file, start).as_deref(), &bytes, None);
+                    let quote = quote.of_kind(own_format::is_like_ours(&bytes));
+                    LedgerFailure::Keyring { input, source, quote }
+                })?;
                 Ok(Self::new(keyring, file, Source::Argument))
             }
             None => Self::own(),

@@ -233,6 +233,41 @@ fn messages_quote_nothing_of_files_of_the_operator_and_the_system() {
     }
 }
 
+/// AA-10, EX-20: a file that is no document of the expected kind may hold anything, so no member of it is quoted.
+#[test]
+fn messages_quote_no_member_of_a_file_of_another_kind() {
+    let (directory, root) = workspace();
+    assert_eq!(actum(&root, &["apply", "../change.diff"]).code, 0);
+    fs::create_dir(directory.path().join(".aws")).unwrap();
+    let [json, toml] = [".aws/config.json", ".aws/config.toml"].map(|it| directory.path().join(it));
+    let plain = directory.path().join("plain.json");
+    for content in [
+        "{\"format\":\"hunter2-marker\"}\n",
+        "{\"format\":\"actum.keyring/1\",\"hunter2-marker\":1}\n",
+        "{\"hunter2-marker\":\"x\"}\n",
+        "{\"keys\":\"hunter2-marker\"}\n",
+    ] {
+        fs::write(&json, content).unwrap();
+        fs::write(&plain, content.replace("actum.keyring/1", "mine")).unwrap();
+        fs::write(&toml, "hunter2-marker = 1\ncase = 2\n").unwrap();
+        let (json, plain) = (json.to_str().unwrap(), plain.to_str().unwrap());
+        let verbs: [&[&str]; 6] = [
+            &["verify", json],
+            &["verify", plain],
+            &["ledger", "verify", "--keyring", json],
+            &["ledger", "verify", "--keyring", plain],
+            &["policy", "test", toml.to_str().unwrap()],
+            &["policy", "test", plain],
+        ];
+        for verb in verbs {
+            let ended = actum(&root, verb);
+            assert_eq!(ended.code, 1, "{verb:?}: {ended:?}");
+            assert!(!ended.stderr.contains("hunter2"), "{verb:?}: {}", ended.stderr);
+            assert!(ended.stderr.contains("its content is not shown, since"), "{ended:?}");
+        }
+    }
+}
+
 /// AA-2, issue 22 (claims): an input has at most 100 MiB.
 #[test]
 fn an_input_of_more_than_100_mib_is_refused() {

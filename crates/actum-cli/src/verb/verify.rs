@@ -26,6 +26,7 @@ use crate::ledger_failure::LedgerFailure;
 use crate::output::Document;
 use crate::own_format;
 use crate::record::{GateLine, write_commands};
+use crate::snippet::Quote;
 use crate::trusted::Trusted;
 
 /// Verify a receipt, with its proof or alone, by public keys
@@ -99,8 +100,12 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
             .map(|receipt| (receipt, None))
             .map_err(BundleProblem::from),
     };
-    let (receipt, inclusion) =
-        verified.map_err(|source| LedgerFailure::Receipt { input, source: Box::new(source) })?;
+    let (receipt, inclusion) = verified.map_err(|source| {
+        let file = input::path(&arguments.receipt, &session.start);
+        let quote = Quote::new(file.as_deref(), &bytes, None);
+        let quote = quote.of_kind(own_format::is_like_ours(&bytes));
+        LedgerFailure::Receipt { input, source: Box::new(source), quote }
+    })?;
     let unread = unread(&bytes, &keyring.keyring).iter().map(ToString::to_string).collect();
     session.screen.show(&Verified { unread, ..Verified::of(receipt, inclusion, keyring) })?;
     Ok(Exit::Success)

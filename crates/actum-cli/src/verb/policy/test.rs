@@ -4,15 +4,17 @@ use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
+use actum_core::format::Place;
 use actum_core::path::{Harmless, Quoted};
 use actum_core::{Digest, RiskTier};
-use actum_gate::policy::{ExpectedCase, PolicyTest, PolicyTestError, expected_word};
+use actum_gate::policy::{ExpectedCase, Mistake, PolicyTest, PolicyTestError, expected_word};
 use actum_gate::{Decision, Verdict};
 use serde::Serialize;
 
 use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::Document;
+use crate::snippet::Quote;
 use crate::verb::Session;
 use crate::{input, policy, root, shown_path};
 
@@ -36,8 +38,11 @@ pub(crate) struct Arguments {
 pub(crate) enum PolicyTestFailure {
     #[error("there is no file {file} with cases to test the policy by; nothing was changed")]
     Missing { file: String },
-    #[error("cannot test the policy by {file}: {source}; nothing was changed")]
-    Unusable { file: String, source: PolicyTestError },
+    #[error(
+        "cannot test the policy by {file}: {}; nothing was changed",
+        quote.message_at_place(source, "it is no file of test cases")
+    )]
+    Unusable { file: String, source: PolicyTestError, quote: Quote },
 }
 
 #[derive(Serialize)]
@@ -107,7 +112,16 @@ fn read(file: &std::path::Path, session: &Session) -> Result<PolicyTest, Failure
         Err(failure) => return Err(failure),
     };
     let test = PolicyTest::read(&bytes);
-    test.map_err(|source| PolicyTestFailure::Unusable { file: name, source }.into())
+    test.map_err(|source| {
+        let place = if let PolicyTestError::Malformed(Mistake { line, column, .. }) = &source {
+            Some(Place { line: *line, column: column.unwrap_or(1) })
+        } else {
+            None
+        };
+        let quote = Quote::new(input::path(file, &session.start).as_deref(), &bytes, place);
+        let quote = quote.of_kind(bytes.windows(4).any(|word| word == b"case"));
+        PolicyTestFailure::Unusable { file: name, source, quote }.into()
+    })
 }
 
 impl TestedCase {
