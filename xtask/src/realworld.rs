@@ -3,12 +3,12 @@
 
 mod catalogue;
 mod change;
-mod child;
+pub(crate) mod child;
 mod counts;
-mod download;
+pub(crate) mod download;
 mod format;
-mod git;
-mod judged;
+pub(crate) mod git;
+pub(crate) mod judged;
 mod moved_down;
 mod options;
 mod plans;
@@ -63,7 +63,7 @@ pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
 }
 
 /// Nobody else may use the scratch directory.
-fn lock(directory: &Path) -> Result<File, Failure> {
+pub(crate) fn lock(directory: &Path) -> Result<File, Failure> {
     let lock = File::create(directory.join("lock"))?;
     match lock.try_lock() {
         Ok(()) => Ok(lock),

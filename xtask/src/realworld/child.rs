@@ -14,7 +14,7 @@ const SHOWN_LINES_MAX: usize = 4;
 
 /// Why a program gave nothing.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum ChildError {
+pub(crate) enum ChildError {
     #[error("starting `{program}`: {source}")]
     Start { program: String, source: io::Error },
     #[error("waiting for `{program}`: {source}")]
@@ -33,7 +33,7 @@ enum Output {
 
 /// What the program writes to its output. It and all that it started are killed when the time is
 /// over. The caller sets its input.
-pub(super) fn run(command: &mut Command, limit: Duration) -> Result<Vec<u8>, ChildError> {
+pub(crate) fn run(command: &mut Command, limit: Duration) -> Result<Vec<u8>, ChildError> {
     let program = command.get_program().to_string_lossy().into_owned();
     let begun = Instant::now();
     let mut child = command

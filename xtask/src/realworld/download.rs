@@ -169,7 +169,7 @@ fn unpacked_npm(work: &Path, name: &str, version: &str) -> Result<PathBuf, Failu
 }
 
 /// The empty directory at `path`.
-pub(super) fn fresh(path: &Path) -> io::Result<()> {
+pub(crate) fn fresh(path: &Path) -> io::Result<()> {
     match remove_dir_all(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         Ok(()) | Err(_) => {}

@@ -11,7 +11,7 @@ use super::child::{ChildError, run};
 use super::tree::Tree;
 
 /// How long one call may take.
-const TIME_MAX: Duration = Duration::from_secs(300);
+pub(crate) const TIME_MAX: Duration = Duration::from_secs(300);
 
 /// Files are bytes: nothing in a package may say otherwise. These attributes win over all others.
 const ATTRIBUTES: &str = "* -text !eol !crlf -ident !filter !working-tree-encoding !diff !merge \
@@ -113,7 +113,8 @@ pub(super) fn apply(tree: &Path, patch: &Path) -> Result<Duration, Failure> {
     Ok(begun.elapsed())
 }
 
-fn initialise(directory: &Path) -> Result<(), Failure> {
+/// Makes a repository in `directory` in which files are bytes.
+pub(crate) fn initialise(directory: &Path) -> Result<(), Failure> {
     run(&mut git(directory, &["init", "--quiet", "--template="]), TIME_MAX)?;
     let information = directory.join(".git").join("info");
     std::fs::create_dir(&information)?;
@@ -121,7 +122,8 @@ fn initialise(directory: &Path) -> Result<(), Failure> {
     Ok(())
 }
 
-fn git(directory: &Path, arguments: &[&str]) -> Command {
+/// git in `directory`, under no configuration of the user or the system.
+pub(crate) fn git(directory: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new("git");
     for setting in CONFIGURATION {
         command.args(["-c", setting]);

@@ -4,8 +4,8 @@ use actum_core::path_name::PathName;
 use actum_core::receipt::{EffectKind, GateRecord, PathEffect};
 use actum_core::{Digest, RelPath};
 use actum_gate::credential::scan_file;
-use actum_gate::decision::Found;
-use actum_gate::{Bundle, Case, NoAccess, Policy, Verdict, decide};
+use actum_gate::decision::{Found, TriggerFound};
+use actum_gate::{Bundle, Case, NoAccess, Policy, Trigger, Verdict, decide};
 
 use super::Failure;
 use super::change::{Change, Kind};
@@ -25,7 +25,8 @@ pub(super) struct Judged {
 impl Judged {
     pub(super) fn of(changes: &[Change]) -> Result<Self, Failure> {
         let policy = Policy::default();
-        let case = case(changes)?;
+        let touched = changes.iter().map(touched).collect::<Result<Vec<_>, _>>()?;
+        let case = case(&touched);
         let found = case.found.iter().map(|Found { path, finding }| {
             format!("{} in `{path}`, line {}", finding.rule, finding.line)
         });
@@ -69,30 +70,80 @@ pub(super) fn told(rows: &[Row<'_>]) -> String {
     text
 }
 
-fn case(changes: &[Change]) -> Result<Case, Failure> {
-    let (mut effects, mut found) = (Vec::new(), Vec::new());
-    for change in changes {
-        let path = PathName(RelPath::new(&change.path)?);
-        let (effect, before, after) = match &change.kind {
-            Kind::Added { new } => (EffectKind::Created, None, Some(new)),
-            Kind::Deleted { old } => (EffectKind::Deleted, Some(old), None),
-            Kind::Modified { old, new } => (EffectKind::Modified, Some(old), Some(new)),
-        };
-        if let Some(after) = after {
-            let before = before.map(|leaf| &*leaf.content);
-            let findings = scan_file(path.0.name(), before, &after.content).into_iter();
-            found.extend(findings.map(|finding| Found { path: path.clone(), finding }));
-        }
-        let (from, before, after) = (None, None, None);
-        effects.push(PathEffect { path, effect, from, before, after, added: 0, removed: 0 });
+/// One file of a change, with its whole content.
+pub(crate) struct Touched<'a> {
+    pub(crate) path: PathName,
+    pub(crate) effect: EffectKind,
+    /// Where a renamed file was.
+    pub(crate) from: Option<PathName>,
+    pub(crate) before: Option<&'a [u8]>,
+    pub(crate) after: Option<&'a [u8]>,
+}
+
+impl Touched<'_> {
+    fn path_effect(&self) -> PathEffect {
+        let (path, effect, from) = (self.path.clone(), self.effect, self.from.clone());
+        PathEffect { path, effect, from, before: None, after: None, added: 0, removed: 0 }
     }
-    Ok(Case { found, ..Case::of(effects) })
+
+    /// The new content, if there is any; a file that only moves has none.
+    fn rewritten(&self) -> Option<&[u8]> {
+        self.after.filter(|after| self.before != Some(after))
+    }
+
+    fn trigger(&self) -> Option<Trigger> {
+        let (path, after) = (&self.path.0, self.after?);
+        let is_rewritten = self.rewritten().is_some();
+        let is_named_anew = self.from.as_ref().is_some_and(|from| from.0.name() != path.name());
+        if !is_rewritten && !is_named_anew {
+            return None;
+        }
+        if Trigger::may_mark_home(path) {
+            return Trigger::of_mark(Some(after));
+        }
+        let before = self.before.filter(|_| is_rewritten);
+        Trigger::may_be(path.name()).then(|| Trigger::of(path.name(), before, after)).flatten()
+    }
+}
+
+/// The case that the gates decide: the effects, and the findings of both content scans.
+pub(crate) fn case(touched: &[Touched<'_>]) -> Case {
+    let (mut found, mut triggers) = (Vec::new(), Vec::new());
+    for file in touched {
+        let path = || file.path.clone();
+        triggers.extend(file.trigger().map(|trigger| TriggerFound { path: path(), trigger }));
+        let Some(after) = file.rewritten() else { continue };
+        let findings = scan_file(file.path.0.name(), file.before, after);
+        found.extend(findings.into_iter().map(|finding| Found { path: path(), finding }));
+    }
+    let effects = touched.iter().map(Touched::path_effect).collect();
+    Case { found, triggers, ..Case::of(effects) }
+}
+
+fn touched(change: &Change) -> Result<Touched<'_>, Failure> {
+    let (effect, before, after) = match &change.kind {
+        Kind::Added { new } => (EffectKind::Created, None, Some(new)),
+        Kind::Deleted { old } => (EffectKind::Deleted, Some(old), None),
+        Kind::Modified { old, new } => (EffectKind::Modified, Some(old), Some(new)),
+    };
+    let [before, after] = [before, after].map(|leaf| leaf.map(|leaf| &*leaf.content));
+    let path = PathName(RelPath::new(&change.path)?);
+    Ok(Touched { path, effect, from: None, before, after })
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::format::testing::material;
     use super::*;
+
+    /// D-5
+    #[test]
+    fn content_that_programs_act_on_by_themselves_is_judged() {
+        let new: &[(&str, &[u8], u32)] =
+            &[("package.json", br#"{"scripts":{"postinstall":"x"}}"#, 0o644)];
+        let judged = Judged::of(&material(&[], new, &[]).changes).unwrap();
+        assert_eq!(judged.verdict, Verdict::NeedsApproval);
+    }
 
     /// AA-5
     #[test]
