@@ -6,6 +6,7 @@ mod fuzz;
 mod packages;
 mod realworld;
 mod schemas;
+mod share;
 mod test;
 mod tidy;
 
@@ -42,6 +43,7 @@ enum Work {
     Fuzz(fuzz::Options),
     Realworld(realworld::Options),
     Schemas(schemas::Options),
+    Share(share::Options),
     /// All tests: format, lints, tidy, doc-tests, tests
     Test,
     /// House rules: crate arrows, files, fences, conformance table
@@ -66,6 +68,7 @@ fn main() -> ExitCode {
         Work::Fuzz(options) => fuzz::run(&root, &options),
         Work::Realworld(options) => realworld::run(&root, &options),
         Work::Schemas(options) => schemas::run(&root, &options),
+        Work::Share(options) => share::run(&root, &options),
         Work::Test => test::run(&root),
         Work::Tidy => tidy::run(&root),
     };

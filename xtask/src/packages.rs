@@ -34,7 +34,7 @@ const PACKAGES: &[Package] = &[
     Package {
         name: "git",
         brings: Program("git"),
-        needed_by: &["test", "bench", "crash", "realworld"],
+        needed_by: &["test", "bench", "crash", "realworld", "share"],
     },
     Package { name: "patch", brings: Program("patch"), needed_by: &["test", "bench"] },
     // What people verify with, run in the sandbox.
@@ -54,6 +54,12 @@ const PACKAGES: &[Package] = &[
     // Published packages; nothing in them is run.
     Package { name: "npm", brings: Program("npm"), needed_by: &["realworld"] },
     Package { name: "tar", brings: Program("tar"), needed_by: &["realworld"] },
+    // Unpacks source packages without their patches.
+    Package {
+        name: "dpkg-dev",
+        brings: Program("dpkg-source"),
+        needed_by: &["share of Debian packages"],
+    },
     // File systems on loop mounts, to lose power or to be fast.
     Package {
         name: "e2fsprogs",

@@ -1,0 +1,83 @@
+//! The rules that hold a change back, as data and not by the words of the gates.
+
+use std::collections::BTreeSet;
+
+use actum_core::receipt::PathEffect;
+use actum_core::{PathRule, RelPath};
+use actum_gate::policy::{BUILT_IN, BuiltInPaths, PROTECTED_GROUPS, Policy};
+use actum_gate::{Case, Trigger};
+
+/// A rule, in the gate that it belongs to.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Rule {
+    pub(super) gate: String,
+    pub(super) name: String,
+}
+
+/// The rules by which these `gates` hold back a change under the default policy, each once. A gate that no known
+/// rule explains has one by itself: that of size, or of names.
+pub(super) fn holding_back(case: &Case, gates: &[&str]) -> Vec<Rule> {
+    let mut rules = BTreeSet::new();
+    for gate in gates {
+        let mut names: BTreeSet<String> = BTreeSet::new();
+        match *gate {
+            "tier" => {
+                let files = || case.change.iter().filter(|it| it.effect.is_of_file());
+                for built_in in &BUILT_IN {
+                    names.extend(matching(&built_in.paths, files()));
+                }
+                names.extend(triggers(case));
+            }
+            "protected" => {
+                let policy = Policy::default();
+                for group in PROTECTED_GROUPS.iter().filter(|group| policy.protects(group)) {
+                    names.extend(matching(&group.paths, case.change.iter()));
+                }
+                names.extend(triggers(case));
+            }
+            "credentials" => {
+                names.extend(case.found.iter().map(|found| found.finding.rule.clone()))
+            }
+            _ => {}
+        }
+        if names.is_empty() {
+            names
+                .insert("no rule of a path or a content: size, or characters of a name".to_owned());
+        }
+        let rule = |name| Rule { gate: (*gate).to_owned(), name };
+        rules.extend(names.into_iter().map(rule));
+    }
+    rules.into_iter().collect()
+}
+
+fn matching<'a>(
+    paths: &'a BuiltInPaths,
+    effects: impl Iterator<Item = &'a PathEffect>,
+) -> impl Iterator<Item = String> {
+    let touched: Vec<RelPath> = effects.flat_map(PathEffect::paths).filter_map(lower).collect();
+    let patterns = paths.patterns();
+    let matches = move |pattern: &&str| {
+        PathRule::new(pattern.to_ascii_lowercase())
+            .is_ok_and(|rule| touched.iter().any(|path| rule.covers(path)))
+    };
+    patterns.filter(matches).map(str::to_owned)
+}
+
+/// The path as the rules are written.
+fn lower(path: &RelPath) -> Option<RelPath> {
+    RelPath::new(path.as_bytes().to_ascii_lowercase()).ok()
+}
+
+fn triggers(case: &Case) -> impl Iterator<Item = String> + '_ {
+    case.triggers.iter().map(|it| trigger_name(it.trigger).to_owned())
+}
+
+fn trigger_name(trigger: Trigger) -> &'static str {
+    match trigger {
+        Trigger::GitRepository => "HEAD of a git repository",
+        Trigger::GitConfiguration => "configuration of git",
+        Trigger::GitHook => "name of a git hook",
+        Trigger::LifecycleScript => "lifecycle script in package.json",
+        Trigger::LedgerHome => "keyring of actum",
+    }
+}
