@@ -12,6 +12,7 @@ mod json_value;
 mod lines;
 mod replacement;
 mod sound;
+mod work;
 mod yaml;
 
 pub(crate) use binary::Delta;
@@ -23,6 +24,7 @@ pub use json_value::{JsonValueEdit, JsonValueError, Unproven};
 pub use lines::{LineDelete, LineError, LineInsert};
 pub use replacement::{OCCURRENCES_MAX, Occurrences, Replacement, ReplacementError};
 pub use sound::{Language, Unsound, UnsoundProblem, json_value, yaml_values};
+pub use work::{EDIT_WORK_MAX, EditWork};
 pub use yaml::{YAML_BYTES_MAX, YamlError, YamlProblem, YamlUnproven, YamlUpdate};
 
 use serde::{Deserialize, Serialize};
@@ -58,6 +60,14 @@ pub enum Edit {
 /// Why an edit cannot be made.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EditError {
+    /// The edits of the change so far, this one among them, read more than [`EDIT_WORK_MAX`].
+    #[error("{edits} edits that read {bytes} bytes in all are too much at once; split the change")]
+    TooMuch {
+        /// How many edits.
+        edits: u64,
+        /// How many bytes they read.
+        bytes: u64,
+    },
     /// The text to replace.
     #[error(transparent)]
     Replace(#[from] ReplacementError),

@@ -19,6 +19,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
+use actum_core::edit::EditWork;
 use actum_core::hunk::MovedHunk;
 use actum_core::report::FileState;
 use actum_core::{Digest, EmptyParents, FileMode, ModeChange, Operation, RelPath, RunId};
@@ -51,6 +52,8 @@ pub struct Transaction<'w, D: Disk> {
     /// Whether second names of ours were looked for.
     pub(crate) is_swept: bool,
     moved_hunks: Vec<(RelPath, MovedHunk)>,
+    /// Work of the edits so far.
+    edit_work: EditWork,
     pub(crate) kept_edits: Vec<RelPath>,
     pub(crate) as_before: Vec<RelPath>,
     /// Contents that an undo uses where the workspace has lost them.
@@ -91,6 +94,7 @@ impl<'w, D: Disk> Transaction<'w, D> {
             nodes: BTreeMap::new(),
             broken_links: Vec::new(),
             is_swept: false,
+            edit_work: EditWork::default(),
             moved_hunks: Vec::new(),
             kept_edits: Vec::new(),
             images: BTreeMap::new(),

@@ -3,8 +3,9 @@
 
 use std::os::unix::net::UnixListener;
 
+use actum_core::edit::{Chunk, EDIT_BYTES_MAX};
 use actum_core::{
-    Budget, ChangeSet, EmptyParents, Hunk, Operation, Patch, PathRule, RelPath, RunId, Scope,
+    Budget, ChangeSet, Edit, EmptyParents, Hunk, Operation, Patch, PathRule, RelPath, RunId, Scope,
 };
 use actum_testkit::{Errno, TestDir, limited_host};
 use actum_workspace::{Limits, RunOptions, State, View, Workspace};
@@ -571,4 +572,20 @@ fn all_that_is_refused_is_told_at_once_but_not_what_follows_from_it() {
     let many: Vec<_> = (0..200).map(|number| delete(&format!("gone-{number}"))).collect();
     let error = workspace.apply_operations(&many, RunOptions::default()).unwrap_err();
     assert_eq!(error.also.len(), 99);
+}
+
+/// Issue 22 (claims): a small list of edits of a large file is rejected before it is at work for hours.
+#[test]
+fn edits_that_read_too_much_in_all_are_rejected_at_once() {
+    let dir = dir();
+    std::fs::File::create(dir.join("large")).unwrap().set_len(EDIT_BYTES_MAX).unwrap();
+    let anchors = vec![b"anchor".to_vec(); 90];
+    let chunk = Chunk { anchors, lines: Vec::new(), at_end: true };
+    let edit = Edit::Chunks(vec![chunk]);
+    let edit = Operation::Edit { path: path("large"), edit, expected: None };
+    let message = "cannot edit `large`: 91 edits that read 9542041600 bytes in all are too much at \
+                   once; split the change";
+    let mut workspace = Workspace::open(dir.path()).unwrap();
+    let error = workspace.apply_operations(&[edit], RunOptions::default()).unwrap_err();
+    assert_eq!(error.to_string(), format!("{message}; nothing was changed"));
 }

@@ -214,6 +214,7 @@ pub fn of(kind: &ErrorKind) -> Reason {
         ErrorKind::Scope { .. } => Reason::OutsideScope,
         ErrorKind::Budget { .. } => Reason::OverBudget,
         ErrorKind::Hunk { .. } => Reason::HunkDoesNotApply,
+        ErrorKind::Edit { source: EditError::TooMuch { .. }, .. } => Reason::RunTooLarge,
         ErrorKind::Edit { source: EditError::Binary(_), .. } => Reason::BinaryPatchDoesNotApply,
         ErrorKind::Edit { .. } => Reason::EditHasNoPlace,
         ErrorKind::TooLargeToSearch { .. } => Reason::FileTooLargeToSearch,

@@ -11,6 +11,9 @@ use super::{AMBIGUOUS, AS_A_DIFF, OTHER_CONTENT};
 /// Hint for an edit that does not fit.
 pub(super) fn after(error: &EditError) -> &'static str {
     match error {
+        EditError::TooMuch { .. } => {
+            "give the edits of a large file as one diff, or in several changes"
+        }
         EditError::Replace(ReplacementError::Empty) => {
             "to make a file, give it whole: `{\"path\": \"FILE\", \"content\": \"…\"}`"
         }

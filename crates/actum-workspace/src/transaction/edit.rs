@@ -23,7 +23,7 @@ impl<D: Disk> Transaction<'_, D> {
     ///
     /// # Errors
     /// `Hunk` when a line is not as the hunk says; `TooLargeToSearch` where its place would have to be
-    /// searched for; `Expected`, `Missing`, `Exists`, `NotAFile`, `Scope`, `Blocked`, `Io`.
+    /// searched for; `Edit` where the edits so far are too much; `Expected`, `Missing`, `Exists`, `NotAFile`, `Scope`, `Blocked`, `Io`.
     pub fn patch(
         &mut self,
         path: &RelPath,
@@ -50,6 +50,10 @@ impl<D: Disk> Transaction<'_, D> {
             return self.create(path, &content, None);
         }
         let file = self.expected_file(path, expected)?;
+        // One pass through a file of any size is free; more of them add up.
+        if !matches!(file.content, Content::Untouched) {
+            self.add_work(path, 1, file.size)?;
+        }
         if makes_a_file && file.size > 0 {
             // What makes a new file is no insertion at the top of another.
             return Err(ErrorKind::Exists { path: path.clone() }.into());
@@ -107,11 +111,17 @@ impl<D: Disk> Transaction<'_, D> {
     pub fn edit(&mut self, path: &RelPath, edit: &Edit, expected: Option<Digest>) -> Result<()> {
         self.in_scope(path)?;
         let file = self.expected_file(path, expected)?;
+        self.add_work(path, edit.searches(), file.size)?;
         let content = self.whole(path, &file)?;
         let splices = edit
             .splices(&content)
             .map_err(|source| ErrorKind::Edit { path: path.clone(), source })?;
         self.splice(path, file, &content, splices)
+    }
+
+    fn add_work(&mut self, path: &RelPath, edits: u64, file_bytes: u64) -> Result<()> {
+        let refused = |source| ErrorKind::Edit { path: path.clone(), source };
+        Ok(self.edit_work.add(edits, file_bytes).map_err(refused)?)
     }
 
     /// Replaces pieces of `content`, which is that of the file.

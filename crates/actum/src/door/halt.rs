@@ -3,7 +3,7 @@
 use std::fmt::Display;
 
 use actum_core::path::Harmless;
-use actum_core::{RiskTier, RunId, Status, Timestamp};
+use actum_core::{EditError, RiskTier, RunId, Status, Timestamp};
 use actum_gate::CommandLineError;
 use actum_workspace::{ErrorKind, State};
 
@@ -156,6 +156,7 @@ fn of_workspace(error: &actum_workspace::Error) -> Status {
         | ErrorKind::Scope { .. }
         | ErrorKind::Budget { .. }
         | ErrorKind::TooLarge { .. }
+        | ErrorKind::Edit { source: EditError::TooMuch { .. }, .. }
         | ErrorKind::ChangeSet { .. }
         | ErrorKind::HardLink { .. }
         | ErrorKind::Blocked { .. }

@@ -99,6 +99,7 @@ fn of_io(error: &io::Error) -> ErrorCode {
 
 fn of_edit(error: &EditError) -> ErrorCode {
     match error {
+        EditError::TooMuch { .. } => ErrorCode::LimitExceeded,
         EditError::Replace(error) => match error {
             ReplacementError::Missing { .. } => ErrorCode::PatternNotFound,
             ReplacementError::Empty
