@@ -1,6 +1,6 @@
 //! What a recovery did, for people and for programs.
 
-use actum_core::RunId;
+use actum_core::{RelPath, RunId};
 use actum_workspace::Recovery;
 use serde::Serialize;
 
@@ -16,24 +16,39 @@ pub(crate) struct RecoveryNote {
     rewritten: Vec<ShownPath>,
     /// Paths that hold someone else's work and stayed as they are.
     foreign: Vec<ShownPath>,
+    /// Paths that the operating system refused to change; they stayed as they are.
+    refused: Vec<Refused>,
     /// Files under `.actum/lost` with what was put right and recorded nowhere.
     saved: Vec<String>,
 }
 
+/// A path that could not be put back.
+#[derive(Debug, Clone, Serialize)]
+struct Refused {
+    #[serde(flatten)]
+    path: ShownPath,
+    cause: String,
+}
+
 impl RecoveryNote {
     pub(crate) fn of(recovery: Option<&Recovery>) -> Option<Self> {
-        recovery.map(|Recovery { unfinished, rewritten, foreign, saved }| Self {
+        recovery.map(|Recovery { unfinished, rewritten, foreign, refused, saved }| Self {
             unfinished: *unfinished,
             rewritten: ShownPath::all(rewritten),
             foreign: ShownPath::all(foreign),
+            refused: refused.iter().map(Refused::new).collect(),
             saved: saved.clone(),
         })
+    }
+
+    fn left_nothing(&self) -> bool {
+        self.foreign.is_empty() && self.refused.is_empty()
     }
 
     /// What happened, one sentence a line.
     pub(crate) fn sentences(&self) -> Vec<String> {
         let unfinished = self.unfinished.map(|run| {
-            if self.foreign.is_empty() {
+            if self.left_nothing() {
                 format!("run {run} had begun and not ended; it was taken back")
             } else {
                 format!(
@@ -52,7 +67,17 @@ impl RecoveryNote {
         let saved = self.saved.iter().map(|name| {
             format!("what one of them held was recorded nowhere; it is kept as .actum/lost/{name}")
         });
-        unfinished.into_iter().chain(rewritten).chain(saved).chain(foreign).collect()
+        let refused = self.refused.iter().map(|Refused { path, cause }| {
+            format!("`{path}` could not be put back ({cause}) and stays as it is")
+        });
+        let left = foreign.chain(refused);
+        unfinished.into_iter().chain(rewritten).chain(saved).chain(left).collect()
+    }
+}
+
+impl Refused {
+    fn new((path, cause): &(RelPath, String)) -> Self {
+        Self { path: ShownPath(path.clone()), cause: cause.clone() }
     }
 }
 
@@ -62,7 +87,7 @@ pub(crate) fn tell(screen: &Screen, recovery: Option<&Recovery>) {
     for sentence in note.sentences() {
         screen.note(format_args!("recovery: {sentence}"));
     }
-    if !note.foreign.is_empty() {
+    if !note.left_nothing() {
         screen.note("recovery: `actum status` lists the blocked paths");
     }
 }

@@ -492,8 +492,8 @@ impl Template {
         let fields = status.as_object_mut().unwrap();
         fields.retain(|name, _| !["root", "runs", "drift_runs"].contains(&name.as_str()));
         let quiet = serde_json::json!({
-            "format": "actum.status/1", "unfinished": null, "recovery_due": false, "blocked": [],
-            "drifted": [], "plans": [], "alerts": [], "unrecorded": [], "missing": [],
+            "format": "actum.status/1", "unfinished": null, "interrupted": false, "recovery_due": false,
+            "blocked": [], "drifted": [], "plans": [], "alerts": [], "unrecorded": [], "missing": [],
             "unusable": [],
         });
         assert_eq!(status, quiet, "{what}");

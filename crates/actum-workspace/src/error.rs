@@ -404,6 +404,24 @@ impl Error {
         matches!(self.kind, ErrorKind::UnderAFile { .. } | ErrorKind::Component { .. })
     }
 
+    /// Why the operating system does not let a path be changed, if trying again would not help:
+    /// missing rights, a mount, a broken disk.
+    pub(crate) fn refusal(&self) -> Option<String> {
+        let source = match &self.kind {
+            ErrorKind::Io { source, .. } | ErrorKind::Attributes { source, .. } => source,
+            ErrorKind::OtherFileSystem { .. } => return Some(self.kind.to_string()),
+            _ => return None,
+        };
+        let is_refusal = matches!(
+            source.kind(),
+            io::ErrorKind::PermissionDenied
+                | io::ErrorKind::ReadOnlyFilesystem
+                | io::ErrorKind::CrossesDevices
+        );
+        let is_broken = source.raw_os_error() == Some(rustix::io::Errno::IO.raw_os_error());
+        (is_refusal || is_broken).then(|| source.to_string())
+    }
+
     /// Whether a write found no room.
     pub(crate) fn is_disk_full(&self) -> bool {
         let ErrorKind::Io { source, .. } = &self.kind else { return false };

@@ -58,6 +58,16 @@ impl<D: Disk> Drop for Lock<D> {
     }
 }
 
+/// What came of taking the lock of a workspace that is only looked at.
+pub(crate) enum ToRead<D: Disk> {
+    /// No process is at work as long as this is held.
+    Held(Lock<D>),
+    /// There is no lock, so no process holds it.
+    Missing,
+    /// Another process is at work.
+    Busy,
+}
+
 /// Whether the state directory is made when it is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum IfMissing {
@@ -258,6 +268,24 @@ impl<H> Home<H> {
         D: Disk<Handle = H>,
     {
         Self::take_lock(disk, &self.state, wait, why)
+    }
+
+    /// Takes the lock for a moment, without a note and where nothing may be written, too.
+    pub(crate) fn lock_to_read<D>(&self, disk: &D) -> Result<ToRead<D>>
+    where
+        D: Disk<Handle = H>,
+    {
+        let doing = || "look at the workspace lock `.actum/lock`".to_owned();
+        let file = match disk.open_file(&self.state, LOCK) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                return Ok(ToRead::Missing);
+            }
+            opened => opened.doing(doing)?,
+        };
+        Ok(match disk.lock(&file, false).doing(doing)? {
+            true => ToRead::Held(Lock(file)),
+            false => ToRead::Busy,
+        })
     }
 
     /// The sequence number of the last end that is known to be durable in this epoch. It is a

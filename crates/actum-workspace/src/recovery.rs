@@ -27,6 +27,9 @@ pub struct Recovery {
     /// Paths that had changed since; they were left as they are, and their images are under
     /// `.actum/lost`.
     pub foreign: Vec<RelPath>,
+    /// Paths that the operating system refused to change, with its reason; they too were left as
+    /// they are, and their images are under `.actum/lost`.
+    pub refused: Vec<(RelPath, String)>,
     /// Files under `.actum/lost`, by name: what a power cut left in files that were put right, where
     /// no run had recorded it.
     pub saved: Vec<String>,
@@ -35,7 +38,12 @@ pub struct Recovery {
 impl Recovery {
     /// Whether there was nothing that a person should hear of.
     pub fn is_quiet(&self) -> bool {
-        self.unfinished.is_none() && self.rewritten.is_empty() && self.foreign.is_empty()
+        self.unfinished.is_none() && self.rewritten.is_empty() && self.left_nothing()
+    }
+
+    /// Whether every path was put right.
+    pub fn left_nothing(&self) -> bool {
+        self.foreign.is_empty() && self.refused.is_empty()
     }
 }
 
@@ -82,7 +90,7 @@ impl<D: Disk> Workspace<D> {
             .doing(|| "write the journal once more before recovery".to_owned())
             .map_err(attention)?;
         let mut report = Recovery::default();
-        let mut foreign = Vec::new();
+        let (mut foreign, mut refused) = (Vec::new(), Vec::new());
         if other_epoch {
             let rebuilt = self.rebuild(&told).map_err(attention)?;
             report.rewritten = rebuilt.rewritten;
@@ -91,16 +99,25 @@ impl<D: Disk> Workspace<D> {
         } else if let Some(LoggedRun { intent, end: None, .. }) = told.last() {
             let tree = Tree::new(&self.disk, &self.home.root);
             let last = told.len() - 1;
-            let indices = roll_back(&tree, &self.home, intent).map_err(attention)?;
-            foreign = indices.into_iter().map(|index| (last, index)).collect();
+            let left = roll_back(&tree, &self.home, intent).map_err(attention)?;
+            foreign = left.indices().into_iter().map(|index| (last, index)).collect();
+            refused = left.refused;
         }
         for (run, told) in told.iter().enumerate() {
             let indices: Vec<_> =
                 foreign.iter().filter(|(of, _)| *of == run).map(|&(_, index)| index).collect();
             if !indices.is_empty() {
                 self.set_lost_aside(&told.intent, &indices).map_err(attention)?;
-                let paths = indices.iter().filter_map(|&index| told.intent.entries.get(index));
-                report.foreign.extend(paths.map(|entry| entry.path.clone()));
+                for index in indices {
+                    let Some(entry) = told.intent.entries.get(index) else { continue };
+                    let reason = refused.iter().find(|(of, _)| *of == index);
+                    match reason {
+                        Some((_, reason)) => {
+                            report.refused.push((entry.path.clone(), reason.clone()));
+                        }
+                        None => report.foreign.push(entry.path.clone()),
+                    }
+                }
             }
         }
         let unfinished = told.pop_if(|run| run.end.is_none());
@@ -109,8 +126,7 @@ impl<D: Disk> Workspace<D> {
             let digest = unfinished.digest();
             let LoggedRun { sequence, intent, .. } = unfinished;
             report.unfinished = Some(intent.run);
-            let outcome =
-                if report.foreign.is_empty() { Outcome::RolledBack } else { Outcome::Failed };
+            let outcome = if report.left_nothing() { Outcome::RolledBack } else { Outcome::Failed };
             self.end(Announced { sequence, digest, intent }, outcome).map_err(attention)?;
         }
         self.checkpoint_always(None).map_err(attention)?;

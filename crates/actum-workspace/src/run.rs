@@ -10,7 +10,7 @@ use crate::error::{Doing, Error, Result, State};
 use crate::history::checkpoint::EndedRun;
 use crate::journal::record::{Body, End, Image, Intent, Outcome, Record};
 use crate::run::publish::{Displaced, gone_name, publish, steps, take_kept, verify};
-use crate::run::rollback::roll_back;
+use crate::run::rollback::{LeftEntries, roll_back};
 use crate::tree::Tree;
 use crate::workspace::Workspace;
 
@@ -45,24 +45,24 @@ impl<D: Disk> Workspace<D> {
         }
     }
 
-    /// Ends a run that was rolled back, `foreign` being the entries that could not be; gives the
-    /// error that says in which state the workspace is.
-    fn close(&mut self, announced: Announced, error: Error, foreign: Result<Vec<usize>>) -> Error {
+    /// Ends a run that was rolled back, but for the entries `left`; gives the error that says in
+    /// which state the workspace is.
+    fn close(&mut self, announced: Announced, error: Error, left: Result<LeftEntries>) -> Error {
         let attention = |error: Error| error.leaving(State::NeedsAttention);
-        let foreign = match foreign {
-            Ok(foreign) => foreign,
+        let left = match left {
+            Ok(left) => left.indices(),
             Err(error) => {
                 self.poisoned = true; // neither forward nor back: the next opening tries again
                 return attention(error);
             }
         };
-        let (outcome, state) = if foreign.is_empty() {
+        let (outcome, state) = if left.is_empty() {
             (Outcome::RolledBack, State::Restored)
         } else {
             (Outcome::Failed, State::NeedsAttention)
         };
-        if !foreign.is_empty()
-            && let Err(error) = self.set_lost_aside(&announced.intent, &foreign)
+        if !left.is_empty()
+            && let Err(error) = self.set_lost_aside(&announced.intent, &left)
         {
             self.poisoned = true; // the next opening tries again
             return attention(error);

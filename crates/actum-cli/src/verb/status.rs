@@ -22,7 +22,8 @@ use crate::shown_path::{self, ShownPath};
 
 /// Report whether anything is unfinished, has changed since, or needs the user
 ///
-/// Changes nothing, and recovers nothing. Exits with 4 if paths are blocked, if another installation made the newest runs,
+/// Changes nothing, and recovers nothing. Exits with 4 if paths are blocked, if a run was
+/// interrupted and not taken back, if another installation made the newest runs,
 /// if the history has lost recorded runs, or if every change is rejected here, as where a policy or the ledger cannot be
 /// used. A path has drifted if something other than a run changed it after a run did.
 #[derive(clap::Args)]
@@ -39,6 +40,8 @@ struct Shown {
     shown_root: String,
     runs: usize,
     unfinished: Option<RunId>,
+    /// Whether no process is at work on the unfinished run.
+    interrupted: bool,
     recovery_due: bool,
     blocked: Vec<Blocked>,
     /// Paths that are not as the newest run that changed them left them.
@@ -86,7 +89,7 @@ impl Blocked {
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let root = session.root();
     let view = View::open(root)?;
-    let WorkspaceStatus { unfinished, recovery_due, blocked, runs } = view.status()?;
+    let WorkspaceStatus { unfinished, interrupted, recovery_due, blocked, runs } = view.status()?;
     // While a run is under way, what it touches is neither as before nor as after.
     let drift = if unfinished.is_some() { Vec::new() } else { view.drift(arguments.runs)? };
     let bytes = root.as_os_str().as_bytes();
@@ -98,6 +101,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         shown_root: Quoted(bytes).to_string(),
         runs,
         unfinished,
+        interrupted,
         recovery_due,
         blocked: Blocked::all(&blocked),
         drifted: drift
@@ -116,8 +120,10 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         drift_runs: arguments.runs.min(runs),
     };
     session.screen.show(&shown)?;
-    let is_sound =
-        shown.unrecorded.is_empty() && shown.missing.is_empty() && shown.unusable.is_empty();
+    let is_sound = !shown.interrupted
+        && shown.unrecorded.is_empty()
+        && shown.missing.is_empty()
+        && shown.unusable.is_empty();
     Ok(if is_sound { attention(&shown.blocked) } else { Exit::NeedsAttention })
 }
 
@@ -157,7 +163,7 @@ impl Recorded {
     }
 }
 
-/// Blocked paths need a person; an unfinished run does not, since the next command takes it back.
+/// Needs the user's attention if paths are blocked.
 pub(super) fn attention(blocked: &[Blocked]) -> Exit {
     if blocked.is_empty() { Exit::Success } else { Exit::NeedsAttention }
 }
@@ -172,11 +178,12 @@ impl Document for Shown {
         writeln!(out, "runs        {}", self.runs)?;
         match (self.unfinished, self.recovery_due) {
             (None, false) => writeln!(out, "unfinished  nothing")?,
-            (Some(run), _) => writeln!(
+            (Some(run), _) if self.interrupted => writeln!(
                 out,
-                "unfinished  run {run} has begun and not ended: it is at work now, or `actum \
-                 recover` takes it back; until then some files may be new and others old"
+                "unfinished  run {run} was interrupted: some files may be new and others old; \
+                 `actum recover` takes it back"
             )?,
+            (Some(run), _) => writeln!(out, "unfinished  run {run} is at work now")?,
             (None, true) => writeln!(
                 out,
                 "unfinished  recovery is due: `actum recover` checks what has reached the disk"

@@ -239,8 +239,9 @@ impl Disk for SimDisk {
         self.call(entry.detail(detail), |machine| {
             let from_directory = machine.check(from_parent, Need::Any)?;
             let to_directory = machine.check(to_parent, Need::Any)?;
+            machine.permit_old_name(from_directory, from)?;
             match rename {
-                Rename::Exchange => machine.permit(Effect::Change)?,
+                Rename::Exchange => machine.permit_old_name(to_directory, to)?,
                 Rename::NoReplace | Rename::Replace => {
                     machine.permit_new_name(to_directory, to)?;
                 }
@@ -252,7 +253,7 @@ impl Disk for SimDisk {
     fn unlink(&self, parent: &SimHandle, name: &[u8]) -> io::Result<()> {
         self.call(Entry::new("unlink", &parent.path).name(name), |machine| {
             let directory = machine.check(parent, Need::Any)?;
-            machine.permit(Effect::Change)?;
+            machine.permit_old_name(directory, name)?;
             machine.tree.unlink((directory, name))
         })
     }
@@ -269,7 +270,7 @@ impl Disk for SimDisk {
     fn remove_directory(&self, parent: &SimHandle, name: &[u8]) -> io::Result<()> {
         self.call(Entry::new("remove_directory", &parent.path).name(name), |machine| {
             let directory = machine.check(parent, Need::Any)?;
-            machine.permit(Effect::Change)?;
+            machine.permit_old_name(directory, name)?;
             machine.tree.remove_directory((directory, name))
         })
     }
@@ -349,7 +350,25 @@ impl Machine {
     /// Asks for the space that a name takes, unless the directory has it already.
     fn permit_new_name(&self, directory: Ino, name: &[u8]) -> Result<(), Errno> {
         let is_new = self.tree.lookup((directory, name))?.is_none();
-        self.permit(if is_new { Effect::Allocate } else { Effect::Change })
+        self.permit(if is_new { Effect::Allocate } else { Effect::Change })?;
+        if is_new { self.permit_names(directory) } else { Ok(()) }
+    }
+
+    /// Asks to take a name, if there is one, from the directory.
+    fn permit_old_name(&self, directory: Ino, name: &[u8]) -> Result<(), Errno> {
+        self.permit(Effect::Change)?;
+        match self.tree.lookup((directory, name))? {
+            Some(_) => self.permit_names(directory),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether the owner, as whom the process runs, may change the names in the directory.
+    fn permit_names(&self, directory: Ino) -> Result<(), Errno> {
+        match self.tree.stat(directory).mode.bits() & 0o200 {
+            0 => Err(Errno::ACCESS),
+            _ => Ok(()),
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use crate::error::{Doing, ErrorKind, Result};
 use crate::history::RunRef;
 use crate::history::contents::Contents;
 use crate::history::runs::Runs;
-use crate::home::{Home, IfMissing};
+use crate::home::{Home, IfMissing, ToRead};
 use crate::journal::Scan;
 use crate::journal::record::{End, Image, Intent, Outcome, RunKind};
 use crate::journal::runs::{LoggedRun, RunReader};
@@ -66,6 +66,8 @@ pub struct ShownChange {
 pub struct WorkspaceStatus {
     /// A run that has begun and not ended: it is under way, or the next run will take it back.
     pub unfinished: Option<RunId>,
+    /// Whether the unfinished run was interrupted: no process is at work in the workspace.
+    pub interrupted: bool,
     /// Whether the next command that may change anything recovers first.
     pub recovery_due: bool,
     /// Paths that wait for a person, and the run that left them so.
@@ -194,10 +196,28 @@ impl<D: Disk> View<D> {
             self.torn || unfinished.is_some() || (self.other_epoch && !self.told.is_empty());
         Ok(WorkspaceStatus {
             unfinished: unfinished.map(|told| told.intent.run),
+            interrupted: match unfinished {
+                Some(told) => self.is_interrupted(told.sequence)?,
+                None => false,
+            },
             recovery_due,
             blocked: self.blocked.clone(),
             runs: self.runs()?.len(),
         })
+    }
+
+    /// Whether the run whose INTENT is the record `intent` is still unfinished while no process
+    /// holds the lock. The journal is read again under the lock, for a run may just have ended.
+    fn is_interrupted(&self, intent: u64) -> Result<bool> {
+        let _lock = match self.home.lock_to_read(&self.disk)? {
+            ToRead::Held(lock) => Some(lock),
+            ToRead::Missing => None,
+            ToRead::Busy => return Ok(false),
+        };
+        let mut journal = self.home.journal_to_read(&self.disk)?;
+        let scan = if self.other_epoch { Scan::Everything } else { Scan::Tail };
+        let (told, _) = RunReader::without_post_bytes().read_all(&mut journal, &self.disk, scan)?;
+        Ok(told.last().is_some_and(|run| run.sequence == intent && run.end.is_none()))
     }
 
     pub(crate) fn all_runs(&self) -> Result<Runs<'_, D>> {

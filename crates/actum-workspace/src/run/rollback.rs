@@ -17,14 +17,39 @@ use crate::run::publish::{Step, gone_name, set_in_place, steps};
 use crate::transaction::content::set_attributes;
 use crate::tree::{Parent, Tree, digest_of};
 
-/// Takes back what of `intent` was published. Gives the entries that could not be taken back
-/// because someone else had changed their path: what is there stays there.
+/// Entries that a rollback left as they are, by their index in the intent.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct LeftEntries {
+    /// Entries whose path someone else had changed.
+    pub(crate) foreign: Vec<usize>,
+    /// Entries that the operating system refused to change, with its reason.
+    pub(crate) refused: Vec<(usize, String)>,
+}
+
+impl LeftEntries {
+    /// The indices of all of them, ascending.
+    pub(crate) fn indices(&self) -> Vec<usize> {
+        let refused = self.refused.iter().map(|(index, _)| *index);
+        let mut indices: Vec<_> = self.foreign.iter().copied().chain(refused).collect();
+        indices.sort_unstable();
+        indices.dedup();
+        indices
+    }
+}
+
+/// Takes back what of `intent` was published. Tries every step, so a directory that cannot be
+/// written keeps only its own entries from being taken back. Gives the entries that stay as they
+/// are.
+///
+/// # Errors
+/// An error that may be gone at the next try, such as a full disk.
 pub(crate) fn roll_back<D: Disk>(
     tree: &Tree<'_, D>,
     home: &Home<D::Handle>,
     intent: &Intent,
-) -> Result<Vec<usize>> {
-    let mut foreign = Vec::new();
+) -> Result<LeftEntries> {
+    let mut left = LeftEntries::default();
+    let mut failure = None;
     for (step, index) in steps(&intent.entries).into_iter().rev() {
         let Some(entry) = intent.entries.get(index) else { continue };
         let back = RollBack { tree, home, stage: &home.stage, intent, entry, index };
@@ -35,14 +60,17 @@ pub(crate) fn roll_back<D: Disk>(
             Step::Replace => back.exchange_back(),
             Step::Place => back.take_away(),
             Step::SetAttributes => back.restore_attributes(),
-        }?;
-        if verdict == Verdict::Foreign {
-            foreign.push(index);
+        };
+        match verdict {
+            Ok(Verdict::Before) => {}
+            Ok(Verdict::Foreign) => left.foreign.push(index),
+            Err(error) => match error.refusal() {
+                Some(reason) => left.refused.push((index, reason)),
+                None => failure = failure.or(Some(error)),
+            },
         }
     }
-    foreign.sort_unstable();
-    foreign.dedup();
-    Ok(foreign)
+    failure.map_or(Ok(left), Err)
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

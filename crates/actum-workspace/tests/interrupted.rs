@@ -1,0 +1,93 @@
+//! A run is killed, and what recovery needs is not as the run left it (FO-2).
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test")]
+
+use std::path::Path;
+
+use actum_core::Operation;
+use actum_testkit::SimDisk;
+use actum_workspace::{RunOptions, View};
+
+#[path = "crash/changes.rs"]
+mod changes;
+
+use changes::{apply, open, patch, path};
+
+const FILES: [&str; 3] = ["a/f", "m/f", "z/f"];
+
+/// A workspace with a file in each of three directories.
+fn three_directories() -> SimDisk {
+    let disk = SimDisk::new();
+    for file in FILES {
+        disk.put(file, b"old\n");
+    }
+    drop(open(&disk).unwrap());
+    disk.settle();
+    disk
+}
+
+fn change() -> Vec<Operation> {
+    FILES.iter().map(|file| patch(file, 1, "old", "new")).collect()
+}
+
+/// The number of the first call after `file` was published, counted from the beginning of `change`.
+fn after_publishing(file: &str) -> usize {
+    let whole = three_directories();
+    let first = whole.calls();
+    apply(&whole, &change()).unwrap();
+    let trace = whole.trace();
+    let is_published = |call: &String| call.starts_with("rename") && call.contains(file);
+    trace.iter().position(is_published).unwrap() + 1 - first
+}
+
+/// The three directories after a run that was killed when it had published two of the files.
+fn killed_after_two() -> SimDisk {
+    let disk = three_directories();
+    disk.kill_at(after_publishing("m/f"));
+    apply(&disk, &change()).unwrap_err();
+    disk.revive();
+    assert_eq!(FILES.map(|file| disk.get(file).unwrap()), [b"new\n", b"new\n", b"old\n"]);
+    disk
+}
+
+/// FO-2, issue 22 (claims)
+#[test]
+fn a_directory_that_cannot_be_written_keeps_only_its_own_files_from_being_taken_back() {
+    let disk = killed_after_two();
+    disk.chmod("m", 0o555);
+    let workspace = open(&disk).unwrap();
+    let recovery = workspace.recovery().unwrap();
+    let run = recovery.unfinished.unwrap();
+    assert_eq!(recovery.foreign, []);
+    let [(refused, reason)] = &recovery.refused[..] else { panic!("{recovery:?}") };
+    assert_eq!((refused, &reason[..17]), (&path("m/f"), "Permission denied"));
+    assert_eq!(workspace.blocked().keys().collect::<Vec<_>>(), [&path("m/f")]);
+    assert_eq!(FILES.map(|file| disk.get(file).unwrap()), [b"old\n", b"new\n", b"old\n"]);
+    assert_eq!(disk.get(format!(".actum/lost/{run}/1.before")).unwrap(), b"old\n");
+    drop(workspace);
+    let status = View::open_on(disk.clone(), Path::new("/")).unwrap().status().unwrap();
+    assert_eq!((status.unfinished, status.recovery_due), (None, false));
+    // Other paths can be changed, and the blocked one after a person has looked.
+    apply(&disk, &[patch("z/f", 1, "old", "newer")]).unwrap();
+    apply(&disk, &[patch("m/f", 1, "new", "newer")]).unwrap_err();
+    disk.chmod("m", 0o755);
+    open(&disk).unwrap().resolve(&path("m/f")).unwrap();
+    apply(&disk, &[patch("m/f", 1, "new", "newer")]).unwrap();
+}
+
+/// FO-2, issue 22 (claims)
+#[test]
+fn a_killed_run_is_interrupted_and_one_at_work_is_not() {
+    let status =
+        |disk: &SimDisk| View::open_on(disk.clone(), Path::new("/")).unwrap().status().unwrap();
+    let disk = killed_after_two();
+    assert!(status(&disk).interrupted);
+    drop(open(&disk).unwrap());
+    assert!(!status(&disk).interrupted);
+
+    let disk = three_directories();
+    disk.before_call(after_publishing("m/f"), move |disk| {
+        let status = status(disk);
+        assert!(status.unfinished.is_some() && !status.interrupted, "{status:?}");
+    });
+    open(&disk).unwrap().apply_operations(&change(), RunOptions::default()).unwrap();
+}
