@@ -477,7 +477,7 @@ pub(crate) fn after(error: &ErrorKind) -> Vec<String> {
         }
         ErrorKind::Damaged { .. } => {
             "look at the files; if they are right, `actum recover --set-aside-journal` keeps the \
-             journal under `.actum/lost` and starts a new one"
+             journal under `.actum/lost`, with the files that only it names, and starts a new one"
                 .to_owned()
         }
         ErrorKind::JournalMissing => {

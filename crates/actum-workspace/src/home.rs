@@ -22,7 +22,7 @@ use std::path::Path;
 use actum_core::FileMode;
 use actum_core::path::Quoted;
 
-use crate::disk::{Barrier, Disk, Kind, Rename, Time};
+use crate::disk::{Barrier, Disk, Kind, Rename, Stat, Time};
 use crate::error::{Doing, Error, ErrorKind, Result};
 use crate::journal::Journal;
 
@@ -403,16 +403,45 @@ impl<H> Home<H> {
         disk.sync(state, Barrier::Birth).doing(doing)
     }
 
-    /// Moves the journal to the lost directory, if there is one, and starts a new one whose records
-    /// come after `newest`; gives the path of the old one.
+    /// Whether `journal` is still the one of the workspace.
+    ///
+    /// # Errors
+    /// `JournalMissing`; `State` where `.actum` was exchanged; `Io`.
+    pub(crate) fn is_current<D: Disk<Handle = H>>(
+        &self,
+        disk: &D,
+        journal: &Journal<H>,
+    ) -> Result<bool> {
+        let doing = || "look at the state directory `.actum`".to_owned();
+        let identity = |stat: Stat| (stat.device, stat.inode);
+        let named = disk.stat_at(&self.root, STATE_DIRECTORY.as_bytes()).doing(doing)?;
+        if named.map(identity) != Some(identity(disk.stat(&self.state).doing(doing)?)) {
+            return Err(unusable("it was moved or exchanged while it was in use; try again"));
+        }
+        let held = disk.stat(journal.file()).doing(doing)?;
+        match disk.stat_at(&self.state, JOURNAL).doing(doing)? {
+            Some(named) => Ok(identity(named) == identity(held)),
+            None => Err(ErrorKind::JournalMissing.into()),
+        }
+    }
+
+    /// The file of a journal that cannot be trusted, if there is one.
+    pub(crate) fn damaged_journal<D: Disk<Handle = H>>(&self, disk: &D) -> Result<Option<H>> {
+        match disk.open_file(&self.state, JOURNAL) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            opened => opened.doing(|| "open the journal".to_owned()).map(Some),
+        }
+    }
+
+    /// Moves the journal to `name` in the lost directory, if there is one, and starts a new one
+    /// whose records come after `newest`. Gives whether there was one. The lock is held.
     pub(crate) fn set_aside_journal<D: Disk<Handle = H>>(
         &self,
         disk: &D,
+        name: &str,
         newest: u64,
-    ) -> Result<Option<String>> {
+    ) -> Result<bool> {
         let doing = || "set the journal aside".to_owned();
-        let _lock = self.lock(disk, false, "setting the journal aside")?;
-        let name = format!("journal.{}", disk.now().0);
         let is_there = disk.stat_at(&self.state, JOURNAL).doing(doing)?.is_some();
         if is_there {
             disk.link(&self.state, JOURNAL, &self.lost, name.as_bytes()).doing(doing)?;
@@ -421,7 +450,7 @@ impl<H> Home<H> {
         }
         // Far enough ahead that no sector of the old journal can pass for one of the new.
         Self::make_journal(disk, &self.root, &self.state, newest.saturating_add(1 << 20))?;
-        Ok(is_there.then(|| format!("{STATE_DIRECTORY}/lost/{name}")))
+        Ok(is_there)
     }
 }
 

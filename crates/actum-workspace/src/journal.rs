@@ -7,6 +7,7 @@ pub(crate) mod back;
 pub(crate) mod codec;
 pub(crate) mod record;
 pub(crate) mod runs;
+pub(crate) mod salvage;
 pub(crate) mod sector;
 
 use std::io;
@@ -95,6 +96,11 @@ impl<H> Journal<H> {
     pub(crate) fn open<D: Disk<Handle = H>>(disk: &D, file: H) -> Result<Self> {
         let head = Head::read(disk, &file)?;
         Ok(Self { file, head, offset: RECORDS, sequence: head.first })
+    }
+
+    /// The open file.
+    pub(crate) fn file(&self) -> &H {
+        &self.file
     }
 
     /// The epoch in which the head was written.

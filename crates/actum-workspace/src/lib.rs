@@ -60,6 +60,7 @@ pub use home::STATE_DIRECTORY;
 pub use journal::record::{Attributes, FileImage, Image, Outcome, RunKind};
 pub use private::{PrivatePlace, is_ledger_home};
 pub use recovery::Recovery;
+pub use recovery::set_aside::SetAside;
 pub use transaction::Transaction;
 pub use transaction::commit::{Committed, Held, Prepared, Published};
 pub use transaction::content::INLINE_BYTES_MAX;

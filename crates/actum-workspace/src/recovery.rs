@@ -3,6 +3,7 @@
 
 pub(crate) mod lost;
 pub(crate) mod rebuild;
+pub(crate) mod set_aside;
 
 use actum_core::{RelPath, RunId};
 
@@ -51,6 +52,11 @@ impl<D: Disk> Workspace<D> {
     /// Reads what others have written, and recovers where it is unfinished or was written before
     /// the file system may have lost something. The lock is held.
     pub(crate) fn catch_up(&mut self) -> Result<()> {
+        if !self.home.is_current(&self.disk, &self.journal)? {
+            // It was set aside while this handle was open.
+            self.journal = self.home.journal(&self.disk)?;
+            self.loaded = false;
+        }
         self.blocked = crate::recovery::lost::read_blocked(&self.disk, &self.home.state)?;
         if self.loaded && !self.journal.is_stale(&self.disk)? {
             return Ok(());

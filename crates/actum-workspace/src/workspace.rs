@@ -8,12 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::disk::{Disk, Epoch, LinuxDisk};
 use crate::error::{Doing, Error, ErrorKind, Result};
-use crate::history;
 use crate::history::checkpoint::EndedRun;
 use crate::home::{Home, IfMissing, Lock};
+use crate::journal::Journal;
 use crate::journal::record::RunKind;
-use crate::journal::runs::RunReader;
-use crate::journal::{Journal, Scan};
 use crate::recovery::Recovery;
 use crate::transaction::Transaction;
 
@@ -158,32 +156,6 @@ impl Workspace<LinuxDisk> {
     /// As [`Workspace::open`], and `NotAWorkspace`.
     pub fn open_existing(root: impl AsRef<Path>) -> Result<Self> {
         Self::open_with(LinuxDisk, root.as_ref(), IfMissing::Refuse)
-    }
-
-    /// Sets a damaged journal aside, or does without a missing one, and starts a new one. The files
-    /// stay as they are: whatever the old journal had still to finish is for the person who asked
-    /// for this to judge. Gives the path of the old journal, relative to the root.
-    ///
-    /// # Errors
-    /// `JournalSound`; `Busy`, `NotAWorkspace`, `NewerFormat`, `Io`.
-    pub fn set_aside_journal(root: impl AsRef<Path>) -> Result<Option<String>> {
-        let disk = LinuxDisk;
-        let home = Home::open(&disk, root.as_ref(), IfMissing::Tolerate)?;
-        let epoch =
-            disk.epoch(&home.root).doing(|| "find out which boot and mount this is".to_owned())?;
-        let journal = home.journal(&disk).and_then(|mut journal| {
-            let scan = Scan::of(journal.epoch(), epoch);
-            RunReader::without_post_bytes().read_all(&mut journal, &disk, scan)
-        });
-        match journal {
-            Ok(_) => return Err(ErrorKind::JournalSound.into()),
-            Err(Error { kind: ErrorKind::Damaged { .. }, .. }) => {}
-            Err(Error { kind: ErrorKind::Io { source, .. }, .. })
-                if source.kind() == std::io::ErrorKind::NotFound => {}
-            Err(other) => return Err(other),
-        }
-        let newest = history::list(&disk, &home.history)?.last().map_or(0, |run| run.sequence);
-        home.set_aside_journal(&disk, newest)
     }
 }
 

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use actum_core::Operation;
 use actum_testkit::SimDisk;
-use actum_workspace::{RunOptions, View};
+use actum_workspace::{RunOptions, View, Workspace};
 
 #[path = "crash/changes.rs"]
 mod changes;
@@ -90,4 +90,53 @@ fn a_killed_run_is_interrupted_and_one_at_work_is_not() {
         assert!(status.unfinished.is_some() && !status.interrupted, "{status:?}");
     });
     open(&disk).unwrap().apply_operations(&change(), RunOptions::default()).unwrap();
+}
+
+/// FO-2, issue 22 (claims): a damaged journal is kept with the files that only it names.
+#[test]
+fn a_journal_that_is_set_aside_keeps_the_images_that_only_it_names() {
+    const LARGE: usize = 2_000_000;
+    let disk = three_directories();
+    disk.put("m/large", vec![b'o'; LARGE]);
+    disk.settle();
+    let change = || {
+        let replace = |file: &str, content: Vec<u8>| Operation::Write {
+            path: path(file),
+            content,
+            expected: None,
+        };
+        vec![
+            replace("a/f", b"new\n".to_vec()),
+            replace("m/large", b"new\n".to_vec()),
+            replace("z/f", b"new\n".to_vec()),
+        ]
+    };
+    let whole = disk.clone_deep();
+    apply(&whole, &change()).unwrap();
+    let trace = whole.trace();
+    let is_published = |call: &String| call.starts_with("rename") && call.contains("m/large");
+    disk.kill_at(trace.iter().position(is_published).unwrap() + 1);
+    apply(&disk, &change()).unwrap_err();
+    disk.revive();
+    assert_eq!(disk.get("m/large").unwrap(), b"new\n");
+    // The head rots: neither copy can be believed.
+    disk.overwrite(".actum/journal", [0x55; 100], 100);
+    disk.overwrite(".actum/journal", [0x55; 100], 4196);
+    disk.settle();
+    let root = Path::new("/");
+    let aside = Workspace::set_aside_journal_on(disk.clone(), root).unwrap();
+    let (images, run) = (aside.images.unwrap(), aside.unfinished.unwrap());
+    let blocked = ["a/f", "m/large", "z/f"].map(path);
+    assert_eq!(open(&disk).unwrap().blocked().keys().cloned().collect::<Vec<_>>(), blocked);
+    // Every old content is found again, also after a run and a collection.
+    apply(&disk, &[patch("m/f", 1, "old", "newer")]).unwrap();
+    open(&disk).unwrap().gc(&actum_workspace::GcOptions::default()).unwrap();
+    disk.advance(120_000);
+    apply(&disk, &[patch("m/f", 1, "newer", "newest")]).unwrap();
+    assert_eq!(disk.get(format!("{images}/{run}.1")).unwrap(), vec![b'o'; LARGE]);
+    for (index, old) in [(0, b"old\n".to_vec()), (1, vec![b'o'; LARGE]), (2, b"old\n".to_vec())] {
+        let saved = disk.get(format!(".actum/lost/{run}/{index}.before"));
+        assert!(saved == Some(old), "entry {index}");
+    }
+    open(&disk).unwrap().resolve(&path("m/large")).unwrap();
 }

@@ -91,11 +91,46 @@ fn a_damaged_journal_can_be_set_aside_by_hand() {
     dir.put(JOURNAL, &journal);
     is_damage(&dir, "a bit");
     let aside = Workspace::set_aside_journal(dir.path()).unwrap();
-    assert!(dir.get(aside.unwrap()).unwrap() == journal);
+    assert!(dir.get(aside.journal.unwrap()).unwrap() == journal);
+    assert_eq!(aside.unfinished, None);
     let mut workspace = Workspace::open(dir.path()).unwrap();
     assert_eq!(dir.get("a").unwrap(), b"three\n");
     let run = workspace.apply_operations(&[write("a", "four\n")], RunOptions::default()).unwrap();
     workspace.revert(run).unwrap();
+    assert_eq!(dir.get("a").unwrap(), b"three\n");
+}
+
+/// FO-2, issue 22 (claims)
+#[test]
+fn a_handle_that_was_open_while_the_journal_was_set_aside_writes_into_the_new_one() {
+    let dir = two_runs();
+    let mut workspace = Workspace::open(dir.path()).unwrap();
+    let mut journal = dir.get(JOURNAL).unwrap();
+    journal[2 * 4096 + 100] ^= 1;
+    dir.put(JOURNAL, &journal);
+    let aside = Workspace::set_aside_journal(dir.path()).unwrap().journal.unwrap();
+    let run = workspace.apply_operations(&[write("a", "four\n")], RunOptions::default()).unwrap();
+    assert!(dir.get(aside).unwrap() == journal);
+    let runs = View::open(dir.path()).unwrap().runs().unwrap();
+    assert_eq!(runs.iter().map(|known| known.run).collect::<Vec<_>>(), [run]);
+    Workspace::open(dir.path()).unwrap().revert(run).unwrap();
+    assert_eq!(dir.get("a").unwrap(), b"three\n");
+}
+
+/// FO-2, issue 22 (claims)
+#[test]
+fn a_handle_is_rejected_where_its_state_directory_was_exchanged() {
+    let dir = two_runs();
+    let mut workspace = Workspace::open(dir.path()).unwrap();
+    std::fs::rename(dir.join(".actum"), dir.join("old")).unwrap();
+    drop(Workspace::open(dir.path()).unwrap());
+    let error =
+        workspace.apply_operations(&[write("a", "four\n")], RunOptions::default()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the state directory `.actum` cannot be used: it was moved or exchanged while it was in \
+         use; try again; nothing was changed"
+    );
     assert_eq!(dir.get("a").unwrap(), b"three\n");
 }
 

@@ -510,7 +510,7 @@ fn a_journal_that_was_removed_is_not_replaced_in_silence() {
         "the journal `.actum/journal` is missing, but runs were made; nothing was changed";
     assert_eq!(error, missing);
     assert_eq!(View::open(dir.path()).err().unwrap().to_string(), missing);
-    assert_eq!(Workspace::set_aside_journal(dir.path()).unwrap(), None);
+    assert_eq!(Workspace::set_aside_journal(dir.path()).unwrap().journal, None);
     Workspace::open(dir.path())
         .unwrap()
         .apply_operations(&[write("good")], RunOptions::default())

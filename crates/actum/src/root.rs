@@ -7,7 +7,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use actum_core::RelPath;
-use actum_workspace::Workspace;
+use actum_workspace::{SetAside, Workspace};
 
 use crate::engine::Engine;
 use crate::engine::binding::{BoundWorkspace, OwnLedger, Standing, check_around, elsewhere};
@@ -143,7 +143,7 @@ impl OwnRoot {
     ///
     /// # Errors
     /// As [`Workspace::set_aside_journal`].
-    pub fn set_aside_journal(&self) -> Result<Option<String>> {
+    pub fn set_aside_journal(&self) -> Result<SetAside> {
         Ok(Workspace::set_aside_journal(&self.0.path)?)
     }
 }

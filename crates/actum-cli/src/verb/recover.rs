@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use actum::reason::Reason;
 use actum::task;
+use actum_core::RunId;
 use actum_workspace::RunOptions;
 use serde::Serialize;
 
@@ -21,8 +22,8 @@ use crate::recovery_note::RecoveryNote;
 /// paths wait for a person.
 #[derive(clap::Args)]
 pub(crate) struct Arguments {
-    /// Keep a damaged journal under `.actum/lost` and start a new one; the files stay as they are,
-    /// and runs that are in that journal alone can no longer be undone
+    /// Keep a damaged journal under `.actum/lost`, with the displaced and kept files that it names, and
+    /// start a new one; the files stay as they are, and runs that are in that journal alone can no longer be undone
     #[arg(long)]
     set_aside_journal: bool,
 }
@@ -30,6 +31,10 @@ pub(crate) struct Arguments {
 #[derive(Serialize)]
 struct Recovered {
     set_aside_journal: Option<String>,
+    /// Directory with the files that only the old journal names.
+    set_aside_images: Option<String>,
+    /// A run in the old journal whose end cannot be read: its paths are blocked.
+    interrupted: Option<RunId>,
     /// Whether a new journal was started.
     new_journal: bool,
     recovery: Option<RecoveryNote>,
@@ -39,7 +44,7 @@ struct Recovered {
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let root = session.root();
     let own_root = records::own_root(root);
-    let (set_aside_journal, mut workspace) = match (own_root, arguments.set_aside_journal) {
+    let (set_aside, mut workspace) = match (own_root, arguments.set_aside_journal) {
         (Ok(own_root), false) => (None, own_root.open_existing()?),
         (Ok(own_root), true) => (Some(own_root.set_aside_journal()?), own_root.open_existing()?),
         // A ledger that cannot be read proves nothing; to finish what the journal says needs no proof.
@@ -53,8 +58,10 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let options = RunOptions { label: "recover".to_owned(), ..RunOptions::default() };
     workspace.begin(options)?.abort();
     let recovered = Recovered {
-        new_journal: set_aside_journal.is_some(),
-        set_aside_journal: set_aside_journal.flatten(),
+        new_journal: set_aside.is_some(),
+        set_aside_journal: set_aside.as_ref().and_then(|aside| aside.journal.clone()),
+        set_aside_images: set_aside.as_ref().and_then(|aside| aside.images.clone()),
+        interrupted: set_aside.and_then(|aside| aside.unfinished),
         recovery: RecoveryNote::of(workspace.recovery()),
         blocked: Blocked::all(workspace.blocked()),
     };
@@ -93,7 +100,17 @@ impl Document for Recovered {
             }
             None => {}
         }
+        if let Some(images) = &self.set_aside_images {
+            writeln!(out, "displaced and kept files that only it names are kept in {images}")?;
+        }
+        if let Some(run) = self.interrupted {
+            writeln!(
+                out,
+                "run {run} may not have ended: each of its files may be new or old, so its paths are blocked"
+            )?;
+        }
         match &self.recovery {
+            None if self.new_journal => {}
             None => writeln!(out, "nothing to recover")?,
             Some(recovery) => {
                 for sentence in recovery.sentences() {

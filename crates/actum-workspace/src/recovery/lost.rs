@@ -7,6 +7,7 @@ use actum_core::{FileMode, RelPath, RunId, path::Quoted};
 use crate::disk::{Barrier, Disk, Kind, Rename};
 use crate::error::{Doing, ErrorKind, Result};
 use crate::history::images::Images;
+use crate::home::Home;
 use crate::journal::record::{Image, Intent, Side, stage_name};
 use crate::run::publish::gone_name;
 use crate::transaction::node::{Bytes, Source};
@@ -16,10 +17,42 @@ use crate::workspace::Workspace;
 const BLOCKED: &[u8] = b"blocked";
 const BLOCKED_NEW: &[u8] = b"blocked.new";
 
+/// What recovery works with when it sets something aside.
+pub(crate) struct Lost<'a, D: Disk> {
+    pub(crate) disk: &'a D,
+    pub(crate) home: &'a Home<D::Handle>,
+    pub(crate) blocked: &'a mut BTreeMap<RelPath, RunId>,
+}
+
 impl<D: Disk> Workspace<D> {
+    /// [`Lost::set_aside`] of this workspace.
+    pub(crate) fn set_lost_aside(&mut self, intent: &Intent, entries: &[usize]) -> Result<()> {
+        let mut lost = Lost { disk: &self.disk, home: &self.home, blocked: &mut self.blocked };
+        lost.set_aside(intent, entries)
+    }
+
+    /// Lets runs touch a blocked path again: a person has looked at it.
+    ///
+    /// # Errors
+    /// `NotBlocked`; `Busy` when another process is at work; `Poisoned`, `Damaged`, `Io`.
+    pub fn resolve(&mut self, path: &RelPath) -> Result<RunId> {
+        let _lock = self.lock(false, "resolve")?;
+        let run = self
+            .blocked
+            .remove(path)
+            .ok_or_else(|| ErrorKind::NotBlocked { path: path.clone() })?;
+        write_blocked(&self.disk, &self.home.state, &self.blocked)?;
+        self.disk
+            .sync(&self.home.state, Barrier::Lost)
+            .doing(|| "record that a path is resolved".to_owned())?;
+        Ok(run)
+    }
+}
+
+impl<D: Disk> Lost<'_, D> {
     /// Saves the images of the paths that a run could not put back under `.actum/lost/RUN/` and
     /// blocks the paths; all of it is durable before the run is ended.
-    pub(crate) fn set_lost_aside(&mut self, intent: &Intent, entries: &[usize]) -> Result<()> {
+    pub(crate) fn set_aside(&mut self, intent: &Intent, entries: &[usize]) -> Result<()> {
         let doing = || format!("save what run {} could not put back", intent.run);
         let run = intent.run.to_string();
         match self.disk.make_directory(&self.home.lost, run.as_bytes(), FileMode::PRIVATE_DIRECTORY)
@@ -50,8 +83,8 @@ impl<D: Disk> Workspace<D> {
             }
             self.blocked.insert(entry.path.clone(), intent.run);
         }
-        self.replace(&lost, b"paths.new", b"paths", listing.as_bytes())?;
-        self.write_blocked()?;
+        replace(self.disk, &lost, b"paths.new", b"paths", listing.as_bytes())?;
+        write_blocked(self.disk, &self.home.state, self.blocked)?;
         self.disk.sync_all(&self.home.state, Barrier::Lost).doing(doing)
     }
 
@@ -68,7 +101,7 @@ impl<D: Disk> Workspace<D> {
         if self.disk.stat_at(lost, name.as_bytes()).doing(doing)?.is_some() {
             return Ok(true); // by an earlier try
         }
-        let images = Images { disk: &self.disk, home: &self.home };
+        let images = Images { disk: self.disk, home: self.home };
         let bytes = match images.bytes(intent, index, side, None)? {
             Some(bytes) => Some(bytes),
             None => self.displaced_bytes(intent, index, side)?,
@@ -107,7 +140,7 @@ impl<D: Disk> Workspace<D> {
                 continue;
             }
             let file = self.disk.open_file(&self.home.stage, &name).doing(doing)?;
-            let digest = digest_of(&self.disk, &file).doing(doing)?;
+            let digest = digest_of(self.disk, &file).doing(doing)?;
             let known = |image: &Image| image.file().is_some_and(|file| file.digest == digest);
             if !known(&entry.pre) && !known(&entry.post) {
                 let saved = format!("{index}.{word}");
@@ -143,50 +176,37 @@ impl<D: Disk> Workspace<D> {
         }
         Ok(None)
     }
+}
 
-    /// Lets runs touch a blocked path again: a person has looked at it.
-    ///
-    /// # Errors
-    /// `NotBlocked`; `Busy` when another process is at work; `Poisoned`, `Damaged`, `Io`.
-    pub fn resolve(&mut self, path: &RelPath) -> Result<RunId> {
-        let _lock = self.lock(false, "resolve")?;
-        let run = self
-            .blocked
-            .remove(path)
-            .ok_or_else(|| ErrorKind::NotBlocked { path: path.clone() })?;
-        self.write_blocked()?;
-        self.disk
-            .sync(&self.home.state, Barrier::Lost)
-            .doing(|| "record that a path is resolved".to_owned())?;
-        Ok(run)
+fn write_blocked<D: Disk>(
+    disk: &D,
+    state: &D::Handle,
+    blocked: &BTreeMap<RelPath, RunId>,
+) -> Result<()> {
+    let mut text = String::new();
+    for (path, run) in blocked {
+        let hex: String = path.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+        text.push_str(&format!("{run} {hex} {}\n", Quoted(path.as_bytes())));
     }
+    replace(disk, state, BLOCKED_NEW, BLOCKED, text.as_bytes())
+}
 
-    fn write_blocked(&self) -> Result<()> {
-        let mut text = String::new();
-        for (path, run) in &self.blocked {
-            let hex: String = path.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
-            text.push_str(&format!("{run} {hex} {}\n", Quoted(path.as_bytes())));
-        }
-        self.replace(&self.home.state, BLOCKED_NEW, BLOCKED, text.as_bytes())
+/// Writes a small file of our own so that it is the old or the new one, never between.
+fn replace<D: Disk>(
+    disk: &D,
+    directory: &D::Handle,
+    temporary: &[u8],
+    name: &[u8],
+    bytes: &[u8],
+) -> Result<()> {
+    let doing = || "write the list of blocked paths".to_owned();
+    if disk.stat_at(directory, temporary).doing(doing)?.is_some() {
+        disk.unlink(directory, temporary).doing(doing)?;
     }
-
-    /// Writes a small file of our own so that it is the old or the new one, never between.
-    fn replace(
-        &self,
-        directory: &D::Handle,
-        temporary: &[u8],
-        name: &[u8],
-        bytes: &[u8],
-    ) -> Result<()> {
-        let doing = || "write the list of blocked paths".to_owned();
-        if self.disk.stat_at(directory, temporary).doing(doing)?.is_some() {
-            self.disk.unlink(directory, temporary).doing(doing)?;
-        }
-        let file = self.disk.create(directory, temporary, FileMode::PRIVATE).doing(doing)?;
-        self.disk.write_at(&file, bytes, 0).doing(doing)?;
-        self.disk.sync(&file, Barrier::Lost).doing(doing)?;
-        self.disk.rename(directory, temporary, directory, name, Rename::Replace).doing(doing)
-    }
+    let file = disk.create(directory, temporary, FileMode::PRIVATE).doing(doing)?;
+    disk.write_at(&file, bytes, 0).doing(doing)?;
+    disk.sync(&file, Barrier::Lost).doing(doing)?;
+    disk.rename(directory, temporary, directory, name, Rename::Replace).doing(doing)
 }
 
 /// The paths that wait for a person.

@@ -1,0 +1,116 @@
+//! Sets a damaged journal aside with all that it needs, and starts a new one.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use actum_core::{FileMode, RunId};
+
+use crate::disk::{Barrier, Disk, LinuxDisk, Rename};
+use crate::error::{Doing, Error, ErrorKind, Result};
+use crate::history;
+use crate::home::{Home, IfMissing, STATE_DIRECTORY};
+use crate::journal::runs::RunReader;
+use crate::journal::{Scan, salvage};
+use crate::recovery::lost::{Lost, read_blocked};
+use crate::workspace::Workspace;
+
+/// A journal that was set aside, and what was kept with it. Paths are relative to the root.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct SetAside {
+    /// The old journal, if there was one.
+    pub journal: Option<String>,
+    /// Directory with displaced and kept files that only the old journal names.
+    pub images: Option<String>,
+    /// A run in the old journal that had begun, and whose end cannot be read: its paths are
+    /// blocked.
+    pub unfinished: Option<RunId>,
+}
+
+impl Workspace<LinuxDisk> {
+    /// Sets a damaged journal aside, or does without a missing one, and starts a new one. The files
+    /// stay as they are: whatever the old journal had still to finish is for the user to judge.
+    /// What the old journal needs of `stage` and `keep` is kept beside it.
+    ///
+    /// # Errors
+    /// `JournalSound`; `Busy`, `NotAWorkspace`, `NewerFormat`, `Io`.
+    pub fn set_aside_journal(root: impl AsRef<Path>) -> Result<SetAside> {
+        Self::set_aside_journal_on(LinuxDisk, root.as_ref())
+    }
+}
+
+impl<D: Disk> Workspace<D> {
+    /// [`Workspace::set_aside_journal`] on another disk.
+    ///
+    /// # Errors
+    /// As [`Workspace::set_aside_journal`].
+    pub fn set_aside_journal_on(disk: D, root: &Path) -> Result<SetAside> {
+        let home = Home::open(&disk, root, IfMissing::Tolerate)?;
+        let epoch =
+            disk.epoch(&home.root).doing(|| "find out which boot and mount this is".to_owned())?;
+        let _lock = home.lock(&disk, false, "setting the journal aside")?;
+        let journal = home.journal(&disk).and_then(|mut journal| {
+            let scan = Scan::of(journal.epoch(), epoch);
+            RunReader::without_post_bytes().read_all(&mut journal, &disk, scan)
+        });
+        match journal {
+            Ok(_) => return Err(ErrorKind::JournalSound.into()),
+            Err(Error { kind: ErrorKind::Damaged { .. }, .. }) => {}
+            Err(Error { kind: ErrorKind::Io { source, .. }, .. })
+                if source.kind() == std::io::ErrorKind::NotFound => {}
+            Err(other) => return Err(other),
+        }
+        let mut aside = SetAside::default();
+        let name = format!("journal.{}", disk.now().0);
+        // The images come first: cut off here, the command finds the damaged journal again.
+        if let Some(journal) = home.damaged_journal(&disk)?
+            && let Some(intent) = salvage::unfinished(&disk, &journal)?
+        {
+            let mut blocked = read_blocked(&disk, &home.state)?;
+            let mut lost = Lost { disk: &disk, home: &home, blocked: &mut blocked };
+            lost.set_aside(&intent, &(0..intent.entries.len()).collect::<Vec<_>>())?;
+            aside.unfinished = Some(intent.run);
+        }
+        let runs = history::list(&disk, &home.history)?;
+        if keep_images(&disk, &home, &format!("{name}.images"), &runs)? {
+            aside.images = Some(format!("{STATE_DIRECTORY}/lost/{name}.images"));
+        }
+        let newest = runs.last().map_or(0, |run| run.sequence);
+        if home.set_aside_journal(&disk, &name, newest)? {
+            aside.journal = Some(format!("{STATE_DIRECTORY}/lost/{name}"));
+        }
+        Ok(aside)
+    }
+}
+
+/// Moves to the directory `name` in `lost` all that is staged or displaced, and the kept images of
+/// runs that are not in the history: without their journal they would pass for left-overs. Gives
+/// whether there was anything.
+fn keep_images<D: Disk>(
+    disk: &D,
+    home: &Home<D::Handle>,
+    name: &str,
+    runs: &[history::RunRef],
+) -> Result<bool> {
+    let doing = || "keep the files that only the damaged journal names".to_owned();
+    let known: BTreeSet<_> = runs.iter().map(|run| format!("{}.", run.run).into_bytes()).collect();
+    let mut found: Vec<(&D::Handle, Vec<u8>)> = Vec::new();
+    for file in disk.list(&home.stage).doing(doing)? {
+        found.push((&home.stage, file));
+    }
+    for file in disk.list(&home.keep).doing(doing)? {
+        if !known.iter().any(|run| file.starts_with(run)) {
+            found.push((&home.keep, file));
+        }
+    }
+    if found.is_empty() {
+        return Ok(false);
+    }
+    disk.make_directory(&home.lost, name.as_bytes(), FileMode::PRIVATE_DIRECTORY).doing(doing)?;
+    let images = disk.open_directory(&home.lost, name.as_bytes()).doing(doing)?;
+    for (directory, file) in found {
+        disk.rename(directory, &file, &images, &file, Rename::NoReplace).doing(doing)?;
+    }
+    disk.sync(&images, Barrier::Lost).doing(doing)?;
+    disk.sync(&home.lost, Barrier::Lost).doing(doing)?;
+    Ok(true)
+}
