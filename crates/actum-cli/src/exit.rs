@@ -51,7 +51,7 @@ impl Exit {
             (ErrorKind::Damaged { .. } | ErrorKind::JournalMissing, State::Unchanged) => {
                 Self::NeedsAttention
             }
-            (_, State::Unchanged) => Self::Refused,
+            (_, State::Unchanged | State::Forgotten { .. }) => Self::Refused,
         }
     }
 
@@ -68,7 +68,7 @@ impl Exit {
         match error.workspace() {
             State::Published | State::NeedsAttention => Self::NeedsAttention,
             State::Restored => Self::TakenBack,
-            State::Unchanged => {
+            State::Unchanged | State::Forgotten { .. } => {
                 let reason = reason::of_engine(error);
                 if reason == Reason::NeedsApproval {
                     return Self::Queued;

@@ -195,6 +195,15 @@ impl Failure {
         message.strip_suffix("; nothing was changed").unwrap_or(&message).to_owned()
     }
 
+    /// The message of a failure that comes after other work of the same command.
+    pub(crate) fn after_work(&self) -> String {
+        let message = self.to_string();
+        match message.strip_suffix("; nothing was changed") {
+            Some(cause) => format!("{cause}; nothing else was changed"),
+            None => message,
+        }
+    }
+
     /// The code to end with.
     pub(crate) fn exit(&self) -> Exit {
         match self {
@@ -555,7 +564,7 @@ impl Serialize for Failure {
             reason: self.reason(),
             message: self.to_string(),
             workspace: match self.workspace() {
-                State::Unchanged => "unchanged",
+                State::Unchanged | State::Forgotten { .. } => "unchanged",
                 State::Restored => "restored",
                 State::Published => "published",
                 State::NeedsAttention => "needs_attention",

@@ -153,6 +153,17 @@ impl Screen {
             None => self.say(style::ERROR, "error", failure),
             Some(_) => self.say(style::NOTE, "queued", failure),
         }
+        self.tell_more(failure);
+    }
+
+    /// Tells of a failure that comes after other work of the same command.
+    pub(crate) fn tell_failure_after_work(&self, failure: &Failure) {
+        self.say(style::ERROR, "error", failure.after_work());
+        self.tell_more(failure);
+    }
+
+    /// What helps with a failure.
+    fn tell_more(&self, failure: &Failure) {
         if let Some(excerpt) = failure.excerpt() {
             self.tell(excerpt);
         }

@@ -26,6 +26,11 @@ pub struct Error {
 pub enum State {
     /// No target was touched.
     Unchanged,
+    /// No target was touched, but so many runs were removed from the history.
+    Forgotten {
+        /// How many.
+        runs: usize,
+    },
     /// Some targets had been touched; all are as before again.
     Restored,
     /// The change is visible, but whether it would survive a power cut is not known.
@@ -38,6 +43,15 @@ impl std::fmt::Display for State {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
             Self::Unchanged => "nothing was changed",
+            Self::Forgotten { runs: 1 } => {
+                "1 run was removed from the history before that, and no file was changed"
+            }
+            Self::Forgotten { runs } => {
+                return write!(
+                    f,
+                    "{runs} runs were removed from the history before that, and no file was changed"
+                );
+            }
             Self::Restored => "the workspace was restored and is as before",
             Self::Published => {
                 "the change is visible but may not survive a power cut; run `actum recover`"

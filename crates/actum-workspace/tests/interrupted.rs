@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use actum_core::Operation;
-use actum_testkit::SimDisk;
+use actum_testkit::{Errno, SimDisk};
 use actum_workspace::{RunOptions, View, Workspace};
 
 #[path = "crash/changes.rs"]
@@ -139,4 +139,38 @@ fn a_journal_that_is_set_aside_keeps_the_images_that_only_it_names() {
         assert!(saved == Some(old), "entry {index}");
     }
     open(&disk).unwrap().resolve(&path("m/large")).unwrap();
+}
+
+/// FO-9, issue 22 (claims)
+#[test]
+fn a_collection_that_fails_half_way_says_how_many_runs_it_removed() {
+    let disk = three_directories();
+    for (old, new) in [("old", "1"), ("1", "2"), ("2", "3"), ("3", "4")] {
+        apply(&disk, &[patch("a/f", 1, old, new)]).unwrap();
+    }
+    let mut workspace = open(&disk).unwrap();
+    workspace.gc(&actum_workspace::GcOptions::default()).unwrap();
+    let collect = actum_workspace::GcOptions { runs_max: 1, ..Default::default() };
+    let whole = disk.clone_deep();
+    open(&whole).unwrap().gc(&collect).unwrap();
+    let trace = whole.trace();
+    let is_removal = |call: &&String| call.starts_with("unlink") && call.contains("history");
+    assert_eq!(trace.iter().filter(is_removal).count(), 3, "{trace:#?}");
+    drop(workspace);
+    for (removed, said) in [
+        (0, "nothing was changed"),
+        (1, "1 run was removed from the history before that, and no file was changed"),
+        (2, "2 runs were removed from the history before that, and no file was changed"),
+    ] {
+        let disk = disk.clone_deep();
+        let calls = trace.iter().enumerate().filter(|(_, call)| is_removal(call));
+        let at = calls.map(|(at, _)| at).nth(removed).unwrap();
+        // The error of the removal of a directory of that name, which is tried then, is not shown.
+        disk.fail_at(at, Errno::IO);
+        let error = open(&disk).unwrap().gc(&collect).unwrap_err();
+        assert!(error.to_string().ends_with(&format!("; {said}")), "{error}");
+        disk.clear_faults();
+        let view = View::open_on(disk.clone(), Path::new("/")).unwrap();
+        assert_eq!(view.runs().unwrap().len(), 4 - removed);
+    }
 }

@@ -79,9 +79,19 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         }
         // One document is written; the rest is told.
         Err(failure) => {
-            session.screen.tell_failure(&failure);
+            if recovered.did_nothing() {
+                session.screen.tell_failure(&failure);
+            } else {
+                session.screen.tell_failure_after_work(&failure);
+            }
             Ok(failure.exit())
         }
+    }
+}
+
+impl Recovered {
+    fn did_nothing(&self) -> bool {
+        !self.new_journal && self.recovery.is_none()
     }
 }
 

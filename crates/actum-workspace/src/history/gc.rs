@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use actum_core::RunId;
 
 use crate::disk::{Disk, Time};
-use crate::error::{Doing, Result};
+use crate::error::{Doing, Result, State};
 use crate::history::checkpoint::EndedRun;
 use crate::history::{self, RunRef};
 use crate::journal::record::{Body, Intent, Side, keep_name};
@@ -83,18 +83,29 @@ impl<D: Disk> Workspace<D> {
     pub fn gc(&mut self, options: &GcOptions) -> Result<GcReport> {
         let _lock = self.lock(false, "gc")?;
         let mut report = GcReport::default();
+        let collected = self.collect(options, &mut report);
+        let runs = report.removed_runs.len();
+        match collected {
+            Err(error) if error.state == State::Unchanged && runs > 0 && !options.dry_run => {
+                Err(error.leaving(State::Forgotten { runs }))
+            }
+            collected => collected.map(|()| report),
+        }
+    }
+
+    fn collect(&mut self, options: &GcOptions, report: &mut GcReport) -> Result<()> {
         if !options.dry_run {
             // First what gives a full disk room, then the checkpoint, which needs some.
             report.removed_files += self.sweep_forgotten()?;
-            self.prune(options, &mut report)?;
+            self.prune(options, report)?;
             report.removed_files += self.sweep_keep(None)?;
             self.checkpoint(None)?;
         }
-        self.prune(options, &mut report)?;
+        self.prune(options, report)?;
         if !options.dry_run {
             report.removed_files += self.sweep_keep(None)? + self.sweep_forgotten()?;
         }
-        Ok(report)
+        Ok(())
     }
 
     /// Removes the oldest history beyond the limits. Of runs that are still in the journal only a dry run says that

@@ -113,7 +113,10 @@ fn status(error: &Error) -> Option<Status> {
         // What was to be changed is changed, or it is not known whether.
         Error::Unsettled { state: State::Published | State::NeedsAttention, .. }
         | Error::OutcomeUnknown { .. } => Status::Failed,
-        Error::Unsettled { state: State::Restored | State::Unchanged, .. } => Status::Reverted,
+        Error::Unsettled {
+            state: State::Restored | State::Unchanged | State::Forgotten { .. },
+            ..
+        } => Status::Reverted,
         Error::RequestKeyTaken { .. }
         | Error::WorkspaceIsACopy { .. }
         | Error::OnlyOthersRuns { .. }
@@ -149,7 +152,7 @@ fn of_workspace(error: &actum_workspace::Error) -> Status {
     match error.state {
         State::Published | State::NeedsAttention => return Status::Failed,
         State::Restored => return Status::Reverted,
-        State::Unchanged => {}
+        State::Unchanged | State::Forgotten { .. } => {}
     }
     match error.kind {
         ErrorKind::Path { .. }

@@ -298,7 +298,7 @@ impl Story {
         match self.error.as_deref() {
             Some(Error::Unsettled { run, state, .. }) => match state {
                 State::Published | State::NeedsAttention => Some(*run),
-                State::Unchanged | State::Restored => None,
+                State::Unchanged | State::Forgotten { .. } | State::Restored => None,
             },
             Some(_) | None => None,
         }

@@ -104,7 +104,7 @@ impl<D: Disk> Published<'_, D> {
             }
             Err(error) => {
                 let status = match error.state {
-                    State::Unchanged => Status::Rejected,
+                    State::Unchanged | State::Forgotten { .. } => Status::Rejected,
                     State::Restored => Status::Reverted,
                     // Whether it lasts is known when the journal is read again.
                     State::Published | State::NeedsAttention => return Err(error.into()),

@@ -125,7 +125,7 @@ impl Desk<'_> {
                 Made::Done(Box::new(done.receipt), After { changed, committed })
             }
             Err(error) => match error.workspace() {
-                State::Unchanged | State::Restored => not(error),
+                State::Unchanged | State::Forgotten { .. } | State::Restored => not(error),
                 State::Published | State::NeedsAttention => {
                     Made::Open(run, TaskProblem::of_open_run(&error), error)
                 }
