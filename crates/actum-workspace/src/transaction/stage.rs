@@ -108,7 +108,8 @@ fn displaced<H>(node: &Node<H>, lives_on: bool) -> Displaced {
         || is_small && stamp_is_fresh(stat.changed, *read_at);
     Displaced {
         stat: Some(*stat),
-        changed: (!lives_on).then_some(stat.changed),
+        changed: Some(stat.changed),
+        lives_on,
         names: None,
         doubt: if fresh { Doubt::Content } else { Doubt::None },
         taken_at: None,
@@ -246,7 +247,14 @@ impl<D: Disk> Staging<'_, D> {
                     return self.copy_moved(index, path, pre, file);
                 }
                 let parent = self.tree.existing_parent(from)?;
+                let missing = || ErrorKind::missing(from);
+                let entry = self.indices.get(from).copied().ok_or_else(missing)?;
+                let known = usize::try_from(entry).ok();
+                if let Some(known) = known.and_then(|index| self.displaced.get_mut(index)) {
+                    known.look_again(self.disk, &parent, from)?;
+                }
                 self.disk.link(&parent, from.name(), self.stage, &name).doing(doing)?;
+                let linked_at = self.disk.now();
                 let staged = self.disk.stat_at(self.stage, &name).doing(doing)?;
                 let source = self.nodes.get(from).map(|node| &node.pre);
                 let (Some(staged), Some(Pre::File(pre))) = (staged, source) else {
@@ -256,8 +264,9 @@ impl<D: Disk> Staging<'_, D> {
                     let (path, detail) = (from.clone(), "another file took its place");
                     return Err(ErrorKind::Conflict { path, detail }.into());
                 }
-                let missing = || ErrorKind::missing(from);
-                let entry = self.indices.get(from).copied().ok_or_else(missing)?;
+                if let Some(known) = known.and_then(|index| self.displaced.get_mut(index)) {
+                    known.restamped(&staged, linked_at);
+                }
                 Ok((Body::Moved(entry), staged.inode))
             }
             Content::New(New { bytes: Bytes::Memory(bytes), .. }) => {
