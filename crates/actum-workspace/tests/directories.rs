@@ -132,3 +132,21 @@ fn a_directory_is_neither_made_over_something_nor_removed_with_something_in_it()
     drop(workspace);
     assert_eq!(dir.tree(), before);
 }
+
+/// FO-5, issue 22 (claims)
+#[test]
+fn the_undo_of_a_removed_directory_that_is_there_again_does_not_report_it() {
+    let dir = TestDir::new();
+    dir.put("d/x", "x\n");
+    let mut workspace = Workspace::open(dir.path()).unwrap();
+    let delete =
+        Operation::Delete { path: path("d/x"), expected: None, parents: EmptyParents::Remove };
+    let run = workspace.apply_operations(&[delete], RunOptions::default()).unwrap();
+    assert!(!dir.join("d").exists());
+    dir.mkdir("d");
+    dir.chmod("d", 0o700);
+    let undo = workspace.begin_undo(run, RunOptions::default()).unwrap().commit().unwrap();
+    let changed: Vec<_> = undo.changes.iter().map(|change| change.path.to_string()).collect();
+    assert_eq!(changed, ["d/x"]);
+    assert_eq!(dir.join("d").metadata().unwrap().mode() & 0o777, 0o700);
+}

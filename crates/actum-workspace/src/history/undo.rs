@@ -224,7 +224,11 @@ impl<D: Disk> Transaction<'_, D> {
                     if matches!(entry.post, Image::Absent) {
                         self.make_parents(&entry.path)?;
                     }
-                    Post::Directory(attributes.clone())
+                    // Who made it again since gave it its attributes.
+                    match &self.node(&entry.path)?.pre {
+                        Pre::Directory(there) => Post::Directory(there.clone()),
+                        Pre::Absent | Pre::File(_) => Post::Directory(attributes.clone()),
+                    }
                 }
                 Image::File(file) => {
                     if matches!(entry.post, Image::Absent) {
