@@ -9,6 +9,7 @@ use std::path::Path;
 use actum_core::{Digest, FileMode, RelPath};
 use git2::{Index, ObjectType, Tree};
 
+use crate::bounded::Bounded;
 use crate::conversion::ContentRules;
 use crate::head::Head;
 use crate::problem::{Dirt, Doing, GitProblem};
@@ -90,7 +91,8 @@ const DOING: &str = "reading HEAD and the index";
 impl<'h> View<'h> {
     pub(crate) fn of(handle: &'h Handle, head: &Head) -> Result<Self, GitProblem> {
         let raw = &handle.raw;
-        let tree = raw.find_commit(head.commit).and_then(|commit| commit.tree()).doing(DOING)?;
+        let tree = raw.bounded_commit(head.commit).doing(DOING)?.tree_id();
+        let tree = raw.bounded_tree(tree).doing(DOING)?;
         let index = raw.index().doing(DOING)?;
         if index.has_conflicts() {
             return Err(GitProblem::InProgress {
@@ -125,7 +127,7 @@ impl<'h> View<'h> {
             (Some(_), None) => return Err(dirty(Dirt::Untracked)),
             (Some(state), Some(entry)) => (state, entry),
         };
-        let blob = self.handle.raw.find_blob(entry.blob).doing("reading a file of HEAD")?;
+        let blob = self.handle.raw.bounded_blob(entry.blob).doing("reading a file of HEAD")?;
         if let Some(conversion) = rules.converts(blob.content()) {
             return Err(unfit(Unfit::Converted(conversion)));
         }

@@ -6,6 +6,7 @@ use actum_core::{FileMode, RelPath};
 use git2::Oid;
 
 use crate::author::Author;
+use crate::bounded::Bounded;
 use crate::check::{Checked, View, as_path, git_mode};
 use crate::conversion::ContentRules;
 use crate::head::Head;
@@ -122,14 +123,14 @@ impl Repository {
         let Handle { raw, .. } = &self.handle()?;
         let odb = raw.odb().doing(DOING)?;
         let _memory = odb.add_new_mempack_backend(i32::MAX).doing(DOING)?;
-        let parent = raw.find_commit(head.commit).doing(DOING)?;
-        let base = parent.tree().doing(DOING)?;
+        let parent = raw.bounded_commit(head.commit).doing(DOING)?;
+        let base = raw.bounded_tree(parent.tree_id()).doing(DOING)?;
         let wanted: Vec<_> = files.iter().map(|file| (file.path.as_bytes(), file.new)).collect();
         let trees = tree::build(raw, &base, &wanted)?;
         let Some(tree) = trees.last().copied().filter(|tree| *tree != base.id()) else {
             return Ok(None);
         };
-        let (tree, author) = (raw.find_tree(tree).doing(DOING)?, author.signature()?);
+        let (tree, author) = (raw.bounded_tree(tree).doing(DOING)?, author.signature()?);
         let bytes = raw.commit_create_buffer(&author, &author, message.text(), &tree, &[&parent]);
         let bytes = bytes.doing(DOING)?;
         let commit = Object::commit(&bytes)?;

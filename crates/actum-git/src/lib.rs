@@ -18,6 +18,7 @@
 //! of them (`settings.rs`).
 
 mod author;
+mod bounded;
 mod check;
 mod commit;
 mod conversion;

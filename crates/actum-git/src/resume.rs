@@ -7,6 +7,7 @@ use std::io::{self, Read as _};
 use actum_core::{Digest, RelPath, RunId};
 use git2::{Commit, DiffFile, Index, Oid, Repository as Raw};
 
+use crate::bounded::Bounded;
 use crate::check::{FileState, git_mode, is_staged};
 use crate::commit::Committed;
 use crate::head::Head;
@@ -93,14 +94,14 @@ impl Repository {
 impl Left<'_> {
     /// Its commit, at HEAD or on the straight way from there.
     fn found<'r>(self, raw: &'r Raw, head: Oid) -> Result<Option<Commit<'r>>, git2::Error> {
-        let mut at = Some(raw.find_commit(head)?);
+        let mut at = Some(raw.bounded_commit(head)?);
         for _ in 0..LATER_MAX {
             let Some(commit) = at.take() else { break };
             if self.is(raw, &commit)? {
                 return Ok(Some(commit));
             }
             // Of a shallow clone there is no more.
-            at = commit.parent(0).ok();
+            at = commit.parent_id(0).and_then(|parent| raw.bounded_commit(parent)).ok();
         }
         Ok(None)
     }
@@ -121,7 +122,7 @@ impl Left<'_> {
             let is_so = match (change.new, left) {
                 (None, None) => true,
                 (Some(new), Some(left)) => {
-                    let blob = raw.find_blob(new.blob)?;
+                    let blob = raw.bounded_blob(new.blob)?;
                     Digest::of(blob.content()) == left.digest && new.mode == git_mode(left.mode)
                 }
                 (None, Some(_)) | (Some(_), None) => false,
@@ -143,7 +144,10 @@ struct Change {
 
 /// What a commit changes against its parent.
 fn changes(raw: &Raw, commit: &Commit<'_>) -> Result<Vec<Change>, git2::Error> {
-    let (old, new) = (commit.parent(0)?.tree()?, commit.tree()?);
+    let (old, new) = (
+        raw.bounded_tree(raw.bounded_commit(commit.parent_id(0)?)?.tree_id())?,
+        raw.bounded_tree(commit.tree_id())?,
+    );
     let diff = raw.diff_tree_to_tree(Some(&old), Some(&new), None)?;
     let entry = |file: DiffFile<'_>| {
         file.exists().then(|| Entry { blob: file.id(), mode: i32::from(file.mode()) })
@@ -195,7 +199,7 @@ fn unlock_branch(handle: &Handle, head: &Head, left: Left<'_>) -> io::Result<()>
     let Ok(file) = OpenOptions::new().read(true).open(&lock) else { return Ok(()) };
     let is_read = file.take(64).read_to_string(&mut held).is_ok();
     let commit = Oid::from_str(held.trim_end()).ok().filter(|_| is_read);
-    let commit = commit.and_then(|commit| handle.raw.find_commit(commit).ok());
+    let commit = commit.and_then(|commit| handle.raw.bounded_commit(commit).ok());
     match commit.is_some_and(|commit| left.is(&handle.raw, &commit).unwrap_or(false)) {
         true => remove(&lock),
         false => Ok(()),

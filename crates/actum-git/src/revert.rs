@@ -6,6 +6,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use actum_core::{FileMode, RelPath, RunId};
 use git2::{Commit, DiffOptions, Index, MergeOptions, ObjectType, Oid, Repository as Raw};
 
+use crate::bounded::Bounded;
 use crate::check::{Before, Checked, FileState};
 use crate::commit::{Change, NewFile};
 use crate::head::Head;
@@ -107,7 +108,7 @@ impl Repository {
         // What is merged or built is put there, and is gone with this handle.
         let odb = raw.odb().doing(DOING)?;
         let _memory = odb.add_new_mempack_backend(i32::MAX).doing(DOING)?;
-        let ours = raw.find_commit(head.commit).doing(DOING)?;
+        let ours = raw.bounded_commit(head.commit).doing(DOING)?;
         let mut options = MergeOptions::new();
         options.find_renames(false);
         let mut result = raw.revert_commit(&reverted, &ours, 0, Some(&options)).doing(DOING)?;
@@ -134,7 +135,7 @@ fn commit_of_run<'r>(
     run: RunId,
 ) -> Result<Commit<'r>, GitProblem> {
     let refused = |why| Err(GitProblem::NotOfRun { commit, run, why });
-    let found = match raw.find_commit(commit.oid()) {
+    let found = match raw.bounded_commit(commit.oid()) {
         Ok(found) => found,
         Err(error) if error.code() == git2::ErrorCode::NotFound => {
             return refused("there is no such commit");
@@ -158,7 +159,8 @@ fn commit_of_run<'r>(
 
 /// What differs between HEAD and a tree.
 fn files(raw: &Raw, head: &Commit<'_>, tree: Oid) -> Result<Vec<Restored>, GitProblem> {
-    let (old, new) = (head.tree().doing(DOING)?, raw.find_tree(tree).doing(DOING)?);
+    let (old, new) =
+        (raw.bounded_tree(head.tree_id()).doing(DOING)?, raw.bounded_tree(tree).doing(DOING)?);
     let mut options = DiffOptions::new();
     options.include_typechange(true);
     let diff = raw.diff_tree_to_tree(Some(&old), Some(&new), Some(&mut options)).doing(DOING)?;
@@ -171,7 +173,7 @@ fn files(raw: &Raw, head: &Commit<'_>, tree: Oid) -> Result<Vec<Restored>, GitPr
         let to = match new.get_path(OsStr::from_bytes(path.as_bytes()).as_ref()) {
             Ok(entry) if entry.kind() == Some(ObjectType::Tree) => None,
             Ok(entry) if [REGULAR, EXECUTABLE].contains(&entry.filemode()) => {
-                let blob = raw.find_blob(entry.id()).doing(DOING)?;
+                let blob = raw.bounded_blob(entry.id()).doing(DOING)?;
                 let (bytes, executable) = (blob.content().to_vec(), entry.filemode() == EXECUTABLE);
                 Some(RestoredFile { bytes, executable })
             }

@@ -2,6 +2,7 @@
 
 use git2::{ObjectType, Oid, Repository as Raw, Tree};
 
+use crate::bounded::Bounded;
 use crate::problem::{Doing, GitProblem};
 
 /// A file as a tree holds it: its blob, and `0o100644` or `0o100755`.
@@ -63,7 +64,7 @@ fn level(
             directory = Some(old.id());
         }
         if !below.is_empty() {
-            let subtree = directory.map(|id| raw.find_tree(id)).transpose().doing(DOING)?;
+            let subtree = directory.map(|id| raw.bounded_tree(id)).transpose().doing(DOING)?;
             directory = level(raw, subtree.as_ref(), &below, written)?;
         }
         match (file.and_then(|(_, entry)| *entry), directory) {

@@ -197,3 +197,25 @@ fn a_socket_of_the_file_monitor_is_no_obstacle() {
         std::os::unix::net::UnixListener::bind(repo.path(".git/fsmonitor--daemon.ipc")).unwrap();
     actum_git::Repository::open(&repo.root).unwrap();
 }
+
+/// EX-17, issue 22 (claims): a few megabytes of compressed zeros can be a tree of gigabytes.
+#[test]
+fn a_tree_that_is_too_large_is_rejected_before_it_is_read() {
+    let repo = Repo::with(&[("a.txt", b"1\n")]);
+    let object = |kind: &str, content: &[u8]| {
+        let file = repo.beside(kind);
+        fs::write(&file, content).unwrap();
+        let file = file.to_str().unwrap();
+        repo.git(&["hash-object", "-t", kind, "-w", "--literally", file]).trim().to_owned()
+    };
+    let size = 65 << 20;
+    let tree = object("tree", &vec![0; size]);
+    let who = "x <x@y> 1 +0000";
+    let commit = format!("tree {tree}\nauthor {who}\ncommitter {who}\n\nm\n");
+    let commit = object("commit", commit.as_bytes());
+    let branch = repo.git(&["symbolic-ref", "HEAD"]);
+    repo.write(&format!(".git/{}", branch.trim()), format!("{commit}\n"));
+    let error = repo.check(&["a.txt"]).unwrap_err().to_string();
+    let why = format!("the object {tree} has {size} bytes, and at most 67108864 are read");
+    assert!(error.contains(&why), "{error}");
+}
