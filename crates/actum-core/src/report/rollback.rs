@@ -112,7 +112,7 @@ pub(super) enum Step {
     MoveBack { path: RelPath, to: RelPath, kept: FileState },
     RemoveDirectory { path: RelPath },
     RestoreFile { path: RelPath, kept: FileState, left: Option<FileState> },
-    RestoreMode { path: RelPath, kept: FileState },
+    RestoreMode { path: RelPath, kept: FileState, left: FileMode },
     RestoreDirectoryMode { path: RelPath, mode: FileMode },
 }
 
@@ -311,7 +311,9 @@ impl Rollback {
                 FileChange::Modified { kept, left } if needs_backup => {
                     Some(Step::RestoreFile { path, kept: *kept, left: Some(*left) })
                 }
-                FileChange::Modified { kept, .. } => Some(Step::RestoreMode { path, kept: *kept }),
+                FileChange::Modified { kept, left } => {
+                    Some(Step::RestoreMode { path, kept: *kept, left: left.mode })
+                }
                 FileChange::Deleted { kept } => {
                     Some(Step::RestoreFile { path, kept: *kept, left: None })
                 }

@@ -110,13 +110,13 @@ put_back() {
   fi
 }
 
-# PATH SHOWN SUM ASIDE: moves a file aside. The digest is that of what was moved, so that a file which was saved after the
-# last look at the path is noticed, and goes back.
+# PATH SHOWN SUM ASIDE MODE: moves a file aside. The digest and the mode are those of what was moved, so that a file which
+# was saved, or closed to others, after the last look at the path is noticed, and goes back.
 move_aside() {
   ! is_taken "$4" || stop "$2" "cannot be moved aside: $4 exists"
   mv -- "$1" "$4" || stop "$2" "cannot be moved aside"
   observe "$4"
-  [ "$now" != "$3" ] || return 0
+  ! is_now "$4" "$3" "$5" || return 0
   give_up "$1" "$2" "$4" "changed meanwhile"
 }
 
@@ -284,7 +284,7 @@ expect_backup() {
   [ "$now" = "$2" ] || complain "$backups/$1" "is missing or is not the backup that was made"
 }
 
-# PATH SHOWN SUM ASIDE
+# PATH SHOWN SUM ASIDE MODE
 remove_file() {
   observe "$1"
   case $now in
@@ -292,7 +292,7 @@ remove_file() {
     "$3") ;;
     *) stop "$2" "changed meanwhile" ;;
   esac
-  move_aside "$1" "$2" "$3" "$4"
+  move_aside "$1" "$2" "$3" "$4" "$5"
   rm -f -- "$4" || stop "$2" "cannot be removed; it is $4 now"
   touched=$((touched + 1))
   say "  removed     $2"
@@ -344,7 +344,7 @@ say_why_not() {
   fi
 }
 
-# FROM TO SHOWN SUM ASIDE
+# FROM TO SHOWN SUM ASIDE MODE
 move_back() {
   observe "$2"
   case $now in
@@ -356,11 +356,11 @@ move_back() {
   case $now in
     -)
       make_way "$1" "$3"
-      move_aside "$2" "$3" "$4" "$5"
+      move_aside "$2" "$3" "$4" "$5" "$6"
       give_name "$5" "$1" || give_up "$2" "$3" "$5" "$(say_why_not "$1" "cannot be moved back")"
       ;;
     "$4")
-      move_aside "$2" "$3" "$4" "$5"
+      move_aside "$2" "$3" "$4" "$5" "$6"
       observe "$1"
       [ "$now" = "$4" ] || give_up "$2" "$3" "$5" "changed meanwhile"
       ;;
@@ -386,7 +386,7 @@ remove_directory() {
   fi
 }
 
-# PATH SHOWN SUM MODE SUM BACKUP TEMPORARY ASIDE
+# PATH SHOWN SUM MODE SUM BACKUP TEMPORARY ASIDE MODE
 restore_file() {
   observe "$1"
   if is_now "$1" "$3" "$4"; then
@@ -412,7 +412,7 @@ restore_file() {
   if [ ! -f "$7" ] || [ -h "$7" ] || ! digest_of "$7" || [ "$sum" != "$3" ]; then
     stop "$2" "the copy of its backup is damaged"
   fi
-  [ "$5" = - ] || move_aside "$1" "$2" "$5" "$8"
+  [ "$5" = - ] || move_aside "$1" "$2" "$5" "$8" "$9"
   if ! give_name "$7" "$1"; then
     why=$(say_why_not "$1" "cannot be restored: no hard link can be made there")
     [ "$5" != - ] || stop "$2" "$why"
@@ -424,13 +424,15 @@ restore_file() {
   say "  restored    $2"
 }
 
-# PATH SHOWN SUM MODE: of a file whose mode alone changed (a sum), or of a directory (`d`).
+# PATH SHOWN SUM MODE MODE: of a file whose mode alone changed (a sum), or of a directory (`d`). The second mode is the one
+# that the run left, `-` for any.
 restore_mode() {
   observe "$1"
   [ "$now" = "$3" ] || stop "$2" "changed meanwhile"
   if has_mode "$1" "$4"; then
     return 0
   fi
+  is_now "$1" "$3" "$5" || stop "$2" "changed meanwhile"
   chmod "$4" "$1" || stop "$2" "cannot get its mode back"
   touched=$((touched + 1))
   say "  mode        $2"

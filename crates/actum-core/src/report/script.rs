@@ -6,7 +6,7 @@ use super::names::{
 use super::plain_id::PlainId;
 use super::rollback::{FileState, Rollback, Step, There};
 use crate::path::Quoted;
-use crate::{Digest, RelPath};
+use crate::{Digest, FileMode, RelPath};
 
 /// What every script does; the paths come behind it.
 const BODY: &str = include_str!("rollback_body.sh");
@@ -112,7 +112,8 @@ impl Script {
         match step {
             Step::RemoveFile { path, left } => {
                 let call = self.call("remove_file").path(path.as_bytes()).shown(path);
-                call.word(&left.sha256).path(report.displaced(path).as_bytes()).end();
+                let call = call.word(&left.sha256).path(report.displaced(path).as_bytes());
+                call.word(&bits(left.mode)).end();
             }
             Step::MakeDirectory { path } => {
                 self.call("make_directory").path(path.as_bytes()).shown(path).end();
@@ -120,29 +121,27 @@ impl Script {
             Step::MoveBack { path, to, kept } => {
                 let call =
                     self.call("move_back").path(path.as_bytes()).path(to.as_bytes()).shown(path);
-                call.word(&kept.sha256).path(report.displaced(to).as_bytes()).end();
+                let call = call.word(&kept.sha256).path(report.displaced(to).as_bytes());
+                call.word(&bits(kept.mode)).end();
             }
             Step::RemoveDirectory { path } => {
                 self.call("remove_directory").path(path.as_bytes()).shown(path).end();
             }
             Step::RestoreFile { path, kept, left } => {
                 let call = self.call("restore_file").path(path.as_bytes()).shown(path).state(kept);
-                let left = left.as_ref().map_or("-".to_owned(), |left| left.sha256.to_string());
-                let call = call.word(&left).word(&backup_name(path));
+                let sum = left.as_ref().map_or("-".to_owned(), |left| left.sha256.to_string());
+                let call = call.word(&sum).word(&backup_name(path));
                 let call = call.path(&temporary(report, number));
-                call.path(report.displaced(path).as_bytes()).end();
+                let call = call.path(report.displaced(path).as_bytes());
+                call.word(&left.map_or("-".to_owned(), |left| bits(left.mode))).end();
             }
-            Step::RestoreMode { path, kept } => {
-                self.call("restore_mode").path(path.as_bytes()).shown(path).state(kept).end();
+            Step::RestoreMode { path, kept, left } => {
+                let call = self.call("restore_mode").path(path.as_bytes()).shown(path).state(kept);
+                call.word(&bits(*left)).end();
             }
             Step::RestoreDirectoryMode { path, mode } => {
-                let mode = format!("{:04o}", mode.bits());
-                self.call("restore_mode")
-                    .path(path.as_bytes())
-                    .shown(path)
-                    .word(&"d")
-                    .word(&mode)
-                    .end();
+                let call = self.call("restore_mode").path(path.as_bytes()).shown(path);
+                call.word(&"d").word(&bits(*mode)).word(&"-").end();
             }
         }
     }
@@ -170,6 +169,11 @@ fn displaced(step: &Step) -> Option<Displaced<'_>> {
         | Step::RestoreMode { .. }
         | Step::RestoreDirectoryMode { .. } => None,
     }
+}
+
+/// Permission bits as the script compares them.
+fn bits(mode: FileMode) -> String {
+    format!("{:04o}", mode.bits())
 }
 
 /// A path for the copy of a backup until it takes its place, on the same file system as all of the workspace. A script that

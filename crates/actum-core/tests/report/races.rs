@@ -237,3 +237,43 @@ fn without_hard_links_nothing_is_changed() {
     let names = fs::read_dir(report_of(&script)).unwrap().map(|entry| entry.unwrap().file_name());
     assert!(names.into_iter().all(|name| !name.as_encoded_bytes().starts_with(b".")));
 }
+
+/// EX-16, issue 22 (claims): before any call of the script to another program a user closes a file of the run to others.
+#[test]
+fn the_script_opens_no_file_that_a_user_closes_meanwhile() {
+    let modes = Run {
+        before: files(&[(b"a", b"same\n", 0o644)]),
+        after: files(&[(b"a", b"same\n", 0o755)]),
+        ..Run::default()
+    };
+    let closing = runs().into_iter().filter(|(run, _)| !run.after.is_empty());
+    let closing = closing.map(|(run, mut paths)| (run, paths.pop().unwrap()));
+    let mut closed = 0;
+    for (number, (a_run, path)) in closing.chain([(modes, &b"a"[..])]).enumerate() {
+        // The last look at a file whose mode alone comes back is just before `chmod`.
+        let names: Vec<_> = ALL.into_iter().filter(|name| *name != "chmod").collect();
+        for turn in 0.. {
+            let root = TempDir::new().unwrap();
+            let script = a_run.write_after(root.path());
+            let file = at(root.path(), path);
+            let marker = root.path().join("agent/closed");
+            let act = format!(
+                "/bin/chmod 600 '{}' 2>/dev/null && : >'{}'",
+                file.display(),
+                marker.display()
+            );
+            let editor = Editor::new(&names, turn, &act);
+            let ended = editor.run(&script);
+            if !editor.has_acted() {
+                break;
+            }
+            if marker.exists() {
+                closed += 1;
+                let mode = fs::metadata(&file).map(|facts| facts.permissions().mode() & 0o777);
+                let what = format!("run {number}, turn {turn}: {}", said(&ended));
+                assert_eq!(mode.unwrap_or_else(|error| panic!("{error}: {what}")), 0o600, "{what}");
+            }
+        }
+    }
+    assert!(closed > 10, "{closed}");
+}
