@@ -126,7 +126,9 @@ pub(crate) fn after_engine(error: &actum::Error) -> Vec<String> {
         actum::Error::Output(_) => {
             "no part of `agent/agent_outputs` may be a file or a symbolic link, and you need to be allowed to write there"
         }
-        actum::Error::Rollback(RollbackRefused::Open { source, .. }) => {
+        actum::Error::Rollback(
+            RollbackRefused::Open { source, .. } | RollbackRefused::PutBack { source, .. },
+        ) => {
             return after_engine(source);
         }
         actum::Error::Rollback(_) => {

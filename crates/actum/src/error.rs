@@ -360,7 +360,9 @@ impl Error {
     pub fn workspace(&self) -> State {
         match self {
             Self::Workspace(error) => error.state,
-            Self::Rollback(RollbackRefused::Open { source, .. }) => source.workspace(),
+            Self::Rollback(
+                RollbackRefused::Open { source, .. } | RollbackRefused::PutBack { source, .. },
+            ) => source.workspace(),
             Self::Unsettled { state, .. } | Self::Untold { state, .. } => *state,
             Self::Home(_)
             | Self::HomeInside { .. }

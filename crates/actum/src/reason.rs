@@ -286,7 +286,9 @@ pub fn of_engine(error: &crate::Error) -> Reason {
         Error::Command(error) => of_command(error),
         Error::Output(_) => Reason::ReportUnwritable,
         Error::Rollback(RollbackRefused::Unknown { .. }) => Reason::UnknownTask,
-        Error::Rollback(RollbackRefused::Open { source, .. }) => of_engine(source),
+        Error::Rollback(
+            RollbackRefused::Open { source, .. } | RollbackRefused::PutBack { source, .. },
+        ) => of_engine(source),
         Error::Rollback(RollbackRefused::Rewritten { .. }) => Reason::RollbackRewritten,
         Error::Rollback(_) => Reason::TaskNotRolledBack,
         Error::Unverified { .. } => Reason::VerificationFailed,

@@ -18,6 +18,7 @@ use actum_ledger::{HomeError, UnderWay};
 use actum_workspace::LinuxDisk;
 use actum_workspace::disk::{Barrier, Disk, Kind, Rename, Stat, nothing_there};
 
+pub(super) use displaced::Settled;
 pub(super) use report::{Ended, ReportDirectory};
 
 /// Where the plan lies that is in force, from the root of the workspace.

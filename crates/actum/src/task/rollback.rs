@@ -1,9 +1,11 @@
 //! A task that was carried out is taken back (EX-16, EX-17).
 
+mod settle;
+
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use actum_core::ledger::Actor;
+use actum_core::ledger::{Actor, WorkspaceId};
 use actum_core::receipt::{PathEffect, RollbackFiles};
 use actum_core::report::{
     EXECUTION_REPORT_FILE, ExecutionReport, ManifestEvent, ManifestStatus, ROLLBACK_MANIFEST_FILE,
@@ -98,6 +100,18 @@ pub enum RollbackRefused {
         /// Why.
         source: Box<Error>,
     },
+    /// It could not be taken back, and before that files came back that a killed script had moved aside.
+    #[error(
+        "{}; {}, which a killed rollback script had moved aside, came back before that",
+        settle::without_state(source),
+        settle::listed(put_back)
+    )]
+    PutBack {
+        /// The files, from the root of the workspace.
+        put_back: Vec<String>,
+        /// Why.
+        source: Box<Error>,
+    },
     /// What takes it back is not what the receipt of its run has the digests of.
     #[error(
         "`{file}` is not what the task left there, by the receipt of the run {run}: it was rewritten since, so nothing is \
@@ -142,17 +156,36 @@ pub fn rollback(
     if let Some(files) = files {
         must_be_as_written(&outputs, (&directory, &manifest), (run, &effects, files))?;
     }
-    let kept_aside = directory.settle_displaced(&outputs, &manifest)?;
+    let settled = settle::put_back_displaced(engine, &outputs, (&directory, &manifest))?;
+    let what = (run, effects, workspace);
+    let carried_out = carry_out(engine, (root, &outputs), (&directory, &manifest), what, actor);
+    let (done, report, unwritten) = carried_out.map_err(|error| settled.explain(error))?;
+    let Done { receipt, commit, mut notes, .. } = done;
+    notes.extend(directory.remove_replaced(&settled));
+    notes.extend(settled.kept);
+    let task = directory.name.task().to_owned();
+    let directory = directory.name;
+    Ok(RolledBack { task, directory, report, receipt, commit, notes, unwritten, finished })
+}
+
+/// Takes the run back and writes the reports of that; gives what was done, the report, and why it could not be written.
+fn carry_out(
+    engine: &mut Engine,
+    (root, outputs): (&Path, &Outputs),
+    (directory, manifest): (&ReportDirectory, &RollbackManifest),
+    (run, effects, workspace): (RunId, Vec<PathEffect>, WorkspaceId),
+    actor: Actor,
+) -> Result<(Done, Option<ExecutionReport>, Option<OutputError>)> {
     let alerts = Alerts::of(&engine.records, (workspace, root), Some(actor.clone()));
     let left = |code, why: &dyn std::fmt::Display| {
         told_of(&alerts.raise_left((run, &directory.name), (code, why)))
     };
-    let commit = committed(&directory)?;
-    let meant = Meant { run, effects, directory: &directory, manifest: &manifest, commit };
+    let commit = committed(directory)?;
+    let meant = Meant { run, effects, directory, manifest, commit };
     let home = engine.records.keys.home().tenant(&engine.records.tenant)?;
     let mark = home.begin(Doing::Task, RunId::from_random(random()?), workspace)?;
     RollbackNotes::new(&directory.name, commit).keep(&mark)?;
-    let done = match taken_back(engine, (root, &outputs), &meant, &actor) {
+    let done = match taken_back(engine, (root, outputs), &meant, &actor) {
         Ok(done) => done,
         Err(error) if matches!(error.workspace(), State::Published | State::NeedsAttention) => {
             let alert = left(ErrorCode::RollbackFailed, &error);
@@ -168,16 +201,12 @@ pub fn rollback(
             return Err(RollbackRefused::Git { report, alert, source }.into());
         }
     };
-    let (report, unwritten) = match told(&outputs, &directory, &done) {
+    let (report, unwritten) = match told(outputs, directory, &done) {
         Ok(report) => (report, mark.end().err().map(OutputError::of_home)),
         // Whoever comes next writes them.
         Err(error) => (None, Some(error)),
     };
-    let Done { receipt, commit, mut notes, .. } = done;
-    notes.extend(kept_aside);
-    let task = directory.name.task().to_owned();
-    let directory = directory.name;
-    Ok(RolledBack { task, directory, report, receipt, commit, notes, unwritten, finished })
+    Ok((done, report, unwritten))
 }
 
 /// Makes the label of the runs that take back a task.

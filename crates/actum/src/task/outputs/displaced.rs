@@ -31,39 +31,84 @@ impl<'m> Place<'m> {
     }
 }
 
+/// What became of the files that a killed script had moved aside.
+#[derive(Debug, Default)]
+pub(in crate::task) struct Settled {
+    /// Paths whose file is back.
+    pub(in crate::task) put_back: Vec<RelPath>,
+    /// Names of files whose content is known elsewhere; they stay until the rollback is made.
+    replaced: Vec<String>,
+    /// A note on each file that stays aside, as its content is nowhere else.
+    pub(in crate::task) kept: Vec<String>,
+}
+
+/// What is to be done with a file that was moved aside.
+enum Found {
+    Nothing,
+    PutBack,
+    Replaced,
+    Kept,
+}
+
 impl ReportDirectory {
-    /// Puts back each file that a killed script had moved aside, or removes it where another file took its place and its
-    /// content is known. Returns a note on each file that stays aside, as its content is nowhere else.
-    pub(in crate::task) fn settle_displaced(
+    /// Whether a killed script left anything aside.
+    pub(in crate::task) fn has_displaced(
+        &self,
+        manifest: &RollbackManifest,
+    ) -> Result<bool, OutputError> {
+        for place in manifest.checkpoints().iter().map(Place::new) {
+            let name = displaced_name(place.path);
+            let found = self.disk.stat_at(&self.handle, name.as_bytes());
+            if found.map_err(failed("look for", &self.name.file(&name)))?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Puts back each file that a killed script had moved aside. Removes nothing: an undo may need what is aside.
+    pub(in crate::task) fn put_back_displaced(
         &self,
         outputs: &Outputs,
         manifest: &RollbackManifest,
-    ) -> Result<Vec<String>, OutputError> {
-        let mut notes = Vec::new();
+    ) -> Result<Settled, OutputError> {
+        let mut settled = Settled::default();
         for place in manifest.checkpoints().iter().map(Place::new) {
             let name = displaced_name(place.path);
-            let settled = self.settle(outputs, &place, name.as_bytes());
-            if !settled.map_err(failed("put back", &place.path.to_string()))? {
-                notes.push(format!(
+            let found = self.settle(outputs, &place, name.as_bytes());
+            match found.map_err(failed("put back", &place.path.to_string()))? {
+                Found::Nothing => {}
+                Found::PutBack => settled.put_back.push(place.path.clone()),
+                Found::Replaced => settled.replaced.push(name),
+                Found::Kept => settled.kept.push(format!(
                     "`{}` changed while a rollback script had moved it aside; the file that was there is kept as `{}`",
                     place.path,
                     self.name.file(&name)
-                ));
+                )),
             }
         }
-        Ok(notes)
+        Ok(settled)
     }
 
-    /// Whether nothing is aside any more.
-    fn settle(&self, outputs: &Outputs, place: &Place<'_>, aside: &[u8]) -> io::Result<bool> {
-        let Some(stat) = self.disk.stat_at(&self.handle, aside)? else { return Ok(true) };
+    /// Removes the files aside whose content is known elsewhere. Gives a note on each that could not be removed.
+    pub(in crate::task) fn remove_replaced(&self, settled: &Settled) -> Vec<String> {
+        let notes = settled.replaced.iter().filter_map(|name| {
+            let error = self.disk.unlink(&self.handle, name.as_bytes()).err()?;
+            Some(format!("cannot remove `{}`: {error}", self.name.file(name)))
+        });
+        notes.collect()
+    }
+
+    fn settle(&self, outputs: &Outputs, place: &Place<'_>, aside: &[u8]) -> io::Result<Found> {
+        let Some(stat) = self.disk.stat_at(&self.handle, aside)? else {
+            return Ok(Found::Nothing);
+        };
         let held = self.digest_of(&stat, aside);
         let there = digest_at(outputs, place.path);
         let from = place.from.and_then(|from| digest_at(outputs, from));
         let is_replaced = place.from.is_none() && there.is_some() && held == place.left;
         if held.is_some() && (held == there || held == from || is_replaced) {
-            self.disk.unlink(&self.handle, aside)?;
-            return Ok(true);
+            return Ok(Found::Replaced);
         }
         let (from, name) = (&self.handle, place.path.name());
         let rename = |to: &_| self.disk.rename(from, aside, to, name, Rename::NoReplace);
@@ -74,8 +119,8 @@ impl ReportDirectory {
             None => rename(&outputs.root),
         };
         match moved {
-            Ok(()) => Ok(true),
-            Err(error) if is_taken_or_gone(error.kind()) => Ok(false),
+            Ok(()) => Ok(Found::PutBack),
+            Err(error) if is_taken_or_gone(error.kind()) => Ok(Found::Kept),
             Err(error) => Err(error),
         }
     }

@@ -1,0 +1,50 @@
+//! Files that a killed rollback script had moved aside, before the run is taken back.
+
+use actum_core::report::RollbackManifest;
+use actum_workspace::{RunOptions, State};
+
+use super::RollbackRefused;
+use crate::engine::Engine;
+use crate::error::{Error, Result};
+use crate::task::outputs::{Outputs, ReportDirectory, Settled};
+
+/// Puts back what a killed script had moved aside, while no run changes the workspace.
+pub(super) fn put_back_displaced(
+    engine: &mut Engine,
+    outputs: &Outputs,
+    (directory, manifest): (&ReportDirectory, &RollbackManifest),
+) -> Result<Settled> {
+    if !directory.has_displaced(manifest)? {
+        return Ok(Settled::default());
+    }
+    let label = "put back what a rollback script moved aside".to_owned();
+    let held = engine.workspace.begin(RunOptions { label, wait: true, ..RunOptions::default() })?;
+    let settled = directory.put_back_displaced(outputs, manifest);
+    held.abort();
+    Ok(settled?)
+}
+
+impl Settled {
+    /// The error of a rollback that was refused after files were put back.
+    pub(super) fn explain(&self, source: Error) -> Error {
+        if self.put_back.is_empty() {
+            return source;
+        }
+        let put_back = self.put_back.iter().map(ToString::to_string).collect();
+        RollbackRefused::PutBack { put_back, source: Box::new(source) }.into()
+    }
+}
+
+/// The message of an error, without the state of a workspace that did not change.
+pub(super) fn without_state(error: &Error) -> String {
+    match error {
+        Error::Workspace(error) if error.state == State::Unchanged => error.kind.to_string(),
+        error => error.to_string(),
+    }
+}
+
+/// Names of files for a message.
+pub(super) fn listed(put_back: &[String]) -> String {
+    let names: Vec<_> = put_back.iter().map(|path| format!("`{path}`")).collect();
+    names.join(", ")
+}
