@@ -15,6 +15,7 @@ mod hint;
 mod home;
 mod input;
 mod ledger_failure;
+mod look_alike;
 mod new_home;
 mod notify;
 mod obstacle;

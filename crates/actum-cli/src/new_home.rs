@@ -16,14 +16,13 @@ use crate::home::{self, PROJECTS};
 use crate::ledger_failure::LedgerFailure;
 use crate::private_place;
 
-/// First entry of a home, made before its keys.
-const BEGUN: &str = "lock";
-
 /// Reason for which no home is made in a place.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum HomePlaceRefused {
     #[error("it holds other files, such as `{}`", Quoted(.0.as_os_str().as_bytes()))]
     InUse(PathBuf),
+    #[error("it is or holds your home directory `{}`", Quoted(.0.as_os_str().as_bytes()))]
+    UserHome(PathBuf),
     #[error("it lies in a workspace or a repository, as `{}` shows", Quoted(.0.as_os_str().as_bytes()))]
     InProject(PathBuf),
     #[error("{0}")]
@@ -34,14 +33,19 @@ pub(crate) enum HomePlaceRefused {
     System,
 }
 
-/// Opens the home in use, making it where it is missing.
+/// Opens the home in use, making it where it is missing. One that remembers no place of the configuration remembers the
+/// one in use, as that of its operator: a later command could name another.
 ///
 /// # Errors
 /// `LEDGER_HOME_UNUSABLE`.
 pub(crate) fn open() -> Result<LedgerHome, Failure> {
     let path = home::path()?;
     check(&path)?;
-    Ok(LedgerHome::open(&path).map_err(actum::Error::from)?)
+    let opened = LedgerHome::open(&path).map_err(actum::Error::from)?;
+    if opened.configuration().map_err(actum::Error::from)?.is_none() {
+        opened.set_configuration(&home::configuration()?).map_err(actum::Error::from)?;
+    }
+    Ok(opened)
 }
 
 /// Rejects a place where a new home would be made. A home that exists is not looked at.
@@ -59,11 +63,12 @@ pub(crate) fn check(path: &Path) -> Result<(), Failure> {
 }
 
 fn refused(path: &Path) -> Option<HomePlaceRefused> {
+    if let Some(home) = private_place::home_at_or_in(path) {
+        return Some(HomePlaceRefused::UserHome(home.to_owned()));
+    }
     // Entries of an unreadable directory are a matter of opening it.
-    let entries = std::fs::read_dir(path).into_iter().flatten().filter_map(Result::ok);
-    let names: Vec<PathBuf> = entries.take(ENTRIES_MAX).map(|entry| entry.path()).collect();
-    if let Some(other) = names.first().filter(|_| !names.contains(&path.join(BEGUN))) {
-        return Some(HomePlaceRefused::InUse(other.clone()));
+    if let Ok(Some(other)) = LedgerHome::foreign_entry(path) {
+        return Some(HomePlaceRefused::InUse(other));
     }
     // The usual place is right also where the home directory is a repository.
     if home::known_home_of_ledgers().as_deref() == Some(path) {
@@ -82,6 +87,3 @@ fn refused(path: &Path) -> Option<HomePlaceRefused> {
     }
     private_place::system(path).map(|_| HomePlaceRefused::System)
 }
-
-/// How many entries of a directory are looked at.
-const ENTRIES_MAX: usize = 100;

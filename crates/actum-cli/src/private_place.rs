@@ -135,6 +135,11 @@ fn homes() -> &'static [PathBuf] {
     })
 }
 
+/// Home directory of this user that is `directory`, a path without links, or lies in it.
+pub(crate) fn home_at_or_in(directory: &Path) -> Option<&'static Path> {
+    homes().iter().map(PathBuf::as_path).find(|home| home.starts_with(directory))
+}
+
 /// Places of credentials in a home directory. `.config` does not count: people keep it as a repository.
 fn credentials_of(home: &Path) -> impl Iterator<Item = PathBuf> + use<'_> {
     CREDENTIALS.iter().filter(|name| **name != ".config").map(|name| home.join(name))

@@ -14,7 +14,7 @@ use actum_core::{RelPath, ShellWord};
 use actum_workspace::STATE_DIRECTORY;
 
 use crate::failure::Failure;
-use crate::{home, private_place};
+use crate::{home, look_alike, private_place};
 
 /// The directory to start in, without symbolic links: `directory`, or else the current one.
 pub(crate) fn start(directory: Option<&Path>) -> Result<PathBuf, Failure> {
@@ -80,7 +80,14 @@ pub(crate) fn check_place(root: &Path, state: RootState) -> Result<(), Failure> 
                 let (home, root) = (home.to_owned(), root.to_owned());
                 return Err(actum::Error::HomeInside { home, root }.into());
             }
-            if let Some(mark) = home::mark_around(root) {
+            let is_closed = |home: &&Path| {
+                home::is_operators(home)
+                    && (*home == root
+                        || look_alike::is_in_part(root, home)
+                        || !look_alike::is_in_workspace(home))
+            };
+            let closed = root.ancestors().find(is_closed);
+            if let Some(mark) = closed.and_then(home::mark_around) {
                 return Err(actum::Error::HomeAround { mark, root: root.to_owned() }.into());
             }
             check_new(root)

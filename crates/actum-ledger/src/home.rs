@@ -10,6 +10,7 @@
 //! HOME/trusted/         which workspaces' policies are trusted (see `trust`)
 //! ```
 
+mod begun;
 mod disk;
 mod inputs;
 mod problem;
@@ -33,6 +34,8 @@ use disk::{Lock, Sharing};
 
 const LOCK: &str = "lock";
 const TENANTS: &str = "tenants";
+/// End of the name of a file until it gets its own.
+const NEW: &str = ".new";
 
 /// The home of the ledger. Whoever holds one has found that it is a directory that belongs to the
 /// user of this process, and that nobody else may reach what is in it.

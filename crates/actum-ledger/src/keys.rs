@@ -42,7 +42,7 @@ pub use private::Protection;
 pub use problem::KeyError;
 pub use rotation::{RotationReport, Unrecorded, rotate};
 
-const DIRECTORY_NEW: &str = "keys.new";
+pub(crate) const DIRECTORY_NEW: &str = "keys.new";
 /// The roles of which there is a key from the beginning.
 const ROLES: [KeyRole; 2] = [KeyRole::Result, KeyRole::Checkpoint];
 

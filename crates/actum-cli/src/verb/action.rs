@@ -132,7 +132,8 @@ fn act(
     // Where nobody can look for signals, one ends the program as a kill does.
     let waiting = signals::waiting().ok();
     if let Some(in_force) = &in_force {
-        let mut runner = exec::runner(&Confinement::default(), in_force, root, root)?;
+        let mut runner =
+            exec::runner(&Confinement::default(), in_force, root, root, &session.screen)?;
         if let Some(stop) = waiting.as_ref().and_then(|waiting| waiting.stop().ok()) {
             runner = runner.stopping_when(stop);
         }

@@ -91,7 +91,8 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let mut engine = checked.existing_engine(records)?.under_files(files, &root);
     if !request.commands.checks.is_empty() {
         let confinement = Confinement::default();
-        engine = engine.running(exec::runner(&confinement, &in_force, &root, &root)?);
+        engine =
+            engine.running(exec::runner(&confinement, &in_force, &root, &root, &session.screen)?);
     }
     let end = RunEnd::make(&mut engine, request, None);
     recovery_note::tell(&session.screen, engine.recovery());

@@ -136,7 +136,7 @@ fn executed(arguments: &Arguments, session: &Session) -> Result<Executed, Failur
     if let Some(told) = policy::set_aside(&in_force) {
         session.screen.note(told);
     }
-    let runner = runner(&arguments.confinement, &in_force, root, &session.start)?;
+    let runner = runner(&arguments.confinement, &in_force, root, &session.start, &session.screen)?;
     if !is_made {
         records::own_root(root)?; // where no command starts is said first
     }

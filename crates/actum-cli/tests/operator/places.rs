@@ -304,12 +304,7 @@ fn a_directory_that_looks_like_a_home_locks_no_recorded_workspace() {
         assert_eq!((denied.code, reason(&denied)), (1, json!("CHANGE_DENIED")), "{denied:?}");
     }
     // Another program of the user makes one in the workspace and above it.
-    for place in [&root, directory.path()] {
-        fs::create_dir_all(place.join("keys")).unwrap();
-        fs::write(place.join("keys/keyring.json"), keyring).unwrap();
-        let closed = std::os::unix::fs::PermissionsExt::from_mode(0o700);
-        fs::set_permissions(place.join("keys"), closed).unwrap();
-    }
+    [&root, directory.path()].into_iter().for_each(mark);
     let input = change_of(directory.path(), "5.json", "sub/new", "text\n");
     for arguments in [&["apply", &input][..], &["undo"], &["recover"], &["gc"]] {
         let ended = actum(&root, arguments);
@@ -389,6 +384,15 @@ fn a_home_of_keys_is_made_only_in_a_directory_of_its_own() {
     refused(&root.join("new"), "a workspace or a repository");
     refused(&root.join(".git/new"), "a workspace or a repository");
     refused(&person.path().join("full"), "it holds other files");
+    let bare = tempfile::tempdir().unwrap();
+    for home in [bare.path(), &bare.path().join("person")] {
+        let mut command = command(&project, &["--json", "init"]);
+        command.env("ACTUM_HOME", bare.path()).env("HOME", home);
+        let ended: Ended = command.output().unwrap().into();
+        assert_eq!(reason(&ended), json!("LEDGER_HOME_UNUSABLE"), "{ended:?}");
+        let message = value(&ended)["message"].to_string();
+        assert!(message.contains("is or holds your home directory"), "{message}");
+    }
     refused(&person.path().join(".ssh"), "a place of credentials");
     refused(&person.path().join("x/.github/workflows"), "protected");
     refused(Path::new("/etc/new"), "a directory of the system");
@@ -406,4 +410,120 @@ fn a_home_of_keys_is_made_only_in_a_directory_of_its_own() {
     fs::create_dir(directory.path().join("homes/.git")).unwrap();
     let again = init("again");
     assert_eq!(again.code, 0, "{again:?}");
+}
+
+/// AEC-8, issue 22: the lock of a home that was begun excuses no other file, and a file of that name is no lock.
+#[test]
+fn a_file_named_lock_makes_no_directory_a_home_of_keys() {
+    let (directory, root) = workspace();
+    assert_eq!(actum(&root, &APPLY).code, 0);
+    let elsewhere = tempfile::tempdir().unwrap();
+    let project = elsewhere.path().join("project");
+    fs::create_dir(&project).unwrap();
+    let init = |home: &Path| with_home(&project, home, &["--json", "init"]);
+    let closed = |name: &str| {
+        let place = directory.path().join(name);
+        fs::create_dir(&place).unwrap();
+        fs::set_permissions(&place, PermissionsExt::from_mode(0o700)).unwrap();
+        place
+    };
+    let write = |path: &Path, content: &str, mode: u32| {
+        fs::write(path, content).unwrap();
+        fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
+    };
+    // A result file has any name.
+    let disk = closed("disk");
+    fs::write(disk.join("letter"), "text").unwrap();
+    let lock = disk.join("lock");
+    assert_eq!(actum(&root, &["key", "export", "-o", lock.to_str().unwrap()]).code, 0);
+    assert_eq!(reason(&init(&disk)), json!("LEDGER_HOME_UNUSABLE"));
+    // One that was begun holds nothing else, and its lock has one form.
+    write(&lock, "\n", 0o600);
+    assert_eq!(reason(&init(&disk)), json!("LEDGER_HOME_UNUSABLE"));
+    for (name, content, mode) in [("long", "text", 0o600), ("open", "", 0o644)] {
+        let place = closed(name);
+        write(&place.join("lock"), content, mode);
+        assert_eq!(reason(&init(&place)), json!("LEDGER_HOME_UNUSABLE"), "{name}");
+        assert!(!place.join("keys").exists(), "{name}");
+    }
+    let begun = closed("begun");
+    write(&begun.join("lock"), "", 0o600);
+    fs::create_dir(begun.join("keys.new")).unwrap();
+    fs::set_permissions(begun.join("keys.new"), PermissionsExt::from_mode(0o700)).unwrap();
+    let ended = init(&begun);
+    assert_eq!(ended.code, 0, "{ended:?}");
+}
+
+/// Marks a directory as a home of ledgers and keys.
+fn mark(place: &Path) {
+    fs::create_dir_all(place.join("keys")).unwrap();
+    let keyring = "{\"format\":\"actum.keyring/1\",\"keys\":[]}\n";
+    fs::write(place.join("keys/keyring.json"), keyring).unwrap();
+    fs::set_permissions(place.join("keys"), PermissionsExt::from_mode(0o700)).unwrap();
+}
+
+/// AA-10, issue 22: commands run in and below a directory that only looks like a home of keys, and see none of its keys.
+#[test]
+fn a_directory_that_looks_like_a_home_keeps_no_command_from_running() {
+    let (directory, root) = workspace();
+    assert_eq!(actum(&root, &APPLY).code, 0);
+    fs::create_dir_all(root.join("src/nest/.git")).unwrap();
+    fs::write(root.join("src/code"), "text\n").unwrap();
+    for place in [&root, &root.join("src"), directory.path()] {
+        mark(place);
+    }
+    let script = "cat src/code && ! test -e src/keys/keyring.json && ! test -e keys/keyring.json";
+    let both = format!("{script} && echo b > b");
+    let exec = actum(&root, &["exec", "--", "sh", "-c", &both]);
+    assert_eq!(exec.code, 0, "{exec:?}");
+    assert!(exec.stderr.contains("src/keys` is hidden from commands"), "{exec:?}");
+    assert_eq!(text(&root, "b"), "b\n");
+    for options in [&["sandbox", "run", "--"][..], &["sandbox", "run", "--capture", "--"]] {
+        let ran = actum(&root, &[options, &["sh", "-c", script]].concat());
+        assert_eq!(ran.code, 0, "{options:?}: {ran:?}");
+    }
+    // A workspace inside is none in the keys.
+    fs::create_dir(root.join("src/keys/nest")).unwrap();
+    fs::create_dir(root.join("src/keys/nest/.git")).unwrap();
+    for (place, code) in [("src/keys/nest", 1), ("src/nest", 0)] {
+        let made = command(&root.join(place), &["init"]).output().unwrap();
+        assert_eq!(Ended::from(made).code, code, "{place}");
+    }
+}
+
+/// AA-10, issue 22: what a command makes in a cache passes no gate, and closes the workspace to no later command.
+#[test]
+fn marks_of_a_home_in_a_cache_keep_no_command_from_running() {
+    let (_directory, root) = workspace();
+    let configuration = program::operator_of(&root).join("actum");
+    fs::create_dir_all(&configuration).unwrap();
+    let policy = "version = 1\n[sandbox]\ncaches = [\"target\", \"target/keys/deep\"]\n";
+    fs::write(configuration.join("actum.toml"), policy).unwrap();
+    assert_eq!(actum(&root, &APPLY).code, 0);
+    mark(&root.join("target"));
+    let exec = actum(&root, &["exec", "--", "sh", "-c", "echo x > target/out; echo b > b"]);
+    assert_eq!(exec.code, 0, "{exec:?}");
+    assert!(exec.stderr.contains("target/keys` is hidden from commands"), "{exec:?}");
+    assert_eq!((text(&root, "b"), text(&root, "target/out")), ("b\n".into(), "x\n".into()));
+    for options in [&["sandbox", "run"][..], &["sandbox", "run", "--capture", "--cache", "target"]]
+    {
+        let ran = actum(&root, &[options, &["--", "true"]].concat());
+        assert_eq!(ran.code, 0, "{options:?}: {ran:?}");
+    }
+}
+
+/// AEC-8, issue 22: the installation that `key make` makes remembers the configuration of its operator at once.
+#[test]
+fn the_first_key_settles_where_the_configuration_is() {
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().join("project");
+    fs::create_dir(&root).unwrap();
+    fs::create_dir(program::operator_of(&root)).unwrap();
+    approval_key(&root);
+    assert!(home_of(&root).join("configuration").exists());
+    let mut command = command(&root, &["--json", "init"]);
+    command.env("XDG_CONFIG_HOME", directory.path().join("scratch"));
+    let elsewhere: Ended = command.output().unwrap().into();
+    assert_eq!(reason(&elsewhere), json!("CONFIGURATION_ELSEWHERE"), "{elsewhere:?}");
+    assert_eq!(actum(&root, &["init"]).code, 0);
 }

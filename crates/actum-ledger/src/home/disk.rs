@@ -16,6 +16,7 @@ use rustix::io::Errno;
 use rustix::rand::{GetRandomFlags, getrandom};
 use zeroize::Zeroizing;
 
+use super::NEW;
 use super::problem::{HomeError, Thing};
 
 /// A directory that belongs to us and to nobody else.
@@ -153,7 +154,7 @@ impl Directory {
     /// Gives the file of that name other bytes, all at once and durably. Nobody else may do so at the
     /// same time.
     pub(crate) fn replace(&self, name: &str, bytes: &[u8]) -> Result<(), HomeError> {
-        let new = format!("{name}.new");
+        let new = format!("{name}{NEW}");
         self.remove(&new)?;
         self.create(&new, bytes)?;
         self.rename(&new, name)?;
@@ -162,7 +163,7 @@ impl Directory {
 
     /// The same, and not durable: where the machine comes to a stop, anything may be there.
     pub(crate) fn replace_for_now(&self, name: &str, bytes: &[u8]) -> Result<(), HomeError> {
-        let new = format!("{name}.new");
+        let new = format!("{name}{NEW}");
         self.remove(&new)?;
         let written = self.written(&new, bytes);
         written.map_err(|error| refused("write", self.path.join(&new), error))?;

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Directory, HomeError, LedgerHome};
 
-const TRUSTED: &str = "trusted";
+pub(super) const TRUSTED: &str = "trusted";
 /// The longest record: a path, escaped, and what stands around it.
 const RECORD_BYTES_MAX: usize = 64 << 10;
 const FORMAT: &str = "actum.trusted-policy/1";

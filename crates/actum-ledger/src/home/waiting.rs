@@ -7,7 +7,7 @@ use actum_core::Timestamp;
 
 use super::{HomeError, LedgerHome};
 
-const CONFIGURATION: &str = "configuration";
+pub(super) const CONFIGURATION: &str = "configuration";
 /// The longest path that is read.
 const PATH_BYTES_MAX: usize = 4096;
 

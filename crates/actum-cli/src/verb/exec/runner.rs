@@ -1,11 +1,14 @@
 //! What runs the commands whose effects are captured.
 
-use std::path::Path;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 use actum::{PolicyInForce, Runner};
 use actum_sandbox::Helper;
 
 use crate::failure::Failure;
+use crate::output::Screen;
 use crate::verb::sandbox::{Confinement, SandboxFailure, known_host, policy};
 
 /// What runs commands that start in `start`, in the workspace at `root`.
@@ -14,11 +17,22 @@ pub(crate) fn of(
     in_force: &PolicyInForce,
     root: &Path,
     start: &Path,
+    screen: &Screen,
 ) -> Result<Runner, Failure> {
     let helper = Helper::this_program();
     let sandbox = policy::for_captured(confinement, &in_force.sandbox, start);
     let failed = |error| Failure::Sandbox { source: Box::new(SandboxFailure::Policy(error)) };
     let sandbox = sandbox.map_err(failed)?;
+    for note in policy::notes_of_look_alikes(&sandbox, root) {
+        screen.note(note);
+    }
+    // A cache in a hidden directory would be seen and hidden.
+    let hidden: Vec<PathBuf> = policy::hidden_look_alikes(&sandbox, root).cloned().collect();
+    let mut allowance = in_force.sandbox.clone();
+    allowance.caches.retain(|cache| {
+        let cache = root.join(OsStr::from_bytes(cache.as_bytes()));
+        !hidden.iter().any(|hidden| cache.starts_with(hidden))
+    });
     let host = known_host(&helper);
-    Ok(Runner::new(helper, host, sandbox, root, &in_force.sandbox))
+    Ok(Runner::new(helper, host, sandbox, root, &allowance))
 }

@@ -79,7 +79,7 @@ fn compiled(
 ) -> Result<(Option<String>, Option<String>), Failure> {
     let root = root::existing_or_new(&session.start);
     let in_force = policy::in_force(root)?;
-    let runner = runner(&Confinement::default(), &in_force, root, &session.start)?;
+    let runner = runner(&Confinement::default(), &in_force, root, &session.start, &session.screen)?;
     let compiled = Node::find(&runner).and_then(|node| {
         node.compile(&runner, package)?;
         Ok(node)

@@ -14,8 +14,8 @@ use actum_sandbox::{Limits, Net, Resource, SandboxPolicy};
 
 use super::limit::{LimitError, TypedLimit};
 use super::policy::{PASSED, PROGRAMS, SETTINGS};
-use crate::home;
 use crate::private_place::{self, real};
+use crate::{home, look_alike};
 
 /// Names that make a directory a workspace or a repository.
 const STATES: [&str; 2] = [".actum", ".git"];
@@ -285,7 +285,14 @@ impl<'a> Allowed<'a> {
     /// Refuses what no list of the operator allows: ledgers, keys, policies, and the state of workspaces.
     fn check_not_reserved(&self, path: &Path) -> Result<(), NotAllowed> {
         let named = self.own.iter().find(|own| path.starts_with(own)).cloned();
-        if let Some(own) = named.or_else(|| home::holding(path)) {
+        let is_closed = |own: &&Path| {
+            home::is_operators(own)
+                && (!path.starts_with(self.root)
+                    || look_alike::is_in_part(path, own)
+                    || !look_alike::is_one(own, self.root))
+        };
+        let closed = || path.ancestors().find(is_closed).map(Path::to_owned);
+        if let Some(own) = named.or_else(closed) {
             return Err(NotAllowed::OperatorsOwn { path: path.to_owned(), own });
         }
         match path.iter().any(|name| name.eq_ignore_ascii_case(STATES[0])) {
@@ -352,7 +359,13 @@ impl<'a> Allowed<'a> {
             |tree: &Path| PROGRAMS.iter().chain(&SETTINGS).any(|known| tree.starts_with(known));
         let mut inside = Vec::new();
         for tree in trees.iter().filter(|tree| !is_systems(tree)) {
-            inside.extend(homes_in(tree)?);
+            for home in homes_in(tree)?.into_iter().chain([tree.to_path_buf()]) {
+                match look_alike::is_one(&home, self.root) {
+                    true => inside.extend(look_alike::parts(&home).into_iter().filter_map(real)),
+                    false if home == **tree => {}
+                    false => inside.push(home),
+                }
+            }
             inside.extend(real(tree.join(STATES[0])));
         }
         let root = Some(self.root).filter(|root| !trees.contains(&root.to_path_buf()));

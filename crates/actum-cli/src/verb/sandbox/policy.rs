@@ -16,7 +16,7 @@ use super::allowed::{Allowed, NotAllowed};
 use super::confinement::Confinement;
 use super::run::Arguments;
 use crate::snippet::Quote;
-use crate::{input, root};
+use crate::{input, look_alike, root};
 
 /// What programs of the system read and execute.
 pub(super) const PROGRAMS: [&str; 8] =
@@ -232,6 +232,30 @@ pub(super) fn to_text(policy: &SandboxPolicy, start: &Path) -> Result<String, Po
         table.remove("cwd");
     }
     Ok(toml::to_string_pretty(&table)?)
+}
+
+/// Hidden directories of keys and ledgers in the workspace at `root`: parts of directories that only look like a home.
+pub(crate) fn hidden_look_alikes<'p>(
+    policy: &'p SandboxPolicy,
+    root: &'p Path,
+) -> impl Iterator<Item = &'p PathBuf> {
+    policy.hide.iter().filter(move |path| {
+        let home = path.parent().filter(|_| path.starts_with(root));
+        home.is_some_and(|home| {
+            look_alike::is_in_part(path, home) && look_alike::is_one(home, root)
+        })
+    })
+}
+
+/// Note for each of [`hidden_look_alikes`].
+pub(crate) fn notes_of_look_alikes(policy: &SandboxPolicy, root: &Path) -> Vec<String> {
+    let note = |path: &PathBuf| {
+        let path = Quoted(path.as_os_str().as_bytes());
+        format!(
+            "`{path}` is hidden from commands: it looks like keys or ledgers of actum; remove it if it is none"
+        )
+    };
+    hidden_look_alikes(policy, root).map(note).collect()
 }
 
 /// What of a policy may not be what was meant.

@@ -112,7 +112,9 @@ fn sandboxed(arguments: &Arguments, session: &Session) -> Result<Exit, SandboxFa
     let (program, words) = arguments.command.split_first().ok_or(SpawnError::Empty)?;
     let program = Program::find(Path::new(program), &policy)?;
     if !arguments.quiet {
-        for note in program.notes().into_iter().chain(policy::notes(&policy)) {
+        let root = root::existing_or_new(&session.start);
+        let hidden = policy::notes_of_look_alikes(&policy, root);
+        for note in program.notes().into_iter().chain(policy::notes(&policy)).chain(hidden) {
             session.screen.note(note);
         }
     }
