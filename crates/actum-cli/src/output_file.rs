@@ -16,16 +16,17 @@ use actum::RootState;
 use actum_core::RelPath;
 use actum_core::path::Quoted;
 use actum_core::receipt::EffectKind;
-use actum_gate::{Verdict, refuses_output};
+use actum_gate::{OutputContent, Verdict, refuses_output, refuses_result};
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 use serde::Serialize;
 
 use crate::failure::Failure;
 use crate::output::Document;
+use crate::own_format::WholeResult;
 use crate::private_place::{self, ActedPlace, Holds};
 use crate::verb::Session;
-use crate::{home, own_format, policy, records, root, shown_path};
+use crate::{home, policy, records, root, shown_path};
 
 /// What happens to a regular file at the path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -70,6 +71,11 @@ pub(crate) enum OutputRefused {
     NotAFile,
     #[error("it was not written by actum; delete it first to replace it")]
     NotOurs,
+    #[error(
+        "the result there is of another installation, run or key, or newer, and may be kept as evidence; delete it first \
+         to replace it"
+    )]
+    NotContinued,
     #[error("{0}")]
     Protected(String),
     #[error(
@@ -96,7 +102,7 @@ impl OutputRefused {
                 "name a new file, or use `--force` where the command has it: it replaces an earlier result of actum"
             }
             Self::Link(_) => "give the path behind the link",
-            Self::NotAFile | Self::NotOurs | Self::NoName => "name a new file",
+            Self::NotAFile | Self::NotOurs | Self::NotContinued | Self::NoName => "name a new file",
             Self::Protected(_)
             | Self::NotAllowed { .. }
             | Self::OperatorsOwn(_)
@@ -112,33 +118,52 @@ pub(crate) struct OutputFile {
     directory: OwnedFd,
     /// The name in `directory` that it gets at the end.
     name: OsString,
-    /// The name until then, where it replaces a file.
-    temporary: Option<OsString>,
+    /// The name until then and the earlier result, where it replaces one.
+    replaces: Option<(OsString, WholeResult)>,
     file: File,
     is_finished: bool,
 }
 
 impl OutputFile {
-    /// Creates the file at `path`, which is absolute.
+    /// Writes the file at `path`, which is absolute, with these bytes.
     ///
     /// # Errors
     /// `OUTPUT_REFUSED` where no result file may be written, `RESULT_UNWRITTEN` where the system refuses.
-    pub(crate) fn create(path: &Path, existing: Existing) -> Result<Self, Failure> {
+    pub(crate) fn write(path: &Path, existing: Existing, bytes: &[u8]) -> Result<(), Failure> {
+        let mut file = Self::create(path, existing, OutputContent::Whole(bytes))?;
+        file.write_all(bytes).map_err(|source| unwritten(&file.path, source))?;
+        file.finish()
+    }
+
+    /// Creates the file at `path`, which is absolute, for content that is written piece by piece.
+    ///
+    /// # Errors
+    /// As [`Self::write`].
+    pub(crate) fn stream(path: &Path, existing: Existing) -> Result<Self, Failure> {
+        Self::create(path, existing, OutputContent::Streamed)
+    }
+
+    fn create(
+        path: &Path,
+        existing: Existing,
+        content: OutputContent<'_>,
+    ) -> Result<Self, Failure> {
         let path = lexical(path);
         let Some(name) = path.file_name().map(OsStr::to_owned) else {
             return Err(refused(&path, OutputRefused::NoName));
         };
-        check_names(&path)?;
+        check_names(&path, Some(content))?;
         check_place(&path, &path)?;
         let directory = open_parent(&path)?;
         let found = found(&path, &directory, &name)?;
         let effect = if found.is_some() { EffectKind::Modified } else { EffectKind::Created };
         check_policy(&path, effect)?;
-        let temporary = match (found, existing) {
+        let replaces = match (found, existing) {
             (None, _) => None,
             (Some(FileType::RegularFile), Existing::Replace) => {
-                check_result(&path, &directory, &name)?;
-                Some(temporary_name(&name))
+                let earlier = result(&path, &directory, &name)?;
+                let earlier = earlier.ok_or_else(|| refused(&path, OutputRefused::NotOurs))?;
+                Some((temporary_name(&name), earlier))
             }
             (Some(FileType::RegularFile), Existing::Refuse) => {
                 return Err(refused(&path, OutputRefused::Exists));
@@ -151,14 +176,14 @@ impl OutputFile {
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
         let made = rustix::fs::openat(
             &directory,
-            temporary.as_ref().unwrap_or(&name),
+            replaces.as_ref().map_or(&name, |(temporary, _)| temporary),
             flags | OFlags::CLOEXEC,
             Mode::from_raw_mode(0o666),
         );
         match made {
             Ok(file) => {
                 let file = File::from(file);
-                Ok(Self { path, directory, name, temporary, file, is_finished: false })
+                Ok(Self { path, directory, name, replaces, file, is_finished: false })
             }
             // It appeared meanwhile.
             Err(Errno::EXIST) => Err(refused(&path, OutputRefused::Exists)),
@@ -168,27 +193,30 @@ impl OutputFile {
 
     /// Creates the directories that lead to the file at `path`, as far as they are missing; the same rules hold.
     pub(crate) fn create_directories(path: &Path) -> Result<(), Failure> {
+        Self::check(path)?;
+        walk(&lexical(path), Missing::Create).map(drop)
+    }
+
+    /// Checks that a new directory may be made at `path`, which is absolute, as for a result file; makes nothing.
+    pub(crate) fn check(path: &Path) -> Result<(), Failure> {
         let path = lexical(path);
-        check_names(&path)?;
+        check_names(&path, None)?;
         check_place(&path, &path)?;
-        check_policy(&path, EffectKind::Created)?;
-        walk(&path, Missing::Create).map(drop)
+        check_policy(&path, EffectKind::Created)
     }
 
     /// Ends it, under its name.
     pub(crate) fn finish(mut self) -> Result<(), Failure> {
-        if let Some(temporary) = &self.temporary {
+        if let Some((temporary, earlier)) = &self.replaces {
+            let new = result(&self.path, &self.directory, temporary)?;
+            if !new.is_some_and(|new| new.continues(earlier)) {
+                return Err(refused(&self.path, OutputRefused::NotContinued));
+            }
             rustix::fs::renameat(&self.directory, temporary, &self.directory, &self.name)
                 .map_err(|error| unwritten(&self.path, error.into()))?;
         }
         self.is_finished = true;
         Ok(())
-    }
-
-    /// Writes all of `bytes`, and ends it.
-    pub(crate) fn fill(mut self, bytes: &[u8]) -> Result<(), Failure> {
-        self.write_all(bytes).map_err(|source| unwritten(&self.path, source))?;
-        self.finish()
     }
 }
 
@@ -205,7 +233,7 @@ impl Write for OutputFile {
 impl Drop for OutputFile {
     fn drop(&mut self) {
         if !self.is_finished {
-            let name = self.temporary.as_ref().unwrap_or(&self.name);
+            let name = self.replaces.as_ref().map_or(&self.name, |(temporary, _)| temporary);
             // It may be gone already, and a cut result is worth nothing.
             let removed = rustix::fs::unlinkat(&self.directory, name, AtFlags::empty());
             drop(removed.map_err(io::Error::from));
@@ -220,10 +248,14 @@ enum Missing {
     Create,
 }
 
-/// Refuses a path by its names.
-fn check_names(path: &Path) -> Result<(), Failure> {
+/// Refuses a path by its names, and that of a file by its content too.
+fn check_names(path: &Path, content: Option<OutputContent<'_>>) -> Result<(), Failure> {
     let names: Vec<&[u8]> = names(path).map(OsStrExt::as_bytes).collect();
-    if let Some(why) = refuses_output(&names) {
+    let why = match content {
+        Some(content) => refuses_result(&names, content),
+        None => refuses_output(&names),
+    };
+    if let Some(why) = why {
         return Err(refused(path, OutputRefused::Protected(why)));
     }
     // A directory that is not made yet is known by its name alone.
@@ -273,16 +305,12 @@ fn check_policy(path: &Path, effect: EffectKind) -> Result<(), Failure> {
     Err(refused(path, OutputRefused::NotAllowed { root: root.to_owned(), ground }))
 }
 
-/// Refuses to replace a file that this program did not write as a result.
-fn check_result(path: &Path, directory: &OwnedFd, name: &OsStr) -> Result<(), Failure> {
+/// Reads a regular file that is a result of this program as a whole.
+fn result(path: &Path, directory: &OwnedFd, name: &OsStr) -> Result<Option<WholeResult>, Failure> {
     let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let opened = rustix::fs::openat(directory, name, flags, Mode::empty());
     let opened = opened.map_err(|error| unwritten(path, error.into()))?;
-    let is_result = own_format::is_result(&mut File::from(opened));
-    match is_result.map_err(|source| unwritten(path, source))? {
-        true => Ok(()),
-        false => Err(refused(path, OutputRefused::NotOurs)),
-    }
+    WholeResult::read(&mut File::from(opened)).map_err(|source| unwritten(path, source))
 }
 
 fn open_parent(path: &Path) -> Result<OwnedFd, Failure> {
@@ -411,7 +439,7 @@ pub(crate) fn write(
     what: &'static str,
     bytes: &[u8],
 ) -> Result<(), Failure> {
-    OutputFile::create(&session.start.join(file), existing)?.fill(bytes)?;
+    OutputFile::write(&session.start.join(file), existing, bytes)?;
     let name = file.as_os_str().as_bytes();
     let (file, shown_file) = (shown_path::text(name), Quoted(name).to_string());
     session.screen.show(&Written { what, file, bytes: bytes.len(), shown_file })

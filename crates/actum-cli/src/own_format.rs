@@ -2,17 +2,17 @@
 
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 
-use actum_core::Digest;
 use actum_core::canonical::CanonicalError;
 use actum_core::checkpoint::Checkpoint;
 use actum_core::dsse::Envelope;
-use actum_core::keyring::Keyring;
+use actum_core::keyring::{KeyEntry, Keyring};
 use actum_core::note::{Note, NoteKey};
 use actum_core::receipt::PREDICATE_TYPE;
 use actum_core::task::{TaskApproval, TaskEnvelope};
+use actum_core::{Digest, RunId};
 use actum_gate::ReceiptBundle;
 use actum_gate::bundle::BUNDLE_BYTES_MAX;
-use actum_ledger::export;
+use actum_ledger::export::{self, WholeExport};
 use actum_ledger::keys::is_public_pem;
 use serde::Deserialize;
 
@@ -76,46 +76,88 @@ pub(crate) fn hint(format: &str) -> Option<&'static str> {
     })
 }
 
-/// Tells whether all of a file is a result that this program wrote: a receipt, a keyring, a public key, a checkpoint, an
-/// export of a ledger, the envelope or the approval of a task, a manual page. A file with anything more in it is the
-/// user's.
-pub(crate) fn is_result(file: &mut (impl Read + Seek)) -> io::Result<bool> {
-    if export::is_whole(&mut BufReader::new(&mut *file))? {
-        return Ok(true);
-    }
-    file.seek(SeekFrom::Start(0))?;
-    let limit = u64::try_from(RESULT_BYTES_MAX).unwrap_or(u64::MAX).saturating_add(1);
-    let mut bytes = Vec::new();
-    file.take(limit).read_to_end(&mut bytes)?;
-    Ok(bytes.len() <= RESULT_BYTES_MAX && is_document(&bytes))
+/// Result of this program that a file is as a whole.
+#[derive(Debug, PartialEq)]
+pub(crate) enum WholeResult {
+    Export(WholeExport),
+    Receipt(RunId),
+    Keyring(Keyring),
+    Checkpoint(Checkpoint),
+    /// Public key, as PEM or as the key of a log.
+    PublicKey(Vec<u8>),
+    TaskEnvelope,
+    TaskApproval,
+    Page,
 }
 
-/// Appends to a manual page the line by which [`is_result`] knows all of it.
+impl WholeResult {
+    /// Reads all of a file; `None` where it is no result. A file with anything more in it is the user's.
+    pub(crate) fn read(file: &mut (impl Read + Seek)) -> io::Result<Option<Self>> {
+        if let Some(export) = export::whole(&mut BufReader::new(&mut *file))? {
+            return Ok(Some(Self::Export(export)));
+        }
+        file.seek(SeekFrom::Start(0))?;
+        let limit = u64::try_from(RESULT_BYTES_MAX).unwrap_or(u64::MAX).saturating_add(1);
+        let mut bytes = Vec::new();
+        file.take(limit).read_to_end(&mut bytes)?;
+        Ok(if bytes.len() <= RESULT_BYTES_MAX { document(&bytes) } else { None })
+    }
+
+    /// Whether nothing is lost that proves something where this replaces an older result: what is exported of a ledger,
+    /// its keys and its runs may be the only evidence that another was put in its place.
+    pub(crate) fn continues(&self, older: &Self) -> bool {
+        match (self, older) {
+            (Self::Export(new), Self::Export(old)) => {
+                new.origin == old.origin && new.entries >= old.entries
+            }
+            (Self::Checkpoint(new), Self::Checkpoint(old)) => {
+                new.origin == old.origin && new.size >= old.size
+            }
+            (Self::Keyring(new), Self::Keyring(old)) => old.keys().iter().all(|old| {
+                let is_same = |new: &KeyEntry| {
+                    (&new.id, new.role, &new.public) == (&old.id, old.role, &old.public)
+                };
+                new.keys().iter().any(is_same)
+            }),
+            (Self::Receipt(new), Self::Receipt(old)) => new == old,
+            (Self::PublicKey(new), Self::PublicKey(old)) => new == old,
+            (Self::TaskEnvelope, Self::TaskEnvelope)
+            | (Self::TaskApproval, Self::TaskApproval)
+            | (Self::Page, Self::Page) => true,
+            _ => false,
+        }
+    }
+}
+
+/// Appends to a manual page the line by which [`WholeResult::read`] knows all of it.
 pub(crate) fn mark_page(page: &mut Vec<u8>) {
     let mark = format!("{PAGE_MARK}{}\n", Digest::of(page));
     page.extend_from_slice(mark.as_bytes());
 }
 
-/// Whether these bytes are a result that is one document, and nothing else. What is written in one way only must be
-/// written so.
-fn is_document(bytes: &[u8]) -> bool {
+/// Result that is one document, and nothing else. What is written in one way only must be written so.
+fn document(bytes: &[u8]) -> Option<WholeResult> {
     let Some(line) = bytes.strip_suffix(b"\n") else {
         // The approval of a task has no line end.
-        return is_signed_result(bytes);
+        return signed_result(bytes);
     };
-    let is_bundle = || ReceiptBundle::read(line).is_ok_and(|it| is_written(it.to_vec(), line));
-    let is_keyring = || Keyring::read(line).is_ok_and(|it| is_written(it.to_vec(), line));
-    match line.first() {
-        Some(b'{') => {
-            is_bundle()
-                || is_keyring()
-                || is_signed_result(line)
-                || TaskEnvelope::read(bytes).is_ok()
+    match line.first()? {
+        b'{' => {
+            let bundle = ReceiptBundle::read(line).ok().filter(|it| is_written(it.to_vec(), line));
+            let keyring = || Keyring::read(line).ok().filter(|it| is_written(it.to_vec(), line));
+            let envelope = || TaskEnvelope::read(bytes).ok().map(|_| WholeResult::TaskEnvelope);
+            let bundled = bundle.and_then(|bundle| result_in(&bundle.receipt));
+            bundled
+                .or_else(|| keyring().map(WholeResult::Keyring))
+                .or_else(|| signed_result(line))
+                .or_else(envelope)
         }
-        Some(b'-') => is_public_pem(bytes),
-        Some(b'.') => is_page(line),
-        Some(_) => bytes.starts_with(LOG_NAME) && (is_checkpoint(bytes) || is_key_of_log(line)),
-        None => false,
+        b'-' => is_public_pem(bytes).then(|| WholeResult::PublicKey(bytes.to_vec())),
+        b'.' => is_page(line).then_some(WholeResult::Page),
+        _ if bytes.starts_with(LOG_NAME) => checkpoint(bytes)
+            .map(WholeResult::Checkpoint)
+            .or_else(|| is_key_of_log(line).then(|| WholeResult::PublicKey(bytes.to_vec()))),
+        _ => None,
     }
 }
 
@@ -123,9 +165,9 @@ fn is_written(written: Result<Vec<u8>, CanonicalError>, bytes: &[u8]) -> bool {
     written.is_ok_and(|written| written == bytes)
 }
 
-fn is_checkpoint(bytes: &[u8]) -> bool {
-    let Ok(note) = Note::read(bytes) else { return false };
-    Checkpoint::read(&note.text).is_ok() && note.to_text().as_bytes() == bytes
+fn checkpoint(bytes: &[u8]) -> Option<Checkpoint> {
+    let note = Note::read(bytes).ok()?;
+    Checkpoint::read(&note.text).ok().filter(|_| note.to_text().as_bytes() == bytes)
 }
 
 fn is_key_of_log(line: &[u8]) -> bool {
@@ -139,22 +181,29 @@ fn is_page(line: &[u8]) -> bool {
     mark == format!("{PAGE_MARK}{}", Digest::of(page)).as_bytes()
 }
 
-/// Whether these bytes are an envelope that holds a receipt or the approval of a task.
-fn is_signed_result(bytes: &[u8]) -> bool {
-    let Ok(envelope) = Envelope::read(bytes) else { return false };
-    is_written(envelope.to_vec(), bytes) && is_payload_of_result(&envelope)
+/// Result in an envelope, which is all of these bytes.
+fn signed_result(bytes: &[u8]) -> Option<WholeResult> {
+    let envelope = Envelope::read(bytes).ok()?;
+    result_in(&envelope).filter(|_| is_written(envelope.to_vec(), bytes))
 }
 
-/// Whether an envelope holds a receipt or the approval of a task.
-fn is_payload_of_result(envelope: &Envelope) -> bool {
+/// Receipt or approval of a task that an envelope holds.
+fn result_in(envelope: &Envelope) -> Option<WholeResult> {
     #[derive(Deserialize)]
     struct Stated {
         #[serde(rename = "predicateType")]
         predicate_type: String,
+        predicate: Ran,
     }
-    let stated = serde_json::from_slice::<Stated>(&envelope.payload);
-    envelope.payload_type == TaskApproval::PAYLOAD_TYPE
-        || stated.is_ok_and(|stated| stated.predicate_type == PREDICATE_TYPE)
+    #[derive(Deserialize)]
+    struct Ran {
+        run: RunId,
+    }
+    if envelope.payload_type == TaskApproval::PAYLOAD_TYPE {
+        return Some(WholeResult::TaskApproval);
+    }
+    let stated: Stated = serde_json::from_slice(&envelope.payload).ok()?;
+    (stated.predicate_type == PREDICATE_TYPE).then_some(WholeResult::Receipt(stated.predicate.run))
 }
 
 #[cfg(test)]
@@ -186,7 +235,7 @@ mod tests {
     }
 
     fn is_result(text: &str) -> bool {
-        super::is_result(&mut std::io::Cursor::new(text.as_bytes())).unwrap()
+        WholeResult::read(&mut std::io::Cursor::new(text.as_bytes())).unwrap().is_some()
     }
 
     /// AA-5

@@ -207,3 +207,19 @@ fn the_demo_can_be_kept_to_look_at() {
     let kept = demo["directory"].as_str().unwrap();
     assert_eq!(document(Path::new(kept), &["log"])["total"], 2);
 }
+
+/// AEC-8, issue 22: `TMPDIR` leads the demo to no place where a home of keys or a result file would be refused.
+#[test]
+fn the_demo_is_made_in_no_place_that_programs_act_on() {
+    let directory = tempfile::tempdir().unwrap();
+    let person = directory.path().canonicalize().unwrap();
+    for place in [".config/actum", ".ssh", "project/.git", "bin"] {
+        let temporary = person.join(place);
+        fs::create_dir_all(&temporary).unwrap();
+        let mut demo = command(&person, &["demo", "--keep", "--json"]);
+        let demo =
+            Ended::from(demo.env("HOME", &person).env("TMPDIR", &temporary).output().unwrap());
+        assert_eq!(demo.code, 1, "{place}: {demo:?}");
+        assert_eq!(fs::read_dir(&temporary).unwrap().count(), 0, "{place}");
+    }
+}

@@ -63,13 +63,83 @@ fn a_result_file_replaces_only_an_earlier_result_and_only_where_it_is_forced() {
         assert_eq!(new.code, 0, "{verb:?}: {new:?}");
         assert_refused(&output(&root, verb, "new.txt", &[]), "a result without --force");
         for other in VERBS {
+            let before = fs::read(root.join("new.txt")).unwrap();
             let forced = output(&root, other, "new.txt", &["--force"]);
-            assert_eq!(forced.code, 0, "{verb:?}, {other:?}: {forced:?}");
+            // A receipt with its proof and one without are of the same run.
+            if other == verb || (other[0] == "receipt" && verb[0] == "receipt") {
+                assert_eq!(forced.code, 0, "{verb:?}, {other:?}: {forced:?}");
+            } else {
+                assert_refused(&forced, "another kind of result");
+                assert_eq!(fs::read(root.join("new.txt")).unwrap(), before, "{verb:?}, {other:?}");
+            }
         }
         fs::remove_file(root.join("new.txt")).unwrap();
     }
     let names: Vec<_> = fs::read_dir(&root).unwrap().map(|it| it.unwrap().file_name()).collect();
     assert!(!names.iter().any(|name| name.to_string_lossy().ends_with(".new")), "{names:?}");
+}
+
+/// AEC-8, issue 22: what the operator keeps of a ledger shows that another was put in its place.
+#[test]
+fn a_result_replaces_none_of_another_installation_or_run() {
+    let (directory, root) = with_a_run();
+    let evidence = directory.path().join("evidence");
+    fs::create_dir(&evidence).unwrap();
+    let other = directory.path().join("other");
+    let foreign = directory.path().join("foreign");
+    fs::create_dir(&foreign).unwrap();
+    fs::write(directory.path().join("new.json"), r#"{"files":[{"path":"f","content":"x"}]}"#)
+        .unwrap();
+    let with_home = |arguments: &[&str]| -> Ended {
+        command(&foreign, arguments).env("ACTUM_HOME", &other).output().unwrap().into()
+    };
+    let made = with_home(&["apply", "../new.json"]);
+    assert_eq!(made.code, 0, "{made:?}");
+    for verb in VERBS {
+        let file = evidence.join("kept");
+        let path = file.to_str().unwrap();
+        assert_eq!(output(&root, verb, path, &[]).code, 0, "{verb:?}");
+        let before = fs::read(&file).unwrap();
+        let replaced = with_home(&[verb, &["-o", path, "--force"]].concat());
+        assert_refused(&replaced, "another installation");
+        assert!(replaced.stderr.contains("delete it first"), "{replaced:?}");
+        assert_eq!(fs::read(&file).unwrap(), before, "{verb:?}");
+        assert_eq!(output(&root, verb, path, &["--force"]).code, 0, "{verb:?}");
+        fs::remove_file(&file).unwrap();
+    }
+    // A receipt of a later run is another one, and a checkpoint that covers more continues an earlier one.
+    let kept = ["receipt", "ledger checkpoint", "ledger export", "key export"];
+    let write = |verb: &str, options: &[&str]| {
+        let path = evidence.join(verb.replace(' ', "-"));
+        output(&root, &verb.split(' ').collect::<Vec<_>>(), path.to_str().unwrap(), options)
+    };
+    for verb in kept {
+        assert_eq!(write(verb, &[]).code, 0, "{verb}");
+    }
+    assert_eq!(actum(&root, &["apply", "../new.json"]).code, 0);
+    assert_eq!(actum(&root, &["key", "rotate", "result"]).code, 0);
+    assert_refused(&write("receipt", &["--force"]), "another run");
+    for verb in &kept[1..] {
+        let ended = write(verb, &["--force"]);
+        assert_eq!(ended.code, 0, "{verb}: {ended:?}");
+    }
+    let names = fs::read_dir(&evidence).unwrap().count();
+    assert_eq!(names, kept.len());
+}
+
+/// D-5, issue 22: a change that makes a keyring there is denied, so a result file is as well.
+#[test]
+fn a_keyring_is_no_result_file_where_it_would_close_its_directory() {
+    let (directory, root) = with_a_run();
+    fs::create_dir(root.join("keys")).unwrap();
+    fs::create_dir(directory.path().join("keys")).unwrap();
+    for path in ["keys/keyring.json", "../keys/keyring.json", "keys/Keyring.json"] {
+        let ended = output(&root, &["key", "export"], path, &[]);
+        assert_refused(&ended, path);
+        assert!(ended.stderr.contains("is a keyring of actum"), "{ended:?}");
+    }
+    assert_eq!(output(&root, &["key", "export"], "keys/kept.json", &[]).code, 0);
+    assert_refused(&output(&root, &["receipt"], "pre-commit", &[]), "a hook");
 }
 
 /// AA-5, D-5

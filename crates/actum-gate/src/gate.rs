@@ -14,7 +14,7 @@ pub(crate) mod tier;
 use crate::decision::{Bundle, PROTECTED, Verdict};
 use crate::policy::Policy;
 
-pub use output::refuses_output;
+pub use output::{OutputContent, refuses_output, refuses_result};
 pub(crate) use protected::groups_covering;
 pub(crate) use spelling::{Above, Guard, GuardKind, Spellings};
 

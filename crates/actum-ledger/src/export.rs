@@ -26,7 +26,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::LedgerError;
 use crate::store::{Entry, Log, SignedCheckpoint};
-pub use read::{is_whole, verify};
+pub use read::{WholeExport, verify, whole};
 
 /// The value of `format`.
 pub const FORMAT: &str = "actum.ledger-export/1";

@@ -59,7 +59,7 @@ fn write_pages(command: Command, directory: &Path, existing: Existing) -> Result
     }
     let man = Man::new(command);
     let path = directory.join(man.get_filename());
-    OutputFile::create(&path, existing)?.fill(&rendered(&man))
+    OutputFile::write(&path, existing, &rendered(&man))
 }
 
 fn page() -> String {

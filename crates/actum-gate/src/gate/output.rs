@@ -6,6 +6,41 @@ use actum_core::RelPath;
 
 use super::spelling::{Above, Guards, Spellings};
 use crate::policy::{BUILT_IN, PROTECTED_GROUPS, Profile};
+use crate::trigger::Trigger;
+
+/// Content of a result file, as far as it is known before it is written.
+#[derive(Debug, Clone, Copy)]
+pub enum OutputContent<'a> {
+    /// All of its bytes.
+    Whole(&'a [u8]),
+    /// Written piece by piece.
+    Streamed,
+}
+
+/// Why no result file with this content may be written at the path with these names, first to last: [`refuses_output`],
+/// and what other programs take such a file for.
+pub fn refuses_result(names: &[&[u8]], content: OutputContent<'_>) -> Option<String> {
+    refuses_output(names).or_else(|| {
+        let trigger = trigger(names, content)?;
+        Some(format!("it {}", trigger.effect()))
+    })
+}
+
+fn trigger(names: &[&[u8]], content: OutputContent<'_>) -> Option<Trigger> {
+    let bytes = match content {
+        OutputContent::Whole(bytes) => Some(bytes),
+        OutputContent::Streamed => None,
+    };
+    let (last, above) = names.split_last()?;
+    let nearest = [above.last().copied().unwrap_or_default(), last].join(&b'/');
+    if RelPath::new(nearest).is_ok_and(|path| Trigger::may_mark_home(&path)) {
+        return Trigger::of_mark(bytes);
+    }
+    match bytes {
+        Some(bytes) => Trigger::of(last, None, bytes),
+        None => Trigger::unseen(last),
+    }
+}
 
 /// Why no result file may be written at the path with these names, first to last; nothing where one may.
 ///
@@ -69,5 +104,26 @@ mod tests {
         for path in ["/w/receipt.json", "/w/README.md", "/w/agent/ledger.jsonl", "/receipt"] {
             assert!(!refused(path), "{path}");
         }
+    }
+
+    /// D-5, issue 22: a keyring as a result file closes its directory like a change that makes one.
+    #[test]
+    fn result_files_are_refused_by_what_programs_take_their_content_for() {
+        let refused = |path: &str, content: OutputContent<'_>| {
+            let names: Vec<&[u8]> = path.split('/').skip(1).map(str::as_bytes).collect();
+            refuses_result(&names, content).is_some()
+        };
+        let keyring = OutputContent::Whole(b"{\"format\":\"actum.keyring/1\",\"keys\":[]}\n");
+        for path in ["/w/keys/keyring.json", "/keys/keyring.json", "/w/Keys/KEYRING.json"] {
+            assert!(refused(path, keyring) && refused(path, OutputContent::Streamed), "{path}");
+            assert!(!refused(path, OutputContent::Whole(b"{}\n")), "{path}");
+        }
+        for path in ["/w/keyring.json", "/keyring.json", "/w/keys/x/keyring.json", "/w/keys/a.json"]
+        {
+            assert!(!refused(path, keyring) && !refused(path, OutputContent::Streamed), "{path}");
+        }
+        let head = OutputContent::Whole(b"ref: refs/heads/main\n");
+        assert!(refused("/w/HEAD", head) && !refused("/w/HEAD", keyring));
+        assert!(refused("/w/pre-commit", keyring) && refused("/w/config", OutputContent::Streamed));
     }
 }

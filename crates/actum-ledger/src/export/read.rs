@@ -17,7 +17,7 @@ use crate::verify::{Checkpoints, Checks, Fold, Receipts, Subject, Verification, 
 
 /// The longest line, in bytes: each byte of a body may need six characters.
 const LINE_BYTES_MAX: u64 = BODY_BYTES_MAX as u64 * 6 + 4096;
-/// The longest first line that [`is_whole`] reads, in bytes.
+/// The longest first line that [`whole`] reads, in bytes.
 const HEADER_BYTES_MAX: u64 = 4096;
 /// The most receipts that are kept until a checkpoint comes that covers them.
 const WAITING_MAX: usize = 256;
@@ -121,18 +121,26 @@ pub fn verify(
     Ok(fold.finish(Some(header.origin), root, documents, (count, covered)))
 }
 
-/// Tells whether a file is a whole export by its form: as many lines as the first one says, each in its order. Verifies
-/// no hash and no signature, and keeps one line at a time.
+/// Log that a file exports as a whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WholeExport {
+    /// Name of the log.
+    pub origin: String,
+    /// How many entries it had.
+    pub entries: u64,
+}
+
+/// Reads a file that is an export as a whole, by the form of each line; `None` where it is not. Proves nothing.
 ///
 /// # Errors
-/// Those of reading.
-pub fn is_whole(from: &mut dyn BufRead) -> std::io::Result<bool> {
+/// Those of the system.
+pub fn whole(from: &mut dyn BufRead) -> std::io::Result<Option<WholeExport>> {
     let mut header = Vec::new();
     (&mut *from).take(HEADER_BYTES_MAX).read_until(b'\n', &mut header)?;
     let header = header.strip_suffix(b"\n").map(parsed::<Header>);
     let Some(Ok(header)) = header.filter(|it| it.as_ref().is_ok_and(|it| it.format == FORMAT))
     else {
-        return Ok(false);
+        return Ok(None);
     };
     let mut lines = Lines { from, line: 1 };
     let (mut entries, mut checkpoints) = (0, 0);
@@ -140,15 +148,16 @@ pub fn is_whole(from: &mut dyn BufRead) -> std::io::Result<bool> {
         let line = match lines.next()? {
             NextLine::Line(line) => parsed::<Line>(&line),
             NextLine::End => {
-                return Ok((entries, checkpoints) == (header.entries, header.checkpoints));
+                let is_whole = (entries, checkpoints) == (header.entries, header.checkpoints);
+                return Ok(is_whole.then_some(WholeExport { origin: header.origin, entries }));
             }
-            NextLine::Cut | NextLine::Wrong(_) => return Ok(false),
+            NextLine::Cut | NextLine::Wrong(_) => return Ok(None),
         };
         match line {
             Ok(Line::Entry(line)) if line.entry == entries => entries += 1,
             Ok(Line::Checkpoint(line)) if line.checkpoint == entries => checkpoints += 1,
             Ok(Line::Document(_)) if entries > 0 => {}
-            Ok(_) | Err(_) => return Ok(false),
+            Ok(_) | Err(_) => return Ok(None),
         }
     }
 }

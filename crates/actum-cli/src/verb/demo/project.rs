@@ -11,7 +11,11 @@ use actum_workspace::STATE_DIRECTORY;
 use tempfile::TempDir;
 
 use crate::failure::Failure;
+use crate::new_home;
+use crate::output_file::OutputFile;
 
+/// Beginning of the name of the directory.
+const NAME: &str = "actum-demo-";
 const README: &str = "# Greeter\n\nIt greets whoever runs it.\n";
 const GREET: &str = "#!/bin/sh\necho \"hello\"\n";
 const NOTES: &str = "logo: ask Ada\nship: on Friday";
@@ -94,9 +98,13 @@ struct Fresh {
 }
 
 impl Project {
-    /// Makes the directory and its files.
+    /// Makes the directory and its files, where a home of ledgers and keys and result files may be.
     pub(super) fn make() -> Result<Self, Failure> {
-        let directory = tempfile::Builder::new().prefix("actum-demo-").tempdir();
+        // The caller chooses `TMPDIR`.
+        let place = actum::real_path(&std::env::temp_dir());
+        new_home::check(&place.join(NAME))?;
+        OutputFile::check(&place.join(NAME))?;
+        let directory = tempfile::Builder::new().prefix(NAME).tempdir_in(place);
         let directory = directory.map_err(failed("make a directory"))?;
         // A workspace is opened through no link, and the temporary directory may be one.
         let root = actum::real_path(directory.path()).join("project");

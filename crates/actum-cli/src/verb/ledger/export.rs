@@ -59,7 +59,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     };
     let path = session.start.join(file);
     let unwritten = |source| Failure::PageUnwritten { path: path.clone(), source };
-    let mut out = BufWriter::new(OutputFile::create(&path, existing)?);
+    let mut out = BufWriter::new(OutputFile::stream(&path, existing)?);
     let exported = export(&log, &mut out).map_err(|error| failed(error, Some(&path)))?;
     out.into_inner().map_err(|error| unwritten(error.into_error()))?.finish()?;
     let Exported { entries, documents, checkpoints } = exported;

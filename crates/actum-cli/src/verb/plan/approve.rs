@@ -184,7 +184,7 @@ fn approve(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
             None
         }
         Some((bytes, expires)) => {
-            OutputFile::create(&files.approval, Existing::Replace)?.fill(bytes)?;
+            OutputFile::write(&files.approval, Existing::Replace, bytes)?;
             if let Some(envelope) = envelope.as_object_mut() {
                 envelope.insert("approval".to_owned(), json!(APPROVAL_FILE));
             }
@@ -194,7 +194,7 @@ fn approve(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     let text = format!("{envelope:#}\n");
     // What is written is what `actum run` takes.
     TaskEnvelope::read(text.as_bytes()).map_err(usage)?;
-    OutputFile::create(&files.envelope, Existing::Replace)?.fill(text.as_bytes())?;
+    OutputFile::write(&files.envelope, Existing::Replace, text.as_bytes())?;
     let shown = match arguments.plan.parent() {
         Some(above) => above.join(&arguments.output),
         None => PathBuf::from(&arguments.output),
@@ -358,7 +358,7 @@ impl ConfigFile {
     /// Makes the file where it is missing, once nothing else can reject the plan.
     fn make(&self, session: &Session) -> Result<(), Failure> {
         let Self::Missing(path) = self else { return Ok(()) };
-        OutputFile::create(path, Existing::Refuse)?.fill(CONFIG_TEXT.as_bytes())?;
+        OutputFile::write(path, Existing::Refuse, CONFIG_TEXT.as_bytes())?;
         session.screen.note(format_args!("created an empty {CONFIG_FILE}"));
         Ok(())
     }

@@ -73,7 +73,7 @@ fn write(place: &Path, name: &str) -> Result<(), Failure> {
     for (file, text) in FILES {
         let path = place.join(file);
         OutputFile::create_directories(&path)?;
-        OutputFile::create(&path, Existing::Refuse)?.fill(text.replace(NAME, name).as_bytes())?;
+        OutputFile::write(&path, Existing::Refuse, text.replace(NAME, name).as_bytes())?;
     }
     Ok(())
 }
