@@ -116,11 +116,10 @@ fn alerts_of_one_kind_are_one_line_that_says_how_many_they_are() {
     let open = alerts(&root);
     assert_eq!(open.len(), 1, "{open:?}");
     assert!(open[0]["message"].as_str().unwrap().contains("`.env.production`"), "{open:?}");
-    assert!(open[0]["last_message"].as_str().unwrap().contains("`.env`"), "{open:?}");
     assert_eq!(open[0]["count"], json!(4));
     assert_ne!(open[0]["last"], open[0]["time"]);
     assert!(actum(&root, &["queue"]).stdout.contains("4 times, the last at "));
-    let number = open[0]["alert"].to_string();
+    let number = format!("{}..{}", open[0]["alert"], open[0]["last_alert"]);
     let seen = actum(&root, &["queue", "--seen", &number]);
     assert_eq!(seen.code, 0);
     assert!(seen.stderr.contains("no approval key asks for a passphrase"), "{seen:?}");
@@ -194,4 +193,47 @@ fn every_protected_target_of_a_plan_is_listed_also_where_the_plan_cannot_be_read
     assert_eq!(listed, expected, "{error:#}");
     assert_eq!(error["other_errors"][0]["error_code"], 1014, "{error:#}");
     assert!(ended.stdout.contains(".env") && ended.stdout.contains(".actum/journal"), "{ended:?}");
+}
+
+/// EX-18, issue 22: an alert is not hidden among others of its kind, and is marked as seen only if it was shown.
+#[test]
+fn each_message_of_equal_alerts_is_listed_and_only_those_shown_are_marked() {
+    let (_directory, root) = workspace();
+    for file in [".env.a", ".git/hooks/post-commit", ".env.c", ".env.a"] {
+        refused_at(&root, file, "builder");
+    }
+    let open = alerts(&root);
+    assert_eq!(open.len(), 1, "{open:?}");
+    let messages = open[0]["messages"].as_array().unwrap();
+    assert_eq!(messages.len(), 3, "{open:?}");
+    assert_eq!(messages[0]["alerts"].as_array().unwrap().len(), 2, "{open:?}");
+    let listed = actum(&root, &["queue"]).stdout;
+    for file in [".env.a", ".git/hooks/post-commit", ".env.c"] {
+        assert!(listed.contains(&format!("`{file}`")), "{listed}");
+    }
+    let number = format!("{}..{}", open[0]["alert"], open[0]["last_alert"]);
+    assert!(listed.contains(&format!("`actum queue --seen {number}`")), "{listed}");
+    // One that comes after the look.
+    refused_at(&root, ".env.later", "builder");
+    let seen = actum(&root, &["queue", "--seen", &number]);
+    assert_eq!(seen.code, 0, "{seen:?}");
+    assert!(seen.stderr.contains("`.git/hooks/post-commit`"), "{seen:?}");
+    assert!(!seen.stderr.contains("`.env.later`"), "{seen:?}");
+    let left = alerts(&root);
+    assert_eq!((left.len(), &left[0]["count"]), (1, &json!(1)), "{left:?}");
+    assert!(left[0]["message"].as_str().unwrap().contains("`.env.later`"), "{left:?}");
+    assert_eq!(left[0]["messages"], Value::Null);
+}
+
+/// EX-18, issue 22: however many messages an agent makes, the list shows some of them and says how many more there are.
+#[test]
+fn of_many_messages_the_list_says_how_many_it_leaves_out() {
+    let (_directory, root) = workspace();
+    for number in 0..23 {
+        refused_at(&root, &format!(".env.{number}"), "builder");
+    }
+    let listed = actum(&root, &["queue"]).stdout;
+    assert!(listed.contains("2 other messages; `actum queue --json` has all"), "{listed}");
+    assert!(listed.contains("`.env.0`") && listed.contains("`.env.22`"), "{listed}");
+    assert_eq!(alerts(&root)[0]["messages"].as_array().unwrap().len(), 23);
 }

@@ -21,48 +21,75 @@ const PAGE: u64 = 1000;
 /// Door of alerts about an installation or a workspace.
 const DOOR: &str = "command line";
 
-/// An alert, with all of the same kind.
+/// Alerts of one kind, user and workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Alert {
     /// The place of the first in the ledger, which is the name of all.
     pub index: u64,
     /// Content of the first.
     pub raised: AlertRaised,
-    /// Places of the others of its kind, in the order of the ledger.
-    pub equal: Vec<u64>,
+    /// Each message that one of them has, the oldest first.
+    pub messages: Vec<AlertMessage>,
     /// Time of the last.
     pub last: Timestamp,
-    /// Message of the last.
-    pub last_message: String,
+}
+
+/// Message of an alert, with all alerts of one kind, user and workspace that have it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AlertMessage {
+    /// What happened.
+    pub message: String,
+    /// Places in the ledger, in its order.
+    pub indexes: Vec<u64>,
 }
 
 impl Alert {
-    /// Alerts that nobody has seen, the oldest first. Those of one kind, user and workspace are one, since their words have
-    /// names in them that an agent chooses.
+    /// Alerts that nobody has seen, the oldest first. Those of one kind, user and workspace are one, with each of their
+    /// messages, since these have names in them that an agent chooses.
     ///
     /// # Errors
     /// [`LedgerError`]; `Damaged` where an entry is not what it was.
     pub fn open(log: &dyn Log) -> std::result::Result<Vec<Self>, LedgerError> {
+        Ok(Self::grouped(Self::unseen(log)?))
+    }
+
+    /// Alerts in these entries that nobody has seen, as [`Self::open`].
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_among(
+        log: &dyn Log,
+        entries: &BTreeSet<u64>,
+    ) -> std::result::Result<Vec<Self>, LedgerError> {
+        let mut unseen = Self::unseen(log)?;
+        unseen.retain(|(index, _)| entries.contains(index));
+        Ok(Self::grouped(unseen))
+    }
+
+    fn grouped(unseen: Vec<(u64, AlertRaised)>) -> Vec<Self> {
         let mut alerts: Vec<Self> = Vec::new();
-        let mut places = BTreeMap::new();
-        for (index, raised) in Self::unseen(log)? {
+        let (mut places, mut told) = (BTreeMap::new(), BTreeMap::new());
+        for (index, raised) in unseen {
             let uid = raised.actor.as_ref().map(|actor| actor.uid);
             let name = raised.name.clone();
             let equal = (raised.workspace, raised.code, name, uid);
             let place = *places.entry(equal).or_insert(alerts.len());
-            match alerts.get_mut(place) {
-                Some(first) => {
-                    first.last = raised.time;
-                    first.last_message = raised.message;
-                    first.equal.push(index);
-                }
+            if alerts.len() <= place {
+                let (last, raised) = (raised.time, raised.clone());
+                alerts.push(Self { index, last, raised, messages: Vec::new() });
+            }
+            let Some(alert) = alerts.get_mut(place) else { continue };
+            alert.last = raised.time;
+            let at = *told.entry((place, raised.message.clone())).or_insert(alert.messages.len());
+            match alert.messages.get_mut(at) {
+                Some(message) => message.indexes.push(index),
                 None => {
-                    let (last, last_message) = (raised.time, raised.message.clone());
-                    alerts.push(Self { index, last, last_message, raised, equal: Vec::new() });
+                    let (message, indexes) = (raised.message, vec![index]);
+                    alert.messages.push(AlertMessage { message, indexes });
                 }
             }
         }
-        Ok(alerts)
+        alerts
     }
 
     /// Each alert that nobody has seen, the oldest first.
@@ -85,9 +112,9 @@ impl Alert {
         raised.into_iter().map(|index| Ok((index, read(&log.sound_entry(index)?)?))).collect()
     }
 
-    /// The places of this alert and of all that are equal to it.
-    pub fn indexes(&self) -> impl Iterator<Item = u64> {
-        std::iter::once(self.index).chain(self.equal.iter().copied())
+    /// Places of all of them, in the order of the ledger.
+    pub fn indexes(&self) -> BTreeSet<u64> {
+        self.messages.iter().flat_map(|message| &message.indexes).copied().collect()
     }
 }
 
@@ -164,25 +191,26 @@ impl Records {
         self.entry(&appended)
     }
 
-    /// Records that somebody has seen the alerts in these entries: all of them, or none. Gives what they say.
+    /// Records that somebody has seen the alerts in these entries and no others: all of them, or none. Returns them.
     ///
     /// # Errors
     /// `Queue` where one of them is no alert that waits, which records nothing; `Ledger`, `Record`.
     pub fn see(&self, alerts: &BTreeSet<u64>, by: &Actor) -> Result<Vec<Alert>> {
         let meant = alerts.clone();
         let asked = self.ledger.ask(move |store: &mut dyn Store| {
-            let mut open = Alert::open(store)?;
-            open.retain(|alert| alert.indexes().any(|index| meant.contains(&index)));
+            let open = Alert::open_among(store, &meant)?;
             let mut leaves = Vec::new();
-            for (alert, index) in open.iter().flat_map(|it| it.indexes().map(move |at| (it, at))) {
+            for (alert, index) in
+                open.iter().flat_map(|it| it.indexes().into_iter().map(move |at| (it, at)))
+            {
                 let leaf = leaf_hash(&store.sound_entry(index)?.body);
                 leaves.push((alert.raised.workspace, index, leaf));
             }
             Ok((open, leaves))
         });
         let (found, leaves) = asked.wait()?;
-        let waits = |asked: &&u64| leaves.iter().any(|(_, index, _)| index == *asked);
-        if let Some(&index) = alerts.iter().find(|index| !waits(index)) {
+        let waits: BTreeSet<u64> = leaves.iter().map(|(_, index, _)| *index).collect();
+        if let Some(&index) = alerts.difference(&waits).next() {
             return Err(QueueError::NoAlert { index }.into());
         }
         let (time, origin) = (self.clock.now(), self.origin()?);

@@ -45,7 +45,7 @@ mod schema;
 pub mod task;
 
 pub use actum_access::Cedar;
-pub use alerts::{Alert, NewAlert};
+pub use alerts::{Alert, AlertMessage, NewAlert};
 pub use catalog::{
     Catalog, CatalogError, Flags, Lint, Origin, Registered, Registration, RollbackKind, Standing,
     Step, lint_manifest,

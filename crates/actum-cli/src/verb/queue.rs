@@ -34,8 +34,8 @@ pub(crate) struct Arguments {
     /// Show plans and alerts as they come and go, until it is interrupted
     #[arg(long, conflicts_with = "plan")]
     watch: bool,
-    /// Mark the alert of this number, or `all`, as seen, so that it is not listed any more. Takes the passphrase of the approval key,
-    /// where there is one. The ledger keeps the alert, and who marked it
+    /// Mark the alert of this number, those of one item (`2..17`), or `all` as seen, so that they are not listed any more. Takes the passphrase of the approval key,
+    /// where there is one. The ledger keeps the alerts, and who marked them
     #[arg(long, value_name = "ALERT", num_args(1..), conflicts_with_all = ["plan", "watch"])]
     seen: Vec<Looked>,
     /// Read the passphrase of the approval key from FILE; `-` is standard input

@@ -95,7 +95,7 @@ impl Document for Listed {
             self.plans.iter().try_for_each(|plan| plan.write(out))?;
             writeln!(out, "`actum queue PLAN` shows what one of them would change")?;
         }
-        let Some(AlertLine { alert, .. }) = self.alerts.first() else { return Ok(()) };
+        let Some(alert) = self.alerts.first().map(AlertLine::number) else { return Ok(()) };
         self.alerts.iter().try_for_each(|alert| alert.write(out))?;
         writeln!(
             out,
