@@ -66,7 +66,7 @@ use crate::verb::Session;
 fn main() -> ExitCode {
     // Where this program is started as the helper of a sandbox, it is nothing else.
     actum_sandbox::inside::enter();
-    keep_owner_bits();
+    bound_umask();
     leave_no_core();
     let arguments: Vec<OsString> = std::env::args_os().collect();
     match CommandLine::try_parse_from(&arguments) {
@@ -75,10 +75,10 @@ fn main() -> ExitCode {
     }
 }
 
-/// Removes the owner's bits from the umask: a ledger or a workspace that its own user cannot open serves nobody.
-fn keep_owner_bits() {
+/// Sets a umask under which the owner can open a ledger or a workspace, and not every user can write what is made.
+fn bound_umask() {
     let umask = umask(Mode::S_IRWXG | Mode::S_IRWXO);
-    nix::sys::stat::umask(umask - Mode::S_IRWXU);
+    nix::sys::stat::umask((umask - Mode::S_IRWXU) | Mode::S_IWOTH);
 }
 
 /// Sets the limit of core files to nothing (core(5)): one would hold private keys, and be written into the current

@@ -582,4 +582,8 @@ fn no_umask_makes_state_that_its_owner_cannot_use() {
     let again = actum(&root, &["apply", "ci.json"]);
     assert_eq!(again.code, 6, "{again:?}");
     assert_eq!(actum(&root, &["status"]).code, 0);
+    // Nor does it let every user write what is written beside runs.
+    assert_eq!(under_umask("000", &root, &["key", "export", "-o", "keys.json"]).code, 0);
+    let mode = fs::metadata(root.join("keys.json")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o664);
 }

@@ -1,6 +1,8 @@
 //! The commit of exactly a run's files.
 
 use std::collections::BTreeSet;
+use std::fs::{self, OpenOptions};
+use std::path::Path;
 
 use actum_core::{FileMode, RelPath};
 use git2::Oid;
@@ -171,6 +173,22 @@ fn judged<'a>(
     Ok((moved, blobs))
 }
 
+/// Gives the file that is about to replace that of a reference the same mode, whatever the umask is. A reference in
+/// `packed-refs` has no file yet.
+fn keep_mode(reference: &Path) -> std::io::Result<()> {
+    let mut lock = reference.as_os_str().to_owned();
+    lock.push(".lock");
+    match fs::symlink_metadata(reference) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
+        Err(error) => Err(error),
+        Ok(found) if found.is_file() => {
+            // The lock belongs to this process, so nobody else replaces it.
+            OpenOptions::new().write(true).open(lock)?.set_permissions(found.permissions())
+        }
+        Ok(_) => Ok(()),
+    }
+}
+
 /// Moves the branch from the commit that was checked to the new one, while nobody else can move it or
 /// HEAD.
 fn move_branch(
@@ -196,6 +214,7 @@ fn move_branch(
     }
     let said = format!("actum: run {}", message.run());
     transaction.set_target(&head.branch, to, Some(&author.signature()?), &said).doing(DOING)?;
+    keep_mode(&raw.commondir().join(&head.branch)).doing(DOING)?;
     let moved = transaction.commit().doing(DOING);
     match moved {
         Ok(()) => Ok(()),

@@ -40,6 +40,18 @@ fn a_commit_holds_exactly_the_files_of_the_run() {
     assert_eq!(repo.git(&["fsck", "--strict", "--no-dangling"]), "");
 }
 
+/// EX-17, issue 22: the file of a branch keeps its permissions.
+#[test]
+fn a_moved_branch_keeps_the_mode_of_its_file() {
+    let repo = Repo::with(&[("a", b"1")]);
+    let branch = repo.root.join(".git/refs/heads/main");
+    for mode in [0o600, 0o640] {
+        fs::set_permissions(&branch, fs::Permissions::from_mode(mode)).unwrap();
+        repo.run(&[("a", Some((format!("{mode}").as_bytes(), false)))]);
+        assert_eq!(fs::metadata(&branch).unwrap().permissions().mode() & 0o777, mode);
+    }
+}
+
 /// EX-17: the commit says who made it, and whose it is.
 #[test]
 fn a_commit_names_its_author_and_its_run() {
