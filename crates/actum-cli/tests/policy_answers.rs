@@ -410,3 +410,29 @@ fn access_policies_are_told_and_asked_and_their_decisions_are_made_again() {
     let undone = run(&["undo"]);
     assert_eq!(undone.code, 0, "{undone:?}");
 }
+
+/// D-5, issue 22: a name that starts a program is told with its tier, and one whose content decides with a note.
+#[test]
+fn an_explanation_knows_the_names_that_programs_act_on() {
+    let (_directory, root) = ruled("");
+    let hook = explain(&root, &["hooks/pre-commit", "--effect", "created"]);
+    assert!(hook.stdout.starts_with("hooks/pre-commit created: needs approval, R3"), "{hook:?}");
+    for (path, says) in [
+        (
+            "package.json",
+            "other lifecycle scripts, which an installation runs, the change needs approval (R3)",
+        ),
+        ("x/config", "starts the programs that it names, the change needs approval (R3)"),
+        ("x/HEAD", "whose configuration starts programs, the change is denied"),
+        ("keys/keyring.json", "as a home of ledgers and keys, the change is denied"),
+    ] {
+        let told = explain(&root, &[path]);
+        assert!(told.stdout.contains(": allowed, R2"), "{told:?}");
+        assert!(told.stderr.contains(says), "{told:?}");
+        assert!(explain(&root, &[path, "--effect", "deleted"]).stderr.is_empty());
+    }
+    let cases = "[[case]]\nname = 'hooks ask'\nchange = ['created hooks/pre-push']\nexpect = 'ask'\ntier = 'R3'\n";
+    fs::write(root.join("actum.test.toml"), cases).unwrap();
+    let tested = actum(&root, &["policy", "test"]);
+    assert_eq!((tested.code, tested.stdout.as_str()), (0, "1 of 1 cases hold\n"), "{tested:?}");
+}

@@ -159,6 +159,16 @@ impl Trigger {
         is_hook(&plain(name))
     }
 
+    /// What acts on a file of that name for some contents of it.
+    pub fn by_content(name: &[u8]) -> Option<Self> {
+        match &*plain(name) {
+            b"head" => Some(Self::GitRepository),
+            b"config" | b"config.worktree" => Some(Self::GitConfiguration),
+            b"package.json" => Some(Self::LifecycleScript),
+            _ => None,
+        }
+    }
+
     /// Whether a file at a path can mark a home of ledgers and keys, so that its content is looked at.
     pub fn may_mark_home(path: &RelPath) -> bool {
         let directory = path.parent();
@@ -173,7 +183,7 @@ impl Trigger {
     }
 
     /// Whether no policy lets a change make it.
-    pub(crate) fn is_denied(self) -> bool {
+    pub fn is_denied(self) -> bool {
         match self {
             Self::GitRepository | Self::LedgerHome => true,
             Self::GitConfiguration | Self::GitHook | Self::LifecycleScript => false,

@@ -6,7 +6,7 @@ use actum_core::canonical::{self, COUNT_MAX, CanonicalError};
 use actum_core::ledger::{Actor, Approval, Bound, TenantId};
 use actum_core::path::PathError;
 use actum_core::path_name::PathName;
-use actum_core::receipt::{PathEffect, change_digest};
+use actum_core::receipt::{EffectKind, PathEffect, change_digest};
 use actum_core::{Budget, Digest, RelPath, RiskTier, RunId, Scope, Timestamp};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -148,6 +148,20 @@ pub struct TriggerFound {
     pub path: PathName,
     /// What acts on it.
     pub trigger: Trigger,
+}
+
+impl TriggerFound {
+    /// Files of a change that other programs act on whatever their content is, such as hooks of git.
+    pub fn by_name(change: &[PathEffect]) -> Vec<Self> {
+        let written = |of: &EffectKind| {
+            matches!(of, EffectKind::Created | EffectKind::Modified | EffectKind::Renamed)
+        };
+        let found = change.iter().filter(|it| written(&it.effect)).filter_map(|it| {
+            let trigger = Trigger::of(it.path.0.name(), None, b"")?;
+            Some(Self { path: it.path.clone(), trigger })
+        });
+        found.collect()
+    }
 }
 
 impl Case {

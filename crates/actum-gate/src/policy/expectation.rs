@@ -12,7 +12,7 @@ use super::mistake::{Mistake, listed};
 use super::written::{Secret, Table, Text, Value};
 use crate::access::AccessJudge;
 use crate::command::CommandLine;
-use crate::decision::{Bundle, Case, Decision, Verdict, decide};
+use crate::decision::{Bundle, Case, Decision, TriggerFound, Verdict, decide};
 
 /// The most cases of one file.
 const CASES_MAX: usize = 10_000;
@@ -125,7 +125,8 @@ impl ExpectedCase {
         let commands = self.command.iter().cloned().collect();
         let mut actor = asked.actor.clone();
         actor.agent = self.agent.clone().or(actor.agent);
-        let case = Case { actor, declared, change, commands, ..asked.clone() };
+        let triggers = TriggerFound::by_name(&change);
+        let case = Case { actor, declared, change, commands, triggers, ..asked.clone() };
         decide(&Bundle::new(digest, case), policy, access)
     }
 

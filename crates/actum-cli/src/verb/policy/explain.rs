@@ -12,8 +12,8 @@ use actum_core::path::PathError;
 use actum_core::path_name::PathName;
 use actum_core::receipt::{EffectKind, GateRecord, PathEffect};
 use actum_core::{Digest, RelPath, RiskTier, RunId};
-use actum_gate::decision::PROTECTED;
-use actum_gate::{Bundle, Case, CommandLine, Policy, Verdict, decide};
+use actum_gate::decision::{PROTECTED, TriggerFound};
+use actum_gate::{Bundle, Case, CommandLine, Policy, Trigger, Verdict, decide};
 use actum_ledger::Log;
 use actum_workspace::View;
 use clap::builder::{OsStringValueParser, TypedValueParser};
@@ -192,7 +192,9 @@ fn explain(
         added: 0,
         removed: 0,
     };
-    let case = Case { change: vec![change], ..policy::asked(&in_force, agent)? };
+    let change = vec![change];
+    let triggers = TriggerFound::by_name(&change);
+    let case = Case { change, triggers, ..policy::asked(&in_force, agent)? };
     let decision = decide(&Bundle::new(digest, case), &in_force.policy, &in_force.cedar);
     let denies =
         |gate: &GateRecord| gate.gate == PROTECTED && gate.verdict == Verdict::Deny.as_str();
@@ -207,7 +209,23 @@ fn explain(
         gates: decision.gates,
     })?;
     session.screen.advise(hint.as_slice());
+    for trigger in by_content(path, effect) {
+        session.screen.note(format_args!(
+            "the content of the file decides too, and is not known here: where it {}, the change {}",
+            trigger.effect(),
+            if trigger.is_denied() { "is denied" } else { "needs approval (R3)" }
+        ));
+    }
     Ok(Exit::Success)
+}
+
+/// Programs that act on a file at a path for some contents of it.
+fn by_content(path: &RelPath, effect: EffectKind) -> Vec<Trigger> {
+    if !matches!(effect, EffectKind::Created | EffectKind::Modified | EffectKind::Renamed) {
+        return Vec::new();
+    }
+    let mark = Trigger::may_mark_home(path).then_some(Trigger::LedgerHome);
+    mark.into_iter().chain(Trigger::by_content(path.name())).collect()
 }
 
 /// What an operator can do where the gate `protected` denies a change of a path.
