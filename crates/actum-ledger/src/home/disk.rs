@@ -221,6 +221,23 @@ impl Directory {
         list().map_err(|error| refused("list", self.path.clone(), error))
     }
 
+    /// Removes files whose writing was cut off: they got no name in the `seconds` before the file `written` was written.
+    pub(crate) fn remove_cut_off(&self, written: &str, seconds: i64) -> Result<(), HomeError> {
+        let modified = |name: &str| match fs::statat(&self.handle, name, AtFlags::SYMLINK_NOFOLLOW)
+        {
+            Ok(found) => Ok(Some(found.st_mtime)),
+            Err(Errno::NOENT) => Ok(None),
+            Err(error) => Err(refused("look at", self.path.join(name), error)),
+        };
+        let Some(now) = modified(written)? else { return Ok(()) };
+        for name in self.names()?.iter().filter(|name| name.ends_with(NEW)) {
+            if modified(name)?.is_some_and(|begun| now.saturating_sub(begun) > seconds) {
+                self.remove(name)?;
+            }
+        }
+        Ok(())
+    }
+
     /// Makes the names in it durable.
     pub(crate) fn sync(&self) -> Result<(), HomeError> {
         retry(|| fs::fsync(&self.handle)).map_err(|error| refused("sync", self.path.clone(), error))

@@ -8,11 +8,13 @@ use actum_core::RunId;
 use super::{HomeError, TenantHome};
 
 const QUEUE: &str = "queue";
+/// How long a request is being written at most, in seconds; one that is older was cut off.
+const WRITING_SECONDS_MAX: i64 = 3600;
 /// The longest request that is kept, in bytes: 256 MiB.
 pub const INPUT_BYTES_MAX: usize = 256 << 20;
 
 impl TenantHome {
-    /// Keeps the request of a plan, durably.
+    /// Keeps the request of a plan, durably. Removes what was left of others whose writing was cut off.
     ///
     /// # Errors
     /// [`HomeError`]; nothing is kept then.
@@ -23,6 +25,7 @@ impl TenantHome {
             return Err(HomeError::TooLarge { path, max: INPUT_BYTES_MAX });
         }
         queue.replace(&name(plan), bytes)?;
+        queue.remove_cut_off(&name(plan), WRITING_SECONDS_MAX)?;
         self.directory.sync()
     }
 
@@ -85,5 +88,29 @@ mod tests {
         assert_eq!(tenant.input(one).unwrap().unwrap(), b"{}");
         tenant.forget_input(one).unwrap();
         assert_eq!(tenant.inputs().unwrap(), [two]);
+    }
+
+    /// AEC-8, issue 22: a command that is killed while it queues a plan fills no disk for good.
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "a test makes its own files")]
+    fn what_was_cut_off_is_removed_after_an_hour() {
+        let directory = tempfile::tempdir().unwrap();
+        let home = LedgerHome::open(&directory.path().join("home")).unwrap();
+        let tenant = home.tenant(&"default".parse().unwrap()).unwrap();
+        let [one, two] = [1, 2].map(RunId::from_random);
+        tenant.keep_input(one, b"{}").unwrap();
+        let queue = tenant.directory.path().join(QUEUE);
+        let written = std::fs::metadata(queue.join(name(one))).unwrap().modified().unwrap();
+        let cut_off = |name: &str, seconds: u64| {
+            let path = queue.join(name);
+            std::fs::write(&path, "{").unwrap();
+            let file = std::fs::OpenOptions::new().write(true).open(&path).unwrap();
+            file.set_modified(written - std::time::Duration::from_secs(seconds)).unwrap();
+            path
+        };
+        let (old, young) = (cut_off("a.json.new", 4000), cut_off("b.json.new", 3000));
+        tenant.keep_input(two, b"[]").unwrap();
+        assert!(!old.exists() && young.exists());
+        assert_eq!(tenant.inputs().unwrap(), [one, two]);
     }
 }
