@@ -38,7 +38,8 @@ fn trigger(names: &[&[u8]], content: OutputContent<'_>) -> Option<Trigger> {
     }
     match bytes {
         Some(bytes) => Trigger::of(last, None, bytes),
-        None => Trigger::unseen(last),
+        // Of what is streamed, an export of a ledger, no beginning is that of a repository.
+        None => Trigger::of_beginning(last, b""),
     }
 }
 
