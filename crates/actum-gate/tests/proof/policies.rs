@@ -302,17 +302,17 @@ fn what_a_workspace_widens_counts_only_when_it_is_trusted() {
     ));
     let (policy, ignored) = Policy::of(None, Some((own.clone(), Trust::Untrusted)));
     assert_eq!(ignored, [Ignored::Profile(Profile::Critical), Ignored::Credentials(1)]);
-    assert_eq!(modified(&policy, ".husky/pre-push").verdict, Verdict::Deny);
+    assert_eq!(modified(&policy, ".husky/lib.sh").verdict, Verdict::Deny);
     assert!(policy.credentials().is_empty());
     let (policy, ignored) = Policy::of(None, Some((own, Trust::Trusted)));
     assert_eq!(ignored, []);
-    assert_eq!(modified(&policy, ".husky/pre-push").verdict, Verdict::Allow);
+    assert_eq!(modified(&policy, ".husky/lib.sh").verdict, Verdict::Allow);
     assert!(policy.credentials().contains(&digest));
     // One that protects more needs no trust.
     let stricter = file("[protected]\nprofile = \"agent-executor\"\n");
     let (policy, ignored) = Policy::of(None, Some((stricter, Trust::Untrusted)));
     assert_eq!(ignored, [Ignored::Profile(Profile::AgentExecutor)]);
-    for name in ["setup.py", ".husky/pre-push"] {
+    for name in ["setup.py", ".husky/lib.sh"] {
         assert_eq!(modified(&policy, name).verdict, Verdict::Deny, "{name}");
     }
 }
