@@ -426,7 +426,7 @@ fn a_file_that_only_begins_as_a_result_is_not_replaced() {
             replaced(&[b"{\"mine\":1,", &result[1..]].concat(), &what);
         }
         fs::write(root.join("kept"), &result).unwrap();
-        assert_eq!(output(&root, VERBS[0], "kept", &["--force"]).code, 0, "{what}");
+        assert_eq!(output(&root, verb, "kept", &["--force"]).code, 0, "{what}");
     }
     assert_eq!(output(&root, &["ledger", "export"], "result", &[]).code, 0);
     let export = fs::read(root.join("result")).unwrap();
@@ -493,7 +493,7 @@ fn a_result_file_follows_no_symbolic_link() {
     assert_eq!(output(&root, VERBS[2], "first", &[]).code, 0);
     let first = fs::read(root.join("first")).unwrap();
     fs::hard_link(root.join("first"), root.join("hard")).unwrap();
-    assert_eq!(output(&root, VERBS[0], "hard", &["--force"]).code, 0);
+    assert_eq!(output(&root, VERBS[2], "hard", &["--force"]).code, 0);
     assert_eq!(fs::read(root.join("first")).unwrap(), first);
 }
 

@@ -420,7 +420,7 @@ fn an_explanation_knows_the_names_that_programs_act_on() {
     for (path, says) in [
         (
             "package.json",
-            "other lifecycle scripts, which an installation runs, the change needs approval (R3)",
+            "lifecycle scripts or hooks, which an installation or a commit runs, the change needs approval (R3)",
         ),
         ("x/config", "starts the programs that it names, the change needs approval (R3)"),
         ("x/HEAD", "whose configuration starts programs, the change is denied"),

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::path::{is_not_shown, write_octal};
+use crate::path::{needs_escape, write_octal};
 
 /// Bytes as one word of a POSIX shell, for a command that a user may copy from a message.
 ///
@@ -53,7 +53,7 @@ fn is_plain(text: &str) -> bool {
 
 /// Whether a text in single quotes is shown as what it is between backticks of a message.
 fn is_shown(text: &str) -> bool {
-    let is_hidden = |c: char| c == '`' || is_not_shown(c);
+    let is_hidden = |c: char| c == '`' || needs_escape(c);
     !text.contains(is_hidden) && !text.contains("<\\") && !has_blanks_in_a_row(text)
 }
 
@@ -72,7 +72,7 @@ fn write_escaped(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
             match c {
                 '\\' => f.write_str("\\\\")?,
                 c if matches!(c, '\'' | '`' | '<')
-                    || is_not_shown(c)
+                    || needs_escape(c)
                     || (is_blank && is_behind_blank) =>
                 {
                     write_octal(f, c.encode_utf8(&mut [0; 4]).as_bytes())?;

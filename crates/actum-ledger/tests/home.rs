@@ -352,7 +352,7 @@ fn a_home_may_have_any_name_and_a_message_shows_it_in_one_line() {
         message,
         format!(
             "cannot use `{above}/a \\n'b\\033[1m`: other users may reach it: its mode is 0755 and must \
-             be 0700; if nobody did, run `chmod 700 $'{above}/a \\012\\'b\\033[1m'`; nothing was changed"
+             be 0700; if nobody did, run `chmod 700 $'{above}/a \\012\\047b\\033[1m'`; nothing was changed"
         )
     );
 }

@@ -12,6 +12,7 @@ use actum_core::{FileMode, RelPath};
 mod ext4;
 mod linux;
 
+pub(crate) use linux::is_input_output;
 pub use linux::{LinuxDisk, nothing_there};
 
 /// What a name refers to, and the facts by which one file is told from another (inode(7)).

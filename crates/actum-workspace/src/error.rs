@@ -432,7 +432,7 @@ impl Error {
                 | io::ErrorKind::ReadOnlyFilesystem
                 | io::ErrorKind::CrossesDevices
         );
-        let is_broken = source.raw_os_error() == Some(rustix::io::Errno::IO.raw_os_error());
+        let is_broken = crate::disk::is_input_output(source);
         (is_refusal || is_broken).then(|| source.to_string())
     }
 

@@ -112,16 +112,6 @@ fn an_edit_of_a_file_that_is_moved_and_gets_another_mode_is_not_lost() {
     survives_an_edit_before_each_call(&vec![b'x'; LARGE], &change);
 }
 
-/// FO-6, issue 22 (claims)
-#[test]
-fn an_edit_of_a_file_that_is_moved_is_noticed() {
-    for content in [b"start\n".to_vec(), vec![b'x'; LARGE]] {
-        survives_an_edit_before_each_call(&content, &[rename("f", "g")]);
-        let exchange = [rename("f", "t"), rename("a", "f"), rename("t", "a")];
-        survives_an_edit_before_each_call(&content, &exchange);
-    }
-}
-
 /// FO-6
 #[test]
 fn an_edit_of_a_displaced_file_before_it_is_looked_at_is_not_lost() {

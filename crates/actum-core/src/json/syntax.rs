@@ -397,7 +397,7 @@ mod tests {
                 "a string may hold control characters, such as line ends and tabs, only as escapes",
             ),
             ("\u{feff}{}", 0, "it starts with a byte order mark"),
-            ("[\u{a0}1]", 1, "expected a value here, but found `\u{a0}`"),
+            ("[\u{a0}1]", 1, "expected a value here, but found `\\302\\240`"),
         ] {
             assert_eq!(error(text), (offset, message.to_owned()), "{text:?}");
         }

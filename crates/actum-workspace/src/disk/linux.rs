@@ -122,6 +122,11 @@ pub(super) fn read_kernel_file(path: &Path) -> io::Result<Vec<u8>> {
     Ok(text.get(..size).unwrap_or_default().to_vec())
 }
 
+/// Whether the storage failed (`EIO`).
+pub(crate) fn is_input_output(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(Errno::IO.raw_os_error())
+}
+
 fn is_symlink(parent: &OwnedFd, name: &[u8]) -> bool {
     fs::statat(parent, name, AtFlags::SYMLINK_NOFOLLOW)
         .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Symlink)

@@ -110,12 +110,7 @@ pub(crate) fn publish<D: Disk>(
     let path = &entry.path;
     let parent = tree.existing_parent(path)?;
     let (disk, name, staged) = (tree.disk, path.name(), stage_name(run, index));
-    if matches!(step, Step::Place | Step::Replace)
-        && let Some(moved) = moved_to(entry, displaced)
-    {
-        moved.look_at_moved(disk, stage, &staged, path)?;
-    }
-    let mut known = match step {
+    let mut displaced = match step {
         Step::SetAttributes => {
             let Some(known) = displaced.get_mut(index) else { return Ok(()) };
             return known.change_in_place(tree, &parent, entry);
@@ -123,8 +118,8 @@ pub(crate) fn publish<D: Disk>(
         Step::Remove | Step::Replace => displaced.get_mut(index),
         Step::RemoveDirectory | Step::MakeDirectory | Step::Place => None,
     };
-    if let Some(known) = &mut known {
-        known.look_again(disk, &parent, path)?;
+    if let Some(displaced) = &mut displaced {
+        displaced.look_again(disk, &parent, path)?;
     }
     match step {
         Step::Remove => {
@@ -148,21 +143,10 @@ pub(crate) fn publish<D: Disk>(
             format!("put the new `{path}` in its place")
         }
     })?;
-    if let Some(known) = known {
-        known.taken_at = Some(disk.now());
-    }
-    if matches!(step, Step::Place | Step::Replace)
-        && let Some(moved) = moved_to(entry, displaced)
-    {
-        moved.was_moved(disk, &parent, path)?;
+    if let Some(displaced) = displaced {
+        displaced.taken_at = Some(disk.now());
     }
     Ok(())
-}
-
-/// What is known of the file that moves to the path of `entry`, if one does.
-fn moved_to<'d>(entry: &Entry, displaced: &'d mut [Displaced]) -> Option<&'d mut Displaced> {
-    let Body::Moved(from) = entry.post.file()?.body else { return None };
-    displaced.get_mut(usize::try_from(from).ok()?)
 }
 
 /// Gives the file of `entry` the attributes of `image`, if it is still the file that was there.
@@ -202,10 +186,9 @@ pub(crate) enum Doubt {
 pub(crate) struct Displaced {
     /// Facts when the file was read; `None` for an entry without a file before.
     pub(crate) stat: Option<Stat>,
-    /// Change stamp that says that nobody changed the file since it was read; `None` for an entry without a file before.
+    /// Change stamp that says that nobody changed the file since it was read; `None` where names that the run makes for a
+    /// file that lives on move it.
     pub(crate) changed: Option<Time>,
-    /// Whether the file lives on at another path, and so gets another name there.
-    pub(crate) lives_on: bool,
     /// How many names it has while nobody but the run gives it another; `None` where that does not matter. Who has one could
     /// write to what is kept of the file.
     pub(crate) names: Option<u64>,
@@ -217,14 +200,8 @@ pub(crate) struct Displaced {
 
 impl Displaced {
     /// Knowledge of an entry without a file before.
-    pub(crate) const NOTHING: Self = Self {
-        stat: None,
-        changed: None,
-        lives_on: false,
-        names: None,
-        doubt: Doubt::None,
-        taken_at: None,
-    };
+    pub(crate) const NOTHING: Self =
+        Self { stat: None, changed: None, names: None, doubt: Doubt::None, taken_at: None };
 
     /// Looks at the file once more, just before something moves its change stamp.
     ///
@@ -247,40 +224,6 @@ impl Displaced {
             if now.changed != changed {
                 self.doubt = Doubt::All;
             }
-        }
-        Ok(())
-    }
-
-    /// Looks once more at a file that lives on, just before its staged name is moved to its new path.
-    fn look_at_moved<D: Disk>(
-        &mut self,
-        disk: &D,
-        stage: &D::Handle,
-        staged: &[u8],
-        path: &RelPath,
-    ) -> Result<()> {
-        let found = disk.stat_at(stage, staged).doing(|| format!("look at `{path}`"))?;
-        // The move away from its old path left a stamp that is no later than the note of it.
-        let is_as_left = |changed: Time| match self.taken_at {
-            Some(taken_at) => changed <= taken_at,
-            None => Some(changed) == self.changed,
-        };
-        if found.is_some_and(|found| !is_as_left(found.changed)) {
-            self.doubt = Doubt::All;
-        }
-        Ok(())
-    }
-
-    /// Takes note that the run itself moved a file that lives on to its new path, and so moved its change stamp.
-    fn was_moved<D: Disk>(&mut self, disk: &D, parent: &D::Handle, path: &RelPath) -> Result<()> {
-        let at = disk.now();
-        if self.taken_at.is_some() {
-            self.taken_at = Some(at);
-            return Ok(());
-        }
-        let found = disk.stat_at(parent, path.name()).doing(|| format!("look at `{path}`"))?;
-        if let Some(found) = found {
-            self.restamped(&found, at);
         }
         Ok(())
     }

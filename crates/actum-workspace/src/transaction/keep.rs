@@ -68,7 +68,7 @@ impl<D: Disk> Staging<'_, D> {
         if let Some(displaced) = self.displaced.get_mut(index) {
             displaced.restamped(&kept, linked_at);
             let own = file.own_names.saturating_add(2);
-            displaced.names = (!displaced.lives_on).then_some(own); // one that lives on gets a name elsewhere
+            displaced.names = displaced.changed.map(|_| own); // one that lives on gets a name elsewhere
         }
         match &file.bytes {
             Bytes::File(handle, _) => Ok(Rc::clone(handle)),

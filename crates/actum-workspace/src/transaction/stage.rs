@@ -108,8 +108,7 @@ fn displaced<H>(node: &Node<H>, lives_on: bool) -> Displaced {
         || is_small && stamp_is_fresh(stat.changed, *read_at);
     Displaced {
         stat: Some(*stat),
-        changed: Some(stat.changed),
-        lives_on,
+        changed: (!lives_on).then_some(stat.changed),
         names: None,
         doubt: if fresh { Doubt::Content } else { Doubt::None },
         taken_at: None,
@@ -247,14 +246,7 @@ impl<D: Disk> Staging<'_, D> {
                     return self.copy_moved(index, path, pre, file);
                 }
                 let parent = self.tree.existing_parent(from)?;
-                let missing = || ErrorKind::missing(from);
-                let entry = self.indices.get(from).copied().ok_or_else(missing)?;
-                let known = usize::try_from(entry).ok();
-                if let Some(known) = known.and_then(|index| self.displaced.get_mut(index)) {
-                    known.look_again(self.disk, &parent, from)?;
-                }
                 self.disk.link(&parent, from.name(), self.stage, &name).doing(doing)?;
-                let linked_at = self.disk.now();
                 let staged = self.disk.stat_at(self.stage, &name).doing(doing)?;
                 let source = self.nodes.get(from).map(|node| &node.pre);
                 let (Some(staged), Some(Pre::File(pre))) = (staged, source) else {
@@ -264,9 +256,8 @@ impl<D: Disk> Staging<'_, D> {
                     let (path, detail) = (from.clone(), "another file took its place");
                     return Err(ErrorKind::Conflict { path, detail }.into());
                 }
-                if let Some(known) = known.and_then(|index| self.displaced.get_mut(index)) {
-                    known.restamped(&staged, linked_at);
-                }
+                let missing = || ErrorKind::missing(from);
+                let entry = self.indices.get(from).copied().ok_or_else(missing)?;
                 Ok((Body::Moved(entry), staged.inode))
             }
             Content::New(New { bytes: Bytes::Memory(bytes), .. }) => {
