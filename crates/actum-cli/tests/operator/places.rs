@@ -482,12 +482,15 @@ fn a_directory_that_looks_like_a_home_keeps_no_command_from_running() {
         let ran = actum(&root, &[options, &["sh", "-c", script]].concat());
         assert_eq!(ran.code, 0, "{options:?}: {ran:?}");
     }
-    // A workspace inside is none in the keys.
+    // A workspace inside is none in the keys, and none in a home around the recorded one.
+    let nested = command(&root.join("src/nest"), &["init"]).output().unwrap();
+    assert_eq!(Ended::from(nested).code, 1);
+    fs::remove_dir_all(directory.path().join("keys")).unwrap();
     fs::create_dir(root.join("src/keys/nest")).unwrap();
     fs::create_dir(root.join("src/keys/nest/.git")).unwrap();
     for (place, code) in [("src/keys/nest", 1), ("src/nest", 0)] {
-        let made = command(&root.join(place), &["init"]).output().unwrap();
-        assert_eq!(Ended::from(made).code, code, "{place}");
+        let made = Ended::from(command(&root.join(place), &["init"]).output().unwrap());
+        assert_eq!(made.code, code, "{place}: {made:?}");
     }
 }
 
