@@ -29,7 +29,7 @@ pub enum State {
     /// No target was touched, but so many runs were removed from the history.
     Forgotten {
         /// How many.
-        runs: usize,
+        runs: u32,
     },
     /// Some targets had been touched; all are as before again.
     Restored,
@@ -424,7 +424,44 @@ impl Error {
         let source = match &self.kind {
             ErrorKind::Io { source, .. } | ErrorKind::Attributes { source, .. } => source,
             ErrorKind::OtherFileSystem { .. } => return Some(self.kind.to_string()),
-            _ => return None,
+            ErrorKind::ChangeSet { .. }
+            | ErrorKind::Path { .. }
+            | ErrorKind::Scope { .. }
+            | ErrorKind::Budget { .. }
+            | ErrorKind::Hunk { .. }
+            | ErrorKind::Edit { .. }
+            | ErrorKind::TooLargeToSearch { .. }
+            | ErrorKind::Expected { .. }
+            | ErrorKind::Missing { .. }
+            | ErrorKind::Exists { .. }
+            | ErrorKind::NotAFile { .. }
+            | ErrorKind::Component { .. }
+            | ErrorKind::UnderAFile { .. }
+            | ErrorKind::Private { .. }
+            | ErrorKind::HardLink { .. }
+            | ErrorKind::Conflict { .. }
+            | ErrorKind::Blocked { .. }
+            | ErrorKind::NotBlocked { .. }
+            | ErrorKind::ChangedSince { .. }
+            | ErrorKind::AsBefore { .. }
+            | ErrorKind::AlreadyUndone { .. }
+            | ErrorKind::NoRunToUndo { .. }
+            | ErrorKind::NoRunToRedo { .. }
+            | ErrorKind::InEffect { .. }
+            | ErrorKind::NothingToUndo { .. }
+            | ErrorKind::UnknownRun { .. }
+            | ErrorKind::RunsReversed { .. }
+            | ErrorKind::LostImage { .. }
+            | ErrorKind::Busy { .. }
+            | ErrorKind::Damaged { .. }
+            | ErrorKind::JournalMissing
+            | ErrorKind::JournalSound
+            | ErrorKind::NewerFormat { .. }
+            | ErrorKind::DamagedHistory { .. }
+            | ErrorKind::State { .. }
+            | ErrorKind::NotAWorkspace
+            | ErrorKind::TooLarge { .. }
+            | ErrorKind::Poisoned => return None,
         };
         let is_refusal = matches!(
             source.kind(),

@@ -87,7 +87,8 @@ impl<D: Disk> Workspace<D> {
         let runs = report.removed_runs.len();
         match collected {
             Err(error) if error.state == State::Unchanged && runs > 0 && !options.dry_run => {
-                Err(error.leaving(State::Forgotten { runs }))
+                Err(error
+                    .leaving(State::Forgotten { runs: u32::try_from(runs).unwrap_or(u32::MAX) }))
             }
             collected => collected.map(|()| report),
         }
