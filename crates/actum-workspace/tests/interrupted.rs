@@ -1,5 +1,11 @@
 //! A run is killed, and what recovery needs is not as the run left it (FO-2).
-#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test")]
+#![allow(
+    clippy::string_slice,
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    reason = "a test"
+)]
 
 use std::path::Path;
 

@@ -178,7 +178,7 @@ impl Entry {
 
     /// Whether it changes a name in the directory of its path.
     pub(crate) fn changes_names(&self) -> bool {
-        !self.only_attributes() && !(self.pre.is_directory() && self.post.is_directory())
+        !(self.only_attributes() || self.pre.is_directory() && self.post.is_directory())
     }
 
     /// Whether the path does not hold the same after; where it does, its inode moved elsewhere.

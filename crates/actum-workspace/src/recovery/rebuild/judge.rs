@@ -177,7 +177,7 @@ impl<D: Disk> Rebuilder<'_, D> {
         } else {
             stat.changed <= recorded.announced
                 || (!touched && is_recorded_size)
-                || (!touched || is_recorded_size || stat.size % BLOCK as u64 == 0)
+                || (!touched || is_recorded_size || stat.size.is_multiple_of(BLOCK as u64))
                     && self.is_torn(stat, file)?
         };
         Ok(if ours { Task::Install } else { self.not_ours(record) })

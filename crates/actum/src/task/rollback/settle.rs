@@ -37,10 +37,12 @@ impl Settled {
 
 /// The message of an error, without the state of a workspace that did not change.
 pub(super) fn without_state(error: &Error) -> String {
-    match error {
-        Error::Workspace(error) if error.state == State::Unchanged => error.kind.to_string(),
-        error => error.to_string(),
+    if let Error::Workspace(error) = error
+        && error.state == State::Unchanged
+    {
+        return error.kind.to_string();
     }
+    error.to_string()
 }
 
 /// Names of files for a message.
