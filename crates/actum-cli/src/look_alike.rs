@@ -1,7 +1,7 @@
 //! Directories that look like a home of ledgers and keys at, in or above a recorded workspace.
 //!
 //! No home is made in a workspace, and no workspace in a home. So a directory there that has a keyring, and that neither
-//! the environment nor the password database names, was marked by another program or user, and locks nobody out.
+//! the environment nor the password database names, was marked by another program or user, and must not reject commands.
 
 use std::path::{Path, PathBuf};
 

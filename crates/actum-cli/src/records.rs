@@ -50,7 +50,7 @@ fn opened(path: &Path) -> Result<Records, Failure> {
     Ok(records)
 }
 
-/// What an installation remembers of the operator's configuration has no weight where the system knows that.
+/// Accepts another place of the configuration than the remembered one where it is the known place and holds a policy.
 fn settled(checked: actum::Result<()>) -> actum::Result<()> {
     match checked {
         Err(actum::Error::ConfigurationElsewhere { .. }) if home::is_configuration_settled() => {

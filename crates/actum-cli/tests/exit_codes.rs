@@ -190,7 +190,7 @@ fn a_blocked_path_is_4_until_it_is_resolved() {
     assert_eq!(actum(&root, &["resolve", "a.txt", "sub/b.txt"]).code, 1);
     assert_eq!(actum(&root, &["status"]).code, 4);
     let resolved = actum(&root, &["resolve", "a.txt"]);
-    // Who was to look is told that somebody did.
+    // The operator gets an alert.
     let alerts = actum(&root, &["queue"]).stdout;
     assert!(
         alerts.contains("PATH_BLOCKED") && alerts.contains("runs may change a.txt of run"),

@@ -141,7 +141,7 @@ impl Trigger {
         }
     }
 
-    /// What acts on a file of that name whose content is known by its beginning alone, of 256 bytes at least.
+    /// Trigger of a file by its name and the beginning of its content, of 256 bytes at least.
     pub fn of_beginning(name: &[u8], beginning: &[u8]) -> Option<Self> {
         let name = plain(name);
         match &*name {
@@ -159,7 +159,7 @@ impl Trigger {
         is_hook(&plain(name))
     }
 
-    /// What acts on a file of that name for some contents of it.
+    /// Trigger that a file of this name is with some contents.
     pub fn by_content(name: &[u8]) -> Option<Self> {
         match &*plain(name) {
             b"head" => Some(Self::GitRepository),

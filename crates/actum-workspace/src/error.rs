@@ -421,47 +421,12 @@ impl Error {
     /// Why the operating system does not let a path be changed, if trying again would not help:
     /// missing rights, a mount, a broken disk.
     pub(crate) fn refusal(&self) -> Option<String> {
-        let source = match &self.kind {
-            ErrorKind::Io { source, .. } | ErrorKind::Attributes { source, .. } => source,
-            ErrorKind::OtherFileSystem { .. } => return Some(self.kind.to_string()),
-            ErrorKind::ChangeSet { .. }
-            | ErrorKind::Path { .. }
-            | ErrorKind::Scope { .. }
-            | ErrorKind::Budget { .. }
-            | ErrorKind::Hunk { .. }
-            | ErrorKind::Edit { .. }
-            | ErrorKind::TooLargeToSearch { .. }
-            | ErrorKind::Expected { .. }
-            | ErrorKind::Missing { .. }
-            | ErrorKind::Exists { .. }
-            | ErrorKind::NotAFile { .. }
-            | ErrorKind::Component { .. }
-            | ErrorKind::UnderAFile { .. }
-            | ErrorKind::Private { .. }
-            | ErrorKind::HardLink { .. }
-            | ErrorKind::Conflict { .. }
-            | ErrorKind::Blocked { .. }
-            | ErrorKind::NotBlocked { .. }
-            | ErrorKind::ChangedSince { .. }
-            | ErrorKind::AsBefore { .. }
-            | ErrorKind::AlreadyUndone { .. }
-            | ErrorKind::NoRunToUndo { .. }
-            | ErrorKind::NoRunToRedo { .. }
-            | ErrorKind::InEffect { .. }
-            | ErrorKind::NothingToUndo { .. }
-            | ErrorKind::UnknownRun { .. }
-            | ErrorKind::RunsReversed { .. }
-            | ErrorKind::LostImage { .. }
-            | ErrorKind::Busy { .. }
-            | ErrorKind::Damaged { .. }
-            | ErrorKind::JournalMissing
-            | ErrorKind::JournalSound
-            | ErrorKind::NewerFormat { .. }
-            | ErrorKind::DamagedHistory { .. }
-            | ErrorKind::State { .. }
-            | ErrorKind::NotAWorkspace
-            | ErrorKind::TooLarge { .. }
-            | ErrorKind::Poisoned => return None,
+        if let ErrorKind::OtherFileSystem { .. } = &self.kind {
+            return Some(self.kind.to_string());
+        }
+        let (ErrorKind::Io { source, .. } | ErrorKind::Attributes { source, .. }) = &self.kind
+        else {
+            return None;
         };
         let is_refusal = matches!(
             source.kind(),

@@ -58,7 +58,7 @@ impl<D: Disk> Drop for Lock<D> {
     }
 }
 
-/// What came of taking the lock of a workspace that is only looked at.
+/// Result of taking the lock of a workspace for reading.
 pub(crate) enum ToRead<D: Disk> {
     /// No process is at work as long as this is held.
     Held(Lock<D>),

@@ -270,9 +270,9 @@ fn what_was_removed_or_renamed_after_a_run_stays_so_after_a_restart() {
     }
 }
 
-/// FO-2: a later run in the same directory does not hide what somebody did before it.
+/// FO-2: a later run in the same directory does not hide earlier edits of a user.
 #[test]
-fn what_somebody_did_between_two_runs_stays_so_after_a_restart() {
+fn edits_between_two_runs_are_kept_after_a_restart() {
     let edits: [Edit; 7] = [
         ("removes a file", |disk| disk.remove("src/a")),
         ("removes a directory", |disk| {
@@ -341,7 +341,7 @@ fn a_shorter_version_that_was_restored_in_place_after_a_run_survives_a_restart()
 
 /// FO-2: the run is committed, or rejected as a conflict; a restart puts neither right.
 #[test]
-fn what_somebody_does_while_a_run_is_under_way_stays_so_after_a_restart() {
+fn edits_during_a_run_are_kept_after_a_restart() {
     let edits: [Edit; 4] = [
         ("closes a file", |disk| disk.chmod("a", 0o600)),
         ("overwrites a file in place", |disk| disk.put("a", b"mine\n")),

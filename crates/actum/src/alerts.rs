@@ -44,7 +44,7 @@ pub struct AlertMessage {
 }
 
 impl Alert {
-    /// Alerts that nobody has seen, the oldest first. Those of one kind, user and workspace are one, with each of their
+    /// Alerts that are not marked as seen, the oldest first. Those of one kind, user and workspace are one, with each of their
     /// messages, since these have names in them that an agent chooses.
     ///
     /// # Errors
@@ -53,7 +53,7 @@ impl Alert {
         Ok(Self::grouped(Self::unseen(log)?))
     }
 
-    /// Alerts in these entries that nobody has seen, as [`Self::open`].
+    /// Alerts in these entries that are not marked as seen, as [`Self::open`].
     ///
     /// # Errors
     /// As [`Self::open`].
@@ -191,7 +191,7 @@ impl Records {
         self.entry(&appended)
     }
 
-    /// Records that somebody has seen the alerts in these entries and no others: all of them, or none. Returns them.
+    /// Marks the alerts in these entries as seen, and no others: all of them, or none. Returns them.
     ///
     /// # Errors
     /// `Queue` where one of them is no alert that waits, which records nothing; `Ledger`, `Record`.

@@ -61,7 +61,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     Ok(Exit::Success)
 }
 
-/// Raises an alert before the first path is resolved: `actum status` no longer tells then that somebody has to look.
+/// Raises an alert before the first path is resolved; `actum status` no longer reports these paths afterwards.
 fn tell_operator(
     workspace: &Workspace,
     session: &Session,

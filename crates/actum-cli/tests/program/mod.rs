@@ -49,7 +49,7 @@ fn command_under(umask: &str, directory: &Path, arguments: &[&str]) -> Command {
     where_policies_count(directory, command)
 }
 
-/// What stands in an operator's policy that loosens rules or lets programs do more.
+/// Keys of an operator's policy that loosen rules or let programs do more.
 const KEYS_THAT_WIDEN: [&str; 8] = [
     "sandbox",
     "plugins",

@@ -284,7 +284,7 @@ impl PolicyFile {
     }
 
     /// The layer of what it says beside the profile.
-    /// Keys that loosen what holds without a policy. Only a policy that nobody but the operator chose may do that.
+    /// Keys that loosen the rules in force without a policy.
     pub fn loosening(&self) -> impl Iterator<Item = &'static str> {
         let is_weaker = |profile: Profile| !profile.protects_all_of(Profile::default());
         let is_shorter = |kept: Retention| kept.longer(Retention::default()) != kept;

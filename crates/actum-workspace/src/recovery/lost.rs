@@ -17,7 +17,7 @@ use crate::workspace::Workspace;
 const BLOCKED: &[u8] = b"blocked";
 const BLOCKED_NEW: &[u8] = b"blocked.new";
 
-/// What recovery works with when it sets something aside.
+/// Context in which recovery moves files to the lost directory.
 pub(crate) struct Lost<'a, D: Disk> {
     pub(crate) disk: &'a D,
     pub(crate) home: &'a Home<D::Handle>,

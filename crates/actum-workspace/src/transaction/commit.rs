@@ -125,8 +125,8 @@ impl<'w, D: Disk> Transaction<'w, D> {
 }
 
 impl<D: Disk> Transaction<'_, D> {
-    /// Notes when the directories in which the run changes names were last changed. A later recovery thus knows what
-    /// somebody removed between two runs, although the second one changed the directory again.
+    /// Notes when the directories in which the run changes names were last changed. Recovery in another epoch
+    /// thus detects removals between two runs, although the second run changed the directory again.
     fn note_directories(&self, intent: &mut Intent) -> Result<()> {
         let Workspace { disk, home, .. } = &*self.workspace;
         let tree = Tree::sharing(disk, &home.root, &self.parents);

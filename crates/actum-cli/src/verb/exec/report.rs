@@ -116,7 +116,7 @@ impl Executed {
         }
     }
 
-    /// Restricts what is said of the workspace to what lies outside the caches.
+    /// Clause that limits a statement about the workspace to files outside the caches.
     fn elsewhere(&self) -> String {
         match self.passed.is_empty() {
             true => String::new(),

@@ -153,7 +153,7 @@ pub(super) struct DirectoryRun {
     pub(super) run: usize,
     /// When the directory was last changed before it; `None` where that is not known, or the directory was not there.
     pub(super) found: Option<Time>,
-    /// When the run ended; `None` where nobody ended it.
+    /// When the run ended; `None` if it did not.
     pub(super) ended: Option<Time>,
 }
 

@@ -144,10 +144,10 @@ impl<D: Disk> Rebuilder<'_, D> {
         let known = || self.known_files(record).filter(|(_, known)| known.inode == stat.inode);
         if let Some(wanted) = wanted.file().filter(|wanted| wanted.digest == digest) {
             let lost = match record.ended {
-                // A committed run sets attributes before INTENT, or has not set them yet: a later stamp is that of
-                // somebody, also while the run was publishing.
+                // A committed run sets attributes before INTENT, or has not set them yet: a later stamp comes from
+                // another program, also while the run was publishing.
                 Some(_) if record.is_committed => stat.changed <= record.announced,
-                // What was set back before the end may be lost; what was set after it is an edit.
+                // Attributes restored before the end may be lost; later ones are an edit.
                 Some(ended) => stat.changed <= ended,
                 None => {
                     stat.changed <= record.announced

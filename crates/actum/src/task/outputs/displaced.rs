@@ -31,7 +31,7 @@ impl<'m> Place<'m> {
     }
 }
 
-/// What became of the files that a killed script had moved aside.
+/// Files that a killed script had moved aside, and where they are now.
 #[derive(Debug, Default)]
 pub(in crate::task) struct Settled {
     /// Paths whose file is back.
@@ -42,7 +42,7 @@ pub(in crate::task) struct Settled {
     pub(in crate::task) kept: Vec<String>,
 }
 
-/// What is to be done with a file that was moved aside.
+/// Way to settle a file that was moved aside.
 enum Found {
     Nothing,
     PutBack,
