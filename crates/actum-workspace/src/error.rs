@@ -170,6 +170,8 @@ pub enum Difference {
     DirectoryThere,
     /// What is there is no file.
     NotAFile(NotAFile),
+    /// The operating system does not let it be looked at.
+    Unreadable,
 }
 
 impl std::fmt::Display for PathConflict {
@@ -191,6 +193,7 @@ impl std::fmt::Display for Difference {
             Self::FileThere => f.write_str("a file is there now"),
             Self::DirectoryThere => f.write_str("a directory is there now"),
             Self::NotAFile(found) => write!(f, "it is {found} now"),
+            Self::Unreadable => f.write_str("it cannot be read"),
         }
     }
 }
@@ -419,7 +422,7 @@ impl Error {
     }
 
     /// Why the operating system does not let a path be changed, if trying again would not help:
-    /// missing rights, a mount, a broken disk.
+    /// missing rights, a mount at the path or around it, a broken disk.
     pub(crate) fn refusal(&self) -> Option<String> {
         if let ErrorKind::OtherFileSystem { .. } = &self.kind {
             return Some(self.kind.to_string());
@@ -433,6 +436,7 @@ impl Error {
             io::ErrorKind::PermissionDenied
                 | io::ErrorKind::ReadOnlyFilesystem
                 | io::ErrorKind::CrossesDevices
+                | io::ErrorKind::ResourceBusy
         );
         let is_broken = crate::disk::is_input_output(source);
         (is_refusal || is_broken).then(|| source.to_string())

@@ -5,7 +5,7 @@
 //! .actum/lock         one writer at a time; says who holds it
 //! .actum/journal      intents and ends of runs not yet in the history
 //! .actum/durable-end  the last record that is known to be durable, so that it is not synced twice
-//! .actum/rebuilding   its stamp: since when recovery has been changing the tree, while it is
+//! .actum/rebuilding   while recovery changes the tree: when it began; its stamp: the last step
 //! .actum/swept        when the stage directory was last swept, and what was displaced since
 //! .actum/stage/       new inodes before they are published, displaced ones after
 //! .actum/keep/        second names of images too large for the journal
@@ -16,15 +16,20 @@
 //! .actum/blocked      paths that wait for a person
 //! ```
 
+mod parted;
+mod rebuilding;
+
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use actum_core::FileMode;
 use actum_core::path::Quoted;
 
-use crate::disk::{Barrier, Disk, Kind, Rename, Stat, Time};
+use crate::disk::{Barrier, Disk, Kind, Rename, Stat};
 use crate::error::{Doing, Error, ErrorKind, Result};
 use crate::journal::Journal;
+
+pub(crate) use rebuilding::RebuildTime;
 
 /// The name of the state directory.
 pub const STATE_DIRECTORY: &str = ".actum";
@@ -33,8 +38,8 @@ const JOURNAL_NEW: &[u8] = b"journal.new";
 const LOCK: &[u8] = b"lock";
 /// The size of the holder's note in the lock, in bytes.
 const NOTE: usize = 200;
-const REBUILDING: &[u8] = b"rebuilding";
-const REBUILDING_NEW: &[u8] = b"rebuilding.new";
+/// In nanoseconds.
+const SECOND: i64 = 1_000_000_000;
 const DURABLE_END: &[u8] = b"durable-end";
 pub(crate) const PRIVATE: FileMode = FileMode::PRIVATE;
 const PRIVATE_DIRECTORY: FileMode = FileMode::PRIVATE_DIRECTORY;
@@ -66,6 +71,17 @@ pub(crate) enum ToRead<D: Disk> {
     Missing,
     /// Another process is at work.
     Busy,
+}
+
+/// What the name of the journal refers to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Named {
+    /// The open journal; whether the file system stamps files by whole seconds, as far as its last stamp tells.
+    Open { has_coarse_stamps: bool },
+    /// Another one; the open one was set aside.
+    Another,
+    /// One that has other names, by which a copy of the workspace writes to it.
+    Shared,
 }
 
 /// Whether the state directory is made when it is missing.
@@ -307,43 +323,6 @@ impl<H> Home<H> {
         drop(noted);
     }
 
-    /// When a rebuild that did not come to its end had begun: the stamp of the note, because the
-    /// clock that stamps files may be some milliseconds behind the other.
-    pub(crate) fn rebuild_began<D: Disk<Handle = H>>(&self, disk: &D) -> Result<Option<Time>> {
-        let doing = || "look for an unfinished recovery".to_owned();
-        let file = match disk.open_file(&self.state, REBUILDING) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-            file => file.doing(doing)?,
-        };
-        Ok(Some(disk.stat(&file).doing(doing)?.modified))
-    }
-
-    /// Makes a durable note that recovery changes the tree from now on, unless there is one.
-    pub(crate) fn begin_rebuild<D: Disk<Handle = H>>(&self, disk: &D) -> Result<()> {
-        if self.rebuild_began(disk)?.is_some() {
-            return Ok(());
-        }
-        let doing = || "note that recovery begins".to_owned();
-        if disk.stat_at(&self.state, REBUILDING_NEW).doing(doing)?.is_some() {
-            disk.unlink(&self.state, REBUILDING_NEW).doing(doing)?;
-        }
-        let file = disk.create(&self.state, REBUILDING_NEW, PRIVATE).doing(doing)?;
-        disk.sync(&file, Barrier::Rebuilding).doing(doing)?;
-        disk.rename(&self.state, REBUILDING_NEW, &self.state, REBUILDING, Rename::NoReplace)
-            .doing(doing)?;
-        disk.sync(&self.state, Barrier::Rebuilding).doing(doing)
-    }
-
-    /// Takes the note away once the journal has forgotten what was rebuilt.
-    pub(crate) fn end_rebuild<D: Disk<Handle = H>>(&self, disk: &D) -> Result<()> {
-        if self.rebuild_began(disk)?.is_none() {
-            return Ok(());
-        }
-        let doing = || "note that recovery has ended".to_owned();
-        disk.unlink(&self.state, REBUILDING).doing(doing)?;
-        disk.sync(&self.state, Barrier::Rebuilding).doing(doing)
-    }
-
     fn take_lock<D>(disk: &D, state: &H, wait: bool, why: &str) -> Result<Lock<D>>
     where
         D: Disk<Handle = H>,
@@ -403,15 +382,15 @@ impl<H> Home<H> {
         disk.sync(state, Barrier::Birth).doing(doing)
     }
 
-    /// Whether `journal` is still the one of the workspace.
+    /// Compares the open `journal` with the one that the workspace has.
     ///
     /// # Errors
     /// `JournalMissing`; `State` where `.actum` was exchanged; `Io`.
-    pub(crate) fn is_current<D: Disk<Handle = H>>(
+    pub(crate) fn compare_journal<D: Disk<Handle = H>>(
         &self,
         disk: &D,
         journal: &Journal<H>,
-    ) -> Result<bool> {
+    ) -> Result<Named> {
         let doing = || "look at the state directory `.actum`".to_owned();
         let identity = |stat: Stat| (stat.device, stat.inode);
         let named = disk.stat_at(&self.root, STATE_DIRECTORY.as_bytes()).doing(doing)?;
@@ -420,7 +399,11 @@ impl<H> Home<H> {
         }
         let held = disk.stat(journal.file()).doing(doing)?;
         match disk.stat_at(&self.state, JOURNAL).doing(doing)? {
-            Some(named) => Ok(identity(named) == identity(held)),
+            Some(named) if named.links > 1 => Ok(Named::Shared),
+            Some(named) if identity(named) == identity(held) => {
+                Ok(Named::Open { has_coarse_stamps: named.modified.0 % SECOND == 0 })
+            }
+            Some(_) => Ok(Named::Another),
             None => Err(ErrorKind::JournalMissing.into()),
         }
     }

@@ -10,6 +10,7 @@ use actum_core::{RelPath, RunId};
 use crate::disk::Disk;
 use crate::error::{Doing, Result, State};
 use crate::history::checkpoint::EndedRun;
+use crate::home::Named;
 use crate::journal::Scan;
 use crate::journal::record::Outcome;
 use crate::journal::runs::{LoggedRun, RunReader};
@@ -52,10 +53,16 @@ impl<D: Disk> Workspace<D> {
     /// Reads what others have written, and recovers where it is unfinished or was written before
     /// the file system may have lost something. The lock is held.
     pub(crate) fn catch_up(&mut self) -> Result<()> {
-        if !self.home.is_current(&self.disk, &self.journal)? {
-            // It was set aside while this handle was open.
-            self.journal = self.home.journal(&self.disk)?;
-            self.loaded = false;
+        let named = self.home.compare_journal(&self.disk, &self.journal)?;
+        if named == Named::Shared {
+            self.home.part_shared_files(&self.disk)?;
+        }
+        match named {
+            Named::Open { has_coarse_stamps } => self.has_coarse_stamps = has_coarse_stamps,
+            Named::Another | Named::Shared => {
+                self.journal = self.home.journal(&self.disk)?;
+                self.loaded = false;
+            }
         }
         self.blocked = crate::recovery::lost::read_blocked(&self.disk, &self.home.state)?;
         if self.loaded && !self.journal.is_stale(&self.disk)? {
@@ -102,12 +109,15 @@ impl<D: Disk> Workspace<D> {
             report.rewritten = rebuilt.rewritten;
             report.saved = rebuilt.saved;
             foreign = rebuilt.foreign;
+            refused = rebuilt.refused;
+            foreign.extend(refused.iter().map(|(place, _)| *place));
         } else if let Some(LoggedRun { intent, end: None, .. }) = told.last() {
             let tree = Tree::new(&self.disk, &self.home.root);
             let last = told.len() - 1;
             let left = roll_back(&tree, &self.home, intent).map_err(attention)?;
             foreign = left.indices().into_iter().map(|index| (last, index)).collect();
-            refused = left.refused;
+            let refusals = left.refused.into_iter();
+            refused = refusals.map(|(index, reason)| ((last, index), reason)).collect();
         }
         for (run, told) in told.iter().enumerate() {
             let indices: Vec<_> =
@@ -116,7 +126,7 @@ impl<D: Disk> Workspace<D> {
                 self.set_lost_aside(&told.intent, &indices).map_err(attention)?;
                 for index in indices {
                     let Some(entry) = told.intent.entries.get(index) else { continue };
-                    let reason = refused.iter().find(|(of, _)| *of == index);
+                    let reason = refused.iter().find(|(of, _)| *of == (run, index));
                     match reason {
                         Some((_, reason)) => {
                             report.refused.push((entry.path.clone(), reason.clone()));

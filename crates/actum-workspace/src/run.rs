@@ -40,7 +40,15 @@ impl<D: Disk> Workspace<D> {
             }
         };
         match rolled_back {
-            None => self.end(announced, Outcome::Committed).map(|()| run),
+            None => {
+                self.end(announced, Outcome::Committed)?;
+                if self.has_coarse_stamps {
+                    // What a person does in the same second could not be told from the run after a restart. Where this
+                    // fails the next checkpoint does it.
+                    drop(self.checkpoint(None));
+                }
+                Ok(run)
+            }
             Some((error, rolled_back)) => Err(self.close(announced, error, rolled_back)),
         }
     }

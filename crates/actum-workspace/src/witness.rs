@@ -20,7 +20,7 @@ use crate::transaction::Transaction;
 use crate::transaction::commit::Held;
 use crate::tree::Tree;
 
-const RECORDED: &[u8] = b"recorded";
+pub(crate) const RECORDED: &[u8] = b"recorded";
 /// Request to bind the workspace to another ledger, until it is decided.
 const ADOPTION: &[u8] = b"adoption";
 /// How many characters of a digest name the note about a log.

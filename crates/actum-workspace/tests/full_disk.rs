@@ -75,6 +75,19 @@ fn a_full_disk_stops_neither_undo_nor_redo_where_the_originals_are_kept() {
     }
 }
 
+/// FO-5, FO-9: a run that stays keeps the originals that its undo needs, also those that a redo kept again.
+#[test]
+fn a_protected_run_can_be_undone_after_its_originals_were_taken_and_kept_again() {
+    let (disk, run) = nearly_full();
+    open(&disk).unwrap().revert(run).unwrap();
+    redo(&disk, run);
+    let options = GcOptions { runs_max: 0, protected: [run].into(), ..GcOptions::default() };
+    let report = open(&disk).unwrap().gc(&options).unwrap();
+    assert_eq!((report.removed_runs.len(), report.kept_runs), (2, 1));
+    open(&disk).unwrap().revert(run).unwrap();
+    assert!(is_undone(&disk));
+}
+
 /// FO-5
 #[test]
 fn a_quota_stops_no_undo_where_the_originals_are_kept() {

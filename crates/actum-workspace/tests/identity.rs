@@ -102,3 +102,63 @@ fn the_ending_of_a_run_is_told_or_is_said_to_be_unknown() {
     let mut workspace = Workspace::open(root).unwrap();
     assert_eq!(ending(&mut workspace, never, at), Ending::Unknown, "its journal is gone");
 }
+
+/// Copies a tree as `cp -al` does: each file gets one more name.
+fn copy_by_links(from: &Path, to: &Path) {
+    fs::create_dir(to).unwrap();
+    for entry in fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let to = to.join(entry.file_name());
+        match entry.file_type().unwrap().is_dir() {
+            true => copy_by_links(&entry.path(), &to),
+            false => fs::hard_link(entry.path(), to).unwrap(),
+        }
+    }
+}
+
+/// FO-2, FO-9: a copy by hard links shares no file that actum writes in place, whichever of the two is used first.
+#[test]
+fn a_copy_by_hard_links_has_a_journal_of_its_own() {
+    for is_copy_first in [false, true] {
+        let directory = tempfile::tempdir().unwrap();
+        let (root, copy) = (directory.path().join("a"), directory.path().join("b"));
+        fs::create_dir(&root).unwrap();
+        let apply = |root: &Path, path: &str| {
+            Workspace::open(root).unwrap().apply_operations(&create(path), RunOptions::default())
+        };
+        let runs = |root: &Path| {
+            let view = View::open(root).unwrap();
+            view.runs().unwrap().iter().map(|run| run.run).collect::<Vec<_>>()
+        };
+        let first = apply(&root, "one").unwrap();
+        // A handle from before the copy is used after it.
+        let mut open = Workspace::open(&root).unwrap();
+        copy_by_links(&root, &copy);
+        let copied = is_copy_first.then(|| apply(&copy, "two").unwrap());
+        let own = open.apply_operations(&create("three"), RunOptions::default()).unwrap();
+        let copied = copied.unwrap_or_else(|| apply(&copy, "two").unwrap());
+        let mut of_root = runs(&root);
+        let mut of_copy = runs(&copy);
+        of_root.sort();
+        of_copy.sort();
+        let sorted = |mut runs: [RunId; 2]| {
+            runs.sort();
+            runs
+        };
+        assert_eq!(
+            (of_root, of_copy),
+            (sorted([first, own]).into(), sorted([first, copied]).into())
+        );
+        for root in [&root, &copy] {
+            for entry in fs::read_dir(root.join(".actum")).unwrap().map(Result::unwrap) {
+                let found = entry.metadata().unwrap();
+                let is_shared =
+                    found.is_file() && std::os::unix::fs::MetadataExt::nlink(&found) > 1;
+                assert!(
+                    !is_shared || entry.file_name() == "lock" || entry.file_name() == ".gitignore"
+                );
+            }
+        }
+        assert!(root.join("three").exists() && !root.join("two").exists());
+        assert!(copy.join("two").exists() && !copy.join("three").exists());
+    }
+}

@@ -80,6 +80,48 @@ fn a_directory_that_cannot_be_written_keeps_only_its_own_files_from_being_taken_
     apply(&disk, &[patch("m/f", 1, "new", "newer")]).unwrap();
 }
 
+/// FO-2: also after a restart, when every path of the journal is compared with its image.
+#[test]
+fn a_directory_that_cannot_be_written_keeps_only_its_own_files_from_being_taken_back_after_a_restart()
+ {
+    let killed = killed_after_two();
+    killed.chmod("m", 0o555);
+    killed.settle();
+    for disk in killed.crash_states(4) {
+        let workspace = open(&disk).unwrap();
+        let recovery = workspace.recovery().unwrap();
+        let [(refused, reason)] = &recovery.refused[..] else { panic!("{recovery:?}") };
+        assert_eq!((refused, &reason[..17]), (&path("m/f"), "Permission denied"));
+        assert_eq!(workspace.blocked().keys().collect::<Vec<_>>(), [&path("m/f")]);
+        let found = FILES.map(|file| disk.get(file).unwrap());
+        assert_eq!(found, [b"old\n", b"new\n", b"old\n"]);
+        drop(workspace);
+        apply(&disk, &[patch("z/f", 1, "old", "newer")]).unwrap();
+    }
+}
+
+/// FO-2: what cannot be read cannot be judged; it waits for a person, and everything else can be used.
+#[test]
+fn a_file_that_cannot_be_read_after_a_restart_blocks_its_own_path_alone() {
+    let disk = three_directories();
+    apply(&disk, &change()).unwrap();
+    disk.chmod("m/f", 0o000);
+    disk.settle();
+    for disk in disk.crash_states(4) {
+        let workspace = open(&disk).unwrap();
+        let recovery = workspace.recovery().unwrap();
+        let [(refused, _)] = &recovery.refused[..] else { panic!("{recovery:?}") };
+        assert_eq!(refused, &path("m/f"));
+        assert_eq!(workspace.blocked().keys().collect::<Vec<_>>(), [&path("m/f")]);
+        drop(workspace);
+        assert_eq!(FILES.map(|file| disk.get(file).unwrap()), [b"new\n"; 3]);
+        apply(&disk, &[patch("z/f", 1, "new", "newer")]).unwrap();
+        disk.chmod("m/f", 0o644);
+        open(&disk).unwrap().resolve(&path("m/f")).unwrap();
+        apply(&disk, &[patch("m/f", 1, "new", "newer")]).unwrap();
+    }
+}
+
 /// FO-2, issue 22 (claims)
 #[test]
 fn a_killed_run_is_interrupted_and_one_at_work_is_not() {

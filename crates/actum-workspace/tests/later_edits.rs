@@ -247,6 +247,67 @@ fn an_edit_between_two_runs_survives_when_the_second_is_cut_off() {
     }
 }
 
+/// FO-2: what somebody saves while recovery is at work stays where it was saved.
+#[test]
+fn a_file_that_is_saved_during_a_recovery_after_a_restart_keeps_its_content() {
+    let killed = base();
+    let whole = killed.clone_deep();
+    let first = whole.calls();
+    apply(&whole, &mixture()).unwrap();
+    let trace = whole.trace();
+    let published = trace.iter().rposition(|call| call.starts_with("rename")).unwrap() - first;
+    killed.kill_at(published);
+    drop(apply(&killed, &mixture()));
+    killed.revive();
+    killed.settle();
+    let restarted = killed.crash_states(1).next().unwrap();
+    let whole = restarted.clone_deep();
+    let calls = whole.calls();
+    drop(open(&whole).unwrap());
+    for at in 0..whole.calls() - calls {
+        for edit in [|disk: &SimDisk| save(disk, "a"), |disk: &SimDisk| disk.put("a", b"mine\n")] {
+            let disk = restarted.clone_deep();
+            disk.advance(5_000);
+            disk.before_call(at, edit);
+            drop(open(&disk).unwrap());
+            assert_eq!(disk.get("a").unwrap(), b"mine\n", "before call {at}");
+        }
+    }
+}
+
+/// FO-2: a recovery that was cut off ends at the time of its last step; later edits are somebody's.
+#[test]
+fn edits_after_a_recovery_that_was_killed_are_kept() {
+    let disk = base();
+    apply(&disk, &[create("w/p", "1\n"), create("w/q", "2\n")]).unwrap();
+    disk.advance(60_000);
+    let whole = disk.clone_deep();
+    let first = whole.calls();
+    apply(&whole, &mixture()).unwrap();
+    let published = whole.trace().iter().rposition(|call| call.starts_with("rename")).unwrap();
+    disk.kill_at(published - first);
+    drop(apply(&disk, &mixture()));
+    disk.revive();
+    disk.settle();
+    for restarted in disk.crash_states(2) {
+        let whole = restarted.clone_deep();
+        let first = whole.calls();
+        drop(open(&whole).unwrap());
+        for at in 0..whole.calls() - first {
+            let disk = restarted.clone_deep();
+            disk.kill_at(at);
+            drop(open(&disk));
+            disk.revive();
+            disk.advance(60_000);
+            disk.remove("w/p");
+            disk.rename_path("w/q", "w/r");
+            drop(open(&disk).unwrap());
+            let found = ["w/p", "w/q", "w/r"].map(|path| disk.get(path));
+            assert_eq!(found, [None, None, Some(b"2\n".to_vec())], "killed before call {at}");
+        }
+    }
+}
+
 /// FO-2
 #[test]
 fn what_was_removed_or_renamed_after_a_run_stays_so_after_a_restart() {

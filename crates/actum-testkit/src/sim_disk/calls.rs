@@ -50,7 +50,15 @@ impl Disk for SimDisk {
     }
 
     fn open_file(&self, parent: &SimHandle, name: &[u8]) -> io::Result<SimHandle> {
-        let open = |machine: &Machine, directory| machine.open(directory, name);
+        let open = |machine: &Machine, directory| {
+            let ino = machine.open(directory, name)?;
+            let is_file = machine.tree.kind(ino) == Kind::File;
+            // The owner, as whom the process runs, may not read.
+            if is_file && machine.tree.stat(ino).mode.bits() & 0o400 == 0 {
+                return Err(Errno::ACCESS);
+            }
+            Ok(ino)
+        };
         self.open_name("open_file", parent, name, Access::Read, open)
     }
 

@@ -41,7 +41,11 @@ impl<D: Disk> View<D> {
         let tree = Tree::remembering(&self.disk, &self.home.root);
         let mut drift = Vec::new();
         for (path, (run, left)) in seen {
-            if let Some(difference) = self.difference(&tree, &path, &left)? {
+            let difference = match self.difference(&tree, &path, &left) {
+                Err(error) if error.refusal().is_some() => Some(Difference::Unreadable),
+                difference => difference?,
+            };
+            if let Some(difference) = difference {
                 drift.push(Drift { path, difference, run });
             }
         }

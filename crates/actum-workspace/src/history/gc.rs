@@ -1,14 +1,14 @@
 //! The collection that a person asks for: old history beyond the limits, and all that is displaced.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use actum_core::RunId;
+use actum_core::{Digest, RunId};
 
-use crate::disk::{Disk, Time};
+use crate::disk::{Disk, Rename, Time};
 use crate::error::{Doing, Result, State};
 use crate::history::checkpoint::EndedRun;
 use crate::history::{self, RunRef};
-use crate::journal::record::{Body, Intent, Side, keep_name};
+use crate::journal::record::{Body, Intent, Outcome, Side, keep_name};
 use crate::workspace::Workspace;
 
 /// The length of a run id, which names of kept images begin with.
@@ -96,6 +96,8 @@ impl<D: Disk> Workspace<D> {
 
     fn collect(&mut self, options: &GcOptions, report: &mut GcReport) -> Result<()> {
         if !options.dry_run {
+            let parted = self.home.remove_parted(&self.disk);
+            parted.doing(|| "remove what a copy by hard links left".to_owned())?;
             // First what gives a full disk room, then the checkpoint, which needs some.
             report.removed_files += self.sweep_forgotten()?;
             self.prune(options, report)?;
@@ -124,6 +126,10 @@ impl<D: Disk> Workspace<D> {
             let (run, time) = (intent.run, Some(intent.time));
             found.push(Weighed { run, bytes, time, file: None });
         }
+        let mut missing = match options.dry_run {
+            true => BTreeMap::new(),
+            false => self.missing_images(&runs)?,
+        };
         report.kept_bytes = found.iter().map(|run| run.bytes).sum();
         report.kept_runs = found.len();
         report.retained_runs.clear();
@@ -146,6 +152,7 @@ impl<D: Disk> Workspace<D> {
             }
             match file {
                 Some(file) if !options.dry_run => {
+                    self.hand_images_on(file, &mut missing)?;
                     history::remove(&self.disk, &self.home.history, file)?;
                 }
                 None if !options.dry_run => continue,
@@ -157,6 +164,49 @@ impl<D: Disk> Workspace<D> {
             report.freed_bytes += bytes;
         }
         Ok(())
+    }
+
+    /// The kept images that undo of a run in the history needs and that are not there, by their digests: on a full disk an
+    /// undo publishes them, and a redo keeps their bytes under its own name.
+    fn missing_images(&self, runs: &[RunRef]) -> Result<BTreeMap<Digest, Vec<u8>>> {
+        let mut missing = BTreeMap::new();
+        for run in runs.iter().filter(|run| run.outcome == Outcome::Committed) {
+            let Ok((intent, _)) = history::read(&self.disk, &self.home.history, run) else {
+                continue; // damaged: `actum show` says so
+            };
+            for (name, digest) in kept_images(&intent) {
+                if self.kept_size(&name)?.is_none() {
+                    missing.insert(digest, name);
+                }
+            }
+        }
+        Ok(missing)
+    }
+
+    /// Gives the kept images of a run that is to be removed to the runs that miss them.
+    fn hand_images_on(&self, run: &RunRef, missing: &mut BTreeMap<Digest, Vec<u8>>) -> Result<()> {
+        let Ok((intent, _)) = history::read(&self.disk, &self.home.history, run) else {
+            return Ok(());
+        };
+        for (name, digest) in kept_images(&intent) {
+            // What the run itself misses is nowhere to be given to.
+            missing.retain(|_, to| *to != name);
+            if self.kept_size(&name)?.is_none() {
+                continue;
+            }
+            if let Some(to) = missing.remove(&digest) {
+                let keep = &self.home.keep;
+                let renamed = self.disk.rename(keep, &name, keep, &to, Rename::NoReplace);
+                renamed.doing(|| "keep an image that another run needs".to_owned())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The size of a kept image, if it is there.
+    fn kept_size(&self, name: &[u8]) -> Result<Option<u64>> {
+        let stat = self.disk.stat_at(&self.home.keep, name);
+        Ok(stat.doing(|| "look at a kept image".to_owned())?.map(|stat| stat.size))
     }
 
     /// The bytes that a run in the history takes, with its kept images, and its time where that can be read.
@@ -171,13 +221,8 @@ impl<D: Disk> Workspace<D> {
     /// The bytes of the images that are kept for a run.
     fn kept_bytes(&self, intent: &Intent) -> Result<u64> {
         let mut bytes: u64 = 0;
-        for (index, entry) in intent.entries.iter().enumerate() {
-            if entry.pre.file().is_some_and(|file| matches!(file.body, Body::Kept)) {
-                let name = keep_name(intent.run, index, Side::Pre);
-                let stat = self.disk.stat_at(&self.home.keep, &name);
-                let size = stat.doing(|| "look at a kept image".to_owned())?;
-                bytes = bytes.saturating_add(size.map_or(0, |stat| stat.size));
-            }
+        for (name, _) in kept_images(intent) {
+            bytes = bytes.saturating_add(self.kept_size(&name)?.unwrap_or(0));
         }
         Ok(bytes)
     }
@@ -215,4 +260,15 @@ impl<D: Disk> Workspace<D> {
         let forgotten = names.iter().filter(is_forgotten);
         Ok(forgotten.filter(|name| self.remove(&self.home.stage, name)).count())
     }
+}
+
+/// The names and digests of the images before a run that are kept beside its record.
+fn kept_images(intent: &Intent) -> Vec<(Vec<u8>, Digest)> {
+    let mut images = Vec::new();
+    for (index, entry) in intent.entries.iter().enumerate() {
+        if let Some(file) = entry.pre.file().filter(|file| matches!(file.body, Body::Kept)) {
+            images.push((keep_name(intent.run, index, Side::Pre), file.digest));
+        }
+    }
+    images
 }

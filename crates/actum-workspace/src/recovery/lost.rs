@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use actum_core::{FileMode, RelPath, RunId, path::Quoted};
 
 use crate::disk::{Barrier, Disk, Kind, Rename};
-use crate::error::{Doing, ErrorKind, Result};
+use crate::error::{Doing, ErrorKind, Result, State};
 use crate::history::images::Images;
 use crate::home::Home;
 use crate::journal::record::{Image, Intent, Side, stage_name};
@@ -37,6 +37,8 @@ impl<D: Disk> Workspace<D> {
     /// `NotBlocked`; `Busy` when another process is at work; `Poisoned`, `Damaged`, `Io`.
     pub fn resolve(&mut self, path: &RelPath) -> Result<RunId> {
         let _lock = self.lock(false, "resolve")?;
+        // What a person makes of the path could be taken for lost as long as the journal tells of the run.
+        self.checkpoint(None)?;
         let run = self
             .blocked
             .remove(path)
@@ -44,7 +46,8 @@ impl<D: Disk> Workspace<D> {
         write_blocked(&self.disk, &self.home.state, &self.blocked)?;
         self.disk
             .sync(&self.home.state, Barrier::Lost)
-            .doing(|| "record that a path is resolved".to_owned())?;
+            .doing(|| "record that a path is resolved".to_owned())
+            .map_err(|error| error.leaving(State::NeedsAttention))?;
         Ok(run)
     }
 }

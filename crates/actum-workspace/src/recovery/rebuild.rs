@@ -20,8 +20,9 @@ use actum_core::RelPath;
 
 use self::index::{DirectoryRun, InodeRecord, PathRecord, directory_runs, inode_records};
 use self::install::Installed;
-use crate::disk::{Disk, Time};
+use crate::disk::Disk;
 use crate::error::Result;
+use crate::home::RebuildTime;
 use crate::journal::runs::LoggedRun;
 use crate::tree::Tree;
 use crate::workspace::Workspace;
@@ -32,6 +33,8 @@ pub(crate) struct Rebuilt {
     pub(crate) rewritten: Vec<RelPath>,
     /// Run and entry, as indices, of paths that hold someone else's work.
     pub(crate) foreign: Vec<(usize, usize)>,
+    /// Run and entry of paths that the operating system refused to show or to change, with its reason.
+    pub(crate) refused: Vec<((usize, usize), String)>,
     /// What was displaced and recorded nowhere, by its name in the lost directory.
     pub(crate) saved: Vec<String>,
 }
@@ -57,7 +60,9 @@ impl<D: Disk> Workspace<D> {
             runs,
             recorded: inode_records(runs),
             directory_runs: directory_runs(runs),
-            began: self.home.rebuild_began(&self.disk)?,
+            changed: RefCell::new(
+                self.home.rebuild_time(&self.disk, self.epoch)?.into_iter().collect(),
+            ),
             saved: RefCell::default(),
         };
         rebuilder.run()
@@ -71,8 +76,8 @@ struct Rebuilder<'a, D: Disk> {
     recorded: HashMap<u64, InodeRecord>,
     /// The runs that changed names in each directory, `None` being the root.
     directory_runs: HashMap<Option<RelPath>, Vec<DirectoryRun>>,
-    /// When a recovery that was cut off had begun to change things.
-    began: Option<Time>,
+    /// When recovery changed things: one that was cut off, and this one once it does.
+    changed: RefCell<Vec<RebuildTime>>,
     saved: RefCell<Vec<String>>,
 }
 
@@ -82,42 +87,85 @@ impl<D: Disk> Rebuilder<'_, D> {
         let mut rebuilt = Rebuilt::default();
         let mut work: Vec<(&RelPath, &PathRecord, Task)> = Vec::new();
         for (path, record) in &records {
-            match self.judge(path, record)? {
-                Task::Right | Task::LaterEdit => {}
-                task @ (Task::Install | Task::Adjust) => work.push((path, record, task)),
-                Task::Foreign => rebuilt.foreign.push((record.wanted.run, record.wanted.entry)),
+            match rebuilt.unless_refused(record, self.judge(path, record))? {
+                Some(Task::Right | Task::LaterEdit) | None => {}
+                Some(task @ (Task::Install | Task::Adjust)) => work.push((path, record, task)),
+                Some(Task::Foreign) => rebuilt.foreign.push(record.place()),
             }
         }
         if !work.is_empty() {
             // From here on stamps may be recovery's own.
-            self.workspace.home.begin_rebuild(&self.workspace.disk)?;
+            let (home, disk, epoch) =
+                (&self.workspace.home, &self.workspace.disk, self.workspace.epoch);
+            let began = home.begin_rebuild(disk, epoch)?;
+            self.changed.borrow_mut().push(RebuildTime { began, ended: None });
         }
         // First whatever is in the way, deepest first; then what is missing, shallowest first.
         let mut blocked = Vec::new();
         for &(path, record, task) in work.iter().rev() {
-            if task == Task::Install && !self.clear_the_way(path, record)? {
-                blocked.push(path);
+            if task == Task::Install {
+                match rebuilt.unless_refused(record, self.clear_if_unchanged(path, record))? {
+                    Some(true) => {}
+                    Some(false) => {
+                        rebuilt.foreign.push(record.place());
+                        blocked.push(path);
+                    }
+                    None => blocked.push(path),
+                }
             }
         }
-        for &(path, record, task) in &work {
-            let done = !blocked.contains(&path)
-                && match task {
-                    Task::Install => match self.install(path, record)? {
-                        // The directory it was in has become something else since.
-                        Installed::InTheWay if record.ended.is_some() => continue,
-                        Installed::InTheWay | Installed::NoBytes => false,
-                        Installed::Done => true,
-                    },
-                    Task::Adjust => self.adjust(record)?,
-                    Task::Right | Task::LaterEdit | Task::Foreign => true,
-                };
-            if done {
-                rebuilt.rewritten.push(path.clone());
-            } else {
-                rebuilt.foreign.push((record.wanted.run, record.wanted.entry));
+        for &(path, record, task) in work.iter().filter(|(path, ..)| !blocked.contains(path)) {
+            let done = self.put_right(path, record, task);
+            match rebuilt.unless_refused(record, done)? {
+                Some(Installed::Done) => rebuilt.rewritten.push(path.clone()),
+                // The directory it was in has become something else since.
+                Some(Installed::InTheWay) if record.ended.is_some() => {}
+                Some(Installed::InTheWay | Installed::NoBytes) => {
+                    rebuilt.foreign.push(record.place());
+                }
+                None => {}
             }
         }
         rebuilt.saved = self.saved.take();
         Ok(rebuilt)
+    }
+}
+
+impl<D: Disk> Rebuilder<'_, D> {
+    /// Clears the way, unless somebody changed what is there since all paths were judged.
+    fn clear_if_unchanged(&self, path: &RelPath, record: &PathRecord) -> Result<bool> {
+        self.workspace.home.touch_rebuild(&self.workspace.disk)?;
+        match self.judge(path, record)? {
+            Task::Install => self.clear_the_way(path, record),
+            Task::Right | Task::Adjust | Task::LaterEdit | Task::Foreign => Ok(true),
+        }
+    }
+
+    /// Does what was to be done at a path, unless somebody changed what is there since all paths were judged.
+    fn put_right(&self, path: &RelPath, record: &PathRecord, task: Task) -> Result<Installed> {
+        self.workspace.home.touch_rebuild(&self.workspace.disk)?;
+        match (task, self.judge(path, record)?) {
+            (Task::Install, Task::Install) => self.install(path, record),
+            (_, Task::Adjust) => self.adjust(record).map(|()| Installed::Done),
+            (_, Task::Right) => Ok(Installed::Done),
+            (_, Task::Install | Task::LaterEdit | Task::Foreign) => Ok(Installed::InTheWay),
+        }
+    }
+}
+
+impl Rebuilt {
+    /// What came of a step at a path; `None` where the operating system refused it, which is noted: the other paths are
+    /// put right all the same.
+    fn unless_refused<T>(&mut self, record: &PathRecord, step: Result<T>) -> Result<Option<T>> {
+        match step {
+            Ok(done) => Ok(Some(done)),
+            Err(error) => match error.refusal() {
+                Some(reason) => {
+                    self.refused.push((record.place(), reason));
+                    Ok(None)
+                }
+                None => Err(error),
+            },
+        }
     }
 }

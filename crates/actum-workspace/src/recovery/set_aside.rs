@@ -6,7 +6,7 @@ use std::path::Path;
 use actum_core::{FileMode, RunId};
 
 use crate::disk::{Barrier, Disk, LinuxDisk, Rename};
-use crate::error::{Doing, Error, ErrorKind, Result};
+use crate::error::{Doing, Error, ErrorKind, Result, State};
 use crate::history;
 use crate::home::{Home, IfMissing, STATE_DIRECTORY};
 use crate::journal::runs::RunReader;
@@ -59,23 +59,29 @@ impl<D: Disk> Workspace<D> {
                 if source.kind() == std::io::ErrorKind::NotFound => {}
             Err(other) => return Err(other),
         }
+        // From here on something may be moved.
+        Self::set_aside_with_images(&disk, &home)
+            .map_err(|error| error.leaving(State::NeedsAttention))
+    }
+
+    fn set_aside_with_images(disk: &D, home: &Home<D::Handle>) -> Result<SetAside> {
         let mut aside = SetAside::default();
         let name = format!("journal.{}", disk.now().0);
         // The images come first: cut off here, the command finds the damaged journal again.
-        if let Some(journal) = home.damaged_journal(&disk)?
-            && let Some(intent) = salvage::unfinished(&disk, &journal)?
+        if let Some(journal) = home.damaged_journal(disk)?
+            && let Some(intent) = salvage::unfinished(disk, &journal)?
         {
-            let mut blocked = read_blocked(&disk, &home.state)?;
-            let mut lost = Lost { disk: &disk, home: &home, blocked: &mut blocked };
+            let mut blocked = read_blocked(disk, &home.state)?;
+            let mut lost = Lost { disk, home, blocked: &mut blocked };
             lost.set_aside(&intent, &(0..intent.entries.len()).collect::<Vec<_>>())?;
             aside.unfinished = Some(intent.run);
         }
-        let runs = history::list(&disk, &home.history)?;
-        if keep_images(&disk, &home, &format!("{name}.images"), &runs)? {
+        let runs = history::list(disk, &home.history)?;
+        if keep_images(disk, home, &format!("{name}.images"), &runs)? {
             aside.images = Some(format!("{STATE_DIRECTORY}/lost/{name}.images"));
         }
         let newest = runs.last().map_or(0, |run| run.sequence);
-        if home.set_aside_journal(&disk, &name, newest)? {
+        if home.set_aside_journal(disk, &name, newest)? {
             aside.journal = Some(format!("{STATE_DIRECTORY}/lost/{name}"));
         }
         Ok(aside)

@@ -33,6 +33,13 @@ pub(super) struct PathRecord {
     pub(super) announced: Time,
 }
 
+impl PathRecord {
+    /// Run and entry, as indices, of what the path should hold.
+    pub(super) fn place(&self) -> (usize, usize) {
+        (self.wanted.run, self.wanted.entry)
+    }
+}
+
 /// All that the journal says about one inode.
 #[derive(Default)]
 pub(super) struct InodeRecord {

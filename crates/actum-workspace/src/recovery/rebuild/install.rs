@@ -6,7 +6,7 @@ use actum_core::{FileMode, RelPath};
 
 use super::Rebuilder;
 use super::index::PathRecord;
-use crate::disk::{Barrier, Disk, Rename};
+use crate::disk::{Barrier, Disk, Rename, Stat};
 use crate::error::{Doing, Error, ErrorKind, Result};
 use crate::history::images::Images;
 use crate::journal::record::{Attributes, FileImage, Image, stage_name};
@@ -34,6 +34,9 @@ impl<D: Disk> Rebuilder<'_, D> {
         let disk = &self.workspace.disk;
         match (wanted, self.find(path)?) {
             (Image::Absent | Image::Directory(_), Found::File(stat, _)) => {
+                if self.recorded_before(&stat).is_none() {
+                    return Ok(false);
+                }
                 let parent = self.tree.existing_parent(path)?;
                 let name = self.temporary(record, "gone")?;
                 let stage = &self.workspace.home.stage;
@@ -94,6 +97,10 @@ impl<D: Disk> Rebuilder<'_, D> {
                 self.build(&name, &bytes, &file.attributes, path)?;
             }
         }
+        // Somebody may have saved the file after it was judged.
+        if before.is_some_and(|before| self.recorded_before(&before).is_none()) {
+            return Ok(Installed::InTheWay);
+        }
         let Some(before) = before else {
             disk.rename(stage, &name, &parent, path.name(), Rename::NoReplace).doing(doing)?;
             return Ok(Installed::Done);
@@ -102,7 +109,8 @@ impl<D: Disk> Rebuilder<'_, D> {
             || disk.rename(stage, &name, &parent, path.name(), Rename::Exchange).doing(doing);
         exchange()?;
         let displaced = disk.stat_at(stage, &name).doing(doing)?;
-        let Some(displaced) = displaced.filter(|displaced| displaced.inode == before.inode) else {
+        let seen = |stat: &Stat| (stat.inode, stat.size, stat.modified);
+        let Some(displaced) = displaced.filter(|displaced| seen(displaced) == seen(&before)) else {
             exchange()?; // someone was faster: theirs stays
             return Ok(Installed::InTheWay);
         };
@@ -147,10 +155,10 @@ impl<D: Disk> Rebuilder<'_, D> {
     }
 
     /// Sets the attributes of a file whose bytes are as wanted.
-    pub(super) fn adjust(&self, record: &PathRecord) -> Result<bool> {
+    pub(super) fn adjust(&self, record: &PathRecord) -> Result<()> {
         let (Some(entry), Some(wanted)) = (self.entry(record.wanted), self.image(record.wanted))
         else {
-            return Ok(true);
+            return Ok(());
         };
         let parent = self.tree.existing_parent(&entry.path)?;
         let stat = self.workspace.disk.stat_at(&parent, entry.path.name());
@@ -161,8 +169,7 @@ impl<D: Disk> Rebuilder<'_, D> {
         } else if let (Some(file), Some(stat)) = (wanted.file(), stat) {
             there.pre = Image::File(FileImage { inode: stat.inode, ..file.clone() });
         }
-        set_in_place(&self.tree, &there, wanted)?;
-        Ok(true)
+        set_in_place(&self.tree, &there, wanted)
     }
 
     /// A free name in the stage directory.

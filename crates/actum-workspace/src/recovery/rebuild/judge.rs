@@ -76,6 +76,12 @@ impl<D: Disk> Rebuilder<'_, D> {
         }))
     }
 
+    /// What the journal says about the inode of a file that nobody wrote to since a run announced it.
+    pub(super) fn recorded_before(&self, stat: &Stat) -> Option<&InodeRecord> {
+        let recorded = self.recorded.get(&stat.inode)?;
+        (stat.modified <= recorded.announced).then_some(recorded)
+    }
+
     fn is_of_a_recorded_size(&self, recorded: &InodeRecord, stat: &Stat) -> bool {
         self.files(recorded).any(|file| file.size == stat.size)
     }
@@ -94,11 +100,10 @@ impl<D: Disk> Rebuilder<'_, D> {
         if record.ended.is_some() { Task::LaterEdit } else { Task::Foreign }
     }
 
-    /// Whether this stamp was set by someone between the end of a run and the first recovery. A
-    /// later one may be recovery's own.
+    /// Whether this stamp was set by someone after the end of a run, and not by recovery.
     fn is_later(&self, ended: Option<Time>, stamp: Time, slack: i64) -> bool {
         ended.is_some_and(|ended| stamp.0 > ended.0.saturating_add(slack))
-            && self.began.is_none_or(|began| stamp < began)
+            && !self.changed.borrow().iter().any(|recovery| recovery.holds(stamp))
     }
 
     /// Whether someone changed the directory of a path after the last run on the path, but for later runs: then what is
@@ -160,12 +165,9 @@ impl<D: Disk> Rebuilder<'_, D> {
                 Task::Adjust
             });
         }
-        let Some(recorded) = self.recorded.get(&stat.inode) else {
+        let Some(recorded) = self.recorded_before(stat) else {
             return Ok(self.not_ours(record));
         };
-        if stat.modified > recorded.announced {
-            return Ok(self.not_ours(record));
-        }
         let touched = self.is_later(recorded.ended, stat.changed, recorded.slack);
         // A cut leaves of the inode what it was before the run, or what it was to hold, in part, or
         // the right number of bytes that were on the disk before. Whatever else is there someone
