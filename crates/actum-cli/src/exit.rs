@@ -3,6 +3,7 @@
 use std::process::ExitCode;
 
 use actum_core::Status;
+use actum_ledger::{HomeError, KeyError};
 use actum_workspace::{Error, ErrorKind, State};
 
 use crate::failure::Failure;
@@ -78,7 +79,12 @@ impl Exit {
                     reason,
                     Reason::LedgerDamaged | Reason::OutcomeUnknown | Reason::CatalogUnproven
                 );
-                if waits { Self::NeedsAttention } else { Self::Refused }
+                let is_unsynced = matches!(
+                    error,
+                    actum::Error::Home(HomeError::Unsynced { .. })
+                        | actum::Error::Key(KeyError::Home(HomeError::Unsynced { .. }))
+                );
+                if waits || is_unsynced { Self::NeedsAttention } else { Self::Refused }
             }
         }
     }

@@ -141,12 +141,20 @@ impl LedgerHome {
         &self,
         change: impl FnOnce(&Directory) -> Result<T, E>,
     ) -> Result<T, E> {
+        let (changed, unsynced) = self.change_noting_sync(change)?;
+        unsynced.map_or(Ok(changed), |error| Err(error.into()))
+    }
+
+    /// The same where the result counts also if it cannot be made durable; gives the reason.
+    pub(crate) fn change_noting_sync<T, E: From<HomeError>>(
+        &self,
+        change: impl FnOnce(&Directory) -> Result<T, E>,
+    ) -> Result<(T, Option<HomeError>), E> {
         let lock = self.root.lock(LOCK, Sharing::Exclusive)?;
         lock.settle(false)?;
         let changed = change(&self.root)?;
-        self.sync()?;
-        lock.settle(true)?;
-        Ok(changed)
+        let synced = self.sync().and_then(|()| lock.settle(true));
+        Ok((changed, synced.err().map(HomeError::unsynced)))
     }
 
     /// Makes all names in the home durable, and those that lead to it.

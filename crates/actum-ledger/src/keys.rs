@@ -104,6 +104,8 @@ pub struct Rotated {
     pub signer: Option<SigningKey>,
     /// The key that signs from now on.
     pub new: KeyEntry,
+    /// Why the change may not survive a power cut.
+    pub unsynced: Option<HomeError>,
 }
 
 impl Keys {
@@ -271,7 +273,7 @@ impl Keys {
         passphrases: Passphrases<'_>,
     ) -> Result<Rotated, KeyError> {
         let made = NewKey::generate(role, passphrases.new)?;
-        let (rotated, keyring) = self.home.change(|_| {
+        let ((rotated, keyring), unsynced) = self.home.change_noting_sync(|_| {
             let directory = self.directory()?;
             let keyring = read_keyring(&directory)?;
             check_not_waiting(&keyring, role, now)?;
@@ -297,10 +299,11 @@ impl Keys {
             keys.push(new.clone());
             let keyring = Keyring::new(keys);
             directory.replace(KEYRING, &written(&keyring)?)?;
-            Ok((Rotated { old: old.id, signer, new }, keyring))
+            Ok::<_, KeyError>(((old.id, signer, new), keyring))
         })?;
         self.keyring = keyring;
-        Ok(rotated)
+        let (old, signer, new) = rotated;
+        Ok(Rotated { old, signer, new, unsynced })
     }
 
     /// Denies the key of a role that waits to be admitted: it never counts, and its predecessor goes on.

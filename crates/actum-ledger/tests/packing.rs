@@ -92,6 +92,27 @@ fn a_full_log_starts_nothing_and_ends_what_was_started() {
         assert!(error.to_string().ends_with("nothing was appended"), "{error}");
     }
     assert_eq!(grounds.view().size().unwrap(), before);
+    // An undo has a sixteenth of the limit beyond it.
+    let full = |error: &LedgerError| match error.refusal() {
+        Some(Refusal::LogFull { bytes, .. }) => Some(*bytes),
+        _ => None,
+    };
+    let another = || vec![SampleRun::numbered(1, 0).started().unwrap()];
+    let bytes = full(&ledger.append(another()).wait().unwrap_err()).unwrap();
+    ledger.limit(bytes);
+    let mut undo = SampleRun::numbered(4, 0);
+    undo.undoes = Some(open.run);
+    assert_eq!(full(&ledger.append(another()).wait().unwrap_err()), Some(bytes));
+    ledger.append(vec![undo.started().unwrap()]).wait().unwrap();
+    // Nobody uses that up by undo and redo in turn.
+    let mut redo = SampleRun::numbered(6, 0);
+    redo.undoes = Some(undo.run);
+    assert!(full(&ledger.append(vec![redo.started().unwrap()]).wait().unwrap_err()).is_some());
+    ledger.limit(bytes / 2);
+    let mut undo = SampleRun::numbered(5, 0);
+    undo.undoes = Some(open.run);
+    let error = ledger.append(vec![undo.started().unwrap()]).wait().unwrap_err();
+    assert!(full(&error).is_some(), "{error}");
     ledger.append(vec![open.done(Status::Succeeded, 1).unwrap()]).wait().unwrap();
     ledger.limit(LOG_BYTES_MAX);
     ledger.append(vec![SampleRun::numbered(1, 0).started().unwrap()]).wait().unwrap();

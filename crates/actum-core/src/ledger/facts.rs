@@ -60,6 +60,8 @@ pub struct EntryFacts {
     pub judged: Option<Judged>,
     /// The workspace of run or plan.
     pub workspace: Option<WorkspaceId>,
+    /// The run that the run or the plan in the queue takes back.
+    pub undoes: Option<RunId>,
     /// The key of the request that it begins, and which attempt at it this is.
     pub request: Option<(RequestKey, u32)>,
     /// How the run or the action ended.
@@ -183,6 +185,7 @@ impl EntryFacts {
             plan: None,
             judged: None,
             workspace: None,
+            undoes: None,
             request: None,
             status: None,
             answer: None,
@@ -216,6 +219,7 @@ impl EntryFacts {
                     plan: approval.map(|approval| approval.plan),
                     judged: approval.map(|_| Judged { plan, change, policy }),
                     workspace: Some(entry.workspace),
+                    undoes: entry.undoes,
                     request: entry.request.map(|request| (request, entry.attempt)),
                     follows: approval.map(|approval| (approval.entry.index, approval.entry.leaf)),
                     blobs: vec![entry.decision.bundle, policy],
@@ -240,6 +244,7 @@ impl EntryFacts {
                     plan: Some(plan.id),
                     judged: Some(plan.bound.judged()),
                     workspace: Some(plan.workspace),
+                    undoes: plan.undoes,
                     blobs: vec![plan.decision.bundle, plan.bound.policy],
                     ..nothing(time)
                 })

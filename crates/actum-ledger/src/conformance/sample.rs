@@ -47,6 +47,8 @@ pub struct SampleRun {
     pub change: Digest,
     /// The approval that lets it go.
     pub approval: Option<Approval>,
+    /// The run that it takes back.
+    pub undoes: Option<RunId>,
 }
 
 impl SampleRun {
@@ -65,6 +67,7 @@ impl SampleRun {
             label_bytes: 16,
             change: Digest::of(b"change"),
             approval: None,
+            undoes: None,
         }
     }
 
@@ -83,7 +86,7 @@ impl SampleRun {
             run: self.run,
             place: 1,
             action: None,
-            undoes: None,
+            undoes: self.undoes,
             request,
             attempt: attempt.unwrap_or(1),
             actor: actor(),
@@ -117,7 +120,7 @@ impl SampleRun {
             tenant: TenantId::default(),
             workspace: self.workspace,
             run: self.run,
-            undoes: None,
+            undoes: self.undoes,
             status,
             reason: None,
             plan: Digest::of(b"plan"),
@@ -226,7 +229,7 @@ impl SampleRun {
             tenant: TenantId::default(),
             workspace: self.workspace,
             root: "/home/ada/project".to_owned(),
-            undoes: None,
+            undoes: self.undoes,
             request: self.request.clone().map(|(request, _)| request),
             actor: actor(),
             door: "cli".to_owned(),

@@ -10,7 +10,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{
-    self, Access, AtFlags, CWD, FileType, FlockOperation, Mode, OFlags, ResolveFlags, StatxFlags,
+    self, Access, AtFlags, CWD, FileType, FlockOperation, Mode, OFlags, RenameFlags, ResolveFlags,
+    StatxFlags,
 };
 use rustix::io::Errno;
 use rustix::rand::{GetRandomFlags, getrandom};
@@ -152,13 +153,33 @@ impl Directory {
     }
 
     /// Gives the file of that name other bytes, all at once and durably. Nobody else may do so at the
-    /// same time.
+    /// same time. After an error the file is as before; whether a power cut shows it so is then not known.
     pub(crate) fn replace(&self, name: &str, bytes: &[u8]) -> Result<(), HomeError> {
         let new = format!("{name}{NEW}");
         self.remove(&new)?;
         self.create(&new, bytes)?;
-        self.rename(&new, name)?;
-        self.sync()
+        let has_old = match self.rename_with(&new, name, RenameFlags::EXCHANGE) {
+            Ok(()) => true,
+            Err(Errno::NOENT) => {
+                self.rename(&new, name)?;
+                false
+            }
+            // A file system that exchanges nothing.
+            Err(Errno::INVAL | Errno::NOSYS) => {
+                self.rename(&new, name)?;
+                return self.sync();
+            }
+            Err(error) => return Err(refused("rename", self.path.join(&new), error)),
+        };
+        if let Err(error) = self.sync() {
+            match has_old {
+                true => self.rename(&new, name)?,
+                false => self.remove(name)?,
+            }
+            return Err(error);
+        }
+        drop(self.remove(&new)); // what stays is removed the next time
+        Ok(())
     }
 
     /// The same, and not durable: where the machine comes to a stop, anything may be there.
@@ -186,8 +207,12 @@ impl Directory {
 
     /// Gives what is in it another name.
     pub(crate) fn rename(&self, from: &str, to: &str) -> Result<(), HomeError> {
-        fs::renameat(&self.handle, from, &self.handle, to)
+        self.rename_with(from, to, RenameFlags::empty())
             .map_err(|error| refused("rename", self.path.join(from), error))
+    }
+
+    fn rename_with(&self, from: &str, to: &str, flags: RenameFlags) -> Result<(), Errno> {
+        fs::renameat_with(&self.handle, from, &self.handle, to, flags)
     }
 
     /// Removes a file, if it is there.

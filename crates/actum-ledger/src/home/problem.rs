@@ -87,6 +87,18 @@ pub enum HomeError {
         /// How many it may have.
         max: usize,
     },
+    /// What was changed may not survive a power cut.
+    #[error(
+        "cannot sync `{}`: {source}; the change is made and counts, and whether it survives a power cut is not known; \
+         the next command that changes something there syncs it",
+        Shown(path)
+    )]
+    Unsynced {
+        /// The directory.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
     /// The system refused something.
     #[error("cannot {doing} `{}`: {source}; no entry of a ledger was changed", Shown(path))]
     System {
@@ -106,6 +118,16 @@ pub enum Thing {
     Directory,
     /// A regular file.
     File,
+}
+
+impl HomeError {
+    /// The error of a sync after something was changed.
+    pub(super) fn unsynced(self) -> Self {
+        if let Self::System { path, source, .. } = self {
+            return Self::Unsynced { path, source };
+        }
+        self
+    }
 }
 
 impl Thing {

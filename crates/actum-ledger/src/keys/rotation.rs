@@ -10,7 +10,7 @@ use actum_core::{Timestamp, canonical};
 
 use super::{KeyError, Keys, Passphrases, Rotated, SigningKey};
 use crate::error::LedgerError;
-use crate::home::LedgerHome;
+use crate::home::{HomeError, LedgerHome};
 use crate::ledger::Ledger;
 use crate::store::NewEntry;
 use crate::view::LedgerView;
@@ -24,6 +24,8 @@ pub struct RotationReport {
     pub new: KeyEntry,
     /// The tenants whose ledgers record it.
     pub recorded: Vec<TenantId>,
+    /// Why the new key may not survive a power cut.
+    pub unsynced: Option<HomeError>,
     /// Those whose ledgers do not, and why.
     pub unrecorded: Vec<(TenantId, Unrecorded)>,
 }
@@ -59,7 +61,7 @@ pub fn rotate(
     let mut keys = Keys::open(home, clock())?;
     let tenants = home.tenants()?;
     let now = clock();
-    let Rotated { old, signer, new } = keys.rotate(role, now, passphrases)?;
+    let Rotated { old, signer, new, unsynced } = keys.rotate(role, now, passphrases)?;
     let keys = Arc::new(keys);
     let (mut recorded, mut unrecorded) = (Vec::new(), Vec::new());
     for tenant in tenants {
@@ -81,7 +83,7 @@ pub fn rotate(
             Err(error) => unrecorded.push((tenant, error)),
         }
     }
-    Ok(RotationReport { old, new, recorded, unrecorded })
+    Ok(RotationReport { old, new, recorded, unsynced, unrecorded })
 }
 
 /// The entry of a change of keys.

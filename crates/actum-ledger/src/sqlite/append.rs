@@ -31,6 +31,10 @@ const PUT_PLAN: &str = "INSERT INTO plan (plan, workspace, queued, answer, answe
 
 const BYTES: &str = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size";
 
+/// The part of its limit that a log may have beyond it to take runs back, so that nobody who fills the log keeps others
+/// from an undo: one in so many bytes.
+const UNDO_RESERVE: u64 = 16;
+
 /// Has the statements of an append ready.
 pub(super) fn prepare(link: &Link) -> Result<(), LedgerError> {
     let prepare = |sql| link.connection.prepare_cached(sql).map(drop);
@@ -129,13 +133,30 @@ pub(super) fn requests(
     bytes_max: u64,
 ) -> Result<Vec<Result<Vec<Appended>, Refusal>>, LedgerError> {
     let bytes = bytes(link)?;
-    let is_full = bytes >= bytes_max;
-    let append = |entries: &Request| match is_full && entries.iter().any(Prepared::starts_something)
-    {
-        true => Ok(Err(Refusal::LogFull { bytes, max: bytes_max })),
-        false => request(link, frontier, entries),
+    let append = |entries: &Request| {
+        for entry in entries.iter().filter(|entry| bytes >= bytes_max && entry.starts_something()) {
+            let max = match takes_back(link, entry)? {
+                true => bytes_max.saturating_add(bytes_max / UNDO_RESERVE),
+                false => bytes_max,
+            };
+            if bytes >= max {
+                return Ok(Err(Refusal::LogFull { bytes, max }));
+            }
+        }
+        request(link, frontier, entries)
     };
     requests.iter().map(append).collect()
+}
+
+/// Whether an entry is about taking back a run that is no undo itself. Undo and redo in turn would use up what is kept
+/// for undo.
+fn takes_back(link: &Link, entry: &Prepared) -> Result<bool, LedgerError> {
+    let row = entry.facts.undoes.map(|undoes| link.run(undoes)).transpose()?.flatten();
+    let Some(row) = row else { return Ok(false) };
+    let started = link.sound_entry(row.started)?;
+    let facts = EntryFacts::of(started.kind, &started.body);
+    let facts = facts.map_err(|error| LedgerError::entry(row.started, &error))?;
+    Ok(facts.undoes.is_none())
 }
 
 /// How many bytes the database has, with the pages that its log still holds.

@@ -36,9 +36,9 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         keys.deny(arguments.role.into(), records::now())
     };
     let denied = denied.map_err(actum::Error::from)?;
-    waits::raise_denied(&denied)?;
+    let alerted = waits::raise_denied(&denied, session)?;
     session.screen.show(&Denied { denied })?;
-    Ok(Exit::Success)
+    Ok(alerted)
 }
 
 impl Document for Denied {

@@ -53,12 +53,13 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         keys.make(role, records::now(), passphrase.as_ref(), admission)
     };
     let new = made.map_err(actum::Error::from)?;
-    if new.unproven {
-        waits::raise(&new)?;
-    }
+    let alerted = match new.unproven {
+        true => waits::raise(&new, session)?,
+        false => Exit::Success,
+    };
     let protection = keys.protection_of(&new).map_err(actum::Error::from)?;
     session.screen.show(&Made { new, protection })?;
-    Ok(Exit::Success)
+    Ok(alerted)
 }
 
 impl Document for Made {

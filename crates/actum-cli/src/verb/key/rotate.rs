@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use actum_core::keyring::KeyEntry;
 use actum_core::ledger::TenantId;
 use actum_core::signer::{KeyId, KeyRole};
-use actum_ledger::keys::{RotationReport, Unrecorded, rotate};
+use actum_ledger::keys::{KeyError, RotationReport, Unrecorded, rotate};
 use actum_ledger::{Keys, LedgerHome, Passphrase, Passphrases, Protection};
 use serde::Serialize;
 
@@ -17,7 +17,7 @@ use crate::failure::Failure;
 use crate::output::Document;
 use crate::passphrase::{self, PassphraseFailure};
 use crate::verb::Session;
-use crate::{records, signals, timestamp};
+use crate::{plans, records, signals, timestamp};
 use actum::reason::Reason;
 
 /// Make a new key, which signs from now on
@@ -61,6 +61,9 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let (home, keys) = super::existing()?;
     let home = LedgerHome::open(home.path()).map_err(actum::Error::from)?;
     current(&keys, arguments.role.into())?;
+    if arguments.old_passphrase_file.is_some() {
+        plans::check_guesses_are_told()?;
+    }
     let old = arguments.old_passphrase(&keys, session)?;
     let new = arguments.protect.passphrase(arguments.role, session)?;
     let passphrases = Passphrases { old: old.as_ref(), new: new.as_ref() };
@@ -72,9 +75,20 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         let _held = signals::hold();
         rotate(&home, arguments.role.into(), passphrases, &records::clock_function())
     };
-    let changed = Changed::of(report.map_err(actum::Error::from)?);
+    if let (Err(KeyError::WrongPassphrase { .. }), Some(_)) =
+        (&report, &arguments.old_passphrase_file)
+    {
+        plans::tell_of_guess("Another approval key?", session)?;
+    }
+    let report = report.map_err(actum::Error::from)?;
+    let is_synced = report.unsynced.is_none();
+    if let Some(error) = &report.unsynced {
+        session.screen.note(format_args!("{error}"));
+    }
+    let changed = Changed::of(report);
+    let mut alerted = Exit::Success;
     if changed.new.not_before > records::now() {
-        waits::raise(&changed.new)?;
+        alerted = waits::raise(&changed.new, session)?;
     }
     for NotThere { tenant, message, .. } in &changed.unrecorded {
         session.screen.note(format_args!(
@@ -83,7 +97,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         ));
     }
     session.screen.show(&changed)?;
-    Ok(if changed.unrecorded.is_empty() { Exit::Success } else { Exit::NeedsAttention })
+    Ok(if is_synced && changed.unrecorded.is_empty() { alerted } else { Exit::NeedsAttention })
 }
 
 impl Arguments {
@@ -115,7 +129,7 @@ impl Arguments {
 }
 
 impl Changed {
-    fn of(RotationReport { old, new, recorded, unrecorded }: RotationReport) -> Self {
+    fn of(RotationReport { old, new, recorded, unrecorded, .. }: RotationReport) -> Self {
         let unrecorded = unrecorded.into_iter().map(|(tenant, why): (_, Unrecorded)| NotThere {
             tenant,
             reason: Reason::RotationNotRecorded,

@@ -6,7 +6,9 @@ use actum_core::Timestamp;
 use actum_core::keyring::KeyEntry;
 use actum_ledger::{Admission, LedgerHome, LedgerView, Log, WAIT_MICROS};
 
+use crate::exit::Exit;
 use crate::failure::Failure;
+use crate::verb::Session;
 use crate::{actor, new_home, records};
 
 /// Decides whether the first approval key counts at once: only in an installation in which nothing is recorded
@@ -29,18 +31,19 @@ pub(super) fn announce() -> Result<(), Failure> {
 }
 
 /// Raises the alert about a key that waits.
-pub(super) fn raise(key: &KeyEntry) -> Result<(), Failure> {
+pub(super) fn raise(key: &KeyEntry, session: &Session) -> Result<Exit, Failure> {
     let KeyEntry { id, role, not_before, .. } = key;
-    alert(format!(
+    let message = format!(
         "a new {role} key `{id}` was made without proof of the operator and counts from {not_before} on; \
          `actum key deny {role}` rejects it"
-    ))
+    );
+    alert(message, session)
 }
 
 /// Raises the alert about a key that was denied.
-pub(super) fn raise_denied(key: &KeyEntry) -> Result<(), Failure> {
+pub(super) fn raise_denied(key: &KeyEntry, session: &Session) -> Result<Exit, Failure> {
     let KeyEntry { id, role, .. } = key;
-    alert(format!("the {role} key `{id}` that waited was denied; it never counted"))
+    alert(format!("the {role} key `{id}` that waited was denied; it never counted"), session)
 }
 
 /// Has every command show that a decision waits.
@@ -49,8 +52,8 @@ fn note(until: Timestamp) -> Result<(), Failure> {
     Ok(home.note_waiting(until).map_err(actum::Error::from)?)
 }
 
-fn alert(message: String) -> Result<(), Failure> {
+fn alert(message: String, session: &Session) -> Result<Exit, Failure> {
     let name = Reason::KeyWaits.name();
     let alert = NewAlert { name, message, actor: Some(actor::of(None)), workspace: None };
-    records::alert_everywhere(&alert)
+    records::alert_everywhere(&alert, session)
 }

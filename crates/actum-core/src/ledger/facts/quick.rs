@@ -101,9 +101,10 @@ fn started(body: &[u8]) -> Option<EntryFacts> {
     at.pass(br#","time":"#)?;
     let time = Timestamp::from_text(at.plain()?)?;
     at.pass(br#","undoes":"#)?;
-    if let Some(undoes) = at.plain_or_null()? {
-        RunId::from_text(undoes)?;
-    }
+    let undoes = match at.plain_or_null()? {
+        Some(undoes) => Some(RunId::from_text(undoes)?),
+        None => None,
+    };
     at.pass(br#","workspace":"#)?;
     let workspace = WorkspaceId::of(RunId::from_text(at.plain()?)?);
     at.pass(b"}")?;
@@ -119,6 +120,7 @@ fn started(body: &[u8]) -> Option<EntryFacts> {
         plan: None,
         judged: None,
         workspace: Some(workspace),
+        undoes,
         request,
         status: None,
         answer: None,
@@ -179,6 +181,7 @@ fn receipt(payload: &[u8]) -> Option<EntryFacts> {
         plan: None,
         judged: None,
         workspace: Some(workspace?),
+        undoes: None,
         request: None,
         status: Some(status?),
         answer: None,

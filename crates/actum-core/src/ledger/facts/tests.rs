@@ -234,6 +234,7 @@ fn an_entry_about_a_plan_tells_which_and_what_it_follows() {
         plan: None,
         judged: None,
         workspace: Some(plan.workspace),
+        undoes: None,
         request: None,
         status: None,
         answer: None,

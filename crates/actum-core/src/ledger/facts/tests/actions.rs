@@ -5,10 +5,20 @@ use crate::action::{Attempt, Confidence};
 use crate::ledger::{ActionCheck, ActionState, Agreed};
 
 fn about(kind: EntryKind) -> EntryFacts {
-    let time = started(3).time;
-    let (run, plan, judged, workspace, request) = (None, None, None, None, None);
-    let (status, answer, follows, blobs) = (None, None, None, Vec::new());
-    EntryFacts { kind, time, run, plan, judged, workspace, request, status, answer, follows, blobs }
+    EntryFacts {
+        kind,
+        time: started(3).time,
+        run: None,
+        plan: None,
+        judged: None,
+        workspace: None,
+        undoes: None,
+        request: None,
+        status: None,
+        answer: None,
+        follows: None,
+        blobs: Vec::new(),
+    }
 }
 
 /// AA-5, AA-13

@@ -26,21 +26,20 @@ fn raised() -> AlertRaised {
 /// EX-18: an alert that is about a run neither begins nor ends it.
 #[test]
 fn an_alert_tells_its_workspace_and_that_it_was_seen_names_it() {
-    let (run, plan, judged, request) = (None, None, None, None);
-    let (status, answer, follows, blobs) = (None, None, None, Vec::new());
-    let (kind, workspace, time) = (EntryKind::AlertRaised, raised().workspace, raised().time);
+    let time = raised().time;
     let expected = EntryFacts {
-        kind,
+        kind: EntryKind::AlertRaised,
         time,
-        run,
-        plan,
-        judged,
-        workspace,
-        request,
-        status,
-        answer,
-        follows,
-        blobs,
+        run: None,
+        plan: None,
+        judged: None,
+        workspace: raised().workspace,
+        undoes: None,
+        request: None,
+        status: None,
+        answer: None,
+        follows: None,
+        blobs: Vec::new(),
     };
     let body = canonical::to_vec(&raised()).unwrap();
     assert_eq!(EntryFacts::of(EntryKind::AlertRaised, &body).unwrap(), expected);
