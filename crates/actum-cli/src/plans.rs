@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use actum::{Approver, QueuedPlan};
+use actum::reason::Reason;
+use actum::{Approver, NewAlert, QueuedPlan};
 use actum_core::RunId;
 use actum_core::keyring::Keyring;
 use actum_core::ledger::{Isolation, WorkspaceId};
 use actum_core::signer::{KeyId, KeyRole, Signer};
-use actum_ledger::keys::Protection;
+use actum_ledger::keys::{KeyError, Protection};
 use actum_ledger::{Keys, LedgerHome, LedgerView, Log, SigningKey};
 use actum_workspace::View;
 
@@ -137,6 +138,7 @@ impl ApprovalKey {
         question: &str,
         file: Option<&Path>,
     ) -> Result<Self, Failure> {
+        check_guesses_are_told()?;
         let role = KeyRole::Approval;
         let keys = || -> Result<Keys, Failure> {
             let home = new_home::open()?;
@@ -150,7 +152,13 @@ impl ApprovalKey {
         let passphrase = passphrase::read(session, &prompt, file)?;
         // Typing may take a while, and the key may be another one after that.
         let (keys, now) = (keys()?, records::now());
-        let signer = keys.unlock(role, now, &passphrase).map_err(actum::Error::from)?;
+        let signer = match keys.unlock(role, now, &passphrase) {
+            Err(error @ KeyError::WrongPassphrase { .. }) if file.is_some() => {
+                tell_of_guess(question, session)?;
+                return Err(actum::Error::from(error).into());
+            }
+            unlocked => unlocked.map_err(actum::Error::from)?,
+        };
         let is_unproven = keys.keyring().current(role, now).is_some_and(|key| key.unproven);
         let isolation = if is_unproven { Isolation::Unproven } else { Isolation::Passphrase };
         Ok(Self { signer, isolation })
@@ -165,4 +173,22 @@ impl ApprovalKey {
     pub(crate) fn approver(&self) -> Approver<'_> {
         Approver { by: actor::of(None), signer: &self.signer, isolation: self.isolation }
     }
+}
+
+/// Rejects what would try a passphrase where no alert about a wrong one could be raised.
+pub(crate) fn check_guesses_are_told() -> Result<(), Failure> {
+    records::open().map(drop)
+}
+
+/// Raises an alert about a wrong passphrase that no terminal gave, unless one waits already: each guess of a program
+/// would be an entry of the ledger.
+pub(crate) fn tell_of_guess(question: &str, session: &Session) -> Result<(), Failure> {
+    let message = format!(
+        "a wrong passphrase of the approval key was given in a file or on standard input (`{question}`); if that was not \
+         you, find out which program ran actum"
+    );
+    let name = Reason::PassphraseWrong.name();
+    let actor = Some(actor::of(None));
+    let alert = NewAlert { name, message, actor, workspace: None };
+    records::alert_once(&alert, session).map(drop)
 }

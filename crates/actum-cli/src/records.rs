@@ -22,6 +22,7 @@ use crate::output::Screen;
 use crate::plans::Queue;
 use crate::record::Told;
 use crate::trusted::Trusted;
+use crate::verb::Session;
 use crate::{home, new_home, private_place, root, signals};
 
 /// Opens the ledger. Its thread is begun while signals wait, and so they never end it in the middle
@@ -61,19 +62,38 @@ fn settled(checked: actum::Result<()>) -> actum::Result<()> {
 }
 
 /// Raises an alert about the installation in the ledger of every tenant, since keys and trust are shared by all of them.
-pub(crate) fn alert_everywhere(alert: &NewAlert) -> Result<(), Failure> {
-    let path = home::path()?;
-    // The ledger in use is made first if it is missing.
-    open()?.alert(alert.clone())?;
+/// Names the ledgers that could not take it; the exit code says whether there are any.
+pub(crate) fn alert_everywhere(alert: &NewAlert, session: &Session) -> Result<Exit, Failure> {
+    in_every_ledger(session, |records| records.alert(alert.clone()).map(drop))
+}
+
+/// The same where no alert of that name waits.
+pub(crate) fn alert_once(alert: &NewAlert, session: &Session) -> Result<Exit, Failure> {
+    in_every_ledger(session, |records| records.alert_once(alert.clone()))
+}
+
+/// Does something in the ledger in use, which is made first if it is missing, and in those of all other tenants.
+fn in_every_ledger(
+    session: &Session,
+    each: impl Fn(&Records) -> actum::Result<()>,
+) -> Result<Exit, Failure> {
+    let (path, used) = (home::path()?, home::tenant()?);
     let home = LedgerHome::open(&path).map_err(actum::Error::from)?;
-    let used = home::tenant()?;
-    for tenant in home.tenants().map_err(actum::Error::from)? {
-        if tenant != used {
-            let _held = signals::hold();
-            Records::open(&path, &tenant, clock())?.alert(alert.clone())?;
+    let mut tenants = home.tenants().map_err(actum::Error::from)?;
+    tenants.retain(|tenant| *tenant != used);
+    let mut exit = Exit::Success;
+    for tenant in std::iter::once(used).chain(tenants) {
+        let _held = signals::hold();
+        let opened = Records::open(&path, &tenant, clock());
+        if let Err(error) = opened.and_then(|records| each(&records)) {
+            let tenant = tenant.as_str();
+            session.screen.note(format_args!(
+                "the ledger of the tenant `{tenant}` has no alert about it: {error}"
+            ));
+            exit = Exit::NeedsAttention;
         }
     }
-    Ok(())
+    Ok(exit)
 }
 
 /// Checks that the ledger in use may change the workspace at `root`, made already or not; makes nothing.

@@ -180,6 +180,19 @@ impl Records {
         })
     }
 
+    /// Raises an alert as [`Self::alert`], unless one of that name waits.
+    ///
+    /// # Errors
+    /// `Ledger`, `Record`.
+    pub fn alert_once(&self, alert: NewAlert) -> Result<()> {
+        let asked = self.ledger.ask(|store: &mut dyn Store| Alert::unseen(store));
+        let waiting = asked.wait()?;
+        if !waiting.iter().any(|(_, waits)| waits.name == alert.name) {
+            self.alert(alert)?;
+        }
+        Ok(())
+    }
+
     /// Appends an alert; returns its entry.
     ///
     /// # Errors

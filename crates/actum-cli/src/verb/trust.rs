@@ -80,6 +80,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         home.note_waiting(from).map_err(actum::Error::from)?;
     }
     home.trust(root, digest, from).map_err(actum::Error::from)?;
+    let mut alerted = Exit::Success;
     if let Some(from) = from {
         let message = format!(
             "the policy {shown} was trusted without proof of the operator, which counts from {from} on; \
@@ -87,11 +88,11 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         );
         let name = Reason::TrustWaits.name();
         let alert = NewAlert { name, message, actor: Some(actor::of(None)), workspace: None };
-        records::alert_everywhere(&alert)?;
+        alerted = records::alert_everywhere(&alert, session)?;
     }
     let digest = Some(digest);
     session.screen.show(&Trusted { file, trusted: true, from, digest, counts, shown })?;
-    Ok(Exit::Success)
+    Ok(alerted)
 }
 
 /// Asks for the passphrase of the approval key. Without such a key, returns when the trust takes effect.

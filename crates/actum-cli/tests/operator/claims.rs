@@ -79,6 +79,41 @@ fn the_alert_about_a_trust_goes_to_the_ledger_of_every_tenant() {
     assert_eq!(other["alerts"][0]["name"], "TRUST_WAITS", "{other}");
 }
 
+/// AA-5, EX-18: who tries passphrases is told of, once until somebody has looked.
+#[test]
+fn a_wrong_passphrase_that_no_terminal_gave_raises_one_alert() {
+    let (directory, root) = workspace();
+    let key = approval_key(&root);
+    fs::write(root.join("actum.toml"), "version = 1\n").unwrap();
+    let wrong = directory.path().join("wrong");
+    fs::write(&wrong, "no passphrase of anybody\n").unwrap();
+    fs::set_permissions(&wrong, fs::Permissions::from_mode(0o600)).unwrap();
+    let wrong = wrong.to_str().unwrap();
+    let guesses: [&[&str]; 4] = [
+        &["trust", "--passphrase-file", wrong],
+        &["gc", "--max-runs", "0", "--below-retention", "--passphrase-file", wrong],
+        &["key", "rotate", "approval", "--old-passphrase-file", wrong, "--passphrase-file", &key],
+        &["--tenant", "other", "trust", "--passphrase-file", wrong],
+    ];
+    for guess in guesses {
+        for _ in 0..2 {
+            let ended = actum(&root, &[guess, &["--json"]].concat());
+            assert_eq!(reason(&ended), "PASSPHRASE_WRONG", "{ended:?}");
+        }
+        assert_eq!(alerts(&root), ["PASSPHRASE_WRONG"], "{guess:?}");
+        let seen = ["queue", "--seen", "all", "--passphrase-file", &key];
+        assert_eq!(actum(&root, &seen).code, 0);
+        assert!(alerts(&root).is_empty());
+    }
+    // Where no alert could be raised, no passphrase is tried.
+    for passphrase in [wrong, &key] {
+        let elsewhere = directory.path().join("other-config");
+        let arguments = ["trust", "--json", "--passphrase-file", passphrase];
+        let ended = command(&root, &arguments).env("XDG_CONFIG_HOME", elsewhere).output().unwrap();
+        assert_eq!(reason(&ended.into()), "CONFIGURATION_ELSEWHERE");
+    }
+}
+
 /// AEC-10, D-5: each key that lets programs do more is set aside in a configuration that only the environment names.
 #[test]
 fn no_key_of_a_configuration_of_the_environment_lets_programs_do_more() {

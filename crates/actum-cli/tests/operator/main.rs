@@ -19,7 +19,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use program::{Ended, actum, approval_key, command, home_of, text, workspace};
+use program::{Ended, actum, approval_key, command, home_of, operator_of, text, workspace};
 use serde_json::{Value, json};
 
 const APPLY: [&str; 2] = ["apply", "../change.diff"];
