@@ -131,22 +131,32 @@ pub(crate) fn known_home_of_ledgers() -> Option<PathBuf> {
 /// Directories that hold ledgers, keys and policies of the operator: those that are in force, and those that are
 /// without a variable of the environment. They may not be there.
 pub(crate) fn operators_own() -> Vec<PathBuf> {
-    let without = |name: &str| if name == "HOME" { known_home() } else { None };
-    let mut all: Vec<PathBuf> = [
-        place(variable),
-        place(without),
-        base(variable, "XDG_DATA_HOME", ".local/share"),
-        base(variable_or_known, "XDG_CONFIG_HOME", ".config"),
-        base(without, "XDG_CONFIG_HOME", ".config"),
-        Some(PathBuf::from(SYSTEM_CONFIGURATION)),
-    ]
-    .into_iter()
-    .flatten()
-    .filter(|path| path.is_absolute())
-    .collect();
+    let homes =
+        [place(variable), place(known_alone), base(variable, "XDG_DATA_HOME", ".local/share")];
+    let homes = homes.into_iter().flatten();
+    let mut all: Vec<PathBuf> =
+        homes.chain(configurations()).filter(|it| it.is_absolute()).collect();
     all.sort();
     all.dedup();
     all
+}
+
+/// Directories that hold policies of the operator, as in [`operators_own`].
+fn configurations() -> impl Iterator<Item = PathBuf> {
+    let named = base(variable_or_known, "XDG_CONFIG_HOME", ".config");
+    let known = base(known_alone, "XDG_CONFIG_HOME", ".config");
+    [named, known, Some(PathBuf::from(SYSTEM_CONFIGURATION))].into_iter().flatten()
+}
+
+/// The operator's own directory in which, or around which, a new home at `path` would lie, a path without links in the
+/// names above it.
+pub(crate) fn own_at(path: &Path) -> Option<PathBuf> {
+    let configurations: Vec<PathBuf> = configurations().map(|it| real_path(&it)).collect();
+    let is_within =
+        |own: &&PathBuf| own.as_path() != path && (path.starts_with(own) || own.starts_with(path));
+    let at_policy = configurations.iter().find(|own| own.as_path() == path);
+    let around = configurations.iter().chain(operators_own_real()).find(is_within);
+    at_policy.or(around).cloned().or_else(|| holding(path.parent()?))
 }
 
 /// The paths of [`operators_own`] without links, and with links in their last names.
@@ -314,6 +324,11 @@ fn variable(name: &str) -> Option<OsString> {
 /// The same, and without `HOME` the directory that the system knows this user by.
 fn variable_or_known(name: &str) -> Option<OsString> {
     variable(name).or_else(|| if name == "HOME" { known_home() } else { None })
+}
+
+/// What of the environment the system knows by itself.
+fn known_alone(name: &str) -> Option<OsString> {
+    if name == "HOME" { known_home() } else { None }
 }
 
 fn known_home() -> Option<OsString> {

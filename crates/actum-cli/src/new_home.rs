@@ -27,6 +27,11 @@ pub(crate) enum HomePlaceRefused {
     InProject(PathBuf),
     #[error("{0}")]
     Protected(String),
+    #[error(
+        "`{}`, which it is, holds or lies in, is for ledgers and keys or the operator's policy",
+        Quoted(.0.as_os_str().as_bytes())
+    )]
+    OperatorsOwn(PathBuf),
     #[error("`{}` is a place of credentials", Quoted(.0.as_os_str().as_bytes()))]
     Credentials(PathBuf),
     #[error("it is or holds a directory of the system")]
@@ -69,6 +74,9 @@ fn refused(path: &Path) -> Option<HomePlaceRefused> {
     // Entries of an unreadable directory are a matter of opening it.
     if let Ok(Some(other)) = LedgerHome::foreign_entry(path) {
         return Some(HomePlaceRefused::InUse(other));
+    }
+    if let Some(own) = home::own_at(path) {
+        return Some(HomePlaceRefused::OperatorsOwn(own));
     }
     // The usual place is right also where the home directory is a repository.
     if home::known_home_of_ledgers().as_deref() == Some(path) {

@@ -79,7 +79,7 @@ pub(crate) enum OutputRefused {
     #[error("{0}")]
     Protected(String),
     #[error(
-        "it lies in the workspace `{}`, whose gates do not allow the path: {ground}",
+        "the rules that hold in `{}` do not allow it: {ground}",
         Quoted(root.as_os_str().as_bytes())
     )]
     NotAllowed { root: PathBuf, ground: String },
@@ -205,6 +205,12 @@ impl OutputFile {
         check_policy(&path, EffectKind::Created)
     }
 
+    /// Checks that a file whose content is not known yet may be written at `path`, which is absolute; writes nothing.
+    pub(crate) fn check_file(path: &Path) -> Result<(), Failure> {
+        check_names(&lexical(path), Some(OutputContent::Streamed))?;
+        Self::check(path)
+    }
+
     /// Ends it, under its name.
     pub(crate) fn finish(mut self) -> Result<(), Failure> {
         if let Some((temporary, earlier)) = &self.replaces {
@@ -269,16 +275,17 @@ fn check_names(path: &Path, content: Option<OutputContent<'_>>) -> Result<(), Fa
 /// Refuses a path in a place on whose files programs act, unless it lies in a workspace there, which the operator
 /// allowed. `real` is the path by which the place is known.
 fn check_place(path: &Path, real: &Path) -> Result<(), Failure> {
-    let Some(ActedPlace { place, what, holds }) = private_place::closed_to_results(real) else {
-        return Ok(());
-    };
-    if let (Holds::Other, Some(root)) = (holds, workspace(path))
-        && root.starts_with(&place)
-        && RootState::of(root) == RootState::Made
-    {
-        return records::check_own(root);
+    for ActedPlace { place, what, holds } in private_place::closed_to_results(real) {
+        if let (Holds::Other, Some(root)) = (holds, workspace(path))
+            && root.starts_with(&place)
+            && RootState::of(root) == RootState::Made
+        {
+            records::check_own(root)?;
+        } else {
+            return Err(refused(path, OutputRefused::Acted { place, what }));
+        }
     }
-    Err(refused(path, OutputRefused::Acted { place, what }))
+    Ok(())
 }
 
 /// The root of the workspace that a path lies in.
@@ -287,10 +294,24 @@ fn workspace(path: &Path) -> Option<&Path> {
     Some(root::existing(above)).filter(|root| root::is_made(root))
 }
 
-/// Refuses a path in a workspace of another ledger, and one to which the gates would not let a change do the same.
+/// Refuses a path in a workspace of another ledger, and one to which the gates would not let a change do the same: of
+/// each workspace around it, also where discovery would stop before, and of each repository around it there.
 fn check_policy(path: &Path, effect: EffectKind) -> Result<(), Failure> {
-    let Some(root) = workspace(path) else { return Ok(()) };
-    records::check_own(root)?;
+    let nearest = workspace(path);
+    let is_root =
+        |above: &&Path| nearest == Some(*above) || RootState::of(above) == RootState::Made;
+    let roots: Vec<&Path> = path.ancestors().skip(1).filter(is_root).collect();
+    let Some(outermost) = roots.last() else { return Ok(()) };
+    roots.iter().try_for_each(|root| records::check_own(root))?;
+    let within = path.ancestors().skip(1).take_while(|above| above != outermost);
+    let is_repository = |above: &&Path| above.join(".git").symlink_metadata().is_ok();
+    let repositories = within.filter(is_repository).filter(|above| !roots.contains(above));
+    let mut judged = repositories.chain(roots.iter().copied());
+    judged.try_for_each(|root| check_rules(root, path, effect))
+}
+
+/// Refuses a path to which the rules that hold below `root` would not let a change do the same.
+fn check_rules(root: &Path, path: &Path, effect: EffectKind) -> Result<(), Failure> {
     let below = path.strip_prefix(root).map(|below| RelPath::new(below.as_os_str().as_bytes()));
     // A path with a name that no change may have was refused by its names.
     let Ok(Ok(below)) = below else { return Ok(()) };

@@ -215,37 +215,40 @@ pub(crate) enum Holds {
     Other,
 }
 
-/// The place in which no result file is written at `path`, a path without links: one of credentials, of programs, of
-/// the system, or a hidden file or directory of a home directory. Manual pages are read by no other program.
-pub(crate) fn closed_to_results(path: &Path) -> Option<ActedPlace> {
+/// The places in which no result file is written at `path`, a path without links: those of credentials, of programs, of
+/// the system, and hidden files and directories of a home directory. Manual pages are read by no other program. All of
+/// them count, since the caller names some (`PATH`).
+pub(crate) fn closed_to_results(path: &Path) -> Vec<ActedPlace> {
     let acted = |place: &Path, what| {
         let (place, holds) = (place.to_owned(), Holds::Other);
-        Some(ActedPlace { place, what, holds })
+        ActedPlace { place, what, holds }
     };
+    let mut places = Vec::new();
     if let Some(place) = holding(path) {
         let (what, holds) = ("it is a place of credentials", Holds::Credentials);
-        return Some(ActedPlace { place, what, holds });
+        places.push(ActedPlace { place, what, holds });
     }
     let (programs, what) =
         (PROGRAMS.into_iter().map(PathBuf::from), "programs in it are run by their names");
     let on_path = home::program_directories().flat_map(|it| [real_path(&it), it]);
-    if let Some(place) = programs.chain(on_path).find(|place| path.starts_with(place)) {
-        return acted(&place, what);
-    }
+    let holds_path = programs.chain(on_path).filter(|place| path.starts_with(place));
+    places.extend(holds_path.map(|place| acted(&place, what)));
+    let libraries = LIBRARIES.iter().map(Path::new).filter(|place| path.starts_with(place));
+    places.extend(libraries.map(|place| acted(place, "programs of the system load what is in it")));
     if let Some((place, _)) = system(path).filter(|(place, _)| path.starts_with(place)) {
-        return acted(place, "it is a directory of the system");
+        places.push(acted(place, "it is a directory of the system"));
     }
     for home in homes() {
         let Ok(below) = path.strip_prefix(home) else { continue };
         let Some(first) = below.iter().next() else { continue };
         if first == "bin" {
-            return acted(&home.join(first), what);
+            places.push(acted(&home.join(first), what));
         }
         if first.as_bytes().starts_with(b".") && !below.starts_with(MANUAL) {
-            return acted(&home.join(first), "programs read their configuration there");
+            places.push(acted(&home.join(first), "programs read their configuration there"));
         }
     }
-    None
+    places
 }
 
 /// Directories of the home directory, and of the system, whose files [`closed_to_results`] is about, as far as they

@@ -396,6 +396,25 @@ fn a_home_of_keys_is_made_only_in_a_directory_of_its_own() {
     refused(&person.path().join(".ssh"), "a place of credentials");
     refused(&person.path().join("x/.github/workflows"), "protected");
     refused(Path::new("/etc/new"), "a directory of the system");
+    // In those of the operator each name means something.
+    let (home, configuration) = (home_of(&root), operator_of(&root).join("actum"));
+    for own in [
+        home.join("tenants/default/ledger.db-journal"),
+        home.join("keys/keyring.json.new"),
+        home.join("waiting.new"),
+        configuration.join("access/x.cedar"),
+        configuration.clone(),
+        configuration.parent().unwrap().to_owned(),
+    ] {
+        let mut command = command(&project, &["--json", "init"]);
+        command.env("ACTUM_HOME", &own).env("XDG_CONFIG_HOME", operator_of(&root));
+        let ended: Ended = command.output().unwrap().into();
+        assert_eq!(reason(&ended), json!("LEDGER_HOME_UNUSABLE"), "{own:?}: {ended:?}");
+        let message = value(&ended)["message"].to_string();
+        let why = "is for ledgers and keys or the operator's policy";
+        assert!(message.contains(why), "{own:?}: {message}");
+        assert!(!own.join("keys").exists() && !own.join("lock").exists(), "{own:?}");
+    }
     // An empty directory is as good as none, and a home stays one whatever is made around it.
     let home = directory.path().join("homes/one");
     fs::create_dir_all(&home).unwrap();
@@ -529,4 +548,29 @@ fn the_first_key_settles_where_the_configuration_is() {
     let elsewhere: Ended = command.output().unwrap().into();
     assert_eq!(reason(&elsewhere), json!("CONFIGURATION_ELSEWHERE"), "{elsewhere:?}");
     assert_eq!(actum(&root, &["init"]).code, 0);
+}
+
+/// D-5: neither a directory that others may write nor a repository inside the workspace is a way around its rules.
+#[test]
+fn a_result_file_obeys_the_rules_beyond_an_open_directory_and_those_of_a_repository_inside() {
+    let (_directory, root) = workspace();
+    assert_eq!(actum(&root, &APPLY).code, 0);
+    fs::write(root.join("actum.toml"), "version = 1\n[scope]\ndeny = ['src/']\n").unwrap();
+    let open = root.join("src/open");
+    fs::create_dir_all(&open).unwrap();
+    fs::set_permissions(&open, PermissionsExt::from_mode(0o777)).unwrap();
+    let inner = root.join("vendor/inner");
+    for directory in [".git", "infra", ".claude/worktrees/x/.git"] {
+        fs::create_dir_all(inner.join(directory)).unwrap();
+    }
+    let rules = "version = 1\n[scope]\ndeny = ['infra/', '.claude/']\n";
+    fs::write(inner.join("actum.toml"), rules).unwrap();
+    let export = |path: &str| actum(&root, &["key", "export", "-o", path]);
+    for path in ["src/open/x", "vendor/inner/infra/x", "vendor/inner/.claude/worktrees/x/y"] {
+        let ended = export(path);
+        assert_eq!(ended.code, 1, "{path}: {ended:?}");
+        assert!(ended.stderr.contains("do not allow it"), "{path}: {ended:?}");
+        assert!(!root.join(path).exists(), "{path}");
+    }
+    assert_eq!(export("vendor/inner/x").code, 0);
 }

@@ -409,7 +409,11 @@ impl Files {
     }
 
     fn may_be_written(&self, is_signed: bool) -> Result<(), Failure> {
+        OutputFile::check_file(&self.envelope)?;
         must_give_way(&self.envelope, |there| TaskEnvelope::read(there).is_ok())?;
+        if is_signed {
+            OutputFile::check_file(&self.approval)?;
+        }
         match is_signed {
             true => must_give_way(&self.approval, |there| Envelope::read(there).is_ok()),
             false => Ok(()),
