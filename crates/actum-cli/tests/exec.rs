@@ -120,6 +120,7 @@ fn links_pipes_sockets_and_set_id_files_are_refused_by_name() {
         ("rm link; echo x > link", "`link` is a symbolic link"),
         ("mkfifo pipe", "`pipe` is a pipe, a socket or a device"),
         ("chmod 700 sub", "`sub` is a directory that was there, and got other permissions"),
+        ("chmod 700 .", "`.` is a directory that was there, and got other permissions"),
         ("mkdir deep; ln -s / deep/out; echo x > a.txt", "`deep/out` is a symbolic link"),
         ("truncate -s 1200M hole", "`hole` is too large"),
     ];

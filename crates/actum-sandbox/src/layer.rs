@@ -152,11 +152,30 @@ impl Layer {
     /// [`LayerError`] where something cannot be read, lies too deep, or the base is another directory than it was.
     pub fn changes(&self) -> Result<Vec<Change>> {
         self.check_base()?;
-        let mut changes = Vec::new();
+        let mut changes = Vec::from_iter(self.mode_of_base()?);
         let here = Place { path: PathBuf::new(), depth: 0 };
         self.compare(&reopen(&self.root)?, self.reopened()?, &here, &mut changes)?;
         changes.retain(|change| !self.caches.iter().any(|cache| change.path.starts_with(cache)));
         Ok(changes)
+    }
+
+    /// The change of the permissions of the base itself, whose path is `.`. The set-id bits do not count: who makes a layer
+    /// may not be allowed to set them.
+    fn mode_of_base(&self) -> Result<Option<Change>> {
+        const BITS: RawMode = 0o1777;
+        let Some(base) = self.lower.last() else { return Ok(None) };
+        let mode = |directory| {
+            let stat = rustix::fs::fstat(directory).doing("look at", &self.base)?;
+            Ok(stat.st_mode & BITS)
+        };
+        let (before, after) = (mode(base)?, mode(&self.root)?);
+        let node = |mode| Some(Node::Directory { mode });
+        Ok((before != after).then(|| Change {
+            path: PathBuf::from("."),
+            before: node(before),
+            after: node(after),
+            is_disturbed: false,
+        }))
     }
 
     /// Rejects a base whose path leads to another directory than when the command was started.

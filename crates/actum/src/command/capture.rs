@@ -69,6 +69,10 @@ impl Captured {
         for change in changes(layer, forgotten)? {
             let path = match RelPath::new(change.path.as_os_str().as_bytes()) {
                 Ok(path) => path,
+                Err(_) if change.path == Path::new(".") => {
+                    captured.refuse(change.path, WhyUnkept::DirectoryMode);
+                    continue;
+                }
                 Err(error) => {
                     captured.refuse(change.path, WhyUnkept::Path(error.problem));
                     continue;
