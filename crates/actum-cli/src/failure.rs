@@ -355,9 +355,9 @@ impl Failure {
                 vec!["`--status fd:3 3>FILE` has the shell open the file".to_owned()]
             }
             Self::RootNotAllowed { root, .. } => vec![format!(
-                "start in a project, a git repository where it holds programs; else the operator lists the directory in {}: `[workspaces] roots = [\"{}\"]`",
+                "start in a project, a git repository where it holds programs; else the operator lists the directory in {}{}",
                 crate::policy::widening(),
-                Quoted(root.as_os_str().as_bytes())
+                crate::policy::root_setting(root)
             )],
             Self::Unreadable { source, .. } if source.kind() == io::ErrorKind::NotFound => {
                 vec![

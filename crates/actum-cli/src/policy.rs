@@ -4,7 +4,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use actum::{Cedar, Place, PolicyFiles, PolicyInForce};
-use actum_core::path::Quoted;
+use actum_core::path::{Quoted, needs_escape};
 use actum_core::path_name::PathName;
 use actum_core::receipt::{EffectKind, PathEffect};
 use actum_core::{Digest, RelPath};
@@ -107,4 +107,14 @@ pub(crate) fn decide_effect(
 /// The policy of the workspace at `root`, there or not.
 pub(crate) fn in_workspace(root: &Path) -> PathBuf {
     root.join(PolicyFiles::IN_WORKSPACE)
+}
+
+/// The clause with the setting that lists a root in a policy. TOML has no bytes that are no text, and what would be shown as an escape
+/// could not be copied.
+pub(crate) fn root_setting(root: &Path) -> String {
+    let is_hidden = |c: char| c == '`' || needs_escape(c);
+    let shown = root.to_str().filter(|root| !root.contains(is_hidden));
+    let setting =
+        |root: &str| format!(": `[workspaces] roots = [{}]`", toml::Value::String(root.to_owned()));
+    shown.map_or_else(|| " under `[workspaces] roots`".to_owned(), setting)
 }

@@ -216,6 +216,20 @@ impl fmt::Display for Cut<'_> {
     }
 }
 
+/// Content of a file as [`Cut`], for a reader who compares it with the file: the blanks of an indentation stay as they are,
+/// up to 24 one behind the other.
+#[derive(Debug, Clone, Copy)]
+pub struct CutContent<'a>(pub &'a [u8], pub usize);
+
+impl fmt::Display for CutContent<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const BLANKS_MAX: usize = 24;
+        let start = self.0.get(..self.1).unwrap_or(self.0);
+        write_quoted(f, start, BLANKS_MAX)?;
+        if start.len() < self.0.len() { f.write_str("…") } else { Ok(()) }
+    }
+}
+
 impl fmt::Display for InBackticks<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (index, between) in self.0.split(|&byte| byte == b'`').enumerate() {
@@ -230,25 +244,29 @@ impl fmt::Display for InBackticks<'_> {
 
 impl fmt::Display for Quoted<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut is_behind_blank = false;
-        for chunk in self.0.utf8_chunks() {
-            for c in chunk.valid().chars() {
-                let is_blank = c == ' '; // all others are escaped
-                match c {
-                    '\t' => f.write_str("\\t")?,
-                    '\\' => f.write_str("\\\\")?,
-                    c if is_blank && is_behind_blank => {
-                        write_octal(f, c.encode_utf8(&mut [0; 4]).as_bytes())?;
-                    }
-                    c => write_harmless(f, c)?,
-                }
-                is_behind_blank = is_blank;
-            }
-            is_behind_blank &= chunk.invalid().is_empty();
-            write_octal(f, chunk.invalid())?;
-        }
-        Ok(())
+        write_quoted(f, self.0, 1)
     }
+}
+
+/// Writes bytes as [`Quoted`], with at most `blanks_max` blanks one behind the other that are no escapes.
+fn write_quoted(f: &mut fmt::Formatter<'_>, bytes: &[u8], blanks_max: usize) -> fmt::Result {
+    let mut blanks = 0;
+    for chunk in bytes.utf8_chunks() {
+        for c in chunk.valid().chars() {
+            match c {
+                '\t' => f.write_str("\\t")?,
+                '\\' => f.write_str("\\\\")?,
+                ' ' if blanks >= blanks_max => write_octal(f, b" ")?,
+                c => write_harmless(f, c)?,
+            }
+            blanks = if c == ' ' { blanks + 1 } else { 0 }; // all other blanks are escaped
+        }
+        if !chunk.invalid().is_empty() {
+            blanks = 0;
+        }
+        write_octal(f, chunk.invalid())?;
+    }
+    Ok(())
 }
 
 /// Shows a line as text that a terminal does not obey. Control characters, invisible characters, blanks that are no

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use actum::{PlanState, QueueError, Reply, task};
 use actum_core::RunId;
-use actum_core::ledger::Answer;
+use actum_core::ledger::{Answer, JudgedPlan};
 
 use super::queue::Shown;
 use super::sandbox::Confinement;
@@ -43,8 +43,8 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let (queue, plan) = plans::find(&arguments.plan, session)?;
     let (id, state) = (plan.id(), plan.state(records::now()));
     // What was approved before and not carried out is carried out now; a task is by `actum run` alone, which reports.
-    let is_task = plan.queued.plan.door == task::DOOR;
-    let later = arguments.later || is_task;
+    let by_task = task_command(&plan.queued.plan);
+    let later = arguments.later || by_task.is_some();
     let is_approved = state == PlanState::Approved && !later;
     if state != PlanState::Waiting && !is_approved {
         let wanted = Answer::Approved;
@@ -74,8 +74,10 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         let (queue, plan) = plans::answered(id)?;
         let audience = session.screen.audience_of_decisions();
         session.screen.show(&Shown::of(&queue, &plan, session, audience)?)?;
-        if is_task {
-            session.screen.note("`actum run` carries the task out, and writes its reports");
+        if let Some(command) = by_task {
+            session
+                .screen
+                .note(format_args!("the same `{command}` carries it out, and writes the reports"));
         }
         return Ok(Exit::Success);
     }
@@ -110,6 +112,14 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         session.screen.note(format_args!("what was done is recorded, but {warning}"));
     }
     Ok(Exit::Success)
+}
+
+/// The command that alone carries out a plan of a task, since it writes the reports.
+pub(crate) fn task_command(plan: &JudgedPlan) -> Option<&'static str> {
+    (plan.door == task::DOOR).then_some(match plan.undoes {
+        Some(_) => "actum rollback",
+        None => "actum run",
+    })
 }
 
 /// Tells that an approval counts still, where nothing came of it.

@@ -180,8 +180,17 @@ impl Line {
             files: count(facts.files, "file"),
             lines: lines(facts.added, facts.removed).unwrap_or_default(),
             record: self.told.place(),
-            who: self.told.who(),
+            who: shortened(self.told.who()),
             label: format!("{}{undone}", actum_core::path::Quoted(facts.label.as_bytes())),
         })
+    }
+}
+
+/// A name for a column: an agent chooses its own, and a long one would push the others onto the next line.
+fn shortened(who: String) -> String {
+    const CHARS_MAX: usize = 32;
+    match who.char_indices().nth(CHARS_MAX) {
+        Some((end, _)) => format!("{}…", who.get(..end).unwrap_or_default()),
+        None => who,
     }
 }

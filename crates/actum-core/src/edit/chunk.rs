@@ -15,7 +15,7 @@ use super::overlapping;
 use crate::format::codex_patch;
 use crate::hunk::Side;
 use crate::near::{Clause, Lines, Near};
-use crate::path::Cut;
+use crate::path::CutContent;
 use crate::{Splice, count};
 
 /// Lines of a file, and what they become.
@@ -52,7 +52,7 @@ pub enum ChunkError {
     /// Its lines are nowhere.
     #[error(
         "the lines of chunk {chunk} are not in the file, one after the other, from `{}` on{}{}",
-        Cut(first, SHOWN_BYTES_MAX),
+        CutContent(first, SHOWN_BYTES_MAX),
         Marker(marker.as_deref()),
         Clause(near.as_ref())
     )]
@@ -92,7 +92,7 @@ pub enum ChunkError {
     /// An anchor is not there.
     #[error(
         "chunk {chunk} is to follow the line `{}`, which is not there",
-        Cut(anchor, SHOWN_BYTES_MAX)
+        CutContent(anchor, SHOWN_BYTES_MAX)
     )]
     NoAnchor {
         /// Which chunk.
@@ -316,7 +316,7 @@ struct Marker<'a>(Option<&'a [u8]>);
 impl fmt::Display for Marker<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.map_or(Ok(()), |line| {
-            let line = Cut(line, SHOWN_BYTES_MAX);
+            let line = CutContent(line, SHOWN_BYTES_MAX);
             write!(f, "; the blank before `{line}` makes it a line of the chunk, not a marker")
         })
     }

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{EDIT_BYTES_MAX, overlapping};
 use crate::near::{Clause, Lines, Near};
-use crate::path::Cut;
+use crate::path::CutContent;
 use crate::{Splice, count};
 
 /// Replaces `old` by `new`.
@@ -46,13 +46,13 @@ pub enum ReplacementError {
     #[error("the text to replace is empty, so its place is not clear")]
     Empty,
     /// Old and new are equal.
-    #[error("`{}` would be replaced by itself", Cut(old, SHOWN_BYTES_MAX))]
+    #[error("`{}` would be replaced by itself", CutContent(old, SHOWN_BYTES_MAX))]
     Same {
         /// The text.
         old: Vec<u8>,
     },
     /// It is not there.
-    #[error("the text `{}` is not in the file{}", Cut(old, SHOWN_BYTES_MAX), Clause(near.as_ref()))]
+    #[error("the text `{}` is not in the file{}", CutContent(old, SHOWN_BYTES_MAX), Clause(near.as_ref()))]
     Missing {
         /// The text.
         old: Vec<u8>,
@@ -62,7 +62,7 @@ pub enum ReplacementError {
     /// It is there more often than is replaced at once.
     #[error(
         "the text `{}` is in the file more than {OCCURRENCES_MAX} times",
-        Cut(old, SHOWN_BYTES_MAX)
+        CutContent(old, SHOWN_BYTES_MAX)
     )]
     TooMany {
         /// The text.
@@ -71,7 +71,7 @@ pub enum ReplacementError {
     /// The file would grow beyond what is edited.
     #[error(
         "replacing the text `{}` everywhere adds more than {EDIT_BYTES_MAX} bytes",
-        Cut(old, SHOWN_BYTES_MAX)
+        CutContent(old, SHOWN_BYTES_MAX)
     )]
     TooMuch {
         /// The text.
@@ -80,7 +80,7 @@ pub enum ReplacementError {
     /// It is there more than once.
     #[error(
         "the text `{}` is in the file {} times (lines {lines}), so it is not clear which is meant",
-        Cut(old, SHOWN_BYTES_MAX),
+        CutContent(old, SHOWN_BYTES_MAX),
         Times(lines.0.len())
     )]
     Ambiguous {

@@ -1,7 +1,7 @@
 //! Why hunks do not apply.
 
 use crate::near::Lines;
-use crate::path::Cut;
+use crate::path::CutContent;
 
 /// How many bytes of a line an error shows.
 const SHOWN_BYTES_MAX: usize = 120;
@@ -53,8 +53,8 @@ pub enum HunkError {
     /// A line of the content is not what the hunk expects.
     #[error(
         "hunk {hunk} does not match at line {line}: expected `{}`, found `{}`",
-        Cut(expected, SHOWN_BYTES_MAX),
-        Cut(found, SHOWN_BYTES_MAX)
+        CutContent(expected, SHOWN_BYTES_MAX),
+        CutContent(found, SHOWN_BYTES_MAX)
     )]
     Mismatch {
         /// Which hunk.

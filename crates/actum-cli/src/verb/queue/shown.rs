@@ -24,6 +24,7 @@ use crate::plans::{self, Queue};
 use crate::record::GateLine;
 use crate::timestamp;
 use crate::verb::Session;
+use crate::verb::approve::task_command;
 use crate::verb::diff::FileDiffs;
 use crate::{policy, records, recovery_note};
 
@@ -53,6 +54,9 @@ pub(crate) struct Shown {
     diff: Option<FileDiffs>,
     #[serde(skip)]
     state: PlanState,
+    /// The command that alone carries it out, where it is a task.
+    #[serde(skip)]
+    by_task: Option<&'static str>,
 }
 
 /// An earlier version of a plan.
@@ -104,6 +108,7 @@ impl Shown {
             asked,
             diff,
             state,
+            by_task: task_command(judged),
         })
     }
 
@@ -238,25 +243,34 @@ impl Document for Shown {
             writeln!(out, "stale    {}", Harmless(moved.as_bytes()))?;
         }
         let plan = self.line.plan;
-        match (self.state, self.moved.is_empty()) {
-            (PlanState::Waiting, true) => writeln!(
+        match (self.state, self.moved.is_empty(), self.by_task) {
+            (PlanState::Waiting, true, Some(command)) => writeln!(
+                out,
+                "`actum approve {plan}` approves exactly this change, and the same `{command}` then applies it once; \
+                 `actum deny {plan} --reason WHY` rejects it"
+            ),
+            (PlanState::Approved, true, Some(command)) => writeln!(
+                out,
+                "the same `{command}` applies it; `actum revoke {plan}` withdraws the approval"
+            ),
+            (PlanState::Waiting, true, None) => writeln!(
                 out,
                 "`actum approve {plan}` applies exactly this change once; `actum deny {plan} --reason WHY` rejects it"
             ),
-            (PlanState::Waiting, false) => writeln!(
+            (PlanState::Waiting, false, _) => writeln!(
                 out,
                 "the plan is stale and cannot be approved; `actum deny {plan} --reason WHY` removes it"
             ),
-            (PlanState::Approved, false) => writeln!(
+            (PlanState::Approved, false, _) => writeln!(
                 out,
                 "the plan is stale and is not carried out; `actum revoke {plan}` removes it"
             ),
-            (PlanState::Approved, true) => writeln!(
+            (PlanState::Approved, true, None) => writeln!(
                 out,
                 "the same request applies it; `actum approve {plan}` applies it now, `actum revoke {plan}` withdraws \
                  the approval"
             ),
-            (PlanState::Unproven, _) => {
+            (PlanState::Unproven, ..) => {
                 writeln!(
                     out,
                     "no key that counts signed its answer; `actum revoke {plan}` removes the answer"
@@ -264,7 +278,7 @@ impl Document for Shown {
             }
             (
                 PlanState::Denied | PlanState::Revoked | PlanState::CarriedOut | PlanState::Expired,
-                _,
+                ..,
             ) => Ok(()),
         }
     }
