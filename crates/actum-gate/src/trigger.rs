@@ -93,7 +93,7 @@ const MEMBERS: [&str; 6] = [
 const MANAGER: &str = "/packageManager";
 
 /// Sections of a git configuration that can name a program, or a file that does.
-const SECTIONS: [&str; 19] = [
+const SECTIONS: [&str; 29] = [
     "alias",
     "browser",
     "core",
@@ -102,17 +102,27 @@ const SECTIONS: [&str; 19] = [
     "difftool",
     "filter",
     "gpg",
+    "guitool",
+    "hook",
+    "imap",
     "include",
     "includeif",
     "init",
+    "instaweb",
     "interactive",
     "man",
     "merge",
     "mergetool",
     "pager",
+    "protocol",
     "remote",
+    "sendemail",
     "sequence",
     "submodule",
+    "trailer",
+    "uploadpack",
+    "url",
+    "web",
 ];
 
 /// The digits of an object id, SHA-1 or SHA-256.
