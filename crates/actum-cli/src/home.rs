@@ -148,9 +148,9 @@ fn configurations() -> impl Iterator<Item = PathBuf> {
     [named, known, Some(PathBuf::from(SYSTEM_CONFIGURATION))].into_iter().flatten()
 }
 
-/// The operator's own directory in which, or around which, a new home at `path` would lie, a path without links in the
-/// names above it.
-pub(crate) fn own_at(path: &Path) -> Option<PathBuf> {
+/// Finds the operator's directory that a new home at `path` would be, contain or lie in. `path` has no links above its last
+/// name.
+pub(crate) fn operators_directory_around(path: &Path) -> Option<PathBuf> {
     let configurations: Vec<PathBuf> = configurations().map(|it| real_path(&it)).collect();
     let is_within =
         |own: &&PathBuf| own.as_path() != path && (path.starts_with(own) || own.starts_with(path));
@@ -326,7 +326,7 @@ fn variable_or_known(name: &str) -> Option<OsString> {
     variable(name).or_else(|| if name == "HOME" { known_home() } else { None })
 }
 
-/// What of the environment the system knows by itself.
+/// Looks up `HOME` in the password database; other variables are unset.
 fn known_alone(name: &str) -> Option<OsString> {
     if name == "HOME" { known_home() } else { None }
 }

@@ -75,7 +75,7 @@ fn refused(path: &Path) -> Option<HomePlaceRefused> {
     if let Ok(Some(other)) = LedgerHome::foreign_entry(path) {
         return Some(HomePlaceRefused::InUse(other));
     }
-    if let Some(own) = home::own_at(path) {
+    if let Some(own) = home::operators_directory_around(path) {
         return Some(HomePlaceRefused::OperatorsOwn(own));
     }
     // The usual place is right also where the home directory is a repository.

@@ -138,7 +138,7 @@ impl ApprovalKey {
         question: &str,
         file: Option<&Path>,
     ) -> Result<Self, Failure> {
-        check_guesses_are_told()?;
+        check_alert_can_be_raised()?;
         let role = KeyRole::Approval;
         let keys = || -> Result<Keys, Failure> {
             let home = new_home::open()?;
@@ -154,7 +154,7 @@ impl ApprovalKey {
         let (keys, now) = (keys()?, records::now());
         let signer = match keys.unlock(role, now, &passphrase) {
             Err(error @ KeyError::WrongPassphrase { .. }) if file.is_some() => {
-                tell_of_guess(question, session)?;
+                raise_passphrase_alert(question, session)?;
                 return Err(actum::Error::from(error).into());
             }
             unlocked => unlocked.map_err(actum::Error::from)?,
@@ -175,14 +175,14 @@ impl ApprovalKey {
     }
 }
 
-/// Rejects what would try a passphrase where no alert about a wrong one could be raised.
-pub(crate) fn check_guesses_are_told() -> Result<(), Failure> {
+/// Checks that an alert about a wrong passphrase could be raised. Without that no passphrase is tried.
+pub(crate) fn check_alert_can_be_raised() -> Result<(), Failure> {
     records::open().map(drop)
 }
 
-/// Raises an alert about a wrong passphrase that no terminal gave, unless one waits already: each guess of a program
-/// would be an entry of the ledger.
-pub(crate) fn tell_of_guess(question: &str, session: &Session) -> Result<(), Failure> {
+/// Raises an alert about a wrong passphrase from a file or standard input, unless one is waiting. Otherwise each guess of
+/// a program would add an entry to the ledger.
+pub(crate) fn raise_passphrase_alert(question: &str, session: &Session) -> Result<(), Failure> {
     let message = format!(
         "a wrong passphrase of the approval key was given in a file or on standard input (`{question}`); if that was not \
          you, find out which program ran actum"

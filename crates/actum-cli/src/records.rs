@@ -67,12 +67,12 @@ pub(crate) fn alert_everywhere(alert: &NewAlert, session: &Session) -> Result<Ex
     in_every_ledger(session, |records| records.alert(alert.clone()).map(drop))
 }
 
-/// The same where no alert of that name waits.
+/// Raises the alert as [`alert_everywhere`], but only in ledgers where no alert of that name is waiting.
 pub(crate) fn alert_once(alert: &NewAlert, session: &Session) -> Result<Exit, Failure> {
     in_every_ledger(session, |records| records.alert_once(alert.clone()))
 }
 
-/// Does something in the ledger in use, which is made first if it is missing, and in those of all other tenants.
+/// Calls `each` with the ledger in use, which it creates if missing, and with the ledgers of all other tenants.
 fn in_every_ledger(
     session: &Session,
     each: impl Fn(&Records) -> actum::Result<()>,

@@ -216,8 +216,7 @@ impl fmt::Display for Cut<'_> {
     }
 }
 
-/// Content of a file as [`Cut`], for a reader who compares it with the file: the blanks of an indentation stay as they are,
-/// up to 24 one behind the other.
+/// Content of a file as [`Cut`], but up to 24 consecutive spaces are shown as they are, so that indentation is readable.
 #[derive(Debug, Clone, Copy)]
 pub struct CutContent<'a>(pub &'a [u8], pub usize);
 
@@ -248,7 +247,7 @@ impl fmt::Display for Quoted<'_> {
     }
 }
 
-/// Writes bytes as [`Quoted`], with at most `blanks_max` blanks one behind the other that are no escapes.
+/// Writes bytes as [`Quoted`]; after `blanks_max` consecutive spaces further ones are escapes.
 fn write_quoted(f: &mut fmt::Formatter<'_>, bytes: &[u8], blanks_max: usize) -> fmt::Result {
     let mut blanks = 0;
     for chunk in bytes.utf8_chunks() {

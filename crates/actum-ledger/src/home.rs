@@ -141,12 +141,12 @@ impl LedgerHome {
         &self,
         change: impl FnOnce(&Directory) -> Result<T, E>,
     ) -> Result<T, E> {
-        let (changed, unsynced) = self.change_noting_sync(change)?;
+        let (changed, unsynced) = self.change_and_sync(change)?;
         unsynced.map_or(Ok(changed), |error| Err(error.into()))
     }
 
-    /// The same where the result counts also if it cannot be made durable; gives the reason.
-    pub(crate) fn change_noting_sync<T, E: From<HomeError>>(
+    /// Changes names as [`Self::change`]. Returns the error of the final sync beside the result, which counts all the same.
+    pub(crate) fn change_and_sync<T, E: From<HomeError>>(
         &self,
         change: impl FnOnce(&Directory) -> Result<T, E>,
     ) -> Result<(T, Option<HomeError>), E> {

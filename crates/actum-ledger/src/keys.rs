@@ -273,7 +273,7 @@ impl Keys {
         passphrases: Passphrases<'_>,
     ) -> Result<Rotated, KeyError> {
         let made = NewKey::generate(role, passphrases.new)?;
-        let ((rotated, keyring), unsynced) = self.home.change_noting_sync(|_| {
+        let ((rotated, keyring), unsynced) = self.home.change_and_sync(|_| {
             let directory = self.directory()?;
             let keyring = read_keyring(&directory)?;
             check_not_waiting(&keyring, role, now)?;

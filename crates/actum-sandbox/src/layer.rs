@@ -159,8 +159,8 @@ impl Layer {
         Ok(changes)
     }
 
-    /// The change of the permissions of the base itself, whose path is `.`. The set-id bits do not count: who makes a layer
-    /// may not be allowed to set them.
+    /// Returns a change of the permissions of the base itself, with the path `.`. Set-id bits are ignored, because an ordinary
+    /// user may not be able to set them on the layer.
     fn mode_of_base(&self) -> Result<Option<Change>> {
         const BITS: RawMode = 0o1777;
         let Some(base) = self.lower.last() else { return Ok(None) };

@@ -16,8 +16,8 @@
 //! .actum/blocked      paths that wait for a person
 //! ```
 
-mod parted;
 mod rebuilding;
+mod shared_files;
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -73,14 +73,14 @@ pub(crate) enum ToRead<D: Disk> {
     Busy,
 }
 
-/// What the name of the journal refers to.
+/// Which file the name of the journal refers to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Named {
-    /// The open journal; whether the file system stamps files by whole seconds, as far as its last stamp tells.
-    Open { has_coarse_stamps: bool },
-    /// Another one; the open one was set aside.
+    /// The open journal, and whether its modification time is a whole second, as on a file system without finer timestamps.
+    Open { has_coarse_timestamps: bool },
+    /// Another file: the open journal was set aside.
     Another,
-    /// One that has other names, by which a copy of the workspace writes to it.
+    /// A file with other hard links, through which a copy of the workspace writes to it.
     Shared,
 }
 
@@ -401,7 +401,7 @@ impl<H> Home<H> {
         match disk.stat_at(&self.state, JOURNAL).doing(doing)? {
             Some(named) if named.links > 1 => Ok(Named::Shared),
             Some(named) if identity(named) == identity(held) => {
-                Ok(Named::Open { has_coarse_stamps: named.modified.0 % SECOND == 0 })
+                Ok(Named::Open { has_coarse_timestamps: named.modified.0 % SECOND == 0 })
             }
             Some(_) => Ok(Named::Another),
             None => Err(ErrorKind::JournalMissing.into()),

@@ -55,10 +55,12 @@ impl<D: Disk> Workspace<D> {
     pub(crate) fn catch_up(&mut self) -> Result<()> {
         let named = self.home.compare_journal(&self.disk, &self.journal)?;
         if named == Named::Shared {
-            self.home.part_shared_files(&self.disk)?;
+            self.home.copy_shared_files(&self.disk)?;
         }
         match named {
-            Named::Open { has_coarse_stamps } => self.has_coarse_stamps = has_coarse_stamps,
+            Named::Open { has_coarse_timestamps } => {
+                self.has_coarse_timestamps = has_coarse_timestamps
+            }
             Named::Another | Named::Shared => {
                 self.journal = self.home.journal(&self.disk)?;
                 self.loaded = false;

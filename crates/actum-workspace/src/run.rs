@@ -42,9 +42,9 @@ impl<D: Disk> Workspace<D> {
         match rolled_back {
             None => {
                 self.end(announced, Outcome::Committed)?;
-                if self.has_coarse_stamps {
-                    // What a person does in the same second could not be told from the run after a restart. Where this
-                    // fails the next checkpoint does it.
+                if self.has_coarse_timestamps {
+                    // An edit in the same second has the timestamps of the run, so a recovery after a restart would undo it.
+                    // If this checkpoint fails, the next one follows with the next run.
                     drop(self.checkpoint(None));
                 }
                 Ok(run)

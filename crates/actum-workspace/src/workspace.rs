@@ -131,8 +131,8 @@ pub struct Workspace<D: Disk = LinuxDisk> {
     pub(crate) read_bytes: u64,
     pub(crate) blocked: BTreeMap<RelPath, RunId>,
     pub(crate) recovery: Option<Recovery>,
-    /// The file system stamps files by whole seconds.
-    pub(crate) has_coarse_stamps: bool,
+    /// Whether the file system has timestamps of whole seconds only.
+    pub(crate) has_coarse_timestamps: bool,
     /// The journal or the tree may not be as this handle believes.
     pub(crate) poisoned: bool,
     /// Places that no change leads into.
@@ -187,7 +187,7 @@ impl<D: Disk> Workspace<D> {
             read_bytes: 0,
             blocked: BTreeMap::new(),
             recovery: None,
-            has_coarse_stamps: false,
+            has_coarse_timestamps: false,
             poisoned: false,
             private: Vec::new(),
             limits: Limits::default(),

@@ -114,7 +114,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     Ok(Exit::Success)
 }
 
-/// The command that alone carries out a plan of a task, since it writes the reports.
+/// The command that carries out the plan of a task: only that writes the reports.
 pub(crate) fn task_command(plan: &JudgedPlan) -> Option<&'static str> {
     (plan.door == task::DOOR).then_some(match plan.undoes {
         Some(_) => "actum rollback",

@@ -361,6 +361,11 @@ fn pass_on(output: Output, bytes: &[u8]) -> ControlFlow<()> {
         }
         Output::Stderr => io::stderr().lock().write_all(bytes),
     };
-    // Where nobody reads any more, the command is to notice that itself.
-    written.map_or(ControlFlow::Break(()), ControlFlow::Continue)
+    let Err(error) = written else { return ControlFlow::Continue(()) };
+    if error.kind() != io::ErrorKind::BrokenPipe {
+        let note = format!("note: the output of the command cannot be written: {error}; the rest of it is lost\n");
+        drop(io::stderr().lock().write_all(note.as_bytes()));
+    }
+    // The command notices the closed pipe by itself.
+    ControlFlow::Break(())
 }

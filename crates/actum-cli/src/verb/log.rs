@@ -186,7 +186,7 @@ impl Line {
     }
 }
 
-/// A name for a column: an agent chooses its own, and a long one would push the others onto the next line.
+/// Shortens a name to the width of a column. An agent chooses its name, and a long one would wrap the line.
 fn shortened(who: String) -> String {
     const CHARS_MAX: usize = 32;
     match who.char_indices().nth(CHARS_MAX) {

@@ -87,7 +87,7 @@ pub enum HomeError {
         /// How many it may have.
         max: usize,
     },
-    /// What was changed may not survive a power cut.
+    /// The change was made, and may be lost in a power cut.
     #[error(
         "cannot sync `{}`: {source}; the change is made and counts, and whether it survives a power cut is not known; \
          the next command that changes something there syncs it",
@@ -121,7 +121,7 @@ pub enum Thing {
 }
 
 impl HomeError {
-    /// The error of a sync after something was changed.
+    /// Turns the error of a sync into one that says that the change was made.
     pub(super) fn unsynced(self) -> Self {
         if let Self::System { path, source, .. } = self {
             return Self::Unsynced { path, source };

@@ -31,8 +31,7 @@ const PUT_PLAN: &str = "INSERT INTO plan (plan, workspace, queued, answer, answe
 
 const BYTES: &str = "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size";
 
-/// The part of its limit that a log may have beyond it to take runs back, so that nobody who fills the log keeps others
-/// from an undo: one in so many bytes.
+/// Divisor of the limit of a log: undo may use a sixteenth of the limit beyond it. So a full log does not prevent undo.
 const UNDO_RESERVE: u64 = 16;
 
 /// Has the statements of an append ready.
@@ -148,8 +147,8 @@ pub(super) fn requests(
     requests.iter().map(append).collect()
 }
 
-/// Whether an entry is about taking back a run that is no undo itself. Undo and redo in turn would use up what is kept
-/// for undo.
+/// Whether an entry starts or queues the undo of a run that is not an undo itself. A redo has no reserve: undo and redo in
+/// turn would use it up.
 fn takes_back(link: &Link, entry: &Prepared) -> Result<bool, LedgerError> {
     let row = entry.facts.undoes.map(|undoes| link.run(undoes)).transpose()?.flatten();
     let Some(row) = row else { return Ok(false) };

@@ -96,8 +96,8 @@ impl<D: Disk> Workspace<D> {
 
     fn collect(&mut self, options: &GcOptions, report: &mut GcReport) -> Result<()> {
         if !options.dry_run {
-            let parted = self.home.remove_parted(&self.disk);
-            parted.doing(|| "remove what a copy by hard links left".to_owned())?;
+            let removed = self.home.remove_unfinished_copy(&self.disk);
+            removed.doing(|| "remove an unfinished copy of a file in `.actum`".to_owned())?;
             // First what gives a full disk room, then the checkpoint, which needs some.
             report.removed_files += self.sweep_forgotten()?;
             self.prune(options, report)?;
@@ -152,7 +152,7 @@ impl<D: Disk> Workspace<D> {
             }
             match file {
                 Some(file) if !options.dry_run => {
-                    self.hand_images_on(file, &mut missing)?;
+                    self.transfer_images(file, &mut missing)?;
                     history::remove(&self.disk, &self.home.history, file)?;
                 }
                 None if !options.dry_run => continue,
@@ -166,8 +166,8 @@ impl<D: Disk> Workspace<D> {
         Ok(())
     }
 
-    /// The kept images that undo of a run in the history needs and that are not there, by their digests: on a full disk an
-    /// undo publishes them, and a redo keeps their bytes under its own name.
+    /// Finds the kept images that the undo of a run needs and that are missing, by digest. On a full disk an undo
+    /// publishes the kept files themselves, and a later redo keeps the same bytes under its own name.
     fn missing_images(&self, runs: &[RunRef]) -> Result<BTreeMap<Digest, Vec<u8>>> {
         let mut missing = BTreeMap::new();
         for run in runs.iter().filter(|run| run.outcome == Outcome::Committed) {
@@ -183,13 +183,13 @@ impl<D: Disk> Workspace<D> {
         Ok(missing)
     }
 
-    /// Gives the kept images of a run that is to be removed to the runs that miss them.
-    fn hand_images_on(&self, run: &RunRef, missing: &mut BTreeMap<Digest, Vec<u8>>) -> Result<()> {
+    /// Renames kept images of a run that will be removed, so that runs which miss these bytes have them.
+    fn transfer_images(&self, run: &RunRef, missing: &mut BTreeMap<Digest, Vec<u8>>) -> Result<()> {
         let Ok((intent, _)) = history::read(&self.disk, &self.home.history, run) else {
             return Ok(());
         };
         for (name, digest) in kept_images(&intent) {
-            // What the run itself misses is nowhere to be given to.
+            // The removed run needs nothing any more.
             missing.retain(|_, to| *to != name);
             if self.kept_size(&name)?.is_none() {
                 continue;

@@ -1,4 +1,4 @@
-//! The note that recovery changes the tree: stamps from then on may be its own.
+//! The note `.actum/rebuilding`: while recovery changes the tree, timestamps may be its own.
 
 use crate::disk::{Barrier, Disk, Epoch, Rename, Time};
 use crate::error::{Doing, Result};
@@ -6,29 +6,29 @@ use crate::home::{Home, PRIVATE};
 
 const REBUILDING: &[u8] = b"rebuilding";
 const REBUILDING_NEW: &[u8] = b"rebuilding.new";
-/// The size of the note in it, in bytes: when recovery began, and the epoch.
+/// Size of the note in bytes: the start of the recovery in nanoseconds (little-endian), and the epoch.
 const REBUILD_NOTE: usize = size_of::<i64>() + 16;
-/// How long a step of recovery may take behind the stamp of the note, in nanoseconds.
+/// The longest time between the timestamp of the note and the end of the step that follows it, in nanoseconds.
 const REBUILD_SLACK: i64 = 10_000_000_000;
 
-/// When a rebuild changed the tree.
+/// The period in which a recovery changed the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RebuildTime {
     /// When it began, by the clock that stamps files.
     pub(crate) began: Time,
-    /// When it had surely ended; `None` where that is not known, since it was in another epoch.
+    /// The latest possible end; `None` if the recovery ran in another epoch, where the note may have lost its timestamp.
     pub(crate) ended: Option<Time>,
 }
 
 impl RebuildTime {
-    /// Whether the stamp may be of that recovery.
+    /// Whether the recovery may have set this timestamp.
     pub(crate) fn holds(&self, stamp: Time) -> bool {
         stamp >= self.began && self.ended.is_none_or(|ended| stamp <= ended)
     }
 }
 
 impl<H> Home<H> {
-    /// The time of a rebuild that did not come to its end.
+    /// Returns the period of a recovery that did not finish.
     pub(crate) fn rebuild_time<D: Disk<Handle = H>>(
         &self,
         disk: &D,
@@ -44,14 +44,14 @@ impl<H> Home<H> {
         let read = disk.read_at(&file, &mut note, 0).doing(doing)?;
         let (began, noted_epoch) = note.split_at(size_of::<i64>());
         let began = began.first_chunk().map_or(modified, |began| Time(i64::from_le_bytes(*began)));
-        // After a power cut the stamp of the note may be an older one.
+        // After a power cut the file may have an older timestamp.
         let ended = (read == note.len() && noted_epoch == epoch.0)
             .then(|| Time(modified.0.saturating_add(REBUILD_SLACK)));
         let began = if read == note.len() { began } else { modified };
         Ok(Some(RebuildTime { began, ended }))
     }
 
-    /// Makes a durable note that recovery changes the tree from now on, unless there is one. Gives its stamp.
+    /// Writes a durable note that recovery starts to change the tree, unless one exists. Returns its timestamp.
     pub(crate) fn begin_rebuild<D: Disk<Handle = H>>(
         &self,
         disk: &D,
@@ -81,7 +81,7 @@ impl<H> Home<H> {
         Ok(disk.stat(&file).doing(doing)?.modified)
     }
 
-    /// Moves the stamp of the note: recovery is about to change something. Gives the stamp.
+    /// Updates the timestamp of the note before a step. Returns it.
     pub(crate) fn touch_rebuild<D: Disk<Handle = H>>(&self, disk: &D) -> Result<Time> {
         let doing = || "note that recovery goes on".to_owned();
         let file = disk.open_own(&self.state, REBUILDING).doing(doing)?;

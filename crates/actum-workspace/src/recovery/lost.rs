@@ -37,7 +37,7 @@ impl<D: Disk> Workspace<D> {
     /// `NotBlocked`; `Busy` when another process is at work; `Poisoned`, `Damaged`, `Io`.
     pub fn resolve(&mut self, path: &RelPath) -> Result<RunId> {
         let _lock = self.lock(false, "resolve")?;
-        // What a person makes of the path could be taken for lost as long as the journal tells of the run.
+        // While the journal holds the run, recovery after a restart could undo what the user does at the path.
         self.checkpoint(None)?;
         let run = self
             .blocked

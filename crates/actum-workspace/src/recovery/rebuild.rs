@@ -76,7 +76,7 @@ struct Rebuilder<'a, D: Disk> {
     recorded: HashMap<u64, InodeRecord>,
     /// The runs that changed names in each directory, `None` being the root.
     directory_runs: HashMap<Option<RelPath>, Vec<DirectoryRun>>,
-    /// When recovery changed things: one that was cut off, and this one once it does.
+    /// The periods in which recoveries changed the tree: an earlier one that was killed, and this one once it starts.
     changed: RefCell<Vec<RebuildTime>>,
     saved: RefCell<Vec<String>>,
 }
@@ -87,7 +87,7 @@ impl<D: Disk> Rebuilder<'_, D> {
         let mut rebuilt = Rebuilt::default();
         let mut work: Vec<(&RelPath, &PathRecord, Task)> = Vec::new();
         for (path, record) in &records {
-            match rebuilt.unless_refused(record, self.judge(path, record))? {
+            match rebuilt.or_note_refusal(record, self.judge(path, record))? {
                 Some(Task::Right | Task::LaterEdit) | None => {}
                 Some(task @ (Task::Install | Task::Adjust)) => work.push((path, record, task)),
                 Some(Task::Foreign) => rebuilt.foreign.push(record.place()),
@@ -104,7 +104,7 @@ impl<D: Disk> Rebuilder<'_, D> {
         let mut blocked = Vec::new();
         for &(path, record, task) in work.iter().rev() {
             if task == Task::Install {
-                match rebuilt.unless_refused(record, self.clear_if_unchanged(path, record))? {
+                match rebuilt.or_note_refusal(record, self.clear_if_unchanged(path, record))? {
                     Some(true) => {}
                     Some(false) => {
                         rebuilt.foreign.push(record.place());
@@ -116,7 +116,7 @@ impl<D: Disk> Rebuilder<'_, D> {
         }
         for &(path, record, task) in work.iter().filter(|(path, ..)| !blocked.contains(path)) {
             let done = self.put_right(path, record, task);
-            match rebuilt.unless_refused(record, done)? {
+            match rebuilt.or_note_refusal(record, done)? {
                 Some(Installed::Done) => rebuilt.rewritten.push(path.clone()),
                 // The directory it was in has become something else since.
                 Some(Installed::InTheWay) if record.ended.is_some() => {}
@@ -132,7 +132,7 @@ impl<D: Disk> Rebuilder<'_, D> {
 }
 
 impl<D: Disk> Rebuilder<'_, D> {
-    /// Clears the way, unless somebody changed what is there since all paths were judged.
+    /// Removes what is in the way, unless another program changed it since all paths were judged.
     fn clear_if_unchanged(&self, path: &RelPath, record: &PathRecord) -> Result<bool> {
         self.workspace.home.touch_rebuild(&self.workspace.disk)?;
         match self.judge(path, record)? {
@@ -141,7 +141,7 @@ impl<D: Disk> Rebuilder<'_, D> {
         }
     }
 
-    /// Does what was to be done at a path, unless somebody changed what is there since all paths were judged.
+    /// Installs or adjusts a path, unless another program changed it since all paths were judged.
     fn put_right(&self, path: &RelPath, record: &PathRecord, task: Task) -> Result<Installed> {
         self.workspace.home.touch_rebuild(&self.workspace.disk)?;
         match (task, self.judge(path, record)?) {
@@ -154,9 +154,9 @@ impl<D: Disk> Rebuilder<'_, D> {
 }
 
 impl Rebuilt {
-    /// What came of a step at a path; `None` where the operating system refused it, which is noted: the other paths are
-    /// put right all the same.
-    fn unless_refused<T>(&mut self, record: &PathRecord, step: Result<T>) -> Result<Option<T>> {
+    /// Returns the result of a step, or `None` if the operating system refused it. Notes the refusal, so that the other
+    /// paths are still put right.
+    fn or_note_refusal<T>(&mut self, record: &PathRecord, step: Result<T>) -> Result<Option<T>> {
         match step {
             Ok(done) => Ok(Some(done)),
             Err(error) => match error.refusal() {

@@ -62,7 +62,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let home = LedgerHome::open(home.path()).map_err(actum::Error::from)?;
     current(&keys, arguments.role.into())?;
     if arguments.old_passphrase_file.is_some() {
-        plans::check_guesses_are_told()?;
+        plans::check_alert_can_be_raised()?;
     }
     let old = arguments.old_passphrase(&keys, session)?;
     let new = arguments.protect.passphrase(arguments.role, session)?;
@@ -78,7 +78,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     if let (Err(KeyError::WrongPassphrase { .. }), Some(_)) =
         (&report, &arguments.old_passphrase_file)
     {
-        plans::tell_of_guess("Another approval key?", session)?;
+        plans::raise_passphrase_alert("Another approval key?", session)?;
     }
     let report = report.map_err(actum::Error::from)?;
     let is_synced = report.unsynced.is_none();
