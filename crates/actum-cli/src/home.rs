@@ -10,6 +10,7 @@ use actum::{PolicyFiles, real_path};
 use actum_core::keyring::{KEYRING_FILE, KEYS_DIRECTORY};
 use actum_core::ledger::TenantId;
 use actum_gate::refuses_output;
+use actum_ledger::LedgerHome;
 use actum_workspace::is_ledger_home;
 
 use crate::failure::Failure;
@@ -151,7 +152,10 @@ fn configurations() -> impl Iterator<Item = PathBuf> {
 /// Finds the operator's directory that a new home at `path` would be, contain or lie in. `path` has no links above its last
 /// name.
 pub(crate) fn operators_directory_around(path: &Path) -> Option<PathBuf> {
-    let configurations: Vec<PathBuf> = configurations().map(|it| real_path(&it)).collect();
+    let remembered = known_home_of_ledgers()
+        .and_then(|home| LedgerHome::open_existing(&home).ok()??.configuration().ok()?);
+    let configurations: Vec<PathBuf> =
+        configurations().chain(remembered).map(|it| real_path(&it)).collect();
     let is_within =
         |own: &&PathBuf| own.as_path() != path && (path.starts_with(own) || own.starts_with(path));
     let at_policy = configurations.iter().find(|own| own.as_path() == path);
@@ -231,8 +235,18 @@ fn marked_by(directory: &Path) -> Option<PathBuf> {
         let mut states = directory.ancestors().flat_map(|it| PROJECTS.map(|name| it.join(name)));
         states.any(is_there)
     };
-    let policy = directory.join("actum.toml");
-    (directory.ends_with("actum") && is_there(policy.clone()) && !is_in_project()).then_some(policy)
+    if !directory.ends_with("actum") {
+        return None;
+    }
+    let policy = [directory.join("actum.toml")].into_iter().find(|policy| is_there(policy.clone()));
+    policy.or_else(|| access_policy(directory)).filter(|_| !is_in_project())
+}
+
+/// An access policy in a directory of the operator's policy.
+fn access_policy(directory: &Path) -> Option<PathBuf> {
+    let entries = std::fs::read_dir(directory.join(PolicyFiles::ACCESS)).ok()?;
+    let mut paths = entries.flatten().map(|entry| entry.path());
+    paths.find(|path| path.extension().is_some_and(|it| it == "cedar") && path.is_file())
 }
 
 /// Directory for what can be found out again, made if it is missing. None where the environment leads among states of

@@ -5,7 +5,7 @@
 //! .actum/lock         one writer at a time; says who holds it
 //! .actum/journal      intents and ends of runs not yet in the history
 //! .actum/durable-end  the last record that is known to be durable, so that it is not synced twice
-//! .actum/rebuilding   while recovery changes the tree: when it began; its stamp: the last step
+//! .actum/rebuilding   while recovery changes the tree: when it began, and its last step
 //! .actum/swept        when the stage directory was last swept, and what was displaced since
 //! .actum/stage/       new inodes before they are published, displaced ones after
 //! .actum/keep/        second names of images too large for the journal
@@ -29,7 +29,7 @@ use crate::disk::{Barrier, Disk, Kind, Rename, Stat};
 use crate::error::{Doing, Error, ErrorKind, Result};
 use crate::journal::Journal;
 
-pub(crate) use rebuilding::RebuildTime;
+pub(crate) use rebuilding::{RebuildNote, RebuildTime};
 
 /// The name of the state directory.
 pub const STATE_DIRECTORY: &str = ".actum";

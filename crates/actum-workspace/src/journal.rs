@@ -113,6 +113,11 @@ impl<H> Journal<H> {
         self.offset - RECORDS
     }
 
+    /// The sequence number of the first record that is not forgotten.
+    pub(crate) fn first_sequence(&self) -> u64 {
+        self.head.first
+    }
+
     /// The sequence number the next record gets.
     pub(crate) fn next_sequence(&self) -> u64 {
         self.sequence

@@ -363,7 +363,9 @@ fn pass_on(output: Output, bytes: &[u8]) -> ControlFlow<()> {
     };
     let Err(error) = written else { return ControlFlow::Continue(()) };
     if error.kind() != io::ErrorKind::BrokenPipe {
-        let note = format!("note: the output of the command cannot be written: {error}; the rest of it is lost\n");
+        let note = format!(
+            "note: the output of the command cannot be written: {error}; the rest of it is lost\n"
+        );
         drop(io::stderr().lock().write_all(note.as_bytes()));
     }
     // The command notices the closed pipe by itself.

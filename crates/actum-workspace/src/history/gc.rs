@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use actum_core::{Digest, RunId};
 
-use crate::disk::{Disk, Rename, Time};
+use crate::disk::{Disk, Time};
 use crate::error::{Doing, Result, State};
 use crate::history::checkpoint::EndedRun;
 use crate::history::{self, RunRef};
@@ -168,36 +168,40 @@ impl<D: Disk> Workspace<D> {
 
     /// Finds the kept images that the undo of a run needs and that are missing, by digest. On a full disk an undo
     /// publishes the kept files themselves, and a later redo keeps the same bytes under its own name.
-    fn missing_images(&self, runs: &[RunRef]) -> Result<BTreeMap<Digest, Vec<u8>>> {
-        let mut missing = BTreeMap::new();
+    fn missing_images(&self, runs: &[RunRef]) -> Result<BTreeMap<Digest, Vec<Vec<u8>>>> {
+        let mut missing: BTreeMap<Digest, Vec<Vec<u8>>> = BTreeMap::new();
         for run in runs.iter().filter(|run| run.outcome == Outcome::Committed) {
             let Ok((intent, _)) = history::read(&self.disk, &self.home.history, run) else {
                 continue; // damaged: `actum show` says so
             };
             for (name, digest) in kept_images(&intent) {
                 if self.kept_size(&name)?.is_none() {
-                    missing.insert(digest, name);
+                    missing.entry(digest).or_default().push(name);
                 }
             }
         }
         Ok(missing)
     }
 
-    /// Renames kept images of a run that will be removed, so that runs which miss these bytes have them.
-    fn transfer_images(&self, run: &RunRef, missing: &mut BTreeMap<Digest, Vec<u8>>) -> Result<()> {
+    /// Links kept images of a run that will be removed, so that runs which miss these bytes have them.
+    fn transfer_images(
+        &self,
+        run: &RunRef,
+        missing: &mut BTreeMap<Digest, Vec<Vec<u8>>>,
+    ) -> Result<()> {
         let Ok((intent, _)) = history::read(&self.disk, &self.home.history, run) else {
             return Ok(());
         };
         for (name, digest) in kept_images(&intent) {
             // The removed run needs nothing any more.
-            missing.retain(|_, to| *to != name);
+            missing.values_mut().for_each(|names| names.retain(|to| *to != name));
             if self.kept_size(&name)?.is_none() {
                 continue;
             }
-            if let Some(to) = missing.remove(&digest) {
+            for to in missing.remove(&digest).unwrap_or_default() {
                 let keep = &self.home.keep;
-                let renamed = self.disk.rename(keep, &name, keep, &to, Rename::NoReplace);
-                renamed.doing(|| "keep an image that another run needs".to_owned())?;
+                let linked = self.disk.link(keep, &name, keep, &to);
+                linked.doing(|| "keep an image that another run needs".to_owned())?;
             }
         }
         Ok(())

@@ -1,23 +1,43 @@
 //! The note `.actum/rebuilding`: while recovery changes the tree, timestamps may be its own.
+//!
+//! ```text
+//! u64   number of the first record of the journal; a note of another journal has no meaning any more
+//! i64   start of a recovery, in nanoseconds      \  once for each attempt,
+//! i64   start of its last step, in nanoseconds   /  all little-endian
+//! ```
 
-use crate::disk::{Barrier, Disk, Epoch, Rename, Time};
+use std::cell::Cell;
+
+use crate::disk::{Barrier, Disk, Rename, Time};
 use crate::error::{Doing, Result};
 use crate::home::{Home, PRIVATE};
 
 const REBUILDING: &[u8] = b"rebuilding";
 const REBUILDING_NEW: &[u8] = b"rebuilding.new";
-/// Size of the note in bytes: the start of the recovery in nanoseconds (little-endian), and the epoch.
-const REBUILD_NOTE: usize = size_of::<i64>() + 16;
-/// The longest time between the timestamp of the note and the end of the step that follows it, in nanoseconds.
-const REBUILD_SLACK: i64 = 10_000_000_000;
+const WORD: usize = 8;
+/// The longest time between the start of a step and its last change, in nanoseconds; half of it for a step that is not
+/// synced yet.
+const SLACK: i64 = 10_000_000_000;
+/// The most attempts in a note; a further one extends the last.
+const ATTEMPTS_MAX: usize = 64;
 
 /// The period in which a recovery changed the tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RebuildTime {
     /// When it began, by the clock that stamps files.
     pub(crate) began: Time,
-    /// The latest possible end; `None` if the recovery ran in another epoch, where the note may have lost its timestamp.
+    /// The latest possible end; `None` while it is under way.
     pub(crate) ended: Option<Time>,
+}
+
+/// The open note of a recovery that is under way.
+pub(crate) struct RebuildNote<H> {
+    file: H,
+    /// Where the start of the last step stands in the file, in bytes.
+    place: u64,
+    /// The start of a step that is durable.
+    synced: Cell<Time>,
+    pub(crate) began: Time,
 }
 
 impl RebuildTime {
@@ -27,68 +47,86 @@ impl RebuildTime {
     }
 }
 
+impl<H> RebuildNote<H> {
+    /// Notes that a step of the recovery starts now.
+    pub(crate) fn touch<D: Disk<Handle = H>>(&self, disk: &D) -> Result<()> {
+        let doing = || "note that recovery goes on".to_owned();
+        let now = disk.now();
+        disk.write_at(&self.file, &now.0.to_le_bytes(), self.place).doing(doing)?;
+        if now.0.saturating_sub(self.synced.get().0) > SLACK / 2 {
+            disk.sync_data(&self.file, Barrier::Rebuilding).doing(doing)?;
+            self.synced.set(now);
+        }
+        Ok(())
+    }
+}
+
 impl<H> Home<H> {
-    /// Returns the period of a recovery that did not finish.
-    pub(crate) fn rebuild_time<D: Disk<Handle = H>>(
+    /// Returns the periods of recoveries of a journal whose first record has this number, and that did not finish.
+    pub(crate) fn rebuild_times<D: Disk<Handle = H>>(
         &self,
         disk: &D,
-        epoch: Epoch,
-    ) -> Result<Option<RebuildTime>> {
+        first: u64,
+    ) -> Result<Vec<RebuildTime>> {
         let doing = || "look for an unfinished recovery".to_owned();
         let file = match disk.open_file(&self.state, REBUILDING) {
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Vec::new()),
             file => file.doing(doing)?,
         };
-        let modified = disk.stat(&file).doing(doing)?.modified;
-        let mut note = [0; REBUILD_NOTE];
+        let mut note = [0; WORD * (1 + 2 * ATTEMPTS_MAX)];
         let read = disk.read_at(&file, &mut note, 0).doing(doing)?;
-        let (began, noted_epoch) = note.split_at(size_of::<i64>());
-        let began = began.first_chunk().map_or(modified, |began| Time(i64::from_le_bytes(*began)));
-        // After a power cut the file may have an older timestamp.
-        let ended = (read == note.len() && noted_epoch == epoch.0)
-            .then(|| Time(modified.0.saturating_add(REBUILD_SLACK)));
-        let began = if read == note.len() { began } else { modified };
-        Ok(Some(RebuildTime { began, ended }))
+        let (words, rest) = note.get(..read).unwrap_or_default().as_chunks::<WORD>();
+        let Some((of, attempts)) = words.split_first().filter(|_| rest.is_empty()) else {
+            // Of an earlier version: only its timestamp says when recovery began.
+            let began = disk.stat(&file).doing(doing)?.modified;
+            return Ok(vec![RebuildTime { began, ended: None }]);
+        };
+        if u64::from_le_bytes(*of) != first {
+            return Ok(Vec::new());
+        }
+        let (attempts, _) = attempts.as_chunks::<2>();
+        let period = |[began, step]: &[[u8; WORD]; 2]| RebuildTime {
+            began: Time(i64::from_le_bytes(*began)),
+            ended: Some(Time(i64::from_le_bytes(*step).saturating_add(SLACK))),
+        };
+        Ok(attempts.iter().map(period).collect())
     }
 
-    /// Writes a durable note that recovery starts to change the tree, unless one exists. Returns its timestamp.
+    /// Writes a durable note that recovery starts to change the tree, after those of the attempts `before`.
     pub(crate) fn begin_rebuild<D: Disk<Handle = H>>(
         &self,
         disk: &D,
-        epoch: Epoch,
-    ) -> Result<Time> {
+        first: u64,
+        before: &[RebuildTime],
+    ) -> Result<RebuildNote<H>> {
         let doing = || "note that recovery begins".to_owned();
-        let began = match self.rebuild_time(disk, epoch)? {
-            Some(RebuildTime { ended: Some(_), .. }) => return self.touch_rebuild(disk),
-            Some(RebuildTime { began, ended: None }) => Some(began),
-            None => None,
-        };
         if disk.stat_at(&self.state, REBUILDING_NEW).doing(doing)?.is_some() {
             disk.unlink(&self.state, REBUILDING_NEW).doing(doing)?;
         }
         let file = disk.create(&self.state, REBUILDING_NEW, PRIVATE).doing(doing)?;
         // The clock that stamps files may be some milliseconds behind the other.
-        let began = match began {
-            Some(began) => began,
-            None => disk.stat(&file).doing(doing)?.modified,
-        };
-        let note = [&began.0.to_le_bytes()[..], &epoch.0].concat();
+        let began = disk.stat(&file).doing(doing)?.modified;
+        let now = disk.now();
+        let mut attempts: Vec<(Time, Time)> = before
+            .iter()
+            .map(|it| (it.began, it.ended.map_or(now, |ended| Time(ended.0.saturating_sub(SLACK)))))
+            .collect();
+        match attempts.last_mut() {
+            Some(last) if before.len() >= ATTEMPTS_MAX => last.1 = now,
+            Some(_) | None => attempts.push((began, now)),
+        }
+        let mut note = first.to_le_bytes().to_vec();
+        for (began, step) in &attempts {
+            note.extend(began.0.to_le_bytes());
+            note.extend(step.0.to_le_bytes());
+        }
+        let place = u64::try_from(note.len().saturating_sub(WORD)).unwrap_or(u64::MAX);
         disk.write_at(&file, &note, 0).doing(doing)?;
         disk.sync(&file, Barrier::Rebuilding).doing(doing)?;
         disk.rename(&self.state, REBUILDING_NEW, &self.state, REBUILDING, Rename::Replace)
             .doing(doing)?;
         disk.sync(&self.state, Barrier::Rebuilding).doing(doing)?;
-        Ok(disk.stat(&file).doing(doing)?.modified)
-    }
-
-    /// Updates the timestamp of the note before a step. Returns it.
-    pub(crate) fn touch_rebuild<D: Disk<Handle = H>>(&self, disk: &D) -> Result<Time> {
-        let doing = || "note that recovery goes on".to_owned();
-        let file = disk.open_own(&self.state, REBUILDING).doing(doing)?;
-        let mut byte = [0];
-        disk.read_at(&file, &mut byte, 0).doing(doing)?;
-        disk.write_at(&file, &byte, 0).doing(doing)?;
-        Ok(disk.stat(&file).doing(doing)?.modified)
+        Ok(RebuildNote { file, place, synced: Cell::new(now), began })
     }
 
     /// Takes the note away once the journal has forgotten what was rebuilt.

@@ -13,7 +13,7 @@ mod install;
 mod judge;
 mod unrecorded;
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
 use std::collections::HashMap;
 
 use actum_core::RelPath;
@@ -21,8 +21,8 @@ use actum_core::RelPath;
 use self::index::{DirectoryRun, InodeRecord, PathRecord, directory_runs, inode_records};
 use self::install::Installed;
 use crate::disk::Disk;
-use crate::error::Result;
-use crate::home::RebuildTime;
+use crate::error::{Result, State};
+use crate::home::{RebuildNote, RebuildTime};
 use crate::journal::runs::LoggedRun;
 use crate::tree::Tree;
 use crate::workspace::Workspace;
@@ -61,8 +61,9 @@ impl<D: Disk> Workspace<D> {
             recorded: inode_records(runs),
             directory_runs: directory_runs(runs),
             changed: RefCell::new(
-                self.home.rebuild_time(&self.disk, self.epoch)?.into_iter().collect(),
+                self.home.rebuild_times(&self.disk, self.journal.first_sequence())?,
             ),
+            note: OnceCell::new(),
             saved: RefCell::default(),
         };
         rebuilder.run()
@@ -78,11 +79,14 @@ struct Rebuilder<'a, D: Disk> {
     directory_runs: HashMap<Option<RelPath>, Vec<DirectoryRun>>,
     /// The periods in which recoveries changed the tree: an earlier one that was killed, and this one once it starts.
     changed: RefCell<Vec<RebuildTime>>,
+    /// The note of this recovery, once it changes something.
+    note: OnceCell<RebuildNote<D::Handle>>,
     saved: RefCell<Vec<String>>,
 }
 
 impl<D: Disk> Rebuilder<'_, D> {
     fn run(&self) -> Result<Rebuilt> {
+        self.rescue_displaced()?;
         let records = self.path_records();
         let mut rebuilt = Rebuilt::default();
         let mut work: Vec<(&RelPath, &PathRecord, Task)> = Vec::new();
@@ -95,10 +99,7 @@ impl<D: Disk> Rebuilder<'_, D> {
         }
         if !work.is_empty() {
             // From here on stamps may be recovery's own.
-            let (home, disk, epoch) =
-                (&self.workspace.home, &self.workspace.disk, self.workspace.epoch);
-            let began = home.begin_rebuild(disk, epoch)?;
-            self.changed.borrow_mut().push(RebuildTime { began, ended: None });
+            self.begin()?;
         }
         // First whatever is in the way, deepest first; then what is missing, shallowest first.
         let mut blocked = Vec::new();
@@ -132,9 +133,22 @@ impl<D: Disk> Rebuilder<'_, D> {
 }
 
 impl<D: Disk> Rebuilder<'_, D> {
+    /// Notes that this recovery starts to change the tree.
+    fn begin(&self) -> Result<()> {
+        let Workspace { home, disk, journal, .. } = self.workspace;
+        let note = home.begin_rebuild(disk, journal.first_sequence(), &self.changed.borrow())?;
+        self.changed.borrow_mut().push(RebuildTime { began: note.began, ended: None });
+        drop(self.note.set(note)); // it begins once
+        Ok(())
+    }
+
+    fn touch(&self) -> Result<()> {
+        self.note.get().map_or(Ok(()), |note| note.touch(&self.workspace.disk))
+    }
+
     /// Removes what is in the way, unless another program changed it since all paths were judged.
     fn clear_if_unchanged(&self, path: &RelPath, record: &PathRecord) -> Result<bool> {
-        self.workspace.home.touch_rebuild(&self.workspace.disk)?;
+        self.touch()?;
         match self.judge(path, record)? {
             Task::Install => self.clear_the_way(path, record),
             Task::Right | Task::Adjust | Task::LaterEdit | Task::Foreign => Ok(true),
@@ -143,7 +157,7 @@ impl<D: Disk> Rebuilder<'_, D> {
 
     /// Installs or adjusts a path, unless another program changed it since all paths were judged.
     fn put_right(&self, path: &RelPath, record: &PathRecord, task: Task) -> Result<Installed> {
-        self.workspace.home.touch_rebuild(&self.workspace.disk)?;
+        self.touch()?;
         match (task, self.judge(path, record)?) {
             (Task::Install, Task::Install) => self.install(path, record),
             (_, Task::Adjust) => self.adjust(record).map(|()| Installed::Done),
@@ -160,11 +174,12 @@ impl Rebuilt {
         match step {
             Ok(done) => Ok(Some(done)),
             Err(error) => match error.refusal() {
-                Some(reason) => {
+                // A displaced file that is not kept yet is kept by the next attempt.
+                Some(reason) if error.state == State::Unchanged => {
                     self.refused.push((record.place(), reason));
                     Ok(None)
                 }
-                None => Err(error),
+                Some(_) | None => Err(error),
             },
         }
     }

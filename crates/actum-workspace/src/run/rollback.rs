@@ -138,6 +138,16 @@ impl<D: Disk> RollBack<'_, D> {
         }
     }
 
+    /// Whether a staged name refers to a file that is not the new one, with other content than the displaced one had.
+    fn is_foreign(&self, staged: &[u8], pre: &FileImage, post: &FileImage) -> Result<bool> {
+        match self.at_stage(staged)? {
+            Some(found) if found.kind == Kind::File && found.inode != post.inode => {
+                Ok(!self.holds(self.stage, staged, pre)?)
+            }
+            Some(_) | None => Ok(false),
+        }
+    }
+
     fn exchange_back(&self) -> Result<Verdict> {
         let staged = stage_name(self.intent.run, self.index);
         let (Some(pre), Some(post)) = (self.entry.pre.file(), self.entry.post.file()) else {
@@ -156,11 +166,10 @@ impl<D: Disk> RollBack<'_, D> {
             None => false,
         };
         if !ours {
-            return Ok(if self.is_before(&parent, pre)? {
-                Verdict::Before // someone put the old content back
-            } else {
-                Verdict::Foreign
-            });
+            // A rollback that was killed may have displaced a file of somebody else, whatever is at the path now.
+            let is_as_before =
+                self.is_before(&parent, pre)? && !self.is_foreign(&staged, pre, post)?;
+            return Ok(if is_as_before { Verdict::Before } else { Verdict::Foreign });
         }
         if self.at_stage(&staged)?.is_none() {
             return self.bring_back(&parent);
@@ -222,12 +231,17 @@ impl<D: Disk> RollBack<'_, D> {
     fn take_away(&self) -> Result<Verdict> {
         let staged = stage_name(self.intent.run, self.index);
         let Some(post) = self.entry.post.file() else { return Ok(Verdict::Before) };
-        if self.at_stage(&staged)?.is_some() {
+        let found = self.at_stage(&staged)?;
+        if found.is_some_and(|found| found.inode == post.inode) {
             return Ok(Verdict::Before); // never published, or taken back already
         }
+        let is_staged = found.is_some();
         let Some(parent) = self.parent()? else {
-            return Ok(Verdict::Before);
+            return Ok(if is_staged { Verdict::Foreign } else { Verdict::Before });
         };
+        if is_staged {
+            return self.give_back(&staged, &parent); // a rollback that was killed had taken it
+        }
         let disk = self.tree.disk;
         match disk.stat_at(&parent, self.name()).doing(|| self.doing())? {
             None => return Ok(Verdict::Before),

@@ -38,7 +38,7 @@ impl<D: Disk> Rebuilder<'_, D> {
                     return Ok(false);
                 }
                 let parent = self.tree.existing_parent(path)?;
-                let name = self.temporary(record, "gone")?;
+                let name = self.temporary(record, "displaced")?;
                 let stage = &self.workspace.home.stage;
                 disk.rename(&parent, path.name(), stage, &name, Rename::NoReplace).doing(doing)?;
                 let taken = disk.stat_at(stage, &name).doing(doing)?;
@@ -47,7 +47,7 @@ impl<D: Disk> Rebuilder<'_, D> {
                     back.doing(doing)?;
                     return Ok(false);
                 };
-                self.save_unrecorded(&name, &taken)?;
+                self.save_displaced(&name, &taken)?;
                 Ok(true)
             }
             (Image::Absent | Image::File(_), Found::Directory) => {
@@ -105,6 +105,10 @@ impl<D: Disk> Rebuilder<'_, D> {
             disk.rename(stage, &name, &parent, path.name(), Rename::NoReplace).doing(doing)?;
             return Ok(Installed::Done);
         };
+        // From the exchange on the name says that a displaced file is there.
+        let built = name;
+        let name = self.temporary(record, "displaced")?;
+        disk.rename(stage, &built, stage, &name, Rename::NoReplace).doing(doing)?;
         let exchange =
             || disk.rename(stage, &name, &parent, path.name(), Rename::Exchange).doing(doing);
         exchange()?;
@@ -114,7 +118,7 @@ impl<D: Disk> Rebuilder<'_, D> {
             exchange()?; // someone was faster: theirs stays
             return Ok(Installed::InTheWay);
         };
-        self.save_unrecorded(&name, &displaced)?;
+        self.save_displaced(&name, &displaced)?;
         Ok(Installed::Done)
     }
 

@@ -4,17 +4,55 @@ use std::io;
 
 use super::Rebuilder;
 use crate::disk::{Disk, Kind, Rename, Stat};
-use crate::error::{Doing, Result};
+use crate::error::{Doing, Result, State};
 use crate::journal::record::Image;
 use crate::transaction::node::Bytes;
 use crate::tree::digest_of;
+
+/// Part of the name of a displaced file in the stage directory.
+pub(super) const DISPLACED: &[u8] = b".displaced";
 
 /// The unit in which file systems lose data, in bytes.
 pub(super) const BLOCK: usize = 4096;
 
 impl<D: Disk> Rebuilder<'_, D> {
+    /// Keeps the displaced files that a recovery left which was killed before it kept them.
+    pub(super) fn rescue_displaced(&self) -> Result<()> {
+        let doing = || "look for displaced files".to_owned();
+        let (disk, stage) = (&self.workspace.disk, &self.workspace.home.stage);
+        for name in disk.list(stage).doing(doing)? {
+            if name.windows(DISPLACED.len()).any(|part| part == DISPLACED)
+                && let Some(stat) = disk.stat_at(stage, &name).doing(doing)?
+                && !self.is_built(&name, &stat)?
+            {
+                self.save_displaced(&name, &stat)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether a file holds an image of some run, as one does that was built and not put in its place.
+    fn is_built(&self, name: &[u8], stat: &Stat) -> Result<bool> {
+        if stat.kind != Kind::File {
+            return Ok(true);
+        }
+        let doing = || "compare a file with the journal".to_owned();
+        let (disk, stage) = (&self.workspace.disk, &self.workspace.home.stage);
+        let file = disk.open_file(stage, name).doing(doing)?;
+        let digest = digest_of(disk, &file).doing(doing)?;
+        let entries = self.runs.iter().flat_map(|run| &run.intent.entries);
+        let mut images = entries.flat_map(|entry| [&entry.pre, &entry.post]);
+        Ok(images.any(|image| image.file().is_some_and(|file| file.digest == digest)))
+    }
+
+    /// Keeps a displaced file as [`Self::save_unrecorded`]. An error leaves the workspace to a further attempt.
+    pub(super) fn save_displaced(&self, displaced: &[u8], stat: &Stat) -> Result<()> {
+        let saved = self.save_unrecorded(displaced, stat);
+        saved.map_err(|error| error.leaving(State::NeedsAttention))
+    }
+
     /// Keeps a displaced file for a person, if the journal does not know what it holds.
-    pub(super) fn save_unrecorded(&self, displaced: &[u8], stat: &Stat) -> Result<()> {
+    fn save_unrecorded(&self, displaced: &[u8], stat: &Stat) -> Result<()> {
         let doing = || "keep what was displaced".to_owned();
         let (disk, home) = (&self.workspace.disk, &self.workspace.home);
         if stat.kind != Kind::File {
