@@ -10,7 +10,7 @@ use actum::{PolicyFiles, real_path};
 use actum_core::keyring::{KEYRING_FILE, KEYS_DIRECTORY};
 use actum_core::ledger::TenantId;
 use actum_gate::refuses_output;
-use actum_ledger::LedgerHome;
+use actum_ledger::{HomeError, LedgerHome};
 use actum_workspace::is_ledger_home;
 
 use crate::failure::Failure;
@@ -152,8 +152,13 @@ fn configurations() -> impl Iterator<Item = PathBuf> {
 /// Finds the operator's directory that a new home at `path` would be, contain or lie in. `path` has no links above its last
 /// name.
 pub(crate) fn operators_directory_around(path: &Path) -> Option<PathBuf> {
-    let remembered = known_home_of_ledgers()
-        .and_then(|home| LedgerHome::open_existing(&home).ok()??.configuration().ok()?);
+    let known = known_home_of_ledgers();
+    let remembered = match known.as_deref().map(remembered_configuration) {
+        None => None,
+        Some(Ok(remembered)) => remembered,
+        // What it remembers is not known, so no place is known to be free.
+        Some(Err(_)) => return known,
+    };
     let configurations: Vec<PathBuf> =
         configurations().chain(remembered).map(|it| real_path(&it)).collect();
     let is_within =
@@ -161,6 +166,14 @@ pub(crate) fn operators_directory_around(path: &Path) -> Option<PathBuf> {
     let at_policy = configurations.iter().find(|own| own.as_path() == path);
     let around = configurations.iter().chain(operators_own_real()).find(is_within);
     at_policy.or(around).cloned().or_else(|| holding(path.parent()?))
+}
+
+/// Reads the place of the configuration that the home of an installation remembers.
+fn remembered_configuration(home: &Path) -> Result<Option<PathBuf>, HomeError> {
+    match LedgerHome::open_existing(home)? {
+        Some(home) => home.configuration(),
+        None => Ok(None),
+    }
 }
 
 /// The paths of [`operators_own`] without links, and with links in their last names.
@@ -238,8 +251,9 @@ fn marked_by(directory: &Path) -> Option<PathBuf> {
     if !directory.ends_with("actum") {
         return None;
     }
-    let policy = [directory.join("actum.toml")].into_iter().find(|policy| is_there(policy.clone()));
-    policy.or_else(|| access_policy(directory)).filter(|_| !is_in_project())
+    let policy = directory.join("actum.toml");
+    let policy = if is_there(policy.clone()) { Some(policy) } else { access_policy(directory) };
+    policy.filter(|_| !is_in_project())
 }
 
 /// An access policy in a directory of the operator's policy.

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use actum::reason::Reason;
-use actum::{Approver, NewAlert, QueuedPlan};
+use actum::{Approver, NewAlert, QueuedPlan, task};
 use actum_core::RunId;
 use actum_core::keyring::Keyring;
-use actum_core::ledger::{Isolation, WorkspaceId};
+use actum_core::ledger::{Isolation, JudgedPlan, WorkspaceId};
 use actum_core::signer::{KeyId, KeyRole, Signer};
 use actum_ledger::keys::{KeyError, Protection};
 use actum_ledger::{Keys, LedgerHome, LedgerView, Log, SigningKey};
@@ -191,4 +191,12 @@ pub(crate) fn raise_passphrase_alert(question: &str, session: &Session) -> Resul
     let actor = Some(actor::of(None));
     let alert = NewAlert { name, message, actor, workspace: None };
     records::alert_once(&alert, session).map(drop)
+}
+
+/// The command that carries out the plan of a task: only that writes the reports.
+pub(crate) fn task_command(plan: &JudgedPlan) -> Option<&'static str> {
+    (plan.door == task::DOOR).then_some(match plan.undoes {
+        Some(_) => "actum rollback",
+        None => "actum run",
+    })
 }

@@ -247,7 +247,7 @@ fn an_edit_between_two_runs_survives_when_the_second_is_cut_off() {
     }
 }
 
-/// FO-2: what somebody saves while recovery is at work stays where it was saved.
+/// FO-2: a file that another program saves during a recovery keeps its content.
 #[test]
 fn a_file_that_is_saved_during_a_recovery_after_a_restart_keeps_its_content() {
     let killed = base();
@@ -275,7 +275,7 @@ fn a_file_that_is_saved_during_a_recovery_after_a_restart_keeps_its_content() {
     }
 }
 
-/// FO-2: a recovery that was cut off ends at the time of its last step; later edits are somebody's.
+/// FO-2: the period of a killed recovery ends with its last step; later timestamps are edits.
 #[test]
 fn edits_after_a_recovery_that_was_killed_are_kept() {
     let disk = base();

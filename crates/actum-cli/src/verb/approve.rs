@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use actum::{PlanState, QueueError, Reply, task};
+use actum::{PlanState, QueueError, Reply};
 use actum_core::RunId;
-use actum_core::ledger::{Answer, JudgedPlan};
+use actum_core::ledger::Answer;
 
 use super::queue::Shown;
 use super::sandbox::Confinement;
@@ -43,7 +43,7 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     let (queue, plan) = plans::find(&arguments.plan, session)?;
     let (id, state) = (plan.id(), plan.state(records::now()));
     // What was approved before and not carried out is carried out now; a task is by `actum run` alone, which reports.
-    let by_task = task_command(&plan.queued.plan);
+    let by_task = plans::task_command(&plan.queued.plan);
     let later = arguments.later || by_task.is_some();
     let is_approved = state == PlanState::Approved && !later;
     if state != PlanState::Waiting && !is_approved {
@@ -112,14 +112,6 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         session.screen.note(format_args!("what was done is recorded, but {warning}"));
     }
     Ok(Exit::Success)
-}
-
-/// The command that carries out the plan of a task: only that writes the reports.
-pub(crate) fn task_command(plan: &JudgedPlan) -> Option<&'static str> {
-    (plan.door == task::DOOR).then_some(match plan.undoes {
-        Some(_) => "actum rollback",
-        None => "actum run",
-    })
 }
 
 /// Tells that an approval counts still, where nothing came of it.

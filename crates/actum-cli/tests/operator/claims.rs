@@ -79,7 +79,7 @@ fn the_alert_about_a_trust_goes_to_the_ledger_of_every_tenant() {
     assert_eq!(other["alerts"][0]["name"], "TRUST_WAITS", "{other}");
 }
 
-/// AA-5, EX-18: who tries passphrases is told of, once until somebody has looked.
+/// AA-5, EX-18: wrong passphrases raise one alert until it is marked as seen.
 #[test]
 fn a_wrong_passphrase_that_no_terminal_gave_raises_one_alert() {
     let (directory, root) = workspace();

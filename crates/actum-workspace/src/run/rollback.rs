@@ -138,7 +138,7 @@ impl<D: Disk> RollBack<'_, D> {
         }
     }
 
-    /// Whether a staged name refers to a file that is not the new one, with other content than the displaced one had.
+    /// Whether a staged name refers to a file of another program: neither the new inode nor the displaced content.
     fn is_foreign(&self, staged: &[u8], pre: &FileImage, post: &FileImage) -> Result<bool> {
         match self.at_stage(staged)? {
             Some(found) if found.kind == Kind::File && found.inode != post.inode => {
@@ -166,7 +166,7 @@ impl<D: Disk> RollBack<'_, D> {
             None => false,
         };
         if !ours {
-            // A rollback that was killed may have displaced a file of somebody else, whatever is at the path now.
+            // A killed rollback may have displaced the file of another program, whatever is at the path now.
             let is_as_before =
                 self.is_before(&parent, pre)? && !self.is_foreign(&staged, pre, post)?;
             return Ok(if is_as_before { Verdict::Before } else { Verdict::Foreign });

@@ -24,7 +24,6 @@ use crate::plans::{self, Queue};
 use crate::record::GateLine;
 use crate::timestamp;
 use crate::verb::Session;
-use crate::verb::approve::task_command;
 use crate::verb::diff::FileDiffs;
 use crate::{policy, records, recovery_note};
 
@@ -108,7 +107,7 @@ impl Shown {
             asked,
             diff,
             state,
-            by_task: task_command(judged),
+            by_task: plans::task_command(judged),
         })
     }
 

@@ -97,7 +97,7 @@ impl<D: Disk> Rebuilder<'_, D> {
                 self.build(&name, &bytes, &file.attributes, path)?;
             }
         }
-        // Somebody may have saved the file after it was judged.
+        // Another program may have saved the file after it was judged.
         if before.is_some_and(|before| self.recorded_before(&before).is_none()) {
             return Ok(Installed::InTheWay);
         }

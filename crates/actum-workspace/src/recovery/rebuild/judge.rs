@@ -76,7 +76,7 @@ impl<D: Disk> Rebuilder<'_, D> {
         }))
     }
 
-    /// What the journal says about the inode of a file that nobody wrote to since a run announced it.
+    /// Finds the record of an inode whose content has not been modified since the INTENT of a run.
     pub(super) fn recorded_before(&self, stat: &Stat) -> Option<&InodeRecord> {
         let recorded = self.recorded.get(&stat.inode)?;
         (stat.modified <= recorded.announced).then_some(recorded)
@@ -100,7 +100,7 @@ impl<D: Disk> Rebuilder<'_, D> {
         if record.ended.is_some() { Task::LaterEdit } else { Task::Foreign }
     }
 
-    /// Whether this stamp was set by someone after the end of a run, and not by recovery.
+    /// Whether another program set this timestamp after the end of a run. False for timestamps in the period of a recovery.
     fn is_later(&self, ended: Option<Time>, stamp: Time, slack: i64) -> bool {
         ended.is_some_and(|ended| stamp.0 > ended.0.saturating_add(slack))
             && !self.changed.borrow().iter().any(|recovery| recovery.holds(stamp))

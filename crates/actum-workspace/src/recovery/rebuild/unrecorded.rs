@@ -16,7 +16,7 @@ pub(super) const DISPLACED: &[u8] = b".displaced";
 pub(super) const BLOCK: usize = 4096;
 
 impl<D: Disk> Rebuilder<'_, D> {
-    /// Keeps the displaced files that a recovery left which was killed before it kept them.
+    /// Moves displaced files that a killed recovery left in the stage directory to the lost directory.
     pub(super) fn rescue_displaced(&self) -> Result<()> {
         let doing = || "look for displaced files".to_owned();
         let (disk, stage) = (&self.workspace.disk, &self.workspace.home.stage);
@@ -31,7 +31,7 @@ impl<D: Disk> Rebuilder<'_, D> {
         Ok(())
     }
 
-    /// Whether a file holds an image of some run, as one does that was built and not put in its place.
+    /// Whether the content of a file is an image in the journal. A recovery that was killed before the exchange leaves such a file.
     fn is_built(&self, name: &[u8], stat: &Stat) -> Result<bool> {
         if stat.kind != Kind::File {
             return Ok(true);
