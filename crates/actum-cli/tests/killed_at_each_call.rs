@@ -1,5 +1,5 @@
-//! The program, killed from outside before its system calls: the workspace is before or after, never between
-//! (FO-2). Of `apply` each call is tried; the other commands publish by the same code, and every few are.
+//! The program, killed from outside before each of its system calls that may change something: the workspace is before or
+//! after, never between (FO-2).
 #![allow(
     clippy::unwrap_used,
     clippy::expect_used,
@@ -77,7 +77,7 @@ fn a_signal_that_asks_to_end_leaves_before_or_after_at_any_call() {
     let apply = ["apply", "../change.diff"];
     let (before, after) = (template.tree(), template.after(&apply));
     let (mut begun, mut done) = (0, 0);
-    for call in (0..).step_by(2) {
+    for call in 0.. {
         let copy = template.copy();
         let said = copy.directory.path().join("said");
         let signal = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP][call % 3];
@@ -105,7 +105,7 @@ fn an_exec_killed_at_any_call_leaves_before_or_after() {
     let template = Template::new();
     let script =
         "echo new > edited.txt; rm -r gone; mkdir -p made; echo x > made/x; chmod 755 tool.sh";
-    let count = template.kill_at_calls(&["exec", "--json", "--", "sh", "-c", script], 11);
+    let count = template.kill_at_each_call(&["exec", "--json", "--", "sh", "-c", script]);
     assert!(count.between > 0, "no kill came between two changes: {count:?}");
 }
 
@@ -122,8 +122,7 @@ fn an_action_that_is_killed_leaves_before_or_after() {
         "scope": { "allowedDirs": ["."] }
     });
     fs::write(template.directory.path().join("plan.json"), plan.to_string()).unwrap();
-    // The change is made by what `apply` is made by, of which each call is tried.
-    let count = template.kill_at_calls(&["action", "run", "../plan.json"], 5);
+    let count = template.kill_at_each_call(&["action", "run", "../plan.json"]);
     assert!(count.between > 0, "no kill came between two changes: {count:?}");
 }
 
@@ -168,7 +167,7 @@ fn an_action_of_a_package_that_is_killed_leaves_before_or_after() {
     });
     put("plan.json", &plan.to_string());
     // Most of its calls wait for its steps; the change is made by what `apply` is made by.
-    let count = template.kill_at_calls(&["action", "run", "../plan.json"], 61);
+    let count = template.kill_at_calls(&["action", "run", "../plan.json"], 7);
     assert!(count.kills > 10, "{count:?}");
 }
 
@@ -230,24 +229,8 @@ fn of_an_action_that_is_killed_the_end_is_recorded_once_and_is_true() {
         }
         Some(seen)
     };
-    let seen: BTreeSet<_> = each_turn(6, kill).into_iter().collect();
+    let seen: BTreeSet<_> = (0..).map_while(kill).collect();
     assert_eq!(seen, ["nothing", "reverted", "succeeded"].into());
-}
-
-/// Kills at each `every`th call until the command ends, and at each call between two that end differently, since the calls
-/// at which an end changes are few. Gives the ends.
-fn each_turn<E: PartialEq>(every: usize, mut kill: impl FnMut(usize) -> Option<E>) -> Vec<E> {
-    let mut ends = Vec::new();
-    let mut between = Vec::new();
-    for call in (0..).step_by(every) {
-        let Some(end) = kill(call) else { break };
-        if ends.last().is_some_and(|last| *last != end) {
-            between.extend((call - every + 1..call).filter_map(&mut kill));
-        }
-        ends.push(end);
-    }
-    ends.append(&mut between);
-    ends
 }
 
 /// FO-2, FO-5
@@ -255,7 +238,7 @@ fn each_turn<E: PartialEq>(every: usize, mut kill: impl FnMut(usize) -> Option<E
 fn an_undo_killed_at_any_call_leaves_before_or_after() {
     let template = Template::new();
     template.done(&["apply", "../change.diff"]);
-    let count = template.kill_at_calls(&["undo"], 3);
+    let count = template.kill_at_each_call(&["undo"]);
     assert!(count.between > 0, "no kill came between two changes: {count:?}");
 }
 
@@ -268,7 +251,7 @@ fn a_gc_killed_at_any_call_changes_no_file() {
         template.done(&["apply", "../change.diff"]);
         template.done(&["undo"]);
     }
-    let count = template.kill_at_calls(&["gc", "--max-runs", "1"], 7);
+    let count = template.kill_at_each_call(&["gc", "--max-runs", "1"]);
     assert_eq!(count.between, 0, "a collection touched the files");
 }
 
@@ -281,11 +264,10 @@ fn a_recovery_killed_at_any_call_leaves_before_or_after() {
     let is_mixture = |killed: &Killed| ![&before, &after].contains(&&killed.copy.tree());
     // The last kill that leaves a mixture leaves the most to recover.
     let last_mixture = (0..)
-        .step_by(2)
         .map(|call| template.killed_copy(&apply, call))
         .take_while(|killed| killed.end != End::Exited { code: 0 })
         .enumerate()
-        .filter_map(|(at, killed)| is_mixture(&killed).then_some(2 * at))
+        .filter_map(|(at, killed)| is_mixture(&killed).then_some(at))
         .last();
     let count = template.kill_recovery_at_each_call(&apply, last_mixture.expect("a mixture"));
     assert!(count.between > 0, "no kill came between two steps of recovery: {count:?}");
@@ -297,7 +279,7 @@ fn commands_that_only_look_do_not_recover() {
     let template = Template::new();
     let apply = ["apply", "../change.diff"];
     let (before, after) = (template.tree(), template.after(&apply));
-    let mut killed = (0..).step_by(2).map(|call| template.killed_copy(&apply, call));
+    let mut killed = (0..).map(|call| template.killed_copy(&apply, call));
     let mixed = killed.find(|killed| ![&before, &after].contains(&&killed.copy.tree())).unwrap();
     let left = mixed.copy.tree();
     for verb in [&["log"][..], &["show"], &["diff"], &["status"], &["explain", "CHANGE_DENIED"]] {
@@ -416,17 +398,17 @@ impl Template {
         self.kill_at_calls(arguments, 1)
     }
 
-    /// The same at each `every`th call, and where that leaves something else ([`each_turn`]).
+    /// The same at each `every`th call.
     fn kill_at_calls(&self, arguments: &[&str], every: usize) -> Count {
         let (before, after) = (self.tree(), self.after(arguments));
         let mut count = Count::default();
-        let kill = |call: usize| -> Option<bool> {
+        for call in (0..).step_by(every) {
             let Killed { copy, end, acknowledged } = self.killed_copy(arguments, call);
             let system_call = match end {
                 End::Killed { system_call } => system_call,
                 End::Exited { code } => {
                     assert_eq!(code, 0, "{arguments:?}, traced and not killed");
-                    return None;
+                    break;
                 }
             };
             let what = format!("{arguments:?}, killed before call {call} (number {system_call})");
@@ -443,9 +425,7 @@ impl Template {
                 copy.done(arguments);
                 assert_eq!(copy.tree(), after, "{what}, and run again");
             }
-            Some(left == before)
-        };
-        each_turn(every, kill);
+        }
         eprintln!("{arguments:?}: {count:?}");
         count
     }
@@ -455,7 +435,7 @@ impl Template {
     fn kill_recovery_at_each_call(&self, arguments: &[&str], call: usize) -> Count {
         let before = self.tree();
         let mut count = Count::default();
-        for call_of_recovery in (0..).step_by(2) {
+        for call_of_recovery in 0.. {
             // Not a copy of what the kill left: the files of a copy are others to the journal.
             let killed = self.killed_copy(arguments, call);
             let mixture = killed.copy.tree();

@@ -229,7 +229,7 @@ fn a_key_under_a_passphrase_is_changed_with_it_or_knowingly_without() {
 /// typed; then types. Tells all that the terminal showed, the exit code, and whether it shows what is
 /// typed again.
 const PERSON: &str = r"
-import os, pty, signal, sys, termios
+import os, pty, signal, sys, termios, time
 # Who runs in the background is not interrupted, and hands that on.
 signal.signal(signal.SIGINT, signal.SIG_DFL)
 answers = [answer.encode() for answer in os.environ.pop('ANSWERS').split('|')]
@@ -244,7 +244,9 @@ for answer in answers:
     while b': ' not in shown[asked:]:
         shown += os.read(terminal, 1000)
     while echoes():
-        pass
+        if os.waitid(os.P_PID, process, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+            sys.exit(f'it ended before the answer: {shown.decode()}')
+        time.sleep(0.001)
     if answer == b'SIGTERM':
         os.kill(process, signal.SIGTERM)
     else:
@@ -266,7 +268,8 @@ print('ended', os.waitstatus_to_exitcode(status), 'shown' if echoes() else 'hidd
 fn at_a_terminal(root: &Path, arguments: &[&str], answers: &[&str]) -> String {
     let mut person = Command::new("python3");
     person.args(["-c", PERSON, env!("CARGO_BIN_EXE_actum")]).args(arguments);
-    person.env("ACTUM_HOME", home_of(root)).env("ANSWERS", answers.join("|")).env("NO_COLOR", "1");
+    person.env("ACTUM_HOME", home_of(root)).env("XDG_CONFIG_HOME", program::operator_of(root));
+    person.env("ANSWERS", answers.join("|")).env("NO_COLOR", "1");
     let output = person.current_dir(root).stdin(Stdio::null()).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap().replace('\r', "")

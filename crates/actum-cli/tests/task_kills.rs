@@ -195,12 +195,12 @@ impl Place {
     }
 }
 
-fn kill_at(config: &str, every: usize) {
+fn kill_at(config: &str) {
     let template = Place::new(config);
     let run = ["run", "../task.json"];
     let (before, after) = (template.tree(), template.after(&run));
     let mut seen = BTreeMap::<&str, usize>::new();
-    for call in (0..).step_by(every) {
+    for call in 0.. {
         let copy = template.copy();
         let said = copy.directory.path().join("said");
         let End::Killed { system_call } = kill_before_call(&copy.root, &run, call, &said) else {
@@ -251,13 +251,13 @@ fn kill_at(config: &str, every: usize) {
 /// EX-7, EX-13, EX-18, FO-2
 #[test]
 fn a_task_that_is_killed_leaves_before_or_after_and_the_reports_say_which() {
-    kill_at("", 5);
+    kill_at("");
 }
 
 /// EX-13, EX-17, FO-2: the same where it is committed.
 #[test]
 fn a_task_that_is_committed_and_killed_leaves_before_or_after_and_the_reports_say_which() {
-    kill_at("git: { commit: true }\n", 17);
+    kill_at("git: { commit: true }\n");
 }
 
 /// EX-4, EX-13: a task that is refused has a report that says so, or no directory.
@@ -266,7 +266,7 @@ fn a_task_that_is_refused_and_killed_has_a_report_or_no_directory() {
     let template = Place::new("protected_files: [gone.txt]\n");
     let before = template.tree();
     let mut seen = BTreeMap::<String, usize>::new();
-    for call in (0..).step_by(5) {
+    for call in 0.. {
         let copy = template.copy();
         let said = copy.directory.path().join("said");
         let run = ["run", "../task.json"];
@@ -299,7 +299,7 @@ fn a_task_that_is_asked_to_end_is_cancelled_or_done() {
     let run = ["run", "../task.json"];
     let (before, after) = (template.tree(), template.after(&run));
     let mut seen = BTreeMap::<String, usize>::new();
-    for call in (0..).step_by(11) {
+    for call in 0.. {
         let copy = template.copy();
         let said = copy.directory.path().join("said");
         let signal = [Signal::SIGINT, Signal::SIGTERM, Signal::SIGHUP][call % 3];
@@ -349,13 +349,13 @@ fn a_file_that_is_changed_before_the_run_is_verified_raises_an_alert() {
 /// EX-13, EX-16: whoever comes next writes what the process that took a task back could not.
 #[test]
 fn a_rollback_that_is_killed_is_told_as_what_it_came_to() {
-    kill_rollback_at("", 5);
+    kill_rollback_at("");
 }
 
 /// EX-13, EX-16, EX-17: the same of a task that was committed; the commit that reverts it is told where there is one.
 #[test]
 fn a_rollback_of_a_commit_that_is_killed_is_told_as_what_it_came_to() {
-    kill_rollback_at("git: { commit: true }\n", 17);
+    kill_rollback_at("git: { commit: true }\n");
 }
 
 /// Kills the program when the branch has moved and the index has not, or later.
@@ -415,13 +415,13 @@ fn a_rollback_beside_later_commits_that_is_killed_is_told() {
     assert_eq!(place.stands(), ("Executed".to_owned(), "ROLLED_BACK".to_owned()));
 }
 
-fn kill_rollback_at(config: &str, every: usize) {
+fn kill_rollback_at(config: &str) {
     let template = Place::new(config);
     let before = template.tree();
     assert_eq!(actum(&template.root, &["run", "../task.json"]).code, 0);
     let after = template.tree();
     let mut seen = BTreeMap::<&str, usize>::new();
-    for call in (0..).step_by(every) {
+    for call in 0.. {
         let copy = template.copy();
         let said = copy.directory.path().join("said");
         let rollback = ["rollback", "task-7"];

@@ -137,6 +137,10 @@ pub trait Disk {
     /// An open file or directory.
     type Handle;
 
+    /// The size of a new journal in bytes, and the step by which it grows; a multiple of 4096. Each recovery after a restart
+    /// reads all of it.
+    const JOURNAL_STEP: u64 = 4 << 20;
+
     /// Opens the directory at `path` as the root of a workspace. Fails with `ELOOP` at a symbolic link anywhere in the path:
     /// one that was put there after a caller looked at the path would lead elsewhere.
     fn open_root(&self, path: &Path) -> io::Result<Self::Handle>;

@@ -20,8 +20,6 @@ use crate::journal::sector::{Framed, PAGE, SECTOR, Sight, frame, framed_length, 
 
 /// The format this program reads and writes.
 pub(crate) const FORMAT: u32 = 3;
-/// The size of a new journal in bytes, and the step it grows by.
-pub(crate) const CAPACITY_STEP: u64 = 4 << 20;
 /// The largest journal in bytes.
 pub(crate) const CAPACITY_MAX: u64 = 256 << 20;
 /// Where the first record starts, behind the two copies of the head.
@@ -84,9 +82,9 @@ impl<H> Journal<H> {
         epoch: Epoch,
         first: u64,
     ) -> io::Result<()> {
-        zero(disk, file, 0, CAPACITY_STEP)?;
+        zero(disk, file, 0, D::JOURNAL_STEP)?;
         for generation in [1, 2] {
-            let head = Head { generation, capacity: CAPACITY_STEP, first, epoch };
+            let head = Head { generation, capacity: D::JOURNAL_STEP, first, epoch };
             head.write(disk, file)?;
         }
         disk.sync(file, Barrier::Birth)
@@ -249,7 +247,7 @@ impl<H> Journal<H> {
         if needed > CAPACITY_MAX {
             return Err(ErrorKind::TooLarge { bytes: needed, max: CAPACITY_MAX }.into());
         }
-        let capacity = needed.next_multiple_of(CAPACITY_STEP);
+        let capacity = needed.next_multiple_of(D::JOURNAL_STEP);
         let head = Head { generation: self.head.generation + 1, capacity, ..self.head };
         zero(disk, &self.file, self.head.capacity, capacity)
             .and_then(|()| disk.sync_data(&self.file, Barrier::Growth))

@@ -1,10 +1,13 @@
 //! Builds the test programs of the workspace and runs several at a time.
 
 use std::collections::VecDeque;
-use std::io::{self, BufRead, BufReader, Write};
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read, Seek, Write};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
 
 use serde::Deserialize;
 
@@ -24,6 +27,9 @@ const LONGEST: &[&str] = &[
     "hostile_exec",
     "hostile",
 ];
+
+/// How long a program may run. The longest takes five minutes on two cores, so one that runs longer hangs.
+const TIME_LIMIT: Duration = Duration::from_secs(20 * 60);
 
 /// A function with this prefix is the body of a process that a test starts, and no test by itself.
 const CHILD: &str = "child_that_";
@@ -59,10 +65,10 @@ struct Target {
 /// the names of failed tests at the end. Returns whether everything was built and passed.
 pub(super) fn pass(root: &Path, tally: &mut Tally) -> Result<bool, Box<dyn std::error::Error>> {
     let Some(programs) = build(root)? else { return Ok(false) };
-    let at_a_time = std::thread::available_parallelism()?.get() + 1; // many wait for processes they kill
+    let at_a_time = thread::available_parallelism()?.get() + 1; // many wait for processes they kill
     let waiting = Mutex::new(programs);
     let report = Mutex::new(Report { tally, failures: Vec::new() });
-    std::thread::scope(|scope| -> io::Result<()> {
+    thread::scope(|scope| -> io::Result<()> {
         let runners: Vec<_> =
             (0..at_a_time).map(|_| scope.spawn(|| run_all(&waiting, &report))).collect();
         let ended = runners.into_iter().map(|runner| {
@@ -117,15 +123,50 @@ fn run_all(waiting: &Mutex<VecDeque<Program>>, report: &Mutex<Report<'_>>) -> io
         let mut command = Command::new(&program.path);
         command.args(["--skip", CHILD]).current_dir(&program.directory);
         command.env("CARGO_MANIFEST_DIR", &program.directory).stdin(Stdio::null());
-        let output = command.output()?;
-        lock(report).add(&program, &output, io::stdout().lock())?;
+        let started = Instant::now();
+        let output = output_within(&mut command, TIME_LIMIT)?;
+        lock(report).add(&program, &output, started.elapsed(), io::stdout().lock())?;
     }
+}
+
+/// Runs `command` to its end, and kills it after `limit`. Its output goes to files: a process that it left behind would
+/// keep a pipe open, and whoever reads the pipe would wait for that process.
+fn output_within(command: &mut Command, limit: Duration) -> io::Result<Output> {
+    let (mut stdout, mut stderr) = (tempfile::tempfile()?, tempfile::tempfile()?);
+    let mut child = command.stdout(stdout.try_clone()?).stderr(stderr.try_clone()?).spawn()?;
+    let deadline = Instant::now() + limit;
+    let status = loop {
+        if let Some(status) = child.try_wait()? {
+            break status;
+        }
+        if Instant::now() >= deadline {
+            child.kill()?;
+            break child.wait()?;
+        }
+        thread::sleep(Duration::from_millis(10));
+    };
+    Ok(Output { status, stdout: content(&mut stdout)?, stderr: content(&mut stderr)? })
+}
+
+/// All bytes of `file`, from its start.
+fn content(file: &mut File) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.rewind()?;
+    file.read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 impl Report<'_> {
     /// Writes the output of a program that has ended to `out`, and counts its tests.
-    fn add(&mut self, program: &Program, output: &Output, mut out: impl Write) -> io::Result<()> {
-        writeln!(out, "\n{} ({})", program.name, program.directory.display())?;
+    fn add(
+        &mut self,
+        program: &Program,
+        output: &Output,
+        took: Duration,
+        mut out: impl Write,
+    ) -> io::Result<()> {
+        let (name, directory) = (&program.name, program.directory.display());
+        writeln!(out, "\n{name} ({directory}), {} s", took.as_secs())?;
         let failed_before = self.tally.failed;
         self.tally.count(output.stdout.as_slice(), &mut out)?;
         out.flush()?;
@@ -138,9 +179,10 @@ impl Report<'_> {
             line.strip_prefix("test ").and_then(|line| line.strip_suffix(" ... FAILED"))
         });
         let named = self.failures.len();
-        self.failures.extend(failed.map(|test| format!("{}: {}", program.name, test.trim_end())));
+        self.failures.extend(failed.map(|test| format!("{name}: {}", test.trim_end())));
         if self.failures.len() == named {
-            self.failures.push(format!("{}: it ended with {}", program.name, output.status));
+            let (status, seconds) = (output.status, took.as_secs());
+            self.failures.push(format!("{name}: it ended with {status} after {seconds} s"));
         }
         // A program that was killed has no summary, and counts as one failed test.
         self.tally.failed = self.tally.failed.max(failed_before + 1);
@@ -192,11 +234,29 @@ mod tests {
         // The run that contains this test would count what is printed.
         let mut out = Vec::new();
         let failed = "test a::b ... FAILED\ntest result: FAILED. 4 passed; 1 failed; 0 ignored;\n";
-        report.add(&program("one"), &output(failed, 101 << 8), &mut out).unwrap();
-        report.add(&program("two"), &output("test c ... ok\n", 9), &mut out).unwrap();
+        let mut add = |name, output| {
+            report.add(&program(name), &output, Duration::from_secs(7), &mut out).unwrap()
+        };
+        add("one", output(failed, 101 << 8));
+        add("two", output("test c ... ok\n", 9));
         let passed = output("test result: ok. 2 passed; 0 failed\n", 0);
-        report.add(&program("three"), &passed, &mut out).unwrap();
-        assert_eq!(report.failures, ["one: a::b", "two: it ended with signal: 9 (SIGKILL)"]);
+        add("three", passed);
+        let killed = "two: it ended with signal: 9 (SIGKILL) after 7 s";
+        assert_eq!(report.failures, ["one: a::b", killed]);
         assert_eq!(tally, Tally { passed: 6, failed: 2, skipped: 0 });
+    }
+    #[test]
+    fn a_program_that_hangs_is_killed_and_what_it_left_behind_is_not_waited_for() {
+        let limit = Duration::from_millis(300);
+        let shell =
+            |script: &str| output_within(Command::new("sh").args(["-c", script]), limit).unwrap();
+        let left_behind = shell("sleep 2 & echo done");
+        assert!(left_behind.status.success());
+        assert_eq!(left_behind.stdout, b"done\n");
+        let hanging = shell("echo begun; exec sleep 2");
+        assert_eq!(
+            (hanging.status.signal(), hanging.stdout.as_slice()),
+            (Some(9), &b"begun\n"[..])
+        );
     }
 }

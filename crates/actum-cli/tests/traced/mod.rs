@@ -1,11 +1,15 @@
 //! Runs the program and kills it from outside before one of its system calls (ptrace(2)).
+//!
+//! Only calls that may change something are counted: a kill before one that only looks leaves what a kill before the next
+//! of these leaves.
 
 use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
 use nix::errno::Errno;
-use nix::libc::PTRACE_SYSCALL_INFO_ENTRY;
+use nix::libc::{self, PTRACE_SYSCALL_INFO_ENTRY};
 use nix::sys::ptrace::{self, Options};
 use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
@@ -23,7 +27,7 @@ pub enum End {
 /// Stops itself, so that it can be seized before it becomes the program.
 const SCRIPT: &str = "umask 022; kill -STOP $$; exec \"$0\" \"$@\"";
 
-/// Runs the program in `directory` and kills it before system call number `call`, counted from 0
+/// Runs the program in `directory` and kills it before the system call of this number, counted from 0
 /// after its start. What it says on standard output goes to the file `said`.
 pub fn kill_before_call(directory: &Path, arguments: &[&str], call: usize, said: &Path) -> End {
     match stop_before_call(directory, arguments, call, said) {
@@ -132,22 +136,138 @@ fn stop_when(
     seize(process);
     kill(process, Signal::SIGCONT).expect("our own child can be continued");
     wait_for_exec(process);
-    let mut thread = process;
-    for made in 0.. {
+    let (mut thread, mut made) = (process, 0);
+    loop {
         match next_call(process, thread) {
             Next::Call { by } => thread = by,
             Next::Exit { code } => return Stop::Exited { code },
         }
+        // A process that dies where it enters a call does not make the call.
+        let entered = fs::read_to_string(format!("/proc/{process}/task/{thread}/syscall"));
+        let call = Call::parse(&entered.unwrap_or_default());
+        if call.only_looks(process) {
+            continue;
+        }
         if is_it(made) {
-            break;
+            let system_call = call.number.to_string();
+            return Stop::Before { process, thread, system_call };
+        }
+        made += 1;
+    }
+}
+
+/// A system call that is about to be made (proc_pid_syscall(5)).
+struct Call {
+    number: i64,
+    arguments: Vec<u64>,
+}
+
+impl Call {
+    fn parse(entered: &str) -> Self {
+        let mut words = entered.split_whitespace();
+        let number = words.next().and_then(|word| word.parse().ok()).unwrap_or(-1);
+        let argument = |word: &str| u64::from_str_radix(word.trim_start_matches("0x"), 16).ok();
+        Self { number, arguments: words.filter_map(argument).collect() }
+    }
+
+    /// Whether whoever comes after a kill finds the same before this call and after it. Locks end with the process, and what
+    /// is not synced stays.
+    fn only_looks(&self, process: Pid) -> bool {
+        let argument = |index: usize| self.arguments.get(index).copied().unwrap_or_default();
+        match self.number {
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_open => !makes_or_empties(argument(1)),
+            libc::SYS_openat => !makes_or_empties(argument(2)),
+            libc::SYS_openat2 => {
+                let mut flags = [0; 8]; // the first member of `open_how`
+                let memory = File::open(format!("/proc/{process}/mem"));
+                let read = memory.and_then(|memory| memory.read_exact_at(&mut flags, argument(2)));
+                read.is_ok() && !makes_or_empties(u64::from_ne_bytes(flags))
+            }
+            number => LOOKS.contains(&number),
         }
     }
-    // A process that dies where it enters a call does not make the call.
-    let of_proc =
-        fs::read_to_string(format!("/proc/{process}/task/{thread}/syscall")).unwrap_or_default();
-    let system_call = of_proc.split(' ').next().unwrap_or_default().to_owned();
-    Stop::Before { process, thread, system_call }
 }
+
+/// Whether a file that is opened with these flags may be a new or an emptied one.
+fn makes_or_empties(flags: u64) -> bool {
+    let changes = libc::O_CREAT | libc::O_TRUNC | (libc::O_TMPFILE & !libc::O_DIRECTORY);
+    flags & u64::from(changes.unsigned_abs()) != 0
+}
+
+/// Calls that only look, or change nothing but the process itself. Any other call counts as one that changes something, also
+/// one that waits for another process.
+const LOOKS: &[libc::c_long] = &[
+    libc::SYS_read,
+    libc::SYS_pread64,
+    libc::SYS_readv,
+    libc::SYS_preadv,
+    libc::SYS_lseek,
+    libc::SYS_close,
+    libc::SYS_close_range,
+    libc::SYS_fstat,
+    libc::SYS_newfstatat,
+    libc::SYS_statx,
+    libc::SYS_statfs,
+    libc::SYS_fstatfs,
+    libc::SYS_faccessat,
+    libc::SYS_faccessat2,
+    libc::SYS_getdents64,
+    libc::SYS_readlinkat,
+    libc::SYS_getcwd,
+    libc::SYS_getxattr,
+    libc::SYS_fgetxattr,
+    libc::SYS_lgetxattr,
+    libc::SYS_listxattr,
+    libc::SYS_flistxattr,
+    libc::SYS_llistxattr,
+    libc::SYS_fsync,
+    libc::SYS_fdatasync,
+    libc::SYS_syncfs,
+    libc::SYS_fadvise64,
+    libc::SYS_flock,
+    libc::SYS_fcntl,
+    libc::SYS_dup,
+    libc::SYS_pipe2,
+    libc::SYS_umask,
+    libc::SYS_mmap,
+    libc::SYS_munmap,
+    libc::SYS_mprotect,
+    libc::SYS_mremap,
+    libc::SYS_madvise,
+    libc::SYS_brk,
+    libc::SYS_rt_sigaction,
+    libc::SYS_rt_sigprocmask,
+    libc::SYS_sigaltstack,
+    libc::SYS_futex,
+    libc::SYS_sched_yield,
+    libc::SYS_sched_getaffinity,
+    libc::SYS_set_robust_list,
+    libc::SYS_set_tid_address,
+    libc::SYS_rseq,
+    libc::SYS_prctl,
+    libc::SYS_prlimit64,
+    libc::SYS_getrandom,
+    libc::SYS_uname,
+    libc::SYS_sysinfo,
+    libc::SYS_clock_gettime,
+    libc::SYS_clock_nanosleep,
+    libc::SYS_getpid,
+    libc::SYS_getppid,
+    libc::SYS_gettid,
+    libc::SYS_getuid,
+    libc::SYS_geteuid,
+    libc::SYS_getgid,
+    libc::SYS_getegid,
+    libc::SYS_getgroups,
+    libc::SYS_capget,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_readlink,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_access,
+    #[cfg(target_arch = "x86_64")]
+    libc::SYS_arch_prctl,
+];
 
 /// What a traced process does next.
 enum Next {

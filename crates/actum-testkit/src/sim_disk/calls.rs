@@ -16,6 +16,9 @@ use super::{Access, Errno, SimDisk, SimHandle};
 impl Disk for SimDisk {
     type Handle = SimHandle;
 
+    /// Small, since tests recover by the hundred thousand.
+    const JOURNAL_STEP: u64 = 128 << 10;
+
     /// The root of the simulated disk, whatever `path` is.
     fn open_root(&self, _: &Path) -> io::Result<SimHandle> {
         let path = Rc::from(&b""[..]);
