@@ -160,6 +160,8 @@ pub enum Difference {
     Content,
     /// A file has other content, but what the run put there still stands in it.
     Elsewhere,
+    /// A file has other content, and the lines that the run put there, with those around them, are not there exactly once.
+    Around,
     /// A file has another mode or owner, or other attributes.
     Attributes,
     /// A file is gone.
@@ -188,6 +190,9 @@ impl std::fmt::Display for Difference {
             Self::Elsewhere => {
                 f.write_str("its content is different, elsewhere than the run changed it")
             }
+            Self::Around => f.write_str(
+                "its content is different, and the lines of the run, with those around them, are not there exactly once",
+            ),
             Self::Attributes => f.write_str("its mode, owner or attributes are different"),
             Self::Gone => f.write_str("it does not exist any more"),
             Self::FileThere => f.write_str("a file is there now"),

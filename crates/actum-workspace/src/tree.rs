@@ -247,14 +247,24 @@ impl<'a, D: Disk> Tree<'a, D> {
 pub(crate) fn read_pieces<D: Disk, E: From<io::Error>>(
     disk: &D,
     file: &D::Handle,
+    each: impl FnMut(&[u8]) -> std::result::Result<(), E>,
+) -> std::result::Result<u64, E> {
+    read_pieces_to(disk, file, u64::MAX, each)
+}
+
+/// Passes on the bytes of a file piece by piece, until it ends or a piece ends at `end`.
+fn read_pieces_to<D: Disk, E: From<io::Error>>(
+    disk: &D,
+    file: &D::Handle,
+    end: u64,
     mut each: impl FnMut(&[u8]) -> std::result::Result<(), E>,
 ) -> std::result::Result<u64, E> {
     let mut buffer = vec![0; FIRST_PIECE];
     let mut offset = 0u64;
-    loop {
+    while offset != end {
         let read = disk.read_at(file, &mut buffer, offset)?;
         if read == 0 {
-            return Ok(offset);
+            break;
         }
         offset = offset.saturating_add(u64::try_from(read).unwrap_or(u64::MAX));
         each(buffer.get(..read).unwrap_or_default())?;
@@ -262,12 +272,26 @@ pub(crate) fn read_pieces<D: Disk, E: From<io::Error>>(
             buffer.resize(PIECE, 0);
         }
     }
+    Ok(offset)
 }
 
 /// The digest of a file, read piece by piece.
 pub(crate) fn digest_of<D: Disk>(disk: &D, file: &D::Handle) -> io::Result<Digest> {
+    digest_to(disk, file, u64::MAX)
+}
+
+/// The digest of a file that was found to have this size, so that no further call looks for its end.
+pub(crate) fn digest_of_found<D: Disk>(
+    disk: &D,
+    file: &D::Handle,
+    found: &Stat,
+) -> io::Result<Digest> {
+    digest_to(disk, file, found.size)
+}
+
+fn digest_to<D: Disk>(disk: &D, file: &D::Handle, end: u64) -> io::Result<Digest> {
     let mut hasher = Hasher::new();
-    read_pieces::<D, io::Error>(disk, file, |piece| {
+    read_pieces_to::<D, io::Error>(disk, file, end, |piece| {
         hasher.update(piece);
         Ok(())
     })?;

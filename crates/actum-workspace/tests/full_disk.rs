@@ -88,6 +88,31 @@ fn a_protected_run_can_be_undone_after_its_originals_were_taken_and_kept_again()
     assert!(is_undone(&disk));
 }
 
+/// FO-5, FO-7: a collection gives equal originals one file in the history; what an undo publishes are files of their own.
+#[test]
+fn equal_originals_that_a_collection_kept_come_back_as_two_files() {
+    let disk = SimDisk::new();
+    disk.put("x", content(b'd'));
+    disk.put("y", content(b'd'));
+    let mut workspace = open(&disk).unwrap();
+    let run = workspace.apply_operations(&[delete("x"), delete("y")], RunOptions::default());
+    let run = run.unwrap();
+    drop(workspace);
+    disk.set_free_bytes(LITTLE);
+    open(&disk).unwrap().revert(run).unwrap();
+    redo(&disk, run);
+    let options = GcOptions { runs_max: 0, protected: [run].into(), ..GcOptions::default() };
+    open(&disk).unwrap().gc(&options).unwrap();
+    if let Err(error) = open(&disk).unwrap().revert(run) {
+        assert_eq!(error.state, State::Unchanged);
+        disk.set_free_bytes(u64::MAX);
+        open(&disk).unwrap().revert(run).unwrap();
+    }
+    disk.overwrite("x", b"edited", 0);
+    assert_eq!(disk.get("y").unwrap(), content(b'd'));
+    assert_ne!(disk.stat_of("x").unwrap().inode, disk.stat_of("y").unwrap().inode);
+}
+
 /// FO-5
 #[test]
 fn a_quota_stops_no_undo_where_the_originals_are_kept() {

@@ -247,67 +247,6 @@ fn an_edit_between_two_runs_survives_when_the_second_is_cut_off() {
     }
 }
 
-/// FO-2: a file that another program saves during a recovery keeps its content.
-#[test]
-fn a_file_that_is_saved_during_a_recovery_after_a_restart_keeps_its_content() {
-    let killed = base();
-    let whole = killed.clone_deep();
-    let first = whole.calls();
-    apply(&whole, &mixture()).unwrap();
-    let trace = whole.trace();
-    let published = trace.iter().rposition(|call| call.starts_with("rename")).unwrap() - first;
-    killed.kill_at(published);
-    drop(apply(&killed, &mixture()));
-    killed.revive();
-    killed.settle();
-    let restarted = killed.crash_states(1).next().unwrap();
-    let whole = restarted.clone_deep();
-    let calls = whole.calls();
-    drop(open(&whole).unwrap());
-    for at in 0..whole.calls() - calls {
-        for edit in [|disk: &SimDisk| save(disk, "a"), |disk: &SimDisk| disk.put("a", b"mine\n")] {
-            let disk = restarted.clone_deep();
-            disk.advance(5_000);
-            disk.before_call(at, edit);
-            drop(open(&disk).unwrap());
-            assert_eq!(disk.get("a").unwrap(), b"mine\n", "before call {at}");
-        }
-    }
-}
-
-/// FO-2: the period of a killed recovery ends with its last step; later timestamps are edits.
-#[test]
-fn edits_after_a_recovery_that_was_killed_are_kept() {
-    let disk = base();
-    apply(&disk, &[create("w/p", "1\n"), create("w/q", "2\n")]).unwrap();
-    disk.advance(60_000);
-    let whole = disk.clone_deep();
-    let first = whole.calls();
-    apply(&whole, &mixture()).unwrap();
-    let published = whole.trace().iter().rposition(|call| call.starts_with("rename")).unwrap();
-    disk.kill_at(published - first);
-    drop(apply(&disk, &mixture()));
-    disk.revive();
-    disk.settle();
-    for restarted in disk.crash_states(2) {
-        let whole = restarted.clone_deep();
-        let first = whole.calls();
-        drop(open(&whole).unwrap());
-        for at in 0..whole.calls() - first {
-            let disk = restarted.clone_deep();
-            disk.kill_at(at);
-            drop(open(&disk));
-            disk.revive();
-            disk.advance(60_000);
-            disk.remove("w/p");
-            disk.rename_path("w/q", "w/r");
-            drop(open(&disk).unwrap());
-            let found = ["w/p", "w/q", "w/r"].map(|path| disk.get(path));
-            assert_eq!(found, [None, None, Some(b"2\n".to_vec())], "killed before call {at}");
-        }
-    }
-}
-
 /// FO-2
 #[test]
 fn what_was_removed_or_renamed_after_a_run_stays_so_after_a_restart() {
@@ -327,6 +266,71 @@ fn what_was_removed_or_renamed_after_a_run_stays_so_after_a_restart() {
         for state in disk.crash_states(8) {
             drop(open(&state).unwrap());
             assert_eq!(tree(&state), wanted, "removal {index}");
+        }
+    }
+}
+
+/// Files that are there, the operations of a run, and how somebody renames directories afterwards.
+type Renaming = (&'static [(&'static str, &'static [u8])], Vec<Operation>, fn(&SimDisk));
+
+/// FO-2, FO-6: moving a directory changes no timestamp of what is in it.
+#[test]
+fn directories_that_were_renamed_after_a_run_stay_so_after_a_restart() {
+    let renamings: [Renaming; 4] = [
+        (
+            &[("lib/x", b"x\n"), ("lib/y", b"y\n")],
+            vec![rename("lib/x", "core/x"), rename("lib/y", "core/y")],
+            |disk| disk.rename_path("core", "lib"),
+        ),
+        (
+            &[],
+            vec![
+                create("cur/conf", "version 1\n"),
+                create("cur/name", "one\n"),
+                create("next/conf", "version 2\n"),
+            ],
+            |disk| {
+                disk.put("next/name", b"two\n");
+                disk.rename_path("cur", "old");
+                disk.rename_path("next", "cur");
+            },
+        ),
+        (
+            &[("dist/js/old.js", b"old\n"), ("build/js/app.js", b"new\n")],
+            vec![create("dist/js/hook.js", "hook\n")],
+            |disk| {
+                disk.rename_path("dist", "dist.old");
+                disk.rename_path("build", "dist");
+            },
+        ),
+        (
+            &[("left/f", b"left\n"), ("right/f", b"right\n")],
+            vec![rename("left/f", "t"), rename("right/f", "left/f"), rename("t", "right/f")],
+            |disk| {
+                disk.rename_path("left", "t");
+                disk.rename_path("right", "left");
+                disk.rename_path("t", "right");
+            },
+        ),
+    ];
+    for (index, (files, operations, renames)) in renamings.into_iter().enumerate() {
+        let disk = base();
+        for (path, content) in files {
+            disk.mkdir_p(path.rsplit_once('/').unwrap().0);
+            disk.put(path, content);
+        }
+        disk.settle();
+        disk.advance(5_000);
+        for operation in operations.chunks(if index == 3 { 1 } else { 8 }) {
+            apply(&disk, operation).unwrap();
+        }
+        disk.advance(5_000);
+        renames(&disk);
+        disk.settle();
+        let wanted = tree(&disk);
+        for state in disk.crash_states(8) {
+            drop(open(&state).unwrap());
+            assert_eq!(tree(&state), wanted, "renaming {index}");
         }
     }
 }

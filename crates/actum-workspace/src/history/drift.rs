@@ -8,7 +8,7 @@ use crate::disk::Disk;
 use crate::error::{Difference, Doing, Result};
 use crate::history::view::View;
 use crate::journal::record::{Image, Outcome};
-use crate::tree::{Found, Tree, digest_of};
+use crate::tree::{Found, Tree, digest_of_found};
 
 /// A path that is not as the newest run that changed it left it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -77,7 +77,7 @@ impl<D: Disk> View<D> {
             (Image::File(left), Found::File(stat, file)) => {
                 let doing = || format!("read `{path}`");
                 if stat.size != left.size
-                    || digest_of(&self.disk, &file).doing(doing)? != left.digest
+                    || digest_of_found(&self.disk, &file, &stat).doing(doing)? != left.digest
                 {
                     Some(Difference::Content)
                 } else {

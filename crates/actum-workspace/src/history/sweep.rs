@@ -115,13 +115,22 @@ impl<D: Disk> Workspace<D> {
 
     /// How many names the keep and stage directories have for a file.
     pub(crate) fn own_names(&self, file: &Stat) -> Result<u64> {
+        Ok(self.names_in(&self.home.keep, file)? + self.names_in(&self.home.stage, file)?)
+    }
+
+    /// Whether a kept file has one name in the keep directory, and no others but in the stage directory: another could be
+    /// that of a live file, or of what another run keeps.
+    pub(crate) fn has_one_kept_name(&self, file: &Stat) -> Result<bool> {
+        let staged = self.names_in(&self.home.stage, file)?;
+        Ok(staged + 1 == file.links && self.names_in(&self.home.keep, file)? == 1)
+    }
+
+    fn names_in(&self, directory: &D::Handle, file: &Stat) -> Result<u64> {
         let doing = || "look for the names of a kept image".to_owned();
         let mut names = 0;
-        for directory in [&self.home.keep, &self.home.stage] {
-            for name in self.disk.list(directory).doing(doing)? {
-                let found = self.disk.stat_at(directory, &name).doing(doing)?;
-                names += u64::from(found.is_some_and(|found| found.inode == file.inode));
-            }
+        for name in self.disk.list(directory).doing(doing)? {
+            let found = self.disk.stat_at(directory, &name).doing(doing)?;
+            names += u64::from(found.is_some_and(|found| found.inode == file.inode));
         }
         Ok(names)
     }

@@ -278,14 +278,17 @@ impl<D: Disk> Transaction<'_, D> {
                 since.as_before.insert(index);
                 continue;
             }
-            if difference == Difference::Content
-                && let Some(back) = self.still_there(entry)?
-            {
-                if self.limits.later_edits == LaterEdits::Keep {
-                    since.edited.insert(index, back);
-                    continue;
-                }
-                difference = Difference::Elsewhere;
+            if difference == Difference::Content {
+                let keeps = self.limits.later_edits == LaterEdits::Keep;
+                difference = match (self.still_there(entry)?, keeps) {
+                    (Ok(back), true) => {
+                        since.edited.insert(index, back);
+                        continue;
+                    }
+                    (Ok(_), false) => Difference::Elsewhere,
+                    (Err(difference), true) => difference,
+                    (Err(_), false) => Difference::Content,
+                };
             }
             conflicts.push(PathConflict { path: entry.path.clone(), difference, by: None });
         }
@@ -309,13 +312,21 @@ impl<D: Disk> Transaction<'_, D> {
     }
 
     /// The splices that take out what the run put into a file that was edited since, where all of it
-    /// stands there as the run left it, each piece at exactly one place.
-    fn still_there(&mut self, entry: &Entry) -> Result<Option<Vec<Splice>>> {
-        let (Some(back), Image::File(left)) = (&entry.back, &entry.post) else { return Ok(None) };
+    /// stands there as the run left it, each piece at exactly one place; else what is different.
+    fn still_there(
+        &mut self,
+        entry: &Entry,
+    ) -> Result<std::result::Result<Vec<Splice>, Difference>> {
+        let (Some(back), Image::File(left)) = (&entry.back, &entry.post) else {
+            return Ok(Err(Difference::Content));
+        };
         let file = self.expected_file(&entry.path, None)?;
         let work = file.size.saturating_mul(back.splices.len() as u64);
-        if !back.is_unique || work > SEARCHED_MAX || file.attributes != left.attributes {
-            return Ok(None);
+        if work > SEARCHED_MAX || file.attributes != left.attributes {
+            return Ok(Err(Difference::Content));
+        }
+        if !back.is_unique {
+            return Ok(Err(Difference::Around));
         }
         let content = self.whole(&entry.path, &file)?;
         let size = usize::try_from(left.size).unwrap_or(usize::MAX);
@@ -323,7 +334,7 @@ impl<D: Disk> Transaction<'_, D> {
             back.splices.iter().map(|splice| splice.found_in(&content, size)).collect();
         let end = |splice: &Splice| splice.offset.saturating_add(splice.old.len() as u64);
         let in_order = |found: &Vec<Splice>| found.is_sorted_by(|a, b| end(a) <= b.offset);
-        Ok(found.filter(in_order))
+        Ok(found.filter(in_order).ok_or(Difference::Around))
     }
 
     /// Takes what the run put into a file out of it again, and leaves the rest as it is.
@@ -492,22 +503,22 @@ impl<D: Disk> Transaction<'_, D> {
         let is_kept = matches!(source, Source::Kept(..));
         let free = disk.free_bytes(&self.workspace.home.state).doing(doing)?;
         let has_room = free >= size.saturating_add(FREE_BYTES_MIN);
-        if is_kept && !has_room && self.has_only_our_names(&file)? {
+        if is_kept && !has_room && self.is_free(&file)? {
             return Ok(Bytes::File(file, source));
         }
         match self.copied(path, &file, size) {
             // A quota does not show in what is free.
-            Err(error) if is_kept && error.is_disk_full() && self.has_only_our_names(&file)? => {
+            Err(error) if is_kept && error.is_disk_full() && self.is_free(&file)? => {
                 Ok(Bytes::File(file, source))
             }
             copied => copied,
         }
     }
 
-    /// Whether a kept file has no names but those in the keep and stage directories: another may be that of a live file.
-    fn has_only_our_names(&self, file: &D::Handle) -> Result<bool> {
+    /// Whether a kept file may be published ([`Workspace::has_one_kept_name`]).
+    fn is_free(&self, file: &D::Handle) -> Result<bool> {
         let stat = self.workspace.disk.stat(file).doing(|| "look at a kept image".to_owned())?;
-        Ok(self.workspace.own_names(&stat)? == stat.links)
+        self.workspace.has_one_kept_name(&stat)
     }
 
     /// A copy of a file, in memory or staged.

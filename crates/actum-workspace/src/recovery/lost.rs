@@ -9,7 +9,7 @@ use crate::error::{Doing, ErrorKind, Result, State};
 use crate::history::images::Images;
 use crate::home::Home;
 use crate::journal::record::{Image, Intent, Side, stage_name};
-use crate::run::publish::gone_name;
+use crate::run::publish::{exchanged_name, gone_name};
 use crate::transaction::node::{Bytes, Source};
 use crate::tree::digest_of;
 use crate::workspace::Workspace;
@@ -137,6 +137,7 @@ impl<D: Disk> Lost<'_, D> {
         for (name, word) in [
             (stage_name(intent.run, index), "displaced"),
             (gone_name(intent.run, index), "removed"),
+            (exchanged_name(intent.run, index), "exchanged"),
         ] {
             let found = self.disk.stat_at(&self.home.stage, &name).doing(doing)?;
             if found.is_none_or(|found| found.kind != Kind::File) {

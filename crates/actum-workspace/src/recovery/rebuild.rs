@@ -121,10 +121,10 @@ impl<D: Disk> Rebuilder<'_, D> {
                 Some(Installed::Done) => rebuilt.rewritten.push(path.clone()),
                 // The directory it was in has become something else since.
                 Some(Installed::InTheWay) if record.ended.is_some() => {}
+                Some(Installed::NotEmpty) | None => {}
                 Some(Installed::InTheWay | Installed::NoBytes) => {
                     rebuilt.foreign.push(record.place());
                 }
-                None => {}
             }
         }
         rebuilt.saved = self.saved.take();

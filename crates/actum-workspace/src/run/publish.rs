@@ -71,6 +71,11 @@ pub(crate) fn gone_name(run: RunId, entry: usize) -> Vec<u8> {
     [stage_name(run, entry), b".gone".to_vec()].concat()
 }
 
+/// Where a rollback puts the file that it exchanges for what it wrote anew, in the stage directory.
+pub(crate) fn exchanged_name(run: RunId, entry: usize) -> Vec<u8> {
+    [stage_name(run, entry), b".exchanged".to_vec()].concat()
+}
+
 /// Gives the kept images that a run takes their names in the stage directory.
 ///
 /// Not before the intent is durable: it names the inode, so that recovery knows it whatever its stamps say. The kept name

@@ -13,7 +13,7 @@ use crate::error::{Doing, Error, ErrorKind, Result};
 use crate::history::images::Images;
 use crate::home::Home;
 use crate::journal::record::{Attributes, Entry, FileImage, Image, Intent, Side, stage_name};
-use crate::run::publish::{Step, gone_name, set_in_place, steps};
+use crate::run::publish::{Step, exchanged_name, gone_name, set_in_place, steps};
 use crate::transaction::content::set_attributes;
 use crate::tree::{Parent, Tree, digest_of};
 
@@ -138,14 +138,17 @@ impl<D: Disk> RollBack<'_, D> {
         }
     }
 
-    /// Whether a staged name refers to a file of another program: neither the new inode nor the displaced content.
-    fn is_foreign(&self, staged: &[u8], pre: &FileImage, post: &FileImage) -> Result<bool> {
-        match self.at_stage(staged)? {
-            Some(found) if found.kind == Kind::File && found.inode != post.inode => {
-                Ok(!self.holds(self.stage, staged, pre)?)
+    /// Whether a killed rollback displaced work of another program: a file with other content than before and after the run.
+    fn has_displaced_foreign(&self) -> Result<bool> {
+        for name in [stage_name, exchanged_name].map(|name| name(self.intent.run, self.index)) {
+            if let Some(found) = self.at_stage(&name)?
+                && found.kind == Kind::File
+                && !self.is_known(&name, &found)?
+            {
+                return Ok(true);
             }
-            Some(_) | None => Ok(false),
         }
+        Ok(false)
     }
 
     fn exchange_back(&self) -> Result<Verdict> {
@@ -166,9 +169,7 @@ impl<D: Disk> RollBack<'_, D> {
             None => false,
         };
         if !ours {
-            // A killed rollback may have displaced the file of another program, whatever is at the path now.
-            let is_as_before =
-                self.is_before(&parent, pre)? && !self.is_foreign(&staged, pre, post)?;
+            let is_as_before = self.is_before(&parent, pre)? && !self.has_displaced_foreign()?;
             return Ok(if is_as_before { Verdict::Before } else { Verdict::Foreign });
         }
         if self.at_stage(&staged)?.is_none() {
@@ -204,38 +205,64 @@ impl<D: Disk> RollBack<'_, D> {
         let Some(bytes) = images.bytes(self.intent, self.index, Side::Pre, None)? else {
             return Ok(Verdict::Foreign);
         };
-        let name = [stage_name(self.intent.run, self.index), b".back".to_vec()].concat();
-        if self.at_stage(&name)?.is_some() {
-            disk.unlink(self.stage, &name).doing(|| self.doing())?; // of an earlier try
+        let post = self.entry.post.file();
+        // From the exchange on a name of its own says that the displaced file is there.
+        let built = [stage_name(self.intent.run, self.index), b".back".to_vec()].concat();
+        let name = exchanged_name(self.intent.run, self.index);
+        for left in [&built, &name] {
+            // Of an earlier try.
+            let Some(found) = self.at_stage(left)? else { continue };
+            if left == &name && !self.is_known(&name, &found)? {
+                return Ok(Verdict::Foreign);
+            }
+            disk.unlink(self.stage, left).doing(|| self.doing())?;
         }
-        let file = disk.create(self.stage, &name, pre.attributes.mode).doing(|| self.doing())?;
+        let file = disk.create(self.stage, &built, pre.attributes.mode).doing(|| self.doing())?;
         images.write_to(&file, &bytes).doing(|| self.doing())?;
         set_attributes(disk, &file, &pre.attributes)
             .map_err(|error| self.attribute_error(error))?;
         disk.sync(&file, Barrier::Rebuilt).doing(|| self.doing())?;
-        let before = disk.stat_at(parent, self.name()).doing(|| self.doing())?;
-        let rename = match before {
-            Some(_) => Rename::Exchange,
-            None => Rename::NoReplace,
+        let Some(before) = disk.stat_at(parent, self.name()).doing(|| self.doing())? else {
+            return self.place(&built, parent);
         };
-        let put = || disk.rename(self.stage, &name, parent, self.name(), rename);
-        put().doing(|| self.doing())?;
-        let displaced = self.at_stage(&name)?.map(|stat| stat.inode);
-        if displaced != before.map(|stat| stat.inode) {
-            put().doing(|| self.doing())?; // someone was faster: theirs stays
+        disk.rename(self.stage, &built, self.stage, &name, Rename::NoReplace)
+            .doing(|| self.doing())?;
+        let exchange = || disk.rename(self.stage, &name, parent, self.name(), Rename::Exchange);
+        exchange().doing(|| self.doing())?;
+        let displaced = self.at_stage(&name)?.filter(|displaced| displaced.inode == before.inode);
+        let is_ours = match (displaced, post) {
+            (Some(_), Some(post)) => self.holds(self.stage, &name, post)?,
+            (Some(_), None) | (None, _) => false,
+        };
+        if !is_ours {
+            exchange().doing(|| self.doing())?; // someone was faster: theirs stays
             return Ok(Verdict::Foreign);
         }
         Ok(Verdict::Before)
     }
 
+    /// Whether a staged name refers to the content of the path before or after the run.
+    fn is_known(&self, name: &[u8], found: &Stat) -> Result<bool> {
+        if found.kind != Kind::File {
+            return Ok(false);
+        }
+        for image in [&self.entry.pre, &self.entry.post] {
+            if let Some(file) = image.file()
+                && self.holds(self.stage, name, file)?
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     fn take_away(&self) -> Result<Verdict> {
         let staged = stage_name(self.intent.run, self.index);
         let Some(post) = self.entry.post.file() else { return Ok(Verdict::Before) };
-        let found = self.at_stage(&staged)?;
-        if found.is_some_and(|found| found.inode == post.inode) {
+        if self.is_new(&staged, post)? {
             return Ok(Verdict::Before); // never published, or taken back already
         }
-        let is_staged = found.is_some();
+        let is_staged = self.at_stage(&staged)?.is_some();
         let Some(parent) = self.parent()? else {
             return Ok(if is_staged { Verdict::Foreign } else { Verdict::Before });
         };
@@ -258,12 +285,15 @@ impl<D: Disk> RollBack<'_, D> {
 
     /// What was taken from a path is not ours: it goes back there, or stays where it is safe.
     fn give_back(&self, taken: &[u8], parent: &D::Handle) -> Result<Verdict> {
-        let disk = self.tree.disk;
-        match disk.rename(self.stage, taken, parent, self.name(), Rename::NoReplace) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            renamed => renamed.doing(|| self.doing())?,
+        self.place(taken, parent).map(|_| Verdict::Foreign)
+    }
+
+    /// Moves a staged file to the path, where nothing else is.
+    fn place(&self, staged: &[u8], parent: &D::Handle) -> Result<Verdict> {
+        match self.tree.disk.rename(self.stage, staged, parent, self.name(), Rename::NoReplace) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Verdict::Foreign),
+            renamed => renamed.doing(|| self.doing()).map(|()| Verdict::Before),
         }
-        Ok(Verdict::Foreign)
     }
 
     fn take_directory_away(&self) -> Result<Verdict> {
@@ -302,17 +332,23 @@ impl<D: Disk> RollBack<'_, D> {
             return Ok(Verdict::Foreign);
         };
         let disk = self.tree.disk;
-        match disk.stat_at(&parent, self.name()).doing(|| self.doing())? {
-            Some(there) if there.kind == Kind::Directory => Ok(Verdict::Before),
-            Some(_) => Ok(Verdict::Foreign),
-            None => {
-                let name = [stage_name(self.intent.run, self.index), b".dir".to_vec()].concat();
-                make_directory(disk, self.stage, &name, attributes)
-                    .map_err(|error| self.attribute_error(error))?;
-                disk.rename(self.stage, &name, &parent, self.name(), Rename::NoReplace)
-                    .doing(|| self.doing())?;
-                Ok(Verdict::Before)
+        let verdict_of = |there: Stat| match there.kind {
+            Kind::Directory => Verdict::Before,
+            Kind::File | Kind::Symlink | Kind::Special => Verdict::Foreign,
+        };
+        let there = || disk.stat_at(&parent, self.name()).doing(|| self.doing());
+        if let Some(there) = there()? {
+            return Ok(verdict_of(there));
+        }
+        let name = [stage_name(self.intent.run, self.index), b".dir".to_vec()].concat();
+        make_directory(disk, self.stage, &name, attributes)
+            .map_err(|error| self.attribute_error(error))?;
+        match disk.rename(self.stage, &name, &parent, self.name(), Rename::NoReplace) {
+            // Another program was faster.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                Ok(there()?.map_or(Verdict::Foreign, verdict_of))
             }
+            renamed => renamed.doing(|| self.doing()).map(|()| Verdict::Before),
         }
     }
 
@@ -329,10 +365,7 @@ impl<D: Disk> RollBack<'_, D> {
                 None => self.bring_back(&parent),
             };
         }
-        match self.tree.disk.rename(self.stage, &gone, &parent, self.name(), Rename::NoReplace) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Verdict::Foreign),
-            renamed => renamed.doing(|| self.doing()).map(|()| Verdict::Before),
-        }
+        self.place(&gone, &parent)
     }
 
     fn restore_attributes(&self) -> Result<Verdict> {

@@ -22,6 +22,8 @@ pub(super) enum Installed {
     Done,
     /// Someone else's work is there.
     InTheWay,
+    /// A directory that was to be removed is not empty: it belongs to whoever put something into it, and stays.
+    NotEmpty,
     /// The bytes are not recorded, or not as recorded.
     NoBytes,
 }
@@ -56,7 +58,7 @@ impl<D: Disk> Rebuilder<'_, D> {
                 match disk.remove_directory(&parent, path.name()) {
                     Ok(()) => Ok(true),
                     Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {
-                        // Someone put something into a directory of ours: it is theirs now.
+                        // A directory that should be absent stays where it is.
                         Ok(matches!(wanted, Image::Absent))
                     }
                     Err(error) => Err(error).doing(doing),
@@ -75,7 +77,8 @@ impl<D: Disk> Rebuilder<'_, D> {
         };
         let Some(wanted) = self.image(record.wanted) else { return Ok(Installed::Done) };
         if matches!(wanted, Image::Absent) {
-            return Ok(Installed::Done);
+            let is_gone = matches!(self.find(path)?, Found::Nothing);
+            return Ok(if is_gone { Installed::Done } else { Installed::NotEmpty });
         }
         let Some(parent) = self.parent_made(path)? else { return Ok(Installed::InTheWay) };
         let before = disk.stat_at(&parent, path.name()).doing(doing)?;
@@ -102,8 +105,12 @@ impl<D: Disk> Rebuilder<'_, D> {
             return Ok(Installed::InTheWay);
         }
         let Some(before) = before else {
-            disk.rename(stage, &name, &parent, path.name(), Rename::NoReplace).doing(doing)?;
-            return Ok(Installed::Done);
+            return match disk.rename(stage, &name, &parent, path.name(), Rename::NoReplace) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    Ok(Installed::InTheWay)
+                }
+                renamed => renamed.doing(doing).map(|()| Installed::Done),
+            };
         };
         // From the exchange on the name says that a displaced file is there.
         let built = name;
@@ -116,6 +123,12 @@ impl<D: Disk> Rebuilder<'_, D> {
         let seen = |stat: &Stat| (stat.inode, stat.size, stat.modified);
         let Some(displaced) = displaced.filter(|displaced| seen(displaced) == seen(&before)) else {
             exchange()?; // someone was faster: theirs stays
+            // And what they put there meanwhile is here now.
+            if let Some(stat) = disk.stat_at(stage, &name).doing(doing)?
+                && !self.is_built(&name, &stat)?
+            {
+                self.save_displaced(&name, &stat)?;
+            }
             return Ok(Installed::InTheWay);
         };
         self.save_displaced(&name, &displaced)?;

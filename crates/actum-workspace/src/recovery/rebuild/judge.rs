@@ -60,7 +60,9 @@ impl<D: Disk> Rebuilder<'_, D> {
                     self.not_ours(record)
                 }
             }
-            (wanted, Found::File(stat, file)) => self.judge_file(record, wanted, &stat, &file)?,
+            (wanted, Found::File(stat, file)) => {
+                self.judge_file(path, record, wanted, &stat, &file)?
+            }
         })
     }
 
@@ -106,38 +108,50 @@ impl<D: Disk> Rebuilder<'_, D> {
             && !self.changed.borrow().iter().any(|recovery| recovery.holds(stamp))
     }
 
-    /// Whether someone changed the directory of a path after the last run on the path, but for later runs: then what is
-    /// missing was removed, and not lost, and what is there again was made.
+    /// Whether someone changed names in a directory on the way to a path after the last run on the path, but for later runs:
+    /// then what is missing was removed, and not lost, and what is there again was put there. File systems write changes of
+    /// names in their order, so what the run did before is not lost, either.
     fn was_changed_around(&self, path: &RelPath, record: &PathRecord) -> Result<bool> {
         match self.tree.parent(path) {
             Ok(Some(parent)) => {
-                let mut ended = record.ended;
-                let runs = self.directory_runs.get(&path.parent()).into_iter().flatten();
-                for later in runs.filter(|it| it.run > record.wanted.run) {
-                    match later.found {
-                        Some(found) if !self.is_later(ended, found, 0) => ended = later.ended,
-                        // The journal does not say it, or the directory was not there.
-                        Some(_) | None => return Ok(true),
-                    }
+                if self.was_directory_changed(path, &parent, record)? {
+                    return Ok(true);
                 }
-                let stat = self.workspace.disk.stat(&parent);
-                let stat = stat.doing(|| format!("look at the directory of `{path}`"))?;
-                Ok(self.is_later(ended, stat.last_change(), 0))
             }
-            Ok(None) => match path.parent() {
-                Some(directory) => self.was_changed_around(&directory, record),
-                None => Ok(false),
-            },
+            Ok(None) => {}
             // Something else stands in the place of a directory.
-            Err(error) if error.is_in_the_way() => Ok(false),
-            Err(error) => Err(error),
+            Err(error) if error.is_in_the_way() => return Ok(false),
+            Err(error) => return Err(error),
         }
+        path.parent().map_or(Ok(false), |directory| self.was_changed_around(&directory, record))
     }
 
-    /// A file is ours if its inode is one that a run recorded, nobody wrote to it since, and it holds
+    /// Whether someone changed names in `directory`, that of `path`, after the last run of `record`, or moved it.
+    fn was_directory_changed(
+        &self,
+        path: &RelPath,
+        directory: &D::Handle,
+        record: &PathRecord,
+    ) -> Result<bool> {
+        let mut ended = record.ended;
+        let runs = self.directory_runs.get(&path.parent()).into_iter().flatten();
+        for later in runs.filter(|it| it.run > record.wanted.run) {
+            match later.found {
+                Some(found) if !self.is_later(ended, found, 0) => ended = later.ended,
+                // The journal does not say it, or the directory was not there.
+                Some(_) | None => return Ok(true),
+            }
+        }
+        let stat = self.workspace.disk.stat(directory);
+        let stat = stat.doing(|| format!("look at the directory of `{path}`"))?;
+        Ok(self.is_later(ended, stat.last_change(), 0))
+    }
+
+    /// A file is ours if its inode is one that a run recorded at this path, nobody wrote to it since, and it holds
     /// what a cut can leave there.
     fn judge_file(
         &self,
+        path: &RelPath,
         record: &PathRecord,
         wanted: &Image,
         stat: &Stat,
@@ -165,17 +179,18 @@ impl<D: Disk> Rebuilder<'_, D> {
                 Task::Adjust
             });
         }
-        let Some(recorded) = self.recorded_before(stat) else {
+        let Some(recorded) = self.recorded_before(stat).filter(|_| known().next().is_some()) else {
             return Ok(self.not_ours(record));
         };
         let touched = self.is_later(recorded.ended, stat.changed, recorded.slack);
         // A cut leaves of the inode what it was before the run, or what it was to hold, in part, or
         // the right number of bytes that were on the disk before. Whatever else is there someone
-        // put there, however old its stamp is; and so a whole image in which the last change came after the run. A cut
-        // may also follow a change of the attributes, and it ends a file at a block.
+        // put there, however old its stamp is; and so a whole image in which the last change came after the run, or that
+        // came there with a later change of names. A cut may also follow a change of the attributes, and it ends a file at
+        // a block.
         let is_recorded_size = self.is_of_a_recorded_size(recorded, stat);
         let ours = if self.is_an_image(recorded, &digest) {
-            !touched
+            !touched && !self.was_changed_around(path, record)?
         } else {
             stat.changed <= recorded.announced
                 || (!touched && is_recorded_size)

@@ -1,11 +1,13 @@
 //! Keeps what was displaced and no run recorded.
 
+use std::collections::HashSet;
 use std::io;
 
 use super::Rebuilder;
 use crate::disk::{Disk, Kind, Rename, Stat};
 use crate::error::{Doing, Result, State};
-use crate::journal::record::Image;
+use crate::journal::record::{Image, Intent, stage_name};
+use crate::run::publish::{exchanged_name, gone_name};
 use crate::transaction::node::Bytes;
 use crate::tree::digest_of;
 
@@ -16,12 +18,14 @@ pub(super) const DISPLACED: &[u8] = b".displaced";
 pub(super) const BLOCK: usize = 4096;
 
 impl<D: Disk> Rebuilder<'_, D> {
-    /// Moves displaced files that a killed recovery left in the stage directory to the lost directory.
+    /// Moves displaced files that a killed recovery or a killed run left in the stage directory to the lost directory.
     pub(super) fn rescue_displaced(&self) -> Result<()> {
         let doing = || "look for displaced files".to_owned();
         let (disk, stage) = (&self.workspace.disk, &self.workspace.home.stage);
+        let staged = self.names_of_unfinished_runs();
         for name in disk.list(stage).doing(doing)? {
-            if name.windows(DISPLACED.len()).any(|part| part == DISPLACED)
+            let is_displaced = name.windows(DISPLACED.len()).any(|part| part == DISPLACED);
+            if (is_displaced || staged.contains(&name))
                 && let Some(stat) = disk.stat_at(stage, &name).doing(doing)?
                 && !self.is_built(&name, &stat)?
             {
@@ -31,8 +35,21 @@ impl<D: Disk> Rebuilder<'_, D> {
         Ok(())
     }
 
+    /// The names in the stage directory that hold the new files of unfinished runs, or what these displaced.
+    fn names_of_unfinished_runs(&self) -> HashSet<Vec<u8>> {
+        let unfinished = self.runs.iter().filter(|run| run.end.is_none()).map(|run| &run.intent);
+        let names = |intent: &Intent, index| {
+            [stage_name, gone_name, exchanged_name].map(|name| name(intent.run, index))
+        };
+        unfinished
+            .flat_map(|intent| {
+                (0..intent.entries.len()).flat_map(move |index| names(intent, index))
+            })
+            .collect()
+    }
+
     /// Whether the content of a file is an image in the journal. A recovery that was killed before the exchange leaves such a file.
-    fn is_built(&self, name: &[u8], stat: &Stat) -> Result<bool> {
+    pub(super) fn is_built(&self, name: &[u8], stat: &Stat) -> Result<bool> {
         if stat.kind != Kind::File {
             return Ok(true);
         }

@@ -1,0 +1,212 @@
+//! Whatever a person saves while a run or a recovery is at work survives, also where that is killed (FO-2, FO-6).
+#![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test")]
+
+use std::cell::Cell;
+use std::path::Path;
+use std::rc::Rc;
+
+use actum_testkit::{Node, SimDisk};
+use actum_workspace::View;
+
+#[path = "crash/changes.rs"]
+mod changes;
+#[path = "crash/explore.rs"]
+#[allow(dead_code, reason = "one function of it")]
+mod explore;
+
+use changes::{apply, base, create, mixture, open};
+use explore::cuts;
+
+/// A disk after a change was killed, when all of its files but one were published, or all.
+fn killed(is_whole: bool) -> SimDisk {
+    let disk = base();
+    apply(&disk, &[create("w/p", "1\n"), create("w/q", "2\n")]).unwrap();
+    disk.advance(60_000);
+    let whole = disk.clone_deep();
+    let first = whole.calls();
+    apply(&whole, &mixture()).unwrap();
+    let published = whole.trace().iter().rposition(|call| call.starts_with("rename")).unwrap();
+    disk.kill_at(published - first + usize::from(is_whole));
+    drop(apply(&disk, &mixture()));
+    disk.revive();
+    disk
+}
+
+/// The same disk after a restart of the machine, in some of its possible states.
+fn restarted(limit: usize) -> Vec<SimDisk> {
+    let disk = killed(false);
+    disk.settle();
+    disk.crash_states(limit).collect()
+}
+
+/// How many calls recovery makes on `disk`.
+fn calls_of_recovery(disk: &SimDisk) -> usize {
+    let whole = disk.clone_deep();
+    let first = whole.calls();
+    drop(open(&whole).unwrap());
+    whole.calls() - first
+}
+
+const MINE: &[u8] = b"mine\n";
+
+/// Paths that the change replaces, creates and deletes.
+const SAVED: [&str; 3] = ["a", "n/new", "d/c"];
+
+/// A way to save a file.
+type Save = fn(&SimDisk, &str);
+
+/// As editors do, by a new file that is moved over the old one, and in place.
+const SAVES: [Save; 2] = [
+    |disk, path| match disk.get(path) {
+        Some(_) => disk.replace(path, MINE),
+        None => in_place(disk, path),
+    },
+    in_place,
+];
+
+fn in_place(disk: &SimDisk, path: &str) {
+    if let Some((directory, _)) = path.rsplit_once('/') {
+        disk.mkdir_p(directory);
+    }
+    disk.put(path, MINE);
+}
+
+/// All ways to save one of the files.
+fn saves() -> impl Iterator<Item = (&'static str, Save)> + Clone {
+    SAVED.into_iter().flat_map(|path| SAVES.map(|save| (path, save)))
+}
+
+/// Whether any file has the saved content, also one of actum's own but for those in the stage directory, which a collection
+/// removes.
+fn is_kept(disk: &SimDisk) -> bool {
+    let is_mine = |(path, node): (&String, &Node)| {
+        let is_file = matches!(node, Node::File { bytes, .. } if bytes.as_slice() == MINE);
+        is_file && !path.starts_with(".actum/stage/")
+    };
+    disk.snapshot().iter().any(is_mine)
+}
+
+/// FO-2, FO-6: in the same epoch, and after a restart that loses nothing.
+#[test]
+fn a_file_that_is_saved_during_a_run_that_is_killed_after_it_is_kept() {
+    let whole = base();
+    let first = whole.calls();
+    apply(&whole, &mixture()).unwrap();
+    let calls = whole.calls() - first;
+    let cuts = cuts(&whole, first, calls);
+    for (at, (path, save)) in (0..calls).flat_map(|at| saves().map(move |save| (at, save))) {
+        for killed in cuts.iter().copied().filter(|cut| *cut > at && (at + cut) % 5 == 0) {
+            let disk = base();
+            disk.before_call(at, move |disk| save(disk, path));
+            disk.kill_at(killed);
+            drop(apply(&disk, &mixture()));
+            disk.revive();
+            disk.clear_faults();
+            disk.advance(5_000);
+            let restarted = disk.clone_deep();
+            restarted.settle();
+            let restarted = restarted.crash_states(1).next().unwrap();
+            for (disk, epoch) in [(disk, "the same"), (restarted, "another")] {
+                drop(open(&disk).unwrap());
+                // What a run that was committed found, its undo brings back.
+                if !is_kept(&disk) {
+                    let runs = View::open_on(disk.clone(), Path::new("/")).unwrap().runs().unwrap();
+                    open(&disk).unwrap().revert(runs.last().unwrap().run).unwrap();
+                }
+                let what =
+                    format!("saved before call {at}, killed before call {killed}, recovered in");
+                assert!(is_kept(&disk), "{path} {what} {epoch} epoch");
+            }
+        }
+    }
+}
+
+/// FO-2
+#[test]
+fn a_file_that_is_saved_during_a_recovery_after_a_restart_keeps_its_content() {
+    let restarted = &restarted(1)[0];
+    for at in 0..calls_of_recovery(restarted) {
+        for save in SAVES {
+            let disk = restarted.clone_deep();
+            disk.advance(5_000);
+            disk.before_call(at, move |disk| save(disk, "a"));
+            drop(open(&disk).unwrap());
+            assert_eq!(disk.get("a").unwrap(), MINE, "before call {at}");
+        }
+    }
+}
+
+/// FO-2: what recovery displaced and had not kept yet when it was killed, the next recovery keeps.
+#[test]
+fn a_file_that_is_saved_during_a_recovery_that_is_killed_after_it_is_kept() {
+    /// In how many calls after the edit the recovery is killed; it keeps what it displaced by fewer.
+    const WINDOW: usize = 16;
+    for start in [killed(false), killed(true), restarted(1).remove(0)] {
+        let calls = calls_of_recovery(&start);
+        for (at, (path, save)) in (0..calls).flat_map(|at| saves().map(move |save| (at, save))) {
+            for killed in at + 1..calls.min(at + WINDOW) {
+                let disk = start.clone_deep();
+                disk.advance(5_000);
+                disk.before_call(at, move |disk| save(disk, path));
+                disk.kill_at(killed);
+                drop(open(&disk));
+                disk.revive();
+                disk.clear_faults();
+                disk.advance(5_000);
+                drop(open(&disk).unwrap());
+                assert!(
+                    is_kept(&disk),
+                    "{path}: saved before call {at}, killed before call {killed}"
+                );
+            }
+        }
+    }
+}
+
+/// FO-2: the first save is displaced, the second displaces what recovery has just put there.
+#[test]
+fn the_last_of_two_saves_during_a_recovery_is_kept() {
+    for start in [killed(false), killed(true), restarted(1).remove(0)] {
+        for at in 0..calls_of_recovery(&start) {
+            for (path, save) in saves() {
+                for later in 1..6 {
+                    let disk = start.clone_deep();
+                    disk.advance(5_000);
+                    disk.before_call(at, move |disk| {
+                        if disk.get(path).is_some() {
+                            disk.replace(path, b"first\n");
+                        }
+                    });
+                    let is_saved = Rc::new(Cell::new(false));
+                    let saved = Rc::clone(&is_saved);
+                    disk.before_call(at + later, move |disk| {
+                        save(disk, path);
+                        saved.set(true);
+                    });
+                    drop(open(&disk).unwrap());
+                    assert!(!is_saved.get() || is_kept(&disk), "{path}: {at}, {later}");
+                }
+            }
+        }
+    }
+}
+
+/// FO-2: the period of a killed recovery ends with its last step; later timestamps are edits.
+#[test]
+fn edits_after_a_recovery_that_was_killed_are_kept() {
+    for restarted in restarted(2) {
+        for at in 0..calls_of_recovery(&restarted) {
+            let disk = restarted.clone_deep();
+            disk.kill_at(at);
+            drop(open(&disk));
+            disk.revive();
+            disk.clear_faults();
+            disk.advance(60_000);
+            disk.remove("w/p");
+            disk.rename_path("w/q", "w/r");
+            drop(open(&disk).unwrap());
+            let found = ["w/p", "w/q", "w/r"].map(|path| disk.get(path));
+            assert_eq!(found, [None, None, Some(b"2\n".to_vec())], "killed before call {at}");
+        }
+    }
+}
