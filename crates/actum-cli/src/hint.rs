@@ -113,7 +113,7 @@ pub(crate) fn after_engine(error: &actum::Error) -> Vec<String> {
                 "the approval key is missing: `actum key make approval` makes it; made this late, it counts after 24 hours".to_owned()
             });
             let ways = [
-                format!("`actum queue {plan}` shows it, `actum approve {plan}` applies it"),
+                format!("`actum queue {plan}` shows it, `actum approve {plan}` approves it"),
                 "once it is approved, the same request applies it; until then it changes nothing"
                     .to_owned(),
             ];

@@ -24,6 +24,11 @@ pub enum Near {
         /// The line that starts in.
         line: u64,
     },
+    /// The file ends with it, but for the newline after it.
+    NoFinalNewline {
+        /// The line that text starts in.
+        line: u64,
+    },
     /// A text differs from it only in line ends: one has CRLF and the other LF.
     LineEnds {
         /// The line that text starts in.
@@ -68,6 +73,10 @@ impl Near {
         let is_there = |text: &[u8]| whole_lines(text, content);
         let new = (!new.trim_ascii().is_empty()).then(|| is_there(new)).flatten();
         None.or_else(|| new.map(|at| Self::New { line: line(at) }))
+            .or_else(|| {
+                let end = old.strip_suffix(b"\n").filter(|end| content.ends_with(end))?;
+                Some(Self::NoFinalNewline { line: line(content.len() - end.len()) })
+            })
             .or_else(|| {
                 alike(old, content, |b| b != b'\r').map(|at| Self::LineEnds { line: line(at) })
             })
@@ -153,6 +162,9 @@ impl fmt::Display for Near {
             Self::Elsewhere { lines } if lines.0.len() == 1 => write!(f, "it is at line {lines}"),
             Self::Elsewhere { lines } => write!(f, "it is at lines {lines}"),
             Self::New { line } => write!(f, "the new text is already at line {line}"),
+            Self::NoFinalNewline { line } => {
+                write!(f, "it is at line {line}, where the file ends without a newline")
+            }
             Self::LineEnds { line } => {
                 write!(f, "line {line} has it with other line ends (CRLF against LF)")
             }
@@ -224,6 +236,10 @@ mod tests {
         assert_eq!(
             near("f(a, b)", "x", "\n\n  f(a,b)\n"),
             "; line 3 differs from it only in blanks"
+        );
+        assert_eq!(
+            near("b\nc\n", "x", "a\nb\nc"),
+            "; it is at line 2, where the file ends without a newline"
         );
         assert_eq!(near("b\nq\nd\n", "x", "a\nb\nc\nd\n"), "; 2 of its 3 lines are at line 2");
         assert_eq!(near("b\nq\nr\n", "x", "a\nb\nc\nd\n"), "");

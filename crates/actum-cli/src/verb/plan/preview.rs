@@ -118,7 +118,11 @@ pub(super) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     }
     let root = root::existing_or_new(&session.start);
     let in_force = policy::in_force(root)?;
+    let is_new = !root::is_made(root);
     let mut workspace = records::own_root(root)?.open()?;
+    if is_new {
+        session.note_made(root);
+    }
     let asked = (actor::of(None), session.screen.audience_of_decisions());
     let previewed = Previewed::of((&mut workspace, root), &task, &in_force, asked);
     recovery_note::tell(&session.screen, workspace.recovery());
