@@ -40,7 +40,10 @@ pub struct Recovery {
 impl Recovery {
     /// Whether there was nothing that a person should hear of.
     pub fn is_quiet(&self) -> bool {
-        self.unfinished.is_none() && self.rewritten.is_empty() && self.left_nothing()
+        self.unfinished.is_none()
+            && self.rewritten.is_empty()
+            && self.saved.is_empty()
+            && self.left_nothing()
     }
 
     /// Whether every path was put right.

@@ -14,7 +14,7 @@ mod changes;
 #[allow(dead_code, reason = "one function of it")]
 mod explore;
 
-use changes::{apply, base, create, mixture, open};
+use changes::{apply, base, create, mixture, open, rename};
 use explore::cuts;
 
 /// A disk after a change was killed, when all of its files but one were published, or all.
@@ -186,6 +186,93 @@ fn the_last_of_two_saves_during_a_recovery_is_kept() {
                     drop(open(&disk).unwrap());
                     assert!(!is_saved.get() || is_kept(&disk), "{path}: {at}, {later}");
                 }
+            }
+        }
+    }
+}
+
+/// FO-2: a later run in the same directories hides that somebody renamed them; what recovery takes away there is kept.
+#[test]
+fn a_file_whose_directory_was_renamed_before_a_recovery_is_kept() {
+    for killed in [false, true] {
+        let disk = base();
+        disk.mkdir_p("lib");
+        disk.put("lib/x", MINE);
+        disk.settle();
+        apply(&disk, &[rename("lib/x", "core/x"), create("lib/y", "y\n")]).unwrap();
+        disk.advance(5_000);
+        let later = [create("lib/new", "new\n"), create("top", "top\n")];
+        if killed {
+            let whole = disk.clone_deep();
+            let first = whole.calls();
+            apply(&whole, &later).unwrap();
+            let trace = whole.trace();
+            let published = trace.iter().rposition(|call| call.starts_with("rename")).unwrap();
+            disk.kill_at(published - first);
+        }
+        drop(apply(&disk, &later));
+        disk.revive();
+        disk.clear_faults();
+        disk.rename_path("lib", "lib.old");
+        disk.rename_path("core", "lib");
+        disk.mkdir_p("core");
+        disk.put("core/x", b"another\n");
+        disk.settle();
+        for state in disk.crash_states(4) {
+            drop(open(&state).unwrap());
+            assert!(is_kept(&state), "killed: {killed}");
+        }
+    }
+}
+
+/// FO-2, FO-6: also content that the journal knows of another path.
+#[test]
+fn what_somebody_puts_in_the_place_of_a_file_that_a_killed_run_displaces_is_kept() {
+    let puts: [fn(&SimDisk); 3] = [
+        |disk| disk.symlink("a", "mine"),
+        |disk| in_place(disk, "a/f"),
+        |disk| disk.rename_path("w/mine", "a"),
+    ];
+    let start = || {
+        let disk = base();
+        apply(&disk, &[create("w/mine", "mine\n")]).unwrap();
+        disk.advance(60_000);
+        disk
+    };
+    let is_there = |disk: &SimDisk| {
+        let is_link = |(path, node): (&String, &Node)| {
+            matches!(node, Node::Symlink { .. }) && !path.starts_with(".actum/stage/")
+        };
+        is_kept(disk) || disk.snapshot().iter().any(is_link)
+    };
+    let whole = start();
+    let first = whole.calls();
+    apply(&whole, &mixture()).unwrap();
+    let calls = whole.calls() - first;
+    let cuts = cuts(&whole, first, calls);
+    for (at, put) in (0..calls).flat_map(|at| puts.map(|put| (at, put))) {
+        for killed in cuts.iter().copied().filter(|cut| *cut > at && (at + cut) % 5 == 0) {
+            let disk = start();
+            let is_put = Rc::new(Cell::new(false));
+            let put_now = Rc::clone(&is_put);
+            disk.before_call(at, move |disk| {
+                if disk.get("a").is_some() {
+                    disk.remove("a");
+                    put(disk);
+                    put_now.set(true);
+                }
+            });
+            disk.kill_at(killed);
+            drop(apply(&disk, &mixture()));
+            disk.revive();
+            disk.clear_faults();
+            let restarted = disk.clone_deep();
+            restarted.settle();
+            let restarted = restarted.crash_states(1).next().unwrap();
+            for (disk, epoch) in [(disk, "the same"), (restarted, "another")] {
+                drop(open(&disk).unwrap());
+                let what = format!("put before call {at}, killed before call {killed}");
+                assert!(!is_put.get() || is_there(&disk), "{what}, recovered in {epoch} epoch");
             }
         }
     }

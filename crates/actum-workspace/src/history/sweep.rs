@@ -148,7 +148,7 @@ impl<D: Disk> Workspace<D> {
 
     /// Removes a file or an empty directory; what stays is found next time. A power cut may have
     /// made a directory of what was a file.
-    pub(super) fn remove(&self, directory: &D::Handle, name: &[u8]) -> bool {
+    pub(crate) fn remove(&self, directory: &D::Handle, name: &[u8]) -> bool {
         self.disk.unlink(directory, name).is_ok()
             || self.disk.remove_directory(directory, name).is_ok()
     }

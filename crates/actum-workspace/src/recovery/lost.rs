@@ -8,7 +8,7 @@ use crate::disk::{Barrier, Disk, Kind, Rename};
 use crate::error::{Doing, ErrorKind, Result, State};
 use crate::history::images::Images;
 use crate::home::Home;
-use crate::journal::record::{Image, Intent, Side, stage_name};
+use crate::journal::record::{Entry, Image, Intent, Side, stage_name};
 use crate::run::publish::{exchanged_name, gone_name};
 use crate::transaction::node::{Bytes, Source};
 use crate::tree::digest_of;
@@ -139,23 +139,41 @@ impl<D: Disk> Lost<'_, D> {
             (gone_name(intent.run, index), "removed"),
             (exchanged_name(intent.run, index), "exchanged"),
         ] {
-            let found = self.disk.stat_at(&self.home.stage, &name).doing(doing)?;
-            if found.is_none_or(|found| found.kind != Kind::File) {
+            let Some(found) = self.disk.stat_at(&self.home.stage, &name).doing(doing)? else {
+                continue;
+            };
+            let is_ours = found.kind == Kind::Directory && entry.post.is_directory();
+            if is_ours || found.kind == Kind::File && self.is_known(&name, entry)? {
                 continue;
             }
-            let file = self.disk.open_file(&self.home.stage, &name).doing(doing)?;
-            let digest = digest_of(self.disk, &file).doing(doing)?;
-            let known = |image: &Image| image.file().is_some_and(|file| file.digest == digest);
-            if !known(&entry.pre) && !known(&entry.post) {
-                let saved = format!("{index}.{word}");
-                match self.disk.link(&self.home.stage, &name, lost, saved.as_bytes()) {
-                    Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-                    linked => linked.doing(doing)?,
+            let saved = format!("{index}.{word}");
+            let (stage, to) = (&self.home.stage, saved.as_bytes());
+            // A directory has one name.
+            let kept = match found.kind {
+                Kind::Directory => self.disk.rename(stage, &name, lost, to, Rename::NoReplace),
+                Kind::File | Kind::Symlink | Kind::Special => {
+                    self.disk.link(stage, &name, lost, to)
                 }
-                rescued.push(saved);
+            };
+            match kept {
+                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
+                kept => kept.doing(doing)?,
             }
+            rescued.push(saved);
         }
         Ok(rescued)
+    }
+
+    /// Whether a staged file has the content of one of the images of an entry. What cannot be read is not known.
+    fn is_known(&self, name: &[u8], entry: &Entry) -> Result<bool> {
+        let doing = || "save a displaced file".to_owned();
+        let file = match self.disk.open_file(&self.home.stage, name) {
+            Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => return Ok(false),
+            file => file.doing(doing)?,
+        };
+        let digest = digest_of(self.disk, &file).doing(doing)?;
+        let images = [&entry.pre, &entry.post];
+        Ok(images.iter().any(|image| image.file().is_some_and(|file| file.digest == digest)))
     }
 
     fn displaced_bytes(

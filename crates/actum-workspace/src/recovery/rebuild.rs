@@ -127,6 +127,7 @@ impl<D: Disk> Rebuilder<'_, D> {
                 }
             }
         }
+        self.drop_displaced()?;
         rebuilt.saved = self.saved.take();
         Ok(rebuilt)
     }

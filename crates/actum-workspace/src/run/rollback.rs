@@ -138,11 +138,11 @@ impl<D: Disk> RollBack<'_, D> {
         }
     }
 
-    /// Whether a killed rollback displaced work of another program: a file with other content than before and after the run.
+    /// Whether the run or a killed rollback displaced work of another program: anything but a file with the content from
+    /// before or after the run.
     fn has_displaced_foreign(&self) -> Result<bool> {
         for name in [stage_name, exchanged_name].map(|name| name(self.intent.run, self.index)) {
             if let Some(found) = self.at_stage(&name)?
-                && found.kind == Kind::File
                 && !self.is_known(&name, &found)?
             {
                 return Ok(true);

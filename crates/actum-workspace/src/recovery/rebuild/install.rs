@@ -6,6 +6,7 @@ use actum_core::{FileMode, RelPath};
 
 use super::Rebuilder;
 use super::index::PathRecord;
+use super::unrecorded::DISPLACED;
 use crate::disk::{Barrier, Disk, Rename, Stat};
 use crate::error::{Doing, Error, ErrorKind, Result};
 use crate::history::images::Images;
@@ -40,7 +41,7 @@ impl<D: Disk> Rebuilder<'_, D> {
                     return Ok(false);
                 }
                 let parent = self.tree.existing_parent(path)?;
-                let name = self.temporary(record, "displaced")?;
+                let name = self.temporary(record, DISPLACED)?;
                 let stage = &self.workspace.home.stage;
                 disk.rename(&parent, path.name(), stage, &name, Rename::NoReplace).doing(doing)?;
                 let taken = disk.stat_at(stage, &name).doing(doing)?;
@@ -49,7 +50,11 @@ impl<D: Disk> Rebuilder<'_, D> {
                     back.doing(doing)?;
                     return Ok(false);
                 };
-                self.save_displaced(&name, &taken)?;
+                if record.is_committed {
+                    self.save_removed(path, &name, &taken)?;
+                } else {
+                    self.save_unknown(path, &name, &taken)?;
+                }
                 Ok(true)
             }
             (Image::Absent | Image::File(_), Found::Directory) => {
@@ -114,7 +119,7 @@ impl<D: Disk> Rebuilder<'_, D> {
         };
         // From the exchange on the name says that a displaced file is there.
         let built = name;
-        let name = self.temporary(record, "displaced")?;
+        let name = self.temporary(record, DISPLACED)?;
         disk.rename(stage, &built, stage, &name, Rename::NoReplace).doing(doing)?;
         let exchange =
             || disk.rename(stage, &name, &parent, path.name(), Rename::Exchange).doing(doing);
@@ -124,14 +129,12 @@ impl<D: Disk> Rebuilder<'_, D> {
         let Some(displaced) = displaced.filter(|displaced| seen(displaced) == seen(&before)) else {
             exchange()?; // someone was faster: theirs stays
             // And what they put there meanwhile is here now.
-            if let Some(stat) = disk.stat_at(stage, &name).doing(doing)?
-                && !self.is_built(&name, &stat)?
-            {
-                self.save_displaced(&name, &stat)?;
+            if let Some(stat) = disk.stat_at(stage, &name).doing(doing)? {
+                self.save_unknown(path, &name, &stat)?;
             }
             return Ok(Installed::InTheWay);
         };
-        self.save_displaced(&name, &displaced)?;
+        self.save_unknown(path, &name, &displaced)?;
         Ok(Installed::Done)
     }
 

@@ -1,18 +1,37 @@
 //! Keeps what was displaced and no run recorded.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::io;
+
+use actum_core::RelPath;
 
 use super::Rebuilder;
 use crate::disk::{Disk, Kind, Rename, Stat};
 use crate::error::{Doing, Result, State};
-use crate::journal::record::{Image, Intent, stage_name};
+use crate::journal::record::{Entry, Image, stage_name};
 use crate::run::publish::{exchanged_name, gone_name};
 use crate::transaction::node::Bytes;
 use crate::tree::digest_of;
 
 /// Part of the name of a displaced file in the stage directory.
-pub(super) const DISPLACED: &[u8] = b".displaced";
+pub(super) const DISPLACED: &str = "displaced";
+
+/// The name of the entry in the name of a file that a recovery displaced; `None` of another name.
+fn displaced_stem(name: &[u8]) -> Option<&[u8]> {
+    let at = memchr::memmem::find(name, format!(".{DISPLACED}").as_bytes())?;
+    name.get(..at)
+}
+
+/// What a displaced file holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Content {
+    /// What a run found or left at the path.
+    Image,
+    /// What a cut left of that.
+    Torn,
+    /// Something else, or what cannot be read.
+    Unknown,
+}
 
 /// The unit in which file systems lose data, in bytes.
 pub(super) const BLOCK: usize = 4096;
@@ -22,71 +41,114 @@ impl<D: Disk> Rebuilder<'_, D> {
     pub(super) fn rescue_displaced(&self) -> Result<()> {
         let doing = || "look for displaced files".to_owned();
         let (disk, stage) = (&self.workspace.disk, &self.workspace.home.stage);
-        let staged = self.names_of_unfinished_runs();
+        let entries = self.staged_entries();
         for name in disk.list(stage).doing(doing)? {
-            let is_displaced = name.windows(DISPLACED.len()).any(|part| part == DISPLACED);
-            if (is_displaced || staged.contains(&name))
-                && let Some(stat) = disk.stat_at(stage, &name).doing(doing)?
-                && !self.is_built(&name, &stat)?
-            {
-                self.save_displaced(&name, &stat)?;
+            let stem = displaced_stem(&name);
+            let Some(stat) = disk.stat_at(stage, &name).doing(doing)? else { continue };
+            match (entries.get(stem.unwrap_or(&name)), stem) {
+                (Some((entry, _)), Some(_)) | (Some((entry, true)), None) => {
+                    self.save_unknown(&entry.path, &name, &stat)?;
+                }
+                // Of a run that the journal does not know.
+                (None, Some(_)) => self.save(&name)?,
+                (Some((_, false)) | None, None) => {}
             }
         }
         Ok(())
     }
 
-    /// The names in the stage directory that hold the new files of unfinished runs, or what these displaced.
-    fn names_of_unfinished_runs(&self) -> HashSet<Vec<u8>> {
-        let unfinished = self.runs.iter().filter(|run| run.end.is_none()).map(|run| &run.intent);
-        let names = |intent: &Intent, index| {
-            [stage_name, gone_name, exchanged_name].map(|name| name(intent.run, index))
-        };
-        unfinished
-            .flat_map(|intent| {
-                (0..intent.entries.len()).flat_map(move |index| names(intent, index))
-            })
-            .collect()
+    /// Removes what this recovery displaced and did not save: nobody would know it once the journal forgets its runs.
+    pub(super) fn drop_displaced(&self) -> Result<()> {
+        let stage = &self.workspace.home.stage;
+        let names = self.workspace.disk.list(stage).doing(|| "look for displaced files".to_owned());
+        for name in names?.iter().filter(|name| displaced_stem(name).is_some()) {
+            self.workspace.remove(stage, name);
+        }
+        Ok(())
     }
 
-    /// Whether the content of a file is an image in the journal. A recovery that was killed before the exchange leaves such a file.
-    pub(super) fn is_built(&self, name: &[u8], stat: &Stat) -> Result<bool> {
-        if stat.kind != Kind::File {
-            return Ok(true);
+    /// The entry of each name that a run or its rollback may have in the stage directory, and whether the run is unfinished.
+    fn staged_entries(&self) -> HashMap<Vec<u8>, (&Entry, bool)> {
+        let mut entries = HashMap::new();
+        for run in self.runs {
+            for (index, entry) in run.intent.entries.iter().enumerate() {
+                for name in [stage_name, gone_name, exchanged_name] {
+                    entries.insert(name(run.intent.run, index), (entry, run.end.is_none()));
+                }
+            }
         }
+        entries
+    }
+
+    /// Keeps what was displaced from `path` for a person, unless it is known there. An error leaves the workspace to a
+    /// further attempt.
+    pub(super) fn save_unknown(&self, path: &RelPath, name: &[u8], stat: &Stat) -> Result<()> {
+        match self.content(path, name, stat)? {
+            Content::Image | Content::Torn => Ok(()),
+            Content::Unknown => self.save(name),
+        }
+    }
+
+    /// Keeps what was displaced from `path`, where a committed run left nothing, unless a cut left it: somebody may have moved
+    /// it there, and what should have it now may hold something else.
+    pub(super) fn save_removed(&self, path: &RelPath, name: &[u8], stat: &Stat) -> Result<()> {
+        match self.content(path, name, stat)? {
+            Content::Torn => Ok(()),
+            Content::Image | Content::Unknown => self.save(name),
+        }
+    }
+
+    /// Moves what was displaced to the lost directory, under a name that is free there.
+    fn save(&self, name: &[u8]) -> Result<()> {
+        let (disk, home) = (&self.workspace.disk, &self.workspace.home);
+        let mut to = name.to_vec();
+        for attempt in 1u32.. {
+            match disk.rename(&home.stage, name, &home.lost, &to, Rename::NoReplace) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                    to = [name, format!(".{attempt}").as_bytes()].concat();
+                }
+                moved => {
+                    let moved = moved.doing(|| "keep what was displaced".to_owned());
+                    moved.map_err(|error| error.leaving(State::NeedsAttention))?;
+                    break;
+                }
+            }
+        }
+        self.saved.borrow_mut().push(String::from_utf8_lossy(&to).into_owned());
+        Ok(())
+    }
+
+    /// What something in the stage directory holds, that was at `path` or was to be.
+    fn content(&self, path: &RelPath, name: &[u8], stat: &Stat) -> Result<Content> {
+        let content = self.content_of(path, name, stat);
+        content.map_err(|error| error.leaving(State::NeedsAttention))
+    }
+
+    fn content_of(&self, path: &RelPath, name: &[u8], stat: &Stat) -> Result<Content> {
         let doing = || "compare a file with the journal".to_owned();
         let (disk, stage) = (&self.workspace.disk, &self.workspace.home.stage);
-        let file = disk.open_file(stage, name).doing(doing)?;
-        let digest = digest_of(disk, &file).doing(doing)?;
         let entries = self.runs.iter().flat_map(|run| &run.intent.entries);
-        let mut images = entries.flat_map(|entry| [&entry.pre, &entry.post]);
-        Ok(images.any(|image| image.file().is_some_and(|file| file.digest == digest)))
-    }
-
-    /// Keeps a displaced file as [`Self::save_unrecorded`]. An error leaves the workspace to a further attempt.
-    pub(super) fn save_displaced(&self, displaced: &[u8], stat: &Stat) -> Result<()> {
-        let saved = self.save_unrecorded(displaced, stat);
-        saved.map_err(|error| error.leaving(State::NeedsAttention))
-    }
-
-    /// Keeps a displaced file for a person, if the journal does not know what it holds.
-    fn save_unrecorded(&self, displaced: &[u8], stat: &Stat) -> Result<()> {
-        let doing = || "keep what was displaced".to_owned();
-        let (disk, home) = (&self.workspace.disk, &self.workspace.home);
-        if stat.kind != Kind::File {
-            return Ok(());
+        let mut images =
+            entries.filter(|entry| entry.path == *path).flat_map(|entry| [&entry.pre, &entry.post]);
+        match stat.kind {
+            Kind::File => {}
+            Kind::Directory if images.any(Image::is_directory) => return Ok(Content::Image),
+            Kind::Directory | Kind::Symlink | Kind::Special => return Ok(Content::Unknown),
         }
-        let file = disk.open_file(&home.stage, displaced).doing(doing)?;
+        let file = match disk.open_file(stage, name) {
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
+                return Ok(Content::Unknown);
+            }
+            file => file.doing(doing)?,
+        };
         let digest = digest_of(disk, &file).doing(doing)?;
-        let recorded = self.recorded.get(&stat.inode);
-        if recorded.is_some_and(|recorded| self.is_an_image(recorded, &digest))
-            || self.is_torn(stat, &file)?
-        {
-            return Ok(());
+        if images.any(|image| image.file().is_some_and(|file| file.digest == digest)) {
+            return Ok(Content::Image);
         }
-        disk.rename(&home.stage, displaced, &home.lost, displaced, Rename::NoReplace)
-            .doing(doing)?;
-        self.saved.borrow_mut().push(String::from_utf8_lossy(displaced).into_owned());
-        Ok(())
+        // A whole image of another path was moved here.
+        let recorded = self.recorded_before(stat).filter(|it| !self.is_an_image(it, &digest));
+        let is_torn = recorded.is_some() && self.is_torn(stat, &file)?;
+        Ok(if is_torn { Content::Torn } else { Content::Unknown })
     }
 
     /// Whether every block of the file is that of an image recorded for its inode, or was never
