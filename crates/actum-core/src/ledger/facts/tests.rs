@@ -200,6 +200,24 @@ fn entries_as_they_are_written_go_the_short_way() {
     }
 }
 
+/// An entry that tells its kind and time alone.
+fn nothing(kind: EntryKind) -> EntryFacts {
+    EntryFacts {
+        kind,
+        time: started(3).time,
+        run: None,
+        plan: None,
+        judged: None,
+        workspace: None,
+        undoes: None,
+        request: None,
+        status: None,
+        answer: None,
+        follows: None,
+        blobs: Vec::new(),
+    }
+}
+
 fn judged(number: u64) -> JudgedPlan {
     let EffectStarted { run: id, tenant, workspace, root, undoes, request, actor, .. } =
         started(number);
@@ -227,20 +245,7 @@ fn an_entry_about_a_plan_tells_which_and_what_it_follows() {
     let plan = judged(3);
     let time = started(3).time;
     let blobs = vec![plan.decision.bundle, plan.bound.policy];
-    let about = |kind| EntryFacts {
-        kind,
-        time,
-        run: None,
-        plan: None,
-        judged: None,
-        workspace: Some(plan.workspace),
-        undoes: None,
-        request: None,
-        status: None,
-        answer: None,
-        follows: None,
-        blobs: Vec::new(),
-    };
+    let about = |kind| EntryFacts { workspace: Some(plan.workspace), ..nothing(kind) };
     let refused = PlanRefused { format: PlanRefused::FORMAT.to_owned(), time, plan: plan.clone() };
     let body = canonical::to_vec(&refused).unwrap();
     let expected = EntryFacts { blobs: blobs.clone(), ..about(EntryKind::PlanRefused) };

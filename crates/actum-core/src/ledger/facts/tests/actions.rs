@@ -4,23 +4,6 @@ use super::*;
 use crate::action::{Attempt, Confidence};
 use crate::ledger::{ActionCheck, ActionState, Agreed};
 
-fn about(kind: EntryKind) -> EntryFacts {
-    EntryFacts {
-        kind,
-        time: started(3).time,
-        run: None,
-        plan: None,
-        judged: None,
-        workspace: None,
-        undoes: None,
-        request: None,
-        status: None,
-        answer: None,
-        follows: None,
-        blobs: Vec::new(),
-    }
-}
-
 /// AA-5, AA-13
 #[test]
 fn an_entry_about_an_action_tells_which_approval_it_uses_up_and_how_it_ended() {
@@ -53,12 +36,12 @@ fn an_entry_about_an_action_tells_which_approval_it_uses_up_and_how_it_ended() {
         workspace: Some(workspace),
         follows: Some((entry.index, entry.leaf)),
         blobs: vec![bound.policy],
-        ..about(EntryKind::ActionStarted)
+        ..nothing(EntryKind::ActionStarted)
     };
     assert_eq!(EntryFacts::of(EntryKind::ActionStarted, &body).unwrap(), expected);
     // Where nobody had to agree it is about no plan.
     let body = canonical::to_vec(&ActionStarted { agreed: None, ..begun }).unwrap();
-    let expected = EntryFacts { workspace: Some(workspace), ..about(EntryKind::ActionStarted) };
+    let expected = EntryFacts { workspace: Some(workspace), ..nothing(EntryKind::ActionStarted) };
     assert_eq!(EntryFacts::of(EntryKind::ActionStarted, &body).unwrap(), expected);
     for status in Status::ALL {
         let ended = ended(status);
@@ -67,7 +50,7 @@ fn an_entry_about_an_action_tells_which_approval_it_uses_up_and_how_it_ended() {
             run: ended.run,
             workspace: Some(workspace),
             status: Some(status),
-            ..about(EntryKind::ActionEnded)
+            ..nothing(EntryKind::ActionEnded)
         };
         assert_eq!(EntryFacts::of(EntryKind::ActionEnded, &body).unwrap(), expected);
         // One is not the other, and what stands in an entry is read back as it was.
@@ -164,7 +147,7 @@ fn a_change_of_the_catalog_tells_what_it_follows_and_what_it_leads_to() {
         let expected = EntryFacts {
             follows: Some((follows.index, follows.leaf)),
             blobs: vec![Digest::of(b"snapshot")],
-            ..about(EntryKind::CatalogChanged)
+            ..nothing(EntryKind::CatalogChanged)
         };
         assert_eq!(EntryFacts::of(EntryKind::CatalogChanged, &body).unwrap(), expected);
         assert_eq!(serde_json::from_slice::<CatalogChanged>(&payload).unwrap(), changed);

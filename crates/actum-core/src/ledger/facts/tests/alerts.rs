@@ -27,20 +27,8 @@ fn raised() -> AlertRaised {
 #[test]
 fn an_alert_tells_its_workspace_and_that_it_was_seen_names_it() {
     let time = raised().time;
-    let expected = EntryFacts {
-        kind: EntryKind::AlertRaised,
-        time,
-        run: None,
-        plan: None,
-        judged: None,
-        workspace: raised().workspace,
-        undoes: None,
-        request: None,
-        status: None,
-        answer: None,
-        follows: None,
-        blobs: Vec::new(),
-    };
+    let expected =
+        EntryFacts { time, workspace: raised().workspace, ..nothing(EntryKind::AlertRaised) };
     let body = canonical::to_vec(&raised()).unwrap();
     assert_eq!(EntryFacts::of(EntryKind::AlertRaised, &body).unwrap(), expected);
     assert_eq!(serde_json::from_slice::<AlertRaised>(&body).unwrap(), raised());
