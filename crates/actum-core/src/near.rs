@@ -163,7 +163,7 @@ impl fmt::Display for Near {
             Self::Elsewhere { lines } => write!(f, "it is at lines {lines}"),
             Self::New { line } => write!(f, "the new text is already at line {line}"),
             Self::NoFinalNewline { line } => {
-                write!(f, "it is at line {line}, where the file ends without a newline")
+                write!(f, "line {line} has it without the newline at the end")
             }
             Self::LineEnds { line } => {
                 write!(f, "line {line} has it with other line ends (CRLF against LF)")
@@ -239,7 +239,7 @@ mod tests {
         );
         assert_eq!(
             near("b\nc\n", "x", "a\nb\nc"),
-            "; it is at line 2, where the file ends without a newline"
+            "; line 2 has it without the newline at the end"
         );
         assert_eq!(near("b\nq\nd\n", "x", "a\nb\nc\nd\n"), "; 2 of its 3 lines are at line 2");
         assert_eq!(near("b\nq\nr\n", "x", "a\nb\nc\nd\n"), "");

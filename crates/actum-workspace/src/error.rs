@@ -160,7 +160,7 @@ pub enum Difference {
     Content,
     /// A file has other content, but what the run put there still stands in it.
     Elsewhere,
-    /// A file has other content, and the lines that the run put there, with those around them, are not there exactly once.
+    /// A file has other content, and does not hold the lines of the run with their context exactly once.
     Around,
     /// A file has another mode or owner, or other attributes.
     Attributes,
@@ -191,7 +191,7 @@ impl std::fmt::Display for Difference {
                 f.write_str("its content is different, elsewhere than the run changed it")
             }
             Self::Around => f.write_str(
-                "its content is different, and the lines of the run, with those around them, are not there exactly once",
+                "its content is different, and does not hold the lines of the run with their context exactly once",
             ),
             Self::Attributes => f.write_str("its mode, owner or attributes are different"),
             Self::Gone => f.write_str("it does not exist any more"),

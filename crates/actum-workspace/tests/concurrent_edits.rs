@@ -191,7 +191,7 @@ fn the_last_of_two_saves_during_a_recovery_is_kept() {
     }
 }
 
-/// FO-2: a later run in the same directories hides that somebody renamed them; what recovery takes away there is kept.
+/// FO-2: a later run in the same directories hides a rename of them; recovery keeps the files that it removes.
 #[test]
 fn a_file_whose_directory_was_renamed_before_a_recovery_is_kept() {
     for killed in [false, true] {

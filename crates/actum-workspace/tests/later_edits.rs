@@ -270,7 +270,7 @@ fn what_was_removed_or_renamed_after_a_run_stays_so_after_a_restart() {
     }
 }
 
-/// Files that are there, the operations of a run, and how somebody renames directories afterwards.
+/// Files before a run, the operations of the run, and the renames of a user afterwards.
 type Renaming = (&'static [(&'static str, &'static [u8])], Vec<Operation>, fn(&SimDisk));
 
 /// FO-2, FO-6: moving a directory changes no timestamp of what is in it.

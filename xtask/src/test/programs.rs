@@ -28,7 +28,7 @@ const LONGEST: &[&str] = &[
     "hostile",
 ];
 
-/// How long a program may run. The longest takes five minutes on two cores, so one that runs longer hangs.
+/// How long a program may run. The longest takes nine minutes on two busy cores.
 const TIME_LIMIT: Duration = Duration::from_secs(20 * 60);
 
 /// A function with this prefix is the body of a process that a test starts, and no test by itself.
@@ -129,8 +129,8 @@ fn run_all(waiting: &Mutex<VecDeque<Program>>, report: &Mutex<Report<'_>>) -> io
     }
 }
 
-/// Runs `command` to its end, and kills it after `limit`. Its output goes to files: a process that it left behind would
-/// keep a pipe open, and whoever reads the pipe would wait for that process.
+/// Runs `command` to its end, and kills it after `limit`. Its output goes to files: an orphan of it would keep a pipe open, and
+/// the reader would wait for the orphan.
 fn output_within(command: &mut Command, limit: Duration) -> io::Result<Output> {
     let (mut stdout, mut stderr) = (tempfile::tempfile()?, tempfile::tempfile()?);
     let mut child = command.stdout(stdout.try_clone()?).stderr(stderr.try_clone()?).spawn()?;
@@ -245,6 +245,7 @@ mod tests {
         assert_eq!(report.failures, ["one: a::b", killed]);
         assert_eq!(tally, Tally { passed: 6, failed: 2, skipped: 0 });
     }
+
     #[test]
     fn a_program_that_hangs_is_killed_and_what_it_left_behind_is_not_waited_for() {
         let limit = Duration::from_millis(300);

@@ -170,8 +170,8 @@ impl Call {
         Self { number, arguments: words.filter_map(argument).collect() }
     }
 
-    /// Whether whoever comes after a kill finds the same before this call and after it. Locks end with the process, and what
-    /// is not synced stays.
+    /// Whether a kill before this call leaves the same as a kill after it. Locks end with the process, and unsynced writes
+    /// survive a kill.
     fn only_looks(&self, process: Pid) -> bool {
         let argument = |index: usize| self.arguments.get(index).copied().unwrap_or_default();
         match self.number {

@@ -159,6 +159,24 @@ struct Predicate {
 }
 
 impl EntryFacts {
+    /// Facts with a kind and a time alone.
+    fn nothing(kind: EntryKind, time: Timestamp) -> Self {
+        Self {
+            kind,
+            time,
+            run: None,
+            plan: None,
+            judged: None,
+            workspace: None,
+            undoes: None,
+            request: None,
+            status: None,
+            answer: None,
+            follows: None,
+            blobs: Vec::new(),
+        }
+    }
+
     /// What the bytes of an entry of this kind tell.
     ///
     /// # Errors
@@ -178,20 +196,7 @@ impl EntryFacts {
             true => Ok(()),
             false => Err(wrong(format!("its format is `{found}` and not `{wanted}`"))),
         };
-        let nothing = |time| Self {
-            kind,
-            time,
-            run: None,
-            plan: None,
-            judged: None,
-            workspace: None,
-            undoes: None,
-            request: None,
-            status: None,
-            answer: None,
-            follows: None,
-            blobs: Vec::new(),
-        };
+        let nothing = |time| Self::nothing(kind, time);
         let payload = |wanted: &str| {
             let envelope: Envelope<'_> = serde_json::from_slice(body).map_err(json)?;
             format(envelope.payload_type, wanted)?;

@@ -118,8 +118,8 @@ impl<D: Disk> Workspace<D> {
         Ok(self.names_in(&self.home.keep, file)? + self.names_in(&self.home.stage, file)?)
     }
 
-    /// Whether a kept file has one name in the keep directory, and no others but in the stage directory: another could be
-    /// that of a live file, or of what another run keeps.
+    /// Whether a kept file has exactly one name in the keep directory, and all others in the stage directory. Any other name
+    /// may belong to a live file or to the image of another run.
     pub(crate) fn has_one_kept_name(&self, file: &Stat) -> Result<bool> {
         let staged = self.names_in(&self.home.stage, file)?;
         Ok(staged + 1 == file.links && self.names_in(&self.home.keep, file)? == 1)

@@ -515,7 +515,7 @@ impl<D: Disk> Transaction<'_, D> {
         }
     }
 
-    /// Whether a kept file may be published ([`Workspace::has_one_kept_name`]).
+    /// Whether undo may publish a kept file itself ([`Workspace::has_one_kept_name`]).
     fn is_free(&self, file: &D::Handle) -> Result<bool> {
         let stat = self.workspace.disk.stat(file).doing(|| "look at a kept image".to_owned())?;
         self.workspace.has_one_kept_name(&stat)

@@ -176,6 +176,12 @@ impl Entry {
         matches!(&self.post, Image::File(FileImage { body: Body::Untouched, .. }))
     }
 
+    /// Whether a file with this digest is one of its two images.
+    pub(crate) fn has_image_of(&self, digest: &Digest) -> bool {
+        let mut files = [&self.pre, &self.post].into_iter().filter_map(Image::file);
+        files.any(|file| file.digest == *digest)
+    }
+
     /// Whether it changes a name in the directory of its path.
     pub(crate) fn changes_names(&self) -> bool {
         !(self.only_attributes() || self.pre.is_directory() && self.post.is_directory())

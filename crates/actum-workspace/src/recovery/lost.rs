@@ -164,16 +164,14 @@ impl<D: Disk> Lost<'_, D> {
         Ok(rescued)
     }
 
-    /// Whether a staged file has the content of one of the images of an entry. What cannot be read is not known.
+    /// Whether a staged file has the content of one of the images of an entry; `false` if it cannot be read.
     fn is_known(&self, name: &[u8], entry: &Entry) -> Result<bool> {
         let doing = || "save a displaced file".to_owned();
         let file = match self.disk.open_file(&self.home.stage, name) {
             Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => return Ok(false),
             file => file.doing(doing)?,
         };
-        let digest = digest_of(self.disk, &file).doing(doing)?;
-        let images = [&entry.pre, &entry.post];
-        Ok(images.iter().any(|image| image.file().is_some_and(|file| file.digest == digest)))
+        Ok(entry.has_image_of(&digest_of(self.disk, &file).doing(doing)?))
     }
 
     fn displaced_bytes(

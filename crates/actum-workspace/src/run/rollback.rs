@@ -8,6 +8,8 @@
 
 use std::io;
 
+use actum_core::Digest;
+
 use crate::disk::{Barrier, Disk, Kind, Rename, Stat};
 use crate::error::{Doing, Error, ErrorKind, Result};
 use crate::history::images::Images;
@@ -123,8 +125,12 @@ impl<D: Disk> RollBack<'_, D> {
 
     /// Whether a file still holds the bytes of `image`.
     fn holds(&self, directory: &D::Handle, name: &[u8], image: &FileImage) -> Result<bool> {
+        Ok(self.digest(directory, name)? == image.digest)
+    }
+
+    fn digest(&self, directory: &D::Handle, name: &[u8]) -> Result<Digest> {
         let file = self.tree.disk.open_file(directory, name).doing(|| self.doing())?;
-        Ok(digest_of(self.tree.disk, &file).doing(|| self.doing())? == image.digest)
+        digest_of(self.tree.disk, &file).doing(|| self.doing())
     }
 
     /// Whether a staged name refers to the new file of this entry. The inode number alone does not
@@ -206,7 +212,7 @@ impl<D: Disk> RollBack<'_, D> {
             return Ok(Verdict::Foreign);
         };
         let post = self.entry.post.file();
-        // From the exchange on a name of its own says that the displaced file is there.
+        // A separate name marks the file from the exchange on, when it is the displaced one.
         let built = [stage_name(self.intent.run, self.index), b".back".to_vec()].concat();
         let name = exchanged_name(self.intent.run, self.index);
         for left in [&built, &name] {
@@ -235,7 +241,7 @@ impl<D: Disk> RollBack<'_, D> {
             (Some(_), None) | (None, _) => false,
         };
         if !is_ours {
-            exchange().doing(|| self.doing())?; // someone was faster: theirs stays
+            exchange().doing(|| self.doing())?; // another program was faster: its file stays
             return Ok(Verdict::Foreign);
         }
         Ok(Verdict::Before)
@@ -243,17 +249,7 @@ impl<D: Disk> RollBack<'_, D> {
 
     /// Whether a staged name refers to the content of the path before or after the run.
     fn is_known(&self, name: &[u8], found: &Stat) -> Result<bool> {
-        if found.kind != Kind::File {
-            return Ok(false);
-        }
-        for image in [&self.entry.pre, &self.entry.post] {
-            if let Some(file) = image.file()
-                && self.holds(self.stage, name, file)?
-            {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        Ok(found.kind == Kind::File && self.entry.has_image_of(&self.digest(self.stage, name)?))
     }
 
     fn take_away(&self) -> Result<Verdict> {

@@ -200,22 +200,8 @@ fn entries_as_they_are_written_go_the_short_way() {
     }
 }
 
-/// An entry that tells its kind and time alone.
 fn nothing(kind: EntryKind) -> EntryFacts {
-    EntryFacts {
-        kind,
-        time: started(3).time,
-        run: None,
-        plan: None,
-        judged: None,
-        workspace: None,
-        undoes: None,
-        request: None,
-        status: None,
-        answer: None,
-        follows: None,
-        blobs: Vec::new(),
-    }
+    EntryFacts::nothing(kind, started(3).time)
 }
 
 fn judged(number: u64) -> JudgedPlan {

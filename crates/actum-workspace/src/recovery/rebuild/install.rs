@@ -23,7 +23,7 @@ pub(super) enum Installed {
     Done,
     /// Someone else's work is there.
     InTheWay,
-    /// A directory that was to be removed is not empty: it belongs to whoever put something into it, and stays.
+    /// The directory to remove holds files of another program, so it stays.
     NotEmpty,
     /// The bytes are not recorded, or not as recorded.
     NoBytes,
@@ -128,7 +128,7 @@ impl<D: Disk> Rebuilder<'_, D> {
         let seen = |stat: &Stat| (stat.inode, stat.size, stat.modified);
         let Some(displaced) = displaced.filter(|displaced| seen(displaced) == seen(&before)) else {
             exchange()?; // someone was faster: theirs stays
-            // And what they put there meanwhile is here now.
+            // A second save may have been displaced by that.
             if let Some(stat) = disk.stat_at(stage, &name).doing(doing)? {
                 self.save_unknown(path, &name, &stat)?;
             }

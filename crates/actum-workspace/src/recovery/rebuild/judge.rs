@@ -108,9 +108,9 @@ impl<D: Disk> Rebuilder<'_, D> {
             && !self.changed.borrow().iter().any(|recovery| recovery.holds(stamp))
     }
 
-    /// Whether someone changed names in a directory on the way to a path after the last run on the path, but for later runs:
-    /// then what is missing was removed, and not lost, and what is there again was put there. File systems write changes of
-    /// names in their order, so what the run did before is not lost, either.
+    /// Whether another program changed names in a directory above a path after the last run on the path. A missing file was
+    /// removed then and not lost, and a file that is back was put there. File systems with a journal write changes of names in
+    /// their order, so the earlier changes of the run are durable.
     fn was_changed_around(&self, path: &RelPath, record: &PathRecord) -> Result<bool> {
         match self.tree.parent(path) {
             Ok(Some(parent)) => {
@@ -126,7 +126,7 @@ impl<D: Disk> Rebuilder<'_, D> {
         path.parent().map_or(Ok(false), |directory| self.was_changed_around(&directory, record))
     }
 
-    /// Whether someone changed names in `directory`, that of `path`, after the last run of `record`, or moved it.
+    /// Whether another program changed names in `directory`, the parent of `path`, after the last run of `record`, or moved it.
     fn was_directory_changed(
         &self,
         path: &RelPath,
@@ -147,8 +147,8 @@ impl<D: Disk> Rebuilder<'_, D> {
         Ok(self.is_later(ended, stat.last_change(), 0))
     }
 
-    /// A file is ours if its inode is one that a run recorded at this path, nobody wrote to it since, and it holds
-    /// what a cut can leave there.
+    /// Judges a file. It is ours if a run recorded its inode at this path, no program wrote to it since, and a power cut can
+    /// leave this content.
     fn judge_file(
         &self,
         path: &RelPath,

@@ -22,14 +22,14 @@ fn displaced_stem(name: &[u8]) -> Option<&[u8]> {
     name.get(..at)
 }
 
-/// What a displaced file holds.
+/// Content of a displaced file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Content {
-    /// What a run found or left at the path.
-    Image,
-    /// What a cut left of that.
+    /// An image that the journal records for the path, or an empty directory.
+    Known,
+    /// Parts of such an image, after a power cut.
     Torn,
-    /// Something else, or what cannot be read.
+    /// Any other content, links, and files that cannot be read.
     Unknown,
 }
 
@@ -41,8 +41,12 @@ impl<D: Disk> Rebuilder<'_, D> {
     pub(super) fn rescue_displaced(&self) -> Result<()> {
         let doing = || "look for displaced files".to_owned();
         let (disk, stage) = (&self.workspace.disk, &self.workspace.home.stage);
+        let names = disk.list(stage).doing(doing)?;
+        if names.is_empty() {
+            return Ok(());
+        }
         let entries = self.staged_entries();
-        for name in disk.list(stage).doing(doing)? {
+        for name in names {
             let stem = displaced_stem(&name);
             let Some(stat) = disk.stat_at(stage, &name).doing(doing)? else { continue };
             match (entries.get(stem.unwrap_or(&name)), stem) {
@@ -57,7 +61,8 @@ impl<D: Disk> Rebuilder<'_, D> {
         Ok(())
     }
 
-    /// Removes what this recovery displaced and did not save: nobody would know it once the journal forgets its runs.
+    /// Removes the displaced files that were not saved. Later recoveries, whose journal does not record their content, would
+    /// save them as edits.
     pub(super) fn drop_displaced(&self) -> Result<()> {
         let stage = &self.workspace.home.stage;
         let names = self.workspace.disk.list(stage).doing(|| "look for displaced files".to_owned());
@@ -80,25 +85,25 @@ impl<D: Disk> Rebuilder<'_, D> {
         entries
     }
 
-    /// Keeps what was displaced from `path` for a person, unless it is known there. An error leaves the workspace to a
-    /// further attempt.
+    /// Moves a file that was displaced from `path` to the lost directory, unless it is known or torn. An error leaves the
+    /// workspace to a further attempt.
     pub(super) fn save_unknown(&self, path: &RelPath, name: &[u8], stat: &Stat) -> Result<()> {
         match self.content(path, name, stat)? {
-            Content::Image | Content::Torn => Ok(()),
+            Content::Known | Content::Torn => Ok(()),
             Content::Unknown => self.save(name),
         }
     }
 
-    /// Keeps what was displaced from `path`, where a committed run left nothing, unless a cut left it: somebody may have moved
-    /// it there, and what should have it now may hold something else.
+    /// Moves a file that was displaced from `path` to the lost directory, unless it is torn. For paths that a committed run left
+    /// empty: a user may have moved the file back there, and its new path may hold another file.
     pub(super) fn save_removed(&self, path: &RelPath, name: &[u8], stat: &Stat) -> Result<()> {
         match self.content(path, name, stat)? {
             Content::Torn => Ok(()),
-            Content::Image | Content::Unknown => self.save(name),
+            Content::Known | Content::Unknown => self.save(name),
         }
     }
 
-    /// Moves what was displaced to the lost directory, under a name that is free there.
+    /// Moves a displaced file to the lost directory, under a free name.
     fn save(&self, name: &[u8]) -> Result<()> {
         let (disk, home) = (&self.workspace.disk, &self.workspace.home);
         let mut to = name.to_vec();
@@ -118,7 +123,7 @@ impl<D: Disk> Rebuilder<'_, D> {
         Ok(())
     }
 
-    /// What something in the stage directory holds, that was at `path` or was to be.
+    /// Classifies a file in the stage directory that was displaced from `path`, or staged for it.
     fn content(&self, path: &RelPath, name: &[u8], stat: &Stat) -> Result<Content> {
         let content = self.content_of(path, name, stat);
         content.map_err(|error| error.leaving(State::NeedsAttention))
@@ -127,13 +132,14 @@ impl<D: Disk> Rebuilder<'_, D> {
     fn content_of(&self, path: &RelPath, name: &[u8], stat: &Stat) -> Result<Content> {
         let doing = || "compare a file with the journal".to_owned();
         let (disk, stage) = (&self.workspace.disk, &self.workspace.home.stage);
-        let entries = self.runs.iter().flat_map(|run| &run.intent.entries);
-        let mut images =
-            entries.filter(|entry| entry.path == *path).flat_map(|entry| [&entry.pre, &entry.post]);
         match stat.kind {
             Kind::File => {}
-            Kind::Directory if images.any(Image::is_directory) => return Ok(Content::Image),
-            Kind::Directory | Kind::Symlink | Kind::Special => return Ok(Content::Unknown),
+            Kind::Directory => {
+                let directory = disk.open_directory(stage, name).doing(doing)?;
+                let is_empty = disk.list(&directory).doing(doing)?.is_empty();
+                return Ok(if is_empty { Content::Known } else { Content::Unknown });
+            }
+            Kind::Symlink | Kind::Special => return Ok(Content::Unknown),
         }
         let file = match disk.open_file(stage, name) {
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => {
@@ -142,8 +148,10 @@ impl<D: Disk> Rebuilder<'_, D> {
             file => file.doing(doing)?,
         };
         let digest = digest_of(disk, &file).doing(doing)?;
-        if images.any(|image| image.file().is_some_and(|file| file.digest == digest)) {
-            return Ok(Content::Image);
+        let entries = self.runs.iter().flat_map(|run| &run.intent.entries);
+        let mut entries = entries.filter(|entry| entry.path == *path);
+        if entries.any(|entry| entry.has_image_of(&digest)) {
+            return Ok(Content::Known);
         }
         // A whole image of another path was moved here.
         let recorded = self.recorded_before(stat).filter(|it| !self.is_an_image(it, &digest));
