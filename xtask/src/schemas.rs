@@ -5,7 +5,7 @@ use std::fs;
 use std::path::Path;
 use std::process::ExitCode;
 
-use actum_core::{action, report, task};
+use actum_task::report;
 
 use crate::Outcome;
 
@@ -40,8 +40,8 @@ pub(crate) fn run(root: &Path, options: &Options) -> Outcome {
 /// The files that are not as the types say, each with its text as it should be.
 fn changed(directory: &Path) -> Result<Vec<(&'static str, String)>, Box<dyn Error>> {
     let mut changed = Vec::new();
-    let task = task::schemas().into_iter().chain(report::schemas());
-    for file in action::schemas().into_iter().chain(task) {
+    let task = actum_task::schemas().into_iter().chain(report::schemas());
+    for file in actum_action::schemas().into_iter().chain(task) {
         let path = directory.join(file.name);
         let is_same = match fs::read(&path) {
             Ok(text) => text == file.text.as_bytes(),
@@ -75,7 +75,7 @@ mod tests {
         assert_eq!(changed(&directory).unwrap(), []);
         assert_eq!(run_in(root.path(), true), ExitCode::SUCCESS);
 
-        let [plan, ..] = action::schemas();
+        let [plan, ..] = actum_action::schemas();
         fs::write(directory.join(plan.name), "{}").unwrap();
         assert_eq!(changed(&directory).unwrap(), [(plan.name, plan.text)]);
         assert_eq!(run_in(root.path(), true), ExitCode::FAILURE);

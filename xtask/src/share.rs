@@ -11,9 +11,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use actum_core::Digest;
-use actum_core::receipt::GateRecord;
 use actum_gate::decision::APPROVAL;
 use actum_gate::{Bundle, NoAccess, Policy, PolicyFile, Verdict, decide};
+use actum_record::receipt::GateRecord;
 use clap::Args;
 
 use crate::realworld::judged::case;

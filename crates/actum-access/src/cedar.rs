@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use actum_core::RiskTier;
 use actum_core::path::PathError;
-use actum_core::receipt::{EffectKind, PathEffect};
 use actum_gate::{AccessJudge, AccessSaid, AccessText, AccessUnknown, Bundle, Verdict, WorkKind};
+use actum_record::receipt::{EffectKind, PathEffect};
 
 use crate::answer::{Access, AccessAnswer};
 use crate::policies::AccessPolicies;

@@ -1,6 +1,6 @@
 //! Who asks: the user that the program runs as, and the agent that says it acts for them.
 
-use actum_core::ledger::Actor;
+use actum_record::ledger::Actor;
 use nix::unistd::{Uid, User};
 
 /// The door by which all comes in that is typed.

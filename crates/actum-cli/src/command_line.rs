@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use actum_core::ledger::TenantId;
+use actum_record::ledger::TenantId;
 use anstream::ColorChoice;
 use clap::Parser;
 

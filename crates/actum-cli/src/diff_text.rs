@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, Write};
 
-use actum_core::format::git_diff::write::{self as git, Part, Piece, Side};
 use actum_core::path::Harmless;
 use actum_core::{Digest, FileMode, RelPath};
+use actum_edit::format::git_diff::write::{self as git, Part, Piece, Side};
 use actum_workspace::path_change::{CONTENT_BYTES_MAX, Content, PathChange, State};
 
 use crate::style::{Painted, of_part};

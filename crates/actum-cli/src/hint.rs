@@ -11,14 +11,15 @@ use actum::{
     CatalogError, CommandError, PlanState, PolicyError, PolicyProblem, QueueError, Unkept,
     WhyUnkept,
 };
-use actum_core::change_set::ChangeSetError;
-use actum_core::format::git_diff::DiffProblem;
-use actum_core::format::{DocumentProblem, Problem};
+use actum_core::ShellWord;
 use actum_core::near::Near;
 use actum_core::path::{self, Quoted};
-use actum_core::receipt::GateRecord;
-use actum_core::{HunkError, ShellWord};
+use actum_edit::HunkError;
+use actum_edit::change_set::ChangeSetError;
+use actum_edit::format::git_diff::DiffProblem;
+use actum_edit::format::{DocumentProblem, Problem};
 use actum_ledger::{KeyError, LedgerError, Refusal};
+use actum_record::receipt::GateRecord;
 use actum_sandbox::{NoProgram, SandboxPolicy, SpawnError};
 use actum_workspace::{Attempt, Difference, ErrorKind, NotAFile};
 

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use actum::{PolicyFiles, real_path};
-use actum_core::keyring::{KEYRING_FILE, KEYS_DIRECTORY};
-use actum_core::ledger::TenantId;
 use actum_gate::refuses_output;
 use actum_ledger::{HomeError, LedgerHome};
+use actum_record::keyring::{KEYRING_FILE, KEYS_DIRECTORY};
+use actum_record::ledger::TenantId;
 use actum_workspace::is_ledger_home;
 
 use crate::failure::Failure;
@@ -407,7 +407,7 @@ mod tests {
             let path = directory.path().join(path);
             std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
         };
-        let newer = actum_core::keyring::Keyring::FORMAT.replace('1', "2");
+        let newer = actum_record::keyring::Keyring::FORMAT.replace('1', "2");
         let keyring = &*format!("{{\"format\":\"{newer}\",\"keys\":[]}}");
         for (home, content) in [("a", keyring), ("open", keyring), ("project", "{\"keys\":[]}")] {
             make(&format!("{home}/keys/keyring.json"), content);

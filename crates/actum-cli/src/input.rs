@@ -7,9 +7,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use actum_core::Operation;
-use actum_core::format::{INPUT_BYTES_MAX, Reading, parse};
 use actum_core::path::Quoted;
+use actum_edit::Operation;
+use actum_edit::format::{INPUT_BYTES_MAX, Reading, parse};
 use nix::fcntl::OFlag;
 
 use crate::failure::Failure;

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use actum_core::RunId;
-use actum_core::keyring::KeyringError;
-use actum_core::ledger::TenantId;
 use actum_core::path::Quoted;
 use actum_gate::{BundleProblem, ReplayProblem};
+use actum_record::keyring::KeyringError;
+use actum_record::ledger::TenantId;
 
 use crate::exit::Exit;
 use crate::failure::Failure;

@@ -3,17 +3,17 @@
 use std::io::{self, BufReader, Read, Seek, SeekFrom};
 
 use actum_core::canonical::CanonicalError;
-use actum_core::checkpoint::Checkpoint;
-use actum_core::dsse::Envelope;
-use actum_core::keyring::{KeyEntry, Keyring};
-use actum_core::note::{Note, NoteKey};
-use actum_core::receipt::PREDICATE_TYPE;
-use actum_core::task::{TaskApproval, TaskEnvelope};
 use actum_core::{Digest, RunId};
 use actum_gate::ReceiptBundle;
 use actum_gate::bundle::BUNDLE_BYTES_MAX;
 use actum_ledger::export::{self, WholeExport};
 use actum_ledger::keys::is_public_pem;
+use actum_record::checkpoint::Checkpoint;
+use actum_record::dsse::Envelope;
+use actum_record::keyring::{KeyEntry, Keyring};
+use actum_record::note::{Note, NoteKey};
+use actum_record::receipt::PREDICATE_TYPE;
+use actum_task::{TaskApproval, TaskEnvelope};
 use serde::Deserialize;
 
 /// How much of a file is read to see whether it is a result that is one document.

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use actum::reason::Reason;
 use actum::{Approver, NewAlert, QueuedPlan, task};
 use actum_core::RunId;
-use actum_core::keyring::Keyring;
-use actum_core::ledger::{Isolation, JudgedPlan, WorkspaceId};
-use actum_core::signer::{KeyId, KeyRole, Signer};
 use actum_ledger::keys::{KeyError, Protection};
 use actum_ledger::{Keys, LedgerHome, LedgerView, Log, SigningKey};
+use actum_record::keyring::Keyring;
+use actum_record::ledger::{Isolation, JudgedPlan, WorkspaceId};
+use actum_record::signer::{KeyId, KeyRole, Signer};
 use actum_workspace::View;
 
 use crate::failure::Failure;

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use actum::{Cedar, Place, PolicyFiles, PolicyInForce};
 use actum_core::path::{Quoted, needs_escape};
 use actum_core::path_name::PathName;
-use actum_core::receipt::{EffectKind, PathEffect};
 use actum_core::{Digest, RelPath};
 use actum_gate::{Bundle, Case, Decision, decide};
+use actum_record::receipt::{EffectKind, PathEffect};
 
 use crate::failure::Failure;
 use crate::{actor, home, records};

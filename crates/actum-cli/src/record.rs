@@ -4,13 +4,13 @@ use std::io::{self, Write};
 
 use actum::RecordedRun;
 use actum_core::RunId;
-use actum_core::command::{CommandRecord, CommandsRun, SandboxRecord};
-use actum_core::keyring::Keyring;
-use actum_core::ledger::{Actor, Approval, RequestKey};
 use actum_core::path::{Harmless, Quoted};
-use actum_core::receipt::GateRecord;
-use actum_core::signer::KeyId;
 use actum_ledger::{LedgerError, Log};
+use actum_record::command::{CommandRecord, CommandsRun, SandboxRecord};
+use actum_record::keyring::Keyring;
+use actum_record::ledger::{Actor, Approval, RequestKey};
+use actum_record::receipt::GateRecord;
+use actum_record::signer::KeyId;
 use serde::Serialize;
 
 /// What the ledger knows of a run.

@@ -8,12 +8,12 @@ use actum::{
     BoundWorkspace, Clock, Engine, NewAlert, OwnLedger, OwnRoot, Records, Resumed, Root, Witness,
     facts_for_undo,
 };
-use actum_core::keyring::Keyring;
 use actum_core::path::Quoted;
-use actum_core::signer::KeyRole;
 use actum_core::{RunId, Timestamp};
 use actum_gate::decision::Undone;
 use actum_ledger::{Keys, LedgerHome, LedgerView, Log, Protection};
+use actum_record::keyring::Keyring;
+use actum_record::signer::KeyRole;
 use actum_workspace::{RunRef, View, Workspace};
 
 use crate::exit::Exit;

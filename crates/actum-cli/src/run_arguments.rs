@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use actum::{Commands, PolicyInForce, Request, Work};
-use actum_core::ledger::{NameError, RequestKey};
+use actum_record::ledger::{NameError, RequestKey};
 use actum_workspace::{LaterEdits, Limits};
 
 use crate::actor;

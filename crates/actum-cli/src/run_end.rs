@@ -3,11 +3,11 @@
 use std::io::{self, Write};
 
 use actum::{Done, Engine, Error, PolicyInForce, Preview, Receipt, Request, Stage, Work};
-use actum_core::ledger::{Approval, TenantId};
 use actum_core::path::{Harmless, Quoted};
-use actum_core::receipt::GateRecord;
 use actum_core::{Digest, RiskTier, RunId, Status};
 use actum_gate::Verdict;
+use actum_record::ledger::{Approval, TenantId};
+use actum_record::receipt::GateRecord;
 use actum_workspace::{LinuxDisk, Recovery, Transaction, Workspace};
 use serde::Serialize;
 

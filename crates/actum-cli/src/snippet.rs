@@ -3,8 +3,8 @@
 use std::fmt::{self, Display};
 use std::path::Path;
 
-use actum_core::format::Place;
 use actum_core::path::Harmless;
+use actum_core::place::Place;
 use actum_gate::credential::spans;
 
 use crate::private_place;

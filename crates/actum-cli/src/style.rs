@@ -5,7 +5,7 @@
 
 use std::fmt::{self, Display};
 
-use actum_core::format::git_diff::write::Part;
+use actum_edit::format::git_diff::write::Part;
 use anstyle::{AnsiColor, Style};
 
 pub(crate) const ERROR: Style = AnsiColor::Red.on_default().bold();

@@ -6,9 +6,9 @@ use std::path::Path;
 use actum::Request;
 use actum::task::PlannedCommit;
 use actum_core::Timestamp;
-use actum_core::ledger::Actor;
 use actum_core::path::{Harmless, InBackticks};
-use actum_core::task::{Setting, SystemConfig};
+use actum_record::ledger::Actor;
+use actum_task::{Setting, SystemConfig};
 use serde::Serialize;
 
 use crate::records;

@@ -4,9 +4,9 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use actum_core::keyring::{KEYRING_BYTES_MAX, Keyring};
 use actum_core::path::Quoted;
 use actum_ledger::{Keys, LedgerHome};
+use actum_record::keyring::{KEYRING_BYTES_MAX, Keyring};
 use serde::Serialize;
 
 use crate::failure::Failure;

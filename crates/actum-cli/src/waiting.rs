@@ -4,8 +4,8 @@ use std::path::Path;
 
 use actum::Adoption;
 use actum_core::path::Quoted;
-use actum_core::signer::KeyRole;
 use actum_ledger::{Keys, LedgerHome};
+use actum_record::signer::KeyRole;
 use actum_workspace::{STATE_DIRECTORY, View};
 
 use crate::failure::Failure;

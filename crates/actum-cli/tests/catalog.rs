@@ -15,7 +15,7 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use actum_core::action::CORE_ACTIONS;
+use actum_core::CORE_ACTIONS;
 use program::{Ended, actum, home_of, workspace};
 use serde_json::{Value, json};
 use tempfile::TempDir;

@@ -14,9 +14,9 @@ mod program;
 use std::path::Path;
 
 use actum::{Clock, Records};
-use actum_core::action::{Attempt, Confidence};
-use actum_core::ledger::{ActionCheck, ActionEnded, Actor};
 use actum_core::{Digest, RiskTier, RunId, Status, Timestamp};
+use actum_record::ledger::{ActionCheck, ActionEnded, Actor};
+use actum_record::ledger::{Attempt, Confidence};
 use program::{Ended, actum, home_of, workspace};
 use serde_json::{Value, json};
 

@@ -23,7 +23,7 @@ use actum::plugin::{
     Steps,
 };
 use actum::{Cedar, Clock, PolicyFiles, PolicyInForce, Runner, StagedView};
-use actum_core::action::{Check, PlanScope};
+use actum_action::{Check, PlanScope};
 use actum_sandbox::{Enforcement, Resource, SandboxPolicy};
 use actum_workspace::{RunOptions, Workspace};
 use library::{Grounds, runner, tree};

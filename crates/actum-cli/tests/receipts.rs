@@ -18,11 +18,12 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use actum_core::Digest;
-use actum_core::keyring::{KeyEntry, Keyring};
-use actum_core::merkle::leaf_hash;
-use actum_core::signer::KeyRole;
-use actum_core::{Timestamp, note::NoteKey};
+use actum_core::Timestamp;
 use actum_gate::{check_inclusion, verify_checkpoint};
+use actum_record::keyring::{KeyEntry, Keyring};
+use actum_record::merkle::leaf_hash;
+use actum_record::note::NoteKey;
+use actum_record::signer::KeyRole;
 use program::{Ended, actum, command, home_of, workspace};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -379,7 +380,7 @@ fn a_forged_receipt_that_no_checkpoint_covers_is_found() {
     assert_eq!(actum(&root, &["apply", "../change.diff"]).code, 0);
     assert_eq!(document(&root, &["ledger", "verify"])["receipts"], 1);
     let export = actum(&root, &["ledger", "export"]).stdout;
-    let mut frontier = actum_core::merkle::Frontier::default();
+    let mut frontier = actum_record::merkle::Frontier::default();
     let mut lines: Vec<Value> =
         export.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     for line in lines.iter_mut().filter(|line| line.get("entry").is_some()) {
@@ -392,7 +393,7 @@ fn a_forged_receipt_that_no_checkpoint_covers_is_found() {
             text = serde_json::to_string(&receipt).unwrap();
             line["text"] = json!(text);
         }
-        frontier.push(actum_core::merkle::leaf_hash(text.as_bytes()), |_: Digest| {});
+        frontier.push(actum_record::merkle::leaf_hash(text.as_bytes()), |_: Digest| {});
     }
     // Whoever forges it leaves out what contradicts it.
     lines.retain(|line| line.get("checkpoint").is_none());

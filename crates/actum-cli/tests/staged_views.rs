@@ -18,7 +18,8 @@ use std::path::Path;
 use std::process::Command;
 
 use actum::{Captured, StagedView, Trial, WhyUnkept};
-use actum_core::{EmptyParents, FileMode, ModeChange, Operation, RelPath};
+use actum_core::{FileMode, RelPath};
+use actum_edit::{EmptyParents, ModeChange, Operation};
 use actum_gate::Policy;
 use actum_sandbox::Stdin;
 use actum_workspace::{LinuxDisk, RunOptions, Transaction, Workspace};

@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use actum_core::Digest;
-use actum_core::report::{ChangeLog, ErrorReport, ExecutionReport, RollbackManifest};
+use actum_task::report::{ChangeLog, ErrorReport, ExecutionReport, RollbackManifest};
 use nix::sys::signal::Signal;
 use program::actum;
 use serde_json::{Value, json};

@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use actum_core::Digest;
-use actum_core::report::TaskStatus;
+use actum_task::report::TaskStatus;
 use program::{Ended, actum, text, workspace};
 use serde_json::{Value, json};
 use task::{

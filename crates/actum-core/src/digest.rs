@@ -66,7 +66,7 @@ impl Digest {
     }
 
     /// The digest that is written so, if it is one.
-    pub(crate) fn from_text(text: &[u8]) -> Option<Self> {
+    pub fn from_text(text: &[u8]) -> Option<Self> {
         from_hex(text).map(Self)
     }
 
@@ -115,7 +115,7 @@ impl FromStr for Digest {
 }
 
 /// The bytes that `text` writes as hexadecimal characters of either case.
-pub(crate) fn from_hex<const N: usize>(text: &[u8]) -> Option<[u8; N]> {
+pub fn from_hex<const N: usize>(text: &[u8]) -> Option<[u8; N]> {
     let (pairs, rest) = text.as_chunks::<2>();
     if pairs.len() != N || !rest.is_empty() {
         return None;

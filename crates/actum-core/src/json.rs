@@ -8,8 +8,7 @@ mod fields;
 mod syntax;
 
 pub use fields::{Field, Fields, Schema, ShapeError, ShapeProblem};
-pub use syntax::{SyntaxError, SyntaxProblem, text, within_limits};
-pub(crate) use syntax::{judge, string};
+pub use syntax::{SyntaxError, SyntaxProblem, judge, string, text, within_limits};
 
 use std::borrow::Cow;
 use std::fmt;

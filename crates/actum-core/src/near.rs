@@ -177,7 +177,10 @@ impl fmt::Display for Near {
 }
 
 /// What is nearest, as the end of a sentence; nothing where nothing is.
-pub(crate) struct Clause<'a>(pub(crate) Option<&'a Near>);
+pub struct Clause<'a>(
+    /// What is nearest.
+    pub Option<&'a Near>,
+);
 
 impl fmt::Display for Clause<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

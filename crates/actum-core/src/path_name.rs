@@ -20,7 +20,10 @@ enum Written {
 }
 
 /// Writes bytes as their text or, where they are no UTF-8, as an object with `hex`.
-pub(crate) fn write<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+///
+/// # Errors
+/// Those of the serializer.
+pub fn write<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
     match std::str::from_utf8(bytes) {
         Ok(text) => serializer.serialize_str(text),
         Err(_) => {
@@ -31,7 +34,10 @@ pub(crate) fn write<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok,
 }
 
 /// Reads what [`write`] writes.
-pub(crate) fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
+///
+/// # Errors
+/// Those of the deserializer, and where the value is neither a text nor an object with `hex`.
+pub fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
     match Written::deserialize(deserializer)? {
         Written::Text(text) => Ok(text.into_bytes()),
         Written::Bytes { hex } => {

@@ -36,7 +36,7 @@ impl RunId {
     }
 
     /// The run id that is written so, if it is one.
-    pub(crate) fn from_text(text: &[u8]) -> Option<Self> {
+    pub fn from_text(text: &[u8]) -> Option<Self> {
         let text: &[u8; LENGTH] = text.try_into().ok()?;
         let mut bits = 0;
         for byte in text {

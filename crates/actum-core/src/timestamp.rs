@@ -37,7 +37,7 @@ impl Timestamp {
 
     /// The moment that is written so, if it is one. RFC 3339 would let a minute have 61 seconds; a
     /// moment that is counted from 1970 never is in such a one.
-    pub(crate) fn from_text(text: &[u8]) -> Option<Self> {
+    pub fn from_text(text: &[u8]) -> Option<Self> {
         let text: &[u8; 27] = text.try_into().ok()?;
         let [
             a,

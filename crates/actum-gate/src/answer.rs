@@ -1,9 +1,9 @@
 //! What a person answered of a plan in the queue, signed by an approval key (AA-5).
 
-use actum_core::dsse::{Envelope, EnvelopeError};
-use actum_core::keyring::{KeyProblem, Keyring};
-use actum_core::ledger::PlanAnswered;
-use actum_core::signer::{KeyId, KeyRole};
+use actum_record::dsse::{Envelope, EnvelopeError};
+use actum_record::keyring::{KeyProblem, Keyring};
+use actum_record::ledger::PlanAnswered;
+use actum_record::signer::{KeyId, KeyRole};
 
 use crate::envelope::{PayloadProblem, SignerProblem, counting, payload, signers};
 

@@ -2,11 +2,11 @@
 
 use actum_core::Digest;
 use actum_core::canonical::{self, CanonicalError};
-use actum_core::dsse::{ENVELOPE_BYTES_MAX, Envelope, EnvelopeError};
-use actum_core::keyring::Keyring;
-use actum_core::note::NOTE_BYTES_MAX;
 use actum_core::path::Cut;
-use actum_core::signer::KeyId;
+use actum_record::dsse::{ENVELOPE_BYTES_MAX, Envelope, EnvelopeError};
+use actum_record::keyring::Keyring;
+use actum_record::note::NOTE_BYTES_MAX;
+use actum_record::signer::KeyId;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

@@ -1,9 +1,9 @@
 //! A change of the catalog of actions, signed by an approval key (AA-13).
 
-use actum_core::dsse::{Envelope, EnvelopeError};
-use actum_core::keyring::{KeyProblem, Keyring};
-use actum_core::ledger::CatalogChanged;
-use actum_core::signer::{KeyId, KeyRole};
+use actum_record::dsse::{Envelope, EnvelopeError};
+use actum_record::keyring::{KeyProblem, Keyring};
+use actum_record::ledger::CatalogChanged;
+use actum_record::signer::{KeyId, KeyRole};
 
 use crate::envelope::{PayloadProblem, SignerProblem, counting, payload, signers};
 

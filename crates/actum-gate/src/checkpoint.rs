@@ -1,11 +1,11 @@
 //! Signed checkpoints of a log (C2SP `tlog-checkpoint` in a `signed-note`).
 
-use actum_core::checkpoint::{Checkpoint, CheckpointError};
-use actum_core::keyring::{KeyEntry, KeyProblem, Keyring};
-use actum_core::merkle::empty_root;
-use actum_core::note::{Note, NoteError, NoteKey};
 use actum_core::path::Cut;
-use actum_core::signer::{KeyId, KeyRole};
+use actum_record::checkpoint::{Checkpoint, CheckpointError};
+use actum_record::keyring::{KeyEntry, KeyProblem, Keyring};
+use actum_record::merkle::empty_root;
+use actum_record::note::{Note, NoteError, NoteKey};
+use actum_record::signer::{KeyId, KeyRole};
 
 use crate::signature;
 

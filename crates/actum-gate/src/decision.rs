@@ -8,8 +8,8 @@ mod bundle;
 mod replay;
 
 use actum_core::canonical::{self, CanonicalError};
-use actum_core::receipt::{DecisionRecord, GateRecord};
 use actum_core::{Digest, RiskTier};
+use actum_record::receipt::{DecisionRecord, GateRecord};
 use serde::{Deserialize, Serialize};
 
 use crate::access::{AccessJudge, AccessUnknown};

@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 
 use actum_core::Timestamp;
 use actum_core::canonical::{self, CanonicalError};
-use actum_core::dsse::{Envelope, EnvelopeSignature};
-use actum_core::keyring::{KeyEntry, KeyProblem, Keyring};
 use actum_core::path::Cut;
-use actum_core::signer::{KeyId, KeyRole};
+use actum_record::dsse::{Envelope, EnvelopeSignature};
+use actum_record::keyring::{KeyEntry, KeyProblem, Keyring};
+use actum_record::signer::{KeyId, KeyRole};
 use serde::de::DeserializeOwned;
 
 use crate::document::format_of;
@@ -88,7 +88,7 @@ pub enum PayloadProblem {
 ///
 /// # Errors
 /// [`PayloadProblem`].
-pub(crate) fn payload<T: DeserializeOwned>(
+pub fn payload<T: DeserializeOwned>(
     envelope: &Envelope,
     noun: &'static str,
     payload_type: &'static str,

@@ -1,9 +1,9 @@
 //! Removed history, signed by the key of receipts, or by the approval key where the retention keeps it.
 
-use actum_core::dsse::{Envelope, EnvelopeError};
-use actum_core::keyring::{KeyProblem, Keyring};
-use actum_core::ledger::HistoryForgotten;
-use actum_core::signer::KeyRole;
+use actum_record::dsse::{Envelope, EnvelopeError};
+use actum_record::keyring::{KeyProblem, Keyring};
+use actum_record::ledger::HistoryForgotten;
+use actum_record::signer::KeyRole;
 
 use crate::envelope::{PayloadProblem, SignerProblem, counting, payload, signers};
 

@@ -21,7 +21,6 @@ pub mod policy;
 pub mod receipt;
 pub mod rotation;
 pub mod signature;
-mod task_approval;
 mod trigger;
 mod unread;
 
@@ -45,11 +44,10 @@ pub use policy::{Policy, PolicyFile, PolicyFileError, Profile};
 pub use receipt::{ReceiptProblem, SignedIntent, VerifiedReceipt, signed_intent, verify_receipt};
 pub use rotation::{RotationProblem, VerifiedRotation, verify_rotation};
 pub use signature::{SignatureError, verify};
-pub use task_approval::{TaskApprovalError, VerifiedTaskApproval, verify_task_approval};
 pub use trigger::{GIT_HOOKS, Trigger};
 pub use unread::{Unread, unread};
 
-use actum_core::keyring::KeyProblem;
+use actum_record::keyring::KeyProblem;
 
 /// The permanent name of why a key does not count.
 fn key_reason(problem: &KeyProblem) -> &'static str {

@@ -1,8 +1,8 @@
 //! The checking of Merkle proofs (RFC 6962, sections 2.1.1 and 2.1.2, by the algorithms of RFC 9162,
-//! sections 2.1.3.2 and 2.1.4.2). What makes them is [`actum_core::merkle`].
+//! sections 2.1.3.2 and 2.1.4.2). What makes them is [`actum_record::merkle`].
 
 use actum_core::Digest;
-use actum_core::merkle::{empty_root, node_hash};
+use actum_record::merkle::{empty_root, node_hash};
 
 /// Why a proof proves nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -1,15 +1,15 @@
 //! The receipt of a run: first its signature, then what it says, from the signed bytes alone.
 
 use actum_core::canonical::{self, CanonicalError};
-use actum_core::dsse::{Envelope, EnvelopeError};
-use actum_core::keyring::{KeyProblem, Keyring};
-use actum_core::merkle::leaf_hash;
 use actum_core::path::Cut;
-use actum_core::receipt::{
+use actum_core::{Digest, RunId, Status, Timestamp};
+use actum_record::dsse::{Envelope, EnvelopeError};
+use actum_record::keyring::{KeyProblem, Keyring};
+use actum_record::merkle::leaf_hash;
+use actum_record::receipt::{
     EntryRef, PAYLOAD_TYPE, PREDICATE_TYPE, RunResult, STATEMENT_TYPE, Statement, change_digest,
 };
-use actum_core::signer::{KeyId, KeyRole};
-use actum_core::{Digest, RunId, Status, Timestamp};
+use actum_record::signer::{KeyId, KeyRole};
 use serde::Deserialize;
 use serde_json::Value;
 

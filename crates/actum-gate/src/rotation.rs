@@ -1,9 +1,9 @@
 //! A key that takes the place of another, which says so itself.
 
-use actum_core::dsse::{Envelope, EnvelopeError};
-use actum_core::keyring::{KeyEntry, KeyProblem, Keyring};
-use actum_core::ledger::KeyRotated;
-use actum_core::signer::KeyId;
+use actum_record::dsse::{Envelope, EnvelopeError};
+use actum_record::keyring::{KeyEntry, KeyProblem, Keyring};
+use actum_record::ledger::KeyRotated;
+use actum_record::signer::KeyId;
 
 use crate::envelope::{PayloadProblem, SignerProblem, counting, payload, signers};
 

@@ -1,6 +1,6 @@
 //! Ed25519 (RFC 8032), strictly: what two verifiers could judge differently is refused.
 
-use actum_core::signer::PublicKey;
+use actum_record::signer::PublicKey;
 use ed25519_dalek::{Signature, VerifyingKey};
 
 /// Why a signature does not count.

@@ -4,7 +4,7 @@
 //! a git repository.
 
 use actum_core::RelPath;
-use actum_core::keyring::{KEYRING_FILE, KEYS_DIRECTORY, Keyring};
+use actum_record::keyring::{KEYRING_FILE, KEYS_DIRECTORY, Keyring};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

@@ -4,10 +4,10 @@
 use std::fmt;
 
 use actum_core::canonical;
-use actum_core::dsse::Envelope;
-use actum_core::keyring::Keyring;
 use actum_core::path::Cut;
-use actum_core::receipt::Statement;
+use actum_record::dsse::Envelope;
+use actum_record::keyring::Keyring;
+use actum_record::receipt::Statement;
 use serde_json::Value;
 
 use crate::bundle::ReceiptBundle;

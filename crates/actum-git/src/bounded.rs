@@ -3,8 +3,8 @@
 
 use git2::{Blob, Commit, ErrorClass, ErrorCode, Oid, Repository as Raw, Tree};
 
-use actum_core::task::limits::FILE_BYTES_MAX;
-
+/// The largest blob that is read, in bytes: 50 MB, as a file of a task has at most.
+const FILE_BYTES_MAX: u64 = 50_000_000;
 /// The largest commit or tree that is read, in bytes: 64 MiB.
 const STRUCTURE_BYTES_MAX: u64 = 64 << 20;
 

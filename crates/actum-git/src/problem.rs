@@ -3,7 +3,6 @@
 use std::path::PathBuf;
 
 use actum_core::path::Quoted;
-use actum_core::task::ErrorCode;
 use actum_core::{RelPath, RunId};
 
 use crate::id::CommitId;
@@ -240,32 +239,6 @@ impl GitProblem {
             | Self::Git { .. }
             | Self::Disk { .. }
             | Self::NotDurable { .. } => false,
-        }
-    }
-
-    /// The code under which a task report lists it (EX-18).
-    pub fn code(&self) -> ErrorCode {
-        match self {
-            // There is none that could be committed to.
-            Self::NoRepository { .. } | Self::OtherOwner { .. } | Self::Unsupported { .. } => {
-                ErrorCode::NoRepository
-            }
-            Self::Bare { .. } => ErrorCode::BareRepository,
-            Self::LinkedWorktree { .. } => ErrorCode::LinkedWorktree,
-            Self::DetachedHead => ErrorCode::DetachedHead,
-            Self::UnbornHead { .. } => ErrorCode::UnbornHead,
-            // Somebody else is at work in the repository.
-            Self::InProgress { .. } | Self::HeadMoved { .. } | Self::Busy { .. } => {
-                ErrorCode::MergeInProgress
-            }
-            Self::Shallow { .. } => ErrorCode::ShallowRepository,
-            // A commit would hold, or git would show, something else than the run did.
-            Self::Dirty { .. } | Self::Unfit { .. } => ErrorCode::DirtyTarget,
-            Self::RevertConflict { .. } | Self::NotOfRun { .. } => ErrorCode::RevertConflict,
-            Self::NotChecked { .. } => ErrorCode::InternalError,
-            Self::Git { .. } | Self::Disk { .. } | Self::NotDurable { .. } => {
-                ErrorCode::InputOutput
-            }
         }
     }
 }

@@ -6,9 +6,9 @@ mod plan;
 pub mod sample;
 
 use actum_core::canonical::CanonicalError;
-use actum_core::ledger::{EntryKind, RequestKey, WorkspaceId};
-use actum_core::merkle::{Frontier, Node};
 use actum_core::{Digest, RunId, Status};
+use actum_record::ledger::{EntryKind, RequestKey, WorkspaceId};
+use actum_record::merkle::{Frontier, Node};
 
 use crate::error::{LedgerError, Refusal};
 use crate::proof;
@@ -113,7 +113,7 @@ fn numbers(store: &mut dyn Store) -> Outcome {
     }
     for (entry, index) in entries.iter().zip(0u64..).skip(1) {
         let appended = put(store, vec![entry.clone()])?;
-        let leaf = actum_core::merkle::leaf_hash(&entry.body);
+        let leaf = actum_record::merkle::leaf_hash(&entry.body);
         same("an entry gets the next number", appended, vec![Appended { index, leaf }])?;
     }
     let wanted: Vec<Entry> = entries
@@ -206,7 +206,7 @@ fn names_its_beginning(store: &mut dyn Store) -> Outcome {
     let elsewhere = append(store, vec![run.done(Status::Succeeded, 2)?])?;
     same("not another place", elsewhere, Err(refusal(2, started_leaf)))?;
     let changed = SampleRun { bundle: other.bundle.clone(), ..run.clone() };
-    let leaf = actum_core::merkle::leaf_hash(&changed.started()?.body);
+    let leaf = actum_record::merkle::leaf_hash(&changed.started()?.body);
     let of_other = append(store, vec![changed.done(Status::Succeeded, 1)?])?;
     same("not another entry", of_other, Err(refusal(1, leaf)))?;
     same("the hashes differ", other_leaf == started_leaf || leaf == started_leaf, false)?;
@@ -296,7 +296,7 @@ fn proves(store: &mut dyn Store) -> Outcome {
     }
     let size = store.size()?;
     for entry in store.entries(0, size)? {
-        frontier.push(actum_core::merkle::leaf_hash(&entry.body), |hash| nodes.push(hash));
+        frontier.push(actum_record::merkle::leaf_hash(&entry.body), |hash| nodes.push(hash));
     }
     let node = |node: Node| {
         let at = usize::try_from(node.position()).ok();
@@ -313,9 +313,9 @@ fn proves(store: &mut dyn Store) -> Outcome {
     }
     same("the edge is the one of the entries", store.frontier(size)?, frontier)?;
     for old in 1..=size {
-        let wanted = actum_core::merkle::consistency_proof(size, old, node)?;
+        let wanted = actum_record::merkle::consistency_proof(size, old, node)?;
         same("old logs are beginnings", proof::consistency(store, size, old)?, wanted)?;
-        let wanted = actum_core::merkle::inclusion_proof(old, old - 1, node)?;
+        let wanted = actum_record::merkle::inclusion_proof(old, old - 1, node)?;
         same("entries are included", proof::inclusion(store, old, old - 1)?, wanted)?;
     }
     same("nothing is proven of what is not there", proof::inclusion(store, size + 1, 0)?, None)?;

@@ -5,8 +5,8 @@ use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use actum_core::ledger::{Answer, EntryError, RequestKey, WorkspaceId};
 use actum_core::{Digest, RunId};
+use actum_record::ledger::{Answer, EntryError, RequestKey, WorkspaceId};
 
 use crate::home::HomeError;
 use crate::keys::KeyError;

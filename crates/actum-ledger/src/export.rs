@@ -19,7 +19,7 @@ use std::io::{self, Write};
 
 use actum_core::Digest;
 use actum_core::canonical::{self, CanonicalError};
-use actum_core::ledger::EntryFacts;
+use actum_record::ledger::EntryFacts;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde::{Deserialize, Serialize};

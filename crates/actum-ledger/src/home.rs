@@ -21,7 +21,7 @@ mod waiting;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use actum_core::ledger::TenantId;
+use actum_record::ledger::TenantId;
 
 pub(crate) use disk::{Directory, FileId, random};
 pub use inputs::INPUT_BYTES_MAX;

@@ -25,11 +25,11 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use actum_core::Timestamp;
-use actum_core::keyring::{
+use actum_record::keyring::{
     KEYRING_BYTES_MAX, KEYRING_FILE as KEYRING, KEYS_DIRECTORY as DIRECTORY, KEYS_MAX, KeyEntry,
     KeyProblem, Keyring,
 };
-use actum_core::signer::{KeyId, KeyRole, PublicKey, SignError, Signature, Signer};
+use actum_record::signer::{KeyId, KeyRole, PublicKey, SignError, Signature, Signer};
 use ed25519_dalek::Signer as _;
 
 use crate::home::{Directory, HomeError, LedgerHome};

@@ -7,9 +7,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::JoinHandle;
 
 use actum_core::canonical;
-use actum_core::ledger::{EntryKind, LogStarted, StartedKey, TenantId};
-use actum_core::signer::{KeyRole, Signer};
 use actum_core::{RunId, Timestamp};
+use actum_record::ledger::{EntryKind, LogStarted, StartedKey, TenantId};
+use actum_record::signer::{KeyRole, Signer};
 
 use crate::error::LedgerError;
 use crate::home::LedgerHome;

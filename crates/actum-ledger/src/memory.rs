@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::convert::Infallible;
 
-use actum_core::ledger::{EntryKind, RequestKey, WorkspaceId};
-use actum_core::merkle::{Frontier, Node, leaf_hash};
 use actum_core::{Digest, RunId};
+use actum_record::ledger::{EntryKind, RequestKey, WorkspaceId};
+use actum_record::merkle::{Frontier, Node, leaf_hash};
 
 use crate::error::{LedgerError, Refusal};
 use crate::projection::{Kept, Known, KnownPlan, Outlook};

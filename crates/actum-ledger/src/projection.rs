@@ -7,8 +7,8 @@ mod plan;
 
 use std::collections::BTreeMap;
 
-use actum_core::ledger::{EntryFacts, EntryKind, RequestKey, WorkspaceId};
 use actum_core::{Digest, RunId};
+use actum_record::ledger::{EntryFacts, EntryKind, RequestKey, WorkspaceId};
 
 use crate::error::Refusal;
 use crate::store::RunRow;

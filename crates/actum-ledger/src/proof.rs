@@ -1,7 +1,7 @@
 //! Proofs about a log, from the hashes that it keeps. What checks them is in `actum-gate`.
 
 use actum_core::Digest;
-use actum_core::merkle;
+use actum_record::merkle;
 
 use crate::error::LedgerError;
 use crate::store::Log;

@@ -13,7 +13,7 @@ mod turnstile;
 use std::path::Path;
 use std::time::Duration;
 
-use actum_core::merkle::Frontier;
+use actum_record::merkle::Frontier;
 use rusqlite::OpenFlags;
 
 use crate::error::{LedgerError, Refusal};

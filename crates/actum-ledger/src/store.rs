@@ -4,9 +4,9 @@
 //! above.
 
 use actum_core::canonical;
-use actum_core::ledger::{Answer, EntryFacts, EntryKind, LogStarted, RequestKey, WorkspaceId};
-use actum_core::merkle::{Frontier, Node, leaf_hash};
 use actum_core::{Digest, RunId, Status};
+use actum_record::ledger::{Answer, EntryFacts, EntryKind, LogStarted, RequestKey, WorkspaceId};
+use actum_record::merkle::{Frontier, Node, leaf_hash};
 
 use crate::error::{LedgerError, Refusal};
 

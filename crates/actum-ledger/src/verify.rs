@@ -18,9 +18,9 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
 
 use actum_core::Digest;
-use actum_core::checkpoint::Checkpoint;
-use actum_core::note::Note;
 use actum_core::path::Quoted;
+use actum_record::checkpoint::Checkpoint;
+use actum_record::note::Note;
 
 use crate::error::LedgerError;
 use crate::sqlite::link::Link;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use actum_core::ledger::TenantId;
+use actum_record::ledger::TenantId;
 
 use crate::error::LedgerError;
 use crate::home::LedgerHome;

@@ -4,11 +4,11 @@
 mod grounds;
 
 use actum_core::Status;
-use actum_core::ledger::EntryKind;
-use actum_core::merkle::leaf_hash;
 use actum_ledger::Log;
 use actum_ledger::conformance::sample::{SampleRun, catalog_changed};
 use actum_ledger::verify::{Checks, Receipts, Subject, verify};
+use actum_record::ledger::EntryKind;
+use actum_record::merkle::leaf_hash;
 use grounds::{Grounds, fill};
 
 const KINDS: [EntryKind; 2] = [EntryKind::ActionEnded, EntryKind::CatalogChanged];

@@ -3,10 +3,10 @@
 
 mod grounds;
 
-use actum_core::ledger::EntryKind;
 use actum_ledger::Log;
 use actum_ledger::conformance::sample::{alert_raised, alert_seen};
 use actum_ledger::verify::Subject;
+use actum_record::ledger::EntryKind;
 use grounds::{Grounds, fill};
 
 const KINDS: [EntryKind; 2] = [EntryKind::AlertRaised, EntryKind::AlertSeen];

@@ -4,12 +4,12 @@
 mod grounds;
 
 use actum_core::canonical::to_vec;
-use actum_core::merkle::{Frontier, leaf_hash};
 use actum_core::{Digest, Status};
 use actum_ledger::Log;
 use actum_ledger::conformance::sample::{SampleRun, catalog_changed};
 use actum_ledger::export::{Exported, export, verify};
 use actum_ledger::verify::{Checks, Receipts, Verification};
+use actum_record::merkle::{Frontier, leaf_hash};
 use grounds::{Grounds, fill};
 use serde_json::Value;
 

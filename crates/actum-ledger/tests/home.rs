@@ -6,10 +6,11 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
-use actum_core::ledger::TenantId;
-use actum_core::{Timestamp, signer::KeyRole};
+use actum_core::Timestamp;
 use actum_ledger::home::Thing;
 use actum_ledger::{HomeError, Keys, LedgerHome};
+use actum_record::ledger::TenantId;
+use actum_record::signer::KeyRole;
 use rustix::mount::{MountFlags, MountPropagationFlags, UnmountFlags};
 use tempfile::TempDir;
 

@@ -9,10 +9,10 @@ use std::process::Command;
 
 use actum_core::Timestamp;
 use actum_core::canonical::is_canonical;
-use actum_core::keyring::{KEYS_MAX, KeyEntry, Keyring};
-use actum_core::signer::{KeyId, KeyRole, PublicKey, Signer};
 use actum_ledger::keys::LEEWAY_MICROS;
 use actum_ledger::{HomeError, KeyError, Keys, LedgerHome, Passphrases, Rotated, SigningKey};
+use actum_record::keyring::{KEYS_MAX, KeyEntry, Keyring};
+use actum_record::signer::{KeyId, KeyRole, PublicKey, Signer};
 use ed25519_dalek::{Signature, VerifyingKey};
 use tempfile::TempDir;
 

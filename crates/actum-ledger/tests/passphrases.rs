@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use actum_core::Timestamp;
-use actum_core::keyring::{KEYS_MAX, KeyEntry, Keyring};
-use actum_core::signer::{KeyId, KeyRole, PublicKey, Signer};
 use actum_ledger::keys::{LEEWAY_MICROS, WAIT_MICROS, public_pem};
 use actum_ledger::{Admission, KeyError, Keys, LedgerHome, Passphrase, Passphrases, Protection};
+use actum_record::keyring::{KEYS_MAX, KeyEntry, Keyring};
+use actum_record::signer::{KeyId, KeyRole, PublicKey, Signer};
 use ed25519_dalek::{Signature, VerifyingKey};
 use tempfile::TempDir;
 

@@ -9,10 +9,10 @@ use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::Path;
 use std::process::Command;
 
-use actum_core::ledger::TenantId;
 use actum_ledger::conformance::sample::SampleRun;
 use actum_ledger::sqlite::{DATABASE, LOCKED_SECONDS_MAX, SqliteOptions};
 use actum_ledger::{Ledger, LedgerError, LedgerHome, LedgerView, Log, SqliteStore, Store};
+use actum_record::ledger::TenantId;
 use grounds::{Grounds, child_behind, fill, given_ledger, given_place, is_root};
 
 /// The files of a directory.

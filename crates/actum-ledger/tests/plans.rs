@@ -4,10 +4,10 @@
 mod grounds;
 
 use actum_core::RunId;
-use actum_core::ledger::Answer;
 use actum_ledger::conformance::sample::SampleRun;
 use actum_ledger::verify::Subject;
 use actum_ledger::{Appended, Ledger, Log, NewEntry};
+use actum_record::ledger::Answer;
 use grounds::{Grounds, fill};
 
 fn put(ledger: &Ledger, entry: NewEntry) -> (u64, actum_core::Digest) {

@@ -3,10 +3,10 @@
 
 mod grounds;
 
-use actum_core::ledger::EntryKind;
 use actum_ledger::conformance::sample::key_rotated;
 use actum_ledger::verify::{Checks, Finding, Receipts, Subject, Verification, verify};
 use actum_ledger::{Ledger, LedgerView, export};
+use actum_record::ledger::EntryKind;
 use grounds::{Grounds, fill};
 
 /// What the check of entries was asked about, and what came out of the database and of an export of it.

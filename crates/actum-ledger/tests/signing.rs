@@ -5,16 +5,16 @@ mod grounds;
 
 use std::sync::Arc;
 
-use actum_core::checkpoint::Checkpoint;
-use actum_core::ledger::{EntryKind, LogStarted};
-use actum_core::merkle::{empty_root, leaf_hash};
-use actum_core::note::Note;
-use actum_core::signer::KeyRole;
 use actum_gate::{check_consistency, check_inclusion, verify_checkpoint};
 use actum_ledger::conformance::sample;
 use actum_ledger::{
     Ledger, LedgerError, Log, MemoryStore, Prepared, Store, consistency, inclusion,
 };
+use actum_record::checkpoint::Checkpoint;
+use actum_record::ledger::{EntryKind, LogStarted};
+use actum_record::merkle::{empty_root, leaf_hash};
+use actum_record::note::Note;
+use actum_record::signer::KeyRole;
 use grounds::{Grounds, fill, now, whole};
 
 /// AEC-8

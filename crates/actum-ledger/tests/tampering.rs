@@ -8,11 +8,11 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use actum_core::merkle::leaf_hash;
 use actum_core::{Status, Timestamp};
 use actum_ledger::conformance::sample::{SampleRun, catalog_changed, log_started};
 use actum_ledger::sqlite::DATABASE;
 use actum_ledger::verify::{Subject, Verification};
+use actum_record::merkle::leaf_hash;
 use grounds::{Grounds, fill, whole};
 use rusqlite::types::Value;
 use rusqlite::{Connection, OpenFlags};

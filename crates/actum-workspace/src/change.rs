@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use actum_core::path_name::PathName;
-use actum_core::receipt::{EffectKind, FileFacts, PathEffect};
 use actum_core::{Digest, FileMode, RelPath};
+use actum_record::receipt::{EffectKind, FileFacts, PathEffect};
 
 use crate::journal::record::{Attributes, Image};
 

@@ -3,10 +3,8 @@
 use std::io;
 
 use actum_core::path::Quoted;
-use actum_core::{
-    BudgetStatus, Digest, EditError, HunkError, PathError, RelPath, RunId,
-    change_set::ChangeSetError, near::Near, scope::ScopeError,
-};
+use actum_core::{BudgetStatus, Digest, PathError, RelPath, RunId, near::Near, scope::ScopeError};
+use actum_edit::{EditError, HunkError, change_set::ChangeSetError};
 
 use crate::private::PrivatePlace;
 

@@ -6,11 +6,12 @@
 use std::io;
 use std::path::Path;
 
+use actum_core::FileMode;
+
 use crate::disk::{Barrier, Disk, LinuxDisk, Rename};
 use crate::error::Error;
 use crate::history::view::View;
 use crate::home::{Home, IfMissing};
-use actum_core::FileMode;
 
 /// One thing that was examined.
 #[derive(Debug, Clone, PartialEq, Eq)]

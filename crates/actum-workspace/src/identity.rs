@@ -5,8 +5,8 @@
 //! is told elsewhere of the runs of the one is not true of the other. A copy of a whole disk cannot be told
 //! from the original.
 
-use actum_core::ledger::WorkspaceId;
 use actum_core::{FileMode, RunId};
+use actum_record::ledger::WorkspaceId;
 
 use crate::disk::{Barrier, Disk, Rename};
 use crate::error::{Doing, ErrorKind, Result};

@@ -2,7 +2,7 @@
 //! is acknowledged, and can be undone.
 //!
 //! ```no_run
-//! use actum_core::{ChangeSet, Hunk, Patch};
+//! use actum_edit::{ChangeSet, Hunk, Patch};
 //! use actum_workspace::Workspace;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {

@@ -7,7 +7,7 @@ use std::io::ErrorKind::{CrossesDevices, NotFound, PermissionDenied};
 use std::path::Path;
 
 use actum_core::RelPath;
-use actum_core::keyring::{KEYRING_BEGINNING_BYTES, KEYRING_FILE, KEYS_DIRECTORY, Keyring};
+use actum_record::keyring::{KEYRING_BEGINNING_BYTES, KEYRING_FILE, KEYS_DIRECTORY, Keyring};
 
 use crate::disk::{Disk, Kind, LinuxDisk, Stat};
 use crate::error::{Doing, ErrorKind, Result};

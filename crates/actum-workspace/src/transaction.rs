@@ -19,10 +19,10 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::rc::Rc;
 
-use actum_core::edit::EditWork;
-use actum_core::hunk::MovedHunk;
-use actum_core::report::FileState;
-use actum_core::{Digest, EmptyParents, FileMode, ModeChange, Operation, RelPath, RunId};
+use actum_core::{Digest, FileMode, FileState, RelPath, RunId};
+use actum_edit::edit::EditWork;
+use actum_edit::hunk::MovedHunk;
+use actum_edit::{EmptyParents, ModeChange, Operation};
 
 use crate::disk::Disk;
 use crate::error::{Doing, Error, ErrorKind, NeededFor, Result};

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use actum_core::{Budget, ChangeSet, Operation, RelPath, RunId, Scope};
+use actum_core::{Budget, RelPath, RunId, Scope};
+use actum_edit::{ChangeSet, Operation};
 use serde::{Deserialize, Serialize};
 
 use crate::disk::{Disk, Epoch, LinuxDisk};

@@ -9,9 +9,10 @@
 
 use std::os::unix::fs::MetadataExt;
 
-use actum_core::edit::{Edit, Occurrences, Replacement};
-use actum_core::hunk::MovedHunk;
-use actum_core::{EmptyParents, LineHunk, Operation, RelPath};
+use actum_core::RelPath;
+use actum_edit::edit::{Edit, Occurrences, Replacement};
+use actum_edit::hunk::MovedHunk;
+use actum_edit::{EmptyParents, LineHunk, Operation};
 use actum_testkit::TestDir;
 use actum_workspace::{
     Error, ErrorKind, ExistingFiles, HunkPlaces, Limits, RunOptions, State, Workspace,

@@ -3,7 +3,8 @@
 
 use std::os::unix::fs::{MetadataExt, chown};
 
-use actum_core::{FileMode, ModeChange, Operation, RelPath};
+use actum_core::{FileMode, RelPath};
+use actum_edit::{ModeChange, Operation};
 use actum_testkit::TestDir;
 use actum_workspace::{ErrorKind, HardLinks, Limits, RunOptions, State, Workspace};
 use rustix::fs::{XattrFlags, getxattr, setxattr};

@@ -4,7 +4,7 @@
 
 use std::path::Path;
 
-use actum_core::Operation;
+use actum_edit::Operation;
 use actum_testkit::{Errno, SimDisk};
 use actum_workspace::disk::Barrier;
 use actum_workspace::{GcOptions, RunOptions, View};

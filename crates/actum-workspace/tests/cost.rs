@@ -1,7 +1,8 @@
 //! What a run costs, counted in calls: barriers, and work by file (FO-8).
 #![allow(clippy::unwrap_used, reason = "a test")]
 
-use actum_core::{Operation, RelPath};
+use actum_core::RelPath;
+use actum_edit::Operation;
 use actum_testkit::SimDisk;
 use actum_workspace::disk::Barrier;
 use actum_workspace::{RunOptions, Workspace};

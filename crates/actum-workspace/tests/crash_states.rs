@@ -8,7 +8,8 @@
     reason = "a test may fail loudly"
 )]
 
-use actum_core::{EmptyParents, FileMode, ModeChange, Operation};
+use actum_core::FileMode;
+use actum_edit::{EmptyParents, ModeChange, Operation};
 use actum_testkit::SimDisk;
 use actum_workspace::{GcOptions, RunOptions};
 

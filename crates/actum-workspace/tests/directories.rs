@@ -12,7 +12,8 @@ mod there_and_back;
 
 use std::os::unix::fs::MetadataExt;
 
-use actum_core::{EmptyParents, FileMode, Operation, PathRule, RelPath, Scope};
+use actum_core::{FileMode, PathRule, RelPath, Scope};
+use actum_edit::{EmptyParents, Operation};
 use actum_testkit::TestDir;
 use actum_workspace::{ErrorKind, Limits, RunOptions, Workspace};
 use there_and_back::there_and_back;

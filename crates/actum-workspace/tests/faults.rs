@@ -2,7 +2,7 @@
 //! (FO-2).
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test")]
 
-use actum_core::Operation;
+use actum_edit::Operation;
 use actum_testkit::{Errno, SimDisk};
 use actum_workspace::{RunOptions, State};
 

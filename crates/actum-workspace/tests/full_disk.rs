@@ -3,7 +3,8 @@
 
 use std::path::Path;
 
-use actum_core::{Operation, RunId};
+use actum_core::RunId;
+use actum_edit::Operation;
 use actum_testkit::{Errno, SimDisk};
 use actum_workspace::path_change::{Content, State as Held};
 use actum_workspace::{ErrorKind, GcOptions, RunOptions, State, View};

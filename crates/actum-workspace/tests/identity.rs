@@ -9,8 +9,9 @@
 use std::fs;
 use std::path::Path;
 
-use actum_core::ledger::WorkspaceId;
-use actum_core::{Operation, RelPath, RunId};
+use actum_core::{RelPath, RunId};
+use actum_edit::Operation;
+use actum_record::ledger::WorkspaceId;
 use actum_workspace::{Ending, ErrorKind, GcOptions, Outcome, RunOptions, View, Workspace};
 
 fn name(root: &Path) -> WorkspaceId {

@@ -9,7 +9,7 @@
 
 use std::path::Path;
 
-use actum_core::Operation;
+use actum_edit::Operation;
 use actum_testkit::{Errno, SimDisk};
 use actum_workspace::{RunOptions, View, Workspace};
 

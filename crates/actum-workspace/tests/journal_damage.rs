@@ -7,7 +7,8 @@
     reason = "a test may fail loudly"
 )]
 
-use actum_core::{Operation, RelPath};
+use actum_core::RelPath;
+use actum_edit::Operation;
 use actum_testkit::TestDir;
 use actum_workspace::{ErrorKind, RunOptions, View, Workspace};
 

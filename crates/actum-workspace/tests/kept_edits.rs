@@ -7,8 +7,9 @@
     reason = "a test may fail loudly"
 )]
 
-use actum_core::edit::{Edit, Occurrences, Replacement};
-use actum_core::{Operation, RelPath, RunId};
+use actum_core::{RelPath, RunId};
+use actum_edit::Operation;
+use actum_edit::edit::{Edit, Occurrences, Replacement};
 use actum_testkit::TestDir;
 use actum_workspace::{
     Difference, Error, ErrorKind, LaterEdits, Limits, LinuxDisk, RunOptions, State, Transaction,

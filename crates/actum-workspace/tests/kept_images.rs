@@ -1,7 +1,8 @@
 //! What undo brings back of a large file does not depend on who else has a name of it (FO-5).
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
 
-use actum_core::{FileMode, ModeChange, Operation, RunId};
+use actum_core::{FileMode, RunId};
+use actum_edit::{ModeChange, Operation};
 use actum_testkit::SimDisk;
 use actum_workspace::{Error, ErrorKind, RunOptions, State};
 

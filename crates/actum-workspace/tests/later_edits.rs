@@ -1,7 +1,7 @@
 //! Whatever a person does to a file between a crash and its recovery survives (FO-2, FO-6).
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, reason = "a test")]
 
-use actum_core::Operation;
+use actum_edit::Operation;
 use actum_testkit::SimDisk;
 use actum_workspace::disk::{Barrier, Time};
 use actum_workspace::{ErrorKind, RunOptions};

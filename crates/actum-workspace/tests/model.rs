@@ -11,7 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use actum_core::text::lines;
-use actum_core::{EmptyParents, FileMode, LineHunk, ModeChange, Operation, RelPath, RunId};
+use actum_core::{FileMode, RelPath, RunId};
+use actum_edit::{EmptyParents, LineHunk, ModeChange, Operation};
 use actum_testkit::{Node, SimDisk};
 use actum_workspace::path_change::{Content, PathChange, State};
 use actum_workspace::{

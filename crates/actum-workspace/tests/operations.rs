@@ -13,11 +13,9 @@ mod there_and_back;
 
 use std::os::unix::fs::{FileExt, MetadataExt};
 
-use actum_core::format::Reading;
-use actum_core::{
-    ChangeSet, Digest, EmptyParents, FileMode, Hunk, LineHunk, ModeChange, Operation, Patch,
-    RelPath, format,
-};
+use actum_core::{Digest, FileMode, RelPath};
+use actum_edit::format::Reading;
+use actum_edit::{ChangeSet, EmptyParents, Hunk, LineHunk, ModeChange, Operation, Patch, format};
 use actum_testkit::TestDir;
 use actum_workspace::{ChangeKind, ErrorKind, RunOptions, View, Workspace};
 use there_and_back::there_and_back;

@@ -13,7 +13,8 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
-use actum_core::{Operation, RelPath};
+use actum_core::RelPath;
+use actum_edit::Operation;
 use actum_testkit::TestDir;
 use actum_workspace::{RunOptions, State, Workspace};
 

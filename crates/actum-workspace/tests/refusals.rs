@@ -3,10 +3,9 @@
 
 use std::os::unix::net::UnixListener;
 
-use actum_core::edit::{Chunk, EDIT_BYTES_MAX};
-use actum_core::{
-    Budget, ChangeSet, Edit, EmptyParents, Hunk, Operation, Patch, PathRule, RelPath, RunId, Scope,
-};
+use actum_core::{Budget, PathRule, RelPath, RunId, Scope};
+use actum_edit::edit::{Chunk, EDIT_BYTES_MAX};
+use actum_edit::{ChangeSet, Edit, EmptyParents, Hunk, Operation, Patch};
 use actum_testkit::{Errno, TestDir, limited_host};
 use actum_workspace::{Limits, RunOptions, State, View, Workspace};
 

@@ -2,7 +2,8 @@
 //! were: its bytes are never lost (FO-6).
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test")]
 
-use actum_core::{FileMode, ModeChange, Operation};
+use actum_core::FileMode;
+use actum_edit::{ModeChange, Operation};
 use actum_testkit::SimDisk;
 use actum_workspace::{ErrorKind, RunOptions, State};
 

@@ -2,7 +2,8 @@
 //! and back.
 #![allow(clippy::unwrap_used, reason = "a test may fail loudly")]
 
-use actum_core::{Budget, EmptyParents, FileMode, LineHunk, ModeChange, Operation, RelPath, RunId};
+use actum_core::{Budget, FileMode, RelPath, RunId};
+use actum_edit::{EmptyParents, LineHunk, ModeChange, Operation};
 use actum_testkit::TestDir;
 use actum_workspace::path_change::PathChange;
 use actum_workspace::{

@@ -11,8 +11,9 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use actum::{Clock, Engine, Records, Request, Stage};
-use actum_core::ledger::TenantId;
-use actum_core::{Operation, RelPath, Timestamp};
+use actum_core::{RelPath, Timestamp};
+use actum_edit::Operation;
+use actum_record::ledger::TenantId;
 
 fn main() -> Result<(), Box<dyn Error>> {
     story(&PathBuf::from(std::env::args_os().nth(1).ok_or("name a directory")?))

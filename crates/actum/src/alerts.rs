@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use actum_core::Timestamp;
 use actum_core::canonical::{self, plainly};
-use actum_core::ledger::{Actor, AlertRaised, AlertSeen, EntryFacts, EntryKind, WorkspaceId};
-use actum_core::merkle::leaf_hash;
-use actum_core::receipt::EntryRef;
 use actum_ledger::{Entry, LedgerError, Log, NewEntry, REQUEST_ENTRIES_MAX, Store};
+use actum_record::ledger::{Actor, AlertRaised, AlertSeen, EntryFacts, EntryKind, WorkspaceId};
+use actum_record::merkle::leaf_hash;
+use actum_record::receipt::EntryRef;
 
 use crate::engine::ENGINE;
 use crate::error::Result;

@@ -14,11 +14,12 @@ mod standing;
 use std::collections::BTreeMap;
 
 use actum_access::AccessAction;
-use actum_core::action::{ActionName, Manifest};
-use actum_core::keyring::Keyring;
-use actum_core::ledger::ActionState;
+use actum_action::Manifest;
+use actum_core::ActionName;
 use actum_core::{Digest, RiskTier};
 use actum_ledger::Log;
+use actum_record::keyring::Keyring;
+use actum_record::ledger::ActionState;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 

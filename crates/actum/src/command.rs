@@ -13,16 +13,15 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-use actum_core::command::{CommandEnd, CommandRecord, SandboxRecord};
 use actum_core::path::Quoted;
 use actum_core::{Digest, RelPath};
 use actum_gate::policy::SandboxAllowance;
 use actum_gate::{CommandLine, CommandLineError};
+use actum_record::command::{CommandEnd, CommandRecord, SandboxRecord};
 use actum_sandbox::{
     Ended, Helper, HostReport, InForce, LayerError, NoProgram, Outcome, SandboxPolicy, SpawnError,
     StartError, Stdin, Stop, Tier, Unsatisfiable, View, Violation, WaitError,
 };
-
 use actum_workspace::STATE_DIRECTORY;
 
 use crate::real_path::real;

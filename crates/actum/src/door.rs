@@ -17,10 +17,10 @@ mod story;
 
 use std::any::Any;
 
+use actum_action::{PlanEnvelope, ResultEnvelope};
 use actum_core::Timestamp;
-use actum_core::action::{PlanEnvelope, ResultEnvelope};
-use actum_core::ledger::{Actor, RequestKey, WorkspaceId};
 use actum_ledger::UnderWay;
+use actum_record::ledger::{Actor, RequestKey, WorkspaceId};
 use actum_workspace::disk::Disk;
 use actum_workspace::{RunOptions, State};
 

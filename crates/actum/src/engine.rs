@@ -20,11 +20,11 @@ use std::rc::Rc;
 
 use actum_access::Cedar;
 use actum_core::RunId;
-use actum_core::format::RootPrefix;
-use actum_core::ledger::WorkspaceId;
 use actum_core::path::Quoted;
+use actum_edit::format::RootPrefix;
 use actum_gate::Policy;
 use actum_ledger::{Ledger, LedgerError};
+use actum_record::ledger::WorkspaceId;
 use actum_workspace::disk::Disk;
 use actum_workspace::{LinuxDisk, Recovery, RunOptions, STATE_DIRECTORY, Workspace};
 

@@ -3,17 +3,17 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use actum_core::action::Check;
+use actum_action::Check;
 use actum_core::canonical::CanonicalError;
-use actum_core::command::CommandRecord;
-use actum_core::ledger::{Actor, RequestKey, Retention};
 use actum_core::path::{Harmless, InBackticks, Quoted};
 use actum_core::path_name::PathName;
-use actum_core::receipt::GateRecord;
-use actum_core::signer::SignError;
 use actum_core::{RiskTier, RunId, Status, Timestamp};
 use actum_gate::{CommandLine, ForgottenProblem};
 use actum_ledger::{HomeError, KeyError, LedgerError};
+use actum_record::command::CommandRecord;
+use actum_record::ledger::{Actor, RequestKey, Retention};
+use actum_record::receipt::GateRecord;
+use actum_record::signer::SignError;
 use actum_workspace::State;
 
 use crate::catalog::CatalogError;

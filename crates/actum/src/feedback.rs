@@ -3,12 +3,12 @@
 
 mod left;
 
+use actum_core::ActionName;
 use actum_core::Status;
-use actum_core::action::ActionName;
 use actum_core::canonical::{self, CanonicalError, plainly};
-use actum_core::ledger::{ActionEnded, ActionStarted, EntryKind};
-use actum_core::receipt::EntryRef;
 use actum_ledger::{LedgerError, Log, NewEntry};
+use actum_record::ledger::{ActionEnded, ActionStarted, EntryKind};
+use actum_record::receipt::EntryRef;
 
 use crate::error::{Error, Result};
 use crate::records::Records;

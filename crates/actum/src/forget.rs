@@ -6,13 +6,15 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use actum_core::canonical;
-use actum_core::dsse::Envelope;
-use actum_core::keyring::Keyring;
-use actum_core::ledger::{Actor, EntryFacts, EntryKind, HistoryForgotten, Retention, WorkspaceId};
 use actum_core::path::Quoted;
 use actum_core::{RunId, Status, Timestamp};
 use actum_gate::verify_forgotten;
 use actum_ledger::{LedgerError, Log, NewEntry};
+use actum_record::dsse::Envelope;
+use actum_record::keyring::Keyring;
+use actum_record::ledger::{
+    Actor, EntryFacts, EntryKind, HistoryForgotten, Retention, WorkspaceId,
+};
 use actum_workspace::disk::{Disk, Time};
 use actum_workspace::{GcOptions, GcReport, RunOptions, Workspace};
 

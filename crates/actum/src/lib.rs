@@ -4,7 +4,8 @@
 //!
 //! ```no_run
 //! use actum::{Engine, Records, Request};
-//! use actum_core::{Operation, RelPath};
+//! use actum_core::RelPath;
+//! use actum_edit::Operation;
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! # let (home, clock) = (std::path::Path::new("/"), actum::Clock::fixed(0));

@@ -12,7 +12,6 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
 use actum_access::{AccessError, Cedar};
-use actum_core::ledger::Retention;
 use actum_core::path::Quoted;
 use actum_core::{Digest, PathRule, RelPath};
 use actum_gate::policy::{
@@ -21,6 +20,7 @@ use actum_gate::policy::{
 };
 use actum_gate::{Policy, PolicyFile, PolicyFileError};
 use actum_ledger::{LOG_BYTES_MAX, LedgerHome};
+use actum_record::ledger::Retention;
 use rustix::fs::OFlags;
 
 use crate::engine::place::{Place, enclosing, escaped};

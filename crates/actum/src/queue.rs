@@ -11,16 +11,16 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use actum_core::canonical::{CanonicalError, plainly};
-use actum_core::keyring::Keyring;
-use actum_core::ledger::{Actor, Answer, Approval, JudgedPlan, PlanAnswered, PlanQueued};
-use actum_core::merkle::leaf_hash;
 use actum_core::path_name::PathName;
-use actum_core::receipt::{EntryRef, GateRecord};
 use actum_core::{Digest, RunId, Timestamp};
 use actum_gate::answer::AnswerProblem;
 use actum_gate::decision::{APPROVAL, Bundle};
 use actum_gate::{Approved, VerifiedAnswer, verify_answer};
 use actum_ledger::{LedgerError, LedgerHome, Log, PlanRow};
+use actum_record::keyring::Keyring;
+use actum_record::ledger::{Actor, Answer, Approval, JudgedPlan, PlanAnswered, PlanQueued};
+use actum_record::merkle::leaf_hash;
+use actum_record::receipt::{EntryRef, GateRecord};
 
 use crate::engine::clear::Judgement;
 use crate::request::Request;

@@ -1,15 +1,16 @@
 //! The permanent names of the reasons for a refusal.
 
-use crate::plugin::PluginError;
-use crate::task::RollbackRefused;
-use crate::{CatalogError, CommandError, PolicyProblem, QueueError, WayBack};
-use actum_core::EditError;
-use actum_core::change_set::ChangeSetError;
-use actum_core::format::{DocumentProblem, Problem};
+use actum_edit::EditError;
+use actum_edit::change_set::ChangeSetError;
+use actum_edit::format::{DocumentProblem, Problem};
 use actum_gate::PolicyFileError;
 use actum_ledger::{KeyError, LedgerError, Refusal};
 use actum_sandbox::{SpawnError, Unsatisfiable};
 use actum_workspace::ErrorKind;
+
+use crate::plugin::PluginError;
+use crate::task::RollbackRefused;
+use crate::{CatalogError, CommandError, PolicyProblem, QueueError, WayBack};
 use serde::{Serialize, Serializer};
 
 /// Defines the reasons: each with its permanent name, and with a page of that name under

@@ -4,14 +4,14 @@ use std::fmt;
 use std::sync::Arc;
 
 use actum_core::canonical::plainly;
-use actum_core::keyring::Keyring;
-use actum_core::ledger::EffectStarted;
-use actum_core::merkle::leaf_hash;
-use actum_core::signer::KeyId;
 use actum_core::{Digest, RunId};
 use actum_gate::decision::Undone;
 use actum_gate::{VerifiedReceipt, signed_intent, verify_receipt};
 use actum_ledger::{LedgerError, Log, RunRow, Store};
+use actum_record::keyring::Keyring;
+use actum_record::ledger::EffectStarted;
+use actum_record::merkle::leaf_hash;
+use actum_record::signer::KeyId;
 
 use crate::engine::settle::Receipt;
 use crate::records::Records;

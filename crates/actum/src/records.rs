@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
 use actum_core::Timestamp;
-use actum_core::keyring::Keyring;
-use actum_core::ledger::TenantId;
-use actum_core::receipt::EntryRef;
-use actum_core::signer::KeyRole;
 use actum_ledger::{Appended, Keys, Ledger, LedgerError, LedgerHome, SigningKey};
+use actum_record::keyring::Keyring;
+use actum_record::ledger::TenantId;
+use actum_record::receipt::EntryRef;
+use actum_record::signer::KeyRole;
 
 use crate::engine::binding::OwnLedger;
 use crate::engine::witness::KeysInForce;

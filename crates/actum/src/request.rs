@@ -6,10 +6,11 @@ mod document;
 use std::collections::BTreeMap;
 
 use actum_core::canonical::{self, CanonicalError};
-use actum_core::command::{CommandRecord, SandboxRecord};
-use actum_core::ledger::{Actor, RequestKey};
-use actum_core::{Digest, Operation, RiskTier, RunId};
+use actum_core::{Digest, RiskTier, RunId};
+use actum_edit::Operation;
 use actum_gate::{CommandLine, CommandLineError, Profile};
+use actum_record::command::{CommandRecord, SandboxRecord};
+use actum_record::ledger::{Actor, RequestKey};
 use actum_sandbox::SandboxPolicy;
 use actum_workspace::{ExistingFiles, HardLinks, HunkPlaces, LaterEdits, Limits};
 use serde::{Deserialize, Serialize};

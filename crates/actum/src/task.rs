@@ -7,6 +7,7 @@ mod consent;
 mod content;
 mod documents;
 mod git;
+mod git_code;
 mod input;
 mod operation;
 mod outputs;

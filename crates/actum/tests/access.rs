@@ -20,11 +20,11 @@ use actum::{
     Approver, Cedar, Clock, Done, Engine, Error, PolicyFiles, PolicyInForce, Records, Reply,
     Request, Which,
 };
-use actum_core::ledger::{Actor, Answer, EntryKind, Isolation};
-use actum_core::receipt::GateRecord;
-use actum_core::signer::KeyRole;
 use actum_gate::{AccessText, NoAccess, Policy, replay};
 use actum_ledger::Log;
+use actum_record::ledger::{Actor, Answer, EntryKind, Isolation};
+use actum_record::receipt::GateRecord;
+use actum_record::signer::KeyRole;
 use actum_testkit::SimDisk;
 use actum_workspace::State;
 use grounds::{Grounds, create, disk, engine, patch};

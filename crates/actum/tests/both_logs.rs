@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use actum::{Error, Request};
 use actum_core::Status;
-use actum_core::ledger::EntryKind;
+use actum_record::ledger::EntryKind;
 use actum_testkit::{Node, SimDisk};
 use grounds::{Fault, Grounds, SharedStore, disk, engine, mixture, run};
 

@@ -7,13 +7,14 @@ use actum::{
     Approver, Catalog, CatalogError, Error, Origin, Registered, Registration, RollbackKind, Schema,
     Step, lint_manifest,
 };
-use actum_core::action::{ActionName, CORE_ACTIONS, Manifest};
+use actum_action::Manifest;
 use actum_core::canonical;
-use actum_core::dsse::Envelope;
-use actum_core::ledger::{ActionState, Actor, CatalogChanged, EntryKind, Isolation};
-use actum_core::signer::{KeyRole, Signer};
+use actum_core::{ActionName, CORE_ACTIONS};
 use actum_core::{Digest, RiskTier};
 use actum_ledger::{LedgerError, NewEntry, Refusal, SigningKey};
+use actum_record::dsse::Envelope;
+use actum_record::ledger::{ActionState, Actor, CatalogChanged, EntryKind, Isolation};
+use actum_record::signer::{KeyRole, Signer};
 use grounds::Grounds;
 use serde_json::{Value, json};
 

@@ -6,10 +6,10 @@ mod grounds;
 use std::collections::BTreeMap;
 
 use actum::{Engine, Proposal};
-use actum_core::action::{PlanEnvelope, ResultEnvelope};
-use actum_core::ledger::{ActionEnded, Actor, EntryKind};
+use actum_action::{PlanEnvelope, ResultEnvelope};
 use actum_core::{RiskTier, Status};
 use actum_ledger::Log;
+use actum_record::ledger::{ActionEnded, Actor, EntryKind};
 use actum_testkit::{Node, SimDisk};
 use actum_workspace::State;
 use grounds::{Grounds, engine};

@@ -4,13 +4,13 @@
 mod grounds;
 
 use actum::{Approver, Error, Feedback, PlanState, QueuedPlan, Reply, Request, Wanted};
-use actum_core::action::{Attempt, Confidence};
-use actum_core::ledger::{
-    ActionEnded, ActionStarted, Actor, Agreed, Answer, Approval, Bound, EntryKind, Isolation,
-};
-use actum_core::signer::KeyRole;
 use actum_core::{Digest, RiskTier, RunId, Status};
 use actum_ledger::LedgerError;
+use actum_record::ledger::{
+    ActionEnded, ActionStarted, Actor, Agreed, Answer, Approval, Bound, EntryKind, Isolation,
+};
+use actum_record::ledger::{Attempt, Confidence};
+use actum_record::signer::KeyRole;
 use grounds::{Fault, Grounds, create, disk, run};
 
 fn actor() -> Actor {

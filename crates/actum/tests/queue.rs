@@ -8,12 +8,12 @@ use actum::{
     QueueError, QueuedPlan, Reply, Request, Which,
 };
 use actum_core::canonical;
-use actum_core::dsse::Envelope;
-use actum_core::ledger::{Actor, Answer, EntryKind, Isolation, PlanAnswered, PlanQueued};
-use actum_core::signer::{KeyRole, Signer};
 use actum_core::{Digest, PathRule, RiskTier, RunId, Scope, Status};
 use actum_gate::{NoAccess, Policy, PolicyFile, replay, verify_receipt};
 use actum_ledger::{LedgerHome, Log, NewEntry};
+use actum_record::dsse::Envelope;
+use actum_record::ledger::{Actor, Answer, EntryKind, Isolation, PlanAnswered, PlanQueued};
+use actum_record::signer::{KeyRole, Signer};
 use actum_testkit::SimDisk;
 use actum_workspace::{Limits, State};
 use grounds::{Grounds, SharedStore, create, disk, engine, patch, run};
@@ -428,7 +428,7 @@ fn what_gates_refuse_is_recorded_with_its_grounds() {
     let last = grounds.store.size().unwrap() - 1;
     let entry = grounds.store.sound_entry(last).unwrap();
     assert_eq!(entry.kind, EntryKind::PlanRefused);
-    let refused: actum_core::ledger::PlanRefused = serde_json::from_slice(&entry.body).unwrap();
+    let refused: actum_record::ledger::PlanRefused = serde_json::from_slice(&entry.body).unwrap();
     assert_eq!(refused.plan.label, "add a secret");
     let denied: Vec<&str> = refused
         .plan

@@ -13,7 +13,7 @@ use std::path::Path;
 
 use actum::task::{ActionEnd, Rehearsal, Rehearsed, Script, Watch};
 use actum_core::Timestamp;
-use actum_core::task::{ErrorCode, Graph, SystemConfig, TaskPlan};
+use actum_task::{ErrorCode, Graph, SystemConfig, TaskPlan};
 use actum_testkit::SimDisk;
 use actum_workspace::{RunOptions, Workspace};
 

@@ -5,11 +5,11 @@
 mod grounds;
 
 use actum::{Error, Request, Stage, Which};
-use actum_core::ledger::{Actor, EntryKind};
-use actum_core::receipt::{EffectKind, SettledBy, change_digest};
 use actum_core::{Budget, PathRule, Scope, Status};
 use actum_gate::{NoAccess, Policy, replay, verify_receipt};
 use actum_ledger::Log;
+use actum_record::ledger::{Actor, EntryKind};
+use actum_record::receipt::{EffectKind, SettledBy, change_digest};
 use actum_workspace::{ErrorKind, Limits, State};
 use grounds::{Grounds, create, disk, engine, mixture, patch, run};
 
@@ -215,7 +215,7 @@ fn an_undo_that_is_made_again_under_its_key_is_answered() {
 fn a_request_that_changes_nothing_makes_no_run() {
     let grounds = Grounds::new();
     let disk = disk(&grounds);
-    let same = actum_core::Operation::Write {
+    let same = actum_edit::Operation::Write {
         path: grounds::path("b"),
         content: b"uno\n".to_vec(),
         expected: None,

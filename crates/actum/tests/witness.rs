@@ -9,9 +9,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use actum::{Binding, Clock, Done, Engine, Error, Records, Request};
-use actum_core::ledger::{Actor, TenantId};
-use actum_core::{Operation, RelPath};
+use actum_core::RelPath;
+use actum_edit::Operation;
 use actum_ledger::{LedgerError, LedgerHome, LedgerView, Log, WAIT_MICROS};
+use actum_record::ledger::{Actor, TenantId};
 use actum_testkit::SimDisk;
 use grounds::{Grounds, mixture, run};
 use tempfile::TempDir;

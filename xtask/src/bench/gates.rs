@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use actum_access::{AccessPolicies, Cedar};
 use actum_core::path_name::PathName;
-use actum_core::receipt::{EffectKind, FileFacts, PathEffect};
 use actum_core::{Digest, RelPath};
 use actum_gate::credential::scan;
 use actum_gate::{AccessText, Bundle, Case, Policy, PolicyFile, Verdict, decide};
+use actum_record::receipt::{EffectKind, FileFacts, PathEffect};
 
 use super::format::{over, ratio};
 use super::machine::Machine;

@@ -4,7 +4,7 @@ use std::fs::{read, read_to_string, write};
 use std::path::Path;
 use std::process::{Command, ExitCode};
 
-use actum_core::ChangeSet;
+use actum_edit::ChangeSet;
 use actum_workspace::Workspace;
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};

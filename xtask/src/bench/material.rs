@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::fs::{create_dir_all, read, write};
 use std::path::Path;
 
-use actum_core::{ChangeSet, Hunk, Operation, Patch};
+use actum_edit::{ChangeSet, Hunk, Operation, Patch};
 
 use super::Failure;
 use super::measurement::{ONE_DIRECTORY_CHANGED, Work};

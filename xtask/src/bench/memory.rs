@@ -4,7 +4,7 @@ use std::fs::{File, write};
 use std::io::Write;
 use std::path::Path;
 
-use actum_core::{ChangeSet, Hunk, Patch};
+use actum_edit::{ChangeSet, Hunk, Patch};
 
 use super::Failure;
 use super::in_child::{self, Footprint};

@@ -4,7 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use actum_core::{EmptyParents, FileMode, LineHunk, ModeChange, Operation, RelPath};
+use actum_core::{FileMode, RelPath};
+use actum_edit::{EmptyParents, LineHunk, ModeChange, Operation};
 
 use super::Failure;
 use super::random::Random;

@@ -1,11 +1,11 @@
 //! What the gates say of what was published, under no policy but what is built in.
 
 use actum_core::path_name::PathName;
-use actum_core::receipt::{EffectKind, GateRecord, PathEffect};
 use actum_core::{Digest, RelPath};
 use actum_gate::credential::scan_file;
 use actum_gate::decision::{Found, TriggerFound};
 use actum_gate::{Bundle, Case, NoAccess, Policy, Trigger, Verdict, decide};
+use actum_record::receipt::{EffectKind, GateRecord, PathEffect};
 
 use super::Failure;
 use super::change::{Change, Kind};

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use actum_core::format::{Reading, parse};
-use actum_core::{LineHunk, Operation};
+use actum_edit::format::{Reading, parse};
+use actum_edit::{LineHunk, Operation};
 use actum_workspace::{State, Workspace};
 
 use super::Failure;

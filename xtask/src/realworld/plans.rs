@@ -6,10 +6,10 @@ use std::process::Command;
 
 use actum::task::{self, Observer, Outcome, TaskInput};
 use actum::{Clock, Engine, Records};
-use actum_core::ledger::Actor;
-use actum_core::report::{ReportStatus, TaskStatus};
-use actum_core::task::TaskEnvelope;
 use actum_core::{Digest, Timestamp};
+use actum_record::ledger::Actor;
+use actum_task::TaskEnvelope;
+use actum_task::report::{ReportStatus, TaskStatus};
 use serde_json::{Value, json};
 
 use super::Failure;

@@ -1,8 +1,8 @@
 //! Edits of real JSON and YAML files that change nothing: every byte has to stay (EX-10).
 
-use actum_core::edit::json_patch::JsonText;
-use actum_core::edit::{Edit, JsonPath, JsonValueEdit, YamlUpdate};
-use actum_core::splice::Splice;
+use actum_edit::edit::json_patch::JsonText;
+use actum_edit::edit::{Edit, JsonPath, JsonValueEdit, YamlUpdate};
+use actum_edit::splice::Splice;
 use serde_json::Value;
 
 use super::tree::Tree;

@@ -3,8 +3,9 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use actum_core::format::{Reading, parse};
-use actum_core::{Operation, RunId};
+use actum_core::RunId;
+use actum_edit::Operation;
+use actum_edit::format::{Reading, parse};
 use actum_workspace::{RunOptions, Workspace};
 
 use super::Failure;

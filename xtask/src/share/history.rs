@@ -7,7 +7,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use actum_core::RelPath;
 use actum_core::path_name::PathName;
-use actum_core::receipt::EffectKind;
+use actum_record::receipt::EffectKind;
 
 use super::{Failure, Kind};
 use crate::realworld::child::run;

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use actum_core::receipt::PathEffect;
 use actum_core::{PathRule, RelPath};
 use actum_gate::policy::{BUILT_IN, BuiltInPaths, PROTECTED_GROUPS, Policy};
 use actum_gate::{Case, Trigger};
+use actum_record::receipt::PathEffect;
 
 /// A rule, in the gate that it belongs to.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]

@@ -18,20 +18,50 @@ struct Arrows {
 /// Any other arrow is refused, and so is a crate that does not stand here.
 const ARROWS: &[Arrows] = &[
     Arrows { from: "actum-core", to: &[], to_in_tests: &[] },
-    Arrows { from: "actum-access", to: &["actum-core", "actum-gate"], to_in_tests: &[] },
-    Arrows { from: "actum-gate", to: &["actum-core"], to_in_tests: &[] },
+    Arrows { from: "actum-edit", to: &["actum-core"], to_in_tests: &[] },
+    Arrows { from: "actum-record", to: &["actum-core"], to_in_tests: &[] },
+    Arrows { from: "actum-document", to: &["actum-core"], to_in_tests: &[] },
+    Arrows {
+        from: "actum-action",
+        to: &["actum-core", "actum-document", "actum-record"],
+        to_in_tests: &[],
+    },
+    Arrows {
+        from: "actum-task",
+        to: &["actum-core", "actum-document", "actum-edit", "actum-gate", "actum-record"],
+        to_in_tests: &[],
+    },
+    Arrows {
+        from: "actum-access",
+        to: &["actum-core", "actum-gate", "actum-record"],
+        to_in_tests: &[],
+    },
+    Arrows { from: "actum-gate", to: &["actum-core", "actum-record"], to_in_tests: &[] },
     Arrows { from: "actum-git", to: &["actum-core"], to_in_tests: &[] },
-    Arrows { from: "actum-workspace", to: &["actum-core"], to_in_tests: &["actum-testkit"] },
-    Arrows { from: "actum-ledger", to: &["actum-core"], to_in_tests: &["actum-gate"] },
+    Arrows {
+        from: "actum-workspace",
+        to: &["actum-core", "actum-edit", "actum-record"],
+        to_in_tests: &["actum-testkit"],
+    },
+    Arrows {
+        from: "actum-ledger",
+        to: &["actum-core", "actum-record"],
+        to_in_tests: &["actum-gate"],
+    },
     Arrows {
         from: "actum",
         to: &[
             "actum-access",
+            "actum-action",
             "actum-core",
+            "actum-document",
+            "actum-edit",
             "actum-gate",
             "actum-git",
             "actum-ledger",
+            "actum-record",
             "actum-sandbox",
+            "actum-task",
             "actum-workspace",
         ],
         to_in_tests: &["actum-testkit"],
@@ -40,25 +70,38 @@ const ARROWS: &[Arrows] = &[
         from: "actum-cli",
         to: &[
             "actum",
+            "actum-action",
             "actum-core",
+            "actum-document",
+            "actum-edit",
             "actum-gate",
             "actum-ledger",
+            "actum-record",
             "actum-sandbox",
+            "actum-task",
             "actum-workspace",
         ],
         to_in_tests: &["actum-testkit"],
     },
     Arrows { from: "actum-sandbox", to: &[], to_in_tests: &[] },
-    Arrows { from: "actum-testkit", to: &["actum-core", "actum-workspace"], to_in_tests: &[] },
+    Arrows {
+        from: "actum-testkit",
+        to: &["actum-core", "actum-edit", "actum-workspace"],
+        to_in_tests: &[],
+    },
     Arrows {
         from: "xtask",
         to: &[
             "actum",
             "actum-access",
+            "actum-action",
             "actum-core",
+            "actum-edit",
             "actum-gate",
             "actum-ledger",
+            "actum-record",
             "actum-sandbox",
+            "actum-task",
             "actum-testkit",
             "actum-workspace",
         ],
@@ -215,7 +258,7 @@ mod tests {
                 "crates/actum-core/Cargo.toml: `actum-core` may not depend on `actum-testkit`; it \
                  may depend on no crate of ours",
                 "crates/actum-workspace/Cargo.toml: `actum-workspace` may not depend on \
-                 `actum-cli`; it may depend on `actum-core`",
+                 `actum-cli`; it may depend on `actum-core`, `actum-edit`, `actum-record`",
             ]
         );
     }

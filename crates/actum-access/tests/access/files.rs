@@ -1,14 +1,14 @@
 //! Policies of several files, and what the gate hears of them.
 
 use actum_access::{Access, AccessError, AccessFileError, AccessPolicies, Cedar, POLICY_BYTES_MAX};
-use actum_core::ledger::Actor;
 use actum_core::path_name::PathName;
-use actum_core::receipt::{EffectKind, PathEffect};
 use actum_core::{Digest, RelPath, RiskTier};
 use actum_gate::{
     AccessJudge, AccessText, Bundle, Case, NoAccess, Policy, ReplayProblem, Verdict, WorkKind,
     decide, replay,
 };
+use actum_record::ledger::Actor;
+use actum_record::receipt::{EffectKind, PathEffect};
 
 use crate::request;
 

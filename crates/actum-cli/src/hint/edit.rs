@@ -1,7 +1,7 @@
 //! Hints for edits.
 
-use actum_core::EditError;
-use actum_core::edit::{
+use actum_edit::EditError;
+use actum_edit::edit::{
     ChunkError, JsonPatchError, JsonValueError, OCCURRENCES_MAX, PathProblem, ReplacementError,
     YamlError,
 };

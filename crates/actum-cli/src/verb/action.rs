@@ -4,10 +4,10 @@ use std::io::{self, IsTerminal};
 use std::path::{Path, PathBuf};
 
 use actum::{Acted, Engine, Error, PolicyInForce, Proposal, Request};
+use actum_action::limits::PLAN_BYTES_MAX;
+use actum_action::{PlanEnvelope, schemas};
 use actum_core::Status;
-use actum_core::action::limits::PLAN_BYTES_MAX;
-use actum_core::action::{PlanEnvelope, schemas};
-use actum_core::ledger::RequestKey;
+use actum_record::ledger::RequestKey;
 use clap::builder::{StringValueParser, TypedValueParser};
 
 use super::sandbox::Confinement;

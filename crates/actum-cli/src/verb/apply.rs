@@ -4,9 +4,9 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use actum::Work;
-use actum_core::format::{Format, HunkCounts, Reading, RootPrefix};
 use actum_core::path::Quoted;
 use actum_core::{Budget, PathRule, RelPath, Scope};
+use actum_edit::format::{Format, HunkCounts, Reading, RootPrefix};
 use actum_workspace::{ExistingFiles, HardLinks, HunkPlaces, LaterEdits, Limits};
 use clap::builder::{OsStringValueParser, TypedValueParser};
 

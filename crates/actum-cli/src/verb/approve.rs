@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use actum::{PlanState, QueueError, Reply};
 use actum_core::RunId;
-use actum_core::ledger::Answer;
+use actum_record::ledger::Answer;
 
 use super::queue::Shown;
 use super::sandbox::Confinement;

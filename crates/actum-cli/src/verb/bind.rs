@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use actum::{Adoption, Binding};
 use actum_core::Timestamp;
 use actum_core::path::Quoted;
-use actum_core::signer::KeyRole;
+use actum_record::signer::KeyRole;
 use serde::Serialize;
 
 use super::Session;

@@ -5,10 +5,10 @@ mod lint;
 mod listed;
 
 use actum::{Catalog, Standing};
-use actum_core::action::ActionName;
-use actum_core::keyring::Keyring;
-use actum_core::ledger::EntryKind;
+use actum_core::ActionName;
 use actum_ledger::Log;
+use actum_record::keyring::Keyring;
+use actum_record::ledger::EntryKind;
 
 use super::Session;
 use super::ledger::Opened;

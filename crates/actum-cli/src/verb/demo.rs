@@ -7,11 +7,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use actum::{Engine, PolicyInForce, Records, Request, Which};
-use actum_core::Operation;
-use actum_core::format::{Reading, parse};
-use actum_core::ledger::TenantId;
 use actum_core::{ShellWord, path::Quoted};
+use actum_edit::Operation;
+use actum_edit::format::{Reading, parse};
 use actum_gate::verify_receipt;
+use actum_record::ledger::TenantId;
 use actum_workspace::{View, Workspace};
 use serde::Serialize;
 

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use actum::{PlanState, QueuedPlan, Reply};
 use actum_core::RunId;
-use actum_core::ledger::Answer;
+use actum_record::ledger::Answer;
 use actum_workspace::View;
 use serde::Serialize;
 

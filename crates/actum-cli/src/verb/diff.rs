@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::str::FromStr;
 
 use actum_core::RunId;
-use actum_core::format::git_diff::write::Part;
+use actum_edit::format::git_diff::write::Part;
 use actum_workspace::View;
 use actum_workspace::path_change::PathChange;
 use serde::{Serialize, Serializer};

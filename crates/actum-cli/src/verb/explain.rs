@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use actum_task::{ErrorCategory, ErrorCode, RecoveryAction};
 use serde::Serialize;
 
 use super::Session;
@@ -9,7 +10,6 @@ use crate::exit::Exit;
 use crate::failure::Failure;
 use crate::output::{Document, Kind};
 use actum::reason::Reason;
-use actum_core::task::{ErrorCategory, ErrorCode, RecoveryAction};
 
 /// Explain the reason for a refusal, as errors name it, or a code of a task plan; without one list all reasons
 #[derive(clap::Args)]

@@ -10,9 +10,9 @@ mod waits;
 
 use std::path::Path;
 
-use actum_core::keyring::KeyEntry;
-use actum_core::signer::KeyRole;
 use actum_ledger::{KeyError, Keys, LedgerHome};
+use actum_record::keyring::KeyEntry;
+use actum_record::signer::KeyRole;
 
 use super::Session;
 use crate::exit::Exit;

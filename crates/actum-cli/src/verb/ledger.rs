@@ -10,8 +10,8 @@ pub(super) use prove::path;
 
 use actum::{ForgottenRun, forgotten_run};
 use actum_core::RunId;
-use actum_core::ledger::TenantId;
 use actum_ledger::{LedgerHome, LedgerView, Log, RunRow, SignedCheckpoint};
+use actum_record::ledger::TenantId;
 use actum_workspace::View;
 
 use super::Session;

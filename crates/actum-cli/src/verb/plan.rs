@@ -10,9 +10,9 @@ use std::path::{Path, PathBuf};
 
 use actum::task::TaskDocuments;
 use actum_core::Digest;
-use actum_core::report::CONFIG_FILE;
-use actum_core::task::limits::{CONFIG_BYTES_MAX, PLAN_BYTES_MAX};
-use actum_core::task::{ActionPlaces, Graph, SystemConfig, TaskPlan};
+use actum_task::limits::{CONFIG_BYTES_MAX, PLAN_BYTES_MAX};
+use actum_task::report::CONFIG_FILE;
+use actum_task::{ActionPlaces, Graph, SystemConfig, TaskPlan};
 
 use super::Session;
 use crate::exit::Exit;

@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use actum_core::dsse::Envelope;
 use actum_gate::{ReceiptBundle, verify_bundle, verify_receipt};
 use actum_ledger::{LedgerError, Log};
+use actum_record::dsse::Envelope;
 
 use super::Session;
 use super::ledger::{Opened, path};

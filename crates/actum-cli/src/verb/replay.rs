@@ -3,10 +3,10 @@
 use std::io::{self, Write};
 
 use actum::{Cedar, RecordedRun};
-use actum_core::receipt::{DecisionRecord, GateRecord};
 use actum_core::{Digest, RiskTier, RunId};
 use actum_gate::{ReplayProblem, replay};
 use actum_ledger::{Log, RunRow};
+use actum_record::receipt::{DecisionRecord, GateRecord};
 use serde::Serialize;
 
 use super::Session;

@@ -9,7 +9,7 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use actum::task::{self, FinishedTask, Observer, Outcome, TaskEnd};
-use actum_core::report::{Phase, ReportStatus, StatusUpdate, TaskStatus};
+use actum_task::report::{Phase, ReportStatus, StatusUpdate, TaskStatus};
 
 use super::Session;
 use crate::exit::Exit;

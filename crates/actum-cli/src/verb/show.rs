@@ -2,9 +2,9 @@
 
 use std::io::{self, Write};
 
-use actum_core::ledger::Actor;
 use actum_core::path::Quoted;
 use actum_core::{Digest, RunId, Status};
+use actum_record::ledger::Actor;
 use actum_workspace::{Image, Outcome, RunKind, RunReport, View};
 use serde::Serialize;
 

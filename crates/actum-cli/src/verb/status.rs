@@ -4,9 +4,9 @@ use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 
 use actum::QueuedPlan;
-use actum_core::ledger::WorkspaceId;
 use actum_core::path::Quoted;
 use actum_core::{RelPath, RunId};
+use actum_record::ledger::WorkspaceId;
 use actum_workspace::{Drift, View, WorkspaceStatus};
 use serde::Serialize;
 

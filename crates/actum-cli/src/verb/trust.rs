@@ -6,12 +6,12 @@ use std::path::PathBuf;
 
 use actum::reason::Reason;
 use actum::{NewAlert, PolicyFiles, PolicyInForce};
-use actum_core::keyring::Keyring;
 use actum_core::path::Quoted;
-use actum_core::signer::KeyRole;
 use actum_core::{Digest, Timestamp};
 use actum_gate::policy::Source;
 use actum_ledger::{LedgerHome, WAIT_MICROS};
+use actum_record::keyring::Keyring;
+use actum_record::signer::KeyRole;
 use serde::Serialize;
 
 use super::Session;

@@ -3,18 +3,18 @@
 use std::io::{self, Write};
 use std::path::PathBuf;
 
-use actum_core::command::CommandsRun;
-use actum_core::ledger::{Actor, TenantId, WorkspaceId};
 use actum_core::path::Quoted;
 use actum_core::path_name::PathName;
-use actum_core::receipt::{EffectKind, GateRecord, PathEffect, RunResult};
-use actum_core::signer::KeyId;
 use actum_core::{Digest, RunId, Status, Timestamp};
 use actum_gate::bundle::BUNDLE_BYTES_MAX;
 use actum_gate::{
     BundleProblem, Inclusion, ReceiptBundle, VerifiedBundle, VerifiedReceipt, unread,
     verify_bundle, verify_receipt,
 };
+use actum_record::command::CommandsRun;
+use actum_record::ledger::{Actor, TenantId, WorkspaceId};
+use actum_record::receipt::{EffectKind, GateRecord, PathEffect, RunResult};
+use actum_record::signer::KeyId;
 use serde::Serialize;
 
 use super::Session;

@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use actum_core::action::ResultEnvelope;
+use actum_action::ResultEnvelope;
 use serde_json::{Value, json};
 
 use crate::program::{Ended, command, workspace};

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use actum_core::Digest;
-use actum_core::report::{ChangeLog, ErrorReport, ExecutionReport, RollbackManifest};
+use actum_task::report::{ChangeLog, ErrorReport, ExecutionReport, RollbackManifest};
 use serde_json::{Value, json};
 
 use crate::program::{Ended, actum, text, workspace};

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use super::{Content, Kind, Member, Value};
-use crate::format::Excerpt;
+use crate::place::Excerpt;
 
 /// Which fields an object of some kind has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use jsonc_parser::{CollectOptions, ParseOptions, ast, parse_to_ast};
 use serde::de::IgnoredAny;
 
 use super::{Content, DEPTH_MAX, Member, VALUES_MAX, Value};
-use crate::format::Excerpt;
+use crate::place::Excerpt;
 
 /// A text that is not JSON.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -134,7 +134,7 @@ pub fn text(bytes: &[u8]) -> Result<&str, SyntaxError> {
 ///
 /// # Errors
 /// [`SyntaxError`] at the first byte that is not sound; but for a `\u` that stands for no character.
-pub(crate) fn judge(text: &str) -> Result<(), SyntaxError> {
+pub fn judge(text: &str) -> Result<(), SyntaxError> {
     let refused = |offset, problem| SyntaxError { offset, problem };
     if text.starts_with('\u{feff}') {
         return Err(refused(0, SyntaxProblem::ByteOrderMark));
@@ -277,7 +277,7 @@ pub fn within_limits(json: &[u8]) -> Result<(), SyntaxError> {
 }
 
 /// How long the string is that `rest` starts with, with its quotes; all of it where it has no end.
-pub(crate) fn string(rest: &[u8]) -> usize {
+pub fn string(rest: &[u8]) -> usize {
     let mut at = 1;
     // Most strings are short, so that a search that starts slowly does not pay.
     while let Some(found) =

@@ -3,11 +3,11 @@
 use std::collections::BTreeSet;
 
 use actum_core::canonical::{self, COUNT_MAX, CanonicalError};
-use actum_core::ledger::{Actor, Approval, Bound, TenantId};
 use actum_core::path::PathError;
 use actum_core::path_name::PathName;
-use actum_core::receipt::{EffectKind, PathEffect, change_digest};
 use actum_core::{Budget, Digest, RelPath, RiskTier, RunId, Scope, Timestamp};
+use actum_record::ledger::{Actor, Approval, Bound, TenantId};
+use actum_record::receipt::{EffectKind, PathEffect, change_digest};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 

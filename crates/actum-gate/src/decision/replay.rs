@@ -1,7 +1,7 @@
 //! Deciding once more from what was kept, and comparing (AEC-11).
 
 use actum_core::Digest;
-use actum_core::receipt::DecisionRecord;
+use actum_record::receipt::DecisionRecord;
 
 use super::bundle::Bundle;
 use super::{DECISION_SEMANTICS, decided};

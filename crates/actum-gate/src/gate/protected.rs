@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use actum_core::RelPath;
 use actum_core::path::Unseen;
-use actum_core::receipt::{EffectKind, PathEffect};
+use actum_record::receipt::{EffectKind, PathEffect};
 
 use super::spelling::{Above, Guard, Guards, Spellings};
 use super::{Said, with_more};

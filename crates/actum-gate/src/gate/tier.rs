@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use std::sync::OnceLock;
 
 use actum_core::path::Quoted;
-use actum_core::receipt::{EffectKind, PathEffect};
 use actum_core::{PathRule, RelPath, RiskTier};
+use actum_record::receipt::{EffectKind, PathEffect};
 
 use super::spelling::{Guard, Guards, Spellings};
 use super::{Said, with_more};

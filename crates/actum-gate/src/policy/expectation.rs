@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use actum_core::path_name::PathName;
-use actum_core::receipt::{EffectKind, GateRecord, PathEffect};
 use actum_core::{Digest, RelPath, RiskTier};
+use actum_record::receipt::{EffectKind, GateRecord, PathEffect};
 
 use super::Policy;
 use super::file::POLICY_BYTES_MAX;

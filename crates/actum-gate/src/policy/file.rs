@@ -1,9 +1,9 @@
 //! The file that a policy is written in: `actum.toml`.
 
 use actum_core::canonical::COUNT_MAX;
-use actum_core::ledger::Retention;
-use actum_core::receipt::EffectKind;
 use actum_core::{Budget, Digest, PathRule, RelPath, RiskTier, Scope};
+use actum_record::ledger::Retention;
+use actum_record::receipt::EffectKind;
 
 use super::command;
 use super::exception::{self, NoException};

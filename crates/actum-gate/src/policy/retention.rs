@@ -1,6 +1,6 @@
 //! History that `actum gc` keeps: `[retention]`.
 
-use actum_core::ledger::Retention;
+use actum_record::ledger::Retention;
 
 use super::mistake::Mistake;
 use super::written::{Secret, Table};

@@ -6,9 +6,9 @@
 
 use std::collections::BTreeMap;
 
-use actum_core::receipt::PathEffect;
 use actum_core::scope::ScopeError;
 use actum_core::{Budget, PathRule, RelPath};
+use actum_record::receipt::PathEffect;
 
 use super::{Layer, Policy, Source};
 use crate::decision::Bundle;

@@ -1,8 +1,8 @@
 //! What raises the risk tier of a change: rules of a policy, and those that are built in.
 
 use actum_core::path::Cut;
-use actum_core::receipt::EffectKind;
 use actum_core::{PathRule, RelPath, RiskTier};
+use actum_record::receipt::EffectKind;
 use serde::{Deserialize, Serialize};
 
 use crate::gate::GuardKind;

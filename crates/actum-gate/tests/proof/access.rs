@@ -3,13 +3,13 @@
 
 use std::cell::Cell;
 
-use actum_core::ledger::Actor;
 use actum_core::{Budget, Digest, RiskTier, Scope};
 use actum_gate::decision::Undone;
 use actum_gate::{
     AccessJudge, AccessSaid, AccessText, AccessUnknown, Bundle, Case, Decision, NoAccess, Policy,
     ReplayProblem, Verdict, WorkKind, decide, replay,
 };
+use actum_record::ledger::Actor;
 
 use crate::material::{approved, case, change};
 

@@ -1,18 +1,16 @@
 //! Approvals: what lets a change go that asks for a person, and what does not.
 
-use actum_core::ledger::{Answer, PlanAnswered};
-use actum_core::receipt::{EffectKind, GateRecord, PathEffect};
-use actum_core::signer::KeyRole;
-use actum_core::task::TaskApproval;
-use actum_core::{Budget, Digest, RelPath, Scope, canonical};
+use actum_core::{Budget, Digest, RelPath, Scope};
 use actum_gate::{
-    Approved, Bundle, Case, Decision, NoAccess, Policy, TaskApprovalError, Verdict, decide,
-    verify_answer, verify_task_approval,
+    Approved, Bundle, Case, Decision, NoAccess, Policy, Verdict, decide, verify_answer,
 };
+use actum_record::ledger::{Answer, PlanAnswered};
+use actum_record::receipt::{EffectKind, GateRecord, PathEffect};
+use actum_record::signer::KeyRole;
 
 use crate::material::{
     TestKey, answer_of, answered, approval_key, approved, at, case, keyring, keyring_with, path,
-    policy, policy_bytes, result_key, signed,
+    policy, policy_bytes, result_key,
 };
 
 fn asks(name: &str) -> Case {
@@ -124,7 +122,7 @@ fn an_answer_counts_by_an_approval_key_of_its_time_alone() {
     let sound = answer_of(&answered(Answer::Approved), &approval_key());
     let verified = verify_answer(&sound.to_vec().unwrap(), &keyring()).unwrap();
     assert_eq!(verified.answered, answered(Answer::Approved));
-    let by = |key: &TestKey, said: &PlanAnswered, keyring: &actum_core::keyring::Keyring| {
+    let by = |key: &TestKey, said: &PlanAnswered, keyring: &actum_record::keyring::Keyring| {
         let envelope = answer_of(said, key).to_vec().unwrap();
         verify_answer(&envelope, keyring).unwrap_err().reason()
     };
@@ -175,39 +173,4 @@ fn gates_together_say_the_strictest_that_one_says_or_what_a_person_answered() {
     assert_eq!(said(&[("tier", deny), ("approval", allow)]), Verdict::Deny);
     // Another gate of that name answers nothing.
     assert_eq!(said(&[("approval", allow), ("tier", ask)]), Verdict::NeedsApproval);
-}
-
-/// EX-1: an approval of the format before, which names no change, is rejected by name; a signature makes no difference.
-#[test]
-fn an_approval_of_a_task_that_names_no_change_is_rejected() {
-    let answered = answered(Answer::Approved);
-    let approval = TaskApproval {
-        format: TaskApproval::FORMAT.to_owned(),
-        time: answered.time,
-        expires: answered.expires,
-        tenant: answered.tenant,
-        workspace: answered.workspace,
-        task: "task-7".parse().unwrap(),
-        plan: Digest::of(b"plan"),
-        config: Digest::of(b"config"),
-        change: Vec::new(),
-        umask: 0o022,
-        reason: None,
-        by: answered.by,
-        isolation: answered.isolation,
-    };
-    let verified = |value: &serde_json::Value| {
-        let payload = canonical::to_vec(value).unwrap();
-        let envelope = signed(TaskApproval::PAYLOAD_TYPE, payload, &[&approval_key()]);
-        verify_task_approval(&envelope.to_vec().unwrap(), &keyring())
-    };
-    let mut value = serde_json::to_value(&approval).unwrap();
-    assert_eq!(verified(&value).unwrap().approval, approval);
-    let fields = value.as_object_mut().unwrap();
-    fields.insert("format".to_owned(), TaskApproval::FORMAT_WITHOUT_CHANGE.into());
-    fields.remove("change");
-    fields.remove("umask");
-    let error = verified(&value).unwrap_err();
-    assert_eq!(error, TaskApprovalError::WithoutChange);
-    assert!(error.to_string().contains("approve the plan again"), "{error}");
 }

@@ -1,10 +1,10 @@
 //! Changes of the catalog of actions: whose signature counts.
 
 use actum_core::canonical;
-use actum_core::dsse::Envelope;
-use actum_core::ledger::{Answer, CatalogChanged};
-use actum_core::signer::KeyRole;
 use actum_gate::verify_change;
+use actum_record::dsse::Envelope;
+use actum_record::ledger::{Answer, CatalogChanged};
+use actum_record::signer::KeyRole;
 
 use crate::material::{
     TestKey, answer_of, answered, approval_key, at, change_of, changed, checkpoint_key, keyring,
@@ -17,7 +17,7 @@ fn a_change_of_the_catalog_counts_by_an_approval_key_of_its_time_alone() {
     let sound = change_of(&changed(), &approval_key()).to_vec().unwrap();
     let verified = verify_change(&sound, &keyring()).unwrap();
     assert_eq!((verified.changed, verified.key), (changed(), approval_key().entry().id));
-    let by = |key: &TestKey, changed: &CatalogChanged, keyring: &actum_core::keyring::Keyring| {
+    let by = |key: &TestKey, changed: &CatalogChanged, keyring: &actum_record::keyring::Keyring| {
         verify_change(&change_of(changed, key).to_vec().unwrap(), keyring).unwrap_err().reason()
     };
     assert_eq!(by(&result_key(), &changed(), &keyring()), "KEY_OF_ANOTHER_ROLE");

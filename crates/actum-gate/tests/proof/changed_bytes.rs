@@ -3,10 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use actum_core::keyring::Keyring;
 use actum_gate::{
     signed_intent, verify_bundle, verify_checkpoint, verify_receipt, verify_rotation,
 };
+use actum_record::keyring::Keyring;
 
 use crate::material::{
     Log, ORIGIN, checkpoint_key, keyring, note, receipt_bundle_of, receipt_of, result_key, rotated,

@@ -1,12 +1,12 @@
 //! Decisions: what the gates say, that it is the same whenever it is made again, and that nothing
 //! that was changed goes unseen.
 
-use actum_core::receipt::{DecisionRecord, EffectKind, PathEffect};
 use actum_core::{Budget, Digest, PathRule, Scope};
 use actum_gate::{
     Bundle, DECISION_SEMANTICS, DocumentError, DocumentProblem, NoAccess, ReplayProblem, Verdict,
     decide, replay,
 };
+use actum_record::receipt::{DecisionRecord, EffectKind, PathEffect};
 use proptest::prelude::*;
 
 use crate::material::{bundle, bundle_of, change, path, policy, policy_bytes};

@@ -1,10 +1,10 @@
 //! Proofs and notes, sound and damaged, judged here and by another implementation.
 
 use actum_core::Digest;
-use actum_core::merkle::leaf_hash;
-use actum_core::note::NoteKey;
-use actum_core::signer::Signer;
 use actum_gate::{CheckpointProblem, check_consistency, check_inclusion, verify_checkpoint};
+use actum_record::merkle::leaf_hash;
+use actum_record::note::NoteKey;
+use actum_record::signer::Signer;
 use proptest::prelude::*;
 use signed_note::{StandardVerifier, Verifier, VerifierList};
 

@@ -4,8 +4,8 @@
 use std::path::Path;
 use std::process::Command;
 
-use actum_core::receipt::{DecisionRecord, GateRecord};
 use actum_gate::{Bundle, Decision, NoAccess, Policy, Verdict, decide};
+use actum_record::receipt::{DecisionRecord, GateRecord};
 use serde_json::Value;
 
 /// What is kept of each golden decision: the bundle, the policy, and what was recorded.

@@ -1,9 +1,9 @@
 //! Texts that were made to do harm: refused with a reason, without a panic, and soon.
 
-use actum_core::keyring::{Keyring, KeyringError};
-use actum_core::receipt::PAYLOAD_TYPE;
 use actum_gate::decision::Bundle;
 use actum_gate::{verify_bundle, verify_checkpoint, verify_receipt, verify_rotation};
+use actum_record::keyring::{Keyring, KeyringError};
+use actum_record::receipt::PAYLOAD_TYPE;
 
 use crate::material::{keyring, receipt, receipt_bundle_of, result_key, signed};
 

@@ -1,21 +1,21 @@
 //! Fixed keys, and receipts, logs and checkpoints that are made with them: the same bytes always.
 
-use actum_core::checkpoint::Checkpoint;
-use actum_core::dsse::Envelope;
-use actum_core::keyring::{KeyEntry, Keyring};
-use actum_core::ledger::{
+use actum_core::path_name::PathName;
+use actum_core::{Budget, Digest, RelPath, Scope, Status, Timestamp, canonical};
+use actum_gate::{Approved, Bundle, Case, NoAccess, Policy, ReceiptBundle, decide};
+use actum_record::checkpoint::Checkpoint;
+use actum_record::dsse::Envelope;
+use actum_record::keyring::{KeyEntry, Keyring};
+use actum_record::ledger::{
     ActionState, Actor, Answer, Approval, CatalogChanged, Isolation, KeyRotated, PlanAnswered,
 };
-use actum_core::merkle::{self, Frontier, Node, leaf_hash};
-use actum_core::note::{Note, NoteKey};
-use actum_core::path_name::PathName;
-use actum_core::receipt::{
+use actum_record::merkle::{self, Frontier, Node, leaf_hash};
+use actum_record::note::{Note, NoteKey};
+use actum_record::receipt::{
     DecisionRecord, EffectKind, EntryRef, FileFacts, GateRecord, PAYLOAD_TYPE, PathEffect,
     Rollback, RunResult, SettledBy, Statement, change_digest,
 };
-use actum_core::signer::{KeyId, KeyRole, PublicKey, SignError, Signature, Signer};
-use actum_core::{Budget, Digest, RelPath, Scope, Status, Timestamp, canonical};
-use actum_gate::{Approved, Bundle, Case, NoAccess, Policy, ReceiptBundle, decide};
+use actum_record::signer::{KeyId, KeyRole, PublicKey, SignError, Signature, Signer};
 use ed25519_dalek::{Signer as _, SigningKey};
 
 pub const ORIGIN: &str = "actum/0123456789ab/default";

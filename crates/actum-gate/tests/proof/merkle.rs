@@ -1,8 +1,8 @@
 //! Merkle proofs at their limits.
 
 use actum_core::Digest;
-use actum_core::merkle::{empty_root, leaf_hash};
 use actum_gate::{ProofError, check_consistency, check_inclusion};
+use actum_record::merkle::{empty_root, leaf_hash};
 
 use crate::material::Log;
 

@@ -1,9 +1,9 @@
 //! Policies: what a file may say, and that more of it never allows more.
 
-use actum_core::receipt::{EffectKind, PathEffect};
 use actum_core::{Budget, Digest, RiskTier, Scope};
 use actum_gate::policy::{Ignored, PolicyFileError, Trust};
 use actum_gate::{Bundle, Case, Decision, NoAccess, Policy, PolicyFile, Profile, Verdict, decide};
+use actum_record::receipt::{EffectKind, PathEffect};
 use proptest::prelude::*;
 
 use crate::material::{case, path};

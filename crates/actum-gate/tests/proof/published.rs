@@ -1,17 +1,17 @@
 //! Vectors that others published, typed in as data.
 
 use actum_core::Digest;
-use actum_core::checkpoint::Checkpoint;
-use actum_core::dsse::Envelope;
-use actum_core::keyring::{KeyEntry, Keyring};
-use actum_core::merkle::leaf_hash;
-use actum_core::note::{Note, NoteKey};
-use actum_core::signer::{KeyId, KeyRole, PublicKey};
 use actum_gate::envelope::{SignerProblem, signers};
 use actum_gate::{
     CheckpointProblem, ProofError, SignatureError, check_consistency, check_inclusion, verify,
     verify_checkpoint,
 };
+use actum_record::checkpoint::Checkpoint;
+use actum_record::dsse::Envelope;
+use actum_record::keyring::{KeyEntry, Keyring};
+use actum_record::merkle::leaf_hash;
+use actum_record::note::{Note, NoteKey};
+use actum_record::signer::{KeyId, KeyRole, PublicKey};
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::json;

@@ -1,15 +1,15 @@
 //! Receipts, changes of keys and bundles that are sound in all but one thing.
 
-use actum_core::dsse::{Envelope, EnvelopeSignature};
-use actum_core::keyring::{KeyEntry, KeyProblem, Keyring};
-use actum_core::receipt::{PAYLOAD_TYPE, RunResult, Statement};
-use actum_core::signer::{KeyRole, Signer};
 use actum_core::{Digest, Status, canonical};
 use actum_gate::envelope::{SIGNATURES_MAX, SignerProblem, TRIES_MAX, signers};
 use actum_gate::{
     BundleProblem, ReceiptBundle, ReceiptProblem, verify_bundle, verify_checkpoint, verify_receipt,
     verify_rotation,
 };
+use actum_record::dsse::{Envelope, EnvelopeSignature};
+use actum_record::keyring::{KeyEntry, KeyProblem, Keyring};
+use actum_record::receipt::{PAYLOAD_TYPE, RunResult, Statement};
+use actum_record::signer::{KeyRole, Signer};
 use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE};
 use serde_json::{Value, json};
@@ -248,7 +248,7 @@ fn the_digest_of_the_change_is_that_of_the_paths_as_they_stand_there() {
     value["predicate"]["paths"][1]["owner"] = json!("you");
     let old = signed(PAYLOAD_TYPE, canonical::to_vec(&value).unwrap(), &[&result_key()]);
     assert_eq!(refused(&old, &keyring()), "RECEIPT_INCONSISTENT");
-    let change = actum_core::receipt::change_digest(&value["predicate"]["paths"]).unwrap();
+    let change = actum_record::receipt::change_digest(&value["predicate"]["paths"]).unwrap();
     value["predicate"]["change"] = json!(change);
     value["subject"][0]["digest"]["sha256"] = json!(change);
     let new = signed(PAYLOAD_TYPE, canonical::to_vec(&value).unwrap(), &[&result_key()]);
@@ -377,12 +377,12 @@ fn a_checkpoint_of_another_role_or_under_another_name_is_signed_by_nobody() {
     let text = note(&checkpoint, &[&stranger, &ours]);
     assert!(verify_checkpoint(text.as_bytes(), &keyring()).is_ok());
     // The line of our key, with the signature of another.
-    let mut lines = actum_core::note::Note::read(text.as_bytes()).unwrap();
+    let mut lines = actum_record::note::Note::read(text.as_bytes()).unwrap();
     lines.signatures[0].key_hash = lines.signatures[1].key_hash;
     assert_eq!(reason(&lines.to_text()), "SIGNATURE_WRONG");
     let empty = note(&Log::of_size(0).checkpoint(ORIGIN), &[&ours]);
     assert!(verify_checkpoint(empty.as_bytes(), &keyring()).is_ok());
-    let claimed = actum_core::checkpoint::Checkpoint { size: 0, ..checkpoint };
+    let claimed = actum_record::checkpoint::Checkpoint { size: 0, ..checkpoint };
     assert_eq!(reason(&note(&claimed, &[&ours])), "CHECKPOINT_MALFORMED");
 }
 

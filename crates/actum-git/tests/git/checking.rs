@@ -2,13 +2,11 @@
 
 use std::fs;
 
-use actum_core::task::ErrorCode;
 use actum_git::{Dirt, GitProblem, Unfit};
 
 use crate::repo::{Repo, rel};
 
 fn dirt(problem: GitProblem) -> (String, Dirt) {
-    assert_eq!(problem.code(), ErrorCode::DirtyTarget);
     match problem {
         GitProblem::Dirty { path, dirt } => (path.to_string(), dirt),
         other => panic!("{other}"),

@@ -1,8 +1,8 @@
 //! What a store must do with actions and with the catalog of them.
 
-use actum_core::ledger::{Answer, EntryKind};
-use actum_core::merkle::{Node, leaf_hash};
 use actum_core::{Digest, RunId, Status};
+use actum_record::ledger::{Answer, EntryKind};
+use actum_record::merkle::{Node, leaf_hash};
 
 use super::sample::{SampleRun, catalog_changed};
 use super::{Outcome, append, put, same};

@@ -1,7 +1,7 @@
 //! What a store must do with alerts.
 
 use actum_core::Digest;
-use actum_core::ledger::EntryKind;
+use actum_record::ledger::EntryKind;
 
 use super::sample::{SampleRun, alert_raised, alert_seen};
 use super::{Outcome, append, put, same};

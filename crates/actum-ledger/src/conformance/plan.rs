@@ -1,7 +1,7 @@
 //! What a store must do with plans.
 
-use actum_core::ledger::{Answer, WorkspaceId};
 use actum_core::{Digest, RunId};
+use actum_record::ledger::{Answer, WorkspaceId};
 
 use super::sample::SampleRun;
 use super::{Outcome, append, put, same};

@@ -5,17 +5,17 @@ mod action;
 mod alert;
 
 use actum_core::canonical::{self, CanonicalError};
-use actum_core::dsse::{Envelope, EnvelopeSignature};
-use actum_core::ledger::{
+use actum_core::{Digest, RiskTier, RunId, Status, Timestamp};
+use actum_record::dsse::{Envelope, EnvelopeSignature};
+use actum_record::ledger::{
     Actor, Answer, Approval, Bound, EffectStarted, EntryKind, Isolation, JudgedPlan, KeyRotated,
     LogStarted, PlanAnswered, PlanQueued, PlanRefused, RequestKey, TenantId, WorkspaceId,
 };
-use actum_core::merkle::leaf_hash;
-use actum_core::receipt::{
+use actum_record::merkle::leaf_hash;
+use actum_record::receipt::{
     DecisionRecord, EntryRef, GateRecord, PAYLOAD_TYPE, RunResult, SettledBy, Statement,
 };
-use actum_core::signer::{KeyId, KeyRole, PublicKey};
-use actum_core::{Digest, RiskTier, RunId, Status, Timestamp};
+use actum_record::signer::{KeyId, KeyRole, PublicKey};
 
 use crate::store::NewEntry;
 pub use action::catalog_changed;

@@ -5,9 +5,9 @@ use std::io::{BufRead, Read};
 
 use actum_core::Digest;
 use actum_core::canonical;
-use actum_core::checkpoint::Checkpoint;
-use actum_core::ledger::{EntryFacts, EntryKind, LogStarted};
-use actum_core::merkle::{Frontier, empty_root, leaf_hash};
+use actum_record::checkpoint::Checkpoint;
+use actum_record::ledger::{EntryFacts, EntryKind, LogStarted};
+use actum_record::merkle::{Frontier, empty_root, leaf_hash};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 

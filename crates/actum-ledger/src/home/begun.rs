@@ -5,7 +5,7 @@ use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use actum_core::keyring::KEYS_DIRECTORY;
+use actum_record::keyring::KEYS_DIRECTORY;
 
 use super::trust::TRUSTED;
 use super::waiting::CONFIGURATION;

@@ -6,7 +6,7 @@
 //! process; notes that are synced outlive a stop of the machine, too.
 
 use actum_core::RunId;
-use actum_core::ledger::WorkspaceId;
+use actum_record::ledger::WorkspaceId;
 
 use super::disk::{Directory, Lock, Sharing};
 use super::{HomeError, TenantHome};

@@ -1,7 +1,7 @@
 //! Keys as text: PKCS#8 (RFC 5958) of an Ed25519 key (RFC 8410) in PEM (RFC 7468), as other
 //! programs write and read it. Every buffer that held a private key is wiped.
 
-use actum_core::signer::PublicKey;
+use actum_record::signer::PublicKey;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use ed25519_dalek::SigningKey;

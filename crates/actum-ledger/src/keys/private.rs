@@ -1,8 +1,8 @@
 //! The files of the private keys.
 
 use actum_core::Timestamp;
-use actum_core::keyring::KeyEntry;
-use actum_core::signer::{KeyId, KeyRole, Signer};
+use actum_record::keyring::KeyEntry;
+use actum_record::signer::{KeyId, KeyRole, Signer};
 use serde::Serialize;
 use zeroize::Zeroizing;
 

@@ -4,8 +4,8 @@ use std::io;
 use std::path::PathBuf;
 
 use actum_core::Timestamp;
-use actum_core::keyring::{KEYS_MAX, KeyringError};
-use actum_core::signer::{KeyId, KeyRole};
+use actum_record::keyring::{KEYS_MAX, KeyringError};
+use actum_record::signer::{KeyId, KeyRole};
 
 use super::passphrase::PASSPHRASE_CHARACTERS_MIN;
 use crate::home::{HomeError, Shown};

@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use actum_core::dsse::Envelope;
-use actum_core::keyring::KeyEntry;
-use actum_core::ledger::{EntryKind, KeyRotated, TenantId};
-use actum_core::signer::{KeyId, KeyRole, Signer};
 use actum_core::{Timestamp, canonical};
+use actum_record::dsse::Envelope;
+use actum_record::keyring::KeyEntry;
+use actum_record::ledger::{EntryKind, KeyRotated, TenantId};
+use actum_record::signer::{KeyId, KeyRole, Signer};
 
 use super::{KeyError, Keys, Passphrases, Rotated, SigningKey};
 use crate::error::LedgerError;

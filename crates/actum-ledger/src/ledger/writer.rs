@@ -3,8 +3,8 @@
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, Mutex, PoisonError};
 
-use actum_core::checkpoint::Checkpoint;
-use actum_core::note::{Note, NoteKey};
+use actum_record::checkpoint::Checkpoint;
+use actum_record::note::{Note, NoteKey};
 
 use super::{CheckpointKey, Opener};
 use crate::error::LedgerError;

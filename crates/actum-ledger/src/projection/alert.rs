@@ -1,7 +1,7 @@
 //! What is known of alerts: that there was one which somebody says to have seen (EX-18).
 
 use actum_core::Digest;
-use actum_core::ledger::EntryFacts;
+use actum_record::ledger::EntryFacts;
 
 use crate::error::Refusal;
 

@@ -1,7 +1,7 @@
 //! What is known of the catalog: which change of it was the last (AA-13).
 
 use actum_core::Digest;
-use actum_core::ledger::EntryFacts;
+use actum_record::ledger::EntryFacts;
 
 use crate::error::Refusal;
 

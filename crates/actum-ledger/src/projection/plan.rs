@@ -1,7 +1,7 @@
 //! What is known of plans: from the queue over an answer to the one run or action that it lets go (AA-5).
 
 use actum_core::Digest;
-use actum_core::ledger::{Answer, EntryFacts, EntryKind, Judged};
+use actum_record::ledger::{Answer, EntryFacts, EntryKind, Judged};
 
 use crate::error::Refusal;
 use crate::store::PlanRow;

@@ -2,9 +2,9 @@
 
 use std::borrow::Cow;
 
-use actum_core::ledger::{Answer, EntryFacts, EntryKind, RequestKey, WorkspaceId};
-use actum_core::merkle::{Frontier, Node};
 use actum_core::{Digest, RunId};
+use actum_record::ledger::{Answer, EntryFacts, EntryKind, RequestKey, WorkspaceId};
+use actum_record::merkle::{Frontier, Node};
 use rusqlite::params;
 
 use super::fault::{commit_fault, fault};

@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use actum_core::ledger::{EntryKind, RequestKey, WorkspaceId};
-use actum_core::merkle::Node;
 use actum_core::{Digest, RunId};
+use actum_record::ledger::{EntryKind, RequestKey, WorkspaceId};
+use actum_record::merkle::Node;
 use rusqlite::config::DbConfig;
 use rusqlite::{Connection, OpenFlags, OptionalExtension, Params, Row};
 

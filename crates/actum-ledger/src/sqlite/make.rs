@@ -8,8 +8,8 @@ use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use actum_core::ledger::EntryKind;
-use actum_core::merkle::Frontier;
+use actum_record::ledger::EntryKind;
+use actum_record::merkle::Frontier;
 use rusqlite::OpenFlags;
 
 use super::fault::fault;

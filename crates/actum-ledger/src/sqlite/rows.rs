@@ -1,7 +1,7 @@
 //! How values stand in columns.
 
-use actum_core::ledger::{Answer, EntryKind, WorkspaceId};
 use actum_core::{Digest, RunId, Status};
+use actum_record::ledger::{Answer, EntryKind, WorkspaceId};
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSql, ToSqlOutput, Type, ValueRef};
 use rusqlite::{Error, Result, Row};
 

@@ -3,9 +3,9 @@
 
 use std::ops::Range;
 
-use actum_core::ledger::{EntryFacts, EntryKind};
-use actum_core::merkle::{Frontier, gather_leaf, parents};
 use actum_core::{Digest, Messages, Status};
+use actum_record::ledger::{EntryFacts, EntryKind};
+use actum_record::merkle::{Frontier, gather_leaf, parents};
 use rusqlite::Row;
 use rusqlite::types::ValueRef;
 
@@ -274,7 +274,7 @@ fn columns(facts: &EntryFacts) -> [(usize, ValueRef<'_>); 6] {
     [
         (2, ValueRef::Integer(facts.time.micros())),
         (3, number(facts.run.map(actum_core::RunId::bits))),
-        (4, number(facts.workspace.map(actum_core::ledger::WorkspaceId::bits))),
+        (4, number(facts.workspace.map(actum_record::ledger::WorkspaceId::bits))),
         (5, text(request)),
         (6, number(attempt.map(u64::from))),
         (7, text(facts.status.map(Status::as_str))),

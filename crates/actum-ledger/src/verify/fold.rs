@@ -3,8 +3,8 @@
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use actum_core::ledger::{EntryFacts, EntryKind, RequestKey, WorkspaceId};
 use actum_core::{Digest, RunId, Timestamp};
+use actum_record::ledger::{EntryFacts, EntryKind, RequestKey, WorkspaceId};
 
 use super::{Finding, Subject, Verification};
 use crate::projection::{self, Known, KnownPlan};
@@ -209,7 +209,7 @@ impl Fold {
 
 #[cfg(test)]
 mod tests {
-    use actum_core::merkle::leaf_hash;
+    use actum_record::merkle::leaf_hash;
 
     use super::*;
     use crate::conformance::sample::{SampleRun, alert_raised, alert_seen};

@@ -1,6 +1,6 @@
 //! The indexes that find the entries of some kinds, beside the entries themselves (AA-13, EX-18).
 
-use actum_core::ledger::EntryKind;
+use actum_record::ledger::EntryKind;
 
 use super::{Finding, Fold, Subject};
 use crate::error::LedgerError;

@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use actum_core::ledger::EntryKind;
+use actum_record::ledger::EntryKind;
 
 use super::{Fold, Subject};
 use crate::error::LedgerError;

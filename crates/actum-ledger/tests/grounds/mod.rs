@@ -13,13 +13,13 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
-use actum_core::ledger::TenantId;
 use actum_core::{Status, Timestamp};
 use actum_gate::verify_checkpoint;
 use actum_ledger::conformance::sample::SampleRun;
 use actum_ledger::sqlite::{DATABASE, SqliteOptions, SqliteStore};
 use actum_ledger::verify::{Checks, Receipts, Verification, verify};
 use actum_ledger::{Appended, Keys, Ledger, LedgerError, LedgerHome, LedgerView, NewEntry};
+use actum_record::ledger::TenantId;
 use tempfile::TempDir;
 
 pub struct Grounds {

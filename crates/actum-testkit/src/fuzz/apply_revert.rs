@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
-use actum_core::edit::{Edit, Occurrences, Replacement};
-use actum_core::{EmptyParents, LineHunk, ModeChange, Operation, RelPath, line_diff};
+use actum_core::RelPath;
+use actum_edit::edit::{Edit, Occurrences, Replacement};
+use actum_edit::{EmptyParents, LineHunk, ModeChange, Operation, line_diff};
 use actum_workspace::{ExistingFiles, GcOptions, HunkPlaces, Limits, RunOptions, Workspace};
 
 use super::bytes::Bytes;

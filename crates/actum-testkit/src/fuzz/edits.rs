@@ -1,9 +1,10 @@
 //! Edits and hunks on any content: what they make can be taken back, however it arrives.
 
-use actum_core::edit::{Edit, Occurrences, Replacement};
-use actum_core::format::{self, Reading, codex_patch};
-use actum_core::hunk::Patcher;
-use actum_core::{HunkError, LineHunk, Operation, RelPath, Splice, line_diff};
+use actum_core::RelPath;
+use actum_edit::edit::{Edit, Occurrences, Replacement};
+use actum_edit::format::{self, Reading, codex_patch};
+use actum_edit::hunk::Patcher;
+use actum_edit::{HunkError, LineHunk, Operation, Splice, line_diff};
 
 use super::bytes::Bytes;
 

@@ -3,7 +3,8 @@
 
 use std::path::Path;
 
-use actum_core::{Operation, RelPath};
+use actum_core::RelPath;
+use actum_edit::Operation;
 use actum_workspace::{RunOptions, View, Workspace, fuzzing};
 
 use super::bytes::Bytes;

@@ -1,8 +1,9 @@
 //! Parsers of inputs: they never panic, give the same twice, and their errors can be shown.
 
-use actum_core::format::{self, Format, HunkCounts, Reading, codex_patch, git_diff};
-use actum_core::hunk::Patcher;
-use actum_core::{Operation, RelPath, path::PATH_BYTES_MAX};
+use actum_core::{RelPath, path::PATH_BYTES_MAX};
+use actum_edit::Operation;
+use actum_edit::format::{self, Format, HunkCounts, Reading, codex_patch, git_diff};
+use actum_edit::hunk::Patcher;
 
 pub(super) fn git_diff(input: &[u8]) {
     let parsed = git_diff::parse(input);

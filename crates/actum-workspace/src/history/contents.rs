@@ -9,7 +9,8 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use actum_core::{Digest, RelPath, RunId, Splice};
+use actum_core::{Digest, RelPath, RunId};
+use actum_edit::Splice;
 
 use crate::disk::Disk;
 use crate::error::{Doing, ErrorKind, Result};

@@ -2,7 +2,8 @@
 
 use std::rc::Rc;
 
-use actum_core::{Digest, splice::Splicer};
+use actum_core::Digest;
+use actum_edit::splice::Splicer;
 
 use crate::disk::Disk;
 use crate::error::{Doing, Result};

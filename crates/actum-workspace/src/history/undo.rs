@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 use actum_core::text::LineCounter;
-use actum_core::{Digest, RelPath, RunId, Splice};
+use actum_core::{Digest, RelPath, RunId};
+use actum_edit::Splice;
 
 use crate::change::Extent;
 use crate::disk::Disk;

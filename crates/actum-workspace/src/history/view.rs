@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use actum_core::receipt::PathEffect;
 use actum_core::{RelPath, RunId};
+use actum_record::receipt::PathEffect;
 
 use crate::change::{Change, Held, facts};
 use crate::disk::{Disk, LinuxDisk, Time};

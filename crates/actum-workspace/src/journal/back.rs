@@ -1,7 +1,7 @@
 //! The way back from the bytes that a run left to those that it found.
 
-use actum_core::Splice;
-use actum_core::line_diff::CONTEXT_LINES;
+use actum_edit::Splice;
+use actum_edit::line_diff::CONTEXT_LINES;
 
 use crate::journal::codec::{DecodeError, Decoder, Encoder};
 

@@ -2,8 +2,9 @@
 
 use std::rc::Rc;
 
-use actum_core::receipt::PathEffect;
-use actum_core::{FileMode, RelPath, line_diff};
+use actum_core::{FileMode, RelPath};
+use actum_edit::line_diff;
+use actum_record::receipt::PathEffect;
 
 use crate::change::{Change, Extent, Held, Lines, Renames, facts};
 use crate::disk::Disk;

@@ -1,6 +1,6 @@
 //! How many lines an edit adds and removes (FO-4).
 
-use actum_core::{Splice, line_diff};
+use actum_edit::{Splice, line_diff};
 
 use crate::change::Lines;
 

@@ -2,11 +2,12 @@
 
 use std::rc::Rc;
 
-use actum_core::edit::EDIT_BYTES_MAX;
-use actum_core::hunk::{MovedHunk, Patcher};
 use actum_core::near::Near;
-use actum_core::splice::Splicer;
-use actum_core::{Digest, Edit, HunkError, LineHunk, RelPath, Splice};
+use actum_core::{Digest, RelPath};
+use actum_edit::edit::EDIT_BYTES_MAX;
+use actum_edit::hunk::{MovedHunk, Patcher};
+use actum_edit::splice::Splicer;
+use actum_edit::{Edit, HunkError, LineHunk, Splice};
 
 use crate::change::Lines;
 use crate::disk::Disk;

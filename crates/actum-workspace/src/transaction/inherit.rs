@@ -3,7 +3,8 @@
 
 use std::rc::Rc;
 
-use actum_core::{FileMode, ModeChange, RelPath};
+use actum_core::{FileMode, RelPath};
+use actum_edit::ModeChange;
 
 use crate::disk::Disk;
 use crate::error::{Doing, Result};

@@ -3,7 +3,8 @@
 
 use std::rc::Rc;
 
-use actum_core::{RelPath, Splice};
+use actum_core::RelPath;
+use actum_edit::Splice;
 
 use crate::disk::Disk;
 use crate::error::{Doing, ErrorKind, Result};

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use actum_core::{Digest, FileMode, RelPath, RunId, Splice};
+use actum_core::{Digest, FileMode, RelPath, RunId};
+use actum_edit::Splice;
 
 use crate::change::{Held, Lines};
 use crate::disk::{Stat, Time};

@@ -5,8 +5,9 @@ use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-use actum_core::line_diff;
-use actum_core::{Digest, RelPath, RunId, Splice};
+use actum_core::{Digest, RelPath, RunId};
+use actum_edit::Splice;
+use actum_edit::line_diff;
 
 use crate::change::{Change, Extent};
 use crate::disk::{Disk, Rename};

@@ -3,7 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use actum_core::{Operation, RelPath};
+use actum_core::RelPath;
+use actum_edit::Operation;
 
 use crate::disk::Disk;
 use crate::error::{Error, ErrorKind, Result};

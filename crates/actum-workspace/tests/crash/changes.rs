@@ -3,7 +3,8 @@
 
 use std::path::Path;
 
-use actum_core::{EmptyParents, LineHunk, Operation, RelPath};
+use actum_core::RelPath;
+use actum_edit::{EmptyParents, LineHunk, Operation};
 use actum_testkit::SimDisk;
 use actum_workspace::{Error, RunOptions, Workspace};
 

@@ -1,6 +1,6 @@
 //! A run, its undo, and the undo of that.
 
-use actum_core::Operation;
+use actum_edit::Operation;
 use actum_testkit::TestDir;
 use actum_workspace::{RunOptions, Workspace};
 

@@ -1,12 +1,12 @@
 //! How the catalog is changed: by a person, one action at a time.
 
+use actum_core::ActionName;
 use actum_core::Digest;
-use actum_core::action::ActionName;
 use actum_core::canonical;
-use actum_core::dsse::Envelope;
-use actum_core::ledger::{ActionState, CatalogChanged, EntryKind};
 use actum_gate::verify_change;
 use actum_ledger::{NewEntry, Store};
+use actum_record::dsse::Envelope;
+use actum_record::ledger::{ActionState, CatalogChanged, EntryKind};
 
 use super::{Catalog, CatalogError, Origin, Registered, Registration, Standing};
 use crate::error::Result;

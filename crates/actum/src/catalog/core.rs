@@ -3,9 +3,9 @@
 use std::sync::OnceLock;
 
 use actum_access::AccessAction;
+use actum_core::ActionName;
 use actum_core::RiskTier;
-use actum_core::action::ActionName;
-use actum_core::ledger::ActionState;
+use actum_record::ledger::ActionState;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 

@@ -1,7 +1,7 @@
 //! What is not as it should be with an action, before anybody relies on it.
 
+use actum_action::Manifest;
 use actum_core::RiskTier;
-use actum_core::action::Manifest;
 
 use super::{Catalog, Registered};
 use crate::schema::Schema;

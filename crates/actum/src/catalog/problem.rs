@@ -1,11 +1,11 @@
 //! Why the catalog cannot be used or changed.
 
+use actum_core::ActionName;
 use actum_core::Digest;
-use actum_core::action::ActionName;
 use actum_core::canonical::CanonicalError;
-use actum_core::ledger::ActionState;
 use actum_gate::CatalogProblem;
 use actum_ledger::LedgerError;
+use actum_record::ledger::ActionState;
 
 use crate::error::Error;
 

@@ -1,12 +1,12 @@
 //! Where the catalog stands: what the ledger has of it, and whether that is proven.
 
 use actum_core::Digest;
-use actum_core::keyring::Keyring;
-use actum_core::ledger::{CatalogChanged, EntryKind};
-use actum_core::merkle::leaf_hash;
-use actum_core::receipt::EntryRef;
 use actum_gate::{VerifiedChange, verify_change};
 use actum_ledger::{LedgerError, Log};
+use actum_record::keyring::Keyring;
+use actum_record::ledger::{CatalogChanged, EntryKind};
+use actum_record::merkle::leaf_hash;
+use actum_record::receipt::EntryRef;
 
 use super::{Catalog, CatalogError};
 

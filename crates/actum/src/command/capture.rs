@@ -5,7 +5,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use actum_core::path::{PathProblem, Quoted};
-use actum_core::{Digest, EmptyParents, FileMode, Hasher, ModeChange, Operation, RelPath};
+use actum_core::{Digest, FileMode, Hasher, RelPath};
+use actum_edit::{EmptyParents, ModeChange, Operation};
 use actum_sandbox::{Change, Layer, LayerError, Node};
 
 use super::CAPTURED_BYTES_MAX;

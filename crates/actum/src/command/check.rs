@@ -2,10 +2,10 @@
 
 use std::ops::ControlFlow;
 
-use actum_core::action::Check;
-use actum_core::action::limits::CHECK_NAME_CHARS_MAX;
-use actum_core::command::{CommandEnd, CommandRecord, SandboxRecord};
+use actum_action::Check;
+use actum_action::limits::CHECK_NAME_CHARS_MAX;
 use actum_gate::CommandLine;
+use actum_record::command::{CommandEnd, CommandRecord, SandboxRecord};
 use actum_sandbox::{Outcome, Stdin};
 
 use super::{CommandError, Runner, Seen, StagedView, record};

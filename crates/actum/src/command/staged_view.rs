@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use actum_core::RelPath;
-use actum_core::receipt::{EffectKind, PathEffect};
+use actum_record::receipt::{EffectKind, PathEffect};
 use actum_sandbox::{LayerError, StagedLayer};
 use actum_workspace::Transaction;
 use actum_workspace::disk::Disk;

@@ -4,9 +4,9 @@ use std::ffi::OsStr;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
-use actum_core::command::{CommandEnd, CommandRecord, SandboxRecord};
-use actum_core::receipt::GateRecord;
 use actum_gate::{CommandLine, Policy, Verdict};
+use actum_record::command::{CommandEnd, CommandRecord, SandboxRecord};
+use actum_record::receipt::GateRecord;
 use actum_sandbox::{Outcome, Output, Stdin};
 
 use super::cache::{Caches, passed, possible};

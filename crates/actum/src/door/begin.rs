@@ -2,10 +2,10 @@
 
 use std::ops::ControlFlow;
 
-use actum_core::action::{Check, PlanEnvelope, ResultEnvelope};
-use actum_core::command::{CommandEnd, CommandRecord};
+use actum_action::{Check, PlanEnvelope, ResultEnvelope};
 use actum_core::{RiskTier, Status};
 use actum_gate::CommandLine;
+use actum_record::command::{CommandEnd, CommandRecord};
 use actum_sandbox::Stdin;
 use actum_workspace::disk::Disk;
 use serde_json::{Map, Value, json};

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use actum_core::action::Check;
-use actum_core::receipt::{EffectKind, FileFacts, PathEffect};
-use actum_core::{Digest, Operation, RelPath};
+use actum_action::Check;
+use actum_core::{Digest, RelPath};
+use actum_edit::Operation;
+use actum_record::receipt::{EffectKind, FileFacts, PathEffect};
 use actum_workspace::Transaction;
 use actum_workspace::disk::Disk;
 

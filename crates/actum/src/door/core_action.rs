@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use actum_core::action::PlanEnvelope;
-use actum_core::edit::{Edit, Occurrences, Replacement};
-use actum_core::format::{Format, HunkCounts, Reading, RootPrefix, parse};
+use actum_action::PlanEnvelope;
 use actum_core::path::Harmless;
-use actum_core::{Digest, EmptyParents, ModeChange, Operation, RelPath};
+use actum_core::{Digest, RelPath};
+use actum_edit::edit::{Edit, Occurrences, Replacement};
+use actum_edit::format::{Format, HunkCounts, Reading, RootPrefix, parse};
+use actum_edit::{EmptyParents, ModeChange, Operation};
 use actum_gate::CommandLine;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;

@@ -3,7 +3,8 @@
 use std::fmt::Display;
 
 use actum_core::path::Harmless;
-use actum_core::{EditError, RiskTier, RunId, Status, Timestamp};
+use actum_core::{RiskTier, RunId, Status, Timestamp};
+use actum_edit::EditError;
 use actum_gate::CommandLineError;
 use actum_workspace::{ErrorKind, State};
 

@@ -1,7 +1,7 @@
 //! Keep: a change goes through the gates and its checks, is repaired at most once, and is made or dropped (AA-6).
 
-use actum_core::command::CommandRecord;
 use actum_gate::CommandLine;
+use actum_record::command::CommandRecord;
 use actum_sandbox::Stdin;
 use actum_workspace::disk::Disk;
 use std::ops::ControlFlow;

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use actum_core::action::{PlanEnvelope, RollbackPlan};
-use actum_core::ledger::ActionState;
+use actum_action::{PlanEnvelope, RollbackPlan};
 use actum_core::path::Harmless;
 use actum_core::{Budget, RiskTier, near};
 use actum_gate::CommandLine;
+use actum_record::ledger::ActionState;
 use actum_workspace::disk::Disk;
 use actum_workspace::{ExistingFiles, HardLinks, HunkPlaces, LaterEdits, Limits};
 use serde_json::Value;

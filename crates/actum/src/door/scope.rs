@@ -1,9 +1,10 @@
 //! Where an action may write: the lists of its plan, held against what it really does (AA-4).
 
-use actum_core::action::PlanScope;
+use actum_action::PlanScope;
 use actum_core::path::Quoted;
-use actum_core::receipt::PathEffect;
-use actum_core::{Operation, PathRule, RelPath, Scope};
+use actum_core::{PathRule, RelPath, Scope};
+use actum_edit::Operation;
+use actum_record::receipt::PathEffect;
 
 use super::halt::Halt;
 use crate::reason::Reason;

@@ -2,14 +2,15 @@
 
 use std::any::Any;
 
-use actum_core::action::limits::{CHECKS_MAX, RESULT_BYTES_MAX};
-use actum_core::action::{Attempt, Check, PlanEnvelope, ResultEnvelope, VerificationResult};
-use actum_core::ledger::{
-    ActionCheck, ActionEnded, ActionStarted, Actor, Agreed, TenantId, WorkspaceId,
-};
-use actum_core::receipt::{EffectKind, PathEffect};
+use actum_action::limits::{CHECKS_MAX, RESULT_BYTES_MAX};
+use actum_action::{Check, PlanEnvelope, ResultEnvelope, VerificationResult};
 use actum_core::{Digest, RiskTier, RunId, Status, Timestamp};
 use actum_ledger::{Doing, UnderWay};
+use actum_record::ledger::Attempt;
+use actum_record::ledger::{
+    ActionCheck, ActionEnded, ActionStarted, Actor, Agreed, TenantId, WorkspaceId,
+};
+use actum_record::receipt::{EffectKind, PathEffect};
 use actum_workspace::State;
 use actum_workspace::disk::Disk;
 use serde_json::{Map, Value, json};

@@ -1,12 +1,12 @@
 //! Clear: the gates judge what would really change.
 
 use actum_access::Cedar;
-use actum_core::ledger::{Agreed, Approval, TenantId};
 use actum_core::path_name::PathName;
-use actum_core::receipt::{DecisionRecord, GateRecord, PathEffect};
 use actum_core::{Digest, RunId, Timestamp};
 use actum_gate::Policy;
 use actum_gate::decision::{Bundle, Case, Decision, Undone, Verdict, WorkKind, decide};
+use actum_record::ledger::{Agreed, Approval, TenantId};
+use actum_record::receipt::{DecisionRecord, GateRecord, PathEffect};
 use actum_workspace::Transaction;
 use actum_workspace::disk::Disk;
 

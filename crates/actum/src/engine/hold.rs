@@ -1,10 +1,10 @@
 //! Hold: what the gates refuse is recorded; what waits for a person is queued, or let go where one agreed.
 
-use actum_core::ledger::{Answer, EntryKind, JudgedPlan, PlanQueued, PlanRefused, WorkspaceId};
 use actum_core::{Digest, RunId, Timestamp, canonical};
 use actum_gate::Verdict;
 use actum_gate::decision::{APPROVAL, COMMANDS, decide};
 use actum_ledger::{NewEntry, Store};
+use actum_record::ledger::{Answer, EntryKind, JudgedPlan, PlanQueued, PlanRefused, WorkspaceId};
 use actum_workspace::disk::Disk;
 
 use crate::engine::clear::Judgement;

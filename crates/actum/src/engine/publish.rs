@@ -1,9 +1,9 @@
 //! Publish: the intent is recorded, then announced in the journal; then all of it happens, or nothing.
 
-use actum_core::ledger::{EffectStarted, EntryKind};
-use actum_core::receipt::{EntryRef, PathEffect, RollbackFiles, change_digest};
 use actum_core::{Digest, canonical};
 use actum_ledger::{NewEntry, SigningKey};
+use actum_record::ledger::{EffectStarted, EntryKind};
+use actum_record::receipt::{EntryRef, PathEffect, RollbackFiles, change_digest};
 use actum_workspace::disk::Disk;
 
 use crate::engine::clear::Cleared;

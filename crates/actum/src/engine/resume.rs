@@ -3,12 +3,12 @@
 use std::fmt;
 
 use actum_core::canonical::plainly;
-use actum_core::ledger::{EffectStarted, WorkspaceId};
-use actum_core::merkle::leaf_hash;
-use actum_core::receipt::{EntryRef, PathEffect, SettledBy};
 use actum_core::{Digest, RunId, Status, Timestamp};
 use actum_gate::decision::Bundle;
 use actum_ledger::{LedgerError, SigningKey, Store};
+use actum_record::ledger::{EffectStarted, WorkspaceId};
+use actum_record::merkle::leaf_hash;
+use actum_record::receipt::{EntryRef, PathEffect, SettledBy};
 use actum_workspace::disk::Disk;
 use actum_workspace::{Ending, Outcome, Transaction};
 

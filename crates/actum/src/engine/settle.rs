@@ -1,10 +1,10 @@
 //! Settle: how a run ended is signed, and recorded.
 
-use actum_core::dsse::Envelope;
-use actum_core::ledger::{EffectStarted, EntryKind};
-use actum_core::receipt::{EntryRef, PAYLOAD_TYPE, Rollback, RunResult, SettledBy, Statement};
 use actum_core::{Digest, RunId, Status, Timestamp, canonical};
 use actum_ledger::{NewEntry, SigningKey};
+use actum_record::dsse::Envelope;
+use actum_record::ledger::{EffectStarted, EntryKind};
+use actum_record::receipt::{EntryRef, PAYLOAD_TYPE, Rollback, RunResult, SettledBy, Statement};
 use actum_workspace::disk::Disk;
 use actum_workspace::{Committed, ErrorKind, State};
 

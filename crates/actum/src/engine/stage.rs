@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use actum_access::Cedar;
-use actum_core::ledger::{Actor, EffectStarted, RequestKey, WorkspaceId};
-use actum_core::{Digest, Operation, RunId, Status};
+use actum_core::{Digest, RunId, Status};
+use actum_edit::Operation;
 use actum_gate::Policy;
 use actum_gate::decision::Undone;
 use actum_ledger::{NewEntry, SigningKey, Store};
+use actum_record::ledger::{Actor, EffectStarted, RequestKey, WorkspaceId};
 use actum_workspace::disk::Disk;
 use actum_workspace::{RunOptions, Transaction, Workspace};
 

@@ -1,8 +1,8 @@
 //! Verify: declared checks see the staged state before anyone else does.
 
-use actum_core::action::Check;
-use actum_core::command::CommandsRun;
-use actum_core::receipt::PathEffect;
+use actum_action::Check;
+use actum_record::command::CommandsRun;
+use actum_record::receipt::PathEffect;
 use actum_workspace::disk::Disk;
 
 use crate::command::{Checked, CommandError, StagedView};

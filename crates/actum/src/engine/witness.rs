@@ -4,11 +4,11 @@
 //! that never recorded the workspace while another one did ([`binding`](super::binding)).
 
 use actum_core::canonical::plainly;
-use actum_core::merkle::Node;
-use actum_core::receipt::EntryRef;
-use actum_core::signer::KeyId;
 use actum_core::{Digest, RunId};
 use actum_ledger::{LedgerError, Log};
+use actum_record::merkle::Node;
+use actum_record::receipt::EntryRef;
+use actum_record::signer::KeyId;
 use actum_workspace::disk::Disk;
 use actum_workspace::{Transaction, View};
 use serde::{Deserialize, Serialize};

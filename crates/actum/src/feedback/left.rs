@@ -1,11 +1,11 @@
 //! Actions that were cut off: whoever comes to the workspace next records how they ended (AA-13).
 
-use actum_core::action::Attempt;
 use actum_core::canonical::plainly;
-use actum_core::keyring::Keyring;
-use actum_core::ledger::{ActionEnded, ActionStarted, EffectStarted, EntryKind, WorkspaceId};
 use actum_core::{RunId, Status, Timestamp};
 use actum_ledger::{Doing, LedgerError, Log, Store};
+use actum_record::keyring::Keyring;
+use actum_record::ledger::Attempt;
+use actum_record::ledger::{ActionEnded, ActionStarted, EffectStarted, EntryKind, WorkspaceId};
 use serde::de::DeserializeOwned;
 
 use crate::error::Result;
@@ -67,7 +67,7 @@ fn cut_off(
 /// What is recorded of an action that was cut off, of which this run was made.
 fn ended(
     started: ActionStarted,
-    run: Option<actum_core::receipt::RunResult>,
+    run: Option<actum_record::receipt::RunResult>,
     now: Timestamp,
 ) -> ActionEnded {
     let status = match run.as_ref().map(|run| run.status) {

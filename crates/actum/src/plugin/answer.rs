@@ -1,7 +1,7 @@
 //! The answer of the driver: one line, or the step has failed.
 
-use actum_core::action::Check;
-use actum_core::action::limits::{CHECKS_MAX, COMMANDS_MAX};
+use actum_action::Check;
+use actum_action::limits::{CHECKS_MAX, COMMANDS_MAX};
 use actum_sandbox::{Ended, Outcome};
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;

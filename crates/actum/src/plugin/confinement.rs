@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use actum_core::action::Filesystem;
+use actum_action::Filesystem;
 use actum_sandbox::{Net, SandboxPolicy, Stdin};
 
 /// Where steps find the files as they were before; no directory of a system is called so.

@@ -9,8 +9,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use actum_core::path_name::PathName;
-use actum_core::receipt::{EffectKind, FileFacts, PathEffect};
 use actum_core::{Digest, Hasher};
+use actum_record::receipt::{EffectKind, FileFacts, PathEffect};
 use actum_sandbox::{Change, Layer, LayerError, Node};
 
 use super::error::{Difference, PluginError};

@@ -6,7 +6,7 @@ use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use actum_core::action::{MANIFEST_FILE, Manifest, ManifestError, PACKAGE_FILES};
+use actum_action::{MANIFEST_FILE, Manifest, ManifestError, PACKAGE_FILES};
 use actum_core::path::{Harmless, Quoted};
 use actum_core::{Digest, Hasher, RiskTier};
 use actum_gate::{CommandLine, CommandLineError};

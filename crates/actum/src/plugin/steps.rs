@@ -5,10 +5,10 @@ use std::ops::ControlFlow;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use actum_core::action::{Check, EXECUTE_FILE, Filesystem, PlanScope, ROLLBACK_FILE, VERIFY_FILE};
-use actum_core::command::{CommandRecord, SandboxRecord};
-use actum_core::receipt::PathEffect;
+use actum_action::{Check, EXECUTE_FILE, Filesystem, PlanScope, ROLLBACK_FILE, VERIFY_FILE};
 use actum_gate::CommandLine;
+use actum_record::command::{CommandRecord, SandboxRecord};
+use actum_record::receipt::PathEffect;
 use actum_sandbox::{Outcome, Stdin};
 use serde::Serialize;
 use serde_json::{Map, Value};

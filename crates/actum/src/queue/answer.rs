@@ -1,11 +1,11 @@
 //! What a person says of a plan: signed, and appended to the ledger.
 
-use actum_core::dsse::Envelope;
-use actum_core::ledger::{Actor, Answer, EntryKind, Isolation, PlanAnswered};
-use actum_core::signer::Signer;
 use actum_core::{RunId, Timestamp, canonical};
 use actum_gate::verify_answer;
 use actum_ledger::{NewEntry, REQUEST_ENTRIES_MAX, Store};
+use actum_record::dsse::Envelope;
+use actum_record::ledger::{Actor, Answer, EntryKind, Isolation, PlanAnswered};
+use actum_record::signer::Signer;
 
 use super::{APPROVED_MICROS, PlanState, QueueError, QueuedPlan};
 use crate::error::Result;

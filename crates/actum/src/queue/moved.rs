@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
-use actum_core::ledger::Bound;
 use actum_core::path_name::PathName;
-use actum_core::receipt::{FileFacts, PathEffect};
+use actum_record::ledger::Bound;
+use actum_record::receipt::{FileFacts, PathEffect};
 
 /// How many are told of.
 const TOLD_MAX: usize = 5;

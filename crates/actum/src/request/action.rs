@@ -1,6 +1,6 @@
 //! The action that a request is a part of.
 
-use actum_core::action::PlanEnvelope;
+use actum_action::PlanEnvelope;
 use actum_core::canonical::{self, CanonicalError};
 use actum_core::{Digest, RunId};
 use actum_gate::CommandLine;

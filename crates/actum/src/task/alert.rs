@@ -4,10 +4,11 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use actum_core::RunId;
-use actum_core::ledger::{Actor, AlertRaised, WorkspaceId};
-use actum_core::report::{ErrorObject, ErrorReport, PlainId, ReportName};
-use actum_core::task::ErrorCode;
+use actum_core::plain_id::PlainId;
 use actum_ledger::{LedgerError, Store};
+use actum_record::ledger::{Actor, AlertRaised, WorkspaceId};
+use actum_task::ErrorCode;
+use actum_task::report::{ErrorObject, ErrorReport, ReportName};
 
 use super::documents::clean;
 use super::rollback::rollback_label;

@@ -2,11 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use actum_core::receipt::{EffectKind, FileFacts, PathEffect};
-use actum_core::report::{
-    Checkpoint, DirectoryChange, FileChange, FileState, PlainId, Rollback, RollbackError,
-};
-use actum_core::{FileMode, RelPath};
+use actum_core::plain_id::PlainId;
+use actum_core::{FileMode, FileState, RelPath};
+use actum_record::receipt::{EffectKind, FileFacts, PathEffect};
+use actum_task::report::{Checkpoint, DirectoryChange, FileChange, Rollback, RollbackError};
 
 /// What takes back a change that does this to paths. `id` gives a new id at each call.
 ///

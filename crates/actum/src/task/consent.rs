@@ -1,8 +1,7 @@
 //! Consent: the change that an approval lets a task make (EX-1, AA-5).
 
-use actum_core::receipt::PathEffect;
-use actum_core::task::{ErrorCode, TaskApproval};
-use actum_gate::VerifiedTaskApproval;
+use actum_record::receipt::PathEffect;
+use actum_task::{ErrorCode, TaskApproval, VerifiedTaskApproval};
 
 use super::problem::TaskProblem;
 use crate::queue::{self, Moved};

@@ -16,9 +16,9 @@ mod tests;
 use std::borrow::Cow;
 
 use actum_core::RelPath;
-use actum_core::edit::{Language, Unsound};
-use actum_core::task::{Action, ErrorCode, Work};
+use actum_edit::edit::{Language, Unsound};
 use actum_gate::credential::scan;
+use actum_task::{Action, ErrorCode, Work};
 
 use super::problem::ActionProblem;
 

@@ -3,14 +3,15 @@
 use std::collections::BTreeMap;
 
 use actum_core::path::Quoted;
-use actum_core::report::{
-    ActionOutcome, Change, CleanText, CompletedAction, CompletedWord, ErrorDetails, ErrorObject,
-    ErrorReport, ErrorStatus, FailedAction, FailedWord, FileAt, FilePath, FileState, NewPath,
-    PlainId, PlannedAction, PlannedSummary, SkippedAction, Violation, implementation_summary,
-};
-use actum_core::task::{Action, ErrorCategory, ErrorCode, NamedTarget, RecoveryAction};
-use actum_core::{RelPath, RunId, Timestamp};
+use actum_core::plain_id::PlainId;
+use actum_core::{FileState, RelPath, RunId, Timestamp};
 use actum_gate::credential;
+use actum_task::report::{
+    ActionOutcome, Change, CleanText, CompletedAction, CompletedWord, ErrorDetails, ErrorObject,
+    ErrorReport, ErrorStatus, FailedAction, FailedWord, FileAt, FilePath, NewPath, PlannedAction,
+    PlannedSummary, SkippedAction, Violation, implementation_summary,
+};
+use actum_task::{Action, ErrorCategory, ErrorCode, NamedTarget, RecoveryAction};
 use actum_workspace::LinuxDisk;
 use actum_workspace::disk::Disk;
 

@@ -6,21 +6,21 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use actum_core::ledger::Actor;
-use actum_core::receipt::PathEffect;
-use actum_core::report::{FileChange, FileState};
-use actum_core::task::limits::FILE_BYTES_MAX;
-use actum_core::{
-    Digest, EmptyParents, FileMode, ModeChange, Operation, RelPath, RunId, Timestamp,
-};
+use actum_core::{Digest, FileMode, FileState, RelPath, RunId, Timestamp};
+use actum_edit::{EmptyParents, ModeChange, Operation};
 use actum_git::{
     Author, Before, Change, Checked, CommitId, Committed, GitProblem, IndexOutcome, Left, Message,
     NewFile, Outcome, Repository, Restored, Resumed, RunNote,
 };
+use actum_record::ledger::Actor;
+use actum_record::receipt::PathEffect;
+use actum_task::limits::FILE_BYTES_MAX;
+use actum_task::report::FileChange;
 
 use serde::Serialize;
 
 use super::checkpoint;
+use super::git_code::code_of;
 use super::input::Task;
 use super::outputs::Outputs;
 use super::run::Acted;
@@ -365,5 +365,5 @@ fn author(repository: &Repository, actor: &Actor, now: Timestamp) -> Result<Auth
 fn not_committed(problem: &GitProblem) -> String {
     let told = problem.to_string();
     let told = told.strip_suffix("; nothing was changed").unwrap_or(&told);
-    format!("the run was not committed: {told} ({})", problem.code())
+    format!("the run was not committed: {told} ({})", code_of(problem))
 }

@@ -2,16 +2,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use actum_core::keyring::Keyring;
-use actum_core::ledger::{TenantId, WorkspaceId};
-use actum_core::report::PlainId;
-use actum_core::task::{
+use actum_core::plain_id::PlainId;
+use actum_core::{Digest, PathRule, RelPath, Timestamp};
+use actum_gate::policy::TaskEnvelopes;
+use actum_record::keyring::Keyring;
+use actum_record::ledger::{TenantId, WorkspaceId};
+use actum_task::verify_task_approval;
+use actum_task::{
     ActionPlaces, ApprovalSubject, ErrorCode, Finding, Graph, NamedTarget, SystemConfig,
     TaskApproval, TaskEnvelope, TaskEnvelopeError, TaskId, TaskPlan, links, lint,
 };
-use actum_core::{Digest, PathRule, RelPath, Timestamp};
-use actum_gate::policy::TaskEnvelopes;
-use actum_gate::verify_task_approval;
 use actum_workspace::disk::{Kind, Stat};
 use actum_workspace::{RunOptions, Workspace};
 
@@ -136,7 +136,7 @@ impl Task {
                 Ok(Self { id: name, plan, plan_id: of_plan, places, config, graph, input })
             }
             Err(error) => {
-                let problem = |problem: &actum_core::task::GraphProblem| TaskProblem {
+                let problem = |problem: &actum_task::GraphProblem| TaskProblem {
                     action: Some(problem.action()),
                     json_path: Some(problem.path().to_string()),
                     place: places.0.get(problem.action()).copied(),
@@ -245,9 +245,8 @@ impl Task {
                 None => outputs.stat(path).is_ok_and(|stat| is_file(&stat)),
             };
             let findings = lint(&self.plan, &self.graph, &self.config, exists);
-            let refused = findings
-                .into_iter()
-                .filter(|it| actum_core::task::is_rejected(std::slice::from_ref(it)));
+            let refused =
+                findings.into_iter().filter(|it| actum_task::is_rejected(std::slice::from_ref(it)));
             problems.extend(refused.map(|finding| self.finding(&finding)));
         }
         Ok(problems)

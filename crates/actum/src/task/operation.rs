@@ -1,11 +1,11 @@
 //! The operation of the workspace that an action of a plan is (EX-9, EX-10).
 
-use actum_core::edit::{
+use actum_edit::edit::{
     JsonPath, JsonValueEdit, LineDelete, LineInsert, Occurrences, Replacement, YamlUpdate,
 };
-use actum_core::operation::{EmptyParents, ModeChange};
-use actum_core::task::{Action, Change, ErrorCode, SchemaChange, StructureEdit, Work};
-use actum_core::{Edit, LineHunk, Operation};
+use actum_edit::operation::{EmptyParents, ModeChange};
+use actum_edit::{Edit, LineHunk, Operation};
+use actum_task::{Action, Change, ErrorCode, SchemaChange, StructureEdit, Work};
 
 use super::problem::ActionProblem;
 
@@ -58,7 +58,7 @@ pub(super) fn of(action: &Action) -> Result<Operation, ActionProblem> {
 }
 
 fn structure(edit: &StructureEdit) -> Result<Edit, ActionProblem> {
-    let place = |path: &actum_core::task::Selector| {
+    let place = |path: &actum_task::Selector| {
         JsonPath::new(path.as_str()).map_err(|error| ActionProblem {
             code: ErrorCode::SelectorInvalid,
             message: error.to_string(),

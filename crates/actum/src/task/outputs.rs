@@ -9,12 +9,12 @@ mod report;
 use std::io;
 use std::path::Path;
 
-use actum_core::report::{
-    BACKUPS_DIRECTORY, FileState, PlainId, REPORTS_DIRECTORY, ReportName, archive_directory,
-    backup_name,
-};
-use actum_core::{Digest, FileMode, RelPath, Timestamp};
+use actum_core::plain_id::PlainId;
+use actum_core::{Digest, FileMode, FileState, RelPath, Timestamp};
 use actum_ledger::{HomeError, UnderWay};
+use actum_task::report::{
+    BACKUPS_DIRECTORY, REPORTS_DIRECTORY, ReportName, archive_directory, backup_name,
+};
 use actum_workspace::LinuxDisk;
 use actum_workspace::disk::{Barrier, Disk, Kind, Rename, Stat, nothing_there};
 

@@ -3,12 +3,12 @@
 use std::io;
 
 use actum_core::RelPath;
-use actum_core::action::{JsonPath, Mistake, Problem, Step};
-use actum_core::edit::{
+use actum_core::place::Place;
+use actum_document::{JsonPath, Mistake, Problem, Step};
+use actum_edit::edit::{
     EditError, JsonValueError, LineError, PathProblem, ReplacementError, YamlError,
 };
-use actum_core::format::Place;
-use actum_core::task::{ErrorCode, Mistakes};
+use actum_task::{ErrorCode, Mistakes};
 use actum_workspace::{ErrorKind, NotAFile};
 
 use super::protected::Violation;
@@ -213,7 +213,7 @@ impl TaskProblem {
             given: given(&mistake.problem),
             json_path: Some(mistake.path.to_string()).filter(|path| !path.is_empty()),
             place: mistake.place,
-            ..Self::new(mistake.code(), format!("{document}: {}", mistake.problem))
+            ..Self::new(ErrorCode::of(mistake), format!("{document}: {}", mistake.problem))
         };
         mistakes.list.iter().map(one).collect()
     }

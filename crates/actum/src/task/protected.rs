@@ -1,11 +1,11 @@
 //! Targets that no plan may touch: where one is among them, the whole plan is refused (EX-4, D-5).
 
-use actum_core::report::is_protected_report;
-use actum_core::task::ErrorCode;
 use actum_core::{Digest, PathRule, RelPath};
 use actum_gate::decision::{Bundle, Case, PROTECTED, decide};
 use actum_gate::policy::Profile;
 use actum_gate::{Policy, Verdict};
+use actum_task::ErrorCode;
+use actum_task::report::is_protected_report;
 
 use super::problem::ActionProblem;
 use super::refused;

@@ -1,13 +1,13 @@
 //! A plan with protected targets is told of in the ledger, as any change that a gate refuses (EX-18).
 
-use actum_core::ledger::{Actor, EntryKind, JudgedPlan, PlanRefused, WorkspaceId};
 use actum_core::path_name::PathName;
-use actum_core::receipt::{EffectKind, PathEffect};
 use actum_core::{Digest, RelPath, RunId, canonical};
 use actum_gate::Verdict;
 use actum_gate::decision::{Bundle, Case, decide};
 use actum_gate::policy::Profile;
 use actum_ledger::NewEntry;
+use actum_record::ledger::{Actor, EntryKind, JudgedPlan, PlanRefused, WorkspaceId};
+use actum_record::receipt::{EffectKind, PathEffect};
 
 use super::input::Task;
 use super::run::{DOOR, label, limits};

@@ -3,13 +3,14 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use actum_core::report::{ChangeWord, DiffSummary, FileState};
-use actum_core::task::{
+use actum_core::{FileState, RelPath, Timestamp};
+use actum_edit::Operation;
+use actum_gate::credential;
+use actum_task::report::{ChangeWord, DiffSummary};
+use actum_task::{
     Action, Change, Check, Condition, Constraints, ErrorCode, Graph, Response, SystemConfig,
     TaskPlan, Work,
 };
-use actum_core::{Operation, RelPath, Timestamp};
-use actum_gate::credential;
 use actum_workspace::disk::Disk;
 use actum_workspace::{Change as WorkspaceChange, ChangeKind, ErrorKind, Transaction};
 
@@ -17,7 +18,7 @@ use super::problem::ActionProblem;
 use super::{content, operation};
 
 /// The largest file that a text is looked for in, in bytes.
-const CONTENT_BYTES_MAX: u64 = actum_core::task::limits::FILE_BYTES_MAX;
+const CONTENT_BYTES_MAX: u64 = actum_task::limits::FILE_BYTES_MAX;
 
 /// What came of the actions of a plan. The transaction that they were done on has the change that those are which
 /// succeeded.
@@ -497,7 +498,7 @@ fn must_hold<D: Disk>(
 
 /// What an action did, as the report tells it.
 fn output(action: &Action) -> String {
-    use actum_core::task::{SchemaChange, StructureEdit};
+    use actum_task::{SchemaChange, StructureEdit};
     let target = &action.target;
     let structure = |edit: &StructureEdit| match edit {
         StructureEdit::JsonAddProperty { key, .. } => {

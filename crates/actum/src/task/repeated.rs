@@ -2,14 +2,14 @@
 
 use std::path::Path;
 
-use actum_core::ledger::{RequestKey, WorkspaceId};
-use actum_core::receipt::PathEffect;
-use actum_core::report::{
-    CHANGE_LOG_FILE, ChangeLog, ERROR_REPORT_FILE, ErrorReport, ErrorStatus, ExecutionReport,
-    PlainId,
-};
-use actum_core::task::ErrorCode;
+use actum_core::plain_id::PlainId;
 use actum_core::{Digest, RunId, Status};
+use actum_record::ledger::{RequestKey, WorkspaceId};
+use actum_record::receipt::PathEffect;
+use actum_task::ErrorCode;
+use actum_task::report::{
+    CHANGE_LOG_FILE, ChangeLog, ERROR_REPORT_FILE, ErrorReport, ErrorStatus, ExecutionReport,
+};
 use actum_workspace::{ErrorKind, View};
 use serde::{Deserialize, Serialize};
 

@@ -5,22 +5,23 @@ mod settle;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use actum_core::ledger::{Actor, WorkspaceId};
-use actum_core::receipt::{PathEffect, RollbackFiles};
-use actum_core::report::{
-    EXECUTION_REPORT_FILE, ExecutionReport, ManifestEvent, ManifestStatus, ROLLBACK_MANIFEST_FILE,
-    ROLLBACK_SCRIPT_FILE, ReportName, RollbackManifest, RollbackMethod,
-};
-use actum_core::task::ErrorCode;
 use actum_core::{Digest, RelPath, RunId, ShellWord, Timestamp};
 use actum_git::{CommitId, GitProblem};
 use actum_ledger::Doing;
+use actum_record::ledger::{Actor, WorkspaceId};
+use actum_record::receipt::{PathEffect, RollbackFiles};
+use actum_task::ErrorCode;
+use actum_task::report::{
+    EXECUTION_REPORT_FILE, ExecutionReport, ManifestEvent, ManifestStatus, ROLLBACK_MANIFEST_FILE,
+    ROLLBACK_SCRIPT_FILE, ReportName, RollbackManifest, RollbackMethod,
+};
 use actum_workspace::{ErrorKind, State, View};
 
 use super::alert::Alerts;
 use super::checkpoint;
 use super::documents::clean;
 use super::git::{Found, Reverting, kept};
+use super::git_code::code_of;
 use super::outputs::{OutputError, Outputs, ReportDirectory};
 use super::run::{DOOR, random};
 use super::unfinished::{FinishedTask, RollbackNotes, Turn, take_turn};
@@ -197,7 +198,7 @@ fn carry_out(
             let Error::Rollback(RollbackRefused::Git { report, source, .. }) = error else {
                 return Err(error);
             };
-            let alert = left(source.code(), &source);
+            let alert = left(code_of(&source), &source);
             return Err(RollbackRefused::Git { report, alert, source }.into());
         }
     };

@@ -7,16 +7,18 @@ mod make;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use actum_core::ledger::{Actor, WorkspaceId};
-use actum_core::receipt::PathEffect;
-use actum_core::report::{
-    CONFIG_FILE, ChangeLog, ErrorReport, ExecutionReport, PLAN_FILE, PROMPT_FILE, Phase, PlainId,
-    ReportName, SUMMARY_FILE, executor_prompt,
-};
-use actum_core::task::{Action, ErrorCode, TaskPlan};
-use actum_core::{Operation, PathRule, RelPath, RunId, Scope, Timestamp};
+use actum_core::plain_id::PlainId;
+use actum_core::{PathRule, RelPath, RunId, Scope, Timestamp};
+use actum_edit::Operation;
 use actum_gate::decision::{CREDENTIALS, PROTECTED};
 use actum_ledger::{Doing, UnderWay};
+use actum_record::ledger::{Actor, WorkspaceId};
+use actum_record::receipt::PathEffect;
+use actum_task::report::{
+    CONFIG_FILE, ChangeLog, ErrorReport, ExecutionReport, PLAN_FILE, PROMPT_FILE, Phase,
+    ReportName, SUMMARY_FILE, executor_prompt,
+};
+use actum_task::{Action, ErrorCode, TaskPlan};
 use actum_workspace::disk::Disk;
 use actum_workspace::{ErrorKind, Limits, LinuxDisk, RunOptions, Transaction};
 

@@ -1,11 +1,12 @@
 //! What the protocol layer is told while a task is carried out (EX-24).
 
 use actum_core::Timestamp;
-use actum_core::report::{
-    ActionStatus, CleanText, ErrorReport, ExecutionReport, LineFacts, Phase, PlainId, ReportName,
+use actum_core::plain_id::PlainId;
+use actum_task::ErrorCode;
+use actum_task::report::{
+    ActionStatus, CleanText, ErrorReport, ExecutionReport, LineFacts, Phase, ReportName,
     StatusEnvelope, StatusUpdate, TaskStatus, TaskStatusFormat,
 };
-use actum_core::task::ErrorCode;
 
 use super::documents::clean;
 use super::input::Task;

@@ -2,16 +2,17 @@
 
 use std::path::Path;
 
-use actum_core::ledger::WorkspaceId;
-use actum_core::report::{
-    ActionOutcome, CHANGE_LOG_FILE, ChangeLog, CleanText, ERROR_REPORT_FILE, EXECUTION_REPORT_FILE,
-    ErrorReport, ErrorStatus, ExecutionReport, PlainId, ReportName, ReportStatus, RollbackMethod,
-    RunDetails, RunEnd, RunFacts, SkippedAction,
-};
-use actum_core::task::ErrorCode;
+use actum_core::plain_id::PlainId;
 use actum_core::{RunId, Status, Timestamp};
 use actum_git::CommitId;
 use actum_ledger::{Doing, TaskTurn, UnderWay};
+use actum_record::ledger::WorkspaceId;
+use actum_task::ErrorCode;
+use actum_task::report::{
+    ActionOutcome, CHANGE_LOG_FILE, ChangeLog, CleanText, ERROR_REPORT_FILE, EXECUTION_REPORT_FILE,
+    ErrorReport, ErrorStatus, ExecutionReport, ReportName, ReportStatus, RollbackMethod,
+    RunDetails, RunEnd, RunFacts, SkippedAction,
+};
 use actum_workspace::ErrorKind;
 use serde::{Deserialize, Serialize};
 

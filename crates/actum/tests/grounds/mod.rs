@@ -6,14 +6,15 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use actum::{Clock, Engine, Records, Request};
-use actum_core::ledger::{EntryKind, RequestKey, TenantId, WorkspaceId};
-use actum_core::merkle::Node;
-use actum_core::signer::KeyRole;
-use actum_core::{Digest, LineHunk, Operation, RelPath, RunId, Timestamp};
+use actum_core::{Digest, RelPath, RunId, Timestamp};
+use actum_edit::{LineHunk, Operation};
 use actum_ledger::{
     Admission, Appended, Entry, Keys, Ledger, LedgerError, LedgerHome, Log, MemoryStore, PlanRow,
     Prepared, Refusal, RunRow, SignedCheckpoint, Store,
 };
+use actum_record::ledger::{EntryKind, RequestKey, TenantId, WorkspaceId};
+use actum_record::merkle::Node;
+use actum_record::signer::KeyRole;
 use actum_testkit::SimDisk;
 use actum_workspace::Workspace;
 use tempfile::TempDir;
@@ -94,8 +95,8 @@ impl Grounds {
 
     /// The first entry of a log.
     fn begin(&self, store: &SharedStore) {
-        let started = actum_core::ledger::LogStarted {
-            format: actum_core::ledger::LogStarted::FORMAT.to_owned(),
+        let started = actum_record::ledger::LogStarted {
+            format: actum_record::ledger::LogStarted::FORMAT.to_owned(),
             time: self.clock.now(),
             tenant: TenantId::default(),
             origin: "actum/test/default".to_owned(),
@@ -117,7 +118,7 @@ impl SharedStore {
         let mut inside = Inside::default();
         let entries = ours.store.entries(0, u64::MAX).unwrap();
         for entry in entries {
-            let facts = actum_core::ledger::EntryFacts::of(entry.kind, &entry.body).unwrap();
+            let facts = actum_record::ledger::EntryFacts::of(entry.kind, &entry.body).unwrap();
             let blobs = facts.blobs.iter().map(|digest| ours.store.blob(digest).unwrap().unwrap());
             let blobs = blobs.collect();
             let new = actum_ledger::NewEntry { kind: entry.kind, body: entry.body, blobs };
@@ -150,7 +151,7 @@ impl SharedStore {
         let entries = self.entries(0, u64::MAX).unwrap();
         let started = entries.iter().filter(|entry| entry.kind == EntryKind::EffectStarted);
         let run = |entry: &Entry| {
-            let facts = actum_core::ledger::EntryFacts::of(entry.kind, &entry.body).unwrap();
+            let facts = actum_record::ledger::EntryFacts::of(entry.kind, &entry.body).unwrap();
             self.run(facts.run.unwrap()).unwrap().unwrap()
         };
         started.map(run).collect()
@@ -273,7 +274,7 @@ pub(crate) fn mixture() -> Vec<Operation> {
         Operation::Rename {
             from: path("b"),
             to: path("c"),
-            parents: actum_core::EmptyParents::Keep,
+            parents: actum_edit::EmptyParents::Keep,
         },
     ]
 }

@@ -6,8 +6,9 @@ use std::io::Read;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
-use actum_core::hunk::Patcher;
-use actum_core::{Digest, LineHunk, Operation};
+use actum_core::Digest;
+use actum_edit::hunk::Patcher;
+use actum_edit::{LineHunk, Operation};
 use rustix::fs::{Mode, OFlags, ResolveFlags, openat2};
 
 use super::Contestant;

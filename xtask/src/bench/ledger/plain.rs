@@ -5,8 +5,8 @@ use std::fs::create_dir_all;
 use std::path::Path;
 
 use actum_core::Digest;
-use actum_core::ledger::EntryFacts;
 use actum_ledger::NewEntry;
+use actum_record::ledger::EntryFacts;
 use rusqlite::{Connection, params};
 
 use crate::bench::Failure;

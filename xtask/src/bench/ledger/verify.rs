@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::time::Duration;
 
-use actum_core::merkle::leaf_hash;
 use actum_ledger::verify::{Checks, Receipts, verify};
 use actum_ledger::{LedgerView, Log};
+use actum_record::merkle::leaf_hash;
 
 use crate::bench::Failure;
 use crate::bench::race::{Contestant, Finish, race, time};

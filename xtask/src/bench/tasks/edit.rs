@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use actum_core::Edit;
+use actum_edit::Edit;
 use serde_json::{Value, json};
 
 use crate::bench::Failure;

@@ -3,8 +3,9 @@
 use std::fs::{create_dir_all, write};
 use std::path::{Path, PathBuf};
 
-use actum_core::task::TaskEnvelope;
-use actum_core::{ChangeSet, Digest};
+use actum_core::Digest;
+use actum_edit::ChangeSet;
+use actum_task::TaskEnvelope;
 use serde_json::{Value, json};
 
 use crate::bench::Failure;
@@ -79,7 +80,7 @@ impl Desk {
 
 /// An action for each file.
 pub(super) fn of_change(change: &ChangeSet) -> Value {
-    let action = |(index, patch): (usize, &actum_core::Patch)| {
+    let action = |(index, patch): (usize, &actum_edit::Patch)| {
         json!({
             "action_id": format!("a{index}"),
             "action_type": "FILE_MODIFY",

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use actum_core::line_diff::{CONTEXT_LINES, hunks};
-use actum_core::{ChangeSet, Digest, Hunk, LineHunk, Patch};
+use actum_core::Digest;
+use actum_edit::line_diff::{CONTEXT_LINES, hunks};
+use actum_edit::{ChangeSet, Hunk, LineHunk, Patch};
 
 use super::super::Failure;
 use super::super::change::TextKind;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use actum_core::line_diff::hunks;
+use actum_edit::line_diff::hunks;
 
 use super::super::change::{Change, Kind, TextKind, text};
 use super::places::{End, places};

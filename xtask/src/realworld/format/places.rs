@@ -3,8 +3,8 @@
 
 use std::ops::Range;
 
-use actum_core::LineHunk;
-use actum_core::line_diff::{CONTEXT_LINES, hunks};
+use actum_edit::LineHunk;
+use actum_edit::line_diff::{CONTEXT_LINES, hunks};
 
 /// A text with more places gets fewer and larger ones.
 const PLACES_MAX: usize = 200;

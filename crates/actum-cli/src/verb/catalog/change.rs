@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use actum::plugin::{Package, PluginError};
 use actum::{Catalog, Registration, Standing, Step};
-use actum_core::action::ActionName;
+use actum_core::ActionName;
 use actum_core::path::Harmless;
 
 use super::listed::Listed;

@@ -4,8 +4,8 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use actum::{Lint, lint_manifest};
-use actum_core::action::limits::MANIFEST_BYTES_MAX;
-use actum_core::action::{MANIFEST_FILE, Manifest};
+use actum_action::limits::MANIFEST_BYTES_MAX;
+use actum_action::{MANIFEST_FILE, Manifest};
 use actum_core::path::Harmless;
 use serde::Serialize;
 

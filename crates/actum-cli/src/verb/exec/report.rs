@@ -4,7 +4,7 @@ use std::io::{self, Write};
 
 use actum::{Runner, Tried};
 use actum_core::Status;
-use actum_core::command::CommandEnd;
+use actum_record::command::CommandEnd;
 use serde::Serialize;
 
 use crate::change_list::count;

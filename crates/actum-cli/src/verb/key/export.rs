@@ -2,11 +2,11 @@
 
 use std::io::{self, Write};
 
-use actum_core::keyring::KeyEntry;
-use actum_core::note::NoteKey;
-use actum_core::signer::{KeyId, KeyRole};
 use actum_ledger::keys::public_pem;
 use actum_ledger::{LedgerView, Log};
+use actum_record::keyring::KeyEntry;
+use actum_record::note::NoteKey;
+use actum_record::signer::{KeyId, KeyRole};
 use serde::Serialize;
 
 use super::{Role, current};

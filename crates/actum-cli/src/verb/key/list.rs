@@ -3,10 +3,11 @@
 use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 
-use actum_core::keyring::KeyEntry;
+use actum_core::Timestamp;
 use actum_core::path::Quoted;
-use actum_core::{Timestamp, signer::KeyRole};
 use actum_ledger::{Keys, Protection};
+use actum_record::keyring::KeyEntry;
+use actum_record::signer::KeyRole;
 use serde::Serialize;
 
 use super::at;

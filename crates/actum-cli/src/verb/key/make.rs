@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use actum_core::keyring::KeyEntry;
 use actum_ledger::{Admission, KeyError, Keys, Protection};
+use actum_record::keyring::KeyEntry;
 use serde::Serialize;
 
 use super::protect::{Protect, words};

@@ -3,11 +3,11 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use actum_core::keyring::KeyEntry;
-use actum_core::ledger::TenantId;
-use actum_core::signer::{KeyId, KeyRole};
 use actum_ledger::keys::{KeyError, RotationReport, Unrecorded, rotate};
 use actum_ledger::{Keys, LedgerHome, Passphrase, Passphrases, Protection};
+use actum_record::keyring::KeyEntry;
+use actum_record::ledger::TenantId;
+use actum_record::signer::{KeyId, KeyRole};
 use serde::Serialize;
 
 use super::protect::Protect;

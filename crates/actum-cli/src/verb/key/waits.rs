@@ -3,8 +3,8 @@
 use actum::NewAlert;
 use actum::reason::Reason;
 use actum_core::Timestamp;
-use actum_core::keyring::KeyEntry;
 use actum_ledger::{Admission, LedgerHome, LedgerView, Log, WAIT_MICROS};
+use actum_record::keyring::KeyEntry;
 
 use crate::exit::Exit;
 use crate::failure::Failure;

@@ -3,9 +3,9 @@
 use std::io::{self, Write};
 
 use actum_core::Digest;
-use actum_core::checkpoint::Checkpoint;
-use actum_core::note::Note;
 use actum_ledger::{LedgerError, Log};
+use actum_record::checkpoint::Checkpoint;
+use actum_record::note::Note;
 use serde::Serialize;
 
 use super::Opened;

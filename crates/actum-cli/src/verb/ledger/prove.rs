@@ -4,10 +4,10 @@ use std::fmt;
 use std::io::{self, Write};
 
 use actum_core::Digest;
-use actum_core::merkle::leaf_hash;
 use actum_core::path::Quoted;
 use actum_gate::{check_inclusion, verify_checkpoint};
 use actum_ledger::{LedgerError, Log, SignedCheckpoint, inclusion};
+use actum_record::merkle::leaf_hash;
 use serde::Serialize;
 
 use super::Opened;

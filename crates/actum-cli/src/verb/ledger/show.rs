@@ -2,12 +2,12 @@
 
 use std::io::{self, Write};
 
-use actum_core::dsse::Envelope;
-use actum_core::ledger::{EntryFacts, EntryKind, TenantId};
-use actum_core::merkle::{Node, leaf_hash};
 use actum_core::path::{Harmless, Quoted};
 use actum_core::{Digest, RunId, Status};
 use actum_ledger::{Entry, LedgerError, Log};
+use actum_record::dsse::Envelope;
+use actum_record::ledger::{EntryFacts, EntryKind, TenantId};
+use actum_record::merkle::{Node, leaf_hash};
 use serde::Serialize;
 use serde_json::Value;
 

@@ -5,10 +5,6 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use actum_core::Digest;
-use actum_core::checkpoint::Checkpoint;
-use actum_core::keyring::Keyring;
-use actum_core::ledger::EntryKind;
-use actum_core::note::NOTE_BYTES_MAX;
 use actum_core::path::Quoted;
 use actum_gate::{
     verify_answer, verify_change, verify_checkpoint, verify_forgotten, verify_receipt,
@@ -16,6 +12,10 @@ use actum_gate::{
 };
 use actum_ledger::verify::{Checks, Finding, Receipts, Subject, Verification, compare, verify};
 use actum_ledger::{LedgerView, export};
+use actum_record::checkpoint::Checkpoint;
+use actum_record::keyring::Keyring;
+use actum_record::ledger::EntryKind;
+use actum_record::note::NOTE_BYTES_MAX;
 use serde::Serialize;
 
 use super::{Opened, entries_of};

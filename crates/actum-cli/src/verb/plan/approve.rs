@@ -7,15 +7,16 @@ use std::path::{Path, PathBuf};
 
 use actum::task::{self, APPROVAL_FILE, Script, TaskDocuments};
 use actum::{APPROVED_MICROS, Engine, Error, Records, Reply};
-use actum_core::dsse::Envelope;
-use actum_core::ledger::{Actor, Answer, WorkspaceId};
 use actum_core::path::Quoted;
-use actum_core::report::{CONFIG_FILE, PlainId};
-use actum_core::signer::KeyRole;
-use actum_core::task::limits::APPROVAL_BYTES_MAX;
-use actum_core::task::{ErrorCode, TaskApproval, TaskEnvelope, TaskId};
+use actum_core::plain_id::PlainId;
 use actum_core::{Digest, RunId, ShellWord, Timestamp, canonical};
-use actum_gate::verify_task_approval;
+use actum_record::dsse::Envelope;
+use actum_record::ledger::{Actor, Answer, WorkspaceId};
+use actum_record::signer::KeyRole;
+use actum_task::limits::APPROVAL_BYTES_MAX;
+use actum_task::report::CONFIG_FILE;
+use actum_task::verify_task_approval;
+use actum_task::{ErrorCode, TaskApproval, TaskEnvelope, TaskId};
 use serde::Serialize;
 use serde_json::json;
 

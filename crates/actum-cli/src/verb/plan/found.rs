@@ -4,13 +4,13 @@ use std::fmt::Display;
 use std::io::{self, Write};
 use std::path::Path;
 
-use actum_core::action::JsonPath;
-use actum_core::format::Place;
 use actum_core::path::Harmless;
-use actum_core::report::CleanText;
-use actum_core::task::limits::PROBLEMS_MAX;
-use actum_core::task::{ErrorCategory, ErrorCode, Mistakes, RecoveryAction};
+use actum_core::place::Place;
+use actum_document::JsonPath;
 use actum_gate::credential::spans;
+use actum_task::limits::PROBLEMS_MAX;
+use actum_task::report::CleanText;
+use actum_task::{ErrorCategory, ErrorCode, Mistakes, RecoveryAction};
 use serde::Serialize;
 
 use crate::snippet::Quote;
@@ -86,7 +86,7 @@ impl Problems {
             let message = quote.message_at_place(&mistake.problem, "the document breaks its rules");
             // Names of members are content, too.
             let path = if quote.is_shown() { mistake.path.clone() } else { JsonPath::default() };
-            let found = Found::new(mistake.code(), message, (&path, mistake.place));
+            let found = Found::new(ErrorCode::of(mistake), message, (&path, mistake.place));
             self.add(Found { file: Some(file.to_owned()), ..found });
         }
         self.more |= mistakes.is_cut;

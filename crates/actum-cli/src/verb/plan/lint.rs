@@ -8,8 +8,8 @@ use std::os::unix::ffi::OsStrExt;
 
 use actum::task::{Violation, violations};
 use actum_core::RelPath;
-use actum_core::action::{JsonPath, Step};
-use actum_core::task::{Action, links, lint};
+use actum_document::{JsonPath, Step};
+use actum_task::{Action, links, lint};
 use serde::Serialize;
 
 use super::found::{Found, Problems};

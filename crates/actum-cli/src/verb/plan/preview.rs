@@ -6,14 +6,15 @@ use std::path::Path;
 
 use actum::task::{self, ActionEnd, ActionProblem, Rehearsal, Rehearsed, Script, Verdict, Watch};
 use actum::{Error, Judgement, PolicyInForce, Preview};
-use actum_core::ledger::Actor;
 use actum_core::path::Harmless;
-use actum_core::receipt::{GateRecord, PathEffect};
-use actum_core::report::{CleanText, PlainIdError};
-use actum_core::task::{Action, ErrorCode, TaskPlan};
+use actum_core::plain_id::PlainIdError;
 use actum_core::{Digest, RiskTier, Timestamp};
 use actum_gate::Verdict as Answer;
 use actum_gate::credential::spans;
+use actum_record::ledger::Actor;
+use actum_record::receipt::{GateRecord, PathEffect};
+use actum_task::report::CleanText;
+use actum_task::{Action, ErrorCode, TaskPlan};
 use actum_workspace::{RunOptions, Workspace};
 use serde::Serialize;
 

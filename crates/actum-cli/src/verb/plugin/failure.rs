@@ -4,8 +4,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use actum::plugin::PluginError;
-use actum_core::action::{ActionName, ActionNameError};
 use actum_core::path::{Harmless, Quoted};
+use actum_core::{ActionName, ActionNameError};
 
 use crate::exit::Exit;
 use crate::failure::Failure;

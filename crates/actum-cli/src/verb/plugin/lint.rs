@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use actum::plugin::{Node, Package, PluginError};
-use actum_core::action::ActionName;
+use actum_core::ActionName;
 use actum_core::path::Quoted;
 use actum_core::{Digest, RiskTier};
 use serde::Serialize;

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use actum_core::action::ActionName;
+use actum_core::ActionName;
 use actum_core::path::Quoted;
 use serde::Serialize;
 

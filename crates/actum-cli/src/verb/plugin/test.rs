@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 
 use actum::StagedView;
 use actum::plugin::{Call, PluginError, RollbackEvidence, Steps};
+use actum_action::limits::PLAN_BYTES_MAX;
+use actum_action::{Check, PlanScope};
+use actum_core::ActionName;
 use actum_core::Digest;
-use actum_core::action::limits::PLAN_BYTES_MAX;
-use actum_core::action::{ActionName, Check, PlanScope};
 use actum_core::path::{Harmless, Quoted};
 use actum_workspace::RunOptions;
 use serde::Serialize;

@@ -5,11 +5,11 @@ use std::io::{self, Write};
 
 use actum::PolicyInForce;
 use actum_core::Digest;
-use actum_core::ledger::{EntryKind, PlanRefused, WorkspaceId};
 use actum_core::path::Quoted;
 use actum_gate::policy::{Addition, Source};
 use actum_gate::{Bundle, Verdict, decide};
 use actum_ledger::{LedgerError, Log};
+use actum_record::ledger::{EntryKind, PlanRefused, WorkspaceId};
 use actum_workspace::View;
 use serde::Serialize;
 

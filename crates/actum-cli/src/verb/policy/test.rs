@@ -4,8 +4,8 @@ use std::io::{self, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
-use actum_core::format::Place;
 use actum_core::path::{Harmless, Quoted};
+use actum_core::place::Place;
 use actum_core::{Digest, RiskTier};
 use actum_gate::policy::{ExpectedCase, Mistake, PolicyTest, PolicyTestError, expected_word};
 use actum_gate::{Decision, Verdict};

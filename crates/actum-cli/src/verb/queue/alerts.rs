@@ -6,9 +6,9 @@ use std::path::Path;
 use std::str::FromStr;
 
 use actum::{Alert, AlertMessage};
-use actum_core::ledger::{Actor, AlertRaised, WorkspaceId};
 use actum_core::path::{Harmless, Quoted};
 use actum_core::{RunId, Timestamp};
+use actum_record::ledger::{Actor, AlertRaised, WorkspaceId};
 use serde::Serialize;
 
 use super::listed::who;

@@ -5,8 +5,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use actum::{Phase, Request};
+use actum_action::{PlanEnvelope, PlanScope};
 use actum_core::Digest;
-use actum_core::action::{PlanEnvelope, PlanScope};
 use actum_core::path::{Harmless, Quoted};
 use serde::Serialize;
 

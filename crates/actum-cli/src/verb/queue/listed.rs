@@ -3,10 +3,10 @@
 use std::io::{self, Write};
 
 use actum::{PlanState, QueuedPlan};
-use actum_core::ledger::{Actor, PlanAnswered};
 use actum_core::path::{Harmless, InBackticks, Quoted};
 use actum_core::{RiskTier, RunId, Timestamp};
 use actum_gate::Verdict;
+use actum_record::ledger::{Actor, PlanAnswered};
 use serde::Serialize;
 
 use super::alerts::AlertLine;

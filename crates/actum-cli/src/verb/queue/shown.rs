@@ -5,12 +5,12 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use actum::{Moved, PlanState, PolicyInForce, QueuedPlan, Request};
-use actum_core::ledger::PlanAnswered;
 use actum_core::path::{Harmless, Quoted};
-use actum_core::receipt::{FileFacts, GateRecord, PathEffect};
 use actum_core::{Digest, Timestamp};
 use actum_gate::Verdict;
 use actum_gate::decision::{APPROVAL, Bundle};
+use actum_record::ledger::PlanAnswered;
+use actum_record::receipt::{FileFacts, GateRecord, PathEffect};
 use actum_workspace::path_change::PathChange;
 use actum_workspace::{ErrorKind, Workspace};
 use serde::Serialize;

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use actum::task::{TaskInput, Unread, read_document};
 use actum_core::RelPath;
-use actum_core::task::limits::{
+use actum_task::limits::{
     APPROVAL_BYTES_MAX, CONFIG_BYTES_MAX, ENVELOPE_BYTES_MAX, PLAN_BYTES_MAX,
 };
-use actum_core::task::{TaskEnvelope, TaskId};
+use actum_task::{TaskEnvelope, TaskId};
 
 use super::Arguments;
 use crate::failure::Failure;

@@ -3,10 +3,10 @@
 use std::io::{self, Write};
 
 use actum::task::{Outcome, TaskEnd};
-use actum_core::receipt::RunResult;
-use actum_core::report::{ActionStatus, ErrorObject, ErrorReport, ExecutionReport, StatusUpdate};
-use actum_core::task::ErrorCode;
 use actum_core::{ShellWord, path::Harmless};
+use actum_record::receipt::RunResult;
+use actum_task::ErrorCode;
+use actum_task::report::{ActionStatus, ErrorObject, ErrorReport, ExecutionReport, StatusUpdate};
 use serde::Serialize;
 
 use crate::failure::Failure;

@@ -6,8 +6,8 @@ use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
-use actum_core::format::Place;
 use actum_core::path::Quoted;
+use actum_core::place::Place;
 use actum_gate::policy::SandboxAllowance;
 use actum_sandbox::{Limits, Net, SandboxPolicy, Stdin, View};
 use toml::Table;

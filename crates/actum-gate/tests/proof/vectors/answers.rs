@@ -1,10 +1,10 @@
 //! What people answered of plans.
 
 use actum_core::canonical;
-use actum_core::dsse::Envelope;
-use actum_core::ledger::{Answer, PlanAnswered};
-use actum_core::signer::KeyRole;
 use actum_gate::verify_answer;
+use actum_record::dsse::Envelope;
+use actum_record::ledger::{Answer, PlanAnswered};
+use actum_record::signer::KeyRole;
 use serde_json::{Value, json};
 
 use super::receipts::{keyring_named, keyrings};

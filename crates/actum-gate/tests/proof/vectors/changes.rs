@@ -1,10 +1,10 @@
 //! How people changed the catalog of actions.
 
 use actum_core::canonical;
-use actum_core::dsse::Envelope;
-use actum_core::ledger::{ActionState, Answer, CatalogChanged};
-use actum_core::signer::KeyRole;
 use actum_gate::verify_change;
+use actum_record::dsse::Envelope;
+use actum_record::ledger::{ActionState, Answer, CatalogChanged};
+use actum_record::signer::KeyRole;
 use serde_json::{Value, json};
 
 use super::receipts::{keyring_named, keyrings};

@@ -1,7 +1,5 @@
 //! Decisions that are made again.
 
-use actum_core::ledger::Actor;
-use actum_core::receipt::{DecisionRecord, EffectKind, PathEffect};
 use actum_core::{Budget, Digest, PathRule, RiskTier, RunId, Scope};
 use actum_gate::credential::Finding;
 use actum_gate::decision::{Found, Undone};
@@ -10,6 +8,8 @@ use actum_gate::{
     AccessText, Approved, Bundle, Case as Judged, CommandLine, DECISION_SEMANTICS, NoAccess,
     Policy, PolicyFile, Profile, ReplayProblem, WorkKind, decide, replay,
 };
+use actum_record::ledger::Actor;
+use actum_record::receipt::{DecisionRecord, EffectKind, PathEffect};
 use serde_json::{Map, Value, json};
 
 use super::{Case as Vector, Vectors, accepted, refused};

@@ -1,11 +1,11 @@
 //! Inclusion proofs, consistency proofs, checkpoints.
 
 use actum_core::Digest;
-use actum_core::checkpoint::Checkpoint;
-use actum_core::merkle::{empty_root, leaf_hash};
-use actum_core::note::Note;
-use actum_core::signer::KeyRole;
 use actum_gate::{check_consistency, check_inclusion, verify_checkpoint};
+use actum_record::checkpoint::Checkpoint;
+use actum_record::merkle::{empty_root, leaf_hash};
+use actum_record::note::Note;
+use actum_record::signer::KeyRole;
 use serde_json::{Map, Value, json};
 
 use super::receipts::{keyring_named, keyrings};

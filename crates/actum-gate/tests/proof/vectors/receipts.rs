@@ -1,13 +1,13 @@
 //! Receipts, receipts with proofs, changes of keys; and the keyrings to judge them by.
 
-use actum_core::dsse::Envelope;
-use actum_core::keyring::{KeyEntry, Keyring};
-use actum_core::receipt::{PAYLOAD_TYPE, RunResult, Statement};
-use actum_core::signer::{KeyId, KeyRole, PublicKey, Signer};
 use actum_core::{Digest, Status, canonical};
 use actum_gate::{
     ReceiptBundle, VerifiedReceipt, signed_intent, verify_bundle, verify_receipt, verify_rotation,
 };
+use actum_record::dsse::Envelope;
+use actum_record::keyring::{KeyEntry, Keyring};
+use actum_record::receipt::{PAYLOAD_TYPE, RunResult, Statement};
+use actum_record::signer::{KeyId, KeyRole, PublicKey, Signer};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE;
 use serde_json::{Map, Value, json};
@@ -420,7 +420,7 @@ fn bundle_cases() -> Vec<Case> {
 
 pub(super) fn rotations() -> Vectors {
     let by = |key: &TestKey| envelope("two", &rotation_of(&rotated(7), key));
-    let with = |change: &dyn Fn(&mut actum_core::ledger::KeyRotated)| {
+    let with = |change: &dyn Fn(&mut actum_record::ledger::KeyRotated)| {
         let mut rotation = rotated(7);
         change(&mut rotation);
         envelope("now", &rotation_of(&rotation, &result_key()))

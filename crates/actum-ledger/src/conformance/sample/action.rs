@@ -1,13 +1,14 @@
 //! Entries about actions and their catalog, as the engine makes them.
 
-use actum_core::action::{ActionName, ActionNameError, Attempt, Confidence};
 use actum_core::canonical::{self, CanonicalError};
-use actum_core::ledger::{
+use actum_core::{ActionName, ActionNameError};
+use actum_core::{Digest, RiskTier, RunId, Status, Timestamp};
+use actum_record::ledger::{
     ActionCheck, ActionEnded, ActionStarted, ActionState, Agreed, CatalogChanged, EntryKind,
     Isolation, TenantId,
 };
-use actum_core::receipt::EntryRef;
-use actum_core::{Digest, RiskTier, RunId, Status, Timestamp};
+use actum_record::ledger::{Attempt, Confidence};
+use actum_record::receipt::EntryRef;
 
 use super::{ORIGIN, POLICY, SampleRun, actor, enveloped};
 use crate::store::NewEntry;

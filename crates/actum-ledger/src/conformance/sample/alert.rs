@@ -1,9 +1,9 @@
 //! Entries about alerts.
 
 use actum_core::canonical::{self, CanonicalError};
-use actum_core::ledger::{AlertRaised, AlertSeen, EntryKind, TenantId, WorkspaceId};
-use actum_core::receipt::EntryRef;
 use actum_core::{Digest, Timestamp};
+use actum_record::ledger::{AlertRaised, AlertSeen, EntryKind, TenantId, WorkspaceId};
+use actum_record::receipt::EntryRef;
 
 use super::{ORIGIN, actor};
 use crate::store::NewEntry;

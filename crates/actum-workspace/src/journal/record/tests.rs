@@ -1,6 +1,6 @@
 //! Records are read as they were written, and nothing else is read.
 
-use actum_core::Splice;
+use actum_edit::Splice;
 
 use super::*;
 

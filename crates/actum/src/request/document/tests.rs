@@ -1,13 +1,11 @@
 //! Requests that are written and read, and documents that are none.
 
-use actum_core::action::PlanEnvelope;
-use actum_core::edit::json_patch::{JsonText, PatchOperation, Pointer};
-use actum_core::edit::{Chunk, ChunkLine, JsonPatch, Occurrences, Replacement};
-use actum_core::hunk::Side;
-use actum_core::{
-    Budget, Digest, Edit, EmptyParents, FileMode, LineHunk, ModeChange, Operation, PathRule,
-    RelPath, RunId, Scope,
-};
+use actum_action::PlanEnvelope;
+use actum_core::{Budget, Digest, FileMode, PathRule, RelPath, RunId, Scope};
+use actum_edit::edit::json_patch::{JsonText, PatchOperation, Pointer};
+use actum_edit::edit::{Chunk, ChunkLine, JsonPatch, Occurrences, Replacement};
+use actum_edit::hunk::Side;
+use actum_edit::{Edit, EmptyParents, LineHunk, ModeChange, Operation};
 use actum_gate::CommandLine;
 use actum_workspace::{ExistingFiles, HardLinks, HunkPlaces, LaterEdits};
 

@@ -3,8 +3,8 @@
 //! No action but `FILE_CREATE` with `executable` gives permission to run, so nothing is asked about that here.
 
 use actum_core::RelPath;
-use actum_core::task::{ErrorCode, Work};
 use actum_gate::GIT_HOOKS;
+use actum_task::{ErrorCode, Work};
 
 use super::File;
 use crate::task::problem::ActionProblem;

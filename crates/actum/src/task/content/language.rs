@@ -1,7 +1,7 @@
 //! What the name of a file says of its content.
 
 use actum_core::RelPath;
-use actum_core::edit::Language;
+use actum_edit::edit::Language;
 
 /// Names end so.
 const ENDINGS: [(&str, Language); 11] = [

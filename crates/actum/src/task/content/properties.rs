@@ -1,6 +1,6 @@
 //! Random documents and random bytes: an edit of a value leaves what can be read, and nothing stops the judge.
 
-use actum_core::{Operation, Splice};
+use actum_edit::{Operation, Splice};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 

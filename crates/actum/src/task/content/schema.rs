@@ -1,7 +1,7 @@
 //! What `SCHEMA_UPDATE` makes is a JSON Schema, by the published rules for those.
 
-use actum_core::edit::{Language, Unsound, json_value, yaml_values};
-use actum_core::task::{ErrorCode, SchemaChange, StructureEdit};
+use actum_edit::edit::{Language, Unsound, json_value, yaml_values};
+use actum_task::{ErrorCode, SchemaChange, StructureEdit};
 use jsonschema::Draft;
 use serde_json::{Value, json};
 

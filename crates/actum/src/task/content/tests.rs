@@ -1,6 +1,6 @@
 //! Each rule on both sides.
 
-use actum_core::task::TaskPlan;
+use actum_task::TaskPlan;
 use serde_json::{Value, json};
 
 use super::*;

@@ -2,9 +2,9 @@
 
 use std::io;
 
-use actum_core::report::{ManifestCheckpoint, RollbackManifest, displaced_name};
-use actum_core::task::limits::FILE_BYTES_MAX;
 use actum_core::{Digest, RelPath};
+use actum_task::limits::FILE_BYTES_MAX;
+use actum_task::report::{ManifestCheckpoint, RollbackManifest, displaced_name};
 use actum_workspace::disk::{Disk, Kind, Rename, Stat};
 
 use super::{OutputError, Outputs, ReportDirectory, failed, read_whole};

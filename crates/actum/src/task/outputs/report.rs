@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use actum_core::report::{
+use actum_core::{Digest, FileMode};
+use actum_task::limits::FILE_BYTES_MAX;
+use actum_task::report::{
     BACKUPS_DIRECTORY, CHANGE_LOG_FILE, ChangeLog, ERROR_REPORT_FILE, EXECUTION_REPORT_FILE,
     ErrorReport, ExecutionReport, ManifestEvent, ROLLBACK_MANIFEST_FILE, ReportError, ReportName,
     RollbackManifest, TEMPORARY_PREFIX,
 };
-use actum_core::task::limits::FILE_BYTES_MAX;
-use actum_core::{Digest, FileMode};
 use actum_workspace::LinuxDisk;
 use actum_workspace::disk::{Barrier, Disk, Rename};
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,6 @@
 //! Files that a killed rollback script had moved aside, before the run is taken back.
 
-use actum_core::report::RollbackManifest;
+use actum_task::report::RollbackManifest;
 use actum_workspace::{RunOptions, State};
 
 use super::RollbackRefused;

@@ -1,11 +1,12 @@
 //! How a task ended is written (EX-13 to EX-15, EX-18).
 
-use actum_core::report::{
-    ChangeLog, ErrorReport, ErrorStatus, ExecutionReport, Phase, PlainId, ReportName,
-    RollbackMethod, RunDetails, RunEnd, RunFacts,
-};
-use actum_core::task::ErrorCode;
+use actum_core::plain_id::PlainId;
 use actum_core::{RelPath, RunId};
+use actum_task::ErrorCode;
+use actum_task::report::{
+    ChangeLog, ErrorReport, ErrorStatus, ExecutionReport, Phase, ReportName, RollbackMethod,
+    RunDetails, RunEnd, RunFacts,
+};
 use actum_workspace::State;
 
 use super::Stored;

@@ -1,11 +1,12 @@
 //! What was rehearsed becomes visible: through the gates, with a checkpoint that is durable before (EX-7).
 
-use actum_core::receipt::{PathEffect, RollbackFiles};
-use actum_core::report::{
-    ManifestFacts, Phase, PlainId, ROLLBACK_MANIFEST_FILE, ROLLBACK_SCRIPT_FILE, RollbackManifest,
-};
-use actum_core::task::ErrorCode;
+use actum_core::plain_id::PlainId;
 use actum_core::{Digest, RunId, ShellWord};
+use actum_record::receipt::{PathEffect, RollbackFiles};
+use actum_task::ErrorCode;
+use actum_task::report::{
+    ManifestFacts, Phase, ROLLBACK_MANIFEST_FILE, ROLLBACK_SCRIPT_FILE, RollbackManifest,
+};
 use actum_workspace::{ErrorKind, LinuxDisk, State};
 
 use super::end::{Documents, End};

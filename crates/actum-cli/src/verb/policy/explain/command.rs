@@ -3,8 +3,8 @@
 use std::io::{self, Write};
 
 use actum_core::path::Harmless;
-use actum_core::receipt::GateRecord;
 use actum_gate::{CommandJudgement, CommandLine, CommandRule, Verdict};
+use actum_record::receipt::GateRecord;
 use serde::Serialize;
 
 use super::{in_force, told};

@@ -4,10 +4,10 @@ use std::io::{self, Write};
 
 use actum::PolicyInForce;
 use actum_core::path::Harmless;
-use actum_core::receipt::GateRecord;
 use actum_core::{Digest, RiskTier, RunId};
 use actum_gate::{Bundle, Decision, ReplayProblem, Verdict, decide};
 use actum_ledger::Log;
+use actum_record::receipt::GateRecord;
 use serde::Serialize;
 
 use super::{in_force, told};

@@ -1,0 +1,41 @@
+//! The frozen contract of the action API, v4.0.17: plan envelope, result envelope, plugin package.
+//!
+//! Each of the three documents is described once, as a [`Shape`](actum_document::Shape). What is read is held to it, and
+//! the published JSON Schemas are written from it, so neither can say something else than the other.
+
+pub mod limits;
+mod manifest;
+mod plan;
+mod result;
+
+pub use manifest::{
+    EXECUTE_FILE, Filesystem, MANIFEST_FILE, Manifest, ManifestError, PACKAGE_FILES, Permissions,
+    ROLLBACK_FILE, RollbackRule, VERIFY_FILE,
+};
+pub use plan::{PlanEnvelope, PlanError, PlanScope, RollbackPlan, VerificationPlan};
+pub use result::{Check, ResultEnvelope, ResultError, VerificationResult};
+
+use actum_document::SchemaFile;
+use actum_document::json_schema::file;
+use manifest::MANIFEST;
+use plan::PLAN;
+use result::RESULT;
+
+/// The JSON Schemas of plan envelope, result envelope and `action.json`, in this order.
+pub fn schemas() -> [SchemaFile; 3] {
+    [
+        file("action-plan.schema.json", "urn:actum:action-plan:v4", "Action plan envelope", &PLAN),
+        file(
+            "action-result.schema.json",
+            "urn:actum:action-result:v4",
+            "Action result envelope",
+            &RESULT,
+        ),
+        file(
+            "action-package.schema.json",
+            "urn:actum:action-package:v4",
+            "Manifest of a plugin action package",
+            &MANIFEST,
+        ),
+    ]
+}

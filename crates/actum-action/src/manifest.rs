@@ -1,0 +1,236 @@
+//! The package of a plugin action: its files, and `action.json`, which says what it is (AA-8).
+
+use actum_core::place::Excerpt;
+use actum_core::{ActionName, CORE_ACTIONS, NAME_CHARS_MAX, RiskTier, json};
+use actum_document::reader::{self, Members};
+use actum_document::{Characters, Fault, Form, Member, Mistake, Others, Problem, Shape, Text};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+use super::limits::{DESCRIPTION_CHARS_MAX, MANIFEST_BYTES_MAX, VERSION_CHARS_MAX};
+use super::plan::{COMMANDS, TIERS, VERIFICATION, VerificationPlan, name, tier, verification};
+
+/// The file of a package that says what it is.
+pub const MANIFEST_FILE: &str = "action.json";
+/// The file of a package that does its work.
+pub const EXECUTE_FILE: &str = "execute.js";
+/// The file of a package that checks its work.
+pub const VERIFY_FILE: &str = "verify.js";
+/// The file of a package that takes its work back.
+pub const ROLLBACK_FILE: &str = "rollback.js";
+/// The files of a package, in the directory `actions/NAME`.
+pub const PACKAGE_FILES: [&str; 4] = [MANIFEST_FILE, EXECUTE_FILE, VERIFY_FILE, ROLLBACK_FILE];
+
+/// What `action.json` says of a package. Fields are written in the order of the seed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Manifest {
+    /// What the action is called; no core action.
+    pub name: ActionName,
+    /// The least tier that its runs have.
+    pub risk_tier: RiskTier,
+    /// The JSON Schema of what it is given.
+    pub input_schema: Map<String, Value>,
+    /// The JSON Schema of what it gives.
+    pub output_schema: Map<String, Value>,
+    /// What it may do.
+    pub permissions: Permissions,
+    /// How it is checked.
+    pub verification: VerificationPlan,
+    /// How it is taken back.
+    pub rollback: RollbackRule,
+    /// Which version of the package it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub version: Option<String>,
+    /// What it does, for people.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub description: Option<String>,
+}
+
+/// What a package may do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Permissions {
+    /// The commands that it may run, in so many words.
+    pub commands: Vec<String>,
+    /// What it sees of the workspace.
+    pub filesystem: Filesystem,
+}
+
+/// What a package sees of the workspace. The seed has `workspace`; the others ask for less.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Filesystem {
+    /// Nothing.
+    None,
+    /// It reads the workspace.
+    Read,
+    /// It reads the workspace, and writes where the plan's scope permits: it is write-like.
+    Workspace,
+}
+
+/// Whether an action must be able to be taken back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct RollbackRule {
+    /// Whether it must.
+    pub required: bool,
+}
+
+/// Bytes that are no `action.json`.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`action.json` cannot be used: {0}")]
+pub struct ManifestError(#[source] pub Mistake);
+
+const FILESYSTEMS: &[&str] = &["none", "read", "workspace"];
+
+pub(super) static MANIFEST: Shape = Shape {
+    name: "`action.json`",
+    about: "What a package of a plugin action is: the file action.json beside execute.js, verify.js and rollback.js in actions/NAME. One with other members, or with a name twice in one object, is refused; so is one of more than 1 MiB, or nested more than 64 deep.",
+    others: Others::Refused,
+    members: &[
+        Member::required(
+            "name",
+            Form::Text(Text {
+                taken: &CORE_ACTIONS,
+                ..Text::filled(NAME_CHARS_MAX, Characters::Name)
+            }),
+            "What the action is called. Names of core actions are taken.",
+        ),
+        Member::required("riskTier", Form::Word(TIERS), "The least tier that its runs have."),
+        Member::required(
+            "inputSchema",
+            Form::AnyObject,
+            "The JSON Schema of what the action is given.",
+        ),
+        Member::required(
+            "outputSchema",
+            Form::AnyObject,
+            "The JSON Schema of what the action gives.",
+        ),
+        Member::required("permissions", Form::Object(&PERMISSIONS), "What the action may do."),
+        Member::required(
+            "verification",
+            Form::Object(&VERIFICATION),
+            "How the action is checked. Each of its commands stands in permissions.commands, too.",
+        ),
+        Member::required("rollback", Form::Object(&ROLLBACK), "How the action is taken back."),
+        Member::optional(
+            "version",
+            Form::Text(Text::filled(VERSION_CHARS_MAX, Characters::Version)),
+            "Which version of the package it is.",
+        ),
+        Member::optional(
+            "description",
+            Form::Text(Text::any(DESCRIPTION_CHARS_MAX)),
+            "What the action does, for people.",
+        ),
+    ],
+};
+
+static PERMISSIONS: Shape = Shape {
+    name: "the permissions",
+    about: "What an action may do. The rules of the operator can only take from it.",
+    others: Others::Refused,
+    members: &[
+        Member::required("commands", COMMANDS, "The commands that it may run."),
+        Member::required(
+            "filesystem",
+            Form::Word(FILESYSTEMS),
+            "What it sees of the workspace: nothing, to read, or to read and to write in the plan's scope.",
+        ),
+    ],
+};
+
+static ROLLBACK: Shape = Shape {
+    name: "a rollback",
+    about: "How an action is taken back.",
+    others: Others::Refused,
+    members: &[Member::required(
+        "required",
+        Form::Flag,
+        "Whether the action runs only with evidence that it can be taken back.",
+    )],
+};
+
+impl Manifest {
+    /// Reads `action.json`.
+    ///
+    /// # Errors
+    /// [`ManifestError`] with the first mistake; one that only the whole shows, such as a command
+    /// that is not permitted, comes last.
+    pub fn read(bytes: &[u8]) -> Result<Self, ManifestError> {
+        reader::read(bytes, MANIFEST_BYTES_MAX, &MANIFEST, manifest).map_err(ManifestError)
+    }
+
+    /// Writes the manifest, as what [`read`](Self::read) takes it back from.
+    ///
+    /// # Errors
+    /// [`ManifestError`] when a field is not as the contract has it.
+    pub fn write(&self) -> Result<Vec<u8>, ManifestError> {
+        let bytes = reader::write(self).map_err(ManifestError)?;
+        Self::read(&bytes).map(|_| bytes)
+    }
+
+    /// Whether the action may change the workspace, so that the rules for R2 that writes hold
+    /// (AA-3, AA-11).
+    pub fn is_write_like(&self) -> bool {
+        match self.permissions.filesystem {
+            Filesystem::None | Filesystem::Read => false,
+            Filesystem::Workspace => true,
+        }
+    }
+}
+
+impl Filesystem {
+    /// All of them, the least first.
+    pub const ALL: [Self; 3] = [Self::None, Self::Read, Self::Workspace];
+
+    /// The word for it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::Read => "read",
+            Self::Workspace => "workspace",
+        }
+    }
+}
+
+fn manifest(members: &Members<'_>) -> Result<Manifest, Fault> {
+    let manifest = Manifest {
+        name: members.required("name", name)?,
+        risk_tier: members.required("riskTier", tier)?,
+        input_schema: members.required("inputSchema", reader::any_object)?,
+        output_schema: members.required("outputSchema", reader::any_object)?,
+        permissions: members.required("permissions", permissions)?,
+        verification: members.required("verification", verification)?,
+        rollback: members.required("rollback", rollback)?,
+        version: members.optional("version", reader::text)?,
+        description: members.optional("description", reader::text)?,
+    };
+    let permitted = &manifest.permissions.commands;
+    let mut commands = manifest.verification.commands.iter().enumerate();
+    if let Some((index, command)) = commands.find(|(_, command)| !permitted.contains(command)) {
+        let problem = Problem::NotPermitted { command: Excerpt::of(command.as_bytes()) };
+        let fault = Fault::at(members.start_of(&["verification", "commands"], index), problem)
+            .in_element(index);
+        return Err(fault.in_member("commands").in_member("verification"));
+    }
+    Ok(manifest)
+}
+
+fn permissions<'v>(form: Form, value: &'v json::Value<'v>) -> Result<Permissions, Fault> {
+    let members = reader::object(form, value)?;
+    Ok(Permissions {
+        commands: members.required("commands", reader::texts)?,
+        filesystem: members.required("filesystem", filesystem)?,
+    })
+}
+
+fn filesystem(form: Form, value: &json::Value<'_>) -> Result<Filesystem, Fault> {
+    let meaning = |word: &str| Filesystem::ALL.into_iter().find(|it| it.as_str() == word);
+    reader::word(form, value, meaning)
+}
+
+fn rollback<'v>(form: Form, value: &'v json::Value<'v>) -> Result<RollbackRule, Fault> {
+    let members = reader::object(form, value)?;
+    Ok(RollbackRule { required: members.required("required", reader::flag)? })
+}

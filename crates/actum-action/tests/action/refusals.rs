@@ -1,0 +1,364 @@
+//! What is no document of the contract is refused at its place, in plain words.
+
+use actum_action::{Manifest, PlanEnvelope, ResultEnvelope};
+use actum_core::{ActionName, CORE_ACTIONS};
+use actum_record::ledger::Confidence;
+use serde_json::{Map, Value, json};
+
+use crate::examples::{MANIFEST, PLAN, RESULT};
+
+fn plan(text: impl AsRef<[u8]>) -> String {
+    said(PlanEnvelope::read(text.as_ref()), "the plan envelope cannot be used: ")
+}
+
+fn result(text: &str) -> String {
+    said(ResultEnvelope::read(text.as_bytes()), "the result envelope cannot be used: ")
+}
+
+fn manifest(text: &str) -> String {
+    said(Manifest::read(text.as_bytes()), "`action.json` cannot be used: ")
+}
+
+fn said<T, E: std::error::Error>(read: Result<T, E>, prefix: &str) -> String {
+    let message = read.err().unwrap().to_string();
+    message.strip_prefix(prefix).unwrap().to_owned()
+}
+
+/// AA-1, D-4
+#[test]
+fn bytes_that_are_no_object_in_json_are_refused_in_plain_words() {
+    for (bytes, message) in [
+        (&b""[..], "line 1, column 1: the JSON is not sound: there is nothing in it"),
+        (b" \n", "line 1, column 1: the JSON is not sound: there is nothing in it"),
+        (
+            b"{\n\"actionType\": \"\xff\"}",
+            "line 2, column 16: the JSON is not sound: JSON is UTF-8, and the byte here is not",
+        ),
+        (
+            b"\xff\xfe{\0}\0",
+            "line 1, column 1: the JSON is not sound: JSON is UTF-8, and the byte here is not",
+        ),
+        (
+            b"\xef\xbb\xbf{}",
+            "line 1, column 1: the JSON is not sound: it starts with a byte order mark",
+        ),
+        (
+            b"[]",
+            "line 1, column 1: expected a plan envelope, which is an object, but found an array",
+        ),
+        (
+            b" null",
+            "line 1, column 2: expected a plan envelope, which is an object, but found `null`",
+        ),
+        (b"{\"input\":", "line 1, column 10: the JSON is not sound: it ends too early"),
+        (b"{} {}", "line 1, column 4: the JSON is not sound: the JSON has ended, but `{` follows"),
+        (
+            br#"{"reason":"\ud800"}"#,
+            "line 1, column 12: the JSON is not sound: the `\\u` escapes here stand for no character",
+        ),
+    ] {
+        assert_eq!(plan(bytes), message, "{}", bytes.escape_ascii());
+    }
+}
+
+/// AA-1, D-4
+#[test]
+fn a_field_that_is_unknown_missing_or_doubled_is_told_with_its_path() {
+    let known = "a plan envelope has `actionId`, `actionType`, `riskTier`, `confidence`, `reason`, \
+                 `input`, `rollbackPlan`, `verification`, `scope`";
+    assert_eq!(
+        plan("{\n  \"action_type\": \"a\"\n}"),
+        format!(
+            "line 2, column 3: `action_type`: unknown field, perhaps `actionType` is meant; {known}"
+        )
+    );
+    assert_eq!(
+        plan("{\"\\u001b\": 1}"),
+        format!("line 1, column 2: `[\"\\033\"]`: unknown field; {known}")
+    );
+    assert_eq!(
+        plan(PLAN.replace("allowedDirs", "alowedDirs")),
+        "line 15, column 5: `scope.alowedDirs`: unknown field, perhaps `allowedDirs` is meant; a \
+         scope has `allowedFiles`, `allowedDirs`, `forbiddenFiles`"
+    );
+    assert_eq!(
+        plan(
+            r#"{"verification":{"required":true,"ok":1}}"#
+                .replace('{', "{\n")
+                .replace("\"v", "\"actionType\":\"a\",\"input\":{},\"v")
+        ),
+        "line 3, column 17: `verification.ok`: unknown field; a verification has `required`, \
+         `commands`"
+    );
+    assert_eq!(
+        plan("{}"),
+        "line 1, column 1: `actionType`: the field is missing; expected a text of 1 to 64 \
+         characters of a-z, 0-9 and `_`, the first of them a letter"
+    );
+    assert_eq!(
+        plan(r#"{"actionType":"a","input":{},"verification":{}}"#),
+        "line 1, column 45: `verification.required`: the field is missing; expected `true` or \
+         `false`"
+    );
+    assert_eq!(
+        plan(r#"{"actionType":"a","\u0061ctionType":"b"}"#),
+        "line 1, column 19: `actionType`: the name stands in its object a second time"
+    );
+    assert_eq!(
+        plan(r#"{"input":{"list":[0,{"a b":1,"a b":2}]}}"#),
+        "line 1, column 30: `input.list[1][\"a b\"]`: the name stands in its object a second time"
+    );
+}
+
+/// AA-1, AA-3
+#[test]
+fn each_field_that_must_be_there_is_missed_and_no_other() {
+    type Read = fn(&[u8]) -> Option<String>;
+    let documents: [(&str, Read, &[&str]); 3] = [
+        (
+            PLAN,
+            |bytes| PlanEnvelope::read(bytes).err().map(|error| error.to_string()),
+            &["actionType", "input", "verification"],
+        ),
+        (
+            RESULT,
+            |bytes| ResultEnvelope::read(bytes).err().map(|error| error.to_string()),
+            &[
+                "status",
+                "actionType",
+                "riskTier",
+                "output",
+                "verification",
+                "repair",
+                "rollback",
+                "feedback",
+            ],
+        ),
+        (
+            MANIFEST,
+            |bytes| Manifest::read(bytes).err().map(|error| error.to_string()),
+            &[
+                "name",
+                "riskTier",
+                "inputSchema",
+                "outputSchema",
+                "permissions",
+                "verification",
+                "rollback",
+            ],
+        ),
+    ];
+    for (text, read, required) in documents {
+        let whole: Map<String, Value> = serde_json::from_str(text).unwrap();
+        for field in whole.keys() {
+            let mut rest = whole.clone();
+            rest.remove(field);
+            let refused = read(Value::Object(rest).to_string().as_bytes());
+            let is_missed = refused.is_some_and(|message| {
+                message.contains(&format!("`{field}`: the field is missing"))
+            });
+            assert_eq!(is_missed, required.contains(&&**field), "{field}");
+        }
+    }
+}
+
+/// AA-1, D-4
+#[test]
+fn a_value_of_another_form_is_told_with_what_was_expected() {
+    let with = |pointer: &str, value: Value| {
+        let mut text: Value = serde_json::from_str(PLAN).unwrap();
+        *text.pointer_mut(pointer).unwrap() = value;
+        let message = plan(text.to_string());
+        message.split_once(": ").unwrap().1.to_owned()
+    };
+    for (pointer, value, message) in [
+        (
+            "/scope/allowedDirs",
+            json!(["a", "b", 3]),
+            "`scope.allowedDirs[2]`: expected a text of 1 to 4095 characters without NUL, but \
+             found a number",
+        ),
+        (
+            "/scope/allowedDirs",
+            json!("src"),
+            "`scope.allowedDirs`: expected a list of at most 4096 texts, each of 1 to 4095 \
+             characters without NUL, but found a string",
+        ),
+        (
+            "/scope/allowedFiles",
+            json!(["a\0"]),
+            "`scope.allowedFiles[0]`: expected a text of 1 to 4095 characters without NUL, but \
+             found `a\\000`",
+        ),
+        (
+            "/verification/commands",
+            json!(["a\nb"]),
+            "`verification.commands[0]`: expected a text of 1 to 4096 characters without control \
+             characters, but found `a\\nb`",
+        ),
+        (
+            "/verification/required",
+            json!("true"),
+            "`verification.required`: expected `true` or `false`, but found a string",
+        ),
+        (
+            "/riskTier",
+            json!("r2"),
+            "`riskTier`: expected `R0`, `R1`, `R2`, `R3` or `R4`, but found `r2`, perhaps `R2` is \
+             meant",
+        ),
+        (
+            "/riskTier",
+            json!(null),
+            "`riskTier`: expected `R0`, `R1`, `R2`, `R3` or `R4`, but found `null`",
+        ),
+        (
+            "/confidence",
+            json!(1.01),
+            "`confidence`: expected a number from 0 to 1, but found `1.01`",
+        ),
+        (
+            "/confidence",
+            json!("0.5"),
+            "`confidence`: expected a number from 0 to 1, but found a string",
+        ),
+        ("/input", json!([]), "`input`: expected an object, but found an array"),
+        ("/scope", json!([]), "`scope`: expected a scope, which is an object, but found an array"),
+        (
+            "/rollbackPlan",
+            json!(7),
+            "`rollbackPlan`: expected `null`, an object or a text of 1 to 65536 characters, but \
+             found a number",
+        ),
+        (
+            "/rollbackPlan",
+            json!(""),
+            "`rollbackPlan`: expected a text of 1 to 65536 characters, but found 0 characters",
+        ),
+        (
+            "/actionType",
+            json!("File.Create"),
+            "`actionType`: expected a text of 1 to 64 characters of a-z, 0-9 and `_`, the first of \
+             them a letter, but found `File.Create`",
+        ),
+        (
+            "/input",
+            json!({ "id": 9007199254740992u64 }),
+            "`input.id`: the number `9007199254740992` is beyond ±(2^53 − 1), where readers round; \
+             write it as a text",
+        ),
+    ] {
+        assert_eq!(with(pointer, value), message);
+    }
+    for unseen in ['\0', '\n', '\u{1f}', '\u{7f}', '\u{80}', '\u{9f}'] {
+        let message = with("/actionId", json!(format!("a{unseen}")));
+        assert!(message.contains("without control characters"), "{message}");
+    }
+    let huge = PLAN.replace("0.9", "1e400");
+    assert!(plan(huge).contains("`confidence`: the number `1e400` is beyond"));
+}
+
+/// AA-2
+#[test]
+fn a_check_that_is_none_is_told_with_its_place_in_the_list() {
+    let with = |check: &str| {
+        result(&RESULT.replace("[]", &format!("[{{\"name\":\"a\",\"ok\":true}},{check}]")))
+    };
+    assert_eq!(
+        with("{\"name\":\"b\"}"),
+        "line 8, column 39: `verification.checks[1].ok`: the field is missing; expected `true` or \
+         `false`"
+    );
+    assert_eq!(
+        with("7"),
+        "line 8, column 39: `verification.checks[1]`: expected a check, which is an object, but \
+         found a number"
+    );
+    assert_eq!(
+        with("{\"name\":\"b\",\"ok\":true,\"durationMs\":1.5}"),
+        "line 8, column 74: `verification.checks[1].durationMs`: expected a whole number from 0 to \
+         9007199254740991, but found `1.5`"
+    );
+    assert_eq!(
+        result(&RESULT.replace("succeeded", "sucseeded")),
+        "line 2, column 13: `status`: expected `succeeded`, `reverted`, `queued`, `rejected` or \
+         `failed`, but found `sucseeded`, perhaps `succeeded` is meant"
+    );
+}
+
+/// AA-8, AA-9
+#[test]
+fn a_package_cannot_have_the_name_of_a_core_action() {
+    for core in CORE_ACTIONS {
+        assert_eq!(
+            manifest(&MANIFEST.replace("example_action", core)),
+            format!(
+                "line 2, column 11: `name`: `{core}` is a core action, which no package can take \
+                 the place of; choose another name"
+            )
+        );
+        assert!(core.parse::<ActionName>().unwrap().is_core());
+    }
+    for beside in ["run_commands", "undo", "file_create_"] {
+        let text = MANIFEST.replace("example_action", beside);
+        assert!(!Manifest::read(text.as_bytes()).unwrap().name.is_core());
+    }
+    for wrong in ["", "_a", "1a", "A", "a-b", "a/b", "..", "a b", "é", "a\\u0000", "a\\n"] {
+        let text = MANIFEST.replace("example_action", wrong);
+        assert!(Manifest::read(text.as_bytes()).is_err(), "{wrong}");
+    }
+}
+
+/// AA-7, AA-8
+#[test]
+fn a_package_verifies_only_by_commands_that_it_asks_for() {
+    assert_eq!(
+        manifest(&MANIFEST.replace(
+            "\"required\": true,\n    \"commands\": [",
+            "\"required\": true,\n    \"commands\": [\"node --check src/file.js\", \"node  --check src/file.js\", "
+        )),
+        "line 12, column 46: `verification.commands[1]`: the command `node \\040--check src/file.js` \
+         does not stand in `permissions.commands` in so many words"
+    );
+    let more = MANIFEST.replace("\"commands\": [", "\"commands\": [\"true\", ");
+    assert!(Manifest::read(more.as_bytes()).is_ok());
+}
+
+/// AA-8, D-4
+#[test]
+fn a_manifest_with_another_field_or_word_is_refused() {
+    assert_eq!(
+        manifest(&MANIFEST.replace("\"filesystem\"", "\"network\": true,\n    \"filesystem\"")),
+        "line 8, column 5: `permissions.network`: unknown field; the permissions has `commands`, \
+         `filesystem`"
+    );
+    assert_eq!(
+        manifest(&MANIFEST.replace("\"workspace\"", "\"write\"")),
+        "line 8, column 19: `permissions.filesystem`: expected `none`, `read` or `workspace`, but \
+         found `write`"
+    );
+}
+
+/// AA-1, AA-2, AA-8
+#[test]
+fn what_would_not_be_read_is_not_written() {
+    let mut plan = PlanEnvelope::read(PLAN.as_bytes()).unwrap();
+    plan.action_id = Some(String::new());
+    assert!(plan.write().is_err());
+    let mut result = ResultEnvelope::read(RESULT.as_bytes()).unwrap();
+    result.output = json!(u64::MAX);
+    assert_eq!(
+        result.write().unwrap_err().to_string(),
+        "the result envelope cannot be used: line 1, column 78: `output`: the number \
+         `18446744073709551615` is beyond ±(2^53 − 1), where readers round; write it as a text"
+    );
+    let mut manifest = Manifest::read(MANIFEST.as_bytes()).unwrap();
+    manifest.permissions.commands.clear();
+    assert!(manifest.write().is_err());
+    for (share, is_one) in
+        [(0.0, true), (1.0, true), (-0.1, false), (1.1, false), (f64::NAN, false)]
+    {
+        assert_eq!(Confidence::new(share).is_some(), is_one, "{share}");
+    }
+    assert_eq!(Confidence::new(-0.0).unwrap().get().to_bits(), 0.0f64.to_bits());
+}

@@ -1,0 +1,92 @@
+//! The names of actions, and those that actum keeps for its own.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use crate::path::Cut;
+
+/// The core actions. No package can have one of these names (AA-9).
+pub const CORE_ACTIONS: [&str; 9] = [
+    "apply_changeset",
+    "file_create",
+    "file_modify",
+    "file_delete",
+    "file_rename",
+    "file_copy",
+    "run_command",
+    "diagnose_error",
+    "undo_run",
+];
+
+/// The longest name of an action, in characters.
+pub const NAME_CHARS_MAX: usize = 64;
+
+/// What an action is called: 1 to 64 characters of a-z, 0-9 and `_`, the first of them a letter.
+///
+/// It is also the name of a package's directory.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub struct ActionName(String);
+
+/// A text that is no name of an action.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{}` is no name of an action: give 1 to {NAME_CHARS_MAX} characters of a-z, 0-9 and `_`, the \
+     first of them a letter",
+    Cut(given.as_bytes(), 80)
+)]
+pub struct ActionNameError {
+    /// The text.
+    pub given: String,
+}
+
+impl ActionName {
+    /// The text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether a text starts with a letter of a-z and has the characters of a name alone.
+    pub fn has_its_characters(text: &str) -> bool {
+        text.starts_with(|c: char| c.is_ascii_lowercase())
+            && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
+    }
+
+    /// Whether it is a core action.
+    pub fn is_core(&self) -> bool {
+        CORE_ACTIONS.contains(&self.as_str())
+    }
+}
+
+impl FromStr for ActionName {
+    type Err = ActionNameError;
+
+    fn from_str(text: &str) -> Result<Self, ActionNameError> {
+        let is_sound = text.len() <= NAME_CHARS_MAX && Self::has_its_characters(text);
+        is_sound
+            .then(|| Self(text.to_owned()))
+            .ok_or_else(|| ActionNameError { given: text.to_owned() })
+    }
+}
+
+impl From<ActionName> for String {
+    fn from(name: ActionName) -> Self {
+        name.0
+    }
+}
+
+impl TryFrom<String> for ActionName {
+    type Error = ActionNameError;
+
+    fn try_from(text: String) -> Result<Self, ActionNameError> {
+        text.parse()
+    }
+}
+
+impl fmt::Display for ActionName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}

@@ -1,0 +1,90 @@
+//! The permission bits of a file. In documents they are four octal digits.
+
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use crate::path::Cut;
+
+/// How much of what is no mode an error shows.
+const SHOWN_BYTES_MAX: usize = 20;
+
+/// The permission bits of a file or directory: the lower twelve bits of `st_mode` (inode(7)).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FileMode(u32);
+
+impl FileMode {
+    /// `rw-r--r--`.
+    pub const REGULAR: Self = Self(0o644);
+    /// `rwxr-xr-x`.
+    pub const EXECUTABLE: Self = Self(0o755);
+
+    /// `rw-------`.
+    pub const PRIVATE: Self = Self(0o600);
+    /// `rwx------`.
+    pub const PRIVATE_DIRECTORY: Self = Self(0o700);
+
+    /// Keeps the permission bits of `mode` and drops the file type.
+    pub fn new(mode: u32) -> Self {
+        Self(mode & 0o7777)
+    }
+
+    /// The bits, at most `0o7777`.
+    pub fn bits(self) -> u32 {
+        self.0
+    }
+
+    /// Whether the set-group-ID bit is set (inode(7)).
+    pub fn is_set_group_id(self) -> bool {
+        self.0 & 0o2000 != 0
+    }
+
+    /// Whether users other than owner and group may write.
+    pub fn is_world_writable(self) -> bool {
+        self.0 & 0o002 != 0
+    }
+
+    /// This mode with the executable bit set wherever the read bit is, or cleared everywhere:
+    /// how git applies the `100755` and `100644` it knows.
+    #[must_use]
+    pub fn with_executable(self, executable: bool) -> Self {
+        if executable { Self(self.0 | ((self.0 & 0o444) >> 2)) } else { Self(self.0 & !0o111) }
+    }
+}
+
+impl Serialize for FileMode {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(&format_args!("{:04o}", self.bits()))
+    }
+}
+
+impl<'de> Deserialize<'de> for FileMode {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        let is_sound = text.len() == 4 && text.bytes().all(|b| matches!(b, b'0'..=b'7'));
+        match u32::from_str_radix(&text, 8) {
+            Ok(bits) if is_sound => Ok(Self::new(bits)),
+            Ok(_) | Err(_) => {
+                let given = Cut(text.as_bytes(), SHOWN_BYTES_MAX);
+                let problem = format_args!("`{given}` is no mode: expected four octal digits");
+                Err(D::Error::custom(problem))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// D-4
+    #[test]
+    fn a_mode_is_four_octal_digits_and_nothing_else() {
+        for (mode, json) in [(0, "\"0000\""), (0o644, "\"0644\""), (0o7777, "\"7777\"")] {
+            assert_eq!(serde_json::to_string(&FileMode::new(mode)).unwrap(), json);
+            assert_eq!(serde_json::from_str::<FileMode>(json).unwrap(), FileMode::new(mode));
+        }
+        for json in ["\"\"", "\"644\"", "\"00644\"", "\"+644\"", "\"0648\"", "\"10000\"", "420"] {
+            assert!(serde_json::from_str::<FileMode>(json).is_err(), "{json}");
+        }
+    }
+}

@@ -1,0 +1,14 @@
+//! What a file is, as far as a report or a comparison goes.
+
+use crate::{Digest, FileMode};
+
+/// A file, as it was or as it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FileState {
+    /// SHA-256 of its bytes.
+    pub sha256: Digest,
+    /// Its size in bytes.
+    pub size: u64,
+    /// Its permission bits.
+    pub mode: FileMode,
+}

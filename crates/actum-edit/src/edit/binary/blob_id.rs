@@ -1,0 +1,123 @@
+//! The ids git gives to contents of files.
+
+use std::fmt;
+
+use actum_core::digest::from_hex;
+use actum_core::path::Cut;
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use sha1::Digest as _;
+
+/// How much of what is no id an error shows.
+const SHOWN_BYTES_MAX: usize = 80;
+
+/// The id of a content in git: the hash of `blob SIZE`, a NUL, and the content.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub enum BlobId {
+    /// In a repository of SHA-1, which is the usual one.
+    Sha1([u8; 20]),
+    /// In a repository of SHA-256 (git-init(1), `--object-format`).
+    Sha256([u8; 32]),
+}
+
+impl BlobId {
+    /// Reads 40 or 64 lowercase hexadecimal characters; git takes no others.
+    pub fn parse(text: &[u8]) -> Option<Self> {
+        if text.iter().any(u8::is_ascii_uppercase) {
+            return None;
+        }
+        from_hex(text).map(Self::Sha1).or_else(|| from_hex(text).map(Self::Sha256))
+    }
+
+    /// The id of no file.
+    pub const NONE: Self = Self::Sha1([0; 20]);
+
+    /// The id of `content` by the hash that this id is of.
+    #[must_use]
+    pub fn of_same_kind(self, content: &[u8]) -> Self {
+        let head = format!("blob {}\0", content.len());
+        match self {
+            Self::Sha1(_) => {
+                let hasher = sha1::Sha1::new_with_prefix(head).chain_update(content);
+                Self::Sha1(hasher.finalize().into())
+            }
+            Self::Sha256(_) => {
+                let hasher = sha2::Sha256::new_with_prefix(head).chain_update(content);
+                Self::Sha256(hasher.finalize().into())
+            }
+        }
+    }
+
+    /// Whether it is all zeros, which is how git writes that there is no file.
+    pub fn is_zero(&self) -> bool {
+        self.bytes().iter().all(|byte| *byte == 0)
+    }
+
+    fn bytes(&self) -> &[u8] {
+        match self {
+            Self::Sha1(bytes) => bytes,
+            Self::Sha256(bytes) => bytes,
+        }
+    }
+}
+
+impl fmt::Display for BlobId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.bytes().iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for BlobId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl Serialize for BlobId {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for BlobId {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Self::parse(text.as_bytes()).ok_or_else(|| {
+            let given = Cut(text.as_bytes(), SHOWN_BYTES_MAX);
+            D::Error::custom(format_args!(
+                "`{given}` is no id of git: expected 40 or 64 lowercase hexadecimal characters"
+            ))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// FO-10; the ids that git itself has for the empty file.
+    #[test]
+    fn the_ids_are_those_of_git() {
+        for empty in [
+            "e69de29bb2d1d6434b8b29ae775ad8c2e48c5391",
+            "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813",
+        ] {
+            let id = BlobId::parse(empty.as_bytes()).unwrap();
+            assert_eq!(id.to_string(), empty);
+            assert_eq!(id.of_same_kind(b""), id);
+            assert!(!id.is_zero());
+            let zero = BlobId::parse("0".repeat(empty.len()).as_bytes()).unwrap();
+            assert!(zero.is_zero());
+            assert_eq!(zero.of_same_kind(b""), id);
+        }
+    }
+
+    #[test]
+    fn a_text_that_is_no_whole_id_is_none() {
+        let zeros = |count: usize| "0".repeat(count);
+        for text in ["", "e69de29", &zeros(39), &zeros(41), &"g".repeat(40), &"A".repeat(40)] {
+            assert_eq!(BlobId::parse(text.as_bytes()), None, "{text}");
+            assert!(serde_json::from_value::<BlobId>(text.into()).is_err(), "{text}");
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! The deltas of git: how a content is put together from pieces of another and from new bytes
+//! (gitformat-pack(5), "Deltified representation").
+
+use actum_core::count;
+
+use crate::edit::EDIT_BYTES_MAX;
+
+/// A delta that is sound in itself.
+#[derive(Debug)]
+pub(crate) struct Delta<'a> {
+    base_size: u64,
+    /// At most [`EDIT_BYTES_MAX`].
+    result_size: u64,
+    /// INVARIANT: well formed; they copy only what a base of `base_size` has, and make
+    /// `result_size` bytes.
+    instructions: &'a [u8],
+}
+
+/// A step of a delta, which adds to the end of the result.
+enum Instruction<'a> {
+    /// Takes bytes from the base.
+    Copy { offset: u64, size: u64 },
+    /// Takes these bytes.
+    Insert(&'a [u8]),
+}
+
+/// Why a delta cannot be used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum DeltaError {
+    /// It is cut off.
+    #[error("the delta ends in the middle of a size or an instruction")]
+    EndsEarly,
+    /// It has an instruction that means nothing yet.
+    #[error("the delta has the instruction 0, which git reserves")]
+    Reserved,
+    /// It makes too much.
+    #[error("the delta makes a content of {bytes} bytes, but at most {EDIT_BYTES_MAX} are made")]
+    TooLarge {
+        /// The size it announces, as far as a number can hold it.
+        bytes: u64,
+    },
+    /// It copies what the base does not have.
+    #[error("the delta copies {size} bytes from byte {offset} on of a content of {base} bytes")]
+    BeyondBase {
+        /// Where the copy starts, counted from 0.
+        offset: u64,
+        /// How many bytes it takes.
+        size: u64,
+        /// How many bytes the base has by the delta.
+        base: u64,
+    },
+    /// Its instructions make another size than it announces.
+    #[error("the delta announces a content of {announced} bytes, but makes {found}")]
+    ResultSize {
+        /// The size it announces.
+        announced: u64,
+        /// The size it makes.
+        found: u64,
+    },
+    /// It is for a base of another size.
+    #[error("the delta starts from a content of {expected} bytes, but there are {found}")]
+    BaseSize {
+        /// The size by the delta.
+        expected: u64,
+        /// The size of what is there.
+        found: u64,
+    },
+}
+
+impl<'a> Delta<'a> {
+    /// Reads a delta and checks everything but its base. Nothing is made yet.
+    pub(crate) fn new(bytes: &'a [u8]) -> Result<Self, DeltaError> {
+        let (base_size, rest) = size(bytes)?;
+        let (result_size, instructions) = size(rest)?;
+        if result_size > EDIT_BYTES_MAX {
+            return Err(DeltaError::TooLarge { bytes: result_size });
+        }
+        let mut made = 0u64;
+        let mut rest = instructions;
+        while !rest.is_empty() {
+            let instruction;
+            (instruction, rest) = Instruction::read(rest)?;
+            let adds = match instruction {
+                Instruction::Copy { offset, size } if offset + size > base_size => {
+                    return Err(DeltaError::BeyondBase { offset, size, base: base_size });
+                }
+                Instruction::Copy { size, .. } => size,
+                Instruction::Insert(bytes) => count(bytes.len()),
+            };
+            made = made.saturating_add(adds);
+        }
+        if made != result_size {
+            return Err(DeltaError::ResultSize { announced: result_size, found: made });
+        }
+        Ok(Self { base_size, result_size, instructions })
+    }
+
+    /// The size of what it makes, in bytes.
+    pub(crate) fn result_size(&self) -> usize {
+        usize::try_from(self.result_size).unwrap_or(usize::MAX)
+    }
+
+    /// What it makes of `base`.
+    pub(crate) fn apply(&self, base: &[u8]) -> Result<Vec<u8>, DeltaError> {
+        let (expected, found) = (self.base_size, count(base.len()));
+        if found != expected {
+            return Err(DeltaError::BaseSize { expected, found });
+        }
+        let mut result = Vec::with_capacity(usize::try_from(self.result_size).unwrap_or(0));
+        let mut rest = self.instructions;
+        while !rest.is_empty() {
+            let instruction;
+            (instruction, rest) = Instruction::read(rest)?;
+            result.extend_from_slice(match instruction {
+                Instruction::Copy { offset, size } => {
+                    let place = |offset: u64| usize::try_from(offset).unwrap_or(usize::MAX);
+                    base.get(place(offset)..place(offset + size)).unwrap_or_default()
+                }
+                Instruction::Insert(bytes) => bytes,
+            });
+        }
+        Ok(result)
+    }
+}
+
+impl<'a> Instruction<'a> {
+    /// Which bits of the first byte say that a byte of the offset or of the size follows.
+    const OFFSET_BITS: [u8; 4] = [0x01, 0x02, 0x04, 0x08];
+    const SIZE_BITS: [u8; 3] = [0x10, 0x20, 0x40];
+    /// What a copy of 0 bytes means.
+    const SIZE_DEFAULT: u64 = 0x10000;
+
+    /// The instruction that `bytes` starts with, and what follows it.
+    fn read(bytes: &'a [u8]) -> Result<(Self, &'a [u8]), DeltaError> {
+        let (first, rest) = bytes.split_first().ok_or(DeltaError::EndsEarly)?;
+        match *first {
+            0 => Err(DeltaError::Reserved),
+            inserted @ 1..=0x7f => {
+                let bytes = rest.split_at_checked(usize::from(inserted));
+                bytes.map(|(new, rest)| (Self::Insert(new), rest)).ok_or(DeltaError::EndsEarly)
+            }
+            flags @ 0x80.. => {
+                let (offset, rest) = number(rest, flags, &Self::OFFSET_BITS)?;
+                let (size, rest) = number(rest, flags, &Self::SIZE_BITS)?;
+                let size = if size == 0 { Self::SIZE_DEFAULT } else { size };
+                Ok((Self::Copy { offset, size }, rest))
+            }
+        }
+    }
+}
+
+/// A number of which only the bytes are there that `flags` has the bits of, the lowest first.
+fn number<'a>(mut rest: &'a [u8], flags: u8, bits: &[u8]) -> Result<(u64, &'a [u8]), DeltaError> {
+    let mut number = 0;
+    for (bit, shift) in bits.iter().zip((0u32..).step_by(8)) {
+        if flags & bit != 0 {
+            let byte;
+            (byte, rest) = rest.split_first().ok_or(DeltaError::EndsEarly)?;
+            number |= u64::from(*byte) << shift;
+        }
+    }
+    Ok((number, rest))
+}
+
+/// A size as it stands at the start of a delta, seven bits in a byte, the lowest first; and what
+/// follows. A size that no number can hold becomes the largest one.
+fn size(mut rest: &[u8]) -> Result<(u64, &[u8]), DeltaError> {
+    let mut size = 0u64;
+    let mut place = Some(1u64);
+    loop {
+        let byte;
+        (byte, rest) = rest.split_first().ok_or(DeltaError::EndsEarly)?;
+        let digit = u64::from(byte & 0x7f);
+        if digit > 0 {
+            size = size.saturating_add(place.map_or(u64::MAX, |place| place.saturating_mul(digit)));
+        }
+        if byte & 0x80 == 0 {
+            return Ok((size, rest));
+        }
+        place = place.and_then(|place| place.checked_mul(0x80));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn apply(delta: &[u8], base: &[u8]) -> Result<Vec<u8>, DeltaError> {
+        Delta::new(delta)?.apply(base)
+    }
+
+    /// FO-10
+    #[test]
+    fn pieces_of_the_base_and_new_bytes_make_the_result() {
+        assert_eq!(apply(b"\x05\x09\x91\x03\x02\x03xyz\x90\x04", b"abcde").unwrap(), b"dexyzabcd");
+        assert_eq!(apply(b"\x05\x00", b"abcde").unwrap(), b"");
+    }
+
+    /// FO-10
+    #[test]
+    fn every_byte_of_an_offset_and_a_size_has_its_place() {
+        let base: Vec<u8> = (0u32..0x20000).map(|i| (i % 251).to_le_bytes()[0]).collect();
+        let sizes = [0x80, 0x80, 0x08]; // 0x20000
+        let with = |result: &[u8], rest: &[u8]| [&sizes[..], result, rest].concat();
+        // No byte of the size means 0x10000, and no byte of the offset 0.
+        assert_eq!(apply(&with(b"\x80\x80\x04", b"\x80"), &base).unwrap(), base[..0x10000]);
+        assert_eq!(
+            apply(&with(b"\x02", b"\x96\x01\x01\x02"), &base).unwrap(),
+            base[0x10100..0x10102]
+        );
+        assert_eq!(apply(&with(b"\x80\x80\x08", b"\xc0\x02"), &base).unwrap(), base);
+    }
+
+    #[test]
+    fn a_delta_that_is_cut_off_is_refused() {
+        let whole = b"\x05\x09\x91\x03\x02\x03xyz\x90\x04";
+        for length in [0, 1, 3, 4, 6, 7, 8, 10] {
+            assert_eq!(
+                Delta::new(&whole[..length]).unwrap_err(),
+                DeltaError::EndsEarly,
+                "{length}"
+            );
+        }
+        for (length, found) in [(2, 0), (5, 2), (9, 5)] {
+            let error = DeltaError::ResultSize { announced: 9, found };
+            assert_eq!(Delta::new(&whole[..length]).unwrap_err(), error);
+        }
+    }
+
+    #[test]
+    fn a_delta_that_contradicts_itself_is_refused() {
+        for (delta, message) in [
+            (&b"\x05\x01\x00"[..], "the delta has the instruction 0, which git reserves"),
+            (
+                b"\x05\x02\x91\x04\x02",
+                "the delta copies 2 bytes from byte 4 on of a content of 5 bytes",
+            ),
+            (
+                b"\x05\x01\x80",
+                "the delta copies 65536 bytes from byte 0 on of a content of 5 bytes",
+            ),
+            (b"\x05\x01\x90\x02", "the delta announces a content of 1 bytes, but makes 2"),
+        ] {
+            assert_eq!(Delta::new(delta).unwrap_err().to_string(), message);
+        }
+        let wide = Delta::new(b"\x05\x02\xff\xff\xff\xff\xff\xff\xff\xff").unwrap_err();
+        let (offset, size) = (0xffff_ffff, 0x00ff_ffff);
+        assert_eq!(wide, DeltaError::BeyondBase { offset, size, base: 5 });
+        assert_eq!(
+            apply(b"\x05\x02\x90\x02", b"abcd").unwrap_err().to_string(),
+            "the delta starts from a content of 5 bytes, but there are 4"
+        );
+    }
+
+    /// The instructions are not even looked at.
+    #[test]
+    fn the_size_of_the_result_is_limited_on_both_sides() {
+        let with = |size: u64| {
+            let digits = (0..9).map(|i| (size >> (7 * i)).to_le_bytes()[0] | 0x80);
+            [&[5][..], &digits.collect::<Vec<u8>>(), b"\x00"].concat()
+        };
+        let error = DeltaError::ResultSize { announced: EDIT_BYTES_MAX, found: 0 };
+        assert_eq!(Delta::new(&with(EDIT_BYTES_MAX)).unwrap_err(), error);
+        assert_eq!(
+            Delta::new(&with(EDIT_BYTES_MAX + 1)).unwrap_err().to_string(),
+            "the delta makes a content of 104857601 bytes, but at most 104857600 are made"
+        );
+        let endless = [&[5][..], &[0xff; 40], b"\x01"].concat();
+        let error = DeltaError::TooLarge { bytes: u64::MAX };
+        assert_eq!(Delta::new(&endless).unwrap_err(), error);
+        let padded = [&[5][..], &[0x80; 40], b"\x00"].concat();
+        assert_eq!(apply(&padded, b"abcde").unwrap(), b"");
+    }
+}

@@ -1,0 +1,141 @@
+//! Whether two values are equal (RFC 6902, section 4.6): names in any order, strings and numbers by
+//! what they mean and not by how they are spelled.
+
+use std::borrow::Cow;
+use std::collections::HashMap;
+
+use actum_core::json::Kind;
+
+use super::tree::{Brackets, Container, Node};
+
+/// Whether `a` and `b` are equal. An object that has a name twice is equal to none.
+pub(in crate::edit) fn equal(a: &Node<'_>, b: &Node<'_>) -> bool {
+    match (a, b) {
+        (Node::Scalar(kind_a, a), Node::Scalar(kind_b, b)) if kind_a == kind_b => match kind_a {
+            Kind::Number => Decimal::of(&a.text) == Decimal::of(&b.text),
+            Kind::String => decoded(&a.text) == decoded(&b.text),
+            Kind::Null | Kind::Boolean | Kind::Array | Kind::Object => a.text == b.text,
+        },
+        (Node::Container(a), Node::Container(b)) if a.brackets == b.brackets => {
+            a.items.len() == b.items.len()
+                && match a.brackets {
+                    Brackets::Array => {
+                        a.items.iter().zip(&b.items).all(|(a, b)| equal(&a.value, &b.value))
+                    }
+                    Brackets::Object => {
+                        let (a, b) = (by_name(a), by_name(b));
+                        a.iter().all(|(name, value)| {
+                            b.get(name).is_some_and(|other| match (value, other) {
+                                (Some(a), Some(b)) => equal(a, b),
+                                (None, _) | (_, None) => false,
+                            })
+                        })
+                    }
+                }
+        }
+        (Node::Scalar(..) | Node::Container(_), Node::Scalar(..) | Node::Container(_)) => false,
+    }
+}
+
+/// The values of an object; none for a name that is there twice.
+fn by_name<'a>(object: &'a Container<'_>) -> HashMap<&'a str, Option<&'a Node<'a>>> {
+    let mut values = HashMap::with_capacity(object.items.len());
+    for item in &object.items {
+        let Some(name) = &item.name else { continue };
+        values.entry(&*name.decoded).and_modify(|value| *value = None).or_insert(Some(&item.value));
+    }
+    values
+}
+
+fn decoded(spelled: &str) -> Option<Cow<'_, str>> {
+    serde_json::from_str::<String>(spelled).ok().map(Cow::Owned)
+}
+
+/// A number of any size: its digits without zeros at either end, times a power of ten.
+#[derive(Debug, PartialEq, Eq)]
+struct Decimal<'n> {
+    is_negative: bool,
+    digits: String,
+    exponent: i128,
+    /// The spelling, where the exponent is too large to be counted with.
+    spelled: Option<&'n str>,
+}
+
+impl<'n> Decimal<'n> {
+    fn of(spelled: &'n str) -> Self {
+        let (is_negative, rest) = match spelled.strip_prefix('-') {
+            Some(rest) => (true, rest),
+            None => (false, spelled),
+        };
+        let (mantissa, exponent) = rest.split_once(['e', 'E']).unwrap_or((rest, "0"));
+        let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
+        let all = format!("{whole}{fraction}");
+        let kept = all.trim_end_matches('0');
+        let digits = kept.trim_start_matches('0').to_owned();
+        if digits.is_empty() {
+            return Self { is_negative: false, digits, exponent: 0, spelled: None };
+        }
+        let length = |text: &str| i128::try_from(text.len()).unwrap_or(i128::MAX);
+        match exponent.parse::<i64>() {
+            Ok(exponent) => {
+                let exponent =
+                    i128::from(exponent) + length(&all) - length(kept) - length(fraction);
+                Self { is_negative, digits, exponent, spelled: None }
+            }
+            Err(_) => Self { is_negative, digits, exponent: 0, spelled: Some(spelled) },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::edit::json_patch::tree::Origin;
+    use actum_core::json::Value;
+
+    fn are_equal(a: &str, b: &str) -> bool {
+        let read = |text: &'static str| {
+            Node::of(&Value::read(text.as_bytes()).unwrap(), text, Origin::Patch)
+        };
+        let (a, b) = (a.to_owned().leak(), b.to_owned().leak());
+        let (a, b) = (read(a), read(b));
+        assert_eq!(equal(&a, &b), equal(&b, &a));
+        equal(&a, &b)
+    }
+
+    #[test]
+    fn numbers_are_equal_by_what_they_mean() {
+        for (a, b) in [
+            ("1", "1.0"),
+            ("1", "10e-1"),
+            ("100", "1E+2"),
+            ("-0", "0.000e99999999999999999999999"),
+            ("12345678901234567890123", "1.2345678901234567890123e22"),
+            ("0.10", "1e-1"),
+            ("1e9223372036854775807", "10e9223372036854775806"),
+        ] {
+            assert!(are_equal(a, b), "{a} {b}");
+        }
+        for (a, b) in [
+            ("1", "-1"),
+            ("1", "\"1\""),
+            ("12345678901234567890123", "12345678901234567890124"),
+            ("1e400", "1e401"),
+            ("0", "null"),
+            ("false", "true"),
+        ] {
+            assert!(!are_equal(a, b), "{a} {b}");
+        }
+    }
+
+    #[test]
+    fn names_have_no_order_and_elements_have_one() {
+        assert!(are_equal(r#"{"a":1,"b":["\u0061"]}"#, r#"{ "b" : [ "a" ], "\u0061" : 1 }"#));
+        assert!(!are_equal("[1,2]", "[2,1]"));
+        assert!(!are_equal("[1]", "[1,1]"));
+        assert!(!are_equal("{}", "[]"));
+        assert!(!are_equal(r#"{"a":1}"#, r#"{"b":1}"#));
+        assert!(!are_equal(r#"{"a":1,"a":1}"#, r#"{"a":1,"a":1}"#));
+        assert!(!are_equal(r#"{"a":1,"a":1}"#, r#"{"a":1,"b":1}"#));
+    }
+}

@@ -1,0 +1,181 @@
+//! Why a JSON Patch cannot be applied.
+
+use std::fmt;
+
+use actum_core::json::{DEPTH_MAX, Kind, SyntaxProblem};
+use actum_core::place::{Excerpt, Place};
+
+use super::{JSON_BYTES_MAX, OPERATIONS_MAX, Pointer};
+
+/// Why a JSON Patch cannot be applied to a file.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum JsonPatchError {
+    /// The file is no JSON.
+    #[error(
+        "the file is not JSON, of which only the strict form without comments is edited: line {}, \
+         column {}: {problem}",
+        place.line,
+        place.column
+    )]
+    NotJson {
+        /// Where.
+        place: Place,
+        /// What is wrong.
+        problem: SyntaxProblem,
+    },
+    /// The file is too large.
+    #[error("the file has {bytes} bytes, but JSON is edited up to {JSON_BYTES_MAX} only")]
+    TooLarge {
+        /// Its size.
+        bytes: u64,
+    },
+    /// The patch is too long.
+    #[error("the patch has {operations} operations, but at most {OPERATIONS_MAX} are made")]
+    TooMany {
+        /// How many.
+        operations: usize,
+    },
+    /// The patch is too long for a file of this size.
+    #[error(
+        "{operations} operations on a file of {bytes} bytes are too much at once; split the patch"
+    )]
+    TooMuch {
+        /// How many operations.
+        operations: usize,
+        /// The size of the file.
+        bytes: u64,
+    },
+    /// The result is refused as the file would be.
+    #[error("the result could not be read again: {problem}")]
+    Result {
+        /// What is wrong.
+        problem: SyntaxProblem,
+    },
+    /// An operation cannot be made.
+    #[error("operation {number} (`{name}` {}): {problem}", At(pointer))]
+    Operation {
+        /// Which, counted from 1.
+        number: usize,
+        /// What it does.
+        name: &'static str,
+        /// Where it does that, or where it takes the value from.
+        pointer: Pointer,
+        /// What is wrong.
+        #[source]
+        problem: Box<PointerProblem>,
+    },
+}
+
+/// Why an operation cannot be made.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PointerProblem {
+    /// An object on the way has no such member.
+    #[error("there is no member `{name}` {}", In(inside))]
+    NoMember {
+        /// Its name.
+        name: Excerpt,
+        /// The object.
+        inside: Pointer,
+    },
+    /// An object on the way has the member twice.
+    #[error(
+        "the member `{name}` is there more than once {}, so it is not clear which is meant",
+        In(inside)
+    )]
+    Doubled {
+        /// Its name.
+        name: Excerpt,
+        /// The object.
+        inside: Pointer,
+    },
+    /// An array on the way ends before.
+    #[error("there is no element {step} {}, which has {length}", In(inside))]
+    NoElement {
+        /// The index.
+        step: Excerpt,
+        /// The array.
+        inside: Pointer,
+        /// How many elements it has.
+        length: usize,
+    },
+    /// A step into an array is no index.
+    #[error("`{step}` is no index of the array {}: digits without leading zeros", In(inside))]
+    NoIndex {
+        /// The step.
+        step: Excerpt,
+        /// The array.
+        inside: Pointer,
+    },
+    /// A value on the way holds nothing.
+    #[error("{found} is {}, and has nothing inside", There(inside))]
+    NoContainer {
+        /// What it is.
+        found: Kind,
+        /// Where.
+        inside: Pointer,
+    },
+    /// The whole document would be removed.
+    #[error("the whole document cannot be removed")]
+    Root,
+    /// A value would be moved into itself.
+    #[error("a value cannot be moved into itself, to `{}`", Excerpt::of(to.to_string().as_bytes()))]
+    IntoItself {
+        /// Where to.
+        to: Pointer,
+    },
+    /// A test failed.
+    #[error("the value is `{found}`, not `{expected}`")]
+    Differs {
+        /// What is there.
+        found: Excerpt,
+        /// What should be there.
+        expected: Excerpt,
+    },
+    /// The value of the operation is no JSON.
+    #[error("its value is not JSON: {problem}")]
+    Value {
+        /// What is wrong.
+        problem: SyntaxProblem,
+    },
+    /// The result would be nested too deeply.
+    #[error("the result would be nested more than {DEPTH_MAX} deep")]
+    TooDeep,
+    /// The result would be too large.
+    #[error("the result would have more than {JSON_BYTES_MAX} bytes")]
+    TooLarge,
+}
+
+struct At<'a>(&'a Pointer);
+struct In<'a>(&'a Pointer);
+struct There<'a>(&'a Pointer);
+
+fn shown(pointer: &Pointer) -> Excerpt {
+    Excerpt::of(pointer.to_string().as_bytes())
+}
+
+impl fmt::Display for At<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.steps() {
+            [] => f.write_str("of the whole document"),
+            [_, ..] => write!(f, "at `{}`", shown(self.0)),
+        }
+    }
+}
+
+impl fmt::Display for In<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.steps() {
+            [] => f.write_str("at the top"),
+            [_, ..] => write!(f, "in `{}`", shown(self.0)),
+        }
+    }
+}
+
+impl fmt::Display for There<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.steps() {
+            [] => f.write_str("the whole document"),
+            [_, ..] => write!(f, "at `{}`", shown(self.0)),
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! A value on its way into a container: how it is laid out there, and whether there is room for it.
+
+use actum_core::json::Value;
+
+use super::layout::{Layout, Style};
+use super::tree::{Node, Origin};
+use super::{JSON_BYTES_MAX, JsonText, PointerProblem};
+
+/// A value that is put somewhere.
+pub(in crate::edit) struct Parcel<'t> {
+    pub(in crate::edit) node: Node<'t>,
+    pub(in crate::edit) from: Source,
+}
+
+/// Where a value comes from.
+pub(in crate::edit) enum Source {
+    /// From the patch, so it is laid out as what is around it.
+    Patch,
+    /// From a line of the file that is indented by this; it keeps its layout.
+    File(String),
+}
+
+/// How many bytes a document may still grow by.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::edit) struct Room(usize);
+
+impl<'t> Parcel<'t> {
+    pub(in crate::edit) fn of(value: &'t JsonText) -> Result<Self, PointerProblem> {
+        let text = value.as_str();
+        let value = Value::read(text.as_bytes())
+            .map_err(|error| PointerProblem::Value { problem: error.problem })?;
+        Ok(Self { node: Node::of(&value, text, Origin::Patch), from: Source::Patch })
+    }
+
+    /// The value, laid out for a line that is indented by `indent`.
+    pub(in crate::edit) fn open(
+        mut self,
+        layout: Layout,
+        indent: &str,
+        style: &Style,
+        room: &mut Room,
+    ) -> Result<Node<'t>, PointerProblem> {
+        self.node.each_piece(&mut |piece| piece.place = None);
+        // The blanks alone must fit before they are written.
+        let mut blanks = *room;
+        match (self.from, layout) {
+            (Source::Patch, layout) => {
+                style.lay_out(&mut self.node, layout, indent, &mut blanks)?
+            }
+            (Source::File(_), Layout::OneLine) if self.node.lines() > 0 => {
+                style.lay_out(&mut self.node, Layout::OneLine, indent, &mut blanks)?;
+            }
+            (Source::File(from), Layout::OneLine | Layout::Lines) => {
+                blanks.take(self.node.lines().saturating_mul(indent.len()))?;
+                self.node.indent(&from, indent);
+            }
+        }
+        room.take(self.node.bytes())?;
+        Ok(self.node)
+    }
+}
+
+impl Room {
+    /// What a document of so many bytes has.
+    pub(in crate::edit) fn beside(bytes: usize) -> Self {
+        Self(usize::try_from(JSON_BYTES_MAX).unwrap_or(usize::MAX).saturating_sub(bytes))
+    }
+
+    pub(in crate::edit) fn take(&mut self, bytes: usize) -> Result<(), PointerProblem> {
+        self.0 = self.0.checked_sub(bytes).ok_or(PointerProblem::TooLarge)?;
+        Ok(())
+    }
+
+    pub(in crate::edit) fn give_back(&mut self, bytes: usize) {
+        self.0 = self.0.saturating_add(bytes);
+    }
+}

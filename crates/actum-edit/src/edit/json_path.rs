@@ -1,0 +1,215 @@
+//! JSONPath (RFC 9535): which place of a document an edit means. It must be exactly one.
+//!
+//! A path of names and indices alone is followed as it stands. Any other is evaluated over the parsed
+//! document, within limits: what a query costs grows with its form as well as with the document.
+
+mod error;
+mod order;
+mod singular;
+mod way;
+
+pub use error::{JsonPathError, JsonPathSyntax, PathProblem, Stop};
+pub(super) use way::{Step, Way};
+
+use actum_core::count;
+use actum_core::place::Excerpt;
+use serde::{Deserialize, Serialize};
+
+/// The longest path, in bytes.
+pub const PATH_BYTES_MAX: usize = 1_024;
+/// How deeply brackets and parentheses may be nested in a path.
+pub const PATH_NESTING_MAX: usize = 16;
+/// How many places a query may have to look at, by an estimate from above.
+pub const QUERY_WORK_MAX: u64 = 50_000_000;
+/// How many places an error names where a path selects several.
+pub const PLACES_SHOWN_MAX: usize = 3;
+
+/// The functions of RFC 9535 that take a regular expression, whose cost no limit here covers.
+const PATTERN_FUNCTIONS: [&str; 2] = ["match", "search"];
+
+/// A path in RFC 9535 spelling, without the functions `match` and `search`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(try_from = "String")]
+pub struct JsonPath(String);
+
+impl JsonPath {
+    /// Reads a path.
+    ///
+    /// # Errors
+    /// [`JsonPathError`].
+    pub fn new(text: &str) -> Result<Self, JsonPathError> {
+        let refused = |problem| JsonPathError { given: Excerpt::of(text.as_bytes()), problem };
+        if text.len() > PATH_BYTES_MAX {
+            return Err(refused(JsonPathSyntax::TooLong { bytes: text.len() }));
+        }
+        if nesting(text) > PATH_NESTING_MAX {
+            return Err(refused(JsonPathSyntax::TooDeep));
+        }
+        match serde_json_path::JsonPath::parse(text) {
+            Ok(_) => Ok(Self(text.to_owned())),
+            Err(error) => {
+                if let Some(name) = pattern_function(text) {
+                    return Err(refused(JsonPathSyntax::Pattern { name }));
+                }
+                let before = error.position().saturating_sub(1);
+                let found = text.get(before..).unwrap_or_default();
+                let found = found.chars().next().map(|c| Excerpt::of(c.to_string().as_bytes()));
+                Err(refused(JsonPathSyntax::Syntax { byte: count(before) + 1, found }))
+            }
+        }
+    }
+
+    /// The path.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The steps, where there are only names and indices from the front.
+    pub(super) fn steps(&self) -> Option<Way> {
+        singular::steps(&self.0)
+    }
+
+    /// What an error shows of it.
+    pub(super) fn shown(&self) -> Excerpt {
+        Excerpt::of(self.0.as_bytes())
+    }
+
+    /// Whether it compares values.
+    pub(super) fn compares(&self) -> bool {
+        self.0.contains('?')
+    }
+
+    /// All places it selects in `documents`, each with the document it is in.
+    ///
+    /// # Errors
+    /// [`PathProblem::TooMuch`] when that could take too long; [`PathProblem::Repeated`] when it selects
+    /// one place more than once, which RFC 9535 (section 2.1.2) counts as several nodes.
+    pub(super) fn places(
+        &self,
+        documents: &[serde_json::Value],
+    ) -> Result<Vec<(usize, Way)>, PathProblem> {
+        let refused = || PathProblem::TooMuch { path: self.shown() };
+        let work = documents.iter().map(|document| self.work(document));
+        if work.fold(0, u64::saturating_add) > QUERY_WORK_MAX {
+            return Err(refused());
+        }
+        let text = order::rewritten(&self.0);
+        let path = serde_json_path::JsonPath::parse(&text).map_err(|_| refused())?;
+        let (mut places, mut times) = (Vec::new(), 0usize);
+        for (index, document) in documents.iter().enumerate() {
+            let found = path.query_located(document);
+            times = times.saturating_add(found.len());
+            for found in found.dedup() {
+                places.push((index, Way::of(found.location())));
+            }
+        }
+        match &*places {
+            [(_, way)] if times > 1 => {
+                let place = Excerpt::of(way.to_string().as_bytes());
+                Err(PathProblem::Repeated { path: self.shown(), place, times })
+            }
+            _ => Ok(places),
+        }
+    }
+
+    /// The only place among `places`.
+    ///
+    /// # Errors
+    /// [`PathProblem::Nothing`] and [`PathProblem::Several`].
+    pub(super) fn only<T>(
+        &self,
+        mut places: Vec<(T, Way)>,
+        shown: impl Fn(&T, &Way) -> String,
+    ) -> Result<(T, Way), PathProblem> {
+        let path = self.shown();
+        match (places.pop(), places.is_empty()) {
+            (None, _) => Err(PathProblem::Nothing { path }),
+            (Some(place), true) => Ok(place),
+            (Some(last), false) => {
+                places.push(last);
+                let first = places.iter().take(PLACES_SHOWN_MAX);
+                let first = first.map(|(at, way)| Excerpt::of(shown(at, way).as_bytes()));
+                Err(PathProblem::Several { path, count: places.len(), first: first.collect() })
+            }
+        }
+    }
+
+    /// How many places a query may look at, by an estimate from above: a `..` and a filter may come by
+    /// each value once for each container around it, a `$` in a filter starts at the top again for each,
+    /// a comma doubles what is selected, and each `<=` and `>=` is evaluated twice.
+    fn work(&self, document: &serde_json::Value) -> u64 {
+        let (values, depth) = extent(document);
+        let times = |text: &str| u32::try_from(self.0.matches(text).count()).unwrap_or(u32::MAX);
+        let again = times("..").saturating_add(times("?")).saturating_sub(1);
+        values
+            .saturating_mul(depth.saturating_pow(again))
+            .saturating_mul(values.saturating_pow(times("$").saturating_sub(1)))
+            .saturating_mul(2u64.saturating_pow(times(",").saturating_add(times("="))))
+    }
+}
+
+impl TryFrom<String> for JsonPath {
+    type Error = JsonPathError;
+
+    fn try_from(text: String) -> Result<Self, JsonPathError> {
+        Self::new(&text)
+    }
+}
+
+/// A number that a query can compare exactly: the parser it has counts in 64 bits.
+pub(super) fn comparable(spelled: &str) -> Option<serde_json::Number> {
+    let number: serde_json::Number = spelled.parse().ok()?;
+    let mantissa = spelled.split(['e', 'E']).next().unwrap_or_default();
+    let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
+    let digits = digits.trim_matches('0');
+    // Fifteen digits come through; and what is not zero must not become it.
+    let number = number.as_f64()?;
+    let is_exact = digits.len() <= 15 && (number.abs() < f64::MIN_POSITIVE) == digits.is_empty();
+    // All are floating point, so that 1 and 1.0 are equal inside of arrays and objects as well.
+    serde_json::Number::from_f64(number).filter(|_| is_exact)
+}
+
+/// The function with a pattern that a path calls.
+fn pattern_function(text: &str) -> Option<&'static str> {
+    let in_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '.');
+    let calls = |name: &&str| {
+        order::outside_quotes(text).any(|at| {
+            let before = text.get(..at).is_some_and(|before| !before.ends_with(in_name));
+            let rest = text.get(at..).and_then(|rest| rest.strip_prefix(*name));
+            before && rest.is_some_and(|rest| rest.starts_with('('))
+        })
+    };
+    PATTERN_FUNCTIONS.into_iter().find(calls)
+}
+
+/// How many values there are, and how many containers are around the innermost.
+fn extent(value: &serde_json::Value) -> (u64, u64) {
+    use serde_json::Value;
+    let sum = |children: &mut dyn Iterator<Item = &Value>| {
+        children.map(extent).fold((1u64, 1u64), |(values, depth), (more, below)| {
+            (values.saturating_add(more), depth.max(below.saturating_add(1)))
+        })
+    };
+    match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => (1, 1),
+        Value::Array(elements) => sum(&mut elements.iter()),
+        Value::Object(members) => sum(&mut members.values()),
+    }
+}
+
+/// How deeply brackets and parentheses are nested, those in quotes left out.
+fn nesting(text: &str) -> usize {
+    let (mut depth, mut deepest) = (0usize, 0);
+    for at in order::outside_quotes(text) {
+        match text.as_bytes().get(at) {
+            Some(b'[' | b'(') => depth += 1,
+            Some(b']' | b')') => depth = depth.saturating_sub(1),
+            Some(_) | None => {}
+        }
+        deepest = deepest.max(depth);
+    }
+    deepest
+}
+
+#[cfg(test)]
+mod tests;

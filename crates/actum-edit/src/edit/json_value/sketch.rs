@@ -1,0 +1,170 @@
+//! How the file is laid out around a place: a tree of the containers on the way, with samples of what
+//! else is in them.
+
+use std::ops::Range;
+
+use actum_core::json::{Kind, Value};
+
+use super::File;
+use super::outline::{Child, Level, Outline};
+use crate::edit::json_patch::layout::{Layout, Style};
+use crate::edit::json_patch::tree::{Brackets, Container, Item, Name, Node, Origin, Piece};
+
+/// How many bytes beside the way are looked into for examples.
+const SAMPLE_BYTES_MAX: usize = 64 * 1024;
+/// How many children of a container are looked at from its start, and how many from its end.
+const SAMPLE_CHILDREN_MAX: usize = 512;
+
+/// The tree.
+pub(super) struct Sketch<'t> {
+    file: File<'t>,
+    root: Node<'t>,
+    /// At each level the item that the way leads through.
+    chosen: Vec<Option<usize>>,
+    /// What the first line of the document is indented by.
+    indent: String,
+}
+
+/// What is known of the place from outside.
+pub(super) struct Spot<'s, 't> {
+    /// The container around the place, or the object at it; none at the top.
+    pub(super) container: Option<&'s Container<'t>>,
+    pub(super) chosen: Option<usize>,
+    /// How that container is laid out, or the document.
+    pub(super) layout: Layout,
+    /// What the line is indented by in which the place is.
+    pub(super) indent: String,
+    pub(super) style: Style,
+}
+
+impl<'t> Sketch<'t> {
+    pub(super) fn of(file: File<'t>, outline: &Outline) -> Self {
+        let mut chosen = Vec::new();
+        let mut artist = Artist { file, room: SAMPLE_BYTES_MAX };
+        let root = match outline.levels.as_slice() {
+            [] => artist.beside(&outline.place),
+            levels => artist.level(levels, &mut chosen),
+        };
+        let line = file.text.get(..outline.root.start).unwrap_or_default();
+        let line = line.rsplit('\n').next().unwrap_or_default();
+        let blanks = line.find(|c: char| !matches!(c, ' ' | '\t')).unwrap_or(line.len());
+        let indent = line.get(..blanks).unwrap_or_default().to_owned();
+        Self { file, root, chosen, indent }
+    }
+
+    /// The innermost container on the way, and how it is laid out.
+    pub(super) fn spot(&self) -> Spot<'_, 't> {
+        let style = Style::of(self.file.text, &self.root);
+        let empty = if self.file.text.contains('\n') { Layout::Lines } else { Layout::OneLine };
+        let mut spot = Spot {
+            container: None,
+            chosen: None,
+            layout: self.root.layout().unwrap_or(empty),
+            indent: self.indent.clone(),
+            style: style.clone(),
+        };
+        let mut node = &self.root;
+        for chosen in &self.chosen {
+            let Node::Container(container) = node else { return spot };
+            let outer = spot.layout_of(node, spot.chosen);
+            spot.layout = container.layout().unwrap_or(outer);
+            spot.container = Some(container);
+            spot.chosen = *chosen;
+            spot.style = style.inside(container);
+            let Some(index) = *chosen else { return spot };
+            let indent = container.indent_at(index, &spot.indent).to_owned();
+            spot.indent = indent;
+            let Some(item) = container.items.get(index) else { return spot };
+            node = &item.value;
+        }
+        spot
+    }
+}
+
+impl Spot<'_, '_> {
+    /// How `node` is laid out there.
+    pub(super) fn layout_of(&self, node: &Node<'_>, replaced: Option<usize>) -> Layout {
+        match self.container {
+            Some(container) => container.layout_of(node, self.layout, replaced, &self.style),
+            None => self.layout,
+        }
+    }
+}
+
+struct Artist<'t> {
+    file: File<'t>,
+    room: usize,
+}
+
+impl<'t> Artist<'t> {
+    fn piece(&self, range: Range<usize>) -> Piece<'t> {
+        Piece::new(self.file.text.get(range).unwrap_or_default())
+    }
+
+    /// The first of `levels`, with the others inside.
+    fn level(&mut self, levels: &[Level], way: &mut Vec<Option<usize>>) -> Node<'t> {
+        let Some((level, inner)) = levels.split_first() else {
+            return Node::Scalar(Kind::Null, Piece::new(""));
+        };
+        let end = level.span.end.saturating_sub(1);
+        let depth = way.len();
+        way.push(None);
+        let mut items = Vec::new();
+        let last = level.children.len().saturating_sub(SAMPLE_CHILDREN_MAX);
+        for (index, child) in level.children.iter().enumerate() {
+            let is_chosen = level.chosen == Some(index);
+            if index >= SAMPLE_CHILDREN_MAX && index < last && !is_chosen {
+                continue;
+            }
+            if is_chosen && let Some(chosen) = way.get_mut(depth) {
+                *chosen = Some(items.len());
+            }
+            let before = match index.checked_sub(1).and_then(|before| level.children.get(before)) {
+                None => level.span.start + 1,
+                Some(previous) => self.comma(previous, child.name.start) + 1,
+            };
+            let next = level.children.get(index + 1).map_or(end, |next| next.name.start);
+            let value = match (is_chosen, inner) {
+                (true, [_, ..]) => self.level(inner, way),
+                (true, []) | (false, _) => self.beside(&child.value),
+            };
+            items.push(Item {
+                before: self.piece(before..child.name.start),
+                name: (level.brackets == Brackets::Object).then(|| Name {
+                    decoded: "".into(),
+                    spelled: self.piece(child.name.clone()),
+                    colon: self.piece(child.name.end..child.value.start),
+                }),
+                value,
+                after: self.piece(child.value.end..self.comma(child, next)),
+            });
+        }
+        let blank = self.piece(level.span.start + 1..end);
+        Node::Container(Container { brackets: level.brackets, items, blank })
+    }
+
+    /// Where the comma behind `child` is, or `next` where there is none.
+    fn comma(&self, child: &Child, next: usize) -> usize {
+        let gap = self.file.strict.get(child.value.end..next).unwrap_or_default();
+        gap.find(',').map_or(next, |comma| child.value.end + comma)
+    }
+
+    /// A value beside the way; one that is large is not looked into.
+    fn beside(&mut self, span: &Range<usize>) -> Node<'t> {
+        let text = self.file.text.get(span.clone()).unwrap_or_default();
+        let strict = self.file.strict.get(span.clone()).unwrap_or_default();
+        let brackets = match strict.bytes().next() {
+            Some(b'{') => Brackets::Object,
+            Some(b'[') => Brackets::Array,
+            Some(_) | None => return Node::Scalar(Kind::Null, Piece::new(text)),
+        };
+        if let Some(room) = self.room.checked_sub(span.len())
+            && let Ok(value) = Value::read(strict.as_bytes())
+        {
+            self.room = room;
+            return Node::beside(&value, strict, text, Origin::Patch);
+        }
+        let blank = Piece::new(text);
+        Node::Container(Container { brackets, items: Vec::new(), blank })
+    }
+}

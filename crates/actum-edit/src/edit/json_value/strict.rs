@@ -1,0 +1,154 @@
+//! JSON with comments as strict JSON in which everything stands where it stood.
+
+use std::borrow::Cow;
+
+use actum_core::json::{self, SyntaxError, string};
+use actum_core::place::Place;
+
+use super::error::JsonValueError;
+
+/// What is neither JSON nor JSON with comments, with the byte where that shows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(in crate::edit) enum Unread {
+    Syntax(SyntaxError),
+    OpenComment(usize),
+    UnclearComment(usize),
+}
+
+/// Where comments and commas too many are.
+struct Found {
+    comments: Vec<std::ops::Range<usize>>,
+    commas: Vec<usize>,
+}
+
+/// `text` with blanks in the place of comments and of commas behind a last value, judged as JSON.
+pub(in crate::edit) fn strict(text: &str) -> Result<Cow<'_, str>, Unread> {
+    // Most files have neither.
+    let Err(plain) = json::judge(text) else { return Ok(text.into()) };
+    let found = look(text.as_bytes())?;
+    if found.comments.is_empty() && found.commas.is_empty() {
+        return Err(Unread::Syntax(plain));
+    }
+    let mut bytes = text.as_bytes().to_vec();
+    for comma in found.commas {
+        if let Some(byte) = bytes.get_mut(comma) {
+            *byte = b' ';
+        }
+    }
+    for comment in found.comments {
+        for byte in bytes.get_mut(comment).unwrap_or_default() {
+            // Lines stay lines, so that places can be told.
+            if *byte != b'\n' {
+                *byte = b' ';
+            }
+        }
+    }
+    let strict = String::from_utf8(bytes).map_err(|_| Unread::Syntax(plain))?;
+    json::judge(&strict).map_err(Unread::Syntax)?;
+    Ok(strict.into())
+}
+
+/// One pass over text that may be anything.
+fn look(text: &[u8]) -> Result<Found, Unread> {
+    let mut found = Found { comments: Vec::new(), commas: Vec::new() };
+    // The last comma that nothing has followed yet, if a value may be before it.
+    let mut comma = None;
+    let mut last = b'[';
+    let mut at = 0;
+    while let Some(&byte) = text.get(at) {
+        let rest = text.get(at..).unwrap_or_default();
+        match byte {
+            b' ' | b'\t' | b'\n' | b'\r' => {
+                at += 1;
+                continue;
+            }
+            b'/' => {
+                let length = comment(rest).map_err(|problem| match problem {
+                    Open::Never => Unread::OpenComment(at),
+                    Open::CarriageReturn(further) => Unread::UnclearComment(at + further),
+                })?;
+                if length > 0 {
+                    found.comments.push(at..at + length);
+                    at += length;
+                    continue;
+                }
+            }
+            b'"' => at += string(rest) - 1,
+            b',' => comma = (!matches!(last, b'[' | b'{' | b',' | b':')).then_some(at),
+            b']' | b'}' if last == b',' => found.commas.extend(comma),
+            _ => {}
+        }
+        if byte != b',' {
+            comma = None;
+        }
+        last = byte;
+        at += 1;
+    }
+    Ok(found)
+}
+
+/// Why a comment cannot be read.
+pub(super) enum Open {
+    Never,
+    CarriageReturn(usize),
+}
+
+/// How long the comment is that `rest` starts with; 0 where it starts with none.
+pub(super) fn comment(rest: &[u8]) -> Result<usize, Open> {
+    match rest {
+        [b'/', b'/', inside @ ..] => {
+            let length = memchr::memchr(b'\n', inside).unwrap_or(inside.len());
+            let line = inside.get(..length).unwrap_or_default();
+            let line = line.strip_suffix(b"\r").unwrap_or(line);
+            match memchr::memchr(b'\r', line) {
+                Some(at) => Err(Open::CarriageReturn(at + 2)),
+                None => Ok(line.len() + 2),
+            }
+        }
+        [b'/', b'*', inside @ ..] => {
+            let end = memchr::memmem::find(inside, b"*/").ok_or(Open::Never)?;
+            Ok(end + 4)
+        }
+        _ => Ok(0),
+    }
+}
+
+impl Unread {
+    pub(super) fn at(self, place: impl Fn(usize) -> Place) -> JsonValueError {
+        match self {
+            Self::Syntax(SyntaxError { offset, problem }) => {
+                JsonValueError::NotJson { place: place(offset), problem }
+            }
+            Self::OpenComment(at) => JsonValueError::OpenComment { place: place(at) },
+            Self::UnclearComment(at) => JsonValueError::UnclearComment { place: place(at) },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// EX-10
+    #[test]
+    fn comments_and_a_comma_too_many_become_blanks() {
+        for (text, strict_text) in [
+            ("[1, 2]", "[1, 2]"),
+            ("// é\n[1, 2] // x", "     \n[1, 2]     "),
+            ("[1 /* ,\n], */, 2]", "[1     \n     , 2]"),
+            ("{\"a//\\\"/*\": 1,} ", "{\"a//\\\"/*\": 1 } "),
+            ("[1, /**/ ]", "[1       ]"),
+            ("[[1,],[],]", "[[1 ],[] ]"),
+            ("[1 // x\r\n]", "[1     \r\n]"),
+        ] {
+            assert_eq!(strict(text).unwrap(), strict_text, "{text:?}");
+        }
+        for text in
+            ["[,]", "[1,,]", "{,}", "[1] /", "[1] /x", "{\"a\":,}", "[/]", "// x", ",", "[1,]]"]
+        {
+            assert!(matches!(strict(text), Err(Unread::Syntax(_))), "{text:?}");
+        }
+        assert_eq!(strict("[1] /*/"), Err(Unread::OpenComment(4)));
+        assert_eq!(strict("[1] // x\r]"), Err(Unread::UnclearComment(8)));
+    }
+}

@@ -1,0 +1,328 @@
+//! Edits by the numbers of lines: lines are put in before one, or some are taken out.
+//!
+//! A line ends with a line feed, which belongs to it together with a carriage return before it; a
+//! carriage return alone ends none. What follows the last line feed is a line as well, unless it is
+//! empty.
+
+use actum_core::count;
+use serde::{Deserialize, Serialize};
+
+use super::EDIT_BYTES_MAX;
+use crate::Splice;
+
+/// Puts lines in before another.
+///
+/// The content goes in byte for byte. Where it does not end with a line feed it gets the line end of the
+/// line before it, else of the line behind it, else of its own first line, else a line feed. Behind a
+/// last line without an end, that line gets one, and the content goes without: the file ends as it did.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LineInsert {
+    /// The line that is pushed down, counted from 1; one more than there are appends.
+    pub line_number: u32,
+    /// What is put in; nothing is an empty line.
+    #[serde(with = "crate::byte_text")]
+    pub content: Vec<u8>,
+}
+
+/// Takes lines out, with their ends. What is left keeps its bytes: before a last line without an end,
+/// the line that becomes the last keeps its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LineDelete {
+    /// The first line that goes, counted from 1.
+    pub start_line: u32,
+    /// The last line that goes.
+    pub end_line: u32,
+}
+
+/// Why lines cannot be put in or taken out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum LineError {
+    /// There is no such place for new lines.
+    #[error(
+        "nothing can be inserted before line {line} of a file with {lines} lines: lines are counted \
+         from 1, and line {} appends",
+        lines.saturating_add(1)
+    )]
+    NoPlace {
+        /// The line asked for.
+        line: u32,
+        /// How many the file has.
+        lines: u64,
+    },
+    /// There is no such line.
+    #[error("the file has {lines} lines, counted from 1, and no line {line} to delete")]
+    NoLine {
+        /// The line asked for.
+        line: u32,
+        /// How many the file has.
+        lines: u64,
+    },
+    /// The first line is behind the last.
+    #[error("lines {start} to {end} cannot be deleted, for the first is behind the last")]
+    Reversed {
+        /// The first line.
+        start: u32,
+        /// The last line.
+        end: u32,
+    },
+    /// The result would be larger than what is edited.
+    #[error("the result would have {bytes} bytes, but at most {EDIT_BYTES_MAX} are edited")]
+    TooLarge {
+        /// Its size.
+        bytes: u64,
+    },
+}
+
+impl LineInsert {
+    /// The splice that puts the lines in.
+    ///
+    /// # Errors
+    /// [`LineError::NoPlace`] and [`LineError::TooLarge`].
+    pub fn splices(&self, content: &[u8]) -> Result<Vec<Splice>, LineError> {
+        let missing = || LineError::NoPlace { line: self.line_number, lines: lines(content) };
+        let line = self.line_number.checked_sub(1).ok_or_else(missing)?;
+        let at = start_of(content, line).ok_or_else(missing)?;
+        let (before, after) = content.split_at_checked(at).unwrap_or((content, b""));
+        let is_open = !before.is_empty() && !before.ends_with(b"\n");
+        let end = end_of_last(before)
+            .or_else(|| end_of_first(after))
+            .or_else(|| end_of_first(&self.content))
+            .unwrap_or(b"\n");
+        let mut new = Vec::with_capacity(self.content.len() + end.len());
+        if is_open {
+            new.extend_from_slice(end);
+        }
+        new.extend_from_slice(&self.content);
+        let is_whole = self.content.ends_with(b"\n") || (is_open && !self.content.is_empty());
+        if !is_whole {
+            new.extend_from_slice(end);
+        }
+        let bytes = count(content.len()).saturating_add(count(new.len()));
+        if bytes > EDIT_BYTES_MAX {
+            return Err(LineError::TooLarge { bytes });
+        }
+        Ok(vec![Splice { offset: count(at), old: Vec::new(), new }])
+    }
+}
+
+impl LineDelete {
+    /// The splice that takes the lines out.
+    ///
+    /// # Errors
+    /// [`LineError::NoLine`] and [`LineError::Reversed`].
+    pub fn splices(&self, content: &[u8]) -> Result<Vec<Splice>, LineError> {
+        let Self { start_line: start, end_line: end } = *self;
+        if start > end {
+            return Err(LineError::Reversed { start, end });
+        }
+        let missing = |line| LineError::NoLine { line, lines: lines(content) };
+        let from = start.checked_sub(1).and_then(|line| start_of(content, line));
+        let from = from.filter(|from| *from < content.len()).ok_or_else(|| missing(start))?;
+        let last = start_of(content, end - 1).filter(|last| *last < content.len());
+        let last = last.ok_or_else(|| missing(end))?;
+        let rest = content.get(last..).unwrap_or_default();
+        let to = last + memchr::memchr(b'\n', rest).map_or(rest.len(), |newline| newline + 1);
+        let old = content.get(from..to).unwrap_or_default().to_vec();
+        Ok(vec![Splice { offset: count(from), old, new: Vec::new() }])
+    }
+}
+
+/// How many lines there are.
+fn lines(content: &[u8]) -> u64 {
+    let ends = memchr::memchr_iter(b'\n', content).count();
+    count(ends) + u64::from(!content.is_empty() && !content.ends_with(b"\n"))
+}
+
+/// Where a line starts, counted from 0; the end of the content for the one behind the last.
+fn start_of(content: &[u8], line: u32) -> Option<usize> {
+    let Some(before) = line.checked_sub(1) else { return Some(0) };
+    let before = usize::try_from(before).ok()?;
+    let mut ends = memchr::memchr_iter(b'\n', content);
+    match ends.nth(before) {
+        Some(end) => Some(end + 1),
+        // Behind a last line that has no end.
+        None => (u64::from(line) == lines(content) && !content.ends_with(b"\n"))
+            .then_some(content.len()),
+    }
+}
+
+/// How the first line ends that does.
+fn end_of_first(text: &[u8]) -> Option<&'static [u8]> {
+    let end = memchr::memchr(b'\n', text)?;
+    Some(spelled(text, end))
+}
+
+/// How the last line ends that does.
+fn end_of_last(text: &[u8]) -> Option<&'static [u8]> {
+    let end = memchr::memrchr(b'\n', text)?;
+    Some(spelled(text, end))
+}
+
+fn spelled(text: &[u8], end: usize) -> &'static [u8] {
+    let is_crlf = text.get(..end).is_some_and(|line| line.ends_with(b"\r"));
+    if is_crlf { b"\r\n" } else { b"\n" }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn applied(splices: Result<Vec<Splice>, LineError>, content: &[u8]) -> Result<Vec<u8>, String> {
+        let splices = splices.map_err(|error| error.to_string())?;
+        Ok(Splice::apply(&splices, content).unwrap())
+    }
+
+    fn insert(line_number: u32, content: &str, file: &str) -> String {
+        let edit = LineInsert { line_number, content: content.into() };
+        match applied(edit.splices(file.as_bytes()), file.as_bytes()) {
+            Ok(result) => String::from_utf8(result).unwrap(),
+            Err(error) => error,
+        }
+    }
+
+    fn delete(start_line: u32, end_line: u32, file: &str) -> String {
+        let edit = LineDelete { start_line, end_line };
+        match applied(edit.splices(file.as_bytes()), file.as_bytes()) {
+            Ok(result) => String::from_utf8(result).unwrap(),
+            Err(error) => error,
+        }
+    }
+
+    /// EX-10
+    #[test]
+    fn lines_are_put_in_before_the_one_named_and_end_as_their_neighbours_do() {
+        for (line, content, file, result) in [
+            (1, "x", "a\nb\n", "x\na\nb\n"),
+            (2, "x\ny\n", "a\nb\n", "a\nx\ny\nb\n"),
+            (3, "x", "a\nb\n", "a\nb\nx\n"),
+            (2, "x", "a\r\nb\r\n", "a\r\nx\r\nb\r\n"),
+            (1, "x", "a\r\nb\n", "x\r\na\r\nb\n"),
+            (3, "x", "a\r\nb\n", "a\r\nb\nx\n"),
+            // What is between its lines is as it was given.
+            (1, "x\ny", "a\r\n", "x\ny\r\na\r\n"),
+            // Behind a last line without an end.
+            (2, "x", "a", "a\nx"),
+            (2, "x\n", "a", "a\nx\n"),
+            (2, "x\r\ny", "a", "a\r\nx\r\ny"),
+            (3, "x", "a\r\nb", "a\r\nb\r\nx"),
+            (1, "x", "a", "x\na"),
+            // Into nothing.
+            (1, "x", "", "x\n"),
+            (1, "x\r\ny", "", "x\r\ny\r\n"),
+            // An empty line.
+            (1, "", "", "\n"),
+            (2, "", "a\nb\n", "a\n\nb\n"),
+            (2, "", "a", "a\n\n"),
+            // A carriage return alone ends no line.
+            (2, "x", "a\rb\n", "a\rb\nx\n"),
+        ] {
+            assert_eq!(insert(line, content, file), result, "{line} {content:?} {file:?}");
+        }
+    }
+
+    /// EX-10
+    #[test]
+    fn lines_are_deleted_with_their_ends_and_the_last_one_named_is_among_them() {
+        for (start, end, file, result) in [
+            (1, 1, "a\nb\nc\n", "b\nc\n"),
+            (2, 3, "a\nb\nc\n", "a\n"),
+            (1, 3, "a\nb\nc\n", ""),
+            (2, 2, "a\r\nb\r\nc", "a\r\nc"),
+            (2, 2, "a\nb", "a\n"),
+            (1, 1, "a", ""),
+            (2, 2, "a\n\nb\n", "a\nb\n"),
+        ] {
+            assert_eq!(delete(start, end, file), result, "{start} {end} {file:?}");
+        }
+    }
+
+    /// EX-10
+    #[test]
+    fn a_line_that_is_not_there_is_refused_with_the_number_of_those_that_are() {
+        let place = |line, lines, next| {
+            format!(
+                "nothing can be inserted before line {line} of a file with {lines} lines: lines are \
+                 counted from 1, and line {next} appends"
+            )
+        };
+        for (line, file, lines, next) in
+            [(0, "a\n", 1, 2), (3, "a\n", 1, 2), (3, "a", 1, 2), (2, "", 0, 1), (4, "a\nb", 2, 3)]
+        {
+            assert_eq!(insert(line, "x", file), place(line, lines, next));
+        }
+        assert_eq!(insert(u32::MAX, "x", "a\n"), place(u32::MAX, 1, 2));
+        let none = |line, lines| {
+            format!("the file has {lines} lines, counted from 1, and no line {line} to delete")
+        };
+        assert_eq!(delete(0, 1, "a\n"), none(0, 1));
+        assert_eq!(delete(2, 2, "a\n"), none(2, 1));
+        assert_eq!(delete(2, 2, "a"), none(2, 1));
+        assert_eq!(delete(1, 3, "a\nb"), none(3, 2));
+        assert_eq!(delete(1, 1, ""), none(1, 0));
+        assert_eq!(delete(1, u32::MAX, "a\n"), none(u32::MAX, 1));
+        assert_eq!(
+            delete(3, 2, "a\nb\nc\n"),
+            "lines 3 to 2 cannot be deleted, for the first is behind the last"
+        );
+    }
+
+    /// EX-10
+    #[test]
+    fn the_result_is_limited_on_both_sides() {
+        let file = vec![b'\n'; usize::try_from(EDIT_BYTES_MAX).unwrap() - 2];
+        let edit = |content: &str| LineInsert { line_number: 1, content: content.into() };
+        assert!(edit("a\n").splices(&file).is_ok());
+        let bytes = EDIT_BYTES_MAX + 1;
+        assert_eq!(edit("ab").splices(&file), Err(LineError::TooLarge { bytes }));
+    }
+
+    /// Its lines, each with its end.
+    fn split(file: &[u8]) -> Vec<&[u8]> {
+        file.split_inclusive(|byte| *byte == b'\n').collect()
+    }
+
+    proptest! {
+        /// EX-10
+        #[test]
+        fn the_other_lines_stay_what_they_were(
+            file in "[ab\r\n]{0,12}",
+            content in "[xy\r\n]{0,6}",
+            line in 0u32..8,
+            end in 0u32..8,
+        ) {
+            let lines = split(file.as_bytes());
+            let index = usize::try_from(line).unwrap().wrapping_sub(1);
+            let edit = LineInsert { line_number: line, content: content.clone().into() };
+            match applied(edit.splices(file.as_bytes()), file.as_bytes()) {
+                Ok(result) => {
+                    prop_assert!(index <= lines.len());
+                    let (result, own) = (split(&result), split(content.as_bytes()).len().max(1));
+                    prop_assert_eq!(result.len(), lines.len() + own);
+                    let is_open = index == lines.len() && lines.last().is_some_and(|l| !l.ends_with(b"\n"));
+                    let before = lines[..index].concat();
+                    if is_open {
+                        prop_assert!(result[..index].concat().starts_with(&before));
+                    } else {
+                        prop_assert_eq!(result[..index].concat(), before);
+                        prop_assert!(result[index + own - 1].ends_with(b"\n"));
+                    }
+                    prop_assert!(result[index..index + own].concat().starts_with(content.as_bytes()));
+                    prop_assert_eq!(&result[index + own..], &lines[index..]);
+                }
+                Err(_) => prop_assert!(index > lines.len()),
+            }
+            let edit = LineDelete { start_line: line, end_line: end };
+            match applied(edit.splices(file.as_bytes()), file.as_bytes()) {
+                Ok(result) => {
+                    let end = usize::try_from(end).unwrap();
+                    prop_assert_eq!(result, [&lines[..index], &lines[end..]].concat().concat());
+                }
+                Err(_) => prop_assert!(line == 0 || line > end || u64::from(end) > count(lines.len())),
+            }
+        }
+    }
+}

@@ -1,0 +1,225 @@
+//! Search and replace: a text that must be there once, or is replaced wherever it is.
+
+use std::fmt;
+
+use actum_core::count;
+use actum_core::near::{Clause, Lines, Near};
+use actum_core::path::CutContent;
+use serde::{Deserialize, Serialize};
+
+use super::{EDIT_BYTES_MAX, overlapping};
+use crate::Splice;
+
+/// Replaces `old` by `new`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Replacement {
+    /// What is searched for, byte for byte; never empty.
+    #[serde(with = "crate::byte_text")]
+    pub old: Vec<u8>,
+    /// What takes its place.
+    #[serde(with = "crate::byte_text")]
+    pub new: Vec<u8>,
+    /// How often `old` may be there.
+    pub occurrences: Occurrences,
+}
+
+/// How often the text that is replaced may be there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Occurrences {
+    /// Exactly once.
+    One,
+    /// Once or more; all are replaced, from the first byte on, and those that overlap an earlier one
+    /// are left.
+    All,
+}
+
+/// How often a text is replaced at most by one edit.
+pub const OCCURRENCES_MAX: usize = 1_000_000;
+/// How many bytes of a text an error shows.
+const SHOWN_BYTES_MAX: usize = 80;
+
+/// Why a text cannot be replaced.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum ReplacementError {
+    /// There is nothing to search for.
+    #[error("the text to replace is empty, so its place is not clear")]
+    Empty,
+    /// Old and new are equal.
+    #[error("`{}` would be replaced by itself", CutContent(old, SHOWN_BYTES_MAX))]
+    Same {
+        /// The text.
+        old: Vec<u8>,
+    },
+    /// It is not there.
+    #[error("the text `{}` is not in the file{}", CutContent(old, SHOWN_BYTES_MAX), Clause(near.as_ref()))]
+    Missing {
+        /// The text.
+        old: Vec<u8>,
+        /// What is almost it.
+        near: Option<Near>,
+    },
+    /// It is there more often than is replaced at once.
+    #[error(
+        "the text `{}` is in the file more than {OCCURRENCES_MAX} times",
+        CutContent(old, SHOWN_BYTES_MAX)
+    )]
+    TooMany {
+        /// The text.
+        old: Vec<u8>,
+    },
+    /// The file would grow beyond what is edited.
+    #[error(
+        "replacing the text `{}` everywhere adds more than {EDIT_BYTES_MAX} bytes",
+        CutContent(old, SHOWN_BYTES_MAX)
+    )]
+    TooMuch {
+        /// The text.
+        old: Vec<u8>,
+    },
+    /// It is there more than once.
+    #[error(
+        "the text `{}` is in the file {} times (lines {lines}), so it is not clear which is meant",
+        CutContent(old, SHOWN_BYTES_MAX),
+        Times(lines.0.len())
+    )]
+    Ambiguous {
+        /// The text.
+        old: Vec<u8>,
+        /// Where; no more than one over [`OCCURRENCES_MAX`].
+        lines: Lines,
+    },
+}
+
+/// How often a text is there: beyond what is counted, more often than that.
+struct Times(usize);
+
+impl fmt::Display for Times {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            times if times > OCCURRENCES_MAX => write!(f, "more than {OCCURRENCES_MAX}"),
+            times => write!(f, "{times}"),
+        }
+    }
+}
+
+impl Replacement {
+    /// The splices that make it, one for each occurrence.
+    ///
+    /// # Errors
+    /// [`ReplacementError`].
+    pub fn splices(&self, content: &[u8]) -> Result<Vec<Splice>, ReplacementError> {
+        let Self { old, new, occurrences } = self;
+        if old.is_empty() {
+            return Err(ReplacementError::Empty);
+        }
+        if old == new {
+            return Err(ReplacementError::Same { old: old.clone() });
+        }
+        let places: Vec<usize> = match occurrences {
+            Occurrences::All => {
+                let found = memchr::memmem::find_iter(content, old);
+                found.take(OCCURRENCES_MAX + 1).collect()
+            }
+            Occurrences::One => overlapping(content, old).take(OCCURRENCES_MAX + 1).collect(),
+        };
+        let added = new.len().saturating_sub(old.len()).saturating_mul(places.len());
+        match (places.as_slice(), occurrences) {
+            ([], _) => {
+                let near = Near::find(old, new, content);
+                Err(ReplacementError::Missing { old: old.clone(), near })
+            }
+            ([_, _, ..], Occurrences::One) => {
+                let (old, lines) = (old.clone(), Lines::of(content, places));
+                Err(ReplacementError::Ambiguous { old, lines })
+            }
+            (places, _) if places.len() > OCCURRENCES_MAX => {
+                Err(ReplacementError::TooMany { old: old.clone() })
+            }
+            (_, _) if count(added) > EDIT_BYTES_MAX => {
+                Err(ReplacementError::TooMuch { old: old.clone() })
+            }
+            (places, _) => Ok(places
+                .iter()
+                .map(|place| Splice { offset: count(*place), old: old.clone(), new: new.clone() })
+                .collect()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn replace(old: &str, new: &str, occurrences: Occurrences, content: &str) -> String {
+        let replacement = Replacement { old: old.into(), new: new.into(), occurrences };
+        match replacement.splices(content.as_bytes()) {
+            Ok(splices) => {
+                let result = Splice::apply(&splices, content.as_bytes()).unwrap();
+                String::from_utf8(result).unwrap()
+            }
+            Err(error) => error.to_string(),
+        }
+    }
+
+    /// FO-10
+    #[test]
+    fn a_text_that_is_there_once_is_replaced() {
+        assert_eq!(replace("b", "BB", Occurrences::One, "a b c"), "a BB c");
+        assert_eq!(replace("b c", "", Occurrences::One, "a b c"), "a ");
+        assert_eq!(replace("b\n", "x\ny\n", Occurrences::One, "a\nb\nc\n"), "a\nx\ny\nc\n");
+    }
+
+    /// FO-10
+    #[test]
+    fn every_occurrence_is_replaced_where_that_is_asked_for() {
+        assert_eq!(replace("b", "xx", Occurrences::All, "abcb"), "axxcxx");
+        assert_eq!(replace("aa", "b", Occurrences::All, "aaa"), "ba");
+        assert_eq!(replace("b", "x", Occurrences::All, "abc"), "axc");
+    }
+
+    /// FO-10
+    #[test]
+    fn a_text_that_could_be_meant_in_two_places_is_refused_with_their_lines() {
+        assert_eq!(
+            replace("b", "x", Occurrences::One, "b\na\nb b\n"),
+            "the text `b` is in the file 3 times (lines 1, 3, 3), so it is not clear which is meant"
+        );
+        assert!(replace("aa", "x", Occurrences::One, "aaa").contains("2 times"));
+        let many = replace("b", "x", Occurrences::One, &"b\n".repeat(20));
+        assert!(many.contains("20 times (lines 1, 2, 3, 4, 5, 6, 7, 8, …)"), "{many}");
+    }
+
+    /// FO-10
+    #[test]
+    fn a_text_that_is_there_more_often_than_is_counted_is_refused_for_what_was_asked() {
+        let content = "b".repeat(OCCURRENCES_MAX + 1);
+        assert_eq!(
+            replace("b", "x", Occurrences::One, &content),
+            "the text `b` is in the file more than 1000000 times (lines 1, 1, 1, 1, 1, 1, 1, 1, …), \
+             so it is not clear which is meant"
+        );
+        assert_eq!(
+            replace("b", "x", Occurrences::All, &content),
+            "the text `b` is in the file more than 1000000 times"
+        );
+        let just = "b".repeat(OCCURRENCES_MAX);
+        assert!(replace("b", "x", Occurrences::One, &just).contains("in the file 1000000 times"));
+        assert_eq!(replace("b", "x", Occurrences::All, &just), "x".repeat(OCCURRENCES_MAX));
+    }
+
+    #[test]
+    fn a_text_that_is_not_there_says_what_is_almost_it() {
+        assert_eq!(
+            replace("f(a, b)", "x", Occurrences::One, "  f(a,b)\n"),
+            "the text `f(a, b)` is not in the file; line 1 differs from it only in blanks"
+        );
+    }
+
+    #[test]
+    fn what_says_nothing_is_refused() {
+        assert!(replace("", "a", Occurrences::One, "a").contains("is empty"));
+        assert_eq!(replace("a", "a", Occurrences::All, "a"), "`a` would be replaced by itself");
+    }
+}

@@ -1,0 +1,109 @@
+//! An edit of one value of a YAML file: all else keeps its bytes.
+//!
+//! The events of a parser say at which byte each node stands; what is replaced is cut out there, and no
+//! node is ever written anew that is not addressed. A strict reader judges the file before and after,
+//! and both readings are compared: they may differ at the place alone.
+
+mod error;
+mod find;
+mod gate;
+pub(super) mod loaded;
+mod place;
+mod problem;
+mod replace;
+mod spell;
+mod tree;
+
+pub use error::{YamlError, YamlUnproven};
+pub use problem::YamlProblem;
+
+use std::num::NonZeroU32;
+use std::ops::Range;
+
+use actum_core::count;
+use actum_core::json::Value;
+use actum_core::place::Place;
+use serde::{Deserialize, Serialize};
+
+use super::json_patch::{BYTE_ORDER_MARK, JsonText};
+use super::json_path::JsonPath;
+use crate::Splice;
+use loaded::Loaded;
+use tree::Stream;
+
+/// The largest YAML file that is edited, and the largest that an edit makes, in bytes: 4 MiB.
+pub const YAML_BYTES_MAX: u64 = 4 * 1024 * 1024;
+
+/// A value of a YAML file is replaced.
+///
+/// The path is evaluated over all documents of the file, or over the one that is named, and must select
+/// exactly one place among them; of mappings it sees the members whose names are strings. A new mapping or sequence is written in lines
+/// where the old value was, or where the old one was plain and alone in its line; else in one line.
+/// Comments inside of what is replaced go with it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct YamlUpdate {
+    /// The place, where a value must be.
+    pub path: JsonPath,
+    /// The only document that the path is evaluated over, counted from 1; empty documents count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub document: Option<NonZeroU32>,
+    /// What takes its place.
+    pub value: JsonText,
+}
+
+/// Bytes of the text, and what takes their place.
+type Piece = (Range<usize>, String);
+
+impl YamlUpdate {
+    /// The splices that make the change in `content`, ascending.
+    ///
+    /// # Errors
+    /// [`YamlError`] when `content` is no YAML, or could be read in two ways; when the path does not lead
+    /// to exactly one place, or through an alias; when the value there has a tag, or an anchor that an
+    /// alias elsewhere refers to; or when a limit is passed.
+    pub fn splices(&self, content: &[u8]) -> Result<Vec<Splice>, YamlError> {
+        if count(content.len()) > YAML_BYTES_MAX {
+            return Err(YamlError::TooLarge { bytes: count(content.len()) });
+        }
+        let body = content.strip_prefix(BYTE_ORDER_MARK).unwrap_or(content);
+        let mark = content.len() - body.len();
+        let place = |offset: usize| Place::of(content, mark + offset);
+        let text = std::str::from_utf8(body)
+            .map_err(|error| YamlError::NotUtf8 { place: place(error.valid_up_to()) })?;
+        let value = Value::read(self.value.as_str().as_bytes()).map_err(|_| YamlError::Value)?;
+        let before = Loaded::read(text).map_err(|error| error.in_file())?;
+        let stream = Stream::read(text, &place)?;
+        let wanted = find::Wanted { path: &self.path, document: self.document };
+        let (document, way) = find::way(&stream, wanted, text, &place)?;
+        let pieces = replace::pieces(text, &stream, document, &way, &value, &place)?;
+        let result = made(text, &pieces).ok_or(YamlUnproven::Beyond)?;
+        if count(mark.saturating_add(result.len())) > YAML_BYTES_MAX {
+            return Err(YamlError::ResultTooLarge);
+        }
+        let old = gate::Old { text, loaded: &before, stream: &stream };
+        gate::prove(&old, (document, &way), &pieces, &result, &value)?;
+        Ok(pieces.into_iter().filter_map(|piece| splice(text, mark, piece)).collect())
+    }
+}
+
+/// The text with its pieces replaced.
+fn made(text: &str, pieces: &[Piece]) -> Option<String> {
+    let mut result = String::with_capacity(text.len());
+    let mut reached = 0;
+    for (range, new) in pieces {
+        result.push_str(text.get(reached..range.start)?);
+        result.push_str(new);
+        reached = range.end;
+    }
+    result.push_str(text.get(reached..)?);
+    Some(result)
+}
+
+/// The smallest splice for a piece; none where it changes nothing.
+fn splice(text: &str, mark: usize, (range, new): Piece) -> Option<Splice> {
+    let old = text.get(range.clone()).unwrap_or_default();
+    let start = count(mark.saturating_add(range.start));
+    let smallest = Splice::between(old.as_bytes(), new.as_bytes()).pop()?;
+    Some(Splice { offset: start.saturating_add(smallest.offset), ..smallest })
+}

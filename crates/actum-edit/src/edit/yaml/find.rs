@@ -1,0 +1,197 @@
+//! Which node a path means.
+
+use std::num::NonZeroU32;
+
+use actum_core::place::{Excerpt, Place};
+use serde_json::Value;
+
+use super::error::YamlError;
+use super::tree::{Node, Shape, Stream, Style};
+use crate::edit::json_path::{JsonPath, PathProblem, Step, Stop, Way, comparable};
+
+/// How many nodes a query sees at most, each alias counted with all it stands for.
+const NODES_MAX: usize = 500_000;
+
+/// What is searched for, and in which document, if not in all.
+#[derive(Clone, Copy)]
+pub(super) struct Wanted<'p> {
+    pub(super) path: &'p JsonPath,
+    pub(super) document: Option<NonZeroU32>,
+}
+
+/// The document and the way in it.
+pub(super) fn way(
+    stream: &Stream<'_>,
+    Wanted { path, document }: Wanted<'_>,
+    text: &str,
+    place: &impl Fn(usize) -> Place,
+) -> Result<(usize, Way), YamlError> {
+    let count = stream.documents.len();
+    let (first, searched) = match document {
+        None => (0, stream.documents.as_slice()),
+        Some(document) => {
+            let document = document.get();
+            let index = usize::try_from(document - 1).unwrap_or(usize::MAX);
+            let only = stream.documents.get(index).map(std::slice::from_ref);
+            (index, only.ok_or(YamlError::NoDocument { document, count })?)
+        }
+    };
+    let only_document = searched.len() == 1;
+    let shown = |document: &usize, way: &Way| {
+        if only_document { way.to_string() } else { format!("document {}: {way}", document + 1) }
+    };
+    if let Some(way) = path.steps() {
+        let mut found = Vec::new();
+        for (index, document) in searched.iter().enumerate() {
+            match follow(document, &way, text, place)? {
+                Followed::Node(_) => found.push((first + index, way.clone())),
+                Followed::Stop { depth, stop } if only_document => {
+                    let inside = Excerpt::of(way.first(depth).to_string().as_bytes());
+                    let path = path.shown();
+                    return Err(PathProblem::Stops { path, inside, stop }.into());
+                }
+                Followed::Stop { .. } => {}
+            }
+        }
+        return Ok(path.only(found, shown)?);
+    }
+    let mut plain =
+        Plain { anchors: Vec::new(), room: NODES_MAX, compares: path.compares(), place };
+    let documents = searched.iter().map(|document| {
+        plain.anchors.clear();
+        document.each(&mut |node| plain.anchors.extend(node.anchor.as_ref().map(|a| (a.id, node))));
+        plain.value(document, path)
+    });
+    let documents = documents.collect::<Result<Vec<_>, _>>()?;
+    let places = path.places(&documents)?.into_iter();
+    let places = places.map(|(index, way)| (first + index, way)).collect();
+    let (document, way) = path.only(places, shown)?;
+    if let Some(root) = stream.documents.get(document) {
+        // The way may lead through an alias.
+        follow(root, &way, text, place)?;
+    }
+    Ok((document, way))
+}
+
+/// Where a way leads.
+pub(super) enum Followed<'n, 't> {
+    Node(Vec<&'n Node<'t>>),
+    Stop { depth: usize, stop: Stop },
+}
+
+/// The nodes on the way, from the document to the place.
+pub(super) fn follow<'n, 't>(
+    root: &'n Node<'t>,
+    way: &Way,
+    text: &str,
+    place: &impl Fn(usize) -> Place,
+) -> Result<Followed<'n, 't>, YamlError> {
+    let mut nodes = vec![root];
+    let mut node = root;
+    for (depth, step) in way.0.iter().enumerate() {
+        aliased(node, text, place)?;
+        let next = match (step, &node.shape) {
+            (Step::Name(name), Shape::Mapping(_, entries)) => {
+                let mut meant = entries.iter().filter(|(key, _)| key.as_string() == Some(name));
+                match (meant.next(), meant.next()) {
+                    (Some((_, value)), None) => Ok(value),
+                    (Some(_), Some((key, _))) => {
+                        let name = Excerpt::of(name.as_bytes());
+                        let place = place(key.span.start);
+                        return Err(PathProblem::Doubled { name, place }.into());
+                    }
+                    (None, _) => Err(Stop::NoMember { name: Excerpt::of(name.as_bytes()) }),
+                }
+            }
+            (Step::Index(index), Shape::Sequence(_, items)) => {
+                let length = items.len();
+                items.get(*index).ok_or(Stop::NoElement { index: *index, length })
+            }
+            (Step::Name(name), Shape::Scalar(..) | Shape::Sequence(..) | Shape::Alias(_)) => {
+                let name = Excerpt::of(name.as_bytes());
+                Err(Stop::NoObject { name, found: node.kind() })
+            }
+            (Step::Index(index), Shape::Scalar(..) | Shape::Mapping(..) | Shape::Alias(_)) => {
+                Err(Stop::NoArray { index: *index, found: node.kind() })
+            }
+        };
+        match next {
+            Ok(next) => node = next,
+            Err(stop) => return Ok(Followed::Stop { depth, stop }),
+        }
+        nodes.push(node);
+    }
+    aliased(node, text, place)?;
+    Ok(Followed::Node(nodes))
+}
+
+fn aliased(node: &Node<'_>, text: &str, place: impl Fn(usize) -> Place) -> Result<(), YamlError> {
+    let Shape::Alias(_) = node.shape else { return Ok(()) };
+    let alias = text.get(node.span.clone()).unwrap_or_default();
+    let place = place(node.span.start);
+    Err(YamlError::Alias { alias: Excerpt::of(alias.as_bytes()), place })
+}
+
+/// Makes the values that a query sees.
+struct Plain<'n, 't, P> {
+    anchors: Vec<(usize, &'n Node<'t>)>,
+    room: usize,
+    compares: bool,
+    place: &'n P,
+}
+
+impl<P: Fn(usize) -> Place> Plain<'_, '_, P> {
+    fn value(&mut self, node: &Node<'_>, path: &JsonPath) -> Result<Value, YamlError> {
+        let too_much = || PathProblem::TooMuch { path: path.shown() };
+        self.room = self.room.checked_sub(1).ok_or_else(too_much)?;
+        match &node.shape {
+            Shape::Scalar(value, style) => self.scalar(node, value, *style),
+            Shape::Sequence(_, items) => {
+                let items = items.iter().map(|item| self.value(item, path));
+                Ok(Value::Array(items.collect::<Result<_, _>>()?))
+            }
+            Shape::Mapping(_, entries) => {
+                let mut members = serde_json::Map::new();
+                for (key, value) in entries {
+                    let refused = || YamlError::Name { place: (self.place)(key.extent.start) };
+                    // What is merged would be seen at two places.
+                    let name = key.as_string().filter(|name| *name != "<<").ok_or_else(refused)?;
+                    if members.contains_key(name) {
+                        return Err(refused());
+                    }
+                    let name = name.to_owned();
+                    members.insert(name, self.value(value, path)?);
+                }
+                Ok(Value::Object(members))
+            }
+            Shape::Alias(id) => {
+                let target = self.anchors.iter().find(|(anchor, _)| anchor == id);
+                match target.map(|(_, node)| *node) {
+                    Some(target) => self.value(target, path),
+                    None => Err(too_much().into()),
+                }
+            }
+        }
+    }
+
+    fn scalar(&self, node: &Node<'_>, value: &str, style: Style) -> Result<Value, YamlError> {
+        if let Some(string) = node.as_string() {
+            return Ok(string.into());
+        }
+        let is_plain = style == Style::Plain && node.tag.is_none();
+        Ok(match value {
+            "" | "~" | "null" | "Null" | "NULL" if is_plain => Value::Null,
+            "true" | "True" | "TRUE" if is_plain => true.into(),
+            "false" | "False" | "FALSE" if is_plain => false.into(),
+            _ => match comparable(value).filter(|_| is_plain) {
+                Some(number) => Value::Number(number),
+                None if self.compares => {
+                    let number = Excerpt::of(value.as_bytes());
+                    let place = (self.place)(node.span.start);
+                    return Err(PathProblem::Number { number, place }.into());
+                }
+                None => 0.into(),
+            },
+        })
+    }
+}

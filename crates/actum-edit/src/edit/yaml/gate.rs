@@ -1,0 +1,221 @@
+//! Holds what an edit made against what was asked for: both readings of the result, by value and by
+//! spelling, may differ from those of the file at the place alone.
+
+use actum_core::json::{Content, Value};
+use actum_core::place::{Excerpt, Place};
+
+use super::error::{YamlError, YamlUnproven};
+use super::loaded::Loaded;
+use super::tree::{Node, Shape, Stream};
+use super::{Piece, find};
+use crate::edit::json_path::{Step, Way};
+
+/// The file before.
+pub(super) struct Old<'o, 't> {
+    pub(super) text: &'t str,
+    pub(super) loaded: &'o [Loaded],
+    pub(super) stream: &'o Stream<'t>,
+}
+
+/// Refuses a result that is not the file with `value` at the end of `way`.
+///
+/// # Errors
+/// `Unproven`.
+pub(super) fn prove(
+    old: &Old<'_, '_>,
+    (document, way): (usize, &Way),
+    pieces: &[Piece],
+    result: &str,
+    value: &Value<'_>,
+) -> Result<(), YamlError> {
+    let nowhere = |_| Place::START;
+    let loaded = Loaded::read(result).map_err(|_| YamlUnproven::Syntax)?;
+    let stream = Stream::read(result, &nowhere).map_err(|_| YamlUnproven::Syntax)?;
+    same_values(old.loaded, &loaded, document, way, value)?;
+    same_spelling(old, &stream, result, document, way)?;
+    // Each comment stays that is not in what was replaced.
+    let outside = |comment: &&std::ops::Range<usize>| {
+        !pieces.iter().any(|(range, _)| range.start <= comment.start && comment.end <= range.end)
+    };
+    let kept = old.stream.comments.iter().filter(outside);
+    let kept = kept.map(|comment| old.text.get(comment.clone()));
+    if !kept.eq(stream.comments.iter().map(|comment| result.get(comment.clone()))) {
+        return Err(YamlUnproven::Comment.into());
+    }
+    Ok(())
+}
+
+/// By the strict reader, which leaves out documents in which nothing is.
+fn same_values(
+    old: &[Loaded],
+    new: &[Loaded],
+    document: usize,
+    way: &Way,
+    value: &Value<'_>,
+) -> Result<(), YamlUnproven> {
+    let beside = |way: &Way| YamlUnproven::Beside { way: Excerpt::of(way.to_string().as_bytes()) };
+    if way.0.is_empty() {
+        return whole_document(old, new, value);
+    }
+    if old.len() != new.len() {
+        return Err(beside(&Way::default()));
+    }
+    let mut places = 0;
+    for (index, (old, new)) in old.iter().zip(new).enumerate() {
+        // Documents before may be left out; none is behind the place that was before it.
+        let at_place = index <= document
+            && old.at(&way.0).is_some()
+            && new.at(&way.0).is_some_and(|new| new.is(value))
+            && old.differs(new, Some(&way.0), &mut Way::default()).is_none();
+        let untouched = old == new;
+        if !at_place && !untouched {
+            let differs = old.differs(new, Some(&way.0), &mut Way::default());
+            return Err(differs.map_or(YamlUnproven::Place, |way| beside(&way)));
+        }
+        places += usize::from(at_place);
+    }
+    if places == 0 { Err(YamlUnproven::Place) } else { Ok(()) }
+}
+
+/// The same where a document is replaced as a whole, which leaves it out or makes it show up.
+fn whole_document(old: &[Loaded], new: &[Loaded], value: &Value<'_>) -> Result<(), YamlUnproven> {
+    let before = old.iter().zip(new).take_while(|(old, new)| old == new).count();
+    let rest = |documents: &'_ [Loaded]| documents.len() - before;
+    let behind = old.iter().rev().zip(new.iter().rev()).take_while(|(old, new)| old == new).count();
+    let behind = behind.min(rest(old)).min(rest(new));
+    let changed = new.get(before..new.len() - behind).unwrap_or_default();
+    let is_value = match changed {
+        [] => value.content == Content::Null || old.iter().any(|document| document.is(value)),
+        [only] => only.is(value),
+        [_, _, ..] => false,
+    };
+    let is_one = rest(old) - behind <= 1;
+    if is_value && is_one { Ok(()) } else { Err(YamlUnproven::Place) }
+}
+
+/// By the parser: styles, tags, anchors and aliases as well.
+fn same_spelling(
+    old: &Old<'_, '_>,
+    new: &Stream<'_>,
+    result: &str,
+    document: usize,
+    way: &Way,
+) -> Result<(), YamlUnproven> {
+    let beside = || YamlUnproven::Beside { way: Excerpt::of(b"the spelling of something else") };
+    if old.stream.documents.len() != new.documents.len() {
+        return Err(beside());
+    }
+    let pair = Pair { old: old.text, new: result };
+    for (index, (old, new)) in old.stream.documents.iter().zip(&new.documents).enumerate() {
+        let way = (index == document).then_some(way.0.as_slice());
+        if !pair.same(old, new, way) {
+            return Err(beside());
+        }
+    }
+    match new.documents.get(document).map(|root| find::follow(root, way, result, &|_| Place::START))
+    {
+        Some(Ok(find::Followed::Node(_))) => Ok(()),
+        Some(Ok(find::Followed::Stop { .. }) | Err(_)) | None => Err(YamlUnproven::Place),
+    }
+}
+
+struct Pair<'t> {
+    old: &'t str,
+    new: &'t str,
+}
+
+impl Pair<'_> {
+    /// Whether two nodes are spelled alike, but for what is at the end of `way`.
+    fn same(&self, old: &Node<'_>, new: &Node<'_>, way: Option<&[Step]>) -> bool {
+        let anchor = |node: &Node<'_>| node.anchor.as_ref().map(|anchor| anchor.span.clone());
+        let tag = |node: &Node<'_>| node.tag.clone();
+        let text = |text: &str, span: Option<std::ops::Range<usize>>| {
+            span.map(|span| text.get(span).map(str::to_owned))
+        };
+        if text(self.old, anchor(old)) != text(self.new, anchor(new)) {
+            return false;
+        }
+        if way.is_some_and(<[Step]>::is_empty) {
+            return true;
+        }
+        let inner = |step: Step| {
+            way.and_then(<[Step]>::split_first)
+                .and_then(|(first, rest)| (*first == step).then_some(rest))
+        };
+        let alike =
+            match (&old.shape, &new.shape) {
+                (Shape::Scalar(a, style), Shape::Scalar(b, other)) => a == b && style == other,
+                (Shape::Alias(a), Shape::Alias(b)) => {
+                    // Ids count the anchors before, of which some may be gone.
+                    let spelled = (self.old.get(old.span.clone()), self.new.get(new.span.clone()));
+                    a == b || spelled.0 == spelled.1
+                }
+                (Shape::Sequence(a, items), Shape::Sequence(b, others)) => {
+                    a == b
+                        && items.len() == others.len()
+                        && items.iter().zip(others).enumerate().all(|(index, (old, new))| {
+                            self.same(old, new, inner(Step::Index(index)))
+                        })
+                }
+                (Shape::Mapping(a, entries), Shape::Mapping(b, others)) => {
+                    a == b
+                        && entries.len() == others.len()
+                        && entries.iter().zip(others).all(|((key, old), (other, new))| {
+                            let name = key.as_string().map(|name| Step::Name(name.to_owned()));
+                            self.same(key, other, None) && self.same(old, new, name.and_then(inner))
+                        })
+                }
+                (
+                    Shape::Scalar(..) | Shape::Alias(_) | Shape::Sequence(..) | Shape::Mapping(..),
+                    Shape::Scalar(..) | Shape::Alias(_) | Shape::Sequence(..) | Shape::Mapping(..),
+                ) => false,
+            };
+        alike && text(self.old, tag(old)) == text(self.new, tag(new))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ops::Range;
+
+    use super::*;
+
+    type Pieces<'p> = &'p [(Range<usize>, &'p str)];
+
+    /// What the gate says of `pieces` that should put 3 at `$.a`.
+    fn judged(text: &str, pieces: Pieces<'_>) -> Result<(), String> {
+        let stream = Stream::read(text, &|_| Place::START).unwrap();
+        let Ok(loaded) = Loaded::read(text) else { panic!("{text}") };
+        let way = Way(vec![Step::Name("a".to_owned())]);
+        let value = Value::read(b"3").unwrap();
+        let pieces: Vec<_> = pieces.iter().map(|(r, new)| (r.clone(), (*new).to_owned())).collect();
+        let result = super::super::made(text, &pieces).unwrap();
+        let old = Old { text, loaded: &loaded, stream: &stream };
+        prove(&old, (0, &way), &pieces, &result, &value).map_err(|error| error.to_string())
+    }
+
+    /// EX-10
+    #[test]
+    fn an_edit_that_does_more_or_less_than_was_asked_for_is_not_given_out() {
+        let file = "a: 1\nb: [2] # c\n";
+        let refused = |problem: &str| {
+            Err(format!("internal problem: the edit was made and taken back, since {problem}"))
+        };
+        let place = refused("what is at the place now is not what was asked for");
+        let spelling = refused("`the spelling of something else` has changed as well");
+        let cases: [(&str, Pieces<'_>, _); 9] = [
+            (file, &[(3..4, "3")], Ok(())),
+            (file, &[(3..4, "4")], place.clone()),
+            (file, &[(3..4, "\"3\"")], place),
+            (file, &[(3..4, "[")], refused("its result is not strict YAML any more")),
+            (file, &[(3..4, "3\nc: 4")], refused("`$` has changed as well")),
+            (file, &[(3..4, "3"), (9..10, "5")], refused("`$['b'][0]` has changed as well")),
+            (file, &[(3..4, "3 # x")], refused("a comment has changed as well")),
+            (file, &[(3..4, "3"), (9..10, "&k 2")], spelling),
+            ("a: &k 1\nb: *k\n", &[(6..7, "3")], refused("`$['b']` has changed as well")),
+        ];
+        for (text, pieces, expected) in cases {
+            assert_eq!(judged(text, pieces), expected, "{pieces:?}");
+        }
+    }
+}

@@ -1,0 +1,304 @@
+//! What is cut out for a value, and what is put there.
+
+use actum_core::json::{Content, Value};
+use actum_core::place::{Excerpt, Place};
+
+use super::error::YamlError;
+use super::find::{Followed, follow};
+use super::place::{block_scalar, line_end};
+use super::spell::{self, Lines};
+use super::tree::{Node, Notation, Shape, Stream, Style};
+use super::{Piece, YamlUnproven};
+use crate::edit::json_path::Way;
+
+/// What a node is in what is around it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Role {
+    Document,
+    Item,
+    Member,
+}
+
+/// The place that is written to.
+struct Spot<'n, 't> {
+    text: &'t str,
+    node: &'n Node<'t>,
+    role: Role,
+    /// Whether brackets are around it.
+    in_flow: bool,
+    /// The column of the block collection it is in.
+    column: usize,
+    lines: Lines<'static>,
+}
+
+/// The pieces that put `value` at the end of `way`.
+pub(super) fn pieces(
+    text: &str,
+    stream: &Stream<'_>,
+    document: usize,
+    way: &Way,
+    value: &Value<'_>,
+    place: &impl Fn(usize) -> Place,
+) -> Result<Vec<Piece>, YamlError> {
+    let root = stream.documents.get(document).ok_or(YamlUnproven::Beyond)?;
+    let Followed::Node(nodes) = follow(root, way, text, place)? else {
+        return Err(YamlUnproven::Beyond.into());
+    };
+    let node = *nodes.last().ok_or(YamlUnproven::Beyond)?;
+    if let Some(tag) = &node.tag {
+        let shown = text.get(tag.clone()).unwrap_or_default();
+        let (tag, place) = (Excerpt::of(shown.as_bytes()), place(tag.start));
+        return Err(YamlError::Tagged { tag, place });
+    }
+    unanchored(text, &nodes, place)?;
+    let around = nodes.len().checked_sub(2).and_then(|parent| nodes.get(parent));
+    let is_flow = |node: &&&Node<'_>| match &node.shape {
+        Shape::Sequence(notation, _) | Shape::Mapping(notation, _) => *notation == Notation::Flow,
+        Shape::Scalar(..) | Shape::Alias(_) => false,
+    };
+    let role = match around.map(|parent| &parent.shape) {
+        None => Role::Document,
+        Some(Shape::Sequence(..)) => Role::Item,
+        Some(Shape::Mapping(..) | Shape::Scalar(..) | Shape::Alias(_)) => Role::Member,
+    };
+    let spot = Spot {
+        text,
+        node,
+        role,
+        in_flow: nodes.iter().rev().skip(1).any(|node| is_flow(&node)),
+        column: around.map_or(0, |parent| column(text, parent.extent.start)),
+        lines: Lines { newline: newline(text), unit: unit(text, root) },
+    };
+    if spot.node.is_empty() && spot.role == Role::Document {
+        return Err(YamlError::Empty { place: place(node.extent.start) });
+    }
+    Ok(spot.pieces(value))
+}
+
+impl Spot<'_, '_> {
+    fn pieces(&self, value: &Value<'_>) -> Vec<Piece> {
+        let extent = self.node.extent;
+        if self.in_flow {
+            return self.in_line(value);
+        }
+        match &self.node.shape {
+            Shape::Scalar(_, Style::Literal | Style::Folded) => self.over_block_scalar(value),
+            Shape::Sequence(Notation::Block, _) | Shape::Mapping(Notation::Block, _) => {
+                if spell::is_block(value) {
+                    return self.block_over_block(value);
+                }
+                self.in_line_over_block(value)
+            }
+            Shape::Scalar(..) | Shape::Alias(_) if self.opens(value) => {
+                let mut text = String::new();
+                match self.role {
+                    Role::Member => {
+                        let column = self.column + self.lines.unit;
+                        text.push_str(&format!("{}{}", self.lines.newline, " ".repeat(column)));
+                        self.lines.write(value, column, &mut text);
+                        vec![(extent.free..extent.end, text)]
+                    }
+                    Role::Item => {
+                        text.push(' ');
+                        self.lines.write(value, self.column + 2, &mut text);
+                        vec![(extent.slot..extent.end, text)]
+                    }
+                    Role::Document => {
+                        self.lines.write(value, 0, &mut text);
+                        vec![(extent.start..extent.end, text)]
+                    }
+                }
+            }
+            Shape::Scalar(..)
+            | Shape::Alias(_)
+            | Shape::Sequence(Notation::Flow, _)
+            | Shape::Mapping(Notation::Flow, _) => self.in_line(value),
+        }
+    }
+
+    /// Whether a value is put in lines of its own where a scalar was: nothing else is in its line then.
+    fn opens(&self, value: &Value<'_>) -> bool {
+        let extent = self.node.extent;
+        let alone = self.text.get(extent.end..line_end(self.text, extent.end));
+        let before = self.text.get(extent.free..extent.start).unwrap_or_default();
+        let stands = match self.role {
+            Role::Document => column(self.text, extent.start) == 0,
+            Role::Item => self.node.anchor.is_none(),
+            Role::Member => true,
+        };
+        spell::is_block(value)
+            && !extent.has_no_colon
+            && alone.is_some_and(|rest| rest.trim_matches([' ', '\t']).is_empty())
+            && (self.role == Role::Document || !before.contains(['\n', '\r']))
+            && stands
+    }
+
+    fn style(&self) -> Style {
+        match &self.node.shape {
+            Shape::Scalar(_, style) => *style,
+            Shape::Sequence(..) | Shape::Mapping(..) | Shape::Alias(_) => Style::Plain,
+        }
+    }
+
+    /// One line in the place of something that is not in lines.
+    fn in_line(&self, value: &Value<'_>) -> Vec<Piece> {
+        let extent = self.node.extent;
+        let text = spell::inline(value, self.style());
+        if !self.node.is_empty() {
+            return vec![(extent.start..extent.end, text)];
+        }
+        if extent.has_no_colon && !self.in_flow {
+            // Behind `? key` and its comment, in a line of its own.
+            let end = line_end(self.text, extent.free);
+            let indentation = " ".repeat(self.column);
+            return vec![(end..end, format!("{}{indentation}: {text}", self.lines.newline))];
+        }
+        let colon = if extent.has_no_colon { ":" } else { "" };
+        vec![(extent.free..extent.free, format!("{colon} {text}"))]
+    }
+
+    /// Lines in the place of lines.
+    fn block_over_block(&self, value: &Value<'_>) -> Vec<Piece> {
+        let extent = self.node.extent;
+        let here = column(self.text, extent.start);
+        let is_mapping = matches!(value.content, Content::Object(_));
+        let mut text = String::new();
+        // A sequence may stand as far left as the mapping it is in; another mapping may not.
+        if self.role == Role::Member && is_mapping && here <= self.column {
+            let deeper = self.column + self.lines.unit;
+            text.push_str(&" ".repeat(deeper - here));
+            self.lines.write(value, deeper, &mut text);
+        } else {
+            self.lines.write(value, here, &mut text);
+        }
+        vec![(extent.start..extent.end, text)]
+    }
+
+    /// One line in the place of lines; comments between the mark and the first line stay.
+    fn in_line_over_block(&self, value: &Value<'_>) -> Vec<Piece> {
+        let extent = self.node.extent;
+        let text = spell::inline(value, Style::Plain);
+        let between = self.text.get(extent.free..extent.start).unwrap_or_default();
+        if self.role == Role::Document || !between.contains(['\n', '\r']) {
+            return vec![(extent.start..extent.end, text)];
+        }
+        if between.trim().is_empty() {
+            return vec![(extent.free..extent.end, format!(" {text}"))];
+        }
+        let put = (extent.free..extent.free, format!(" {text}"));
+        let rest = self.text.get(extent.end..line_end(self.text, extent.end)).unwrap_or_default();
+        let lines = between.trim_end_matches([' ', '\t']);
+        let lines = lines.strip_suffix('\n').unwrap_or(lines);
+        let lines = lines.strip_suffix('\r').unwrap_or(lines);
+        let cut = match rest.trim().is_empty() {
+            // With the blanks behind the last line, which would come to stand behind the comment.
+            true => extent.free + lines.len()..extent.end + rest.len(),
+            // A comment behind the last line keeps a line.
+            false => extent.start..extent.end,
+        };
+        vec![put, (cut, String::new())]
+    }
+
+    /// In the place of a block scalar. A comment behind its header stays.
+    fn over_block_scalar(&self, value: &Value<'_>) -> Vec<Piece> {
+        let extent = self.node.extent;
+        let Shape::Scalar(old, _) = &self.node.shape else { return Vec::new() };
+        let Ok(scalar) = block_scalar(self.text, extent.start, extent.end, old) else {
+            return Vec::new();
+        };
+        let body = self.text.get(scalar.line..extent.end).unwrap_or_default();
+        let first = body.split(['\n', '\r']).find(|line| !line.trim().is_empty());
+        let indent = first.map(|line| line.len() - line.trim_start_matches(' ').len());
+        let column = indent.unwrap_or(self.column + self.lines.unit);
+        // Without a line end behind it readers do not agree on that of its last line.
+        let ends_file = self.text.len() == extent.end.max(scalar.line);
+        let literal = match &value.content {
+            Content::String(text) if !ends_file && column > 0 => {
+                spell::literal(text, self.lines.newline, column)
+            }
+            Content::String(_)
+            | Content::Null
+            | Content::Boolean(_)
+            | Content::Number(_)
+            | Content::Array(_)
+            | Content::Object(_) => None,
+        };
+        let (header, lines) = match literal {
+            Some((header, lines)) => (header.to_owned(), lines),
+            None => (spell::inline(value, Style::Plain), String::new()),
+        };
+        let mut pieces = vec![(extent.start..scalar.header, header)];
+        if scalar.line < extent.end || !lines.is_empty() {
+            pieces.push((scalar.line..extent.end.max(scalar.line), lines));
+        }
+        pieces
+    }
+}
+
+/// Refuses to replace what an alias outside of it refers to, or what is inside of such. `nodes` lead to it.
+fn unanchored(
+    text: &str,
+    nodes: &[&Node<'_>],
+    place: &impl Fn(usize) -> Place,
+) -> Result<(), YamlError> {
+    let ([root, ..], [.., node]) = (nodes, nodes) else { return Ok(()) };
+    let mut anchors: Vec<_> = nodes.iter().filter_map(|node| node.anchor.as_ref()).collect();
+    node.each(&mut |inner| anchors.extend(inner.anchor.as_ref()));
+    let mut aliases = Vec::new();
+    root.each(&mut |other| {
+        let is_outside =
+            other.extent.start < node.extent.start || other.extent.end > node.extent.end;
+        if let Shape::Alias(id) = other.shape
+            && is_outside
+        {
+            aliases.push((id, other.span.start));
+        }
+    });
+    let ids: std::collections::HashMap<usize, _> =
+        anchors.iter().map(|anchor| (anchor.id, &anchor.span)).collect();
+    match aliases.iter().find_map(|(id, at)| ids.get(id).map(|anchor| (*anchor, *at))) {
+        None => Ok(()),
+        Some((anchor, at)) => Err(YamlError::Anchored {
+            anchor: Excerpt::of(text.get(anchor.clone()).unwrap_or_default().as_bytes()),
+            place: place(anchor.start),
+            alias: place(at),
+        }),
+    }
+}
+
+/// How many characters are before `at` in its line.
+fn column(text: &str, at: usize) -> usize {
+    let before = text.get(..at).unwrap_or_default();
+    before.rsplit(['\n', '\r']).next().unwrap_or_default().chars().count()
+}
+
+/// The first line end of the text.
+fn newline(text: &str) -> &'static str {
+    match text.find(['\n', '\r']).and_then(|at| text.get(at..)) {
+        Some(rest) if rest.starts_with("\r\n") => "\r\n",
+        Some(rest) if rest.starts_with('\r') => "\r",
+        Some(_) | None => "\n",
+    }
+}
+
+/// How far the first mapping or sequence inside of a mapping is indented more than that; 2 if none is.
+fn unit(text: &str, root: &Node<'_>) -> usize {
+    let mut unit = None;
+    root.each(&mut |node| {
+        let Shape::Mapping(Notation::Block, entries) = &node.shape else { return };
+        let own = column(text, node.extent.start);
+        for (_, value) in entries {
+            let is_block = match &value.shape {
+                Shape::Sequence(notation, _) | Shape::Mapping(notation, _) => {
+                    *notation == Notation::Block
+                }
+                Shape::Scalar(..) | Shape::Alias(_) => false,
+            };
+            let more = column(text, value.extent.start).saturating_sub(own);
+            if unit.is_none() && is_block && (1..=8).contains(&more) {
+                unit = Some(more);
+            }
+        }
+    });
+    unit.unwrap_or(2)
+}

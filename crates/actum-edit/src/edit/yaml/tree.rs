@@ -1,0 +1,281 @@
+//! A YAML text as a tree of nodes that know where they stand.
+
+use std::borrow::Cow;
+use std::ops::Range;
+
+use actum_core::place::Place;
+use serde_saphyr::granit_parser::{Event, Parser, ScalarStyle, Span, StructureStyle, options};
+
+use super::error::YamlError;
+use super::{YamlProblem, place};
+
+/// All documents of a text.
+#[derive(Debug)]
+pub(super) struct Stream<'t> {
+    pub(super) documents: Vec<Node<'t>>,
+    pub(super) comments: Vec<Range<usize>>,
+}
+
+/// A node.
+#[derive(Debug)]
+pub(super) struct Node<'t> {
+    pub(super) shape: Shape<'t>,
+    /// Where the parser says it stands.
+    pub(super) span: Range<usize>,
+    pub(super) anchor: Option<Anchor>,
+    pub(super) tag: Option<Range<usize>>,
+    pub(super) extent: Extent,
+}
+
+/// Where a node stands in the text.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Extent {
+    /// Behind the mark that it follows: `:`, `-`, `[`, `{`, `,` or `---`.
+    pub(super) slot: usize,
+    /// Behind its anchor, else as `slot`.
+    pub(super) free: usize,
+    /// Its first byte, without its anchor and its tag.
+    pub(super) start: usize,
+    pub(super) end: usize,
+    /// Of a mapping's value: whether its colon is missing.
+    pub(super) has_no_colon: bool,
+}
+
+#[derive(Debug)]
+pub(super) struct Anchor {
+    pub(super) id: usize,
+    pub(super) span: Range<usize>,
+}
+
+#[derive(Debug)]
+pub(super) enum Shape<'t> {
+    Scalar(Cow<'t, str>, Style),
+    Sequence(Notation, Vec<Node<'t>>),
+    Mapping(Notation, Vec<(Node<'t>, Node<'t>)>),
+    Alias(usize),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Style {
+    Plain,
+    SingleQuoted,
+    DoubleQuoted,
+    Literal,
+    Folded,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Notation {
+    Block,
+    Flow,
+}
+
+impl<'t> Stream<'t> {
+    /// Reads a text that a strict reader has found sound.
+    pub(super) fn read(text: &'t str, place: &impl Fn(usize) -> Place) -> Result<Self, YamlError> {
+        // As many comments may stand between a key and its value as there is room for.
+        let max_buffered_comment_events = text.len();
+        let options = options! {
+            emit_anchor_events: true, emit_comments: true,
+            max_buffered_comment_events: max_buffered_comment_events
+        };
+        let mut stream = Self { documents: Vec::new(), comments: Vec::new() };
+        let mut builder = Builder::default();
+        let mut reached = 0;
+        for event in Parser::new_from_str_with_options(text, options) {
+            let (event, at) = event.map_err(|error| YamlError::NotYaml {
+                line: u64::try_from(error.marker().line()).unwrap_or(0),
+                column: u64::try_from(error.marker().col()).unwrap_or(0).saturating_add(1),
+                problem: YamlProblem::from_kind(error.kind()),
+            })?;
+            let unclear = || YamlError::Unclear { place: place(0) };
+            let span = bytes(&at).ok_or_else(unclear)?;
+            match event {
+                Event::Comment(..) => stream.comments.push(span),
+                Event::DocumentStart(is_marked, _) => {
+                    // Without a mark it starts where the one before has ended.
+                    let slot = if is_marked { span.end } else { reached };
+                    builder = Builder { slot, ..Builder::default() };
+                }
+                Event::Scalar(value, style, _, tag) => {
+                    let shape = Shape::Scalar(value, Style::of(style));
+                    builder.leaf(Node::new(shape, span, tag.is_some(), &at, text));
+                }
+                Event::Alias(id) => {
+                    builder.leaf(Node::new(Shape::Alias(id), span, false, &at, text))
+                }
+                Event::SequenceStart(style, _, tag) => {
+                    let shape = Shape::Sequence(Notation::of(style), Vec::new());
+                    builder.open.push(Open::new(Node::new(shape, span, tag.is_some(), &at, text)));
+                }
+                Event::MappingStart(style, _, tag) => {
+                    let shape = Shape::Mapping(Notation::of(style), Vec::new());
+                    builder.open.push(Open::new(Node::new(shape, span, tag.is_some(), &at, text)));
+                }
+                Event::Anchor(id, _) => builder.anchor(Anchor { id, span }),
+                Event::SequenceEnd | Event::MappingEnd => builder.close(span),
+                Event::DocumentEnd => {
+                    let mut root = builder.root.take().ok_or_else(unclear)?;
+                    place::settle(&mut root, text, builder.slot)
+                        .map_err(|at| YamlError::Unclear { place: place(at) })?;
+                    stream.documents.push(root);
+                    reached = span.end;
+                }
+                Event::StreamStart | Event::StreamEnd => {}
+                Event::UnresolvedAlias(_) => return Err(unclear()),
+                _ => return Err(unclear()),
+            }
+        }
+        Ok(stream)
+    }
+}
+
+/// The nodes that are not finished.
+#[derive(Default)]
+struct Builder<'t> {
+    slot: usize,
+    open: Vec<Open<'t>>,
+    root: Option<Node<'t>>,
+}
+
+struct Open<'t> {
+    node: Node<'t>,
+    key: Option<Node<'t>>,
+}
+
+impl<'t> Open<'t> {
+    fn new(node: Node<'t>) -> Self {
+        Self { node, key: None }
+    }
+
+    fn take(&mut self, child: Node<'t>) {
+        match &mut self.node.shape {
+            Shape::Sequence(_, items) => items.push(child),
+            Shape::Mapping(_, entries) => match self.key.take() {
+                Some(key) => entries.push((key, child)),
+                None => self.key = Some(child),
+            },
+            Shape::Scalar(..) | Shape::Alias(_) => {}
+        }
+    }
+
+    /// The node that was taken last.
+    fn last(&mut self) -> Option<&mut Node<'t>> {
+        let is_empty = match &self.node.shape {
+            Shape::Sequence(_, items) => items.is_empty(),
+            Shape::Mapping(_, entries) => entries.is_empty() && self.key.is_none(),
+            Shape::Scalar(..) | Shape::Alias(_) => true,
+        };
+        if is_empty {
+            return Some(&mut self.node);
+        }
+        if self.key.is_some() {
+            return self.key.as_mut();
+        }
+        match &mut self.node.shape {
+            Shape::Sequence(_, items) => items.last_mut(),
+            Shape::Mapping(_, entries) => entries.last_mut().map(|(_, value)| value),
+            Shape::Scalar(..) | Shape::Alias(_) => None,
+        }
+    }
+}
+
+impl<'t> Builder<'t> {
+    fn leaf(&mut self, node: Node<'t>) {
+        match self.open.last_mut() {
+            Some(open) => open.take(node),
+            None => self.root = Some(node),
+        }
+    }
+
+    fn close(&mut self, span: Range<usize>) {
+        let Some(Open { mut node, .. }) = self.open.pop() else { return };
+        node.extent.end = span.end;
+        self.leaf(node);
+    }
+
+    /// An anchor follows the event of its node at once.
+    fn anchor(&mut self, anchor: Anchor) {
+        let node = match self.open.last_mut() {
+            Some(open) => open.last(),
+            None => self.root.as_mut(),
+        };
+        if let Some(node) = node {
+            node.anchor = Some(anchor);
+        }
+    }
+}
+
+impl<'t> Node<'t> {
+    fn new(shape: Shape<'t>, span: Range<usize>, is_tagged: bool, at: &Span, text: &str) -> Self {
+        let tag = at.tag_span().and_then(|span| bytes(&span));
+        // A tag whose place is not told counts as one all the same.
+        let tag = tag.or(is_tagged.then_some(span.start..span.start));
+        debug_assert!(text.get(span.clone()).is_some());
+        Self { shape, span, anchor: None, tag, extent: Extent::default() }
+    }
+
+    /// Its value, if it is a string that is written out.
+    pub(super) fn as_string(&self) -> Option<&str> {
+        match &self.shape {
+            Shape::Scalar(value, Style::Plain) if self.tag.is_none() => {
+                (!super::spell::is_resolved(value) && !self.is_empty()).then_some(value)
+            }
+            Shape::Scalar(value, _) if self.tag.is_none() => Some(value),
+            Shape::Scalar(..) | Shape::Sequence(..) | Shape::Mapping(..) | Shape::Alias(_) => None,
+        }
+    }
+
+    /// Whether nothing is written for it.
+    pub(super) fn is_empty(&self) -> bool {
+        matches!(self.shape, Shape::Scalar(_, Style::Plain)) && self.span.is_empty()
+    }
+
+    /// What it is, for messages.
+    pub(super) fn kind(&self) -> &'static str {
+        match self.shape {
+            Shape::Scalar(..) => "a scalar",
+            Shape::Sequence(..) => "a sequence",
+            Shape::Mapping(..) => "a mapping",
+            Shape::Alias(_) => "an alias",
+        }
+    }
+
+    /// Calls `visit` with each node, from the outside in.
+    pub(super) fn each<'n>(&'n self, visit: &mut impl FnMut(&'n Node<'t>)) {
+        visit(self);
+        match &self.shape {
+            Shape::Scalar(..) | Shape::Alias(_) => {}
+            Shape::Sequence(_, items) => items.iter().for_each(|item| item.each(visit)),
+            Shape::Mapping(_, entries) => entries.iter().for_each(|(key, value)| {
+                key.each(visit);
+                value.each(visit);
+            }),
+        }
+    }
+}
+
+impl Style {
+    fn of(style: ScalarStyle) -> Self {
+        match style {
+            ScalarStyle::Plain => Self::Plain,
+            ScalarStyle::SingleQuoted => Self::SingleQuoted,
+            ScalarStyle::DoubleQuoted => Self::DoubleQuoted,
+            ScalarStyle::Literal => Self::Literal,
+            ScalarStyle::Folded => Self::Folded,
+        }
+    }
+}
+
+impl Notation {
+    fn of(style: StructureStyle) -> Self {
+        match style {
+            StructureStyle::Block => Self::Block,
+            StructureStyle::Flow => Self::Flow,
+        }
+    }
+}
+
+fn bytes(span: &Span) -> Option<Range<usize>> {
+    Some(span.start.byte_offset()?..span.end.byte_offset()?)
+}

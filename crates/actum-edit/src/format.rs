@@ -1,0 +1,343 @@
+//! Turns text that describes a change into operations: JSON in one of several formats, a unified
+//! diff, or a Codex patch (FO-10).
+//!
+//! Strict throughout: what is not understood is refused with its line and column, never skipped,
+//! unless it stands where a diff or a Codex patch may hold prose.
+
+mod change_set;
+pub mod codex_patch;
+mod document;
+mod edits;
+mod error;
+mod files;
+pub mod git_diff;
+mod json_patch;
+mod root_prefix;
+
+pub use document::{DocumentProblem, JsonFormat};
+pub use error::{ParseError, Problem};
+pub use root_prefix::RootPrefix;
+
+use std::fmt;
+
+use actum_core::RelPath;
+use actum_core::place::{Excerpt, Place};
+use document::{Document, Refusal};
+
+use crate::Operation;
+
+/// The largest input, in bytes: 100 MiB.
+pub const INPUT_BYTES_MAX: usize = 100 * 1024 * 1024;
+
+/// What a text is written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    /// A [`ChangeSet`](crate::ChangeSet) as a JSON object.
+    ChangeSet,
+    /// Texts that are replaced by others, in JSON.
+    Edits,
+    /// Whole files, in JSON.
+    Files,
+    /// A JSON Patch (RFC 6902), or several.
+    JsonPatch,
+    /// A unified diff, as git or diff(1) writes it.
+    GitDiff,
+    /// A patch between `*** Begin Patch` and `*** End Patch`.
+    CodexPatch,
+}
+
+/// Where the line counts of a hunk in a diff come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum HunkCounts {
+    /// Its header, which its lines must agree with.
+    #[default]
+    Stated,
+    /// Its lines. It ends where a line is that a hunk cannot have, where `--- ` and `+++ ` lines are followed
+    /// by a hunk header, and at the signature of a mail.
+    Counted,
+}
+
+/// How an input is to be read.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Reading {
+    /// What it is written in; recognised by its content where it is not given.
+    pub format: Option<Format>,
+    /// The file that a bare JSON Patch changes. Every other input names its files itself, and is
+    /// refused where one is given.
+    pub target: Option<RelPath>,
+    /// Where the line counts of hunks in a diff come from; of no account in other formats.
+    pub counts: HunkCounts,
+    /// Root that absolute paths may lie below.
+    pub root: RootPrefix,
+}
+
+/// The operations that `input` describes, in the order they must be computed in; in the given
+/// format, or else in the one it is recognised as: a Codex patch when a line begins one; JSON when
+/// the first byte that is not blank is `{` or `[`, and then by its fields; else a diff.
+///
+/// # Errors
+/// [`ParseError`] at the first place that is not sound.
+pub fn parse(input: &[u8], reading: &Reading) -> Result<Vec<Operation>, ParseError> {
+    match reading.format {
+        Some(Format::ChangeSet) => json(input, reading, Some(JsonFormat::ChangeSet)),
+        Some(Format::Edits) => json(input, reading, Some(JsonFormat::Edits)),
+        Some(Format::Files) => json(input, reading, Some(JsonFormat::Files)),
+        Some(Format::JsonPatch) => json(input, reading, Some(JsonFormat::JsonPatch)),
+        Some(Format::GitDiff) => {
+            without_target(reading, Format::GitDiff)?;
+            git_diff::parse_with(input, reading)
+        }
+        Some(Format::CodexPatch) => {
+            without_target(reading, Format::CodexPatch)?;
+            codex_patch::parse_with(input, &reading.root)
+        }
+        None => recognised(input, reading),
+    }
+}
+
+fn recognised(input: &[u8], reading: &Reading) -> Result<Vec<Operation>, ParseError> {
+    let start = input.trim_ascii_start();
+    if start.is_empty() {
+        return Err(ParseError::whole(Problem::Blank));
+    }
+    if begins_json(start) {
+        return json(input, reading, None);
+    }
+    if codex_patch::begins(input) {
+        without_target(reading, Format::CodexPatch)?;
+        return codex_patch::parse_with(input, &reading.root);
+    }
+    let no_diff =
+        |error: &ParseError| error.problem == Problem::Diff(git_diff::DiffProblem::NoSection);
+    let operations = git_diff::parse_with(input, reading).map_err(|error| {
+        if !no_diff(&error) {
+            return error;
+        }
+        ParseError::whole(Problem::Unrecognised { found: Excerpt::of_line(start) })
+    })?;
+    without_target(reading, Format::GitDiff)?;
+    Ok(operations)
+}
+
+fn json(
+    input: &[u8],
+    reading: &Reading,
+    format: Option<JsonFormat>,
+) -> Result<Vec<Operation>, ParseError> {
+    check_input(input)?;
+    let placed = |refusal: Refusal| refusal.placed(input);
+    let document = Document::read(input, &reading.root).map_err(placed)?;
+    let target = reading.target.as_ref();
+    let format = format.map_or_else(|| document.format(target), Ok).map_err(placed)?;
+    if format != JsonFormat::JsonPatch {
+        without_target(reading, format.into())?;
+        document.filled().map_err(placed)?;
+    }
+    let operations = match format {
+        JsonFormat::ChangeSet => change_set::operations(&document),
+        JsonFormat::Edits => edits::operations(&document),
+        JsonFormat::Files => files::operations(&document),
+        JsonFormat::JsonPatch => json_patch::operations(&document, target),
+    };
+    operations.map_err(placed)
+}
+
+/// Whether a text begins as JSON does, and not as prose in brackets: `[PATCH] a subject`.
+fn begins_json(start: &[u8]) -> bool {
+    let Some((bracket, rest)) = start.split_first() else { return false };
+    match (bracket, rest.trim_ascii_start().first()) {
+        (b'{', Some(b'"' | b'}') | None) => true,
+        (b'[', Some(next)) => b"{[]\"-0123456789".contains(next),
+        (b'[', None) => true,
+        (_, _) => false,
+    }
+}
+
+/// Whether a line of prose begins a change in JSON.
+fn is_json_change(line: &[u8]) -> bool {
+    const MARKS: [&[u8]; 5] =
+        [b"\"old_string\"", b"\"content\"", b"\"patches\"", b"\"json_patch\"", b"\"edits\""];
+    begins_json(line)
+        && line.contains(&b'"')
+        && MARKS.iter().any(|mark| memchr::memmem::find(line, mark).is_some())
+}
+
+/// Refuses a named file beside an input that names its files itself.
+fn without_target(reading: &Reading, format: Format) -> Result<(), ParseError> {
+    match reading.target {
+        Some(_) => Err(ParseError::whole(Problem::TargetUnused { format })),
+        None => Ok(()),
+    }
+}
+
+impl From<JsonFormat> for Format {
+    fn from(format: JsonFormat) -> Self {
+        match format {
+            JsonFormat::ChangeSet => Self::ChangeSet,
+            JsonFormat::Edits => Self::Edits,
+            JsonFormat::Files => Self::Files,
+            JsonFormat::JsonPatch => Self::JsonPatch,
+        }
+    }
+}
+
+impl fmt::Display for Format {
+    /// What a text in it is called.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::ChangeSet => "a change set",
+            Self::Edits => "edits",
+            Self::Files => "whole files",
+            Self::JsonPatch => "a JSON Patch",
+            Self::GitDiff => "a diff",
+            Self::CodexPatch => "a Codex patch",
+        })
+    }
+}
+
+/// Refuses what no format may be: too large, or not in bare UTF-8 compatible bytes.
+fn check_input(input: &[u8]) -> Result<(), ParseError> {
+    check_size(input.len())?;
+    let problem = match input {
+        [0xef, 0xbb, 0xbf, ..] => Problem::ByteOrderMark,
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => Problem::Utf16,
+        _ => return Ok(()),
+    };
+    Err(ParseError::at(Place::START, problem))
+}
+
+fn check_size(bytes: usize) -> Result<(), ParseError> {
+    if bytes > INPUT_BYTES_MAX {
+        return Err(ParseError::whole(Problem::TooLarge { bytes }));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const JSON: &str = r#" {"patches":[{"path":"a","hunks":[{"old_start":0,"old_lines":0,
+        "new_start":1,"new_lines":1,"lines":"+a\n"}]}]}"#;
+    const DIFF: &str = "\n--- a/a\n+++ b/a\n@@ -0,0 +1 @@\n+a\n";
+
+    fn recognised(input: &str) -> Result<Vec<Operation>, ParseError> {
+        parse(input.as_bytes(), &Reading::default())
+    }
+
+    fn in_format(format: Format) -> Reading {
+        Reading { format: Some(format), ..Reading::default() }
+    }
+
+    /// FO-10
+    #[test]
+    fn both_formats_are_recognised_and_mean_the_same() {
+        let operations = recognised(JSON).unwrap();
+        assert_eq!(operations.len(), 1);
+        assert_eq!(recognised(DIFF).unwrap(), operations);
+    }
+
+    #[test]
+    fn a_format_that_is_given_is_not_guessed() {
+        for format in [Format::ChangeSet, Format::Edits, Format::Files, Format::JsonPatch] {
+            let error = parse(DIFF.as_bytes(), &in_format(format)).unwrap_err();
+            assert!(matches!(error.problem, Problem::Document(_)), "{error}");
+        }
+        let error = parse(JSON.as_bytes(), &in_format(Format::Edits)).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "line 1, column 3: unknown field `patches`; an edit has `path`, `old_string`, \
+             `new_string`, `replace_all`, `expected_prev_sha256`"
+        );
+        let error = parse(JSON.as_bytes(), &in_format(Format::GitDiff)).unwrap_err();
+        assert!(matches!(error.problem, Problem::Diff(_)), "{error}");
+    }
+
+    #[test]
+    fn an_empty_array_is_refused_in_every_format_but_that_of_a_json_patch() {
+        for format in [Format::ChangeSet, Format::Edits, Format::Files] {
+            for reading in [in_format(format), Reading::default()] {
+                assert_eq!(
+                    parse(b" []", &reading).unwrap_err().to_string(),
+                    "line 1, column 2: the array is empty, so there is nothing to change"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn an_input_in_no_format_says_what_it_was_tried_as() {
+        assert_eq!(
+            recognised("please fix the bug\n").unwrap_err().to_string(),
+            "the input is in no known format: it is no change set, edits, whole files or JSON \
+             Patch, since it starts with `please fix the bug` and not with `{` or `[`; no diff, since \
+             it has neither a `diff --git` line nor a `--- ` line followed by a `+++ ` line; and no \
+             Codex patch, since no line is `*** Begin Patch`"
+        );
+        assert_eq!(
+            recognised(" \n\t").unwrap_err().to_string(),
+            "the input is empty: it is neither JSON, which starts with `{` or `[`, nor a diff, \
+             which has a `diff --git` line or a `--- ` line followed by a `+++ ` line, nor a Codex \
+             patch, which begins with `*** Begin Patch`"
+        );
+    }
+
+    /// FO-10
+    #[test]
+    fn prose_that_begins_like_json_does_not_hide_a_diff_or_a_codex_patch() {
+        let diff = recognised(DIFF).unwrap();
+        assert_eq!(recognised(&format!("[PATCH 1/2] greet\n{DIFF}")).unwrap(), diff);
+        let codex = "*** Begin Patch\n*** Add File: a\n+a\n*** End Patch\n";
+        let operations = recognised(codex).unwrap();
+        assert_eq!(recognised(&format!("{{see below}}\n{codex}")).unwrap(), operations);
+        let error = recognised("{see below}\n").unwrap_err();
+        assert!(matches!(error.problem, Problem::Unrecognised { .. }), "{error}");
+    }
+
+    /// FO-10, D-4: a diff that stands in a text of the JSON is text.
+    #[test]
+    fn json_that_is_not_sound_is_not_read_as_what_it_holds() {
+        let diff = "{\"path\":\"d\",\"content\":\"x:\n--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+b\n\"}";
+        let codex = "{\"path\":\"d\",\"content\":\"\n*** Begin Patch\n*** Delete File: a\n*** End Patch\n\"}";
+        for input in [diff, codex] {
+            let error = recognised(input).unwrap_err();
+            assert!(matches!(error.problem, Problem::Document(_)), "{error}");
+        }
+    }
+
+    /// D-4
+    #[test]
+    fn two_changes_in_two_formats_are_refused() {
+        let codex = "*** Begin Patch\n*** Delete File: a\n*** End Patch\n";
+        let json = "{\"path\": \"a\", \"old_string\": \"a\", \"new_string\": \"b\"}\n";
+        let diff = DIFF.trim_start();
+        for (first, second) in [(codex, diff), (diff, codex), (diff, json), (codex, json)] {
+            let error = recognised(&format!("{first}{second}")).unwrap_err();
+            assert!(error.to_string().contains("in another format"), "{error}");
+        }
+        let reading = in_format(Format::GitDiff);
+        assert!(parse(format!("{diff}{codex}").as_bytes(), &reading).is_err());
+    }
+
+    #[test]
+    fn the_size_is_limited_on_both_sides() {
+        assert_eq!(check_size(INPUT_BYTES_MAX), Ok(()));
+        assert_eq!(
+            check_size(INPUT_BYTES_MAX + 1).unwrap_err().to_string(),
+            "the input has 104857601 bytes, but at most 104857600 are read; split it"
+        );
+    }
+
+    #[test]
+    fn an_input_that_is_marked_as_another_encoding_is_refused() {
+        let marked = format!("\u{feff}{DIFF}");
+        assert_eq!(
+            recognised(&marked).unwrap_err().to_string(),
+            "line 1, column 1: the input starts with a byte order mark; save it as UTF-8 without one"
+        );
+        let utf16: Vec<u8> = marked.encode_utf16().flat_map(u16::to_le_bytes).collect();
+        for format in [Format::GitDiff, Format::ChangeSet] {
+            assert_eq!(parse(&utf16, &in_format(format)).unwrap_err().problem, Problem::Utf16);
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! An input in JSON: which of the formats it is in, and what they share.
+
+mod problem;
+mod recognise;
+
+pub use problem::DocumentProblem;
+pub use recognise::JsonFormat;
+
+use std::collections::BTreeSet;
+
+use actum_core::json::{self, Field, Fields, ShapeError, SyntaxError, Value};
+use actum_core::place::Place;
+use actum_core::{Digest, RelPath};
+
+use super::{ParseError, Problem, RootPrefix};
+
+/// JSON text that describes a change.
+pub(super) struct Document<'t> {
+    pub(super) text: &'t str,
+    pub(super) value: Value<'t>,
+    /// Root that absolute paths in it may lie below.
+    pub(super) root: &'t RootPrefix,
+}
+
+/// What is refused, and at which byte of the input.
+pub(super) struct Refusal {
+    pub(super) offset: usize,
+    pub(super) problem: Problem,
+}
+
+impl<'t> Document<'t> {
+    pub(super) fn read(text: &'t [u8], root: &'t RootPrefix) -> Result<Self, Refusal> {
+        Ok(Self { text: json::text(text)?, value: Value::read(text)?, root })
+    }
+
+    /// The format that its fields show it to be in; an empty array is a JSON Patch where a file is named
+    /// for one.
+    pub(super) fn format(&self, target: Option<&RelPath>) -> Result<JsonFormat, Refusal> {
+        if self.is_empty() && target.is_some() {
+            return Ok(JsonFormat::JsonPatch);
+        }
+        self.filled()?;
+        recognise::format(&self.value)
+            .map_err(|problem| Refusal::at(self.value.span.start, problem))
+    }
+
+    /// Refuses an empty array, which only a JSON Patch can be.
+    pub(super) fn filled(&self) -> Result<(), Refusal> {
+        if self.is_empty() {
+            return Err(Refusal::at(self.value.span.start, DocumentProblem::EmptyArray));
+        }
+        Ok(())
+    }
+
+    fn is_empty(&self) -> bool {
+        self.value.each().is_empty()
+    }
+}
+
+impl Refusal {
+    pub(super) fn at(offset: usize, problem: impl Into<Problem>) -> Self {
+        Self { offset, problem: problem.into() }
+    }
+
+    /// The same with the line and column in `input`.
+    pub(super) fn placed(self, input: &[u8]) -> ParseError {
+        ParseError::at(Place::of(input, self.offset), self.problem)
+    }
+}
+
+impl From<SyntaxError> for Refusal {
+    fn from(error: SyntaxError) -> Self {
+        Self::at(error.offset, DocumentProblem::Syntax(error.problem))
+    }
+}
+
+impl From<ShapeError> for Refusal {
+    fn from(error: ShapeError) -> Self {
+        Self::at(error.offset, DocumentProblem::Shape(error.problem))
+    }
+}
+
+/// The path in a field.
+pub(super) fn path_in(field: Field<'_>, root: &RootPrefix) -> Result<RelPath, Refusal> {
+    let refused = |error| Refusal::at(field.value.span.start, Problem::Path(error));
+    RelPath::new(root.relative(field.string()?.as_bytes())).map_err(refused)
+}
+
+/// The name of the field that holds the digest a file must have.
+pub(super) const EXPECTED: &str = "expected_prev_sha256";
+
+/// The digest that a file must have; none where the field is left out or `null`.
+pub(super) fn expected_in(fields: &Fields<'_>) -> Result<Option<Digest>, Refusal> {
+    let Some(field) = fields.optional(EXPECTED) else { return Ok(None) };
+    let refused = |source| Refusal::at(field.value.span.start, DocumentProblem::Digest { source });
+    field.string()?.parse().map(Some).map_err(refused)
+}
+
+/// Files that are edited several times, one edit after the other.
+pub(super) struct EditedFiles<'t> {
+    seen: BTreeSet<RelPath>,
+    root: &'t RootPrefix,
+}
+
+impl<'t> EditedFiles<'t> {
+    pub(super) fn new(document: &Document<'t>) -> Self {
+        Self { seen: BTreeSet::new(), root: document.root }
+    }
+
+    /// The path and digest of the next edit. Only the first edit of a file can expect a digest: a
+    /// later one could mean the file as it was before all of them, or as the one before left it.
+    pub(super) fn next(
+        &mut self,
+        fields: &Fields<'_>,
+    ) -> Result<(RelPath, Option<Digest>), Refusal> {
+        let path = path_in(fields.required("path")?, self.root)?;
+        let expected = expected_in(fields)?;
+        let is_first = self.seen.insert(path.clone());
+        match fields.optional(EXPECTED) {
+            Some(field) if !is_first => {
+                Err(Refusal::at(field.value.span.start, DocumentProblem::LateDigest { path }))
+            }
+            Some(_) | None => Ok((path, expected)),
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Why an input in JSON is refused.
+
+use std::fmt;
+
+use actum_core::RelPath;
+use actum_core::digest::DigestError;
+use actum_core::json::{ShapeProblem, SyntaxProblem};
+use actum_core::place::Excerpt;
+
+use crate::edit::json_patch::PointerError;
+use crate::format::{Format, JsonFormat};
+
+/// What is wrong with an input in JSON.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum DocumentProblem {
+    /// It is not JSON.
+    #[error("the JSON is not sound: {0}")]
+    Syntax(#[source] SyntaxProblem),
+    /// A value or field is not as the format asks for.
+    #[error(transparent)]
+    Shape(ShapeProblem),
+    /// It is an array with nothing in it.
+    #[error("the array is empty, so there is nothing to change")]
+    EmptyArray,
+    /// It has the fields of no format.
+    #[error(
+        "the JSON is in no known format: it has {}; so it is no change set, which has `patches`; \
+         no edits, which have `edits` or `old_string`; no whole files, which have `files`, \
+         `content` or `content_base64`; and no JSON Patch, which has `json_patch`, `json_patches` \
+         or, in an array, `op`",
+        Found(found)
+    )]
+    NoFormat {
+        /// Its fields, or those of its elements.
+        found: Vec<Excerpt>,
+    },
+    /// It has the fields of several formats.
+    #[error("the JSON mixes formats: {}; make each an input of its own", Marks(marks))]
+    Mixed {
+        /// A field of each format that it has.
+        marks: Vec<(JsonFormat, &'static str)>,
+    },
+    /// `expected_prev_sha256` is not a digest.
+    #[error("`expected_prev_sha256` cannot be used: {source}")]
+    Digest {
+        /// What is wrong.
+        source: DigestError,
+    },
+    /// A digest is expected by a later edit of a file.
+    #[error(
+        "`{path}` is edited before, so it is not clear which content `expected_prev_sha256` \
+         means; give it with the first edit of the file"
+    )]
+    LateDigest {
+        /// The file.
+        path: RelPath,
+    },
+    /// A JSON Patch has no file.
+    #[error(
+        "a bare JSON Patch does not say which file it changes: name the file, or write \
+         `{{\"path\": …, \"json_patch\": […]}}`"
+    )]
+    NoTarget,
+    /// A JSON Patch has two files.
+    #[error("the input names the file of its JSON Patch itself, so no other can be named")]
+    TargetBesidePath,
+    /// An operation of a JSON Patch has a name that means nothing.
+    #[error(
+        "`{found}` is no operation of a JSON Patch; there are `add`, `remove`, `replace`, `move`, \
+         `copy`, `test`"
+    )]
+    UnknownOperation {
+        /// The name.
+        found: Excerpt,
+    },
+    /// A path in a JSON Patch is no pointer.
+    #[error(transparent)]
+    Pointer(PointerError),
+    /// A file is given whole more than once.
+    #[error("the file `{path}` stands here a second time")]
+    DoubledFile {
+        /// The file.
+        path: RelPath,
+    },
+    /// A file has no content.
+    #[error(
+        "the content of `{path}` is missing; give `content`, which is `null` to delete the file, \
+         or `content_base64`"
+    )]
+    NoContent {
+        /// The file.
+        path: RelPath,
+    },
+    /// A file has two contents.
+    #[error("`{path}` has both `content` and `content_base64`; give one of them")]
+    TwoContents {
+        /// The file.
+        path: RelPath,
+    },
+    /// A content is not base64.
+    #[error(
+        "`content_base64` is not base64 (RFC 4648, section 4, with padding and without line ends)"
+    )]
+    Base64,
+    /// A file is deleted and made executable.
+    #[error("`{path}` is deleted, so `executable` has no meaning")]
+    DeletedExecutable {
+        /// The file.
+        path: RelPath,
+    },
+}
+
+/// How many fields of an input in no format an error names.
+const NAMED_MAX: usize = 8;
+
+struct Found<'a>(&'a [Excerpt]);
+
+impl fmt::Display for Found<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            [] => return f.write_str("no fields"),
+            [_] => f.write_str("the field ")?,
+            _ => f.write_str("the fields ")?,
+        }
+        for (index, name) in self.0.iter().take(NAMED_MAX).enumerate() {
+            write!(f, "{}`{name}`", if index == 0 { "" } else { ", " })?;
+        }
+        if self.0.len() > NAMED_MAX { f.write_str(", …") } else { Ok(()) }
+    }
+}
+
+struct Marks<'a>(&'a [(JsonFormat, &'static str)]);
+
+impl fmt::Display for Marks<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, (format, field)) in self.0.iter().enumerate() {
+            let format = Format::from(*format);
+            write!(f, "{}`{field}` belongs to {format}", if index == 0 { "" } else { ", " })?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,104 @@
+//! Why a text could not be read as a change, and where.
+
+use std::fmt;
+
+use actum_core::PathError;
+use actum_core::place::{Excerpt, Place};
+
+use super::codex_patch::CodexProblem;
+use super::document::DocumentProblem;
+use super::git_diff::DiffProblem;
+use super::{Format, INPUT_BYTES_MAX};
+use crate::change_set::ChangeSetError;
+
+/// A text that is not a sound change.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}{problem}", Prefix(*place))]
+pub struct ParseError {
+    /// Where the problem is; `None` when it is the input as a whole.
+    pub place: Option<Place>,
+    /// What is wrong.
+    #[source]
+    pub problem: Problem,
+}
+
+/// What is wrong with a text.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Problem {
+    /// It is larger than [`INPUT_BYTES_MAX`].
+    #[error("the input has {bytes} bytes, but at most {INPUT_BYTES_MAX} are read; split it")]
+    TooLarge {
+        /// Its size.
+        bytes: usize,
+    },
+    /// It starts with the UTF-8 byte order mark.
+    #[error("the input starts with a byte order mark; save it as UTF-8 without one")]
+    ByteOrderMark,
+    /// It starts with a UTF-16 byte order mark.
+    #[error("the input is in UTF-16; save it as UTF-8 without a byte order mark")]
+    Utf16,
+    /// There is nothing in it.
+    #[error(
+        "the input is empty: it is neither JSON, which starts with `{{` or `[`, nor a diff, which \
+         has a `diff --git` line or a `--- ` line followed by a `+++ ` line, nor a Codex patch, \
+         which begins with `*** Begin Patch`"
+    )]
+    Blank,
+    /// It is in none of the formats.
+    #[error(
+        "the input is in no known format: it is no change set, edits, whole files or JSON Patch, since \
+         it starts with `{found}` and not with `{{` or `[`; no diff, since it has neither a \
+         `diff --git` line nor a `--- ` line followed by a `+++ ` line; and no Codex patch, since \
+         no line is `*** Begin Patch`"
+    )]
+    Unrecognised {
+        /// Its first line.
+        found: Excerpt,
+    },
+    /// It is not sound JSON, or not of one of the formats in JSON.
+    #[error(transparent)]
+    Document(#[from] DocumentProblem),
+    /// A file is named that only a bare JSON Patch needs.
+    #[error("a file is named for a bare JSON Patch, but the input is {format}")]
+    TargetUnused {
+        /// What the input is.
+        format: Format,
+    },
+    /// The change set contradicts itself.
+    #[error("the change set cannot be used: {0}")]
+    ChangeSet(#[source] ChangeSetError),
+    /// A path is not one of the workspace.
+    #[error(transparent)]
+    Path(PathError),
+    /// The diff is not sound.
+    #[error(transparent)]
+    Diff(DiffProblem),
+    /// The Codex patch is not sound.
+    #[error(transparent)]
+    Codex(CodexProblem),
+}
+
+impl ParseError {
+    pub(super) fn at(place: Place, problem: Problem) -> Self {
+        Self { place: Some(place), problem }
+    }
+
+    pub(super) fn whole(problem: Problem) -> Self {
+        Self { place: None, problem }
+    }
+
+    pub(super) fn diff(place: Place, problem: DiffProblem) -> Self {
+        Self::at(place, Problem::Diff(problem))
+    }
+}
+
+struct Prefix(Option<Place>);
+
+impl fmt::Display for Prefix {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            Some(Place { line, column }) => write!(f, "line {line}, column {column}: "),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! Reads whole files in JSON: what each contains, or that it goes.
+
+use std::collections::BTreeSet;
+
+use actum_core::RelPath;
+use actum_core::json::{Fields, Kind, Schema, Value};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+
+use super::RootPrefix;
+use super::document::{Document, DocumentProblem, Refusal, expected_in, path_in};
+use crate::{EmptyParents, ModeChange, Operation};
+
+const FILE: Schema = Schema {
+    name: "a file",
+    fields: &["path", "content", "content_base64", "executable", "expected_prev_sha256"],
+    aliases: &[],
+};
+const LIST: Schema = Schema { name: "a list of files", fields: &["files"], aliases: &[] };
+
+/// What becomes of a file.
+enum Target {
+    Content(Vec<u8>),
+    Gone,
+}
+
+/// The operations of `{"files": [..]}`, of one file, or of an array of files.
+pub(super) fn operations(document: &Document<'_>) -> Result<Vec<Operation>, Refusal> {
+    let value = &document.value;
+    let files = if value.has("files") {
+        LIST.fields(value)?.required("files")?.filled_array()?
+    } else {
+        value.each()
+    };
+    let mut seen = BTreeSet::new();
+    let mut operations = Vec::with_capacity(files.len());
+    for file in files {
+        read(file, document.root, &mut seen, &mut operations)?;
+    }
+    Ok(operations)
+}
+
+fn read(
+    file: &Value<'_>,
+    root: &RootPrefix,
+    seen: &mut BTreeSet<RelPath>,
+    operations: &mut Vec<Operation>,
+) -> Result<(), Refusal> {
+    let fields = FILE.fields(file)?;
+    let place = fields.required("path")?;
+    let path = path_in(place, root)?;
+    if !seen.insert(path.clone()) {
+        return Err(Refusal::at(place.value.span.start, DocumentProblem::DoubledFile { path }));
+    }
+    let expected = expected_in(&fields)?;
+    let executable = fields.get("executable").map(|field| field.boolean()).transpose()?;
+    let mode = executable.map(ModeChange::Executable);
+    match (target(&fields, &path, file)?, expected, fields.get("executable")) {
+        (Target::Gone, _, Some(field)) => {
+            let problem = DocumentProblem::DeletedExecutable { path };
+            return Err(Refusal::at(field.value.span.start, problem));
+        }
+        (Target::Gone, expected, None) => {
+            operations.push(Operation::Delete { path, expected, parents: EmptyParents::Remove });
+        }
+        // What is expected to be something is there; what is not, is made.
+        (Target::Content(content), None, _) => {
+            operations.push(Operation::Create { path, content, mode });
+        }
+        (Target::Content(content), expected @ Some(_), _) => {
+            operations.push(Operation::Write { path: path.clone(), content, expected });
+            operations.extend(mode.map(|mode| Operation::Chmod { path, mode }));
+        }
+    }
+    Ok(())
+}
+
+fn target(fields: &Fields<'_>, path: &RelPath, file: &Value<'_>) -> Result<Target, Refusal> {
+    let path = || path.clone();
+    match (fields.get("content"), fields.get("content_base64")) {
+        (Some(field), None) if field.value.kind() == Kind::Null => Ok(Target::Gone),
+        (Some(field), None) => Ok(Target::Content(field.string()?.as_bytes().to_vec())),
+        (None, Some(field)) => {
+            let refused = |_| Refusal::at(field.value.span.start, DocumentProblem::Base64);
+            STANDARD.decode(field.string()?).map(Target::Content).map_err(refused)
+        }
+        (None, None) => {
+            Err(Refusal::at(file.span.start, DocumentProblem::NoContent { path: path() }))
+        }
+        (Some(_), Some(second)) => {
+            let problem = DocumentProblem::TwoContents { path: path() };
+            Err(Refusal::at(second.value.span.start, problem))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::{ParseError, Reading, parse};
+    use actum_core::Digest;
+
+    fn read(json: &str) -> Result<Vec<Operation>, ParseError> {
+        parse(json.as_bytes(), &Reading::default())
+    }
+
+    fn error(json: &str) -> String {
+        read(json).unwrap_err().to_string()
+    }
+
+    fn path(path: &str) -> RelPath {
+        RelPath::new(path).unwrap()
+    }
+
+    /// FO-10
+    #[test]
+    fn files_are_read_alone_as_an_array_and_in_an_object() {
+        let one = r#"{"path":"a","content":"x\r\n"}"#;
+        let create = Operation::Create { path: path("a"), content: "x\r\n".into(), mode: None };
+        for json in [one, &format!("[{one}]"), &format!("{{\"files\":[{one}]}}")] {
+            assert_eq!(read(json).unwrap(), std::slice::from_ref(&create));
+        }
+    }
+
+    /// FO-6
+    #[test]
+    fn a_file_is_created_or_written_or_deleted() {
+        let expected = Some(Digest::of(b"a"));
+        let digest = format!("\"expected_prev_sha256\":\"{}\"", Digest::of(b"a"));
+        let executable = ModeChange::Executable(true);
+        let parents = EmptyParents::Remove;
+        let input = format!(
+            r#"[
+                {{"path":"new","content":"é","executable":true,"expected_prev_sha256":null}},
+                {{"path":"old","content_base64":"/wA=",{digest}}},
+                {{"path":"run","content":"","executable":true,{digest}}},
+                {{"path":"plain","content":"","executable":false}},
+                {{"path":"gone","content":null}},
+                {{"path":"gone too","content":null,{digest}}}
+            ]"#
+        );
+        assert_eq!(
+            read(&input).unwrap(),
+            [
+                Operation::Create {
+                    path: path("new"),
+                    content: "é".into(),
+                    mode: Some(executable)
+                },
+                Operation::Write { path: path("old"), content: vec![0xff, 0], expected },
+                Operation::Write { path: path("run"), content: Vec::new(), expected },
+                Operation::Chmod { path: path("run"), mode: executable },
+                Operation::Create {
+                    path: path("plain"),
+                    content: Vec::new(),
+                    mode: Some(ModeChange::Executable(false))
+                },
+                Operation::Delete { path: path("gone"), expected: None, parents },
+                Operation::Delete { path: path("gone too"), expected, parents },
+            ]
+        );
+    }
+
+    /// D-4
+    #[test]
+    fn a_file_that_is_not_exactly_one_is_refused_at_its_place() {
+        for (json, message) in [
+            (
+                r#"{"files":[{"path":"a"}]}"#,
+                "line 1, column 11: the content of `a` is missing; give `content`, which is `null` \
+                 to delete the file, or `content_base64`",
+            ),
+            (
+                r#"{"path":"a","content":null,"content_base64":""}"#,
+                "line 1, column 45: `a` has both `content` and `content_base64`; give one of them",
+            ),
+            (
+                r#"{"path":"a","content":7}"#,
+                "line 1, column 23: `content` must be a string, but here is a number",
+            ),
+            (
+                r#"{"path":"a","content":null,"executable":false}"#,
+                "line 1, column 41: `a` is deleted, so `executable` has no meaning",
+            ),
+            (
+                r#"[{"path":"a","content":""},{"path":"a","content":null}]"#,
+                "line 1, column 36: the file `a` stands here a second time",
+            ),
+            (
+                r#"{"path":"a","content":"","mode":7}"#,
+                "line 1, column 26: unknown field `mode`; a file has `path`, `content`, \
+                 `content_base64`, `executable`, `expected_prev_sha256`",
+            ),
+            (
+                r#"{"files":[]}"#,
+                "line 1, column 10: `files` is empty, so there is nothing to change",
+            ),
+        ] {
+            assert_eq!(error(json), message);
+        }
+    }
+
+    /// D-4
+    #[test]
+    fn base64_is_read_strictly() {
+        for wrong in ["YQ", "YQ=", "YR==", "YQ==\\n", "Y Q==", "_w==", "é"] {
+            assert_eq!(
+                error(&format!(r#"{{"path":"a","content_base64":"{wrong}"}}"#)),
+                "line 1, column 30: `content_base64` is not base64 (RFC 4648, section 4, with \
+                 padding and without line ends)",
+                "{wrong}"
+            );
+        }
+    }
+}

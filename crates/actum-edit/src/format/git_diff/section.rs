@@ -1,0 +1,113 @@
+//! What one section of a diff does to its file.
+
+use actum_core::place::Place;
+use actum_core::{Digest, Hasher, RelPath};
+
+use super::hunks::Hunk;
+use super::problem::DiffProblem;
+use crate::LineHunk;
+use crate::edit::BinaryEdit;
+use crate::format::ParseError;
+
+/// The change of one file, and the line it starts at.
+pub(super) struct Section<'a> {
+    pub(super) line: u64,
+    pub(super) change: Change<'a>,
+}
+
+/// What happens to a file. Every path but the target of a rename or copy refers to the tree
+/// before the whole diff.
+pub(super) enum Change<'a> {
+    /// An existing file.
+    Modify { path: RelPath, edit: Edit<'a> },
+    /// A new file.
+    Create { path: RelPath, content: Vec<u8>, executable: bool },
+    /// A file that goes.
+    Delete { path: RelPath, expected: Digest },
+    /// A file that moves; the edit is of the result.
+    Rename { from: RelPath, to: RelPath, edit: Edit<'a> },
+    /// A file that is copied; the edit is of the copy.
+    Copy { from: RelPath, to: RelPath, edit: Edit<'a> },
+}
+
+/// What changes in a file that stays.
+pub(super) struct Edit<'a> {
+    pub(super) before: Before,
+    pub(super) content: Content<'a>,
+    /// The executable bit it gets, when that changes.
+    pub(super) executable: Option<bool>,
+}
+
+/// What is known of the content before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Before {
+    /// There was some.
+    Something,
+    /// Nothing.
+    Unknown,
+}
+
+/// How the content of a file changes.
+pub(super) enum Content<'a> {
+    /// By lines, of which there may be none.
+    Lines(Vec<Hunk<'a>>),
+    /// As a whole.
+    Binary(BinaryEdit),
+}
+
+impl Edit<'_> {
+    pub(super) fn is_empty(&self) -> bool {
+        matches!(&self.content, Content::Lines(hunks) if hunks.is_empty())
+            && self.executable.is_none()
+    }
+}
+
+/// The hunks of a file that is there. Lines at line 0 stand before others only where it is known that
+/// there were others: else the same diff could be made twice.
+pub(super) fn line_hunks(hunks: &[Hunk<'_>], before: Before) -> Vec<LineHunk> {
+    let hunks = hunks.iter().map(Hunk::to_line_hunk).collect();
+    match before {
+        Before::Something => hunks,
+        Before::Unknown => LineHunk::making(hunks),
+    }
+}
+
+/// The content that the hunks of a new file hold; no hunks make an empty file.
+pub(super) fn created(
+    place: Place,
+    path: &RelPath,
+    hunks: &[Hunk<'_>],
+) -> Result<Vec<u8>, ParseError> {
+    match hunks {
+        [] => Ok(Vec::new()),
+        [hunk] if hunk.creates() => {
+            let mut content = Vec::with_capacity(hunk.body.len());
+            hunk.for_each_line(|line| content.extend_from_slice(line));
+            Ok(content)
+        }
+        [..] => {
+            let problem =
+                DiffProblem::WholeFile { path: path.clone(), form: "@@ -0,0 +1,COUNT @@" };
+            Err(ParseError::diff(place, problem))
+        }
+    }
+}
+
+/// The digest of the content that the hunks of a deleted file hold.
+pub(super) fn deleted(
+    place: Place,
+    path: &RelPath,
+    hunks: &[Hunk<'_>],
+) -> Result<Digest, ParseError> {
+    let mut hasher = Hasher::new();
+    match hunks {
+        [] => {}
+        [hunk] if hunk.deletes() => hunk.for_each_line(|line| hasher.update(line)),
+        [..] => {
+            let problem =
+                DiffProblem::WholeFile { path: path.clone(), form: "@@ -1,COUNT +0,0 @@" };
+            return Err(ParseError::diff(place, problem));
+        }
+    }
+    Ok(hasher.finish())
+}

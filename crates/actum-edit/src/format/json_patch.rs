@@ -1,0 +1,264 @@
+//! Reads JSON Patches (RFC 6902): with the file they change, or bare for a file that is named.
+//!
+//! RFC 6902 has fields ignored that an operation does not know; here they are refused, as in every
+//! other input (D-4).
+
+use actum_core::json::{Content, Field, Fields, Schema, Value};
+use actum_core::place::Excerpt;
+use actum_core::{Digest, RelPath};
+
+use super::document::{Document, DocumentProblem, EXPECTED, EditedFiles, Refusal};
+use crate::Operation;
+use crate::edit::json_patch::{JsonText, PatchOperation, Pointer};
+use crate::edit::{Edit, JsonPatch};
+
+const LIST: Schema =
+    Schema { name: "a list of JSON Patches", fields: &["json_patches"], aliases: &[] };
+const PATCH: Schema = Schema {
+    name: "a JSON Patch with its file",
+    fields: &["path", "json_patch", EXPECTED],
+    aliases: &[],
+};
+const ANY_OPERATION: Schema =
+    Schema { name: "an operation", fields: &["op", "path", "from", "value"], aliases: &[] };
+const WITH_VALUE: Schema =
+    Schema { name: "an operation of this kind", fields: &["op", "path", "value"], aliases: &[] };
+const WITH_SOURCE: Schema =
+    Schema { name: "an operation of this kind", fields: &["op", "path", "from"], aliases: &[] };
+const REMOVE: Schema =
+    Schema { name: "a `remove` operation", fields: &["op", "path"], aliases: &[] };
+
+/// The operations of `{"path": .., "json_patch": [..]}`, of `{"json_patches": [..]}` with several of
+/// those, or of a bare patch for `target`.
+pub(super) fn operations(
+    document: &Document<'_>,
+    target: Option<&RelPath>,
+) -> Result<Vec<Operation>, Refusal> {
+    let value = &document.value;
+    let refused = |problem: DocumentProblem| Err(Refusal::at(value.span.start, problem));
+    match (&value.content, target) {
+        (Content::Array(_), None) => refused(DocumentProblem::NoTarget),
+        (Content::Array(operations), Some(path)) => {
+            let edit = patch(operations, document.text)?;
+            Ok(vec![Operation::Edit { path: path.clone(), edit, expected: None }])
+        }
+        (_, Some(_)) => refused(DocumentProblem::TargetBesidePath),
+        (_, None) => {
+            let patches = if value.has("json_patches") {
+                LIST.fields(value)?.required("json_patches")?.filled_array()?
+            } else {
+                std::slice::from_ref(value)
+            };
+            let mut files = EditedFiles::new(document);
+            let read = |value| -> Result<Operation, Refusal> {
+                let fields = PATCH.fields(value)?;
+                let (path, expected): (RelPath, Option<Digest>) = files.next(&fields)?;
+                let operations = fields.required("json_patch")?.array()?;
+                let edit = patch(operations, document.text)?;
+                Ok(Operation::Edit { path, edit, expected })
+            };
+            patches.iter().map(read).collect()
+        }
+    }
+}
+
+fn patch(operations: &[Value<'_>], text: &str) -> Result<Edit, Refusal> {
+    let operations = operations.iter().map(|value| operation(value, text));
+    Ok(Edit::Json(JsonPatch { operations: operations.collect::<Result<_, _>>()? }))
+}
+
+fn operation(value: &Value<'_>, text: &str) -> Result<PatchOperation, Refusal> {
+    let name = ANY_OPERATION.fields(value)?.required("op")?;
+    let fields = |schema: Schema| schema.fields(value);
+    match name.string()? {
+        "add" => {
+            let (path, value) = with_value(&fields(WITH_VALUE)?, text)?;
+            Ok(PatchOperation::Add { path, value })
+        }
+        "replace" => {
+            let (path, value) = with_value(&fields(WITH_VALUE)?, text)?;
+            Ok(PatchOperation::Replace { path, value })
+        }
+        "test" => {
+            let (path, value) = with_value(&fields(WITH_VALUE)?, text)?;
+            Ok(PatchOperation::Test { path, value })
+        }
+        "remove" => {
+            Ok(PatchOperation::Remove { path: pointer(fields(REMOVE)?.required("path")?)? })
+        }
+        "move" => {
+            let (from, path) = with_source(&fields(WITH_SOURCE)?)?;
+            Ok(PatchOperation::Move { from, path })
+        }
+        "copy" => {
+            let (from, path) = with_source(&fields(WITH_SOURCE)?)?;
+            Ok(PatchOperation::Copy { from, path })
+        }
+        other => {
+            let found = Excerpt::of(other.as_bytes());
+            Err(Refusal::at(name.value.span.start, DocumentProblem::UnknownOperation { found }))
+        }
+    }
+}
+
+fn with_value(fields: &Fields<'_>, text: &str) -> Result<(Pointer, JsonText), Refusal> {
+    let path = pointer(fields.required("path")?)?;
+    Ok((path, JsonText::of(fields.required("value")?.value, text)?))
+}
+
+fn with_source(fields: &Fields<'_>) -> Result<(Pointer, Pointer), Refusal> {
+    Ok((pointer(fields.required("from")?)?, pointer(fields.required("path")?)?))
+}
+
+fn pointer(field: Field<'_>) -> Result<Pointer, Refusal> {
+    let refused = |error| Refusal::at(field.value.span.start, DocumentProblem::Pointer(error));
+    Pointer::new(field.string()?).map_err(refused)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::{Format, ParseError, Reading, parse};
+
+    fn read(json: &str, target: Option<&str>) -> Result<Vec<Operation>, ParseError> {
+        let target = target.map(|path| RelPath::new(path).unwrap());
+        parse(json.as_bytes(), &Reading { target, ..Reading::default() })
+    }
+
+    fn error(json: &str) -> String {
+        read(json, None).unwrap_err().to_string()
+    }
+
+    const ALL: &str = r#"[
+        {"op":"add","path":"/a~1b/-","value": {"n" : 1e400} },
+        {"op":"remove","path":"/a"},
+        {"op":"replace","path":"","value":null},
+        {"op":"move","from":"/a","path":"/b"},
+        {"op":"copy","from":"/b","path":"/c/0"},
+        {"op":"test","path":"/c","value":"\u00e9"}
+    ]"#;
+
+    fn all() -> JsonPatch {
+        let path = |text| Pointer::new(text).unwrap();
+        let value = |text| JsonText::new(text).unwrap();
+        JsonPatch {
+            operations: vec![
+                PatchOperation::Add { path: path("/a~1b/-"), value: value("{\"n\" : 1e400}") },
+                PatchOperation::Remove { path: path("/a") },
+                PatchOperation::Replace { path: path(""), value: value("null") },
+                PatchOperation::Move { from: path("/a"), path: path("/b") },
+                PatchOperation::Copy { from: path("/b"), path: path("/c/0") },
+                PatchOperation::Test { path: path("/c"), value: value("\"\\u00e9\"") },
+            ],
+        }
+    }
+
+    /// FO-10
+    #[test]
+    fn json_patches_are_read_bare_with_their_file_and_as_a_list() {
+        let edit = |path, expected| Operation::Edit {
+            path: RelPath::new(path).unwrap(),
+            edit: Edit::Json(all()),
+            expected,
+        };
+        assert_eq!(read(ALL, Some("a.json")).unwrap(), [edit("a.json", None)]);
+        let digest = Digest::of(b"");
+        let one = |path: &str| {
+            format!("{{\"path\":\"{path}\",\"json_patch\":{ALL},\"{EXPECTED}\":\"{digest}\"}}")
+        };
+        assert_eq!(read(&one("a"), None).unwrap(), [edit("a", Some(digest))]);
+        let both = [edit("a", Some(digest)), edit("b", Some(digest))];
+        let list = format!("{{\"json_patches\":[{},{}]}}", one("a"), one("b"));
+        assert_eq!(read(&list, None).unwrap(), both);
+        let again = format!("{{\"json_patches\":[{},{}]}}", one("a"), one("a"));
+        assert!(error(&again).contains("`a` is edited before"), "{}", error(&again));
+    }
+
+    /// D-4
+    #[test]
+    fn a_named_file_and_a_bare_json_patch_go_together() {
+        assert_eq!(
+            error(ALL),
+            "line 1, column 1: a bare JSON Patch does not say which file it changes: name the \
+             file, or write `{\"path\": …, \"json_patch\": […]}`"
+        );
+        let refused = |json: &str| read(json, Some("a")).unwrap_err().to_string();
+        assert_eq!(
+            refused(&format!("{{\"path\":\"a\",\"json_patch\":{ALL}}}")),
+            "line 1, column 1: the input names the file of its JSON Patch itself, so no other can \
+             be named"
+        );
+        for (json, format) in [
+            (r#"{"patches":[]}"#, "a change set"),
+            (r#"{"path":"a","content":""}"#, "whole files"),
+            (r#"{"path":"a","old_string":"a","new_string":"b"}"#, "edits"),
+            ("--- a/a\n+++ b/a\n@@ -1 +1 @@\n-a\n+b\n", "a diff"),
+        ] {
+            assert_eq!(
+                refused(json),
+                format!("a file is named for a bare JSON Patch, but the input is {format}")
+            );
+        }
+    }
+
+    /// D-4
+    #[test]
+    fn an_operation_that_is_not_exactly_one_is_refused_at_its_place() {
+        for (operation, message) in [
+            (
+                r#"{"op":"add","path":"/a"}"#,
+                "column 27: the field `value` is missing; an operation of this kind has `op`, \
+                 `path`, `value`",
+            ),
+            (
+                r#"{"path":"/a"}"#,
+                "column 27: the field `op` is missing; an operation has `op`, `path`, `from`, \
+                 `value`",
+            ),
+            (
+                r#"{"op":"merge","path":"/a"}"#,
+                "column 33: `merge` is no operation of a JSON Patch; there are `add`, `remove`, \
+                 `replace`, `move`, `copy`, `test`",
+            ),
+            (
+                r#"{"op":"remove","path":"a"}"#,
+                "column 49: `a` is no JSON Pointer: it must be empty, for the whole document, or \
+                 start with `/`",
+            ),
+            (
+                r#"{"op":"remove","path":"/a","value":1}"#,
+                "column 54: unknown field `value`; a `remove` operation has `op`, `path`",
+            ),
+            (
+                r#"{"op":"add","path":"/a","value":1,"comment":""}"#,
+                "column 61: unknown field `comment`; an operation has `op`, `path`, `from`, `value`",
+            ),
+            (
+                r#"{"op":"add","path":"/a","value":[{"x":1,"x":2}]}"#,
+                "column 67: the field `x` stands here a second time",
+            ),
+            (
+                r#"{"op":"move","path":"/a","from":7}"#,
+                "column 59: `from` must be a string, but here is a number",
+            ),
+            ("7", "column 27: an operation must be an object, but here is a number"),
+        ] {
+            let json = format!("{{\"path\":\"a\",\"json_patch\":[{operation}]}}");
+            assert_eq!(error(&json), format!("line 1, {message}"));
+        }
+    }
+
+    /// FO-10: as a patch that only tests, an empty one succeeds and changes nothing (RFC 6902).
+    #[test]
+    fn an_empty_json_patch_is_one() {
+        let edit = Edit::Json(JsonPatch { operations: Vec::new() });
+        let path = RelPath::new("a").unwrap();
+        let expected = [Operation::Edit { path, edit, expected: None }];
+        assert_eq!(read(r#"{"path":"a","json_patch":[]}"#, None).unwrap(), expected);
+        assert_eq!(read("[]", Some("a")).unwrap(), expected);
+        let json_patch = Reading { format: Some(Format::JsonPatch), ..Reading::default() };
+        let error = parse(b"[]", &json_patch).unwrap_err().to_string();
+        assert!(error.contains("a bare JSON Patch does not say which file it changes"), "{error}");
+        assert!(read(r#"{"json_patches":[]}"#, None).is_err());
+    }
+}

@@ -1,0 +1,156 @@
+//! What one step of a change does to one path; the richer form a [`ChangeSet`] converts into
+//! (FO-10).
+//!
+//! [`ChangeSet`]: crate::ChangeSet
+
+mod digest;
+mod summary;
+
+use actum_core::{Digest, FileMode, RelPath};
+use serde::{Deserialize, Serialize};
+
+use crate::{Edit, LineHunk};
+
+/// Which permission bits a step asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum ModeChange {
+    /// Exactly these bits.
+    Exact(FileMode),
+    /// Executable by whoever may read it, or by nobody; the other bits stay.
+    Executable(bool),
+}
+
+impl ModeChange {
+    /// What `mode` becomes.
+    pub fn apply(self, mode: FileMode) -> FileMode {
+        match self {
+            Self::Exact(exact) => exact,
+            Self::Executable(executable) => mode.with_executable(executable),
+        }
+    }
+}
+
+/// What happens to the directories that a deletion leaves empty.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum EmptyParents {
+    /// They stay.
+    Keep,
+    /// They are removed, as git does, and come back on undo.
+    Remove,
+}
+
+/// One step of a change. Steps are computed in order, each against the result of those before it;
+/// all of them become visible together.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Operation {
+    /// Edits the lines of an existing file. A missing file is created when the only hunk is
+    /// at line 0 and nothing may follow it.
+    Patch {
+        /// The file.
+        path: RelPath,
+        /// What changes, in ascending order.
+        hunks: Vec<LineHunk>,
+        /// The digest the file must have before this step.
+        #[serde(deserialize_with = "Option::deserialize")]
+        expected: Option<Digest>,
+    },
+    /// Edits an existing file at a place that is found in its content, or as a whole.
+    Edit {
+        /// The file.
+        path: RelPath,
+        /// What changes.
+        edit: Edit,
+        /// The digest the file must have before this step.
+        #[serde(deserialize_with = "Option::deserialize")]
+        expected: Option<Digest>,
+    },
+    /// Replaces the whole content of an existing file.
+    Write {
+        /// The file.
+        path: RelPath,
+        /// Its new content.
+        #[serde(with = "crate::byte_text")]
+        content: Vec<u8>,
+        /// The digest the file must have before this step.
+        #[serde(deserialize_with = "Option::deserialize")]
+        expected: Option<Digest>,
+    },
+    /// Makes a file where nothing is, and the directories that lead to it.
+    Create {
+        /// The file.
+        path: RelPath,
+        /// Its content.
+        #[serde(with = "crate::byte_text")]
+        content: Vec<u8>,
+        /// Its mode; the process's umask is applied to the default of `rw-rw-rw-` when absent.
+        #[serde(deserialize_with = "Option::deserialize")]
+        mode: Option<ModeChange>,
+    },
+    /// Removes a file.
+    Delete {
+        /// The file.
+        path: RelPath,
+        /// The digest the file must have before this step.
+        #[serde(deserialize_with = "Option::deserialize")]
+        expected: Option<Digest>,
+        /// What happens to directories left empty.
+        parents: EmptyParents,
+    },
+    /// Moves a file to where nothing is.
+    Rename {
+        /// The file.
+        from: RelPath,
+        /// Its new path.
+        to: RelPath,
+        /// What happens to directories left empty.
+        parents: EmptyParents,
+    },
+    /// Copies a file, its mode and its extended attributes to where nothing is.
+    Copy {
+        /// The file.
+        from: RelPath,
+        /// The path of the copy.
+        to: RelPath,
+    },
+    /// Changes the permission bits of a file.
+    Chmod {
+        /// The file.
+        path: RelPath,
+        /// The bits.
+        mode: ModeChange,
+    },
+    /// Makes an empty directory where nothing is, and those that lead to it.
+    MakeDirectory {
+        /// The directory.
+        path: RelPath,
+        /// Its mode; as any new directory's when absent.
+        #[serde(deserialize_with = "Option::deserialize")]
+        mode: Option<FileMode>,
+    },
+    /// Removes an empty directory.
+    RemoveDirectory {
+        /// The directory.
+        path: RelPath,
+    },
+}
+
+impl Operation {
+    /// The paths it speaks of.
+    pub fn paths(&self) -> impl Iterator<Item = &RelPath> {
+        let (path, other) = match self {
+            Self::Patch { path, .. }
+            | Self::Edit { path, .. }
+            | Self::Write { path, .. }
+            | Self::Create { path, .. }
+            | Self::Delete { path, .. }
+            | Self::Chmod { path, .. }
+            | Self::MakeDirectory { path, .. }
+            | Self::RemoveDirectory { path } => (path, None),
+            Self::Rename { from, to, .. } | Self::Copy { from, to } => (from, Some(to)),
+        };
+        std::iter::once(path).chain(other)
+    }
+}

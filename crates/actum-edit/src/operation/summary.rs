@@ -1,0 +1,70 @@
+//! One line about operations, for logs.
+
+use std::collections::BTreeSet;
+
+use actum_core::RelPath;
+
+use super::Operation;
+
+/// The most characters of a path in a summary.
+const SUMMARY_PATH_CHARS_MAX: usize = 200;
+
+/// The path as text, without its beginning where it is longer than a summary shows.
+fn shortened(path: &RelPath) -> String {
+    let text = String::from_utf8_lossy(path.as_bytes());
+    match text.chars().count().checked_sub(SUMMARY_PATH_CHARS_MAX) {
+        None | Some(0) => text.into_owned(),
+        Some(over) => format!("…{}", text.chars().skip(over).collect::<String>()),
+    }
+}
+
+impl Operation {
+    /// Describes operations in one line, for logs: what the first one does, and how many other paths they name. The
+    /// bytes of the path are shortened and not escaped; bytes that are no UTF-8 are replaced.
+    pub fn summary(operations: &[Self]) -> String {
+        let Some(first) = operations.first() else { return "change nothing".to_owned() };
+        let verb = match first {
+            Self::Patch { .. } | Self::Edit { .. } | Self::Write { .. } => "edit",
+            Self::Create { .. } => "create",
+            Self::Delete { .. } => "delete",
+            Self::Rename { .. } => "rename",
+            Self::Copy { .. } => "copy",
+            Self::Chmod { .. } => "chmod",
+            Self::MakeDirectory { .. } => "make directory",
+            Self::RemoveDirectory { .. } => "remove directory",
+        };
+        let named: Vec<String> = first.paths().map(shortened).collect();
+        let all: BTreeSet<&RelPath> = operations.iter().flat_map(Self::paths).collect();
+        let of_first: BTreeSet<&RelPath> = first.paths().collect();
+        let more = match all.len().saturating_sub(of_first.len()) {
+            0 => String::new(),
+            more => format!(" +{more} more"),
+        };
+        format!("{verb} {}{more}", named.join(" -> "))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::operation::EmptyParents;
+
+    /// FO-9
+    #[test]
+    fn a_summary_names_the_first_effect_and_counts_the_other_paths() {
+        let path = |text: &str| RelPath::new(text).unwrap();
+        let create = |text| Operation::Create { path: path(text), content: Vec::new(), mode: None };
+        let rename = |from, to| {
+            let (from, to) = (path(from), path(to));
+            Operation::Rename { from, to, parents: EmptyParents::Keep }
+        };
+        let of = Operation::summary;
+        assert_eq!(of(&[]), "change nothing");
+        assert_eq!(of(&[create("a")]), "create a");
+        assert_eq!(of(&[create("a"), create("a")]), "create a");
+        assert_eq!(of(&[rename("a", "b"), create("b"), create("c")]), "rename a -> b +1 more");
+        let longest = "x".repeat(SUMMARY_PATH_CHARS_MAX);
+        assert_eq!(of(&[create(&longest)]), format!("create {longest}"));
+        assert_eq!(of(&[create(&format!("a/{longest}"))]), format!("create …{longest}"));
+    }
+}

@@ -1,0 +1,224 @@
+//! What is refused of binary patches, and in which words.
+
+use actum_edit::format::git_diff::parse;
+
+use super::{git, refused};
+use crate::binary::id;
+use crate::hunk_writer::{delta, hunk, literal, packed};
+
+/// The old and the new content in binary sections.
+const CONTENTS: (&[u8], &[u8]) = (b"a\0b", b"a\0c");
+
+/// A section that changes a file with these hunks in binary; they start at line 4.
+fn binary(hunks: &str) -> String {
+    let (old, new) = (id(CONTENTS.0), id(CONTENTS.1));
+    git(&format!("index {old}..{new} 100644\nGIT binary patch\n{hunks}"))
+}
+
+/// FO-10
+#[test]
+fn a_binary_patch_whose_index_line_says_too_little_or_contradicts_it_is_refused() {
+    let (old, zero) = (id(CONTENTS.0), "0".repeat(40));
+    let index = "a binary patch needs an `index` line with the whole ids of both contents; make \
+                 the diff with `git diff --binary`";
+    let with = |header: &str| git(&format!("{header}GIT binary patch\n{}", literal(b"")));
+    refused(&with(""), &format!("line 2, column 1: {index}"));
+    for ids in ["20b5be9..88f3700".to_owned(), format!("{old}"), format!("{old}..{zero}{zero}")] {
+        refused(&with(&format!("index {ids} 100644\n")), &format!("line 2, column 7: {index}"));
+    }
+    let upper = format!("index {}..{zero}\n", old.to_string().to_uppercase());
+    refused(&with(&upper), &format!("line 2, column 7: {index}"));
+    refused(
+        &with(&format!("index {old}..{old}\n")),
+        &format!(
+            "line 2, column 7: both contents have the id `{old}`, so the binary patch changes \
+             nothing"
+        ),
+    );
+    refused(
+        &with(&format!("index {old}..{zero}\n")),
+        "line 2, column 7: the new id is zero, which means that there is no new file, but there is \
+         one",
+    );
+    refused(
+        &with(&format!("new file mode 100644\nindex {old}..{zero}\n")),
+        &format!(
+            "line 3, column 7: the old id is `{old}`, but there is no old file, so it must be zero"
+        ),
+    );
+}
+
+/// Refuses hunks of [`binary`] at `place`, which is a line and a column.
+#[track_caller]
+fn hunks_refused(hunks: &str, place: (u64, u64), problem: &str) {
+    let (line, column) = place;
+    refused(&binary(hunks), &format!("line {line}, column {column}: {problem}"));
+}
+
+/// FO-10
+#[test]
+fn a_binary_hunk_whose_first_line_says_nothing_or_too_much_is_refused() {
+    let none = "no `literal SIZE` or `delta SIZE` follows `GIT binary patch`: found";
+    hunks_refused("", (4, 1), &format!("{none} the end of the input"));
+    hunks_refused("zip 3\n", (4, 1), &format!("{none} `zip 3`"));
+    hunks_refused("literal \n", (4, 9), "the size `` is no decimal number");
+    hunks_refused("delta +3\n", (4, 7), "the size `+3` is no decimal number");
+    hunks_refused(
+        "literal 104857601\n",
+        (4, 9),
+        "the hunk announces 104857601 bytes, but at most 104857600 are unpacked",
+    );
+    let good = literal(CONTENTS.1);
+    let over = "the binary patch of the file ended before this hunk: found `literal 3`";
+    hunks_refused(&format!("{good}\n{good}"), (8, 1), over);
+    hunks_refused(&format!("{good}{}{good}", literal(CONTENTS.0)), (10, 1), over);
+}
+
+/// FO-10
+#[test]
+fn a_line_of_a_binary_hunk_that_is_damaged_is_refused_where_it_is() {
+    // `literal 3`, a line of eleven bytes in fifteen letters, a blank line.
+    let good = literal(CONTENTS.1);
+    let line = good.lines().nth(1).unwrap();
+    assert_eq!((good.lines().count(), line.len()), (3, 16));
+    let with = |line: &str| format!("literal 3\n{line}\n\n");
+    hunks_refused(
+        &with(&line.replacen('K', "k", 1)),
+        (5, 1),
+        "the line announces 37 bytes, which are 50 letters, but has 15",
+    );
+    hunks_refused(
+        &with(&line[..15]),
+        (5, 1),
+        "the line announces 11 bytes, which are 15 letters, but has 14",
+    );
+    hunks_refused(
+        &format!("{good}{}", with("A0")),
+        (8, 1),
+        "the line announces 1 bytes, which are 5 letters, but has 1",
+    );
+    let letter = "a line of a binary hunk starts with a letter for its length, `A` to `Z` or `a` to \
+                  `z`: found";
+    hunks_refused(&with("0cmYd"), (5, 1), &format!("{letter} `0cmYd`"));
+    hunks_refused(
+        &with(&format!("{}\"{}", &line[..7], &line[8..])),
+        (5, 8),
+        "`\"` is no letter of the base 85 of git",
+    );
+    hunks_refused(
+        &with(&format!("{}~~~~~{}", &line[..6], &line[11..])),
+        (5, 7),
+        "`~~~~~` is more in base 85 than four bytes can hold",
+    );
+    let converted = "the line ends with CRLF, so the line ends of the diff were converted after it \
+                     was made; give it as it was made";
+    hunks_refused(&good.replace('\n', "\r\n"), (4, 1), converted);
+    hunks_refused(&with(&format!("{line}\r")), (5, 1), converted);
+}
+
+/// FO-10
+#[test]
+fn a_binary_hunk_that_is_cut_off_is_refused() {
+    let good = literal(CONTENTS.1);
+    let line = good.lines().nth(1).unwrap();
+    hunks_refused(
+        good.trim_end(),
+        (5, 1),
+        &format!("the input ends inside `{line}`; give the whole diff, with a newline at its end"),
+    );
+    let open = &good[..good.len() - 1];
+    let cut = "the binary hunk has no blank line at its end: found";
+    hunks_refused(open, (6, 1), &format!("{cut} the end of the input; give the whole diff"));
+    hunks_refused(
+        &format!("{open}diff --git a/y b/y\n"),
+        (6, 1),
+        &format!("{cut} `diff --git a/y b/y`; give the whole diff"),
+    );
+    assert!(parse(binary(&good).as_bytes()).is_ok());
+}
+
+/// FO-10; the last one would fill 50 MB.
+#[test]
+fn a_binary_hunk_that_does_not_unpack_to_its_size_is_refused() {
+    let whole = packed(CONTENTS.1);
+    let damaged = "what the hunk holds cannot be unpacked; it is damaged or not whole";
+    for packed in [&whole[..8], b"", b"no zlib stream"] {
+        hunks_refused(&hunk("literal", 3, packed), (4, 1), damaged);
+    }
+    let size = |announced| hunk("literal", announced, &whole);
+    hunks_refused(&size(4), (4, 1), "the hunk announces 4 bytes, but holds 3");
+    hunks_refused(&size(2), (4, 1), "the hunk announces 2 bytes, but holds more");
+    let bomb = hunk("literal", 3, &packed(&vec![0; 50_000_000]));
+    hunks_refused(&bomb, (4, 1), "the hunk announces 3 bytes, but holds more");
+}
+
+/// FO-10
+#[test]
+fn a_binary_patch_that_makes_something_else_than_it_says_is_refused() {
+    let (old, new) = (id(CONTENTS.0), id(CONTENTS.1));
+    let good = literal(CONTENTS.1);
+    let wrong = |expected, content: &[u8]| {
+        let found = id(content);
+        format!(
+            "the content of the hunk has the id `{found}`, but the `index` line says `{expected}`"
+        )
+    };
+    refused(&binary(&literal(b"else")), &format!("line 4, column 1: {}", wrong(new, b"else")));
+    let twice = format!("{good}{good}");
+    refused(&binary(&twice), &format!("line 7, column 1: {}", wrong(old, CONTENTS.1)));
+    for (instructions, problem) in [
+        (
+            &b"\x03\x04\x90\x04"[..],
+            "the delta copies 4 bytes from byte 0 on of a content of 3 bytes",
+        ),
+        (b"\x03\x03\x90\x02", "the delta announces a content of 3 bytes, but makes 2"),
+        (b"\x03\x03\x03ab", "the delta ends in the middle of a size or an instruction"),
+        (b"\x03\x03\x90\x02\x00", "the delta has the instruction 0, which git reserves"),
+        (
+            b"\x03\xff\xff\xff\xff\x7f",
+            "the delta makes a content of 34359738367 bytes, but at most 104857600 are made",
+        ),
+    ] {
+        refused(&binary(&delta(instructions)), &format!("line 4, column 1: {problem}"));
+        let reverse = format!("{good}{}", delta(instructions));
+        refused(&binary(&reverse), &format!("line 7, column 1: {problem}"));
+    }
+}
+
+/// FO-6, FO-10
+#[test]
+fn a_binary_file_is_made_and_deleted_only_with_its_whole_content() {
+    let (id, zero) = (id(CONTENTS.0), "0".repeat(40));
+    let (nothing, content) = (literal(b""), literal(CONTENTS.0));
+    let created = |hunks: &str| {
+        let header = format!("new file mode 100644\nindex {zero}..{id}\nGIT binary patch\n");
+        git(&format!("{header}{hunks}"))
+    };
+    let deleted = |hunks: &str| {
+        let header = format!("deleted file mode 100644\nindex {id}..{zero}\nGIT binary patch\n");
+        git(&format!("{header}{hunks}"))
+    };
+    let start = "the hunk starts from where there is no file, so it must be `literal SIZE`";
+    let end = "the hunk leads to where there is no file, so it must be `literal 0`";
+    let insert = delta(b"\x00\x03\x03a\0b");
+    refused(&created(&insert), &format!("line 5, column 1: {start}"));
+    refused(&created(&format!("{content}{content}")), &format!("line 8, column 1: {end}"));
+    refused(&created(&format!("{content}{insert}")), &format!("line 8, column 1: {end}"));
+    assert!(parse(created(&content).as_bytes()).is_ok());
+
+    refused(&deleted(&content), &format!("line 5, column 1: {end}"));
+    refused(&deleted(&format!("{nothing}{insert}")), &format!("line 8, column 1: {start}"));
+    refused(
+        &deleted(&nothing),
+        "line 5, column 1: the section deletes `x`, but has no second hunk with the content that \
+         goes; make the diff with `git diff --binary`",
+    );
+    let other = deleted(&format!("{nothing}{}", literal(b"else")));
+    assert!(
+        parse(other.as_bytes())
+            .unwrap_err()
+            .to_string()
+            .starts_with("line 8, column 1: the content")
+    );
+    assert!(parse(deleted(&format!("{nothing}{content}")).as_bytes()).is_ok());
+}

@@ -1,0 +1,66 @@
+//! Limits, on each side.
+
+use actum_core::json::DEPTH_MAX;
+use actum_edit::edit::YAML_BYTES_MAX;
+
+use super::{check, edited};
+
+fn max() -> usize {
+    usize::try_from(YAML_BYTES_MAX).unwrap()
+}
+
+/// EX-10
+#[test]
+fn the_size_of_the_file_is_limited_on_both_sides() {
+    let file = |bytes: usize| format!("a: 1 #{}\n", "x".repeat(bytes - 7));
+    assert!(edited("$.a", "2", &file(max())).is_ok());
+    assert_eq!(
+        edited("$.a", "2", &file(max() + 1)).unwrap_err(),
+        "the file has 4194305 bytes, but YAML is edited up to 4194304 only"
+    );
+}
+
+/// EX-10
+#[test]
+fn the_size_of_the_result_is_limited_on_both_sides() {
+    let value = |bytes: usize| format!("\"{}\"", "x".repeat(bytes));
+    assert_eq!(edited("$.a", &value(max() - 4), "a: 1\n").unwrap().len(), max());
+    assert_eq!(
+        edited("$.a", &value(max() - 3), "a: 1\n").unwrap_err(),
+        "the result would have more than 4194304 bytes"
+    );
+}
+
+/// EX-10
+#[test]
+fn the_depth_of_the_file_is_limited_on_both_sides() {
+    let nested = |depth| format!("{}1{}", "[".repeat(depth), "]".repeat(depth));
+    let path = |depth| format!("${}", "[0]".repeat(depth));
+    let deepest = DEPTH_MAX - 1;
+    assert!(edited(&path(deepest), "2", &nested(deepest)).is_ok());
+    assert!(edited(&path(200), "2", &nested(200)).unwrap_err().contains("not strict YAML"));
+}
+
+/// EX-10: aliases stand for more than memory holds.
+#[test]
+fn aliases_cannot_be_multiplied_without_end() {
+    let mut file = "a0: &a0 [x, x, x, x, x, x, x, x, x]\n".to_owned();
+    for n in 1..20 {
+        let all = vec![format!("*a{}", n - 1); 9].join(", ");
+        file.push_str(&format!("a{n}: &a{n} [{all}]\n"));
+    }
+    file.push_str("b: 1\n");
+    assert!(edited("$.b", "2", &file).unwrap_err().contains("not strict YAML"));
+}
+
+/// EX-10
+#[test]
+fn any_number_of_comments_may_stand_between_a_name_and_its_value() {
+    let file = format!("a:\n{}  b: 1\nz: 1\n", "  # c\n".repeat(5000));
+    check("$.z", "2", &file, &file.replace("z: 1", "z: 2"));
+    check("$.a.b", "2", &file, &file.replace("b: 1", "b: 2"));
+    let empty = format!("a:\n{}z: 1\n", "# c\n".repeat(5000));
+    check("$.a", "2", &empty, &empty.replace("a:", "a: 2"));
+    let tagged = format!("t: !!timestamp 2001-01-01\n{file}");
+    check("$.z", "2", &tagged, &tagged.replace("z: 1", "z: 2"));
+}

@@ -1,0 +1,205 @@
+//! Signed envelopes (DSSE v1): a payload, what it is, and who signed both. Values only; what
+//! verifies a signature is in `actum-gate`.
+
+use actum_core::canonical::{self, CanonicalError};
+use base64::Engine;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE};
+use serde::{Deserialize, Serialize};
+
+use crate::signer::{SignError, Signer};
+
+/// The longest envelope that is read, in bytes: 256 MiB.
+pub const ENVELOPE_BYTES_MAX: usize = 256 << 20;
+
+/// A payload and its signatures.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Envelope {
+    /// What the payload is: a media type.
+    pub payload_type: String,
+    /// The signed bytes.
+    pub payload: Vec<u8>,
+    /// Who signed them.
+    pub signatures: Vec<EnvelopeSignature>,
+}
+
+/// One signature of an envelope.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EnvelopeSignature {
+    /// A hint at the key, as the signer names it; not signed itself.
+    pub key_id: String,
+    /// The signature.
+    pub signature: Vec<u8>,
+}
+
+/// Bytes that are no envelope.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum EnvelopeError {
+    /// It is longer than [`ENVELOPE_BYTES_MAX`].
+    #[error("an envelope has {ENVELOPE_BYTES_MAX} bytes at most")]
+    TooLarge,
+    /// It is not JSON of which every reader has the same idea.
+    #[error(transparent)]
+    Json(#[from] CanonicalError),
+    /// Fields are missing, too many, or of another kind.
+    #[error("it is no signed envelope (DSSE): {message}")]
+    Shape {
+        /// Which, and how.
+        message: String,
+    },
+    /// Something in it is not base64.
+    #[error("its {what} is not base64")]
+    Base64 {
+        /// What.
+        what: &'static str,
+    },
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Written {
+    payload: String,
+    payload_type: String,
+    signatures: Vec<WrittenSignature>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct WrittenSignature {
+    #[serde(default)]
+    keyid: String,
+    sig: String,
+}
+
+/// The bytes that a signature is over: neither payload nor type can be taken for the other.
+pub fn signed_bytes(payload_type: &str, payload: &[u8]) -> Vec<u8> {
+    let mut bytes =
+        format!("DSSEv1 {} {payload_type} {} ", payload_type.len(), payload.len()).into_bytes();
+    bytes.extend_from_slice(payload);
+    bytes
+}
+
+impl Envelope {
+    /// An envelope signed by one key.
+    ///
+    /// # Errors
+    /// [`SignError`].
+    pub fn sign(
+        payload_type: &str,
+        payload: Vec<u8>,
+        signer: &dyn Signer,
+    ) -> Result<Self, SignError> {
+        let signature = signer.sign(&signed_bytes(payload_type, &payload))?;
+        let signature = EnvelopeSignature {
+            key_id: signer.key_id().to_string(),
+            signature: signature.0.to_vec(),
+        };
+        let payload_type = payload_type.to_owned();
+        Ok(Self { payload_type, payload, signatures: vec![signature] })
+    }
+
+    /// The bytes that every signature is over.
+    pub fn signed_bytes(&self) -> Vec<u8> {
+        signed_bytes(&self.payload_type, &self.payload)
+    }
+
+    /// The canonical JSON of the envelope.
+    ///
+    /// # Errors
+    /// [`CanonicalError`], which texts alone never lead to.
+    pub fn to_vec(&self) -> Result<Vec<u8>, CanonicalError> {
+        let signatures = self.signatures.iter().map(|signature| WrittenSignature {
+            keyid: signature.key_id.clone(),
+            sig: STANDARD.encode(&signature.signature),
+        });
+        canonical::to_vec(&Written {
+            payload: STANDARD.encode(&self.payload),
+            payload_type: self.payload_type.clone(),
+            signatures: signatures.collect(),
+        })
+    }
+
+    /// Reads an envelope, strictly as JSON; fields that are not known are passed over, as the
+    /// standard says, and so is whichever of the two alphabets of base64 is used.
+    ///
+    /// # Errors
+    /// [`EnvelopeError`].
+    pub fn read(bytes: &[u8]) -> Result<Self, EnvelopeError> {
+        if bytes.len() > ENVELOPE_BYTES_MAX {
+            return Err(EnvelopeError::TooLarge);
+        }
+        Self::of(serde_json::from_value(canonical::read(bytes)?))
+    }
+
+    /// The same for bytes that this program wrote and found by their hash.
+    ///
+    /// # Errors
+    /// [`EnvelopeError`].
+    pub fn read_own(bytes: &[u8]) -> Result<Self, EnvelopeError> {
+        Self::of(serde_json::from_slice(bytes))
+    }
+
+    fn of(written: serde_json::Result<Written>) -> Result<Self, EnvelopeError> {
+        let shape = |error| EnvelopeError::Shape { message: canonical::plainly(&error) };
+        let written = written.map_err(shape)?;
+        let decode = |text: &str, what| {
+            let decoded = STANDARD.decode(text).or_else(|_| URL_SAFE.decode(text));
+            decoded.map_err(|_| EnvelopeError::Base64 { what })
+        };
+        let signatures = written.signatures.into_iter().map(|signature| {
+            let bytes = decode(&signature.sig, "signature")?;
+            Ok(EnvelopeSignature { key_id: signature.keyid, signature: bytes })
+        });
+        Ok(Self {
+            payload: decode(&written.payload, "payload")?,
+            payload_type: written.payload_type,
+            signatures: signatures.collect::<Result<_, EnvelopeError>>()?,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The example of the DSSE document, `protocol.md`.
+    #[test]
+    fn what_is_signed_is_what_the_standard_says() {
+        assert_eq!(
+            signed_bytes("http://example.com/HelloWorld", b"hello world"),
+            b"DSSEv1 29 http://example.com/HelloWorld 11 hello world"
+        );
+        assert_eq!(signed_bytes("é", b""), "DSSEv1 2 é 0 ".as_bytes());
+    }
+
+    #[test]
+    fn an_envelope_survives_being_written_and_read() {
+        let signature = EnvelopeSignature { key_id: "a".into(), signature: vec![0xff; 64] };
+        let envelope = Envelope {
+            payload_type: "text/plain".into(),
+            payload: vec![0, 0xfb, 0xff],
+            signatures: vec![signature],
+        };
+        let bytes = envelope.to_vec().unwrap();
+        assert!(canonical::is_canonical(&bytes));
+        assert_eq!(Envelope::read(&bytes), Ok(envelope.clone()));
+        let other_alphabet = String::from_utf8(bytes).unwrap().replace("APv/", "APv_");
+        assert_eq!(Envelope::read(other_alphabet.as_bytes()), Ok(envelope));
+    }
+
+    #[test]
+    fn another_text_is_refused() {
+        let sound = r#"{"payload":"","payloadType":"","signatures":[{"keyid":"","sig":""}]}"#;
+        assert!(Envelope::read(sound.as_bytes()).is_ok());
+        for (from, to) in [
+            ("{\"payload\":\"\",", "{"),
+            ("\"payload\":\"\"", "\"payload\":1"),
+            ("\"payload\":\"\"", "\"payload\":\"!\""),
+            ("\"sig\":\"\"", "\"sig\":\"!\""),
+            ("\"payload\":\"\"", "\"payload\":\"\",\"payload\":\"AA==\""),
+            ("]}", "]"),
+        ] {
+            let text = sound.replace(from, to);
+            assert_ne!(text, sound);
+            assert!(Envelope::read(text.as_bytes()).is_err(), "{text}");
+        }
+    }
+}

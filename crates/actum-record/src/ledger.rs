@@ -1,0 +1,26 @@
+//! What stands in a ledger: its entries, and what can be told of each from its bytes alone.
+//!
+//! An entry is a document in canonical JSON. Everything that is kept beside it, to find it again,
+//! follows from these bytes ([`EntryFacts`]), so that the hash of the bytes covers all of it.
+
+mod action;
+mod alert;
+mod attempt;
+mod confidence;
+mod document;
+mod facts;
+mod forgotten;
+mod name;
+mod plan;
+
+pub use action::{ActionCheck, ActionEnded, ActionStarted, ActionState, Agreed, CatalogChanged};
+pub use alert::{AlertRaised, AlertSeen};
+pub use attempt::Attempt;
+pub use confidence::{Confidence, NoConfidence};
+pub use document::{Actor, EffectStarted, KeyRotated, LogStarted, StartedKey};
+pub use facts::{EntryError, EntryFacts, EntryKind};
+pub use forgotten::{HistoryForgotten, Retention};
+pub use name::{NameError, RequestKey, TenantId, WorkspaceId};
+pub use plan::{
+    Answer, Approval, Bound, Isolation, Judged, JudgedPlan, PlanAnswered, PlanQueued, PlanRefused,
+};

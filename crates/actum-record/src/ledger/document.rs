@@ -1,0 +1,137 @@
+//! The entries that are no receipts.
+
+use actum_core::{Digest, RunId, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use super::{Approval, RequestKey, TenantId, WorkspaceId};
+use crate::command::CommandsRun;
+use crate::receipt::{DecisionRecord, RollbackFiles};
+use crate::signer::{KeyId, KeyRole, PublicKey};
+
+/// Who asked for something.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Actor {
+    /// The agent that acts for that user, as it calls itself.
+    pub agent: Option<String>,
+    /// The same by number.
+    pub uid: u32,
+    /// The user of the operating system, by name where it has one.
+    pub user: String,
+}
+
+/// The first entry of every log.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LogStarted {
+    /// [`LogStarted::FORMAT`].
+    pub format: String,
+    /// When.
+    pub time: Timestamp,
+    /// Whose log it is.
+    pub tenant: TenantId,
+    /// Its name, which is in every checkpoint.
+    pub origin: String,
+    /// The keys it begins with.
+    pub keys: Vec<StartedKey>,
+}
+
+/// A key that a log begins with.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StartedKey {
+    /// Its name.
+    pub id: KeyId,
+    /// What it signs.
+    pub role: KeyRole,
+    /// Its public half.
+    pub public: PublicKey,
+}
+
+/// A key takes the place of another, which signed this as the payload of an envelope.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct KeyRotated {
+    /// [`KeyRotated::FORMAT`].
+    pub format: String,
+    /// When.
+    pub time: Timestamp,
+    /// What both keys sign.
+    pub role: KeyRole,
+    /// The key that has signed until now.
+    pub old: KeyId,
+    /// The key that signs from now on.
+    pub new: KeyId,
+    /// Its public half.
+    pub public: PublicKey,
+}
+
+/// A run is about to have effects. It is durable before the first of them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EffectStarted {
+    /// [`EffectStarted::FORMAT`].
+    pub format: String,
+    /// When.
+    pub time: Timestamp,
+    /// Whose ledger it is in.
+    pub tenant: TenantId,
+    /// In which workspace.
+    pub workspace: WorkspaceId,
+    /// Where that was, escaped where the bytes are no UTF-8.
+    pub root: String,
+    /// The run.
+    pub run: RunId,
+    /// The place in the workspace's journal that it is to have. What is there tells later whether the
+    /// run began.
+    pub place: u64,
+    /// The action that it is a part of, by the name that this has in its [`ActionStarted`](super::ActionStarted).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub action: Option<RunId>,
+    /// The run that it takes back.
+    pub undoes: Option<RunId>,
+    /// The key of the request, where the caller gave one.
+    pub request: Option<RequestKey>,
+    /// Which attempt at the request it is, counted from 1.
+    pub attempt: u32,
+    /// Who asked for it.
+    pub actor: Actor,
+    /// By which door.
+    pub door: String,
+    /// What it is for, in the words of who asked.
+    pub label: String,
+    /// The digest of what was asked for.
+    pub plan: Digest,
+    /// The digest of what would change; the bundle of the decision tells it whole.
+    pub change: Digest,
+    /// The digest of the policy that is in force.
+    pub policy: Digest,
+    /// What the gates said.
+    pub decision: DecisionRecord,
+    /// The approval that lets it go, where one was needed.
+    pub approval: Option<Approval>,
+    /// What was run for it.
+    #[serde(default, skip_serializing_if = "CommandsRun::is_empty")]
+    pub commands: CommandsRun,
+    /// The files with which a task is taken back.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rollback_files: Option<RollbackFiles>,
+    /// The program.
+    pub engine: String,
+}
+
+impl LogStarted {
+    /// The value of `format`.
+    pub const FORMAT: &str = "actum.log-started/1";
+}
+
+impl KeyRotated {
+    /// The value of `format`.
+    pub const FORMAT: &str = "actum.key-rotated/1";
+    /// The payload type of the envelope.
+    pub const PAYLOAD_TYPE: &str = "application/vnd.actum.key-rotated+json";
+}
+
+impl EffectStarted {
+    /// The value of `format`.
+    pub const FORMAT: &str = "actum.effect-started/1";
+}

@@ -1,0 +1,339 @@
+//! What can be told of an entry from its bytes alone.
+
+mod quick;
+
+use actum_core::{Digest, RunId, Status, Timestamp};
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde::Deserialize;
+
+use super::{
+    ActionEnded, ActionStarted, Agreed, AlertRaised, AlertSeen, Answer, CatalogChanged,
+    EffectStarted, HistoryForgotten, Judged, KeyRotated, LogStarted, PlanAnswered, PlanQueued,
+    PlanRefused, RequestKey, WorkspaceId,
+};
+use crate::receipt::{EntryRef, PAYLOAD_TYPE, PREDICATE_TYPE, STATEMENT_TYPE};
+
+/// What an entry records. The set is closed; later versions of the format add to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum EntryKind {
+    /// The log began: the first entry, and no other.
+    LogStarted,
+    /// A key took the place of another.
+    KeyRotated,
+    /// A run is about to have effects.
+    EffectStarted,
+    /// A run has ended; the entry is its receipt.
+    EffectDone,
+    /// Gates refused a plan.
+    PlanRefused,
+    /// A plan waits for a person.
+    PlanQueued,
+    /// A person said something of a plan.
+    PlanAnswered,
+    /// An action that a person had to agree to first begins.
+    ActionStarted,
+    /// An action has ended.
+    ActionEnded,
+    /// A person changed the catalog of actions.
+    CatalogChanged,
+    /// Something happened that a person has to look at.
+    AlertRaised,
+    /// Somebody did.
+    AlertSeen,
+    /// A collection removed the history of runs.
+    HistoryForgotten,
+}
+
+/// What is kept beside an entry, to find it again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EntryFacts {
+    /// What it records.
+    pub kind: EntryKind,
+    /// When.
+    pub time: Timestamp,
+    /// The run it is about; of an action that has ended the one that changed files.
+    pub run: Option<RunId>,
+    /// The plan in the queue that it is about, or that lets the run or the action go.
+    pub plan: Option<RunId>,
+    /// What was judged of that plan.
+    pub judged: Option<Judged>,
+    /// The workspace of run or plan.
+    pub workspace: Option<WorkspaceId>,
+    /// The run that the run or the plan in the queue takes back.
+    pub undoes: Option<RunId>,
+    /// The key of the request that it begins, and which attempt at it this is.
+    pub request: Option<(RequestKey, u32)>,
+    /// How the run or the action ended.
+    pub status: Option<Status>,
+    /// What a person said of the plan.
+    pub answer: Option<Answer>,
+    /// The entry that it names as the one that it follows, its place and its hash as a leaf: of a receipt
+    /// the beginning of its run, of an answer the plan in the queue, of the beginning of a run or an action its
+    /// approval, of a change of the catalog the one before, of an alert that was seen the alert.
+    pub follows: Option<(u64, Digest)>,
+    /// The documents in the ledger that it names.
+    pub blobs: Vec<Digest>,
+}
+
+/// Bytes that are no entry.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("it is no {kind} entry: {message}")]
+pub struct EntryError {
+    /// What it was taken for.
+    pub kind: &'static str,
+    /// What is wrong.
+    pub message: String,
+}
+
+impl EntryKind {
+    /// All of them.
+    pub const ALL: [Self; 13] = [
+        Self::LogStarted,
+        Self::KeyRotated,
+        Self::EffectStarted,
+        Self::EffectDone,
+        Self::PlanRefused,
+        Self::PlanQueued,
+        Self::PlanAnswered,
+        Self::ActionStarted,
+        Self::ActionEnded,
+        Self::CatalogChanged,
+        Self::AlertRaised,
+        Self::AlertSeen,
+        Self::HistoryForgotten,
+    ];
+
+    /// The permanent name.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::LogStarted => "LOG_STARTED",
+            Self::KeyRotated => "KEY_ROTATED",
+            Self::EffectStarted => "EFFECT_STARTED",
+            Self::EffectDone => "EFFECT_DONE",
+            Self::PlanRefused => "PLAN_REFUSED",
+            Self::PlanQueued => "PLAN_QUEUED",
+            Self::PlanAnswered => "PLAN_ANSWERED",
+            Self::ActionStarted => "ACTION_STARTED",
+            Self::ActionEnded => "ACTION_ENDED",
+            Self::CatalogChanged => "CATALOG_CHANGED",
+            Self::AlertRaised => "ALERT_RAISED",
+            Self::AlertSeen => "ALERT_SEEN",
+            Self::HistoryForgotten => "HISTORY_FORGOTTEN",
+        }
+    }
+
+    /// The kind of that name.
+    pub fn of_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|kind| kind.as_str() == name)
+    }
+}
+
+/// The part of an envelope that is looked at.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Envelope<'b> {
+    #[serde(borrow)]
+    payload: &'b str,
+    #[serde(borrow)]
+    payload_type: &'b str,
+}
+
+/// The part of a receipt that is looked at.
+#[derive(Deserialize)]
+struct Receipt {
+    #[serde(rename = "_type")]
+    kind: String,
+    #[serde(rename = "predicateType")]
+    predicate_type: String,
+    predicate: Predicate,
+}
+
+#[derive(Deserialize)]
+struct Predicate {
+    run: RunId,
+    workspace: WorkspaceId,
+    status: Status,
+    settled: Timestamp,
+    intent: EntryRef,
+}
+
+impl EntryFacts {
+    /// Facts with a kind and a time alone.
+    fn nothing(kind: EntryKind, time: Timestamp) -> Self {
+        Self {
+            kind,
+            time,
+            run: None,
+            plan: None,
+            judged: None,
+            workspace: None,
+            undoes: None,
+            request: None,
+            status: None,
+            answer: None,
+            follows: None,
+            blobs: Vec::new(),
+        }
+    }
+
+    /// What the bytes of an entry of this kind tell.
+    ///
+    /// # Errors
+    /// [`EntryError`] where they are no such entry.
+    pub fn of(kind: EntryKind, body: &[u8]) -> Result<Self, EntryError> {
+        match quick::of(kind, body) {
+            Some(facts) => Ok(facts),
+            None => Self::at_length(kind, body),
+        }
+    }
+
+    /// The same of any entry, or what is wrong with it.
+    fn at_length(kind: EntryKind, body: &[u8]) -> Result<Self, EntryError> {
+        let wrong = |message: String| EntryError { kind: kind.as_str(), message };
+        let json = |error: serde_json::Error| wrong(error.to_string());
+        let format = |found: &str, wanted: &str| match found == wanted {
+            true => Ok(()),
+            false => Err(wrong(format!("its format is `{found}` and not `{wanted}`"))),
+        };
+        let nothing = |time| Self::nothing(kind, time);
+        let payload = |wanted: &str| {
+            let envelope: Envelope<'_> = serde_json::from_slice(body).map_err(json)?;
+            format(envelope.payload_type, wanted)?;
+            STANDARD.decode(envelope.payload).map_err(|error| wrong(error.to_string()))
+        };
+        match kind {
+            EntryKind::LogStarted => {
+                let entry: LogStarted = serde_json::from_slice(body).map_err(json)?;
+                format(&entry.format, LogStarted::FORMAT)?;
+                Ok(nothing(entry.time))
+            }
+            EntryKind::KeyRotated => {
+                let payload = payload(KeyRotated::PAYLOAD_TYPE)?;
+                let entry: KeyRotated = serde_json::from_slice(&payload).map_err(json)?;
+                format(&entry.format, KeyRotated::FORMAT)?;
+                Ok(nothing(entry.time))
+            }
+            EntryKind::EffectStarted => {
+                let entry: EffectStarted = serde_json::from_slice(body).map_err(json)?;
+                format(&entry.format, EffectStarted::FORMAT)?;
+                let approval = entry.approval.as_ref();
+                let EffectStarted { plan, change, policy, .. } = entry;
+                Ok(Self {
+                    run: Some(entry.run),
+                    plan: approval.map(|approval| approval.plan),
+                    judged: approval.map(|_| Judged { plan, change, policy }),
+                    workspace: Some(entry.workspace),
+                    undoes: entry.undoes,
+                    request: entry.request.map(|request| (request, entry.attempt)),
+                    follows: approval.map(|approval| (approval.entry.index, approval.entry.leaf)),
+                    blobs: vec![entry.decision.bundle, policy],
+                    ..nothing(entry.time)
+                })
+            }
+            EntryKind::PlanRefused => {
+                let PlanRefused { format: found, time, plan } =
+                    serde_json::from_slice(body).map_err(json)?;
+                format(&found, PlanRefused::FORMAT)?;
+                Ok(Self {
+                    workspace: Some(plan.workspace),
+                    blobs: vec![plan.decision.bundle, plan.bound.policy],
+                    ..nothing(time)
+                })
+            }
+            EntryKind::PlanQueued => {
+                let PlanQueued { format: found, time, plan, .. } =
+                    serde_json::from_slice(body).map_err(json)?;
+                format(&found, PlanQueued::FORMAT)?;
+                Ok(Self {
+                    plan: Some(plan.id),
+                    judged: Some(plan.bound.judged()),
+                    workspace: Some(plan.workspace),
+                    undoes: plan.undoes,
+                    blobs: vec![plan.decision.bundle, plan.bound.policy],
+                    ..nothing(time)
+                })
+            }
+            EntryKind::PlanAnswered => {
+                let payload = payload(PlanAnswered::PAYLOAD_TYPE)?;
+                let entry: PlanAnswered = serde_json::from_slice(&payload).map_err(json)?;
+                format(&entry.format, PlanAnswered::FORMAT)?;
+                let PlanAnswered { time, plan, workspace, queued, answer, bound, .. } = entry;
+                Ok(Self {
+                    plan: Some(plan),
+                    judged: Some(bound.judged()),
+                    workspace: Some(workspace),
+                    answer: Some(answer),
+                    follows: Some((queued.index, queued.leaf)),
+                    ..nothing(time)
+                })
+            }
+            EntryKind::ActionStarted => {
+                let entry: ActionStarted = serde_json::from_slice(body).map_err(json)?;
+                format(&entry.format, ActionStarted::FORMAT)?;
+                let ActionStarted { time, workspace, agreed, .. } = entry;
+                let begun = Self { workspace: Some(workspace), ..nothing(time) };
+                Ok(match agreed {
+                    None => begun,
+                    Some(Agreed { bound, approval }) => Self {
+                        plan: Some(approval.plan),
+                        judged: Some(bound.judged()),
+                        follows: Some((approval.entry.index, approval.entry.leaf)),
+                        blobs: vec![bound.policy],
+                        ..begun
+                    },
+                })
+            }
+            EntryKind::ActionEnded => {
+                let entry: ActionEnded = serde_json::from_slice(body).map_err(json)?;
+                format(&entry.format, ActionEnded::FORMAT)?;
+                let ActionEnded { time, workspace, run, status, .. } = entry;
+                let (workspace, status) = (Some(workspace), Some(status));
+                Ok(Self { run, workspace, status, ..nothing(time) })
+            }
+            EntryKind::CatalogChanged => {
+                let payload = payload(CatalogChanged::PAYLOAD_TYPE)?;
+                let entry: CatalogChanged = serde_json::from_slice(&payload).map_err(json)?;
+                format(&entry.format, CatalogChanged::FORMAT)?;
+                let CatalogChanged { time, follows, snapshot, .. } = entry;
+                let follows = Some((follows.index, follows.leaf));
+                Ok(Self { follows, blobs: vec![snapshot], ..nothing(time) })
+            }
+            EntryKind::AlertRaised => {
+                let entry: AlertRaised = serde_json::from_slice(body).map_err(json)?;
+                format(&entry.format, AlertRaised::FORMAT)?;
+                Ok(Self { workspace: entry.workspace, ..nothing(entry.time) })
+            }
+            EntryKind::AlertSeen => {
+                let entry: AlertSeen = serde_json::from_slice(body).map_err(json)?;
+                format(&entry.format, AlertSeen::FORMAT)?;
+                let AlertSeen { time, workspace, alert, .. } = entry;
+                let follows = Some((alert.index, alert.leaf));
+                Ok(Self { workspace, follows, ..nothing(time) })
+            }
+            EntryKind::HistoryForgotten => {
+                let payload = payload(HistoryForgotten::PAYLOAD_TYPE)?;
+                let entry: HistoryForgotten = serde_json::from_slice(&payload).map_err(json)?;
+                format(&entry.format, HistoryForgotten::FORMAT)?;
+                Ok(Self { workspace: Some(entry.workspace), ..nothing(entry.time) })
+            }
+            EntryKind::EffectDone => {
+                let payload = payload(PAYLOAD_TYPE)?;
+                let receipt: Receipt = serde_json::from_slice(&payload).map_err(json)?;
+                format(&receipt.kind, STATEMENT_TYPE)?;
+                format(&receipt.predicate_type, PREDICATE_TYPE)?;
+                let Predicate { run, workspace, status, settled, intent } = receipt.predicate;
+                Ok(Self {
+                    run: Some(run),
+                    workspace: Some(workspace),
+                    status: Some(status),
+                    follows: Some((intent.index, intent.leaf)),
+                    ..nothing(settled)
+                })
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,157 @@
+//! What entries about actions and their catalog tell.
+
+use super::*;
+use crate::ledger::{ActionCheck, ActionState, Agreed};
+use crate::ledger::{Attempt, Confidence};
+
+/// AA-5, AA-13
+#[test]
+fn an_entry_about_an_action_tells_which_approval_it_uses_up_and_how_it_ended() {
+    let plan = judged(3);
+    let JudgedPlan { tenant, workspace, root, label, actor, door, bound, engine, .. } =
+        plan.clone();
+    let begun = ActionStarted {
+        format: ActionStarted::FORMAT.to_owned(),
+        time: started(3).time,
+        tenant,
+        workspace,
+        root,
+        id: run(50),
+        action_id: Some("action:example".to_owned()),
+        action_type: "run_command".parse().unwrap(),
+        tier: RiskTier::R3,
+        confidence: Confidence::new(0.5),
+        reason: Some(label),
+        plan: Digest::of(b"plan"),
+        actor,
+        door,
+        agreed: Some(Agreed { bound, approval: approval(3) }),
+        engine,
+    };
+    let body = canonical::to_vec(&begun).unwrap();
+    let entry = approval(3).entry;
+    let expected = EntryFacts {
+        plan: Some(approval(3).plan),
+        judged: Some(bound.judged()),
+        workspace: Some(workspace),
+        follows: Some((entry.index, entry.leaf)),
+        blobs: vec![bound.policy],
+        ..nothing(EntryKind::ActionStarted)
+    };
+    assert_eq!(EntryFacts::of(EntryKind::ActionStarted, &body).unwrap(), expected);
+    // Where nobody had to agree it is about no plan.
+    let body = canonical::to_vec(&ActionStarted { agreed: None, ..begun }).unwrap();
+    let expected = EntryFacts { workspace: Some(workspace), ..nothing(EntryKind::ActionStarted) };
+    assert_eq!(EntryFacts::of(EntryKind::ActionStarted, &body).unwrap(), expected);
+    for status in Status::ALL {
+        let ended = ended(status);
+        let body = canonical::to_vec(&ended).unwrap();
+        let expected = EntryFacts {
+            run: ended.run,
+            workspace: Some(workspace),
+            status: Some(status),
+            ..nothing(EntryKind::ActionEnded)
+        };
+        assert_eq!(EntryFacts::of(EntryKind::ActionEnded, &body).unwrap(), expected);
+        // One is not the other, and what stands in an entry is read back as it was.
+        assert!(EntryFacts::of(EntryKind::ActionStarted, &body).is_err());
+        assert_eq!(serde_json::from_slice::<ActionEnded>(&body).unwrap(), ended);
+    }
+}
+
+fn ended(status: Status) -> ActionEnded {
+    let JudgedPlan { tenant, workspace, root, actor, door, engine, .. } = judged(3);
+    ActionEnded {
+        format: ActionEnded::FORMAT.to_owned(),
+        time: started(3).time,
+        tenant,
+        workspace,
+        root,
+        id: run(50),
+        action_id: Some("action:example".to_owned()),
+        action_type: "run_command".parse().unwrap(),
+        tier: RiskTier::R2,
+        confidence: Confidence::new(1.0),
+        reason: None,
+        plan: Digest::of(b"plan"),
+        actor,
+        door,
+        status,
+        ground: Some("SCOPE_FORBIDDEN".to_owned()),
+        message: None,
+        checks: vec![ActionCheck {
+            name: "a \"b\"".to_owned(),
+            ok: false,
+            exit_code: Some(-1),
+            duration_ms: None,
+        }],
+        repair: Attempt { attempted: true, ok: false },
+        rollback: Attempt::default(),
+        run: (status == Status::Succeeded).then(|| run(51)),
+        queued: None,
+        approved: None,
+        duration_ms: 7,
+        engine,
+    }
+}
+
+/// AA-13
+#[test]
+fn what_is_no_feedback_is_none() {
+    let sound = serde_json::to_value(ended(Status::Failed)).unwrap();
+    for (name, value) in [
+        ("format", json!("actum.action-ended/2")),
+        ("confidence", json!(1.5)),
+        ("confidence", json!(-0.5)),
+        ("action_type", json!("Run Command")),
+        ("tier", json!("R5")),
+        ("status", json!("done")),
+        ("repair", json!({ "attempted": true })),
+        ("repair", json!({ "attempted": true, "ok": true, "more": 1 })),
+        ("checks", json!([{ "name": "x", "ok": 1 }])),
+        ("unknown", json!(1)),
+        ("duration_ms", json!(-1)),
+    ] {
+        let mut other = sound.clone();
+        other[name] = value;
+        let body = canonical::to_vec(&other).unwrap();
+        assert!(EntryFacts::of(EntryKind::ActionEnded, &body).is_err(), "{name}");
+    }
+}
+
+/// AA-13
+#[test]
+fn a_change_of_the_catalog_tells_what_it_follows_and_what_it_leads_to() {
+    let follows = approval(3).entry;
+    for to in ActionState::ALL {
+        let changed = CatalogChanged {
+            format: CatalogChanged::FORMAT.to_owned(),
+            time: started(3).time,
+            tenant: TenantId::default(),
+            follows: follows.clone(),
+            action: "run_command".parse().unwrap(),
+            from: None,
+            to,
+            reason: Some("reviewed".to_owned()),
+            snapshot: Digest::of(b"snapshot"),
+            by: actor(0),
+            isolation: Isolation::SameUser,
+        };
+        let payload = canonical::to_vec(&changed).unwrap();
+        let envelope = json!({
+            "payload": STANDARD.encode(&payload),
+            "payloadType": CatalogChanged::PAYLOAD_TYPE,
+            "signatures": [],
+        });
+        let body = canonical::to_vec(&envelope).unwrap();
+        let expected = EntryFacts {
+            follows: Some((follows.index, follows.leaf)),
+            blobs: vec![Digest::of(b"snapshot")],
+            ..nothing(EntryKind::CatalogChanged)
+        };
+        assert_eq!(EntryFacts::of(EntryKind::CatalogChanged, &body).unwrap(), expected);
+        assert_eq!(serde_json::from_slice::<CatalogChanged>(&payload).unwrap(), changed);
+        assert!(EntryFacts::of(EntryKind::PlanAnswered, &body).is_err());
+        assert!(EntryFacts::of(EntryKind::CatalogChanged, &payload).is_err());
+    }
+}

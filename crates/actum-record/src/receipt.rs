@@ -1,0 +1,298 @@
+//! The receipt of a run: an in-toto Statement v1 about what it did, signed in a DSSE envelope.
+
+use actum_core::canonical::{self, CanonicalError};
+use actum_core::path_name::PathName;
+use actum_core::{Digest, RelPath, RiskTier, RunId, Status, Timestamp};
+use serde::{Deserialize, Serialize};
+
+use crate::command::{CommandRecord, SandboxRecord};
+use crate::ledger::{Actor, Approval, RequestKey, TenantId, WorkspaceId};
+
+/// The payload type of an envelope that holds a statement.
+pub const PAYLOAD_TYPE: &str = "application/vnd.in-toto+json";
+/// The type of a statement.
+pub const STATEMENT_TYPE: &str = "https://in-toto.io/Statement/v1";
+/// The type of what is stated.
+pub const PREDICATE_TYPE: &str = "urn:actum:run-result:1";
+
+/// What a receipt states, in the form that generic tools know.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Statement {
+    /// [`STATEMENT_TYPE`].
+    #[serde(rename = "_type")]
+    pub kind: String,
+    /// The files as the run left them, and the change as a whole, which is there even where
+    /// no file is left.
+    pub subject: Vec<Subject>,
+    /// [`PREDICATE_TYPE`].
+    #[serde(rename = "predicateType")]
+    pub predicate_type: String,
+    /// How the run ended, and on what grounds.
+    pub predicate: RunResult,
+}
+
+/// One thing that a statement is about.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Subject {
+    /// The path of a file, escaped where it is no UTF-8; or `urn:actum:change:RUN`.
+    pub name: String,
+    /// Its digests.
+    pub digest: SubjectDigest,
+}
+
+/// The digests of a subject.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SubjectDigest {
+    /// SHA-256.
+    pub sha256: Digest,
+}
+
+/// How a run ended. Fields may be added; readers pass over those they do not know (D-4).
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RunResult {
+    /// Whose ledger it is in.
+    pub tenant: TenantId,
+    /// Where it was made.
+    pub workspace: WorkspaceId,
+    /// The run.
+    pub run: RunId,
+    /// The run that it takes back.
+    pub undoes: Option<RunId>,
+    /// How it ended.
+    pub status: Status,
+    /// The permanent name of the reason, where it did not succeed.
+    pub reason: Option<String>,
+    /// The digest of what was asked for.
+    pub plan: Digest,
+    /// The digest of the change as a whole: [`change_digest`] of `paths`.
+    pub change: Digest,
+    /// What it does to each path, ordered by path.
+    pub paths: Vec<PathEffect>,
+    /// The digest of the policy that was in force.
+    pub policy: Digest,
+    /// What the gates said.
+    pub decision: DecisionRecord,
+    /// The approval that let it run, where one was needed.
+    pub approval: Option<Approval>,
+    /// The lease it ran under.
+    pub lease: Option<String>,
+    /// The commands whose effects it is.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub commands: Vec<CommandRecord>,
+    /// The sandbox that was in force for what was started.
+    pub sandbox: Option<SandboxRecord>,
+    /// The commands that found the staged change good before anything was visible.
+    pub verification: Vec<CommandRecord>,
+    /// How to take it back, where it is in effect.
+    pub rollback: Option<Rollback>,
+    /// The files with which a task is taken back, as they were before anything of it was visible.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rollback_files: Option<RollbackFiles>,
+    /// The key of the request, where the caller gave one.
+    pub request: Option<RequestKey>,
+    /// Which attempt at the request it was, counted from 1.
+    pub attempt: u32,
+    /// Who asked for it.
+    pub actor: Actor,
+    /// By which door.
+    pub door: String,
+    /// What it was for, in the words of who asked.
+    pub label: String,
+    /// When the intent went into the ledger.
+    pub started: Timestamp,
+    /// When it had ended.
+    pub ended: Timestamp,
+    /// When this was signed.
+    pub settled: Timestamp,
+    /// The intent in the ledger.
+    pub intent: EntryRef,
+    /// Who found out how it ended.
+    pub settled_by: SettledBy,
+    /// The program.
+    pub engine: String,
+}
+
+/// What a run does to one path. The fields stand in the order of their names, as canonical JSON has them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PathEffect {
+    /// Lines added; 0 for what has none.
+    pub added: u64,
+    /// The file after.
+    pub after: Option<FileFacts>,
+    /// The file before.
+    pub before: Option<FileFacts>,
+    /// What happens to it.
+    pub effect: EffectKind,
+    /// Where a renamed file was.
+    pub from: Option<PathName>,
+    /// The path; of a renamed file the new one.
+    pub path: PathName,
+    /// Lines removed.
+    pub removed: u64,
+}
+
+/// What happens to a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum EffectKind {
+    /// A file appears.
+    Created,
+    /// A file's bytes change.
+    Modified,
+    /// A file comes from another path; its bytes may change as well.
+    Renamed,
+    /// Only the permission bits change.
+    Mode,
+    /// Only owner or extended attributes change, perhaps with the permission bits.
+    Attributes,
+    /// A file disappears.
+    Deleted,
+    /// A directory appears.
+    DirectoryCreated,
+    /// An empty directory disappears.
+    DirectoryRemoved,
+}
+
+impl PathEffect {
+    /// Each path that it touches; of a renamed file both.
+    pub fn paths(&self) -> impl Iterator<Item = &RelPath> {
+        std::iter::once(&self.path).chain(&self.from).map(|path| &path.0)
+    }
+}
+
+impl EffectKind {
+    /// Whether it happens to a file, and not to a directory.
+    pub fn is_of_file(self) -> bool {
+        match self {
+            Self::Created
+            | Self::Modified
+            | Self::Renamed
+            | Self::Mode
+            | Self::Attributes
+            | Self::Deleted => true,
+            Self::DirectoryCreated | Self::DirectoryRemoved => false,
+        }
+    }
+
+    /// The word for it in documents.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Created => "created",
+            Self::Modified => "modified",
+            Self::Renamed => "renamed",
+            Self::Mode => "mode",
+            Self::Attributes => "attributes",
+            Self::Deleted => "deleted",
+            Self::DirectoryCreated => "directory_created",
+            Self::DirectoryRemoved => "directory_removed",
+        }
+    }
+}
+
+/// What is recorded of a file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileFacts {
+    /// Its permission bits, in octal.
+    pub mode: String,
+    /// SHA-256 of its bytes.
+    pub sha256: Digest,
+    /// Its size in bytes.
+    pub size: u64,
+}
+
+/// The decision of the gates.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DecisionRecord {
+    /// The version of the rules that led from the bundle to the decision.
+    pub semantics: u32,
+    /// The digest of all that it was made from, a document in the ledger.
+    pub bundle: Digest,
+    /// The digest of bundle and decision together.
+    pub digest: Digest,
+    /// The risk tier of the change.
+    pub tier: RiskTier,
+    /// What each gate said, in their order.
+    pub gates: Vec<GateRecord>,
+}
+
+/// What one gate said.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct GateRecord {
+    /// Its name.
+    pub gate: String,
+    /// `allow`, `needs_approval` or `deny`.
+    pub verdict: String,
+    /// Why.
+    pub ground: String,
+}
+
+/// How to take a run back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rollback {
+    /// The run to undo.
+    pub undo: RunId,
+}
+
+/// The digests of the files in the reports of a task with which it is taken back. Those of its backups stand with the paths,
+/// as what was there before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RollbackFiles {
+    /// The rollback manifest, while it is active.
+    pub manifest: Digest,
+    /// The outcomes of the actions in the execution report.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub outcomes: Option<Digest>,
+    /// The rollback script.
+    pub script: Digest,
+}
+
+/// An entry of a ledger.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EntryRef {
+    /// The name of the log.
+    pub origin: String,
+    /// Its place, counted from 0.
+    pub index: u64,
+    /// Its hash as a leaf of the Merkle tree.
+    pub leaf: Digest,
+}
+
+/// Who found out how a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SettledBy {
+    /// The run itself.
+    Run,
+    /// A later one, from the journal of the workspace.
+    Recovery,
+}
+
+/// The digest of a change as a whole: of the list of its [`PathEffect`], or of the same list as it
+/// stands in a document, which may say more of each path than this version knows.
+///
+/// # Errors
+/// [`CanonicalError`] where a size has no exact number in JSON.
+pub fn change_digest(paths: &(impl Serialize + ?Sized)) -> Result<Digest, CanonicalError> {
+    Ok(Digest::tagged("actum/change/v1", &[&canonical::ordered_to_vec(&paths)?]))
+}
+
+impl Statement {
+    /// The statement about a run.
+    pub fn of(predicate: RunResult) -> Self {
+        let whole = Subject {
+            name: format!("urn:actum:change:{}", predicate.run),
+            digest: SubjectDigest { sha256: predicate.change },
+        };
+        let left = (predicate.status == Status::Succeeded).then_some(&predicate.paths);
+        let files = left.into_iter().flatten().filter_map(|effect| {
+            let digest = SubjectDigest { sha256: effect.after.as_ref()?.sha256 };
+            Some(Subject { name: effect.path.exact(), digest })
+        });
+        Self {
+            kind: STATEMENT_TYPE.to_owned(),
+            subject: std::iter::once(whole).chain(files).collect(),
+            predicate_type: PREDICATE_TYPE.to_owned(),
+            predicate,
+        }
+    }
+}

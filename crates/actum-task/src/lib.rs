@@ -1,0 +1,42 @@
+//! Task plans: what an inspector and the protocol layer ask for, and whether that is sound (EX).
+//!
+//! Everything here is the input side: a plan, the config of a project, the envelope in which both are
+//! approved, the order of the actions, and what a plan would come to. Each document is described once, as
+//! a [`Shape`](actum_document::Shape); it is read by that and its JSON Schema is written from it.
+
+mod approval;
+mod codes;
+mod condition;
+mod config;
+mod envelope;
+mod graph;
+pub mod limits;
+mod lint;
+mod mistakes;
+mod name;
+mod plan;
+mod reader;
+pub mod report;
+mod schemas;
+mod settings;
+mod yaml;
+
+pub use approval::{
+    ApprovalSubject, TaskApproval, TaskApprovalError, TaskApprovalProblem, VerifiedTaskApproval,
+    verify_task_approval,
+};
+pub use codes::{ErrorCategory, ErrorCode, RecoveryAction, Response};
+pub use condition::{Check, Condition};
+pub use config::{Limits, SystemConfig, SystemConfigError, Timeouts};
+pub use envelope::{ApprovedFile, ChangedInput, OtherWorkspace, TaskEnvelope, TaskEnvelopeError};
+pub use graph::{Graph, GraphError, GraphProblem, Reach};
+pub use lint::{Finding, is_rejected, links, lint};
+pub use mistakes::Mistakes;
+pub use name::{ActionId, NameError, PlanId, Selector, TaskId};
+pub use plan::{
+    Action, ActionPlaces, ActionType, Change, ConstraintOverrides, Constraints, ExecutionOrder,
+    Instructions, NamedTarget, Pipeline, SchemaChange, SqlQuery, StructureEdit, TaskPlan,
+    TaskPlanError, Work,
+};
+pub use schemas::schemas;
+pub use settings::Setting;

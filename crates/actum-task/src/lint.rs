@@ -1,0 +1,226 @@
+//! What a plan would come to in a tree of files, without touching any (EX-3, EX-8, EX-21).
+
+mod finding;
+
+pub use finding::Finding;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use actum_core::{RelPath, count};
+
+use super::config::SystemConfig;
+use super::graph::Graph;
+use super::limits::PROBLEMS_MAX;
+use super::plan::{Action, ExecutionOrder, TaskPlan, Work};
+
+/// Walks a plan in the order of its graph over the files that `exists` knows, and tells of everything that
+/// would go wrong: at most [`PROBLEMS_MAX`] findings.
+///
+/// `exists` says whether a regular file has this path. An earlier action may make what a later one changes.
+/// An action whose file is missing fails alone, and what depends on it is skipped; whether a finding
+/// rejects the whole plan, its code says. Protected paths and permissions are for the gates to judge.
+pub fn lint(
+    plan: &TaskPlan,
+    graph: &Graph,
+    config: &SystemConfig,
+    exists: impl Fn(&RelPath) -> bool,
+) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    limits(plan, config, &mut findings);
+    if plan.instructions.order == ExecutionOrder::Parallel {
+        unordered(plan, graph, &mut findings);
+    }
+    Tree { exists: &exists, changed: BTreeMap::new() }.walk(plan, graph, &mut findings);
+    findings.truncate(PROBLEMS_MAX);
+    findings
+}
+
+/// Finds the targets that a symbolic link leads to, or that are one (EX-5). `link` gives the outermost link on the way to a
+/// path.
+pub fn links(plan: &TaskPlan, link: impl Fn(&RelPath) -> Option<RelPath>) -> Vec<Finding> {
+    let linked = plan.targets().filter_map(|(index, path)| {
+        let (action, link) = (plan.actions.get(index)?, link(path)?);
+        let field = if *path == action.target { "target" } else { "new_path" };
+        let (id, path) = (action.id.clone(), path.clone());
+        Some(Finding::Linked { action: index, id, field, path, link })
+    });
+    linked.take(PROBLEMS_MAX).collect()
+}
+
+/// Whether findings reject the plan as a whole.
+pub fn is_rejected(findings: &[Finding]) -> bool {
+    findings.iter().any(|finding| finding.code().response().is_refusal())
+}
+
+/// What the plan asks for that is too much, or that this build cannot do.
+fn limits(plan: &TaskPlan, config: &SystemConfig, findings: &mut Vec<Finding>) {
+    let files: BTreeSet<&RelPath> = plan.actions.iter().flat_map(Action::written).collect();
+    if count(files.len()) > u64::from(config.limits.files_max) {
+        let (files, files_max) = (files.len(), config.limits.files_max);
+        findings.push(Finding::TooManyFiles { files, files_max });
+    }
+    for (index, action) in plan.actions.iter().enumerate() {
+        let (id, action_type) = (|| action.id.clone(), action.action_type());
+        if !action_type.is_available() {
+            findings.push(Finding::NotAvailable { action: index, id: id(), action_type });
+        }
+        let bytes = action.work.whole_content().map_or(0, |content| count(content.len()));
+        let bytes_max = config.limits.file_bytes_max;
+        if bytes > bytes_max {
+            findings.push(Finding::TooLarge { action: index, id: id(), bytes, bytes_max });
+        }
+    }
+}
+
+/// The actions that touch one file and could run at once.
+///
+/// The touches of a file are looked at in the order of the graph. Being done before is transitive, so it is
+/// enough that each is after the last change before it, and each change after all that only looked since.
+fn unordered(plan: &TaskPlan, graph: &Graph, findings: &mut Vec<Finding>) {
+    let mut touches: BTreeMap<&RelPath, Vec<(usize, Touch)>> = BTreeMap::new();
+    for &index in graph.order() {
+        let Some(action) = plan.actions.get(index) else { continue };
+        let written: BTreeSet<_> = action.written().collect();
+        let read: BTreeSet<_> = action.read_only().collect();
+        for (paths, touch) in [(written, Touch::Changes), (read, Touch::Looks)] {
+            for path in paths {
+                touches.entry(path).or_default().push((index, touch));
+            }
+        }
+    }
+    touches.retain(|_, touches| {
+        touches.len() > 1 && touches.iter().any(|(_, touch)| *touch == Touch::Changes)
+    });
+    if touches.is_empty() {
+        return;
+    }
+    let reach = graph.reach();
+    for (path, touches) in touches {
+        let (mut change, mut looks): (Option<usize>, Vec<usize>) = (None, Vec::new());
+        for (index, touch) in touches {
+            let earlier = change.into_iter().chain(match touch {
+                Touch::Changes => std::mem::take(&mut looks),
+                Touch::Looks => Vec::new(),
+            });
+            for earlier in earlier.filter(|earlier| !reach.is_before(*earlier, index)) {
+                let ids = [earlier, index].map(|at| plan.actions.get(at).map(|it| it.id.clone()));
+                let [Some(first), Some(second)] = ids else { continue };
+                let path = path.clone();
+                findings.push(Finding::Unordered { action: index, path, first, second });
+                if findings.len() > PROBLEMS_MAX {
+                    return;
+                }
+            }
+            match touch {
+                Touch::Changes => change = Some(index),
+                Touch::Looks => looks.push(index),
+            }
+        }
+    }
+}
+
+/// What an action does with a file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Touch {
+    Changes,
+    Looks,
+}
+
+/// The files as they would be after some actions.
+struct Tree<'t> {
+    exists: &'t dyn Fn(&RelPath) -> bool,
+    /// What is there or not by the actions so far.
+    changed: BTreeMap<RelPath, bool>,
+}
+
+impl Tree<'_> {
+    fn walk(mut self, plan: &TaskPlan, graph: &Graph, findings: &mut Vec<Finding>) {
+        let mut failed: BTreeSet<usize> = BTreeSet::new();
+        for &index in graph.order() {
+            let Some(action) = plan.actions.get(index) else { continue };
+            let because = graph.waits_for(index).iter().find(|before| failed.contains(before));
+            let because = because.and_then(|before| plan.actions.get(*before));
+            let problem = match because {
+                Some(before) => Some(Finding::Skipped {
+                    action: index,
+                    id: action.id.clone(),
+                    because: before.id.clone(),
+                }),
+                None => self.act(index, action),
+            };
+            if let Some(problem) = problem {
+                failed.insert(index);
+                findings.push(problem);
+                if findings.len() > PROBLEMS_MAX {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Carries out an action, or tells why it cannot be.
+    fn act(&mut self, index: usize, action: &Action) -> Option<Finding> {
+        let (id, target) = (|| action.id.clone(), &action.target);
+        let missing = |tree: &Self| {
+            (!tree.has(target)).then(|| Finding::Missing {
+                action: index,
+                id: id(),
+                path: target.clone(),
+            })
+        };
+        match &action.work {
+            Work::Create { .. } => {
+                if let Some(finding) = self.taken(index, action, target, "target") {
+                    return Some(finding);
+                }
+                self.changed.insert(target.clone(), true);
+            }
+            Work::Modify(_) | Work::UpdateSchema(_) => return missing(self),
+            Work::Delete => {
+                if let Some(finding) = missing(self) {
+                    return Some(finding);
+                }
+                self.changed.insert(target.clone(), false);
+            }
+            Work::Rename { new_path } => {
+                if let Some(finding) = missing(self) {
+                    return Some(finding);
+                }
+                // What is moved is out of its own way only where it is not moved to itself.
+                let before = self.changed.insert(target.clone(), new_path == target);
+                if let Some(finding) = self.taken(index, action, new_path, "new_path") {
+                    match before {
+                        Some(state) => self.changed.insert(target.clone(), state),
+                        None => self.changed.remove(target),
+                    };
+                    return Some(finding);
+                }
+                self.changed.insert(new_path.clone(), true);
+            }
+            // Of what cannot be carried out it is not known what there would be.
+            Work::ExecuteSql(_) | Work::RunPipeline(_) => {}
+        }
+        None
+    }
+
+    /// Why nothing can be made at a path, where that is so.
+    fn taken(
+        &self,
+        index: usize,
+        action: &Action,
+        path: &RelPath,
+        field: &'static str,
+    ) -> Option<Finding> {
+        let (id, path) = (|| action.id.clone(), path.clone());
+        if self.has(&path) {
+            return Some(Finding::Exists { action: index, id: id(), field, path });
+        }
+        let above = std::iter::successors(path.parent(), RelPath::parent);
+        let file = above.into_iter().find(|above| self.has(above))?;
+        Some(Finding::BelowFile { action: index, id: id(), field, path, file })
+    }
+
+    fn has(&self, path: &RelPath) -> bool {
+        self.changed.get(path).copied().unwrap_or_else(|| (self.exists)(path))
+    }
+}

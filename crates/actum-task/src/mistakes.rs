@@ -1,0 +1,103 @@
+//! Everything that is wrong with a document of a task, and the code of each (EX-2, EX-18).
+
+use std::fmt;
+
+use actum_core::path::PathProblem;
+use actum_document::{JsonPath, Mistake, Problem, Step};
+
+use super::codes::ErrorCode;
+
+/// What is wrong with one document, in the order in which it stands there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Mistakes {
+    /// Each of them, at most [`PROBLEMS_MAX`](super::limits::PROBLEMS_MAX); at least one.
+    pub list: Vec<Mistake>,
+    /// Whether there are more than are listed.
+    pub is_cut: bool,
+}
+
+impl Mistakes {
+    pub(super) fn of_one(mistake: Mistake) -> Self {
+        Self { list: vec![mistake], is_cut: false }
+    }
+
+    /// The code of the document as a whole: where a protected path is among the problems, that one, and
+    /// else the code of the first.
+    pub fn code(&self) -> ErrorCode {
+        let codes = || self.list.iter().map(ErrorCode::of);
+        let protected = codes().find(|code| *code == ErrorCode::ProtectedFileViolation);
+        protected.or_else(|| codes().next()).unwrap_or(ErrorCode::SchemaViolation)
+    }
+
+    /// The mistakes with this code.
+    pub fn with_code(&self, code: ErrorCode) -> impl Iterator<Item = &Mistake> {
+        self.list.iter().filter(move |mistake| ErrorCode::of(mistake) == code)
+    }
+}
+
+impl std::error::Error for Mistakes {}
+
+/// The first of them, and how many there are besides.
+impl fmt::Display for Mistakes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some((first, others)) = self.list.split_first() else { return Ok(()) };
+        first.fmt(f)?;
+        match (others.len(), self.is_cut) {
+            (0, false) => Ok(()),
+            (1, false) => f.write_str(" (and 1 other problem)"),
+            (count, false) => write!(f, " (and {count} other problems)"),
+            (count, true) => write!(f, " (and {count} other problems, and more)"),
+        }
+    }
+}
+
+impl ErrorCode {
+    /// The code of a mistake (EX-18).
+    pub fn of(mistake: &Mistake) -> Self {
+        match &mistake.problem {
+            Problem::TooLarge { .. } => Self::InputTooLarge,
+            Problem::Syntax(_) | Problem::Unwritable | Problem::TooDeep => Self::InvalidJson,
+            Problem::Yaml { .. } => Self::InvalidYaml,
+            Problem::Doubled => Self::DuplicateKey,
+            Problem::Unknown { .. } => Self::UnknownField,
+            Problem::Word { .. } => word_code(&mistake.path),
+            Problem::Length { expected, chars } if *chars > expected.chars_max => {
+                Self::LimitExceeded
+            }
+            Problem::TooMany { count, .. } if *count > 0 => Self::LimitExceeded,
+            Problem::Path(error) => match error.problem {
+                PathProblem::Reserved => Self::ProtectedFileViolation,
+                PathProblem::Absolute | PathProblem::Parent => Self::PathTraversal,
+                PathProblem::Empty
+                | PathProblem::NotPlain
+                | PathProblem::Nul
+                | PathProblem::TooLong => Self::InvalidPath,
+            },
+            Problem::Inexact { .. }
+            | Problem::Missing { .. }
+            | Problem::Kind { .. }
+            | Problem::Number { .. }
+            | Problem::Length { .. }
+            | Problem::Characters { .. }
+            | Problem::TooMany { .. }
+            | Problem::CoreName { .. }
+            | Problem::NotPermitted { .. }
+            | Problem::Rule(_)
+            | Problem::AlsoNested { .. }
+            | Problem::Contradiction { .. }
+            | Problem::Backwards { .. } => Self::SchemaViolation,
+        }
+    }
+}
+
+/// The code of a word that means nothing where it stands.
+fn word_code(path: &JsonPath) -> ErrorCode {
+    let is = |step: &Step, name: &str| matches!(step, Step::Member(member) if member == name);
+    match &*path.0 {
+        [.., last] if is(last, "action_type") => ErrorCode::UnknownActionType,
+        [.., before, last] if is(before, "operation") && is(last, "type") => {
+            ErrorCode::UnknownOperation
+        }
+        _ => ErrorCode::SchemaViolation,
+    }
+}

@@ -1,0 +1,55 @@
+//! What a task leaves behind: reports, change log, rollback manifest and script, prompt, status lines.
+//!
+//! Each is a function of facts, ids and times that the caller has. The five JSON documents are described
+//! once, as shapes; their readers and the published JSON Schemas hold to these.
+
+mod change_log;
+mod clean_text;
+mod diff_summary;
+mod document;
+mod error;
+mod execution;
+mod file_path;
+mod manifest;
+mod names;
+mod prompt;
+mod rollback;
+mod script;
+mod shapes;
+mod summary;
+mod task_status;
+
+pub use change_log::{Change, ChangeLog, ChangeWord, FileAt, PresentFile};
+pub use clean_text::{CleanText, REDACTED, Redact, TEXT_CHARS_MAX};
+pub use diff_summary::{DiffSummary, PREVIEW_CHARS_MAX};
+pub use error::{ErrorDetails, ErrorObject, ErrorReport, ErrorStatus, Violation};
+pub use execution::{
+    ActionOutcome, ActionsSummary, CompletedAction, CompletedWord, EXECUTOR_VERSION,
+    ExecutionReport, FailedAction, FailedWord, ReportStatus, RollbackMethod, RunDetails, RunEnd,
+    RunFacts, SkippedAction,
+};
+pub use file_path::{FilePath, NewPath};
+pub use manifest::{
+    ManifestCheckpoint, ManifestEvent, ManifestFacts, ManifestStatus, RollbackManifest,
+};
+pub use names::{
+    ARCHIVE_DIRECTORY, BACKUPS_DIRECTORY, CHANGE_LOG_FILE, CONFIG_FILE, ERROR_REPORT_FILE,
+    EXECUTION_REPORT_FILE, PLAN_FILE, PROMPT_FILE, REPORT_FILES, REPORTS_DIRECTORY,
+    ROLLBACK_MANIFEST_FILE, ROLLBACK_SCRIPT_FILE, ReportName, SUMMARY_FILE, TEMPORARY_PREFIX,
+    archive_directory, backup_name, displaced_name, is_protected_report, path_of_backup,
+};
+pub use prompt::executor_prompt;
+pub use rollback::{Checkpoint, DirectoryChange, FileChange, Rollback, RollbackError};
+pub use shapes::{ACTIONS_MAX, schemas};
+pub use summary::{PlannedAction, PlannedSummary, implementation_summary};
+pub use task_status::{
+    ActionStatus, EnvelopeStatus, LineFacts, Phase, StatusEnvelope, StatusUpdate,
+    TASK_STATUS_FORMAT, TaskStatus, TaskStatusFormat, outcome,
+};
+
+use actum_document::Mistake;
+
+/// Bytes that are no document of a task, or a document that would not be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the document of the task cannot be used: {0}")]
+pub struct ReportError(#[source] pub Mistake);

@@ -1,0 +1,46 @@
+//! Reads and writes the documents of a task by their shapes.
+
+use actum_document::reader;
+use actum_document::{JsonPath, Mistake, Problem, Shape};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+use super::ReportError;
+
+/// The largest document, in bytes: 64 MiB. A change log has a preview of each change.
+pub(super) const DOCUMENT_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+pub(super) fn read<T: DeserializeOwned>(
+    bytes: &[u8],
+    shape: &'static Shape,
+) -> Result<T, ReportError> {
+    reader::read_as(bytes, DOCUMENT_BYTES_MAX, shape).map_err(ReportError)
+}
+
+/// The document on many lines, for people as well, if `read` takes it back.
+pub(super) fn write<T: Serialize>(
+    document: &T,
+    read: fn(&[u8]) -> Result<T, ReportError>,
+) -> Result<Vec<u8>, ReportError> {
+    written(serde_json::to_vec_pretty(document), read)
+}
+
+/// The document on one line.
+pub(super) fn write_line<T: Serialize>(
+    document: &T,
+    read: fn(&[u8]) -> Result<T, ReportError>,
+) -> Result<Vec<u8>, ReportError> {
+    written(serde_json::to_vec(document), read)
+}
+
+fn written<T>(
+    bytes: serde_json::Result<Vec<u8>>,
+    read: fn(&[u8]) -> Result<T, ReportError>,
+) -> Result<Vec<u8>, ReportError> {
+    let mut bytes = bytes.map_err(|_| {
+        let (path, problem) = (JsonPath::default(), Problem::Unwritable);
+        ReportError(Mistake { place: None, path, problem })
+    })?;
+    bytes.push(b'\n');
+    read(&bytes).map(|_| bytes)
+}

@@ -1,0 +1,345 @@
+//! The names of what a task leaves behind, and which of it no plan may touch (EX-13, EX-4).
+
+use std::cmp::Ordering;
+use std::fmt;
+
+use actum_core::path::NAME_BYTES_MAX;
+use actum_core::plain_id::{ID_CHARS_MAX, PlainId};
+use actum_core::{Digest, RelPath, Timestamp};
+
+/// Where reports lie, from the root of the workspace.
+pub const REPORTS_DIRECTORY: &str = "agent/agent_outputs/reports";
+/// Where plans lie that were in force before.
+pub const ARCHIVE_DIRECTORY: &str = "agent/agent_outputs/archive";
+
+/// The execution report.
+pub const EXECUTION_REPORT_FILE: &str = "execution_report.json";
+/// The change log.
+pub const CHANGE_LOG_FILE: &str = "change_log.json";
+/// The rollback manifest.
+pub const ROLLBACK_MANIFEST_FILE: &str = "rollback_manifest.json";
+/// The error report.
+pub const ERROR_REPORT_FILE: &str = "error_report.json";
+/// The prompt for an executor.
+pub const PROMPT_FILE: &str = "executor_prompt.txt";
+/// What the plan does, for people.
+pub const SUMMARY_FILE: &str = "IMPLEMENTATION_SUMMARY.md";
+/// The configuration that the plan was carried out under.
+pub const CONFIG_FILE: &str = "system_config.yaml";
+/// The plan.
+pub const PLAN_FILE: &str = "task_plan.json";
+/// The script that takes the run back.
+pub const ROLLBACK_SCRIPT_FILE: &str = "rollback.sh";
+/// How the names begin under which the script keeps the copy of a backup until it takes its place.
+pub const TEMPORARY_PREFIX: &str = ".restore-";
+/// Start of the names under which the script keeps a file that it moved aside, until the next one is in its place.
+const DISPLACED_PREFIX: &str = ".displaced-";
+/// The directory of backups.
+pub const BACKUPS_DIRECTORY: &str = "backups";
+
+/// The files of a report directory in the order in which they are of use; the error report is there
+/// where there was an error, rollback manifest and script where the run got as far as a checkpoint.
+pub const REPORT_FILES: [&str; 9] = [
+    EXECUTION_REPORT_FILE,
+    CHANGE_LOG_FILE,
+    ROLLBACK_MANIFEST_FILE,
+    ERROR_REPORT_FILE,
+    PROMPT_FILE,
+    SUMMARY_FILE,
+    CONFIG_FILE,
+    PLAN_FILE,
+    ROLLBACK_SCRIPT_FILE,
+];
+
+/// The name of a report directory: `20260203_150322_plan-001`, in UTC.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct ReportName(String);
+
+impl ReportName {
+    /// The name for a task. `attempt` is 1, or more where the name before is taken: then `+2`
+    /// follows, which no id can end with, so that no two names are one.
+    pub fn new(time: Timestamp, task: &PlainId, attempt: u32) -> Self {
+        Self(numbered(format!("{}_{task}", stamp(time)), attempt))
+    }
+
+    /// The name of a directory, where it is such a name.
+    pub fn read(name: &[u8]) -> Option<Self> {
+        let name = std::str::from_utf8(name).ok()?;
+        let (stamp, task) = name.split_at_checked(STAMP.len())?;
+        let is_stamp = stamp.bytes().zip(STAMP.bytes()).all(|(byte, pattern)| match pattern {
+            b'_' => byte == b'_',
+            _ => byte.is_ascii_digit(),
+        });
+        let (task, attempt) = task.split_once('+').unwrap_or((task, "2"));
+        let is_attempt =
+            attempt.parse::<u32>().is_ok_and(|number| number > 1 && number.to_string() == attempt);
+        (is_stamp && is_attempt && PlainId::is_one(task)).then(|| Self(name.to_owned()))
+    }
+
+    /// The task.
+    pub fn task(&self) -> &str {
+        let task = self.0.get(STAMP.len()..).unwrap_or_default();
+        task.split_once('+').map_or(task, |(task, _)| task)
+    }
+
+    /// The name.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// The directory, from the root of the workspace.
+    pub fn directory(&self) -> String {
+        format!("{REPORTS_DIRECTORY}/{self}")
+    }
+
+    /// One of its files, from the root of the workspace.
+    pub fn file(&self, name: &str) -> String {
+        format!("{REPORTS_DIRECTORY}/{self}/{name}")
+    }
+
+    /// The backup of a path, from the root of the workspace.
+    pub fn backup(&self, path: &RelPath) -> String {
+        format!("{REPORTS_DIRECTORY}/{self}/{BACKUPS_DIRECTORY}/{}", backup_name(path))
+    }
+
+    /// The place of a file that the script moved aside, from the root of the workspace.
+    pub fn displaced(&self, path: &RelPath) -> String {
+        self.file(&displaced_name(path))
+    }
+}
+
+impl Ord for ReportName {
+    /// By time, then by task, then by number.
+    fn cmp(&self, other: &Self) -> Ordering {
+        let key = |name: &Self| {
+            let (_, attempt) = name.0.split_once('+').unwrap_or(("", "1"));
+            let stamp = name.0.get(..STAMP.len()).unwrap_or_default().to_owned();
+            (stamp, name.task().to_owned(), attempt.parse::<u32>().unwrap_or(u32::MAX))
+        };
+        key(self).cmp(&key(other))
+    }
+}
+
+impl PartialOrd for ReportName {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl fmt::Display for ReportName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The directory that plans go to that were in force before (EX-6), from the root of the workspace.
+/// `attempt` is as for a [`ReportName`].
+pub fn archive_directory(time: Timestamp, attempt: u32) -> String {
+    let name = numbered(format!("{}_plan_active", stamp(time)), attempt);
+    format!("{ARCHIVE_DIRECTORY}/{name}")
+}
+
+fn numbered(name: String, attempt: u32) -> String {
+    if attempt > 1 { format!("{name}+{attempt}") } else { name }
+}
+
+/// `YYYYMMDD_HHMMSS` in UTC.
+fn stamp(time: Timestamp) -> String {
+    let text = time.to_string();
+    let seconds = text.chars().take("YYYY-MM-DDTHH:MM:SS".len());
+    let digit = |c: char| match c {
+        'T' => Some('_'),
+        c => c.is_ascii_digit().then_some(c),
+    };
+    seconds.filter_map(digit).collect()
+}
+
+/// How the name of a report begins.
+const STAMP: &str = "YYYYMMDD_HHMMSS_";
+
+/// What a backup's name ends with.
+const BACKUP_END: &str = ".bak";
+/// Stands before the digest of a path that is too long; in no other name of a backup.
+const CUT: char = '~';
+
+/// The name of the backup of a path. It encodes the whole path: letters, digits, `.`, `_` and `-`
+/// stand for themselves, any other byte is `%` and two hexadecimal digits. Where that is longer than a
+/// file system allows, the start of it is followed by `~` and the SHA-256 of the path. No two paths
+/// have the same name.
+pub fn backup_name(path: &RelPath) -> String {
+    let each = path.as_bytes().iter().map(|&byte| {
+        let is_plain = byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-');
+        if is_plain { char::from(byte).to_string() } else { format!("%{byte:02X}") }
+    });
+    let each: Vec<String> = each.collect();
+    let room = NAME_BYTES_MAX - BACKUP_END.len();
+    if each.iter().map(String::len).sum::<usize>() <= room {
+        return each.concat() + BACKUP_END;
+    }
+    let digest = Digest::of(path.as_bytes()).to_string();
+    let room = room - CUT.len_utf8() - digest.len();
+    let mut name = String::new();
+    for encoded in each {
+        if name.len() + encoded.len() > room {
+            break;
+        }
+        name.push_str(&encoded);
+    }
+    format!("{name}{CUT}{digest}{BACKUP_END}")
+}
+
+/// The name of a file that the script moved aside. It depends on the path alone, so that the next script, or
+/// `actum rollback`, finds what a killed one left.
+pub fn displaced_name(path: &RelPath) -> String {
+    format!("{DISPLACED_PREFIX}{}", Digest::of(path.as_bytes()))
+}
+
+/// The path whose backup has this name; `None` where it is no such name, or one that was too long: of
+/// that the rollback manifest tells.
+pub fn path_of_backup(name: &str) -> Option<RelPath> {
+    let mut rest = name.strip_suffix(BACKUP_END)?.as_bytes();
+    let mut path = Vec::new();
+    while let Some((&first, behind)) = rest.split_first() {
+        rest = behind;
+        match first {
+            b'%' => {
+                let (code, behind) = rest.split_first_chunk::<2>()?;
+                let [byte] = actum_core::digest::from_hex::<1>(code)?;
+                path.push(byte);
+                rest = behind;
+            }
+            byte => path.push(byte),
+        }
+    }
+    // Anything but the one name that the path has is none.
+    RelPath::new(path).ok().filter(|path| backup_name(path) == name)
+}
+
+/// Whether no plan may target this path, because the rollback of a run rests on it (EX-4): the
+/// rollback manifest of a report, its script, and its backups. Letters count in either case.
+pub fn is_protected_report(path: &RelPath) -> bool {
+    let mut components = path.components();
+    let is_report = REPORTS_DIRECTORY.split('/').all(|part| {
+        components.next().is_some_and(|component| component.eq_ignore_ascii_case(part.as_bytes()))
+    });
+    let within = components.nth(1);
+    is_report
+        && within.is_some_and(|name| {
+            [ROLLBACK_MANIFEST_FILE, ROLLBACK_SCRIPT_FILE, BACKUPS_DIRECTORY]
+                .iter()
+                .any(|protected| name.eq_ignore_ascii_case(protected.as_bytes()))
+        })
+}
+
+// The longest id, with a time before it and a number behind it, is a name.
+const _: () = assert!(STAMP.len() + ID_CHARS_MAX + "+4294967295".len() <= NAME_BYTES_MAX);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn path(bytes: &[u8]) -> RelPath {
+        RelPath::new(bytes).unwrap()
+    }
+
+    /// EX-13
+    #[test]
+    fn a_report_directory_is_named_by_its_second_and_its_task() {
+        let time = "2026-02-03T15:03:22.999999Z".parse().unwrap();
+        let task: PlainId = "plan-001".parse().unwrap();
+        let name = ReportName::new(time, &task, 1);
+        assert_eq!(
+            name.file(EXECUTION_REPORT_FILE),
+            "agent/agent_outputs/reports/20260203_150322_plan-001/execution_report.json"
+        );
+        assert_eq!(ReportName::new(time, &task, 2).as_str(), "20260203_150322_plan-001+2");
+        for attempt in [1, 2, 17] {
+            let name = ReportName::new(time, &task, attempt);
+            assert_eq!(ReportName::read(name.as_str().as_bytes()).as_ref(), Some(&name));
+            assert_eq!(name.task(), "plan-001");
+        }
+        let names = [1, 2, 9, 10, 11].map(|attempt| ReportName::new(time, &task, attempt));
+        assert!(names.is_sorted(), "the tenth comes after the ninth");
+        for other in [
+            "",
+            "20260203_150322_",
+            "20260203_15032_aa",
+            "20260203_150322_a+1",
+            "20260203_150322_a+02",
+            "x",
+        ] {
+            assert_eq!(ReportName::read(other.as_bytes()), None, "{other}");
+        }
+        assert_eq!(
+            archive_directory(time, 1),
+            "agent/agent_outputs/archive/20260203_150322_plan_active"
+        );
+        assert_eq!(
+            archive_directory(time, 3),
+            "agent/agent_outputs/archive/20260203_150322_plan_active+3"
+        );
+    }
+
+    /// EX-13
+    #[test]
+    fn a_backup_is_named_by_the_whole_path() {
+        assert_eq!(backup_name(&path(b"src/a b.rs")), "src%2Fa%20b.rs.bak");
+        assert_eq!(backup_name(&path(b"-a\n%\xff")), "-a%0A%25%FF.bak");
+        let longest = "n".repeat(251);
+        assert_eq!(backup_name(&path(longest.as_bytes())), format!("{longest}.bak"));
+        let over = "n".repeat(252);
+        let name = backup_name(&path(over.as_bytes()));
+        assert_eq!(name, format!("{}~{}.bak", "n".repeat(186), Digest::of(over.as_bytes())));
+        assert_eq!(path_of_backup(&name), None);
+        for name in
+            ["a", ".bak", "a/b.bak", "%2f.bak", "%61.bak", "a%2.bak", "a%2fb.bak", "a~b.bak"]
+        {
+            assert_eq!(path_of_backup(name), None, "{name}");
+        }
+    }
+
+    /// EX-4
+    #[test]
+    fn what_a_rollback_rests_on_is_protected_and_the_rest_of_a_report_is_not() {
+        let inside = |rest: &str| path(format!("agent/agent_outputs/reports/{rest}").as_bytes());
+        for rest in [
+            "20260203_150322_a/rollback_manifest.json",
+            "x/Rollback_Manifest.JSON",
+            "x/rollback.sh",
+            "x/backups",
+            "x/backups/a.bak",
+            "x/BACKUPS/a/b",
+        ] {
+            assert!(is_protected_report(&inside(rest)), "{rest}");
+        }
+        for rest in
+            ["x", "x/execution_report.json", "x/y/backups/a", "rollback_manifest.json", "backups"]
+        {
+            assert!(!is_protected_report(&inside(rest)), "{rest}");
+        }
+        assert!(!is_protected_report(&path(b"backups/a")));
+        assert!(!is_protected_report(&path(b"agent/temp/reports/x/backups/a")));
+    }
+
+    fn any_path() -> impl Strategy<Value = RelPath> {
+        let component = prop_oneof![
+            proptest::collection::vec(any::<u8>(), 1..9),
+            "[a%~./-]{1,3}(n{120})?(n{126})?".prop_map(String::into_bytes),
+        ];
+        let joined = proptest::collection::vec(component, 1..4).prop_map(|parts| parts.join(&b'/'));
+        joined.prop_filter_map("a path", |bytes| RelPath::new(bytes).ok())
+    }
+
+    proptest! {
+        /// EX-13
+        #[test]
+        fn the_name_of_a_backup_tells_its_path(a in any_path(), b in any_path()) {
+            let (name, other) = (backup_name(&a), backup_name(&b));
+            prop_assert!(name.len() <= NAME_BYTES_MAX && !name.contains('/'));
+            prop_assert_eq!(a == b, name == other);
+            let told = path_of_backup(&name);
+            prop_assert!(told == Some(a) || (told.is_none() && name.contains('~')));
+        }
+    }
+}

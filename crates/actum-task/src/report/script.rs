@@ -1,0 +1,236 @@
+//! The rollback script: POSIX sh that takes a run back where there is no actum (EX-16).
+
+use actum_core::path::Quoted;
+use actum_core::plain_id::PlainId;
+use actum_core::{Digest, FileMode, FileState, RelPath};
+
+use super::names::{
+    BACKUPS_DIRECTORY, REPORTS_DIRECTORY, ReportName, TEMPORARY_PREFIX, backup_name,
+};
+use super::rollback::{Rollback, Step, There};
+
+/// What every script does; the paths come behind it.
+const BODY: &str = include_str!("rollback_body.sh");
+
+/// The script that takes a run back. It is put into the directory `report` below the root of the
+/// workspace, from where it finds the rest. It refuses, with a list and nothing changed, where a path
+/// is neither as the run left it nor as it was before; so a rollback that was cut off is finished by
+/// running it again.
+///
+/// A file that it removes or replaces it first moves aside, into the directory of the report, and compares its digest there; a new
+/// file gets its place by a hard link. So it overwrites nothing that was saved since it looked.
+pub(super) fn script(rollback: &Rollback, manifest: &PlainId, report: &ReportName) -> Vec<u8> {
+    let mut script = Script(Vec::new());
+    script.text("#!/bin/sh\n");
+    script.text("# Takes a run of actum back: every file it changed becomes what it was.\n");
+    script.text("# It changes nothing before it has seen that all is as the run left it.\n");
+    script.text(&format!("# Rollback manifest {manifest}. Usage: sh rollback.sh [--check]\n\n"));
+    script.text(&format!("report=./{REPORTS_DIRECTORY}/{report}\n"));
+    script.text(&format!("backups=$report/{BACKUPS_DIRECTORY}\n"));
+    script.text(&format!("temporaries=$report/{TEMPORARY_PREFIX}\n"));
+    script.text(BODY);
+
+    let steps = rollback.steps();
+    script.text("\nsettle_all() {\n  :\n");
+    for step in &steps {
+        script.settle(step, report);
+    }
+    script.text("}\n\nexpect_all() {\n  :\n");
+    for (path, was, is) in rollback.states() {
+        let call = script.call("expect").path(path.as_bytes()).shown(path).there(was).there(is);
+        // A file and a directory cannot change places in one step.
+        let is_swapped = !matches!(was, There::Nothing)
+            && !matches!(is, There::Nothing)
+            && (matches!(was, There::Directory(_)) || matches!(is, There::Directory(_)));
+        let call = match is {
+            There::File(_) => call.path(report.displaced(path).as_bytes()),
+            There::Nothing | There::Directory(_) => call.word(&"-"),
+        };
+        if is_swapped { call.word(&"between").end() } else { call.end() }
+    }
+    for (path, to) in rollback.moves() {
+        script
+            .call("expect_one")
+            .path(path.as_bytes())
+            .path(to.as_bytes())
+            .shown(path)
+            .path(report.displaced(to).as_bytes())
+            .end();
+    }
+    for (path, inside) in rollback.directories_in_the_way() {
+        let call = script.call("expect_only").path(path.as_bytes()).shown(path);
+        inside.iter().fold(call, |call, path| call.path(path.as_bytes())).end();
+    }
+    for path in rollback.directories_on_the_way() {
+        script.call("expect_directory").path(path.as_bytes()).shown(&path).end();
+    }
+    for path in rollback.run_as_their_owner() {
+        script.call("expect_owner").path(path.as_bytes()).shown(path).end();
+    }
+    script.text("}\n\nexpect_backups() {\n  :\n");
+    for (path, kept) in rollback.backups() {
+        script.call("expect_backup").word(&backup_name(path)).word(&kept.sha256).end();
+    }
+    script.text("}\n\nexpect_links() {\n  :\n");
+    for (number, step) in steps.iter().enumerate() {
+        if let Some(Displaced { path, .. }) = displaced(step) {
+            let call = script.call("expect_link").path(path.as_bytes()).shown(path);
+            call.path(&temporary(report, number)).end();
+        }
+    }
+    script.text("}\n\nrestore_all() {\n  :\n");
+    for (number, step) in steps.iter().enumerate() {
+        script.step(step, report, number);
+    }
+    script.text("}\n\nmain \"$@\"\nexit 0\n");
+    script.0
+}
+
+struct Script(Vec<u8>);
+
+/// A call of a function of the script, on a line.
+struct Call<'s>(&'s mut Vec<u8>);
+
+impl Script {
+    fn text(&mut self, text: &str) {
+        self.0.extend_from_slice(text.as_bytes());
+    }
+
+    fn call(&mut self, function: &str) -> Call<'_> {
+        self.text("  ");
+        self.text(function);
+        Call(&mut self.0)
+    }
+
+    fn settle(&mut self, step: &Step, report: &ReportName) {
+        let Some(Displaced { path, left, from }) = displaced(step) else { return };
+        let call = self.call("settle").path(path.as_bytes()).shown(path).word(left);
+        let call = call.path(report.displaced(path).as_bytes());
+        from.into_iter().fold(call, |call, from| call.path(from.as_bytes())).end();
+    }
+
+    fn step(&mut self, step: &Step, report: &ReportName, number: usize) {
+        match step {
+            Step::RemoveFile { path, left } => {
+                let call = self.call("remove_file").path(path.as_bytes()).shown(path);
+                let call = call.word(&left.sha256).path(report.displaced(path).as_bytes());
+                call.word(&bits(left.mode)).end();
+            }
+            Step::MakeDirectory { path } => {
+                self.call("make_directory").path(path.as_bytes()).shown(path).end();
+            }
+            Step::MoveBack { path, to, kept } => {
+                let call =
+                    self.call("move_back").path(path.as_bytes()).path(to.as_bytes()).shown(path);
+                let call = call.word(&kept.sha256).path(report.displaced(to).as_bytes());
+                call.word(&bits(kept.mode)).end();
+            }
+            Step::RemoveDirectory { path } => {
+                self.call("remove_directory").path(path.as_bytes()).shown(path).end();
+            }
+            Step::RestoreFile { path, kept, left } => {
+                let call = self.call("restore_file").path(path.as_bytes()).shown(path).state(kept);
+                let sum = left.as_ref().map_or("-".to_owned(), |left| left.sha256.to_string());
+                let call = call.word(&sum).word(&backup_name(path));
+                let call = call.path(&temporary(report, number));
+                let call = call.path(report.displaced(path).as_bytes());
+                call.word(&left.map_or("-".to_owned(), |left| bits(left.mode))).end();
+            }
+            Step::RestoreMode { path, kept, left } => {
+                let call = self.call("restore_mode").path(path.as_bytes()).shown(path).state(kept);
+                call.word(&bits(*left)).end();
+            }
+            Step::RestoreDirectoryMode { path, mode } => {
+                let call = self.call("restore_mode").path(path.as_bytes()).shown(path);
+                call.word(&"d").word(&bits(*mode)).word(&"-").end();
+            }
+        }
+    }
+}
+
+/// A file that a step moves aside before it removes or replaces it.
+struct Displaced<'s> {
+    path: &'s RelPath,
+    left: &'s Digest,
+    /// The path that it is moved back to; none where its content is not needed any more.
+    from: Option<&'s RelPath>,
+}
+
+fn displaced(step: &Step) -> Option<Displaced<'_>> {
+    match step {
+        Step::RemoveFile { path, left } => Some(Displaced { path, left: &left.sha256, from: None }),
+        Step::MoveBack { path, to, kept } => {
+            Some(Displaced { path: to, left: &kept.sha256, from: Some(path) })
+        }
+        Step::RestoreFile { path, left, .. } => {
+            left.as_ref().map(|left| Displaced { path, left: &left.sha256, from: None })
+        }
+        Step::MakeDirectory { .. }
+        | Step::RemoveDirectory { .. }
+        | Step::RestoreMode { .. }
+        | Step::RestoreDirectoryMode { .. } => None,
+    }
+}
+
+/// Permission bits as the script compares them.
+fn bits(mode: FileMode) -> String {
+    format!("{:04o}", mode.bits())
+}
+
+/// A path for the copy of a backup until it takes its place, on the same file system as all of the workspace. A script that
+/// was cut off and is run again uses the same one, and leaves nothing among the files of the user.
+fn temporary(report: &ReportName, number: usize) -> Vec<u8> {
+    format!("{REPORTS_DIRECTORY}/{report}/{TEMPORARY_PREFIX}{number}").into_bytes()
+}
+
+impl Call<'_> {
+    /// A path, from the root: never an option, never expanded.
+    fn path(self, path: &[u8]) -> Self {
+        self.0.push(b' ');
+        quote(self.0, &[b"./", path].concat());
+        self
+    }
+
+    /// A path as a person reads it.
+    fn shown(self, path: &RelPath) -> Self {
+        self.0.push(b' ');
+        quote(self.0, Quoted(path.as_bytes()).to_string().as_bytes());
+        self
+    }
+
+    /// What a word is of letters that no shell knows: digests, modes, names of backups.
+    fn word(self, word: &impl ToString) -> Self {
+        self.0.push(b' ');
+        quote(self.0, word.to_string().as_bytes());
+        self
+    }
+
+    fn state(self, state: &FileState) -> Self {
+        self.word(&state.sha256).word(&format!("{:04o}", state.mode.bits()))
+    }
+
+    fn there(self, there: &There) -> Self {
+        match there {
+            There::Nothing => self.word(&"-").word(&"-"),
+            There::File(state) => self.state(state),
+            There::Directory(None) => self.word(&"d").word(&"-"),
+            There::Directory(Some(mode)) => self.word(&"d").word(&format!("{:04o}", mode.bits())),
+        }
+    }
+
+    fn end(self) {
+        self.0.push(b'\n');
+    }
+}
+
+/// Bytes between single quotes, in which a shell takes everything but the quote as it is.
+fn quote(script: &mut Vec<u8>, bytes: &[u8]) {
+    script.push(b'\'');
+    for (index, part) in bytes.split(|&byte| byte == b'\'').enumerate() {
+        if index > 0 {
+            script.extend_from_slice(b"'\\''");
+        }
+        script.extend_from_slice(part);
+    }
+    script.push(b'\'');
+}

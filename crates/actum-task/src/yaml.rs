@@ -1,0 +1,203 @@
+//! Reads YAML strictly, and keeps for each value where it stands; what comes out is as of JSON.
+//!
+//! Names that stand twice, merge keys, tags of unknown meaning and booleans that only some readers take for
+//! such are refused. Aliases are followed within narrow limits.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use actum_core::json::{Content, Member, Value};
+use actum_core::path::Cut;
+use actum_core::place::Place;
+use actum_document::{JsonPath, Mistake, Problem, Step};
+use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_saphyr::options::{AliasLimits, DuplicateKeyPolicy, MergeKeyPolicy};
+use serde_saphyr::{Error, Location, Spanned};
+
+/// A value of a YAML text.
+#[derive(Debug)]
+pub(super) struct Node {
+    start: usize,
+    kind: NodeKind,
+}
+
+#[derive(Debug)]
+enum NodeKind {
+    Null,
+    Boolean(bool),
+    /// As JSON spells it.
+    Number(String),
+    String(String),
+    Array(Vec<Node>),
+    Object(Vec<(Node, Node)>),
+}
+
+/// How much of a reader's message is told.
+const MESSAGE_BYTES_MAX: usize = 300;
+
+impl Node {
+    /// The value that `text` holds and nothing else.
+    pub(super) fn read(text: &[u8]) -> Result<Self, Mistake> {
+        let text = std::str::from_utf8(text).map_err(|error| {
+            let message = "YAML is UTF-8, and the byte here is not".to_owned();
+            mistake(Some(Place::of(text, error.valid_up_to())), message)
+        })?;
+        let options = serde_saphyr::options! {
+            duplicate_keys: DuplicateKeyPolicy::Error,
+            merge_keys: MergeKeyPolicy::Error,
+            alias_limits: alias_limits(),
+            strict_booleans: true,
+            strict_indentation: true,
+            reject_unsupported_tags: true,
+            with_snippet: false,
+        };
+        let read: Result<Spanned<NodeKind>, _> = serde_saphyr::from_str_with_options(text, options);
+        read.map(Self::of).map_err(|error| refused(&error))
+    }
+
+    fn of(spanned: Spanned<NodeKind>) -> Self {
+        Self { start: start(&spanned.referenced), kind: spanned.value }
+    }
+
+    /// The same as a value of JSON.
+    pub(super) fn value(&self) -> Value<'_> {
+        let content = match &self.kind {
+            NodeKind::Null => Content::Null,
+            NodeKind::Boolean(flag) => Content::Boolean(*flag),
+            NodeKind::Number(number) => Content::Number(number),
+            NodeKind::String(text) => Content::String(Cow::Borrowed(text)),
+            NodeKind::Array(elements) => Content::Array(elements.iter().map(Self::value).collect()),
+            NodeKind::Object(members) => {
+                let members = members.iter().map(|(name, value)| Member {
+                    name_span: name.start..name.start,
+                    name: Cow::Owned(name.name()),
+                    value: value.value(),
+                });
+                Content::Object(members.collect())
+            }
+        };
+        Value { span: self.start..self.start, content }
+    }
+
+    /// The name of a member, which YAML lets be any value.
+    fn name(&self) -> String {
+        match &self.kind {
+            NodeKind::Null => "null".to_owned(),
+            NodeKind::Boolean(flag) => flag.to_string(),
+            NodeKind::Number(text) | NodeKind::String(text) => text.clone(),
+            NodeKind::Array(_) => "[…]".to_owned(),
+            NodeKind::Object(_) => "{…}".to_owned(),
+        }
+    }
+}
+
+fn alias_limits() -> AliasLimits {
+    let mut limits = AliasLimits::default();
+    limits.max_total_replayed_events = 10_000;
+    limits.max_replay_stack_depth = 16;
+    limits.max_alias_expansions_per_anchor = 1_000;
+    limits
+}
+
+/// What the reader refuses, in words that speak of the text and not of the reader.
+fn refused(error: &Error) -> Mistake {
+    let location = error.location().filter(|location| location.line() > 0);
+    let place = location.map(|it| Place { line: it.line(), column: it.column() });
+    let error = error.without_snippet();
+    if let Error::DuplicateMappingKey { key, .. } = error {
+        let path = JsonPath(key.iter().cloned().map(Step::Member).collect());
+        return Mistake { place, path, problem: Problem::Doubled };
+    }
+    let message = if let Error::MultipleDocuments { .. } = error {
+        "a second document begins here; one is read".to_owned()
+    } else if let Error::MergeKeyNotAllowed { .. } = error {
+        "`<<` is not read; write the fields out".to_owned()
+    } else {
+        let told = error.to_string();
+        let told = told.rsplit_once(" at line ").map_or(&*told, |(told, _)| told);
+        Cut(told.as_bytes(), MESSAGE_BYTES_MAX).to_string()
+    };
+    mistake(place, message)
+}
+
+fn mistake(place: Option<Place>, message: String) -> Mistake {
+    Mistake { place, path: JsonPath::default(), problem: Problem::Yaml { message } }
+}
+
+fn start(location: &Location) -> usize {
+    let offset = location.span().byte_offset().and_then(|offset| usize::try_from(offset).ok());
+    offset.unwrap_or_default()
+}
+
+impl<'de> Deserialize<'de> for NodeKind {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(Reader)
+    }
+}
+
+struct Reader;
+
+impl<'de> Visitor<'de> for Reader {
+    type Value = NodeKind;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a value")
+    }
+
+    fn visit_unit<E>(self) -> Result<NodeKind, E> {
+        Ok(NodeKind::Null)
+    }
+
+    fn visit_none<E>(self) -> Result<NodeKind, E> {
+        Ok(NodeKind::Null)
+    }
+
+    fn visit_bool<E>(self, flag: bool) -> Result<NodeKind, E> {
+        Ok(NodeKind::Boolean(flag))
+    }
+
+    fn visit_i64<E>(self, number: i64) -> Result<NodeKind, E> {
+        Ok(NodeKind::Number(number.to_string()))
+    }
+
+    fn visit_u64<E>(self, number: u64) -> Result<NodeKind, E> {
+        Ok(NodeKind::Number(number.to_string()))
+    }
+
+    fn visit_i128<E>(self, number: i128) -> Result<NodeKind, E> {
+        Ok(NodeKind::Number(number.to_string()))
+    }
+
+    fn visit_u128<E>(self, number: u128) -> Result<NodeKind, E> {
+        Ok(NodeKind::Number(number.to_string()))
+    }
+
+    fn visit_f64<E>(self, number: f64) -> Result<NodeKind, E> {
+        Ok(NodeKind::Number(number.to_string()))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<NodeKind, E> {
+        Ok(NodeKind::String(text.to_owned()))
+    }
+
+    fn visit_string<E>(self, text: String) -> Result<NodeKind, E> {
+        Ok(NodeKind::String(text))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<NodeKind, A::Error> {
+        let mut elements = Vec::new();
+        while let Some(element) = seq.next_element::<Spanned<NodeKind>>()? {
+            elements.push(Node::of(element));
+        }
+        Ok(NodeKind::Array(elements))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<NodeKind, A::Error> {
+        let mut members = Vec::new();
+        while let Some(name) = map.next_key::<Spanned<NodeKind>>()? {
+            let value = map.next_value::<Spanned<NodeKind>>()?;
+            members.push((Node::of(name), Node::of(value)));
+        }
+        Ok(NodeKind::Object(members))
+    }
+}

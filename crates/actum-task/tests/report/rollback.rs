@@ -1,0 +1,551 @@
+//! The rollback script is run, on trees and names of all kinds, and cut off at each of its steps.
+
+#![expect(clippy::disallowed_methods, reason = "the script is a program, and works on files")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use actum_task::report::{Rollback, RollbackError};
+use proptest::collection::vec;
+use proptest::prelude::*;
+use proptest::sample::select;
+use tempfile::TempDir;
+
+use crate::tree::{Files, Run, Snapshot, at, report_name, snapshot};
+
+/// A shell, with what it is started with.
+type Shell = (&'static str, &'static [&'static str]);
+
+/// The shells that are there.
+fn shells() -> Vec<Shell> {
+    let known: [Shell; 3] =
+        [("/bin/sh", &[]), ("/bin/bash", &["--posix"]), ("/bin/busybox", &["sh"])];
+    known.into_iter().filter(|(program, _)| Path::new(program).exists()).collect()
+}
+
+fn run_in((program, options): Shell, script: &Path, arguments: &[&str]) -> Output {
+    Command::new(program).args(options).arg(script).args(arguments).output().unwrap()
+}
+
+pub(crate) fn run(script: &Path, arguments: &[&str]) -> Output {
+    run_in(("/bin/sh", &[]), script, arguments)
+}
+
+pub(crate) fn said(output: &Output) -> String {
+    let texts = [&output.stdout, &output.stderr].map(|text| String::from_utf8_lossy(text));
+    texts.concat()
+}
+
+fn before(run: &Run) -> Snapshot {
+    let root = TempDir::new().unwrap();
+    run.write_before(root.path());
+    snapshot(root.path())
+}
+
+pub(crate) fn files(files: &[(&[u8], &[u8], u32)]) -> Files {
+    files.iter().map(|(path, content, mode)| (path.to_vec(), (content.to_vec(), *mode))).collect()
+}
+
+/// Every kind of change, under names that no careless script survives.
+fn rich() -> Run {
+    Run {
+        before: files(&[
+            (b"-rf", b"old\n", 0o644),
+            (b"a b/it's", b"kept\n", 0o755),
+            (b"mode", b"same\n", 0o750),
+            (b"$(touch pwned)", b"gone\n", 0o600),
+            (b"gone\n/deep/`id`", b"deep\n", 0o644),
+            (b"moved \xff\x81\x88", b"moved\n", 0o644),
+            (b"edited;ls", b"one\n", 0o644),
+            (b"turns", b"a file\n", 0o640),
+            (b"room/inside", b"inside\n", 0o644),
+            (b"untouched", b"untouched\n", 0o644),
+        ]),
+        after: files(&[
+            (b"-rf", b"new\n", 0o644),
+            (b"a b/it's", b"changed\n", 0o644),
+            (b"mode", b"same\n", 0o600),
+            (b"new/place/moved", b"moved\n", 0o644),
+            (b"edited too", b"two\n", 0o755),
+            (b"turns/into", b"a directory\n", 0o644),
+            (b"room", b"a file\n", 0o644),
+            (b"untouched", b"untouched\n", 0o644),
+            (b"\"created\"*", b"created\n", 0o644),
+            (b"made/-/\n", b"made\n", 0o644),
+        ]),
+        before_directories: BTreeMap::from([
+            (b"gone\n".to_vec(), 0o710),
+            (b"room".to_vec(), 0o711),
+        ]),
+        renamed: vec![
+            (b"moved \xff\x81\x88".to_vec(), b"new/place/moved".to_vec()),
+            (b"edited;ls".to_vec(), b"edited too".to_vec()),
+        ],
+    }
+}
+
+/// EX-16
+#[test]
+fn the_script_puts_everything_back_and_a_second_run_has_nothing_to_do() {
+    let rich = rich();
+    for shell in shells() {
+        let root = TempDir::new().unwrap();
+        let script = rich.write_after(root.path());
+        let left = snapshot(root.path());
+        let checked = run_in(shell, &script, &["--check"]);
+        assert_eq!(checked.status.code(), Some(0), "{}", said(&checked));
+        assert_eq!(snapshot(root.path()), left);
+        let done = run_in(shell, &script, &[]);
+        assert_eq!(done.status.code(), Some(0), "{}", said(&done));
+        assert_eq!(snapshot(root.path()), before(&rich), "{}", said(&done));
+        assert!(said(&done).contains("  restored    -rf\n"), "{}", said(&done));
+        assert!(said(&done).contains("  moved back  moved \\377\\201\\210\n"), "{}", said(&done));
+        for arguments in [&[][..], &["--check"]] {
+            let again = run_in(shell, &script, arguments);
+            assert_eq!(again.status.code(), Some(0), "{}", said(&again));
+            assert!(said(&again).contains("done already"), "{}", said(&again));
+            assert_eq!(snapshot(root.path()), before(&rich));
+        }
+    }
+}
+
+/// EX-16
+#[test]
+fn the_script_is_run_from_anywhere_and_knows_where_it_does_not_belong() {
+    let rich = rich();
+    let root = TempDir::new().unwrap();
+    let script = rich.write_after(root.path());
+    let left = snapshot(root.path());
+    let outside = root.path().join("rollback.sh");
+    fs::copy(&script, &outside).unwrap();
+    let lost = run(&outside, &[]);
+    fs::remove_file(&outside).unwrap();
+    assert_eq!((lost.status.code(), snapshot(root.path())), (Some(1), left.clone()));
+    let unknown = run(&script, &["--force"]);
+    assert_eq!((unknown.status.code(), snapshot(root.path())), (Some(2), left));
+    let directory = script.parent().unwrap();
+    let near = Command::new("/bin/sh").arg("rollback.sh").current_dir(directory).output().unwrap();
+    assert_eq!(near.status.code(), Some(0), "{}", said(&near));
+    assert_eq!(snapshot(root.path()), before(&rich));
+}
+
+/// EX-16
+#[test]
+fn without_a_way_to_check_digests_nothing_is_changed_and_any_of_three_will_do() {
+    let tools = ["sha256sum", "shasum", "openssl"];
+    let find = |name: &str| {
+        let places = ["/usr/bin", "/bin"].map(|place| Path::new(place).join(name));
+        places.into_iter().find(|place| place.exists())
+    };
+    for tool in [&tools[..0], &tools[..1], &tools[1..2], &tools[2..]] {
+        let programs = TempDir::new().unwrap();
+        // Without `link`, `ln` gives second names.
+        let linker = if tool.len() == 1 && tool[0] == "shasum" { "ln" } else { "link" };
+        let needed =
+            ["rm", "mv", "cat", "chmod", "mkdir", "rmdir", "find", "printf", "perl", linker];
+        for name in needed.iter().chain(tool) {
+            if let Some(program) = find(name) {
+                symlink(program, programs.path().join(name)).unwrap();
+            }
+        }
+        if !tool.iter().all(|name| find(name).is_some()) {
+            continue;
+        }
+        let rich = rich();
+        let root = TempDir::new().unwrap();
+        let script = rich.write_after(root.path());
+        let left = snapshot(root.path());
+        let mut command = Command::new("/bin/sh");
+        let output = command.arg(&script).env("PATH", programs.path()).output().unwrap();
+        let expected = if tool.is_empty() { (Some(1), left) } else { (Some(0), before(&rich)) };
+        assert_eq!((output.status.code(), snapshot(root.path())), expected, "{}", said(&output));
+    }
+}
+
+/// What somebody did between run and rollback.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Tampering {
+    Content,
+    Removed,
+    Mode,
+    Link,
+    Directory,
+}
+
+fn tamper(place: &Path, tampering: Tampering) {
+    match tampering {
+        Tampering::Content => fs::write(place, "tampered").unwrap(),
+        Tampering::Removed => fs::remove_file(place).unwrap(),
+        Tampering::Mode => fs::set_permissions(place, fs::Permissions::from_mode(0o4711)).unwrap(),
+        Tampering::Link => {
+            drop(fs::remove_file(place));
+            symlink("untouched", place).unwrap();
+        }
+        Tampering::Directory => {
+            drop(fs::remove_file(place));
+            fs::create_dir(place).unwrap();
+        }
+    }
+}
+
+/// EX-16
+#[test]
+fn where_anything_is_not_as_the_run_left_it_the_script_refuses_and_changes_nothing() {
+    let rich = rich();
+    let backups: Vec<String> =
+        rich.rollback().backups().map(|(path, _)| report_name().backup(path)).collect();
+    let mut places: Vec<(Vec<u8>, &[Tampering])> = Vec::new();
+    let all = [
+        Tampering::Content,
+        Tampering::Removed,
+        Tampering::Mode,
+        Tampering::Link,
+        Tampering::Directory,
+    ];
+    for file in rich.after.keys().filter(|file| *file != b"untouched") {
+        // A file that the run made, and one that stands where a directory was, may be gone: it is as
+        // before the run, or on the way there.
+        let may_be_gone = !rich.before.contains_key(file);
+        let is_renamed = rich.renamed.iter().any(|(_, to)| to == file);
+        let tampering: &[Tampering] = match file.as_slice() {
+            b"room" => &[Tampering::Content, Tampering::Mode, Tampering::Link],
+            b"edited too" => {
+                &[Tampering::Content, Tampering::Mode, Tampering::Link, Tampering::Directory]
+            }
+            _ if may_be_gone && !is_renamed => {
+                &[Tampering::Content, Tampering::Mode, Tampering::Link, Tampering::Directory]
+            }
+            _ => &all,
+        };
+        places.push((file.clone(), tampering));
+    }
+    let absent: [&[u8]; 3] = [b"$(touch pwned)", b"moved \xff\x81\x88", b"edited;ls"];
+    let appears: &[Tampering] = &[Tampering::Content, Tampering::Link, Tampering::Directory];
+    places.extend(absent.map(|file| (file.to_vec(), appears)));
+    places.push((
+        b"turns/foreign".to_vec(),
+        &[Tampering::Content, Tampering::Link, Tampering::Directory],
+    ));
+    let of_backup: &[Tampering] = &[Tampering::Content, Tampering::Removed, Tampering::Link];
+    places.extend(backups.into_iter().map(|backup| (backup.into_bytes(), of_backup)));
+    for (place, tampering) in
+        places.iter().flat_map(|(place, all)| all.iter().map(move |one| (place, *one)))
+    {
+        let root = TempDir::new().unwrap();
+        let script = rich.write_after(root.path());
+        tamper(&at(root.path(), place), tampering);
+        let left = snapshot(root.path());
+        let refused = run(&script, &[]);
+        let told = format!("{} {tampering:?}\n{}", String::from_utf8_lossy(place), said(&refused));
+        assert_eq!(refused.status.code(), Some(1), "{told}");
+        assert_eq!(snapshot(root.path()), left, "{told}");
+    }
+}
+
+/// EX-16
+#[test]
+fn a_directory_on_the_way_that_became_a_link_leads_nowhere() {
+    let rich = rich();
+    let root = TempDir::new().unwrap();
+    let script = rich.write_after(root.path());
+    let outside = TempDir::new().unwrap();
+    fs::rename(root.path().join("a b"), outside.path().join("a b")).unwrap();
+    symlink(outside.path().join("a b"), root.path().join("a b")).unwrap();
+    let left = (snapshot(root.path()), snapshot(outside.path()));
+    assert_eq!(run(&script, &[]).status.code(), Some(1));
+    assert_eq!((snapshot(root.path()), snapshot(outside.path())), left);
+}
+
+/// EX-16
+#[test]
+fn what_others_put_into_a_directory_of_the_run_stays() {
+    let rich = rich();
+    for is_file in [true, false] {
+        let root = TempDir::new().unwrap();
+        let script = rich.write_after(root.path());
+        let mine = root.path().join("made/mine");
+        if is_file {
+            fs::write(mine, "mine").unwrap()
+        } else {
+            fs::create_dir(mine).unwrap()
+        }
+        let done = run(&script, &[]);
+        assert_eq!(done.status.code(), Some(0), "{}", said(&done));
+        let mut expected = before(&rich);
+        let now = snapshot(root.path());
+        for kept in [&b"made"[..], b"made/mine"] {
+            expected.insert(kept.to_vec(), now[kept].clone());
+        }
+        assert_eq!(now, expected, "{}", said(&done));
+        assert_eq!(run(&script, &[]).status.code(), Some(0));
+        assert_eq!(snapshot(root.path()), expected);
+    }
+}
+
+/// A file of each kind that comes back into a directory which the run left there.
+fn in_a_directory() -> Run {
+    Run {
+        before: files(&[
+            (b"a", b"old\n", 0o644),
+            (b"in/here/gone", b"gone\n", 0o644),
+            (b"in/here/moved", b"moved\n", 0o644),
+            (b"in/here/stays", b"stays\n", 0o644),
+        ]),
+        after: files(&[
+            (b"a", b"new\n", 0o644),
+            (b"in/here/stays", b"stays\n", 0o644),
+            (b"moved", b"moved\n", 0o644),
+        ]),
+        renamed: vec![(b"in/here/moved".to_vec(), b"moved".to_vec())],
+        ..Run::default()
+    }
+}
+
+/// EX-16: git keeps no empty directories, so that a copy may have none.
+#[test]
+fn a_directory_that_somebody_removed_is_made_for_the_files_that_come_back() {
+    let a_run = in_a_directory();
+    for shell in shells() {
+        let root = TempDir::new().unwrap();
+        let script = a_run.write_after(root.path());
+        fs::remove_dir_all(root.path().join("in")).unwrap();
+        assert_eq!(run_in(shell, &script, &["--check"]).status.code(), Some(0));
+        let done = run_in(shell, &script, &[]);
+        assert_eq!(done.status.code(), Some(0), "{}", said(&done));
+        let mut expected = before(&a_run);
+        expected.remove(&b"in/here/stays"[..]);
+        assert_eq!(snapshot(root.path()), expected, "{}", said(&done));
+    }
+}
+
+/// EX-16
+#[test]
+fn a_file_where_a_directory_has_to_be_stands_in_the_way() {
+    let root = TempDir::new().unwrap();
+    let script = in_a_directory().write_after(root.path());
+    fs::remove_dir_all(root.path().join("in")).unwrap();
+    fs::write(root.path().join("in"), "mine").unwrap();
+    let left = snapshot(root.path());
+    let refused = run(&script, &[]);
+    assert_eq!(refused.status.code(), Some(1), "{}", said(&refused));
+    assert!(said(&refused).contains("in: is no directory any more"), "{}", said(&refused));
+    assert_eq!(snapshot(root.path()), left);
+}
+
+/// The programs that change something, each of which kills the script when its turn comes.
+fn killers(turn: usize) -> TempDir {
+    let programs = TempDir::new().unwrap();
+    let counter = programs.path().join("turn");
+    fs::write(&counter, turn.to_string()).unwrap();
+    for name in ["rm", "mv", "cat", "chown", "chmod", "mkdir", "rmdir", "link", "ln"] {
+        let real = ["/usr/bin", "/bin"].map(|place| Path::new(place).join(name));
+        let real = real.into_iter().find(|program| program.exists()).unwrap();
+        let half = if name == "cat" { "printf x\n" } else { "" };
+        let text = format!(
+            "#!/bin/sh\nread -r turn <'{counter}'\nif [ \"$turn\" -eq 0 ]; then\n{half}kill -9 \"$PPID\"\nexit 1\nfi\n\
+             echo $((turn - 1)) >'{counter}'\nexec {real} \"$@\"\n",
+            counter = counter.display(),
+            real = real.display(),
+        );
+        fs::write(programs.path().join(name), text).unwrap();
+        let mode = fs::Permissions::from_mode(0o755);
+        fs::set_permissions(programs.path().join(name), mode).unwrap();
+    }
+    programs
+}
+
+/// Runs the script until it changes something for the time after `turn`; whether it was killed.
+fn cut_off(script: &PathBuf, turn: usize) -> bool {
+    let programs = killers(turn);
+    let path = format!("{}:/usr/bin:/bin", programs.path().display());
+    let output = Command::new("/bin/sh").arg(script).env("PATH", path).output().unwrap();
+    output.status.code().is_none()
+}
+
+/// EX-16
+#[test]
+fn a_rollback_that_is_cut_off_anywhere_is_finished_by_the_next() {
+    let rich = rich();
+    let expected = before(&rich);
+    let mut turn = 0;
+    loop {
+        let root = TempDir::new().unwrap();
+        let script = rich.write_after(root.path());
+        let is_killed = cut_off(&script, turn);
+        let checked = run(&script, &["--check"]);
+        assert_eq!(checked.status.code(), Some(0), "turn {turn}: {}", said(&checked));
+        let done = run(&script, &[]);
+        assert_eq!(done.status.code(), Some(0), "turn {turn}: {}", said(&done));
+        assert_eq!(snapshot(root.path()), expected, "turn {turn}: {}", said(&done));
+        if !is_killed {
+            break;
+        }
+        turn += 1;
+    }
+    assert!(turn > 20, "only {turn} steps");
+}
+
+/// EX-16
+#[test]
+fn facts_that_contradict_each_other_make_no_rollback() {
+    let rollback = rich().rollback();
+    let twice: Vec<_> = rollback
+        .checkpoints()
+        .iter()
+        .cloned()
+        .chain(rollback.checkpoints().first().cloned())
+        .collect();
+    assert!(matches!(Rollback::new(twice, Vec::new()), Err(RollbackError::SameId { .. })));
+    let mut again = rollback.checkpoints().to_vec();
+    let first = again.first().unwrap().clone();
+    let id = "another".parse().unwrap();
+    again.push(actum_task::report::Checkpoint { id, ..first.clone() });
+    let expected = RollbackError::Twice { path: first.path };
+    assert_eq!(Rollback::new(again, Vec::new()), Err(expected));
+}
+
+fn name() -> impl Strategy<Value = Vec<u8>> {
+    let hostile: Vec<&[u8]> = vec![
+        b"-rf",
+        b"--",
+        b"a b",
+        b"it's",
+        b"''",
+        b"$(touch pwned)",
+        b"`id`",
+        b"line\nline",
+        b"end\n",
+        b"\"",
+        b"*",
+        b"~",
+        b"\\",
+        b"!",
+        b"(",
+        b";ls",
+        b"#",
+        b"-",
+        b"\x01\x7f",
+        b" lead",
+        b"%s",
+        b"$HOME",
+        b"=",
+    ];
+    let random = vec(any::<u8>(), 1..5).prop_filter("a name", |name| {
+        !name.iter().any(|byte| matches!(byte, 0 | b'/'))
+            && !matches!(name.as_slice(), b"." | b"..")
+    });
+    prop_oneof![2 => select(hostile).prop_map(<[u8]>::to_vec), 1 => random, 3 => "[abc]".prop_map(String::into_bytes)]
+}
+
+fn tree() -> impl Strategy<Value = Files> {
+    let path = vec(name(), 1..4).prop_map(|names| names.join(&b'/'));
+    let mode = select(vec![0o644, 0o600, 0o755, 0o444]);
+    vec((path, ("[xy]{0,2}".prop_map(String::into_bytes), mode)), 0..7).prop_map(sound)
+}
+
+/// Without files that would stand where a directory has to be.
+fn sound(files: impl IntoIterator<Item = (Vec<u8>, (Vec<u8>, u32))>) -> Files {
+    let mut sound = Files::new();
+    for (path, file) in files {
+        let is_free = sound.keys().all(|other| {
+            let lies_below =
+                |a: &[u8], b: &[u8]| a.strip_prefix(b).is_some_and(|rest| rest.starts_with(b"/"));
+            !lies_below(&path, other) && !lies_below(other, &path)
+        });
+        if is_free && path != b"agent" && !path.starts_with(b"agent/") {
+            sound.insert(path, file);
+        }
+    }
+    sound
+}
+
+/// What a run does to a file.
+#[derive(Debug, Clone)]
+enum Fate {
+    Kept,
+    Deleted,
+    Renamed(Vec<u8>, bool),
+    Modified(Vec<u8>),
+    Mode(u32),
+}
+
+fn a_run() -> impl Strategy<Value = Run> {
+    let fate = prop_oneof![
+        Just(Fate::Kept),
+        Just(Fate::Deleted),
+        (vec(name(), 1..3).prop_map(|names| names.join(&b'/')), any::<bool>())
+            .prop_map(|(to, is_edited)| Fate::Renamed(to, is_edited)),
+        "[xyz]{1,3}".prop_map(|content| Fate::Modified(content.into_bytes())),
+        select(vec![0o700, 0o640]).prop_map(Fate::Mode),
+    ];
+    (tree(), vec(fate, 7), tree()).prop_map(|(before, fates, created)| {
+        let mut after = Vec::new();
+        let mut renamed = Vec::new();
+        for ((path, (content, mode)), fate) in before.iter().zip(fates) {
+            match fate {
+                Fate::Kept => after.push((path.clone(), (content.clone(), *mode))),
+                Fate::Deleted => {}
+                Fate::Renamed(to, is_edited) => {
+                    let added: &[u8] = if is_edited { b"edited" } else { b"" };
+                    renamed.push((path.clone(), to.clone()));
+                    after.push((to, ([content, added].concat(), *mode)));
+                }
+                Fate::Modified(content) => after.push((path.clone(), (content, *mode))),
+                Fate::Mode(mode) => after.push((path.clone(), (content.clone(), mode))),
+            }
+        }
+        let fresh = created
+            .into_iter()
+            .map(|(path, (content, mode))| (path, ([b"new", &*content].concat(), mode)));
+        // What a run did first stands.
+        let after = sound(after.into_iter().chain(fresh));
+        renamed.retain(|(from, to)| {
+            let is_this = after.get(to).is_some_and(|(content, _)| {
+                before.get(from).is_some_and(|(old, _)| content.starts_with(old))
+            });
+            is_this && !after.contains_key(from) && !before.contains_key(to)
+        });
+        renamed.sort_by(|a, b| a.1.cmp(&b.1));
+        renamed.dedup_by(|a, b| a.1 == b.1);
+        Run { before, after, before_directories: BTreeMap::new(), renamed }
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
+
+    /// EX-16
+    #[test]
+    fn any_run_is_taken_back_to_the_byte_and_the_mode(a_run in a_run(), turn in 0usize..12, shell in 0usize..3) {
+        let expected = before(&a_run);
+        let root = TempDir::new().unwrap();
+        let script = a_run.write_after(root.path());
+        cut_off(&script, turn);
+        let shells = shells();
+        let done = run_in(shells[shell % shells.len()], &script, &[]);
+        prop_assert_eq!(done.status.code(), Some(0), "{}", said(&done));
+        prop_assert_eq!(snapshot(root.path()), expected, "{}", said(&done));
+    }
+
+    /// EX-16
+    #[test]
+    fn one_file_of_any_run_that_was_tampered_with_stops_all(a_run in a_run(), which in any::<prop::sample::Index>()) {
+        let rollback = a_run.rollback();
+        let left = |checkpoint: &actum_task::report::Checkpoint| {
+            let told = checkpoint.path.as_bytes().to_vec();
+            a_run.after.contains_key(&told).then_some(told)
+        };
+        let files: Vec<Vec<u8>> = rollback.checkpoints().iter().filter_map(left).collect();
+        prop_assume!(!files.is_empty());
+        let root = TempDir::new().unwrap();
+        let script = a_run.write_after(root.path());
+        tamper(&at(root.path(), &files[which.index(files.len())]), Tampering::Content);
+        let left = snapshot(root.path());
+        let refused = run(&script, &[]);
+        prop_assert_eq!(refused.status.code(), Some(1), "{}", said(&refused));
+        prop_assert_eq!(snapshot(root.path()), left);
+    }
+}

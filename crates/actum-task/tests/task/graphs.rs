@@ -1,0 +1,193 @@
+//! The order of actions, against a model that is slow and plain.
+
+use std::num::NonZeroUsize;
+
+use actum_task::{Action, ErrorCode, Graph, GraphError, GraphProblem, TaskPlan};
+use proptest::prelude::*;
+use serde_json::json;
+
+/// A plan whose actions have these ids and dependencies.
+pub(crate) fn plan(actions: &[(&str, &[&str])]) -> TaskPlan {
+    let actions: Vec<_> = actions
+        .iter()
+        .enumerate()
+        .map(|(index, (id, depends_on))| {
+            json!({"action_id": id, "action_type": "FILE_DELETE", "target": format!("f{index}"),
+                "depends_on": depends_on})
+        })
+        .collect();
+    let plan = json!({"plan_id": "p", "action_plan": actions}).to_string();
+    TaskPlan::read(plan.as_bytes()).unwrap()
+}
+
+fn refused(actions: &[(&str, &[&str])]) -> GraphError {
+    Graph::of(&plan(actions)).unwrap_err()
+}
+
+fn told(actions: &[(&str, &[&str])]) -> Vec<(ErrorCode, String, String)> {
+    let each = refused(actions).problems.into_iter();
+    each.map(|it| (it.code(), it.path().to_string(), it.to_string())).collect()
+}
+
+fn at_once(count: usize) -> NonZeroUsize {
+    NonZeroUsize::new(count).unwrap()
+}
+
+/// EX-8
+#[test]
+fn actions_follow_what_they_depend_on_and_else_the_plan() {
+    let plan =
+        plan(&[("d", &["b", "c"]), ("a", &[]), ("c", &["a"]), ("b", &["a", "a"]), ("e", &[])]);
+    let graph = Graph::of(&plan).unwrap();
+    assert_eq!(graph.order(), [1, 2, 3, 0, 4]);
+    assert_eq!(graph.waits_for(0), [2, 3]);
+    assert_eq!(graph.waits_for(3), [1]);
+    assert_eq!(graph.dependents(1), [2, 3, 0]);
+    assert_eq!(graph.dependents(4), [0usize; 0]);
+    assert_eq!(graph.waves(at_once(4)), [vec![1, 4], vec![2, 3], vec![0]]);
+    assert_eq!(graph.waves(at_once(1)), [[1], [2], [3], [0], [4]]);
+}
+
+/// EX-8
+#[test]
+fn what_has_no_order_is_refused_by_the_names_of_its_actions() {
+    assert_eq!(
+        told(&[("a", &[]), ("b", &[]), ("a", &[])]),
+        [(
+            ErrorCode::DuplicateActionId,
+            "action_plan[2].action_id".to_owned(),
+            "two actions have the id `a`; give each its own".to_owned()
+        )]
+    );
+    assert_eq!(told(&[("make_it", &[]), ("b", &["make_it", "makeit"]), ("c", &["zzz"])]), [
+        (
+            ErrorCode::UnknownDependency,
+            "action_plan[1].depends_on[1]".to_owned(),
+            "the action `b` depends on `makeit`, which is not in the plan; perhaps `make_it` is meant"
+                .to_owned()
+        ),
+        (
+            ErrorCode::UnknownDependency,
+            "action_plan[2].depends_on[0]".to_owned(),
+            "the action `c` depends on `zzz`, which is not in the plan".to_owned()
+        ),
+    ]);
+    assert_eq!(
+        told(&[("a", &["a"])]),
+        [(
+            ErrorCode::SelfDependency,
+            "action_plan[0].depends_on[0]".to_owned(),
+            "the action `a` depends on itself, so it could never begin".to_owned()
+        )]
+    );
+    assert_eq!(told(&[("x", &["c"]), ("a", &["b"]), ("b", &["c"]), ("c", &["a"])]), [(
+        ErrorCode::DependencyCycle,
+        "action_plan[1].depends_on".to_owned(),
+        "these actions wait for each other, so none could begin: `a` on `b` on `c` on `a`; take one \
+         dependency away"
+            .to_owned()
+    )]);
+    let error = refused(&[("a", &["b"]), ("b", &["a"]), ("b", &["b"])]);
+    assert_eq!(
+        error.to_string(),
+        "the actions of the plan have no order: `action_plan[2].action_id`: two actions have the id \
+         `b`; give each its own (and 2 other problems)"
+    );
+}
+
+/// EX-8
+#[test]
+fn a_long_cycle_is_told_in_part() {
+    let ids: Vec<String> = (0..12).map(|index| format!("a{index}")).collect();
+    let next: Vec<[&str; 1]> = (0..12).map(|index| [&*ids[(index + 1) % 12]]).collect();
+    let actions: Vec<(&str, &[&str])> =
+        ids.iter().zip(&next).map(|(id, next)| (&**id, next.as_slice())).collect();
+    assert_eq!(
+        refused(&actions).problems[0].to_string(),
+        "these actions wait for each other, so none could begin: `a0` on `a1` on `a2` on `a3` on `a4` \
+         on `a5` on `a6` on `a7` on 4 others on `a0`; take one dependency away"
+    );
+}
+
+/// Whether one is reached from another by going on, as slow as can be.
+fn reaches(edges: &[(usize, usize)], from: usize, to: usize, steps: usize) -> bool {
+    steps > 0
+        && edges
+            .iter()
+            .filter(|(later, _)| *later == from)
+            .any(|(_, earlier)| *earlier == to || reaches(edges, *earlier, to, steps - 1))
+}
+
+/// The first action of the plan that is not done and whose dependencies all are, again and again.
+fn model_order(count: usize, edges: &[(usize, usize)]) -> Vec<usize> {
+    let mut done: Vec<usize> = Vec::new();
+    let is_free = |done: &[usize], action: usize| {
+        !done.contains(&action)
+            && edges.iter().all(|(later, earlier)| *later != action || done.contains(earlier))
+    };
+    while let Some(next) = (0..count).find(|action| is_free(&done, *action)) {
+        done.push(next);
+    }
+    done
+}
+
+fn actions(count: usize, edges: &[(usize, usize)]) -> Vec<Action> {
+    let names: Vec<String> = (0..count).map(|index| format!("n{index}")).collect();
+    let before: Vec<Vec<&str>> = (0..count)
+        .map(|action| {
+            let before = edges.iter().filter(|(later, _)| *later == action);
+            before.map(|(_, earlier)| &*names[*earlier]).collect()
+        })
+        .collect();
+    let each: Vec<(&str, &[&str])> =
+        names.iter().zip(&before).map(|(name, before)| (&**name, before.as_slice())).collect();
+    plan(&each).actions
+}
+
+/// EX-8
+#[test]
+fn any_graph_is_ordered_as_the_model_orders_it() {
+    let graphs = (1usize..8).prop_flat_map(|count| {
+        (Just(count), prop::collection::vec((0..count, 0..count), 0..10), 1usize..5)
+    });
+    proptest!(ProptestConfig::with_cases(2_000), |((count, edges, parallel) in graphs)| {
+        // Now and then the actions are held to what no cycle can be in.
+        let edges: Vec<_> = edges
+            .into_iter()
+            .map(|(a, b)| if parallel % 2 == 0 { (a.max(b), a.min(b)) } else { (a, b) })
+            .filter(|(a, b)| a != b)
+            .collect();
+        let model = model_order(count, &edges);
+        match Graph::of_actions(&actions(count, &edges)) {
+            Err(error) => {
+                prop_assert!(model.len() < count);
+                let [GraphProblem::Cycle { ids, .. }] = &*error.problems else {
+                    panic!("{error}")
+                };
+                let places: Vec<usize> = ids
+                    .iter()
+                    .map(|id| id.as_str().trim_start_matches('n').parse().unwrap())
+                    .collect();
+                let next = places.iter().cycle().skip(1);
+                for (action, next) in places.iter().zip(next) {
+                    prop_assert!(edges.contains(&(*action, *next)), "{error}");
+                }
+            }
+            Ok(graph) => {
+                prop_assert_eq!(graph.order(), &*model);
+                let reach = graph.reach();
+                for (a, b) in (0..count).flat_map(|a| (0..count).map(move |b| (a, b))) {
+                    let is_before = reaches(&edges, b, a, count);
+                    prop_assert_eq!(reach.is_before(a, b), is_before);
+                    prop_assert_eq!(graph.dependents(a).contains(&b), is_before);
+                }
+                let waves = graph.waves(at_once(parallel));
+                prop_assert_eq!(waves.iter().flatten().count(), count);
+                let wave_of =
+                    |action: usize| waves.iter().position(|wave| wave.contains(&action)).unwrap();
+                prop_assert!(waves.iter().all(|wave| (1..=parallel).contains(&wave.len())));
+                prop_assert!(edges.iter().all(|(later, earlier)| wave_of(*later) > wave_of(*earlier)));
+            }
+        }
+    });
+}

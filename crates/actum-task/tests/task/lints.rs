@@ -1,0 +1,205 @@
+//! What a plan would come to in a tree of files.
+
+use actum_core::RelPath;
+use actum_task::{ErrorCode, Finding, Graph, SystemConfig, TaskPlan, is_rejected, lint};
+use serde_json::{Value, json};
+
+use crate::examples::everything;
+
+/// An action of an id, a type and a target, with what else it has.
+fn action(id: &str, action_type: &str, target: &str, more: Value) -> Value {
+    let operation = match action_type {
+        "FILE_CREATE" => json!({"type": "create", "content": ""}),
+        "FILE_RENAME" => json!({"type": "rename", "new_path": more["new_path"]}),
+        "FILE_DELETE" => json!({"type": "delete"}),
+        "PIPELINE_RUN" => json!({"type": "pipeline_run", "pipeline": "x"}),
+        _ => json!({"type": "content", "content": ""}),
+    };
+    let mut action = json!({"action_id": id, "action_type": action_type, "target": target,
+        "operation": operation});
+    for name in ["depends_on", "preconditions", "operation"] {
+        if !more[name].is_null() {
+            action[name] = more[name].clone();
+        }
+    }
+    action
+}
+
+fn none() -> Value {
+    Value::Null
+}
+
+fn after(ids: &[&str]) -> Value {
+    json!({"depends_on": ids})
+}
+
+fn found(order: &str, actions: &[Value], files: &[&str]) -> Vec<Finding> {
+    let plan = json!({"plan_id": "p", "action_plan": actions,
+        "execution_instructions": {"execution_order": order}});
+    let plan = TaskPlan::read(plan.to_string().as_bytes()).unwrap();
+    let exists = |path: &RelPath| files.iter().any(|file| file.as_bytes() == path.as_bytes());
+    lint(&plan, &Graph::of(&plan).unwrap(), &SystemConfig::default(), exists)
+}
+
+fn told(order: &str, actions: &[Value], files: &[&str]) -> Vec<(ErrorCode, String, String)> {
+    let each = found(order, actions, files).into_iter();
+    each.map(|it| (it.code(), it.path().to_string(), it.to_string())).collect()
+}
+
+/// EX-3
+#[test]
+fn an_earlier_action_makes_moves_and_removes_what_a_later_one_is_about() {
+    let actions = [
+        action("change", "FILE_MODIFY", "new", after(&["make"])),
+        action("make", "FILE_CREATE", "new", none()),
+        action(
+            "move",
+            "FILE_RENAME",
+            "new",
+            json!({"new_path": "newer", "depends_on": ["change"]}),
+        ),
+        action("again", "FILE_CREATE", "new", after(&["move"])),
+        action("update", "SCHEMA_UPDATE", "newer", after(&["move"])),
+        action("remove", "FILE_DELETE", "newer", after(&["update"])),
+        action("below", "FILE_CREATE", "newer/file", after(&["remove"])),
+    ];
+    assert_eq!(found("sequential", &actions, &[]), []);
+    assert_eq!(found("parallel", &actions, &[]), []);
+}
+
+/// EX-3, EX-8
+#[test]
+fn what_is_missing_or_there_already_fails_its_action_and_what_waits_for_it_is_skipped() {
+    let actions = [
+        action("gone", "FILE_DELETE", "a", none()),
+        action("change", "FILE_MODIFY", "a", none()),
+        action("follow", "FILE_CREATE", "b", after(&["change"])),
+        action("farther", "FILE_CREATE", "c", after(&["follow"])),
+        action("make", "FILE_CREATE", "here", none()),
+        action("move", "FILE_RENAME", "here", json!({"new_path": "there"})),
+        action("itself", "FILE_RENAME", "here", json!({"new_path": "here"})),
+        action("below", "FILE_CREATE", "here/x/y", none()),
+        action("still", "FILE_MODIFY", "here", none()),
+    ];
+    let findings = found("sequential", &actions, &["a", "here", "there"]);
+    assert!(!is_rejected(&findings));
+    assert_eq!(told("sequential", &actions, &["a", "here", "there"]), [
+        (
+            ErrorCode::FileNotFound,
+            "action_plan[1].target".to_owned(),
+            "the action `change` would fail: its target `a` does not exist then; make it in an action \
+             before, or correct the path"
+                .to_owned()
+        ),
+        (
+            ErrorCode::DependencyFailed,
+            "action_plan[2].depends_on".to_owned(),
+            "the action `follow` would be skipped, since it depends on `change`, which would not be \
+             done"
+                .to_owned()
+        ),
+        (
+            ErrorCode::DependencyFailed,
+            "action_plan[3].depends_on".to_owned(),
+            "the action `farther` would be skipped, since it depends on `follow`, which would not be \
+             done"
+                .to_owned()
+        ),
+        (
+            ErrorCode::FileExists,
+            "action_plan[4].target".to_owned(),
+            "the action `make` would fail: `here` exists already then; change the file, or choose \
+             another path"
+                .to_owned()
+        ),
+        (
+            ErrorCode::FileExists,
+            "action_plan[5].operation".to_owned(),
+            "the action `move` would fail: `there` exists already then; change the file, or choose \
+             another path"
+                .to_owned()
+        ),
+        (
+            ErrorCode::FileExists,
+            "action_plan[6].operation".to_owned(),
+            "the action `itself` would fail: `here` exists already then; change the file, or choose \
+             another path"
+                .to_owned()
+        ),
+        (
+            ErrorCode::NotAFile,
+            "action_plan[7].target".to_owned(),
+            "the action `below` would fail: `here/x/y` lies below `here`, which is a file then; choose \
+             another path"
+                .to_owned()
+        ),
+    ]);
+}
+
+/// EX-8
+#[test]
+fn actions_that_touch_one_file_need_an_order_where_they_could_run_at_once() {
+    let looks = json!({"preconditions": [{"type": "exists", "path": "a"}]});
+    let actions = [
+        action("one", "FILE_MODIFY", "a", none()),
+        action("look", "FILE_MODIFY", "b", looks.clone()),
+        action("look too", "FILE_MODIFY", "c", looks),
+        action("two", "FILE_RENAME", "a", json!({"new_path": "d", "depends_on": ["one", "look"]})),
+        action("make", "FILE_CREATE", "d", none()),
+    ];
+    let touch = |first: &str, second: &str, path: &str| {
+        format!(
+            "the actions `{first}` and `{second}` both touch `{path}` and could run at once; let one \
+             depend on the other, or run them one after the other"
+        )
+    };
+    let told: Vec<_> = found("parallel", &actions, &["a", "b", "c"]).into_iter().collect();
+    let unordered: Vec<String> = told
+        .iter()
+        .filter(|it| it.code() == ErrorCode::UnorderedActions)
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(
+        unordered,
+        [
+            touch("one", "look", "a"),
+            touch("one", "look too", "a"),
+            touch("look too", "two", "a"),
+            touch("two", "make", "d"),
+        ]
+    );
+    assert!(is_rejected(&told));
+    assert!(
+        found("sequential", &actions, &["a", "b", "c"])
+            .iter()
+            .all(|finding| finding.code() != ErrorCode::UnorderedActions)
+    );
+}
+
+/// EX-9
+#[test]
+fn what_this_build_cannot_do_is_told() {
+    let pipeline = [action("run", "PIPELINE_RUN", "p", none())];
+    assert_eq!(told("sequential", &pipeline, &[]), [(
+        ErrorCode::NotAvailable,
+        "action_plan[0].action_type".to_owned(),
+        "the action `run` is of the type PIPELINE_RUN, which is not available in this build; take it \
+         out of the plan"
+            .to_owned()
+    )]);
+    let plan = TaskPlan::read(everything().as_bytes()).unwrap();
+    let findings = lint(&plan, &Graph::of(&plan).unwrap(), &SystemConfig::default(), |path| {
+        ![&b"bin/run"[..], b"n"].contains(&path.as_bytes())
+    });
+    let codes: Vec<ErrorCode> = findings.iter().map(Finding::code).collect();
+    // `bin` is a file by this closure, so nothing can be made below it.
+    assert_eq!(
+        codes,
+        [
+            ErrorCode::NotAvailable,
+            ErrorCode::NotAvailable,
+            ErrorCode::NotAFile,
+            ErrorCode::DependencyFailed,
+        ]
+    );
+}

@@ -1,0 +1,157 @@
+//! The published JSON Schemas say what the program reads.
+
+use actum_document::{Problem, SchemaFile};
+use actum_task::{Mistakes, SystemConfig, TaskEnvelope, TaskPlan, schemas};
+use jsonschema::Validator;
+use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
+use serde_json::Value;
+
+use crate::documents;
+use crate::envelopes::ENVELOPE;
+use crate::examples::{ADDS_A_PROPERTY, TOUCHES_WHAT_IS_PROTECTED, WITH_DETAILS, everything};
+use crate::settings::everything_set;
+use crate::written_out::written_out;
+
+/// Those in the repository, in the order of [`schemas`].
+const PUBLISHED: [(&str, &str); 3] = [
+    ("task-plan.schema.json", include_str!("../../../../schemas/task-plan.schema.json")),
+    ("task-envelope.schema.json", include_str!("../../../../schemas/task-envelope.schema.json")),
+    ("system-config.schema.json", include_str!("../../../../schemas/system-config.schema.json")),
+];
+
+fn published(index: usize) -> Value {
+    serde_json::from_str(PUBLISHED[index].1).unwrap()
+}
+
+/// EX-2
+#[test]
+fn the_published_schemas_are_what_the_types_say() {
+    for (file, (name, text)) in schemas().into_iter().zip(PUBLISHED) {
+        let published = SchemaFile { name, text: text.to_owned() };
+        assert_eq!(file, published, "`cargo xtask schemas` writes it");
+    }
+}
+
+/// EX-2
+#[test]
+fn the_published_schemas_are_sound_and_hold_the_examples_of_the_seed() {
+    let everything = everything().replace("1e400", "1e40");
+    for (index, document) in [
+        (0, ADDS_A_PROPERTY),
+        (0, TOUCHES_WHAT_IS_PROTECTED),
+        (0, WITH_DETAILS),
+        (0, &*everything),
+        (1, ENVELOPE),
+        (2, "{}"),
+        (2, &*everything_set().to_string()),
+    ] {
+        let schema = published(index);
+        jsonschema::draft202012::meta::validate(&schema).unwrap();
+        let document = serde_json::from_str(document).unwrap();
+        jsonschema::draft202012::validate(&schema, &document).unwrap();
+    }
+}
+
+/// EX-2: what is said of a wrong operation is about the kind that was meant.
+#[test]
+fn another_reader_of_the_schema_is_told_of_the_branch_that_was_meant() {
+    let schema = published(0);
+    let validator = jsonschema::draft202012::new(&schema).unwrap();
+    let wrong = ADDS_A_PROPERTY.replace(r#""key": "new_field","#, r#""key": 7,"#);
+    let wrong = serde_json::from_str(&wrong).unwrap();
+    let told: Vec<String> = validator.iter_errors(&wrong).map(|it| it.to_string()).collect();
+    assert_eq!(told, [r#"7 is not of type "string""#]);
+}
+
+/// What only the reader says: of names that stand twice, of the ends of ranges, and of what rules and the
+/// bytes of YAML have in them.
+fn is_beyond_schemas(mistakes: &Mistakes) -> bool {
+    mistakes.list.iter().all(|mistake| {
+        matches!(
+            mistake.problem,
+            Problem::Doubled | Problem::Backwards { .. } | Problem::Rule(_) | Problem::Yaml { .. }
+        )
+    })
+}
+
+/// Holds that reader and schema agree on these bytes.
+fn agree(
+    schema: &Validator,
+    bytes: &[u8],
+    read: Result<(), Mistakes>,
+) -> Result<(), TestCaseError> {
+    // Of what is no JSON, or has numbers that other readers refuse, a schema is not asked.
+    let value = serde_json::from_slice::<Value>(bytes);
+    let holds = value.as_ref().is_ok_and(|value| schema.is_valid(value));
+    match read {
+        Ok(()) => prop_assert!(value.is_err() || holds, "read, but not by the schema"),
+        Err(mistakes) if is_beyond_schemas(&mistakes) => {}
+        Err(mistakes) => prop_assert!(!holds, "by the schema, but not read: {mistakes}"),
+    }
+    Ok(())
+}
+
+fn every_document(
+    index: usize,
+    documents: fn(&Value) -> BoxedStrategy<Vec<u8>>,
+    read: impl Fn(&[u8]) -> Result<(), Mistakes>,
+) {
+    let schema = published(index);
+    let validator = jsonschema::draft202012::new(&schema).unwrap();
+    let accepted = std::cell::Cell::new(0u32);
+    let config =
+        ProptestConfig { cases: 3_000, failure_persistence: None, ..ProptestConfig::default() };
+    let mut runner = TestRunner::new(config);
+    let each = |bytes: Vec<u8>| {
+        let read = read(&bytes);
+        accepted.set(accepted.get() + u32::from(read.is_ok()));
+        agree(&validator, &bytes, read)
+    };
+    let documents = documents(&written_out(&schema));
+    let found = runner.run(&documents, each).map_err(|error| error.to_string());
+    assert_eq!(found, Ok(()));
+    // That the documents are not all of one kind.
+    let accepted = accepted.get();
+    assert!((300..2_700).contains(&accepted), "{accepted} of 3000 are sound");
+}
+
+/// EX-2
+#[test]
+fn thousands_of_plans_are_read_as_their_schema_says_and_come_back_equal() {
+    every_document(0, documents::bytes, |bytes| {
+        let plan = TaskPlan::read(bytes).map_err(|error| error.0)?;
+        assert_eq!(TaskPlan::read(plan.to_json().as_bytes()).unwrap(), plan);
+        Ok(())
+    });
+}
+
+/// EX-1
+#[test]
+fn thousands_of_envelopes_are_read_as_their_schema_says() {
+    every_document(1, documents::bytes, |bytes| {
+        TaskEnvelope::read(bytes).map(drop).map_err(|error| error.mistakes().clone())
+    });
+}
+
+/// EX-2: JSON is YAML, but for some control characters.
+#[test]
+fn thousands_of_configs_are_read_as_their_schema_says() {
+    let documents = |schema: &Value| {
+        documents::document(schema).prop_map(|value| value.to_string().into_bytes()).boxed()
+    };
+    every_document(2, documents, |bytes| {
+        SystemConfig::read(bytes).map(drop).map_err(|error| error.0)
+    });
+}
+
+/// EX-1, EX-2
+#[test]
+fn any_bytes_are_read_without_a_panic() {
+    proptest!(|(bytes in prop::collection::vec(any::<u8>(), 0..200))| {
+        drop((TaskPlan::read(&bytes), TaskEnvelope::read(&bytes), SystemConfig::read(&bytes)));
+    });
+    proptest!(|(text in "[a-c:&*!<>|?\\[\\]{}\"', \n\t#-]{0,40}")| {
+        drop(SystemConfig::read(text.as_bytes()));
+    });
+}
