@@ -80,10 +80,11 @@ impl Ledger {
         let warning = Arc::new(Mutex::new(None));
         let shown = Arc::clone(&warning);
         let serve = move || Writer::new(open, key, shown).serve(&requests);
-        let started = std::thread::Builder::new().name("ledger writer".to_owned()).spawn(serve);
+        let start = || std::thread::Builder::new().name("ledger writer".to_owned()).spawn(serve);
+        let started = room_for_thread().and_then(|()| start().map_err(|error| error.to_string()));
         let (writer, unstarted) = match started {
             Ok(writer) => (Some(writer), None),
-            Err(error) => (None, Some(LedgerError::NoWriter { message: error.to_string() })),
+            Err(message) => (None, Some(LedgerError::NoWriter { message })),
         };
         let (messages, writer) = (Some(messages), Mutex::new(writer));
         Self { shared: Arc::new(Shared { messages, writer, unstarted, warning }) }
@@ -219,4 +220,14 @@ fn first(
     let body = canonical::to_vec(&started)
         .map_err(|error| LedgerError::Damaged { message: error.to_string() })?;
     Ok(NewEntry { kind: EntryKind::LogStarted, body, blobs: Vec::new() })
+}
+
+/// What a thread needs to start, in bytes: a stack of 2 MiB, and what the standard library maps beside it.
+const THREAD_BYTES: usize = (2 << 20) + (256 << 10);
+
+/// Whether a thread can start. Where its stack can be mapped and what comes after it cannot, the standard library ends the
+/// process.
+fn room_for_thread() -> Result<(), String> {
+    let mut room: Vec<u8> = Vec::new();
+    room.try_reserve_exact(THREAD_BYTES).map_err(|error| error.to_string())
 }
