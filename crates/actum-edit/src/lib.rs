@@ -1,7 +1,5 @@
-//! What a change is: the formats it is written in, its operations, and the edits that find their place in a file.
-//!
-//! Every edit keeps each byte that it does not replace, in JSON and YAML too. Everything here is a value or a
-//! function of values: no I/O, clock, randomness, environment or async.
+//! Formats, operations and edits of text, as pure functions.
+#![doc = include_str!("../README.md")]
 
 mod byte_text;
 pub mod change_set;
