@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use actum_record::ledger::TenantId;
 use anstream::ColorChoice;
-use clap::Parser;
+use clap::{Command, CommandFactory, Parser, Subcommand};
 
 use crate::exit::Exit;
 use crate::output::{Form, Paging, Screen};
-use crate::verb::Verb;
+use crate::verb::{DescribedVerb, Verb};
 
 /// Makes changes to a directory transactions: applied all or nothing, durable, and undoable
 #[derive(Parser)]
@@ -19,7 +19,7 @@ use crate::verb::Verb;
     arg_required_else_help = true,
     infer_subcommands = false
 )]
-pub(crate) struct CommandLine {
+pub(crate) struct CommandLine<V: Subcommand = Verb> {
     /// Run as if started in DIR
     #[arg(short = 'C', value_name = "DIR", global = true, display_order = 90)]
     pub(crate) directory: Option<PathBuf>,
@@ -43,7 +43,7 @@ pub(crate) struct CommandLine {
     #[arg(long, value_name = "NAME", global = true, display_order = 94)]
     pub(crate) tenant: Option<TenantId>,
     #[command(subcommand)]
-    pub(crate) verb: Verb,
+    pub(crate) verb: V,
 }
 
 /// When colours are used.
@@ -55,6 +55,16 @@ pub(crate) enum Color {
 }
 
 impl CommandLine {
+    /// The command line with every verb and its arguments.
+    pub(crate) fn described() -> Command {
+        CommandLine::<DescribedVerb>::command()
+    }
+
+    /// Why nothing can be run with `arguments`, if that is so, with all verbs in mind.
+    pub(crate) fn error(arguments: impl IntoIterator<Item = String>) -> Option<clap::Error> {
+        CommandLine::<DescribedVerb>::try_parse_from(arguments).err()
+    }
+
     /// Where the results go.
     pub(crate) fn screen(&self) -> Screen {
         Screen {
@@ -72,7 +82,6 @@ impl CommandLine {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use clap::CommandFactory;
 
     /// The reference is the help of every command, written anew with `UPDATE_DOCS=1`.
     const REFERENCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/cli.md");
@@ -80,13 +89,14 @@ mod tests {
 
     #[test]
     fn the_command_line_is_sound() {
-        CommandLine::command().debug_assert();
+        CommandLine::described().debug_assert();
     }
 
     #[test]
     #[expect(clippy::disallowed_methods, reason = "the test compares a file, or writes it anew")]
     fn the_reference_is_the_help_of_every_command() {
-        let mut command = CommandLine::command().term_width(COLUMNS).disable_help_subcommand(true);
+        let mut command =
+            CommandLine::described().term_width(COLUMNS).disable_help_subcommand(true);
         command.build();
         let mut page = String::from(
             "# Command line\n\nThe help of every command, as `actum help COMMAND` shows it.\n",

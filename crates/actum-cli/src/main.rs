@@ -69,7 +69,7 @@ fn main() -> ExitCode {
     bound_umask();
     leave_no_core();
     let arguments: Vec<OsString> = std::env::args_os().collect();
-    match CommandLine::try_parse_from(&arguments) {
+    match <CommandLine>::try_parse_from(&arguments) {
         Ok(command_line) => run(&command_line).into(),
         Err(error) => not_run(error, &arguments).into(),
     }
@@ -121,5 +121,5 @@ fn not_run(error: clap::Error, arguments: &[OsString]) -> Exit {
 /// those would be accepted, it was about bytes that are no text, and repeats none.
 fn harmless(error: clap::Error, arguments: &[OsString]) -> clap::Error {
     let shown = arguments.iter().map(|argument| Harmless(argument.as_bytes()).to_string());
-    CommandLine::try_parse_from(shown).err().unwrap_or(error)
+    CommandLine::error(shown).unwrap_or(error)
 }

@@ -69,46 +69,70 @@ impl Session {
     }
 }
 
-/// What to do.
-#[derive(clap::Subcommand)]
-pub(crate) enum Verb {
-    Init(init::Arguments),
-    Apply(apply::Arguments),
-    Exec(Box<exec::Arguments>),
-    Action(action::Arguments),
-    Plan(plan::Arguments),
-    Run(run::Arguments),
-    Rollback(rollback::Arguments),
-    Undo(undo::Arguments),
-    Redo(redo::Arguments),
-    Queue(queue::Arguments),
-    Approve(approve::Arguments),
-    Deny(deny::Arguments),
-    Revoke(deny::RevokeArguments),
-    Feedback(feedback::Arguments),
-    Log(log::Arguments),
-    Show(show::Arguments),
-    Diff(diff::Arguments),
-    Status(status::Arguments),
-    Recover(recover::Arguments),
-    Resolve(resolve::Arguments),
-    Gc(gc::Arguments),
-    Receipt(receipt::Arguments),
-    Verify(verify::Arguments),
-    Ledger(ledger::Arguments),
-    Replay(replay::Arguments),
-    Key(key::Arguments),
-    Catalog(catalog::Arguments),
-    Policy(policy::Arguments),
-    Plugin(plugin::Arguments),
-    Trust(trust::Arguments),
-    Bind(bind::Arguments),
-    Sandbox(sandbox::Arguments),
-    Doctor(doctor::Arguments),
-    Explain(explain::Arguments),
-    Completions(completions::Arguments),
-    Man(man::Arguments),
-    Demo(demo::Arguments),
+macro_rules! verbs {
+    ($($verb:ident($arguments:ty) = $run:path,)*) => {
+        /// What to do. Only the verb that was typed is described to the parser: to describe all takes longer
+        /// than to run most.
+        #[derive(clap::Subcommand)]
+        #[command(defer = true)]
+        pub(crate) enum Verb {
+            $($verb($arguments),)*
+        }
+
+        impl Verb {
+            fn run(&self, session: &Session) -> Result<Exit, Failure> {
+                match self {
+                    $(Self::$verb(arguments) => $run(arguments, session),)*
+                }
+            }
+        }
+
+        /// The same verbs, all described: for help, errors, completions and manual pages.
+        #[derive(clap::Subcommand)]
+        pub(crate) enum DescribedVerb {
+            $($verb($arguments),)*
+        }
+    };
+}
+
+verbs! {
+    Init(init::Arguments) = init::run,
+    Apply(apply::Arguments) = apply::run,
+    Exec(Box<exec::Arguments>) = exec::run,
+    Action(action::Arguments) = action::run,
+    Plan(plan::Arguments) = plan::run,
+    Run(run::Arguments) = run::run,
+    Rollback(rollback::Arguments) = rollback::run,
+    Undo(undo::Arguments) = undo::run,
+    Redo(redo::Arguments) = redo::run,
+    Queue(queue::Arguments) = queue::run,
+    Approve(approve::Arguments) = approve::run,
+    Deny(deny::Arguments) = deny::run,
+    Revoke(deny::RevokeArguments) = deny::revoke,
+    Feedback(feedback::Arguments) = feedback::run,
+    Log(log::Arguments) = log::run,
+    Show(show::Arguments) = show::run,
+    Diff(diff::Arguments) = diff::run,
+    Status(status::Arguments) = status::run,
+    Recover(recover::Arguments) = recover::run,
+    Resolve(resolve::Arguments) = resolve::run,
+    Gc(gc::Arguments) = gc::run,
+    Receipt(receipt::Arguments) = receipt::run,
+    Verify(verify::Arguments) = verify::run,
+    Ledger(ledger::Arguments) = ledger::run,
+    Replay(replay::Arguments) = replay::run,
+    Key(key::Arguments) = key::run,
+    Catalog(catalog::Arguments) = catalog::run,
+    Policy(policy::Arguments) = policy::run,
+    Plugin(plugin::Arguments) = plugin::run,
+    Trust(trust::Arguments) = trust::run,
+    Bind(bind::Arguments) = bind::run,
+    Sandbox(sandbox::Arguments) = sandbox::run,
+    Doctor(doctor::Arguments) = doctor::run,
+    Explain(explain::Arguments) = explain::run,
+    Completions(completions::Arguments) = completions::run,
+    Man(man::Arguments) = man::run,
+    Demo(demo::Arguments) = demo::run,
 }
 
 impl Verb {
@@ -117,47 +141,5 @@ impl Verb {
         let ended = self.run(session);
         waiting::print(session);
         ended
-    }
-
-    fn run(&self, session: &Session) -> Result<Exit, Failure> {
-        match self {
-            Self::Init(arguments) => init::run(arguments, session),
-            Self::Apply(arguments) => apply::run(arguments, session),
-            Self::Exec(arguments) => exec::run(arguments, session),
-            Self::Action(arguments) => action::run(arguments, session),
-            Self::Plan(arguments) => plan::run(arguments, session),
-            Self::Run(arguments) => run::run(arguments, session),
-            Self::Rollback(arguments) => rollback::run(arguments, session),
-            Self::Undo(arguments) => undo::run(arguments, session),
-            Self::Redo(arguments) => redo::run(arguments, session),
-            Self::Queue(arguments) => queue::run(arguments, session),
-            Self::Approve(arguments) => approve::run(arguments, session),
-            Self::Deny(arguments) => deny::run(arguments, session),
-            Self::Revoke(arguments) => deny::revoke(arguments, session),
-            Self::Diff(arguments) => diff::run(arguments, session),
-            Self::Receipt(arguments) => receipt::run(arguments, session),
-            Self::Verify(arguments) => verify::run(arguments, session),
-            Self::Ledger(arguments) => ledger::run(arguments, session),
-            Self::Replay(arguments) => replay::run(arguments, session),
-            Self::Key(arguments) => key::run(arguments, session),
-            Self::Catalog(arguments) => catalog::run(arguments, session),
-            Self::Feedback(arguments) => feedback::run(arguments, session),
-            Self::Policy(arguments) => policy::run(arguments, session),
-            Self::Plugin(arguments) => plugin::run(arguments, session),
-            Self::Trust(arguments) => trust::run(arguments, session),
-            Self::Bind(arguments) => bind::run(arguments, session),
-            Self::Sandbox(arguments) => sandbox::run(arguments, session),
-            Self::Doctor(arguments) => doctor::run(arguments, session),
-            Self::Explain(arguments) => explain::run(arguments, session),
-            Self::Completions(arguments) => completions::run(arguments, session),
-            Self::Man(arguments) => man::run(arguments, session),
-            Self::Log(arguments) => log::run(arguments, session),
-            Self::Show(arguments) => show::run(arguments, session),
-            Self::Status(arguments) => status::run(arguments, session),
-            Self::Recover(arguments) => recover::run(arguments, session),
-            Self::Resolve(arguments) => resolve::run(arguments, session),
-            Self::Gc(arguments) => gc::run(arguments, session),
-            Self::Demo(arguments) => demo::run(arguments, session),
-        }
     }
 }

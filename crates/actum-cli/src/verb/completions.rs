@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use clap::{Arg, Command, CommandFactory, ValueHint};
+use clap::{Arg, Command, ValueHint};
 use clap_complete::Shell;
 use serde::Serialize;
 
@@ -41,7 +41,7 @@ const QUOTED: &str = "COMPREPLY=()";
 
 fn generate(shell: Shell) -> String {
     let mut script = Vec::new();
-    let mut command = set_hints(CommandLine::command());
+    let mut command = set_hints(CommandLine::described());
     clap_complete::generate(shell, &mut command, "actum", &mut script);
     let script = String::from_utf8_lossy(&script).into_owned();
     // Bash before 4, as on macOS, has no `compopt -o filenames`.
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn every_value_has_a_hint() {
-        let command = set_hints(CommandLine::command());
+        let command = set_hints(CommandLine::described());
         for argument in arguments_of(&command) {
             let is_closed = !argument.get_possible_values().is_empty();
             if argument.get_action().takes_values() && !is_closed {

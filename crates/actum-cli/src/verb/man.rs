@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use clap::{Command, CommandFactory};
+use clap::Command;
 use clap_mangen::Man;
 use serde::Serialize;
 
@@ -40,10 +40,10 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
         None => Pages::Here { page: page() },
         Some(directory) => {
             let directory = session.start.join(directory);
-            let mut command = CommandLine::command().disable_help_subcommand(true);
+            let mut command = CommandLine::described().disable_help_subcommand(true);
             command.build();
             write_pages(command, &directory, Existing::forced(arguments.force))?;
-            let verbs = CommandLine::command();
+            let verbs = CommandLine::described();
             let verbs = verbs.get_subcommands().map(|verb| format!("actum-{}.1", verb.get_name()));
             Pages::Written { pages: std::iter::once("actum.1".to_owned()).chain(verbs).collect() }
         }
@@ -63,7 +63,7 @@ fn write_pages(command: Command, directory: &Path, existing: Existing) -> Result
 }
 
 fn page() -> String {
-    String::from_utf8_lossy(&rendered(&Man::new(CommandLine::command()))).into_owned()
+    String::from_utf8_lossy(&rendered(&Man::new(CommandLine::described()))).into_owned()
 }
 
 /// The page, with the line by which it is known as a result.

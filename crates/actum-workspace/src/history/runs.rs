@@ -26,7 +26,8 @@ impl<D: Disk> Transaction<'_, D> {
 impl<D: Disk> Workspace<D> {
     /// The runs that ended, in the history or not yet.
     pub(crate) fn runs(&self) -> Result<Runs<'_, D>> {
-        Runs::new(&self.disk, &self.home, self.ended())
+        let listed = history::list(&self.disk, &self.home.history)?;
+        Ok(Runs::of(&self.disk, &self.home, listed, self.ended()))
     }
 
     /// The newest change that was committed and is not undone. The history is only listed where
@@ -97,15 +98,8 @@ pub(crate) struct Runs<'a, D: Disk> {
 }
 
 impl<'a, D: Disk> Runs<'a, D> {
-    pub(crate) fn new(
-        disk: &'a D,
-        home: &'a Home<D::Handle>,
-        tail: impl Iterator<Item = (u64, &'a Intent, &'a End)>,
-    ) -> Result<Self> {
-        Ok(Self::of(disk, home, history::list(disk, &home.history)?, tail))
-    }
-
-    fn of(
+    /// Those that the history lists, and those of the journal.
+    pub(super) fn of(
         disk: &'a D,
         home: &'a Home<D::Handle>,
         mut refs: Vec<RunRef>,

@@ -1,5 +1,6 @@
 //! Looking at a workspace as it is: no lock, no recovery, no file changed.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -9,9 +10,9 @@ use actum_record::receipt::PathEffect;
 use crate::change::{Change, Held, facts};
 use crate::disk::{Disk, LinuxDisk, Time};
 use crate::error::{Doing, ErrorKind, Result};
-use crate::history::RunRef;
 use crate::history::contents::Contents;
 use crate::history::runs::Runs;
+use crate::history::{self, RunRef};
 use crate::home::{Home, IfMissing, ToRead};
 use crate::journal::Scan;
 use crate::journal::record::{End, Image, Intent, Outcome, RunKind};
@@ -29,6 +30,8 @@ pub struct View<D: Disk = LinuxDisk> {
     torn: bool,
     other_epoch: bool,
     blocked: BTreeMap<RelPath, RunId>,
+    /// The names in the history, once they were read: after the journal, so no run is in neither.
+    listed: OnceCell<Vec<RunRef>>,
 }
 
 /// All about one run.
@@ -124,7 +127,7 @@ impl<D: Disk> View<D> {
             }
         };
         let blocked = crate::recovery::lost::read_blocked(&disk, &home.state)?;
-        Ok(Self { disk, home, told, torn, other_epoch, blocked })
+        Ok(Self { disk, home, told, torn, other_epoch, blocked, listed: OnceCell::new() })
     }
 
     /// The runs that ended, oldest first.
@@ -202,7 +205,7 @@ impl<D: Disk> View<D> {
             },
             recovery_due,
             blocked: self.blocked.clone(),
-            runs: self.runs()?.len(),
+            runs: self.all_runs()?.refs().len(),
         })
     }
 
@@ -221,7 +224,14 @@ impl<D: Disk> View<D> {
     }
 
     pub(crate) fn all_runs(&self) -> Result<Runs<'_, D>> {
-        Runs::new(&self.disk, &self.home, self.tail())
+        let listed = match self.listed.get() {
+            Some(listed) => listed,
+            None => {
+                let listed = history::list(&self.disk, &self.home.history)?;
+                self.listed.get_or_init(|| listed)
+            }
+        };
+        Ok(Runs::of(&self.disk, &self.home, listed.clone(), self.tail()))
     }
 
     fn tail(&self) -> impl Iterator<Item = (u64, &Intent, &End)> {
