@@ -6,6 +6,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::failure::Failure;
+use crate::plans::Queue;
 use crate::{policy, records};
 
 /// A condition under which no change is made.
@@ -18,9 +19,14 @@ pub(crate) struct Obstacle {
 }
 
 impl Obstacle {
-    /// Finds those that a command would meet in the workspace at `root`; makes nothing.
-    pub(crate) fn find_all(root: &Path) -> Vec<Self> {
-        let failures = [records::own_root(root).err(), policy::in_force(root).err()];
+    /// Finds those that a command would meet in the workspace at `root`; makes nothing. `ledger` is the one in use,
+    /// where it could be opened.
+    pub(crate) fn find_all(root: &Path, ledger: Option<&Queue>) -> Vec<Self> {
+        let own_root = match ledger {
+            Some(ledger) => records::own_root_in(root, ledger),
+            None => records::own_root(root),
+        };
+        let failures = [own_root.err(), policy::in_force(root).err()];
         let mut found: Vec<Self> = Vec::new();
         for failure in failures.into_iter().flatten() {
             let obstacle = Self::from(&failure);

@@ -101,6 +101,11 @@ pub(crate) fn own_root(root: &Path) -> Result<OwnRoot, Failure> {
     checked(root)?.own(ledger_in_use)
 }
 
+/// The same with the ledger in use, which is open already.
+pub(crate) fn own_root_in(root: &Path, ledger: &Queue) -> Result<OwnRoot, Failure> {
+    checked(root)?.own(|| own_ledger(&ledger.home, &ledger.view))
+}
+
 /// Checks that a file may be written into the workspace at `root` beside its runs: as [`own_root`], wherever the
 /// workspace is.
 pub(crate) fn check_own(root: &Path) -> Result<(), Failure> {
@@ -110,9 +115,14 @@ pub(crate) fn check_own(root: &Path) -> Result<(), Failure> {
 /// The ledger in use, if it exists; makes nothing. The environment that names it names the operator's policy too.
 fn ledger_in_use() -> Result<Option<OwnLedger>, Failure> {
     let Some(home) = existing_home()? else { return Ok(None) };
-    let (view, keys) = (view_in(&home)?, keys_in(&home)?);
-    let (Some(view), Some(keys)) = (view, keys) else { return Ok(None) };
-    settled(Records::check_configuration_of(&home, &home::configuration()?))?;
+    let view = view_in(&home)?;
+    view.map_or(Ok(None), |view| own_ledger(&home, &view))
+}
+
+/// The ledger of a view as the one that may change workspaces, if its home has keys.
+fn own_ledger(home: &LedgerHome, view: &LedgerView) -> Result<Option<OwnLedger>, Failure> {
+    let Some(keys) = keys_in(home)? else { return Ok(None) };
+    settled(Records::check_configuration_of(home, &home::configuration()?))?;
     let origin = view.origin().map_err(actum::Error::from)?;
     Ok(Some(OwnLedger::new(origin, Arc::new(keys))))
 }

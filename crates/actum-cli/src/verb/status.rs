@@ -93,9 +93,11 @@ pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Fail
     // While a run is under way, what it touches is neither as before nor as after.
     let drift = if unfinished.is_some() { Vec::new() } else { view.drift(arguments.runs)? };
     let bytes = root.as_os_str().as_bytes();
-    let Recorded { plans, alerts, differences } = Recorded::find(&view, arguments.runs, session);
+    let ledger = Queue::open();
+    let recorded = Recorded::find(&view, &ledger, arguments.runs, session);
+    let Recorded { plans, alerts, differences } = recorded;
     let Differences { unrecorded, missing } = differences;
-    let unusable = Obstacle::find_all(root);
+    let unusable = Obstacle::find_all(root, ledger.ok().flatten().as_ref());
     let shown = Shown {
         root: shown_path::text(bytes),
         shown_root: Quoted(bytes).to_string(),
@@ -136,24 +138,32 @@ struct Recorded {
 }
 
 impl Recorded {
-    /// Reads the ledger once. Prints a note where it cannot be read.
-    fn find(view: &View, runs_max: usize, session: &Session) -> Self {
-        let found = Queue::open().and_then(|queue| {
-            let queue = queue.as_ref();
-            let (plans, alerts) = match view.workspace_id()? {
-                Some(id) => (Self::plans(queue, id)?, queue::alerts_in(queue, id)?),
-                None => (Vec::new(), Vec::new()),
-            };
-            let differences = Differences::find(session.root(), view, queue, runs_max)?;
-            Ok(Self { plans, alerts, differences })
-        });
-        found.unwrap_or_else(|failure| {
+    /// Reads the ledger. Prints a note where it cannot be read.
+    fn find(
+        view: &View,
+        ledger: &Result<Option<Queue>, Failure>,
+        runs_max: usize,
+        session: &Session,
+    ) -> Self {
+        let unread = |cause: String| {
             session.screen.note(format_args!(
-                "the ledger cannot be read, so plans, alerts and missing runs are not shown: {}",
-                failure.cause()
+                "the ledger cannot be read, so plans, alerts and missing runs are not shown: {cause}"
             ));
             Self::default()
-        })
+        };
+        let ledger = match ledger {
+            Ok(ledger) => ledger.as_ref(),
+            Err(failure) => return unread(failure.cause()),
+        };
+        let read = || -> Result<Self, Failure> {
+            let (plans, alerts) = match view.workspace_id()? {
+                Some(id) => (Self::plans(ledger, id)?, queue::alerts_in(ledger, id)?),
+                None => (Vec::new(), Vec::new()),
+            };
+            let differences = Differences::find(session.root(), view, ledger, runs_max)?;
+            Ok(Self { plans, alerts, differences })
+        };
+        read().unwrap_or_else(|failure| unread(failure.cause()))
     }
 
     fn plans(queue: Option<&Queue>, id: WorkspaceId) -> Result<Vec<RunId>, Failure> {
