@@ -278,6 +278,64 @@ fn what_somebody_puts_in_the_place_of_a_file_that_a_killed_run_displaces_is_kept
     }
 }
 
+/// FO-2, FO-6: what is moved to the lost directory is listed there, also where the recovery that moves it is killed.
+#[test]
+fn a_directory_that_is_moved_to_the_lost_directory_is_listed_after_a_killed_recovery() {
+    let has = |disk: &SimDisk, directory: &str, end: &str| {
+        let files = disk.snapshot();
+        files.iter().any(|(path, _)| path.starts_with(directory) && path.ends_with(end))
+    };
+    let check_listed = |disk: &SimDisk| {
+        for (path, _) in disk.snapshot().iter().filter(|(path, _)| path.ends_with(".displaced")) {
+            let (lost, name) = path.rsplit_once('/').unwrap();
+            let listing = disk.get(format!("{lost}/paths").as_str()).unwrap_or_default();
+            assert!(String::from_utf8(listing).unwrap().contains(name), "{path}");
+        }
+    };
+    let whole = base();
+    let first = whole.calls();
+    apply(&whole, &mixture()).unwrap();
+    let calls = whole.calls() - first;
+    let mut moved = 0;
+    let cuts = cuts(&whole, first, calls);
+    let times = (0..calls).flat_map(|at| cuts.iter().map(move |cut| (at, *cut)));
+    for (at, cut) in times.filter(|(at, cut)| cut > at) {
+        let disk = base();
+        disk.before_call(at, |disk| {
+            if disk.get("a").is_some() {
+                disk.remove("a");
+                in_place(disk, "a/f");
+            }
+        });
+        disk.kill_at(cut);
+        drop(apply(&disk, &mixture()));
+        disk.revive();
+        disk.clear_faults();
+        if !has(&disk, ".actum/stage/", "/f") {
+            continue;
+        }
+        disk.replace("a", b"another\n"); // so that the directory cannot be put back
+        let recovered = disk.clone_deep();
+        drop(open(&recovered).unwrap());
+        check_listed(&recovered);
+        if !has(&recovered, ".actum/lost/", ".displaced/f") {
+            continue;
+        }
+        moved += 1;
+        for killed in 0..calls_of_recovery(&disk) {
+            let disk = disk.clone_deep();
+            disk.kill_at(killed);
+            drop(open(&disk));
+            disk.revive();
+            disk.clear_faults();
+            drop(open(&disk).unwrap());
+            assert!(is_kept(&disk), "put before call {at}, killed before calls {cut} and {killed}");
+            check_listed(&disk);
+        }
+    }
+    assert_ne!(moved, 0);
+}
+
 /// FO-2: the period of a killed recovery ends with its last step; later timestamps are edits.
 #[test]
 fn edits_after_a_recovery_that_was_killed_are_kept() {

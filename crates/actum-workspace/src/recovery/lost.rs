@@ -1,19 +1,22 @@
 //! Sets aside what recovery could not put back, and blocks its paths until a person has looked.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::io;
 
 use actum_core::{FileMode, RelPath, RunId, path::Quoted};
 
-use crate::disk::{Barrier, Disk, Kind, Rename};
+use crate::disk::{Barrier, Disk, Kind, Rename, Stat};
 use crate::error::{Doing, ErrorKind, Result, State};
 use crate::history::images::Images;
 use crate::home::Home;
 use crate::journal::record::{Entry, Image, Intent, Side, stage_name};
 use crate::run::publish::{exchanged_name, gone_name};
 use crate::transaction::node::{Bytes, Source};
-use crate::tree::digest_of;
+use crate::tree::{digest_of, read_whole};
 use crate::workspace::Workspace;
 
+const LISTING: &[u8] = b"paths";
+const LISTING_NEW: &[u8] = b"paths.new";
 const BLOCKED: &[u8] = b"blocked";
 const BLOCKED_NEW: &[u8] = b"blocked.new";
 
@@ -54,17 +57,17 @@ impl<D: Disk> Workspace<D> {
 
 impl<D: Disk> Lost<'_, D> {
     /// Saves the images of the paths that a run could not put back under `.actum/lost/RUN/` and
-    /// blocks the paths; all of it is durable before the run is ended.
+    /// blocks the paths; all of it is durable before the run is ended. A directory is moved there
+    /// only once it is listed and its path blocked: the next recovery would not find it in the
+    /// stage directory.
     pub(crate) fn set_aside(&mut self, intent: &Intent, entries: &[usize]) -> Result<()> {
         let doing = || format!("save what run {} could not put back", intent.run);
         let run = intent.run.to_string();
-        match self.disk.make_directory(&self.home.lost, run.as_bytes(), FileMode::PRIVATE_DIRECTORY)
-        {
-            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-            made => made.doing(doing)?,
-        }
+        let mode = FileMode::PRIVATE_DIRECTORY;
+        existing(self.disk.make_directory(&self.home.lost, run.as_bytes(), mode)).doing(doing)?;
         let lost = self.disk.open_directory(&self.home.lost, run.as_bytes()).doing(doing)?;
-        let mut listing = String::new();
+        let mut listing = self.listed(&lost)?;
+        let mut directories = Vec::new();
         for &index in entries {
             let Some(entry) = intent.entries.get(index) else { continue };
             for (side, image, word) in
@@ -79,16 +82,45 @@ impl<D: Disk> Lost<'_, D> {
                         false => "not recorded".to_owned(),
                     },
                 };
-                listing.push_str(&format!("{}\t{word}\t{state}\n", entry.path));
+                listing.insert(format!("{}\t{word}\t{state}\n", entry.path));
             }
-            for name in self.rescue_displaced(&lost, intent, index)? {
-                listing.push_str(&format!("{}\tmeanwhile\t{name}\n", entry.path));
+            for Displaced { name, saved, kind } in self.displaced(intent, index)? {
+                listing.insert(format!("{}\tmeanwhile\t{saved}\n", entry.path));
+                match kind {
+                    Kind::Directory => directories.push((name, saved)),
+                    Kind::File | Kind::Symlink | Kind::Special => {
+                        existing(self.disk.link(&self.home.stage, &name, &lost, saved.as_bytes()))
+                            .doing(doing)?;
+                    }
+                }
             }
             self.blocked.insert(entry.path.clone(), intent.run);
         }
-        replace(self.disk, &lost, b"paths.new", b"paths", listing.as_bytes())?;
+        let listing: String = listing.into_iter().collect();
+        replace(self.disk, &lost, LISTING_NEW, LISTING, listing.as_bytes())?;
         write_blocked(self.disk, &self.home.state, self.blocked)?;
+        self.disk.sync_all(&self.home.state, Barrier::Lost).doing(doing)?;
+        if directories.is_empty() {
+            return Ok(());
+        }
+        for (name, saved) in directories {
+            let to = saved.as_bytes();
+            existing(self.disk.rename(&self.home.stage, &name, &lost, to, Rename::NoReplace))
+                .doing(doing)?;
+        }
         self.disk.sync_all(&self.home.state, Barrier::Lost).doing(doing)
+    }
+
+    /// The lines that a recovery of this run wrote before it was killed.
+    fn listed(&self, lost: &D::Handle) -> Result<BTreeSet<String>> {
+        let doing = || "read the list of saved files".to_owned();
+        let file = match self.disk.open_file(lost, LISTING) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeSet::new()),
+            file => file.doing(doing)?,
+        };
+        let size = self.disk.stat(&file).doing(doing)?.size;
+        let bytes = read_whole(self.disk, &file, size).doing(doing)?;
+        Ok(String::from_utf8_lossy(&bytes).split_inclusive('\n').map(str::to_owned).collect())
     }
 
     /// Saves one image: its recorded bytes, or else a copy of the displaced file.
@@ -123,52 +155,40 @@ impl<D: Disk> Lost<'_, D> {
         Ok(true)
     }
 
-    /// A displaced file that is neither image is someone's work: it gets a second name, because a
-    /// recovery that is cut off here looks at the first once more. Gives the new names.
-    fn rescue_displaced(
-        &self,
-        lost: &D::Handle,
-        intent: &Intent,
-        index: usize,
-    ) -> Result<Vec<String>> {
+    /// Finds what was displaced at the path of an entry and is neither of its images, which is
+    /// another program's work. A file gets a second name, because a recovery after a kill looks at
+    /// the first once more; a directory can have only one.
+    fn displaced(&self, intent: &Intent, index: usize) -> Result<Vec<Displaced>> {
         let doing = || "save a displaced file".to_owned();
-        let mut rescued = Vec::new();
-        let Some(entry) = intent.entries.get(index) else { return Ok(rescued) };
+        let mut displaced = Vec::new();
+        let Some(entry) = intent.entries.get(index) else { return Ok(displaced) };
         for (name, word) in [
             (stage_name(intent.run, index), "displaced"),
             (gone_name(intent.run, index), "removed"),
             (exchanged_name(intent.run, index), "exchanged"),
         ] {
-            let Some(found) = self.disk.stat_at(&self.home.stage, &name).doing(doing)? else {
+            let Some(Stat { kind, .. }) =
+                self.disk.stat_at(&self.home.stage, &name).doing(doing)?
+            else {
                 continue;
             };
-            let is_ours = found.kind == Kind::Directory && entry.post.is_directory();
-            if is_ours || found.kind == Kind::File && self.is_known(&name, entry)? {
-                continue;
-            }
-            let saved = format!("{index}.{word}");
-            let (stage, to) = (&self.home.stage, saved.as_bytes());
-            // A directory has one name.
-            let kept = match found.kind {
-                Kind::Directory => self.disk.rename(stage, &name, lost, to, Rename::NoReplace),
-                Kind::File | Kind::Symlink | Kind::Special => {
-                    self.disk.link(stage, &name, lost, to)
-                }
+            let is_ours = match kind {
+                Kind::Directory => entry.post.is_directory(),
+                Kind::File => self.is_known(&name, entry)?,
+                Kind::Symlink | Kind::Special => false,
             };
-            match kept {
-                Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {}
-                kept => kept.doing(doing)?,
+            if !is_ours {
+                displaced.push(Displaced { name, saved: format!("{index}.{word}"), kind });
             }
-            rescued.push(saved);
         }
-        Ok(rescued)
+        Ok(displaced)
     }
 
     /// Whether a staged file has the content of one of the images of an entry; `false` if it cannot be read.
     fn is_known(&self, name: &[u8], entry: &Entry) -> Result<bool> {
         let doing = || "save a displaced file".to_owned();
         let file = match self.disk.open_file(&self.home.stage, name) {
-            Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => return Ok(false),
+            Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return Ok(false),
             file => file.doing(doing)?,
         };
         Ok(entry.has_image_of(&digest_of(self.disk, &file).doing(doing)?))
@@ -195,6 +215,23 @@ impl<D: Disk> Lost<'_, D> {
             }
         }
         Ok(None)
+    }
+}
+
+/// What another program put at a path of the run, and a step of the run displaced.
+struct Displaced {
+    /// Its name in the stage directory.
+    name: Vec<u8>,
+    /// Its name in the lost directory.
+    saved: String,
+    kind: Kind,
+}
+
+/// Takes a name that exists for one that was made: by a recovery that was killed.
+fn existing(made: io::Result<()>) -> io::Result<()> {
+    match made {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        made => made,
     }
 }
 
@@ -237,11 +274,11 @@ pub(crate) fn read_blocked<D: Disk>(
     let doing = || "read the list of blocked paths".to_owned();
     let file = match disk.open_file(state, BLOCKED) {
         Ok(file) => file,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(BTreeMap::new()),
         Err(error) => return Err(error).doing(doing),
     };
     let size = disk.stat(&file).doing(doing)?.size;
-    let bytes = crate::tree::read_whole(disk, &file, size).doing(doing)?;
+    let bytes = read_whole(disk, &file, size).doing(doing)?;
     let text = String::from_utf8_lossy(&bytes);
     let line = |line: &str| {
         let (run, rest) = line.split_once(' ')?;
