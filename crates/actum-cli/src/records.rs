@@ -101,7 +101,7 @@ pub(crate) fn own_root(root: &Path) -> Result<OwnRoot, Failure> {
     checked(root)?.own(ledger_in_use)
 }
 
-/// The same with the ledger in use, which is open already.
+/// As [`own_root`], with a ledger that is open.
 pub(crate) fn own_root_in(root: &Path, ledger: &Queue) -> Result<OwnRoot, Failure> {
     checked(root)?.own(|| own_ledger(&ledger.home, &ledger.view))
 }

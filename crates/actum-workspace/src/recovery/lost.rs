@@ -218,7 +218,7 @@ impl<D: Disk> Lost<'_, D> {
     }
 }
 
-/// What another program put at a path of the run, and a step of the run displaced.
+/// A file or directory of another program that a step of the run displaced.
 struct Displaced {
     /// Its name in the stage directory.
     name: Vec<u8>,
