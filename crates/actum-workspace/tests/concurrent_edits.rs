@@ -121,6 +121,36 @@ fn a_file_that_is_saved_during_a_run_that_is_killed_after_it_is_kept() {
     }
 }
 
+/// FO-2, FO-6: an editor that had a file open writes to it after a run moved it away.
+#[test]
+fn a_file_that_is_written_after_a_killed_run_moved_it_away_is_kept() {
+    let whole = base();
+    let first = whole.calls();
+    apply(&whole, &mixture()).unwrap();
+    let mut written = 0;
+    for killed in cuts(&whole, first, whole.calls() - first) {
+        let disk = base();
+        disk.kill_at(killed);
+        drop(apply(&disk, &mixture()));
+        disk.revive();
+        disk.clear_faults();
+        let staged = disk.snapshot().into_iter().map(|(path, _)| path);
+        let Some(gone) = staged.into_iter().find(|path| path.ends_with(".gone")) else { continue };
+        disk.advance(5_000);
+        disk.put(&gone, MINE);
+        written += 1;
+        let restarted = disk.clone_deep();
+        restarted.settle();
+        let restarted = restarted.crash_states(1).next().unwrap();
+        for (disk, epoch) in [(disk, "the same"), (restarted, "another")] {
+            let is_committed = open(&disk).is_ok() && disk.get("d/c").is_none();
+            let what = format!("written before call {killed}, recovered in {epoch} epoch");
+            assert!(is_committed || is_kept(&disk), "{what}");
+        }
+    }
+    assert_ne!(written, 0);
+}
+
 /// FO-2
 #[test]
 fn a_file_that_is_saved_during_a_recovery_after_a_restart_keeps_its_content() {
@@ -321,6 +351,7 @@ fn a_directory_that_is_moved_to_the_lost_directory_is_listed_after_a_killed_reco
         if !has(&recovered, ".actum/lost/", ".displaced/f") {
             continue;
         }
+        check_saved_beside_another(&disk, &recovered);
         moved += 1;
         for killed in 0..calls_of_recovery(&disk) {
             let disk = disk.clone_deep();
@@ -334,6 +365,23 @@ fn a_directory_that_is_moved_to_the_lost_directory_is_listed_after_a_killed_reco
         }
     }
     assert_ne!(moved, 0);
+}
+
+/// FO-2, FO-6: a directory is saved under another name where its name in the lost directory is taken.
+fn check_saved_beside_another(disk: &SimDisk, recovered: &SimDisk) {
+    let disk = disk.clone_deep();
+    let files = recovered.snapshot();
+    let mut directories = files.iter().filter_map(|(path, _)| path.strip_suffix("/f"));
+    let saved = directories.find(|path| path.ends_with(".displaced")).unwrap();
+    disk.mkdir_p(saved);
+    disk.put(&format!("{saved}/earlier"), b"earlier\n");
+    drop(open(&disk).unwrap());
+    assert!(is_kept(&disk));
+    assert_eq!(disk.get(&format!("{saved}/earlier")).unwrap(), b"earlier\n");
+    assert!(disk.get(&format!("{saved}.2/f")).is_some());
+    let (lost, name) = saved.rsplit_once('/').unwrap();
+    let listing = String::from_utf8(disk.get(&format!("{lost}/paths")).unwrap()).unwrap();
+    assert!(listing.contains(&format!("\tmeanwhile\t{name}.2\n")), "{listing}");
 }
 
 /// FO-2: the period of a killed recovery ends with its last step; later timestamps are edits.

@@ -271,6 +271,9 @@ fn supervisor(attack: &Attack, facts: &Facts, sandbox: Option<&HostReport>) -> C
     command
 }
 
+/// Within how long a command begins. The machine may be busy with other tests.
+const BEGINS_WITHIN: Duration = Duration::from_secs(30);
+
 /// Starts who supervises the command, and kills it once the command runs.
 pub(crate) fn kill_supervisor(
     attack: &Attack,
@@ -283,7 +286,7 @@ pub(crate) fn kill_supervisor(
     let begun = Instant::now();
     let stopped = (attack.course == Course::SupervisorKilledEarly)
         .then(|| stop_keeper(child.id() as i32, in_namespaces, begun));
-    while !beat.exists() && begun.elapsed() < Duration::from_secs(5) {
+    while !beat.exists() && begun.elapsed() < BEGINS_WITHIN {
         std::thread::sleep(Duration::from_millis(5));
     }
     if attack.course == Course::SupervisorKilled {
@@ -306,7 +309,7 @@ fn stop_keeper(supervisor: i32, in_namespaces: bool, begun: Instant) -> Option<i
         let children = std::fs::read_to_string(format!("/proc/{parent}/task/{parent}/children"));
         children.ok()?.split_ascii_whitespace().next()?.parse::<i32>().ok()
     };
-    while begun.elapsed() < Duration::from_secs(5) {
+    while begun.elapsed() < BEGINS_WITHIN {
         let helper = child_of(supervisor);
         let keeper = if in_namespaces { helper.and_then(child_of) } else { helper };
         if let Some(keeper) = keeper

@@ -84,7 +84,7 @@ impl<D: Disk> Lost<'_, D> {
                 };
                 listing.insert(format!("{}\t{word}\t{state}\n", entry.path));
             }
-            for Displaced { name, saved, kind } in self.displaced(intent, index)? {
+            for Displaced { name, saved, kind } in self.displaced(&lost, intent, index)? {
                 listing.insert(format!("{}\tmeanwhile\t{saved}\n", entry.path));
                 match kind {
                     Kind::Directory => directories.push((name, saved)),
@@ -104,8 +104,8 @@ impl<D: Disk> Lost<'_, D> {
             return Ok(());
         }
         for (name, saved) in directories {
-            let to = saved.as_bytes();
-            existing(self.disk.rename(&self.home.stage, &name, &lost, to, Rename::NoReplace))
+            self.disk
+                .rename(&self.home.stage, &name, &lost, saved.as_bytes(), Rename::NoReplace)
                 .doing(doing)?;
         }
         self.disk.sync_all(&self.home.state, Barrier::Lost).doing(doing)
@@ -158,7 +158,7 @@ impl<D: Disk> Lost<'_, D> {
     /// Finds what was displaced at the path of an entry and is neither of its images, which is
     /// another program's work. A file gets a second name, because a recovery after a kill looks at
     /// the first once more; a directory can have only one.
-    fn displaced(&self, intent: &Intent, index: usize) -> Result<Vec<Displaced>> {
+    fn displaced(&self, lost: &D::Handle, intent: &Intent, index: usize) -> Result<Vec<Displaced>> {
         let doing = || "save a displaced file".to_owned();
         let mut displaced = Vec::new();
         let Some(entry) = intent.entries.get(index) else { return Ok(displaced) };
@@ -167,21 +167,34 @@ impl<D: Disk> Lost<'_, D> {
             (gone_name(intent.run, index), "removed"),
             (exchanged_name(intent.run, index), "exchanged"),
         ] {
-            let Some(Stat { kind, .. }) =
-                self.disk.stat_at(&self.home.stage, &name).doing(doing)?
-            else {
+            let Some(found) = self.disk.stat_at(&self.home.stage, &name).doing(doing)? else {
                 continue;
             };
-            let is_ours = match kind {
+            let is_ours = match found.kind {
                 Kind::Directory => entry.post.is_directory(),
                 Kind::File => self.is_known(&name, entry)?,
                 Kind::Symlink | Kind::Special => false,
             };
             if !is_ours {
-                displaced.push(Displaced { name, saved: format!("{index}.{word}"), kind });
+                let saved = self.free_name(lost, format!("{index}.{word}"), &found)?;
+                displaced.push(Displaced { name, saved, kind: found.kind });
             }
         }
         Ok(displaced)
+    }
+
+    /// A name in the lost directory that is free, or is that of `found` already. A killed recovery may have
+    /// saved something else under `name`.
+    fn free_name(&self, lost: &D::Handle, name: String, found: &Stat) -> Result<String> {
+        let doing = || "save a displaced file".to_owned();
+        let mut free = name.clone();
+        for number in 2.. {
+            match self.disk.stat_at(lost, free.as_bytes()).doing(doing)? {
+                Some(there) if there.inode != found.inode => free = format!("{name}.{number}"),
+                Some(_) | None => break,
+            }
+        }
+        Ok(free)
     }
 
     /// Whether a staged file has the content of one of the images of an entry; `false` if it cannot be read.
