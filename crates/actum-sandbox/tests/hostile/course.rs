@@ -284,9 +284,10 @@ pub(crate) fn kill_supervisor(
     let mut child = command.stdin(Stdio::null()).stdout(Stdio::null()).spawn().unwrap();
     let beat = facts.workspace.join("beat");
     let begun = Instant::now();
+    let has_begun = || beat.exists() || begun.elapsed() > BEGINS_WITHIN;
     let stopped = (attack.course == Course::SupervisorKilledEarly)
-        .then(|| stop_keeper(child.id() as i32, in_namespaces, begun));
-    while !beat.exists() && begun.elapsed() < BEGINS_WITHIN {
+        .then(|| stop_keeper(child.id() as i32, in_namespaces, &has_begun));
+    while !has_begun() {
         std::thread::sleep(Duration::from_millis(5));
     }
     if attack.course == Course::SupervisorKilled {
@@ -303,13 +304,14 @@ pub(crate) fn kill_supervisor(
 }
 
 /// Stops who keeps the command, as soon as it has a child, and gives its number. In tier N that is the
-/// first process of the namespaces, which is a child of the helper, and otherwise the helper itself.
-fn stop_keeper(supervisor: i32, in_namespaces: bool, begun: Instant) -> Option<i32> {
+/// first process of the namespaces, which is a child of the helper, and otherwise the helper itself. Without a
+/// sandbox the child may be gone before it is seen; then nobody is stopped once the command has begun.
+fn stop_keeper(supervisor: i32, in_namespaces: bool, has_begun: &dyn Fn() -> bool) -> Option<i32> {
     let child_of = |parent: i32| {
         let children = std::fs::read_to_string(format!("/proc/{parent}/task/{parent}/children"));
         children.ok()?.split_ascii_whitespace().next()?.parse::<i32>().ok()
     };
-    while begun.elapsed() < BEGINS_WITHIN {
+    while !has_begun() {
         let helper = child_of(supervisor);
         let keeper = if in_namespaces { helper.and_then(child_of) } else { helper };
         if let Some(keeper) = keeper
