@@ -2,7 +2,9 @@
 
 use std::io::{self, Write};
 
-use actum::{Done, Engine, Error, PolicyInForce, Preview, Receipt, Request, Stage, Work};
+use actum::{
+    Done, Engine, Error, Observer, PolicyInForce, Preview, Receipt, Request, Staged, Verified, Work,
+};
 use actum_core::path::{Harmless, Quoted};
 use actum_core::{Digest, RiskTier, RunId, Status};
 use actum_gate::Verdict;
@@ -151,25 +153,17 @@ impl RunEnd {
         diff: Option<Audience>,
     ) -> Result<Self, Error> {
         let work = request.work.clone();
-        let admitted = engine.admit(request)?;
-        let mut staged = match engine.stage(admitted)? {
-            Stage::Staged(staged) => staged,
-            Stage::Answered(done) => return Ok(Self::answered(&work, &done)),
+        let mut making = Making { work: &work, diff, end: None };
+        let done = match engine.run_with(request, &mut making) {
+            Ok(done) => done,
+            Err(Stop::NothingToChange(end)) => return Ok(*end),
+            Err(Stop::Error(error)) => return Err(error),
         };
-        let title = Title::of(&work, staged.undoes());
-        let end = Self::of(staged.transaction(), title, diff)?;
-        if end.changes.is_empty() {
-            return Ok(end);
-        }
-        let verified = staged.clear()?.verify()?;
-        // A signal that arrives meanwhile is answered when the run has ended and was shown: what is
-        // half done would otherwise wait for a recovery.
-        let held = signals::hold();
-        let done = verified.publish()?.settle()?;
+        let Some(end) = making.end else { return Ok(Self::answered(&work, &done)) };
         let receipt = Some(ReceiptRef::of(&done.receipt));
         let result = &done.receipt.statement.predicate;
         let (approval, tier) = (result.approval.clone(), Some(result.decision.tier));
-        Ok(Self { _held: Some(held), run: Some(done.run()), receipt, approval, tier, ..end })
+        Ok(Self { run: Some(done.run()), receipt, approval, tier, ..end })
     }
 
     /// What a transaction would do.
@@ -279,6 +273,49 @@ impl RunEnd {
                 "`{path}` was edited since; only the lines of the run are taken back"
             ));
         }
+    }
+}
+
+/// The observer of a run that is shown.
+struct Making<'w> {
+    work: &'w Work,
+    diff: Option<Audience>,
+    /// What the run would do, once that is computed.
+    end: Option<RunEnd>,
+}
+
+/// Why no run was made.
+enum Stop {
+    NothingToChange(Box<RunEnd>),
+    Error(Error),
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Self::Error(error)
+    }
+}
+
+impl Observer<LinuxDisk> for Making<'_> {
+    type Stop = Stop;
+
+    fn staged(&mut self, staged: &mut Staged<'_, LinuxDisk>) -> Result<(), Stop> {
+        let title = Title::of(self.work, staged.undoes());
+        let end = RunEnd::of(staged.transaction(), title, self.diff)?;
+        if end.changes.is_empty() {
+            return Err(Stop::NothingToChange(Box::new(end)));
+        }
+        self.end = Some(end);
+        Ok(())
+    }
+
+    /// A signal that arrives from now on is answered when the run has ended and was shown: what is half done would
+    /// otherwise wait for a recovery.
+    fn verified(&mut self, _: &mut Verified<'_, LinuxDisk>) -> Result<(), Stop> {
+        if let Some(end) = &mut self.end {
+            end._held = Some(signals::hold());
+        }
+        Ok(())
     }
 }
 

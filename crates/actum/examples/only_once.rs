@@ -10,10 +10,11 @@ use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use actum::{Clock, Engine, Records, Request, Stage};
+use actum::{Clock, Engine, Observer, Records, Request, Staged};
 use actum_core::{RelPath, Timestamp};
 use actum_edit::Operation;
 use actum_record::ledger::TenantId;
+use actum_workspace::disk::Disk;
 
 fn main() -> Result<(), Box<dyn Error>> {
     story(&PathBuf::from(std::env::args_os().nth(1).ok_or("name a directory")?))
@@ -34,19 +35,27 @@ pub(crate) fn story(directory: &Path) -> Result<(), Box<dyn Error>> {
         // A caller that does not know whether its request was heard asks again with the same key.
         let request = Request::apply(vec![operation]).keyed("ticket-17".parse()?);
 
-        let admitted = engine.admit(request)?;
-        match engine.stage(admitted)? {
-            Stage::Answered(done) => println!("run {} did this before", done.run()),
-            Stage::Staged(mut staged) => {
-                for change in staged.transaction().changes() {
-                    println!("would change {}", change.path);
-                }
-                let done = staged.clear()?.verify()?.publish()?.settle()?;
-                println!("run {} did it", done.run());
-            }
+        let done = engine.run_with(request, &mut Printer)?;
+        match done.committed {
+            Some(_) => println!("run {} did it", done.run()),
+            None => println!("run {} did this before", done.run()),
         }
     }
     Ok(())
+}
+
+/// Prints what a run is about to change.
+struct Printer;
+
+impl<D: Disk> Observer<D> for Printer {
+    type Stop = actum::Error;
+
+    fn staged(&mut self, staged: &mut Staged<'_, D>) -> Result<(), actum::Error> {
+        for change in staged.transaction().changes() {
+            println!("would change {}", change.path);
+        }
+        Ok(())
+    }
 }
 
 fn clock() -> Clock {

@@ -4,6 +4,7 @@ pub(crate) mod admit;
 pub(crate) mod binding;
 pub(crate) mod clear;
 pub(crate) mod hold;
+pub(crate) mod observer;
 pub(crate) mod place;
 pub(crate) mod publish;
 pub(crate) mod resume;
@@ -30,10 +31,11 @@ use actum_workspace::{LinuxDisk, Recovery, RunOptions, STATE_DIRECTORY, Workspac
 
 use crate::command::Runner;
 use crate::engine::binding::BoundWorkspace;
+use crate::engine::observer::{Nobody, Observer};
 use crate::engine::place::Place;
 use crate::engine::resume::{Resumed, settle_open_runs};
 use crate::engine::settle::Done;
-use crate::engine::stage::Stage;
+use crate::engine::stage::{Stage, Staged};
 use crate::error::{Error, Result};
 use crate::plugin::PluginCode;
 use crate::policies::{PolicyFiles, PolicyInForce};
@@ -145,6 +147,21 @@ impl Engine<LinuxDisk> {
     }
 }
 
+impl<D: Disk> Staged<'_, D> {
+    /// Takes a staged change through the gates and its checks, publishes it and records how the run ended.
+    ///
+    /// # Errors
+    /// As [`Engine::run_with`].
+    pub(crate) fn carry_out<O: Observer<D>>(mut self, observer: &mut O) -> Result<Done, O::Stop> {
+        observer.staged(&mut self)?;
+        let mut cleared = self.clear()?;
+        observer.cleared(&mut cleared)?;
+        let mut verified = cleared.verify()?;
+        observer.verified(&mut verified)?;
+        Ok(verified.publish(|| observer.checkpoint())?.settle()?)
+    }
+}
+
 impl<D: Disk> Engine<D> {
     /// The engine of an open workspace.
     pub fn new(workspace: Workspace<D>, root: &Path, records: Records) -> Self {
@@ -201,10 +218,23 @@ impl<D: Disk> Engine<D> {
     /// # Errors
     /// [`Error`], which says the state of the workspace.
     pub fn run(&mut self, request: Request) -> Result<Done> {
+        self.run_with(request, &mut Nobody)
+    }
+
+    /// The same with an observer, who sees each step and may stop the request before the change is published. An
+    /// observer sees nothing of a request that was carried out before.
+    ///
+    /// # Errors
+    /// As [`run`](Self::run), and those of the observer.
+    pub fn run_with<O: Observer<D>>(
+        &mut self,
+        request: Request,
+        observer: &mut O,
+    ) -> Result<Done, O::Stop> {
         let admitted = self.admit(request)?;
         match self.stage(admitted)? {
             Stage::Answered(done) => Ok(*done),
-            Stage::Staged(staged) => staged.clear()?.verify()?.publish()?.settle(),
+            Stage::Staged(staged) => staged.carry_out(observer),
         }
     }
 

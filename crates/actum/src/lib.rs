@@ -21,9 +21,9 @@
 //! # Ok(()) }
 //! ```
 //!
-//! [`Engine::run`] tells the story; its steps can be taken one by one where a caller wants to look
-//! at what is staged. The order is a matter of types: each step consumes the proof of the one
-//! before.
+//! [`Engine::run`] tells the story; a caller that wants to look at what is staged, or to stop the
+//! request there, gives an [`Observer`] to [`Engine::run_with`]. The order is a matter of types: each
+//! step consumes the proof of the one before.
 
 mod alerts;
 mod catalog;
@@ -57,14 +57,13 @@ pub use command::{
 };
 pub use door::{Acted, Proposal};
 pub use engine::Engine;
-pub use engine::admit::Admitted;
 pub use engine::binding::{Adoption, Binding, BoundWorkspace, OwnLedger};
 pub use engine::clear::{Cleared, Judgement};
+pub use engine::observer::Observer;
 pub use engine::place::Place;
-pub use engine::publish::Published;
 pub use engine::resume::Resumed;
 pub use engine::settle::{Done, Receipt};
-pub use engine::stage::{Preview, Stage, Staged, preview};
+pub use engine::stage::{Preview, Staged, preview};
 pub use engine::verify::Verified;
 pub use engine::witness::Witness;
 pub use error::{Error, Result};

@@ -30,5 +30,5 @@ pub use rehearsal::{ActionChange, ActionEnd, Rehearsal, Rehearsed, Script, Verdi
 pub use repeated::TaskDocuments;
 pub use rollback::{RollbackRefused, RolledBack, rollback};
 pub use run::{APPROVAL_FILE, DOOR, Outcome, TaskEnd, label, limits, request, run, submit};
-pub use told::Observer;
+pub use told::Progress;
 pub use unfinished::{FinishedTask, finish};

@@ -4,12 +4,13 @@
 
 mod grounds;
 
-use actum::{Error, Request, Stage, Which};
+use actum::{Cleared, Error, Observer, Request, Staged, Verified, Which};
 use actum_core::{Budget, PathRule, Scope, Status};
 use actum_gate::{NoAccess, Policy, replay, verify_receipt};
 use actum_ledger::Log;
 use actum_record::ledger::{Actor, EntryKind};
 use actum_record::receipt::{EffectKind, SettledBy, change_digest};
+use actum_workspace::disk::Disk;
 use actum_workspace::{ErrorKind, Limits, State};
 use grounds::{Grounds, create, disk, engine, mixture, patch, run};
 
@@ -151,6 +152,55 @@ fn a_change_beyond_its_limits_is_refused_before_it_is_recorded() {
     assert_eq!(grounds.store.count(EntryKind::EffectStarted), 0);
 }
 
+#[derive(Debug, PartialEq)]
+enum Step {
+    Staged,
+    Cleared,
+    Verified,
+}
+
+/// Does something at one step of a run.
+struct Acting<A> {
+    at: Step,
+    act: A,
+    /// How many paths the run would change.
+    changes: usize,
+}
+
+impl<A: FnMut() -> Result<(), Stop>> Acting<A> {
+    fn reach(&mut self, step: Step) -> Result<(), Stop> {
+        if self.at == step { (self.act)() } else { Ok(()) }
+    }
+}
+
+enum Stop {
+    Wanted,
+    Error(Error),
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Self::Error(error)
+    }
+}
+
+impl<D: Disk, A: FnMut() -> Result<(), Stop>> Observer<D> for Acting<A> {
+    type Stop = Stop;
+
+    fn staged(&mut self, staged: &mut Staged<'_, D>) -> Result<(), Stop> {
+        self.changes = staged.transaction().changes().len();
+        self.reach(Step::Staged)
+    }
+
+    fn cleared(&mut self, _: &mut Cleared<'_, D>) -> Result<(), Stop> {
+        self.reach(Step::Cleared)
+    }
+
+    fn verified(&mut self, _: &mut Verified<'_, D>) -> Result<(), Stop> {
+        self.reach(Step::Verified)
+    }
+}
+
 /// FO-2
 #[test]
 fn what_is_staged_and_dropped_leaves_no_trace() {
@@ -158,13 +208,14 @@ fn what_is_staged_and_dropped_leaves_no_trace() {
     let disk = disk(&grounds);
     let before = disk.snapshot_without(".actum");
     let mut engine = engine(&disk, grounds.records()).unwrap();
-    let admitted = engine.admit(Request::apply(mixture())).unwrap();
-    let Stage::Staged(mut staged) = engine.stage(admitted).unwrap() else { panic!() };
-    assert_eq!(staged.transaction().changes().len(), 4);
-    let verified = staged.clear().unwrap().verify().unwrap();
-    drop(verified);
-    assert_eq!(disk.snapshot_without(".actum"), before);
-    assert_eq!(grounds.store.size().unwrap(), 1);
+    for step in [Step::Staged, Step::Cleared, Step::Verified] {
+        let mut stopping = Acting { at: step, act: || Err(Stop::Wanted), changes: 0 };
+        let stopped = engine.run_with(Request::apply(mixture()), &mut stopping);
+        assert!(matches!(stopped, Err(Stop::Wanted)));
+        assert_eq!(stopping.changes, 4);
+        assert_eq!(disk.snapshot_without(".actum"), before);
+        assert_eq!(grounds.store.size().unwrap(), 1);
+    }
 }
 
 /// FO-6, AEC-8: the receipt of a run that met someone else's work says that it was taken back.
@@ -173,11 +224,13 @@ fn a_run_that_meets_a_foreign_change_is_recorded_as_taken_back() {
     let grounds = Grounds::new();
     let disk = disk(&grounds);
     let mut engine = engine(&disk, grounds.records()).unwrap();
-    let admitted = engine.admit(Request::apply(vec![patch("a", "one", "ONE"), create("x")]));
-    let Stage::Staged(staged) = engine.stage(admitted.unwrap()).unwrap() else { panic!() };
-    let verified = staged.clear().unwrap().verify().unwrap();
-    disk.replace("a", b"theirs\n");
-    let error = verified.publish().unwrap().settle().unwrap_err();
+    let request = Request::apply(vec![patch("a", "one", "ONE"), create("x")]);
+    let replace = || {
+        disk.replace("a", b"theirs\n");
+        Ok(())
+    };
+    let mut replacing = Acting { at: Step::Verified, act: replace, changes: 0 };
+    let Err(Stop::Error(error)) = engine.run_with(request, &mut replacing) else { panic!() };
     assert!(
         matches!(&error, Error::Workspace(error) if error.state != State::Published),
         "{error}"

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::process::Command;
 
-use actum::task::{self, Observer, Outcome, TaskInput};
+use actum::task::{self, Outcome, Progress, TaskInput};
 use actum::{Clock, Engine, Records};
 use actum_core::{Digest, Timestamp};
 use actum_record::ledger::Actor;
@@ -60,7 +60,7 @@ impl Tried {
 /// Nobody looks on.
 struct Nobody;
 
-impl Observer for Nobody {
+impl Progress for Nobody {
     fn tell(&mut self, _: &TaskStatus) {}
 }
 

@@ -8,7 +8,7 @@ use std::fs::File;
 use std::io::Write;
 use std::path::PathBuf;
 
-use actum::task::{self, FinishedTask, Observer, Outcome, TaskEnd};
+use actum::task::{self, FinishedTask, Outcome, Progress, TaskEnd};
 use actum_task::report::{Phase, ReportStatus, StatusUpdate, TaskStatus};
 
 use super::Session;
@@ -125,7 +125,7 @@ struct Lines<'w> {
     unshown: Option<Failure>,
 }
 
-impl Observer for Lines<'_> {
+impl Progress for Lines<'_> {
     fn tell(&mut self, status: &TaskStatus) {
         let is_wanted = self.status.is_some() || self.screen.form == Form::Json;
         let line = is_wanted.then(|| status.write()).transpose().unwrap_or_else(|error| {

@@ -11,10 +11,86 @@ use super::scope::Places;
 use super::story::Story;
 use super::{built_in, package};
 use crate::command::{Accepted, Runner, Trial, Tried};
-use crate::engine::Engine;
-use crate::engine::stage::Stage;
+use crate::engine::clear::Cleared;
+use crate::engine::observer::Observer;
+use crate::engine::stage::{Stage, Staged};
+use crate::engine::verify::Verified;
+use crate::engine::{Engine, Hold};
 use crate::plugin::Steps;
 use crate::request::{Commands, Request, Work};
+
+/// An action as the observer of its run.
+struct Keeping<'k, 's> {
+    places: Places,
+    steps: Option<&'k Steps<'s>>,
+    /// Whether steps or checks run on the staged change.
+    runs_something: bool,
+    hold: Option<Hold>,
+    story: &'k mut Story,
+}
+
+/// Why no run was made.
+enum Stop {
+    Halt(Halt),
+    /// Everything is as asked already, and the checks agree.
+    NothingToPublish,
+}
+
+impl<E: Into<Halt>> From<E> for Stop {
+    fn from(error: E) -> Self {
+        Self::Halt(error.into())
+    }
+}
+
+impl<D: Disk> Observer<D> for Keeping<'_, '_> {
+    type Stop = Stop;
+
+    fn staged(&mut self, staged: &mut Staged<'_, D>) -> Result<(), Stop> {
+        let Self { places, steps, runs_something, hold, story } = self;
+        story.is_begun = true;
+        let change = staged.transaction.effects();
+        places.check(&change)?;
+        story.held = story.held.take().or_else(|| hold.as_ref().map(|hold| hold()));
+        if *runs_something && story.acting.is_none() && !change.is_empty() {
+            story.begin(staged, None)?;
+        }
+        if let Some(steps) = steps {
+            package::verify(steps, &staged.view()?, &change, story)?;
+        }
+        if !change.is_empty() {
+            return Ok(());
+        }
+        let agreed = staged.let_pass()?.agreed()?;
+        if agreed.is_some() || *runs_something && story.acting.is_none() {
+            story.begin(staged, agreed)?;
+        }
+        story.changed(&change);
+        // It counts as done only where the checks pass, too.
+        let checked = staged.check(&change)?;
+        story.checked(Ok(&checked.told));
+        Err(Stop::NothingToPublish)
+    }
+
+    fn cleared(&mut self, cleared: &mut Cleared<'_, D>) -> Result<(), Stop> {
+        let staged = &mut cleared.staged;
+        let check = match &staged.request.work {
+            Work::Apply(operations) => built_in::of_change(&mut staged.transaction, operations)?,
+            Work::Undo(_) | Work::Redo(_) => built_in::of_undo(staged)?,
+        };
+        let refusal = (!check.ok).then(|| built_in::refusal(&check));
+        self.story.checks.push(check);
+        refusal.map_or(Ok(()), |refusal| Err(refusal.into()))
+    }
+
+    fn verified(&mut self, verified: &mut Verified<'_, D>) -> Result<(), Stop> {
+        self.story.checked(Ok(&verified.told));
+        if verified.cleared.staged.runner.is_some_and(Runner::is_stopped) {
+            return Err(Halt::interrupted().into());
+        }
+        self.story.join(&mut verified.cleared.staged)?;
+        Ok(())
+    }
+}
 
 impl<D: Disk> Engine<D> {
     /// Makes the change of a request.
@@ -47,64 +123,20 @@ impl<D: Disk> Engine<D> {
         story: &mut Story,
     ) -> Result<(), Halt> {
         let places = Places::of(&story.plan.scope)?;
-        let operations = match &request.work {
-            Work::Apply(operations) => Some(operations.clone()),
-            Work::Undo(_) | Work::Redo(_) => None,
-        };
         let runs_something = steps.is_some() || !request.commands.checks.is_empty();
         self.let_go(story)?;
-        let hold = self.hold.clone();
-        let admitted = self.admit(request)?;
-        let mut staged = match self.stage(admitted)? {
-            Stage::Staged(staged) => staged,
-            Stage::Answered(done) => {
-                story.made(&done);
-                return Ok(());
+        let mut keeping =
+            Keeping { places, steps, runs_something, hold: self.hold.clone(), story: &mut *story };
+        match self.run_with(request, &mut keeping) {
+            Ok(done) => story.made(&done),
+            Err(Stop::NothingToPublish) => {}
+            Err(Stop::Halt(halt)) => {
+                if let Halt::Unverified(error) = &halt {
+                    story.checked(Err(error));
+                }
+                return Err(halt);
             }
-        };
-        story.is_begun = true;
-        let change = staged.transaction.effects();
-        places.check(&change)?;
-        story.held = story.held.take().or_else(|| hold.as_ref().map(|hold| hold()));
-        if runs_something && story.acting.is_none() && !change.is_empty() {
-            story.begin(&staged, None)?;
         }
-        if let Some(steps) = steps {
-            package::verify(steps, &staged.view()?, &change, story)?;
-        }
-        if change.is_empty() {
-            let agreed = staged.let_pass()?.agreed()?;
-            if agreed.is_some() || runs_something && story.acting.is_none() {
-                story.begin(&staged, agreed)?;
-            }
-            story.changed(&change);
-            // The checks have their say all the same: it counts as done only where they find it good.
-            let checked = staged.check(&change);
-            story.checked(checked.as_ref().map(|checked| checked.told.as_slice()));
-            return Ok(checked.map(drop)?);
-        }
-        let cleared = staged.clear();
-        // Nobody is asked about what its own checks refuse.
-        story.checked(cleared.as_ref().map(|_| [].as_slice()));
-        let mut cleared = cleared?;
-        let check = match operations.as_deref() {
-            Some(operations) => built_in::of_change(&mut cleared.staged.transaction, operations)?,
-            None => built_in::of_undo(&mut cleared.staged)?,
-        };
-        let refusal = (!check.ok).then(|| built_in::refusal(&check));
-        story.checks.push(check);
-        if let Some(refusal) = refusal {
-            return Err(refusal);
-        }
-        let verified = cleared.verify();
-        story.checked(verified.as_ref().map(|verified| verified.told.as_slice()));
-        let mut verified = verified?;
-        if verified.cleared.staged.runner.is_some_and(Runner::is_stopped) {
-            return Err(Halt::interrupted());
-        }
-        story.join(&mut verified.cleared.staged)?;
-        let done = verified.publish()?.settle()?;
-        story.made(&done);
         Ok(())
     }
 

@@ -10,7 +10,7 @@ use crate::request::Request;
 
 /// A request that may be looked at.
 #[must_use = "what is admitted is not staged"]
-pub struct Admitted {
+pub(crate) struct Admitted {
     pub(crate) request: Request,
     /// The digest of what is asked for.
     pub(crate) plan: Digest,
@@ -24,7 +24,7 @@ impl<D: Disk> Engine<D> {
     ///
     /// # Errors
     /// `Key`.
-    pub fn admit(&self, request: Request) -> Result<Admitted> {
+    pub(crate) fn admit(&self, request: Request) -> Result<Admitted> {
         let signer = self.records.signer()?;
         let plan = request.digest()?;
         Ok(Admitted { request, plan, signer })

@@ -42,7 +42,7 @@ impl<'e, D: Disk> Staged<'e, D> {
     /// `NothingToChange`; `Workspace` with the budget status; `Denied` with the grounds of the gates that
     /// refuse; `Queued` where a person has to agree; `Queue` where it is another change than was approved;
     /// `Ledger`, `Home`, `Record`.
-    pub fn clear(mut self) -> Result<Cleared<'e, D>> {
+    pub(crate) fn clear(mut self) -> Result<Cleared<'e, D>> {
         let Judgement { bundle, decision, policy } = self.let_pass()?;
         let bytes = bundle.to_vec()?;
         let record = decision.record(&bytes)?;

@@ -3,7 +3,7 @@
 use actum_core::{Digest, canonical};
 use actum_ledger::{NewEntry, SigningKey};
 use actum_record::ledger::{EffectStarted, EntryKind};
-use actum_record::receipt::{EntryRef, PathEffect, RollbackFiles, change_digest};
+use actum_record::receipt::{EntryRef, PathEffect, change_digest};
 use actum_workspace::disk::Disk;
 
 use crate::engine::clear::Cleared;
@@ -14,7 +14,7 @@ use crate::records::Records;
 
 /// A run that has ended and whose end is not recorded yet. The workspace stays locked.
 #[must_use = "how it ended is not recorded"]
-pub struct Published<'e, D: Disk> {
+pub(crate) struct Published<'e, D: Disk> {
     pub(crate) records: &'e Records,
     pub(crate) signer: SigningKey,
     pub(crate) intent: Intent,
@@ -38,26 +38,17 @@ pub(crate) enum End<'e, D: Disk> {
 
 impl<'e, D: Disk> Verified<'e, D> {
     /// Records the intent, durably, and makes the change visible. While the ledger's thread waits for
-    /// its disk the new content is staged; nothing is announced or touched before both are done.
+    /// its disk `checkpoint` is called and the new content is staged; nothing is announced or touched
+    /// before all of that is done.
     ///
     /// # Errors
     /// `Ledger`, `Record`: nothing was changed. That the change itself fails is no error here, but
     /// an end to be recorded.
-    pub fn publish(self) -> Result<Published<'e, D>> {
-        self.publish_once(None, || Ok(()))
-    }
-
-    /// The same with the files that take a task back, once something else is ready, too, of which there is no more to wait for than that: it is done while the
-    /// ledger's thread waits for its disk. Where it cannot be, nothing is announced or touched.
-    ///
-    /// # Errors
-    /// As [`publish`](Self::publish).
-    pub(crate) fn publish_once(
+    pub(crate) fn publish(
         self,
-        rollback_files: Option<RollbackFiles>,
-        ready: impl FnOnce() -> std::result::Result<(), actum_workspace::Error>,
+        checkpoint: impl FnOnce() -> actum_workspace::Result<()>,
     ) -> Result<Published<'e, D>> {
-        let Self { cleared, commands, told: _ } = self;
+        let Self { cleared, commands, rollback_files, told: _ } = self;
         let Cleared { staged, bundle, policy: policy_bytes, paths, decision, approval } = cleared;
         let Staged {
             transaction,
@@ -108,7 +99,7 @@ impl<'e, D: Disk> Verified<'e, D> {
         let entry =
             NewEntry { kind: EntryKind::EffectStarted, body, blobs: vec![bundle, policy_bytes] };
         let appended = records.ledger.append(begins.into_iter().chain([entry]).collect());
-        let prepared = ready().and_then(|()| transaction.prepare());
+        let prepared = checkpoint().and_then(|()| transaction.prepare());
         let entry = records.entry(&appended.wait()?)?;
         let end = match prepared {
             Ok(prepared) => End::Announced(Box::new(prepared.publish())),

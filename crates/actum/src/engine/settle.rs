@@ -70,7 +70,7 @@ impl<D: Disk> Published<'_, D> {
     /// # Errors
     /// `Workspace` where the run was not committed, which is recorded all the same; `Unsettled`
     /// where it ended and that could not be recorded: the next run in the workspace does.
-    pub fn settle(self) -> Result<Done> {
+    pub(crate) fn settle(self) -> Result<Done> {
         let Self { records, signer, intent, end } = self;
         let (result, lock) = match end {
             End::Unstaged(error) => (Err(error), None),

@@ -29,7 +29,7 @@ use crate::request::{Request, WayBack, Which, Work};
 const OWN_SEARCHED_MAX: usize = 1000;
 
 /// Where a request stands once the workspace is known.
-pub enum Stage<'e, D: Disk> {
+pub(crate) enum Stage<'e, D: Disk> {
     /// It is to be carried out.
     Staged(Box<Staged<'e, D>>),
     /// It was carried out before, under the same key.
@@ -108,7 +108,7 @@ impl<D: Disk> Engine<D> {
     ///
     /// # Errors
     /// `Workspace` about any step; `Policy`, `Ledger`, `RequestKeyTaken`, `OutcomeUnknown`.
-    pub fn stage(&mut self, admitted: Admitted) -> Result<Stage<'_, D>> {
+    pub(crate) fn stage(&mut self, admitted: Admitted) -> Result<Stage<'_, D>> {
         let Admitted { request, plan, signer } = admitted;
         let begun = self.begin_with(options(&request), signer)?;
         let attempt = match &request.key {

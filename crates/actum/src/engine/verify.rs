@@ -2,7 +2,7 @@
 
 use actum_action::Check;
 use actum_record::command::CommandsRun;
-use actum_record::receipt::PathEffect;
+use actum_record::receipt::{PathEffect, RollbackFiles};
 use actum_workspace::disk::Disk;
 
 use crate::command::{Checked, CommandError, StagedView};
@@ -18,6 +18,8 @@ pub struct Verified<'e, D: Disk> {
     pub(crate) commands: CommandsRun,
     /// The checks, as an action tells them.
     pub(crate) told: Vec<Check>,
+    /// The files that take a task back without actum, where it has any.
+    pub(crate) rollback_files: Option<RollbackFiles>,
 }
 
 impl<'e, D: Disk> Cleared<'e, D> {
@@ -27,14 +29,14 @@ impl<'e, D: Disk> Cleared<'e, D> {
     ///
     /// # Errors
     /// `Unverified` where one does not find it good; `Command` where one could not be run.
-    pub fn verify(mut self) -> Result<Verified<'e, D>> {
+    pub(crate) fn verify(mut self) -> Result<Verified<'e, D>> {
         let commands = &self.staged.request.commands;
         let (made, sandbox) = (commands.made.clone(), commands.sandbox.clone());
         let Checked { records: verified, sandbox: of_checks, told } =
             self.staged.check(&self.paths)?;
         let sandbox = sandbox.or(of_checks);
         let commands = CommandsRun { made, verified, sandbox };
-        Ok(Verified { cleared: self, commands, told })
+        Ok(Verified { cleared: self, commands, told, rollback_files: None })
     }
 }
 

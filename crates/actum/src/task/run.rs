@@ -31,7 +31,7 @@ use super::problem::{ActionProblem, TaskProblem};
 use super::refused;
 use super::rehearsal::{ActionEnd, Rehearsal, Rehearsed, Script, Verdict, Watch};
 use super::repeated::{Standing, Stored, TaskDocuments, request_key};
-use super::told::{Observer, Told};
+use super::told::{Progress, Told};
 use super::unfinished::{FinishedTask, Notes, Reported, Turn, take_turn};
 use crate::engine::Engine;
 use crate::engine::settle::Receipt;
@@ -92,7 +92,7 @@ pub fn run(
     engine: &mut Engine,
     root: &Path,
     (input, actor): (std::result::Result<TaskInput, Unread>, Actor),
-    observer: &mut dyn Observer,
+    progress: &mut dyn Progress,
 ) -> Result<TaskEnd> {
     // The ledger is being opened meanwhile, for which the turn waits.
     let read = input.and_then(Task::read);
@@ -107,7 +107,7 @@ pub fn run(
     let mut desk = Desk {
         outputs: Outputs::of(root)?,
         alerts: Alerts::of(&records, (workspace, root), Some(actor.clone())),
-        told: Told::new(observer, records.clock.clone(), id),
+        told: Told::new(progress, records.clock.clone(), id),
         ids: Ids::new()?,
         started,
         report_id: new_id()?,

@@ -14,7 +14,7 @@ use super::rehearsal::{ActionEnd, Rehearsed, Watch};
 use crate::records::Clock;
 
 /// Who looks on while a task is carried out.
-pub trait Observer {
+pub trait Progress {
     /// The task has come this far. The last line is the final envelope.
     fn tell(&mut self, status: &TaskStatus);
 
@@ -26,7 +26,7 @@ pub trait Observer {
 
 /// The lines of one task, in their order.
 pub(super) struct Told<'o> {
-    pub(super) observer: &'o mut dyn Observer,
+    pub(super) progress: &'o mut dyn Progress,
     clock: Clock,
     sequence: u32,
     task: PlainId,
@@ -37,8 +37,8 @@ pub(super) struct Told<'o> {
 }
 
 impl<'o> Told<'o> {
-    pub(super) fn new(observer: &'o mut dyn Observer, clock: Clock, task: PlainId) -> Self {
-        Self { observer, clock, sequence: 0, task, plan: None, actions: Vec::new(), done: 0 }
+    pub(super) fn new(progress: &'o mut dyn Progress, clock: Clock, task: PlainId) -> Self {
+        Self { progress, clock, sequence: 0, task, plan: None, actions: Vec::new(), done: 0 }
     }
 
     /// What is known of the task from now on.
@@ -83,7 +83,7 @@ impl<'o> Told<'o> {
             message: message.map(clean),
         };
         self.sequence += 1;
-        self.observer.tell(&TaskStatus::Update(update));
+        self.progress.tell(&TaskStatus::Update(update));
     }
 
     /// The last line.
@@ -100,7 +100,7 @@ impl<'o> Told<'o> {
             }
             EndLine::Rejected(report) => StatusEnvelope::of_rejection(line, report),
         };
-        self.observer.tell(&TaskStatus::Final(Box::new(envelope)));
+        self.progress.tell(&TaskStatus::Final(Box::new(envelope)));
     }
 }
 
@@ -116,7 +116,7 @@ impl Watch for Told<'_> {
     }
 
     fn is_cancelled(&self) -> bool {
-        self.observer.is_cancelled()
+        self.progress.is_cancelled()
     }
 
     fn began(&mut self, action: usize) {

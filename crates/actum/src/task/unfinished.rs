@@ -170,8 +170,8 @@ impl Notes {
         }
     }
 
-    /// The same with what is to be written where the run is found done.
-    pub(super) fn prepared(mut self, prepared: Prepared) -> Self {
+    /// Takes in what is to be written where the run is found done.
+    pub(super) fn prepare(&mut self, prepared: Prepared) -> &Self {
         self.prepared = Some(prepared);
         self
     }

@@ -11,9 +11,11 @@ use actum_workspace::{ErrorKind, LinuxDisk, State};
 
 use super::end::{Documents, End};
 use super::{Acted, Desk, Place, request};
-use crate::engine::publish::Published;
+use crate::engine::clear::Cleared;
+use crate::engine::observer::Observer;
 use crate::engine::settle::Receipt;
 use crate::engine::stage::Begun;
+use crate::engine::verify::Verified;
 use crate::error::Error;
 use crate::task::checkpoint;
 use crate::task::documents::clean;
@@ -49,6 +51,67 @@ impl Default for After {
     }
 }
 
+/// The task as the observer of its run.
+struct Making<'m, 'o> {
+    desk: &'m mut Desk<'o>,
+    place: &'m Place<'m>,
+    rehearsed: &'m Acted,
+    manifest_id: &'m PlainId,
+    run: RunId,
+    notes: Notes,
+    /// What takes the task back without actum, once it is kept.
+    files: Option<RollbackFiles>,
+}
+
+/// Why nothing was made of a task.
+enum Stop {
+    Problem(Box<TaskProblem>),
+    Error(Error),
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Self::Error(error)
+    }
+}
+
+impl Observer<LinuxDisk> for Making<'_, '_> {
+    type Stop = Stop;
+
+    /// Keeps what takes the change back, and what the reports will say, before the checks run.
+    fn cleared(&mut self, _: &mut Cleared<'_, LinuxDisk>) -> Result<(), Stop> {
+        let Self { desk, place, rehearsed, manifest_id, run, notes, files } = self;
+        desk.told.phase(Phase::Checkpoint);
+        let kept = desk
+            .keep_checkpoint(place, &rehearsed.effects, manifest_id, Some(*run))
+            .map_err(Stop::Problem)?;
+        let end = End::of(rehearsed, Some(*run));
+        let Documents { report, log, error } = desk.documents(place, rehearsed, end, manifest_id);
+        let outcomes = Some(report.outcomes_digest().map_err(Error::from)?);
+        *files = Some(RollbackFiles { outcomes, ..kept });
+        notes.prepare(Prepared { run: *run, report, log, error }).keep(&desk.mark)?;
+        desk.told.phase(Phase::Verifying);
+        Ok(())
+    }
+
+    fn verified(&mut self, verified: &mut Verified<'_, LinuxDisk>) -> Result<(), Stop> {
+        if self.desk.told.is_cancelled() {
+            let code = ErrorCode::Cancelled;
+            return Err(Stop::Problem(Box::new(TaskProblem::new(code, code.about()))));
+        }
+        verified.rollback_files = self.files.take();
+        Ok(())
+    }
+
+    fn checkpoint(&mut self) -> actum_workspace::Result<()> {
+        let reported = std::mem::take(&mut self.desk.reported);
+        let kept = self.desk.outputs.sync_with(&self.desk.mark).and_then(|()| reported.end());
+        kept.map_err(|OutputError { doing, path, source }| {
+            ErrorKind::Io { action: format!("{doing} `{path}`"), source }.into()
+        })
+    }
+}
+
 impl Desk<'_> {
     /// Makes what was rehearsed visible.
     pub(super) fn make(
@@ -64,54 +127,17 @@ impl Desk<'_> {
             return Made::Not(problem, None);
         }
         let task = place.task;
+        let run = begun.transaction.run();
         let (operations, actor) = (rehearsed.operations.clone(), place.actor.clone());
-        let documents = task.documents();
-        let request = request((&task.plan, &task.id), documents, operations, actor);
+        let request = request((&task.plan, &task.id), task.documents(), operations, actor);
         let staged = match begun.done(request, place.attempt) {
             Ok(staged) => staged,
             Err(error) => return not(error),
         };
-        let cleared = match staged.clear() {
-            Ok(cleared) => cleared,
-            Err(Error::NothingToChange) => return Made::Nothing,
-            Err(error) => return not(error),
-        };
-        let run = cleared.staged.transaction.run();
         let committing = Committing::of(task, place.root, rehearsed);
-        self.told.phase(Phase::Checkpoint);
-        let kept = self.keep_checkpoint(place, &rehearsed.effects, manifest_id, Some(run));
-        let rollback_files = match kept {
-            Ok(files) => files,
-            Err(problem) => return Made::Not(*problem, None),
-        };
-        let documents =
-            self.documents(place, rehearsed, End::of(rehearsed, Some(run)), manifest_id);
-        let Documents { report, log, error } = documents;
-        let outcomes = match report.outcomes_digest() {
-            Ok(outcomes) => Some(outcomes),
-            Err(error) => return not(error.into()),
-        };
-        let rollback_files = RollbackFiles { outcomes, ..rollback_files };
-        if let Err(error) = notes.prepared(Prepared { run, report, log, error }).keep(&self.mark) {
-            return not(error);
-        }
-        self.told.phase(Phase::Verifying);
-        let verified = match cleared.verify() {
-            Ok(verified) => verified,
-            Err(error) => return not(error),
-        };
-        if self.told.observer.is_cancelled() {
-            let code = ErrorCode::Cancelled;
-            return Made::Not(TaskProblem::new(code, code.about()), None);
-        }
-        let reported = std::mem::take(&mut self.reported);
-        let checkpoint = || {
-            let kept = self.outputs.sync_with(&self.mark).and_then(|()| reported.end());
-            kept.map_err(|OutputError { doing, path, source }| {
-                ErrorKind::Io { action: format!("{doing} `{path}`"), source }.into()
-            })
-        };
-        match verified.publish_once(Some(rollback_files), checkpoint).and_then(Published::settle) {
+        let mut making =
+            Making { desk: self, place, rehearsed, manifest_id, run, notes, files: None };
+        match staged.carry_out(&mut making) {
             Ok(done) => {
                 let constraints = task.plan.constraints(task.config.constraints);
                 let changed = match constraints.verify_hashes {
@@ -125,7 +151,9 @@ impl Desk<'_> {
                 );
                 Made::Done(Box::new(done.receipt), After { changed, committed })
             }
-            Err(error) => match error.workspace() {
+            Err(Stop::Problem(problem)) => Made::Not(*problem, None),
+            Err(Stop::Error(Error::NothingToChange)) => Made::Nothing,
+            Err(Stop::Error(error)) => match error.workspace() {
                 State::Unchanged | State::Forgotten { .. } | State::Restored => not(error),
                 State::Published | State::NeedsAttention => {
                     Made::Open(run, TaskProblem::of_open_run(&error), error)
