@@ -3,9 +3,6 @@
 use actum_record::ledger::Actor;
 use nix::unistd::{Uid, User};
 
-/// The door by which all comes in that is typed.
-pub(crate) const DOOR: &str = "command line";
-
 /// The actor of this process. A user without a name is named by number.
 pub(crate) fn of(agent: Option<String>) -> Actor {
     let uid = Uid::effective();

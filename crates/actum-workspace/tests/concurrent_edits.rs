@@ -134,8 +134,8 @@ fn a_file_that_is_written_after_a_killed_run_moved_it_away_is_kept() {
         drop(apply(&disk, &mixture()));
         disk.revive();
         disk.clear_faults();
-        let staged = disk.snapshot().into_iter().map(|(path, _)| path);
-        let Some(gone) = staged.into_iter().find(|path| path.ends_with(".gone")) else { continue };
+        let mut paths = disk.snapshot().into_keys();
+        let Some(gone) = paths.find(|path| path.ends_with(".gone")) else { continue };
         disk.advance(5_000);
         disk.put(&gone, MINE);
         written += 1;
@@ -371,16 +371,16 @@ fn a_directory_that_is_moved_to_the_lost_directory_is_listed_after_a_killed_reco
 fn check_saved_beside_another(disk: &SimDisk, recovered: &SimDisk) {
     let disk = disk.clone_deep();
     let files = recovered.snapshot();
-    let mut directories = files.iter().filter_map(|(path, _)| path.strip_suffix("/f"));
+    let mut directories = files.keys().filter_map(|path| path.strip_suffix("/f"));
     let saved = directories.find(|path| path.ends_with(".displaced")).unwrap();
     disk.mkdir_p(saved);
-    disk.put(&format!("{saved}/earlier"), b"earlier\n");
+    disk.put(format!("{saved}/earlier"), b"earlier\n");
     drop(open(&disk).unwrap());
     assert!(is_kept(&disk));
-    assert_eq!(disk.get(&format!("{saved}/earlier")).unwrap(), b"earlier\n");
-    assert!(disk.get(&format!("{saved}.2/f")).is_some());
+    assert_eq!(disk.get(format!("{saved}/earlier")).unwrap(), b"earlier\n");
+    assert!(disk.get(format!("{saved}.2/f")).is_some());
     let (lost, name) = saved.rsplit_once('/').unwrap();
-    let listing = String::from_utf8(disk.get(&format!("{lost}/paths")).unwrap()).unwrap();
+    let listing = String::from_utf8(disk.get(format!("{lost}/paths")).unwrap()).unwrap();
     assert!(listing.contains(&format!("\tmeanwhile\t{name}.2\n")), "{listing}");
 }
 

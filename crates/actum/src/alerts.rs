@@ -14,12 +14,10 @@ use crate::engine::ENGINE;
 use crate::error::Result;
 use crate::queue::QueueError;
 use crate::records::Records;
+use crate::request::Door;
 
 /// How many entries about alerts are looked for at once.
 const PAGE: u64 = 1000;
-
-/// Door of alerts about an installation or a workspace.
-const DOOR: &str = "command line";
 
 /// Alerts of one kind, user and workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -168,7 +166,7 @@ impl Records {
             workspace,
             root,
             actor,
-            door: DOOR.to_owned(),
+            door: Door::CommandLine.as_str().to_owned(),
             label: name.to_owned(),
             code: None,
             name: name.to_owned(),

@@ -33,9 +33,6 @@ use halt::Halt;
 use propose::Proposed;
 use story::Story;
 
-/// The door, as it is recorded.
-const DOOR: &str = "action";
-
 /// An action that is proposed, and by whom.
 #[derive(Debug, Clone)]
 pub struct Proposal {

@@ -79,6 +79,6 @@ pub use queue::{
 pub use real_path::real as real_path;
 pub use recorded::{RecordedRun, facts_for_undo};
 pub use records::{Clock, Records};
-pub use request::{Commands, Phase, Request, RequestedAction, WayBack, Which, Work};
+pub use request::{Commands, Door, Phase, Request, RequestedAction, WayBack, Which, Work};
 pub use root::{OwnRoot, Root, RootState, check_ledger};
 pub use schema::{Schema, SchemaProblem};

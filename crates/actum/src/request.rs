@@ -2,6 +2,7 @@
 
 mod action;
 mod document;
+mod door;
 
 use std::collections::BTreeMap;
 
@@ -17,6 +18,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::task::TaskDocuments;
 pub use action::{Phase, RequestedAction};
+pub use door::Door;
 
 /// The number of a user who is not known (`overflowuid`, proc_sys_kernel(5)).
 const NOBODY: u32 = 65_534;
@@ -33,7 +35,7 @@ pub struct Request {
     /// Who asks; where nobody is named, a user `unknown` with the number 65534.
     pub actor: Actor,
     /// By which door it came in.
-    pub door: String,
+    pub door: Door,
     /// The key under which it is asked for, so that asking again does not do it again. Without one
     /// every request is a new one.
     pub key: Option<RequestKey>,
@@ -140,7 +142,7 @@ impl Request {
             limits: Limits::default(),
             label: None,
             actor: Actor { user: "unknown".to_owned(), uid: NOBODY, agent: None },
-            door: "library".to_owned(),
+            door: Door::Library,
             key: None,
             declared: None,
             plan: None,
@@ -192,7 +194,7 @@ impl Request {
 
     /// The profile that is in force for all that comes in by its door, besides what is in force for everybody (D-5).
     pub(crate) fn profile(&self) -> Option<Profile> {
-        (self.door == crate::task::DOOR).then_some(Profile::AgentExecutor)
+        self.door.profile()
     }
 
     /// Whether it asks only whether its action may begin: of that nothing was done yet.

@@ -29,6 +29,6 @@ pub use protected::{Violation, linked, violations};
 pub use rehearsal::{ActionChange, ActionEnd, Rehearsal, Rehearsed, Script, Verdict, Watch};
 pub use repeated::TaskDocuments;
 pub use rollback::{RollbackRefused, RolledBack, rollback};
-pub use run::{APPROVAL_FILE, DOOR, Outcome, TaskEnd, label, limits, request, run, submit};
+pub use run::{APPROVAL_FILE, Outcome, TaskEnd, label, limits, request, run, submit};
 pub use told::Progress;
 pub use unfinished::{FinishedTask, finish};

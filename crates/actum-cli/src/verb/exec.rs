@@ -9,7 +9,7 @@ use std::ops::ControlFlow;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use actum::{Accepted, Caches, Engine, PolicyInForce, Request, Runner, Trial, Tried};
+use actum::{Accepted, Caches, Door, Engine, PolicyInForce, Request, Runner, Trial, Tried};
 use actum_core::path::Harmless;
 use actum_core::{Budget, PathRule, RiskTier, Scope};
 use actum_gate::CommandLine;
@@ -93,9 +93,6 @@ pub(crate) struct Arguments {
     )]
     command: Vec<OsString>,
 }
-
-/// The door by which such a change comes in.
-const DOOR: &str = "exec";
 
 pub(crate) fn run(arguments: &Arguments, session: &Session) -> Result<Exit, Failure> {
     // The codes from 1 on are the command's.
@@ -320,7 +317,7 @@ impl Arguments {
             },
             label: Some(label),
             actor: actor::of(self.agent.clone()),
-            door: DOOR.to_owned(),
+            door: Door::Exec,
             // A person looks at what is of this tier.
             declared: (self.ending() == Ending::Review).then_some(RiskTier::R3),
             wait: self.wait,

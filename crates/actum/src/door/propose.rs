@@ -15,13 +15,13 @@ use super::core_action::{Intake, Task, command_line, intake};
 use super::halt::Halt;
 use super::scope::Places;
 use super::story::Story;
-use super::{DOOR, Proposal, label};
+use super::{Proposal, label};
 use crate::catalog::Registered;
 use crate::engine::Engine;
 use crate::error::Error;
 use crate::plugin::Package;
 use crate::reason::Reason;
-use crate::request::{Commands, Phase, Request, RequestedAction, Work};
+use crate::request::{Commands, Door, Phase, Request, RequestedAction, Work};
 use crate::schema::Schema;
 
 /// What a proposal leads to.
@@ -120,7 +120,7 @@ impl<D: Disk> Engine<D> {
             },
             label: Some(label(plan)),
             actor: proposal.actor.clone(),
-            door: DOOR.to_owned(),
+            door: Door::Action,
             key: proposal.key.clone(),
             declared: Some(story.tier),
             plan: None,

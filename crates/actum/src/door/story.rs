@@ -21,6 +21,7 @@ use crate::engine::stage::{PartOf, Staged};
 use crate::error::Error;
 use crate::feedback;
 use crate::reason::Reason;
+use crate::request::Door;
 
 /// The most paths that a result lists.
 const PATHS_MAX: usize = 1000;
@@ -145,7 +146,7 @@ impl Story {
             reason: self.plan.reason.clone(),
             plan: self.digest,
             actor: staged.request.actor.clone(),
-            door: super::DOOR.to_owned(),
+            door: Door::Action.as_str().to_owned(),
             agreed,
             engine: crate::engine::ENGINE.to_owned(),
         })
@@ -279,7 +280,7 @@ impl Story {
             reason: self.plan.reason.clone(),
             plan: self.digest,
             actor: actor.clone(),
-            door: super::DOOR.to_owned(),
+            door: Door::Action.as_str().to_owned(),
             status: ending.status,
             ground: ending.reason.map(str::to_owned),
             message: ending.message.clone(),

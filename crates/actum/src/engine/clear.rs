@@ -191,7 +191,7 @@ fn case<D: Disk>(transaction: &mut Transaction<'_, D>, asked: Asked<'_>) -> Resu
         limits: limits_digest(limits),
         time,
         actor: request.actor.clone(),
-        door: request.door.clone(),
+        door: request.door.as_str().to_owned(),
         tenant: tenant.clone(),
         root: place.root,
         enclosing: place.enclosing,

@@ -154,7 +154,7 @@ impl<D: Disk> Staged<'_, D> {
             undoes: self.undoes,
             request: self.request.key.clone(),
             actor: self.request.actor.clone(),
-            door: self.request.door.clone(),
+            door: self.request.door.as_str().to_owned(),
             label: self.transaction.label().to_owned(),
             bound: judged.bundle.bound()?,
             decision: judged.decision.record(bundle)?,

@@ -84,7 +84,7 @@ impl<'e, D: Disk> Verified<'e, D> {
             request: request.key,
             attempt,
             actor: request.actor,
-            door: request.door,
+            door: request.door.as_str().to_owned(),
             label: transaction.label().to_owned(),
             plan,
             change: change_digest(&paths)?,

@@ -14,7 +14,7 @@ use serde_json::Value;
 
 use crate::task::TaskDocuments;
 
-use super::{Commands, Request, RequestedAction, Work};
+use super::{Commands, Door, Request, RequestedAction, Work};
 
 /// A request as it is written.
 #[derive(Serialize, Deserialize)]
@@ -26,7 +26,7 @@ struct Document<'r> {
     #[serde(deserialize_with = "Option::deserialize")]
     label: Option<Cow<'r, str>>,
     actor: Cow<'r, Actor>,
-    door: Cow<'r, str>,
+    door: Door,
     #[serde(deserialize_with = "Option::deserialize")]
     key: Option<Cow<'r, RequestKey>>,
     #[serde(deserialize_with = "Option::deserialize")]
@@ -73,7 +73,7 @@ impl Request {
             limits: Cow::Borrowed(limits),
             label: label.as_deref().map(Cow::Borrowed),
             actor: Cow::Borrowed(actor),
-            door: Cow::Borrowed(door),
+            door: *door,
             key: key.as_ref().map(Cow::Borrowed),
             declared: *declared,
             commands: (*commands != Commands::default()).then_some(Cow::Borrowed(commands)),
@@ -113,7 +113,7 @@ impl Request {
             limits: limits.into_owned(),
             label: label.map(Cow::into_owned),
             actor: actor.into_owned(),
-            door: door.into_owned(),
+            door,
             key: key.map(Cow::into_owned),
             declared,
             plan: None,

@@ -12,11 +12,12 @@ use actum_task::report::{ErrorObject, ErrorReport, ReportName};
 
 use super::documents::clean;
 use super::rollback::rollback_label;
-use super::run::{DOOR, label};
+use super::run::label;
 use crate::alerts::Alert;
 use crate::engine::{ENGINE, place::Place};
 use crate::error::Result;
 use crate::records::Records;
+use crate::request::Door;
 
 /// What raises alerts about the tasks of a workspace.
 pub(super) struct Alerts {
@@ -90,7 +91,7 @@ impl Alerts {
             workspace: Some(self.workspace),
             root: Some(Place::of(&self.root).root),
             actor: self.actor.clone(),
-            door: DOOR.to_owned(),
+            door: Door::TaskPlan.as_str().to_owned(),
             label,
             code: Some(code),
             name,

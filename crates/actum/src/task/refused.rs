@@ -10,11 +10,11 @@ use actum_record::ledger::{Actor, EntryKind, JudgedPlan, PlanRefused, WorkspaceI
 use actum_record::receipt::{EffectKind, PathEffect};
 
 use super::input::Task;
-use super::run::{DOOR, label, limits};
+use super::run::{label, limits};
 use crate::error::Result;
 use crate::policies::PolicyInForce;
 use crate::records::Records;
-use crate::request::limits_digest;
+use crate::request::{Door, limits_digest};
 
 /// What is judged of a target before anybody knows what would become of it.
 pub(super) fn effect(path: &RelPath) -> PathEffect {
@@ -51,7 +51,7 @@ pub(super) fn record(
         limits: limits_digest(&limits(&task.plan)),
         time: records.clock.now(),
         actor: actor.clone(),
-        door: DOOR.to_owned(),
+        door: Door::TaskPlan.as_str().to_owned(),
         tenant: records.tenant.clone(),
         root: place.root.clone(),
         enclosing: place.enclosing.clone(),
@@ -74,7 +74,7 @@ pub(super) fn record(
             undoes: None,
             request: None,
             actor: actor.clone(),
-            door: DOOR.to_owned(),
+            door: Door::TaskPlan.as_str().to_owned(),
             label: label(&task.id),
             bound: bundle.bound()?,
             decision: decision.record(&bytes)?,

@@ -19,13 +19,13 @@ use super::input::Task;
 use super::outputs::{OutputError, Outputs, ReportDirectory};
 use super::problem::TaskProblem;
 use super::rollback::{read_report, rollback_label};
-use super::run::DOOR;
 use crate::engine::settle::Receipt;
 use crate::engine::stage::Earlier;
 use crate::error::{Error, Result};
 use crate::reason;
 use crate::recorded::RecordedRun;
 use crate::records::Records;
+use crate::request::Door;
 
 /// Where a task stands among earlier requests with its id.
 pub(super) enum Standing {
@@ -178,7 +178,7 @@ impl Task {
         let Some(recorded) = records.recorded(reverting)? else { return Ok(false) };
         let RecordedRun { started, intent, receipt: ended } = recorded;
         let is_rollback = intent.workspace == result.workspace
-            && intent.door == DOOR
+            && intent.door == Door::TaskPlan.as_str()
             && intent.label == rollback_label(self.id.as_str())
             && started > receipt.index
             && ended.is_some_and(|(ended, _)| ended.status() == Status::Succeeded);

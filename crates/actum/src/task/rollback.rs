@@ -23,14 +23,14 @@ use super::documents::clean;
 use super::git::{Found, Reverting, kept};
 use super::git_code::code_of;
 use super::outputs::{OutputError, Outputs, ReportDirectory};
-use super::run::{DOOR, random};
+use super::run::random;
 use super::unfinished::{FinishedTask, RollbackNotes, Turn, take_turn};
 use crate::engine::Engine;
 use crate::engine::settle::Receipt;
 use crate::error::{Error, Result};
 use crate::recorded::RecordedRun;
 use crate::records::Records;
-use crate::request::{Request, Which};
+use crate::request::{Door, Request, Which};
 
 /// A task that was taken back.
 #[derive(Debug)]
@@ -287,7 +287,7 @@ fn reverted(
 ) -> Result<Done> {
     let request = Request {
         actor: actor.clone(),
-        door: DOOR.to_owned(),
+        door: Door::TaskPlan,
         ..Request::apply(reverting.operations.clone())
     }
     .labelled(rollback_label(report.task()));
@@ -326,7 +326,7 @@ fn undone(
     let report = &directory.name;
     let request = |images| {
         let request = Request { actor: actor.clone(), images, ..Request::undo(Which::Run(run)) };
-        Request { door: DOOR.to_owned(), ..request }.labelled(rollback_label(report.task()))
+        Request { door: Door::TaskPlan, ..request }.labelled(rollback_label(report.task()))
     };
     let done = match engine.run(request(BTreeMap::new())) {
         // A script that was cut off leaves files that were renamed in neither place, and in the backups.
@@ -389,7 +389,8 @@ impl Records {
         report: &ReportName,
     ) -> Result<(Vec<PathEffect>, Option<RollbackFiles>)> {
         let of_task = self.recorded(run)?.filter(|RecordedRun { intent, .. }| {
-            intent.door == DOOR && intent.label == format!("task {}", report.task())
+            intent.door == Door::TaskPlan.as_str()
+                && intent.label == format!("task {}", report.task())
         });
         let Some(recorded) = of_task else {
             let why = format!("the ledger does not know the run {run} as one of this task");

@@ -37,10 +37,7 @@ use crate::engine::Engine;
 use crate::engine::settle::Receipt;
 use crate::error::{Error, Result};
 use crate::reason;
-use crate::request::Request;
-
-/// The door by which tasks come in. What comes in by it stands under the profile `agent-executor` (D-5).
-pub const DOOR: &str = "task plan";
+use crate::request::{Door, Request};
 
 /// The file beside plan and config that holds a signed approval.
 pub const APPROVAL_FILE: &str = "task_approval.json";
@@ -154,11 +151,18 @@ pub fn request(
     actor: Actor,
 ) -> Request {
     let declared = plan.actions.iter().filter_map(|action| action.declared_tier).max();
-    let door = DOOR.to_owned();
     let (key, task_of) = (request_key(task), Some(documents));
-    Request { actor, door, declared, key, task: task_of, wait: true, ..Request::apply(operations) }
-        .labelled(label(task))
-        .within(limits(plan))
+    Request {
+        actor,
+        door: Door::TaskPlan,
+        declared,
+        key,
+        task: task_of,
+        wait: true,
+        ..Request::apply(operations)
+    }
+    .labelled(label(task))
+    .within(limits(plan))
 }
 
 /// Where a task is carried out.
