@@ -16,14 +16,14 @@ use crate::cargo;
 
 /// The programs that take longest, in this order. They start first, so that none of them runs alone at the end.
 const LONGEST: &[&str] = &[
-    "killed_at_each_call",
-    "crash_states",
-    "task_kills",
-    "keys",
-    "tampering",
-    "exec_real_commands",
+    "kills",
+    "crash",
+    "ledger",
+    "changes",
+    "actions",
+    "policy",
+    "tasks",
     "proof",
-    "actions_stopped",
     "hostile_exec",
     "hostile",
 ];
@@ -214,12 +214,12 @@ mod tests {
         };
         let messages = [
             artifact("quick", true),
-            artifact("crash_states", true),
+            artifact("crash", true),
             artifact("actum", false),
             r#"{"reason":"build-finished","success":true}"#.to_owned(),
         ];
         let found = programs(messages.join("\n").as_bytes()).unwrap();
-        assert_eq!(found, [program("crash_states"), program("quick")]);
+        assert_eq!(found, [program("crash"), program("quick")]);
     }
 
     #[test]

@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::program::{Ended, command};
 
 /// A plan of R2 that may write anywhere.
-pub fn plan(action: &str, input: Value) -> Value {
+pub(crate) fn plan(action: &str, input: Value) -> Value {
     json!({
         "actionId": "action:test",
         "actionType": action,
@@ -27,17 +27,22 @@ pub fn plan(action: &str, input: Value) -> Value {
     })
 }
 
-pub fn with(mut plan: Value, member: &str, value: Value) -> Value {
+pub(crate) fn with(mut plan: Value, member: &str, value: Value) -> Value {
     plan[member] = value;
     plan
 }
 
-pub fn checked_by(plan: Value, commands: &[&str]) -> Value {
+pub(crate) fn checked_by(plan: Value, commands: &[&str]) -> Value {
     with(plan, "verification", json!({ "required": true, "commands": commands }))
 }
 
 /// Hands a plan over on standard input, under a policy of the operator's.
-pub fn ended(root: &Path, configuration: Option<&Path>, plan: &str, options: &[&str]) -> Ended {
+pub(crate) fn ended(
+    root: &Path,
+    configuration: Option<&Path>,
+    plan: &str,
+    options: &[&str],
+) -> Ended {
     let mut command = command(root, &[&["action", "run", "-"], options].concat());
     if let Some(configuration) = configuration {
         command.env("XDG_CONFIG_HOME", configuration);
@@ -50,7 +55,7 @@ pub fn ended(root: &Path, configuration: Option<&Path>, plan: &str, options: &[&
 }
 
 /// The result, which has the frozen form, and the exit code of its status.
-pub fn result_of(ended: &Ended) -> Value {
+pub(crate) fn result_of(ended: &Ended) -> Value {
     let envelope = ResultEnvelope::read(ended.stdout.as_bytes())
         .unwrap_or_else(|error| panic!("{error}: {ended:?}"));
     let code = match envelope.status.as_str() {
@@ -65,26 +70,26 @@ pub fn result_of(ended: &Ended) -> Value {
     serde_json::from_str(&ended.stdout).unwrap()
 }
 
-pub fn act(root: &Path, plan: &Value) -> Value {
+pub(crate) fn act(root: &Path, plan: &Value) -> Value {
     result_of(&ended(root, None, &plan.to_string(), &[]))
 }
 
 /// An operator who lets these programs be run.
-pub fn allowing(directory: &Path, rules: &str) -> PathBuf {
+pub(crate) fn allowing(directory: &Path, rules: &str) -> PathBuf {
     let configuration = directory.join("config");
     fs::create_dir_all(configuration.join("actum")).unwrap();
     fs::write(configuration.join("actum/actum.toml"), rules).unwrap();
     configuration
 }
 
-pub fn passphrase(directory: &Path) -> PathBuf {
+pub(crate) fn passphrase(directory: &Path) -> PathBuf {
     let file = directory.join("passphrase");
     fs::write(&file, "correct horse battery\n").unwrap();
     fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
     file
 }
 
-pub const RULES: &str = r#"version = 1
+pub(crate) const RULES: &str = r#"version = 1
 
 [[command]]
 argv = ["grep"]
@@ -112,10 +117,10 @@ decision = "allow"
 match = ["true"]
 "#;
 
-pub fn act_under(root: &Path, configuration: &Path, plan: &Value) -> Value {
+pub(crate) fn act_under(root: &Path, configuration: &Path, plan: &Value) -> Value {
     result_of(&ended(root, Some(configuration), &plan.to_string(), &[]))
 }
 
-pub fn status(result: &Value) -> (&str, Option<&str>) {
+pub(crate) fn status(result: &Value) -> (&str, Option<&str>) {
     (result["status"].as_str().unwrap(), result["feedback"]["reason"].as_str())
 }

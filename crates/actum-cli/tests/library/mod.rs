@@ -12,13 +12,13 @@ use actum_sandbox::{Helper, HostReport, SandboxPolicy};
 use tempfile::TempDir;
 
 /// A directory with `a.txt`, `sub/b.txt` and `far/deep/d.txt`.
-pub struct Grounds {
+pub(crate) struct Grounds {
     directory: TempDir,
-    pub root: PathBuf,
+    pub(crate) root: PathBuf,
 }
 
 impl Grounds {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let directory = tempfile::tempdir().unwrap();
         let place = directory.path().canonicalize().unwrap();
         let root = place.join("workspace");
@@ -35,12 +35,12 @@ impl Grounds {
     }
 
     /// A place beside the workspace.
-    pub fn beside(&self, name: &str) -> PathBuf {
+    pub(crate) fn beside(&self, name: &str) -> PathBuf {
         self.directory.path().canonicalize().unwrap().join(name)
     }
 
     /// A copy of the workspace as it is.
-    pub fn copy(&self) -> PathBuf {
+    pub(crate) fn copy(&self) -> PathBuf {
         let copy = self.beside("copy");
         let copied = Command::new("cp").arg("-a").arg(&self.root).arg(&copy).status().unwrap();
         assert!(copied.success());
@@ -49,13 +49,13 @@ impl Grounds {
 }
 
 /// What runs commands in `root`, with the programs of the system.
-pub fn runner(root: &Path) -> Runner {
+pub(crate) fn runner(root: &Path) -> Runner {
     let helper = Helper::at(env!("CARGO_BIN_EXE_actum"));
     let host = HostReport::probe(&helper);
     Runner::new(helper, host, policy(root), root, &SandboxAllowance::default())
 }
 
-pub fn policy(root: &Path) -> SandboxPolicy {
+pub(crate) fn policy(root: &Path) -> SandboxPolicy {
     let system = ["/usr", "/bin", "/lib", "/lib64", "/etc/alternatives"].map(PathBuf::from);
     let system: Vec<PathBuf> =
         system.into_iter().filter(|path| path.symlink_metadata().is_ok()).collect();
@@ -69,7 +69,7 @@ pub fn policy(root: &Path) -> SandboxPolicy {
 }
 
 /// Names, modes and contents of all that is in a directory, but for the state of actum.
-pub fn tree(root: &Path) -> BTreeMap<PathBuf, (u32, Option<Vec<u8>>)> {
+pub(crate) fn tree(root: &Path) -> BTreeMap<PathBuf, (u32, Option<Vec<u8>>)> {
     let mut found = BTreeMap::new();
     let mut left = vec![PathBuf::new()];
     while let Some(directory) = left.pop() {

@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 use tempfile::TempDir;
 
 /// A package in a directory, which says and does as little as it can where nothing else was said.
-pub struct Written {
+pub(crate) struct Written {
     _place: Option<TempDir>,
-    pub directory: PathBuf,
+    pub(crate) directory: PathBuf,
 }
 
 /// What each step can use.
@@ -17,7 +17,7 @@ const IMPORTS: &str = "import fs from 'node:fs'; import net from 'node:net'; \
                        import child from 'node:child_process';";
 
 impl Written {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let place = tempfile::tempdir().unwrap();
         let directory = place.path().canonicalize().unwrap().join("probe");
         fs::create_dir(&directory).unwrap();
@@ -30,11 +30,11 @@ impl Written {
     }
 
     /// One that is there.
-    pub fn at(directory: PathBuf) -> Self {
+    pub(crate) fn at(directory: PathBuf) -> Self {
         Self { _place: None, directory }
     }
 
-    pub fn put(&self, name: &str, text: &str) {
+    pub(crate) fn put(&self, name: &str, text: &str) {
         fs::write(self.directory.join(name), text).unwrap();
     }
 
@@ -46,19 +46,19 @@ impl Written {
         self
     }
 
-    pub fn execute(self, body: &str) -> Self {
+    pub(crate) fn execute(self, body: &str) -> Self {
         self.step("execute", body)
     }
 
-    pub fn verify(self, body: &str) -> Self {
+    pub(crate) fn verify(self, body: &str) -> Self {
         self.step("verify", body)
     }
 
-    pub fn rollback(self, body: &str) -> Self {
+    pub(crate) fn rollback(self, body: &str) -> Self {
         self.step("rollback", body)
     }
 
-    pub fn with(self, change: impl FnOnce(&mut Value)) -> Self {
+    pub(crate) fn with(self, change: impl FnOnce(&mut Value)) -> Self {
         let text = fs::read_to_string(self.directory.join("action.json")).unwrap();
         let mut manifest = serde_json::from_str(&text).unwrap();
         change(&mut manifest);
@@ -66,15 +66,15 @@ impl Written {
         self
     }
 
-    pub fn input(self, schema: Value) -> Self {
+    pub(crate) fn input(self, schema: Value) -> Self {
         self.with(|manifest| manifest["inputSchema"] = schema)
     }
 
-    pub fn output(self, schema: Value) -> Self {
+    pub(crate) fn output(self, schema: Value) -> Self {
         self.with(|manifest| manifest["outputSchema"] = schema)
     }
 
-    pub fn filesystem(self, filesystem: &str, tier: &str) -> Self {
+    pub(crate) fn filesystem(self, filesystem: &str, tier: &str) -> Self {
         self.with(|manifest| {
             manifest["permissions"]["filesystem"] = filesystem.into();
             manifest["riskTier"] = tier.into();

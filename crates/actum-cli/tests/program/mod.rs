@@ -10,10 +10,10 @@ use actum_testkit::known_home;
 
 /// How the program ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ended {
-    pub code: i32,
-    pub stdout: String,
-    pub stderr: String,
+pub(crate) struct Ended {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
 }
 
 impl From<Output> for Ended {
@@ -28,12 +28,12 @@ impl From<Output> for Ended {
 
 /// The directory of the operator's configuration, beside the home. Most tests have none: nobody's own policy is in
 /// force in a test.
-pub fn operator_of(directory: &Path) -> PathBuf {
+pub(crate) fn operator_of(directory: &Path) -> PathBuf {
     home_of(directory).with_file_name("config")
 }
 
 /// The program, about to be started in `directory`.
-pub fn command(directory: &Path, arguments: &[&str]) -> Command {
+pub(crate) fn command(directory: &Path, arguments: &[&str]) -> Command {
     command_under("022", directory, arguments)
 }
 
@@ -63,7 +63,7 @@ const KEYS_THAT_WIDEN: [&str; 8] = [
 
 /// The same command where all of the operator's policy counts, if that lets programs do more. Streams are set
 /// afterwards.
-pub fn where_policies_count(directory: &Path, command: Command) -> Command {
+pub(crate) fn where_policies_count(directory: &Path, command: Command) -> Command {
     let policy = fs::read_to_string(operator_of(directory).join("actum/actum.toml"));
     let widens = |policy: String| KEYS_THAT_WIDEN.iter().any(|it| policy.contains(it));
     if policy.is_ok_and(widens) { at_known_place(command) } else { command }
@@ -71,7 +71,7 @@ pub fn where_policies_count(directory: &Path, command: Command) -> Command {
 
 /// The same command where its `XDG_CONFIG_HOME` is the place that the system knows for the user's configuration: in a mount
 /// namespace with a password database of its own, since no variable may do that. Streams are set afterwards.
-pub fn at_known_place(command: Command) -> Command {
+pub(crate) fn at_known_place(command: Command) -> Command {
     let variable = |name: &str| {
         let mut all = command.get_envs();
         all.find_map(|(key, value)| if key == name { value } else { None }).map(PathBuf::from)
@@ -92,7 +92,7 @@ pub fn at_known_place(command: Command) -> Command {
 
 /// Where the ledger of what happens in `directory` is: beside the workspace, in the directory of the test,
 /// where there is room.
-pub fn home_of(directory: &Path) -> PathBuf {
+pub(crate) fn home_of(directory: &Path) -> PathBuf {
     let temporary = [std::env::temp_dir(), PathBuf::from("/dev/shm"), PathBuf::from("/tmp")];
     let is_top =
         |path: &&Path| path.parent().is_some_and(|parent| temporary.iter().any(|t| t == parent));
@@ -110,7 +110,7 @@ pub fn home_of(directory: &Path) -> PathBuf {
 /// Makes an approval key for what happens in `directory`, before anything is recorded there; returns the file that
 /// holds its passphrase.
 #[allow(dead_code, reason = "not every test needs the operator")]
-pub fn approval_key(directory: &Path) -> String {
+pub(crate) fn approval_key(directory: &Path) -> String {
     let file = home_of(directory).with_file_name("passphrase-of-approvals");
     fs::write(&file, "correct horse battery staple\n").expect("a file of the test");
     fs::set_permissions(&file, Permissions::from_mode(0o600)).expect("the mode of a file");
@@ -122,7 +122,7 @@ pub fn approval_key(directory: &Path) -> String {
 
 /// Has a copied installation accept that its configuration is elsewhere, as that of a moved one is.
 #[allow(dead_code, reason = "not every test copies an installation")]
-pub fn forget_configuration(directory: &Path) {
+pub(crate) fn forget_configuration(directory: &Path) {
     match fs::remove_file(home_of(directory).join("configuration")) {
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => panic!("{error}"),
         Ok(()) | Err(_) => {}
@@ -130,19 +130,19 @@ pub fn forget_configuration(directory: &Path) {
 }
 
 /// Runs the program in `directory`.
-pub fn actum(directory: &Path, arguments: &[&str]) -> Ended {
+pub(crate) fn actum(directory: &Path, arguments: &[&str]) -> Ended {
     command(directory, arguments).output().expect("the program starts").into()
 }
 
 /// Runs the program in `directory` under another umask.
 #[allow(dead_code, reason = "few tests need another umask")]
-pub fn under_umask(umask: &str, directory: &Path, arguments: &[&str]) -> Ended {
+pub(crate) fn under_umask(umask: &str, directory: &Path, arguments: &[&str]) -> Ended {
     command_under(umask, directory, arguments).output().expect("the program starts").into()
 }
 
 /// A workspace with `a.txt` and `sub/b.txt`, and beside it `change.diff`, which edits both.
 #[allow(dead_code, reason = "scenarios bring their own files")]
-pub fn workspace() -> (tempfile::TempDir, std::path::PathBuf) {
+pub(crate) fn workspace() -> (tempfile::TempDir, std::path::PathBuf) {
     let directory = tempfile::tempdir().expect("a directory for the test");
     let root = directory.path().join("workspace");
     let write = |path: &Path, text: &str| {
@@ -163,14 +163,14 @@ pub fn workspace() -> (tempfile::TempDir, std::path::PathBuf) {
 
 /// Takes the ledger away that made the workspace at `root`, so that it belongs to none.
 #[allow(dead_code, reason = "not every test begins without a ledger")]
-pub fn without_ledger(root: &Path) {
+pub(crate) fn without_ledger(root: &Path) {
     fs::remove_dir_all(home_of(root)).expect("the home of the test");
     fs::remove_dir_all(root.join(".actum/recorded")).expect("the notes of ledgers");
 }
 
 /// The text of a file in `root`.
 #[allow(dead_code, reason = "scenarios compare whole trees")]
-pub fn text(root: &Path, path: impl AsRef<OsStr>) -> String {
+pub(crate) fn text(root: &Path, path: impl AsRef<OsStr>) -> String {
     let path = root.join(Path::new(path.as_ref()));
     fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
@@ -188,7 +188,7 @@ const ACTION: &str = "w5j64vq3rg50";
 
 /// The same text on every machine: keys are random, and what they sign follows from them.
 #[allow(dead_code, reason = "not every test compares whole texts")]
-pub fn without_chance(text: &str) -> String {
+pub(crate) fn without_chance(text: &str) -> String {
     let mut text = text.to_owned();
     let mut keys: Vec<String> = Vec::new();
     for marker in ["signed by ", " key ", "\"key\":\"", "\"id\":\""] {

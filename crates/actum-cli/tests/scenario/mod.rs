@@ -27,7 +27,7 @@ use super::program::{Ended, actum, home_of, without_chance, without_ledger};
 const DIRECTORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/scenarios");
 
 /// The names of all scenario directories, in order.
-pub fn names() -> Vec<String> {
+pub(crate) fn names() -> Vec<String> {
     let entries = fs::read_dir(DIRECTORY).unwrap().map(Result::unwrap);
     let directories = entries.filter(|entry| entry.file_type().unwrap().is_dir());
     let mut names: Vec<_> =
@@ -37,14 +37,14 @@ pub fn names() -> Vec<String> {
 }
 
 /// The sentence in the name of a scenario directory.
-pub fn sentence(name: &str) -> &str {
+pub(crate) fn sentence(name: &str) -> &str {
     let (number, sentence) = name.split_once('_').expect("a scenario is called NNN_sentence");
     assert!(number.len() == 3 && number.parse::<u16>().is_ok(), "{name}: no number of 3 digits");
     sentence
 }
 
 /// Plays the scenario of this sentence.
-pub fn play(wanted: &str) {
+pub(crate) fn play(wanted: &str) {
     let name = names().into_iter().find(|name| sentence(name) == wanted);
     let name = name.unwrap_or_else(|| panic!("there is no scenario NNN_{wanted}"));
     let scenario = Path::new(DIRECTORY).join(name);

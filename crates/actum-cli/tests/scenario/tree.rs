@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 /// What is in a directory. A mode is told where it matters.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tree(BTreeMap<PathBuf, Node>);
+pub(crate) struct Tree(BTreeMap<PathBuf, Node>);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Node {
@@ -28,7 +28,7 @@ impl std::fmt::Debug for Content {
 impl Tree {
     /// What a scenario has in `directory`, with the modes that its file `modes` has for `side`. Of
     /// a fixture's own modes only the executable bit counts, since git keeps no more.
-    pub fn of_fixture(directory: &Path, modes: &Path, side: &str) -> Self {
+    pub(crate) fn of_fixture(directory: &Path, modes: &Path, side: &str) -> Self {
         let mut tree = Self(BTreeMap::new());
         if directory.exists() {
             collect(directory, Path::new(""), &mut tree.0);
@@ -47,7 +47,7 @@ impl Tree {
     }
 
     /// What is in a workspace, with the modes that `expected` has too.
-    pub fn of_workspace(directory: &Path, expected: &Self) -> Self {
+    pub(crate) fn of_workspace(directory: &Path, expected: &Self) -> Self {
         let mut nodes = BTreeMap::new();
         collect(directory, Path::new(""), &mut nodes);
         Self(nodes).with_modes_where(|path| match expected.0.get(path) {
@@ -57,7 +57,7 @@ impl Tree {
     }
 
     /// Makes it in `directory`.
-    pub fn write(&self, directory: &Path) {
+    pub(crate) fn write(&self, directory: &Path) {
         for (path, node) in &self.0 {
             let path = directory.join(path);
             let mode = match node {

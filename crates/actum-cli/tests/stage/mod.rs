@@ -13,13 +13,13 @@ use serde_json::{Value, json};
 use crate::program::{Ended, command, workspace};
 
 /// A workspace with the packages that come with actum, an operator who lets code run, and a key that approves.
-pub struct Stage {
-    pub directory: tempfile::TempDir,
-    pub root: PathBuf,
+pub(crate) struct Stage {
+    pub(crate) directory: tempfile::TempDir,
+    pub(crate) root: PathBuf,
 }
 
 impl Stage {
-    pub fn new(policy: &str) -> Self {
+    pub(crate) fn new(policy: &str) -> Self {
         let (directory, root) = workspace();
         let stage = Self { directory, root };
         let configuration = stage.configuration().join("actum");
@@ -39,25 +39,25 @@ impl Stage {
         stage
     }
 
-    pub fn configuration(&self) -> PathBuf {
+    pub(crate) fn configuration(&self) -> PathBuf {
         self.directory.path().join("config")
     }
 
-    pub fn passphrase(&self) -> PathBuf {
+    pub(crate) fn passphrase(&self) -> PathBuf {
         self.directory.path().join("passphrase")
     }
 
-    pub fn command(&self, arguments: &[&str]) -> Command {
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = command(&self.root, arguments);
         command.env("XDG_CONFIG_HOME", self.configuration());
         command
     }
 
-    pub fn actum(&self, arguments: &[&str]) -> Ended {
+    pub(crate) fn actum(&self, arguments: &[&str]) -> Ended {
         self.command(arguments).output().unwrap().into()
     }
 
-    pub fn package(&self, name: &str, manifest: &Value, steps: [&str; 3]) {
+    pub(crate) fn package(&self, name: &str, manifest: &Value, steps: [&str; 3]) {
         let directory = self.root.join("actions").join(name);
         fs::create_dir_all(&directory).unwrap();
         fs::write(directory.join("action.json"), manifest.to_string()).unwrap();
@@ -66,14 +66,14 @@ impl Stage {
         }
     }
 
-    pub fn shipped(&self, name: &str) {
+    pub(crate) fn shipped(&self, name: &str) {
         let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../actions").join(name);
         fs::create_dir_all(self.root.join("actions")).unwrap();
         let copied = Command::new("cp").arg("-r").arg(from).arg(self.root.join("actions")).status();
         assert!(copied.unwrap().success());
     }
 
-    pub fn activate(&self, name: &str) -> Ended {
+    pub(crate) fn activate(&self, name: &str) -> Ended {
         let (directory, passphrase) = (format!("actions/{name}"), self.passphrase());
         let passphrase = passphrase.to_str().unwrap();
         self.actum(&[
@@ -87,12 +87,12 @@ impl Stage {
         ])
     }
 
-    pub fn act(&self, plan: &Value) -> Value {
+    pub(crate) fn act(&self, plan: &Value) -> Value {
         acted(self.command(&["action", "run", "-"]), plan)
     }
 
     /// The same with a secret in the environment of actum.
-    pub fn act_beside_a_secret(&self, plan: &Value, secret: &str) -> Value {
+    pub(crate) fn act_beside_a_secret(&self, plan: &Value, secret: &str) -> Value {
         let mut command = self.command(&["action", "run", "-"]);
         command.env("SECRET", secret);
         acted(command, plan)
@@ -109,9 +109,9 @@ fn acted(mut command: Command, plan: &Value) -> Value {
     serde_json::from_str(&ended.stdout).unwrap()
 }
 
-pub const ALLOWED: &str = "[plugins]\nallowPluginCodeExecution = true\n";
+pub(crate) const ALLOWED: &str = "[plugins]\nallowPluginCodeExecution = true\n";
 
-pub fn plan(action: &str, input: Value) -> Value {
+pub(crate) fn plan(action: &str, input: Value) -> Value {
     json!({
         "actionType": action,
         "riskTier": "R2",
@@ -122,7 +122,7 @@ pub fn plan(action: &str, input: Value) -> Value {
     })
 }
 
-pub fn manifest(name: &str, tier: &str) -> Value {
+pub(crate) fn manifest(name: &str, tier: &str) -> Value {
     json!({
         "name": name,
         "riskTier": tier,
@@ -134,6 +134,6 @@ pub fn manifest(name: &str, tier: &str) -> Value {
     })
 }
 
-pub fn status(result: &Value) -> (&str, Option<&str>) {
+pub(crate) fn status(result: &Value) -> (&str, Option<&str>) {
     (result["status"].as_str().unwrap(), result["feedback"]["reason"].as_str())
 }

@@ -12,32 +12,32 @@ use serde_json::{Value, json};
 
 use crate::program::{Ended, actum, text, workspace};
 
-pub const REPORTS: &str = "agent/agent_outputs/reports";
+pub(crate) const REPORTS: &str = "agent/agent_outputs/reports";
 
-pub fn action(id: &str, kind: &str, target: &str, operation: Value) -> Value {
+pub(crate) fn action(id: &str, kind: &str, target: &str, operation: Value) -> Value {
     json!({ "action_id": id, "action_type": kind, "target": target, "operation": operation })
 }
 
-pub fn after(mut action: Value, before: &str) -> Value {
+pub(crate) fn after(mut action: Value, before: &str) -> Value {
     action["depends_on"] = json!([before]);
     action
 }
 
-pub fn create(id: &str, target: &str) -> Value {
+pub(crate) fn create(id: &str, target: &str) -> Value {
     action(id, "FILE_CREATE", target, json!({ "type": "create", "content": "made\n" }))
 }
 
-pub fn replace(id: &str, target: &str, pattern: &str) -> Value {
+pub(crate) fn replace(id: &str, target: &str, pattern: &str) -> Value {
     let operation = json!({ "type": "text_replace", "pattern": pattern, "replacement": "new" });
     action(id, "FILE_MODIFY", target, operation)
 }
 
-pub fn plan(actions: Value) -> Value {
+pub(crate) fn plan(actions: Value) -> Value {
     json!({ "plan_id": "plan-001", "action_plan": actions })
 }
 
 /// Puts a task beside the workspace, as the protocol layer would: approved, with the digests of both documents.
-pub fn put(root: &Path, plan: &Value, config: &str) {
+pub(crate) fn put(root: &Path, plan: &Value, config: &str) {
     let plan = serde_json::to_string_pretty(plan).unwrap();
     fs::write(root.join("../plan.json"), &plan).unwrap();
     fs::write(root.join("../config.yaml"), config).unwrap();
@@ -53,26 +53,26 @@ pub fn put(root: &Path, plan: &Value, config: &str) {
     fs::write(root.join("../task.json"), envelope.to_string()).unwrap();
 }
 
-pub fn edit_envelope(root: &Path, edit: impl Fn(&mut Value)) {
+pub(crate) fn edit_envelope(root: &Path, edit: impl Fn(&mut Value)) {
     let mut envelope: Value = serde_json::from_str(&text(root, "../task.json")).unwrap();
     edit(&mut envelope);
     fs::write(root.join("../task.json"), envelope.to_string()).unwrap();
 }
 
-pub fn run(root: &Path, plan: &Value) -> Ended {
+pub(crate) fn run(root: &Path, plan: &Value) -> Ended {
     put(root, plan, "");
     actum(root, &["run", "../task.json"])
 }
 
 /// The same under another task id: an id stands for one task.
-pub fn run_as(root: &Path, id: &str, plan: &Value) -> Ended {
+pub(crate) fn run_as(root: &Path, id: &str, plan: &Value) -> Ended {
     put(root, plan, "");
     edit_envelope(root, |envelope| envelope["task_id"] = json!(id));
     actum(root, &["run", "../task.json"])
 }
 
 /// The newest directory of reports.
-pub fn report(root: &Path) -> PathBuf {
+pub(crate) fn report(root: &Path) -> PathBuf {
     let all = fs::read_dir(root.join(REPORTS)).unwrap();
     let mut all: Vec<_> = all.map(|entry| entry.unwrap().path()).collect();
     all.sort_by_key(|path| {
@@ -82,7 +82,7 @@ pub fn report(root: &Path) -> PathBuf {
 }
 
 /// A document of the newest reports; it holds to what is published of it.
-pub fn document(root: &Path, name: &str) -> Value {
+pub(crate) fn document(root: &Path, name: &str) -> Value {
     let path = report(root).join(name);
     let bytes = fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let schema = match name {
@@ -109,7 +109,7 @@ pub fn document(root: &Path, name: &str) -> Value {
     value
 }
 
-pub fn must_hold_to(schema: &str, value: &Value) {
+pub(crate) fn must_hold_to(schema: &str, value: &Value) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas");
     let schema = fs::read(path.join(format!("{schema}.schema.json"))).unwrap();
     let schema: Value = serde_json::from_slice(&schema).unwrap();
@@ -119,7 +119,7 @@ pub fn must_hold_to(schema: &str, value: &Value) {
 }
 
 /// Whether all that one value says is said by the other.
-pub fn is_part_of(part: &Value, whole: &Value) -> bool {
+pub(crate) fn is_part_of(part: &Value, whole: &Value) -> bool {
     match (part, whole) {
         (Value::Object(part), Value::Object(whole)) => part
             .iter()
@@ -132,7 +132,7 @@ pub fn is_part_of(part: &Value, whole: &Value) -> bool {
 }
 
 /// All files but those of actum and git, with their bytes.
-pub fn tree(root: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+pub(crate) fn tree(root: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let mut files = Vec::new();
     let mut directories = vec![root.to_owned()];
     while let Some(directory) = directories.pop() {
@@ -160,7 +160,7 @@ pub fn tree(root: &Path) -> Vec<(PathBuf, Vec<u8>)> {
 }
 
 /// A plan of every kind of action, on files that are made here.
-pub fn every_kind(root: &Path) -> Value {
+pub(crate) fn every_kind(root: &Path) -> Value {
     fs::write(root.join("server.json"), "{\n  // kept\n  \"port\": 80\n}\n").unwrap();
     fs::write(root.join("deploy.yaml"), "replicas: 2 # kept\n").unwrap();
     fs::write(root.join("schema.json"), "{ \"type\": \"object\", \"properties\": {} }\n").unwrap();
@@ -212,7 +212,7 @@ pub fn every_kind(root: &Path) -> Value {
 }
 
 /// git, which reads no settings but those of the repository.
-pub fn git(root: &Path, arguments: &[&str]) -> String {
+pub(crate) fn git(root: &Path, arguments: &[&str]) -> String {
     let mut git = Command::new("git");
     git.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1").current_dir(root);
     git.args(["-c", "user.name=A", "-c", "user.email=a@example.org"]).args(arguments);
@@ -222,7 +222,7 @@ pub fn git(root: &Path, arguments: &[&str]) -> String {
 }
 
 /// A workspace that is a repository, all of it committed but what is actum's.
-pub fn repository() -> (tempfile::TempDir, PathBuf) {
+pub(crate) fn repository() -> (tempfile::TempDir, PathBuf) {
     let (directory, root) = workspace();
     git(&root, &["init", "-q", "-b", "main"]);
     fs::write(root.join(".git/info/exclude"), ".actum\nagent\n").unwrap();
@@ -234,4 +234,4 @@ pub fn repository() -> (tempfile::TempDir, PathBuf) {
     (directory, root)
 }
 
-pub const COMMIT: &str = "git:\n  commit: true\n";
+pub(crate) const COMMIT: &str = "git:\n  commit: true\n";

@@ -17,7 +17,7 @@ use nix::unistd::Pid;
 
 /// How a traced run ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum End {
+pub(crate) enum End {
     /// Killed before the system call of this number, which was not made.
     Killed { system_call: String },
     /// It made fewer system calls.
@@ -29,7 +29,12 @@ const SCRIPT: &str = "umask 022; kill -STOP $$; exec \"$0\" \"$@\"";
 
 /// Runs the program in `directory` and kills it before the system call of this number, counted from 0
 /// after its start. What it says on standard output goes to the file `said`.
-pub fn kill_before_call(directory: &Path, arguments: &[&str], call: usize, said: &Path) -> End {
+pub(crate) fn kill_before_call(
+    directory: &Path,
+    arguments: &[&str],
+    call: usize,
+    said: &Path,
+) -> End {
     match stop_before_call(directory, arguments, call, said) {
         Stop::Exited { code } => End::Exited { code },
         Stop::Before { process, system_call, .. } => {
@@ -41,7 +46,7 @@ pub fn kill_before_call(directory: &Path, arguments: &[&str], call: usize, said:
 
 /// The same before the first system call at which something is so.
 #[allow(dead_code, reason = "one of the two tests that share this waits for nothing")]
-pub fn kill_when(
+pub(crate) fn kill_when(
     directory: &Path,
     arguments: &[&str],
     said: &Path,
@@ -57,7 +62,7 @@ pub fn kill_when(
 }
 
 /// The same with a signal that asks the program to end, which it may answer when it likes.
-pub fn ask_before_call(
+pub(crate) fn ask_before_call(
     directory: &Path,
     arguments: &[&str],
     call: usize,

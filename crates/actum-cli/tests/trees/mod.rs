@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Names, modes and contents. Of a link the content is where it leads.
-pub type Tree = BTreeMap<PathBuf, (u32, Option<Vec<u8>>)>;
+pub(crate) type Tree = BTreeMap<PathBuf, (u32, Option<Vec<u8>>)>;
 
 /// All that is in a directory, but for the state of actum.
-pub fn tree(root: &Path) -> Tree {
+pub(crate) fn tree(root: &Path) -> Tree {
     fn walk(at: &Path, root: &Path, found: &mut Tree) {
         for entry in fs::read_dir(at).unwrap() {
             let path = entry.unwrap().path();
@@ -39,7 +39,7 @@ pub fn tree(root: &Path) -> Tree {
 }
 
 /// What a plain run of the same script leaves, which is made at the same path, on a copy.
-pub fn plainly(root: &Path, script: &str) -> Tree {
+pub(crate) fn plainly(root: &Path, script: &str) -> Tree {
     let held = root.with_file_name("held");
     fs::rename(root, &held).unwrap();
     let copied = Command::new("cp").arg("-a").arg(&held).arg(root).status().unwrap();

@@ -1,5 +1,4 @@
 //! Short ways to write the operations and trees that the simulated-disk tests share.
-#![allow(dead_code, reason = "each test uses its part")]
 
 use std::path::Path;
 

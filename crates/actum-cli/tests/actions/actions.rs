@@ -1,0 +1,284 @@
+//! `actum action run`, as an agent uses it: a plan envelope goes in, a result envelope comes out.
+
+use std::fs;
+use std::path::Path;
+
+use crate::envelopes::{act, ended, passphrase, plan, result_of, status, with};
+use crate::program::{actum, text, workspace};
+use serde_json::{Value, json};
+
+/// AA-1, AA-2: the example of the seed, byte for byte.
+#[test]
+fn the_example_of_the_contract_gets_a_result_in_the_form_of_the_contract() {
+    let (_directory, root) = workspace();
+    let plan = r#"{"actionId":"action:example","actionType":"diagnose_error","riskTier":"R1","confidence":0.9,
+        "reason":"why this action is proposed","input":{},"rollbackPlan":null,
+        "verification":{"required":true,"commands":[]},
+        "scope":{"allowedFiles":[],"allowedDirs":[],"forbiddenFiles":[]}}"#;
+    let told = ended(&root, None, plan, &[]);
+    let result = result_of(&told);
+    assert_eq!(status(&result), ("succeeded", None));
+    assert_eq!(
+        (&result["actionType"], &result["riskTier"]),
+        (&json!("diagnose_error"), &json!("R1"))
+    );
+    let begin = r#"{"status":"succeeded","actionType":"diagnose_error","riskTier":"R1","output":{"#;
+    assert!(told.stdout.starts_with(begin), "{}", told.stdout);
+    let rest = r#""repair":{"attempted":false,"ok":false},"rollback":{"attempted":false,"ok":false},"feedback":{"#;
+    assert!(told.stdout.contains(rest), "{}", told.stdout);
+}
+
+/// AA-2, FO-7: what agents get wrong in diffs is accepted where its meaning is certain.
+#[test]
+fn a_change_set_action_counts_lines_when_asked_and_accepts_absolute_paths_below_the_root() {
+    let (_directory, root) = workspace();
+    let file = root.canonicalize().unwrap().join("sub/b.txt");
+    let document = |file: &str| format!("--- {file}\n+++ {file}\n@@ -1,7 +1,9 @@\n-2\n+two\n");
+    let ask = |document: String, recount: bool| {
+        act(&root, &plan("apply_changeset", json!({ "document": document, "recount": recount })))
+    };
+    let uncounted = ask(document("sub/b.txt"), false);
+    assert_eq!(status(&uncounted), ("rejected", Some("INPUT_MALFORMED")), "{uncounted}");
+    let outside = ask(document("/etc/hostname"), true);
+    assert_eq!(status(&outside), ("rejected", Some("PATH_REFUSED")), "{outside}");
+    let done = ask(document(file.to_str().unwrap()), true);
+    assert_eq!(status(&done), ("succeeded", None), "{done}");
+    assert_eq!(text(&root, "sub/b.txt"), "two\n");
+}
+
+/// AA-2, AA-6
+#[test]
+fn each_core_action_does_its_work_and_undo_takes_it_back() {
+    let (_directory, root) = workspace();
+    let sha = actum_core::Digest::of(b"1\n").to_string();
+    let done = |plan: Value| {
+        let result = act(&root, &plan);
+        assert_eq!(status(&result), ("succeeded", None), "{result}");
+        assert!(result["verification"]["ok"].as_bool().unwrap(), "{result}");
+        result["feedback"]["run"].as_str().unwrap().to_owned()
+    };
+    done(plan(
+        "file_create",
+        json!({ "path": "n/new.sh", "content": "#!/bin/sh\n", "executable": true }),
+    ));
+    assert_eq!(text(&root, "n/new.sh"), "#!/bin/sh\n");
+    done(plan("file_create", json!({ "path": "bytes", "contentBase64": "AP8=" })));
+    assert_eq!(fs::read(root.join("bytes")).unwrap(), [0, 255]);
+    done(plan(
+        "file_modify",
+        json!({ "path": "a.txt", "content": "one\n", "expectedSha256": sha }),
+    ));
+    let edits = json!([{ "find": "one", "replace": "two two" }, { "find": "two", "replace": "2", "all": true }]);
+    done(plan("file_modify", json!({ "path": "a.txt", "edits": edits })));
+    assert_eq!(text(&root, "a.txt"), "2 2\n");
+    done(plan("file_copy", json!({ "from": "a.txt", "to": "c.txt" })));
+    done(plan("file_rename", json!({ "from": "c.txt", "to": "d/c.txt" })));
+    assert_eq!(text(&root, "d/c.txt"), "2 2\n");
+    done(plan("file_delete", json!({ "path": "d/c.txt" })));
+    assert!(!root.join("d").exists());
+    let document = "--- a/sub/b.txt\n+++ b/sub/b.txt\n@@ -1 +1 @@\n-2\n+two\n";
+    let run = done(plan("apply_changeset", json!({ "document": document })));
+    assert_eq!(text(&root, "sub/b.txt"), "two\n");
+    done(plan("undo_run", json!({ "run": run })));
+    assert_eq!(text(&root, "sub/b.txt"), "2\n");
+    assert_eq!(actum(&root, &["ledger", "verify"]).code, 0);
+}
+
+/// AA-1, AA-5: what is not said counts as the highest.
+#[test]
+fn a_plan_without_a_tier_waits_for_a_person() {
+    let (_directory, root) = workspace();
+    let mut untold = plan("file_create", json!({ "path": "x", "content": "x" }));
+    untold.as_object_mut().unwrap().remove("riskTier");
+    let result = act(&root, &untold);
+    assert_eq!(status(&result), ("queued", Some("NEEDS_APPROVAL")));
+    assert_eq!(result["riskTier"], "R4");
+    assert!(!root.join("x").exists());
+    let queue = actum(&root, &["queue"]);
+    let plan = result["feedback"]["plan"].as_str().unwrap();
+    assert!(queue.stdout.contains(plan), "{queue:?}");
+}
+
+/// AA-3
+#[test]
+fn a_writing_action_of_r2_needs_a_verification_and_a_way_back() {
+    let (_directory, root) = workspace();
+    let create = plan("file_create", json!({ "path": "x", "content": "x" }));
+    for (member, value, reason) in [
+        ("verification", json!({ "required": false, "commands": ["true"] }), "VERIFICATION_NEEDED"),
+        ("rollbackPlan", Value::Null, "ROLLBACK_PLAN_NEEDED"),
+        ("rollbackPlan", json!({}), "ROLLBACK_PLAN_NEEDED"),
+        ("rollbackPlan", json!(" \n"), "ROLLBACK_PLAN_NEEDED"),
+    ] {
+        let result = act(&root, &with(create.clone(), member, value));
+        assert_eq!(status(&result), ("rejected", Some(reason)));
+    }
+    // A command has no check of its own.
+    let result = act(&root, &plan("run_command", json!({ "command": "true" })));
+    assert_eq!(status(&result), ("rejected", Some("VERIFICATION_NEEDED")));
+    // To say less than it is makes it no less.
+    let result =
+        act(&root, &with(with(create, "riskTier", json!("R0")), "rollbackPlan", Value::Null));
+    assert_eq!(status(&result), ("rejected", Some("ROLLBACK_PLAN_NEEDED")));
+    assert!(!root.join("x").exists());
+}
+
+/// AA-4
+#[test]
+fn the_scope_holds_what_an_action_really_does() {
+    let (_directory, root) = workspace();
+    let create = |path: &str| plan("file_create", json!({ "path": path, "content": "x" }));
+    let scope = |files: &[&str], dirs: &[&str], forbidden: &[&str]| json!({ "allowedFiles": files, "allowedDirs": dirs, "forbiddenFiles": forbidden });
+    let tried = |path: &str, scope: Value| {
+        let result = act(&root, &with(create(path), "scope", scope));
+        (result["status"].as_str().unwrap().to_owned(), result["feedback"]["reason"].clone())
+    };
+    let outside = ("rejected".to_owned(), json!("OUTSIDE_SCOPE"));
+    let unusable = ("rejected".to_owned(), json!("SCOPE_UNUSABLE"));
+    let done = ("succeeded".to_owned(), Value::Null);
+    // Nothing allowed is nothing allowed.
+    let mut bare = create("x");
+    bare.as_object_mut().unwrap().remove("scope");
+    assert_eq!(status(&act(&root, &bare)), ("rejected", Some("OUTSIDE_SCOPE")));
+    assert_eq!(tried("x", scope(&[], &[], &[])), outside);
+    assert_eq!(tried("x", scope(&["y"], &["src"], &[])), outside);
+    // A file that is allowed is no directory that is.
+    assert_eq!(tried("dir/x", scope(&["dir"], &[], &[])), outside);
+    assert_eq!(tried("dir", scope(&[], &["dir"], &[])), outside);
+    // What is forbidden wins, also in an allowed directory, and also below it.
+    assert_eq!(tried("dir/x", scope(&[], &["dir"], &["dir/x"])), outside);
+    assert_eq!(tried("dir/x/y", scope(&[], &["dir"], &["dir/x"])), outside);
+    assert_eq!(tried("dir/x", scope(&["dir/x"], &[], &["dir/x"])), outside);
+    for odd in ["../x", "/x", "./x", "a//b", "a/../b"] {
+        assert_eq!(tried("x", scope(&[odd], &["."], &[])), unusable, "{odd}");
+        assert_eq!(tried("x", scope(&[], &["."], &[odd])), unusable, "{odd}");
+    }
+    assert_eq!(tried("dir/x", scope(&[], &["dir/"], &["dir/y"])), done);
+    assert_eq!(tried("x*y", scope(&["x*y"], &[], &[])), done);
+    assert_eq!(tried("xzy", scope(&["x*y"], &[], &[])), outside);
+    assert_eq!(tried("dir/y", scope(&[], &["dir/"], &["dir/y"])), outside);
+    assert!(!root.join("x").exists() && !root.join("dir/y").exists());
+}
+
+/// AA-5: what was approved as a change is made as that, with its result.
+#[test]
+fn a_change_of_r4_is_made_as_approved_and_gives_a_result() {
+    let (directory, root) = workspace();
+    let passphrase = passphrase(directory.path());
+    let file = passphrase.to_str().unwrap();
+    assert_eq!(actum(&root, &["key", "make", "approval", "--passphrase-file", file]).code, 0);
+    let mut create = plan("file_create", json!({ "path": "x", "content": "x" }));
+    create.as_object_mut().unwrap().remove("riskTier");
+    let queued = act(&root, &create);
+    let id = queued["feedback"]["plan"].as_str().unwrap();
+    let approved = actum(&root, &["approve", id, "--passphrase-file", file]);
+    let result = result_of(&approved);
+    assert_eq!(status(&result), ("succeeded", None), "{approved:?}");
+    assert_eq!(
+        (&result["riskTier"], &result["feedback"]["approvedAs"]),
+        (&json!("R4"), &json!(id))
+    );
+    assert_eq!(text(&root, "x"), "x");
+}
+
+/// AA-1, D-4
+#[test]
+fn what_is_no_plan_envelope_gets_an_error_and_no_result() {
+    let (_directory, root) = workspace();
+    for (plan, needle) in [
+        ("", "line 1"),
+        ("{}", "actionType"),
+        (
+            r#"{"actionType":"file_create","input":{},"verification":{"required":true},"more":1}"#,
+            "more",
+        ),
+        (r#"{"actionType":"File","input":{},"verification":{"required":true}}"#, "actionType"),
+    ] {
+        let told = ended(&root, None, plan, &[]);
+        assert_eq!((told.code, &*told.stdout), (1, ""), "{told:?}");
+        assert!(
+            told.stderr.contains(needle) && told.stderr.contains("nothing was changed"),
+            "{told:?}"
+        );
+    }
+}
+
+/// AA-1
+#[test]
+fn an_action_that_is_none_and_input_that_does_not_fit_are_rejected_by_name() {
+    let (_directory, root) = workspace();
+    let result = act(&root, &plan("make_coffee", json!({})));
+    assert_eq!(status(&result), ("rejected", Some("UNKNOWN_ACTION")));
+    for (action, input, needle) in [
+        ("file_create", json!({ "path": "x", "contents": "x" }), "contents"),
+        ("file_create", json!({}), "path"),
+        ("file_create", json!({ "path": 7 }), "path"),
+        ("file_modify", json!({ "path": "a.txt" }), "content"),
+        ("file_modify", json!({ "path": "a.txt", "content": "x", "edits": [] }), "edits"),
+        ("run_command", json!({ "command": "true", "argv": ["true"] }), "argv"),
+        ("undo_run", json!({ "run": "no such run" }), "run"),
+    ] {
+        let result = act(&root, &plan(action, input));
+        assert_eq!(status(&result), ("rejected", Some("ACTION_INPUT_INVALID")), "{result}");
+        let message = result["feedback"]["message"].as_str().unwrap();
+        assert!(message.contains(needle) && message.ends_with("nothing was changed"), "{message}");
+    }
+    let result = act(&root, &plan("file_create", json!({ "path": "../x", "content": "x" })));
+    assert_eq!(status(&result), ("rejected", Some("PATH_REFUSED")));
+    for (action, input, reason) in [
+        ("file_create", json!({ "path": "a.txt", "content": "x" }), "PATH_EXISTS"),
+        ("file_delete", json!({ "path": "nothing" }), "FILE_MISSING"),
+        (
+            "file_modify",
+            json!({ "path": "a.txt", "edits": [{ "find": "9", "replace": "8" }] }),
+            "EDIT_HAS_NO_PLACE",
+        ),
+    ] {
+        let result = act(&root, &plan(action, input));
+        assert_eq!(status(&result), ("reverted", Some(reason)), "{result}");
+    }
+}
+
+/// AEC-7, AA-6
+#[test]
+fn under_a_key_an_action_is_done_once() {
+    let (_directory, root) = workspace();
+    let create = plan("file_create", json!({ "path": "x", "content": "x" })).to_string();
+    let first = result_of(&ended(&root, None, &create, &["--request-key", "k"]));
+    let again = result_of(&ended(&root, None, &create, &["--request-key", "k"]));
+    assert_eq!(status(&again), ("succeeded", None));
+    assert_eq!(first["feedback"]["run"], again["feedback"]["run"]);
+    assert_eq!(again["feedback"]["doneBefore"], true);
+}
+
+/// AA-3: what comes back is compared with what the receipt says was there.
+#[test]
+fn an_undo_is_taken_back_by_another() {
+    let (_directory, root) = workspace();
+    let rename = act(&root, &plan("file_rename", json!({ "from": "a.txt", "to": "n/a.txt" })));
+    assert_eq!(status(&rename), ("succeeded", None));
+    let undo = act(&root, &plan("undo_run", json!({ "run": rename["feedback"]["run"] })));
+    assert_eq!(status(&undo), ("succeeded", None), "{undo}");
+    assert_eq!(text(&root, "a.txt"), "1\n");
+    let again = act(&root, &plan("undo_run", json!({ "run": undo["feedback"]["run"] })));
+    assert_eq!(status(&again), ("succeeded", None), "{again}");
+    assert_eq!(text(&root, "n/a.txt"), "1\n");
+    let check = &again["verification"]["checks"][0];
+    assert_eq!(
+        (&check["ok"], &check["message"]),
+        (&json!(true), &json!("2 paths are as they should be"))
+    );
+}
+
+/// AA-12
+#[test]
+fn the_schemas_of_the_contract_are_printed() {
+    let (_directory, root) = workspace();
+    for (name, file) in
+        [("plan", "action-plan"), ("result", "action-result"), ("package", "action-package")]
+    {
+        let printed = actum(&root, &["action", "schema", name]);
+        let schemas = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas");
+        assert_eq!(printed.stdout, text(&schemas, format!("{file}.schema.json")));
+    }
+}

@@ -1,0 +1,127 @@
+//! What a step answers, and what is told of one that does not, or that writes the line in the driver's place.
+
+use actum::plugin::PluginError;
+use serde_json::{Value, json};
+
+use super::{executed, played, refused};
+use crate::library::{Grounds, runner};
+use crate::package::Written;
+
+/// AA-10: who writes the line itself is held to the same.
+#[test]
+fn a_verify_that_answers_past_the_driver_is_held_to_the_same() {
+    let lines = [
+        "{\"actum\":1,\"ok\":true,\"output\":{\"checks\":[]}}",
+        "{\"actum\":1,\"ok\":true,\"output\":{\"checks\":[{\"name\":\"\",\"ok\":true}]}}",
+        "{\"actum\":1,\"ok\":true,\"output\":{\"checks\":[{\"name\":\"a\",\"ok\":1}]}}",
+        "{\"actum\":1,\"ok\":true,\"output\":{\"checks\":[{\"name\":\"a\",\"ok\":true,\"x\":1}]}}",
+        "{\"actum\":1,\"ok\":true}",
+        "{\"actum\":2,\"ok\":true,\"output\":{}}",
+        "{\"actum\":1,\"ok\":true,\"ok\":true,\"output\":{}}",
+        "{\"actum\":1,\"ok\":false,\"error\":{\"kind\":\"fine\",\"message\":\"\"}}",
+        "not json",
+        "",
+    ];
+    let grounds = Grounds::new();
+    for line in lines {
+        let verify = format!(
+            "fs.writeSync(1, {} + '\\n'); process.kill(process.pid, 'SIGSTOP'); process.exit(0);",
+            Value::from(line)
+        )
+        .replace("process.kill(process.pid, 'SIGSTOP'); ", "");
+        let written = Written::new().verify(&verify);
+        let error = played(&grounds, &written, &json!({})).verified.unwrap_err();
+        assert!(
+            matches!(error, PluginError::NoAnswer { .. } | PluginError::Failed { .. }),
+            "{line}: {error}"
+        );
+    }
+}
+
+/// AA-10
+#[test]
+fn a_step_that_gives_no_one_answer_has_failed() {
+    let answer = "'{\"actum\":1,\"ok\":true,\"output\":{}}\\n'";
+    let cases = [
+        (format!("fs.writeSync(1, {answer}); return {{}};"), "step_unanswered"),
+        (
+            format!("fs.writeSync(1, {answer}); fs.writeSync(1, {answer}); process.exit(0);"),
+            "step_unanswered",
+        ),
+        ("fs.writeSync(1, '\\n'); return {};".to_owned(), "step_unanswered"),
+        ("process.kill(process.pid, 'SIGKILL');".to_owned(), "step_unanswered"),
+        ("process.exit(0);".to_owned(), "step_failed"),
+        ("return 'x'.repeat(2 << 20);".to_owned(), "step_failed"),
+        ("return { at: new Date() };".to_owned(), "step_failed"),
+        ("throw new Error('sorry');".to_owned(), "step_failed"),
+        ("await new Promise(() => {});".to_owned(), "step_failed"),
+        ("return null;".to_owned(), "output_invalid"),
+    ];
+    for (execute, kind) in cases {
+        let error = refused(&execute);
+        assert_eq!(error.kind(), kind, "{execute}: {error}");
+    }
+}
+
+/// AA-10: the code runs in the process that answers, so what ends that is told from outside.
+#[test]
+fn a_step_that_ends_its_process_or_has_no_memory_left_is_told_as_that() {
+    let ended = |code| format!("the code ended its process (exit code {code}) before it answered");
+    let never = "await new Promise(() => {});";
+    let cases = [
+        ("process.exit(0);", "did_not_settle", ended(0)),
+        ("process.exit(3);", "did_not_settle", ended(3)),
+        ("process.reallyExit(0);", "did_not_settle", ended(0)),
+        (&format!("process.removeAllListeners(); {never}"), "did_not_settle", ended(0)),
+        (never, "did_not_settle", "the code waits for something that will never happen".to_owned()),
+        (
+            "const all = []; for (;;) all.push(new Array(1e6).fill(all.length));",
+            "threw",
+            "the code took more than 512 MiB of memory".to_owned(),
+        ),
+    ];
+    for (execute, expected, told) in cases {
+        let error = refused(execute);
+        let PluginError::Failed { kind, message, .. } = &error else { panic!("{error}") };
+        assert_eq!((kind.as_str(), message), (expected, &told), "{execute}");
+    }
+    let grounds = Grounds::new();
+    let written = Written::new().execute(
+        "const { heap_size_limit } = (await import('node:v8')).getHeapStatistics(); \
+         return { mebibytes: heap_size_limit / 2 ** 20 };",
+    );
+    let limit = executed(&grounds, &written, &runner(&grounds.root), &json!({})).unwrap().output;
+    let mebibytes = limit["mebibytes"].as_f64().unwrap();
+    assert!((512.0..600.0).contains(&mebibytes), "{mebibytes}: with room for what is young");
+}
+
+/// AA-10: who writes the line in the driver's place has gained nothing by it.
+#[test]
+fn a_line_that_code_writes_itself_is_no_more_than_what_it_could_return() {
+    let grounds = Grounds::new();
+    let write = |output: &str| {
+        let line = format!("`{{\"actum\":1,\"ok\":true,\"output\":${{{output}}}}}\\n`");
+        let execute = format!(
+            "const line = {line}; let done = 0; const bytes = Buffer.from(line); \
+             while (done < bytes.length) done += fs.writeSync(1, bytes, done); \
+             process.reallyExit(0);"
+        );
+        executed(&grounds, &Written::new().execute(&execute), &runner(&grounds.root), &json!({}))
+    };
+    let around = r#"{"a":""}"#.len();
+    let fits = (1 << 20) - around;
+    let text = |length: usize| format!("`{{\"a\":\"${{'x'.repeat({length})}}\"}}`");
+    assert_eq!(write("'{}'").unwrap().output, json!({}), "as if it had been returned");
+    assert_eq!(write(&text(fits)).unwrap().output["a"].as_str().unwrap().len(), fits);
+    let refused = [
+        (text(fits + 1), "is longer than any answer"),
+        ("'{\"a\":\"\\\\ud800\"}'".to_owned(), "is no answer of the driver"),
+        ("'[1]'.padStart(300, '[').padEnd(600, ']')".to_owned(), "is no answer of the driver"),
+    ];
+    for (output, told) in refused {
+        let error = write(&output).unwrap_err();
+        assert!(matches!(error, PluginError::NoAnswer { .. }), "{output}: {error}");
+        assert!(error.to_string().contains(told), "{output}: {error}");
+    }
+    assert_eq!(write("'[1]'").unwrap_err().kind(), "output_invalid");
+}

@@ -1,0 +1,35 @@
+//! Changes by `apply`, `exec` and `undo`: what they take, do and tell.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::string_slice,
+    clippy::unwrap_used,
+    dead_code,
+    reason = "a test may fail loudly"
+)]
+
+mod binding;
+mod confined;
+mod documents;
+mod exec;
+mod exec_caches;
+mod exec_real_commands;
+mod exit_codes;
+mod inputs;
+mod messages;
+mod once;
+mod output_files;
+mod receipts;
+mod sandbox;
+mod staged_views;
+
+#[path = "../library/mod.rs"]
+mod library;
+#[path = "../program/mod.rs"]
+mod program;
+#[path = "../task/mod.rs"]
+mod task;
+#[path = "../trees/mod.rs"]
+mod trees;

@@ -1,0 +1,343 @@
+//! What the program says, and what a terminal gets to see of it.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::Read;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::Path;
+use std::process::Stdio;
+
+use crate::program::{Ended, actum, command, text, workspace};
+use actum_workspace::{RunOptions, Workspace};
+
+/// Turns the direction of text, starts a colour, has no width, ends a line, rings.
+const HARMFUL: &str = "x\u{202e}\u{2066}\x1b[31m\u{200b}\u{feff}\n\x07y";
+const HARMLESS: &str =
+    "x\\342\\200\\256\\342\\201\\246\\033[31m\\342\\200\\213\\357\\273\\277\\n\\007y";
+
+fn applied(root: &Path, text: &str, options: &[&str]) -> Ended {
+    let input = root.parent().unwrap().join("input");
+    fs::write(&input, text).unwrap();
+    actum(root, &[&["apply", "../input"], options].concat())
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}
+
+/// D-4
+#[test]
+fn a_terminal_obeys_nothing_of_what_was_typed() {
+    let (_directory, root) = workspace();
+    let option = format!("--{HARMFUL}");
+    let beginning = format!("log{HARMFUL}");
+    let cases: [&[&str]; 9] = [
+        &[HARMFUL],
+        &[&beginning],
+        &["log", &option],
+        &["log", HARMFUL],
+        &["log", "-n", HARMFUL],
+        &["undo", HARMFUL],
+        &["apply", "x", "--allow", HARMFUL, "--format", HARMFUL],
+        &["apply", HARMFUL],
+        &["explain", HARMFUL],
+    ];
+    for arguments in cases {
+        for json in [false, true] {
+            let arguments = if json { &[arguments, &["--json"]].concat() } else { arguments };
+            let ended = actum(&root, arguments);
+            assert_ne!(ended.code, 0, "{arguments:?}");
+            let told = if json {
+                let told: serde_json::Value = serde_json::from_str(&ended.stdout).unwrap();
+                told["message"].as_str().unwrap().to_owned()
+            } else {
+                ended.stderr
+            };
+            let as_name = told.replace("<\\", "\\").replace('>', "");
+            assert!(as_name.contains(HARMLESS), "{arguments:?}: {told}");
+            let obeyed = |c: char| HARMFUL.contains(c) && !c.is_ascii_graphic() && c != '\n';
+            assert!(!told.contains(obeyed), "{arguments:?}: {told}");
+        }
+    }
+}
+
+/// D-4
+#[test]
+fn an_argument_that_is_no_text_is_refused_without_being_shown() {
+    let (_directory, root) = workspace();
+    let mut explain = command(&root, &["explain"]);
+    let ended = Ended::from(explain.arg(OsStr::from_bytes(b"\xff\x1b[31m")).output().unwrap());
+    assert_eq!(ended.code, 2);
+    assert_eq!(
+        first_line(&ended.stderr),
+        "error: invalid UTF-8 was detected in one or more arguments"
+    );
+    assert!(!ended.stderr.contains('\x1b'));
+}
+
+/// D-4
+#[test]
+fn who_uses_the_workspace_is_named_harmlessly() {
+    let (_directory, root) = workspace();
+    let mut workspace = Workspace::open(&root).unwrap();
+    // A child that another test is starting just now may still hold the lock that opening took.
+    let options = RunOptions { label: HARMFUL.into(), wait: true, ..RunOptions::default() };
+    let at_work = workspace.begin(options).unwrap();
+    let refused = actum(&root, &["apply", "../change.diff"]);
+    assert!(first_line(&refused.stderr).contains(HARMLESS), "{}", refused.stderr);
+    at_work.abort();
+}
+
+/// D-1: `docs/json.md` says so.
+#[test]
+fn help_is_text_for_people_with_json_too() {
+    for question in ["--help", "--version"] {
+        let ended = actum(Path::new("/"), &["--json", question]);
+        assert_eq!(ended, actum(Path::new("/"), &[question]));
+        assert_eq!((ended.code, ended.stderr.as_str()), (0, ""));
+        assert!(!ended.stdout.starts_with('{'));
+    }
+}
+
+/// FO-10: what is given as advice must be possible.
+#[test]
+fn a_text_that_is_there_beyond_counting_gets_advice_that_can_be_followed() {
+    let (_directory, root) = workspace();
+    fs::write(root.join("a.txt"), "b".repeat(1_000_001)).unwrap();
+    let edit = |all: bool| {
+        format!(
+            r#"{{"path": "a.txt", "old_string": "b", "new_string": "c", "replace_all": {all}}}"#
+        )
+    };
+    let hint = |ended: Ended| ended.stderr.lines().nth(1).unwrap().to_owned();
+    assert_eq!(
+        hint(applied(&root, &edit(false), &[])),
+        "hint: give more of the text around it, until there is only one such place"
+    );
+    assert_eq!(
+        hint(applied(&root, &edit(true), &[])),
+        "hint: give the change as a diff with line numbers"
+    );
+    fs::write(root.join("a.txt"), "b".repeat(1_000_000)).unwrap();
+    assert!(hint(applied(&root, &edit(false), &[])).contains("replace_all"));
+}
+
+/// FO-9
+#[test]
+fn a_redo_of_what_a_hand_brought_back_already_is_called_a_redo() {
+    let (_directory, root) = workspace();
+    assert_eq!(actum(&root, &["apply", "../change.diff"]).code, 0);
+    let log: serde_json::Value =
+        serde_json::from_str(&actum(&root, &["log", "--json"]).stdout).unwrap();
+    let run = log["runs"][0]["run"].as_str().unwrap();
+    assert_eq!(actum(&root, &["undo"]).code, 0);
+    fs::write(root.join("a.txt"), "one\n").unwrap();
+    fs::write(root.join("sub/b.txt"), "two\n").unwrap();
+    for redo in [&["redo"][..], &["redo", run]] {
+        assert_eq!(
+            actum(&root, redo).stderr,
+            format!(
+                "error: cannot redo run {run}: its files already are as they were before it was \
+                 undone; nothing was changed\n\
+                 hint: to redo another run, name it: `actum log` lists the runs, then `actum redo \
+                 RUN`\nhelp: `actum explain ALREADY_AS_BEFORE`\n"
+            )
+        );
+    }
+}
+
+/// FO-7: agents name files by absolute paths, in every format.
+#[test]
+fn an_absolute_path_below_the_root_is_accepted_in_every_format_and_no_other() {
+    let (_directory, root) = workspace();
+    let root = root.canonicalize().unwrap();
+    symlink(&root, root.with_file_name("link")).unwrap();
+    let hunk = r#""hunks": [{"old_start": 1, "old_lines": 1, "new_start": 1, "new_lines": 1,
+        "lines": "-2\n+two\n"}]"#;
+    let texts = |file: &str| {
+        [
+            format!("--- {file}\n+++ {file}\n@@ -1 +1 @@\n-2\n+two\n"),
+            format!("--- {file}\n+++ /dev/null\n@@ -1 +0,0 @@\n-2\n"),
+            format!(
+                "diff --git a/{file} b/{file}\n--- a/{file}\n+++ b/{file}\n@@ -1 +1 @@\n-2\n+two\n"
+            ),
+            format!("diff --git a/{file} b/{file}\nold mode 100644\nnew mode 100755\n"),
+            format!("*** Begin Patch\n*** Delete File: {file}\n*** End Patch\n"),
+            format!(
+                "*** Begin Patch\n*** Update File: {file}\n*** Move to: {file}.moved\n@@\n-2\n+3\n*** End Patch\n"
+            ),
+            format!(r#"{{"path": "{file}", "old_string": "2", "new_string": "3"}}"#),
+            format!(r#"{{"path": "{file}", "edits": [{{"old_string": "2", "new_string": "3"}}]}}"#),
+            format!(r#"{{"path": "{file}.new", "content": "x"}}"#),
+            format!(
+                r#"{{"path": "{file}", "json_patch": [{{"op": "replace", "path": "", "value": 3}}]}}"#
+            ),
+            format!(r#"{{"patches": [{{"path": "{file}", {hunk}}}]}}"#),
+        ]
+    };
+    for text in texts(root.join("sub/b.txt").to_str().unwrap()) {
+        let accepted = applied(&root, &text, &["--dry-run"]);
+        assert_eq!(accepted.code, 0, "{text}{}", accepted.stderr);
+    }
+    let through =
+        |way: &str| root.with_file_name(way).join("sub/b.txt").to_str().unwrap().to_owned();
+    let parent = format!("{}/../{}/sub/b.txt", root.display(), root.file_name().unwrap().display());
+    for file in [through("other"), through("link")] {
+        for text in texts(&file) {
+            let refused = applied(&root, &text, &[]);
+            assert_eq!(refused.code, 1, "{text}");
+            assert!(refused.stderr.contains("it is absolute"), "{}", refused.stderr);
+            let hint = "\nhint: absolute paths are accepted below the root of the workspace, ";
+            assert!(refused.stderr.contains(hint), "{}", refused.stderr);
+            assert!(refused.stderr.contains("PATH_REFUSED"), "{}", refused.stderr);
+        }
+    }
+    for file in [parent, root.join(".git/config").display().to_string()] {
+        for text in texts(&file) {
+            let refused = applied(&root, &text, &[]);
+            assert!(refused.stderr.contains("PATH_REFUSED"), "{}", refused.stderr);
+        }
+    }
+    assert_eq!(self::text(&root, "sub/b.txt"), "2\n");
+}
+
+/// FO-7: a path that is relative to the current directory is not guessed, and the right one is named.
+#[test]
+fn a_path_that_is_relative_to_the_current_directory_is_answered_with_the_one_from_the_root() {
+    let (_directory, root) = workspace();
+    let below = root.join("sub");
+    let edit =
+        |path: &str| format!(r#"{{"path": "{path}", "old_string": "2", "new_string": "3"}}"#);
+    let asked = |text: &str, directory: &Path| {
+        fs::write(root.with_file_name("input"), text).unwrap();
+        actum(directory, &["apply", root.with_file_name("input").to_str().unwrap()])
+    };
+    for text in [
+        edit("b.txt"),
+        "--- a/b.txt\n+++ /dev/null\n@@ -1 +0,0 @@\n-2\n".to_owned(),
+        "*** Begin Patch\n*** Delete File: b.txt\n*** End Patch\n".to_owned(),
+    ] {
+        let refused = asked(&text, &below);
+        assert_eq!(refused.code, 1, "{text}");
+        assert!(
+            refused.stderr.contains("\nhint: did you mean `sub/b.txt`?\n"),
+            "{}",
+            refused.stderr
+        );
+    }
+    for refused in [asked(&edit("b.txt"), &root), asked(&edit("c.txt"), &below)] {
+        assert_eq!(refused.code, 1);
+        assert!(!refused.stderr.contains("did you mean"), "{}", refused.stderr);
+    }
+    assert_eq!(text(&root, "sub/b.txt"), "2\n");
+}
+
+/// FO-9
+#[test]
+fn a_label_stands_in_the_log_instead_of_the_file() {
+    let (_directory, root) = workspace();
+    let label = "say it in words\u{202e}";
+    assert_eq!(actum(&root, &["apply", "-m", label, "../change.diff"]).code, 0);
+    assert!(actum(&root, &["log"]).stdout.ends_with("  say it in words\\342\\200\\256\n"));
+    let log: serde_json::Value =
+        serde_json::from_str(&actum(&root, &["log", "--json"]).stdout).unwrap();
+    assert_eq!(log["runs"][0]["label"], label);
+    let message = ["apply", "--message", "", "../change.diff"];
+    assert_eq!(actum(&root, &message).code, 2);
+}
+
+/// D-1
+#[test]
+fn gc_takes_sizes_with_units_and_tells_them_so() {
+    let (_directory, root) = workspace();
+    let policy = crate::program::operator_of(&root).join("actum/actum.toml");
+    fs::create_dir_all(policy.parent().unwrap()).unwrap();
+    fs::write(policy, "version = 1\n[retention]\nruns = 0\ndays = 0\n").unwrap();
+    assert_eq!(actum(&root, &["apply", "../change.diff"]).code, 0);
+    let told = actum(&root, &["gc", "--max-bytes", "500M"]).stdout;
+    assert!(told.starts_with("forgot 0 runs, 0 bytes; 1 run of 8 KiB stay\n"), "{told}");
+    let told = actum(&root, &["gc", "--dry-run", "--max-bytes", "1K"]).stdout;
+    assert!(told.contains("would forget 1 run, 8 KiB; 0 runs of 0 bytes stay\n"), "{told}");
+    let json = actum(&root, &["gc", "--json", "--max-bytes", "1G"]).stdout;
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["kept_bytes"], 8192);
+    assert_eq!(actum(&root, &["gc", "--max-bytes", "1KB"]).code, 2);
+}
+
+/// Reads what a terminal is sent until it holds `expected`, or to its end.
+fn sent(terminal: &mut fs::File, expected: Option<&str>) -> String {
+    let (mut screen, mut piece) = (Vec::new(), [0; 256]);
+    loop {
+        let text = String::from_utf8_lossy(&screen).into_owned();
+        if expected.is_some_and(|expected| text.contains(expected)) {
+            return text;
+        }
+        match terminal.read(&mut piece) {
+            // The terminal hangs up once the program has ended (EIO).
+            Ok(0) | Err(_) => return text,
+            Ok(read) => screen.extend(&piece[..read]),
+        }
+    }
+}
+
+/// Only a terminal gets progress, after a second, and at the end the line is empty.
+#[test]
+fn progress_of_long_work_is_shown_on_a_terminal_and_erased_and_nowhere_else() {
+    let (directory, root) = workspace();
+    // Whichever of the two gets the lock first, the other can do its work.
+    let other = r#"{"files":[{"path":"other.txt","content":"1\n"}]}"#;
+    fs::write(directory.path().join("other.json"), other).unwrap();
+    let mut workspace = Workspace::open(&root).unwrap();
+    let at_work = workspace.begin(RunOptions::default()).unwrap();
+    let apply = |arguments: &[&str]| command(&root, &[&["apply", "--wait"], arguments].concat());
+    let piped = apply(&["--dry-run", "../other.json"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let pty = nix::pty::openpty(None, None).unwrap();
+    let mut shown =
+        apply(&["../change.diff"]).stderr(pty.slave).stdout(Stdio::null()).spawn().unwrap();
+    let mut terminal = fs::File::from(pty.master);
+    assert_eq!(sent(&mut terminal, Some("\x1b[K")), "\rmaking the change, 1 s\x1b[K");
+    at_work.abort();
+    assert!(shown.wait().unwrap().success());
+    let rest = sent(&mut terminal, None);
+    assert!(rest.ends_with("\r\x1b[K"), "{rest:?}");
+    let piped = Ended::from(piped.wait_with_output().unwrap());
+    assert_eq!((piped.code, &*piped.stderr), (0, ""));
+}
+
+/// H-8: no all-clear where every change is rejected.
+#[test]
+fn status_and_doctor_report_what_rejects_every_change() {
+    let (_directory, root) = workspace();
+    assert_eq!(actum(&root, &["apply", "../change.diff"]).code, 0);
+    assert_eq!(actum(&root, &["status"]).code, 0);
+    let operator = crate::program::operator_of(&root);
+    fs::create_dir_all(operator.join("actum")).unwrap();
+    let home = crate::program::home_of(&root);
+    for (place, mode, reason) in
+        [(operator.join("actum"), 0o777, "POLICY_UNUSABLE"), (home, 0o755, "LEDGER_HOME_UNUSABLE")]
+    {
+        let before = fs::metadata(&place).unwrap().permissions();
+        fs::set_permissions(&place, fs::Permissions::from_mode(mode)).unwrap();
+        let rejected = actum(&root, &["undo"]);
+        assert!(rejected.stderr.contains(reason), "{}", rejected.stderr);
+        let status = actum(&root, &["status", "--json"]);
+        let shown: serde_json::Value = serde_json::from_str(&status.stdout).unwrap();
+        let reasons: Vec<_> =
+            shown["unusable"].as_array().unwrap().iter().map(|it| &it["reason"]).collect();
+        assert!(reasons.contains(&&serde_json::json!(reason)), "{}", status.stdout);
+        let status = actum(&root, &["status"]);
+        assert_eq!(status.code, 4, "{}", status.stdout);
+        let line = format!("unusable    every change is rejected ({reason}): ");
+        assert!(status.stdout.contains(&line), "{}", status.stdout);
+        assert!(!status.stdout.contains("nothing was changed"), "{}", status.stdout);
+        assert!(!status.stderr.contains("nothing was changed"), "{}", status.stderr);
+        let doctor = actum(&root, &["doctor"]);
+        assert!(doctor.stdout.contains("every change is rejected: "), "{}", doctor.stdout);
+        fs::set_permissions(&place, before).unwrap();
+    }
+}

@@ -1,0 +1,21 @@
+//! Commands that are killed at each system call.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::unwrap_used,
+    clippy::wildcard_enum_match_arm,
+    reason = "a test may fail loudly"
+)]
+
+mod killed_at_each_call;
+mod task_kills;
+
+#[path = "../program/mod.rs"]
+mod program;
+#[path = "../traced/mod.rs"]
+mod traced;
+#[path = "../trees/mod.rs"]
+mod trees;

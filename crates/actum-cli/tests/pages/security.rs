@@ -1,0 +1,117 @@
+//! Claims of `SECURITY.md` that are lists, compared with the code. `UPDATE_DOCS=1` writes the list of protected paths anew.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use actum_gate::Policy;
+
+const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+const END: &str = "<!-- end -->";
+
+/// The text before a section that begins with `marker`, the section, and the text behind it.
+fn section<'t>(page: &'t str, marker: &str) -> (&'t str, &'t str, &'t str) {
+    let (before, rest) = page.split_once(marker).unwrap();
+    let (line, rest) = rest.split_once('\n').unwrap();
+    let (section, _) = rest.split_once(END).unwrap();
+    let head = &page[..before.len() + marker.len() + line.len() + 1];
+    (head, section, &page[head.len() + section.len()..])
+}
+
+fn sources(directory: &Path, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            sources(&path, found);
+        } else if path.extension().is_some_and(|end| end == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+/// D-5, AA-7
+#[test]
+fn the_programs_that_actum_starts_are_those_that_the_security_page_lists() {
+    let root = fs::canonicalize(ROOT).unwrap();
+    let mut files = Vec::new();
+    for entry in fs::read_dir(root.join("crates")).unwrap() {
+        let directory = entry.unwrap().path();
+        // The test kit is in no build but tests.
+        if !directory.ends_with("actum-testkit") && directory.join("src").is_dir() {
+            sources(&directory.join("src"), &mut files);
+        }
+    }
+    let starts = |path: &&PathBuf| {
+        let text = fs::read_to_string(path).unwrap();
+        let mut code = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+        code.any(|line| line.contains("Command::new(") || line.contains("execve("))
+    };
+    let relative = |path: &PathBuf| path.strip_prefix(&root).unwrap().to_str().unwrap().to_owned();
+    let found: BTreeSet<String> = files.iter().filter(starts).map(relative).collect();
+    let page = fs::read_to_string(root.join("SECURITY.md")).unwrap();
+    let (_, listed, _) = section(&page, "<!-- programs");
+    let listed: BTreeSet<String> =
+        listed.lines().filter_map(|row| Some(row.split('`').nth(1)?.to_owned())).collect();
+    assert_eq!(found, listed);
+}
+
+/// AA-10, issue 22 (claims): the time limit of a command at a terminal is the largest one that can be set.
+#[test]
+fn the_time_limit_at_a_terminal_is_the_one_in_the_pages() {
+    let (_, most) = actum_sandbox::Resource::Wall.sensible();
+    assert_eq!(most, 7 * 24 * 60 * 60 * 1000);
+    for page in ["SECURITY.md", "docs/exec.md"] {
+        assert!(fs::read_to_string(Path::new(ROOT).join(page)).unwrap().contains(" 7 days"));
+    }
+}
+
+/// AA-7, D-5, issue 22 (claims): sockets occur in the filter that refuses them and where a sandbox brings up the loopback of its
+/// own network namespace.
+#[test]
+fn no_source_opens_a_network_connection() {
+    let root = fs::canonicalize(ROOT).unwrap();
+    let mut files = Vec::new();
+    for entry in fs::read_dir(root.join("crates")).unwrap() {
+        let directory = entry.unwrap().path();
+        if !directory.ends_with("actum-testkit") && directory.join("src").is_dir() {
+            sources(&directory.join("src"), &mut files);
+        }
+    }
+    let names = [
+        "TcpStream",
+        "TcpListener",
+        "UdpSocket",
+        "AF_INET",
+        "AddressFamily",
+        "SYS_socket",
+        "SYS_connect",
+    ];
+    let mut found = BTreeSet::new();
+    for file in files {
+        let text = fs::read_to_string(&file).unwrap();
+        if names.iter().any(|name| text.contains(name)) {
+            found.insert(file.strip_prefix(&root).unwrap().to_str().unwrap().to_owned());
+        }
+    }
+    let expected = ["crates/actum-sandbox/src/filter.rs", "crates/actum-sandbox/src/inside.rs"]
+        .map(str::to_owned);
+    assert_eq!(found, BTreeSet::from(expected));
+}
+
+/// D-5
+#[test]
+fn the_protected_paths_are_those_that_the_security_page_lists() {
+    let mut list = String::new();
+    for group in Policy::default().protected_groups() {
+        let names: Vec<_> = group.paths.patterns().map(|name| format!("`{name}`")).collect();
+        list += &format!("- {}: {}\n", group.name, names.join(", "));
+    }
+    let file = Path::new(ROOT).join("SECURITY.md");
+    let page = fs::read_to_string(&file).unwrap();
+    let (before, listed, behind) = section(&page, "<!-- protected");
+    if std::env::var_os("UPDATE_DOCS").is_some() {
+        fs::write(&file, format!("{before}{list}{behind}")).unwrap();
+    } else {
+        assert_eq!(listed, list, "UPDATE_DOCS=1 writes it anew");
+    }
+}

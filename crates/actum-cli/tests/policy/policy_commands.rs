@@ -1,0 +1,149 @@
+//! Rules about commands as operators meet them: listed, tried, and explained; and nothing is run by it.
+
+use std::fs;
+use std::path::Path;
+
+use crate::program::{Ended, actum, workspace};
+use serde_json::{Value, json};
+
+const CARGO: &str =
+    "[[command]]\nargv = ['cargo', 'test']\ndecision = 'allow'\nmatch = ['cargo test']\n";
+const RELEASE: &str = "[[command]]\nargv = ['cargo', 'test', '--release']\ndecision = 'ask'\nreason = 'it takes an hour'\n";
+
+fn rule(root: &Path, policy: &str) {
+    fs::write(root.join("actum.toml"), format!("version = 1\n{policy}")).unwrap();
+}
+
+/// A workspace with this policy, which is trusted.
+fn trusted(policy: &str) -> (tempfile::TempDir, std::path::PathBuf) {
+    let (directory, root) = workspace();
+    rule(&root, policy);
+    let key = crate::program::approval_key(&root);
+    let trust = actum(&root, &["trust", "--passphrase-file", &key]);
+    assert_eq!(trust.code, 0, "{trust:?}");
+    (directory, root)
+}
+
+fn explain(root: &Path, text: &str) -> Ended {
+    actum(root, &["policy", "explain", "--command", text])
+}
+
+/// AA-5, AEC-10: the verdict is told with the rule that decided, and that none is there.
+#[test]
+fn a_command_is_explained_by_the_rule_that_decides() {
+    let (_directory, root) = trusted(&format!("{CARGO}{RELEASE}"));
+    assert_eq!(
+        explain(&root, "cargo test 'a b'").stdout,
+        "[\"cargo\", \"test\", \"a b\"]: allowed\n\
+         gate  commands: allow, the rule `[\"cargo\", \"test\", …]` allows it (this workspace's policy)\n"
+    );
+    assert_eq!(
+        explain(&root, "cargo test --release").stdout,
+        "[\"cargo\", \"test\", \"--release\"]: needs approval\n\
+         gate  commands: needs approval, the rule `[\"cargo\", \"test\", \"--release\", …]` asks for a \
+         person's agreement: it takes an hour (this workspace's policy)\n"
+    );
+    let denied = explain(&root, "cargo build");
+    assert_eq!(denied.code, 0, "{denied:?}");
+    let told = "[\"cargo\", \"build\"]: denied\ngate  commands: deny, no rule allows the command \
+                `[\"cargo\", \"build\"]`: the nearest rule, `[\"cargo\", \"test\", …]`, has \"test\" where \
+                the command has \"build\"; ";
+    assert!(denied.stdout.starts_with(told), "{}", denied.stdout);
+    let json = actum(&root, &["policy", "explain", "--json", "--command", "cargo test --release"]);
+    let mut json: Value = serde_json::from_str(&json.stdout).unwrap();
+    assert!(json["ground"].take().is_string());
+    assert_eq!(
+        json,
+        json!({
+            "format": "actum.command-explanation/1",
+            "command": ["cargo", "test", "--release"],
+            "verdict": "needs_approval",
+            "rule": {
+                "argv": ["cargo", "test", "--release"],
+                "decision": "ask",
+                "reason": "it takes an hour",
+            },
+            "ground": null,
+        })
+    );
+}
+
+/// AEC-10: what would need a shell is no command, and is not run.
+#[test]
+fn a_text_that_needs_a_shell_is_refused_and_not_run() {
+    let (_directory, root) = trusted(CARGO);
+    for text in ["touch made; cargo test", "cargo test $(touch made)", "cargo test > made"] {
+        let refused = explain(&root, text);
+        assert_eq!((refused.code, &*refused.stdout), (2, ""), "{refused:?}");
+        assert!(refused.stderr.contains("the command is run without a shell"), "{refused:?}");
+        assert!(!root.join("made").exists());
+    }
+    let harmful = explain(&root, "cargo \u{1b}[31m\u{202e}");
+    assert_eq!(harmful.code, 2);
+    assert!(!harmful.stderr.contains(['\u{1b}', '\u{202e}']), "{harmful:?}");
+    assert_eq!(explain(&root, "touch made").code, 0);
+    assert!(!root.join("made").exists());
+    for others in [&["--command", "a", "b"][..], &["--command", "a", "--effect", "mode"], &[]] {
+        let refused = actum(&root, &[&["policy", "explain"], others].concat());
+        assert_eq!(refused.code, 2, "{refused:?}");
+    }
+}
+
+/// D-5: what a cloned repository allows is told as what does not count.
+#[test]
+fn the_rules_in_force_are_listed_and_those_that_do_not_count_told() {
+    let (_directory, root) = workspace();
+    rule(&root, &format!("{CARGO}{RELEASE}"));
+    let untrusted = actum(&root, &["policy", "check"]);
+    assert_eq!(untrusted.code, 0, "{untrusted:?}");
+    let asks = "command    this workspace's policy: ask [\"cargo\", \"test\", \"--release\", …]: it takes an \
+                hour\n";
+    let ignored = "ignored    a rule that allows commands; `actum trust` lets it count\n";
+    assert!(untrusted.stdout.ends_with(&format!("{asks}{ignored}")), "{}", untrusted.stdout);
+    assert!(explain(&root, "cargo test").stdout.contains(": denied\n"));
+    let key = crate::program::approval_key(&root);
+    assert_eq!(actum(&root, &["trust", "--passphrase-file", &key]).code, 0);
+    let trusted = actum(&root, &["policy", "check"]).stdout;
+    let allows = "command    this workspace's policy: allow [\"cargo\", \"test\", …]\n";
+    assert!(trusted.ends_with(&format!("{allows}{asks}")), "{trusted}");
+}
+
+/// D-4: a rule that another one makes useless was not meant.
+#[test]
+fn a_rule_that_allows_none_of_its_examples_is_warned_about() {
+    let (_directory, root) =
+        trusted(&format!("{CARGO}[[command]]\nargv = ['/usr/bin/cargo']\ndecision = 'deny'\n"));
+    let warned = actum(&root, &["policy", "check"]);
+    assert_eq!(warned.code, 4, "{warned:?}");
+    let told = "warning    this workspace's policy: `[\"cargo\", \"test\", …]` under `[[command]]` allows \
+                none of its examples: the rule `[\"/usr/bin/cargo\", …]` denies it\n";
+    assert!(warned.stdout.ends_with(told), "{}", warned.stdout);
+}
+
+/// AEC-10, D-4: nothing may be done under a policy with such a rule, and the line is told.
+#[test]
+fn a_shell_that_is_allowed_by_its_beginning_makes_the_policy_unusable() {
+    let (_directory, root) = workspace();
+    rule(&root, "[[command]]\nargv = ['bash', '-c']\ndecision = 'allow'\nmatch = ['bash -c ls']\n");
+    for arguments in [&["policy", "check"][..], &["policy", "explain", "--command", "ls"]] {
+        let refused = actum(&root, arguments);
+        assert_ne!(refused.code, 0, "{refused:?}");
+        let told = "line 3: `command.argv` cannot be used: `bash` runs what its arguments say";
+        assert!(refused.stderr.contains(told), "{}", refused.stderr);
+    }
+}
+
+/// AA-5: a command is expected to be let run, asked about or denied.
+#[test]
+fn a_test_of_a_policy_tries_commands_as_well() {
+    let (_directory, root) = trusted(CARGO);
+    let cases = "[[case]]\nname = 'tests run'\ncommand = 'cargo test --all'\nexpect = 'allow'\n\
+                 [[case]]\nname = 'releases ask'\ncommand = 'cargo publish'\nexpect = 'ask'\n";
+    fs::write(root.join("actum.test.toml"), cases).unwrap();
+    let tested = actum(&root, &["policy", "test"]);
+    assert_eq!(tested.code, 4, "{tested:?}");
+    let told = "line 5, `releases ask`: expected ask; it is deny by `commands`, R0: no rule allows the \
+                command `[\"cargo\", \"publish\"]`: ";
+    assert!(tested.stdout.starts_with(told), "{}", tested.stdout);
+    assert!(tested.stdout.ends_with("\n1 of 2 cases hold\n"), "{}", tested.stdout);
+}

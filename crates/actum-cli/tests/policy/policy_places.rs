@@ -1,0 +1,200 @@
+//! Places that rules hold for: the directories above a workspace, and the reports of tasks in it.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use crate::program::{Ended, actum, command, operator_of, workspace};
+use serde_json::json;
+
+/// Creates one new file through the program, under the operator's policy of the test.
+fn apply(directory: &Path, root: &Path, name: &str, content: &str) -> Ended {
+    let file = directory.join("files.json");
+    let change = json!({ "files": [{ "path": name, "content": content }] });
+    fs::write(&file, change.to_string()).unwrap();
+    command(root, &["apply", file.to_str().unwrap()]).output().unwrap().into()
+}
+
+/// D-5, D-4: an empty `.git` makes a directory the root of another workspace and leaves no rule behind.
+#[test]
+fn a_root_that_is_chosen_deeper_leaves_no_rule_behind() {
+    let (directory, root) = workspace();
+    let place = directory.path();
+    fs::create_dir(root.join(".git")).unwrap();
+    let own = "version = 1\n[protected]\npaths = ['vendor/']\n[scope]\ndeny = ['docs/api/']\n\
+               [[tier]]\ntier = 'R3'\npaths = ['db/migrations/']\nwhy = 'it runs once'\n";
+    fs::write(root.join("actum.toml"), own).unwrap();
+    let operators =
+        "version = 1\n[protected]\npaths = ['infra/']\n[scope]\ndeny = ['secret/place/']\n";
+    let operator = operator_of(&root).join("actum");
+    fs::create_dir_all(&operator).unwrap();
+    fs::write(operator.join("actum.toml"), operators).unwrap();
+    for path in [&operator, &operator.join("actum.toml")] {
+        fs::set_permissions(path, Permissions::from_mode(0o755)).unwrap();
+    }
+    let deeper = |at: &str, name: &str| {
+        let at = root.join(at);
+        fs::create_dir_all(at.join(".git")).unwrap();
+        assert_eq!(actum(&at, &["init"]).code, 0);
+        apply(place, &at, name, "text\n")
+    };
+    for (at, name, code, told) in [
+        (".github", "workflows/ci.yml", 6, ".github/workflows/ci.yml`: it is run by continuous"),
+        (".claude", "settings.json", 1, ".claude/settings.json` is protected by"),
+        (".husky", "pre-commit", 1, ".husky/pre-commit` is protected by"),
+        (
+            "vendor",
+            "zlib.c",
+            1,
+            "vendor/zlib.c` is protected by `vendor/` of the policy of an enclosing directory",
+        ),
+        (
+            "vendor/lib/src",
+            "a.c",
+            1,
+            "is protected by `vendor/` of the policy of an enclosing directory",
+        ),
+        (
+            "docs",
+            "api/a.md",
+            1,
+            "`docs/api/a.md` is denied by the rule `docs/api/`; so says the policy of an enclosing",
+        ),
+        (
+            "db",
+            "migrations/1.sql",
+            6,
+            "db/migrations/1.sql`: it runs once (the policy of an enclosing directory)",
+        ),
+        ("infra", "main.c", 1, "infra/main.c` is protected by `infra/` of the operator's policy"),
+        (
+            "secret",
+            "place/x",
+            1,
+            "`secret/place/x` is denied by the rule `secret/place/`; so says the operator's",
+        ),
+    ] {
+        let refused = deeper(at, name);
+        assert_eq!(refused.code, code, "{at}: {refused:?}");
+        assert!(refused.stderr.contains(told), "{at}: {refused:?}");
+        assert!(!root.join(at).join(name).exists(), "{at}");
+    }
+    for (at, name) in [("lib", "a.c"), ("hooks/use-state", "index.ts"), (".config/foo", "main.rs")]
+    {
+        let applied = deeper(at, name);
+        assert_eq!(applied.code, 0, "{at}: {applied:?}");
+    }
+    // An enclosing policy that cannot be read lets nothing pass, and sets nothing that is the operator's.
+    for text in ["version = 1\n[scope\n", "version = 1\n[sandbox]\nread = ['/srv']\n"] {
+        fs::write(root.join("actum.toml"), text).unwrap();
+        let refused = deeper("lib", "b.c");
+        assert_eq!(refused.code, 1, "{refused:?}");
+        assert!(
+            refused.stderr.contains("cannot use the policy of an enclosing directory"),
+            "{refused:?}"
+        );
+    }
+    // In a directory to which anybody may write it is nobody's policy.
+    fs::set_permissions(&root, Permissions::from_mode(0o777)).unwrap();
+    assert_eq!(deeper("lib", "b.c").code, 0);
+}
+
+/// D-5, D-4: a root that is chosen further up leaves no rule of a repository behind.
+#[test]
+fn a_root_that_is_chosen_above_a_repository_leaves_no_rule_behind() {
+    let (directory, root) = workspace();
+    let repository = root.join("project");
+    fs::create_dir_all(repository.join(".git")).unwrap();
+    let plain = apply(directory.path(), &root, "project/infra/x", "text\n");
+    assert_eq!(plain.code, 0, "without rules it is an ordinary directory: {plain:?}");
+    let refused = |name: &str| {
+        let ended = apply(directory.path(), &root, name, "text\n");
+        assert_eq!(ended.code, 1, "{ended:?}");
+        let why = "error: `project` is a repository with rules that count from its own root";
+        assert!(ended.stderr.contains(why), "{}", ended.stderr);
+        assert!(!root.join(name).exists());
+    };
+    let own = repository.join("actum.toml");
+    fs::write(&own, "version = 1\n[budget]\nmax_files = 1\n").unwrap();
+    refused("project/db/x");
+    fs::remove_file(own).unwrap();
+    let operator = operator_of(&root).join("actum");
+    fs::create_dir_all(&operator).unwrap();
+    let rules = operator.join("actum.toml");
+    fs::write(&rules, "version = 1\n[protected]\npaths = ['db/']\n").unwrap();
+    for path in [&operator, &rules] {
+        fs::set_permissions(path, Permissions::from_mode(0o755)).unwrap();
+    }
+    refused("project/db/x");
+    let outside = apply(directory.path(), &root, "beside/x", "text\n");
+    assert_eq!(outside.code, 0, "{outside:?}");
+    assert_eq!(actum(&root, &["undo"]).code, 0);
+    assert_eq!(actum(&root, &["undo"]).code, 0, "a change from before the rules can be undone");
+    assert!(!repository.join("infra/x").exists());
+}
+
+/// EX-16, EX-4, D-5: no change rewrites what a task is taken back with, or a plan that is active.
+#[test]
+fn reports_of_tasks_and_active_plans_are_protected_from_every_change() {
+    let (directory, root) = workspace();
+    let outputs = root.join("agent/agent_outputs");
+    for (at, name) in [
+        ("reports/20260203_150322_t", "rollback.sh"),
+        ("reports/20260203_150322_t", "execution_report.json"),
+        ("reports/20260203_150322_t/backups", "a.bak"),
+        ("archive/20260203_150322_plan_active", "task.json"),
+        ("plans/plan_active", "task.json"),
+    ] {
+        fs::create_dir_all(outputs.join(at)).unwrap();
+        let path = format!("agent/agent_outputs/{at}/{name}");
+        let refused = apply(directory.path(), &root, &path, "rm -rf .\n");
+        assert_eq!(refused.code, 1, "{path}: {refused:?}");
+        assert!(
+            refused.stderr.contains("reports of task plans, what takes them back"),
+            "{refused:?}"
+        );
+    }
+    // Cases of `actum policy test` decide nothing.
+    for path in
+        ["agent/agent_outputs/notes.md", "agent/temp/reports/x/rollback.sh", "actum.test.toml"]
+    {
+        assert_eq!(apply(directory.path(), &root, path, "text\n").code, 0, "{path}");
+    }
+}
+
+/// EX-4: a new file in the place of a directory of reports would make every task fail, so it needs approval.
+#[test]
+fn a_new_file_where_reports_need_a_directory_needs_approval() {
+    let (directory, root) = workspace();
+    let told = "is a file where task plans need a directory for their reports";
+    for name in ["agent", "Agent", "agent/agent_outputs", "agent/agent_outputs/plans"] {
+        let queued = apply(directory.path(), &root, name, "x\n");
+        assert_eq!(queued.code, 6, "{name}: {queued:?}");
+        assert!(queued.stderr.contains(told), "{queued:?}");
+    }
+    for name in ["src/agent", "agent.py", "agent/agent_outputs/notes.md"] {
+        assert_eq!(apply(directory.path(), &root, name, "x\n").code, 0, "{name}");
+    }
+}
+
+/// D-5: of a file over 16 MiB an edit is judged in parts, and git reads only the beginning.
+#[test]
+fn a_large_file_does_not_become_the_head_of_a_repository_by_an_edit() {
+    let (directory, root) = workspace();
+    let line = format!("{}\n", "y".repeat(79));
+    let rest = line.repeat(220_000);
+    fs::create_dir(root.join("bare")).unwrap();
+    fs::write(root.join("bare/HEAD"), format!("x\n{rest}")).unwrap();
+    let edit = |new: &str| {
+        let diff =
+            format!("--- a/bare/HEAD\n+++ b/bare/HEAD\n@@ -1,2 +1,2 @@\n-x\n+{new}\n {line}");
+        fs::write(directory.path().join("head.diff"), diff).unwrap();
+        actum(&root, &["apply", "../head.diff"])
+    };
+    for head in ["ref: refs/heads/main", "0123456789012345678901234567890123456789"] {
+        let denied = edit(head);
+        assert_eq!(denied.code, 1, "{denied:?}");
+        assert!(denied.stderr.contains("makes its directory a git repository"), "{denied:?}");
+    }
+    assert_eq!(edit("z").code, 0);
+}

@@ -1,0 +1,23 @@
+//! Task plans: `actum run`, `actum rollback` and the scripts.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test may fail loudly"
+)]
+
+mod task_alerts;
+mod task_content;
+mod task_plans;
+mod task_requests;
+mod task_rollbacks;
+mod task_runs;
+mod task_scripts;
+mod task_stops;
+
+#[path = "../program/mod.rs"]
+mod program;
+#[path = "../task/mod.rs"]
+mod task;

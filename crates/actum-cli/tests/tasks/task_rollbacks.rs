@@ -1,0 +1,496 @@
+//! Tasks that a person agreed to, that are committed, and that are taken back.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::Path;
+use std::process::Command;
+
+use crate::program::{actum, approval_key, text, under_umask, workspace};
+use crate::task::{
+    COMMIT, action, after, create, document, git, plan, put, replace, report, repository, run,
+    run_as, tree,
+};
+use serde_json::{Value, json};
+
+/// EX-16, EX-17: what was edited since is not lost, and the task can be taken back once that is out of the way.
+#[test]
+fn a_task_is_not_taken_back_over_later_edits() {
+    let (_directory, root) = workspace();
+    assert_eq!(
+        run(&root, &plan(json!([create("a1", "made.txt"), replace("a2", "a.txt", "1")]))).code,
+        0
+    );
+    fs::write(root.join("a.txt"), "edited since\n").unwrap();
+    let refused = actum(&root, &["rollback", "task-7"]);
+    assert_eq!(refused.code, 1, "{refused:?}");
+    assert_eq!(text(&root, "a.txt"), "edited since\n");
+    assert!(root.join("made.txt").exists(), "all of it or nothing");
+    assert_eq!(document(&root, "rollback_manifest.json")["status"], "ACTIVE");
+    assert_eq!(document(&root, "execution_report.json")["status"], "SUCCESS");
+    fs::write(root.join("a.txt"), "new\n").unwrap();
+    assert_eq!(actum(&root, &["rollback", "task-7"]).code, 0);
+    assert_eq!(text(&root, "a.txt"), "1\n");
+    assert!(!root.join("made.txt").exists());
+}
+
+/// EX-16: the newest task of a name that can be taken back is meant, and a report can be named.
+#[test]
+fn tasks_of_one_name_are_taken_back_the_newest_first() {
+    let (_directory, root) = workspace();
+    for (file, is_taken_back) in [("one.txt", true), ("two.txt", false)] {
+        assert_eq!(run(&root, &plan(json!([create("a1", file)]))).code, 0);
+        let taken_back = is_taken_back.then(|| actum(&root, &["rollback", "task-7"]).code);
+        assert!(taken_back.is_none_or(|code| code == 0));
+    }
+    let unknown = actum(&root, &["rollback", "task-8"]);
+    assert_eq!(unknown.code, 1, "{unknown:?}");
+    assert!(unknown.stderr.contains("no report of a task `task-8`"), "{unknown:?}");
+    let ended = actum(&root, &["rollback", "task-7"]);
+    assert_eq!(ended.code, 0, "{ended:?}");
+    assert!(!root.join("two.txt").exists());
+    let again = actum(&root, &["rollback", "task-7"]);
+    assert!(again.stderr.contains("was taken back before"), "{again:?}");
+    assert_eq!(again.code, 1);
+}
+
+/// D-3, EX-1: what a person has to agree to needs an approval that a key signed, for exactly this.
+#[test]
+fn a_task_of_tier_r3_needs_a_signed_approval() {
+    let (directory, root) = workspace();
+    let passphrase = directory.path().join("passphrase");
+    fs::write(&passphrase, "correct horse battery\n").unwrap();
+    fs::set_permissions(&passphrase, fs::Permissions::from_mode(0o600)).unwrap();
+    let key = ["--passphrase-file", "../passphrase"];
+    assert_eq!(actum(&root, &[&["key", "make", "approval"], &key[..]].concat()).code, 0);
+    let mut risky = replace("a1", "a.txt", "1");
+    risky["risk_level"] = json!("HIGH");
+    let risky = plan(json!([risky]));
+    let unsigned = run(&root, &risky);
+    assert_eq!(unsigned.code, 6, "{unsigned:?}");
+    let report = document(&root, "error_report.json");
+    assert_eq!(
+        (&report["status"], &report["error_code"]),
+        (&json!("REJECTED"), &json!(1007)),
+        "{report:#}"
+    );
+    assert_eq!(text(&root, "a.txt"), "1\n");
+
+    let approve = |more: &[&str]| {
+        actum(&root, &[&["plan", "approve", "../plan.json"], &key[..], more].concat())
+    };
+    let approved = approve(&[]);
+    assert_eq!(approved.code, 0, "{approved:?}");
+    assert!(approved.stdout.contains("signed in task_approval.json"), "{approved:?}");
+    // For another change of the same file it does not count.
+    fs::write(root.join("a.txt"), "0\n1\n").unwrap();
+    let other = actum(&root, &["run", "../task_envelope.json"]);
+    assert_eq!(other.code, 1, "{other:?}");
+    assert_eq!(document(&root, "error_report.json")["error_code"], 1005);
+    fs::write(root.join("a.txt"), "1\n").unwrap();
+    let done = actum(&root, &["run", "../task_envelope.json"]);
+    assert_eq!(done.code, 0, "{done:?}");
+    assert_eq!(text(&root, "a.txt"), "new\n");
+    // It counts once.
+    assert_eq!(actum(&root, &["rollback", "plan-001"]).code, 0);
+    assert_eq!(actum(&root, &["run", "../task_envelope.json"]).code, 6);
+    assert_eq!(text(&root, "a.txt"), "1\n");
+}
+
+/// EX-1, AA-5: an agent with another umask than the approver's gets exactly what was approved.
+#[test]
+fn an_approved_task_gives_new_files_the_modes_that_were_approved() {
+    let (_directory, root) = workspace();
+    let key = approval_key(&root);
+    let mut risky = create("a1", "made.txt");
+    risky["risk_level"] = json!("HIGH");
+    put(&root, &plan(json!([risky])), "");
+    let approve = ["plan", "approve", "../plan.json", "--passphrase-file", &key];
+    let approved = under_umask("077", &root, &approve);
+    assert_eq!(approved.code, 0, "{approved:?}");
+    let done = actum(&root, &["run", "../task_envelope.json"]);
+    assert_eq!(done.code, 0, "{done:?}");
+    let mode = fs::metadata(root.join("made.txt")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o600);
+}
+
+/// EX-1: without an envelope the signature of an operator stands for it.
+#[test]
+fn a_signed_approval_alone_lets_a_task_go_and_is_for_one_plan() {
+    let (directory, root) = workspace();
+    let passphrase = directory.path().join("passphrase");
+    fs::write(&passphrase, "correct horse battery\n").unwrap();
+    fs::set_permissions(&passphrase, fs::Permissions::from_mode(0o600)).unwrap();
+    let key = ["--passphrase-file", "../passphrase"];
+    assert_eq!(actum(&root, &[&["key", "make", "approval"], &key[..]].concat()).code, 0);
+    put(&root, &plan(json!([create("a1", "made.txt")])), "");
+    let approved =
+        actum(&root, &[&["plan", "approve", "../plan.json", "--sign"], &key[..]].concat());
+    assert_eq!(approved.code, 0, "{approved:?}");
+    let documents = ["--config", "../system_config.yaml", "--approval", "../task_approval.json"];
+    let run = |plan: &str| actum(&root, &[&["run", "--plan", plan], &documents[..]].concat());
+    fs::write(root.join("../other.json"), plan(json!([create("a1", "other.txt")])).to_string())
+        .unwrap();
+    let other = run("../other.json");
+    assert_eq!(other.code, 1, "{other:?}");
+    assert_eq!(document(&root, "error_report.json")["error_code"], 1005);
+    let done = run("../plan.json");
+    assert_eq!(done.code, 0, "{done:?}");
+    assert!(root.join("made.txt").exists() && !root.join("other.txt").exists());
+}
+
+/// EX-2: a plan that `plan new` wrote can be approved, carried out and taken back as it is.
+#[test]
+fn a_new_plan_can_be_carried_out_as_it_is() {
+    let (_directory, root) = workspace();
+    let before = tree(&root);
+    for (arguments, code) in [
+        (&["plan", "new", "../mine.json"][..], 0),
+        (&["plan", "new", "../mine.json"], 1),
+        (&["plan", "lint", "../mine.json"], 0),
+        (&["plan", "approve", "../mine.json"], 0),
+    ] {
+        let ended = actum(&root, arguments);
+        assert_eq!(ended.code, code, "{arguments:?}: {ended:?}");
+    }
+    let done = actum(&root, &["run", "../task_envelope.json"]);
+    assert!(done.stdout.contains(" 2 of 2 actions; 1 file and 2 lines changed\n"), "{done:?}");
+    assert_eq!(text(&root, "notes/todo.txt"), "first line\nlast line\n");
+    let again = actum(&root, &["run", "../task_envelope.json"]);
+    assert!(again.stderr.contains("task already done by run"), "{again:?}");
+    assert_eq!(again.code, 0);
+    let plan: Value = serde_json::from_str(&text(&root, "../mine.json")).unwrap();
+    assert_eq!(actum(&root, &["rollback", plan["plan_id"].as_str().unwrap()]).code, 0);
+    assert_eq!(tree(&root), before);
+}
+
+/// EX-17: author and committer are the identity that git has in the repository.
+#[test]
+fn a_task_is_committed_under_the_identity_of_the_repository() {
+    let (_directory, root) = repository();
+    git(&root, &["config", "user.name", "Grace Hopper"]);
+    git(&root, &["config", "user.email", "grace@example.org"]);
+    put(&root, &plan(json!([replace("a1", "a.txt", "1")])), COMMIT);
+    assert_eq!(actum(&root, &["run", "../task.json"]).code, 0);
+    let by = || git(&root, &["log", "-1", "--format=%an <%ae> %cn <%ce>"]);
+    let grace = "Grace Hopper <grace@example.org>";
+    assert_eq!(by(), format!("{grace} {grace}\n"));
+    assert!(git(&root, &["log", "-1", "--format=%(trailers:only)"]).contains("Actum-Task: task-7"));
+    git(&root, &["config", "author.email", "hopper@example.org"]);
+    assert_eq!(actum(&root, &["rollback", "task-7"]).code, 0);
+    let hopper = "Grace Hopper <hopper@example.org>";
+    assert_eq!(by(), format!("{hopper} {hopper}\n"));
+}
+
+/// EX-17: a run that was committed is taken back by a commit that reverts it; no hook runs.
+#[test]
+fn a_task_that_is_committed_is_taken_back_by_a_revert() {
+    let (_directory, root) = repository();
+    let before = tree(&root);
+    let steps = plan(json!([create("a1", "made/new.txt"), replace("a2", "a.txt", "1")]));
+    put(&root, &steps, COMMIT);
+    let ended = actum(&root, &["run", "../task.json"]);
+    assert_eq!(ended.code, 0, "{ended:?}");
+    let report = document(&root, "execution_report.json");
+    assert_eq!(report["commit"], git(&root, &["rev-parse", "HEAD"]).trim());
+    assert_eq!(report["rollback_method"], "git_revert");
+    assert_eq!(git(&root, &["status", "--porcelain"]), "");
+    assert_eq!(git(&root, &["show", "--name-only", "--format=", "HEAD"]), "a.txt\nmade/new.txt\n");
+    let trailers = git(&root, &["log", "-1", "--format=%(trailers:only)"]);
+    for trailer in
+        [format!("Actum-Run: {}", report["run"].as_str().unwrap()), "Actum-Task: task-7".to_owned()]
+    {
+        assert!(trailers.contains(&trailer), "{trailers}");
+    }
+    // Later work elsewhere stays.
+    fs::write(root.join("later.txt"), "of a person\n").unwrap();
+    git(&root, &["add", "later.txt"]);
+    git(&root, &["commit", "-q", "-n", "-m", "later"]);
+    let taken_back = actum(&root, &["rollback", "task-7"]);
+    assert_eq!(taken_back.code, 0, "{taken_back:?}");
+    fs::remove_file(root.join("later.txt")).unwrap();
+    assert_eq!(tree(&root), before);
+    assert_eq!(git(&root, &["status", "--porcelain"]), " D later.txt\n");
+    assert!(git(&root, &["log", "-1", "--format=%s"]).starts_with("Revert \"Task task-7"));
+    let report = document(&root, "execution_report.json");
+    assert_eq!(
+        (&report["status"], &report["rollback_method"]),
+        (&json!("ROLLED_BACK"), &json!("git_revert"))
+    );
+    assert_eq!(document(&root, "rollback_manifest.json")["status"], "EXECUTED");
+    assert!(!root.join("../hook-ran").exists());
+    git(&root, &["fsck", "--strict"]);
+}
+
+/// EX-17: a revert gives back the modes, of which git keeps no more than whether a file is executable.
+#[test]
+fn a_revert_gives_back_modes_that_git_does_not_keep() {
+    let (_directory, root) = repository();
+    let mode = |name: &str| fs::metadata(root.join(name)).unwrap().mode() & 0o7777;
+    let set = |name: &str, mode| {
+        fs::set_permissions(root.join(name), fs::Permissions::from_mode(mode)).unwrap();
+    };
+    set("a.txt", 0o600);
+    set("sub/b.txt", 0o640);
+    let delete = |id, path| action(id, "FILE_DELETE", path, json!({ "type": "delete" }));
+    let renewed = [delete("a2", "sub/b.txt"), after(create("a3", "sub/b.txt"), "a2")];
+    let steps = plan(json!([delete("a1", "a.txt"), renewed[0], renewed[1]]));
+    put(&root, &steps, COMMIT);
+    let run = || {
+        let ended = actum(&root, &["run", "../task.json"]);
+        assert_eq!(ended.code, 0, "{ended:?}");
+        assert_eq!((root.join("a.txt").exists(), mode("sub/b.txt")), (false, 0o644));
+    };
+    run();
+    assert_eq!(actum(&root, &["rollback", "task-7"]).code, 0);
+    assert_eq!((mode("a.txt"), mode("sub/b.txt")), (0o600, 0o640));
+    assert_eq!(document(&root, "execution_report.json")["rollback_method"], "git_revert");
+    assert_eq!(git(&root, &["status", "--porcelain"]), "");
+    // What somebody said since stays.
+    run();
+    set("sub/b.txt", 0o660);
+    assert_eq!(actum(&root, &["rollback", "task-7"]).code, 0);
+    assert_eq!((mode("a.txt"), mode("sub/b.txt")), (0o600, 0o660));
+}
+
+/// EX-17: a revert makes room for a file where the run made a directory, and the other way round.
+#[test]
+fn a_revert_brings_back_a_file_from_under_a_directory() {
+    let (_directory, root) = repository();
+    let before = tree(&root);
+    let rename = |id, from, to: &str| {
+        action(id, "FILE_RENAME", from, json!({ "type": "rename", "new_path": to }))
+    };
+    let under = after(create("a2", "a.txt/new.txt"), "a1");
+    let out = rename("a3", "sub/b.txt", "b.txt");
+    put(&root, &plan(json!([rename("a1", "a.txt", "z.txt"), under, out])), COMMIT);
+    let ended = actum(&root, &["run", "../task.json"]);
+    assert_eq!(ended.code, 0, "{ended:?}");
+    let taken_back = actum(&root, &["rollback", "task-7"]);
+    assert_eq!(taken_back.code, 0, "{taken_back:?}");
+    assert_eq!(tree(&root), before);
+    assert_eq!(document(&root, "execution_report.json")["rollback_method"], "git_revert");
+    assert_eq!(git(&root, &["status", "--porcelain"]), "");
+    git(&root, &["fsck", "--strict"]);
+}
+
+/// EX-17: work of a person is never swept into a commit; such a run keeps its checkpoint, and the report says why.
+#[test]
+fn a_run_that_cannot_be_committed_keeps_its_checkpoint_and_says_why() {
+    type Spoil = fn(&Path);
+    let cases: [(&str, Spoil); 4] = [
+        ("2020", |root| {
+            fs::write(root.join("sub/b.txt"), "1 and mine\n").unwrap();
+            fs::write(root.join("a.txt"), "1 mine\n").unwrap();
+        }),
+        ("2022", |root| drop(git(root, &["checkout", "-q", "--detach"]))),
+        ("2024", |root| {
+            fs::write(root.join(".git/MERGE_HEAD"), git(root, &["rev-parse", "HEAD"])).unwrap()
+        }),
+        ("2021", |root| fs::remove_dir_all(root.join(".git")).unwrap()),
+    ];
+    for (code, spoil) in cases {
+        let (_directory, root) = repository();
+        spoil(&root);
+        let before = tree(&root);
+        let head = || root.join(".git").exists().then(|| git(&root, &["rev-parse", "HEAD"]));
+        let was = head();
+        put(&root, &plan(json!([replace("a1", "a.txt", "1")])), COMMIT);
+        let ended = actum(&root, &["run", "../task.json"]);
+        assert_eq!(ended.code, 0, "{ended:?}");
+        let report = document(&root, "execution_report.json");
+        assert_eq!(
+            (&report["status"], &report["rollback_method"]),
+            (&json!("SUCCESS"), &json!("checkpoint"))
+        );
+        let note = report["notes"][0].as_str().unwrap();
+        assert!(note.contains("was not committed") && note.contains(code), "{code}: {note}");
+        assert_eq!(head(), was);
+        assert_eq!(actum(&root, &["rollback", "task-7"]).code, 0);
+        assert_eq!(tree(&root), before);
+    }
+}
+
+/// EX-17, EX-18: where later commits stand in the way nothing is taken back, and a person is told.
+#[test]
+fn a_revert_that_conflicts_changes_nothing() {
+    let (_directory, root) = repository();
+    put(&root, &plan(json!([replace("a1", "a.txt", "1"), create("a2", "made.txt")])), COMMIT);
+    assert_eq!(actum(&root, &["run", "../task.json"]).code, 0);
+    fs::write(root.join("a.txt"), "a person's\n").unwrap();
+    git(&root, &["commit", "-q", "-n", "-am", "later"]);
+    let (was, head) = (tree(&root), git(&root, &["rev-parse", "HEAD"]));
+    let refused = actum(&root, &["rollback", "task-7"]);
+    assert_eq!(refused.code, 1, "{refused:?}");
+    assert!(refused.stderr.contains("a.txt"), "{refused:?}");
+    assert_eq!((tree(&root), git(&root, &["rev-parse", "HEAD"])), (was, head));
+    assert_eq!(document(&root, "rollback_manifest.json")["status"], "ACTIVE");
+    assert!(refused.stderr.contains("it waits in `actum queue` as alert"), "{refused:?}");
+    assert_eq!(actum(&root, &["rollback", "task-7"]).stderr, refused.stderr, "the same alert");
+    let queue = actum(&root, &["queue", "--json"]).stdout;
+    let queue: Value = serde_json::from_str(&queue).unwrap();
+    assert_eq!(queue["alerts"].as_array().unwrap().len(), 1);
+    assert_eq!(queue["alerts"][0]["name"], "GIT_REVERT_CONFLICT");
+    // What a person takes back then by hand nobody claims to have done.
+    git(&root, &["checkout", "-q", "HEAD~2", "--", "a.txt"]);
+    git(&root, &["rm", "-q", "made.txt"]);
+    git(&root, &["commit", "-q", "-n", "-m", "by hand"]);
+    let recovered = actum(&root, &["recover"]);
+    assert!(!recovered.stderr.contains("could not report"), "{recovered:?}");
+    assert_eq!(document(&root, "rollback_manifest.json")["status"], "ACTIVE");
+}
+
+/// EX-16: a file that went away and one that came in its place both go back, also by the script.
+#[test]
+fn a_file_that_took_the_place_of_a_renamed_one_goes_and_that_one_comes_back() {
+    let (_directory, root) = workspace();
+    fs::create_dir(root.join("d")).unwrap();
+    fs::write(root.join("d/a"), "precious\n").unwrap();
+    let before = tree(&root);
+    let rename = action("a1", "FILE_RENAME", "d/a", json!({ "type": "rename", "new_path": "c" }));
+    let ended = run(&root, &plan(json!([rename, create("a2", "d/a")])));
+    assert_eq!(ended.code, 0, "{ended:?}");
+    let copy = root.join("../copy");
+    assert!(Command::new("cp").arg("-a").args([&root, &copy]).status().unwrap().success());
+    let script = report(&root).strip_prefix(&root).unwrap().join("rollback.sh");
+    let script = Command::new("sh").arg(script).current_dir(&copy).output().unwrap();
+    assert!(script.status.success(), "{script:?}");
+    assert_eq!(tree(&copy), before);
+    assert_eq!(actum(&root, &["rollback", "task-7"]).code, 0);
+    assert_eq!(tree(&root), before);
+}
+
+/// EX-16: what the script, or an undo, took back already is told so by a rollback.
+#[test]
+fn a_rollback_after_the_script_or_an_undo_writes_the_reports() {
+    for by_script in [true, false] {
+        let (_directory, root) = workspace();
+        let before = tree(&root);
+        assert_eq!(
+            run(&root, &plan(json!([create("a1", "made.txt"), replace("a2", "a.txt", "1")]))).code,
+            0
+        );
+        if by_script {
+            let script = report(&root).join("rollback.sh");
+            assert!(Command::new("sh").arg(script).current_dir(&root).status().unwrap().success());
+        } else {
+            assert_eq!(actum(&root, &["undo"]).code, 0);
+        }
+        let told = actum(&root, &["rollback", "task-7"]);
+        assert_eq!(told.code, 0, "{told:?}");
+        assert_eq!(tree(&root), before);
+        assert_eq!(document(&root, "rollback_manifest.json")["status"], "EXECUTED");
+        assert_eq!(document(&root, "execution_report.json")["status"], "ROLLED_BACK");
+    }
+}
+
+/// EX-16: which run a task made the ledger says, and not a file that anybody can write.
+#[test]
+fn a_manifest_that_names_the_run_of_another_task_takes_nothing_back() {
+    let (_directory, root) = workspace();
+    assert_eq!(actum(&root, &["apply", "../change.diff"]).code, 0);
+    let other = actum(&root, &["log", "--json"]).stdout;
+    let other: serde_json::Value = serde_json::from_str(&other).unwrap();
+    let other = other["runs"][0]["run"].as_str().unwrap().to_owned();
+    assert_eq!(run(&root, &plan(json!([create("a1", "made.txt")]))).code, 0);
+    let path = report(&root).join("rollback_manifest.json");
+    let mut manifest = document(&root, "rollback_manifest.json");
+    manifest["run"] = json!(other);
+    fs::write(&path, manifest.to_string()).unwrap();
+    let was = tree(&root);
+    let refused = actum(&root, &["rollback", "task-7"]);
+    assert_eq!(refused.code, 1, "{refused:?}");
+    assert!(refused.stderr.contains("the ledger does not know the run"), "{refused:?}");
+    assert_eq!(tree(&root), was);
+}
+
+/// EX-1: an approval is written over nothing but another, and through no link.
+#[test]
+fn an_approval_destroys_nothing() {
+    let (_directory, root) = workspace();
+    fs::write(root.join("../victim"), "precious\n").unwrap();
+    put(&root, &plan(json!([create("a1", "made.txt")])), "");
+    symlink("victim", root.join("../task_envelope.json")).unwrap();
+    for (output, code) in [
+        ("task_envelope.json", 1),
+        ("victim", 1),
+        ("plan.json", 2),
+        ("../x", 2),
+        (".env", 2),
+        ("mine.json", 0),
+        ("mine.json", 0),
+    ] {
+        let ended = actum(&root, &["plan", "approve", "../plan.json", "--output", output]);
+        assert_eq!(ended.code, code, "{output}: {ended:?}");
+        assert_eq!(text(&root, "../victim"), "precious\n", "{output}");
+    }
+    assert_eq!(actum(&root, &["run", "../mine.json"]).code, 0);
+}
+
+/// EX-4: a large file that a run changed has a second name of ours for a while, which is nobody's hard link.
+#[test]
+fn a_large_file_that_was_changed_before_is_no_hard_link() {
+    let (_directory, root) = workspace();
+    fs::write(root.join("big.txt"), "a line of text\n".repeat(200_000)).unwrap();
+    let operation = json!({ "type": "line_delete", "start_line": 2, "end_line": 2 });
+    let plan = plan(json!([action("a1", "FILE_MODIFY", "big.txt", operation)]));
+    for id in ["first", "second"] {
+        assert_eq!(run_as(&root, id, &plan).code, 0);
+        assert_eq!(fs::metadata(root.join("big.txt")).unwrap().nlink(), 2);
+    }
+    // As a run leaves it that is killed before it begins.
+    fs::hard_link(root.join("big.txt"), root.join(".actum/keep/w2de1hpwtm42.0.pre")).unwrap();
+    let ended = run_as(&root, "third", &plan);
+    assert_eq!(ended.code, 0, "{ended:?}");
+    assert!(!root.join(".actum/keep/w2de1hpwtm42.0.pre").exists());
+    fs::hard_link(root.join("big.txt"), root.join("other.txt")).unwrap();
+    let refused = run_as(&root, "fourth", &plan);
+    assert!(refused.stdout.contains("has other names (hard links)"), "{refused:?}");
+}
+
+/// EX-8: a directory that the plan makes for a file goes with it, and one that was there stays.
+#[test]
+fn a_directory_that_a_plan_makes_and_empties_again_is_gone() {
+    let (_directory, root) = workspace();
+    let before = tree(&root);
+    let moved = |id: &str, from: &str, to: &str| {
+        action(id, "FILE_RENAME", from, json!({ "type": "rename", "new_path": to }))
+    };
+    let plan = plan(json!([
+        create("a1", "new/deep/one.txt"),
+        after(moved("a2", "new/deep/one.txt", "one.txt"), "a1"),
+        moved("a3", "sub/b.txt", "b.txt"),
+    ]));
+    let ended = run(&root, &plan);
+    assert_eq!(ended.code, 0, "{ended:?}");
+    let is_there = |path: &str| root.join(path).exists();
+    assert_eq!(["new", "sub", "one.txt", "b.txt"].map(is_there), [false, true, true, true]);
+    assert_eq!(actum(&root, &["rollback", "task-7"]).code, 0);
+    assert_eq!(tree(&root), before);
+}
+
+/// EX-16: who brings a task back that was taken back can have it taken back again.
+#[test]
+fn a_task_that_was_brought_back_can_be_taken_back_again() {
+    let (_directory, root) = workspace();
+    assert_eq!(run(&root, &plan(json!([replace("a1", "a.txt", "1")]))).code, 0);
+    for brought_back_by in ["undo", "redo"] {
+        let taken_back = actum(&root, &["rollback", "task-7", "--json"]);
+        assert_eq!(taken_back.code, 0, "{taken_back:?}");
+        assert_eq!(text(&root, "a.txt"), "1\n");
+        let again = actum(&root, &["rollback", "task-7"]);
+        assert_eq!(again.code, 1, "{again:?}");
+        assert!(again.stderr.contains("was taken back before"), "{again:?}");
+        let log: Value = serde_json::from_str(&actum(&root, &["log", "--json"]).stdout).unwrap();
+        let of_task = document(&root, "execution_report.json")["run"].clone();
+        let meant = if brought_back_by == "undo" { &log["runs"][0]["run"] } else { &of_task };
+        let brought_back = actum(&root, &[brought_back_by, meant.as_str().unwrap()]);
+        assert_eq!(brought_back.code, 0, "{brought_back:?}");
+        assert_eq!(text(&root, "a.txt"), "new\n");
+    }
+    assert_eq!(actum(&root, &["rollback", "task-7"]).code, 0);
+    assert_eq!(text(&root, "a.txt"), "1\n");
+    // Edits that come after it are not what was brought back.
+    fs::write(root.join("a.txt"), "edited since\n").unwrap();
+    assert_eq!(actum(&root, &["rollback", "task-7"]).code, 1);
+    assert_eq!(text(&root, "a.txt"), "edited since\n");
+}

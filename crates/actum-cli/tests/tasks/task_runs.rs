@@ -1,0 +1,562 @@
+//! Task plans that are carried out: what they change, and what they leave behind.
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::program::{Ended, actum, text, workspace};
+use crate::task::{
+    REPORTS, action, after, create, document, edit_envelope, every_kind, is_part_of, must_hold_to,
+    plan, put, replace, report, run, run_as, tree,
+};
+use actum_core::Digest;
+use actum_task::report::TaskStatus;
+use serde_json::{Value, json};
+
+/// Directory of the plan that is in force.
+const ACTIVE: &str = "agent/agent_outputs/plans/plan_active";
+
+/// EX-7, EX-9, EX-13, EX-14, EX-15, EX-16, EX-23: what a plan says is done, and all that is to be told of it is there and true.
+#[test]
+fn a_task_is_carried_out_and_reported() {
+    let (_directory, root) = workspace();
+    let plan = every_kind(&root);
+    let before = tree(&root);
+    let ended = run(&root, &plan);
+    assert_eq!(ended.code, 0, "{ended:?}");
+    assert_eq!(
+        ended.stdout.lines().filter(|line| line.starts_with("ok ")).count(),
+        10,
+        "{ended:?}"
+    );
+    assert!(ended.stdout.contains("task task-7: SUCCESS: 10 of 10 actions"), "{ended:?}");
+    assert_eq!(text(&root, "server.json"), "{\n  // kept\n  \"port\": 8080\n}\n");
+    assert_eq!(text(&root, "deploy.yaml"), "replicas: 3 # kept\n");
+    assert_eq!(text(&root, "made/below/new.txt"), "new\n");
+    assert_eq!(text(&root, "moved.txt"), "one\nthree\n");
+    assert_eq!(text(&root, "a.txt"), "0\n1\n");
+    assert!(!root.join("old.txt").exists() && !root.join("gone.bin").exists());
+
+    let report_of = document(&root, "execution_report.json");
+    assert_eq!(report_of["status"], "SUCCESS");
+    assert_eq!(report_of["executor_version"], "2.0.0");
+    assert_eq!(
+        report_of["actions_summary"],
+        json!({ "total": 10, "completed": 10, "failed": 0, "skipped": 0 })
+    );
+    let log = document(&root, "change_log.json");
+    let words: Vec<_> = log["changes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|change| change["operation"].clone())
+        .collect();
+    assert_eq!(
+        words,
+        [
+            "MODIFY", "MODIFY", "MODIFY", "CREATE", "MODIFY", "RENAME", "MODIFY", "DELETE",
+            "MODIFY", "MODIFY"
+        ]
+    );
+    assert_eq!(log["files_affected_count"], 8);
+    assert_eq!(log["execution_report_id"], report_of["report_id"]);
+    let modified = &log["changes"][0]["after_state"];
+    let stat = fs::metadata(root.join("server.json")).unwrap();
+    let bytes = fs::read(root.join("server.json")).unwrap();
+    assert_eq!(modified["hash"], Digest::of(&bytes).to_string());
+    assert_eq!(modified["size_bytes"], stat.len());
+    let stamp =
+        actum_core::Timestamp::from_micros(stat.mtime() * 1_000_000 + stat.mtime_nsec() / 1000);
+    assert_eq!(modified["last_modified"], stamp.to_string());
+    let manifest = document(&root, "rollback_manifest.json");
+    assert_eq!(manifest["status"], "ACTIVE");
+    assert_eq!(manifest["manifest_id"], report_of["rollback_manifest_id"]);
+    assert_eq!(manifest["run"], report_of["run"]);
+
+    let directory = report(&root);
+    let name = directory.file_name().unwrap().to_str().unwrap().to_owned();
+    let prompt = fs::read_to_string(directory.join("executor_prompt.txt")).unwrap();
+    for file in ["IMPLEMENTATION_SUMMARY.md", "system_config.yaml", "task_plan.json"] {
+        assert!(prompt.contains(&format!("{REPORTS}/{name}/{file}")), "{file}");
+        assert!(directory.join(file).exists(), "{file}");
+    }
+    assert_eq!(
+        fs::read(directory.join("task_plan.json")).unwrap(),
+        fs::read(root.join("../plan.json")).unwrap()
+    );
+    let mode = |path: PathBuf| fs::metadata(path).unwrap().permissions().mode() & 0o7777;
+    assert_eq!(mode(directory.join("backups")), 0o700);
+    for backup in fs::read_dir(directory.join("backups")).unwrap() {
+        assert_eq!(mode(backup.unwrap().path()), 0o600);
+    }
+
+    // The script works where there is no actum.
+    let copy = root.join("../copy");
+    assert!(Command::new("cp").arg("-a").args([&root, &copy]).status().unwrap().success());
+    fs::remove_dir_all(copy.join(".actum")).unwrap();
+    let script = format!("{REPORTS}/{name}/rollback.sh");
+    let script = Command::new("sh")
+        .arg(script)
+        .current_dir(&copy)
+        .env_clear()
+        .env("PATH", "/usr/bin:/bin")
+        .output();
+    let script = script.unwrap();
+    assert!(script.status.success(), "{script:?}");
+    assert_eq!(tree(&copy), before);
+
+    // And so does actum.
+    let taken_back = actum(&root, &["rollback", "task-7"]);
+    assert_eq!(taken_back.code, 0, "{taken_back:?}");
+    assert_eq!(tree(&root), before);
+    assert_eq!(document(&root, "rollback_manifest.json")["status"], "EXECUTED");
+    let report_of = document(&root, "execution_report.json");
+    assert_eq!(
+        (&report_of["status"], &report_of["rollback_performed"]),
+        (&json!("ROLLED_BACK"), &json!(true))
+    );
+    let again = actum(&root, &["rollback", "task-7"]);
+    assert_eq!(again.code, 1);
+    assert!(again.stderr.contains("was taken back before"), "{again:?}");
+}
+
+/// EX-13, EX-14: example 12.1 of the contract.
+#[test]
+fn the_report_of_the_first_example_has_all_that_the_contract_shows() {
+    let (_directory, root) = workspace();
+    fs::create_dir(root.join("esquemas")).unwrap();
+    fs::write(root.join("esquemas/esquema_bd.json"), "{\"properties\": {}}\n").unwrap();
+    let operation = json!({
+        "type": "json_add_property",
+        "path": "$.properties",
+        "key": "new_field",
+        "value": { "type": "string" }
+    });
+    let ended = run(
+        &root,
+        &plan(json!([action("a001", "FILE_MODIFY", "esquemas/esquema_bd.json", operation)])),
+    );
+    assert_eq!(ended.code, 0, "{ended:?}");
+    let shown = json!({
+        "plan_id": "plan-001",
+        "status": "SUCCESS",
+        "actions_summary": { "total": 1, "completed": 1, "failed": 0 },
+        "actions_completed": [{
+            "action_id": "a001",
+            "status": "SUCCESS",
+            "output": "Property 'new_field' added successfully"
+        }]
+    });
+    let found = document(&root, "execution_report.json");
+    assert!(is_part_of(&shown, &found), "{found:#}");
+}
+
+/// EX-4, EX-18: example 12.2 of the contract.
+#[test]
+fn a_plan_with_a_protected_target_is_refused_as_a_whole_and_a_person_is_told() {
+    let (_directory, root) = workspace();
+    let before = tree(&root);
+    let ended = run(
+        &root,
+        &plan(json!([
+            create("a000", "fine.txt"),
+            replace("a001", "agent/agent_rules.md", "old text"),
+        ])),
+    );
+    assert_eq!(ended.code, 1, "{ended:?}");
+    assert!(ended.stderr.contains("alert: "), "{ended:?}");
+    assert_eq!(tree(&root), before);
+    let shown = json!({
+        "plan_id": "plan-001",
+        "status": "REJECTED",
+        "error_code": 3100,
+        "error_category": "PROTECTED_FILE_ERROR",
+        "error_type": "PROTECTED_FILE_VIOLATION",
+        "message": "Plan contains protected file modifications",
+        "details": { "violations": [{ "action_id": "a001", "target": "agent/agent_rules.md" }] },
+        "recovery_action": "REJECTED"
+    });
+    let found = document(&root, "error_report.json");
+    assert!(is_part_of(&shown, &found), "{found:#}");
+    let names: Vec<_> =
+        fs::read_dir(report(&root)).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(names, ["error_report.json"]);
+    assert!(
+        !root.join("agent/agent_outputs/plans").exists(),
+        "what is refused does not come into force"
+    );
+    let entries = actum(&root, &["ledger", "show", "--json"]).stdout;
+    assert!(entries.contains("PLAN_REFUSED"), "{entries}");
+    assert_eq!(actum(&root, &["ledger", "verify"]).code, 0);
+}
+
+/// EX-14, EX-18: example 12.3 of the contract.
+#[test]
+fn a_task_whose_second_action_fails_is_rolled_back() {
+    let (_directory, root) = workspace();
+    let before = tree(&root);
+    let ended = run(
+        &root,
+        &plan(json!([
+            create("a001", "made.txt"),
+            after(replace("a002", "missing.txt", "x"), "a001"),
+            after(create("a003", "later.txt"), "a002"),
+        ])),
+    );
+    assert_eq!(ended.code, 3, "{ended:?}");
+    assert_eq!(tree(&root), before);
+    let shown = json!({
+        "status": "ROLLED_BACK",
+        "actions_summary": { "total": 3, "completed": 1, "failed": 1, "skipped": 1 },
+        "actions_failed": [{ "action_id": "a002", "error_code": 2001 }],
+        "rollback_performed": true
+    });
+    let found = document(&root, "execution_report.json");
+    assert!(is_part_of(&shown, &found), "{found:#}");
+    let manifest = document(&root, "rollback_manifest.json");
+    assert_eq!(found["rollback_manifest_id"], manifest["manifest_id"]);
+    assert_eq!(manifest["status"], "EXECUTED");
+    assert_eq!(document(&root, "error_report.json")["recovery_action"], "ROLLED_BACK");
+    // What it had done is listed all the same.
+    assert_eq!(document(&root, "change_log.json")["changes"].as_array().unwrap().len(), 1);
+    let refused = actum(&root, &["rollback", "task-7"]);
+    assert!(refused.stderr.contains("was taken back before"), "{refused:?}");
+}
+
+/// EX-18, EX-19: what becomes of a plan one of whose actions fails, by its constraints.
+#[test]
+fn the_constraints_of_a_plan_say_what_becomes_of_the_rest() {
+    let cases = [
+        (true, true, "ROLLED_BACK", (1, 1, 2), 3, [false, false]),
+        (true, false, "PARTIAL", (1, 1, 2), 4, [true, false]),
+        (false, true, "PARTIAL", (2, 1, 1), 4, [true, true]),
+        (false, false, "PARTIAL", (2, 1, 1), 4, [true, true]),
+    ];
+    for (stop, roll_back, status, (completed, failed, skipped), code, is_there) in cases {
+        let (_directory, root) = workspace();
+        let mut plan = plan(json!([
+            create("a1", "first.txt"),
+            replace("a2", "a.txt", "not there"),
+            after(create("a3", "dependent.txt"), "a2"),
+            create("a4", "last.txt"),
+        ]));
+        plan["execution_instructions"] =
+            json!({ "stop_on_error": stop, "rollback_on_failure": roll_back });
+        let ended = run(&root, &plan);
+        let what = format!("stop {stop}, roll back {roll_back}: {ended:?}");
+        assert_eq!(ended.code, code, "{what}");
+        let report = document(&root, "execution_report.json");
+        assert_eq!(report["status"], status, "{what}");
+        let summary =
+            json!({ "total": 4, "completed": completed, "failed": failed, "skipped": skipped });
+        assert_eq!(report["actions_summary"], summary, "{what}");
+        let found = ["first.txt", "last.txt"].map(|path| root.join(path).exists());
+        assert_eq!(found, is_there, "{what}");
+        assert!(!root.join("dependent.txt").exists());
+        assert_eq!(document(&root, "error_report.json")["status"], status);
+        if status == "PARTIAL" {
+            let taken_back = actum(&root, &["rollback", "task-7"]);
+            assert_eq!(taken_back.code, 0, "{taken_back:?}");
+            assert!(!root.join("first.txt").exists() && !root.join("last.txt").exists());
+        }
+    }
+}
+
+/// EX-18, EX-20: what a plan may not do at all is not left to its constraints.
+#[test]
+fn what_a_plan_may_not_do_takes_everything_back_whatever_its_constraints_say() {
+    let (_directory, root) = workspace();
+    let before = tree(&root);
+    let script = json!({ "type": "create", "content": "#!/bin/sh\n" });
+    let mut plan =
+        plan(json!([create("a1", "c.txt"), action("a2", "FILE_CREATE", "run.sh", script)]));
+    plan["execution_instructions"] = json!({ "stop_on_error": false });
+    put(&root, &plan, "");
+    let previewed = actum(&root, &["plan", "preview", "../plan.json"]);
+    assert!(previewed.stdout.contains("nothing of it would be done"), "{previewed:?}");
+    let ended = actum(&root, &["run", "../task.json"]);
+    assert_eq!(ended.code, 3, "{ended:?}");
+    assert_eq!(document(&root, "error_report.json")["error_code"], 1061);
+    assert_eq!(document(&root, "execution_report.json")["status"], "ROLLED_BACK");
+    assert_eq!(tree(&root), before);
+}
+
+/// EX-14: with nothing kept that could be in effect.
+#[test]
+fn a_plan_none_of_whose_actions_can_be_done_has_failed() {
+    let (_directory, root) = workspace();
+    let mut plan = plan(json!([replace("a1", "a.txt", "not there")]));
+    plan["execution_instructions"] = json!({ "stop_on_error": false });
+    put(&root, &plan, "");
+    let previewed = actum(&root, &["plan", "preview", "../plan.json"]);
+    assert!(previewed.stdout.contains("nothing of it would be done"), "{previewed:?}");
+    let ended = run(&root, &plan);
+    assert_eq!(ended.code, 4, "{ended:?}");
+    let report = document(&root, "execution_report.json");
+    assert_eq!(
+        (&report["status"], &report["rollback_performed"]),
+        (&json!("FAILED"), &json!(false))
+    );
+}
+
+/// EX-1, EX-2, EX-18: what is not approved, or not what was approved, is not begun.
+#[test]
+fn a_task_that_was_not_approved_as_it_is_is_not_begun() {
+    type Spoil = fn(&Path);
+    let cases: [(u64, Spoil); 9] = [
+        (1001, |root| edit_envelope(root, |it| it["status"] = json!("REJECTED"))),
+        (1002, |root| edit_envelope(root, |it| it["protocol_validation"] = json!(false))),
+        (1000, |root| edit_envelope(root, |it| it["extra"] = json!(1))),
+        (1003, |root| fs::write(root.join("../plan.json"), "{}").unwrap()),
+        (1004, |root| fs::write(root.join("../config.yaml"), "git: {commit: true}\n").unwrap()),
+        (1008, |root| fs::remove_file(root.join("../plan.json")).unwrap()),
+        (1008, |root| fs::remove_file(root.join("../config.yaml")).unwrap()),
+        (1005, |root| {
+            fs::write(root.join("../approval.json"), "{}").unwrap();
+            edit_envelope(root, |it| it["approval"] = json!("approval.json"));
+        }),
+        (1008, |root| edit_envelope(root, |it| it["approval"] = json!("missing.json"))),
+    ];
+    for (code, spoil) in cases {
+        let (_directory, root) = workspace();
+        let before = tree(&root);
+        put(&root, &plan(json!([create("a1", "made.txt")])), "");
+        spoil(&root);
+        let ended = actum(&root, &["run", "../task.json"]);
+        assert_eq!(ended.code, 1, "{code}: {ended:?}");
+        assert!(ended.stdout.contains("REJECTED; nothing was changed"), "{code}: {ended:?}");
+        assert!(!ended.stdout.contains("entity"), "not in the words of the system: {ended:?}");
+        let report = document(&root, "error_report.json");
+        assert_eq!(
+            (&report["status"], &report["error_code"]),
+            (&json!("REJECTED"), &json!(code)),
+            "{report:#}"
+        );
+        assert_eq!(tree(&root), before);
+        assert!(!root.join("agent/agent_outputs/plans").exists(), "{code}");
+    }
+}
+
+/// EX-2, EX-8, EX-18, EX-21: a plan that cannot be carried out as a whole is refused with a code and a place.
+#[test]
+fn a_plan_that_is_not_sound_is_not_begun() {
+    let many: Vec<_> = (0..101).map(|n| create(&format!("a{n}"), &format!("f{n}.txt"))).collect();
+    let cases = [
+        (1010, json!("no object")),
+        (1015, plan(json!([action("a1", "FILE_EAT", "a.txt", json!({ "type": "create" }))]))),
+        (1016, plan(json!([action("a1", "FILE_MODIFY", "a.txt", json!({ "type": "eat" }))]))),
+        (1020, plan(json!([create("a1", "../outside.txt")]))),
+        (1030, plan(json!([create("a1", "x"), create("a1", "y")]))),
+        (1031, plan(json!([after(create("a1", "x"), "a9")]))),
+        (1032, plan(json!([after(create("a1", "x"), "a2"), after(create("a2", "y"), "a1")]))),
+        (1033, plan(json!([after(create("a1", "x"), "a1")]))),
+        (1040, plan(Value::Array(many))),
+        (
+            1050,
+            plan(json!([action(
+                "a1",
+                "PIPELINE_RUN",
+                "x",
+                json!({ "type": "pipeline_run", "pipeline": "p" })
+            )])),
+        ),
+        (
+            3101,
+            plan(json!([replace(
+                "a1",
+                "agent/agent_outputs/reports/x/rollback_manifest.json",
+                "x"
+            )])),
+        ),
+    ];
+    for (code, plan) in cases {
+        let (_directory, root) = workspace();
+        let before = tree(&root);
+        let ended = run(&root, &plan);
+        assert_eq!(ended.code, 1, "{code}: {ended:?}");
+        let report = document(&root, "error_report.json");
+        if code != 1010 && code != 1050 {
+            assert_eq!(report["error_code"], code, "{report:#}");
+        }
+        assert_eq!(report["status"], "REJECTED", "{report:#}");
+        assert_eq!(tree(&root), before);
+    }
+}
+
+/// EX-4, D-5: a file that has another name may be a protected one.
+#[test]
+fn a_hard_link_is_refused_since_its_other_name_may_be_protected() {
+    let (_directory, root) = workspace();
+    fs::write(root.join(".env"), "KEY=1\n").unwrap();
+    fs::hard_link(root.join(".env"), root.join("harmless.txt")).unwrap();
+    let ended = run(&root, &plan(json!([replace("a1", "harmless.txt", "KEY")])));
+    assert_eq!(ended.code, 1, "{ended:?}");
+    assert_eq!(document(&root, "error_report.json")["error_code"], 3100);
+    assert_eq!(text(&root, ".env"), "KEY=1\n");
+}
+
+/// EX-1: who gives a plan in the place of its envelope is told so.
+#[test]
+fn a_plan_in_the_place_of_its_envelope_is_told_as_one() {
+    let (_directory, root) = workspace();
+    put(&root, &plan(json!([create("a1", "made.txt")])), "");
+    let ended = actum(&root, &["run", "../plan.json"]);
+    assert_eq!(ended.code, 1, "{ended:?}");
+    assert!(ended.stdout.starts_with("this is a task plan"), "{ended:?}");
+    assert!(ended.stdout.contains("(1000 ENVELOPE_INVALID)"), "{ended:?}");
+    // What names no task leaves no report.
+    fs::write(root.join("../task.json"), "{").unwrap();
+    assert_eq!(actum(&root, &["run", "../task.json"]).code, 1);
+    assert!(!root.join("agent").exists());
+}
+
+/// EX-6: the plan that was in force before is kept, and the new one takes its place, also where it lies there itself.
+#[test]
+fn the_plan_that_was_in_force_goes_to_the_archive() {
+    let (_directory, root) = workspace();
+    let active = root.join("agent/agent_outputs/plans/plan_active");
+    fs::create_dir_all(&active).unwrap();
+    put(&root, &plan(json!([create("a1", "made.txt")])), "");
+    for file in ["plan.json", "config.yaml", "task.json"] {
+        fs::rename(root.join("..").join(file), active.join(file)).unwrap();
+    }
+    fs::write(active.join("notes.txt"), "of the plan before\n").unwrap();
+    let ended = actum(&root, &["run", "agent/agent_outputs/plans/plan_active/task.json"]);
+    assert_eq!(ended.code, 0, "{ended:?}");
+    let archive = root.join("agent/agent_outputs/archive");
+    let kept: Vec<_> = fs::read_dir(&archive).unwrap().map(|entry| entry.unwrap().path()).collect();
+    assert_eq!(kept.len(), 1);
+    assert_eq!(fs::read(kept[0].join("notes.txt")).unwrap(), b"of the plan before\n");
+    assert!(kept[0].file_name().unwrap().to_str().unwrap().ends_with("_plan_active"));
+    let names = |directory: &Path| {
+        let mut names: Vec<_> =
+            fs::read_dir(directory).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+        names.sort();
+        names
+    };
+    assert_eq!(names(&active), ["system_config.yaml", "task_plan.json"]);
+    let report = document(&root, "execution_report.json");
+    let to = kept[0].strip_prefix(&root).unwrap().to_str().unwrap();
+    assert_eq!(report["archived_to"], to);
+    // Twice within a second there are two names.
+    let plan = plan(json!([create("a1", "made-too.txt")]));
+    assert_eq!(run_as(&root, "task-8", &plan).code, 0);
+    assert_eq!(names(&archive).len(), 2);
+}
+
+/// Runs the program with descriptor 3 open to `lines` beside the workspace.
+fn with_status_lines(root: &Path, arguments: &[&str]) -> Ended {
+    let command = crate::program::command(root, arguments);
+    let mut shell = Command::new("/bin/sh");
+    shell.args(["-c", "exec \"$0\" \"$@\" 3>../lines"]).arg(command.get_program());
+    shell.args(command.get_args()).current_dir(root).env_clear();
+    shell.envs(command.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    shell.output().unwrap().into()
+}
+
+/// EX-24: each line is one of the published form, numbered, and the last says how it ended.
+#[test]
+fn the_protocol_layer_is_told_line_by_line() {
+    let (_directory, root) = workspace();
+    let (good, bad) = (create("a1", "made.txt"), replace("a2", "missing.txt", "x"));
+    for (actions, code, status, outcome) in [
+        (json!([good]), 0, "SUCCESS", "succeeded"),
+        (json!([create("a1", "other.txt"), bad]), 3, "ROLLED_BACK", "reverted"),
+        (json!([create("a1", ".git/config")]), 1, "REJECTED", "rejected"),
+    ] {
+        put(&root, &plan(actions), "");
+        edit_envelope(&root, |envelope| envelope["task_id"] = json!(format!("task-{code}")));
+        let ended =
+            with_status_lines(&root, &["--json", "run", "../task.json", "--status", "fd:3"]);
+        assert_eq!(ended.code, code, "{ended:?}");
+        assert_eq!(ended.stdout, text(&root, "../lines"));
+        let told: Vec<Value> =
+            ended.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        for (number, line) in told.iter().enumerate() {
+            TaskStatus::read(line.to_string().as_bytes()).unwrap();
+            must_hold_to("task-status", line);
+            assert_eq!(line["sequence"], number);
+            assert_eq!(line["kind"] == "final", number + 1 == told.len(), "{line}");
+        }
+        let last = told.last().unwrap();
+        assert_eq!((&last["status"], &last["outcome"]), (&json!(status), &json!(outcome)));
+        assert_eq!(root.join(last["report_directory"].as_str().unwrap()), report(&root));
+    }
+}
+
+/// EX-13: what cannot be reported is not begun, and no link is followed to where reports are written.
+#[test]
+fn a_task_that_cannot_be_reported_is_not_begun() {
+    for (made, link) in
+        [("agent", "agent/agent_outputs"), ("agent/agent_outputs", "agent/agent_outputs/reports")]
+    {
+        let (_directory, root) = workspace();
+        let outside = root.join("../outside");
+        fs::create_dir(&outside).unwrap();
+        fs::create_dir_all(root.join(made)).unwrap();
+        symlink(&outside, root.join(link)).unwrap();
+        let ended = run(&root, &plan(json!([create("a1", "made.txt")])));
+        assert_eq!(ended.code, 1, "{link}: {ended:?}");
+        assert!(!root.join("made.txt").exists(), "{link}: {ended:?}");
+        assert_eq!(fs::read_dir(&outside).unwrap().count(), 0, "{link}");
+    }
+    for file in ["agent", "agent/agent_outputs", "agent/agent_outputs/plans"] {
+        let (_directory, root) = workspace();
+        fs::create_dir_all(root.join(file).parent().unwrap()).unwrap();
+        fs::write(root.join(file), "x\n").unwrap();
+        let ended = run(&root, &plan(json!([create("a1", "made.txt")])));
+        assert_eq!(ended.code, 1, "{file}: {ended:?}");
+        let told = format!("`{file}` is a file, and task plans need a directory there; move it");
+        assert!(ended.stdout.contains(&told) || ended.stderr.contains(&told), "{ended:?}");
+    }
+}
+
+/// EX-20: no report has a credential in it that new content brings, and the task is refused.
+#[test]
+fn a_credential_comes_into_no_report() {
+    let (_directory, root) = workspace();
+    let secret = format!("AKIA{}", "Q3EGRIYOPQ5XM2ZT");
+    let content = format!("key = {secret}\n");
+    let operation = json!({ "type": "create", "content": content });
+    let ended = run(&root, &plan(json!([action("a1", "FILE_CREATE", "keys.txt", operation)])));
+    assert_ne!(ended.code, 0, "{ended:?}");
+    assert!(!root.join("keys.txt").exists());
+    assert!(!ended.stdout.contains(&secret) && !ended.stderr.contains(&secret), "{ended:?}");
+    for entry in fs::read_dir(report(&root)).unwrap() {
+        let path = entry.unwrap().path();
+        // The plan itself is kept as it was given, for whoever may read it.
+        let is_input = path.ends_with("task_plan.json");
+        if path.is_file() && !is_input {
+            assert!(!fs::read_to_string(&path).unwrap().contains(&secret), "{}", path.display());
+        }
+        if is_input {
+            assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+        }
+    }
+}
+
+/// EX-5: no link is followed to a target, neither on the way nor at its end; such a plan is not begun.
+#[test]
+fn no_link_is_followed_to_a_target() {
+    let (directory, root) = workspace();
+    let outside = directory.path().join("outside");
+    fs::create_dir(&outside).unwrap();
+    fs::write(outside.join("c.txt"), "1\n").unwrap();
+    symlink(&outside, root.join("way")).unwrap();
+    symlink(outside.join("c.txt"), root.join("end")).unwrap();
+    for (target, link) in [("way/c.txt", "way"), ("end", "end"), ("way/no/d.txt", "way")] {
+        let mut plan = plan(json!([create("a0", "made.txt"), replace("a1", target, "1")]));
+        plan["execution_instructions"] = json!({ "rollback_on_failure": false });
+        let ended = run(&root, &plan);
+        assert_eq!(ended.code, 1, "{ended:?}");
+        let error = document(&root, "error_report.json");
+        assert_eq!((&error["error_code"], &error["status"]), (&json!(1022), &json!("REJECTED")));
+        let message = error["message"].as_str().unwrap();
+        assert!(message.contains(&format!("`{link}` is a symbolic link")), "{message}");
+        assert!(!root.join("made.txt").exists() && !root.join(ACTIVE).exists());
+        let linted = actum(&root, &["plan", "lint", "../plan.json"]);
+        assert!(linted.stdout.contains("(1022 SYMLINK_REFUSED)"), "{linted:?}");
+        assert_eq!(fs::read_to_string(outside.join("c.txt")).unwrap(), "1\n");
+    }
+}

@@ -1,0 +1,209 @@
+//! The rollback script that is killed, and what finishes its work.
+
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::program::{actum, text, workspace};
+use crate::task::{action, after, create, document, every_kind, plan, replace, report, run, tree};
+use serde_json::{Value, json};
+
+fn rename(id: &str, from: &str, to: &str) -> Value {
+    action(id, "FILE_RENAME", from, json!({ "type": "rename", "new_path": to }))
+}
+
+/// A plan whose script has steps of every kind.
+fn rich(root: &Path) -> Value {
+    let mut rich = every_kind(root);
+    for (path, content) in
+        [("plain.txt", "plain\n"), ("gone/in/it.txt", "it\n"), ("place/a", "a\n")]
+    {
+        fs::create_dir_all(root.join(path).parent().unwrap()).unwrap();
+        fs::write(root.join(path), content).unwrap();
+    }
+    rich["action_plan"].as_array_mut().unwrap().extend([
+        rename("b1", "plain.txt", "new/place/plain.txt"),
+        rename("b2", "gone/in/it.txt", "it.txt"),
+        rename("b3", "place/a", "moved-a"),
+        after(create("b4", "place/a"), "b3"),
+    ]);
+    rich
+}
+
+fn script(root: &Path) -> PathBuf {
+    report(root).join("rollback.sh")
+}
+
+/// Runs the script until it changes something for the time after `turn`; whether it was killed.
+fn cut_off(root: &Path, turn: usize) -> bool {
+    let programs = root.join("../programs");
+    fs::create_dir(&programs).unwrap();
+    let counter = programs.join("turn");
+    fs::write(&counter, turn.to_string()).unwrap();
+    for name in ["rm", "mv", "cat", "chown", "chmod", "mkdir", "rmdir", "link", "ln"] {
+        let real = ["/usr/bin", "/bin"].map(|place| Path::new(place).join(name));
+        let real = real.into_iter().find(|program| program.exists()).unwrap();
+        let half = if name == "cat" { "printf x\n" } else { "" };
+        let text = format!(
+            "#!/bin/sh\nread -r turn <'{counter}'\nif [ \"$turn\" -eq 0 ]; then\n{half}kill -9 \"$PPID\"\nexit 1\nfi\n\
+             echo $((turn - 1)) >'{counter}'\nexec {real} \"$@\"\n",
+            counter = counter.display(),
+            real = real.display(),
+        );
+        fs::write(programs.join(name), text).unwrap();
+        fs::set_permissions(programs.join(name), fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let path = format!("{}:/usr/bin:/bin", programs.display());
+    let output = Command::new("/bin/sh").arg(script(root)).env("PATH", path).output().unwrap();
+    output.status.code().is_none()
+}
+
+/// EX-16, EX-17: from every point at which a script was killed, both ways back finish its work.
+#[test]
+fn a_script_that_is_killed_anywhere_is_finished_by_a_rollback_or_by_the_script() {
+    let mut turn = 0;
+    loop {
+        let mut is_killed = false;
+        // What the script makes of its own remains is tested where it is written.
+        let both = [false, true];
+        for &by_script in if turn % 8 == 0 { &both[..] } else { &both[..1] } {
+            let (_directory, root) = workspace();
+            let plan = rich(&root);
+            let before = tree(&root);
+            let ended = run(&root, &plan);
+            assert_eq!(ended.code, 0, "{ended:?}");
+            is_killed = cut_off(&root, turn);
+            if by_script {
+                let done = Command::new("/bin/sh").arg(script(&root)).output().unwrap();
+                assert!(done.status.success(), "turn {turn}: {done:?}");
+            } else {
+                let done = actum(&root, &["rollback", "task-7"]);
+                assert_eq!(done.code, 0, "turn {turn}: {done:?}");
+                assert_eq!(document(&root, "rollback_manifest.json")["status"], "EXECUTED");
+            }
+            assert_eq!(tree(&root), before, "turn {turn}");
+            let names = fs::read_dir(report(&root)).unwrap();
+            let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+            let left: Vec<_> = names.filter(|name| name.starts_with('.')).collect();
+            assert!(left.is_empty(), "turn {turn}: {left:?}");
+        }
+        if !is_killed {
+            break;
+        }
+        turn += 1;
+    }
+    assert!(turn > 20, "only {turn} steps");
+}
+
+/// Runs the script until it moves `a.txt` aside, which an editor saved just before, and kills it behind that.
+fn cut_off_behind_a_save(root: &Path) {
+    let programs = root.join("../programs");
+    fs::create_dir(&programs).unwrap();
+    let text = "#!/bin/sh\nprintf 'saved\\n' >saved && /bin/mv saved a.txt && /bin/mv \"$@\" && kill -9 \"$PPID\"\n";
+    fs::write(programs.join("mv"), text).unwrap();
+    fs::set_permissions(programs.join("mv"), fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:/usr/bin:/bin", programs.display());
+    let output = Command::new("/bin/sh").arg(script(root)).env("PATH", path).output().unwrap();
+    assert_eq!((output.status.code(), root.join("a.txt").exists()), (None, false), "{output:?}");
+}
+
+/// The files that a script moved aside.
+fn aside(root: &Path) -> Vec<String> {
+    let names = fs::read_dir(report(root)).unwrap();
+    let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    names.filter(|name| name.starts_with(".displaced-")).collect()
+}
+
+/// EX-16: finding A2 of issue 22. A rollback puts back what an editor saved and a killed script had moved aside.
+#[test]
+fn a_rollback_puts_back_what_a_killed_script_had_moved_aside() {
+    let (_directory, root) = workspace();
+    assert_eq!(run(&root, &plan(json!([replace("a1", "a.txt", "1")]))).code, 0);
+    cut_off_behind_a_save(&root);
+    let refused = actum(&root, &["rollback", "task-7"]);
+    assert_eq!((refused.code, text(&root, "a.txt")), (1, "saved\n".into()), "{refused:?}");
+    let back = "`a.txt`, which a killed rollback script had moved aside, came back before that";
+    assert!(refused.stderr.contains(back), "{refused:?}");
+    assert!(!refused.stderr.contains("nothing was changed"), "{refused:?}");
+    assert!(aside(&root).is_empty());
+}
+
+/// EX-16: where another file came to the path, what a killed script moved aside is kept and named.
+#[test]
+fn a_rollback_names_what_a_killed_script_had_moved_aside_and_cannot_be_put_back() {
+    let (_directory, root) = workspace();
+    assert_eq!(run(&root, &plan(json!([replace("a1", "a.txt", "1")]))).code, 0);
+    let mode = fs::metadata(root.join("a.txt")).unwrap().permissions();
+    cut_off_behind_a_save(&root);
+    fs::write(root.join("a.txt"), "new\n").unwrap();
+    fs::set_permissions(root.join("a.txt"), mode).unwrap();
+    let done = actum(&root, &["rollback", "task-7"]);
+    assert_eq!((done.code, text(&root, "a.txt")), (0, "1\n".into()), "{done:?}");
+    let aside = aside(&root);
+    assert_eq!(aside.len(), 1, "{done:?}");
+    assert_eq!(fs::read_to_string(report(&root).join(&aside[0])).unwrap(), "saved\n");
+    assert!(done.stderr.contains(&aside[0]), "{done:?}");
+}
+
+/// FO-5: a rename that was put back by hand is as before, and no obstacle.
+#[test]
+fn a_rename_that_was_put_back_by_hand_does_not_block_an_undo() {
+    let (_directory, root) = workspace();
+    fs::write(root.join("old.txt"), "old\n").unwrap();
+    let plan = plan(json!([rename("a1", "old.txt", "new.txt"), replace("a2", "a.txt", "1")]));
+    assert_eq!(run(&root, &plan).code, 0);
+    fs::rename(root.join("new.txt"), root.join("old.txt")).unwrap();
+    let undone = actum(&root, &["undo"]);
+    assert_eq!(undone.code, 0, "{undone:?}");
+    assert_eq!((text(&root, "old.txt"), text(&root, "a.txt")), ("old\n".into(), "1\n".into()));
+    assert!(!root.join("new.txt").exists());
+}
+
+/// FO-5: what a run moved is lost where only the new path is gone.
+#[test]
+fn a_renamed_file_that_is_gone_blocks_an_undo() {
+    let (_directory, root) = workspace();
+    fs::write(root.join("old.txt"), "old\n").unwrap();
+    let plan = plan(json!([rename("a1", "old.txt", "new.txt"), replace("a2", "a.txt", "1")]));
+    assert_eq!(run(&root, &plan).code, 0);
+    fs::remove_file(root.join("new.txt")).unwrap();
+    let refused = actum(&root, &["undo"]);
+    assert_eq!((refused.code, text(&root, "a.txt")), (1, "new\n".into()), "{refused:?}");
+    assert!(refused.stderr.contains("new.txt"), "{refused:?}");
+}
+
+/// EX-16, FE-14: what takes a task back is what its receipt has the digests of, or it is refused.
+#[test]
+fn a_rollback_by_what_was_rewritten_is_refused() {
+    let (_directory, root) = workspace();
+    let before = tree(&root);
+    assert_eq!(run(&root, &plan(json!([replace("a1", "a.txt", "1"), create("a2", "b")]))).code, 0);
+    let left = tree(&root);
+    let backup = report(&root).join("backups/a.txt.bak");
+    let manifest = report(&root).join("rollback_manifest.json");
+    for (file, old, new) in [
+        (script(&root), "restore_all\n", "restore_all; touch pwned\n"),
+        (backup, "1\n", "2\n"),
+        (manifest, "\"MODIFY\"", "\"CREATE\""),
+    ] {
+        let was = fs::read_to_string(&file).unwrap();
+        assert!(was.contains(old), "{was}");
+        fs::write(&file, was.replace(old, new)).unwrap();
+        let refused = actum(&root, &["--json", "rollback", "task-7"]);
+        let error: Value = serde_json::from_str(&refused.stdout).unwrap();
+        assert_eq!(
+            (refused.code, &error["reason"]),
+            (1, &json!("ROLLBACK_REWRITTEN")),
+            "{error:#}"
+        );
+        let name = file.strip_prefix(&root).unwrap().to_str().unwrap();
+        assert!(error["message"].as_str().unwrap().contains(name), "{error:#}");
+        assert_eq!(tree(&root), left);
+        fs::write(&file, was).unwrap();
+    }
+    // What is gone takes nobody in.
+    fs::remove_file(script(&root)).unwrap();
+    assert_eq!(actum(&root, &["rollback", "task-7"]).code, 0);
+    assert_eq!(tree(&root), before);
+}

@@ -1,0 +1,89 @@
+//! What a ledger keeps of alerts: found again, in older ledgers, and changed behind its back.
+
+use crate::grounds::{Grounds, fill};
+use actum_ledger::Log;
+use actum_ledger::conformance::sample::{alert_raised, alert_seen};
+use actum_ledger::verify::Subject;
+use actum_record::ledger::EntryKind;
+
+const KINDS: [EntryKind; 2] = [EntryKind::AlertRaised, EntryKind::AlertSeen];
+
+/// A ledger with a run, two alerts, of which the second was seen.
+fn with_alerts() -> Grounds {
+    let grounds = Grounds::new();
+    let ledger = grounds.ledger();
+    fill(&ledger, 0..1);
+    let raised = vec![alert_raised(1).unwrap(), alert_raised(2).unwrap()];
+    let raised = ledger.append(raised).wait().unwrap().pop().unwrap();
+    let seen = alert_seen((raised.index, raised.leaf)).unwrap();
+    ledger.append(vec![seen]).wait().unwrap();
+    drop(ledger);
+    grounds.settle();
+    grounds
+}
+
+/// EX-18: by the index alone, however long the log is.
+#[test]
+fn the_newest_alerts_are_found_without_looking_through_the_log() {
+    let grounds = with_alerts();
+    let foreign = grounds.foreign();
+    for kind in KINDS {
+        let sql = format!(
+            "EXPLAIN QUERY PLAN SELECT seq FROM entry WHERE kind = '{}' AND seq < ? ORDER BY seq DESC LIMIT ?",
+            kind.as_str()
+        );
+        let plan: String = foreign.query_row(&sql, [9, 9], |row| row.get(3)).unwrap();
+        assert!(plan.contains("COVERING INDEX entry_alert (kind=?"), "{plan}");
+    }
+    drop(foreign);
+    let view = grounds.view();
+    assert_eq!(view.newest_of_kind(EntryKind::AlertRaised, None, 9).unwrap(), [4, 3]);
+    assert_eq!(view.newest_of_kind(EntryKind::AlertSeen, None, 9).unwrap(), [5]);
+    assert!(grounds.verify().unwrap().is_sound());
+}
+
+/// EX-18: a ledger from before there were alerts is read as it is, and gets the index when it is written.
+#[test]
+fn a_ledger_from_before_there_were_alerts_is_read_and_renewed() {
+    let grounds = Grounds::new();
+    fill(&grounds.ledger(), 0..2);
+    let older = "DROP INDEX entry_alert; DROP INDEX entry_forgotten; PRAGMA user_version = 196611";
+    grounds.foreign().execute_batch(older).unwrap();
+    grounds.settle();
+    let before = std::fs::read(grounds.database()).unwrap();
+    for kind in KINDS {
+        assert_eq!(grounds.view().newest_of_kind(kind, None, 9).unwrap(), Vec::<u64>::new());
+    }
+    assert!(grounds.verify().unwrap().is_sound());
+    assert_eq!(std::fs::read(grounds.database()).unwrap(), before);
+    grounds.ledger().append(vec![alert_raised(1).unwrap()]).wait().unwrap();
+    assert_eq!(grounds.view().newest_of_kind(EntryKind::AlertRaised, None, 9).unwrap(), [5]);
+    let result = grounds.verify().unwrap();
+    assert!(result.is_sound() && result.entries == 6, "{result:?}");
+}
+
+/// EX-18, AEC-8: what somebody changed of an alert is found.
+#[test]
+fn what_is_kept_of_alerts_is_compared_with_what_the_entries_say() {
+    let after = |change: &str| {
+        let grounds = with_alerts();
+        let change = format!(
+            "DROP TRIGGER entry_update; {change}; {}",
+            "CREATE TRIGGER entry_update BEFORE UPDATE ON entry\n\
+             BEGIN SELECT RAISE(ABORT, 'entries are never changed'); END"
+        );
+        grounds.foreign().execute_batch(&change).unwrap();
+        grounds.settle();
+        grounds.verify().unwrap()
+    };
+    for change in [
+        "UPDATE entry SET kind = 'ALERT_SEEN' WHERE seq = 3",
+        "UPDATE entry SET kind = 'PLAN_REFUSED' WHERE seq = 4",
+        "UPDATE entry SET workspace = NULL WHERE seq = 3",
+        "UPDATE entry SET body = CAST(replace(body, 'number 1', 'number 9') AS BLOB) WHERE seq = 3",
+    ] {
+        let result = after(change);
+        let is_told = |subject: &Subject| matches!(subject, Subject::Entry(3..=5));
+        assert!(result.findings.iter().any(|it| is_told(&it.subject)), "{change}: {result:?}");
+    }
+}

@@ -1,0 +1,163 @@
+//! A home with keys and a ledger, and what tests do with them.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::disallowed_methods,
+    unreachable_pub,
+    reason = "a test may fail loudly, and a ledger lies outside any workspace"
+)]
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use actum_core::{Status, Timestamp};
+use actum_gate::verify_checkpoint;
+use actum_ledger::conformance::sample::SampleRun;
+use actum_ledger::sqlite::{DATABASE, SqliteOptions, SqliteStore};
+use actum_ledger::verify::{Checks, Receipts, Verification, verify};
+use actum_ledger::{Appended, Keys, Ledger, LedgerError, LedgerHome, LedgerView, NewEntry};
+use actum_record::ledger::TenantId;
+use tempfile::TempDir;
+
+pub struct Grounds {
+    _directory: Option<TempDir>,
+    pub home: LedgerHome,
+    pub keys: Arc<Keys>,
+}
+
+pub fn now() -> Timestamp {
+    Timestamp::from_micros(1_795_000_000_000_000)
+}
+
+impl Grounds {
+    pub fn new() -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let grounds = Self::at(&directory.path().join("home"));
+        Self { _directory: Some(directory), ..grounds }
+    }
+
+    /// The same where they stay.
+    pub fn at(home: &Path) -> Self {
+        let home = LedgerHome::open(home).unwrap();
+        let keys = Arc::new(Keys::open(&home, now()).unwrap());
+        Self { _directory: None, home, keys }
+    }
+
+    pub fn ledger(&self) -> Ledger {
+        Ledger::open(&self.home, &TenantId::default(), Arc::clone(&self.keys), Arc::new(now))
+    }
+
+    /// Where the ledger lies, made already.
+    pub fn place(&self) -> PathBuf {
+        self.home.tenant(&TenantId::default()).unwrap().path().to_owned()
+    }
+
+    pub fn database(&self) -> PathBuf {
+        self.place().join(DATABASE)
+    }
+
+    pub fn view(&self) -> LedgerView {
+        LedgerView::open(&self.home, &TenantId::default()).unwrap().unwrap()
+    }
+
+    /// A ledger with pages so small that there are many of them.
+    pub fn make_small(&self) {
+        let options = SqliteOptions { page_bytes: 512, ..SqliteOptions::default() };
+        let mut first = |_| Ok(actum_ledger::conformance::sample::log_started().unwrap());
+        drop(SqliteStore::open(&self.place(), options, &mut first).unwrap());
+    }
+
+    pub fn verify(&self) -> Result<Verification, LedgerError> {
+        self.verify_at(&self.place())
+    }
+
+    /// The same of a copy.
+    pub fn verify_at(&self, place: &Path) -> Result<Verification, LedgerError> {
+        let view = LedgerView::open_directory(place)?;
+        let gone = LedgerError::Damaged { message: "it is gone".to_owned() };
+        let (note, entry) = (&mut self.check(), &mut |_, _: &[u8]| Ok(()));
+        let mut checks = Checks { note, entry, receipts: Receipts::NotCovered };
+        verify(&view.ok_or(gone)?, &mut checks, &mut |_| {})
+    }
+
+    /// Whether a checkpoint is signed by the keys of this home.
+    pub fn check(&self) -> impl FnMut(&str) -> Result<(), String> + '_ {
+        |note| match verify_checkpoint(note.as_bytes(), self.keys.keyring()) {
+            Ok(_) => Ok(()),
+            Err(error) => Err(error.to_string()),
+        }
+    }
+
+    /// A database as anyone may open it.
+    pub fn foreign(&self) -> rusqlite::Connection {
+        rusqlite::Connection::open(self.database()).unwrap()
+    }
+
+    /// All that is in the log of the database comes into the database, and the log is gone.
+    pub fn settle(&self) {
+        let taken = self
+            .foreign()
+            .query_row("PRAGMA wal_checkpoint(TRUNCATE)", (), |row| row.get::<_, i64>(0));
+        assert_eq!(taken, Ok(0));
+        for end in ["-wal", "-shm"] {
+            drop(fs::remove_file(self.place().join(format!("{DATABASE}{end}"))));
+        }
+    }
+}
+
+/// Both entries of a run, of which the first will be entry `started`.
+pub fn whole(number: u64, started: u64) -> Vec<NewEntry> {
+    let run = SampleRun::numbered(number, number % 3);
+    vec![run.started().unwrap(), run.done(Status::Succeeded, started).unwrap()]
+}
+
+/// Appends a run, one entry after the other, wherever they come to stand.
+pub fn put(ledger: &Ledger, number: u64) -> [Appended; 2] {
+    let run = SampleRun::numbered(number, number % 3);
+    let one = |entry| ledger.append(vec![entry]).wait().unwrap().remove(0);
+    let started = one(run.started().unwrap());
+    let done = one(run.done(Status::Succeeded, started.index).unwrap());
+    [started, done]
+}
+
+/// Runs, one after another.
+pub fn fill(ledger: &Ledger, runs: std::ops::Range<u64>) {
+    for number in runs {
+        put(ledger, number);
+    }
+}
+
+/// This test program once more, for the ignored test `name`.
+pub fn child(name: &str, place: &Path) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", name, "--ignored", "--nocapture", "--test-threads", "1"]);
+    command.env("ACTUM_TEST_PLACE", place).stdin(Stdio::null());
+    command
+}
+
+/// The same behind a line of shell, which ends with `exec \"$@\"`.
+pub fn child_behind(script: &str, name: &str, place: &Path) -> Command {
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", script, "sh"]).arg(std::env::current_exe().unwrap());
+    command.args(["--exact", name, "--ignored", "--nocapture", "--test-threads", "1"]);
+    command.env("ACTUM_TEST_PLACE", place).stdin(Stdio::null());
+    command
+}
+
+/// What a child was given.
+pub fn given_place() -> PathBuf {
+    std::env::var_os("ACTUM_TEST_PLACE").unwrap().into()
+}
+
+/// In a child: the ledger of the home it was given.
+pub fn given_ledger() -> Ledger {
+    let home = LedgerHome::open(&given_place()).unwrap();
+    let keys = Arc::new(Keys::open(&home, now()).unwrap());
+    Ledger::open(&home, &TenantId::default(), keys, Arc::new(now))
+}
+
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}

@@ -1,0 +1,25 @@
+//! The ledger from the outside: what it keeps, who may write, and what is found out.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test may fail loudly"
+)]
+
+mod actions;
+mod alerts;
+mod append_only;
+mod conformance;
+mod crashes;
+mod exporting;
+mod grounds;
+mod home;
+mod keys;
+mod many;
+mod packing;
+mod passphrases;
+mod places;
+mod plans;
+mod receipts;
+mod signing;
+mod tampering;

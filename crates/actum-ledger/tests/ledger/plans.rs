@@ -1,0 +1,102 @@
+//! What a ledger keeps about plans, made anew from older ledgers and changed behind its back.
+
+use crate::grounds::{Grounds, fill};
+use actum_core::RunId;
+use actum_ledger::conformance::sample::SampleRun;
+use actum_ledger::verify::Subject;
+use actum_ledger::{Appended, Ledger, Log, NewEntry};
+use actum_record::ledger::Answer;
+
+fn put(ledger: &Ledger, entry: NewEntry) -> (u64, actum_core::Digest) {
+    let Appended { index, leaf } = ledger.append(vec![entry]).wait().unwrap().remove(0);
+    (index, leaf)
+}
+
+/// A plan that was carried out, one that was denied, one that is approved and one that waits.
+fn with_plans() -> Grounds {
+    let grounds = Grounds::new();
+    let ledger = grounds.ledger();
+    fill(&ledger, 0..1);
+    let answers = [Some(Answer::Approved), Some(Answer::Denied), Some(Answer::Approved), None];
+    for (number, answer) in (10..).zip(answers) {
+        let plan = SampleRun::numbered(number, 0);
+        let queued = put(&ledger, plan.queued().unwrap());
+        let Some(answer) = answer else { continue };
+        let answered = put(&ledger, plan.answered(answer, queued).unwrap());
+        if number == 10 {
+            let run = plan.approved(RunId::from_random(99), answered);
+            put(&ledger, run.started().unwrap());
+        }
+    }
+    drop(ledger);
+    grounds.settle();
+    grounds
+}
+
+/// AA-5, AEC-8
+#[test]
+fn what_is_kept_about_plans_is_compared_with_what_the_entries_say() {
+    let grounds = with_plans();
+    let sound = grounds.verify().unwrap();
+    assert!(sound.is_sound(), "{sound:?}");
+    let plan = SampleRun::numbered(10, 0).run;
+    for (column, value) in [
+        ("workspace", "1"),
+        ("queued", "4"),
+        ("answer", "'denied'"),
+        ("answer", "NULL"),
+        ("answer", "'perhaps'"),
+        ("answered", "1"),
+        ("started", "NULL"),
+        ("open", "1"),
+        ("open", "2"),
+        ("plan", "plan + 1"),
+    ] {
+        let grounds = with_plans();
+        let change = format!("UPDATE plan SET {column} = {value} WHERE queued = 3");
+        grounds.foreign().execute_batch(&change).unwrap();
+        grounds.settle();
+        let result = grounds.verify().unwrap();
+        let is_told = |subject: &Subject| matches!(subject, Subject::Plan(told) if *told == plan || column == "plan");
+        assert!(result.findings.iter().any(|it| is_told(&it.subject)), "{change}: {result:?}");
+    }
+    for change in [
+        "DELETE FROM plan WHERE queued = 3",
+        "DELETE FROM plan",
+        "INSERT INTO plan SELECT plan + 1, workspace, queued, NULL, NULL, NULL, 1 FROM plan LIMIT 1",
+        "DROP INDEX plan_open; CREATE INDEX plan_open ON plan (workspace) WHERE open = 1",
+    ] {
+        let grounds = with_plans();
+        grounds.foreign().execute_batch(change).unwrap();
+        grounds.settle();
+        assert!(!grounds.verify().unwrap().is_sound(), "{change}");
+    }
+}
+
+/// A ledger that was made before there were plans is read as it is, and gets the table when it is written.
+#[test]
+fn a_ledger_without_plans_is_read_and_renewed_by_the_first_who_writes() {
+    let grounds = Grounds::new();
+    fill(&grounds.ledger(), 0..2);
+    let older = "DROP TABLE plan; DROP INDEX entry_kind; DROP INDEX entry_alert; DROP INDEX entry_forgotten; \
+                 PRAGMA user_version = 65537";
+    grounds.foreign().execute_batch(older).unwrap();
+    grounds.settle();
+    let before = std::fs::read(grounds.database()).unwrap();
+    let view = grounds.view();
+    assert_eq!(view.open_plans().unwrap(), []);
+    assert_eq!(view.plan(SampleRun::numbered(1, 0).run).unwrap(), None);
+    drop(view);
+    let result = grounds.verify().unwrap();
+    assert!(result.is_sound() && result.entries == 5, "{result:?}");
+    assert_eq!(std::fs::read(grounds.database()).unwrap(), before);
+    let (one, two) = (grounds.ledger(), grounds.ledger());
+    put(&one, SampleRun::numbered(8, 0).queued().unwrap());
+    put(&two, SampleRun::numbered(9, 0).queued().unwrap());
+    assert_eq!(grounds.view().open_plans().unwrap().len(), 2);
+    let version = "SELECT user_version FROM pragma_user_version";
+    let version = grounds.foreign().query_row(version, (), |row| row.get::<_, u32>(0)).unwrap();
+    assert_eq!(version, (5 << 16) | 5);
+    let result = grounds.verify().unwrap();
+    assert!(result.is_sound() && result.entries == 7, "{result:?}");
+}

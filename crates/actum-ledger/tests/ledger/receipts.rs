@@ -1,0 +1,123 @@
+//! Whose signatures are looked at where a ledger is verified.
+
+use crate::grounds::{Grounds, fill};
+use actum_ledger::conformance::sample::key_rotated;
+use actum_ledger::verify::{Checks, Finding, Receipts, Subject, Verification, verify};
+use actum_ledger::{Ledger, LedgerView, export};
+use actum_record::ledger::EntryKind;
+
+/// What the check of entries was asked about, and what came out of the database and of an export of it.
+/// The entry `forged` is said not to count.
+fn looked(grounds: &Grounds, receipts: Receipts, forged: u64) -> [(Vec<u64>, Verification); 2] {
+    let view = grounds.view();
+    let mut file = Vec::new();
+    export::export(&view, &mut file).unwrap();
+    let mut from_export = |checks: &mut Checks<'_>| {
+        export::verify(&mut file.as_slice(), checks, None, &mut |_| {}).unwrap()
+    };
+    let mut from_database = |checks: &mut Checks<'_>| verify(&view, checks, &mut |_| {}).unwrap();
+    [
+        look(grounds, &view, receipts, forged, &mut from_database),
+        look(grounds, &view, receipts, forged, &mut from_export),
+    ]
+}
+
+fn look(
+    grounds: &Grounds,
+    view: &LedgerView,
+    receipts: Receipts,
+    forged: u64,
+    run: &mut dyn FnMut(&mut Checks<'_>) -> Verification,
+) -> (Vec<u64>, Verification) {
+    use actum_ledger::Log;
+    let entries = view.entries(0, 10_000).unwrap();
+    let mut asked = Vec::new();
+    let mut entry = |kind: EntryKind, body: &[u8]| {
+        let found = entries.iter().find(|entry| entry.body == body).unwrap();
+        assert_eq!(found.kind, kind);
+        asked.push(found.index);
+        if found.index == forged { Err("it is forged".to_owned()) } else { Ok(()) }
+    };
+    let mut checks = Checks { note: &mut grounds.check(), entry: &mut entry, receipts };
+    let verification = run(&mut checks);
+    (asked, verification)
+}
+
+/// Entries 1 to 4 with a checkpoint, a change of keys before it and one behind, and two runs more.
+fn half_covered(ledger: &Ledger) {
+    fill(ledger, 0..2);
+    ledger.append(vec![key_rotated().unwrap()]).wait().unwrap();
+    ledger.checkpoint().wait().unwrap();
+    fill(ledger, 2..4);
+    ledger.append(vec![key_rotated().unwrap()]).wait().unwrap();
+}
+
+/// AEC-11. Behind the newest checkpoint nothing is signed but the receipts themselves.
+#[test]
+fn receipts_that_no_checkpoint_covers_are_looked_at() {
+    let grounds = Grounds::new();
+    half_covered(&grounds.ledger());
+    for (asked, result) in looked(&grounds, Receipts::NotCovered, 9) {
+        assert_eq!(asked.iter().filter(|index| **index != 5 && **index != 10).count(), 2);
+        assert!(asked.contains(&7) && asked.contains(&9), "{asked:?}");
+        let message = "it is forged".to_owned();
+        assert_eq!(result.findings, [Finding { subject: Subject::Entry(9), message }]);
+        assert_eq!((result.covered, result.receipts), (6, 1));
+    }
+}
+
+/// AEC-11
+#[test]
+fn every_receipt_is_looked_at_where_that_is_asked_for() {
+    let grounds = Grounds::new();
+    half_covered(&grounds.ledger());
+    for (mut asked, result) in looked(&grounds, Receipts::All, 2) {
+        // Both changes of keys of the samples have the same bytes.
+        asked.retain(|index| *index != 5);
+        assert_eq!(asked, [2, 4, 7, 9]);
+        assert_eq!((result.is_sound(), result.receipts), (false, 3));
+    }
+}
+
+/// AEC-11. A checkpoint that does not count vouches for nothing.
+#[test]
+fn receipts_that_an_unsound_checkpoint_covers_are_looked_at() {
+    let grounds = Grounds::new();
+    half_covered(&grounds.ledger());
+    let view = grounds.view();
+    let mut asked = 0;
+    let mut entry = |_, _: &[u8]| {
+        asked += 1;
+        Ok(())
+    };
+    let note = &mut |_: &str| Err("nobody signed it".to_owned());
+    let mut checks = Checks { note, entry: &mut entry, receipts: Receipts::NotCovered };
+    let result = verify(&view, &mut checks, &mut |_| {}).unwrap();
+    assert_eq!((result.covered, result.receipts, asked), (0, 4, 6));
+}
+
+/// A change of keys is looked at wherever it stands.
+#[test]
+fn a_change_of_keys_that_does_not_count_is_found() {
+    let grounds = Grounds::new();
+    half_covered(&grounds.ledger());
+    for (asked, result) in looked(&grounds, Receipts::NotCovered, 5) {
+        assert_eq!(asked.iter().filter(|index| **index == 5).count(), 2);
+        let subjects: Vec<_> = result.findings.iter().map(|finding| &finding.subject).collect();
+        assert_eq!(subjects, [&Subject::Entry(5), &Subject::Entry(10)]);
+    }
+}
+
+/// More than are kept waiting for a checkpoint.
+#[test]
+fn a_long_export_without_checkpoints_is_looked_at_whole() {
+    let grounds = Grounds::new();
+    let ledger = grounds.ledger();
+    fill(&ledger, 0..300);
+    drop(ledger);
+    let foreign = grounds.foreign();
+    foreign.execute_batch("DROP TRIGGER checkpoint_delete; DELETE FROM checkpoint").unwrap();
+    for (asked, result) in looked(&grounds, Receipts::NotCovered, 600) {
+        assert_eq!((asked.len(), result.receipts, result.covered), (300, 299, 0));
+    }
+}

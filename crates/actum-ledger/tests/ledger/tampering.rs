@@ -1,0 +1,309 @@
+//! Whatever is changed behind the ledger's back is found.
+
+use std::collections::BTreeMap;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+
+use crate::grounds::{Grounds, fill, whole};
+use actum_core::{Status, Timestamp};
+use actum_ledger::conformance::sample::{SampleRun, catalog_changed, log_started};
+use actum_ledger::sqlite::DATABASE;
+use actum_ledger::verify::{Subject, Verification};
+use actum_record::merkle::leaf_hash;
+use rusqlite::types::Value;
+use rusqlite::{Connection, OpenFlags};
+
+/// All rows of all tables, as they are.
+type Dump = BTreeMap<String, Vec<Vec<Value>>>;
+
+fn dump(path: &Path) -> Dump {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY;
+    let connection = Connection::open_with_flags(path, flags).unwrap();
+    let tables = ["entry", "blob", "checkpoint", "run", "sqlite_schema"];
+    let rows = |table: &str| {
+        let mut select = connection.prepare(&format!("SELECT * FROM {table} ORDER BY 1")).unwrap();
+        // Where the roots of the tables are is no content.
+        let columns = if table == "sqlite_schema" { 3 } else { select.column_count() };
+        let row = |row: &rusqlite::Row<'_>| (0..columns).map(|column| row.get(column)).collect();
+        select.query_map((), row).unwrap().map(Result::unwrap).collect()
+    };
+    tables.iter().map(|&table| (table.to_owned(), rows(table))).collect()
+}
+
+/// A settled ledger with small pages, and checkpoints over most of it.
+fn small() -> Grounds {
+    let grounds = Grounds::new();
+    grounds.make_small();
+    let ledger = grounds.ledger();
+    fill(&ledger, 0..3);
+    ledger.checkpoint().wait().unwrap();
+    ledger.append(whole(3, 7).into_iter().take(1).collect()).wait().unwrap();
+    let run = SampleRun::numbered(4, 0);
+    let request = Some(("T-1".parse().unwrap(), 1));
+    let asked = SampleRun { request, ..run };
+    ledger.append(vec![asked.started().unwrap()]).wait().unwrap();
+    ledger.checkpoint().wait().unwrap();
+    let beginning = (0, leaf_hash(&log_started().unwrap().body));
+    // Their document is that of a run before, so that none is added.
+    let bundle = SampleRun::numbered(0, 0).bundle;
+    let changed = catalog_changed(beginning, &bundle).unwrap();
+    let ended = SampleRun::numbered(1, 1).action_ended(Status::Succeeded).unwrap();
+    let open = SampleRun { bundle, ..SampleRun::numbered(5, 0) }.started().unwrap();
+    ledger.append(vec![ended, changed, open]).wait().unwrap();
+    drop(ledger);
+    grounds.settle();
+    grounds
+}
+
+/// AEC-8. A flip that is not found left all that was kept as it was.
+#[test]
+fn every_byte_of_a_small_ledger_flipped_is_found_or_changed_nothing() {
+    let grounds = small();
+    let sound = fs::read(grounds.database()).unwrap();
+    let before = dump(&grounds.database());
+    assert!(grounds.verify().unwrap().is_sound());
+    const THREADS: usize = 2;
+    let counts = std::thread::scope(|scope| {
+        let threads: Vec<_> =
+            (0..THREADS)
+                .map(|thread| {
+                    let (grounds, sound, before) = (&grounds, &sound, &before);
+                    scope.spawn(move || {
+                        let all = thread..sound.len();
+                        all.step_by(THREADS).fold([0; 3], |[refused, told, harmless], at| {
+                            match flipped(grounds, sound, before, thread, at) {
+                                None => [refused + 1, told, harmless],
+                                Some(false) => [refused, told + 1, harmless],
+                                Some(true) => [refused, told, harmless + 1],
+                            }
+                        })
+                    })
+                })
+                .collect();
+        threads
+            .into_iter()
+            .map(|thread| thread.join().unwrap())
+            .fold([0; 3], |[a, b, c], [x, y, z]| [a + x, b + y, c + z])
+    });
+    let [refused, told, harmless] = counts;
+    println!(
+        "{} bytes: {refused} flips refused, {told} told, {harmless} without any meaning",
+        sound.len()
+    );
+    assert!(told > refused && told > harmless);
+}
+
+/// Whether the ledger with one byte flipped is sound; nothing where it cannot be read.
+fn flipped(
+    grounds: &Grounds,
+    sound: &[u8],
+    before: &Dump,
+    thread: usize,
+    at: usize,
+) -> Option<bool> {
+    let copy = grounds.home.path().join(format!("copy-{thread}"));
+    drop(fs::create_dir(&copy));
+    let path = copy.join(DATABASE);
+    let mut bytes = sound.to_vec();
+    *bytes.get_mut(at).unwrap() ^= 1 << (at % 8);
+    // A file that is written anew is on disk when it is closed, which takes its time.
+    for end in ["", "-wal", "-shm"] {
+        drop(fs::remove_file(copy.join(format!("{DATABASE}{end}"))));
+    }
+    fs::write(&path, &bytes).unwrap();
+    fs::set_permissions(&path, Permissions::from_mode(0o600)).unwrap();
+    let is_sound = grounds.verify_at(&copy).ok()?.is_sound();
+    if is_sound {
+        assert_eq!(dump(&path), *before, "byte {at} was flipped and not found");
+    }
+    Some(is_sound)
+}
+
+/// The findings after a change that the triggers were removed for.
+fn after(change: &str) -> Verification {
+    let grounds = small();
+    let connection = grounds.foreign();
+    let triggers: Vec<String> = connection
+        .prepare("SELECT name, sql FROM sqlite_schema WHERE type = 'trigger'")
+        .unwrap()
+        .query_map((), |row| {
+            let (name, sql): (String, String) = (row.get(0)?, row.get(1)?);
+            connection.execute_batch(&format!("DROP TRIGGER {name}"))?;
+            Ok(sql)
+        })
+        .unwrap()
+        .map(Result::unwrap)
+        .collect();
+    connection.execute_batch(change).unwrap();
+    for sql in triggers {
+        connection.execute_batch(&sql).unwrap();
+    }
+    drop(connection);
+    grounds.verify().unwrap()
+}
+
+fn subjects(result: &Verification) -> Vec<&Subject> {
+    result.findings.iter().map(|finding| &finding.subject).collect()
+}
+
+/// AEC-8
+#[test]
+fn a_changed_column_is_found_whichever_it_is() {
+    assert!(after("SELECT 1").is_sound());
+    for (column, value) in [
+        ("kind", "'EFFECT_DONE'"),
+        ("kind", "'NOTHING'"),
+        ("time", "time + 1"),
+        ("run", "run + 1"),
+        ("run", "NULL"),
+        ("workspace", "1"),
+        ("request", "'T-2'"),
+        ("attempt", "2"),
+        ("status", "'failed'"),
+        ("nodes", "zeroblob(32)"),
+        ("nodes", "CAST(nodes || nodes AS BLOB)"),
+        ("nodes", "x''"),
+        ("body", "CAST(body || x'20' AS BLOB)"),
+        ("body", "x''"),
+    ] {
+        let result = after(&format!("UPDATE entry SET {column} = {value} WHERE seq = 3"));
+        assert!(subjects(&result).contains(&&Subject::Entry(3)), "{column} {value}: {result:?}");
+    }
+    for (column, value) in [
+        ("workspace", "1"),
+        ("request", "'T-9'"),
+        ("attempt", "2"),
+        ("started", "1"),
+        ("done", "NULL"),
+        ("status", "'failed'"),
+        ("run", "run + 1"),
+    ] {
+        let result = after(&format!("UPDATE run SET {column} = {value} WHERE started = 3"));
+        let is_run = |subject: &&Subject| matches!(subject, Subject::Run(_));
+        assert!(subjects(&result).iter().any(is_run), "{column} {value}: {result:?}");
+    }
+}
+
+/// AEC-8
+#[test]
+fn rows_that_were_removed_added_or_exchanged_are_found() {
+    let last = "(SELECT max(seq) FROM entry)";
+    for change in [
+        "DELETE FROM entry WHERE seq = 0",
+        "DELETE FROM entry WHERE seq = 4",
+        &format!("DELETE FROM entry WHERE seq = {last}"),
+        "DELETE FROM entry",
+        "UPDATE entry SET seq = -1 WHERE seq = 2",
+        "UPDATE entry SET seq = 100 WHERE seq = 8",
+        "UPDATE entry SET seq = -1 WHERE seq = 2; UPDATE entry SET seq = 2 WHERE seq = 4; \
+         UPDATE entry SET seq = 4 WHERE seq = -1",
+        "INSERT INTO entry SELECT -5, kind, time, run, workspace, request, attempt, status, nodes, \
+         body FROM entry WHERE seq = 1",
+        &format!(
+            "INSERT INTO entry SELECT {last} + 1, kind, time, run, workspace, request, attempt, \
+             status, nodes, body FROM entry WHERE seq = 1"
+        ),
+        "DELETE FROM blob WHERE number = 1",
+        "DELETE FROM blob WHERE number = (SELECT max(number) FROM blob)",
+        "UPDATE blob SET bytes = CAST(bytes || x'20' AS BLOB) WHERE number = 1",
+        "UPDATE blob SET digest = zeroblob(32) WHERE number = 1",
+        "UPDATE blob SET number = 77 WHERE number = 1",
+        "INSERT INTO blob VALUES (9, zeroblob(32), x'00')",
+        "DELETE FROM run WHERE started = 1",
+        "INSERT INTO run SELECT run + 1, workspace, NULL, 1, started, done, status FROM run LIMIT 1",
+        "UPDATE checkpoint SET note = replace(note, 'actum', 'octum')",
+        "UPDATE checkpoint SET size = 6 WHERE size = 7",
+        "UPDATE checkpoint SET size = 99 WHERE size = 9",
+        "DELETE FROM checkpoint WHERE size = 7; UPDATE checkpoint SET size = 7",
+        "INSERT INTO checkpoint SELECT 8, note FROM checkpoint WHERE size = 7",
+        "CREATE INDEX more ON entry (time)",
+        "DROP INDEX entry_kind",
+        "DROP INDEX entry_alert",
+        "DROP INDEX entry_forgotten",
+        "DROP INDEX entry_kind; CREATE INDEX entry_kind ON entry (kind) WHERE kind = 'ACTION_ENDED'",
+        "DROP INDEX run_open; CREATE INDEX run_open ON run (started) WHERE done IS NULL",
+    ] {
+        let grounds = std::panic::catch_unwind(|| after(change));
+        match grounds {
+            Ok(result) => assert!(!result.is_sound(), "{change}"),
+            Err(_) => assert!(change.contains("DROP INDEX"), "{change}"),
+        }
+    }
+}
+
+/// AEC-8. What was cut off is found by a checkpoint that stayed, here or elsewhere.
+#[test]
+fn a_log_that_was_cut_at_its_end_contradicts_its_checkpoint() {
+    let result = after(
+        "DELETE FROM entry WHERE seq >= 8; DELETE FROM run WHERE started >= 8; \
+         DELETE FROM blob WHERE number = (SELECT max(number) FROM blob)",
+    );
+    assert_eq!(subjects(&result), [&Subject::Checkpoint(9)]);
+}
+
+/// A log that was written anew with other entries contradicts the checkpoint of the old one.
+#[test]
+fn a_log_that_was_written_anew_contradicts_its_checkpoint() {
+    let (old, new) = (small(), small());
+    let note = |grounds: &Grounds| {
+        let row =
+            grounds.foreign().query_row("SELECT note FROM checkpoint WHERE size = 9", (), |row| {
+                row.get::<_, String>(0)
+            });
+        row.unwrap()
+    };
+    let foreign = new.foreign();
+    foreign.execute_batch("DROP TRIGGER checkpoint_update").unwrap();
+    foreign.execute("UPDATE checkpoint SET note = ? WHERE size = 9", [note(&old)]).unwrap();
+    let result = new.verify().unwrap();
+    assert!(subjects(&result).contains(&&Subject::Checkpoint(9)), "{result:?}");
+}
+
+/// AEC-8. Threads read stretches of 1,024 entries each.
+#[test]
+fn what_is_wrong_in_a_long_log_is_found_within_and_between_stretches() {
+    let grounds = Grounds::new();
+    let ledger = grounds.ledger();
+    for first in (0..1600).step_by(100) {
+        let entries: Vec<_> =
+            (first..first + 100).flat_map(|number| whole(number, 1 + 2 * number)).collect();
+        assert_eq!(ledger.append(entries).wait().unwrap().len(), 200);
+    }
+    ledger.checkpoint().wait().unwrap();
+    drop(ledger);
+    let result = grounds.verify().unwrap();
+    assert!(result.is_sound(), "{:?}", result.findings);
+    assert_eq!((result.entries, result.runs, result.documents), (3201, 1600, 1601));
+    let foreign = grounds.foreign();
+    foreign.execute_batch("DROP TRIGGER entry_update; DROP TRIGGER entry_delete; BEGIN").unwrap();
+    for (change, subject) in [
+        ("UPDATE entry SET body = CAST(body || x'20' AS BLOB) WHERE seq = 1500", 1500),
+        ("UPDATE entry SET nodes = substr(nodes, 1, 352) WHERE seq = 2047", 2047),
+        ("UPDATE entry SET nodes = CAST(nodes || zeroblob(32) AS BLOB) WHERE seq = 1023", 1023),
+        ("UPDATE entry SET nodes = CAST(nodes || zeroblob(32) AS BLOB) WHERE seq = 3200", 3200),
+        ("DELETE FROM entry WHERE seq = 1024", 1024),
+        ("DELETE FROM entry WHERE seq = 3071", 3071),
+        ("UPDATE entry SET time = 5 WHERE seq = 3072", 3072),
+    ] {
+        foreign.execute_batch(&format!("{change}; COMMIT")).unwrap();
+        let result = grounds.verify().unwrap();
+        assert!(subjects(&result).contains(&&Subject::Entry(subject)), "{change}: {result:?}");
+        foreign.execute_batch("BEGIN").unwrap();
+    }
+}
+
+/// Times say something about the clock alone.
+#[test]
+fn a_clock_that_went_back_is_told_and_nothing_is_wrong() {
+    let grounds = Grounds::new();
+    let ledger = grounds.ledger();
+    // A minute is no step: so long may an entry wait for its turn.
+    for (number, second) in [(0, 500), (1, 400), (2, 340), (3, 900), (4, 0)] {
+        let run = SampleRun::numbered(number, 0);
+        let time = Timestamp::from_micros(run.time.micros() + second * 1_000_000);
+        ledger.append(vec![SampleRun { time, ..run }.started().unwrap()]).wait().unwrap();
+    }
+    let result = grounds.verify().unwrap();
+    assert_eq!((result.is_sound(), result.steps_back, result.open_runs), (true, 2, 5));
+}

@@ -1,0 +1,398 @@
+//! Whatever a person saves while a run or a recovery is at work survives, also where that is killed (FO-2, FO-6).
+
+use std::cell::Cell;
+use std::path::Path;
+use std::rc::Rc;
+
+use actum_testkit::{Node, SimDisk};
+use actum_workspace::View;
+
+use crate::changes::{apply, base, create, mixture, open, rename};
+use crate::explore::cuts;
+
+/// A disk after a change was killed, when all of its files but one were published, or all.
+fn killed(is_whole: bool) -> SimDisk {
+    let disk = base();
+    apply(&disk, &[create("w/p", "1\n"), create("w/q", "2\n")]).unwrap();
+    disk.advance(60_000);
+    let whole = disk.clone_deep();
+    let first = whole.calls();
+    apply(&whole, &mixture()).unwrap();
+    let published = whole.trace().iter().rposition(|call| call.starts_with("rename")).unwrap();
+    disk.kill_at(published - first + usize::from(is_whole));
+    drop(apply(&disk, &mixture()));
+    disk.revive();
+    disk
+}
+
+/// The same disk after a restart of the machine, in some of its possible states.
+fn restarted(limit: usize) -> Vec<SimDisk> {
+    let disk = killed(false);
+    disk.settle();
+    disk.crash_states(limit).collect()
+}
+
+/// How many calls recovery makes on `disk`.
+fn calls_of_recovery(disk: &SimDisk) -> usize {
+    let whole = disk.clone_deep();
+    let first = whole.calls();
+    drop(open(&whole).unwrap());
+    whole.calls() - first
+}
+
+const MINE: &[u8] = b"mine\n";
+
+/// Paths that the change replaces, creates and deletes.
+const SAVED: [&str; 3] = ["a", "n/new", "d/c"];
+
+/// A way to save a file.
+type Save = fn(&SimDisk, &str);
+
+/// As editors do, by a new file that is moved over the old one, and in place.
+const SAVES: [Save; 2] = [
+    |disk, path| match disk.get(path) {
+        Some(_) => disk.replace(path, MINE),
+        None => in_place(disk, path),
+    },
+    in_place,
+];
+
+fn in_place(disk: &SimDisk, path: &str) {
+    if let Some((directory, _)) = path.rsplit_once('/') {
+        disk.mkdir_p(directory);
+    }
+    disk.put(path, MINE);
+}
+
+/// All ways to save one of the files.
+fn saves() -> impl Iterator<Item = (&'static str, Save)> + Clone {
+    SAVED.into_iter().flat_map(|path| SAVES.map(|save| (path, save)))
+}
+
+/// Whether any file has the saved content, also one of actum's own but for those in the stage directory, which a collection
+/// removes.
+fn is_kept(disk: &SimDisk) -> bool {
+    let is_mine = |(path, node): (&String, &Node)| {
+        let is_file = matches!(node, Node::File { bytes, .. } if bytes.as_slice() == MINE);
+        is_file && !path.starts_with(".actum/stage/")
+    };
+    disk.snapshot().iter().any(is_mine)
+}
+
+/// FO-2, FO-6: in the same epoch, and after a restart that loses nothing.
+#[test]
+fn a_file_that_is_saved_during_a_run_that_is_killed_after_it_is_kept() {
+    let whole = base();
+    let first = whole.calls();
+    apply(&whole, &mixture()).unwrap();
+    let calls = whole.calls() - first;
+    let cuts = cuts(&whole, first, calls);
+    for (at, (path, save)) in (0..calls).flat_map(|at| saves().map(move |save| (at, save))) {
+        for killed in cuts.iter().copied().filter(|cut| *cut > at && (at + cut) % 5 == 0) {
+            let disk = base();
+            disk.before_call(at, move |disk| save(disk, path));
+            disk.kill_at(killed);
+            drop(apply(&disk, &mixture()));
+            disk.revive();
+            disk.clear_faults();
+            disk.advance(5_000);
+            let restarted = disk.clone_deep();
+            restarted.settle();
+            let restarted = restarted.crash_states(1).next().unwrap();
+            for (disk, epoch) in [(disk, "the same"), (restarted, "another")] {
+                drop(open(&disk).unwrap());
+                // What a run that was committed found, its undo brings back.
+                if !is_kept(&disk) {
+                    let runs = View::open_on(disk.clone(), Path::new("/")).unwrap().runs().unwrap();
+                    open(&disk).unwrap().revert(runs.last().unwrap().run).unwrap();
+                }
+                let what =
+                    format!("saved before call {at}, killed before call {killed}, recovered in");
+                assert!(is_kept(&disk), "{path} {what} {epoch} epoch");
+            }
+        }
+    }
+}
+
+/// FO-2, FO-6: an editor that had a file open writes to it after a run moved it away.
+#[test]
+fn a_file_that_is_written_after_a_killed_run_moved_it_away_is_kept() {
+    let whole = base();
+    let first = whole.calls();
+    apply(&whole, &mixture()).unwrap();
+    let mut written = 0;
+    for killed in cuts(&whole, first, whole.calls() - first) {
+        let disk = base();
+        disk.kill_at(killed);
+        drop(apply(&disk, &mixture()));
+        disk.revive();
+        disk.clear_faults();
+        let mut paths = disk.snapshot().into_keys();
+        let Some(gone) = paths.find(|path| path.ends_with(".gone")) else { continue };
+        disk.advance(5_000);
+        disk.put(&gone, MINE);
+        written += 1;
+        let restarted = disk.clone_deep();
+        restarted.settle();
+        let restarted = restarted.crash_states(1).next().unwrap();
+        for (disk, epoch) in [(disk, "the same"), (restarted, "another")] {
+            let is_committed = open(&disk).is_ok() && disk.get("d/c").is_none();
+            let what = format!("written before call {killed}, recovered in {epoch} epoch");
+            assert!(is_committed || is_kept(&disk), "{what}");
+        }
+    }
+    assert_ne!(written, 0);
+}
+
+/// FO-2
+#[test]
+fn a_file_that_is_saved_during_a_recovery_after_a_restart_keeps_its_content() {
+    let restarted = &restarted(1)[0];
+    for at in 0..calls_of_recovery(restarted) {
+        for save in SAVES {
+            let disk = restarted.clone_deep();
+            disk.advance(5_000);
+            disk.before_call(at, move |disk| save(disk, "a"));
+            drop(open(&disk).unwrap());
+            assert_eq!(disk.get("a").unwrap(), MINE, "before call {at}");
+        }
+    }
+}
+
+/// FO-2: what recovery displaced and had not kept yet when it was killed, the next recovery keeps.
+#[test]
+fn a_file_that_is_saved_during_a_recovery_that_is_killed_after_it_is_kept() {
+    /// In how many calls after the edit the recovery is killed; it keeps what it displaced by fewer.
+    const WINDOW: usize = 16;
+    for start in [killed(false), killed(true), restarted(1).remove(0)] {
+        let calls = calls_of_recovery(&start);
+        for (at, (path, save)) in (0..calls).flat_map(|at| saves().map(move |save| (at, save))) {
+            for killed in at + 1..calls.min(at + WINDOW) {
+                let disk = start.clone_deep();
+                disk.advance(5_000);
+                disk.before_call(at, move |disk| save(disk, path));
+                disk.kill_at(killed);
+                drop(open(&disk));
+                disk.revive();
+                disk.clear_faults();
+                disk.advance(5_000);
+                drop(open(&disk).unwrap());
+                assert!(
+                    is_kept(&disk),
+                    "{path}: saved before call {at}, killed before call {killed}"
+                );
+            }
+        }
+    }
+}
+
+/// FO-2: the first save is displaced, the second displaces what recovery has just put there.
+#[test]
+fn the_last_of_two_saves_during_a_recovery_is_kept() {
+    for start in [killed(false), killed(true), restarted(1).remove(0)] {
+        for at in 0..calls_of_recovery(&start) {
+            for (path, save) in saves() {
+                for later in 1..6 {
+                    let disk = start.clone_deep();
+                    disk.advance(5_000);
+                    disk.before_call(at, move |disk| {
+                        if disk.get(path).is_some() {
+                            disk.replace(path, b"first\n");
+                        }
+                    });
+                    let is_saved = Rc::new(Cell::new(false));
+                    let saved = Rc::clone(&is_saved);
+                    disk.before_call(at + later, move |disk| {
+                        save(disk, path);
+                        saved.set(true);
+                    });
+                    drop(open(&disk).unwrap());
+                    assert!(!is_saved.get() || is_kept(&disk), "{path}: {at}, {later}");
+                }
+            }
+        }
+    }
+}
+
+/// FO-2: a later run in the same directories hides a rename of them; recovery keeps the files that it removes.
+#[test]
+fn a_file_whose_directory_was_renamed_before_a_recovery_is_kept() {
+    for killed in [false, true] {
+        let disk = base();
+        disk.mkdir_p("lib");
+        disk.put("lib/x", MINE);
+        disk.settle();
+        apply(&disk, &[rename("lib/x", "core/x"), create("lib/y", "y\n")]).unwrap();
+        disk.advance(5_000);
+        let later = [create("lib/new", "new\n"), create("top", "top\n")];
+        if killed {
+            let whole = disk.clone_deep();
+            let first = whole.calls();
+            apply(&whole, &later).unwrap();
+            let trace = whole.trace();
+            let published = trace.iter().rposition(|call| call.starts_with("rename")).unwrap();
+            disk.kill_at(published - first);
+        }
+        drop(apply(&disk, &later));
+        disk.revive();
+        disk.clear_faults();
+        disk.rename_path("lib", "lib.old");
+        disk.rename_path("core", "lib");
+        disk.mkdir_p("core");
+        disk.put("core/x", b"another\n");
+        disk.settle();
+        for state in disk.crash_states(4) {
+            drop(open(&state).unwrap());
+            assert!(is_kept(&state), "killed: {killed}");
+        }
+    }
+}
+
+/// FO-2, FO-6: also content that the journal knows of another path.
+#[test]
+fn what_somebody_puts_in_the_place_of_a_file_that_a_killed_run_displaces_is_kept() {
+    let puts: [fn(&SimDisk); 3] = [
+        |disk| disk.symlink("a", "mine"),
+        |disk| in_place(disk, "a/f"),
+        |disk| disk.rename_path("w/mine", "a"),
+    ];
+    let start = || {
+        let disk = base();
+        apply(&disk, &[create("w/mine", "mine\n")]).unwrap();
+        disk.advance(60_000);
+        disk
+    };
+    let is_there = |disk: &SimDisk| {
+        let is_link = |(path, node): (&String, &Node)| {
+            matches!(node, Node::Symlink { .. }) && !path.starts_with(".actum/stage/")
+        };
+        is_kept(disk) || disk.snapshot().iter().any(is_link)
+    };
+    let whole = start();
+    let first = whole.calls();
+    apply(&whole, &mixture()).unwrap();
+    let calls = whole.calls() - first;
+    let cuts = cuts(&whole, first, calls);
+    for (at, put) in (0..calls).flat_map(|at| puts.map(|put| (at, put))) {
+        for killed in cuts.iter().copied().filter(|cut| *cut > at && (at + cut) % 5 == 0) {
+            let disk = start();
+            let is_put = Rc::new(Cell::new(false));
+            let put_now = Rc::clone(&is_put);
+            disk.before_call(at, move |disk| {
+                if disk.get("a").is_some() {
+                    disk.remove("a");
+                    put(disk);
+                    put_now.set(true);
+                }
+            });
+            disk.kill_at(killed);
+            drop(apply(&disk, &mixture()));
+            disk.revive();
+            disk.clear_faults();
+            let restarted = disk.clone_deep();
+            restarted.settle();
+            let restarted = restarted.crash_states(1).next().unwrap();
+            for (disk, epoch) in [(disk, "the same"), (restarted, "another")] {
+                drop(open(&disk).unwrap());
+                let what = format!("put before call {at}, killed before call {killed}");
+                assert!(!is_put.get() || is_there(&disk), "{what}, recovered in {epoch} epoch");
+            }
+        }
+    }
+}
+
+/// FO-2, FO-6: what is moved to the lost directory is listed there, also where the recovery that moves it is killed.
+#[test]
+fn a_directory_that_is_moved_to_the_lost_directory_is_listed_after_a_killed_recovery() {
+    let has = |disk: &SimDisk, directory: &str, end: &str| {
+        let files = disk.snapshot();
+        files.iter().any(|(path, _)| path.starts_with(directory) && path.ends_with(end))
+    };
+    let check_listed = |disk: &SimDisk| {
+        for (path, _) in disk.snapshot().iter().filter(|(path, _)| path.ends_with(".displaced")) {
+            let (lost, name) = path.rsplit_once('/').unwrap();
+            let listing = disk.get(format!("{lost}/paths").as_str()).unwrap_or_default();
+            assert!(String::from_utf8(listing).unwrap().contains(name), "{path}");
+        }
+    };
+    let whole = base();
+    let first = whole.calls();
+    apply(&whole, &mixture()).unwrap();
+    let calls = whole.calls() - first;
+    let mut moved = 0;
+    let cuts = cuts(&whole, first, calls);
+    let times = (0..calls).flat_map(|at| cuts.iter().map(move |cut| (at, *cut)));
+    for (at, cut) in times.filter(|(at, cut)| cut > at) {
+        let disk = base();
+        disk.before_call(at, |disk| {
+            if disk.get("a").is_some() {
+                disk.remove("a");
+                in_place(disk, "a/f");
+            }
+        });
+        disk.kill_at(cut);
+        drop(apply(&disk, &mixture()));
+        disk.revive();
+        disk.clear_faults();
+        if !has(&disk, ".actum/stage/", "/f") {
+            continue;
+        }
+        disk.replace("a", b"another\n"); // so that the directory cannot be put back
+        let recovered = disk.clone_deep();
+        drop(open(&recovered).unwrap());
+        check_listed(&recovered);
+        if !has(&recovered, ".actum/lost/", ".displaced/f") {
+            continue;
+        }
+        check_saved_beside_another(&disk, &recovered);
+        moved += 1;
+        for killed in 0..calls_of_recovery(&disk) {
+            let disk = disk.clone_deep();
+            disk.kill_at(killed);
+            drop(open(&disk));
+            disk.revive();
+            disk.clear_faults();
+            drop(open(&disk).unwrap());
+            assert!(is_kept(&disk), "put before call {at}, killed before calls {cut} and {killed}");
+            check_listed(&disk);
+        }
+    }
+    assert_ne!(moved, 0);
+}
+
+/// FO-2, FO-6: a directory is saved under another name where its name in the lost directory is taken.
+fn check_saved_beside_another(disk: &SimDisk, recovered: &SimDisk) {
+    let disk = disk.clone_deep();
+    let files = recovered.snapshot();
+    let mut directories = files.keys().filter_map(|path| path.strip_suffix("/f"));
+    let saved = directories.find(|path| path.ends_with(".displaced")).unwrap();
+    disk.mkdir_p(saved);
+    disk.put(format!("{saved}/earlier"), b"earlier\n");
+    drop(open(&disk).unwrap());
+    assert!(is_kept(&disk));
+    assert_eq!(disk.get(format!("{saved}/earlier")).unwrap(), b"earlier\n");
+    assert!(disk.get(format!("{saved}.2/f")).is_some());
+    let (lost, name) = saved.rsplit_once('/').unwrap();
+    let listing = String::from_utf8(disk.get(format!("{lost}/paths")).unwrap()).unwrap();
+    assert!(listing.contains(&format!("\tmeanwhile\t{name}.2\n")), "{listing}");
+}
+
+/// FO-2: the period of a killed recovery ends with its last step; later timestamps are edits.
+#[test]
+fn edits_after_a_recovery_that_was_killed_are_kept() {
+    for restarted in restarted(2) {
+        for at in 0..calls_of_recovery(&restarted) {
+            let disk = restarted.clone_deep();
+            disk.kill_at(at);
+            drop(open(&disk));
+            disk.revive();
+            disk.clear_faults();
+            disk.advance(60_000);
+            disk.remove("w/p");
+            disk.rename_path("w/q", "w/r");
+            drop(open(&disk).unwrap());
+            let found = ["w/p", "w/q", "w/r"].map(|path| disk.get(path));
+            assert_eq!(found, [None, None, Some(b"2\n".to_vec())], "killed before call {at}");
+        }
+    }
+}

@@ -1,0 +1,256 @@
+//! Every kind of change, cut off at every call by a kill and by power cuts: before or after,
+//! never between (FO-2).
+
+use actum_core::FileMode;
+use actum_edit::{EmptyParents, ModeChange, Operation};
+use actum_testkit::SimDisk;
+use actum_workspace::{GcOptions, RunOptions};
+
+use crate::changes::{apply, base, create, delete, open, patch, path, rename};
+use crate::explore::{Effort, LARGE, THOROUGH, cuts, explore};
+
+/// For two large files.
+const FEW: Effort = Effort { states: 4, states_in_recovery: 0, stride: 61 };
+
+fn holds(operations: Vec<Operation>) {
+    holds_on(&base(), operations, THOROUGH);
+}
+
+fn holds_on(disk: &SimDisk, operations: Vec<Operation>, effort: Effort) {
+    let result = explore(
+        disk,
+        &move |disk| open(&disk)?.apply_operations(&operations, RunOptions::default()).map(drop),
+        effort,
+    );
+    match result {
+        Ok(count) => eprintln!("{count:?}"),
+        Err(violation) => panic!("{violation}"),
+    }
+}
+
+/// FO-2
+#[test]
+fn one_modified_file_is_before_or_after() {
+    holds(vec![patch("a", 1, "one", "ONE")]);
+}
+
+/// FO-2
+#[test]
+fn two_modified_files_are_both_before_or_both_after() {
+    holds(vec![patch("a", 1, "one", "ONE"), patch("b", 2, "dos", "DOS")]);
+}
+
+/// FO-2
+#[test]
+fn created_files_and_their_directories_appear_together_or_not_at_all() {
+    holds(vec![create("n/e/w", "new\n"), create("n/x", "")]);
+}
+
+/// FO-2
+#[test]
+fn deleted_files_and_their_directory_disappear_together_or_not_at_all() {
+    holds(vec![delete("a"), delete("d/c")]);
+}
+
+/// FO-2
+#[test]
+fn a_renamed_file_is_in_one_place() {
+    holds(vec![rename("a", "n/a"), rename("d/c", "c")]);
+}
+
+/// FO-2
+#[test]
+fn two_files_that_change_places_do_so_together() {
+    holds(vec![rename("a", "t"), rename("b", "a"), rename("t", "b")]);
+}
+
+/// FO-2
+#[test]
+fn a_renamed_and_edited_file_is_before_or_after() {
+    holds(vec![rename("a", "z"), patch("z", 1, "one", "ONE")]);
+}
+
+/// FO-2
+#[test]
+fn a_copied_file_appears_whole_or_not_at_all() {
+    holds(vec![Operation::Copy { from: path("run.sh"), to: path("d/run.sh") }]);
+}
+
+/// FO-2
+#[test]
+fn changed_modes_are_before_or_after() {
+    holds(vec![
+        Operation::Chmod { path: path("a"), mode: ModeChange::Executable(true) },
+        Operation::Chmod { path: path("run.sh"), mode: ModeChange::Exact(FileMode::new(0o600)) },
+    ]);
+}
+
+/// FO-2, AA-6
+#[test]
+fn empty_directories_are_made_and_removed_or_neither() {
+    let delete =
+        Operation::Delete { path: path("d/c"), expected: None, parents: EmptyParents::Keep };
+    let mode = Some(FileMode::PRIVATE_DIRECTORY);
+    holds(vec![
+        delete,
+        Operation::RemoveDirectory { path: path("d") },
+        Operation::MakeDirectory { path: path("n/e"), mode },
+    ]);
+}
+
+/// FO-2
+#[test]
+fn a_file_that_becomes_a_directory_is_one_or_the_other() {
+    holds(vec![delete("a"), create("a/b", "deep\n")]);
+}
+
+/// FO-2
+#[test]
+fn a_directory_that_becomes_a_file_is_one_or_the_other() {
+    holds(vec![delete("d/c"), create("d", "file\n")]);
+}
+
+/// FO-2
+#[test]
+fn a_large_file_is_before_or_after() {
+    let disk = base();
+    let large: String = (0..70_000).map(|line| format!("line number {line}\n")).collect();
+    disk.put("large", large.as_bytes());
+    disk.settle();
+    holds_on(&disk, vec![patch("large", 3, "line number 2", "LINE")], LARGE);
+}
+
+/// FO-2
+#[test]
+fn a_large_file_is_deleted_renamed_or_neither() {
+    let disk = base();
+    let large = vec![b'x'; (1 << 20) + 1];
+    disk.put("large", &large);
+    disk.put("huge", &large);
+    disk.settle();
+    holds_on(&disk, vec![delete("large"), rename("huge", "d/huge")], LARGE);
+}
+
+/// FO-5
+#[test]
+fn an_undo_is_before_or_after() {
+    let disk = base();
+    let operations = [patch("a", 1, "one", "ONE"), create("n/w", "w\n"), delete("d/c")];
+    let run = open(&disk).unwrap().apply_operations(&operations, RunOptions::default()).unwrap();
+    let check = |disk: &SimDisk| {
+        let result = explore(disk, &move |disk| open(&disk)?.revert(run).map(drop), THOROUGH);
+        result.unwrap_or_else(|violation| panic!("{violation}"));
+    };
+    // From the journal, and from the history.
+    let settled = disk.clone_deep();
+    settled.settle();
+    check(&settled);
+    open(&disk).unwrap().gc(&GcOptions::default()).unwrap();
+    disk.settle();
+    check(&disk);
+}
+
+/// An undo on a disk with too little room for copies takes the kept files themselves; cut off anywhere, it is before or
+/// after, and so is the redo of it.
+///
+/// FO-2, FO-5
+#[test]
+fn an_undo_that_takes_kept_files_is_before_or_after() {
+    let disk = base();
+    let content = |byte: u8| vec![byte; (1 << 20) + 1];
+    disk.put("deleted", content(b'd'));
+    disk.put("replaced", content(b'r'));
+    disk.settle();
+    let write = Operation::Write { path: path("replaced"), content: content(b'n'), expected: None };
+    let operations = [delete("deleted"), write, patch("a", 1, "one", "ONE")];
+    let run = open(&disk).unwrap().apply_operations(&operations, RunOptions::default()).unwrap();
+    let check = |disk: &SimDisk| {
+        let undo = move |disk: SimDisk| {
+            disk.set_free_bytes(256 << 10);
+            open(&disk)?.revert(run).map(drop)
+        };
+        let result = explore(disk, &undo, FEW);
+        result.unwrap_or_else(|violation| panic!("undo: {violation}"));
+        let undone = disk.clone_deep();
+        undo(undone.clone()).unwrap();
+        let redo = move |disk: SimDisk| {
+            disk.set_free_bytes(256 << 10);
+            let mut workspace = open(&disk)?;
+            let (_, redo) = workspace.begin_redo(run, RunOptions::default())?;
+            redo.commit().map(drop)
+        };
+        let result = explore(&undone, &redo, FEW);
+        result.unwrap_or_else(|violation| panic!("redo: {violation}"));
+    };
+    // From the journal, while the tree is not durable yet.
+    check(&disk);
+}
+
+/// FO-2
+#[test]
+fn putting_runs_into_the_history_changes_no_file() {
+    let disk = base();
+    let mut workspace = open(&disk).unwrap();
+    for (old, new) in [("one", "two"), ("two", "three")] {
+        let operations = [patch("a", 1, old, new)];
+        workspace.apply_operations(&operations, RunOptions::default()).unwrap();
+    }
+    drop(workspace);
+    // Nothing but the journal is durable yet.
+    let result = explore(&disk, &|disk| open(&disk)?.gc(&GcOptions::default()).map(drop), THOROUGH);
+    result.unwrap_or_else(|violation| panic!("{violation}"));
+}
+
+/// FO-2
+#[test]
+fn a_run_on_a_tree_that_is_not_durable_yet_is_before_or_after() {
+    let disk = base();
+    let mut workspace = open(&disk).unwrap();
+    // What only the first run touched stands beside what the second touches.
+    let operations = [
+        patch("a", 1, "one", "1"),
+        create("n", "n\n"),
+        create("only", "first\n"),
+        delete("b"),
+        delete("run.sh"),
+    ];
+    workspace.apply_operations(&operations, RunOptions::default()).unwrap();
+    drop(workspace);
+    holds_on(
+        &disk,
+        vec![patch("a", 1, "1", "uno"), rename("n", "m"), create("b", "B\n")],
+        THOROUGH,
+    );
+}
+
+/// FO-2
+#[test]
+fn a_run_after_one_that_was_killed_is_before_or_after() {
+    let change = [patch("a", 1, "one", "ONE")];
+    let whole = base();
+    let first = whole.calls();
+    apply(&whole, &change).unwrap();
+    for at in cuts(&whole, first, whole.calls() - first) {
+        let disk = base();
+        disk.kill_at(at);
+        drop(apply(&disk, &change));
+        disk.revive();
+        disk.clear_faults();
+        // The next process works on what the killed one left in memory.
+        let next = [patch("b", 1, "uno", "UNO")];
+        let effort = Effort { states: 24, states_in_recovery: 0, stride: 1 };
+        drop(open(&disk).unwrap());
+        let result = explore(&disk, &move |disk| apply(&disk, &next), effort);
+        result.unwrap_or_else(|violation| panic!("after a kill before call {at}: {violation}"));
+    }
+}
+
+/// FO-2
+#[test]
+fn the_first_opening_of_a_workspace_changes_no_file() {
+    let disk = SimDisk::new();
+    disk.put("a", b"one\n");
+    disk.settle();
+    let result = explore(&disk, &|disk| open(&disk).map(drop), LARGE);
+    result.unwrap_or_else(|violation| panic!("{violation}"));
+}

@@ -1,0 +1,23 @@
+//! Kills, power cuts, failing calls and other programs, on a simulated disk.
+#![allow(
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::print_stderr,
+    clippy::string_slice,
+    clippy::unwrap_used,
+    reason = "a test may fail loudly"
+)]
+
+mod barriers;
+mod changes;
+mod concurrent_edits;
+mod cost;
+mod crash_states;
+mod explore;
+mod faults;
+mod full_disk;
+mod interrupted;
+mod kept_images;
+mod later_edits;
+mod model;
+mod stamps;

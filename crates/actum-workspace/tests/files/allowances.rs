@@ -1,0 +1,184 @@
+//! What a run may do only where its limits allow it: replace files, and search for the places of
+//! hunks; and edits that find their own place.
+
+use std::os::unix::fs::MetadataExt;
+
+use actum_core::RelPath;
+use actum_edit::edit::{Edit, Occurrences, Replacement};
+use actum_edit::hunk::MovedHunk;
+use actum_edit::{EmptyParents, LineHunk, Operation};
+use actum_testkit::TestDir;
+use actum_workspace::{
+    Error, ErrorKind, ExistingFiles, HunkPlaces, Limits, RunOptions, State, Workspace,
+};
+
+fn path(path: &str) -> RelPath {
+    RelPath::new(path).unwrap()
+}
+
+fn create(file: &str) -> Operation {
+    Operation::Create { path: path(file), content: b"new\n".to_vec(), mode: None }
+}
+
+fn rename(from: &str, to: &str) -> Operation {
+    Operation::Rename { from: path(from), to: path(to), parents: EmptyParents::Remove }
+}
+
+fn copy(from: &str, to: &str) -> Operation {
+    Operation::Copy { from: path(from), to: path(to) }
+}
+
+fn replacing() -> RunOptions {
+    let limits = Limits { existing_files: ExistingFiles::Replace, ..Limits::default() };
+    RunOptions { limits, ..RunOptions::default() }
+}
+
+fn searching() -> RunOptions {
+    let limits = Limits { hunk_places: HunkPlaces::Searched, ..Limits::default() };
+    RunOptions { limits, ..RunOptions::default() }
+}
+
+/// FO-10, FO-5
+#[test]
+fn a_file_is_replaced_only_where_that_is_allowed_and_comes_back() {
+    for operation in [create("there"), rename("from", "there"), copy("from", "there")] {
+        let dir = TestDir::new();
+        dir.put("there", "old\n");
+        dir.chmod("there", 0o640);
+        dir.put("from", "from\n");
+        let before = dir.tree();
+        let mut workspace = Workspace::open(dir.path()).unwrap();
+        let operations = [operation];
+        let error = workspace.apply_operations(&operations, RunOptions::default()).unwrap_err();
+        assert!(matches!(error.kind, ErrorKind::Exists { .. }), "{error}");
+        assert_eq!((error.state, dir.tree()), (State::Unchanged, before.clone()));
+        let run = workspace.apply_operations(&operations, replacing()).unwrap();
+        assert_ne!(dir.get("there").unwrap(), b"old\n");
+        let after = dir.tree();
+        let undo = workspace.revert(run).unwrap();
+        assert_eq!(dir.tree(), before);
+        workspace.revert(undo).unwrap();
+        assert_eq!(dir.tree(), after);
+    }
+}
+
+/// FO-10
+#[test]
+fn a_replaced_file_keeps_its_mode() {
+    let dir = TestDir::new();
+    dir.put("run.sh", "old\n");
+    dir.chmod("run.sh", 0o750);
+    let mut workspace = Workspace::open(dir.path()).unwrap();
+    workspace.apply_operations(&[create("run.sh")], replacing()).unwrap();
+    assert_eq!(std::fs::metadata(dir.join("run.sh")).unwrap().mode() & 0o7777, 0o750);
+}
+
+/// FO-10
+#[test]
+fn nothing_replaces_a_directory_or_itself() {
+    let dir = TestDir::new();
+    dir.put("d/f", "f\n");
+    dir.put("a", "a\n");
+    let mut workspace = Workspace::open(dir.path()).unwrap();
+    for operation in [create("d"), rename("a", "d"), copy("a", "d"), rename("a", "a")] {
+        let error = workspace.apply_operations(&[operation], replacing()).unwrap_err();
+        assert!(matches!(error.kind, ErrorKind::Exists { .. }), "{error}");
+    }
+    assert_eq!(dir.get("a").unwrap(), b"a\n");
+}
+
+fn patch_of_b() -> Operation {
+    let body = b" a\n-b\n+B\n".to_vec();
+    let hunk =
+        LineHunk { old_start: 1, old_lines: 2, new_start: 1, new_lines: 2, body, at_end: false };
+    Operation::Patch { path: path("file"), hunks: vec![hunk], expected: None }
+}
+
+/// FO-10
+#[test]
+fn a_hunk_goes_elsewhere_only_where_that_is_allowed_and_the_run_says_so() {
+    let dir = TestDir::new();
+    dir.put("file", "x\ny\na\nb\n");
+    let mut workspace = Workspace::open(dir.path()).unwrap();
+    let error = workspace.apply_operations(&[patch_of_b()], RunOptions::default()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "cannot patch `file`: hunk 1 does not match at line 1: expected `a\\n`, found `x\\n`; \
+         it is at line 3; nothing was changed"
+    );
+    let mut transaction = workspace.begin(searching()).unwrap();
+    transaction.operate(&patch_of_b()).unwrap();
+    let moved = MovedHunk { hunk: 1, stated: 1, found: 3 };
+    assert_eq!(transaction.moved_hunks(), [(path("file"), moved)]);
+    let run = transaction.commit().unwrap().run;
+    assert_eq!(dir.get("file").unwrap(), b"x\ny\na\nB\n");
+    workspace.revert(run).unwrap();
+    assert_eq!(dir.get("file").unwrap(), b"x\ny\na\nb\n");
+}
+
+/// FO-10
+#[test]
+fn a_hunk_with_two_places_is_refused_though_it_may_be_searched_for() {
+    let dir = TestDir::new();
+    dir.put("file", "x\na\nb\na\nb\n");
+    let mut workspace = Workspace::open(dir.path()).unwrap();
+    let Error { kind, state, .. } =
+        workspace.apply_operations(&[patch_of_b()], searching()).unwrap_err();
+    assert_eq!(
+        (kind.to_string().as_str(), state),
+        (
+            "cannot patch `file`: hunk 1 fits at lines 2, 4, so it is not clear where it belongs",
+            State::Unchanged
+        )
+    );
+}
+
+fn replace(old: &str, new: &str, occurrences: Occurrences) -> Operation {
+    let edit = Edit::Replace(Replacement { old: old.into(), new: new.into(), occurrences });
+    Operation::Edit { path: path("file"), edit, expected: None }
+}
+
+/// FO-10
+#[test]
+fn an_edit_sees_the_edits_before_it_and_all_of_them_are_undone() {
+    let dir = TestDir::new();
+    // Larger than what is held in memory, so that the edit goes through files.
+    for size in [10, 200_000] {
+        let old = format!("first\n{}last\n", "line of text\n".repeat(size));
+        dir.put("file", &old);
+        let mut workspace = Workspace::open(dir.path()).unwrap();
+        let edits = [
+            replace("first", "1st", Occurrences::One),
+            replace("1st", "start", Occurrences::One),
+            replace("text", "words", Occurrences::All),
+        ];
+        let run = workspace.apply_operations(&edits, RunOptions::default()).unwrap();
+        let new = old.replace("first", "start").replace("text", "words");
+        assert_eq!(dir.get("file").unwrap(), new.as_bytes());
+        workspace.revert(run).unwrap();
+        assert_eq!(dir.get("file").unwrap(), old.as_bytes());
+    }
+}
+
+/// FO-2, FO-10
+#[test]
+fn an_edit_without_a_place_changes_nothing() {
+    let dir = TestDir::new();
+    dir.put("file", "a\na\n");
+    let mut workspace = Workspace::open(dir.path()).unwrap();
+    for (operations, message) in [
+        (
+            vec![replace("a\na", "b", Occurrences::One), replace("a", "c", Occurrences::One)],
+            "cannot edit `file`: the text `a` is not in the file; nothing was changed",
+        ),
+        (
+            vec![replace("a", "c", Occurrences::One)],
+            "cannot edit `file`: the text `a` is in the file 2 times (lines 1, 2), so it is not \
+             clear which is meant; nothing was changed",
+        ),
+    ] {
+        let error = workspace.apply_operations(&operations, RunOptions::default()).unwrap_err();
+        assert_eq!(error.to_string(), message);
+        assert_eq!(dir.get("file").unwrap(), b"a\na\n");
+    }
+}

@@ -1,0 +1,163 @@
+//! A damaged journal is found and reported, and nothing is overwritten.
+
+use actum_core::RelPath;
+use actum_edit::Operation;
+use actum_testkit::TestDir;
+use actum_workspace::{ErrorKind, RunOptions, View, Workspace};
+
+const JOURNAL: &str = ".actum/journal";
+/// The two copies of the head, and one page for each of the four records.
+const USED: usize = 6 * 4096;
+
+fn write(file: &str, content: &str) -> Operation {
+    let path = RelPath::new(file).unwrap();
+    Operation::Write { path, content: content.into(), expected: None }
+}
+
+/// A workspace with two runs in its journal.
+fn two_runs() -> TestDir {
+    let dir = TestDir::new();
+    dir.put("a", "one\n");
+    let mut workspace = Workspace::open(dir.path()).unwrap();
+    for content in ["two\n", "three\n"] {
+        workspace.apply_operations(&[write("a", content)], RunOptions::default()).unwrap();
+    }
+    dir
+}
+
+fn is_damage(dir: &TestDir, what: &str) {
+    let journal = dir.get(JOURNAL).unwrap();
+    let tree = dir.tree();
+    let error = Workspace::open(dir.path()).err().unwrap_or_else(|| panic!("{what}: not found"));
+    assert!(matches!(error.kind, ErrorKind::Damaged { .. }), "{what}: {error}");
+    let error = View::open(dir.path()).err().unwrap_or_else(|| panic!("{what}: not found"));
+    assert!(matches!(error.kind, ErrorKind::Damaged { .. }), "{what}: {error}");
+    assert!(dir.get(JOURNAL).unwrap() == journal, "{what}: the journal was written to");
+    assert_eq!(dir.tree(), tree, "{what}: the tree was written to");
+}
+
+/// FO-2
+#[test]
+fn a_flipped_bit_anywhere_in_the_records_is_found() {
+    let dir = two_runs();
+    let sound = dir.get(JOURNAL).unwrap();
+    let used = sound.iter().rposition(|&b| b != 0).unwrap();
+    assert!(used < USED && used > USED - 4096, "{used}");
+    // Every byte of the first sector of each page, and one byte of each other sector.
+    for at in (0..USED).filter(|at| at % 4096 < 512 || at % 512 == 300) {
+        let mut damaged = sound.clone();
+        damaged[at] ^= 1 << (at % 8);
+        dir.put(JOURNAL, &damaged);
+        is_damage(&dir, &format!("bit at byte {at}"));
+    }
+    dir.put(JOURNAL, &sound);
+    Workspace::open(dir.path()).unwrap();
+}
+
+/// FO-2
+#[test]
+fn a_journal_that_is_cut_off_is_found() {
+    let dir = two_runs();
+    let sound = dir.get(JOURNAL).unwrap();
+    for length in [0, 1, 511, 512, 4096, 8191, 8192, 12_288, USED, USED + 1, sound.len() - 1] {
+        dir.put(JOURNAL, &sound[..length]);
+        is_damage(&dir, &format!("{length} bytes"));
+    }
+}
+
+/// FO-2
+#[test]
+fn a_record_that_is_gone_from_the_middle_is_found_after_a_power_cut() {
+    let dir = two_runs();
+    let mut journal = dir.get(JOURNAL).unwrap();
+    journal[3 * 4096..4 * 4096].fill(0);
+    dir.put(JOURNAL, &journal);
+    // The first INTENT has no end now, and a later record follows.
+    is_damage(&dir, "a missing record");
+}
+
+/// FO-2
+#[test]
+fn a_damaged_journal_can_be_set_aside_by_hand() {
+    let dir = two_runs();
+    let mut journal = dir.get(JOURNAL).unwrap();
+    journal[2 * 4096 + 100] ^= 1;
+    dir.put(JOURNAL, &journal);
+    is_damage(&dir, "a bit");
+    let aside = Workspace::set_aside_journal(dir.path()).unwrap();
+    assert!(dir.get(aside.journal.unwrap()).unwrap() == journal);
+    assert_eq!(aside.unfinished, None);
+    let mut workspace = Workspace::open(dir.path()).unwrap();
+    assert_eq!(dir.get("a").unwrap(), b"three\n");
+    let run = workspace.apply_operations(&[write("a", "four\n")], RunOptions::default()).unwrap();
+    workspace.revert(run).unwrap();
+    assert_eq!(dir.get("a").unwrap(), b"three\n");
+}
+
+/// FO-2, issue 22 (claims)
+#[test]
+fn a_handle_that_was_open_while_the_journal_was_set_aside_writes_into_the_new_one() {
+    let dir = two_runs();
+    let mut workspace = Workspace::open(dir.path()).unwrap();
+    let mut journal = dir.get(JOURNAL).unwrap();
+    journal[2 * 4096 + 100] ^= 1;
+    dir.put(JOURNAL, &journal);
+    let aside = Workspace::set_aside_journal(dir.path()).unwrap().journal.unwrap();
+    let run = workspace.apply_operations(&[write("a", "four\n")], RunOptions::default()).unwrap();
+    assert!(dir.get(aside).unwrap() == journal);
+    let runs = View::open(dir.path()).unwrap().runs().unwrap();
+    assert_eq!(runs.iter().map(|known| known.run).collect::<Vec<_>>(), [run]);
+    Workspace::open(dir.path()).unwrap().revert(run).unwrap();
+    assert_eq!(dir.get("a").unwrap(), b"three\n");
+}
+
+/// FO-2, issue 22 (claims)
+#[test]
+fn a_handle_is_rejected_where_its_state_directory_was_exchanged() {
+    let dir = two_runs();
+    let mut workspace = Workspace::open(dir.path()).unwrap();
+    std::fs::rename(dir.join(".actum"), dir.join("old")).unwrap();
+    drop(Workspace::open(dir.path()).unwrap());
+    let error =
+        workspace.apply_operations(&[write("a", "four\n")], RunOptions::default()).unwrap_err();
+    assert_eq!(
+        error.to_string(),
+        "the state directory `.actum` cannot be used: it was moved or exchanged while it was in \
+         use; try again; nothing was changed"
+    );
+    assert_eq!(dir.get("a").unwrap(), b"three\n");
+}
+
+/// FO-2
+#[test]
+fn a_journal_of_a_newer_format_is_refused_and_not_written() {
+    let dir = two_runs();
+    let mut journal = dir.get(JOURNAL).unwrap();
+    for copy in [0, 4096] {
+        // The format stands behind the sector's head, the length and the magic.
+        let sector = &mut journal[copy..copy + 512];
+        sector[16 + 8 + 16] = 4;
+        let checksum = crc32c(&sector[4..]);
+        sector[..4].copy_from_slice(&checksum.to_le_bytes());
+    }
+    dir.put(JOURNAL, &journal);
+    let error = Workspace::open(dir.path()).err().unwrap();
+    assert_eq!(
+        error.to_string(),
+        "the state in `.actum` has format 4, and this program knows 3; use a newer actum; \
+         nothing was changed"
+    );
+    assert!(dir.get(JOURNAL).unwrap() == journal);
+}
+
+/// CRC-32C, bit by bit: an independent check of the format.
+fn crc32c(bytes: &[u8]) -> u32 {
+    let mut crc = u32::MAX;
+    for byte in bytes {
+        crc ^= u32::from(*byte);
+        for _ in 0..8 {
+            crc = if crc & 1 == 1 { (crc >> 1) ^ 0x82F6_3B78 } else { crc >> 1 };
+        }
+    }
+    !crc
+}

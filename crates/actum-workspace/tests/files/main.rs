@@ -1,0 +1,20 @@
+//! Runs on a file system of the machine.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test may fail loudly"
+)]
+
+mod allowances;
+mod attributes;
+mod directories;
+mod identity;
+mod journal_damage;
+mod kept_edits;
+mod operations;
+mod races;
+mod refusals;
+mod there_and_back;
+mod told;

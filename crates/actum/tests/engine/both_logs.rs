@@ -1,0 +1,135 @@
+//! The process is killed, the power is cut, or the ledger fails, at each step of a run: afterwards the
+//! ledger and the workspace say the same, and a request has one effect or none, never two.
+
+use std::collections::BTreeMap;
+
+use crate::grounds::{Fault, Grounds, SharedStore, disk, engine, mixture, run};
+use actum::{Error, Request};
+use actum_core::Status;
+use actum_record::ledger::EntryKind;
+use actum_testkit::{Node, SimDisk};
+
+type Tree = BTreeMap<String, Node>;
+
+fn tree(disk: &SimDisk) -> Tree {
+    disk.snapshot_without(".actum")
+}
+
+fn request() -> Request {
+    Request::apply(mixture()).keyed("ticket-17".parse().unwrap())
+}
+
+/// How many states after a power cut are looked at for each call.
+const STATES: usize = 24;
+
+/// Ledger and workspace agree; then the request is made once more, and has had one effect.
+fn check(grounds: &Grounds, store: &SharedStore, left: &SimDisk, before: &Tree, after: &Tree) {
+    let records = grounds.records_of(store);
+    engine(left, records.clone()).unwrap().resume().unwrap();
+    let runs = store.runs();
+    assert!(runs.iter().all(|run| run.done.is_some()), "a run is open: {runs:?}");
+    assert_eq!(store.count(EntryKind::EffectStarted), store.count(EntryKind::EffectDone));
+    let succeeded = |runs: &[actum_ledger::RunRow]| {
+        runs.iter().filter(|run| run.status == Some(Status::Succeeded)).count()
+    };
+    let found = tree(left);
+    match succeeded(&runs) {
+        0 => assert_eq!(&found, before, "the ledger knows no effect"),
+        1 => assert_eq!(&found, after, "the ledger knows an effect"),
+        more => panic!("{more} effects"),
+    }
+    run(left, records, request()).unwrap();
+    assert_eq!(&tree(left), after);
+    assert_eq!(succeeded(&store.runs()), 1, "{:?}", store.runs());
+}
+
+/// FO-2, AEC-7, AEC-8
+#[test]
+fn a_run_cut_off_at_any_call_is_told_alike_by_both_logs_and_has_one_effect_at_most() {
+    let grounds = Grounds::new();
+    let base = disk(&grounds);
+    let before = tree(&base);
+    let whole = base.clone_deep();
+    run(&whole, grounds.records_of(&grounds.store.fork()), request()).unwrap();
+    let (after, calls) = (tree(&whole), whole.calls());
+    assert_ne!(before, after);
+    let (mut effects, mut states) = (0, 0);
+    for at in 0..=calls {
+        let (disk, store) = (base.clone_deep(), grounds.store.fork());
+        disk.kill_at(at);
+        let ended = run(&disk, grounds.records_of(&store), request());
+        effects += usize::from(ended.is_ok());
+        // A kill: what was written stays.
+        let killed = disk.clone_deep();
+        check(&grounds, &store.fork(), &killed, &before, &after);
+        // A power cut: whatever was not synced may be there or not.
+        for state in disk.crash_states(STATES) {
+            states += 1;
+            let store = store.fork();
+            check(&grounds, &store, &state, &before, &after);
+            if ended.is_ok() {
+                assert_eq!(store.runs().len(), 1, "what was acknowledged was done again");
+            }
+        }
+    }
+    assert!(effects > 0 && effects < calls && states > 500, "{effects} of {calls}, {states}");
+}
+
+/// FO-2, AEC-8
+#[test]
+fn where_the_ledger_fails_nothing_is_begun_or_the_next_run_writes_the_receipt() {
+    let grounds = Grounds::new();
+    let base = disk(&grounds);
+    let before = tree(&base);
+    let whole = base.clone_deep();
+    run(&whole, grounds.records_of(&grounds.store.fork()), request()).unwrap();
+    let after = tree(&whole);
+    for fault in [Fault::Full, Fault::Unknown] {
+        for append in 0..2 {
+            let (disk, store) = (base.clone_deep(), grounds.store.fork());
+            store.fail_at(append, fault);
+            let error = run(&disk, grounds.records_of(&store), request()).unwrap_err();
+            match append {
+                0 => {
+                    assert!(matches!(error, Error::Ledger { .. }), "{error}");
+                    assert_eq!(tree(&disk), before, "nothing may be touched without an intent");
+                }
+                _ => {
+                    assert!(matches!(error, Error::Unsettled { .. }), "{error}");
+                    assert_eq!(tree(&disk), after, "it is done and durable");
+                }
+            }
+            check(&grounds, &store, &disk, &before, &after);
+        }
+    }
+}
+
+/// FO-2, AEC-8
+#[test]
+fn a_call_that_fails_leaves_a_receipt_that_says_so() {
+    let grounds = Grounds::new();
+    let base = disk(&grounds);
+    let before = tree(&base);
+    let whole = base.clone_deep();
+    run(&whole, grounds.records_of(&grounds.store.fork()), request()).unwrap();
+    let (after, calls) = (tree(&whole), whole.calls());
+    let (mut rejected, mut reverted) = (0, 0);
+    for at in 0..calls {
+        let (disk, store) = (base.clone_deep(), grounds.store.fork());
+        disk.fail_at(at, actum_testkit::Errno::IO);
+        let ended = run(&disk, grounds.records_of(&store), request());
+        disk.clear_faults();
+        for run in store.runs() {
+            match (run.status, &ended) {
+                (Some(Status::Succeeded), ended) => assert!(ended.is_ok(), "call {at}"),
+                (Some(Status::Rejected), Err(_)) => rejected += 1,
+                (Some(Status::Reverted), Err(_)) => reverted += 1,
+                // Known only when the journal is read again.
+                (None, Err(_)) => {}
+                other => panic!("call {at}: {other:?}"),
+            }
+        }
+        check(&grounds, &store, &disk, &before, &after);
+    }
+    assert!(rejected > 3 && reverted > 3, "{rejected} {reverted}");
+}

@@ -1,0 +1,23 @@
+//! What a program that calls this crate can rely on.
+#![allow(
+    clippy::disallowed_methods,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    dead_code,
+    reason = "a test may fail loudly"
+)]
+
+mod access;
+mod both_logs;
+mod catalog;
+mod door;
+mod examples;
+mod feedback;
+mod grounds;
+mod plugin_packages;
+mod queue;
+mod rehearsal;
+mod requests;
+mod witness;

@@ -1,0 +1,45 @@
+//! The JavaScript of plugin packages: the driver that calls them, and the packages that are shipped, by
+//! their own tests in Node.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// The tests in a directory, by name.
+fn tests_in(directory: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(directory).expect("a directory of tests");
+    let mut tests: Vec<PathBuf> = entries.map(|entry| entry.expect("a test").path()).collect();
+    tests.retain(|path| path.to_string_lossy().ends_with(".test.mjs"));
+    assert!(!tests.is_empty(), "no test in `{}`", directory.display());
+    tests.sort();
+    tests
+}
+
+fn node_tests(directory: &str) {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut node = Command::new("node");
+    let ended =
+        node.arg("--test").args(tests_in(&root.join(directory))).current_dir(&root).output();
+    let ended = ended.expect("`node` is in the PATH");
+    let said = String::from_utf8_lossy(&ended.stdout);
+    assert!(ended.status.success(), "{said}{}", String::from_utf8_lossy(&ended.stderr));
+    // A runner that finds no test succeeds.
+    assert!(!said.contains("# tests 0\n"), "{said}");
+}
+
+/// AA-8, AA-10
+#[test]
+fn the_driver_calls_a_package_and_answers_with_one_line() {
+    node_tests("crates/actum/tests/plugin_driver");
+}
+
+/// AA-8, AA-11
+#[test]
+fn the_package_that_bumps_versions_does_that_and_nothing_else() {
+    node_tests("actions/bump_version/test");
+}
+
+/// AA-8, AA-11
+#[test]
+fn the_package_that_adds_licence_headers_does_that_and_nothing_else() {
+    node_tests("actions/add_license_header/test");
+}

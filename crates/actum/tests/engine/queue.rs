@@ -1,0 +1,485 @@
+//! What asks for a person waits, is carried out once where one agreed to exactly that, and not at all else.
+
+use crate::grounds::{Grounds, SharedStore, create, disk, engine, patch, run};
+use actum::{
+    APPROVED_MICROS, Approver, Done, Error, Moved, PlanState, QUEUE_OF_ONE_MAX, QUEUED_MICROS,
+    QueueError, QueuedPlan, Reply, Request, Which,
+};
+use actum_core::canonical;
+use actum_core::{Digest, PathRule, RiskTier, RunId, Scope, Status};
+use actum_gate::{NoAccess, Policy, PolicyFile, replay, verify_receipt};
+use actum_ledger::{LedgerHome, Log, NewEntry};
+use actum_record::dsse::Envelope;
+use actum_record::ledger::{Actor, Answer, EntryKind, Isolation, PlanAnswered, PlanQueued};
+use actum_record::signer::{KeyRole, Signer};
+use actum_testkit::SimDisk;
+use actum_workspace::{Limits, State};
+
+const CI: &str = ".github/workflows/ci.yml";
+
+/// A change that continuous integration would run.
+fn asks() -> Request {
+    Request::apply(vec![create(CI), patch("a", "one", "ONE")]).labelled("build it")
+}
+
+fn queued(result: actum::Result<Done>) -> RunId {
+    let error = result.unwrap_err();
+    let Error::Queued { plan, .. } = error else { panic!("{error}") };
+    plan
+}
+
+fn answer_in(
+    grounds: &Grounds,
+    store: &SharedStore,
+    plan: RunId,
+    answer: Answer,
+) -> actum::Result<QueuedPlan> {
+    let signer = grounds.keys().signer(KeyRole::Approval, grounds.now()).unwrap();
+    let by = Actor { user: "grace".to_owned(), uid: 1001, agent: None };
+    let approver = Approver { by, signer: &signer, isolation: Isolation::SameUser };
+    let reason = Some("looked at".to_owned());
+    let records = grounds.records_of(store);
+    records.answer(&records.plan(plan)?, Reply { answer, reason }, &approver)
+}
+
+fn answer(grounds: &Grounds, plan: RunId, answer: Answer) -> actum::Result<QueuedPlan> {
+    answer_in(grounds, &grounds.store, plan, answer)
+}
+
+/// The request as whoever approves it carries it out.
+fn of_plan(grounds: &Grounds, plan: RunId) -> Request {
+    let home = LedgerHome::open(grounds.keys().home().path()).unwrap();
+    grounds.records().plan(plan).unwrap().request(&home).unwrap()
+}
+
+fn state(grounds: &Grounds, plan: RunId) -> PlanState {
+    grounds.records().plan(plan).unwrap().state(grounds.now())
+}
+
+fn is_open(result: actum::Result<Done>) -> QueueError {
+    let error = result.unwrap_err();
+    if let Error::Queue(error) = error { error } else { panic!("{error}") }
+}
+
+/// AA-5
+#[test]
+fn what_asks_for_a_person_waits_and_changes_nothing() {
+    let grounds = Grounds::new();
+    let disk = disk(&grounds);
+    let before = disk.snapshot_without(".actum");
+    let error = run(&disk, grounds.records(), asks()).unwrap_err();
+    assert_eq!(error.workspace(), State::Unchanged);
+    let Error::Queued { plan, tier, gates, waited, .. } = error else { panic!("{error}") };
+    assert_eq!((tier, waited, gates.len(), &*gates[0].gate), (RiskTier::R3, false, 1, "tier"));
+    assert_eq!(disk.snapshot_without(".actum"), before);
+    assert_eq!(grounds.store.count(EntryKind::EffectStarted), 0);
+    let kept = grounds.records().plan(plan).unwrap();
+    assert_eq!(kept.state(grounds.now()), PlanState::Waiting);
+    assert_eq!(kept.queued.plan.label, "build it");
+    let paths: Vec<String> = kept
+        .bundle(&grounds.store)
+        .unwrap()
+        .change()
+        .iter()
+        .map(|effect| effect.path.to_string())
+        .collect();
+    assert_eq!(paths, [".github", ".github/workflows", CI, "a"]);
+    // Asking again puts nothing more into the queue, also in another process.
+    let again = run(&disk, grounds.records(), asks()).unwrap_err();
+    assert!(matches!(again, Error::Queued { plan: same, waited: true, .. } if same == plan));
+    assert_eq!(grounds.store.count(EntryKind::PlanQueued), 1);
+}
+
+/// AA-5, FE-14
+#[test]
+fn what_was_approved_is_carried_out_once_and_its_receipt_says_who_agreed() {
+    let grounds = Grounds::new();
+    let disk = disk(&grounds);
+    let plan = queued(run(&disk, grounds.records(), asks()));
+    let error = is_open(run(&disk, grounds.records(), of_plan(&grounds, plan)));
+    assert!(matches!(error, QueueError::NotApproved { state: PlanState::Waiting, .. }), "{error}");
+    answer(&grounds, plan, Answer::Approved).unwrap();
+    let request = of_plan(&grounds, plan);
+    let done = run(&disk, grounds.records(), request.clone()).unwrap();
+    assert_eq!(disk.get("a").unwrap(), b"ONE\ntwo\n");
+    let records = grounds.records();
+    let verified = verify_receipt(&done.receipt.envelope, records.keyring()).unwrap();
+    let result = &verified.statement.predicate;
+    let approval = result.approval.clone().unwrap();
+    assert_eq!((approval.plan, &*approval.by.user), (plan, "grace"));
+    assert_eq!(approval.isolation, Isolation::SameUser);
+    // The one who asked is the one who asked.
+    assert_eq!(result.actor.user, "unknown");
+    let blob = |digest| grounds.store.blob(digest).unwrap().unwrap();
+    let (bundle, policy) = (blob(&result.decision.bundle), blob(&result.policy));
+    replay(&bundle, &policy, &result.decision, &NoAccess).unwrap();
+    assert_eq!(state(&grounds, plan), PlanState::CarriedOut);
+    let twice = is_open(run(&disk, grounds.records(), request));
+    assert!(
+        matches!(twice, QueueError::NotApproved { state: PlanState::CarriedOut, .. }),
+        "{twice}"
+    );
+    for answered in Answer::ALL {
+        let error = answer(&grounds, plan, answered).unwrap_err();
+        assert!(matches!(error, Error::Queue(QueueError::State { .. })), "{error}");
+    }
+    assert_eq!(
+        grounds.keys().home().tenant(&"default".parse().unwrap()).unwrap().inputs().unwrap(),
+        []
+    );
+}
+
+/// AA-5: who asked need not know the name of the plan.
+#[test]
+fn asking_again_for_what_was_approved_does_it_and_asking_once_more_waits_again() {
+    let grounds = Grounds::new();
+    let disk = disk(&grounds);
+    let first = queued(run(&disk, grounds.records(), asks()));
+    answer(&grounds, first, Answer::Approved).unwrap();
+    let done = run(&disk, grounds.records(), asks()).unwrap();
+    assert_eq!(done.receipt.statement.predicate.approval.as_ref().unwrap().plan, first);
+    let undo = queued(run(&disk, grounds.records(), Request::undo(Which::Newest)));
+    answer(&grounds, undo, Answer::Approved).unwrap();
+    run(&disk, grounds.records(), Request::undo(Which::Newest)).unwrap();
+    let ann = Actor { user: "ann".to_owned(), uid: 1, agent: None };
+    let of_another = queued(run(&disk, grounds.records(), asks().asked_by(ann)));
+    assert_ne!(of_another, first, "what one may do another may not");
+    let second = queued(run(&disk, grounds.records(), asks()));
+    assert!(second != first && second != of_another);
+    assert_eq!(grounds.records().plan(second).unwrap().queued.earlier, Some(of_another));
+}
+
+/// AA-5: each thing that an approval is bound to, moved.
+#[test]
+fn an_approval_does_not_count_where_anything_moved_and_the_error_says_what() {
+    let file = PolicyFile::read(b"version = 1\n[scope]\ndeny = [\"vendor\"]\n").unwrap();
+    let policy = Policy::of(Some(file), None).0;
+    let only = Scope { allow: None, deny: vec![PathRule::new("vendor").unwrap()] };
+    let limits = Limits { scope: only, ..Limits::default() };
+    type Change<'c> = &'c dyn Fn(&SimDisk, &mut Request);
+    let other = Actor { user: "ann".to_owned(), uid: 1, agent: Some("other".to_owned()) };
+    let cases: [(&str, bool, Change<'_>); 5] = [
+        ("another actor made the request", false, &|_, request| request.actor = other.clone()),
+        ("the file `a` was edited", false, &|disk, _| disk.put("a", b"one\nthree\n")),
+        ("the policy in force changed", true, &|_, _| {}),
+        ("the limits changed", false, &|_, request| request.limits = limits.clone()),
+        ("the request changed", false, &|_, request| {
+            request.work = asks().work;
+            let actum::Work::Apply(operations) = &mut request.work else { panic!() };
+            operations.push(create("more"));
+        }),
+    ];
+    for (told, under_policy, change) in cases {
+        let grounds = Grounds::new();
+        let disk = disk(&grounds);
+        let plan = queued(run(&disk, grounds.records(), asks()));
+        answer(&grounds, plan, Answer::Approved).unwrap();
+        let mut request = of_plan(&grounds, plan);
+        change(&disk, &mut request);
+        let before = disk.snapshot_without(".actum");
+        let mut engine = engine(&disk, grounds.records()).unwrap();
+        if under_policy {
+            engine = engine.under(policy.clone());
+        }
+        let error = is_open(engine.run(request));
+        let QueueError::Stale { moved, .. } = &error else { panic!("{error}") };
+        assert!(moved.iter().any(|it| it.to_string() == told), "{told}: {moved:?}");
+        assert_eq!(disk.snapshot_without(".actum"), before);
+        drop(engine);
+        assert_eq!(state(&grounds, plan), PlanState::Approved, "it was not used up");
+    }
+}
+
+/// AA-5
+#[test]
+fn a_file_that_came_or_went_is_told_as_what_moved() {
+    let effects = |disk: &SimDisk, grounds: &Grounds, request: Request| {
+        let plan = queued(run(disk, grounds.records(), request));
+        let plan = grounds.records().plan(plan).unwrap();
+        plan.bundle(&grounds.store).unwrap().change().to_vec()
+    };
+    let grounds = Grounds::new();
+    let disk = disk(&grounds);
+    let was = effects(&disk, &grounds, asks());
+    disk.put("a", b"one\nthree\n");
+    let is = effects(&disk, &grounds, asks());
+    let told: Vec<String> = Moved::in_files(&was, &is).iter().map(ToString::to_string).collect();
+    assert_eq!(told, ["the file `a` was edited"]);
+    let fewer = &is[..is.len() - 1];
+    assert_eq!(Moved::in_files(&is, fewer).len(), 1);
+    assert_eq!(Moved::in_files(fewer, &is).len(), 1);
+    assert_eq!(Moved::in_files(&is, &is), []);
+}
+
+/// AA-5
+#[test]
+fn what_was_denied_or_revoked_or_has_expired_is_never_carried_out() {
+    let grounds = Grounds::new();
+    let disk = disk(&grounds);
+    let plan = queued(run(&disk, grounds.records(), asks()));
+    let request = of_plan(&grounds, plan);
+    answer(&grounds, plan, Answer::Denied).unwrap();
+    let error = is_open(run(&disk, grounds.records(), request.clone()));
+    assert!(matches!(error, QueueError::NotApproved { state: PlanState::Denied, .. }), "{error}");
+    assert!(answer(&grounds, plan, Answer::Approved).is_err());
+    // Asked for anew it is a new plan, which knows of the one before.
+    let second = queued(run(&disk, grounds.records(), asks()));
+    assert_eq!(grounds.records().plan(second).unwrap().queued.earlier, Some(plan));
+    answer(&grounds, second, Answer::Approved).unwrap();
+    answer(&grounds, second, Answer::Revoked).unwrap();
+    let revoked = Request { plan: Some(second), ..asks() };
+    let error = is_open(run(&disk, grounds.records(), revoked));
+    assert!(matches!(error, QueueError::NotApproved { state: PlanState::Revoked, .. }), "{error}");
+    // One that nobody answers in a week is too late, and does not stand in the way of the next.
+    let third = queued(run(&disk, grounds.records(), asks()));
+    grounds.wait(QUEUED_MICROS);
+    assert_eq!(state(&grounds, third), PlanState::Expired);
+    assert!(answer(&grounds, third, Answer::Approved).is_err());
+    let fourth = queued(run(&disk, grounds.records(), asks()));
+    assert_ne!(fourth, third);
+    answer(&grounds, fourth, Answer::Approved).unwrap();
+    let request = of_plan(&grounds, fourth);
+    grounds.wait(APPROVED_MICROS);
+    let error = is_open(run(&disk, grounds.records(), request));
+    assert!(matches!(error, QueueError::NotApproved { state: PlanState::Expired, .. }), "{error}");
+    let fifth = queued(run(&disk, grounds.records(), asks()));
+    assert_ne!(fifth, fourth);
+    assert_eq!(grounds.store.count(EntryKind::EffectStarted), 0);
+}
+
+/// AA-5: by another key.
+#[test]
+fn an_answer_that_no_approval_key_signed_is_no_answer() {
+    let grounds = Grounds::new();
+    let disk = disk(&grounds);
+    let plan = queued(run(&disk, grounds.records(), asks()));
+    let signer = grounds.keys().signer(KeyRole::Result, grounds.now()).unwrap();
+    assert_eq!(signer.role(), KeyRole::Result);
+    let by = Actor { user: "mallory".to_owned(), uid: 1000, agent: None };
+    let approver = Approver { by, signer: &signer, isolation: Isolation::SameUser };
+    let reply = Reply { answer: Answer::Approved, reason: None };
+    let shown = grounds.records().plan(plan).unwrap();
+    let error = grounds.records().answer(&shown, reply, &approver).unwrap_err();
+    assert!(matches!(error, Error::Queue(QueueError::Unproven { .. })), "{error}");
+    // Nothing of it is in the ledger, and the queue goes on.
+    assert_eq!(grounds.store.count(EntryKind::PlanAnswered), 0);
+    let error = run(&disk, grounds.records(), asks()).unwrap_err();
+    assert!(matches!(error, Error::Queued { waited: true, .. }), "{error}");
+    assert_eq!(grounds.store.count(EntryKind::EffectStarted), 0);
+    answer(&grounds, plan, Answer::Approved).unwrap();
+    run(&disk, grounds.records(), asks()).unwrap();
+}
+
+/// AA-5: the signature is over what the person saw; a ledger that says something else of the plan takes no answer.
+#[test]
+fn an_answer_is_to_the_plan_that_was_shown() {
+    let grounds = Grounds::new();
+    let disk = disk(&grounds);
+    let plan = queued(run(&disk, grounds.records(), asks()));
+    let signer = grounds.keys().signer(KeyRole::Approval, grounds.now()).unwrap();
+    let by = Actor { user: "grace".to_owned(), uid: 1001, agent: None };
+    let approver = Approver { by, signer: &signer, isolation: Isolation::SameUser };
+    let records = grounds.records();
+    let shown = records.plan(plan).unwrap();
+    let mut of_another_change = shown.clone();
+    of_another_change.queued.plan.bound.change = Digest::of(b"another");
+    let mut of_another_entry = shown.clone();
+    of_another_entry.entry.leaf = Digest::of(b"another");
+    for other in [of_another_change, of_another_entry] {
+        let reply = Reply { answer: Answer::Approved, reason: None };
+        let error = records.answer(&other, reply, &approver).unwrap_err();
+        assert!(matches!(error, Error::Ledger { .. }), "{error}");
+    }
+    assert_eq!(grounds.store.count(EntryKind::PlanAnswered), 0);
+    let reply = Reply { answer: Answer::Approved, reason: None };
+    records.answer(&shown, reply, &approver).unwrap();
+}
+
+/// AA-5: an answer that got into the ledger all the same stands in nobody's way.
+#[test]
+fn an_answer_in_the_ledger_that_nobody_signed_does_not_count_and_can_be_taken_away() {
+    let grounds = Grounds::new();
+    let disk = disk(&grounds);
+    let plan = queued(run(&disk, grounds.records(), asks()));
+    let known = grounds.records().plan(plan).unwrap();
+    let PlanQueued { expires, plan: judged, .. } = known.queued;
+    let answered = PlanAnswered {
+        format: PlanAnswered::FORMAT.to_owned(),
+        time: grounds.now(),
+        tenant: judged.tenant,
+        workspace: judged.workspace,
+        plan,
+        queued: known.entry,
+        answer: Answer::Approved,
+        reason: None,
+        bound: judged.bound,
+        expires,
+        by: judged.actor,
+        isolation: Isolation::SameUser,
+    };
+    let signer = grounds.keys().signer(KeyRole::Result, grounds.now()).unwrap();
+    let payload = canonical::to_vec(&answered).unwrap();
+    let body = Envelope::sign(PlanAnswered::PAYLOAD_TYPE, payload, &signer).unwrap();
+    let entry =
+        NewEntry { kind: EntryKind::PlanAnswered, body: body.to_vec().unwrap(), blobs: Vec::new() };
+    grounds.records().ledger().append(vec![entry]).wait().unwrap();
+    assert_eq!(state(&grounds, plan), PlanState::Unproven);
+    let request = Request { plan: Some(plan), ..asks() };
+    let error = is_open(run(&disk, grounds.records(), request));
+    assert!(matches!(error, QueueError::NotApproved { state: PlanState::Unproven, .. }), "{error}");
+    let second = queued(run(&disk, grounds.records(), asks()));
+    assert_ne!(second, plan, "it waits beside it");
+    answer(&grounds, plan, Answer::Revoked).unwrap();
+    assert_eq!(state(&grounds, plan), PlanState::Revoked);
+    answer(&grounds, second, Answer::Approved).unwrap();
+    run(&disk, grounds.records(), asks()).unwrap();
+    assert_eq!(grounds.store.count(EntryKind::EffectStarted), 1);
+}
+
+/// AA-5: nobody keeps others from asking by asking for much.
+#[test]
+fn one_who_asks_for_much_fills_no_queue_but_its_own() {
+    let grounds = Grounds::new();
+    let disk = disk(&grounds);
+    let asks = |number| Request::apply(vec![create(&format!(".circleci/{number}"))]);
+    // Another name of an agent is no other quota.
+    let called = |number: usize| Actor {
+        user: "bob".to_owned(),
+        uid: 2,
+        agent: Some(format!("agent {}", number % 7)),
+    };
+    let of = |number| asks(number).asked_by(called(number));
+    for number in 0..QUEUE_OF_ONE_MAX {
+        queued(run(&disk, grounds.records(), of(number)));
+    }
+    let error = is_open(run(&disk, grounds.records(), of(QUEUE_OF_ONE_MAX)));
+    assert!(matches!(error, QueueError::FullOfOne), "{error}");
+    let ann = Actor { user: "ann".to_owned(), uid: 1, agent: None };
+    queued(run(&disk, grounds.records(), asks(QUEUE_OF_ONE_MAX).asked_by(ann)));
+}
+
+/// AA-5, issue 22 (claims): a request key makes two plans versions of one, whatever files they are about.
+#[test]
+fn a_plan_under_a_request_key_is_a_version_of_the_earlier_one() {
+    let grounds = Grounds::new();
+    let disk = disk(&grounds);
+    let about = |name: &str, key: &str| {
+        let request = Request::apply(vec![create(&format!(".circleci/{name}"))]);
+        queued(run(&disk, grounds.records(), request.keyed(key.parse().unwrap())))
+    };
+    let earlier = |plan| grounds.records().plan(plan).unwrap().queued.earlier;
+    let first = about("one", "build-7");
+    let other = about("two", "build-8");
+    let next = about("three", "build-7");
+    assert_eq!((earlier(other), earlier(next)), (None, Some(first)));
+}
+
+/// AA-5: what is about other files is no version of it, whatever it is called.
+#[test]
+fn a_plan_comes_in_the_place_of_one_about_the_same_files_by_the_same() {
+    let grounds = Grounds::new();
+    let disk = disk(&grounds);
+    let about = |name: &str, other: &str| {
+        Request::apply(vec![create(&format!(".circleci/{name}")), create(other)]).labelled("same")
+    };
+    let earlier = |plan| grounds.records().plan(plan).unwrap().queued.earlier;
+    let first = queued(run(&disk, grounds.records(), about("one", "x")));
+    let elsewhere = queued(run(&disk, grounds.records(), about("two", "y")));
+    assert_eq!(earlier(elsewhere), None);
+    let next = queued(run(&disk, grounds.records(), about("one", "z")));
+    assert_eq!(earlier(next), Some(first));
+    let ann = Actor { user: "ann".to_owned(), uid: 1, agent: None };
+    let of_another = queued(run(&disk, grounds.records(), about("one", "w").asked_by(ann)));
+    assert_eq!(earlier(of_another), None);
+}
+
+/// AA-5: what lies beside the ledger is compared with it.
+#[test]
+fn a_request_that_was_changed_or_lost_is_not_carried_out() {
+    let grounds = Grounds::new();
+    let disk = disk(&grounds);
+    let plan = queued(run(&disk, grounds.records(), asks()));
+    let home = LedgerHome::open(grounds.keys().home().path()).unwrap();
+    let tenant = home.tenant(&"default".parse().unwrap()).unwrap();
+    let kept = tenant.input(plan).unwrap().unwrap();
+    let queued_plan = grounds.records().plan(plan).unwrap();
+    let text = String::from_utf8(kept).unwrap().replace("ONE", "EVIL");
+    tenant.keep_input(plan, text.as_bytes()).unwrap();
+    for what in ["was changed since", "is missing"] {
+        let error = queued_plan.request(&home).unwrap_err();
+        assert!(error.to_string().contains(what), "{error}");
+        tenant.forget_input(plan).unwrap();
+    }
+}
+
+/// AEC-11, D-5: a refusal is recorded, and nothing else comes of it.
+#[test]
+fn what_gates_refuse_is_recorded_with_its_grounds() {
+    let grounds = Grounds::new();
+    let disk = disk(&grounds);
+    let before = disk.snapshot_without(".actum");
+    let request = Request::apply(vec![create(".env")]).labelled("add a secret");
+    let error = run(&disk, grounds.records(), request).unwrap_err();
+    assert!(matches!(error, Error::Denied { .. }), "{error}");
+    assert_eq!(disk.snapshot_without(".actum"), before);
+    let last = grounds.store.size().unwrap() - 1;
+    let entry = grounds.store.sound_entry(last).unwrap();
+    assert_eq!(entry.kind, EntryKind::PlanRefused);
+    let refused: actum_record::ledger::PlanRefused = serde_json::from_slice(&entry.body).unwrap();
+    assert_eq!(refused.plan.label, "add a secret");
+    let denied: Vec<&str> = refused
+        .plan
+        .decision
+        .gates
+        .iter()
+        .filter(|gate| gate.verdict == "deny")
+        .map(|gate| &*gate.gate)
+        .collect();
+    assert_eq!(denied, ["protected"]);
+    let blob = |digest| grounds.store.blob(digest).unwrap().unwrap();
+    let (bundle, policy) = (blob(&refused.plan.decision.bundle), blob(&refused.plan.bound.policy));
+    replay(&bundle, &policy, &refused.plan.decision, &NoAccess).unwrap();
+    assert_eq!(grounds.store.open_plans().unwrap(), []);
+}
+
+/// AA-5, FO-2: an approved plan, cut off at each call: it has one effect or none, and its approval counts once.
+#[test]
+fn an_approved_plan_that_is_cut_off_has_one_effect_at_most() {
+    let grounds = Grounds::new();
+    let base = disk(&grounds);
+    let plan = queued(run(&base, grounds.records(), asks()));
+    let request = of_plan(&grounds, plan);
+    answer(&grounds, plan, Answer::Approved).unwrap();
+    base.settle();
+    let before = base.snapshot_without(".actum");
+    let whole = base.clone_deep();
+    run(&whole, grounds.records_of(&grounds.store.fork()), request.clone()).unwrap();
+    let (after, calls) = (whole.snapshot_without(".actum"), whole.calls());
+    let (mut done, mut used, mut open) = (0, 0, 0);
+    for at in 0..=calls {
+        let (disk, store) = (base.clone_deep(), grounds.store.fork());
+        disk.kill_at(at);
+        drop(run(&disk, grounds.records_of(&store), request.clone()));
+        let left = disk.clone_deep();
+        engine(&left, grounds.records_of(&store)).unwrap().resume().unwrap();
+        let effects = |store: &SharedStore| {
+            let is_done = |run: &&actum_ledger::RunRow| run.status == Some(Status::Succeeded);
+            store.runs().iter().filter(is_done).count()
+        };
+        let found = left.snapshot_without(".actum");
+        match effects(&store) {
+            0 => assert_eq!(found, before),
+            _ => assert_eq!(found, after),
+        }
+        let again = run(&left, grounds.records_of(&store), request.clone());
+        match again {
+            Ok(_) => open += 1,
+            Err(Error::Queue(QueueError::NotApproved { .. })) if effects(&store) == 1 => done += 1,
+            // Its intent was recorded and it was taken back: the approval is used up.
+            Err(Error::Queue(QueueError::NotApproved { .. })) => used += 1,
+            Err(other) => panic!("call {at}: {other}"),
+        }
+        assert!(effects(&store) <= 1);
+    }
+    assert!(done > 0 && used > 0 && open > 0, "{done} {used} {open}");
+}

@@ -1,0 +1,169 @@
+//! A plan that is rehearsed under a clock and under somebody who wants it to end.
+
+use std::cell::Cell;
+use std::fs;
+use std::path::Path;
+
+use actum::task::{ActionEnd, Rehearsal, Rehearsed, Script, Watch};
+use actum_core::Timestamp;
+use actum_task::{ErrorCode, Graph, SystemConfig, TaskPlan};
+use actum_testkit::SimDisk;
+use actum_workspace::{RunOptions, Workspace};
+
+/// A clock that goes on by so many seconds each time it is asked, and somebody who wants it to end after so many
+/// actions.
+struct Looker {
+    now: Cell<i64>,
+    step: i64,
+    ends: usize,
+    cancelled_after: usize,
+}
+
+impl Watch for Looker {
+    fn now(&self) -> Timestamp {
+        self.now.set(self.now.get() + self.step * 1_000_000);
+        Timestamp::from_micros(self.now.get())
+    }
+
+    fn is_cancelled(&self) -> bool {
+        self.ends >= self.cancelled_after
+    }
+
+    fn ended(&mut self, _: &Rehearsed) {
+        self.ends += 1;
+    }
+}
+
+const PLAN: &str = r#"{ "plan_id": "p", "action_plan": [
+    { "action_id": "a1", "action_type": "FILE_CREATE", "target": "one.txt", "operation": { "type": "create", "content": "1\n" } },
+    { "action_id": "a2", "action_type": "FILE_CREATE", "target": "two.txt", "operation": { "type": "create", "content": "2\n" } }
+] }"#;
+
+/// How the actions end, what broke the plan off, and how many files would be there.
+fn rehearsed(
+    config: &str,
+    step: i64,
+    cancelled_after: usize,
+) -> (Vec<String>, Option<ErrorCode>, usize) {
+    let (ends, broken_off, operations, changes) =
+        rehearsed_plan(PLAN, config, step, cancelled_after);
+    assert_eq!(changes, operations, "what is left is what was done");
+    (ends, broken_off, operations)
+}
+
+fn rehearsed_plan(
+    plan: &str,
+    config: &str,
+    step: i64,
+    cancelled_after: usize,
+) -> (Vec<String>, Option<ErrorCode>, usize, usize) {
+    let directory = tempfile::tempdir().unwrap();
+    let root = directory.path().join("workspace");
+    fs::create_dir(&root).unwrap();
+    let mut workspace = Workspace::open(&root).unwrap();
+    let plan = TaskPlan::read(plan.as_bytes()).unwrap();
+    let (graph, config) =
+        (Graph::of(&plan).unwrap(), SystemConfig::read(config.as_bytes()).unwrap());
+    let script = Script { plan: &plan, graph: &graph, config: &config };
+    let mut looker = Looker { now: Cell::new(0), step, ends: 0, cancelled_after };
+    let mut transaction = workspace.begin(RunOptions::default()).unwrap();
+    let Rehearsal { actions, operations, broken_off, .. } =
+        Rehearsal::on(&mut transaction, script, &mut looker);
+    let word = |rehearsed: &Rehearsed| match &rehearsed.end {
+        ActionEnd::Completed { .. } => "completed".to_owned(),
+        ActionEnd::Failed(problem) => problem.code.error_type().to_owned(),
+        ActionEnd::Skipped { .. } => "skipped".to_owned(),
+    };
+    let changes = transaction.changes().len();
+    (actions.iter().map(word).collect(), broken_off, operations.len(), changes)
+}
+
+/// EX-21: an action that takes longer than it may has failed, and nothing of it is left.
+#[test]
+fn an_action_that_is_too_late_has_failed_and_left_nothing() {
+    let quick = rehearsed("timeouts: { file_seconds: 20 }\n", 1, usize::MAX);
+    assert_eq!(quick, (vec!["completed".into(), "completed".into()], None, 2));
+    let slow = rehearsed("timeouts: { file_seconds: 20 }\n", 21, usize::MAX);
+    assert_eq!(slow, (vec!["ACTION_TIMEOUT".into(), "skipped".into()], None, 0));
+}
+
+/// EX-10: the code says whether a path selects nothing, or what it selects cannot be replaced alone.
+#[test]
+fn a_yaml_value_that_cannot_be_replaced_has_a_code_of_its_own() {
+    let code = |content: &str, path: &str, more: &str| {
+        let plan = format!(
+            r#"{{ "plan_id": "p", "action_plan": [
+    {{ "action_id": "a1", "action_type": "FILE_CREATE", "target": "f.yaml",
+       "operation": {{ "type": "create", "content": "{content}" }} }},
+    {{ "action_id": "a2", "action_type": "FILE_MODIFY", "target": "f.yaml", "depends_on": ["a1"],
+       "operation": {{ "type": "yaml_update", "path": "{path}"{more}, "value": 0 }} }}
+] }}"#
+        );
+        rehearsed_plan(&plan, "", 1, usize::MAX).0.pop().unwrap()
+    };
+    for (content, path, more, expected) in [
+        (r"a: 1\n", "$.a", "", "completed"),
+        (r"a: !!timestamp 2001-01-01\nb: 1\n", "$.b", "", "completed"),
+        (r"a: 1\n---\na: 2\n", "$.a", r#", "document": 2"#, "completed"),
+        (r"a: 1\n---\na: 2\n", "$.a", "", "JSONPATH_SEVERAL_MATCHES"),
+        (r"a: 1\n", "$.a", r#", "document": 2"#, "JSONPATH_NO_MATCH"),
+        (r"---\n", "$", "", "JSONPATH_NO_MATCH"),
+        (r"a: !t 1\n", "$.a", "", "YAML_NOT_EDITABLE"),
+        (r"a: &x 1\nb: *x\n", "$.a", "", "YAML_NOT_EDITABLE"),
+        (r"a: &x 1\nb: *x\n", "$.b", "", "YAML_NOT_EDITABLE"),
+        (r"1: x\na: 1\n", "$..a", "", "YAML_NOT_EDITABLE"),
+    ] {
+        assert_eq!(code(content, path, more), expected, "{content} {path}{more}");
+    }
+}
+
+/// EX-21: a task that takes longer than it may is broken off.
+#[test]
+fn a_task_that_is_too_late_is_broken_off() {
+    let config = "timeouts: { task_seconds: 30, file_seconds: 120 }\n";
+    let (ends, broken_off, _) = rehearsed(config, 9, usize::MAX);
+    assert_eq!(
+        (ends, broken_off),
+        (vec!["completed".into(), "skipped".into()], Some(ErrorCode::TaskTimeout))
+    );
+}
+
+/// EX-22: whoever wants a task to end is heard before each action.
+#[test]
+fn a_task_that_somebody_wants_to_end_begins_no_other_action() {
+    for after in 0..2 {
+        let (ends, broken_off, _) = rehearsed("", 1, after);
+        let mut expected = vec!["completed".to_owned(); after];
+        expected.resize(2, "skipped".to_owned());
+        assert_eq!((ends, broken_off), (expected, Some(ErrorCode::Cancelled)));
+    }
+}
+
+/// EX-3: who may not change a file is told before anything is changed, and told as that.
+#[test]
+fn an_action_that_may_not_write_fails_before_it_is_staged() {
+    let disk = SimDisk::new();
+    for path in ["open/a.txt", "locked/b.txt"] {
+        disk.put(path, "1\n");
+    }
+    disk.chmod("locked", 0o555);
+    let mut workspace = Workspace::open_on(disk, Path::new("/")).unwrap();
+    let plan = r#"{ "plan_id": "p", "execution_instructions": { "stop_on_error": false }, "action_plan": [
+        { "action_id": "a1", "action_type": "FILE_DELETE", "target": "locked/b.txt", "operation": { "type": "delete" } },
+        { "action_id": "a2", "action_type": "FILE_CREATE", "target": "locked/new/c.txt", "operation": { "type": "create", "content": "1\n" } },
+        { "action_id": "a3", "action_type": "FILE_DELETE", "target": "open/a.txt", "operation": { "type": "delete" } }
+    ] }"#;
+    let plan = TaskPlan::read(plan.as_bytes()).unwrap();
+    let (graph, config) = (Graph::of(&plan).unwrap(), SystemConfig::default());
+    let script = Script { plan: &plan, graph: &graph, config: &config };
+    let mut looker = Looker { now: Cell::new(0), step: 0, ends: 0, cancelled_after: usize::MAX };
+    let mut transaction = workspace.begin(RunOptions::default()).unwrap();
+    let ends = Rehearsal::on(&mut transaction, script, &mut looker).actions;
+    let code = |rehearsed: &Rehearsed| match &rehearsed.end {
+        ActionEnd::Failed(problem) => Some(problem.code),
+        ActionEnd::Completed { .. } | ActionEnd::Skipped { .. } => None,
+    };
+    let denied = Some(ErrorCode::PermissionDenied);
+    assert_eq!(ends.iter().map(code).collect::<Vec<_>>(), [denied, denied, None]);
+    assert_eq!(transaction.changes().len(), 1);
+}
