@@ -87,12 +87,12 @@ enum Configuration {
 impl Configuration {
     fn find() -> Self {
         let Some(named) = named_configuration() else { return Self::Nowhere };
-        let known = known_configuration().filter(|known| *known != named);
-        let (known, named) = (known.map(|it| real_path(&it)), real_path(&named));
-        match known.filter(|known| *known != named && holds_policy(known)) {
+        let named = real_path(&named);
+        let known = known_configuration_real().filter(|known| *known != named);
+        match known.filter(|known| holds_policy(known)) {
             None => Self::At(named),
-            Some(known) if holds_policy(&named) => Self::Two { known, named },
-            Some(known) => Self::At(known),
+            Some(known) if holds_policy(&named) => Self::Two { known: known.to_owned(), named },
+            Some(known) => Self::At(known.to_owned()),
         }
     }
 }
@@ -115,7 +115,15 @@ pub(crate) fn named_configuration() -> Option<PathBuf> {
 /// (passwd(5)). The caller chooses the environment, and so the directory that it names.
 pub(crate) fn is_known_configuration(directory: &Path) -> bool {
     // By the path, from which the files are read: what lies at another one can be exchanged before or after a look.
-    known_configuration().is_some_and(|known| real_path(&known) == directory)
+    known_configuration_real() == Some(directory)
+}
+
+/// The path of [`known_configuration`] without links.
+///
+/// Resolved once, as [`path`].
+fn known_configuration_real() -> Option<&'static Path> {
+    static REAL: OnceLock<Option<PathBuf>> = OnceLock::new();
+    REAL.get_or_init(|| known_configuration().map(|it| real_path(&it))).as_deref()
 }
 
 /// Where the system knows this user's configuration.
